@@ -236,6 +236,22 @@ def hostile():
     return tape
 
 
+def training():
+    """Two steps of gradient descent on (w x)**2 with x = 1, and a rate that halves."""
+    w = minigrad.tensor([3.0], requires_grad=True)
+    x = minigrad.tensor([1.0])
+    opt = minigrad.optim.SGD([w], lr=0.1)
+    decay = minigrad.optim.lr_scheduler.ExponentialLR(opt, 0.5)
+    with minigrad.record("training") as tape:
+        for _ in range(2):
+            opt.zero_grad()
+            loss = ((w * x) ** 2).sum()
+            loss.backward()
+            opt.step()
+            decay.step()
+    return tape
+
+
 def not_finite():
     x = minigrad.tensor([-1.0, -2.0, 0.5], requires_grad=True)
     w = minigrad.tensor([[4.0, 4.0, -1.0, 4.0], [4.0, -1.0, 4.0, 0.0]], requires_grad=True)
@@ -267,4 +283,5 @@ CASES = [
     user_function,
     hostile,
     not_finite,
+    training,
 ]

@@ -269,6 +269,27 @@ def unobserved() -> AbstractContextManager[None]:
     return within("observer", None)
 
 
+def reports(what: str) -> Callable[[F], F]:
+    """For a method that changes tensors or settings: it tells an observer so, if that wants to know.
+
+    what    "zero_grad", "step" or "schedule". The observer's `updating(what, owner)` is a block
+            around the call; an observer without it is told nothing
+    """
+
+    def decorate(method: F) -> F:
+        @functools.wraps(method)
+        def reported(self: Any, *args: Any, **kwargs: Any) -> Any:
+            told = getattr(state.observer, "updating", None) if unusual else None
+            if told is None:
+                return method(self, *args, **kwargs)
+            with told(what, self):
+                return method(self, *args, **kwargs)
+
+        return reported  # type: ignore[return-value]
+
+    return decorate
+
+
 def trace_lines(on: bool = True) -> None:
     """Make every node remember the line of code that made it.
 

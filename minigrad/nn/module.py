@@ -19,6 +19,7 @@ from typing import Any, Self
 
 from minigrad.core import dtypes
 from minigrad.core.devices import DeviceLike, check_device, is_device
+from minigrad.core.modes import reports
 from minigrad.core.tensor import Tensor
 from minigrad.nn.calling import Called
 from minigrad.nn.registry import BUFFER, MODULE, PARAMETER, Registry
@@ -87,6 +88,7 @@ class Module(Stateful, Called):
             parameter.requires_grad_(requires_grad)
         return self
 
+    @reports("zero_grad")
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Set the gradients of all parameters to None or, without set_to_none, to zeros."""
         for parameter in self.parameters():

@@ -40,7 +40,7 @@ from typing import Any
 
 from minigrad.core.hooks import RemovableHandle
 from minigrad.core.leaf import AccumulateGrad
-from minigrad.core.modes import enable_grad
+from minigrad.core.modes import enable_grad, reports
 from minigrad.core.tensor import Tensor, wrap
 
 Group = dict[str, Any]
@@ -136,8 +136,9 @@ class Optimizer:
     def __init_subclass__(cls, **settings: Any) -> None:
         super().__init_subclass__(**settings)
         if "step" in vars(cls):
-            cls.step = _with_hooks(vars(cls)["step"])  # type: ignore[method-assign]
+            cls.step = reports("step")(_with_hooks(vars(cls)["step"]))  # type: ignore[method-assign]
 
+    @reports("zero_grad")
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Clear the gradients: `.grad` becomes None, or zeros if set_to_none is False.
 

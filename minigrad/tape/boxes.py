@@ -78,6 +78,8 @@ class Sizes:
         """The second row, left: what kind of leaf, or the expression that made the tensor."""
         if node.kind == "leaf" and node.program is not None:
             return f"{node.program.number}, {node.program.role}"
+        if node.updated:
+            return f"written by {short(node.updated)}"
         if node.kind == "leaf":
             return "leaf, requires_grad" if node.requires_grad else "leaf"
         if node.expression is None:

@@ -77,8 +77,13 @@ def check(tape: Tape, derived: Mapping[str, Any]) -> Checked:
 
 def leaves_of(tape: Tape) -> dict[str, int]:
     """The entries of the leaves that require a gradient, by their names."""
-    names, entries = node_names(tape._recorder), tape._recorder.entries
-    return {names[k]: k for k, e in enumerate(entries) if e.backward == "AccumulateGrad"}
+    names, recorder = node_names(tape._recorder), tape._recorder
+    ran = {turn.entry for b in recorder.passes for turn in b.turns}
+    found: dict[str, int] = {}
+    for k, e in enumerate(recorder.entries):  # of a parameter's versions, the last with a gradient
+        if e.backward == "AccumulateGrad" and (names[k] not in found or k in ran):
+            found[names[k]] = k
+    return found
 
 
 def leaf_named(tape: Tape, name: str, method: str) -> str:

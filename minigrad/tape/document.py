@@ -24,9 +24,10 @@ ValueIndex = Annotated[int, ("minimum", 0)]
 Count = Annotated[int, ("minimum", 0)]
 Number = float | int | bool | str | None  # "nan", "inf" and complex numbers are text
 Kind = Literal["leaf", "op", "before", "failed"]
-GroupKind = Literal["call", "copy", "repeat", "stretch"]
+GroupKind = Literal["call", "copy", "repeat", "stretch", "turn"]
 NotFinite = Literal["NaN", "inf"]
-Phase = Literal["forward", "backward"]
+Phase = Literal["forward", "backward", "update"]
+UpdateKind = Literal["zero_grad", "step", "schedule"]
 Engine = Literal["graph", "tape", "recursive", "torch"]  # torch: PyTorch's own
 When = Literal["before", "after", "finally"]  # a hook runs: before or after its node, or at last
 
@@ -148,6 +149,7 @@ class TapeNode:
     hooks           how many hooks ran at this node, in the last pass
     module          in whose forward it ran: "Net.hidden"
     storage         the number of the memory, if it is shared with another tensor
+    updated         of a parameter that was written to by an optimizer: "opt.step()"
     """
 
     id: NodeId
@@ -185,6 +187,7 @@ class TapeNode:
     module: str | None = None
     storage: int | None = None
     overwritten_by: NodeId | None = None
+    updated: str | None = None
     program: ProgramFacts | None = None
 
     @property
@@ -372,6 +375,41 @@ class AccumulateDetail:
 
 
 @dataclass(frozen=True, slots=True)
+class ParameterChange:
+    """A parameter before and after an update, and its gradient before; None if not on the tape."""
+
+    was: NodeId | None
+    now: NodeId | None
+    g: ValueIndex | None
+
+
+@dataclass(frozen=True, slots=True)
+class RateChange:
+    """A learning rate before and after a scheduler's step, or the rate of an optimizer's step."""
+
+    before: float
+    after: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UpdateDetail:
+    """Gradients were cleared, parameters were written to, or learning rates set.
+
+    call     as the user wrote it: "opt.step()"
+    owner    the class of the object: "SGD"
+    """
+
+    event: Literal["update"] = "update"
+    kind: UpdateKind
+    call: str
+    owner: str
+    code: int | None = None
+    changes: list[ParameterChange] = field(default_factory=list)
+    rates: list[RateChange] = field(default_factory=list)
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class CaptureDetail:
     """The gradient goes to the caller of grad(), or is also stored, by retain_grad."""
 
@@ -402,7 +440,7 @@ class ErrorDetail:
 
 AnyDetail = (
     Detail | SeedDetail | HookDetail | DepositDetail | AccumulateDetail | CaptureDetail
-    | ErrorDetail
+    | ErrorDetail | UpdateDetail
 )  # fmt: skip
 
 
@@ -414,7 +452,7 @@ class TapeStep:
     """
 
     phase: Phase
-    event: Literal["op", "failed", "seed", "node", "error"]
+    event: Literal["op", "failed", "seed", "node", "error", "update"]
     text: str
     details: list[AnyDetail]
     node: NodeId | None = None
@@ -436,6 +474,7 @@ class GradChange:
 class TapePass:
     """One backward pass.
 
+    ran_as  as which it ran; `number` counts those that are shown
     note    what the recording of PyTorch's engine does not know about it
     """
 
@@ -449,7 +488,26 @@ class TapePass:
     finished: bool
     error: str | None
     grads: dict[NodeId, GradChange]
+    ran_as: int = 1
     note: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingTurn:
+    """One iteration of a training loop: up to a step of its optimizer.
+
+    number    as which it ran; `of` how many there were. Those between may be left out: see thin.py
+    step      the step of the tape with which it begins, and `until` the one with which it ends
+    group     the group of what was computed in it
+    loss      the value from which its backward pass began
+    """
+
+    number: int
+    of: int
+    step: int
+    until: int
+    group: str | None
+    loss: ValueIndex | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -486,6 +544,7 @@ class Document:
     steps      what happened, in order, forward and backward (steps.py)
     backward   one entry for each backward pass
     error      the error that the recorded code raised, if any
+    turns      the iterations of a training loop (turns.py)
     program    None for a tape
     """
 
@@ -502,6 +561,7 @@ class Document:
     steps: list[TapeStep]
     backward: list[TapePass]
     error: TapeError | None = None
+    turns: list[TrainingTurn] = field(default_factory=list)
     program: ShownProgram | None = None
 
     def node(self, key: NodeId) -> TapeNode:
@@ -534,7 +594,7 @@ def index_of(key: NodeId) -> int:
 # ---------------------------------------------------------------------- as JSON
 
 MANY_STEPS = 400  # in a longer tape, a step's sentence replaces those of its details
-SAID_ANYWAY = ("hook", "accumulate", "error", "seed", "failed")
+SAID_ANYWAY = ("hook", "accumulate", "error", "seed", "failed", "update")
 
 
 def plain(item: Any, brief: bool = False) -> Any:

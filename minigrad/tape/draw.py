@@ -42,7 +42,7 @@ def headline(found: Document, folded: bool = False) -> tuple[str, str]:
     if found.program is not None:
         return found.program.headline, found.program.note + _folding(found, folded)
     ops = sum(n.kind == "op" for n in found.nodes)
-    leaves = sum(n.kind == "leaf" for n in found.nodes)
+    leaves = sum(n.kind == "leaf" and not n.updated for n in found.nodes)
     first = f"{count_of(ops, 'operation')}, {count_of(leaves, 'leaf', 'leaves')}"
     second = "no backward pass yet"
     if found.backward:

@@ -4,6 +4,7 @@
     TensorVersion      one version of one tensor, made by an entry; x += 1 makes a new version
                 of the same tensor
     Call        one call of a module whose forward made entries
+    Update      one zero_grad(), or one step of an optimizer or a scheduler
     Backward    one backward pass: its seed, its turns, and how it ended
     Turn        one node's turn in a backward pass
 
@@ -18,7 +19,7 @@ from typing import Any
 
 from minigrad.core.errors import Place
 from minigrad.core.op import Op
-from minigrad.tape.document import Engine, Kind, SavedConflict, When
+from minigrad.tape.document import Engine, Kind, SavedConflict, UpdateKind, When
 from minigrad.tape.snapshot import Snapshot
 
 
@@ -90,8 +91,45 @@ class Entry:
     local: dict[str, Snapshot] = field(default_factory=dict)  # elementwise: dz/dx by input name
     made_by: int | None = None  # the backward pass that computed it, under create_graph
     call: int | None = None  # the call of the module in whose forward it ran
+    update: str | None = None  # what wrote to it, a parameter: "opt.step()"
     shapes: list[str] = field(default_factory=list)  # the shapes of the operands, if it failed
     again: Again | None = None  # what is needed to apply the op again
+
+
+@dataclass(slots=True)
+class Written:
+    """A parameter whose gradient was cleared, or that was written to.
+
+    was, now    its entry before and after; None if it was not on the tape, or is as before
+    g           its gradient before
+    """
+
+    was: int | None
+    now: int | None
+    g: Snapshot | None
+
+
+@dataclass(slots=True)
+class Update:
+    """A call of zero_grad, or of the step of an optimizer or a scheduler.
+
+    name, owner    the user's name of the object, and its class
+    rates          the learning rates of its groups, before and after
+    reached        how many entries there were afterwards
+    """
+
+    kind: UpdateKind
+    name: str
+    owner: str
+    place: Place | None
+    written: list[Written] = field(default_factory=list)
+    rates: list[tuple[float, float]] = field(default_factory=list)
+    reached: int = 0
+
+    @property
+    def call(self) -> str:
+        """As the user wrote it: "opt.step()"."""
+        return f"{self.name}.{'zero_grad' if self.kind == 'zero_grad' else 'step'}()"
 
 
 @dataclass(slots=True)
@@ -160,5 +198,9 @@ class Backward:
     error: str | None = None
     failed: int | None = None
     conflict: SavedConflict | None = None
+    ran_as: int = 0  # as which pass it ran: its number, before some were left out
     threads: int = 1  # in how many of them PyTorch's engine ran it
     finished: bool = False
+
+    def __post_init__(self) -> None:
+        self.ran_as = self.ran_as or self.number

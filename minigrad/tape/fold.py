@@ -4,6 +4,7 @@ A picture of a thousand nodes is unreadable. So we put nodes into groups, and a 
 drawn as one box that opens into its own picture:
 
     call      what ran inside one call of a module, in the order of the calls
+    turn      one iteration of a training loop, up to the step of its optimizer (turns.py)
     copy      one iteration of a loop: a sequence of ops whose source lines repeat
     repeat    the iterations of a loop together ("line 4, x12")
     stretch   if neither applies, about a hundred consecutive nodes
@@ -37,10 +38,13 @@ from minigrad.tape.document import (
 from minigrad.tape.labels import labelled
 from minigrad.tape.layout import Box, Layout, lay_out, text_width
 from minigrad.tape.recorder import Recorder
+from minigrad.tape.turns import LoopTurn
 
 MOST = 400  # boxes in a picture; with more, groups are folded
 FEW = 24  # tapes with fewer nodes have no folded view
 LONGEST_PERIOD = 60  # the longest loop iteration that we look for, in ops
+FEW_TURNS = 3  # of a longer training loop, each iteration is folded at first
+MOST_OF_TURN = 150  # of a turn with more nodes, its picture shows groups
 STRETCH = 60  # the minimum number of nodes in a stretch
 
 
@@ -75,9 +79,16 @@ Item = int | Group
 Calls = Sequence[Sequence[tuple[int, str]]]
 
 
-def fold(found: Document, calls: Calls) -> tuple[list[FoldedGroup], list[PictureView]]:
-    """The groups and the views of a document."""
-    return Folding(found, calls, range(len(found.nodes)), MOST, 0).result()
+def fold(
+    found: Document, calls: Calls, turns: Sequence[LoopTurn] = ()
+) -> tuple[list[FoldedGroup], list[PictureView]]:
+    """The groups and the views of a document; `turns` are the iterations of a training loop."""
+    return Folding(found, calls, range(len(found.nodes)), MOST, 0, turns).result()
+
+
+def turn_title(turn: LoopTurn) -> str:
+    """The title of an iteration: "step 3 of 500"."""
+    return f"step {turn.number} of {turn.of}"
 
 
 def calls_of(recorder: Recorder) -> Calls:
@@ -97,8 +108,15 @@ class Folding:
     """The groups and views of some of the nodes of a document."""
 
     def __init__(
-        self, found: Document, calls: Calls, members: Sequence[int], most: int, numbered: int
+        self,
+        found: Document,
+        calls: Calls,
+        members: Sequence[int],
+        most: int,
+        numbered: int,
+        turns: Sequence[LoopTurn] = (),
     ) -> None:
+        self.turns = turns
         self.found, self.calls, self.most = found, calls, most
         self.members, self.numbered = list(members), numbered
         self.nodes = found.nodes
@@ -106,7 +124,7 @@ class Folding:
         self.edges = {e.id: e for e in found.edges}
         for e in found.edges:
             self.into[index_of(e.to)].append((e.id, index_of(e.from_)))
-        self.leaves = {k for k in self.members if self.nodes[k].kind == "leaf"}
+        self.leaves = {k for k in self.members if self._is_leaf(k)}
         self.sizes = Sizes(found)
         self.made: dict[int, Box] = {}
         self.groups: list[Group] = []
@@ -117,10 +135,11 @@ class Folding:
         With at most `most` members all are shown at first; with more, the folded groups are.
         """
         n = len(self.members)
-        many = n > self.most
-        root = Group("call", self.found.name, self._calls())
+        many = n > self.most or len(self.turns) > FEW_TURNS
+        root = Group("call", self.found.name, self._in_turns(self._calls()))
         for group in [*_groups_in(root)]:  # from the outermost level of calls inward
-            group.items = self._folded(group.items)
+            if not (self.turns and group is root):
+                group.items = self._folded(group.items)
         for group in _groups_in(root):
             self._cut(group)
         while len(root.items) == 1 and _holds_groups(root.items[0]):
@@ -134,12 +153,23 @@ class Folding:
                     item.parent = group.id
         whole = _owners(root) if many else {k: k for k in self.members}
         views = [replace(self._view("root", "", whole), folded=many)]
-        if n <= FEW and not many:
+        if n <= FEW and not many and not self.turns:
             return [], views
         if self.groups and not many:
             views.append(self._view("folded", "", _owners(root)))
-        views += [self._view(g.id, g.id, _owners(g)) for g in self.groups]
+        views += [self._view(g.id, g.id, self._shown_in(g)) for g in self.groups]
         return [self._plain(g) for g in self.groups], views
+
+    def _is_leaf(self, k: int) -> bool:
+        """Is it a leaf that was there before? One that an optimizer wrote to is a result."""
+        return self.nodes[k].kind == "leaf" and not self.nodes[k].updated
+
+    def _shown_in(self, group: Group) -> Mapping[int, Item]:
+        """What is drawn in the picture of a group; of a turn all, if that can be read."""
+        entries = group.entries()
+        if group.kind == "turn" and len(entries) <= MOST_OF_TURN:
+            return {k: k for k in entries}
+        return _owners(group)
 
     # ---- groups ------------------------------------------------------------------
 
@@ -179,6 +209,24 @@ class Folding:
                 open_calls.append((call, group.items))
             (open_calls[-1][1] if open_calls else top).append(k)
         return _unwrapped(top)
+
+    def _in_turns(self, items: list[Item]) -> list[Item]:
+        """The items, with those of each iteration in a group."""
+        turns = iter(self.turns)
+        found: list[Item] = []
+        turn = next(turns, None)
+        for item in items:
+            first = item if isinstance(item, int) else item.entries()[0]
+            while turn is not None and first >= turn.entries.stop:
+                turn = next(turns, None)
+            if turn is None or first not in turn.entries:
+                found.append(item)
+                continue
+            title = turn_title(turn)
+            if not (found and isinstance(found[-1], Group) and found[-1].title == title):
+                found.append(Group("turn", title))
+            found[-1].items.append(item)  # type: ignore[union-attr]  # it is a group
+        return found
 
     def _folded(self, items: list[Item]) -> list[Item]:
         """The items, with three or more equal blocks in a row replaced by a repeat of copies."""
@@ -270,7 +318,7 @@ class Folding:
                     continue
                 source = box_of.get(u, f"n{u}")
                 if source not in boxes:
-                    port = u not in self.leaves
+                    port = self.nodes[u].kind != "leaf"
                     boxes[source] = self._port_box(u) if port else self._box(u)
                     ports.update([source] if port else [])
                 if source != box_of[v]:

@@ -12,7 +12,7 @@ from typing import Any
 from minigrad.core.engine import AnyNode, GraphTask
 from minigrad.core.memory import FRESH, INFERENCE
 from minigrad.core.tensor import Tensor
-from minigrad.tape.events import Backward, Call, Entry, HookRan
+from minigrad.tape.events import Backward, Call, Entry, HookRan, Update
 from minigrad.tape.names import tensors_in
 from minigrad.tape.snapshot import Snapshot
 
@@ -25,7 +25,11 @@ class Identities:
         self.entries: list[Entry] = []
         self.calls: list[Call] = []
         self.passes: list[Backward] = []
-        # In order: ("op", entry, 0), ("seed", pass, 0), ("turn", pass, turn), ("end", pass, 0).
+        self.updates: list[Update] = []
+        self.turns: list[Any] = []  # of a long loop, those that are kept; see turns.py
+        self.fixed: dict[int, str] = {}  # then, the names of tensors
+        # In order: ("op", entry, 0), ("seed", pass, 0), ("turn", pass, turn), ("end", pass, 0),
+        # ("update", update, 0).
         self.events: list[tuple[str, int, int]] = []
         # The kinds of tensors that are recorded, and where their numbers are found.
         self.kinds: list[tuple[type[Any], Callable[[Any], int | None]]] = [(Tensor, self._known)]
@@ -43,6 +47,7 @@ class Identities:
         self._hooks: list[HookRan] = []
         self._open: list[tuple[GraphTask, int, list[HookRan]]] = []  # passes that are running
         self._modules: list[tuple[Any, int]] = []  # the modules being called, with their calls
+        self._updating: list[str] = []  # the kinds of the updates that are running
         self._scalars: weakref.WeakValueDictionary[int, Tensor] = weakref.WeakValueDictionary()
         self._note_scalars(tensor for _, tensor in tensors_in(namespace()))
 

@@ -89,12 +89,16 @@ class Moment:
         for d in details:
             self._happen(step, step.node or "", d)
         if step.first and any(d.event in ("op", "apply") for d in details):
-            also = f" of backward {step.pass_}" if step.pass_ else ""
+            also = f" of backward {self._ran_as(step)}" if step.pass_ else ""
             self.firsts.setdefault(step.node or "", []).append(
                 f"first {step.first}{also} made here"
             )
         if detail is not None and details:
             self.just_now = details[-1].text
+
+    def _ran_as(self, step: doc.TapeStep) -> int:
+        """As which its pass ran; some may be left out."""
+        return self.found.backward[step.pass_ - 1].ran_as if step.pass_ else 0
 
     def _happen(self, step: doc.TapeStep, node: str, d: doc.AnyDetail) -> None:
         match d:
@@ -110,13 +114,23 @@ class Moment:
                 if d.ready:
                     self._ready([d.to])
             case doc.AccumulateDetail():
-                self.terms.setdefault(node, []).append(Term(step.pass_ or 0, d))
+                self.terms.setdefault(node, []).append(Term(self._ran_as(step), d))
             case doc.CaptureDetail():
                 self.captured.add(node)
             case doc.Detail("free"):
-                self.freed[node] = step.pass_ or 0
+                self.freed[node] = self._ran_as(step)
+            case doc.UpdateDetail():
+                for change in d.changes:
+                    self._change(d.kind, change)
             case doc.ErrorDetail():
                 self.failed, self.conflict = node or None, d.conflict
+
+    def _change(self, kind: doc.UpdateKind, change: doc.ParameterChange) -> None:
+        """A .grad was cleared, or it belongs to the next version of its parameter now."""
+        if kind == "zero_grad":
+            self.terms.pop(change.was or "", None)
+        elif change.was in self.terms and change.now not in (None, change.was):
+            self.terms[str(change.now)] = self.terms.pop(str(change.was))
 
     def _begin(self, number: int, d: doc.SeedDetail) -> None:
         self._enter(number)

@@ -39,8 +39,8 @@ def result_names(recorder: Recorder) -> list[list[str]]:
     without results has one name.
     """
     counts: dict[tuple[str, bool], int] = {}
-    taken: set[str] = set()
-    of_tensor: dict[int, str] = {}
+    of_tensor: dict[int, str] = dict(recorder.fixed)
+    taken: set[str] = set(of_tensor.values())
 
     def unique(name: str, always: bool) -> str:
         counts[name, always] = count = counts.get((name, always), 0) + 1

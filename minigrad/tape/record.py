@@ -26,7 +26,7 @@ from typing import Any
 from minigrad.core import modes
 from minigrad.core.errors import Place
 from minigrad.core.tensor import Tensor
-from minigrad.tape import looks, trace, walk
+from minigrad.tape import looks, trace, turns, walk
 from minigrad.tape.check import Checked, check
 from minigrad.tape.differences import AllDifferences, differences
 from minigrad.tape.document import Document
@@ -142,6 +142,8 @@ class Tape(Faces):
                 elif self._torch is not None:
                     self.failed = self._torch.add_failed(error)
         recorder.look_up_names()
+        if self.error is None:
+            turns.thin(recorder)
         recorder.namespace = dict  # do not keep the user's frame alive
 
     def _edition(self) -> int:

@@ -8,10 +8,11 @@ It is an observer (see modes.py). The core calls
     hooked      hooks have seen a gradient
     step        a node has run
     finished    the pass has ended, perhaps with an error
+    updating    gradients are cleared, parameters written to, or learning rates set
 
-The first two are in forward_half.py, the others here.
+The first two are in forward_half.py, the last in update_half.py, the others here.
 
-Read events.py first, then identity.py and forward_half.py.
+Read events.py first, then identity.py, forward_half.py and update_half.py.
 """
 
 from __future__ import annotations
@@ -28,11 +29,11 @@ from minigrad.core.results import Result as Edge
 from minigrad.tape import looks
 from minigrad.tape.document import Engine, SavedConflict, When
 from minigrad.tape.events import Backward, Entry, HookRan, Input, Saved, Sent, Turn
-from minigrad.tape.forward_half import ForwardHalf
 from minigrad.tape.snapshot import Snapshot, maybe
+from minigrad.tape.update_half import UpdateHalf
 
 
-class Recorder(ForwardHalf):
+class Recorder(UpdateHalf):
     """Records what the core reports; this class handles backward passes."""
 
     def backward(self, task: GraphTask, engine: Engine = "graph") -> None:

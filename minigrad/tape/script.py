@@ -14,7 +14,7 @@ STATIC = Path(__file__).parent.parent / "jupyter" / "static"
 MODULES = (
     "elements", "numbers", "document", "moment",
     "canvas", "boxes", "arrows", "graph",
-    "details", "engine", "list", "code", "legend",
+    "updates", "details", "engine", "list", "code", "legend",
     "timeline", "search", "hand", "export", "lecture", "keyboard", "inspector",
 )  # fmt: skip
 

@@ -15,6 +15,7 @@ between any two of them:
     keep         retain_grad: the gradient was also stored in .grad
     free         the saved values were freed
     error        the pass stopped here
+    update       between passes: gradients cleared, parameters written to, learning rates set
 
 Each step and each detail has one sentence that says what happened (`text`).
 """
@@ -28,19 +29,21 @@ from typing import TYPE_CHECKING, Literal
 
 from minigrad.core.op import REGISTRY
 from minigrad.tape import document as doc
-from minigrad.tape.events import Backward, HookRan, Input, Sent, Turn
-from minigrad.tape.names import count_not_finite, number_text, shape_text
+from minigrad.tape.events import Backward, HookRan, Input, Sent, Turn, Update, Written
+from minigrad.tape.names import count_not_finite, count_of, number_text, shape_text
 from minigrad.tape.naming import in_users_names
 from minigrad.tape.recorder import Recorder
 from minigrad.tape.snapshot import Snapshot
 
 if TYPE_CHECKING:
-    from minigrad.tape.trace import Values
+    from minigrad.tape.trace import Code, Values
 
 
-def steps(recorder: Recorder, nodes: list[doc.TapeNode], values: Values) -> list[doc.TapeStep]:
+def steps(
+    recorder: Recorder, nodes: list[doc.TapeNode], values: Values, code: Code
+) -> list[doc.TapeStep]:
     """The steps of a tape, in chronological order."""
-    return _Steps(recorder, nodes, values).all()
+    return _Steps(recorder, nodes, values, code).all()
 
 
 def words(value: Snapshot | None) -> str:
@@ -92,8 +95,10 @@ def made_by_turn(turn: Turn) -> doc.NotFinite | None:
 
 
 class _Steps:
-    def __init__(self, recorder: Recorder, nodes: list[doc.TapeNode], values: Values) -> None:
-        self.recorder, self.nodes, self.values = recorder, nodes, values
+    def __init__(
+        self, recorder: Recorder, nodes: list[doc.TapeNode], values: Values, code: Code
+    ) -> None:
+        self.recorder, self.nodes, self.values, self.code = recorder, nodes, values, code
         self.seen: set[tuple[int, doc.NotFinite]] = set()  # the passes, 0 forward, that have some
 
     def all(self) -> list[doc.TapeStep]:
@@ -104,6 +109,9 @@ class _Steps:
                 continue
             if kind == "op":
                 found.append(self._op(which))
+                continue
+            if kind == "update":
+                found.append(self._update(self.recorder.updates[which]))
                 continue
             b = self.recorder.passes[which]
             if kind == "seed":
@@ -132,6 +140,47 @@ class _Steps:
         step = op_step(node, text + _said(first), backward=node.made_by is not None)
         return replace(step, first=first)
 
+    def _update(self, update: Update) -> doc.TapeStep:
+        text = self._of_update(update)
+        detail = doc.UpdateDetail(
+            kind=update.kind,
+            call=update.call,
+            owner=update.owner,
+            code=None if update.place is None else self.code.number(update.place),
+            changes=[
+                doc.ParameterChange(_id(w.was), _id(w.now), self.values.number(w.g))
+                for w in update.written
+            ],
+            rates=[doc.RateChange(*map(_rounded, r)) for r in update.rates],
+            text=text,
+        )
+        return doc.TapeStep("update", "update", text, [detail])
+
+    def _of_update(self, update: Update) -> str:
+        """What an update changed, in a sentence."""
+        call, n = update.call, len(update.written)
+        many = count_of(n, "parameter")
+        rates = ", ".join(
+            f"{number_text(_rounded(a))} → {number_text(_rounded(b))}" for a, b in update.rates
+        )
+        if update.kind == "schedule":
+            return f"{call} ({update.owner}) set the learning rate: {rates}."
+        if update.kind == "zero_grad":
+            cleared = f"cleared the gradients of {many}" if n else "found no gradient to clear"
+            return f"{call} {cleared}."
+        if not n:
+            return f"{call} ({update.owner}) wrote to no parameter: none has a gradient."
+        names = [self._versions(w) for w in update.written[:3]]
+        more = f" and {n - 3} more" if n > 3 else ""
+        with_rate = f", lr {number_text(_rounded(update.rates[0][0]))}" if update.rates else ""
+        return f"{call} ({update.owner}{with_rate}) wrote to {many}: {', '.join(names)}{more}."
+
+    def _versions(self, w: Written) -> str:
+        if w.was is None or w.now is None or w.was == w.now:
+            return "a parameter" if w.now is None else self.nodes[w.now].label
+        was, now = self.nodes[w.was], self.nodes[w.now]
+        return f"{now.name} v{was.version} → v{now.version}"
+
     def _value(self, given: Input) -> Snapshot | None:
         results = self.recorder.entries[given.entry or 0].results
         return results[given.output].value if given.output < len(results) else None
@@ -151,7 +200,7 @@ class _Steps:
 
     def _seed(self, b: Backward) -> doc.TapeStep:
         said = ", ".join(f"{self.nodes[e].title} gets {words(g)}" for e, g in b.seeds)
-        text = f"Backward pass {b.number} begins: {said}."
+        text = f"Backward pass {b.ran_as} begins: {said}."
         if b.engine != "graph":
             text += f" The engine is {'PyTorch’s' if b.engine == 'torch' else repr(b.engine)}."
         detail = doc.SeedDetail(
@@ -306,7 +355,7 @@ class _Steps:
 
     def _error(self, b: Backward) -> doc.TapeStep:
         message = told(b, self.nodes)
-        text = f"Backward pass {b.number} stopped: {message.splitlines()[0]}"
+        text = f"Backward pass {b.ran_as} stopped: {message.splitlines()[0]}"
         details: list[doc.AnyDetail] = []
         if b.failed is not None:
             details.append(
@@ -365,3 +414,12 @@ def op_step(node: doc.TapeNode, text: str, backward: bool) -> doc.TapeStep:
     details: list[doc.AnyDetail] = [doc.Detail("op", text, node.id)]
     phase: doc.Phase = "backward" if backward else "forward"
     return doc.TapeStep(phase, "op", text, details, node.id, node.made_by)
+
+
+def _id(entry: int | None) -> str | None:
+    return None if entry is None else f"n{entry}"
+
+
+def _rounded(rate: float) -> float:
+    """A learning rate with seven digits: 0.1 * 0.1 is 0.01."""
+    return float(f"{rate:.7g}")

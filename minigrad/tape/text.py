@@ -71,7 +71,7 @@ def leaf_rows(found: Document) -> Rows:
     """The table of the leaves, including the header."""
     rows: Rows = [("leaf", "shape", "dtype", "requires_grad")]
     for node in found.nodes:
-        if node.kind == "leaf":
+        if node.kind == "leaf" and not node.updated:
             wanted = "yes" if node.requires_grad else "no"
             rows.append((short(node.name), _shape(node), str(node.dtype), wanted))
     return rows

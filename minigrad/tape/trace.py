@@ -17,6 +17,7 @@ from minigrad.tape.events import Backward, Entry, Input
 from minigrad.tape.naming import expression, label, name_of_tensor, result_names, versions_of
 from minigrad.tape.recorder import Recorder
 from minigrad.tape.snapshot import FIRST, Snapshot
+from minigrad.tape.turns import LoopTurn, turns_of
 
 if TYPE_CHECKING:
     from minigrad.tape.record import Tape
@@ -38,12 +39,42 @@ def document(tape: Tape) -> doc.Document:
         ops=op_formulas((e.op, e.formula) for e in recorder.entries),
         nodes=nodes,
         edges=edges,
-        steps=steps.steps(recorder, nodes, values),
+        steps=steps.steps(recorder, nodes, values, code),
         backward=[_pass(b, nodes, code, values) for b in recorder.passes],
         error=_error(tape, nodes, code),
     )
-    groups, views = fold.fold(found, fold.calls_of(recorder))
-    return replace(found, groups=groups, views=views)
+    loop = turns_of(recorder)
+    groups, views = fold.fold(found, fold.calls_of(recorder), loop)
+    return replace(found, groups=groups, views=views, turns=_turns(recorder, loop, groups, nodes))
+
+
+def _turns(
+    recorder: Recorder,
+    loop: list[LoopTurn],
+    groups: list[doc.FoldedGroup],
+    nodes: list[doc.TapeNode],
+) -> list[doc.TrainingTurn]:
+    """The iterations of a training loop, with their steps, groups and losses."""
+    steps_until = [0]  # how many steps the first events have made: the end of a pass is none
+    for kind, which, _ in recorder.events:
+        ended = kind == "end" and recorder.passes[which].error is None
+        steps_until.append(steps_until[-1] + (not ended))
+    group = {g.title: g.id for g in groups if g.kind == "turn"}
+    found = []
+    for turn in loop:
+        events = [recorder.events[k] for k in turn.events]
+        seeds = [recorder.passes[which].seeds[0][0] for kind, which, _ in events if kind == "seed"]
+        found.append(
+            doc.TrainingTurn(
+                number=turn.number,
+                of=turn.of,
+                step=steps_until[turn.events.start] + 1,
+                until=steps_until[turn.events.stop],
+                group=group.get(fold.turn_title(turn)),
+                loss=nodes[seeds[-1]].value if seeds else None,
+            )
+        )
+    return found
 
 
 def nodes_of(recorder: Recorder) -> list[doc.TapeNode]:
@@ -170,6 +201,7 @@ class _Nodes:
             hooks=self.hooks.get(k, 0),
             module=None if entry.call is None else self.recorder.calls[entry.call].path,
             overwritten_by=self.overwritten.get(f"n{k}"),
+            updated=entry.update,
         )
         return self._with_results(node, entry) if entry.results else node
 
@@ -300,6 +332,7 @@ def _summed(source: Entry, given: Input, entry: Entry) -> str | None:
 def _pass(b: Backward, nodes: list[doc.TapeNode], code: Code, values: Values) -> doc.TapePass:
     return doc.TapePass(
         number=b.number,
+        ran_as=b.ran_as,
         code=code.number(b.place),
         line=None if b.place is None else b.place.line,
         engine=b.engine,

@@ -525,7 +525,8 @@ def test_a_lecture_is_large_light_and_follows_the_current_node(opened):
              const ui = document.getElementById('inspector').inspector;
              const seen = [...ui.frame.querySelectorAll('*')].filter(e => e.getClientRects().length
                && [...e.childNodes].some(c => c.nodeType === 3 && c.data.trim()));
-             return Math.min(...seen.map(e => parseFloat(getComputedStyle(e).fontSize) * (e.closest('.mg-svg') ? ui.graph.k : 1)));
+             const zoom = (e) => e.closest('.mg-svg') ? ui.graph.k : 1;
+             return Math.min(...seen.map(e => parseFloat(getComputedStyle(e).fontSize) * zoom(e)));
            }"""
     )
     assert smallest >= 15.99
@@ -544,6 +545,32 @@ def test_a_lecture_is_large_light_and_follows_the_current_node(opened):
     assert ground == "rgb(255, 255, 255)"
     page.keyboard.press("f")
     assert page.locator(".mg-lecture").count() == 0 and page.locator(".mg-search").is_visible()
+    assert page.problems == []
+
+
+def test_a_training_step_says_what_it_wrote_and_the_picture_goes_with_the_iteration(opened):
+    page = opened(cases.training())
+    label = page.locator(".mg-turns .mg-where")
+    assert "step 1 of 2, loss 9" in label.inner_text()
+    after = page.locator(".mg-node[aria-label^='w v1,']")
+    assert "not computed yet" in after.get_attribute("aria-label")
+
+    page.locator(".mg-next").focus()
+    while "opt.step()" not in page.locator(".mg-said").inner_text():
+        page.keyboard.press("n")
+    assert "mg-wrote" in after.get_attribute("class")
+    told = re.sub(r"\s+", " ", page.locator(".mg-changes").inner_text())
+    assert "w v0 → w v1 3 → 2.4" in told.replace("[", "").replace("]", "") and "g = [6]" in told
+    assert "opt.step()" in page.locator(".mg-lit").inner_text()
+    page.keyboard.press("n")
+    assert "0.1 → 0.05" in page.locator(".mg-changes").inner_text()
+    page.keyboard.press("n")  # zero_grad of the next iteration
+    assert "step 2 of 2" in label.inner_text() and "step 2 of 2" in page.locator(".mg-crumbs").inner_text()  # fmt: skip
+    page.locator(".mg-turn").fill("0")
+    assert "step 1/" in page.locator(".mg-bar .mg-where").first.inner_text()
+    assert page.locator(".mg-node[aria-label^='w v0,']").count() == 1
+    page.locator(".mg-whole").click()
+    assert page.locator(".mg-hand select option").count() == 1  # one w, not one for each version
     assert page.problems == []
 
 

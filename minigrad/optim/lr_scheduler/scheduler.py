@@ -19,7 +19,7 @@ from collections.abc import Callable
 from types import FunctionType, NoneType
 from typing import Any
 
-from minigrad.core.modes import no_grad
+from minigrad.core.modes import no_grad, reports
 from minigrad.core.tensor import Tensor
 from minigrad.optim.optimizer import Optimizer
 
@@ -77,13 +77,19 @@ class LRScheduler:
         """The rates that were last set, one for each group."""
         return self._last_lr
 
+    def __init_subclass__(cls, **settings: Any) -> None:
+        super().__init_subclass__(**settings)
+        if "step" in vars(cls):
+            cls.step = reports("schedule")(vars(cls)["step"])  # type: ignore[method-assign]
+
+    @reports("schedule")
     def step(self, epoch: int | None = None) -> None:
         """Go to the next epoch. Call it after the optimizer's step."""
         if self._step_count == 1:
             self._warn_about_order()
         self._step_count += 1
         if epoch is not None:
-            warnings.warn(EPOCH, UserWarning, stacklevel=2)
+            warnings.warn(EPOCH, UserWarning, stacklevel=3)
         self._update_lr(epoch)
 
     def _update_lr(self, epoch: int | None = None) -> None:
@@ -110,7 +116,7 @@ class LRScheduler:
                 "Seems like `optimizer.step()` has been overridden after learning rate scheduler "
                 "initialization. Please, make sure to call `optimizer.step()` before `lr_scheduler.step()`.",
                 UserWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
         elif not self.optimizer._opt_called:
             warnings.warn(
@@ -118,7 +124,7 @@ class LRScheduler:
                 "order: `optimizer.step()` before `lr_scheduler.step()`. Otherwise the first value of the "
                 "learning rate schedule is skipped.",
                 UserWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
 
     def _warn_unless_stepping(self) -> None:

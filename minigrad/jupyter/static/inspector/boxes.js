@@ -60,6 +60,7 @@ const Boxes = (Base) => class extends Base {
 
   what(n) {
     if (n.program && n.kind === "leaf") return `${n.program.number}, ${n.program.role}`;
+    if (n.updated) return `written by ${clean(n.updated)}`;
     if (n.kind === "leaf") return n.requires_grad ? "leaf, requires_grad" : "leaf";
     return n.expression ? clean(n.expression) : "made before the recording";
   }
@@ -106,7 +107,7 @@ const Boxes = (Base) => class extends Base {
 
   pending(m, id) {
     const n = this.tape.node.get(id);
-    return (n.kind === "op" || n.kind === "failed") && !m.computed.has(id);
+    return (n.kind === "op" || n.kind === "failed" || this.tape.written.has(id)) && !m.computed.has(id);
   }
 
   updateNode(m, id, box) {
@@ -115,7 +116,7 @@ const Boxes = (Base) => class extends Base {
     const label = this.describe(m, n, state, note), key = [label, m.order.get(id), freed, place, pending, this.ui.values].join("|");
     if (box.key === key) return; // as it was: most boxes, at most steps
     box.key = key;
-    for (const c of ["current", "done", "ready", "waiting", "failed", "pruned", "pending", "idle"]) g.classList.toggle(`mg-${c}`, c === state || (c === "pending" && pending));
+    for (const c of ["current", "done", "ready", "waiting", "failed", "pruned", "pending", "wrote", "idle"]) g.classList.toggle(`mg-${c}`, c === state || (c === "pending" && pending));
     g.classList.toggle("mg-freed", freed);
     const mark = state === "failed" ? "×" : m.order.has(id) ? String(m.order.get(id)) : "";
     parts.badge.style.display = mark ? "" : "none";
@@ -177,7 +178,7 @@ const Boxes = (Base) => class extends Base {
 
   describe(m, n, state, note) {
     const said = { current: m.phase === "backward" ? "current" : "computed now", pending: "not computed yet", done: "has run", ready: "ready",
-      waiting: `waits for ${m.left(n.id)} more`, failed: "failed", pruned: "not needed", idle: "" };
+      waiting: `waits for ${m.left(n.id)} more`, failed: "failed", pruned: "not needed", wrote: "changed now", idle: "" };
     const parts = [clean(n.label), shapeText(n.shape), clean(n.expression ?? (n.program ? n.program.role : n.kind === "leaf" ? "leaf" : "")),
       n.program ? n.program.comes : clean(n.backward ?? "no gradient"), n.program?.memory, said[state]];
     if (m.g.has(n.id)) parts.push(`receives ${this.tape.took(m, n.id)}`);

@@ -4,7 +4,7 @@ function codeOf(ui) {
   const { tape, m } = ui;
   const lines = tape.code.map((c, i) => [c, i]).sort(([a], [b]) => a.source - b.source || a.line - b.line);
   const linked = new Set(tape.linked(ui.selected ?? m.node).map((x) => tape.node.get(x).code));
-  const lit = ui.lit ?? tape.node.get(ui.selected ?? m.node)?.code ?? (m.node === null && m.pass ? tape.backward[m.pass - 1].code : null);
+  const lit = ui.lit ?? tape.node.get(ui.selected ?? m.node)?.code ?? updateOf(tape, ui.step)?.code ?? (m.node === null && m.phase === "backward" ? tape.backward[m.pass - 1].code : null);
   const running = m.pass ? tape.backward[m.pass - 1].code : null, wrong = tape.error?.code;
   let source = null;
   const shown = lines.flatMap(([c, i]) => {

@@ -12,7 +12,8 @@ function inNames(rule, names) {
 }
 
 function detailsOf(ui) {
-  const { tape, m } = ui, id = ui.selected ?? m.node;
+  const { tape, m } = ui, id = ui.selected ?? m.node, update = updateOf(tape, ui.step);
+  if (!id && update) return updateDetails(ui, update);
   const n = id && tape.node.get(id);
   if (!n) return [h("p", { class: "mg-hint" }, "Select a node, or go a step forward.")];
   const line = tape.line(n), op = tape.ops?.[n.op];
@@ -28,7 +29,7 @@ function detailsOf(ui) {
   if (!pending && heatMap(v)) rows.push(row("", heatMap(v)));
   if (!pending) (n.results ?? []).forEach((r, k) => rows.push(row(tape.result(id, k + 1), number(r.value), h("span", { class: "mg-type" }, ` ${r.dtype} ${shapeText(r.shape)}`))));
   for (const t of pending ? [] : n.tangents ?? []) rows.push(row("tangent", number(t)));
-  if ((n.versions ?? 1) > 1) rows.push(row("version", `v${n.version ?? 0} of ${n.versions}${n.overwritten_by ? `; overwritten by ${clean(tape.node.get(n.overwritten_by).expression)}` : ""}`));
+  if ((n.versions ?? 1) > 1) rows.push(row("version", `v${n.version ?? 0} of ${n.versions}${n.overwritten_by ? `; overwritten by ${clean(tape.node.get(n.overwritten_by).expression ?? tape.node.get(n.overwritten_by).updated)}` : ""}`));
   if (n.storage !== undefined) {
     const others = [...new Set(tape.nodes.filter((x) => x.storage === n.storage && x.tensor !== n.tensor).map((x) => clean(x.name)))];
     rows.push(row("memory", `${letter(n.storage)}, shared with ${others.join(", ")}`));

@@ -23,7 +23,11 @@ class Tape {
     this.what = this.program ? "program" : "tape";
     const seed = this.steps.findIndex((x) => (this.program ? x.phase === "backward" : x.event === "seed"));
     this.firstBackward = seed < 0 ? null : seed + 1;
-    this.leaves = this.nodes.filter((n) => n.backward === "AccumulateGrad");
+    this.turns ??= [];
+    this.written = new Set(this.steps.flatMap((x) => (x.event === "update" ? x.details[0].changes ?? [] : []).map((c) => c.now).filter(Boolean))); // by an optimizer
+    const ran = new Set(this.steps.filter((x) => x.event === "node").map((x) => x.node)), last = new Map();
+    for (const n of this.nodes) if (n.backward === "AccumulateGrad" && (!last.has(n.name) || ran.has(n.id))) last.set(n.name, n);
+    this.leaves = [...last.values()]; // of a parameter's versions, the last with a gradient
     this.ranked = this.nodes.filter((n) => n.backward).sort((a, b) => (a.priority ?? 0) - (b.priority ?? 0)).map((n) => n.id);
     this.operations = this.ranked.filter((id) => this.node.get(id).backward !== "AccumulateGrad");
     this.madeBy = new Map(); // line of the code -> the nodes made there
@@ -42,6 +46,8 @@ class Tape {
     const n = this.node.get(id);
     return n.backward && !n.program ? `${clean(n.backward)} of ${clean(n.label)}` : clean(n.label);
   }
+  /** As which a pass ran; some may be left out. */
+  ranAs(pass) { return this.backward[pass - 1]?.ran_as ?? pass; }
   /** The latest node of that id, label, name or op; as tape.select finds it. */
   named(wanted) {
     for (const key of ["id", "label", "name", "named", "backward", "op"]) {

@@ -7,7 +7,7 @@
 
 let serial = 0;
 
-class Inspector extends Keyboard(Lecture(Exporting(ByHand(Searching(Listing(Timeline(Object))))))) {
+class Inspector extends Keyboard(Lecture(Exporting(ByHand(Searching(Listing(Turns(Timeline(Object)))))))) {
   constructor(model, el) {
     super();
     this.model = model;
@@ -52,7 +52,7 @@ class Inspector extends Keyboard(Lecture(Exporting(ByHand(Searching(Listing(Time
     this.selected = this.model.get("selected") || null;
     this.hits = null;
     this.build();
-    this.graph.open("root");
+    this.graph.open(this.tape.turns[Math.max(0, this.turnAt(this.step))]?.group ?? "root");
     this.arrange();
     this.refresh();
     if (this.selected) this.reveal(this.selected);
@@ -80,7 +80,7 @@ class Inspector extends Keyboard(Lecture(Exporting(ByHand(Searching(Listing(Time
     this.slider = h("input", { type: "range", class: "mg-slider", min: 0, max: tape.last, step: 1, "aria-label": "Step", oninput: () => this.go(Number(this.slider.value)) });
     const track = h("div", { class: "mg-track" }, this.slider);
     for (const [i, x] of tape.steps.entries())
-      if (x.event === "seed" || (tape.program && i + 1 === tape.firstBackward)) track.append(h("span", { class: "mg-split", title: tape.program ? "the gradient program begins" : `backward ${x.pass} begins`, style: `left:calc(8px + (100% - 16px) * ${(i + 0.5) / Math.max(1, tape.last)})` }));
+      if ((x.event === "seed" && tape.turns.length < 2) || tape.turns.some((t) => t.step === i + 1) || (tape.program && i + 1 === tape.firstBackward)) track.append(h("span", { class: "mg-split", title: tape.program ? "the gradient program begins" : x.event === "seed" ? `backward ${x.pass} begins` : "an iteration begins", style: `left:calc(8px + (100% - 16px) * ${(i + 0.5) / Math.max(1, tape.last)})` }));
     this.where = h("span", { class: "mg-where" });
     this.speed = h("select", { "aria-label": "Speed", class: "mg-speed", onchange: () => { if (this.timer) { this.stop(); this.play(); } } }, [["1", "1/s"], ["2", "2/s"], ["5", "5/s"]].map(([v, t]) => h("option", { value: v }, t)));
     this.byDetail = h("select", { "aria-label": "Granularity", class: "mg-granularity", onchange: () => { this.detailed = this.byDetail.value === "detail"; this.detail = null; this.refresh(); } }, h("option", { value: "node" }, "by node"), h("option", { value: "detail" }, "by detail"));
@@ -100,8 +100,8 @@ class Inspector extends Keyboard(Lecture(Exporting(ByHand(Searching(Listing(Time
     const side = h("div", { class: "mg-side" }, panel("details", this.details), panel(tape.program ? "memory" : "engine", this.engine));
     this.main = h("div", { class: "mg-main" }, this.graph.root, this.list, this.code);
     const over = h("div", { class: "mg-overlay" }, this.help, this.legend);
-    const keys = h("div", { class: "mg-keys" }, "n next · p back · Space play · b backward · d by detail · f leave"), parts = [top, this.bar, this.said, over, (this.middle = h("div", { class: "mg-middle" }, this.main, side)), this.handDerived(), keys];
-    this.frame = h("div", { class: "mg-frame", tabindex: -1, onkeydown: (e) => this.key(e) }, parts);
+    const keys = h("div", { class: "mg-keys" }, "n next · p back · Space play · b backward · d by detail · f leave"), parts = [top, this.bar, this.turnBar(), this.said, over, (this.middle = h("div", { class: "mg-middle" }, this.main, side)), this.handDerived(), keys];
+    this.frame = h("div", { class: "mg-frame", tabindex: -1, onkeydown: (e) => this.key(e) }, parts.filter(Boolean));
     clear(this.el, this.frame);
     this.openTab(this.tab);
   }
@@ -126,7 +126,7 @@ class Inspector extends Keyboard(Lecture(Exporting(ByHand(Searching(Listing(Time
 
   summary() {
     if (this.tape.program) return ` ${clean(this.tape.program.headline, 200)}; ${clean(this.tape.program.note, 300)}`;
-    const t = this.tape, ops = t.nodes.filter((n) => n.kind === "op").length, leaves = t.nodes.filter((n) => n.kind === "leaf").length;
+    const t = this.tape, ops = t.nodes.filter((n) => n.kind === "op").length, leaves = t.nodes.filter((n) => n.kind === "leaf" && !n.updated).length;
     const many = (n, one, more) => `${n} ${n === 1 ? one : more}`;
     return ` ${many(ops, "operation", "operations")}, ${many(leaves, "leaf", "leaves")}${t.error ? `; the code stopped with ${clean(t.error.text.split(":")[0])}` : ""}`;
   }
@@ -145,6 +145,7 @@ class Inspector extends Keyboard(Lecture(Exporting(ByHand(Searching(Listing(Time
   refreshNow() {
     const m = (this.m = momentAt(this.tape, this.step, this.detail));
     this.slider.value = this.step;
+    this.showTurn();
     const all = this.detail === null || !this.step ? "" : `, detail ${this.detail} of ${this.tape.steps[this.step - 1].details.length}`;
     this.where.textContent = `step ${this.step}/${this.tape.last}${all}`;
     this.slider.setAttribute("aria-valuetext", `step ${this.step} of ${this.tape.last}, ${m.phase}`);

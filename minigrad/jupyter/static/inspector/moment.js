@@ -9,7 +9,7 @@ function momentAt(tape, k, detail) {
   const m = (detail === null && tape.reached?.k <= k && tape.reached) || { k: 0, passes: new Map(), pass: 0, computed: new Set(), node: null, expected: {}, pruned: new Set(), seeds: new Map(),
     arrived: new Map(), queue: [], queued: new Set(), order: new Map(), freed: new Map(), first: new Map(), terms: new Map(), kept: new Map(),
     sent: new Map(), sentBy: new Map(), hooks: new Map(), g: new Map(), failed: null, conflict: null, event: null, detail: null,
-    text: "Nothing has run yet.", phase: "forward", now: new Set() };
+    wrote: new Set(), text: "Nothing has run yet.", phase: "forward", now: new Set() };
   const { passes } = m; // how the others stand: one pass may run within another
   const enter = (number, begun) => {
     passes.set(m.pass, Object.fromEntries(OF_A_PASS.map((key) => [key, m[key]])));
@@ -35,8 +35,9 @@ function momentAt(tape, k, detail) {
     m.phase = step.phase;
     m.text = (i === k && detail !== null && details.at(-1)?.text) || step.text;
     m.now = new Set();
+    m.wrote = new Set();
     if (step.first && details.some((d) => d.event === "op" || d.event === "apply"))
-      append(m.first, step.node, `first ${step.first}${step.pass ? ` of backward ${step.pass}` : ""} made here`);
+      append(m.first, step.node, `first ${step.first}${step.pass ? ` of backward ${tape.ranAs(step.pass)}` : ""} made here`);
     for (const d of details) {
       m.event = d.event;
       m.detail = d;
@@ -60,9 +61,10 @@ function momentAt(tape, k, detail) {
         m.now.add(`${id}:${d.edge ?? 0}`);
         if (d.ready) ready(d.to);
       } else if (d.event === "accumulate")
-        append(m.terms, id, { ...d, pass: step.pass });
+        append(m.terms, id, { ...d, pass: tape.ranAs(step.pass) });
       else if (d.event === "capture" || d.event === "keep") m.kept.set(id, d);
-      else if (d.event === "free") m.freed.set(id, step.pass);
+      else if (d.event === "update") takeUpdate(m, d);
+      else if (d.event === "free") m.freed.set(id, tape.ranAs(step.pass));
       else if (d.event === "error") {
         m.failed = id ?? null;
         m.conflict = d.conflict ?? null;
@@ -97,7 +99,8 @@ function stateOf(tape, m, id) {
   if (m.order.has(id)) return "done";
   if (m.queued.has(id)) return "ready";
   if (m.pruned.has(id)) return "pruned";
-  if (n.kind === "op" && !m.computed.has(id)) return "pending";
+  if (m.wrote.has(id)) return "wrote";
+  if ((n.kind === "op" || tape.written.has(id)) && !m.computed.has(id)) return "pending";
   if (m.pass && m.expected[id] !== undefined && m.left(id) > 0) return "waiting";
   return "idle";
 }

@@ -1,0 +1,199 @@
+"""Turns: the iterations of a training loop in a recording, and which of them are kept.
+
+A turn ends when its optimizer has stepped, with the steps of schedulers that follow at once. If there are
+more than MOST_TURNS, those at both ends are kept whole, and some between them; the others are left out
+when the recording ends, so that the page of a tape stays small. What a kept turn needs of one that is
+left out stays: above all the parameters, which are then several versions later.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+from minigrad.tape.events import Backward, Entry, Input, Saved, Sent, Turn
+from minigrad.tape.naming import result_names
+from minigrad.tape.recorder import Recorder
+
+MOST_TURNS = 40  # kept whole
+AT_ENDS = 8  # of a longer loop: so many at the begin, and at the end
+BETWEEN = 8
+
+
+@dataclass(frozen=True, slots=True)
+class LoopTurn:
+    """One iteration: its events and entries, as ranges; `number` of `of`."""
+
+    number: int
+    of: int
+    events: range
+    entries: range
+
+
+def turns_of(recorder: Recorder) -> list[LoopTurn]:
+    """The iterations of a recording, in order; none if no optimizer stepped twice on one line."""
+    if recorder.turns:
+        return recorder.turns
+    steps: dict[tuple[object, ...], list[int]] = {}
+    for k, (kind, which, _) in enumerate(recorder.events):
+        if kind == "update" and (update := recorder.updates[which]).kind == "step":
+            line = None if update.place is None else (update.place.file, update.place.line)
+            steps.setdefault((line, update.name), []).append(k)
+    ends = max(steps.values(), key=len, default=[])
+    if len(ends) < 2:
+        return []
+    cuts = [0, *(_with_schedules(recorder, k) for k in ends)]
+    found, entered = [], 0
+    for n, (begin, end) in enumerate(pairwise(cuts), 1):
+        reached = recorder.updates[recorder.events[end - 1][1]].reached
+        found.append(LoopTurn(n, len(ends), range(begin, end), range(entered, reached)))
+        entered = reached
+    return found
+
+
+def _with_schedules(recorder: Recorder, k: int) -> int:
+    """The event after a step, and after the schedulers' steps that follow it."""
+    k += 1
+    while k < len(recorder.events):
+        kind, which, _ = recorder.events[k]
+        if kind != "update" or recorder.updates[which].kind != "schedule":
+            break
+        k += 1
+    return k
+
+
+def thin(recorder: Recorder) -> None:
+    """Leave out turns of a long loop, and number what stays anew."""
+    found = turns_of(recorder)
+    if len(found) <= MOST_TURNS:
+        return
+    n = len(found)
+    between = [AT_ENDS + (n - 2 * AT_ENDS) * k // (BETWEEN + 1) for k in range(1, BETWEEN + 1)]
+    kept = sorted({*range(AT_ENDS), *between, *range(n - AT_ENDS, n)})
+    recorder.fixed = {
+        r.tensor: name
+        for entry, names in zip(recorder.entries, result_names(recorder), strict=True)
+        for r, name in zip(entry.results, names, strict=False)
+    }
+    _Thinning(recorder, found, kept).run()
+
+
+class _Thinning:
+    """Leaves turns out of a recording. Everything refers to entries by their numbers, which change."""
+
+    def __init__(self, recorder: Recorder, found: list[LoopTurn], kept: list[int]) -> None:
+        self.recorder, self.turns, self.kept = recorder, found, kept
+        out = {k for t in set(range(len(found))) - set(kept) for k in found[t].events}
+        self.events = [k for k in range(len(recorder.events)) if k not in out]
+        whole = {k for t in set(range(len(found))) - set(kept) for k in found[t].entries}
+        stay = {k for k in range(len(recorder.entries)) if k not in whole} | self._needed()
+        self.new = {old: k for k, old in enumerate(sorted(stay))}
+
+    def _passes(self) -> list[int]:
+        """The passes that stay, in order."""
+        events = (self.recorder.events[k] for k in self.events)
+        return [which for kind, which, _ in events if kind == "seed"]
+
+    def _needed(self) -> set[int]:
+        """The entries that kept turns read, update, or send gradients to."""
+        entries, updates = self.recorder.entries, self.recorder.updates
+        inside = [k for t in self.kept for k in self.turns[t].entries]
+        inside += range(self.turns[-1].entries.stop, len(entries))
+        found = {i.entry for k in inside for i in entries[k].inputs}
+        found |= {s.entry for k in inside for s in entries[k].saved}
+        for k in self.events:
+            kind, which, _ = self.recorder.events[k]
+            if kind == "update":
+                found |= {w.was for w in updates[which].written}
+        for number in self._passes():
+            b = self.recorder.passes[number]
+            found |= {t.entry for t in b.turns} | {*b.expected, *b.pruned, *b.grads, b.failed}
+            found |= {e for e, _ in b.seeds}
+        return {k for k in found if k is not None}
+
+    def run(self) -> None:
+        recorder, new = self.recorder, self.new
+        passes, updates = self._passes(), []
+        events = [recorder.events[k] for k in self.events]
+        for kind, which, _ in events:
+            if kind == "update":
+                updates.append(which)
+        pass_of = {old: k for k, old in enumerate(passes)}
+        update_of = {old: k for k, old in enumerate(updates)}
+        self._entries()
+        recorder.passes = [self._pass(recorder.passes[old], k + 1) for k, old in enumerate(passes)]
+        recorder.updates = [recorder.updates[old] for old in updates]
+        for update in recorder.updates:
+            for w in update.written:
+                w.was, w.now = self._at(w.was), self._at(w.now)
+        renumber = {"op": new, "failed": new, "update": update_of}
+        recorder.events = [(e, renumber.get(e, pass_of)[which], k) for e, which, k in events]
+        recorder.turns = self._turns()
+        recorder._latest = {t: (new[e], k) for t, (e, k) in recorder._latest.items() if e in new}
+        recorder._grads = {new[e]: g for e, g in recorder._grads.items() if e in new}
+        recorder._arrived = {
+            (pass_of[p], new[e]): n
+            for (p, e), n in recorder._arrived.items()
+            if p in pass_of and e in new
+        }
+        for node, entry in list(recorder._entry_of.items()):
+            if entry in new:
+                recorder._entry_of[node] = new[entry]
+            else:
+                del recorder._entry_of[node]
+
+    def _at(self, entry: int | None) -> int | None:
+        return None if entry is None else self.new.get(entry)
+
+    def _entries(self) -> None:
+        last: dict[int, int] = {}  # the last entry of each tensor that stays
+        kept: list[Entry] = []
+        for old in self.new:
+            entry = self.recorder.entries[old]
+            if entry.update and entry.inputs[0].entry not in self.new:
+                entry.inputs, entry.inplace = [], False  # the step that wrote to it is left out
+            entry.inputs = [self._input(i, last) for i in entry.inputs]
+            entry.saved = [self._saved(s) for s in entry.saved]
+            last |= {r.tensor: len(kept) for r in entry.results}
+            kept.append(entry)
+        self.recorder.entries = kept
+
+    def _input(self, given: Input, last: dict[int, int]) -> Input:
+        if given.entry is None or given.entry in self.new:
+            return replace(given, entry=self._at(given.entry))
+        source = self.recorder.entries[given.entry].results[given.output]
+        if source.tensor in last:  # an earlier version of it
+            return replace(given, entry=last[source.tensor], output=0)
+        return Input(None, constant="…")
+
+    def _saved(self, saved: Saved) -> Saved:
+        return replace(saved, entry=self._at(saved.entry))
+
+    def _pass(self, b: Backward, number: int) -> Backward:
+        new = self.new
+        return replace(
+            b,
+            number=number,
+            seeds=[(new[e], g) for e, g in b.seeds],
+            expected={new[e]: n for e, n in b.expected.items()},
+            pruned=[new[e] for e in b.pruned],
+            turns=[self._turn(turn) for turn in b.turns],
+            grads={new[e]: g for e, g in b.grads.items()},
+            failed=self._at(b.failed),
+        )
+
+    def _turn(self, turn: Turn) -> Turn:
+        sent: list[Sent] = [replace(s, to=self.new[s.to]) for s in turn.sent]
+        return replace(turn, entry=self.new[turn.entry], sent=sent, instead=self._at(turn.instead))
+
+    def _turns(self) -> list[LoopTurn]:
+        event_at = {old: k for k, old in enumerate(self.events)}
+        found, entered = [], 0
+        for t in self.kept:
+            turn = self.turns[t]
+            begin = event_at[turn.events.start]
+            until = sum(old < turn.entries.stop for old in self.new)
+            events = range(begin, begin + len(turn.events))
+            found.append(replace(turn, events=events, entries=range(entered, until)))
+            entered = until
+        return found

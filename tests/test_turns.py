@@ -1,0 +1,141 @@
+"""A training step on the tape: what zero_grad, an optimizer and a scheduler change, and long loops."""
+
+import json
+
+import pytest
+
+import minigrad
+from minigrad import nn, optim
+from minigrad.core.errors import SavedValueChanged
+from minigrad.tape.document import packed
+from tests import tape_cases as cases
+
+
+def updates(tape):
+    return [s["details"][0] for s in tape.document["steps"] if s["event"] == "update"]
+
+
+@pytest.fixture(scope="module")
+def long_loop():
+    """Sixty steps of gradient descent on (w x - 1)**2."""
+    w = minigrad.tensor([4.0], requires_grad=True)
+    opt = optim.SGD([w], lr=0.1)
+    x = minigrad.tensor([1.0])
+    with minigrad.record("loop") as tape:
+        for _ in range(60):
+            opt.zero_grad()
+            loss = ((w * x - 1) ** 2).sum()
+            loss.backward()
+            opt.step()
+    return tape
+
+
+def test_an_optimizer_gives_its_parameters_their_next_version():
+    tape = cases.training()
+    [clear, step, schedule] = updates(tape)[:3]
+    [change] = step["changes"]
+    was, now = (tape.shown().node(change[key]) for key in ("was", "now"))
+
+    assert [u["call"] for u in (clear, step, schedule)] == [
+        "opt.zero_grad()",
+        "opt.step()",
+        "decay.step()",
+    ]
+    assert (was.label, now.label, now.updated) == ("w v0", "w v1", "opt.step()")
+    assert tape.document["values"][now.value]["first"] == [pytest.approx(2.4)]
+    assert step["text"] == "opt.step() (SGD, lr 0.1) wrote to 1 parameter: w v0 → v1."
+    assert schedule["text"] == "decay.step() (ExponentialLR) set the learning rate: 0.1 → 0.05."
+
+
+def test_the_next_pass_starts_from_the_new_version_and_check_finds_its_gradient():
+    tape = cases.training()
+    passes = tape.document["backward"]
+    labels = [tape.shown().node(key).label for b in passes for key in b["grads"]]
+
+    assert labels == ["w v0", "w v1"]
+    assert tape.check(w=[4.8]).ok
+    assert "2 leaves" in tape.text()  # w and x, not each version
+
+
+def test_zero_grad_ends_the_sum_of_the_terms():
+    tape = cases.training()
+    [clear] = [k for k, s in enumerate(tape.document["steps"], 1) if "cleared" in s["text"]]
+
+    assert tape.at(clear - 1).grads and not tape.at(clear).grads
+    assert "backward 1" not in str(tape.at().grads)
+
+
+def test_a_step_before_the_second_backward_is_named_as_what_changed_the_saved_value():
+    w = minigrad.tensor([2.0], requires_grad=True)
+    opt = optim.SGD([w], lr=0.1)
+    with pytest.raises(SavedValueChanged), minigrad.record() as tape:
+        z = (w * w).sum()
+        z.backward(retain_graph=True)
+        opt.step()
+        z.backward()
+
+    [by] = [d["conflict"]["by"] for s in tape.document["steps"] for d in s["details"]
+            if d["event"] == "error"]  # fmt: skip
+    assert tape.shown().node(by).updated == "opt.step()"
+
+
+def test_a_step_of_ops_and_a_step_within_a_step_are_one_update():
+    class Descent(optim.Optimizer):
+        def __init__(self, params):
+            super().__init__(params, {})
+
+        @minigrad.no_grad()
+        def step(self):
+            for p in self.param_groups[0]["params"]:
+                p -= 0.1 * p.grad
+
+    class Twice(Descent):
+        def step(self):
+            super().step()
+            super().step()
+
+    layer = nn.Linear(1, 1)
+    opt = Twice(layer.parameters())
+    with minigrad.record() as tape:
+        layer(minigrad.ones(1, 1)).sum().backward()
+        opt.step()
+        layer.zero_grad()
+
+    assert [u["call"] for u in updates(tape)] == ["opt.step()", "layer.zero_grad()"]
+    assert len(updates(tape)[0]["changes"]) == 2
+    assert not any(n.updated for n in tape.shown().nodes)  # the ops are on the tape themselves
+
+
+def test_of_a_long_loop_both_ends_are_kept_with_their_names_and_numbers(long_loop):
+    found = long_loop.shown()
+    numbers = [turn.number for turn in found.turns]
+
+    assert numbers[:8] == [*range(1, 9)] and numbers[-8:] == [*range(53, 61)]
+    assert len(numbers) == 24 and {turn.of for turn in found.turns} == {60}
+    assert [b.ran_as for b in found.backward] == numbers
+    assert "loss#60" in {n.name for n in found.nodes}
+    for turn in found.turns:
+        steps = found.steps[turn.step - 1 : turn.until]
+        assert steps[-1].text.startswith("opt.step()")
+        seed = next(s for s in steps if s.event == "seed")
+        assert f"Backward pass {turn.number} begins" in seed.text
+        assert found.value(turn.loss)["shape"] == []
+
+
+def test_each_iteration_is_a_box_that_opens_into_its_own_picture(long_loop):
+    found = long_loop.shown()
+    titles = [g.title for g in found.groups if g.kind == "turn"]
+    views = {v.id: v for v in found.views}
+
+    assert titles == [f"step {turn.number} of 60" for turn in found.turns]
+    assert {turn.group for turn in found.turns} <= {*views["root"].boxes}
+    inside = [found.node(key).label for key in views[found.turns[-1].group].boxes]
+    assert "w v59" in inside and "w v60" in inside and len(inside) < 10
+
+
+def test_a_long_loop_can_still_be_checked_walked_and_written(long_loop):
+    last = list(long_loop.steps())[-1]
+
+    assert last.label == "w v59" and long_loop.differences("w").leaves["w"].shape == (1,)
+    assert long_loop.text().count("AccumulateGrad") == 24
+    assert len(json.dumps(packed(long_loop.shown()))) < 500_000
