@@ -66,7 +66,13 @@ def test_lines_are_counted_as_the_learner_counts_them(shell):
 
     code = shell.user_ns["t"].document["code"]
 
-    assert code[0] == {"where": "In [2]", "source": 0, "line": 2, "text": "y1 = x1 + x2"}
+    assert code[0] == {
+        "where": "In [2]",
+        "source": 0,
+        "line": 2,
+        "text": "y1 = x1 + x2",
+        "indent": 0,
+    }
 
 
 def test_a_line_of_a_function_from_another_cell_is_told_from_the_cells_own(shell):

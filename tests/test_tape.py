@@ -574,3 +574,21 @@ def test_a_variable_that_is_called_like_an_op_keeps_its_name():
 
     names = [node.name for node in tape.shown().nodes]
     assert {"t", "t#1", "t#2"} <= set(names) and len(names) == len(set(names))
+
+
+def test_the_code_of_a_tape_is_the_whole_function_with_the_way_to_each_line():
+    class Double(minigrad.nn.Module):
+        def forward(self, x):
+            return x * 2
+
+    model, x = Double(), minigrad.tensor(1.0, requires_grad=True)
+    with minigrad.record() as tape:
+        # nothing is recorded here
+        z = model(x)
+
+    found = tape.shown()
+    node = found.nodes[-1]
+    text = [line.text for line in found.code]
+    assert z is not None and "# nothing is recorded here" in text
+    assert [found.code[k].text for k in node.calls] == ["z = model(x)"]
+    assert (found.code[node.code].text, found.code[node.code].indent) == ("return x * 2", 12)

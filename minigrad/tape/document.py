@@ -55,12 +55,16 @@ class ArrayFacts(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class CodeLine:
-    """A line that ran: where ("In [4]"), the number of that source on the tape, line, text."""
+    """A line that ran, or one around it: where ("In [4]"), the number of that source, line, text.
+
+    indent    how many spaces are before the text
+    """
 
     where: str
     source: int
     line: int
     text: str
+    indent: Count = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +144,7 @@ class TapeNode:
     results         the further results of an op with several
     named           then, the name of each result; `name` is all of them
     code            the index of the source line in `Document.code`
+    calls           those of the lines that called the modules in whose forward it ran, outermost first
     order           its place among the forward steps
     backward        the name of its backward node, "MulBackward0"; "AccumulateGrad" for a leaf
     priority        its place in the engine's queue: 0 runs first
@@ -175,6 +180,7 @@ class TapeNode:
     replayed: bool = False
     stop: str | None = None
     code: int | None = None
+    calls: list[int] = field(default_factory=list)
     line: int | None = None
     order: int | None = None
     backward: str | None = None
@@ -534,7 +540,7 @@ class Document:
     """Everything that is shown of a tape or a program.
 
     name, number
-    code       the user's lines that ran
+    code       the user's lines that ran, then those around them
     values     snapshots of arrays; everything else refers to them by index
     ops        for each op, its formula and the derivatives in it
     nodes      one for each entry of the recording; node "n3" is the fourth

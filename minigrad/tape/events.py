@@ -138,6 +138,7 @@ class Call:
 
     path: str  # "Net.hidden"
     parent: int | None
+    place: Place | None = None  # the user's line that called it
 
 
 @dataclass(slots=True)

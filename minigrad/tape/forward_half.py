@@ -95,7 +95,7 @@ class ForwardHalf(Identities):
             path = f"{self.calls[parent].path}.{names[0] if names else path}"
         self._modules.append((module, len(self.calls)))
         self._note_scalars(module.buffers(recurse=False))
-        self.calls.append(Call(path, parent))
+        self.calls.append(Call(path, parent, user_line()))
         try:
             yield
         finally:

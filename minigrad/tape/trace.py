@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import linecache
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
@@ -22,6 +23,8 @@ from minigrad.tape.turns import LoopTurn, turns_of
 if TYPE_CHECKING:
     from minigrad.tape.record import Tape
 
+LONGEST_CELL = 200  # lines; of a longer cell, only what is around the lines that ran
+FAR = 40  # lines up to the head of a function
 BUDGET = 1 << 17  # array entries that are kept whole, about 1 MiB as text
 
 
@@ -43,6 +46,7 @@ def document(tape: Tape) -> doc.Document:
         backward=[_pass(b, nodes, code, values) for b in recorder.passes],
         error=_error(tape, nodes, code),
     )
+    code.add_surroundings()
     loop = turns_of(recorder)
     groups, views = fold.fold(found, fold.calls_of(recorder), loop)
     return replace(found, groups=groups, views=views, turns=_turns(recorder, loop, groups, nodes))
@@ -90,6 +94,7 @@ class Code:
     """
 
     def __init__(self, home: str | None) -> None:
+        self.home = home
         self.lines: list[doc.CodeLine] = []
         self._known: dict[tuple[str, int], int] = {}
         self._sources: dict[str, int] = {} if home is None else {home: 0}
@@ -103,8 +108,50 @@ class Code:
             self._known[key] = len(self.lines)
             where = place.label.rsplit(", line ", 1)[0]
             source = self._sources.setdefault(place.file, len(self._sources))
-            self.lines.append(doc.CodeLine(where, source, place.line, place.text))
+            written = linecache.getline(place.file, place.line)
+            indent = len(written) - len(written.lstrip())
+            self.lines.append(doc.CodeLine(where, source, place.line, place.text, indent))
         return self._known[key]
+
+    def add_surroundings(self) -> None:
+        """Add the lines around those that ran: the whole cell; of others, the functions they are in."""
+        ran: dict[str, list[int]] = {}
+        for file, line in self._known:
+            ran.setdefault(file, []).append(line)
+        for file, lines in ran.items():
+            text = linecache.getlines(file)
+            cell = file == self.home and Place(file, 1).label.startswith("In [")
+            if cell and len(text) <= LONGEST_CELL:
+                lines = [k for k, line in enumerate(text, 1) if line.strip()]  # not the magic's
+                lines = [*range(lines[0], lines[-1] + 1)]
+            else:
+                lines = around(lines, text)
+            for line in lines:
+                self.number(Place(file, line))
+
+
+def around(ran: Iterable[int], text: Sequence[str]) -> list[int]:
+    """The numbers of some lines, and of those above each, up to the head of the function it is in.
+
+    >>> around([3], ["x = 1\\n", "def f(x):\\n", "    return x\\n"])
+    [2, 3]
+    """
+    found: set[int] = set()
+    for last in ran:
+        first = next((k for k in range(last, max(last - FAR, 0), -1) if _is_head(text, k, last)), 0)
+        found |= {*range(first or last, last + 1)}
+    return sorted(found)
+
+
+def _is_head(text: Sequence[str], line: int, inside: int) -> bool:
+    """Does a function begin in this line, which the other one is in?"""
+    if not 0 < inside <= len(text):
+        return False
+    code, other = text[line - 1], text[inside - 1]
+    indent = len(code) - len(code.lstrip())
+    return code.lstrip().startswith(("def ", "async def ")) and (
+        line == inside or indent < len(other) - len(other.lstrip())
+    )
 
 
 class Values:
@@ -188,6 +235,7 @@ class _Nodes:
             replayed=entry.replayed,
             stop=entry.stop,
             code=self.code.number(entry.place),
+            calls=self._calls(entry),
             line=None if entry.place is None else entry.place.line,
             order=self.order.get(k),
             backward=entry.backward,
@@ -204,6 +252,17 @@ class _Nodes:
             updated=entry.update,
         )
         return self._with_results(node, entry) if entry.results else node
+
+    def _calls(self, entry: Entry) -> list[int]:
+        """The lines from which the modules were called that it ran in, but for its own line."""
+        places, call = [entry.place], entry.call
+        while call is not None:
+            place = self.recorder.calls[call].place
+            if place != places[-1]:
+                places.append(place)
+            call = self.recorder.calls[call].parent
+        found = [self.code.number(place) for place in reversed(places[1:])]
+        return [code for code in found if code is not None]
 
     def _with_results(self, node: doc.TapeNode, entry: Entry) -> doc.TapeNode:
         """The node, with what is known of its results."""

@@ -5,6 +5,8 @@ import re
 import nbformat
 import pytest
 
+import minigrad
+from minigrad import nn
 from tests import tape_cases as cases
 
 pytestmark = pytest.mark.browser
@@ -571,6 +573,38 @@ def test_a_training_step_says_what_it_wrote_and_the_picture_goes_with_the_iterat
     assert page.locator(".mg-node[aria-label^='w v0,']").count() == 1
     page.locator(".mg-whole").click()
     assert page.locator(".mg-hand select option").count() == 1  # one w, not one for each version
+    assert page.problems == []
+
+
+class Model(nn.Module):
+    """Its forward has two lines of its own."""
+
+    def forward(self, x):
+        h = x * 2
+        return h + h.exp()
+
+
+def test_the_code_shows_every_line_the_way_to_the_current_one_and_its_nodes(opened):
+    model, x = Model(), minigrad.tensor(1.0, requires_grad=True)
+    with minigrad.record() as tape:
+        # one pass
+        z = model(x)
+        z.backward()
+        model.zero_grad()
+    page = opened(tape)
+    line = lambda text: page.locator(".mg-code .mg-line", has_text=text)
+
+    assert "mg-unused" in line("# one pass").get_attribute("class")
+    page.locator(".mg-next").click()
+    assert "▶" in line("h = x * 2").inner_text() and "↳" in line("z = model(x)").inner_text()
+    assert "z = model(x)" in page.locator(".mg-way").inner_text()
+    line("return h + h.exp()").click()
+    assert page.locator(".mg-hit").count() == 2  # exp and add
+    assert "z" in page.locator(".mg-detailhead strong").inner_text()
+    page.keyboard.press("Escape")
+    assert page.locator(".mg-hit").count() == 0
+    line("model.zero_grad()").click()
+    assert "model.zero_grad() found no gradient" in page.locator(".mg-said").inner_text()
     assert page.problems == []
 
 

@@ -1,21 +1,53 @@
-/* The code panel: the lines that ran, and which of them the step belongs to. */
+/* The code panel: the whole cell, and the functions that ran. An arrow is at the current line, and a sign at
+   the lines that called it, down to the one in the model's forward. A click on a line selects its nodes. */
+
+/** The line that the step or the pinned node belongs to, and those that called it. */
+function currentLine(ui) {
+  const { tape, m } = ui, n = tape.node.get(ui.selected ?? m.node), update = updateOf(tape, ui.step);
+  const own = n?.code ?? (n ? null : update?.code ?? (m.phase === "backward" ? tape.backward[m.pass - 1].code : null));
+  return ui.lit === null || ui.lit === undefined ? { lit: own, calls: n?.calls ?? [] } : { lit: ui.lit, calls: [] };
+}
 
 function codeOf(ui) {
   const { tape, m } = ui;
-  const lines = tape.code.map((c, i) => [c, i]).sort(([a], [b]) => a.source - b.source || a.line - b.line);
+  const sorted = tape.code.map((c, i) => [c, i]).sort(([a], [b]) => a.source - b.source || a.line - b.line);
   const linked = new Set(tape.linked(ui.selected ?? m.node).map((x) => tape.node.get(x).code));
-  const lit = ui.lit ?? tape.node.get(ui.selected ?? m.node)?.code ?? updateOf(tape, ui.step)?.code ?? (m.node === null && m.phase === "backward" ? tape.backward[m.pass - 1].code : null);
-  const running = m.pass ? tape.backward[m.pass - 1].code : null, wrong = tape.error?.code;
-  let source = null;
-  const shown = lines.flatMap(([c, i]) => {
-    const made = tape.madeBy.get(i) ?? [];
-    const heading = c.source !== source && new Set(tape.code.map((x) => x.source)).size > 1 ? [h("div", { class: "mg-source" }, clean(c.where))] : [];
-    source = c.source;
-    const cls = `mg-line${i === lit ? " mg-lit" : ""}${i === running || linked.has(i) ? " mg-running" : ""}${i === wrong ? " mg-wrong" : ""}`;
-    return [...heading, h("button", { type: "button", class: cls, "aria-current": i === lit ? "true" : null, "data-line": c.line,
-      onclick: () => made.length && ui.pick(made.at(-1).id) }, h("span", { class: "mg-number" }, String(c.line)), h("code", {}, long(c.text)))];
+  const { lit, calls } = currentLine(ui), several = new Set(tape.code.map((x) => x.source)).size > 1;
+  const running = m.pass && m.phase === "backward" ? tape.backward[m.pass - 1].code : null, wrong = tape.error?.code;
+  let source = null, before = null;
+  const shown = sorted.flatMap(([c, i]) => {
+    const heading = c.source !== source && several ? [h("div", { class: "mg-source" }, clean(c.where))] : [];
+    const gap = c.source === source && c.line > before + 1 && !tape.program ? [h("div", { class: "mg-source mg-gap" }, "⋮")] : [];
+    [source, before] = [c.source, c.line];
+    const used = tape.program || tape.madeBy.has(i) || tape.stepsOf.has(i), called = calls.includes(i);
+    const cls = ["mg-line", i === lit && "mg-lit", called && "mg-calls", (i === running || linked.has(i)) && "mg-running", i === wrong && "mg-wrong", !used && "mg-unused"];
+    return [...heading, ...gap, h("button", { type: "button", class: cls.filter(Boolean).join(" "), "aria-current": i === lit ? "true" : null, "data-line": c.line, tabindex: used ? 0 : -1,
+      onclick: () => ui.pickLine(i) }, h("span", { class: "mg-arrow", "aria-hidden": "true" }, i === lit ? "▶" : called ? "↳" : ""),
+    h("span", { class: "mg-number" }, String(c.line)), h("code", {}, " ".repeat(c.indent ?? 0) + long(c.text)))];
   });
+  if (calls.length) { // the way down to the current line stays in sight
+    const way = calls.map((i) => h("button", { type: "button", class: "mg-ref", onclick: () => ui.showCode(i) }, `line ${tape.code[i].line}`, h("code", {}, ` ${clean(tape.code[i].text, 60)}`)));
+    shown.unshift(h("div", { class: "mg-way" }, way.flatMap((e) => [e, h("span", { "aria-hidden": "true" }, " ↳ ")]), lit === null ? "" : `line ${tape.code[lit].line}`));
+  }
   if (!tape.program || tape.program.columns.length < 2) return shown;
   const second = shown.findLastIndex((e) => e.className === "mg-source"); // a program and its gradient, side by side
   return [h("div", { class: "mg-listings" }, h("div", {}, shown.slice(0, second)), h("div", {}, shown.slice(second)))];
 }
+
+/** Goes from lines to nodes. */
+const Coding = (Base) => class extends Base {
+  /** Mark the nodes that a line made, and select the last of them in the picture; or go to the step that it was. */
+  pickLine(i) {
+    const made = this.tape.madeBy.get(i) ?? [], here = made.filter((n) => this.graph.boxes.has(n.id)), steps = this.tape.stepsOf.get(i) ?? [];
+    if (!made.length) return steps.length ? this.go(steps.findLast((k) => k <= this.step) ?? steps[0]) : undefined;
+    this.hits = new Set(made.map((n) => n.id));
+    const last = (here.length ? here : made).at(-1).id;
+    if (this.selected === last) this.refresh();
+    else this.pick(last);
+  }
+  showCode(code) {
+    this.lit = code;
+    settle(this.code, codeOf(this));
+    this.code.querySelector(".mg-lit")?.scrollIntoView({ block: "nearest" });
+  }
+};

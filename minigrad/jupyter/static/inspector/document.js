@@ -32,6 +32,11 @@ class Tape {
     this.operations = this.ranked.filter((id) => this.node.get(id).backward !== "AccumulateGrad");
     this.madeBy = new Map(); // line of the code -> the nodes made there
     for (const n of this.nodes) if (n.code !== undefined) append(this.madeBy, n.code, n);
+    this.stepsOf = new Map(); // line of the code -> the steps that are no nodes': passes and updates
+    this.steps.forEach((x, k) => {
+      const code = x.event === "update" ? x.details[0].code : x.event === "seed" ? this.backward[x.pass - 1].code : null;
+      if (code !== null && code !== undefined) append(this.stepsOf, code, k + 1);
+    });
     this.writtenFor = new Map(); // node of a program -> those of its gradient program written for it
     for (const n of this.nodes) if (n.program?.of) append(this.writtenFor, n.program.of, n.id);
   }

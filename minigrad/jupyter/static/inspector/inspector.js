@@ -7,7 +7,7 @@
 
 let serial = 0;
 
-class Inspector extends Keyboard(Lecture(Exporting(ByHand(Searching(Listing(Turns(Timeline(Object)))))))) {
+class Inspector extends Keyboard(Lecture(Exporting(ByHand(Searching(Listing(Turns(Timeline(Coding(Object))))))))) {
   constructor(model, el) {
     super();
     this.model = model;
@@ -156,8 +156,8 @@ class Inspector extends Keyboard(Lecture(Exporting(ByHand(Searching(Listing(Turn
     settle(this.details, detailsOf(this));
     settle(this.engine, engineOf(this));
     settle(this.code, codeOf(this));
-    const lit = this.code.querySelector(".mg-lit");
-    if (lit) this.code.scrollTop = lit.offsetTop - this.code.clientHeight / 2;
+    const lit = this.code.querySelector(".mg-lit"), height = this.code.clientHeight;
+    if (lit && (lit.offsetTop < this.code.scrollTop || lit.offsetTop + lit.clientHeight > this.code.scrollTop + height)) this.code.scrollTop = lit.offsetTop - height / 2;
   }
 
 
@@ -200,11 +200,6 @@ class Inspector extends Keyboard(Lecture(Exporting(ByHand(Searching(Listing(Turn
     if (!group) return;
     this.openView(group.parent ?? (this.tape.view.has("folded") ? "folded" : "root"), true);
   }
-  showCode(code) {
-    this.lit = code;
-    settle(this.code, codeOf(this));
-    this.code.querySelector(".mg-lit")?.scrollIntoView({ block: "nearest" });
-  }
   toggleValues() {
     this.values = !this.values;
     this.valueButton.setAttribute("aria-pressed", String(this.values));
@@ -219,7 +214,7 @@ class Inspector extends Keyboard(Lecture(Exporting(ByHand(Searching(Listing(Turn
   escape() {
     if (!this.help.hidden || !this.legend.hidden) this.overlay(null);
     else if (this.lecture) this.lectures(false);
-    else if (this.selected) this.pick(null);
+    else if (this.selected) { this.hits = null; this.pick(null); }
     else this.first.focus();
   }
 }
