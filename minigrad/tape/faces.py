@@ -10,13 +10,13 @@ else is the same for both.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from itertools import count
 from pathlib import Path
 from typing import Any
 
 from minigrad.core import display
-from minigrad.tape import draw, page, text
+from minigrad.tape import draw, film, page, text
 from minigrad.tape.bitmap import rendered
 from minigrad.tape.document import Document, plain
 from minigrad.tape.moment import Moment
@@ -160,11 +160,22 @@ class Faces:
         """
         return page.html(self.shown(), self._step)
 
+    def save_steps(self, folder: str | Path, steps: Iterable[int] | None = None) -> list[Path]:
+        """Write a picture after each step into a folder, for slides: step-00.svg, step-01.svg, ...
+
+        steps     which steps; by default all, from 0, before anything has run
+        returns   the paths
+
+        All have the same size. What has not run yet is pale, and the sentence of the step is below.
+        """
+        return film.save_steps(self.shown(), folder, steps)
+
     def save(self, path: str | Path) -> Path:
         """Write it to a file; the extension sets the format.
 
         .html         the inspector, one self-contained page
         .svg .png     the picture
+        .gif          the walk, step by step; save_steps() writes SVG files of it
         .txt          the tables
         .json         the document
         .dot          the graph for Graphviz
@@ -173,8 +184,9 @@ class Faces:
         """
         path = Path(path)
         ending = path.suffix.lower()
-        if ending == ".png":
-            path.write_bytes(self.png())
+        bitmaps = {".png": self.png, ".gif": lambda: film.gif(self.shown())}
+        if ending in bitmaps:
+            path.write_bytes(bitmaps[ending]())
             return path
         writers: dict[str, Callable[[], str]] = {
             ".svg": self.svg,
@@ -187,7 +199,7 @@ class Faces:
         }
         if ending not in writers:
             raise ValueError(
-                f"{self.what}.save: a name ends in .html, .svg, .png, .txt, .json or .dot,"
+                f"{self.what}.save: a name ends in .html, .svg, .png, .gif, .txt, .json or .dot,"
                 f" not in {ending!r}."
             )
         path.write_text(writers[ending](), encoding="utf-8")

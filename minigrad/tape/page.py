@@ -51,7 +51,11 @@ const model = {
   set: (name, value) => { state[name] = value; for (const f of heard["change:" + name] ?? []) f(); },
   on: (name, f) => { (heard[name] ??= new Set()).add(f); },
   off: (name, f) => { heard[name]?.delete(f); },
-  save_changes: () => {},
+  save_changes: () => { // the address can be copied and sent
+    const at = new URLSearchParams({ step: state.step }), node = tape.node.get(state.selected)?.label;
+    if (node) at.set("node", node);
+    try { history.replaceState(null, "", `#${at}`); } catch { /* a frame without an address */ }
+  },
 };
 render({ model, el: document.getElementById("inspector") });
 addEventListener("hashchange", () => Object.entries(fromAddress()).forEach(([name, value]) => model.set(name, value)));

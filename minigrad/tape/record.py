@@ -110,7 +110,7 @@ class Tape(Faces):
     tape.steps(z)      walk through a backward pass, node by node
     tape.check(x=...)  compare hand-derived gradients with those of the last pass
     tape.differences() the slopes of what ran, without rules
-    tape.save(path)    .html, .svg, .png, .txt, .json or .dot
+    tape.save(path)    .html, .svg, .png, .gif, .txt, .json or .dot
 
     >>> x = minigrad.tensor(3.0, requires_grad=True)
     >>> with minigrad.record() as tape:

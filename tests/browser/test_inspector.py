@@ -628,6 +628,9 @@ def test_a_page_opens_at_the_step_and_the_node_of_its_address(opened):
 
     assert "step 6/9" in page.locator(".mg-where").inner_text()
     assert page.locator(".mg-node.mg-selected").get_attribute("aria-label").startswith("p, q,")
+    page.keyboard.press("Tab")
+    page.locator(".mg-next").click()
+    assert page.evaluate("location.hash") == "#step=7&node=p%2C+q"  # to be copied
     page.evaluate("location.hash = '#step=99&node=c'")
     page.locator(".mg-where", has_text="step 9/9").wait_for()
     assert page.locator(".mg-node.mg-selected").get_attribute("aria-label").startswith("c,")

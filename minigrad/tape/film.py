@@ -1,0 +1,148 @@
+"""The walk through a tape as pictures: one for each step, all of one size.
+
+frames       the pictures: what has not run yet is pale, the current box has a thick border, and
+             the sentence of the step is below
+save_steps   numbered SVG files, for slides
+gif          an animated GIF, drawn by matplotlib
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+
+from minigrad.tape import draw
+from minigrad.tape.bitmap import rendered
+from minigrad.tape.document import Document, UpdateDetail
+from minigrad.tape.layout import text_width
+from minigrad.tape.names import clean
+from minigrad.tape.palette import BACKWARD_INK, FORWARD, INK
+from minigrad.tape.shapes import Group, Picture, Rect, Scene, Words
+
+PALE = 0.25  # the opacity of what has not run yet
+CAPTION = 40.0  # the height of the sentence below
+LONGEST = 300  # pictures in a GIF
+WIDEST = 1280  # pixels
+SECONDS = 1.2  # that a GIF shows each of them
+
+
+def frames(found: Document, steps: Iterable[int] | None = None) -> list[Picture]:
+    """A picture for each of these steps; by default for all, from 0, before anything ran."""
+    chosen = range(len(found.steps) + 1) if steps is None else list(steps)
+    pictures = [_frame(found, step) for step in chosen]
+    texts = [found.steps[step - 1].text if step else "Nothing has run yet." for step in chosen]
+    said = [f"{step}/{len(found.steps)}  {clean(t)}" for step, t in zip(chosen, texts, strict=True)]
+    width = max((p.width for p in pictures), default=0.0)
+    height = max((p.height for p in pictures), default=0.0) + CAPTION
+    return [_captioned(p, width, height, text) for p, text in zip(pictures, said, strict=True)]
+
+
+def save_steps(
+    found: Document, folder: str | Path, steps: Iterable[int] | None = None
+) -> list[Path]:
+    """Write an SVG file for each step into a folder, which is made; returns their paths."""
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    chosen = list(range(len(found.steps) + 1) if steps is None else steps)
+    digits = max(2, len(str(len(found.steps))))
+    paths = []
+    for step, picture in zip(chosen, frames(found, chosen), strict=True):
+        paths.append(folder / f"step-{step:0{digits}}.svg")
+        paths[-1].write_text(picture.svg(), encoding="utf-8")
+    return paths
+
+
+def gif(found: Document, steps: Iterable[int] | None = None) -> bytes:
+    """The walk as an animated GIF, without end.
+
+    Raises ImportError without matplotlib, and ValueError for more than LONGEST steps.
+    """
+    chosen = list(range(len(found.steps) + 1) if steps is None else steps)
+    if len(chosen) > LONGEST:
+        raise ValueError(
+            f"a GIF has at most {LONGEST} pictures, and this walk has {len(chosen)}. To fix it, choose "
+            "some:  tape.save_steps(folder, steps=range(0, 40))  writes them as SVG files."
+        )
+    try:
+        from PIL import Image  # comes with matplotlib
+
+        pictures = frames(found, chosen)
+        scale = min(1.0, WIDEST / max(p.width for p in pictures))
+        images = [Image.open(io.BytesIO(rendered(p, scale))) for p in pictures]
+    except ModuleNotFoundError as error:
+        raise ImportError(
+            f"a GIF is drawn by matplotlib, and {error.name} is not installed. To fix it,  pip install "
+            "matplotlib ; or use  tape.save_steps(folder) , which writes SVG files without it."
+        ) from error
+    out = io.BytesIO()
+    images[0].save(
+        out,
+        format="GIF",
+        save_all=True,
+        append_images=images[1:],
+        duration=int(1000 * SECONDS),
+        loop=0,
+    )
+    return out.getvalue()
+
+
+def _frame(found: Document, step: int) -> Picture:
+    """The picture after a step, with what has run and what is running."""
+    picture = draw.picture(found, step)
+    view = found.views[0]
+    prefix = f"{picture.id}-"
+    ran = _ran(found, step)
+    pale = {
+        prefix + key for key in view.boxes if key[0] == "n" and key not in ran and _runs(found, key)
+    }
+    pale |= {f"{prefix}r{k}" for k, route in enumerate(view.routes) if prefix + route.to in pale}
+    now = found.steps[step - 1] if step else None
+    current = {prefix + key for key in _boxes_of(found, now.node)} if now and now.node else set()
+    ink = BACKWARD_INK if now and now.phase == "backward" else FORWARD
+    scene: Scene = []
+    for item in picture.scene:
+        if isinstance(item, Group) and item.id in pale:
+            item = replace(item, opacity=PALE)
+        elif isinstance(item, Group) and item.id in current and isinstance(item.items[0], Rect):
+            border = replace(item.items[0], fill="none", stroke=ink, thick=4.0, dash="")
+            item = replace(item, items=(*item.items, border))
+        scene.append(item)
+    return replace(picture, scene=scene)
+
+
+def _runs(found: Document, key: str) -> bool:
+    """Is it made in some step? A leaf was there before, unless an optimizer wrote to it."""
+    return found.node(key).kind in ("op", "failed") or bool(found.node(key).updated)
+
+
+def _ran(found: Document, step: int) -> set[str]:
+    """The nodes that the first steps have made."""
+    made: set[str] = set()
+    for now in found.steps[:step]:
+        if now.event in ("op", "failed") and now.node:
+            made.add(now.node)
+        for d in now.details:
+            if isinstance(d, UpdateDetail):
+                made |= {change.now for change in d.changes if change.now}
+    return made
+
+
+def _boxes_of(found: Document, key: str) -> list[str]:
+    """The boxes that may stand for a node: its own, and the groups that it is in."""
+    inside = {member: group.id for group in found.groups for member in group.members}
+    boxes = [key]
+    while boxes[-1] in inside:
+        boxes.append(inside[boxes[-1]])
+    return boxes
+
+
+def _captioned(picture: Picture, width: float, height: float, text: str) -> Picture:
+    """The picture in this size, with a sentence below, which is cut if it is too long."""
+    while text_width(text, 14) > width - 48:
+        text = text[:-2].rstrip("…") + "…"
+    ground = Rect(0, 0, width, height, "#FFFFFF")
+    words = Words(24, height - 18, text, 14, INK)
+    scene: Scene = [ground, *picture.scene[1:], words]
+    return replace(picture, width=width, height=height, scene=scene)
