@@ -13,9 +13,9 @@ STATIC = Path(__file__).parent.parent / "jupyter" / "static"
 
 MODULES = (
     "elements", "numbers", "document", "moment",
-    "canvas", "boxes", "arrows", "graph",
+    "canvas", "card", "boxes", "arrows", "graph",
     "updates", "details", "engine", "list", "code", "legend",
-    "timeline", "search", "hand", "export", "lecture", "keyboard", "inspector",
+    "timeline", "strips", "search", "hand", "export", "lecture", "keyboard", "inspector",
 )  # fmt: skip
 
 

@@ -6,7 +6,7 @@ import nbformat
 import pytest
 
 import minigrad
-from minigrad import nn
+from minigrad import nn, plots
 from tests import tape_cases as cases
 
 pytestmark = pytest.mark.browser
@@ -605,6 +605,34 @@ def test_the_code_shows_every_line_the_way_to_the_current_one_and_its_nodes(open
     assert page.locator(".mg-hit").count() == 0
     line("model.zero_grad()").click()
     assert "model.zero_grad() found no gradient" in page.locator(".mg-said").inner_text()
+    assert page.problems == []
+
+
+def test_a_card_beside_the_pointer_and_curves_on_the_axis_of_the_timeline(opened):
+    tape = cases.not_finite()
+    page = opened(tape)
+    card = page.locator(".mg-card")
+    page.locator(".mg-last").click()
+
+    page.locator(".mg-node[aria-label^='roots,']").hover()
+    told = re.sub(r"\s+", " ", card.inner_text())
+    assert "shape (2, 4)" in told and "dtype float32" in told and "version v0" in told
+    assert "value norm 1.118, 2 NaN of 8, 1 inf of 8" in told
+    page.mouse.move(3, 3)
+    assert not card.is_visible()
+
+    page.keyboard.press("c")
+    memory, norms = page.locator(".mg-strip span").all_inner_texts()
+    total, _, _ = plots._saved_bytes(tape.shown())
+    assert (
+        memory
+        == f"saved for backward: at most {max(total)} B, after step {total.index(max(total))}"
+    )
+    assert "the gradients of 2 leaves" in norms or "norms of the gradient" in norms
+    slider, strip = (page.locator(q).first.bounding_box() for q in (".mg-slider", ".mg-strip svg"))
+    assert (strip["x"], strip["width"]) == (slider["x"] + 8, slider["width"] - 16)  # one axis
+    page.locator("button", has_text="curves").click()
+    assert page.locator(".mg-strip").count() == 2 and not page.locator(".mg-strips").is_visible()
     assert page.problems == []
 
 

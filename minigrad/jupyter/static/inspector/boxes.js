@@ -48,7 +48,7 @@ const Boxes = (Base) => class extends Base {
     parts.note = t("mg-note", [x + w - PAD, band + 17], "", "end");
     parts.queue = t("mg-queue", [x + w + 4, y + 14], "");
     const pin = s("path", { class: "mg-pin", d: `M${x + w - 14} ${y - 5}m-5 0a5 5 0 1 1 10 0a5 5 0 1 1 -10 0m5 5v9` });
-    g.append(parts.what, parts.line, parts.chips, parts.badge, parts.mark, parts.below, parts.note, parts.queue, pin, s("title", {}));
+    g.append(parts.what, parts.line, parts.chips, parts.badge, parts.mark, parts.below, parts.note, parts.queue, pin);
     g.classList.add(leaf ? "mg-leaf" : `mg-${n.kind}`);
     if (n.requires_grad) g.classList.add("mg-wants");
     if (n.made_by) g.classList.add("mg-second");
@@ -131,7 +131,6 @@ const Boxes = (Base) => class extends Base {
     parts.line.style.display = this.ui.values ? "none" : "";
     this.chips(m, n, parts, freed);
     g.setAttribute("aria-label", label);
-    g.lastElementChild.textContent = label;
   }
 
   note(m, n, state) {

@@ -1,12 +1,13 @@
 /* The graph: one view of the document at a time, its boxes and arrows, and the focus among them. */
 
-class Graph extends Arrows(Boxes(Canvas(Object))) {
+class Graph extends Arrows(Boxes(Hovering(Canvas(Object)))) {
   constructor(ui) {
     super();
     this.ui = ui;
     this.makeCanvas();
+    this.makeCard();
     this.crumbs = h("div", { class: "mg-crumbs" });
-    this.root = h("div", { class: "mg-graph" }, this.crumbs, h("div", { class: "mg-window" }, this.box, this.map));
+    this.root = h("div", { class: "mg-graph" }, this.crumbs, h("div", { class: "mg-window" }, this.box, this.map, this.card));
   }
   get tape() { return this.ui.tape; }
 

@@ -7,7 +7,7 @@
 
 let serial = 0;
 
-class Inspector extends Keyboard(Lecture(Exporting(ByHand(Searching(Listing(Turns(Timeline(Coding(Object))))))))) {
+class Inspector extends Keyboard(Lecture(Exporting(ByHand(Searching(Listing(Turns(Strips(Timeline(Coding(Object)))))))))) {
   constructor(model, el) {
     super();
     this.model = model;
@@ -80,12 +80,14 @@ class Inspector extends Keyboard(Lecture(Exporting(ByHand(Searching(Listing(Turn
     this.slider = h("input", { type: "range", class: "mg-slider", min: 0, max: tape.last, step: 1, "aria-label": "Step", oninput: () => this.go(Number(this.slider.value)) });
     const track = h("div", { class: "mg-track" }, this.slider);
     for (const [i, x] of tape.steps.entries())
-      if ((x.event === "seed" && tape.turns.length < 2) || tape.turns.some((t) => t.step === i + 1) || (tape.program && i + 1 === tape.firstBackward)) track.append(h("span", { class: "mg-split", title: tape.program ? "the gradient program begins" : x.event === "seed" ? `backward ${x.pass} begins` : "an iteration begins", style: `left:calc(8px + (100% - 16px) * ${(i + 0.5) / Math.max(1, tape.last)})` }));
+      if ((x.event === "seed" && tape.turns.length < 2) || tape.turns.some((t) => t.step === i + 1) || (tape.program && i + 1 === tape.firstBackward)) track.append(h("span", { class: x.event === "seed" || tape.program ? "mg-split" : "mg-split mg-begins", title: tape.program ? "the gradient program begins" : x.event === "seed" ? `backward ${x.pass} begins` : "an iteration begins", style: `left:calc(8px + (100% - 16px) * ${(i + 0.5) / Math.max(1, tape.last)})` }));
+    track.append(h("span", { class: "mg-playhead" }), (this.strips = h("div", { class: "mg-strips", hidden: true })));
+    this.track = track;
     this.where = h("span", { class: "mg-where" });
     this.speed = h("select", { "aria-label": "Speed", class: "mg-speed", onchange: () => { if (this.timer) { this.stop(); this.play(); } } }, [["1", "1/s"], ["2", "2/s"], ["5", "5/s"]].map(([v, t]) => h("option", { value: v }, t)));
     this.byDetail = h("select", { "aria-label": "Granularity", class: "mg-granularity", onchange: () => { this.detailed = this.byDetail.value === "detail"; this.detail = null; this.refresh(); } }, h("option", { value: "node" }, "by node"), h("option", { value: "detail" }, "by detail"));
     this.bar = h("div", { class: "mg-bar", role: "toolbar", "aria-label": "Steps" }, this.first, button("◂", "One step back (p)", () => this.back(), { class: "mg-back" }), this.playButton, this.forward,
-      button("▸|", "Last step (End)", () => this.go(tape.last), { class: "mg-last" }), track, this.where, this.byDetail, this.speed,
+      button("▸|", "Last step (End)", () => this.go(tape.last), { class: "mg-last" }), track, this.where, tape.program ? null : (this.stripButton = button("curves", "Saved memory and gradient norms, under the timeline (c)", () => this.toggleStrips(), { "aria-pressed": "false" })), this.byDetail, this.speed,
       tape.firstBackward ? button(tape.program ? "gradient ▸▸" : "backward ▸▸", tape.program ? "Jump to the gradient program (b)" : "Jump to the backward pass (b)", () => this.go(tape.firstBackward), { class: "mg-jump" }) : null);
     this.said = h("div", { class: "mg-said", role: "status", "aria-live": "polite" });
     this.help = h("dl", { class: "mg-help mg-over", hidden: true }, KEYS.map(([k, what]) => [h("dt", {}, k), h("dd", {}, what)]));
@@ -145,6 +147,7 @@ class Inspector extends Keyboard(Lecture(Exporting(ByHand(Searching(Listing(Turn
   refreshNow() {
     const m = (this.m = momentAt(this.tape, this.step, this.detail));
     this.slider.value = this.step;
+    this.track.style.setProperty("--mg-at", this.step / Math.max(1, this.tape.last));
     this.showTurn();
     const all = this.detail === null || !this.step ? "" : `, detail ${this.detail} of ${this.tape.steps[this.step - 1].details.length}`;
     this.where.textContent = `step ${this.step}/${this.tape.last}${all}`;

@@ -3,7 +3,7 @@
 const KEYS = [["n, →", "a step forward"], ["p, ←", "a step back"], ["Home, End", "first, last step"], ["Space", "play or pause"], ["b", "jump to the backward pass"],
   ["d", "by node or by detail"], ["arrows", "in the graph: to inputs, outputs, neighbors; ↑ ↓ in the list: to other rows; on the empty canvas: move the picture"],
   ["+, −, 0", "larger, smaller, all of the picture"], ["wheel", "zooms with Ctrl, or when the picture was clicked; drag to move it"], ["Enter", "select; open a folded box"], ["u", "leave an opened box"],
-  ["/", "search"], ["v", "values in the picture"], ["f", "lecture: full screen, large, for a projector"], ["Esc", "close this list; free the pinned node; back to the toolbar"], ["l", "legend"], ["?", "these keys"]];
+  ["/", "search"], ["v", "values in the picture"], ["c", "curves under the timeline: saved memory, norms of gradients"], ["f", "lecture: full screen, large, for a projector"], ["Esc", "close this list; free the pinned node; back to the toolbar"], ["l", "legend"], ["?", "these keys"]];
 
 /** Takes the keys of the frame. */
 const Keyboard = (Base) => class extends Base {
@@ -15,7 +15,7 @@ const Keyboard = (Base) => class extends Base {
       return;
     }
     const inGraph = e.target.classList?.contains("mg-node"), inList = this.list.contains(e.target), slider = e.target === this.slider;
-    const act = { n: () => this.next(), p: () => this.back(), "/": () => this.search.focus(), "?": () => this.overlay("help"), l: () => this.overlay("legend"), v: () => this.toggleValues(), f: () => this.lectures(), u: () => this.up(),
+    const act = { n: () => this.next(), p: () => this.back(), "/": () => this.search.focus(), "?": () => this.overlay("help"), l: () => this.overlay("legend"), v: () => this.toggleValues(), f: () => this.lectures(), c: () => this.stripButton && this.toggleStrips(), u: () => this.up(),
       "+": () => this.graph.larger(1.2), "=": () => this.graph.larger(1.2), "-": () => this.graph.larger(1 / 1.2), 0: () => this.graph.zoom("fit"),
       b: () => this.tape.firstBackward && this.go(this.tape.firstBackward), Escape: () => this.escape(),
       d: () => { this.byDetail.value = this.detailed ? "node" : "detail"; this.detailed = !this.detailed; this.detail = null; this.refresh(); } };

@@ -1,0 +1,72 @@
+/* Strips: curves under the timeline, on its axis. One shows how much memory the saved tensors take after each
+   step, as plots.saved_memory does; the other the norm of the gradient that reached each layer. */
+
+const STRIP = 28; // pixels
+const CURVES = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"];
+
+/** After each step from 0, the bytes of what is saved. What is saved twice, or shares its memory, counts once. */
+function savedBytes(tape) {
+  const memory = (n, output) => (output ? `t${n.results[output - 1].tensor}` : n.storage === undefined || n.storage === null ? `t${n.tensor}` : `m${n.storage}`), bytes = new Map();
+  for (const n of tape.nodes)
+    [n, ...(n.results ?? [])].forEach((r, output) => {
+      if (!r.shape || !r.dtype) return;
+      const size = (r.shape.reduce((a, b) => a * b, 1) * Number(/\d+/.exec(r.dtype)?.[0] ?? 8)) / 8, key = memory(n, output);
+      bytes.set(key, Math.max(size, bytes.get(key) ?? 0));
+    });
+  const held = new Map(), saved = (id) => new Set((tape.node.get(id).saved ?? []).filter((x) => !x.constant && x.node).map((x) => memory(tape.node.get(x.node), x.output ?? 0)));
+  const alive = new Set(), found = [0];
+  let total = 0;
+  const hold = (id, by) => {
+    if (by > 0 ? alive.has(id) : !alive.delete(id)) return;
+    if (by > 0) alive.add(id);
+    for (const key of saved(id)) {
+      const before = held.get(key) ?? 0;
+      held.set(key, before + by);
+      if (before === 0 || before + by === 0) total += by * (bytes.get(key) ?? 0);
+    }
+  };
+  for (const step of tape.steps) {
+    for (const d of step.details) if (d.event === "op") hold(step.node, 1); else if (d.event === "free") hold(step.node, -1);
+    found.push(total);
+  }
+  return found;
+}
+
+/** For each leaf, by its name, the steps at which a gradient reached it, and its norms. */
+function gradientNorms(tape) {
+  const found = new Map();
+  tape.steps.forEach((step, k) => {
+    const n = tape.node.get(step.node), norm = tape.value(step.g)?.norm;
+    if (step.event === "node" && n.backward === "AccumulateGrad" && typeof norm === "number" && norm > 0) append(found, n.name, [k + 1, norm]);
+  });
+  return found;
+}
+
+const inBytes = (n) => (n < 1024 ? `${n} B` : n < 1048576 ? `${Number((n / 1024).toPrecision(3))} KiB` : `${Number((n / 1048576).toPrecision(3))} MiB`);
+
+/** Draws the strips into the track of the timeline. */
+const Strips = (Base) => class extends Base {
+  toggleStrips() {
+    this.strips.hidden = !this.strips.hidden;
+    this.stripButton.setAttribute("aria-pressed", String(!this.strips.hidden));
+    if (!this.strips.hidden && !this.strips.childNodes.length) clear(this.strips, this.memoryStrip(), this.normStrip());
+    this.refresh();
+    this.arrange();
+  }
+  strip(title, ...inside) {
+    return h("div", { class: "mg-strip" }, h("span", { title }, title), s("svg", { viewBox: `0 0 ${Math.max(1, this.tape.last)} ${STRIP}`, preserveAspectRatio: "none", role: "img", "aria-label": title }, ...inside));
+  }
+  memoryStrip() {
+    const bytes = savedBytes(this.tape), most = Math.max(...bytes), y = (n) => STRIP - 1 - ((STRIP - 4) * n) / (most || 1);
+    const d = bytes.map((n, k) => (k ? `H${k}V${y(n)}` : `M0 ${y(n)}`)).join("");
+    return this.strip(`saved for backward: at most ${inBytes(most)}, after step ${bytes.indexOf(most)}`, s("path", { class: "mg-area", d: `${d}H${this.tape.last}V${STRIP}H0Z` }));
+  }
+  normStrip() {
+    const curves = [...gradientNorms(this.tape)], all = curves.flatMap(([, points]) => points.map(([, norm]) => Math.log10(norm)));
+    if (!all.length) return null;
+    const [low, high] = [Math.min(...all), Math.max(...all)], y = (norm) => STRIP - 3 - ((STRIP - 6) * (Math.log10(norm) - low)) / (high - low || 1);
+    return this.strip(`norms of ${curves.length === 1 ? "the gradient" : `the gradients of ${curves.length} leaves`}: ${number(10 ** low)} to ${number(10 ** high)}, logarithmic`,
+      curves.map(([name, points], i) => s("g", { style: `--curve:${CURVES[i % CURVES.length]}` }, points.length > 1 ? s("path", { class: "mg-curve", d: points.map(([k, norm], j) => `${j ? "L" : "M"}${k} ${y(norm)}`).join("") }) : null,
+        points.map(([k, norm]) => s("path", { class: "mg-dot", d: `M${k} ${y(norm)}h0` }, s("title", {}, `${clean(name)}, step ${k}: ${number(norm)}`))))));
+  }
+};
