@@ -13,6 +13,8 @@ import numpy as np
 
 Shape = tuple[int, ...]
 Array = np.ndarray[Any, Any]
+Dim = int | Sequence[int] | None  # the axis or axes to work on; None: all of them
+Several = int | Sequence[int]  # one number for all axes, or one for each axis
 SMALL = 1024  # up to this many entries, the overhead of a NumPy call costs more than the arithmetic
 
 

@@ -19,7 +19,7 @@ NumPy's two protocols turn `np.exp(x)` and `np.sum(x, axis=0)` into `x.exp()` an
 `x.sum(axis=0)`.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -27,6 +27,7 @@ import numpy as np
 from minigrad import ops
 from minigrad.core import modes
 from minigrad.core.op import BY_NUMPY, REGISTRY
+from minigrad.core.shapes import Dim
 from minigrad.methods.arrangement import Arrangement
 from minigrad.methods.base import Base
 from minigrad.methods.entries import Entries
@@ -44,7 +45,7 @@ class ArrayMethods(Entries, Products, Reductions, Operators, Indexing, Arrangeme
 
     __slots__ = ()
 
-    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
         """Handle np.exp(x) and array * x: call the matching op, or raise a helpful error."""
         op = BY_NUMPY.get(ufunc)
         if method == "reduce" and ufunc is np.add:
@@ -56,7 +57,7 @@ class ArrayMethods(Entries, Products, Reductions, Operators, Indexing, Arrangeme
             raise NotForNumpy(unknown_function(name if method == "__call__" else f"{name}.{method}", kwargs))
         return op(*inputs)
 
-    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+    def __array_function__(self, function: Callable[..., object], types: Iterable[type], args: tuple[object, ...], kwargs: dict[str, Any]) -> Any:
         """Handle np.sum(x, axis=0): call the matching method, or raise a helpful error."""
         if function in NUMPY_QUESTIONS:
             return function(*values_only(args), **values_only(kwargs))
@@ -85,7 +86,7 @@ class NotForNumpy(RuntimeError, TypeError):
     """Raised when a NumPy function would lose a tensor's gradient."""
 
 
-def values_suffice(arguments: Any) -> bool:
+def values_suffice(arguments: object) -> bool:
     """Return True if no tensor among the arguments requires a gradient, so NumPy can use their values."""
     if isinstance(arguments, Base):
         x: Any = arguments
@@ -98,7 +99,7 @@ def values_suffice(arguments: Any) -> bool:
     return all(values_suffice(a) for a in arguments)
 
 
-def numpy_name(function: Any) -> str:
+def numpy_name(function: Callable[..., object]) -> str:
     """What users write for a NumPy function: np.sum, np.linalg.norm."""
     linalg = getattr(function, "__module__", None) == "numpy.linalg"
     return f"np.linalg.{function.__name__}" if linalg else f"np.{function.__name__}"
@@ -136,7 +137,7 @@ NUMPY_QUESTIONS = {
 }  # fmt: skip
 
 
-def norm_of_entries(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
+def norm_of_entries(x: Reductions, ord: float | str | None = None, axis: Dim = None, keepdims: bool = False) -> Any:
     """np.linalg.norm as a norm of entries. With a number and two axes NumPy computes a matrix norm, which this leaves to it."""
     axes = x.ndim if axis is None else np.size(axis)
     several = axes != 1 and ord is not None and not isinstance(ord, str)

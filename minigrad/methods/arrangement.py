@@ -10,8 +10,8 @@ import numpy as np
 from minigrad import ops
 from minigrad.core import dtypes
 from minigrad.core.devices import MemoryFormat
-from minigrad.core.shapes import broadcast_axes, normalize_axes, normalize_one
-from minigrad.methods.base import Base, Dim, sizes, with_numpy_names
+from minigrad.core.shapes import Dim, Several, broadcast_axes, normalize_axes, normalize_one
+from minigrad.methods.base import Base, T, Values, sizes, with_numpy_names
 
 
 @with_numpy_names
@@ -65,7 +65,7 @@ class Arrangement(Base):
         """
         return of_matrices("mH", self)
 
-    def reshape(self, *size: Any, shape: Any = None) -> Self:
+    def reshape(self, *size: Several, shape: Several | None = None) -> Self:
         """A tensor with the same entries, in row-major order, and another shape. It is a view if the memory layout allows it, else a copy.
 
         shape   the new sizes; one of them may be -1 and is then inferred
@@ -78,7 +78,7 @@ class Arrangement(Base):
         """
         return ops.reshape.apply(self, shape=new_shape(size, shape))
 
-    def view(self, *shape: Any, size: Any = None) -> Self:
+    def view(self, *shape: Several, size: Several | None = None) -> Self:
         """A view of the same memory with another shape. x.view(dtype) reads the bytes as another dtype.
 
         shape   the new sizes; one of them may be -1 and is then inferred
@@ -95,7 +95,7 @@ class Arrangement(Base):
             return self._read_as(dtypes.as_dtype(shape[0]))
         return ops.view.apply(self, shape=new_shape(shape))
 
-    def as_strided(self, size: Any, stride: Any, storage_offset: Any = None) -> Self:
+    def as_strided(self, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None) -> Self:
         """A view of x's memory with the given sizes and strides. Entry [i][j] is at position
         storage_offset + i * stride[0] + j * stride[1], counted in entries.
 
@@ -150,7 +150,7 @@ class Arrangement(Base):
         """
         return flattened(self, (self.numel(),))
 
-    def permute(self, *axes: Any, dims: Any = None) -> Self:
+    def permute(self, *axes: Several, dims: Several | None = None) -> Self:
         """A view with the axes in another order: axis i of the result is axis dims[i] of x.
 
         Raises RuntimeError unless each axis is given exactly once.
@@ -176,7 +176,7 @@ class Arrangement(Base):
         """
         return ops.t.apply(self) if self.ndim == 2 else ops.permute.apply(self, axes=backward_axes(self))
 
-    def expand(self, *shape: Any, size: Any = None) -> Self:
+    def expand(self, *shape: Several, size: Several | None = None) -> Self:
         """A view that repeats axes of length 1 without copying. -1 keeps a size; new axes can be added at the front.
 
         The gradient is summed over the repeated axes. Raises RuntimeError for an axis of another length.
@@ -274,7 +274,7 @@ class Arrangement(Base):
         """
         return self.reshape(other.shape)
 
-    def unflatten(self, dim: int, sizes: Any) -> Self:
+    def unflatten(self, dim: int, sizes: Sequence[int]) -> Self:
         """A view with one axis split into several: the opposite of flatten.
 
         sizes   a tuple whose product is the size of dim; one of them may be -1
@@ -298,7 +298,7 @@ class Arrangement(Base):
         """transpose() with NumPy's names for the axes. (help() shows its text: see rows.py.)"""
         return ops.transpose.apply(self, axis0=normalize_one(axis0, self.ndim), axis1=normalize_one(axis1, self.ndim))
 
-    def movedim(self, source: Any, destination: Any) -> Self:
+    def movedim(self, source: Several, destination: Several) -> Self:
         """A view with the axes at `source` moved to the positions `destination`. The others keep their order.
 
         source, destination   two axes, or two tuples of axes of the same length
@@ -319,7 +319,7 @@ class Arrangement(Base):
         """x.mH as a method. Raises RuntimeError for a 1-d tensor. (help() is from rows.py.)"""
         return of_matrices("adjoint()", self)
 
-    def broadcast_to(self, size: Any) -> Self:
+    def broadcast_to(self, size: Several) -> Self:
         """A view broadcast to this size. Entries are repeated without copying.
 
         size   a tuple; an axis of size 1 can become larger, and new axes come first
@@ -331,7 +331,7 @@ class Arrangement(Base):
         """
         return self.expand(size)
 
-    def flip(self, *axes: Any, dims: Any = None) -> Self:
+    def flip(self, *axes: Several, dims: Several | None = None) -> Self:
         """A copy with the entries in reverse order along some axes.
 
         dims   one axis or several
@@ -364,7 +364,7 @@ class Arrangement(Base):
             raise RuntimeError("Input must be >= 1-d.")
         return self.flip(0)
 
-    def roll(self, shifts: Any, dims: Any = None) -> Self:
+    def roll(self, shifts: Several, dims: Dim = None) -> Self:
         """A copy with the entries shifted along some axes. Entries shifted past the end come back at the start.
 
         shifts   how far to shift, for each axis
@@ -384,7 +384,7 @@ class Arrangement(Base):
             raise IndexError(f"Dimension specified as {dims[0]} but tensor has no dimensions")
         return ops.roll.apply(self, shift=shifts, axis=tuple([normalize_one(d, self.ndim) for d in dims]))
 
-    def rot90(self, k: int = 1, dims: Any = (0, 1)) -> Self:
+    def rot90(self, k: int = 1, dims: Sequence[int] = (0, 1)) -> Self:
         """The tensor rotated k times by 90 degrees in the plane of two axes, from the first of dims towards the second.
 
         A negative k rotates the other way.
@@ -405,7 +405,7 @@ class Arrangement(Base):
             return self.flip(a, b)
         return self.flip(b).transpose(a, b) if k == 1 else self.flip(a).transpose(a, b)
 
-    def repeat(self, *times: Any, repeats: Any = None) -> Self:
+    def repeat(self, *times: Several, repeats: Several | None = None) -> Self:
         """A copy with the whole tensor repeated along each axis. To repeat single entries, use repeat_interleave.
 
         times   how often, for each axis; additional numbers add new axes at the front
@@ -417,7 +417,7 @@ class Arrangement(Base):
         """
         return ops.tile.apply(self, repeats=tiles("repeat", sizes(times, repeats), self.ndim))
 
-    def tile(self, *times: Any, dims: Any = None) -> Self:
+    def tile(self, *times: Several, dims: Several | None = None) -> Self:
         """x repeated times[i] times along axis i. If there are fewer numbers than axes, they apply to the last axes.
 
         >>> minigrad.tensor([1, 2]).tile(2)
@@ -429,7 +429,7 @@ class Arrangement(Base):
         repeats = sizes(times, dims)
         return ops.tile.apply(self, repeats=tiles("tile", (1,) * (self.ndim - len(repeats)) + repeats, self.ndim))
 
-    def repeat_interleave(self, repeats: Any, dim: int | None = None, *, output_size: Any = None) -> Self:
+    def repeat_interleave(self, repeats: Values, dim: int | None = None, *, output_size: int | None = None) -> Self:
         """A copy with each entry along dim repeated next to itself. Without dim, x is flattened first.
 
         repeats   a number, or a tensor of integers: one for each entry along dim
@@ -524,7 +524,7 @@ class Arrangement(Base):
         """
         return self.reshape(-1).diag_embed(offset, 0, 1)
 
-    def fill_diagonal_(self, fill_value: Any, wrap: bool = False) -> Self:
+    def fill_diagonal_(self, fill_value: float, wrap: bool = False) -> Self:
         """Write fill_value to the main diagonal of a matrix, in place. Returns the tensor itself.
 
         With more than two axes, all must have the same size, and the entries x[i, i, ..., i] are written.
@@ -550,7 +550,7 @@ class Arrangement(Base):
             x[(rows[:n],) * x.ndim] = fill_value
         return x
 
-    def sum_to_size(self, *size: Any) -> Self:
+    def sum_to_size(self, *size: Several) -> Self:
         """x summed down to this size: the opposite of expand.
 
         The backward pass does this to the gradient of a broadcast tensor. Raises RuntimeError if `size` does not broadcast to x's shape.
@@ -568,7 +568,7 @@ class Arrangement(Base):
         axes = broadcast_axes(shape, tuple(x.shape))
         return ops.unsafe_view.apply(x.sum(axes, keepdim=True), shape=shape) if axes else x
 
-    def hsplit(self, indices_or_sections: Any) -> Any:
+    def hsplit(self, indices_or_sections: Several) -> tuple[Self, ...]:
         """A tuple of pieces split by columns (axis 1; for a vector, axis 0), as views.
 
         indices_or_sections   the number of equal pieces, or a tuple of the indices where a new piece starts
@@ -580,7 +580,7 @@ class Arrangement(Base):
         """
         return sides("hsplit", self, 0 if self.ndim == 1 else 1, indices_or_sections)
 
-    def vsplit(self, indices_or_sections: Any) -> Any:
+    def vsplit(self, indices_or_sections: Several) -> tuple[Self, ...]:
         """A tuple of pieces split by rows (axis 0), as views. The tensor needs at least two axes.
 
         indices_or_sections   the number of equal pieces, or a tuple of the indices where a new piece starts
@@ -590,7 +590,7 @@ class Arrangement(Base):
         """
         return sides("vsplit", self, 0, indices_or_sections)
 
-    def dsplit(self, indices_or_sections: Any) -> Any:
+    def dsplit(self, indices_or_sections: Several) -> tuple[Self, ...]:
         """A tuple of pieces split along axis 2, as views. The tensor needs at least three axes.
 
         indices_or_sections   the number of equal pieces, or a tuple of the indices where a new piece starts
@@ -638,7 +638,7 @@ def squeezable(shape: tuple[int, ...], dim: Dim) -> tuple[int, ...]:
     return tuple(i for i in normalize_axes(dim, len(shape)) if shape and shape[i] == 1)
 
 
-def new_shape(size: tuple[Any, ...], named: Any = None) -> tuple[int, ...]:
+def new_shape(size: tuple[Any, ...], named: Several | None = None) -> tuple[int, ...]:
     """The sizes for a reshape. One of them may be -1."""
     shape = sizes(size, named)
     for k, n in enumerate(shape):
@@ -647,7 +647,7 @@ def new_shape(size: tuple[Any, ...], named: Any = None) -> tuple[int, ...]:
     return shape
 
 
-def backward_axes(x: Any) -> tuple[int, ...]:
+def backward_axes(x: Base) -> tuple[int, ...]:
     """The axes of a matrix, vector or number, in reverse order."""
     if x.ndim > 2:
         raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {x.ndim}D. To fix it, use x.mT, or x.permute(...).")
@@ -661,12 +661,12 @@ def of_matrices(name: str, x: Any) -> Any:
     return x.transpose(-2, -1) if x.ndim else x
 
 
-def flattened(x: Any, shape: tuple[int, ...]) -> Any:
+def flattened(x: T, shape: tuple[int, ...]) -> T:
     """x with this shape; x itself if it has this shape already."""
     return x if x.shape == shape else ops.reshape.apply(x, shape=shape)
 
 
-def at_least_2d(name: str, x: Any) -> Any:
+def at_least_2d(name: str, x: T) -> T:
     """The tensor, after checking that it is a matrix or a batch of matrices."""
     if x.ndim < 2:
         raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions")
@@ -690,7 +690,7 @@ def two_axes(ndim: int, dim1: int, dim2: int) -> dict[str, int]:
     return {"axis0": a, "axis1": b}
 
 
-def sides(name: str, x: Any, axis: int, where: Any) -> Any:
+def sides(name: str, x: Any, axis: int, where: Several) -> Any:
     """Implements hsplit, vsplit and dsplit: tensor_split along one axis, into equal parts if given a number."""
     least = {"hsplit": 1, "vsplit": 2, "dsplit": 3}[name]
     if x.ndim < least:

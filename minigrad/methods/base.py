@@ -6,23 +6,23 @@ methods whose names end in an underscore, always go through `op.apply_(x, ...)`.
 
 import builtins
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from types import FunctionType
-from typing import Any, Self
+from typing import Any, Self, TypeVar, Union
 
 import numpy as np
 
 from minigrad import ops
 from minigrad.core import dtypes, modes
-from minigrad.core.devices import CPU, DeviceLike, MemoryFormat, check_device, is_device
-from minigrad.core.dtypes import DTypeLike
+from minigrad.core.devices import CPU, DeviceLike, MemoryFormat, check_device, device, is_device
+from minigrad.core.dtypes import Dtype, DTypeLike
 from minigrad.core.errors import wrong_kind
 from minigrad.core.op import Op
-from minigrad.core.shapes import Array, as_ints, normalize_one
+from minigrad.core.shapes import Array, Several, Shape, as_ints, normalize_one
 
 Operand = Any  # a tensor, an array or a number
-Dim = int | Sequence[int] | None
-
+Values = Union["Base", Array, np.generic, complex, Sequence[object]]  # what indices and masks may be: lists, too
+T = TypeVar("T", bound="Base")  # what goes in and what comes out are of one kind: Tensors, or Slots
 
 NUMBERS = (builtins.bool, builtins.int, builtins.float, np.generic)
 TWINS = {"axis": "dim", "keepdims": "keepdim"}  # NumPy's names, which PyTorch also accepts
@@ -36,7 +36,7 @@ def with_numpy_names(chapter: type) -> type:
     return chapter
 
 
-def taking_numpy_names(method: FunctionType) -> Any:
+def taking_numpy_names(method: FunctionType) -> Callable[..., object]:
     """Wrap the method so that it also accepts NumPy's argument names."""
     code = method.__code__
     known = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
@@ -45,7 +45,7 @@ def taking_numpy_names(method: FunctionType) -> Any:
         return method
 
     @functools.wraps(method)
-    def called(self: Any, *args: Any, **kwargs: Any) -> Any:
+    def called(self: object, *args: object, **kwargs: object) -> object:
         if kwargs:
             for twin, own in twins.items():
                 if twin in kwargs and own not in kwargs:
@@ -63,11 +63,11 @@ class Base:
     array: Any
     _rearrange: Any  # _rearrange(op, **settings): change the tensor in place into another view of its own memory
 
-    def _constant(self, array: Any) -> Any:
+    def _constant(self, array: Array) -> Any:
         """A tensor of the same kind with these values and no graph."""
         return array
 
-    def _read_as(self, dtype: DTypeLike) -> Any:
+    def _read_as(self, dtype: DTypeLike) -> Self:
         """A view of the same bytes as another dtype."""
         raise TypeError(f"{type(self).__name__} cannot be read as another type. To fix it, convert it: x.to({dtype}).")
 
@@ -117,12 +117,12 @@ class Base:
         return ops.clone.apply(self)
 
     @property
-    def shape(self) -> Any:
+    def shape(self) -> Shape:
         """The sizes of the axes: () for a single number, (n,) for a vector."""
         return self.array.shape
 
     @property
-    def dtype(self) -> Any:
+    def dtype(self) -> Dtype:
         """The dtype: the type of the entries."""
         return self.array.dtype
 
@@ -280,7 +280,7 @@ class Base:
         """
         return self.to(other.dtype)
 
-    def type(self, dtype: DTypeLike = None, non_blocking: Any = False) -> Any:
+    def type(self, dtype: DTypeLike = None, non_blocking: builtins.bool = False) -> Any:
         """The name of the tensor's type in PyTorch's old style. With dtype, the tensor converted to it.
 
         dtype   a dtype, or an old name: "torch.LongTensor"
@@ -298,7 +298,7 @@ class Base:
             dtype = next(d for d in dtypes.ALL if dtypes.torch_name(d) == name)
         return self.to(dtypes.as_dtype(dtype))
 
-    def is_floating_point(self) -> Any:
+    def is_floating_point(self) -> builtins.bool:
         """True if the dtype is float16, float32 or float64. Only such tensors can require gradients.
 
         >>> minigrad.tensor([1, 2]).is_floating_point()
@@ -306,7 +306,7 @@ class Base:
         """
         return self.dtype.kind == "f"
 
-    def is_complex(self) -> Any:
+    def is_complex(self) -> builtins.bool:
         """True if the entries are complex numbers.
 
         >>> minigrad.tensor([1.0]).is_complex()
@@ -314,7 +314,7 @@ class Base:
         """
         return self.dtype.kind == "c"
 
-    def is_signed(self) -> Any:
+    def is_signed(self) -> builtins.bool:
         """True if the dtype can hold negative values: False for uint8 and bool.
 
         >>> minigrad.tensor([1], dtype=minigrad.uint8).is_signed()
@@ -342,7 +342,7 @@ class Base:
     # ------------------------------------------------------------------ memory and devices
 
 
-    def element_size(self) -> Any:
+    def element_size(self) -> builtins.int:
         """The number of bytes per entry.
 
         >>> minigrad.tensor([1.0]).element_size()
@@ -351,7 +351,7 @@ class Base:
         return self.dtype.itemsize
 
     @property
-    def itemsize(self) -> Any:
+    def itemsize(self) -> builtins.int:
         """The number of bytes per entry, the same as x.element_size().
 
         >>> minigrad.tensor([1.0]).itemsize
@@ -360,7 +360,7 @@ class Base:
         return self.dtype.itemsize
 
     @property
-    def nbytes(self) -> Any:
+    def nbytes(self) -> builtins.int:
         """The number of bytes of all entries: numel() * itemsize. For a view, only its own entries count.
 
         >>> minigrad.zeros(2, 3).nbytes
@@ -368,7 +368,7 @@ class Base:
         """
         return self.dtype.itemsize * self.numel()
 
-    def stride(self, dim: Any = None) -> Any:
+    def stride(self, dim: builtins.int | None = None) -> Any:
         """The stride of each axis: the distance in memory to the next entry along it, counted in entries. With dim, only that axis.
 
         A view has its own strides: a transpose swaps two of them, and an expanded axis has stride 0.
@@ -383,7 +383,7 @@ class Base:
         strides = tuple([n // x.dtype.itemsize for n in x.memory().strides])
         return strides if dim is None else strides[normalize_one(dim, x.ndim)]
 
-    def data_ptr(self) -> Any:
+    def data_ptr(self) -> builtins.int:
         """The memory address of the first entry. Two views that start at the same entry have the same address.
 
         >>> x = minigrad.zeros(2, 3)
@@ -392,7 +392,7 @@ class Base:
         """
         return address(self)
 
-    def storage_offset(self) -> Any:
+    def storage_offset(self) -> builtins.int:
         """The offset of the first entry from the start of the base's memory, counted in entries; 0 for a tensor that is not a view.
 
         >>> minigrad.zeros(2, 3)[1].storage_offset()
@@ -402,7 +402,7 @@ class Base:
         return 0 if base is None else (address(self) - address(base)) // self.dtype.itemsize
 
     @property
-    def device(self) -> Any:
+    def device(self) -> device:
         """The device of the tensor: always device(type='cpu').
 
         >>> minigrad.tensor([1.0]).device
@@ -411,7 +411,7 @@ class Base:
         return CPU
 
     @property
-    def is_cuda(self) -> Any:
+    def is_cuda(self) -> builtins.bool:
         """Always False: minigrad runs on the CPU only.
 
         >>> minigrad.zeros(2).is_cuda
@@ -420,7 +420,7 @@ class Base:
         return False
 
     @property
-    def is_cpu(self) -> Any:
+    def is_cpu(self) -> builtins.bool:
         """Always True: minigrad runs on the CPU only.
 
         >>> minigrad.zeros(2).is_cpu
@@ -428,7 +428,7 @@ class Base:
         """
         return True
 
-    def get_device(self) -> Any:
+    def get_device(self) -> builtins.int:
         """-1, as in PyTorch for a tensor on the CPU.
 
         >>> minigrad.zeros(2).get_device()
@@ -453,7 +453,7 @@ class Base:
 
     # ------------------------------------------------------------------ new tensors of the same dtype
 
-    def new_tensor(self, data: Any, *, dtype: DTypeLike = None, device: DeviceLike = None, requires_grad: Any = False) -> Self:
+    def new_tensor(self, data: Any, *, dtype: DTypeLike = None, device: DeviceLike = None, requires_grad: builtins.bool = False) -> Self:
         """A new tensor with a copy of this data and, by default, this tensor's dtype.
 
         data    nested lists, an array, a number, or a tensor (only its values are used)
@@ -464,7 +464,7 @@ class Base:
         """
         return self._new(data.detach().clone().array if hasattr(data, "__apply_op__") else np.array(data), dtype, device, requires_grad)
 
-    def new_zeros(self, *shape: Any, size: Any = None, dtype: DTypeLike = None, device: DeviceLike = None, requires_grad: Any = False) -> Self:
+    def new_zeros(self, *shape: Several, size: Several | None = None, dtype: DTypeLike = None, device: DeviceLike = None, requires_grad: builtins.bool = False) -> Self:
         """A new tensor of zeros with this shape and this tensor's dtype.
 
         new_zeros(2, 3) and new_zeros((2, 3)) mean the same.
@@ -474,7 +474,7 @@ class Base:
         """
         return self._new(np.zeros(sizes(shape, size)), dtype, device, requires_grad)
 
-    def new_ones(self, *shape: Any, size: Any = None, dtype: DTypeLike = None, device: DeviceLike = None, requires_grad: Any = False) -> Self:
+    def new_ones(self, *shape: Several, size: Several | None = None, dtype: DTypeLike = None, device: DeviceLike = None, requires_grad: builtins.bool = False) -> Self:
         """A new tensor of ones with this shape and this tensor's dtype.
 
         new_ones(2, 3) and new_ones((2, 3)) mean the same.
@@ -484,7 +484,7 @@ class Base:
         """
         return self._new(np.ones(sizes(shape, size)), dtype, device, requires_grad)
 
-    def new_empty(self, *shape: Any, size: Any = None, dtype: DTypeLike = None, device: DeviceLike = None, requires_grad: Any = False) -> Self:
+    def new_empty(self, *shape: Several, size: Several | None = None, dtype: DTypeLike = None, device: DeviceLike = None, requires_grad: builtins.bool = False) -> Self:
         """A new tensor with this shape and this tensor's dtype, for you to fill.
 
         Here it holds zeros; in PyTorch, whatever was in memory.
@@ -494,7 +494,7 @@ class Base:
         """
         return self.new_zeros(*shape, size=size, dtype=dtype, device=device, requires_grad=requires_grad)
 
-    def new_full(self, size: Any, fill_value: Any, *, dtype: DTypeLike = None, device: DeviceLike = None, requires_grad: Any = False) -> Self:
+    def new_full(self, size: Sequence[builtins.int], fill_value: complex, *, dtype: DTypeLike = None, device: DeviceLike = None, requires_grad: builtins.bool = False) -> Self:
         """A new tensor with this size (a tuple), fill_value in every entry, and this tensor's dtype.
 
         >>> minigrad.tensor([5, 6]).new_full((3,), 7)
@@ -502,19 +502,19 @@ class Base:
         """
         return self._new(np.full(tuple(size), fill_value), dtype, device, requires_grad)
 
-    def _new(self, array: Array, dtype: DTypeLike, device: DeviceLike, requires_grad: Any) -> Self:
+    def _new(self, array: Array, dtype: DTypeLike, device: DeviceLike, requires_grad: builtins.bool) -> Self:
         check_device(device)
         z = self._constant(array.astype(self.dtype if dtype is None else dtypes.as_dtype(dtype)))
         return z.requires_grad_() if requires_grad else z
 
 
-def sizes(size: tuple[Any, ...], named: Any = None) -> tuple[int, ...]:
+def sizes(size: tuple[Any, ...], named: Several | None = None) -> tuple[int, ...]:
     """view(2, 3), view((2, 3)) and view(size=(2, 3)) mean the same."""
     size = size if named is None else (named,)
     return as_ints(size[0] if len(size) == 1 and isinstance(size[0], Sequence) else size, "size")
 
 
-def written_over(x: Any, value: Operand) -> Operand:
+def written_over(x: Base, value: Operand) -> Operand:
     """The value converted so that x can hold it. Integer tensors drop the fraction."""
     if x.dtype.kind not in "iub":
         if isinstance(value, NUMBERS):
@@ -525,7 +525,7 @@ def written_over(x: Any, value: Operand) -> Operand:
     return dtypes.exact_number(value, x.dtype) if isinstance(value, NUMBERS) else value
 
 
-def in_type(f: Any, x: Any, dtype: DTypeLike) -> Any:
+def in_type(f: Callable[[T], T], x: T, dtype: DTypeLike) -> T:
     """f(x), computed and returned in the requested dtype."""
     if dtype is None:
         return f(x)

@@ -13,7 +13,7 @@ from minigrad.core.tensor import Tensor, wrap
 from minigrad.methods.creation import finish
 
 
-def asarray(obj: Any, *, dtype: DTypeLike = None, device: DeviceLike = None, copy: bool | None = None, requires_grad: bool = False) -> Tensor:
+def asarray(obj: object, *, dtype: DTypeLike = None, device: DeviceLike = None, copy: bool | None = None, requires_grad: bool = False) -> Tensor:
     """A tensor with this data, in the same memory where possible.
 
     copy   True: always copy; False: never copy, and raise ValueError if a copy is needed

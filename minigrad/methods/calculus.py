@@ -1,13 +1,13 @@
 """Numerical derivatives (finite differences) and integrals (trapezoidal rule) of sampled functions."""
 
-from typing import Any
+from collections.abc import Sequence
 
-from minigrad.core.shapes import normalize_one
+from minigrad.core.shapes import Dim, normalize_one
 from minigrad.core.tensor import Tensor
 from minigrad.methods.functions import cat
 
 
-def gradient(input: Tensor, *, spacing: Any = 1, dim: Any = None, edge_order: int = 1) -> tuple[Tensor, ...]:
+def gradient(input: Tensor, *, spacing: float | Tensor | Sequence[float | Tensor] = 1, dim: Dim = None, edge_order: int = 1) -> tuple[Tensor, ...]:
     """The numerical derivative along each axis, from the differences between neighbors (central differences).
 
     spacing      between neighboring points: a number, or one for each axis; or their
@@ -27,7 +27,7 @@ def gradient(input: Tensor, *, spacing: Any = 1, dim: Any = None, edge_order: in
     return tuple(_slope(input, normalize_one(axis, input.ndim), h, edge_order) for axis, h in zip(axes, given, strict=True))
 
 
-def _slope(x: Tensor, axis: int, h: Any, edge_order: int) -> Tensor:
+def _slope(x: Tensor, axis: int, h: float | Tensor, edge_order: int) -> Tensor:
     if edge_order not in (1, 2):
         raise RuntimeError("torch.gradient only supports edge_order=1 and edge_order=2.")
     n = x.shape[axis]
@@ -49,7 +49,7 @@ def _slope(x: Tensor, axis: int, h: Any, edge_order: int) -> Tensor:
     return cat([first, inner, last]).movedim(0, axis)
 
 
-def trapezoid(y: Tensor, x: Any = None, *, dx: Any = None, dim: Any = -1) -> Tensor:
+def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: float | None = None, dim: int = -1) -> Tensor:
     """The integral of y along dim, by the trapezoidal rule. x holds the sample points; without it, they are dx apart.
 
     >>> trapezoid(minigrad.tensor([0.0, 2.0, 4.0]), dx=0.5)
@@ -61,7 +61,7 @@ def trapezoid(y: Tensor, x: Any = None, *, dx: Any = None, dim: Any = -1) -> Ten
 trapz = trapezoid
 
 
-def cumulative_trapezoid(y: Tensor, x: Any = None, *, dx: Any = None, dim: Any = -1) -> Tensor:
+def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: float | None = None, dim: int = -1) -> Tensor:
     """The cumulative integral: like trapezoid, up to each sample point except the first.
 
     >>> cumulative_trapezoid(minigrad.tensor([0.0, 2.0, 4.0]))
@@ -70,7 +70,7 @@ def cumulative_trapezoid(y: Tensor, x: Any = None, *, dx: Any = None, dim: Any =
     return _trapezoids(y, x, dx, dim).cumsum(dim)
 
 
-def _trapezoids(y: Tensor, x: Any, dx: Any, dim: Any) -> Any:
+def _trapezoids(y: Tensor, x: Tensor | None, dx: float | None, dim: int) -> Tensor:
     n = y.size(dim)
     heights = (y.narrow(dim, 1, n - 1) + y.narrow(dim, 0, n - 1)) / 2
     if x is None:

@@ -9,27 +9,27 @@ import numpy as np
 from minigrad.core import dtypes
 from minigrad.core.data import as_array
 from minigrad.core.devices import DeviceLike, MemoryFormat, check_device
-from minigrad.core.dtypes import DTypeLike
-from minigrad.core.shapes import Array, as_int, as_ints
+from minigrad.core.dtypes import Dtype, DTypeLike
+from minigrad.core.shapes import Array, Several, as_int, as_ints
 from minigrad.core.tensor import Tensor, wrap
 from minigrad.methods import ArrayMethods
 from minigrad.methods.methods_as_functions import made_into_out
 
 
-def type_to_make(dtype: DTypeLike, device: DeviceLike = None, default: Any = None) -> Any:
+def type_to_make(dtype: DTypeLike, device: DeviceLike = None, default: Dtype | None = None) -> Dtype:
     """The dtype of a new tensor: the given one, or the default. Raises an error for any device but the CPU."""
     check_device(device)
     dtype = default if dtype is None else dtype
     return dtypes.get_default_dtype() if dtype is None else dtypes.as_dtype(dtype)
 
 
-def finish(array: Any, requires_grad: bool) -> Tensor:
+def finish(array: Array, requires_grad: bool) -> Tensor:
     """A leaf tensor on this array, without a copy."""
     z = wrap(array)
     return z.requires_grad_() if requires_grad else z
 
 
-def tensor(data: Any, *, dtype: DTypeLike = None, device: DeviceLike = None, requires_grad: bool = False) -> Tensor:
+def tensor(data: object, *, dtype: DTypeLike = None, device: DeviceLike = None, requires_grad: bool = False) -> Tensor:
     """A new leaf tensor with a copy of the data.
 
     data             a number, (nested) lists of numbers, an array, or a tensor
@@ -51,7 +51,7 @@ def tensor(data: Any, *, dtype: DTypeLike = None, device: DeviceLike = None, req
     return finish(array, requires_grad)
 
 
-def shape_of(size: tuple[Any, ...], named: Any = None) -> tuple[int, ...]:
+def shape_of(size: tuple[Any, ...], named: Sequence[int] | None = None) -> tuple[int, ...]:
     """zeros(2, 3), zeros((2, 3)) and zeros(size=(2, 3)) mean the same."""
     size = size if named is None else (tuple(named),)
     if not size:
@@ -77,7 +77,7 @@ def _filled(value: Any, shape: tuple[int, ...], dtype: DTypeLike, device: Device
 
 
 @made_into_out
-def zeros(*shape: Any, size: Any = None, dtype: DTypeLike = None, device: DeviceLike = None, requires_grad: bool = False) -> Tensor:
+def zeros(*shape: Several, size: Sequence[int] | None = None, dtype: DTypeLike = None, device: DeviceLike = None, requires_grad: bool = False) -> Tensor:
     """A tensor of zeros.
 
     >>> zeros(2, 3)
@@ -88,7 +88,7 @@ def zeros(*shape: Any, size: Any = None, dtype: DTypeLike = None, device: Device
 
 
 @made_into_out
-def ones(*shape: Any, size: Any = None, dtype: DTypeLike = None, device: DeviceLike = None, requires_grad: bool = False) -> Tensor:
+def ones(*shape: Several, size: Sequence[int] | None = None, dtype: DTypeLike = None, device: DeviceLike = None, requires_grad: bool = False) -> Tensor:
     """A tensor of ones.
 
     >>> ones(2)
@@ -110,7 +110,7 @@ def full(size: Sequence[int], fill_value: Any, *, dtype: DTypeLike = None, devic
 
 
 @made_into_out
-def empty(*shape: Any, size: Any = None, dtype: DTypeLike = None, device: DeviceLike = None, requires_grad: bool = False, memory_format: MemoryFormat | None = None) -> Tensor:
+def empty(*shape: Several, size: Sequence[int] | None = None, dtype: DTypeLike = None, device: DeviceLike = None, requires_grad: bool = False, memory_format: MemoryFormat | None = None) -> Tensor:
     """A tensor for you to fill. (Its entries are 0 here; in PyTorch they are undefined.)
 
     >>> minigrad.empty(2, 3).shape
@@ -132,7 +132,7 @@ def eye(n: int, m: int | None = None, *, dtype: DTypeLike = None, device: Device
 
 
 @made_into_out
-def linspace(start: Any, end: Any, steps: int, *, dtype: DTypeLike = None, device: DeviceLike = None, requires_grad: bool = False) -> Tensor:
+def linspace(start: float | Tensor, end: float | Tensor, steps: int, *, dtype: DTypeLike = None, device: DeviceLike = None, requires_grad: bool = False) -> Tensor:
     """Evenly spaced numbers from start to end, inclusive.
 
     >>> linspace(0, 1, 5)
@@ -142,7 +142,7 @@ def linspace(start: Any, end: Any, steps: int, *, dtype: DTypeLike = None, devic
     return finish(_evenly(start, end, steps, d).astype(d), requires_grad)
 
 
-def _evenly(start: Any, end: Any, steps: int, dtype: dtypes.Dtype) -> Array:
+def _evenly(start: float | Tensor, end: float | Tensor, steps: int, dtype: dtypes.Dtype) -> Array:
     """Evenly spaced numbers from start to end. For an integer result, start and end are cut to integers."""
     steps = as_int(steps, "steps")
     if steps < 0:
@@ -158,8 +158,8 @@ def _evenly(start: Any, end: Any, steps: int, dtype: dtypes.Dtype) -> Array:
 
 @made_into_out
 def logspace(
-    start: Any,
-    end: Any,
+    start: float | Tensor,
+    end: float | Tensor,
     steps: int,
     base: float = 10.0,
     *,
@@ -196,7 +196,7 @@ def triu_indices(row: int, col: int, offset: int = 0, *, dtype: DTypeLike = None
     return wrap(np.stack(np.triu_indices(row, offset, col)).astype(type_to_make(dtype, device, dtypes.int64)))
 
 
-def _like(x: Tensor, value: Any, dtype: DTypeLike, requires_grad: bool, device: DeviceLike = None) -> Tensor:
+def _like(x: Tensor, value: complex | Tensor, dtype: DTypeLike, requires_grad: bool, device: DeviceLike = None) -> Tensor:
     if not isinstance(x, ArrayMethods):
         raise TypeError(f"argument 'input' (position 1) must be Tensor, not {type(x).__name__}.")
     return _filled(value, x.shape, x.dtype if dtype is None else dtype, device, requires_grad)
@@ -229,7 +229,7 @@ def ones_like(input: Tensor, *, dtype: DTypeLike = None, device: DeviceLike = No
     return _like(input, 1, dtype, requires_grad, device)
 
 
-def full_like(input: Tensor, fill_value: Any, *, dtype: DTypeLike = None, device: DeviceLike = None, requires_grad: bool = False) -> Tensor:
+def full_like(input: Tensor, fill_value: complex | Tensor, *, dtype: DTypeLike = None, device: DeviceLike = None, requires_grad: bool = False) -> Tensor:
     """A tensor with the same value everywhere, and the shape and dtype of `input`.
 
     >>> full_like(minigrad.zeros(2), 7.0)
@@ -238,7 +238,7 @@ def full_like(input: Tensor, fill_value: Any, *, dtype: DTypeLike = None, device
     return _like(input, fill_value, dtype, requires_grad, device)
 
 
-def scalar_tensor(s: Any, *, dtype: DTypeLike = None, device: DeviceLike = None, requires_grad: bool = False) -> Tensor:
+def scalar_tensor(s: complex | Tensor, *, dtype: DTypeLike = None, device: DeviceLike = None, requires_grad: bool = False) -> Tensor:
     """A number as a tensor without axes, with the default dtype.
 
     >>> scalar_tensor(2)
@@ -248,7 +248,7 @@ def scalar_tensor(s: Any, *, dtype: DTypeLike = None, device: DeviceLike = None,
 
 
 @made_into_out
-def arange(start: Any = 0, end: Any = None, step: Any = 1, *, dtype: DTypeLike = None, device: DeviceLike = None, requires_grad: bool = False) -> Tensor:
+def arange(start: float | Tensor = 0, end: float | Tensor | None = None, step: float | Tensor = 1, *, dtype: DTypeLike = None, device: DeviceLike = None, requires_grad: bool = False) -> Tensor:
     """A vector of start, start + step, ... up to but not including end.
 
     >>> arange(4), arange(1, 2, 0.5)

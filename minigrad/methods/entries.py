@@ -8,7 +8,8 @@ import numpy as np
 
 from minigrad import ops
 from minigrad.core.dtypes import exact_number
-from minigrad.methods.base import Base, Operand
+from minigrad.core.shapes import Array
+from minigrad.methods.base import Base, Operand, T
 from minigrad.methods.indexing import Indexing
 from minigrad.methods.operators import Operators
 from minigrad.ops import composites
@@ -85,7 +86,7 @@ class Entries(Operators, Indexing):
         """
         return self - self.trunc()
 
-    def logit(self, eps: Any = None) -> Self:
+    def logit(self, eps: float | None = None) -> Self:
         """log(x / (1 - x)), the inverse of sigmoid, for x between 0 and 1.
 
         eps   clamp x to [eps, 1 - eps] first, so that the result is finite
@@ -97,7 +98,7 @@ class Entries(Operators, Indexing):
         x = x if eps is None else x.clamp(eps, 1 - eps)
         return (x / (1 - x)).log()
 
-    def nan_to_num(self, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Self:
+    def nan_to_num(self, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None) -> Self:
         """x with `nan` in place of NaN, `posinf` in place of inf, `neginf` in place of -inf.
 
         By default, posinf and neginf are the largest and smallest numbers of the dtype.
@@ -226,7 +227,7 @@ class Entries(Operators, Indexing):
 
     # ------------------------------------------------------------------ piecewise linear functions
 
-    def hardshrink(self, lambd: Any = 0.5) -> Self:
+    def hardshrink(self, lambd: float = 0.5) -> Self:
         """x, with entries from -lambd to lambd replaced by 0.
 
         >>> minigrad.tensor([-1.0, 0.25, 2.0]).hardshrink()
@@ -263,14 +264,14 @@ class Entries(Operators, Indexing):
         return self.copy_(of_each_entry("map_", callable, self, other))
 
 
-def whole(x: Any, function: Any, other: Any) -> Any:
+def whole(x: T, function: Callable[..., Array], other: Base) -> T:
     """The result of a function that takes integers only, such as gcd."""
     if x.dtype.kind not in "iu" or other.dtype.kind not in "iu":
         raise NotImplementedError(f'"{function.__name__}_cpu" not implemented for {str(x.dtype)!r}: it takes whole numbers.')
     return x._constant(function(x.array, other.array))
 
 
-def of_each_entry(name: str, function: Any, x: Any, *others: Any) -> Any:
+def of_each_entry(name: str, function: Callable[..., float], x: T, *others: Any) -> T:
     """function(entry, ...) for each entry of x and the matching entries of the others, broadcast to x. The result has x's dtype."""
     if any(isinstance(y, Base) and y.requires_grad for y in (x, *others)):  # type: ignore[attr-defined]
         raise RuntimeError(f"Can't call {name}() on Variable that requires grad. Use var.detach().{name}() instead.")

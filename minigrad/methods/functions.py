@@ -16,7 +16,8 @@ import numpy as np
 
 from minigrad import ops
 from minigrad.core.data import as_array
-from minigrad.core.shapes import normalize_one
+from minigrad.core.dtypes import Dtype
+from minigrad.core.shapes import Several, normalize_one
 from minigrad.core.tensor import Size, Tensor, wrap
 from minigrad.methods.indexing import broadcast, truth_values
 from minigrad.ops import composites
@@ -62,7 +63,7 @@ def cat(tensors: Sequence[Tensor], dim: int = 0, *, axis: int | None = None) -> 
 concat = concatenate = cat
 
 
-def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
+def split(tensor: Tensor, split_size_or_sections: Several, dim: int = 0) -> tuple[Tensor, ...]:
     """A tuple of pieces of the tensor along an axis. They have the given size (the last may be smaller), or the sizes in a list.
 
     >>> import minigrad
@@ -182,7 +183,7 @@ def einsum(equation: Any, *operands: Any) -> Tensor:
 
 
 def searchsorted(sorted_sequence: Tensor, input: Any, *, out_int32: bool = False, right: bool = False,
-                 side: str | None = None, sorter: Any = None) -> Tensor:
+                 side: str | None = None, sorter: Tensor | None = None) -> Tensor:
     """For each entry of input, the index at which to insert it so that the sequence stays sorted.
 
     sorted_sequence   (n,), or (..., n) with the same leading axes as input: one row for each row of input
@@ -218,7 +219,7 @@ def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
     return tuple([x if x.shape == shape else x.expand(shape) for x in tensors])
 
 
-def broadcast_shapes(*shapes: Any) -> Any:
+def broadcast_shapes(*shapes: Several) -> Size:
     """The shape that tensors of these shapes broadcast to.
 
     >>> broadcast_shapes((2, 1), (3,))
@@ -230,7 +231,7 @@ def broadcast_shapes(*shapes: Any) -> Any:
         raise RuntimeError(f"Shape mismatch: objects cannot be broadcast to a single shape: {error}") from None
 
 
-def atleast_1d(*tensors: Any) -> Any:
+def atleast_1d(*tensors: Tensor | Sequence[Tensor]) -> Any:
     """The tensors with at least one axis. A number becomes a vector of one entry.
 
     >>> atleast_1d(minigrad.tensor(3.0))
@@ -239,7 +240,7 @@ def atleast_1d(*tensors: Any) -> Any:
     return _each(lambda x: x.reshape(1) if x.ndim == 0 else x, tensors)
 
 
-def atleast_2d(*tensors: Any) -> Any:
+def atleast_2d(*tensors: Tensor | Sequence[Tensor]) -> Any:
     """The tensors with at least two axes. A vector becomes a row.
 
     >>> atleast_2d(minigrad.tensor([1, 2]))
@@ -248,7 +249,7 @@ def atleast_2d(*tensors: Any) -> Any:
     return _each(lambda x: x if x.ndim > 1 else x.reshape(1, -1), tensors)
 
 
-def atleast_3d(*tensors: Any) -> Any:
+def atleast_3d(*tensors: Tensor | Sequence[Tensor]) -> Any:
     """The tensors with at least three axes. A matrix gets a new last axis.
 
     >>> atleast_3d(minigrad.zeros(2, 3)).shape
@@ -264,7 +265,7 @@ def _each(f: Callable[[Any], Any], tensors: tuple[Any, ...]) -> Any:
     return tuple([f(x) for x in tensors])
 
 
-def is_tensor(obj: Any) -> bool:
+def is_tensor(obj: object) -> bool:
     """True if obj is a tensor.
 
     >>> is_tensor(minigrad.tensor(1.0)), is_tensor(1.0)
@@ -273,7 +274,7 @@ def is_tensor(obj: Any) -> bool:
     return isinstance(obj, Tensor)
 
 
-def result_type(tensor1: Any, tensor2: Any) -> Any:
+def result_type(tensor1: Any, tensor2: Any) -> Dtype:
     """The dtype of tensor1 + tensor2.
 
     >>> result_type(minigrad.tensor([1, 2]), 1.5)
@@ -331,7 +332,7 @@ def cartesian_prod(*tensors: Tensor) -> Tensor:
     return stack([z.reshape(-1) for z in meshgrid(*tensors)], 1)
 
 
-def combinations(input: Tensor, r: Any = 2, with_replacement: bool = False) -> Tensor:
+def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
     """All combinations of r entries of a vector, one per row, in the vector's order.
 
     >>> combinations(minigrad.tensor([1, 2, 3]))
@@ -348,7 +349,7 @@ def combinations(input: Tensor, r: Any = 2, with_replacement: bool = False) -> T
     return input[index]
 
 
-def cdist(x1: Tensor, x2: Tensor, p: Any = 2.0, compute_mode: Any = None) -> Tensor:
+def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str | None = None) -> Tensor:
     """The p-norm distance between each row of x1 and each row of x2.
 
     x1       (..., n, d)
@@ -367,7 +368,7 @@ def cdist(x1: Tensor, x2: Tensor, p: Any = 2.0, compute_mode: Any = None) -> Ten
     return (x1.unsqueeze(-2) - x2.unsqueeze(-3)).norm(p, -1)
 
 
-def vander(x: Tensor, N: Any = None, increasing: bool = False) -> Tensor:
+def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
     """The Vandermonde matrix: its columns are x**(N - 1), ..., x, 1, or the reverse if increasing.
 
     >>> vander(minigrad.tensor([2, 3]), N=3)

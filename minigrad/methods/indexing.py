@@ -6,6 +6,8 @@ get arrays.
 
 import itertools
 import warnings
+from collections.abc import Sequence
+from types import EllipsisType
 from typing import Any, Self
 
 import numpy as np
@@ -14,10 +16,13 @@ from minigrad import ops
 from minigrad.core import dtypes
 from minigrad.core.dtypes import Dtype
 from minigrad.core.errors import shape_error
-from minigrad.core.shapes import Array, normalize_one
+from minigrad.core.op import Op
+from minigrad.core.shapes import Array, Several, Shape, normalize_one
 from minigrad.methods.arrangement import Arrangement
-from minigrad.methods.base import Base, Operand, scaled, with_numpy_names, written_over
+from minigrad.methods.base import Base, Operand, T, Values, scaled, with_numpy_names, written_over
 from minigrad.ops import composites
+
+Index = Values | slice | EllipsisType | None  # what may stand in x[index]; several in a tuple
 
 
 @with_numpy_names
@@ -28,7 +33,7 @@ class Indexing(Arrangement):
 
     # ------------------------------------------------------------------ reading
 
-    def __getitem__(self, index: Any) -> Self: return ops.getitem.apply(self, index=plain_index(index, self))
+    def __getitem__(self, index: Index) -> Self: return ops.getitem.apply(self, index=plain_index(index, self))
 
     def narrow(self, dim: int, start: Any, length: int) -> Self:
         """A view of `length` entries along dim, from `start` on: x[start : start + length] for dim 0.
@@ -65,7 +70,7 @@ class Indexing(Arrangement):
             raise IndexError(f"select(): index {index} out of range for tensor of size {list(shape)} at dimension {dim}")
         return ops.getitem.apply(self, index=part(shape, dim, index))
 
-    def unbind(self, dim: int = 0) -> Any:
+    def unbind(self, dim: int = 0) -> tuple[Self, ...]:
         """A tuple of the slices along dim, without that axis: x.unbind() is x[0], x[1], ...
 
         They are views. While gradients are recorded, you cannot write to them, as in PyTorch.
@@ -76,7 +81,7 @@ class Indexing(Arrangement):
         n, before = length("unbind", self, dim), (slice(None),) * normalize_one(dim, self.ndim)
         return one_of_many("Unbind", [ops.getitem.apply(self, index=(*before, i)) for i in range(n)])
 
-    def split(self, split_size: Any, dim: int = 0) -> Any:
+    def split(self, split_size: Several, dim: int = 0) -> tuple[Self, ...]:
         """A tuple of pieces of size split_size along dim, as views. The last may be shorter.
 
         split_size   a number, or a list of sizes that sum to the size of dim
@@ -88,7 +93,7 @@ class Indexing(Arrangement):
         """
         return cut("Split", self, dim, pieces(length("split", self, dim), split_size))
 
-    def split_with_sizes(self, split_sizes: Any, dim: int = 0) -> Any:
+    def split_with_sizes(self, split_sizes: Sequence[int], dim: int = 0) -> tuple[Self, ...]:
         """A tuple of pieces of these sizes along dim, as views.
 
         split_sizes   a list of sizes that must sum to the size of dim, else RuntimeError
@@ -98,7 +103,7 @@ class Indexing(Arrangement):
         """
         return cut("SplitWithSizes", self, dim, list(split_sizes))
 
-    def chunk(self, chunks: int, dim: int = 0) -> Any:
+    def chunk(self, chunks: int, dim: int = 0) -> tuple[Self, ...]:
         """A tuple of at most `chunks` pieces along dim, as views. All have the same size except perhaps the last.
 
         There may be fewer pieces than `chunks`; tensor_split always returns the requested number.
@@ -113,7 +118,7 @@ class Indexing(Arrangement):
             raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
         return cut("Split", self, dim, pieces(n, -(-n // chunks)) if n else [0] * chunks)
 
-    def tensor_split(self, indices_or_sections: Any, dim: int = 0) -> Any:
+    def tensor_split(self, indices_or_sections: Several, dim: int = 0) -> tuple[Self, ...]:
         """A tuple of pieces along dim, as views: a number of pieces of nearly equal size, or split at given indices.
 
         indices_or_sections   the number of pieces, or a tuple of the indices where a new piece starts
@@ -154,7 +159,7 @@ class Indexing(Arrangement):
         z = ops.gather.apply(self, index=index, axis=dim)
         return z if z.shape == shape else z.reshape(shape)
 
-    def index_select(self, dim: int, index: Any) -> Self:
+    def index_select(self, dim: int, index: Values) -> Self:
         """A copy of the rows (columns, ...) of x given by the index, in its order and with repeats.
 
         dim     the axis to select along
@@ -176,7 +181,7 @@ class Indexing(Arrangement):
             raise IndexError(f"index out of range in self: index_select takes no negative index, but got {index.min()}. To fix it, use x[index].")
         return ops.index_select.apply(self, index=in_range(index, self.shape[dim]).reshape(-1), axis=dim)
 
-    def masked_select(self, mask: Any) -> Self:
+    def masked_select(self, mask: Values) -> Self:
         """A vector of the entries where the mask is True, copied: x[mask]. The mask and x are broadcast.
 
         Raises RuntimeError unless the mask has dtype bool. The gradient is 0 where the mask is False.
@@ -191,7 +196,7 @@ class Indexing(Arrangement):
         shape = broadcast("masked_select", self.shape, mask.shape)
         return (self if self.shape == shape else self.expand(shape))[np.broadcast_to(mask, shape)]
 
-    def take(self, index: Any) -> Self:
+    def take(self, index: Values) -> Self:
         """The entries at these positions of the flattened x. The result has the shape of index.
 
         index   int64; negative indices count from the end
@@ -201,7 +206,7 @@ class Indexing(Arrangement):
         """
         return ops.getitem.apply(self.reshape(-1), index=(in_range(indices_of("take", index), self.numel()),))
 
-    def take_along_dim(self, indices: Any, dim: int | None = None) -> Self:
+    def take_along_dim(self, indices: Values, dim: int | None = None) -> Self:
         """The entries at these positions along dim: gather, but with x and indices broadcast.
 
         indices   integers, with as many axes as x, such as the result of argsort or argmax(keepdim=True)
@@ -228,7 +233,7 @@ class Indexing(Arrangement):
 
     # ------------------------------------------------------------------ writing
 
-    def __setitem__(self, index: Any, value: Operand) -> None:
+    def __setitem__(self, index: Index, value: Operand) -> None:
         index = plain_index(index, self)
         if ops.is_basic(index):  # type: ignore[no-untyped-call]
             there = ops.getitem.apply(self, index=index)
@@ -247,7 +252,7 @@ class Indexing(Arrangement):
         """
         return ops.where.apply(truth_values(condition), self, other)
 
-    def scatter(self, dim: int, index: Any, src: Operand = None, *, value: Any = None, reduce: str | None = None) -> Self:
+    def scatter(self, dim: int, index: Values, src: Operand = None, *, value: complex | None = None, reduce: str | None = None) -> Self:
         """A copy of x with entries of src written at the positions in index: z[index[i][j]][j] = src[i][j] for dim=0.
 
         dim      the axis that the indices refer to
@@ -264,7 +269,7 @@ class Indexing(Arrangement):
         op, others, settings = scattering("scatter", self, dim, index, src if value is None else value, reduce)
         return op.apply(self, *others, **settings)
 
-    def scatter_add(self, dim: int, index: Any, src: Operand) -> Self:
+    def scatter_add(self, dim: int, index: Values, src: Operand) -> Self:
         """A copy of x with entries of src added at the positions in index: z[index[i][j]][j] += src[i][j] for dim=0.
 
         dim     the axis that the indices refer to
@@ -277,7 +282,7 @@ class Indexing(Arrangement):
         _, others, settings = scattering("scatter_add", self, dim, index, src, "add")
         return ops.scatter_add.apply(self, *others, **settings)
 
-    def scatter_reduce(self, dim: int, index: Any, src: Operand, reduce: str, *, include_self: bool = True) -> Self:
+    def scatter_reduce(self, dim: int, index: Values, src: Operand, reduce: str, *, include_self: bool = True) -> Self:
         """A copy of x with entries of src combined at the positions that index gives along dim.
 
         index, src     as in scatter; several entries can go to the same position
@@ -303,7 +308,7 @@ class Indexing(Arrangement):
         count = x._constant(times + 1 if include_self else np.maximum(times, 1))
         return total / count.to(x.dtype) if x.dtype.kind == "f" else total // count
 
-    def index_put(self, indices: Any, values: Operand, accumulate: bool = False) -> Self:
+    def index_put(self, indices: tuple[Index, ...], values: Operand, accumulate: bool = False) -> Self:
         """A copy of x with values written at some positions: z[indices] = values.
 
         indices      a tuple of int64 tensors, one for each of the first axes, or a mask
@@ -314,7 +319,7 @@ class Indexing(Arrangement):
         """
         return ops.index_put.apply(self, put_there("Index put", values, self), index=plain_index(tuple(indices), self), accumulate=accumulate)
 
-    def index_add(self, dim: int, index: Any, source: Operand, *, alpha: Any = 1) -> Self:
+    def index_add(self, dim: int, index: Values, source: Operand, *, alpha: float = 1) -> Self:
         """A copy of x with alpha * source added to the slices given by index along dim.
 
         index    a vector of integers; if one occurs twice, that slice is added to twice
@@ -328,7 +333,7 @@ class Indexing(Arrangement):
         """
         return ops.index_put.apply(self, scaled(source, alpha), index=rows_of("index_add", self, dim, index, source), accumulate=True)
 
-    def index_copy(self, dim: int, index: Any, source: Operand) -> Self:
+    def index_copy(self, dim: int, index: Values, source: Operand) -> Self:
         """A copy of x with the slices given by index along dim replaced by source.
 
         index    a vector of integers
@@ -341,7 +346,7 @@ class Indexing(Arrangement):
         """
         return ops.index_put.apply(self, source, index=rows_of("index_copy", self, dim, index, source))
 
-    def index_fill(self, dim: int, index: Any, value: Operand) -> Self:
+    def index_fill(self, dim: int, index: Values, value: Operand) -> Self:
         """A copy of x with the slices given by index along dim set to this value.
 
         index   a vector of integers
@@ -353,7 +358,7 @@ class Indexing(Arrangement):
         """
         return ops.index_put.apply(self, filling("index_fill_", value, self), index=rows_of("index_fill", self, dim, index))
 
-    def masked_fill(self, mask: Any, value: Operand) -> Self:
+    def masked_fill(self, mask: Values, value: Operand) -> Self:
         """A copy of x with this value where the mask is True. The gradient of x is 0 there.
 
         mask    booleans, broadcast with x
@@ -365,7 +370,7 @@ class Indexing(Arrangement):
         """
         return ops.masked_fill.apply(self, filling("masked_fill_", value, self), mask=mask_of("masked_fill", mask))
 
-    def masked_fill_(self, mask: Any, value: Operand) -> Self:
+    def masked_fill_(self, mask: Values, value: Operand) -> Self:
         """Write this value into x where the mask is True. The old values get no gradient there.
 
         mask    booleans that broadcast to the shape of x; a larger mask raises RuntimeError
@@ -380,7 +385,7 @@ class Indexing(Arrangement):
         """
         return ops.masked_fill.apply_(self, filling("masked_fill_", value, self), mask=mask_within(self, mask_of("masked_fill", mask)))
 
-    def masked_scatter(self, mask: Any, source: Operand) -> Self:
+    def masked_scatter(self, mask: Values, source: Operand) -> Self:
         """A copy of x with the entries where the mask is True replaced by the entries of source, in order.
 
         mask     of dtype bool, broadcast with x
@@ -409,7 +414,7 @@ class Indexing(Arrangement):
         """
         return ops.index_put.apply(self, src, index=part(self.shape, dim, index))
 
-    def slice_scatter(self, src: Operand, dim: int = 0, start: Any = None, end: Any = None, step: int = 1) -> Self:
+    def slice_scatter(self, src: Operand, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> Self:
         """A copy of x with the slice start:end:step along dim replaced by src.
 
         >>> minigrad.zeros(4).slice_scatter(minigrad.ones(2), start=1, end=3)
@@ -428,7 +433,7 @@ class Indexing(Arrangement):
         z.diagonal(offset, dim1, dim2).copy_(src)
         return z
 
-    def put(self, index: Any, source: Operand, accumulate: bool = False) -> Self:
+    def put(self, index: Values, source: Operand, accumulate: bool = False) -> Self:
         """A copy of x with source written at these positions of the flattened x.
 
         index        int64; negative indices count from the end
@@ -444,7 +449,7 @@ class Indexing(Arrangement):
         return flat.index_put((places,), source.reshape(places.shape) if fits else source, accumulate).reshape(self.shape)
 
 
-def plain_index(index: Any, x: Any) -> Any:
+def plain_index(index: Any, x: Base) -> tuple[Any, ...]:
     """An index of x with its tensors converted to arrays of integers or booleans."""
     if index.__class__ in PLAIN:
         return (index,)
@@ -516,14 +521,14 @@ def without_ones(value: Operand, ndim: int) -> Operand:
     return value.reshape(value.shape[extra:]) if extra > 0 and set(value.shape[:extra]) == {1} else value
 
 
-def like(value: Operand, x: Any) -> Operand:
+def like(value: Operand, x: Base) -> Operand:
     """A number as a constant of x's dtype; a tensor unchanged."""
     if isinstance(value, (int, float)):
         return x._constant(dtypes.exact_number(value, x.dtype))
     return value
 
 
-def put_there(name: str, value: Operand, x: Any) -> Operand:
+def put_there(name: str, value: Operand, x: Base) -> Operand:
     """The value to write into entries of x: a number, or a tensor that must have x's dtype."""
     if isinstance(value, Base) and value.dtype != x.dtype:
         raise RuntimeError(
@@ -533,7 +538,7 @@ def put_there(name: str, value: Operand, x: Any) -> Operand:
     return like(value, x)
 
 
-def filling(name: str, value: Operand, x: Any) -> Operand:
+def filling(name: str, value: Operand, x: Base) -> Operand:
     """The single number that masked_fill and index_fill write, in x's dtype."""
     if isinstance(value, Base):
         if value.ndim:
@@ -542,7 +547,7 @@ def filling(name: str, value: Operand, x: Any) -> Operand:
     return like(value, x)
 
 
-def indices_of(name: str, index: Any) -> Array:
+def indices_of(name: str, index: Values) -> Array:
     """An index as an array of integers."""
     index = np.asarray(getattr(index, "array", index))
     if index.dtype not in INDICES[:2] and index.size:
@@ -550,7 +555,7 @@ def indices_of(name: str, index: Any) -> Array:
     return index.astype(np.int64, copy=False)
 
 
-def broadcast(name: str, *shapes: Any) -> Any:
+def broadcast(name: str, *shapes: Shape) -> Shape:
     """The shape that these shapes broadcast to."""
     try:
         return np.broadcast_shapes(*shapes)
@@ -558,7 +563,7 @@ def broadcast(name: str, *shapes: Any) -> Any:
         raise shape_error(name, [np.empty(s, bool) for s in shapes], {}, error) from None
 
 
-def mask_within(x: Any, mask: Array) -> Array:
+def mask_within(x: Base, mask: Array) -> Array:
     """The mask, after checking that it broadcasts to x's shape."""
     shape = mask.shape
     if shape != x.shape and (shape := broadcast("the mask", x.shape, shape)) != x.shape:
@@ -566,14 +571,14 @@ def mask_within(x: Any, mask: Array) -> Array:
     return mask
 
 
-def length(name: str, x: Any, dim: int) -> int:
+def length(name: str, x: Base, dim: int) -> int:
     """The length of an axis that will be split."""
     if not x.ndim:
         raise (IndexError if name == "unbind" else RuntimeError)(f"{name} expects at least a 1-dimensional tensor: Dimension specified as {dim} but tensor has no dimensions")
     return int(x.size(dim))
 
 
-def mask_of(name: str, mask: Any) -> Array:
+def mask_of(name: str, mask: Values) -> Array:
     """A mask as an array of booleans."""
     mask = np.asarray(getattr(mask, "array", mask))
     if mask.dtype.kind != "b":
@@ -610,7 +615,7 @@ def in_range(index: Array, n: int, kind: type[Exception] = IndexError) -> Array:
     return index
 
 
-def index_along(name: str, x: Any, dim: int, index: Any) -> Array:
+def index_along(name: str, x: Base, dim: int, index: Values) -> Array:
     """The index of gather and scatter, after checking it: as many axes as x, and no larger in the other axes."""
     index = indices_of(name, index)
     if max(index.ndim, 1) != max(x.ndim, 1) and index.size:
@@ -626,7 +631,7 @@ def index_along(name: str, x: Any, dim: int, index: Any) -> Array:
     return index if index.ndim or not x.ndim else index.reshape(1)
 
 
-def scattering(name: str, x: Any, dim: int, index: Any, src: Any, reduce: str | None) -> Any:
+def scattering(name: str, x: Base, dim: int, index: Values, src: Any, reduce: str | None) -> tuple[Op, tuple[Any, ...], dict[str, Any]]:
     """The op, other operands and settings for scatter and scatter_add."""
     dim = normalize_one(dim, x.ndim)
     index = index_along(name, x, dim, index)
@@ -657,7 +662,7 @@ def fitting_source(name: str, x: Any, dim: int, index: Array, src: Any) -> Any:
     return src[tuple(slice(0, n) for n in index.shape)] if src.ndim else src
 
 
-def neutral(reduce: str, dtype: Dtype) -> Any:
+def neutral(reduce: str, dtype: Dtype) -> np.generic:
     """The identity of a reduction: combining an entry with it changes nothing."""
     if reduce in ("amax", "amin"):
         least, most = (-np.inf, np.inf) if dtype.kind == "f" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
@@ -665,7 +670,7 @@ def neutral(reduce: str, dtype: Dtype) -> Any:
     return dtype.type(1 if reduce == "prod" else 0)
 
 
-def rows_of(name: str, x: Any, dim: int, given: Any, source: Any = None) -> Any:
+def rows_of(name: str, x: Base, dim: int, given: Values, source: Any = None) -> tuple[Any, ...]:
     """The index (:, :, given), with `given` at axis dim."""
     dim, index = normalize_one(dim, x.ndim), indices_of(name, given)
     if index.ndim > 1:
@@ -691,12 +696,12 @@ def rows_of(name: str, x: Any, dim: int, given: Any, source: Any = None) -> Any:
     return (*(slice(None),) * dim, index)
 
 
-def part(shape: tuple[int, ...], dim: int, which: Any) -> Any:
+def part(shape: tuple[int, ...], dim: int, which: int | slice | Array) -> tuple[Any, ...]:
     """The index that takes `which` along one axis and all entries along the others."""
     return (*(slice(None),) * normalize_one(dim, len(shape)), which)
 
 
-def pieces(n: int, size: Any) -> list[int]:
+def pieces(n: int, size: Several) -> list[int]:
     """The sizes of the pieces of split: the given list, or equal sizes except for the last."""
     if not isinstance(size, (int, np.integer)):
         return list(size)
@@ -705,7 +710,7 @@ def pieces(n: int, size: Any) -> list[int]:
     return [int(min(size, n - i)) for i in range(0, n, size)] if n else [0]
 
 
-def cut(node: str, x: Any, dim: int, lengths: list[int]) -> Any:
+def cut(node: str, x: T, dim: int, lengths: list[int]) -> tuple[T, ...]:
     """Views of x: pieces of these lengths along dim. `node` is the name of PyTorch's node."""
     whole, dim = length("split_with_sizes", x, dim), normalize_one(dim, x.ndim)
     if sum(lengths) != whole or any(n < 0 for n in lengths):
@@ -715,7 +720,7 @@ def cut(node: str, x: Any, dim: int, lengths: list[int]) -> Any:
     return one_of_many(node, [ops.getitem.apply(x, index=(*before, slice(end - n, end))) for end, n in zip(ends, lengths, strict=True)])
 
 
-def one_of_many(name: str, views: list[Any]) -> Any:
+def one_of_many(name: str, views: list[Any]) -> tuple[Any, ...]:
     """Mark the views as results of one call. As in PyTorch, you cannot write to such views."""
     for k, z in enumerate(views):
         if getattr(z, "origin", "no view") is None:

@@ -23,7 +23,7 @@ def function(method: Callable[..., Any]) -> Callable[..., Any]:
     name = method.__name__.strip("_")
 
     @functools.wraps(method)
-    def called(input: Any, *args: Any, **kwargs: Any) -> Any:
+    def called(input: Tensor, *args: object, **kwargs: object) -> Any:
         if not hasattr(input, "__apply_op__"):
             other = args[0] if args else kwargs.get("other")
             if not isinstance(other, Tensor) or not isinstance(input, (int, float, bool)):
@@ -50,7 +50,7 @@ def made_into_out(make: Callable[..., Tensor]) -> Callable[..., Tensor]:
     """Add PyTorch's `out=`, the tensor to fill, to a function that creates a tensor (zeros, rand)."""
 
     @functools.wraps(make)
-    def called(*args: Any, out: Any = None, **settings: Any) -> Tensor:
+    def called(*args: object, out: Tensor | None = None, **settings: object) -> Tensor:
         if out is None:
             return make(*args, **settings)
         if settings.setdefault("dtype", out.dtype) is not None and settings["dtype"] != out.dtype:
@@ -60,7 +60,7 @@ def made_into_out(make: Callable[..., Tensor]) -> Callable[..., Tensor]:
     return called
 
 
-def _written(out: Any, z: Any) -> Any:
+def _written(out: Tensor, z: Tensor) -> Tensor:
     """Write z into the tensor given as `out=`, and return that tensor."""
     if not isinstance(out, Tensor):
         raise TypeError(f"argument 'out' must be Tensor, not {type(out).__name__}.")
@@ -107,7 +107,7 @@ __all__ = [*FUNCTIONS, "detach", "fill", "polygamma", "real"]
 
 
 @function
-def real(self: Any) -> Any:
+def real(self: Tensor) -> Tensor:
     """The real part. For real numbers, this is the tensor itself.
 
     >>> minigrad.real(minigrad.tensor([1.0, 2.0]))

@@ -9,7 +9,7 @@ import numpy as np
 
 from minigrad import ops
 from minigrad.core.dtypes import torch_name
-from minigrad.methods.base import Base, Operand, scaled
+from minigrad.methods.base import Base, Operand, T, scaled
 from minigrad.methods.from_rows import FromRows
 
 
@@ -22,7 +22,7 @@ class Operators(FromRows):
 
     def __pos__(self) -> Self: return self.positive()
 
-    def add(self, other: Operand, *, alpha: Any = 1) -> Self:
+    def add(self, other: Operand, *, alpha: float = 1) -> Self:
         """x + alpha * other, entry by entry. `other` is a number or a tensor, broadcast with x.
 
         >>> minigrad.tensor([1.0, 2.0]).add(minigrad.tensor([10.0, 20.0]), alpha=2)
@@ -30,7 +30,7 @@ class Operators(FromRows):
         """
         return ops.add.apply(self, scaled(other, alpha, self))
 
-    def sub(self, other: Operand, *, alpha: Any = 1) -> Self:
+    def sub(self, other: Operand, *, alpha: float = 1) -> Self:
         """x - alpha * other, entry by entry. `other` is a number or a tensor, broadcast with x.
 
         >>> minigrad.tensor([1.0, 2.0]).sub(1)
@@ -38,7 +38,7 @@ class Operators(FromRows):
         """
         return ops.sub.apply(self, scaled(other, alpha, self, ops.sub))
 
-    def div(self, other: Operand, *, rounding_mode: Any = None) -> Self:
+    def div(self, other: Operand, *, rounding_mode: str | None = None) -> Self:
         """x / other, entry by entry. `other` is a number or a tensor, broadcast with x.
 
         rounding_mode   None: true division, always a float; "trunc": rounded towards 0; "floor": rounded down
@@ -50,7 +50,7 @@ class Operators(FromRows):
         """
         return ops.div.apply(self, other) if rounding_mode is None else divided(self, other, rounding_mode)
 
-    def div_(self, other: Operand, *, rounding_mode: Any = None) -> Self:
+    def div_(self, other: Operand, *, rounding_mode: str | None = None) -> Self:
         """x /= other. `other` is a number or a tensor that broadcasts to the shape of x.
 
         rounding_mode   None, "trunc" or "floor", as in x.div()
@@ -63,9 +63,9 @@ class Operators(FromRows):
         tensor([ 3, -4])
         """
         return ops.div.apply_(self, other) if rounding_mode is None else self.copy_(divided(self, other, rounding_mode))
-    def __divmod__(self, other: Operand) -> Any: return self // other, self % other
+    def __divmod__(self, other: Operand) -> tuple[Self, Self]: return self // other, self % other
 
-    def rsub(self, other: Operand, *, alpha: Any = 1) -> Self:
+    def rsub(self, other: Operand, *, alpha: float = 1) -> Self:
         """other - alpha * x: sub with the operands swapped.
 
         >>> minigrad.tensor([1.0, 2.0]).rsub(10)
@@ -102,7 +102,7 @@ class Operators(FromRows):
         """
         return ops.lerp.apply(self, end, weight)
 
-    def addcmul(self, tensor1: Operand, tensor2: Operand, *, value: Any = 1) -> Self:
+    def addcmul(self, tensor1: Operand, tensor2: Operand, *, value: float = 1) -> Self:
         """x + value * tensor1 * tensor2, broadcast.
 
         >>> minigrad.ones(2).addcmul(minigrad.tensor([1.0, 2.0]), minigrad.tensor([3.0, 4.0]))
@@ -110,7 +110,7 @@ class Operators(FromRows):
         """
         return ops.addcmul.apply(self, tensor1, tensor2, value=value)
 
-    def addcdiv(self, tensor1: Operand, tensor2: Operand, *, value: Any = 1) -> Self:
+    def addcdiv(self, tensor1: Operand, tensor2: Operand, *, value: float = 1) -> Self:
         """x + value * tensor1 / tensor2, broadcast.
 
         >>> minigrad.ones(2).addcdiv(minigrad.tensor([1.0, 2.0]), minigrad.tensor([2.0, 4.0]))
@@ -182,7 +182,7 @@ class Operators(FromRows):
         """
         return self._constant(np.isreal(self.array))
 
-    def is_nonzero(self) -> Any:
+    def is_nonzero(self) -> bool:
         """True if the single entry of this tensor is not 0. bool(x) and `if x:` use this.
 
         Raises RuntimeError for a tensor with no entries or with several: use x.any() or x.all().
@@ -194,7 +194,7 @@ class Operators(FromRows):
             raise RuntimeError(f"Boolean value of Tensor with {'more than one value' if self.numel() else 'no values'} is ambiguous")
         return bool(self.array)
 
-    def is_same_size(self, other: Self) -> Any:
+    def is_same_size(self, other: Self) -> bool:
         """True if `other` has the same shape.
 
         >>> minigrad.zeros(2, 3).is_same_size(minigrad.zeros(3, 2))
@@ -215,7 +215,7 @@ class Operators(FromRows):
             raise RuntimeError("heaviside is not yet implemented for tensors with different dtypes.")
         return self._constant(np.heaviside(self.array, values.array).astype(self.dtype))
 
-    def isclose(self, other: Operand, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> Self:
+    def isclose(self, other: Operand, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Self:
         """True where x and other differ by at most atol + rtol * abs(other).
 
         Raises RuntimeError if the dtypes differ. NaN equals NaN only with equal_nan=True.
@@ -227,7 +227,7 @@ class Operators(FromRows):
             raise RuntimeError(f"{torch_name(self.dtype)} did not match {torch_name(other.dtype)}: compare tensors of one type.")
         return self._constant(np.isclose(self.array, other.array, rtol, atol, equal_nan))
 
-    def allclose(self, other: Operand, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> bool:
+    def allclose(self, other: Operand, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
         """True (a Python bool) if all entries of x and other differ by at most atol + rtol * abs(other).
 
         Raises RuntimeError if the dtypes differ. NaN equals NaN only with equal_nan=True.
@@ -254,7 +254,7 @@ class Operators(FromRows):
 COMPARED = (Base, int, float, complex, np.ndarray, np.generic)
 
 
-def divided(x: Any, y: Any, rounding_mode: str) -> Any:
+def divided(x: T, y: Any, rounding_mode: str) -> T:
     """x / y, rounded to an integer, in x's dtype."""
     if rounding_mode == "floor":
         return ops.floor_divide.apply(x, y)

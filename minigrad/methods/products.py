@@ -1,15 +1,17 @@
 """Products of vectors and matrices."""
 
 import math
+from collections.abc import Sequence
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from minigrad import ops
 from minigrad.core.errors import LinAlgError
-from minigrad.core.shapes import Array, normalize_axes, normalize_one
+from minigrad.core.op import Op
+from minigrad.core.shapes import Array, Several, normalize_axes, normalize_one
 from minigrad.methods.arrangement import Arrangement
-from minigrad.methods.base import Base, Operand, scaled
+from minigrad.methods.base import Base, Operand, T, scaled
 from minigrad.ops.composites import level
 from minigrad.return_types import svd
 
@@ -76,7 +78,7 @@ class Products(Arrangement):
         """
         return self * other if not self.ndim or not other.ndim else tensordot(self, other, ([-1], [-1]))
 
-    def tensordot(self, other: Operand, dims: Any = 2) -> Self:
+    def tensordot(self, other: Operand, dims: Several | Sequence[Sequence[int]] = 2) -> Self:
         """The sum of products over pairs of axes. The remaining axes of x come first, then those of other.
 
         dims   the number of axes: the last ones of x with the first ones of other; or two lists of axes, paired in order
@@ -140,7 +142,7 @@ class Products(Arrangement):
         """
         return ops.det.apply(square("det", self))
 
-    def slogdet(self) -> Any:
+    def slogdet(self) -> "SlogDet":
         """A tuple (sign, logabsdet): the sign of the determinant and the logarithm of its absolute value.
 
         x is a square matrix or a batch of them: (..., n, n). Use it where det() would overflow.
@@ -216,7 +218,7 @@ class Products(Arrangement):
             raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {self.ndim}")
         return ops.trace.apply(self)
 
-    def addmm(self, mat1: Operand, mat2: Operand, *, beta: Any = 1, alpha: Any = 1) -> Self:
+    def addmm(self, mat1: Operand, mat2: Operand, *, beta: float = 1, alpha: float = 1) -> Self:
         """beta * x + alpha * (mat1 @ mat2), for matrices. x is broadcast to the product's shape.
 
         >>> minigrad.ones(2).addmm(minigrad.eye(2), minigrad.eye(2), alpha=10)
@@ -225,7 +227,7 @@ class Products(Arrangement):
         """
         return ops.addmm.apply(self, *matrices("addmm", mat1, mat2, 2, 2), beta=beta, alpha=alpha)
 
-    def addmv(self, mat: Operand, vec: Operand, *, beta: Any = 1, alpha: Any = 1) -> Self:
+    def addmv(self, mat: Operand, vec: Operand, *, beta: float = 1, alpha: float = 1) -> Self:
         """beta * x + alpha * (mat @ vec), for a matrix and a vector. x is broadcast to the product's shape.
 
         >>> minigrad.ones(2).addmv(minigrad.eye(2), minigrad.tensor([1.0, 2.0]))
@@ -233,7 +235,7 @@ class Products(Arrangement):
         """
         return ops.addmv.apply(self, *matrices("addmv", mat, vec, 2, 1), **factors(self, beta, alpha))
 
-    def baddbmm(self, batch1: Operand, batch2: Operand, *, beta: Any = 1, alpha: Any = 1) -> Self:
+    def baddbmm(self, batch1: Operand, batch2: Operand, *, beta: float = 1, alpha: float = 1) -> Self:
         """beta * x + alpha * (batch1 @ batch2), for batches of matrices. x is broadcast to the product's shape.
 
         >>> minigrad.ones(1).baddbmm(minigrad.ones(3, 1, 2), minigrad.ones(3, 2, 1)).shape
@@ -241,7 +243,7 @@ class Products(Arrangement):
         """
         return ops.baddbmm.apply(self, *matrices("baddbmm", batch1, batch2, 3, 3), **factors(self, beta, alpha))
 
-    def addbmm(self, batch1: Operand, batch2: Operand, *, beta: Any = 1, alpha: Any = 1) -> Self:
+    def addbmm(self, batch1: Operand, batch2: Operand, *, beta: float = 1, alpha: float = 1) -> Self:
         """beta * x + alpha * (batch1 @ batch2, summed over the batch).
 
         batch1   (b, n, k)      batch2   (b, k, m)      x   broadcast to (n, m)
@@ -254,7 +256,7 @@ class Products(Arrangement):
         product, by = ops.bmm.apply(*matrices("addbmm", batch1, batch2, 3, 3)), factors(self, beta, alpha)
         return weighted_sum(self, by["beta"], product.sum(0, dtype=product.dtype), by["alpha"])
 
-    def addr(self, vec1: Operand, vec2: Operand, *, beta: Any = 1, alpha: Any = 1) -> Self:
+    def addr(self, vec1: Operand, vec2: Operand, *, beta: float = 1, alpha: float = 1) -> Self:
         """beta * x + alpha * vec1.outer(vec2), for x broadcast to (n, m).
 
         >>> minigrad.ones(2, 2).addr(minigrad.tensor([1.0, 2.0]), minigrad.tensor([1.0, 3.0]))
@@ -280,7 +282,7 @@ class Products(Arrangement):
             return svd(u, ops.singular_values.apply(self), v)
         return svd(*svd_of(self, not some))
 
-    def pinverse(self, rcond: Any = 1e-15) -> Self:
+    def pinverse(self, rcond: float = 1e-15) -> Self:
         """The Moore-Penrose pseudoinverse of a matrix or a batch of them: (..., n, m) gives (..., m, n).
 
         For an invertible matrix, this is the inverse. Singular values below rcond times the largest count as 0.
@@ -314,12 +316,12 @@ class Products(Arrangement):
         return z
 
 
-def identities(x: Any) -> Any:
+def identities(x: T) -> T:
     """An identity matrix for each square matrix in x."""
     return x._constant(np.broadcast_to(np.eye(x.shape[-1], dtype=x.dtype), x.shape).copy())
 
 
-def factors(x: Any, beta: Any, alpha: Any) -> dict[str, Any]:
+def factors(x: Base, beta: float, alpha: float) -> dict[str, Any]:
     """beta and alpha as settings for the op. For integer tensors, they are cut to integers."""
     if x.dtype.kind in "iu":
         beta, alpha = int(beta), int(alpha)
@@ -339,7 +341,7 @@ class SlogDet(NamedTuple):
     logabsdet: Any
 
 
-def square(name: str, x: Any, must: bool = True) -> Any:
+def square(name: str, x: T, must: bool = True) -> T:
     """x, after checking that it holds square matrices (unless must=False) of floats."""
     if x.ndim < 2:
         raise RuntimeError(f"linalg.{name}: The input tensor A must have at least 2 dimensions.")
@@ -350,7 +352,7 @@ def square(name: str, x: Any, must: bool = True) -> Any:
     return x
 
 
-def decomposed(name: str, op: Any, why: str, *operands: Any) -> Any:
+def decomposed(name: str, op: Op, why: str, *operands: Base) -> Any:
     """The op's result. If NumPy fails, raise LinAlgError with PyTorch's message."""
     try:
         return op.apply(*operands)
@@ -360,7 +362,7 @@ def decomposed(name: str, op: Any, why: str, *operands: Any) -> Any:
         raise LinAlgError(f"linalg.{name}: {why}") from None
 
 
-def matrices(name: str, x: Any, y: Any, x_ndim: int, y_ndim: int) -> tuple[Any, Any]:
+def matrices(name: str, x: Base, y: Base, x_ndim: int, y_ndim: int) -> tuple[Any, Any]:
     """The two factors, after checking that their shapes fit this product."""
     if x.ndim != x_ndim or y.ndim != y_ndim:
         words = {1: "vector", 2: "matrix", 3: "3D tensor"}
@@ -375,7 +377,7 @@ def matrices(name: str, x: Any, y: Any, x_ndim: int, y_ndim: int) -> tuple[Any, 
     return x, y
 
 
-def tensordot(a: Any, b: Any, dims: Any = 2) -> Any:
+def tensordot(a: T, b: Base, dims: Several | Sequence[Sequence[int]] = 2) -> T:
     """The sum of products over pairs of axes of a and b, computed as one matrix product of rearranged arrays."""
     if isinstance(dims, int):
         if dims < 0 or dims > min(a.ndim, b.ndim):
@@ -402,7 +404,7 @@ def contracted(x: Any, axes: Any) -> tuple[int, ...]:
     return normalize_axes(axes, x.ndim) if isinstance(axes, int) or len(axes) else ()
 
 
-def svd_of(x: Any, full: bool) -> Any:
+def svd_of(x: T, full: bool) -> tuple[T, T, T]:
     """u, s and v with x = u @ diag(s) @ vᵀ. If full, u and v are square."""
     u, v = ops.left_vectors.apply(x), ops.right_vectors.apply(x)
     if full and x.shape[-1] != x.shape[-2]:
@@ -411,7 +413,7 @@ def svd_of(x: Any, full: bool) -> Any:
     return u, ops.singular_values.apply(x), v
 
 
-def completed(thin: Any, basis: Array) -> Any:
+def completed(thin: T, basis: Array) -> T:
     """`thin`, extended by the remaining columns of `basis`."""
     k = thin.shape[-1]
     return ops.cat(thin, thin._constant(basis[..., k:].copy()), axis=thin.ndim - 1) if basis.shape[-1] > k else thin

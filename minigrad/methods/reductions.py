@@ -5,8 +5,8 @@ and `keepdims` work too.
 """
 
 import warnings
-from collections.abc import Sequence
-from typing import Any, Self
+from collections.abc import Callable, Sequence
+from typing import Any, Self, TypeVar
 
 import numpy as np
 
@@ -15,8 +15,8 @@ from minigrad.core import dtypes
 from minigrad.core.dtypes import Dtype, DTypeLike
 from minigrad.core.errors import NotForDtype
 from minigrad.core.op import Op
-from minigrad.core.shapes import normalize_axes, normalize_one
-from minigrad.methods.base import Base, Dim, Operand, in_type, with_numpy_names
+from minigrad.core.shapes import Array, Dim, Shape, normalize_axes, normalize_one
+from minigrad.methods.base import Base, Operand, in_type, with_numpy_names
 from minigrad.methods.indexing import Indexing, part
 from minigrad.methods.operators import Operators
 from minigrad.ops import composites
@@ -95,7 +95,7 @@ class Reductions(Operators, Indexing):
         """
         return ops.amin.apply(self, axis=filled("amin", self, axes_of(dim, axis, self.ndim)), keepdims=keepdim or keepdims)
 
-    def max(self, dim: Any = None, keepdim: bool = False, *, axis: Any = None, keepdims: bool = False) -> Any:
+    def max(self, dim: int | Base | None = None, keepdim: bool = False, *, axis: int | None = None, keepdims: bool = False) -> Any:
         """The largest entry. With dim, (values, indices) along it. With a tensor, the same as maximum.
 
         dim       the axis to reduce. With it, only the first of several equal entries gets the gradient; without it, they share it
@@ -110,7 +110,7 @@ class Reductions(Operators, Indexing):
         """
         return extreme(self, ops.max, ops.amax, ops.maximum, np.argmax, dim, axis, keepdim or keepdims)
 
-    def min(self, dim: Any = None, keepdim: bool = False, *, axis: Any = None, keepdims: bool = False) -> Any:
+    def min(self, dim: int | Base | None = None, keepdim: bool = False, *, axis: int | None = None, keepdims: bool = False) -> Any:
         """The smallest entry. With dim, (values, indices) along it. With a tensor, the same as minimum.
 
         dim       the axis to reduce. With it, only the first of several equal entries gets the gradient; without it, they share it
@@ -198,7 +198,7 @@ class Reductions(Operators, Indexing):
         """
         return in_type(lambda x: ops.prod.apply(x, axis=one_axis(dim, axis, self.ndim), keepdims=keepdim), self, dtype)
 
-    def var(self, dim: Any = None, unbiased: bool | None = None, keepdim: bool = False, *, correction: Any = None, axis: Dim = None) -> Self:
+    def var(self, dim: Dim = None, unbiased: bool | None = None, keepdim: bool = False, *, correction: float | None = None, axis: Dim = None) -> Self:
         """The variance: the mean squared difference from the mean.
 
         dim       the axis or axes to reduce; None: all of them. `axis` is another name
@@ -216,7 +216,7 @@ class Reductions(Operators, Indexing):
         """
         return ops.var.apply(self, **spread(self, dim, unbiased, keepdim, correction, axis))
 
-    def std(self, dim: Any = None, unbiased: bool | None = None, keepdim: bool = False, *, correction: Any = None, axis: Dim = None) -> Self:
+    def std(self, dim: Dim = None, unbiased: bool | None = None, keepdim: bool = False, *, correction: float | None = None, axis: Dim = None) -> Self:
         """The standard deviation: the square root of x.var().
 
         dim       the axis or axes to reduce; None: all of them. `axis` is another name
@@ -231,7 +231,7 @@ class Reductions(Operators, Indexing):
         """
         return ops.std.apply(self, **spread(self, dim, unbiased, keepdim, correction, axis))
 
-    def var_mean(self, dim: Any = None, unbiased: Any = None, keepdim: bool = False, *, correction: Any = None) -> Any:
+    def var_mean(self, dim: Dim = None, unbiased: bool | None = None, keepdim: bool = False, *, correction: float | None = None) -> tuple[Self, Self]:
         """A tuple (variance, mean) of all entries, or along dim, an axis or a tuple of axes.
 
         correction   the divisor is the number of entries minus this: by default 1; unbiased=False means 0
@@ -242,7 +242,7 @@ class Reductions(Operators, Indexing):
         """
         return self.var(dim, unbiased, keepdim, correction=correction), self.mean(None if isinstance(dim, bool) else dim, keepdim)
 
-    def std_mean(self, dim: Any = None, unbiased: bool | None = None, keepdim: bool = False, *, correction: Any = None) -> Any:
+    def std_mean(self, dim: Dim = None, unbiased: bool | None = None, keepdim: bool = False, *, correction: float | None = None) -> tuple[Self, Self]:
         """A tuple (standard deviation, mean) of all entries, or along dim, an axis or a tuple of axes.
 
         correction   the divisor is the number of entries minus this: by default 1; unbiased=False means 0
@@ -267,7 +267,7 @@ class Reductions(Operators, Indexing):
         """
         return ops.logsumexp.apply(self, axis=axes_of(dim, None, self.ndim), keepdims=keepdim)
 
-    def norm(self, p: Any = "fro", dim: Dim = None, keepdim: bool = False, dtype: DTypeLike = None) -> Self:
+    def norm(self, p: float | str | None = "fro", dim: Dim = None, keepdim: bool = False, dtype: DTypeLike = None) -> Self:
         """The p-norm along some axes: (sum(abs(x) ** p)) ** (1 / p), or a matrix norm.
 
         p         a number; inf and -inf for the largest and smallest abs(x); 0 counts the nonzero entries;
@@ -299,7 +299,7 @@ class Reductions(Operators, Indexing):
             raise RuntimeError(f"linalg.vector_norm cannot compute the {p} norm on an empty tensor because the operation does not have an identity")
         return ops.norm.apply(x, p=p, axis=axes, keepdims=keepdim)
 
-    def renorm(self, p: Any, dim: int, maxnorm: Any) -> Self:
+    def renorm(self, p: float, dim: int, maxnorm: float) -> Self:
         """A copy of x in which each slice along dim with a p-norm above maxnorm is scaled down to maxnorm.
 
         x must have at least two axes. For a matrix, dim=0 limits the norm of each row.
@@ -490,7 +490,7 @@ class Reductions(Operators, Indexing):
         """
         return along(composites.mode, self, dim, keepdim)
 
-    def quantile(self, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear") -> Self:
+    def quantile(self, q: float | Self | Sequence[float], dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear") -> Self:
         """The q-th quantile, of all entries or along dim: a fraction q of the entries is below it.
 
         q               a number from 0 to 1, or a vector of them, which becomes the first axis of the result
@@ -505,7 +505,7 @@ class Reductions(Operators, Indexing):
         """
         return quantiles(self, q, dim, keepdim, interpolation, False)
 
-    def nanquantile(self, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear") -> Self:
+    def nanquantile(self, q: float | Self | Sequence[float], dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear") -> Self:
         """The q-th quantile of the entries that are not NaN: of all, or along dim.
 
         >>> minigrad.tensor([0.0, float("nan"), 2.0]).nanquantile(0.5)
@@ -551,7 +551,7 @@ class Reductions(Operators, Indexing):
         real_only("nanmean", self.dtype if dtype is None or self.dtype.kind not in "fc" else dtypes.as_dtype(dtype))
         return self.nansum(dim, keepdim, dtype=dtype) / (~self.isnan()).sum(dim, keepdim)
 
-    def dist(self, other: Operand, p: Any = 2) -> Self:
+    def dist(self, other: Operand, p: float = 2) -> Self:
         """The p-norm of x - other, which are broadcast, as a single number.
 
         >>> minigrad.tensor([0.0, 0.0]).dist(minigrad.tensor([3.0, 4.0]))
@@ -559,7 +559,7 @@ class Reductions(Operators, Indexing):
         """
         return (self - other).norm(p)
 
-    def cov(self, *, correction: Any = 1, fweights: Any = None, aweights: Any = None) -> Self:
+    def cov(self, *, correction: float = 1, fweights: Any = None, aweights: Any = None) -> Self:
         """The covariance matrix of the rows of x: (variables, observations) gives (variables, variables).
 
         correction   the divisor is the number of observations minus this
@@ -574,7 +574,7 @@ class Reductions(Operators, Indexing):
             raise RuntimeError(f"cov(): expected input to have two or fewer dimensions but got an input with {self.ndim} dimensions")
         if self.dtype.kind == "b":
             raise RuntimeError("cov(): bool dtype is not supported for input. To fix it, use x.int().")
-        rows = self.reshape(1, -1) if self.ndim < 2 else self
+        rows: Any = self.reshape(1, -1) if self.ndim < 2 else self
         n = rows.shape[1]
         checked_weights("fweights", fweights, n, "iu", "integral")
         checked_weights("aweights", aweights, n, "f", "floating point")
@@ -607,7 +607,7 @@ class Reductions(Operators, Indexing):
         s = c.diagonal().sqrt()
         return (c / s.unsqueeze(1) / s).clamp(-1, 1)
 
-    def diff(self, n: int = 1, dim: int = -1, prepend: Any = None, append: Any = None) -> Self:
+    def diff(self, n: int = 1, dim: int = -1, prepend: Self | None = None, append: Self | None = None) -> Self:
         """The differences of neighbors along dim: x[1:] - x[:-1] for dim 0. The result is shorter by 1.
 
         n                 take differences of differences, n times
@@ -682,7 +682,7 @@ class Reductions(Operators, Indexing):
         """
         return composites.nonzero(self, False)
 
-    def unique(self, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False, dim: Any = None) -> Any:
+    def unique(self, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None) -> Any:
         """The unique entries, sorted. With dim, the unique slices along it.
 
         return_inverse   also return, for each entry of x, its index in the result
@@ -697,7 +697,7 @@ class Reductions(Operators, Indexing):
         """
         return composites.unique(self, return_inverse, return_counts, dim)
 
-    def unique_consecutive(self, return_inverse: bool = False, return_counts: bool = False, dim: Any = None) -> Any:
+    def unique_consecutive(self, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None) -> Any:
         """The entries with each run of equal ones reduced to one. With dim, the slices along it.
 
         return_inverse   also return, for each entry of x, the index of its run
@@ -708,7 +708,7 @@ class Reductions(Operators, Indexing):
         """
         return composites.unique_consecutive(self, return_inverse, return_counts, None if dim is None else normalize_one(dim, self.ndim))
 
-    def bincount(self, weights: Any = None, minlength: Any = 0) -> Self:
+    def bincount(self, weights: Self | None = None, minlength: int = 0) -> Self:
         """The counts of 0, 1, 2, ... in x, a vector of non-negative integers.
 
         weights     sum these weights instead of counting the entries
@@ -719,7 +719,7 @@ class Reductions(Operators, Indexing):
         """
         return composites.bincount(self, weights, minlength)
 
-    def histc(self, bins: Any = 100, min: Any = 0, max: Any = 0) -> Self:
+    def histc(self, bins: int = 100, min: float = 0, max: float = 0) -> Self:
         """The number of entries in each of `bins` equal bins between min and max.
 
         With min = max = 0, the range is that of x. Entries outside the range are not counted. The counts have x's dtype.
@@ -729,7 +729,7 @@ class Reductions(Operators, Indexing):
         """
         return composites.histc(self, bins, min, max)
 
-    def histogram(self, bins: Any = 100, *, range: Any = None, weight: Any = None, density: bool = False) -> Any:
+    def histogram(self, bins: Any = 100, *, range: tuple[float, float] | None = None, weight: Self | None = None, density: bool = False) -> tuple[Self, Self]:
         """A tuple (hist, bin_edges): the number of entries in each bin, and the edges of the bins.
 
         bins      the number of equal bins, or a tensor of edges
@@ -770,7 +770,10 @@ class Reductions(Operators, Indexing):
         return self._constant(np.isin(self.array, getattr(test_elements, "array", test_elements), assume_unique, invert))
 
 
-def axes_of(dim: Dim, axis: Dim, ndim: int) -> Any:
+R = TypeVar("R", bound=Reductions)
+
+
+def axes_of(dim: Dim, axis: Dim, ndim: int) -> tuple[int, ...] | None:
     """`dim` or `axis` as a setting for an op: None for all axes, or a tuple of non-negative axes."""
     dim = axis if dim is None else dim
     if type(dim) is int and -ndim <= dim < ndim:
@@ -780,24 +783,24 @@ def axes_of(dim: Dim, axis: Dim, ndim: int) -> Any:
     return normalize_axes(dim, ndim) if ndim else (normalize_axes(dim, ndim) and None)
 
 
-def extreme(x: Any, along: Op, over: Op, of_two: Op, place: Any, dim: Any, axis: Any, keepdims: bool) -> Any:
+def extreme(x: Reductions, along: Op, over: Op, of_two: Op, place: Callable[..., Array], dim: int | Base | None, axis: int | None, keepdims: bool) -> Any:
     """Implements x.max() and x.min(): over all entries, along one axis with indices, or of two tensors."""
     if isinstance(dim, Base):
         return of_two.apply(x, dim)
-    if dim is None and axis is None:
+    a = axis if dim is None else dim
+    if a is None:
         return over.apply(x, axis=filled(along.name, x, None), keepdims=keepdims)
     kind = return_types.max if along is ops.max else return_types.min
+    a = normalize_one(a, x.ndim)
     if not x.ndim:
-        normalize_one(axis if dim is None else dim, 0)
         return kind(x.clone(), ops.zeros_like(x).long())
-    a = normalize_one(axis if dim is None else dim, x.ndim)
     composites.nonempty(along.name, x, a)
     at = place(x.array, axis=a, keepdims=True)
     indices = x._constant(at if keepdims else at.squeeze(a))
     return kind(along.apply(x, at=at, axis=a, keepdims=keepdims), indices)
 
 
-def along(f: Any, x: Any, dim: int, *settings: Any) -> Any:
+def along(f: Callable[..., Any], x: Reductions, dim: int, *settings: object) -> Any:
     """f along one axis. A tensor without axes is treated as a vector of one entry."""
     axis = normalize_one(dim, x.ndim)
     if x.ndim:
@@ -815,21 +818,21 @@ def real_only(name: str, dtype: Dtype) -> None:
         )
 
 
-def accumulated(op: Op, x: Any, dim: int, dtype: DTypeLike) -> Any:
+def accumulated(op: Op, x: R, dim: int, dtype: DTypeLike) -> R:
     """Implements cumsum and cumprod, computed in the requested dtype."""
     if dtype is not None and dtypes.as_dtype(dtype).kind == "b":
         raise NotForDtype(f'"{op.name}_out_cpu" not implemented for \'Bool\'. To fix it, leave out dtype=.')
     return in_type(lambda x: along(lambda x, axis: op.apply(x, axis=axis), x, dim), x, dtype)
 
 
-def same_type(x: Any, dtype: DTypeLike) -> Any:
+def same_type(x: Base, dtype: DTypeLike) -> DTypeLike:
     """The dtype of an in-place operation, after checking that it is x's."""
     if dtype is not None and dtypes.as_dtype(dtype) != x.dtype:
         raise RuntimeError(f"Bad in-place call: input tensor dtype {x.dtype} and output tensor dtype {dtypes.as_dtype(dtype)} should match")
     return dtype
 
 
-def filled(name: str, x: Any, axes: Any) -> Any:
+def filled(name: str, x: Base, axes: Shape | None) -> Shape | None:
     """The axes, after checking that none is empty: an empty axis has no largest entry."""
     if x.array.size:
         return axes
@@ -840,17 +843,19 @@ def filled(name: str, x: Any, axes: Any) -> Any:
     return axes
 
 
-def place_axis(name: str, x: Any, dim: Any, axis: Any) -> Any:
+def place_axis(name: str, x: Base, dim: int | None, axis: int | None) -> int | None:
     """The axis of argmax and argmin, or None."""
     if x.dtype.kind == "b":
         raise RuntimeError(f"{name}(): does not support bool input. To fix it, use x.int().{name}().")
     a = one_axis(dim, axis, x.ndim)
     if a is None and not x.array.size:
         raise IndexError(f"{name}(): Expected reduction dim to be specified for input.numel() == 0.")
-    return a if a is None else filled(name, x, (a,))[0]
+    if a is not None:
+        filled(name, x, (a,))
+    return a
 
 
-def spread(x: Any, dim: Any, unbiased: bool | None, keepdims: bool, correction: Any, axis: Dim) -> dict[str, Any]:
+def spread(x: Base, dim: Dim, unbiased: bool | None, keepdims: bool, correction: float | None, axis: Dim) -> dict[str, Any]:
     """The settings of var and std, from their various arguments."""
     if x.dtype.kind not in "fc":
         raise RuntimeError("std and var only support floating point and complex dtypes")
@@ -861,7 +866,7 @@ def spread(x: Any, dim: Any, unbiased: bool | None, keepdims: bool, correction: 
     return {"axis": axes_of(dim, axis, x.ndim), "correction": correction, "keepdims": keepdims}
 
 
-def quantiles(x: Any, q: Any, dim: int | None, keepdims: bool, interpolation: str, ignore_nan: bool) -> Any:
+def quantiles(x: R, q: Any, dim: int | None, keepdims: bool, interpolation: str, ignore_nan: bool) -> R:
     """Quantiles of all entries or along one axis. Several quantiles get a new first axis."""
     if dim is not None and x.ndim:
         return composites.quantile(x, normalize_one(dim, x.ndim), q, keepdims, interpolation, ignore_nan)
@@ -869,7 +874,7 @@ def quantiles(x: Any, q: Any, dim: int | None, keepdims: bool, interpolation: st
     return z.reshape((*z.shape, *(1,) * x.ndim)) if keepdims else z
 
 
-def nuclear(x: Any, dim: Dim, keepdims: bool) -> Any:
+def nuclear(x: R, dim: Dim, keepdims: bool) -> R:
     """The sum of the singular values of matrices."""
     axes = normalize_axes(dim, x.ndim) if dim is not None or x.ndim == 2 else ()
     if len(axes) != 2:
@@ -878,7 +883,7 @@ def nuclear(x: Any, dim: Dim, keepdims: bool) -> Any:
     return z[..., None, None].movedim((-2, -1), axes) if keepdims else z
 
 
-def one_axis(dim: Any, axis: Any, ndim: int) -> Any:
+def one_axis(dim: int | None, axis: int | None, ndim: int) -> int | None:
     """`dim` or `axis` as a setting for an op with one axis: None for all entries, or a non-negative axis."""
     dim = axis if dim is None else dim
     if dim is None:
@@ -887,13 +892,13 @@ def one_axis(dim: Any, axis: Any, ndim: int) -> Any:
     return dim if ndim else None
 
 
-def axis_for_softmax(x: Any, dim: int) -> int | None:
+def axis_for_softmax(x: Base, dim: int) -> int | None:
     """The axis of a softmax. None for a tensor without axes."""
     axis = normalize_one(dim, x.ndim)
     return axis if x.ndim else None
 
 
-def checked_weights(name: str, w: Any, n: int, kinds: str, words: str) -> None:
+def checked_weights(name: str, w: Base | None, n: int, kinds: str, words: str) -> None:
     """Check the weights of cov: one for each of n observations, of the right dtype, and none negative."""
     if w is None:
         return

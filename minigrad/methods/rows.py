@@ -12,7 +12,7 @@ from types import CodeType, FunctionType
 from typing import Any
 
 from minigrad.core.op import Op
-from minigrad.methods.base import taking_numpy_names
+from minigrad.methods.base import Base, taking_numpy_names
 
 WITHOUT_METHODS = ("minigrad.ops.neural", "minigrad.ops.losses", "minigrad.ops.layout")
 SHAPES = {
@@ -99,7 +99,7 @@ def copying(f: FunctionType, clone: bool = False) -> FunctionType:
     """Make x.frac_() from x.frac(): copy its result into x. With `clone`, f works on a copy of x, so its gradient can still read the old values."""
 
     @functools.wraps(f)
-    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+    def method(self: Base, *args: object, **kwargs: object) -> Base:
         return self.copy_(f(self.clone() if clone else self, *args, **kwargs))
 
     return method  # type: ignore[return-value]

@@ -3,14 +3,17 @@
 The sampling itself is in random/kernels.py. The methods here write the samples into a tensor's memory.
 """
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from minigrad.core.memory import make
+from minigrad.core.shapes import Array
 from minigrad.methods import ArrayMethods
 from minigrad.ops.composites import level
 from minigrad.random import kernels
+from minigrad.random.generator import Generator
 
 if TYPE_CHECKING:
     from minigrad.core.tensor import Tensor
@@ -21,7 +24,7 @@ class Sampling(ArrayMethods):
 
     __slots__ = ()
 
-    def uniform_(self, a: float = 0, b: float = 1, *, generator: Any = None) -> Self:
+    def uniform_(self, a: float = 0, b: float = 1, *, generator: Generator | None = None) -> Self:
         """Fill with samples from the uniform distribution between a and b. (PyTorch: from, to.)
 
         >>> minigrad.zeros(2, 3).uniform_().shape
@@ -29,7 +32,7 @@ class Sampling(ArrayMethods):
         """
         return self._fill(kernels.uniform, a, b, generator)
 
-    def normal_(self, mean: float = 0, std: float = 1, *, generator: Any = None) -> Self:
+    def normal_(self, mean: float = 0, std: float = 1, *, generator: Generator | None = None) -> Self:
         """Fill with samples from the normal distribution.
 
         >>> minigrad.zeros(2, 3).normal_().shape
@@ -40,7 +43,7 @@ class Sampling(ArrayMethods):
         dense = self.array.flags.c_contiguous
         return self._fill(kernels.normal, mean, std, generator, dense)
 
-    def bernoulli_(self, p: Any = 0.5, *, generator: Any = None) -> Self:
+    def bernoulli_(self, p: "float | Tensor" = 0.5, *, generator: Generator | None = None) -> Self:
         """Fill with ones, with probability p, and zeros.
 
         >>> minigrad.zeros(3).bernoulli_(1.0)
@@ -50,7 +53,7 @@ class Sampling(ArrayMethods):
             return self.copy_(kernels.coins(p.array, self.array.shape, self.array.dtype, generator))
         return self._fill(lambda shape, dtype: kernels.coins(p, shape, dtype, generator))
 
-    def bernoulli(self, p: Any = None, *, generator: Any = None) -> "Tensor":
+    def bernoulli(self, p: float | None = None, *, generator: Generator | None = None) -> "Tensor":
         """A tensor of samples that are 1 with the probability in each entry of x (or with probability p), else 0.
 
         >>> minigrad.tensor([0.0, 1.0]).bernoulli()
@@ -63,7 +66,7 @@ class Sampling(ArrayMethods):
         drawn = make.wrap(kernels.coins(chances, x.shape, x.dtype, generator))
         return level(x, drawn) if x.requires_grad else drawn
 
-    def multinomial(self, num_samples: int, replacement: bool = False, *, generator: Any = None) -> "Tensor":
+    def multinomial(self, num_samples: int, replacement: bool = False, *, generator: Generator | None = None) -> "Tensor":
         """Samples of category indices, with probabilities proportional to the weights.
 
         self         (k,) or (n, k)   non-negative weights; they need not sum to 1
@@ -103,7 +106,7 @@ class Sampling(ArrayMethods):
         z = [np.searchsorted(row, a) for row, a in zip(stretches, at, strict=True)]
         return make.wrap(np.reshape(z, (*w.shape[:-1], num_samples)).astype(np.int64, copy=False))
 
-    def random_(self, low: int = 0, to: int | None = None, *, generator: Any = None) -> Self:
+    def random_(self, low: int = 0, to: int | None = None, *, generator: Generator | None = None) -> Self:
         """random_(to), random_(from, to): fill with random integers from `from` (or 0) up to but not including `to`.
 
         random_() uses all non-negative integers that the dtype can represent exactly.
@@ -116,7 +119,7 @@ class Sampling(ArrayMethods):
         low, to = (0, low) if to is None else (low, to)
         return self._fill(kernels.integers, low, to, generator)
 
-    def exponential_(self, lambd: float = 1, *, generator: Any = None) -> Self:
+    def exponential_(self, lambd: float = 1, *, generator: Generator | None = None) -> Self:
         """Fill with samples from the exponential distribution with rate `lambd`.
 
         >>> minigrad.zeros(2).exponential_().shape
@@ -124,7 +127,7 @@ class Sampling(ArrayMethods):
         """
         return self._fill(kernels.exponential, lambd, generator)
 
-    def log_normal_(self, mean: float = 1, std: float = 2, *, generator: Any = None) -> Self:
+    def log_normal_(self, mean: float = 1, std: float = 2, *, generator: Generator | None = None) -> Self:
         """Fill with exp(x), where x is sampled from the normal distribution with this mean and standard deviation.
 
         >>> minigrad.zeros(2).log_normal_().shape
@@ -132,7 +135,7 @@ class Sampling(ArrayMethods):
         """
         return self._fill(kernels.log_normal, mean, std, generator)
 
-    def geometric_(self, p: float, *, generator: Any = None) -> Self:
+    def geometric_(self, p: float, *, generator: Generator | None = None) -> Self:
         """Fill with samples from the geometric distribution: the number of trials up to the first success.
 
         p   the probability of success, between 0 and 1
@@ -142,7 +145,7 @@ class Sampling(ArrayMethods):
         """
         return self._fill(kernels.geometric, p, generator)
 
-    def cauchy_(self, median: float = 0, sigma: float = 1, *, generator: Any = None) -> Self:
+    def cauchy_(self, median: float = 0, sigma: float = 1, *, generator: Generator | None = None) -> Self:
         """Fill with samples from the Cauchy distribution: the tangent of a uniform random angle.
 
         >>> minigrad.zeros(2).cauchy_().shape
@@ -150,7 +153,7 @@ class Sampling(ArrayMethods):
         """
         return self._fill(kernels.cauchy, median, sigma, generator)
 
-    def _fill(self, kernel: Any, *settings: Any) -> Self:
+    def _fill(self, kernel: Callable[..., Array], *settings: object) -> Self:
         """Write random numbers into x, in the memory order of its entries."""
         dtype = self.array.dtype
         return self.copy_(kernels.in_memory_order(self.array, lambda shape: kernel(shape, dtype, *settings)))

@@ -16,7 +16,8 @@ import json
 import pickle
 import zipfile
 from collections import OrderedDict
-from typing import Any
+from os import PathLike
+from typing import IO, Any
 
 import numpy as np
 
@@ -24,7 +25,7 @@ from minigrad.core import dtypes
 from minigrad.core.tensor import Tensor, wrap
 
 
-def save(obj: Any, f: Any) -> None:
+def save(obj: object, f: str | PathLike[str] | IO[bytes]) -> None:
     """Write obj to a file. f is a file name or an open binary file.
 
     A tensor that occurs twice is written once, and is again one tensor after loading.
@@ -56,7 +57,7 @@ def save(obj: Any, f: Any) -> None:
         np.savez(file, **members)
 
 
-def load(f: Any, map_location: Any = None, *, weights_only: bool = True) -> Any:
+def load(f: str | PathLike[str] | IO[bytes], map_location: object = None, *, weights_only: bool = True) -> Any:
     """Read what `save` wrote.
 
     weights_only    False: also load a file with other objects than tensors, numbers, strings and their
@@ -92,7 +93,7 @@ def load(f: Any, map_location: Any = None, *, weights_only: bool = True) -> Any:
     return _rebuilt(structure, members, {})
 
 
-def _described(obj: Any, arrays: list[Any], seen: dict[int, Any], place: str) -> Any:
+def _described(obj: object, arrays: list[Any], seen: dict[int, Any], place: str) -> Any:
     """A JSON description of the object. Its arrays are added to the list."""
     if obj is None or isinstance(obj, (bool, int, float, str)):
         return obj
@@ -129,7 +130,7 @@ class _NotPlain(TypeError):
     """An object that only a pickle can hold."""
 
 
-def _rebuilt(entry: Any, members: dict[str, Any], made: dict[int, Tensor]) -> Any:
+def _rebuilt(entry: object, members: dict[str, Any], made: dict[int, Tensor]) -> Any:
     """Rebuild the object from its JSON description."""
     if not isinstance(entry, dict):
         return entry
