@@ -38,12 +38,13 @@ def run_backward(
     """`Tensor.backward` for several outputs at once, as in `autograd.backward`."""
     if retain_graph is None:
         retain_graph = create_graph
-    wanted = None
+    nodes = None
     if inputs is not None:
         wanted = [inputs] if isinstance(inputs, make.Tensor) else list(inputs)
         if not wanted:
             raise RuntimeError("`inputs` argument to `backward` cannot be empty.")
-        if any(x.node is None for x in wanted):
+        nodes = [x.node for x in wanted if x.node is not None]
+        if len(nodes) < len(wanted):
             raise NoGradient("One of the differentiated Tensors does not require grad")
         for x in wanted:
             x.retain_grad()  # for a non-leaf tensor; it keeps later gradients as well
@@ -54,7 +55,7 @@ def run_backward(
         retain_graph=retain_graph,
         create_graph=create_graph,
         tensors=tensors,
-        inputs=None if wanted is None else [x.node for x in wanted],
+        inputs=nodes,
     )
     run_task(task, engine or modes.state.engine)
 
@@ -142,7 +143,7 @@ def has_nan(g: Any) -> bool:
     return g is not None and bool(np.isnan(getattr(array, "values", array)).any())
 
 
-def root_of(z: Any) -> Node | AccumulateGrad:
+def root_of(z: object) -> Node | AccumulateGrad:
     """The node from which a backward pass of z starts."""
     if not isinstance(z, make.Tensor):
         raise TypeError(f"backward starts from Tensors, but got {type(z).__name__}.")
@@ -165,7 +166,7 @@ def _shaped_like(wanted: tuple[int, ...], given: tuple[int, ...]) -> str:
     return f"z.backward(minigrad.ones_like(z)), if each entry of z, {wanted}, counts the same"
 
 
-def root_gradient(z: Tensor, gradient: Any, tensors: bool) -> Any:
+def root_gradient(z: Tensor, gradient: Tensor | None, tensors: bool) -> Any:
     """The gradient that a pass starts with: the given one, or 1 for a scalar."""
     if gradient is None:
         array = z.array

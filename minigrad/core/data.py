@@ -14,7 +14,7 @@ from minigrad.core.memory import make
 from minigrad.core.shapes import Array
 
 
-def as_array(data: Any, dtype: DTypeLike = None) -> Any:
+def as_array(data: object, dtype: DTypeLike = None) -> Any:
     """Convert data to an array of a dtype that tensors support; Python floats get the default dtype.
 
     Raises TypeError for a string, DtypeError for anything else that is not a number, ValueError
@@ -62,11 +62,11 @@ def sized_or_filled(what: Sequence[Any], dtype: dtypes.Dtype) -> Array:
 PLAIN = frozenset([bool, int, float, complex])
 
 
-def _array_of_python(data: Any, dtype: dtypes.Dtype | None) -> Array:
+def _array_of_python(data: object, dtype: dtypes.Dtype | None) -> Array:
     """Convert numbers in nested lists to an array. A tensor in the lists counts as the number it holds."""
     kinds: set[Any] = set()  # the classes and dtypes of the numbers found
 
-    def plain(value: Any) -> Any:
+    def plain(value: object) -> Any:
         if isinstance(value, (list, tuple, range)):
             classes = set(map(type, value))
             if classes <= PLAIN:

@@ -1,6 +1,6 @@
 """Devices and memory formats. There is only the CPU, but code may name it, as in PyTorch."""
 
-from typing import Any, Self
+from typing import Self
 
 
 class device:
@@ -12,7 +12,7 @@ class device:
 
     __slots__ = ("index", "type")
 
-    def __init__(self, type: Any = "cpu", index: int | None = None) -> None:
+    def __init__(self, type: object = "cpu", index: int | None = None) -> None:
         name, _, number = str(type).partition(":")
         self.type = name
         self.index = int(number) if number else index
@@ -43,7 +43,7 @@ CPU = device("cpu")
 DeviceLike = device | str | int | None  # what says which device is meant
 
 
-def is_device(value: Any) -> bool:
+def is_device(value: object) -> bool:
     """Is this a device name, as opposed to a dtype?"""
     return isinstance(value, device) or (
         isinstance(value, str) and value.partition(":")[0] in ("cpu", "cuda", "mps", "xpu", "meta")

@@ -153,7 +153,7 @@ def torch_name(dtype: Dtype) -> str:
     return _NAMES.get(str(dtype), str(dtype))
 
 
-def promote_types(a: Any, b: Any) -> Dtype:
+def promote_types(a: DTypeLike, b: DTypeLike) -> Dtype:
     """The smallest dtype that holds both, by PyTorch's rules: any float ranks above any integer.
 
     >>> promote_types(int64, float32)

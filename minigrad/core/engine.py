@@ -198,7 +198,7 @@ class GraphTask:
     def _leads_to_an_input(self, node: AnyNode) -> bool:
         return self.needed is None or node in self.needed
 
-    def run_node(self, node: AnyNode, g: Any, freed: Freed | None) -> Sequence[Any]:
+    def run_node(self, node: AnyNode, g: object, freed: Freed | None) -> Sequence[Any]:
         """Run one node's rules: the body of a step."""
         if g is None:  # only missing gradients (None) have arrived: pass None on
             return (None,) * len(node.edges)

@@ -23,6 +23,7 @@ import numpy as np
 
 from minigrad.core.engine import AnyNode, GraphTask, Step
 from minigrad.core.leaf import AccumulateGrad
+from minigrad.core.memory import Tensor
 from minigrad.core.node import reachable
 from minigrad.core.saved import Freed
 from minigrad.core.shapes import Array
@@ -89,7 +90,7 @@ def engine_named(name: str) -> Engine:
     return ENGINES[name]
 
 
-def applications(z: Any, gradient: Any = None) -> dict[str, int]:
+def applications(z: Any, gradient: Tensor | None = None) -> dict[str, int]:
     """How many rules each engine applies in a backward pass from z.
 
     Leaves every `.grad` as it is, and keeps the graph.

@@ -111,7 +111,7 @@ def _wrapped(words: list[str], indent: int) -> str:
     return (",\n" + " " * (indent + 1)).join(lines)
 
 
-def _writer(array: Array) -> Any:
+def _writer(array: Array) -> Callable[[Any], str]:
     """A function that formats one entry, at a width that fits all of them."""
     shown = _corners(array) if array.size > THRESHOLD else array
     if array.dtype.kind not in "fc":
@@ -132,7 +132,7 @@ def _corners(array: Array) -> Array:
     return array
 
 
-def _float_writer(array: Array) -> Any:
+def _float_writer(array: Array) -> Callable[[Any], str]:
     # As in PyTorch, zeros and non-finite entries affect neither the style nor the width.
     ordinary = array[np.isfinite(array) & (array != 0)]
     style = "{:.0f}."

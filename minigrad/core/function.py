@@ -24,7 +24,7 @@ result's number. The packs are added up on the way, and the node unpacks the sum
 """
 
 import inspect
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from minigrad.core import dtypes, modes
@@ -127,16 +127,16 @@ class FunctionPlan(OwnPlan):
         self.cls, self.ctx, self.likes, self.results = cls, ctx, likes, results
         self.op, self.needs = _NamedOp(cls), ctx.needs_input_grad
 
-    def run(self, g: Any, node: Node) -> Sequence[Any]:
+    def run(self, g: object, node: Node) -> Sequence[Any]:
         """The gradients of the arguments, as arrays; nothing is recorded."""
         with modes.no_grad():
             return [None if d is None else d.array for d in self._backward(g, node, make.wrap)]
 
-    def run_tensors(self, g: Any, node: Node) -> Sequence[Any]:
+    def run_tensors(self, g: object, node: Node) -> Sequence[Any]:
         """As `run`, on Tensors, so that backward is recorded in turn."""
         return self._backward(g, node, lambda t: t)
 
-    def _backward(self, g: Any, node: Node, wrap: Any) -> list[Any]:
+    def _backward(self, g: object, node: Node, wrap: Callable[[Any], object]) -> list[Any]:
         ctx = self.ctx
         if isinstance(node.saved, Freed):
             ctx._saved = node.saved
@@ -157,7 +157,7 @@ class FunctionPlan(OwnPlan):
             ctx._node = None
         return self._checked(given)
 
-    def _checked(self, given: Any) -> list[Any]:
+    def _checked(self, given: object) -> list[Any]:
         """The gradients for the edges, from what backward returned for each argument."""
         values = list(given) if isinstance(given, (tuple, list)) else [given]
         n = len(self.likes)
@@ -359,7 +359,7 @@ class Function:
                 set_tangent(z, level, z_dot)
 
 
-def once_differentiable(backward: Any) -> Any:
+def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
     """Mark a `backward` that cannot itself be differentiated.
 
     Its gradients are computed without recording. Asking for a second derivative raises an error.

@@ -40,7 +40,7 @@ class RemovableHandle:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *raised: Any) -> None:
+    def __exit__(self, *raised: object) -> None:
         self.remove()
 
 
@@ -86,7 +86,7 @@ class Hooked:
         if hooked is not None and hooks:
             hooked(when, hooks, before, after)
 
-    def depart(self, grads: Sequence[Any], g: Any, node: Any, tensors: bool) -> Sequence[Any]:
+    def depart(self, grads: Sequence[Any], g: object, node: Any, tensors: bool) -> Sequence[Any]:
         """Call the hooks on the outgoing gradients; they may replace them."""
         if not (self.after or self.finally_):
             return grads

@@ -35,7 +35,7 @@ from minigrad.core.shapes import Array
 from minigrad.core.views import CopySlices, way_of
 
 
-def cannot_be_cast(op: Op, dtype: Dtype, own: Any) -> DtypeError:
+def cannot_be_cast(op: Op, dtype: Dtype, own: Dtype) -> DtypeError:
     """The error for a write whose result has a dtype that does not fit into a tensor of dtype own."""
     return DtypeError(
         f"result type {torch_name(dtype)} can't be cast to the desired output type {torch_name(own)}: "
@@ -76,7 +76,7 @@ def check_fits(op: Op, array: Array, arrays: Sequence[Any], settings: dict[str, 
         )
 
 
-def refuse(x: Tensor, nodes: Sequence[Any]) -> None:
+def refuse(x: Any, nodes: Sequence[Any]) -> None:
     """Raise if the write to x, which is about to be recorded, would make gradients meaningless.
 
     nodes   the nodes of the operands; the first operand is x
@@ -100,7 +100,7 @@ def refuse(x: Tensor, nodes: Sequence[Any]) -> None:
     )
 
 
-def is_plain(x: Tensor, node: Any) -> bool:
+def is_plain(x: Any, node: Any) -> bool:
     """Can this view, with this node, be written to without further checks?"""
     above = x._base.node
     return (

@@ -15,7 +15,7 @@ import numpy as np
 
 from minigrad.core.errors import Place
 from minigrad.core.hooks import Hookable
-from minigrad.core.memory import make
+from minigrad.core.memory import Tensor, make
 from minigrad.core.sparse import RowSparse
 
 next_leaf_queue_key = count(1).__next__  # for leaves: 1, 2, ...; they run after all nodes
@@ -39,7 +39,7 @@ class AccumulateGrad(Hookable):
     place: Place | None = None
     freed = False
 
-    def __init__(self, leaf: Any) -> None:
+    def __init__(self, leaf: Tensor) -> None:
         self._leaf = weakref.ref(leaf)
         self._array, self._counter = leaf.array, leaf.counter
         self.plan: Any = ACCUMULATE
@@ -51,7 +51,7 @@ class AccumulateGrad(Hookable):
         return int(2**64 - 1)
 
     @property
-    def variable(self) -> Any:
+    def variable(self) -> Tensor:
         """The leaf. If it is gone, makes an equal one."""
         leaf = self._leaf()
         return leaf if leaf is not None else make.tensor(self._array, self._counter, self)

@@ -4,11 +4,9 @@
 (1.1920928955078125e-07, 127)
 """
 
-from typing import Any
-
 import numpy as np
 
-from minigrad.core.dtypes import as_dtype, get_default_dtype
+from minigrad.core.dtypes import DTypeLike, as_dtype, get_default_dtype
 
 
 class finfo:
@@ -21,7 +19,7 @@ class finfo:
     (3.4028234663852886e+38, 64)
     """
 
-    def __init__(self, type: Any = None) -> None:  # noqa: A002  # PyTorch's name
+    def __init__(self, type: DTypeLike = None) -> None:  # noqa: A002  # PyTorch's name
         dtype = get_default_dtype() if type is None else as_dtype(type)
         if dtype.kind not in "fc":
             raise TypeError(
@@ -47,7 +45,7 @@ class iinfo:
     (0, 255)
     """
 
-    def __init__(self, type: Any) -> None:  # noqa: A002  # PyTorch's name
+    def __init__(self, type: DTypeLike) -> None:  # noqa: A002  # PyTorch's name
         dtype = as_dtype(type)
         if dtype.kind not in "iu":
             raise TypeError(

@@ -5,11 +5,14 @@ make a Tensor they call `make`, which tensor.py fills in. So no module imports o
 """
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from minigrad.core.errors import AutogradError, Place
 
-Tensor = Any  # for annotations in the modules that tensor.py imports
+if TYPE_CHECKING:
+    from minigrad.core.tensor import Tensor as Tensor  # for annotations
+else:
+    Tensor = Any  # at run time, the modules that tensor.py imports cannot import it
 new = object.__new__
 
 

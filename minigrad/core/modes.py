@@ -20,7 +20,10 @@ import functools
 import threading
 from collections.abc import Callable, Generator, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+if TYPE_CHECKING:
+    from minigrad.core.engine import GraphTask, Step
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -29,17 +32,22 @@ class Observer(Protocol):
     """What an observer is told. The tape recorder is an observer."""
 
     def forward(
-        self, op: Any, operands: tuple[Any, ...], result: Any, params: dict[str, Any], inplace: bool
+        self,
+        op: Any,
+        operands: tuple[Any, ...],
+        result: object,
+        params: dict[str, Any],
+        inplace: bool,
     ) -> None:
         """An operation has been carried out."""
 
-    def backward(self, task: Any, engine: str) -> None:
+    def backward(self, task: "GraphTask", engine: str) -> None:
         """A backward pass begins."""
 
-    def step(self, task: Any, step: Any) -> None:
+    def step(self, task: "GraphTask", step: "Step") -> None:
         """A node has passed its gradient on."""
 
-    def finished(self, task: Any, error: BaseException | None) -> None:
+    def finished(self, task: "GraphTask", error: BaseException | None) -> None:
         """The backward pass is over, or an error has ended it."""
 
 
@@ -78,7 +86,7 @@ def set_mode(name: str, value: Any) -> Any:
 
 
 @contextmanager
-def within(name: str, value: Any) -> Iterator[None]:
+def within(name: str, value: object) -> Iterator[None]:
     """Within this block, a setting of this thread has this value."""
     before = set_mode(name, value)
     try:
@@ -118,7 +126,7 @@ class set_grad_enabled:
     def __enter__(self) -> None:
         set_mode("recording", self.mode)
 
-    def __exit__(self, *raised: Any) -> None:
+    def __exit__(self, *raised: object) -> None:
         set_mode("recording", self._before)
 
 
@@ -131,13 +139,13 @@ class _Mode:
         mode = super().__new__(cls)
         return mode if function is None else mode(function)  # @no_grad without parentheses
 
-    def __init__(self, function: Any = None) -> None:
+    def __init__(self, function: Callable[..., object] | None = None) -> None:
         self._before: list[bool] = []  # a stack: an object may be entered again inside itself
 
     def __enter__(self) -> None:
         self._before.append(set_mode("recording", self.mode and not state.inference))
 
-    def __exit__(self, *raised: Any) -> None:
+    def __exit__(self, *raised: object) -> None:
         set_mode("recording", self._before.pop())
 
     def __call__(self, function: F) -> F:
@@ -200,7 +208,7 @@ class inference_mode(_Mode):
         self._before.append(set_mode("inference", not self.mode))
         super().__enter__()
 
-    def __exit__(self, *raised: Any) -> None:
+    def __exit__(self, *raised: object) -> None:
         super().__exit__(*raised)
         set_mode("inference", self._before.pop())
 
@@ -227,13 +235,13 @@ def _decorated(enter: Callable[[], Any], function: F) -> F:
     if function.__code__.co_flags & 0x20 if hasattr(function, "__code__") else False:  # a generator
 
         @functools.wraps(function)
-        def stepwise(*args: Any, **kwargs: Any) -> Generator[Any, Any, Any]:
+        def stepwise(*args: object, **kwargs: object) -> Generator[Any, Any, Any]:
             return (yield from _each_step_inside(enter, function(*args, **kwargs)))
 
         return stepwise  # type: ignore[return-value]
 
     @functools.wraps(function)
-    def inside(*args: Any, **kwargs: Any) -> Any:
+    def inside(*args: object, **kwargs: object) -> Any:
         with enter():
             return function(*args, **kwargs)
 

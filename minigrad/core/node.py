@@ -56,7 +56,11 @@ class Node(Hookable):
     wrote = False  # was the result written to the first operand?
 
     def __init__(
-        self, plan: Any, edges: tuple[Any, ...], saved: Any = (), place: Place | None = None
+        self,
+        plan: Any,
+        edges: tuple[Any, ...],
+        saved: tuple[Any, ...] = (),
+        place: Place | None = None,
     ) -> None:
         self.plan, self.edges, self.saved, self.place = plan, edges, saved, place
         self.queue_key = next_queue_key()

@@ -14,7 +14,7 @@ from minigrad.core import display, formatting, modes
 from minigrad.core.devices import MemoryFormat
 from minigrad.core.dtypes import DTypeLike
 from minigrad.core.memory import make
-from minigrad.core.shapes import Array
+from minigrad.core.shapes import Array, Several
 from minigrad.core.storage import Storage, resize
 from minigrad.methods import ArrayMethods
 from minigrad.methods.base import sizes
@@ -27,12 +27,12 @@ class Outside(ArrayMethods):
 
     # ------------------------------------------------------------------ as text
 
-    def __repr__(self, *, tensor_contents: Any = None) -> str:
+    def __repr__(self, *, tensor_contents: str | None = None) -> str:
         return formatting.describe(self)
 
     __str__ = __repr__
 
-    def _repr_html_(self) -> Any:
+    def _repr_html_(self) -> str | None:
         """HTML for a notebook, with shape, heat map and chain. None if only text is wanted."""
         return display.shown_by("tensor_html")(self)
 
@@ -104,7 +104,7 @@ class Outside(ArrayMethods):
             raise TypeError("iteration over a 0-d tensor")
         return iter([self[i] for i in range(len(self.array))])
 
-    def __contains__(self, value: Any) -> bool:
+    def __contains__(self, value: object) -> bool:
         if not isinstance(value, (make.Tensor, int, float, complex, np.ndarray, np.generic)):
             raise RuntimeError(
                 f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(value)}."
@@ -128,7 +128,7 @@ class Outside(ArrayMethods):
 
     # ------------------------------------------------------------------ as memory
 
-    def storage(self) -> Any:
+    def storage(self) -> Storage:
         """The memory that this tensor shares with its views; see storage.py.
 
         >>> len(minigrad.zeros(2, 3).storage())
@@ -136,7 +136,7 @@ class Outside(ArrayMethods):
         """
         return Storage(self)
 
-    def untyped_storage(self) -> Any:
+    def untyped_storage(self) -> Storage:
         """The memory of this tensor, as bytes.
 
         >>> minigrad.zeros(2, 3).untyped_storage().nbytes()
@@ -144,7 +144,7 @@ class Outside(ArrayMethods):
         """
         return Storage(self, typed=False)
 
-    def resize_(self, *size: Any, memory_format: MemoryFormat | None = None) -> Self:
+    def resize_(self, *size: Several, memory_format: MemoryFormat | None = None) -> Self:
         """Resize in place: the first entries stay, and the values of added entries are undefined.
 
         >>> minigrad.tensor([1.0, 2.0]).resize_(1)

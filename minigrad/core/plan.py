@@ -16,16 +16,16 @@ Read op.py and node.py first.
 """
 
 import linecache
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from minigrad.core.dtypes import DTypeLike
-from minigrad.core.memory import make
+from minigrad.core.memory import Tensor, make
 from minigrad.core.node import Node, node_type, show_saved
 from minigrad.core.op import Op
-from minigrad.core.shapes import Shape, sum_to
+from minigrad.core.shapes import Array, Shape, sum_to
 
 
 class Plan:
@@ -95,7 +95,7 @@ class Plan:
         body.append(f"return {listed(terms)}")
         return f"def {self.op.name}_backward(g, node):\n    " + "\n    ".join(body) + "\n"
 
-    def _compile(self, source: str, on: str) -> Any:
+    def _compile(self, source: str, on: str) -> Callable[..., Any]:
         scope: dict[str, Any] = {f"rule_{n}": rule.formula for n, rule in self.op.rules.items()}
         scope |= {"fit": fit, "result_of": make.result_of}
         wanted = ", ".join(dict.fromkeys(name for _, name in self.wanted))
@@ -140,7 +140,7 @@ def compiled(label: str, source: str, scope: dict[str, Any]) -> dict[str, Any]:
 HELD = frozenset(["at", "index", "mask", "target", "weights"])  # settings that may be arrays
 
 
-def held(setting: Any) -> Any:
+def held(setting: object) -> Any:
     """A setting as a node saves it. Arrays are copied, so a later write to an index changes no gradient."""
     if setting.__class__ is np.ndarray:
         return setting.copy()
@@ -166,7 +166,7 @@ class Like(NamedTuple):
     shape: Shape
     dtype: DTypeLike
 
-    def zeros(self) -> Any:
+    def zeros(self) -> Tensor:
         """The gradient zero, as a Tensor."""
         return make.wrap(np.zeros(self.shape, self.dtype))
 
@@ -198,7 +198,7 @@ def value_of(op: Op, name: str, operands: Sequence[Any], settings: dict[str, Any
     return x.array.shape if what == "shape" else like_of(x)
 
 
-def like_of(x: Any) -> Like:
+def like_of(x: Tensor) -> Like:
     """The shape and the type of a tensor: what its gradient must have."""
     return Like(x.array.shape, x.array.dtype)
 
@@ -212,7 +212,7 @@ def values_of(op: Op, operands: Sequence[Any], settings: dict[str, Any]) -> dict
     return {**op.settings, **settings, **values}
 
 
-def column_major(a: Any) -> bool:
+def column_major(a: Array) -> bool:
     """Is the array stored column by column, like the transpose of an ordinary one?"""
     return bool(a.ndim > 1 and a.strides[-1] > a.strides[-2])
 

@@ -70,7 +70,7 @@ def number_like(value: Any, x: Tensor) -> Any:
     return make.wrap(np.array(value, like.dtype) if like.ndim else like.dtype.type(value))
 
 
-def _as_tensor(a: Any) -> Tensor:
+def _as_tensor(a: object) -> Tensor:
     """A tensor unchanged, an array as a constant. Raises TypeError for lists and anything without numbers."""
     if isinstance(a, make.Tensor):
         return a

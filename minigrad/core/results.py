@@ -43,7 +43,7 @@ class ResultPlan(OwnPlan):
 
     needs = (True,)
 
-    def run(self, g: Any, node: Result) -> Sequence[Any]:
+    def run(self, g: object, node: Result) -> Sequence[Any]:
         """Say which result the gradient belongs to."""
         return (Pack({node.number: g}),)
 

@@ -22,7 +22,7 @@ class Freed:
     def __init__(self) -> None:
         self.place = user_line()
 
-    def __iter__(self) -> Any:
+    def __iter__(self) -> Iterator[Any]:
         raise BackwardTwice(
             "Trying to backward through the graph a second time (or directly access saved tensors "
             "after they have already been freed). The saved values of the graph are freed as a "
@@ -65,7 +65,7 @@ class Packed:
             else:
                 yield entry
 
-    def _unpacked(self, entry: Any, edge: Any) -> Any:
+    def _unpacked(self, entry: object, edge: object) -> Any:
         with modes.no_grad():
             given = self.hooks[1](entry)
         if not hasattr(given, "array"):

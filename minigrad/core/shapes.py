@@ -123,7 +123,7 @@ def as_ints(values: Any, name: str) -> Shape:
 
 
 @lru_cache(maxsize=64)
-def _ones(n: int, dtype: Any) -> Any:
+def _ones(n: int, dtype: np.dtype[Any]) -> Array:
     """A cached, read-only vector of ones, for summing over rows."""
     vector = np.ones(n, dtype)
     vector.flags.writeable = False
@@ -166,6 +166,6 @@ def _reduced(shape: Shape, axis: int | Shape) -> Shape:
     return tuple(1 if i in axes else n for i, n in enumerate(shape))
 
 
-def order_of(x: Any) -> str:
+def order_of(x: Array) -> str:
     """The memory order for a copy of x: the order of x; row by row if x was expanded."""
     return "C" if 0 in x.strides else "K"

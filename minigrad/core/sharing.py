@@ -54,7 +54,7 @@ class Region:
         """An array in this memory."""
         return np.ndarray(shape, dtype, np.asarray(self), offset, strides)
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self) -> tuple[Any, ...]:
         return Region, (self.arena,)  # multiprocessing knows how to pass an Arena
 
 
@@ -122,7 +122,7 @@ def share(x: Any) -> None:
     x._replace_array(shared)
 
 
-def _handed_over(array: Any) -> Any:
+def _handed_over(array: Any) -> tuple[Any, ...]:
     """How multiprocessing pickles an array: shared memory by handle, any other array by value."""
     region = region_of(array)
     if region is None or type(array) is not np.ndarray:

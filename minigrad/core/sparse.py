@@ -17,14 +17,17 @@ from typing import Any, Self
 
 import numpy as np
 
+from minigrad.core.dtypes import DTypeLike
+from minigrad.core.shapes import Array
+
 
 @lru_cache(maxsize=16)
-def element_numbers(shape: tuple[int, int]) -> Any:
+def element_numbers(shape: tuple[int, int]) -> Array:
     """The index of each entry of a table in memory order, as a table of the same shape."""
     return np.arange(shape[0] * shape[1]).reshape(shape)
 
 
-def add_rows(table: Any, indices: Any, values: Any) -> None:
+def add_rows(table: Array, indices: Array, values: Array) -> None:
     """table[indices] += values, where a row may appear several times.
 
     np.add.at is fast only for 1-d arrays. So we convert row indices to entry indices, looked up
@@ -69,13 +72,13 @@ class RowSparse:
     base = None  # it is not a view of another array
 
     def __init__(
-        self, indices: Any, values: Any, shape: tuple[int, ...], is_coalesced: bool = False
+        self, indices: Array, values: Array, shape: tuple[int, ...], is_coalesced: bool = False
     ) -> None:
         self.indices, self.values, self.shape = indices, values, tuple(shape)
         self.is_coalesced = is_coalesced
 
     @property
-    def dtype(self) -> Any:
+    def dtype(self) -> np.dtype[Any]:
         """The type of its numbers."""
         return self.values.dtype
 
@@ -93,7 +96,7 @@ class RowSparse:
         """The same rows, in memory of their own."""
         return type(self)(self.indices.copy(), self.values.copy(), self.shape, self.is_coalesced)
 
-    def astype(self, dtype: Any) -> Self:
+    def astype(self, dtype: DTypeLike) -> Self:
         """The same rows, of another type of number."""
         return type(self)(self.indices, self.values.astype(dtype), self.shape, self.is_coalesced)
 
@@ -109,13 +112,13 @@ class RowSparse:
         add_rows(values, inverse.reshape(-1), self.values)
         return type(self)(rows, values, self.shape, True)
 
-    def to_dense(self) -> Any:
+    def to_dense(self) -> Array:
         """The whole table, including zeros."""
         table = np.zeros(self.shape, self.values.dtype)
         self.add_to(table)
         return table
 
-    def add_to(self, table: Any) -> None:
+    def add_to(self, table: Array) -> None:
         """Add these rows to a dense table, in place."""
         if self.is_coalesced:
             table[self.indices] += self.values
@@ -135,7 +138,7 @@ class RowSparse:
 
     __radd__ = __add__
 
-    def __mul__(self, factor: Any) -> Self:
+    def __mul__(self, factor: float) -> Self:
         return type(self)(self.indices, self.values * factor, self.shape, self.is_coalesced)
 
     __rmul__ = __mul__
@@ -143,10 +146,10 @@ class RowSparse:
     def __neg__(self) -> Self:
         return self * -1
 
-    def __truediv__(self, factor: Any) -> Self:
+    def __truediv__(self, factor: float) -> Self:
         return type(self)(self.indices, self.values / factor, self.shape, self.is_coalesced)
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+    def __array__(self, dtype: DTypeLike = None, copy: bool | None = None) -> Array:
         return self.to_dense() if dtype is None else self.to_dense().astype(dtype)
 
     def __repr__(self) -> str:
@@ -168,7 +171,7 @@ class Rows:
         """Is this a sparse gradient, of a table from which only some rows were read?"""
         return isinstance(self.array, RowSparse)
 
-    def to_dense(self, dtype: Any = None, *, masked_grad: Any = None) -> Self:
+    def to_dense(self, dtype: DTypeLike = None, *, masked_grad: bool | None = None) -> Self:
         """The same as a dense tensor. (`masked_grad` has no effect: gradients of tables have no gradient.)"""
         dense: Any = self._constant(rows(self).to_dense()) if self.is_sparse else self
         return dense if dtype is None else dense.to(dtype)

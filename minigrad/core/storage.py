@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from minigrad.core.devices import CPU
+from minigrad.core.devices import CPU, device
 
 
 class Storage:
@@ -42,12 +42,12 @@ class Storage:
         self._typed = typed
 
     @property
-    def dtype(self) -> Any:
+    def dtype(self) -> np.dtype[Any]:
         """The dtype of the numbers."""
         return self._row.dtype
 
     @property
-    def device(self) -> Any:
+    def device(self) -> device:
         """The device of the memory: always the CPU."""
         return CPU
 
@@ -67,7 +67,7 @@ class Storage:
         """The size of one element in bytes."""
         return int(self._row.itemsize)
 
-    def tolist(self) -> Any:
+    def tolist(self) -> list[Any]:
         """The numbers as a list."""
         return self._row.tolist()
 
@@ -77,14 +77,14 @@ class Storage:
     def __iter__(self) -> Iterator[Any]:
         return iter(self.tolist())
 
-    def __getitem__(self, index: Any) -> Any:
+    def __getitem__(self, index: int | slice) -> Any:
         z = self._row[index]
         return z.item() if z.ndim == 0 else z.tolist()
 
-    def __setitem__(self, index: Any, value: Any) -> None:
+    def __setitem__(self, index: int | slice, value: float) -> None:
         self._row[index] = value
 
-    def __eq__(self, other: object) -> Any:
+    def __eq__(self, other: object) -> bool:
         return isinstance(other, Storage) and self.data_ptr() == other.data_ptr()
 
     __hash__ = None  # type: ignore[assignment]

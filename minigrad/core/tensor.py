@@ -16,7 +16,7 @@ numbers; and sparse.py, for sparse gradients.
 
 import math
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any, Self, SupportsIndex
 
 import numpy as np
 
@@ -27,7 +27,7 @@ from minigrad.core.devices import check_device
 from minigrad.core.dispatch import apply, write, written_at_once
 from minigrad.core.dtypes import DTypeLike
 from minigrad.core.errors import AutogradError, DtypeError, ShapeError
-from minigrad.core.hooks import Hooked, RemovableHandle, hooks_of
+from minigrad.core.hooks import Hook, Hooked, RemovableHandle, hooks_of
 from minigrad.core.inplace import bump, refuse, refused_view
 from minigrad.core.leaf import SWITCHED_OFF, AccumulateGrad
 from minigrad.core.memory import FRESH, INFERENCE, Counter, make, new
@@ -100,7 +100,7 @@ class Tensor(Outside, Sampling, Rows, ArrayMethods):
     _retains = False  # does this non-leaf tensor keep its gradient?
     _kept_grad: "Tensor | None" = None  # for a tensor that is not a leaf, or requires no gradient
 
-    def __new__(cls, *data: Any, **settings: Any) -> Self:
+    def __new__(cls, *data: object, **settings: object) -> Self:
         """The legacy constructor: Tensor([1, 2]) is float32, and Tensor(2, 3) has that shape."""
         return made(cls, dtypes.get_default_dtype(), *data, **settings)
 
@@ -165,7 +165,7 @@ class Tensor(Outside, Sampling, Rows, ArrayMethods):
         node = self.node
         return shown(node)[0] if isinstance(node, Node) else None
 
-    def new(self, *data: Any, **settings: Any) -> "Tensor":
+    def new(self, *data: object, **settings: object) -> "Tensor":
         """A tensor of this dtype with this data; given sizes, zeros (PyTorch: whatever was in memory).
 
         The older way to write new_tensor(data) and new_empty(sizes).
@@ -284,7 +284,7 @@ class Tensor(Outside, Sampling, Rows, ArrayMethods):
 
     def backward(
         self,
-        gradient: Any = None,
+        gradient: "Tensor | None" = None,
         retain_graph: bool | None = None,
         create_graph: bool = False,
         inputs: "Tensor | Sequence[Tensor] | None" = None,
@@ -337,7 +337,7 @@ class Tensor(Outside, Sampling, Rows, ArrayMethods):
             self._retains = True
             keep_gradient(self)
 
-    def register_hook(self, hook: Any) -> RemovableHandle:
+    def register_hook(self, hook: Hook) -> RemovableHandle:
         """Call hook(gradient) whenever this tensor's gradient has been computed.
 
         If the hook returns a tensor, that replaces the gradient. Hooks are called in the
@@ -351,7 +351,7 @@ class Tensor(Outside, Sampling, Rows, ArrayMethods):
         """
         return RemovableHandle(self._hooks().on_result, hook)
 
-    def register_post_accumulate_grad_hook(self, hook: Any) -> RemovableHandle:
+    def register_post_accumulate_grad_hook(self, hook: Hook) -> RemovableHandle:
         """Call hook(leaf) whenever a backward pass has added to this leaf's `.grad`.
 
         >>> x = minigrad.tensor([1.0, 2.0], requires_grad=True)
@@ -461,7 +461,7 @@ class Tensor(Outside, Sampling, Rows, ArrayMethods):
             z.grad = self.grad.__deepcopy__(memo)
         return z
 
-    def __reduce_ex__(self, protocol: Any) -> Any:
+    def __reduce_ex__(self, protocol: SupportsIndex) -> tuple[Any, ...]:
         """For pickle: the values, and whether a gradient is required; not the history."""
         cls = Tensor if isinstance(self, View) else type(self)
         return _unpickled, (cls, self.array, self.requires_grad)
@@ -474,17 +474,17 @@ class Tensor(Outside, Sampling, Rows, ArrayMethods):
                 return NotImplemented  # a program is being recorded: leave it to its Slots
         return apply(op, args, settings)
 
-    def _constant(self, array: Any) -> "Tensor":
+    def _constant(self, array: Array) -> "Tensor":
         return wrap(array)
 
-    def _write(self, op: Op, *others: Any, **settings: Any) -> Self:
+    def _write(self, op: Op, *others: object, **settings: object) -> Self:
         """Apply an op in place: write its result to this tensor."""
         if written_at_once(op, self, others, settings):
             return self
         z: Self | None = write(op, self, others, settings)
         return self if z is None else z
 
-    def _rearrange(self, op: Op, **settings: Any) -> Self:
+    def _rearrange(self, op: Op, **settings: object) -> Self:
         """Rearrange this tensor on its own memory (x.t_())."""
         if modes.state.recording:
             refuse(self, [self.node])
@@ -594,7 +594,7 @@ def view_of(x: Tensor, array: Array, hop: Hop) -> View:
     return z
 
 
-def made(cls: Any, dtype: dtypes.Dtype, *what: Any, **settings: Any) -> Any:
+def made(cls: type[Tensor], dtype: dtypes.Dtype, *what: Any, **settings: Any) -> Any:
     """Implements Tensor(...) and FloatTensor(...): given data, holds the data; given sizes, zeros of that shape.
 
     Given a tensor, returns a new tensor on the same memory.
@@ -615,7 +615,7 @@ def made(cls: Any, dtype: dtypes.Dtype, *what: Any, **settings: Any) -> Any:
     return assembled(array, INFERENCE if modes.state.inference else FRESH, None, cls)
 
 
-def wrap(array: Any) -> Tensor:
+def wrap(array: Array | np.generic) -> Tensor:
     """A tensor on this array, without a copy; it requires no gradient."""
     z: Tensor = new(Tensor)
     z.array, z.counter, z.node = array, FRESH, None
@@ -624,21 +624,23 @@ def wrap(array: Any) -> Tensor:
     return z
 
 
-def assembled(array: Any, counter: Counter, node: Any, cls: type[Tensor] = Tensor) -> Tensor:
+def assembled(
+    array: Array, counter: Counter, node: Node | AccumulateGrad | None, cls: type[Tensor] = Tensor
+) -> Tensor:
     """A tensor of these three parts."""
     z = new(cls)
     z.array, z.counter, z.node = array, counter, node
     return z
 
 
-def _result_of(node: Node, array: Any, counter: Counter) -> Tensor:
+def _result_of(node: Node, array: Array, counter: Counter) -> Tensor:
     z = assembled(array, counter, node)
     if node.tangents is not None:
         z._tangents = node.tangents
     return z
 
 
-def _unpickled(cls: Any, array: Array, requires_grad: bool) -> Any:
+def _unpickled(cls: type[Tensor], array: Array, requires_grad: bool) -> Tensor:
     z = assembled(array, FRESH, None, cls)
     return z.requires_grad_() if requires_grad else z
 

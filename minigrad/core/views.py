@@ -25,6 +25,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from minigrad.core.memory import Tensor
 from minigrad.core.node import Node, OwnPlan
 from minigrad.core.op import REGISTRY, Op
 from minigrad.core.shapes import Array
@@ -167,7 +168,7 @@ class CopySlices(Node):
         return self.write.op
 
     @property
-    def next_functions(self) -> Any:
+    def next_functions(self) -> tuple[Any, ...]:
         """The base's history before the write, and then the history of what was written."""
         base = (self.edges[0], 0) if self.keeps else (None, 0)
         return (base, *self.write.next_functions[1:])
@@ -195,7 +196,7 @@ class CopySlicesPlan(OwnPlan):
         part[...] = grads.pop(0) if write.plan.needs[0] else 0
         return [rest, *grads] if node.keeps else grads
 
-    def run_tensors(self, g: Any, node: CopySlices) -> Sequence[Any]:
+    def run_tensors(self, g: Tensor, node: CopySlices) -> Sequence[Any]:
         """The same, recorded: adds up the parts instead of assigning them."""
         (write,) = node.saved
         mask = laid_out(np.ones(g.array.shape, g.array.dtype), node.axes)

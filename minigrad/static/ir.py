@@ -31,10 +31,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from minigrad import ops
-from minigrad.core.memory import Tensor, make
+from minigrad.core.memory import make
 from minigrad.core.modes import unobserved
 from minigrad.core.op import Op, Rule
 from minigrad.core.shapes import Array
+from minigrad.methods.base import Base
 from minigrad.random.generator import Generator, default_generator
 
 Settings = dict[str, Any]
@@ -554,7 +555,7 @@ class Program:
         return total + sum(getsizeof(v) for v in self.values)
 
 
-def mismatch(name: str, a: Array | Tensor, want: Value) -> ProgramError:
+def mismatch(name: str, a: Array | Base, want: Value) -> ProgramError:
     """The error for an input that differs from what the program was recorded with."""
     return ProgramError(
         f"the program was recorded for {name} of shape {want.shape} and type {want.dtype}, but was "

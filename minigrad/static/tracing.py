@@ -192,7 +192,9 @@ class Recorder:
             self._keep.append(array)
         return known
 
-    def capture(self, tensor: Tensor, name: str | None = None, as_memory: bool = False) -> int:
+    def capture(
+        self, tensor: "Tensor | Memory", name: str | None = None, as_memory: bool = False
+    ) -> int:
         """The number of a tensor that is not a Slot: a parameter, for example, or computed from other tensors."""
         standing = self.standing.get(id(tensor))
         if standing is None and self._sharer(tensor) is not None:
@@ -476,7 +478,7 @@ class Recorder:
         """Make z the value of a tensor from outside, after a write to a view of it."""
         self.write_outside(ops.copy, tensor, z)
 
-    def stands_for(self, tensor: Tensor) -> TensorSlot:
+    def stands_for(self, tensor: Any) -> TensorSlot:
         """The Slot that stands for a tensor."""
         standing = self.standing.get(id(tensor))
         if standing is None:
@@ -489,7 +491,7 @@ class Recorder:
             standing = self.standing[id(tensor)] = TensorSlot(self, tensor, same)
         return standing
 
-    def _sharer(self, tensor: Tensor) -> TensorSlot | None:
+    def _sharer(self, tensor: "Tensor | Memory") -> TensorSlot | None:
         """The tensor that was written to during recording and shares its memory with this one: z.detach()."""
         for standing in self.standing.values():
             other = standing.tensor

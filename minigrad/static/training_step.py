@@ -68,7 +68,7 @@ from minigrad.static.ir import (
     refs_in,
 )
 from minigrad.static.slots import Slot
-from minigrad.static.tracing import Recorder, as_example, input_names
+from minigrad.static.tracing import Memory, Recorder, as_example, input_names
 
 # ------------------------------------------------------------------ recording a step
 
@@ -94,7 +94,7 @@ class StepRecorder(Recorder):
         self.roots: dict[int, int] = {}  # a view -> the value it is a view of
         self.shown: list[Any] = []  # (leaf, number of its gradient): each run sets the leaf's .grad
 
-    def backward(self, loss: Slot, gradient: Slot | Tensor) -> None:
+    def backward(self, loss: Slot, gradient: Slot | Tensor | None) -> None:
         """Write the backward pass, for all captured leaves that require a gradient.
 
         Until recording ends, a leaf's .grad is the Slot of its gradient.
@@ -162,7 +162,9 @@ class StepRecorder(Recorder):
         self.stale.add(self.current.get(first, first))
         self.current[first] = z.index
 
-    def over(self, tensor: Tensor, op: Op, *operands: Slot | Tensor, **settings: Any) -> Slot:
+    def over(
+        self, tensor: Tensor | Memory, op: Op, *operands: Slot | Tensor, **settings: Any
+    ) -> Slot:
         """Record op(*operands), with its result written to the memory of a captured tensor."""
         first = self.first_of(tensor)
         if first is None:
@@ -179,7 +181,7 @@ class StepRecorder(Recorder):
         self.became(tensor, z.index)
         return z
 
-    def became(self, tensor: Tensor, number: int) -> None:
+    def became(self, tensor: Tensor | Memory, number: int) -> None:
         """From now on, reading the tensor gives the value with this number."""
         first = self.first_of(tensor)
         assert first is not None
@@ -187,13 +189,13 @@ class StepRecorder(Recorder):
         if not any(t is tensor for t in self.written):
             self.written.append(tensor)
 
-    def first_of(self, tensor: Tensor) -> int | None:
+    def first_of(self, tensor: Tensor | Memory) -> int | None:
         """The number of the tensor's memory at the start of a run."""
         if id(tensor) not in self._known and tensor._base is None:
             self.capture(tensor, as_memory=True)
         return next((i for i, t in self.captured.items() if t is tensor), None)
 
-    def latest_of(self, tensor: Tensor) -> int:
+    def latest_of(self, tensor: Tensor | Memory) -> int:
         """The number of the tensor's memory as it is now."""
         first = self.first_of(tensor)
         assert first is not None
@@ -285,7 +287,7 @@ class Symbol(np.lib.mixins.NDArrayOperatorsMixin):
     slot: Slot
 
     def __init__(
-        self, recorder: StepRecorder, slot: Slot | None = None, home: Tensor = None
+        self, recorder: StepRecorder, slot: Slot | None = None, home: Tensor | Memory | None = None
     ) -> None:
         self.recorder, self.home = recorder, home
         if slot is not None:
@@ -365,7 +367,7 @@ class Part(Block):
             [self._symbol(Slot(recorder, recorder.latest_of(home)), home) for home in homes]
         )
 
-    def _symbol(self, slot: Slot | None = None, home: Tensor = None) -> Any:
+    def _symbol(self, slot: Slot | None = None, home: Tensor | Memory | None = None) -> Any:
         return Symbol(self.recorder, slot, home)
 
     def numbers(self, values: tuple[float, ...]) -> list[Any]:
