@@ -14,7 +14,7 @@ Source: Vaswani et al., Attention Is All You Need (2017), section 3.2.2.
 """
 
 import math
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -162,7 +162,9 @@ class MultiheadAttention(Module):
             shown = shown if batched else shown.squeeze(0)
         return (output if batched else output.squeeze(0)), shown
 
-    def _project(self, query: Tensor, key: Tensor, value: Tensor, together: bool) -> Any:
+    def _project(
+        self, query: Tensor, key: Tensor, value: Tensor, together: bool
+    ) -> Sequence[Tensor]:
         """q, k and v, each (n, length, embed_dim)."""
         bias = self.in_proj_bias
         if self._qkv_same_embed_dim and together:

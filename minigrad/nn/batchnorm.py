@@ -11,6 +11,7 @@ from typing import Any
 
 from minigrad.core.devices import DeviceLike
 from minigrad.core.dtypes import DTypeLike
+from minigrad.core.shapes import Several
 from minigrad.core.tensor import Tensor
 from minigrad.methods.creation import ones, tensor, zeros
 from minigrad.nn import functional as F
@@ -22,7 +23,7 @@ from minigrad.nn.parameter import Parameter
 __all__ = ["BatchNorm1d", "BatchNorm2d", "InstanceNorm1d", "InstanceNorm2d"]
 
 
-def as_shape(sizes: Any) -> tuple[int, ...]:
+def as_shape(sizes: Several) -> tuple[int, ...]:
     """3 -> (3,): the sizes of one axis or several, as a tuple."""
     return (sizes,) if isinstance(sizes, int) else tuple(sizes)
 
@@ -34,7 +35,7 @@ class _Affine(Module):
     bias: Parameter | None
 
     def _scale_and_shift(
-        self, shape: Any, affine: bool, bias: bool, device: DeviceLike, dtype: DTypeLike
+        self, shape: Several, affine: bool, bias: bool, device: DeviceLike, dtype: DTypeLike
     ) -> None:
         weight = as_shape(shape) if affine else None
         add_parameters(self, device, dtype, weight=weight, bias=weight if bias else None)

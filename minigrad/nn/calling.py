@@ -56,7 +56,7 @@ class Called(Registry):
             f'Module [{type(self).__name__}] is missing the required "forward" function'
         )
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: object, **kwargs: object) -> Any:
         if self._call_hooks is None and not modes.unusual:
             return self.forward(*args, **kwargs)
         return self._call_observed(args, kwargs)
@@ -70,7 +70,7 @@ class Called(Registry):
         with entered(self):
             return call(*args, **kwargs)
 
-    def _call_with_hooks(self, *args: Any, **kwargs: Any) -> Any:
+    def _call_with_hooks(self, *args: object, **kwargs: object) -> Any:
         assert self._call_hooks is not None
         hooks = self._call_hooks
         called: set[int] = set()
@@ -120,7 +120,7 @@ class Called(Registry):
         return given
 
     def _call_forward_hook(
-        self, hook: Entry, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any
+        self, hook: Entry, args: tuple[Any, ...], kwargs: dict[str, Any], result: object
     ) -> Any:
         arguments = (args, kwargs) if hook.with_kwargs else (args,)
         given = hook.function(self, *arguments, result)
@@ -224,7 +224,7 @@ class BackwardHooks:
     on_arguments, which runs the hooks.
     """
 
-    def __init__(self, module: Any, hooks: Hooks) -> None:
+    def __init__(self, module: Called, hooks: Hooks) -> None:
         self.module = module
         self.before = list(hooks["backward_before"].values())
         self.hooks = list(hooks["backward"].values())
@@ -295,7 +295,7 @@ class BackwardHooks:
         return grads
 
 
-def _as_many(given: Any, grads: tuple[Any, ...], who: str, what: str) -> tuple[Any, ...]:
+def _as_many(given: object, grads: tuple[Any, ...], who: str, what: str) -> tuple[Any, ...]:
     values = tuple(given) if isinstance(given, (tuple, list)) else (given,)
     if len(values) != len(grads):
         raise RuntimeError(

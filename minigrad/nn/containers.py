@@ -8,7 +8,7 @@ import operator
 from collections import OrderedDict
 from collections.abc import ItemsView, Iterable, Iterator, Mapping, ValuesView
 from itertools import chain, groupby
-from typing import Any, Self
+from typing import Any, Self, SupportsIndex
 
 from minigrad.core.tensor import Tensor
 from minigrad.nn.module import Module
@@ -17,7 +17,7 @@ from minigrad.nn.registry import MODULE
 __all__ = ["DataParallel", "ModuleDict", "ModuleList", "Sequential"]
 
 
-def position(n: int, index: Any) -> int:
+def position(n: int, index: SupportsIndex) -> int:
     """An index into n items as a non-negative number. Raises IndexError if it is out of range."""
     k = operator.index(index)
     if not -n <= k < n:
@@ -64,12 +64,12 @@ class _Row(_List):
     def __iter__(self) -> Iterator[Any]:
         return iter(self._all())
 
-    def __delitem__(self, index: Any) -> None:
+    def __delitem__(self, index: SupportsIndex | slice) -> None:
         modules = self._all()
         del modules[index if isinstance(index, slice) else position(len(modules), index)]
         self._renumber(modules)
 
-    def __getitem__(self, index: Any) -> Any:
+    def __getitem__(self, index: SupportsIndex | slice) -> Any:
         named = self._own_named(MODULE)
         if isinstance(index, slice):
             return self._part(named[index])
@@ -83,19 +83,19 @@ class _Row(_List):
         names = self._names()
         setattr(self, names[position(len(names), index)], module)
 
-    def insert(self, index: int, module: Any) -> Any:
+    def insert(self, index: int, module: Module) -> Any:
         """Insert a module before the one at `index`."""
         modules = self._all()
         modules.insert(index, module)
         self._renumber(modules)
 
-    def pop(self, key: Any) -> Any:
+    def pop(self, key: int | slice) -> Any:
         """Remove a module and return it."""
         module = self[key]
         del self[key]
         return module
 
-    def append(self, module: Any) -> Self:
+    def append(self, module: Module) -> Self:
         """Add a module at the end."""
         self.add_module(str(len(self)), module)
         return self
@@ -132,7 +132,7 @@ class Sequential(_Row):
     def _part(self, named: list[tuple[str, Any]]) -> Self:
         return type(self)(OrderedDict(named))  # with their names
 
-    def insert(self, index: int, module: Module) -> Self:
+    def insert(self, index: int, module: Module) -> Any:
         """Insert a module before the one at `index`."""
         if not isinstance(module, Module):
             raise AssertionError(f"module should be of type: {Module}")
@@ -142,10 +142,10 @@ class Sequential(_Row):
         super().insert(index, module)
         return self
 
-    def __add__(self, other: Any) -> "Sequential":
+    def __add__(self, other: object) -> "Sequential":
         return Sequential(*self, *_sequential(other))
 
-    def __iadd__(self, other: Any) -> Self:
+    def __iadd__(self, other: object) -> Self:
         return self.extend(_sequential(other))
 
     def __mul__(self, times: int) -> "Sequential":
@@ -157,7 +157,7 @@ class Sequential(_Row):
     def __imul__(self, times: int) -> Self:
         return self.extend(self._all() * (self._checked(times) - 1))
 
-    def _checked(self, times: Any) -> int:
+    def _checked(self, times: object) -> int:
         if not isinstance(times, int):
             raise TypeError(f"unsupported operand type(s) for *: {type(self)} and {type(times)}")
         if times <= 0:
@@ -165,7 +165,7 @@ class Sequential(_Row):
         return times
 
 
-def _sequential(other: Any) -> Sequential:
+def _sequential(other: object) -> Sequential:
     if not isinstance(other, Sequential):
         raise ValueError(
             f"add operator supports only objects of Sequential class, but {type(other)} is given."
@@ -249,7 +249,9 @@ class ModuleDict(_Dict):
     ReLU()
     """
 
-    def __init__(self, modules: Any = None) -> None:
+    def __init__(
+        self, modules: Mapping[str, Module] | Iterable[tuple[str, Module]] | None = None
+    ) -> None:
         super().__init__()
         if modules is not None:
             self.update(modules)
@@ -263,17 +265,17 @@ class ModuleDict(_Dict):
     def __delitem__(self, key: str) -> None:
         del self._modules[key]
 
-    def keys(self) -> Any:
+    def keys(self) -> Iterable[str]:
         """The names."""
         return self._modules.keys()
 
-    def update(self, modules: Any) -> None:
+    def update(self, modules: Mapping[str, Module] | Iterable[tuple[str, Module]] | None) -> None:
         """Add modules from a dict, or from pairs of names and modules."""
         for name, module in pairs_of(modules, "ModuleDict.update", "ModuleDict"):
             self[name] = module
 
 
-def pairs_of(given: Any, method: str, cls: str) -> list[tuple[str, Any]]:
+def pairs_of(given: object, method: str, cls: str) -> list[tuple[str, Any]]:
     """Names and values, from a dict or from pairs. Raises TypeError or ValueError for a bad pair."""
     if not isinstance(given, (Iterable, Mapping)):
         raise TypeError(
@@ -300,11 +302,11 @@ class DataParallel(Module):
     """
 
     def __init__(
-        self, module: Module, device_ids: Any = None, output_device: Any = None, dim: int = 0
+        self, module: Module, device_ids: object = None, output_device: object = None, dim: int = 0
     ) -> None:
         super().__init__()
         self.module = module
 
-    def forward(self, *inputs: Any, **kwargs: Any) -> Any:
+    def forward(self, *inputs: object, **kwargs: object) -> Any:
         """Call the module."""
         return self.module(*inputs, **kwargs)

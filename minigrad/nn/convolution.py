@@ -6,10 +6,12 @@ are few parameters.
 """
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 from minigrad.core.devices import DeviceLike
 from minigrad.core.dtypes import DTypeLike
+from minigrad.core.shapes import Several
 from minigrad.core.tensor import Tensor
 from minigrad.nn import functional as F
 from minigrad.nn import init
@@ -23,7 +25,7 @@ PADDINGS = ("same", "valid")
 PADDING_MODES = ("zeros", "reflect", "replicate", "circular")
 
 
-def each_axis(value: Any, axes: int) -> Any:
+def each_axis(value: Any, axes: int) -> tuple[int, ...]:
     """3 -> (3, 3): one number for each axis."""
     return tuple(value) if isinstance(value, (tuple, list)) else (value,) * axes
 
@@ -39,10 +41,10 @@ class _ConvNd(Module):
         self,
         in_channels: int,
         out_channels: int,
-        kernel_size: Any,
-        stride: Any = 1,
-        padding: Any = 0,
-        dilation: Any = 1,
+        kernel_size: Several,
+        stride: Several = 1,
+        padding: Several | str = 0,
+        dilation: Several = 1,
         groups: int = 1,
         bias: bool = True,
         padding_mode: str = "zeros",
@@ -168,13 +170,13 @@ class _ConvTransposeNd(_ConvNd):
         self,
         in_channels: int,
         out_channels: int,
-        kernel_size: Any,
-        stride: Any = 1,
-        padding: Any = 0,
-        output_padding: Any = 0,
+        kernel_size: Several,
+        stride: Several = 1,
+        padding: Several = 0,
+        output_padding: Several = 0,
         groups: int = 1,
         bias: bool = True,
-        dilation: Any = 1,
+        dilation: Several = 1,
         padding_mode: str = "zeros",
         device: DeviceLike = None,
         dtype: DTypeLike = None,
@@ -188,7 +190,7 @@ class _ConvTransposeNd(_ConvNd):
     def _weight_shape(self) -> tuple[int, ...]:
         return (self.in_channels, self.out_channels // self.groups, *self.kernel_size)
 
-    def _extra_rows(self, input: Tensor, output_size: Any) -> Any:
+    def _extra_rows(self, input: Tensor, output_size: Sequence[int] | None) -> Sequence[int]:
         """The difference between the requested and the smallest possible output size, for each axis."""
         if output_size is None:
             return self.output_padding
@@ -214,7 +216,7 @@ class _ConvTransposeNd(_ConvNd):
             )
         return [n - low for n, low in zip(sizes, least)]
 
-    def forward(self, input: Tensor, output_size: Any = None) -> Tensor:
+    def forward(self, input: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
         """(n, in_channels, ...) to (n, out_channels, ...)."""
         extra = self._extra_rows(input, output_size)
         transposed = F.conv_transpose1d if self.axes == 1 else F.conv_transpose2d

@@ -1,11 +1,12 @@
 """Embedding: a table with a row of learned numbers for each word, user or other item."""
 
-from typing import Any, Self
+from typing import Self
 
 from minigrad.core import modes
 from minigrad.core.devices import DeviceLike
 from minigrad.core.dtypes import DTypeLike
 from minigrad.core.tensor import Tensor
+from minigrad.methods.base import Values
 from minigrad.nn import functional as F
 from minigrad.nn import init
 from minigrad.nn.linear import parameter
@@ -106,7 +107,7 @@ class Embedding(_Table):
         return cls(n, d, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse,
                    _weight=embeddings, _freeze=freeze)  # fmt: skip
 
-    def forward(self, input: Any) -> Tensor:
+    def forward(self, input: Values) -> Tensor:
         """Integers (...) to rows (..., embedding_dim)."""
         return F.embedding(input, self.weight, self.padding_idx, self.max_norm, self.norm_type,
                            self.scale_grad_by_freq, self.sparse)  # fmt: skip

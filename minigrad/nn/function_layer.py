@@ -57,7 +57,7 @@ class FunctionLayer(Module):
         of: Callable[..., Any] | None = NO_ROW,
         optional: tuple[str, ...] = (),
         kw_only: bool = False,
-        **settings: Any,
+        **settings: object,
     ) -> None:
         super().__init_subclass__(**settings)
         if of is NO_ROW:

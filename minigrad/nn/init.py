@@ -14,6 +14,7 @@ Each function overwrites the given tensor, without recording, and returns it.
 
 import math
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -290,11 +291,11 @@ def sparse_(
 # ------------------------------------------------------------------------ older names
 
 
-def _older(function: Any) -> Any:
+def _older(function: Any) -> Callable[..., Any]:
     """The function under its old name, without the underscore and with a warning."""
     new = function.__name__
 
-    def older(*args: Any, **kwargs: Any) -> Any:
+    def older(*args: object, **kwargs: object) -> Any:
         warnings.warn(
             f"`nn.init.{new[:-1]}` is now deprecated in favor of `nn.init.{new}`.",
             FutureWarning,

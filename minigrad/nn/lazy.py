@@ -11,10 +11,12 @@ them, and turns the layer into an ordinary one:
 (minigrad.Size([2, 3]), Linear(in_features=5, out_features=3, bias=True))
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 from minigrad.core.devices import DeviceLike
 from minigrad.core.dtypes import DTypeLike
+from minigrad.core.shapes import Several
 from minigrad.core.tensor import Tensor
 from minigrad.methods.creation import empty
 from minigrad.nn.batchnorm import BatchNorm1d, BatchNorm2d
@@ -38,7 +40,9 @@ class UninitializedParameter(Parameter):
 
     __slots__ = ()
 
-    def materialize(self, shape: Any, device: DeviceLike = None, dtype: DTypeLike = None) -> None:
+    def materialize(
+        self, shape: Sequence[int], device: DeviceLike = None, dtype: DTypeLike = None
+    ) -> None:
         """Give it a shape, which makes it an ordinary Parameter."""
         self._replace_array(empty(shape, dtype=dtype or self.array.dtype).array)
         self.__class__ = Parameter  # type: ignore[assignment]
@@ -52,7 +56,7 @@ class UninitializedParameter(Parameter):
             "the model once, with an input, to initialize its parameters."
         )
 
-    def __repr__(self, *, tensor_contents: Any = None) -> str:  # type: ignore[override]
+    def __repr__(self, *, tensor_contents: str | None = None) -> str:  # type: ignore[override]
         return "<UninitializedParameter>"
 
 
@@ -124,7 +128,7 @@ class LazyLinear(_Lazy, Linear):
 
 
 class _LazyConv(_Lazy):
-    def __init__(self, out_channels: int, kernel_size: Any, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, out_channels: int, kernel_size: Several, *args: Any, **kwargs: Any) -> None:
         super().__init__(0, 0, kernel_size, *args, **kwargs)  # type: ignore[call-arg]
         self.out_channels = out_channels
         self._wait()

@@ -6,7 +6,6 @@ Identity    x
 """
 
 import math
-from typing import Any
 
 from minigrad.core.devices import DeviceLike
 from minigrad.core.dtypes import DTypeLike
@@ -40,7 +39,7 @@ def add_parameters(
 class Identity(Module):
     """Returns its input. It accepts and ignores any settings, so it can replace other layers."""
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: object, **kwargs: object) -> None:
         super().__init__()
 
     def forward(self, input: Tensor) -> Tensor:

@@ -19,6 +19,7 @@ from typing import Any, Self
 
 from minigrad.core import dtypes
 from minigrad.core.devices import DeviceLike, check_device, is_device
+from minigrad.core.dtypes import DTypeLike
 from minigrad.core.modes import reports
 from minigrad.core.tensor import Tensor
 from minigrad.nn.calling import Called
@@ -52,7 +53,7 @@ class Module(Stateful, Called):
     call_super_init: bool = False
     dump_patches: bool = False
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: object, **kwargs: object) -> None:
         if not self.call_super_init and kwargs:
             name = next(iter(kwargs))
             raise TypeError(
@@ -159,7 +160,7 @@ class Module(Stateful, Called):
             )
         return self._apply(lambda x: x.to(dtype) if dtypes.is_floating(x.dtype) else x)
 
-    def type(self, dst_type: Any) -> Self:
+    def type(self, dst_type: DTypeLike) -> Self:
         """Convert all parameters and buffers to this dtype, including integers."""
         return self._apply(lambda x: x.type(dst_type))
 
@@ -193,7 +194,7 @@ class Module(Stateful, Called):
         """The settings to show in parentheses. A class can define its own."""
         return ""
 
-    def _settings_text(self, *always: str, **usual: Any) -> str:
+    def _settings_text(self, *always: str, **usual: object) -> str:
         """The text of settings, for extra_repr: "3, 8, kernel_size=(5, 5), bias=False".
 
         always   the names of those to show; with a "=" at the end, the name is shown too

@@ -10,10 +10,9 @@ This gives mean 0 and standard deviation 1, whatever the layers before do. With 
 examples, so it is the same in training and evaluation, unlike in batchnorm.py.
 """
 
-from typing import Any
-
 from minigrad.core.devices import DeviceLike
 from minigrad.core.dtypes import DTypeLike
+from minigrad.core.shapes import Several
 from minigrad.core.tensor import Tensor
 from minigrad.nn import functional as F
 from minigrad.nn.batchnorm import _Affine, as_shape
@@ -36,7 +35,7 @@ class LayerNorm(_Affine):
 
     def __init__(
         self,
-        normalized_shape: Any,
+        normalized_shape: Several,
         eps: float = 1e-5,
         elementwise_affine: bool = True,
         bias: bool = True,
@@ -109,7 +108,7 @@ class RMSNorm(_Affine):
 
     def __init__(
         self,
-        normalized_shape: Any,
+        normalized_shape: Several,
         eps: float | None = None,
         elementwise_affine: bool = True,
         device: DeviceLike = None,

@@ -4,7 +4,7 @@ Both are ordinary tensors. The only difference is that a module registers them w
 assigned to it; see registry.py.
 """
 
-from typing import Any, Self
+from typing import Any, Self, SupportsIndex
 
 from minigrad.core.data import as_array
 from minigrad.core.memory import FRESH, new
@@ -35,14 +35,14 @@ class Parameter(Tensor):
 
     __slots__ = ()
 
-    def __new__(cls, data: Any = None, requires_grad: bool = True) -> Self:
+    def __new__(cls, data: Tensor | None = None, requires_grad: bool = True) -> Self:
         return sharing(cls, data)
 
-    def __init__(self, data: Any = None, requires_grad: bool = True) -> None:
+    def __init__(self, data: Tensor | None = None, requires_grad: bool = True) -> None:
         if requires_grad:
             self.requires_grad_()
 
-    def __repr__(self, *, tensor_contents: Any = None) -> str:  # type: ignore[override]  # mypy treats names with two underscores as positional
+    def __repr__(self, *, tensor_contents: str | None = None) -> str:  # type: ignore[override]  # mypy treats names with two underscores as positional
         return "Parameter containing:\n" + super().__repr__()
 
     __str__ = __repr__  # type: ignore[assignment]
@@ -55,7 +55,7 @@ class Parameter(Tensor):
         memo[id(self)] = z
         return z
 
-    def __reduce_ex__(self, protocol: Any) -> Any:
+    def __reduce_ex__(self, protocol: SupportsIndex) -> tuple[Any, ...]:
         """For pickle: the values and requires_grad. The gradient is not included."""
         return _parameter, (type(self), self.array, self.requires_grad)
 
@@ -73,16 +73,16 @@ class Buffer(Tensor):
 
     persistent: bool
 
-    def __new__(cls, data: Any = None, *, persistent: bool = True) -> Self:
+    def __new__(cls, data: Tensor | None = None, *, persistent: bool = True) -> Self:
         z: Self = sharing(cls, data)
         z.persistent = persistent
         return z
 
-    def __init__(self, data: Any = None, *, persistent: bool = True) -> None:
+    def __init__(self, data: Tensor | None = None, *, persistent: bool = True) -> None:
         if isinstance(data, Tensor) and data.requires_grad:
             self.requires_grad_()
 
-    def __reduce_ex__(self, protocol: Any) -> Any:
+    def __reduce_ex__(self, protocol: SupportsIndex) -> tuple[Any, ...]:
         return _buffer, (self.array, self.persistent)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
@@ -91,7 +91,7 @@ class Buffer(Tensor):
         return z
 
 
-def sharing(cls: Any, data: Any) -> Any:
+def sharing(cls: type[Tensor], data: object) -> Any:
     """A new tensor of this class on the memory of another, or an empty one if there is none."""
     z = new(cls)
     z.node = None
@@ -107,7 +107,7 @@ def sharing(cls: Any, data: Any) -> Any:
     return z
 
 
-def _parameter(cls: Any, array: Array, requires_grad: bool) -> Tensor:
+def _parameter(cls: type[Tensor], array: Array, requires_grad: bool) -> Tensor:
     return cls(wrap(array), requires_grad)
 
 

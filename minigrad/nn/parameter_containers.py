@@ -17,7 +17,7 @@ def _as_parameter(value: Any) -> Any:
     return Parameter(value) if is_plain else value
 
 
-def _line(name: Any, value: Any, dtype: Callable[[Any], str]) -> str:
+def _line(name: object, value: object, dtype: Callable[[Any], str]) -> str:
     """The text for an entry: "(0): Parameter containing: [minigrad.float32 of size 2x3]"."""
     if not isinstance(value, Tensor):
         return f"  ({name}): Object of type: {type(value).__name__}"
@@ -44,12 +44,12 @@ class ParameterList(_List):
         if values is not None:
             self += values
 
-    def __getitem__(self, index: Any) -> Any:
+    def __getitem__(self, index: int | slice) -> Any:
         if isinstance(index, slice):
             return type(self)(self[k] for k in range(*index.indices(len(self))))
         return getattr(self, str(position(len(self), index)))
 
-    def __setitem__(self, index: int, value: Any) -> None:
+    def __setitem__(self, index: int, value: object) -> None:
         setattr(self, str(position(len(self), index)), _as_parameter(value))
 
     def __len__(self) -> int:
@@ -58,7 +58,7 @@ class ParameterList(_List):
     def __iter__(self) -> Iterator[Any]:
         return iter([self[k] for k in range(len(self))])
 
-    def append(self, value: Any) -> Self:
+    def append(self, value: object) -> Self:
         """Add one entry at the end."""
         self._size += 1
         self[-1] = value
@@ -68,14 +68,14 @@ class ParameterList(_List):
         """A line for each entry."""
         return "\n".join(_line(k, p, lambda x: f"minigrad.{x.dtype}") for k, p in enumerate(self))
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: object, **kwargs: object) -> Any:
         raise RuntimeError("ParameterList should not be called.")
 
 
 class ParameterDict(_Dict):
     """A dict of parameters. Tensors become Parameters when added."""
 
-    def __init__(self, parameters: Any = None) -> None:
+    def __init__(self, parameters: object = None) -> None:
         super().__init__()
         self._keys: dict[str, None] = {}
         if parameters is not None:
@@ -84,7 +84,7 @@ class ParameterDict(_Dict):
     def __getitem__(self, key: str) -> Any:
         return getattr(self, _key(key))
 
-    def __setitem__(self, key: str, value: Any) -> None:
+    def __setitem__(self, key: str, value: object) -> None:
         setattr(self, _key(key), _as_parameter(value))
         self._keys[key] = None
 
@@ -95,15 +95,15 @@ class ParameterDict(_Dict):
     def __reversed__(self) -> Iterator[str]:
         return reversed(self._keys)
 
-    def keys(self) -> Any:
+    def keys(self) -> Iterable[str]:
         """The names."""
         return self._keys.keys()
 
-    def get(self, key: str, default: Any = None) -> Any:
+    def get(self, key: str, default: object = None) -> Any:
         """The parameter with this name, or the default."""
         return self[key] if key in self else default
 
-    def setdefault(self, key: str, default: Any = None) -> Any:
+    def setdefault(self, key: str, default: object = None) -> Any:
         """The parameter with this name. If there is none, the default is added first."""
         if key not in self:
             self[key] = default
@@ -118,11 +118,11 @@ class ParameterDict(_Dict):
         """A new dict with the same parameters."""
         return ParameterDict(OrderedDict(self.items()))
 
-    def fromkeys(self, keys: Iterable[str], default: Any = None) -> "ParameterDict":
+    def fromkeys(self, keys: Iterable[str], default: object = None) -> "ParameterDict":
         """A dict with these names and the same value for each."""
         return ParameterDict(OrderedDict((key, default) for key in keys))
 
-    def update(self, parameters: Any) -> None:
+    def update(self, parameters: object) -> None:
         """Add entries from a dict (a plain dict in the order of its sorted names, as in PyTorch), or from pairs."""
         pairs = pairs_of(parameters, "ParametersDict.update", "ParameterDict")
         if isinstance(parameters, Mapping) and not isinstance(parameters, OrderedDict):
@@ -130,7 +130,7 @@ class ParameterDict(_Dict):
         for key, value in pairs:
             self[key] = value
 
-    def __or__(self, other: Any) -> "ParameterDict":
+    def __or__(self, other: object) -> "ParameterDict":
         both = self.copy()
         both.update(other)
         return both
@@ -138,7 +138,7 @@ class ParameterDict(_Dict):
     def __ror__(self, other: Any) -> "ParameterDict":
         return ParameterDict(OrderedDict(other.items())) | self
 
-    def __ior__(self, other: Any) -> Self:
+    def __ior__(self, other: object) -> Self:
         self.update(other)
         return self
 
@@ -146,11 +146,11 @@ class ParameterDict(_Dict):
         """A line for each entry."""
         return "\n".join(_line(key, p, type_name) for key, p in self.items())
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: object, **kwargs: object) -> Any:
         raise RuntimeError("ParameterDict should not be called.")
 
 
-def _key(key: Any) -> str:
+def _key(key: object) -> str:
     if not isinstance(key, str):
         raise TypeError(
             "Index given to ParameterDict cannot be used as a key as it is not a string "

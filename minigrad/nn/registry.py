@@ -59,7 +59,7 @@ class Registry:
 
     # ------------------------------------------------------------------ by assignment
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: object) -> None:
         kind = self.__dict__.get("_registered_kinds", {}).get(name)
         if isinstance(value, Parameter):
             self._make_room_for(name, PARAMETER)
@@ -75,7 +75,7 @@ class Registry:
         else:
             object.__setattr__(self, name, value)
 
-    def _reassign_registered(self, name: str, kind: str, value: Any) -> None:
+    def _reassign_registered(self, name: str, kind: str, value: object) -> None:
         """Assign a value that is neither a Parameter nor a Module to a registered name."""
         fits = value is None or (kind == BUFFER and isinstance(value, Tensor))
         if not fits:
@@ -121,7 +121,7 @@ class Registry:
             f"'{type(self).__name__}' object has no attribute '{name}'", name=name, obj=self
         )
 
-    def _register_as(self, name: str, kind: str, value: Any) -> None:
+    def _register_as(self, name: str, kind: str, value: object) -> None:
         self._registered_kinds[name] = kind
         self.__dict__[name] = value
 
@@ -163,14 +163,14 @@ class Registry:
         keep = self._non_persistent_buffers_set
         keep.discard(name) if persistent else keep.add(name)
 
-    def add_module(self, name: str, module: Any) -> None:
+    def add_module(self, name: str, module: "Registry | None") -> None:
         """Add a module under a name, which does not need to be a Python identifier."""
         if module is not None and not isinstance(module, Registry):
             raise TypeError(f"{type_name(module)} is not a Module subclass")
         self._check_registered_name(name, MODULE)
         self._register_as(name, MODULE, module)
 
-    def register_module(self, name: str, module: Any) -> None:
+    def register_module(self, name: str, module: "Registry | None") -> None:
         """Another name of add_module."""
         self.add_module(name, module)
 
@@ -306,7 +306,7 @@ class Registry:
                 raise AttributeError(f"`{name}` is not an nn.Module")
         return module
 
-    def set_submodule(self, target: str, module: Any, strict: bool = False) -> None:
+    def set_submodule(self, target: str, module: "Registry", strict: bool = False) -> None:
         """Set the module at a path. With strict, there must be one already."""
         if target == "":
             raise ValueError("Cannot set the submodule without a target name!")
@@ -338,7 +338,7 @@ class Registry:
         return _attribute(self.get_submodule(path), name)
 
 
-def _attribute(module: Any, name: str) -> Any:
+def _attribute(module: object, name: str) -> Any:
     if not hasattr(module, name):
         raise AttributeError(f"{type(module).__name__} has no attribute `{name}`")
     return getattr(module, name)
@@ -358,7 +358,7 @@ class OwnNames(MutableMapping[str, Any]):
             raise KeyError(name)
         return self._module.__dict__[name]
 
-    def __setitem__(self, name: str, value: Any) -> None:
+    def __setitem__(self, name: str, value: object) -> None:
         self._module._register_as(name, self._kind, value)
 
     def __delitem__(self, name: str) -> None:
@@ -380,7 +380,7 @@ def _joined(path: str, name: str) -> str:
     return f"{path}.{name}" if path else name
 
 
-def type_name(value: Any) -> str:
+def type_name(value: object) -> str:
     """The name of a type in error messages: "list", "minigrad.FloatTensor"."""
     if isinstance(value, Tensor):
         return str(value.type())

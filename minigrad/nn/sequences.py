@@ -1,9 +1,10 @@
 """Modules for the functions in functional/sampling.py and functional/sequences.py."""
 
-from typing import Any
+from collections.abc import Sequence
 
 from minigrad.core.devices import DeviceLike
 from minigrad.core.dtypes import DTypeLike
+from minigrad.core.shapes import Several
 from minigrad.core.tensor import Tensor
 from minigrad.nn import functional as F
 from minigrad.nn.embedding import _Table
@@ -82,12 +83,16 @@ class MultiLabelMarginLoss(_ReducedLoss, of=F.multilabel_margin_loss):
 class UpsamplingNearest2d(Upsample):
     """Upsample(mode="nearest")"""
 
-    def __init__(self, size: Any = None, scale_factor: Any = None) -> None:
+    def __init__(
+        self, size: Several | None = None, scale_factor: float | Sequence[float] | None = None
+    ) -> None:
         super().__init__(size, scale_factor, mode="nearest")
 
 
 class UpsamplingBilinear2d(Upsample):
     """Upsample(mode="bilinear", align_corners=True)"""
 
-    def __init__(self, size: Any = None, scale_factor: Any = None) -> None:
+    def __init__(
+        self, size: Several | None = None, scale_factor: float | Sequence[float] | None = None
+    ) -> None:
         super().__init__(size, scale_factor, mode="bilinear", align_corners=True)

@@ -9,7 +9,7 @@ with the module. Loading copies into this memory.
 """
 
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, MutableMapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -53,7 +53,11 @@ class Stateful(Registry):
     # ------------------------------------------------------------------ saving
 
     def state_dict(
-        self, *, destination: Any = None, prefix: str = "", keep_vars: bool = False
+        self,
+        *,
+        destination: MutableMapping[str, Any] | None = None,
+        prefix: str = "",
+        keep_vars: bool = False,
     ) -> Any:
         """The parameters and persistent buffers of this module and those inside it, by name.
 
@@ -84,7 +88,9 @@ class Stateful(Registry):
                 raise RuntimeError("state_dict post-hook must return None")
         return destination
 
-    def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:
+    def _save_to_state_dict(
+        self, destination: MutableMapping[str, Any], prefix: str, keep_vars: bool
+    ) -> None:
         """Save this module's own state, without that of the modules inside."""
         for name, tensor in self._own_state_tensors():
             destination[prefix + name] = tensor if keep_vars else tensor.detach()
@@ -103,7 +109,7 @@ class Stateful(Registry):
         """Additional state, if a class defines this method and set_extra_state."""
         raise RuntimeError("this module has no extra state: its class gives no get_extra_state.")
 
-    def set_extra_state(self, state: Any) -> None:
+    def set_extra_state(self, state: object) -> None:
         """Restore the additional state from get_extra_state."""
         raise RuntimeError("this module has no extra state: its class gives no set_extra_state.")
 
@@ -149,9 +155,9 @@ class Stateful(Registry):
 
     def _load_into_all(
         self,
-        state: Any,
+        state: Mapping[str, Any],
         prefix: str,
-        metadata: Any,
+        metadata: Mapping[str, Any],
         assign: bool,
         keys: _IncompatibleKeys,
         errors: list[str],
@@ -215,7 +221,7 @@ class Stateful(Registry):
                         unexpected_keys.append(key)
 
     def _load_one_tensor(
-        self, name: str, old: Tensor, key: str, new: Any, assign: bool
+        self, name: str, old: Tensor, key: str, new: object, assign: bool
     ) -> str | None:
         """Load one tensor. Returns an error message if it does not fit."""
         if not isinstance(new, Tensor):

@@ -23,7 +23,7 @@ State = Mapping[str, Tensor]
 def functional_call(
     module: Module,
     parameter_and_buffer_dicts: State | Sequence[State],
-    args: Any = None,
+    args: object = None,
     kwargs: dict[str, Any] | None = None,
     *,
     tie_weights: bool = True,

@@ -7,7 +7,6 @@ Source: Vaswani et al., Attention Is All You Need (2017).
 
 import copy
 import math
-from typing import Any
 
 import numpy as np
 
@@ -123,8 +122,8 @@ class Transformer(Module):
         dim_feedforward: int = 2048,
         dropout: float = 0.1,
         activation: Activation = F.relu,
-        custom_encoder: Any = None,
-        custom_decoder: Any = None,
+        custom_encoder: Module | None = None,
+        custom_decoder: Module | None = None,
         layer_norm_eps: float = 1e-5,
         batch_first: bool = False,
         norm_first: bool = False,

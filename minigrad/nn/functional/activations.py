@@ -8,7 +8,6 @@ entries, they are copied first.
 import math
 import warnings
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -59,7 +58,7 @@ __all__ = [
 ]
 
 
-def _activation(op: Op, x: Tensor, inplace: bool, **settings: Any) -> Tensor:
+def _activation(op: Op, x: Tensor, inplace: bool, **settings: object) -> Tensor:
     """The op applied to x. In place, x is copied first if the op's rule needs the old x."""
     if not hasattr(x, "__apply_op__"):
         raise TypeError(

@@ -14,6 +14,7 @@ from minigrad.core.errors import NotForDtype
 from minigrad.core.op import Op
 from minigrad.core.shapes import Array
 from minigrad.core.tensor import Tensor
+from minigrad.methods.base import Values
 from minigrad.nn.functional.losses import reduced_by, reduction_of
 
 __all__ = [
@@ -130,7 +131,7 @@ def _soft_cross_entropy(
 
 def nll_loss(
     input: Tensor,
-    target: Any,
+    target: Values,
     weight: Tensor | None = None,
     size_average: bool | None = None,
     ignore_index: int = -100,
@@ -219,7 +220,7 @@ def kl_div(
 
 def multi_margin_loss(
     input: Tensor,
-    target: Any,
+    target: Values,
     p: int = 1,
     margin: float = 1.0,
     weight: Tensor | None = None,
@@ -260,7 +261,7 @@ def multilabel_soft_margin_loss(
     return reduced_by(z, reduction, size_average, reduce)
 
 
-def _class_targets(x: Tensor, target: Any, name: str) -> tuple[Any, int]:
+def _class_targets(x: Tensor, target: Values, name: str) -> tuple[Any, int]:
     """The array of targets, and the axis of the classes. The targets have the shape of x without it."""
     target = np.asanyarray(getattr(target, "array", target))
     if target.dtype.kind not in "iu":

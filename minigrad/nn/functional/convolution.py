@@ -4,18 +4,15 @@ There is one op, for images. A signal is treated as an image with one row. A tra
 convolution computes in the forward pass what a convolution computes for its gradient.
 """
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from minigrad import ops
-from minigrad.core.shapes import as_ints
+from minigrad.core.shapes import Several, as_ints
 from minigrad.core.tensor import Tensor, wrap
 
 __all__ = ["conv1d", "conv2d", "conv_transpose1d", "conv_transpose2d"]
-
-Several = int | Sequence[int]  # one number for all axes, or one for each axis
 
 
 def conv2d(
@@ -116,7 +113,7 @@ def conv_transpose1d(
 
 
 def _convolution(
-    axes: int, x: Tensor, w: Tensor, b: Tensor | None, stride: Any, padding: Any, dilation: Any,
+    axes: int, x: Tensor, w: Tensor, b: Tensor | None, stride: Several, padding: Several | str, dilation: Several,
     groups: int,
 ) -> Tensor:  # fmt: skip
     """Check the arguments of conv1d and conv2d, with PyTorch's error messages, and apply the op."""
@@ -185,8 +182,8 @@ def _margins(padding: Any, stride: tuple[int, ...], reach: list[int]) -> list[tu
 
 
 def _transposed(
-    axes: int, x: Tensor, w: Tensor, b: Tensor | None, stride: Any, padding: Any,
-    output_padding: Any, groups: int, dilation: Any,
+    axes: int, x: Tensor, w: Tensor, b: Tensor | None, stride: Several, padding: Several,
+    output_padding: Several, groups: int, dilation: Several,
 ) -> Tensor:  # fmt: skip
     """Check the arguments of the transposed convolutions, and apply the rule of the op."""
     if x.ndim == axes + 1:
@@ -260,7 +257,7 @@ def check_not_negative(**margins: tuple[int, ...]) -> None:
             raise RuntimeError(f"negative {name} is not supported, but got {name}={list(values)}")
 
 
-def several(value: Any, n: int, name: str) -> tuple[int, ...]:
+def several(value: Several, n: int, name: str) -> tuple[int, ...]:
     """One number for each axis: a single number is repeated."""
     if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
         return (int(value),) * n

@@ -3,8 +3,6 @@
 The derivative of a length is undefined at 0, and it is 0 there (see `norm` in ops/reductions.py).
 """
 
-from typing import Any
-
 import numpy as np
 
 from minigrad.core.tensor import Tensor
@@ -14,7 +12,7 @@ __all__ = ["cosine_similarity", "normalize", "pairwise_distance", "pdist"]
 
 
 def normalize(
-    input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12, out: Any = None
+    input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12, out: Tensor | None = None
 ) -> Tensor:
     """x divided by its p-norm along dim (or by eps, if the norm is smaller)."""
     return input / input.norm(p, dim, True).maximum(eps)

@@ -5,10 +5,10 @@ mean, so nothing needs to change in evaluation.
 """
 
 import math
-from typing import Any
 
 import numpy as np
 
+from minigrad.core.shapes import Shape
 from minigrad.core.tensor import Tensor, wrap
 from minigrad.random.kernels import coins
 
@@ -62,7 +62,7 @@ def alpha_dropout(
     return input.copy_(z) if inplace else z
 
 
-def _dropout(x: Tensor, shape: Any, p: float, training: bool, inplace: bool) -> Tensor:
+def _dropout(x: Tensor, shape: Shape, p: float, training: bool, inplace: bool) -> Tensor:
     check_probability(p)
     if not training or p == 0:
         return x

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from minigrad import ops
-from minigrad.core.shapes import Array, as_ints
+from minigrad.core.shapes import Array, Several, as_ints
 from minigrad.core.tensor import Tensor, wrap
-from minigrad.nn.functional.convolution import Several, check_not_negative, check_steps, several
+from minigrad.nn.functional.convolution import check_not_negative, check_steps, several
 from minigrad.nn.functional.pooling import means
 
 __all__ = [
@@ -179,7 +179,7 @@ def fold(
     return ops.pad.apply(z, widths=tuple([(-a, -b) for a, b in widths]))
 
 
-def _window_index(size: Any, *how: Any) -> tuple[Any, Any]:
+def _window_index(size: Sequence[int], *how: Several) -> tuple[Any, Any]:
     """The index (:, :, rows, columns) of all windows in a padded image, and the padding."""
     kernel, dilation, padding, stride = (
         several(v, 2, name)
@@ -254,7 +254,12 @@ def interpolate(
 
 
 def _check_interpolation(
-    input: Tensor, size: Any, scale_factor: Any, mode: str, align_corners: Any, antialias: bool
+    input: Tensor,
+    size: Several | None,
+    scale_factor: float | Sequence[float] | None,
+    mode: str,
+    align_corners: bool | None,
+    antialias: bool,
 ) -> None:
     """Raise an error unless the arguments of interpolate fit together."""
     axes = input.ndim - 2

@@ -5,14 +5,15 @@ multiplying by zeros.
 """
 
 import math
-from typing import Any
 
 import numpy as np
 
 from minigrad import ops
 from minigrad.core.modes import no_grad
+from minigrad.core.shapes import Array
 from minigrad.core.tensor import Tensor, wrap
 from minigrad.methods import indices_of
+from minigrad.methods.base import Values
 
 __all__ = ["bilinear", "embedding", "linear", "one_hot"]
 
@@ -66,7 +67,7 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
 
 
 def embedding(
-    input: Any,
+    input: Values,
     weight: Tensor,
     padding_idx: int | None = None,
     max_norm: float | None = None,
@@ -112,7 +113,7 @@ def embedding(
     )
 
 
-def _shorten(weight: Tensor, index: Any, max_norm: float, norm_type: float) -> None:
+def _shorten(weight: Tensor, index: Array, max_norm: float, norm_type: float) -> None:
     """Scale the rows that are read down to max_norm if their norm is larger, in place."""
     rows = np.unique(index)
     with no_grad():
@@ -121,7 +122,7 @@ def _shorten(weight: Tensor, index: Any, max_norm: float, norm_type: float) -> N
         weight.index_copy_(0, wrap(rows), weight[rows] * short)
 
 
-def one_hot(tensor: Any, num_classes: int = -1) -> Tensor:
+def one_hot(tensor: Values, num_classes: int = -1) -> Tensor:
     """For each integer, a row of zeros with a 1 at that index.
 
     >>> import minigrad

@@ -5,15 +5,16 @@ The ops work on images. A signal is treated as an image with one row. The rules 
 """
 
 import math
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from minigrad import ops
-from minigrad.core.shapes import Array, as_int
+from minigrad.core.shapes import Array, Several, as_int
 from minigrad.core.tensor import Tensor, wrap
-from minigrad.nn.functional.convolution import Several, check_steps, several
+from minigrad.nn.functional.convolution import check_steps, several
 
 __all__ = [
     "adaptive_avg_pool1d",
@@ -31,6 +32,7 @@ __all__ = [
 
 Sizes = tuple[int, ...]
 Fitted = tuple[dict[str, Any], Sizes, Sizes]  # the settings of the op, the dilation, the padding
+OutputSize = int | Sequence[int | None] | None  # None keeps the size of an axis
 
 
 def max_pool2d(
@@ -140,7 +142,7 @@ def _avg_pool(
 
 
 def _windows(
-    name: str, axes: int, x: Tensor, size: Any, stride: Any, padding: Any, dilation: Any,
+    name: str, axes: int, x: Tensor, size: Several, stride: Several | None, padding: Several, dilation: Several,
     ceil_mode: bool,
 ) -> Fitted:  # fmt: skip
     """The settings of the op for an image, the dilation, and the requested padding."""
@@ -227,7 +229,7 @@ def _lp_pool(axes: int, input: Tensor, p: float, *how: Any) -> Tensor:
 # ------------------------------------------------------------------------ adaptive pooling
 
 
-def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
+def adaptive_avg_pool2d(input: Tensor, output_size: OutputSize) -> Tensor:
     """The means of output_size parts of the input. None keeps the size of an axis.
 
     On an axis with n entries, part j of m goes from j * n // m to (j + 1) * n / m, rounded up.
@@ -235,7 +237,7 @@ def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
     return _adaptive_avg_pool(2, input, output_size)
 
 
-def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
+def adaptive_avg_pool1d(input: Tensor, output_size: OutputSize) -> Tensor:
     """Like adaptive_avg_pool2d, along one axis.
 
     >>> adaptive_avg_pool1d(minigrad.tensor([[[1.0, 3.0, 5.0, 9.0]]]), 2)
@@ -244,7 +246,7 @@ def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
     return _adaptive_avg_pool(1, input, output_size)
 
 
-def _adaptive_avg_pool(axes: int, input: Tensor, output_size: Any) -> Tensor:
+def _adaptive_avg_pool(axes: int, input: Tensor, output_size: OutputSize) -> Tensor:
     """A product with the matrix `means` along each axis, or a faster way if there is one."""
     sizes = _output_size(f"adaptive_avg_pool{axes}d", axes, input, output_size)
     if all(m == 1 for m in sizes):
@@ -258,12 +260,16 @@ def _adaptive_avg_pool(axes: int, input: Tensor, output_size: Any) -> Tensor:
     return z if axes == 1 else wrap(means(*rows).T.astype(input.dtype)) @ z
 
 
-def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
+def adaptive_max_pool2d(
+    input: Tensor, output_size: OutputSize, return_indices: bool = False
+) -> Any:
     """The largest entries of output_size parts of the input."""
     return _adaptive_max_pool(2, input, output_size, return_indices)
 
 
-def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
+def adaptive_max_pool1d(
+    input: Tensor, output_size: OutputSize, return_indices: bool = False
+) -> Any:
     """Like adaptive_max_pool2d, along one axis.
 
     >>> adaptive_max_pool1d(minigrad.tensor([[[1.0, 3.0, 5.0, 9.0]]]), 2)
@@ -272,7 +278,9 @@ def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: bool = 
     return _adaptive_max_pool(1, input, output_size, return_indices)
 
 
-def _adaptive_max_pool(axes: int, input: Tensor, output_size: Any, return_indices: bool) -> Any:
+def _adaptive_max_pool(
+    axes: int, input: Tensor, output_size: OutputSize, return_indices: bool
+) -> Any:
     """Find the index of the largest entry of each part, then take these entries."""
     sizes = _output_size(f"adaptive_max_pool{axes}d", axes, input, output_size)
     x = as_image(input, axes)

@@ -1,14 +1,15 @@
 """Sampling of images at other positions: grids, unpooling, and the older names of `interpolate`."""
 
 import warnings
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from minigrad import ops
-from minigrad.core.shapes import Array
+from minigrad.core.shapes import Array, Several
 from minigrad.core.tensor import Tensor, wrap
-from minigrad.nn.functional.convolution import Several, several
+from minigrad.nn.functional.convolution import several
 from minigrad.nn.functional.images import interpolate
 from minigrad.nn.functional.pooling import as_image, from_image
 
@@ -33,8 +34,8 @@ def _upsampled(name: str, *args: Any) -> Tensor:
 
 def upsample(
     input: Tensor,
-    size: Any = None,
-    scale_factor: Any = None,
+    size: Several | None = None,
+    scale_factor: float | Sequence[float] | None = None,
     mode: str = "nearest",
     align_corners: bool | None = None,
 ) -> Tensor:
@@ -42,12 +43,16 @@ def upsample(
     return _upsampled("upsample", input, size, scale_factor, mode, align_corners)
 
 
-def upsample_nearest(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
+def upsample_nearest(
+    input: Tensor, size: Several | None = None, scale_factor: float | Sequence[float] | None = None
+) -> Tensor:
     """interpolate(mode="nearest"), with a warning."""
     return _upsampled("upsample_nearest", input, size, scale_factor, "nearest")
 
 
-def upsample_bilinear(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
+def upsample_bilinear(
+    input: Tensor, size: Several | None = None, scale_factor: float | Sequence[float] | None = None
+) -> Tensor:
     """interpolate(mode="bilinear", align_corners=True), with a warning."""
     how = (size, scale_factor, "bilinear", True)
     return _upsampled("upsample_bilinear", input, *how)
@@ -56,7 +61,7 @@ def upsample_bilinear(input: Tensor, size: Any = None, scale_factor: Any = None)
 # ------------------------------------------------------------------------ grids
 
 
-def affine_grid(theta: Tensor, size: Any, align_corners: bool | None = None) -> Tensor:
+def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None = None) -> Tensor:
     """For each pixel of the result, the position in the input that it comes from.
 
     theta           (n, 2, 3)       the linear map and the shift
@@ -185,7 +190,7 @@ def max_unpool2d(
     kernel_size: Several,
     stride: Several | None = None,
     padding: Several = 0,
-    output_size: Any = None,
+    output_size: Sequence[int] | None = None,
 ) -> Tensor:
     """The inverse of max_pool2d(return_indices=True): the maxima at their old positions, and zeros elsewhere."""
     return _max_unpool(2, input, indices, kernel_size, stride, padding, output_size)
@@ -197,14 +202,14 @@ def max_unpool1d(
     kernel_size: Several,
     stride: Several | None = None,
     padding: Several = 0,
-    output_size: Any = None,
+    output_size: Sequence[int] | None = None,
 ) -> Tensor:
     """Like max_unpool2d, along one axis."""
     return _max_unpool(1, input, indices, kernel_size, stride, padding, output_size)
 
 
-def _max_unpool(axes: int, input: Tensor, indices: Tensor, size: Any, stride: Any, padding: Any,
-                output_size: Any) -> Tensor:  # fmt: skip
+def _max_unpool(axes: int, input: Tensor, indices: Tensor, size: Several, stride: Several | None, padding: Several,
+                output_size: Sequence[int] | None) -> Tensor:  # fmt: skip
     size = several(size, axes, "kernel_size")
     stride = size if stride is None else several(stride, axes, "stride")
     padding = several(padding, axes, "padding")

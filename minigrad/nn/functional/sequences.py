@@ -1,11 +1,10 @@
 """Functions for sequences and sets: ctc_loss, embedding_bag, multilabel_margin_loss."""
 
-from typing import Any
-
 import numpy as np
 
 from minigrad.core.shapes import Array
 from minigrad.core.tensor import Tensor, wrap
+from minigrad.methods.base import Values
 from minigrad.methods.functions import cat, stack, where
 from minigrad.nn.functional.linear import embedding
 from minigrad.nn.functional.losses import reduced_by
@@ -18,8 +17,8 @@ NEVER = -1e30  # used as log(0), finite so that differences are not NaN
 def ctc_loss(
     log_probs: Tensor,
     targets: Tensor,
-    input_lengths: Any,
-    target_lengths: Any,
+    input_lengths: Values,
+    target_lengths: Values,
     blank: int = 0,
     reduction: str = "mean",
     zero_infinity: bool = False,
@@ -91,7 +90,7 @@ def _check_blank(blank: int, k: int) -> None:
         raise RuntimeError("blank must be in label range")
 
 
-def _array(value: Any) -> Array:
+def _array(value: Values) -> Array:
     return np.asarray(getattr(value, "array", value))
 
 

@@ -6,7 +6,7 @@ the layer itself does not change.
 """
 
 import warnings
-from typing import Any
+from typing import Any, TypeVar
 
 from minigrad import random
 from minigrad.core import modes
@@ -15,8 +15,10 @@ from minigrad.nn.functional import normalize
 from minigrad.nn.module import Module
 from minigrad.nn.parameter import Parameter
 
+M = TypeVar("M", bound=Module)
 
-def skip_init(module_cls: Any, *args: Any, **kwargs: Any) -> Any:
+
+def skip_init(module_cls: type[M], *args: object, **kwargs: object) -> M:
     """The module without initialization: its parameters are zeros (in PyTorch, whatever was in memory).
 
     No random numbers are used.
@@ -31,7 +33,7 @@ def skip_init(module_cls: Any, *args: Any, **kwargs: Any) -> Any:
     return module
 
 
-def _replace(module: Any, name: str, hook: Any, parts: dict[str, Any]) -> Any:
+def _replace(module: M, name: str, hook: "ComputedWeight", parts: dict[str, Any]) -> M:
     """Replace the parameter by its parts, and add the hook that computes it."""
     if name not in module._parameters:
         raise ValueError(f"'{type(module).__name__}' has no parameter '{name}'")
@@ -48,7 +50,7 @@ def _replace(module: Any, name: str, hook: Any, parts: dict[str, Any]) -> Any:
     return module
 
 
-def _restore(module: Any, name: str, kind: type, parts: tuple[str, ...]) -> Any:
+def _restore(module: M, name: str, kind: type, parts: tuple[str, ...]) -> M:
     """The inverse: make the weight, with its current value, a parameter again."""
     hook, handle = module.__dict__.get("_computed_weights", {}).pop((kind, name), (None, None))
     if hook is None:
@@ -67,11 +69,11 @@ class ComputedWeight:
 
     name: str
 
-    def compute(self, module: Any, training: bool) -> Tensor:
+    def compute(self, module: Module, training: bool) -> Tensor:
         """The weight, from the parameters of the module."""
         raise NotImplementedError
 
-    def __call__(self, module: Any, args: Any) -> None:
+    def __call__(self, module: Module, args: object) -> None:
         module.__dict__[self.name] = self.compute(module, module.training)
 
 
@@ -87,13 +89,13 @@ class WeightNorm(ComputedWeight):
             return v.norm()
         return v.norm(2, [k for k in range(v.ndim) if k != self.dim], keepdim=True)
 
-    def compute(self, module: Any, training: bool) -> Tensor:
+    def compute(self, module: Module, training: bool) -> Tensor:
         """g * v / length of v."""
         v, g = getattr(module, f"{self.name}_v"), getattr(module, f"{self.name}_g")
         return v * (g / self.length(v))
 
 
-def weight_norm(module: Any, name: str = "weight", dim: int | None = 0) -> Any:
+def weight_norm(module: M, name: str = "weight", dim: int | None = 0) -> M:
     """Make the length of each row of a weight a separate parameter: weight = g * v / |v|.
 
     The parameters weight_g and weight_v replace the weight.
@@ -114,7 +116,7 @@ def weight_norm(module: Any, name: str = "weight", dim: int | None = 0) -> Any:
     return module
 
 
-def remove_weight_norm(module: Any, name: str = "weight") -> Any:
+def remove_weight_norm(module: M, name: str = "weight") -> M:
     """Make the weight, with its current value, a parameter again."""
     return _restore(module, name, WeightNorm, (f"{name}_g", f"{name}_v"))
 
@@ -130,7 +132,7 @@ class SpectralNorm(ComputedWeight):
         w = weight.movedim(self.dim, 0) if self.dim else weight
         return w.reshape(w.shape[0], -1)
 
-    def compute(self, module: Any, training: bool) -> Tensor:
+    def compute(self, module: Module, training: bool) -> Tensor:
         """The weight divided by sigma. In training, u and v first take their steps."""
         weight = getattr(module, f"{self.name}_orig")
         u, v = getattr(module, f"{self.name}_u"), getattr(module, f"{self.name}_v")
@@ -145,12 +147,12 @@ class SpectralNorm(ComputedWeight):
 
 
 def spectral_norm(
-    module: Any,
+    module: M,
     name: str = "weight",
     n_power_iterations: int = 1,
     eps: float = 1e-12,
     dim: int | None = None,
-) -> Any:
+) -> M:
     """Divide a weight by its largest singular value, so that the layer makes no vector longer.
 
     u and v are buffers, which power iteration moves towards the singular vectors. Each call in
@@ -176,7 +178,7 @@ def spectral_norm(
     return module
 
 
-def remove_spectral_norm(module: Any, name: str = "weight") -> Any:
+def remove_spectral_norm(module: M, name: str = "weight") -> M:
     """Make the weight, with its current value, a parameter again."""
     parts = (f"{name}_orig", f"{name}_u", f"{name}_v")
     return _restore(module, name, SpectralNorm, parts)

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from minigrad.core.tensor import Tensor, wrap
+from minigrad.methods.base import Values
 from minigrad.methods.functions import cat, stack
 
 
@@ -68,7 +69,7 @@ def invert_permutation(permutation: Tensor) -> Tensor:
 
 
 def pack_padded_sequence(
-    input: Tensor, lengths: Any, batch_first: bool = False, enforce_sorted: bool = True
+    input: Tensor, lengths: Values, batch_first: bool = False, enforce_sorted: bool = True
 ) -> PackedSequence:
     """Padded sequences as a PackedSequence. Gradients flow through.
 
@@ -141,7 +142,7 @@ def pad_packed_sequence(
 
 
 def pad_sequence(
-    sequences: Any,
+    sequences: Sequence[Tensor],
     batch_first: bool = False,
     padding_value: float = 0.0,
     padding_side: str = "right",
@@ -167,7 +168,7 @@ def pad_sequence(
 
 
 def unpad_sequence(
-    padded_sequences: Tensor, lengths: Any, batch_first: bool = False
+    padded_sequences: Tensor, lengths: Values, batch_first: bool = False
 ) -> list[Tensor]:
     """The sequences without their padding."""
     x = padded_sequences if batch_first else padded_sequences.transpose(0, 1)
