@@ -27,10 +27,15 @@ from minigrad.core.tensor import Tensor, wrap
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
 
 Tensors = tuple[Tensor, ...]
+Given = Tensor | Tensors  # one tensor, or a tuple of several
 
 
 def vjp(
-    func: Func, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
+    func: Func,
+    inputs: Given,
+    v: Given | None = None,
+    create_graph: bool = False,
+    strict: bool = False,
 ) -> Any:
     """A tuple (f(inputs), v·J), where v·J is the gradient of v·f.
 
@@ -48,7 +53,11 @@ def vjp(
 
 
 def jvp(
-    func: Func, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
+    func: Func,
+    inputs: Given,
+    v: Given | None = None,
+    create_graph: bool = False,
+    strict: bool = False,
 ) -> Any:
     """A tuple (f(inputs), J·v), where J·v is the derivative of f along v.
 
@@ -68,7 +77,7 @@ def jvp(
 
 def jacobian(
     func: Func,
-    inputs: Any,
+    inputs: Given,
     create_graph: bool = False,
     strict: bool = False,
     vectorize: bool = False,
@@ -102,7 +111,7 @@ def jacobian(
 
 def hessian(
     func: Func,
-    inputs: Any,
+    inputs: Given,
     create_graph: bool = False,
     strict: bool = False,
     vectorize: bool = False,
@@ -129,7 +138,11 @@ def hessian(
 
 
 def hvp(
-    func: Func, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
+    func: Func,
+    inputs: Given,
+    v: Given | None = None,
+    create_graph: bool = False,
+    strict: bool = False,
 ) -> Any:
     """A tuple (f(inputs), H·v) for a function with one number as result. H·v is the derivative of its gradient along v.
 
@@ -146,7 +159,11 @@ def hvp(
 
 
 def vhp(
-    func: Func, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
+    func: Func,
+    inputs: Given,
+    v: Given | None = None,
+    create_graph: bool = False,
+    strict: bool = False,
 ) -> Any:
     """A tuple (f(inputs), v·H) for a function with one number as result. v·H is the gradient of v·(gradient).
 
@@ -167,7 +184,7 @@ def vhp(
 
 
 def _run(
-    func: Func, inputs: Any, name: str, create_graph: bool, strict: bool
+    func: Func, inputs: Given, name: str, create_graph: bool, strict: bool
 ) -> tuple[Tensors, Any, Tensors]:
     """Copies of the inputs, the function's result for them, and this result as a tuple."""
     xs = _tuple(inputs, "inputs", name)
@@ -185,7 +202,7 @@ def _run(
 
 
 def _run_for_gradient(
-    func: Func, inputs: Any, v: Any, name: str, create_graph: bool, strict: bool
+    func: Func, inputs: Given, v: Given | None, name: str, create_graph: bool, strict: bool
 ) -> tuple[Tensors, Tensor, Tensors, Tensors]:
     """The inputs, the function's result (one number), v, and a gradient that can be differentiated."""
     xs, value, _ = _run(lambda *ys: _number(func(*ys), name), inputs, name, create_graph, strict)
@@ -226,7 +243,7 @@ def _pushed(
     return _pulled(grads, us, vs, create_graph, False)
 
 
-def _by_columns(func: Func, inputs: Any) -> Any:
+def _by_columns(func: Func, inputs: Given) -> Any:
     """The Jacobian by forward mode."""
     xs = _tuple(inputs, "inputs", "jacobian")
     with modes.enable_grad():
@@ -234,12 +251,12 @@ def _by_columns(func: Func, inputs: Any) -> Any:
         return F.jacfwd(func, places)(*_fresh(xs, True))
 
 
-def _finished(tree: Any, create_graph: bool) -> Any:
+def _finished(tree: object, create_graph: bool) -> Any:
     tensors, build = F.flatten(tree)
     return build(tensors if create_graph else [t.detach() for t in tensors])
 
 
-def _like(tree: Any, results: Sequence[Any]) -> Any:
+def _like(tree: object, results: Sequence[Any]) -> Any:
     """The results as a tuple, or a single one if `tree` is a tensor."""
     return results[0] if isinstance(tree, Tensor) else tuple(results)
 
@@ -247,7 +264,7 @@ def _like(tree: Any, results: Sequence[Any]) -> Any:
 # ---------------------------------------------------------------------- checks of arguments
 
 
-def _tuple(given: Any, what: str, name: str) -> Tensors:
+def _tuple(given: object, what: str, name: str) -> Tensors:
     """The tensors of an argument that is a tensor or a tuple of tensors."""
     tensors = given if isinstance(given, tuple) else (given,)
     for k, t in enumerate(tensors):
@@ -260,7 +277,7 @@ def _tuple(given: Any, what: str, name: str) -> Tensors:
     return tensors
 
 
-def _directions(v: Any, like: Tensors, what: str) -> Tensors:
+def _directions(v: Given | None, like: Tensors, what: str) -> Tensors:
     """v as a tuple of tensors with the right shapes. If v is None, ones for a single number."""
     if v is None:
         if len(like) != 1 or like[0].array.size != 1:
@@ -282,7 +299,7 @@ def _directions(v: Any, like: Tensors, what: str) -> Tensors:
     return vs
 
 
-def _number(value: Any, name: str) -> Tensor:
+def _number(value: object, name: str) -> Tensor:
     """A function's result, which must be one number, as a tensor without axes."""
     if not isinstance(value, Tensor):
         raise RuntimeError(f"The function given to {name} should return a single Tensor")

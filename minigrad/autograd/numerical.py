@@ -91,7 +91,7 @@ def _arguments(inputs: Any) -> tuple[Any, ...]:
 
 def gradcheck(
     func: Func,
-    inputs: Any,
+    inputs: object,
     *,
     eps: float = 1e-6,
     atol: float = 1e-5,
@@ -122,7 +122,7 @@ def gradcheck(
     return _passes(func, _arguments(inputs), raise_exception, how)
 
 
-def _passes(func: Any, xs: tuple[Any, ...], raise_exception: bool, how: tuple[Any, ...]) -> bool:
+def _passes(func: Func, xs: tuple[Any, ...], raise_exception: bool, how: tuple[Any, ...]) -> bool:
     """Run the check. Returns False, or raises the error, if a gradient is wrong."""
     try:
         _check(func, xs, *how)
@@ -198,8 +198,8 @@ def _compare(
 
 def gradgradcheck(
     func: Func,
-    inputs: Any,
-    grad_outputs: Any = None,
+    inputs: object,
+    grad_outputs: object = None,
     *,
     eps: float = 1e-6,
     atol: float = 1e-5,
@@ -235,7 +235,7 @@ def gradgradcheck(
     n = len(xs)
     wanted = tuple(k for k, x in enumerate(xs) if isinstance(x, Tensor) and x.node is not None)
 
-    def gradient(*arguments: Any) -> Any:
+    def gradient(*arguments: object) -> Any:
         f, chosen = F.of_chosen(_outputs_of(func), wanted, arguments[:n], {})
         _, pull = F.vjp(f, *chosen)
         return pull(arguments[n:])

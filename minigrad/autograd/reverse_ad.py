@@ -15,7 +15,9 @@ from minigrad.core.tensor import Tensor, wrap
 Tensors = Tensor | Sequence[Tensor]
 
 
-def _one_for_each(outputs: Sequence[Tensor], given: Any, what: str, name: str) -> list[Any]:
+def _one_for_each(
+    outputs: Sequence[Tensor], given: Tensor | Sequence[Tensor | None] | None, what: str, name: str
+) -> list[Any]:
     """The gradient of each output; None for each if none is given."""
     if given is None:
         return [None] * len(outputs)
@@ -27,7 +29,7 @@ def _one_for_each(outputs: Sequence[Tensor], given: Any, what: str, name: str) -
 
 def backward(
     tensors: Tensors,
-    grad_tensors: Any = None,
+    grad_tensors: Tensor | Sequence[Tensor | None] | None = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
     inputs: Tensors | None = None,

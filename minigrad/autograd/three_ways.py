@@ -78,7 +78,7 @@ class _Formula:
         self.kept: list[Any] = list(inputs)
 
     def forward(
-        self, op: Any, operands: tuple[Any, ...], result: Any, params: Any, inplace: bool
+        self, op: Any, operands: tuple[Any, ...], result: object, params: object, inplace: bool
     ) -> None:
         rule = SYMBOLIC.get(op.name)
         if rule is None or inplace:
@@ -93,9 +93,9 @@ class _Formula:
         value = float(x.array)
         return self.sympy.Integer(int(value)) if value == int(value) else self.sympy.Float(value)
 
-    def backward(self, task: Any, engine: str) -> None: ...
-    def step(self, task: Any, step: Any) -> None: ...
-    def finished(self, task: Any, error: BaseException | None) -> None: ...
+    def backward(self, task: object, engine: str) -> None: ...
+    def step(self, task: object, step: object) -> None: ...
+    def finished(self, task: object, error: BaseException | None) -> None: ...
 
 
 def three_ways(f: Callable[..., Tensor], *x: float, h: float = 1e-6) -> ThreeWays:

@@ -53,7 +53,7 @@ ArgNums = int | tuple[int, ...]
 # ---------------------------------------------------------------------- nested tensors
 
 
-def flatten(tree: Any) -> tuple[list[Tensor], Callable[[Sequence[Any]], Any]]:
+def flatten(tree: object) -> tuple[list[Tensor], Callable[[Sequence[Any]], Any]]:
     """The tensors in nested tuples, lists and dicts, and a function that rebuilds the structure with other tensors."""
     tensors: list[Tensor] = []
 
@@ -69,7 +69,7 @@ def flatten(tree: Any) -> tuple[list[Tensor], Callable[[Sequence[Any]], Any]]:
     return tensors, build
 
 
-def replaced(tree: Any, f: Callable[[Tensor], Any]) -> Any:
+def replaced(tree: object, f: Callable[[Tensor], Any]) -> Any:
     """Nested tuples, lists and dicts, with f(x) in place of each tensor x."""
     if isinstance(tree, Tensor):
         return f(tree)
@@ -168,7 +168,7 @@ def passes_back(
     return back
 
 
-def vjp(func: Func, *primals: Any, has_aux: bool = False, differentiable: bool = True) -> Any:
+def vjp(func: Func, *primals: object, has_aux: bool = False, differentiable: bool = True) -> Any:
     """A tuple of f(*primals) and a function that maps a gradient of the result to gradients of the inputs.
 
     func       takes the primals and returns tensors (a tensor, or nested tuples of them)
@@ -184,7 +184,7 @@ def vjp(func: Func, *primals: Any, has_aux: bool = False, differentiable: bool =
     back = passes_back(outputs, inputs, differentiable)
     connected = modes.state.recording
 
-    def pull(cotangents: Any, *, retain_graph: bool = True) -> Any:
+    def pull(cotangents: object, *, retain_graph: bool = True) -> Any:
         gradients, _ = flatten(cotangents)
         if len(gradients) != len(outputs):
             raise RuntimeError(
@@ -211,7 +211,7 @@ def of_chosen(
         if not -len(args) <= k < len(args):
             raise RuntimeError(f"Got argnum={k}, but only {len(args)} positional inputs")
 
-    def f(*chosen: Any) -> Any:
+    def f(*chosen: object) -> Any:
         full = list(args)
         for k, x in zip(places, chosen, strict=True):
             full[k] = x
@@ -233,7 +233,7 @@ def grad_and_value(func: Func, argnums: ArgNums = 0, has_aux: bool = False) -> F
     (tensor(6.), tensor(9.))
     """
 
-    def derivative(*args: Any, **kwargs: Any) -> Any:
+    def derivative(*args: object, **kwargs: object) -> Any:
         f, chosen = of_chosen(func, argnums, args, kwargs)
         value, pull, *aux = vjp(f, *chosen, has_aux=has_aux)
         if not isinstance(value, Tensor) or value.array.ndim:
@@ -256,7 +256,7 @@ def grad(func: Func, argnums: ArgNums = 0, has_aux: bool = False) -> Func:
     """
     both = grad_and_value(func, argnums, has_aux)
 
-    def derivative(*args: Any, **kwargs: Any) -> Any:
+    def derivative(*args: object, **kwargs: object) -> Any:
         gradient, value = both(*args, **kwargs)
         return (gradient, value[1]) if has_aux else gradient
 
@@ -266,7 +266,7 @@ def grad(func: Func, argnums: ArgNums = 0, has_aux: bool = False) -> Func:
 # ---------------------------------------------------------------------- forward mode
 
 
-def jvp(func: Func, primals: Any, tangents: Any, *, has_aux: bool = False) -> Any:
+def jvp(func: Func, primals: object, tangents: object, *, has_aux: bool = False) -> Any:
     """A tuple of f(*primals) and its derivative along the tangents, from one pass of forward mode.
 
     primals     a tuple with the arguments of func
@@ -294,7 +294,7 @@ def jvp(func: Func, primals: Any, tangents: Any, *, has_aux: bool = False) -> An
     return (value, tangent, aux) if has_aux else (value, tangent)
 
 
-def linearize(func: Func, *primals: Any) -> Any:
+def linearize(func: Func, *primals: object) -> Any:
     """A tuple of f(*primals) and the linear function that maps tangents to the tangent of the result.
 
     >>> value, push = linearize(lambda x: x ** 2, minigrad.tensor(3.0))
@@ -303,7 +303,7 @@ def linearize(func: Func, *primals: Any) -> Any:
     """
     value = func(*primals)
 
-    def push(*tangents: Any) -> Any:
+    def push(*tangents: object) -> Any:
         return jvp(func, primals, tangents)[1]
 
     return value, push
@@ -325,7 +325,7 @@ def jacrev(
             [0., 4.]])
     """
 
-    def jacobian(*args: Any, **kwargs: Any) -> Any:
+    def jacobian(*args: object, **kwargs: object) -> Any:
         f, chosen = of_chosen(func, argnums, args, kwargs)
         inputs, build, outputs, rebuild, aux = recorded(f, chosen, has_aux)
         blocks = []
@@ -355,7 +355,7 @@ def jacfwd(func: Func, argnums: ArgNums = 0, has_aux: bool = False) -> Func:
             [0., 6.]])
     """
 
-    def jacobian(*args: Any, **kwargs: Any) -> Any:
+    def jacobian(*args: object, **kwargs: object) -> Any:
         f, chosen = of_chosen(func, argnums, args, kwargs)
         leaves, build = flatten(chosen)
         columns: list[list[list[Tensor]]] = []
@@ -417,8 +417,8 @@ def zero_gradient(x: Tensor) -> Tensor:
 
 def vmap(
     func: Func,
-    in_dims: Any = 0,
-    out_dims: Any = 0,
+    in_dims: object = 0,
+    out_dims: int = 0,
     randomness: str = "error",
     *,
     chunk_size: int | None = None,
@@ -438,7 +438,7 @@ def vmap(
     tensor([2., 2., 2.])
     """
 
-    def mapped(*args: Any, **kwargs: Any) -> Any:
+    def mapped(*args: object, **kwargs: object) -> Any:
         if not args:
             raise ValueError(
                 "vmap: got no inputs. Maybe you forgot to add inputs, or you are trying to vmap over keyword arguments?"
@@ -487,7 +487,7 @@ def _example(x: Tensor, dim: int, k: int) -> Tensor:
     return x.new_zeros(x.shape[:dim] + x.shape[dim + 1 :])
 
 
-def _batch_axes(tree: Any, dims: Any) -> list[Any]:
+def _batch_axes(tree: object, dims: object) -> list[Any]:
     """The batch axis of each tensor in nested tuples, lists and dicts: the same for all, or one for each."""
     if isinstance(tree, Tensor):
         return [dims]

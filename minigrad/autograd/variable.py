@@ -9,7 +9,7 @@ from minigrad.core.tensor import Tensor, wrap
 class _EveryTensor(type):
     """The metaclass that makes every tensor an instance of Variable."""
 
-    def __instancecheck__(cls, instance: Any) -> bool:
+    def __instancecheck__(cls, instance: object) -> bool:
         return isinstance(instance, Tensor)
 
 
@@ -22,7 +22,7 @@ class Variable(metaclass=_EveryTensor):
     """
 
     def __new__(
-        cls, data: Any = None, requires_grad: bool = False, volatile: bool | None = None
+        cls, data: Tensor | None = None, requires_grad: bool = False, volatile: bool | None = None
     ) -> Any:
         if data is None:
             return wrap(as_array(()))

@@ -21,7 +21,7 @@ class Constraint:
         self.name, self._test = name, test
         self.event_dim, self.is_discrete = event_dim, discrete
 
-    def check(self, value: Any) -> Tensor:
+    def check(self, value: Tensor) -> Tensor:
         """Where the condition holds."""
         return value._constant(np.asarray(self._test(np.asarray(value.array))))
 
@@ -29,19 +29,19 @@ class Constraint:
         return self.name
 
 
-def greater_than(lower_bound: Any) -> Constraint:
+def greater_than(lower_bound: float | Tensor) -> Constraint:
     """Above a bound."""
     return Constraint(f"GreaterThan(lower_bound={lower_bound})", lambda x: x > _array(lower_bound))
 
 
-def greater_than_eq(lower_bound: Any) -> Constraint:
+def greater_than_eq(lower_bound: float | Tensor) -> Constraint:
     """At a bound or above."""
     return Constraint(
         f"GreaterThanEq(lower_bound={lower_bound})", lambda x: x >= _array(lower_bound)
     )
 
 
-def interval(lower_bound: Any, upper_bound: Any) -> Constraint:
+def interval(lower_bound: float | Tensor, upper_bound: float | Tensor) -> Constraint:
     """Between two bounds, or at one."""
     return Constraint(
         f"Interval(lower_bound={lower_bound}, upper_bound={upper_bound})",
@@ -49,7 +49,7 @@ def interval(lower_bound: Any, upper_bound: Any) -> Constraint:
     )
 
 
-def integer_interval(lower_bound: Any, upper_bound: Any) -> Constraint:
+def integer_interval(lower_bound: float | Tensor, upper_bound: float | Tensor) -> Constraint:
     """Whole numbers between two bounds."""
     return Constraint(
         f"IntegerInterval(lower_bound={lower_bound}, upper_bound={upper_bound})",
@@ -61,7 +61,7 @@ def integer_interval(lower_bound: Any, upper_bound: Any) -> Constraint:
 def independent(base: Constraint, event_dim: int) -> Constraint:
     """The condition on each number, for vectors (or matrices) as a whole."""
 
-    def test(x: Array) -> Any:
+    def test(x: Array) -> Array:
         ok = base._test(x)
         return ok.reshape(*ok.shape[: ok.ndim - event_dim], -1).all(-1)
 
@@ -70,7 +70,7 @@ def independent(base: Constraint, event_dim: int) -> Constraint:
     )
 
 
-def _array(bound: Any) -> Array:
+def _array(bound: float | Tensor) -> Array:
     return np.asarray(getattr(bound, "array", bound))
 
 
@@ -78,7 +78,7 @@ def _symmetric(x: Array) -> Any:
     return np.isclose(x, np.swapaxes(x, -1, -2), atol=1e-6).all((-2, -1))
 
 
-def _positive_definite(x: Array) -> Any:
+def _positive_definite(x: Array) -> Array:
     ok = _symmetric(x)
     if ok.all():
         ok = np.linalg.eigvalsh(x).min(-1) > 0

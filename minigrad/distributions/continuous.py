@@ -1,7 +1,7 @@
 """Distributions of real numbers that are given by a place and a width, or a rate."""
 
 import math
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -29,7 +29,9 @@ class _PlaceAndWidth(Distribution):
     support = c.real
     has_rsample = True
 
-    def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
+    def __init__(
+        self, loc: float | Tensor, scale: float | Tensor, validate_args: bool | None = None
+    ) -> None:
         self.loc, self.scale = broadcast_all(loc, scale)
         super().__init__(self.loc.shape, (), validate_args)
 
@@ -51,7 +53,7 @@ class Normal(_PlaceAndWidth):
     tensor(-0.9189)
     """
 
-    def sample(self, sample_shape: Any = ()) -> Tensor:
+    def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Draws, through which no gradient passes."""
         shape = self._extended_shape(sample_shape)
         with modes.no_grad():
@@ -88,7 +90,7 @@ class HalfNormal(Distribution):
     support = c.nonnegative
     has_rsample = True
 
-    def __init__(self, scale: Any, validate_args: bool | None = None) -> None:
+    def __init__(self, scale: float | Tensor, validate_args: bool | None = None) -> None:
         (self.scale,) = broadcast_all(scale)
         super().__init__(self.scale.shape, (), validate_args)
 
@@ -112,7 +114,9 @@ class Uniform(Distribution):
     arg_constraints = {"low": c.real, "high": c.real}
     has_rsample = True
 
-    def __init__(self, low: Any, high: Any, validate_args: bool | None = None) -> None:
+    def __init__(
+        self, low: float | Tensor, high: float | Tensor, validate_args: bool | None = None
+    ) -> None:
         self.low, self.high = broadcast_all(low, high)
         super().__init__(self.low.shape, (), validate_args)
         if self._validate_args and not (self.low.array < self.high.array).all():
@@ -153,7 +157,7 @@ class Exponential(Distribution):
     support = c.nonnegative
     has_rsample = True
 
-    def __init__(self, rate: Any, validate_args: bool | None = None) -> None:
+    def __init__(self, rate: float | Tensor, validate_args: bool | None = None) -> None:
         (self.rate,) = broadcast_all(rate)
         super().__init__(self.rate.shape, (), validate_args)
 

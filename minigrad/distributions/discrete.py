@@ -5,7 +5,8 @@ log(p / (1 - p)) for a coin, and for a choice numbers whose softmax they are. On
 other follows from it.
 """
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -21,9 +22,16 @@ from minigrad.random.tensors import poisson
 __all__ = ["Bernoulli", "Categorical", "Geometric", "OneHotCategorical", "Poisson"]
 
 
-def _one_of(probs: Any, logits: Any) -> None:
-    if (probs is None) == (logits is None):
-        raise ValueError("Either `probs` or `logits` must be specified, but not both.")
+P = TypeVar("P", bound=float | Tensor)
+
+
+def _one_of(probs: P | None, logits: P | None) -> P:
+    """The one of the two that is given."""
+    if probs is not None and logits is None:
+        return probs
+    if logits is not None and probs is None:
+        return logits
+    raise ValueError("Either `probs` or `logits` must be specified, but not both.")
 
 
 def _inside(probs: Tensor) -> Tensor:
@@ -35,7 +43,7 @@ def _inside(probs: Tensor) -> Tensor:
 class _Discrete(Distribution):
     """The base class of distributions whose draws have no derivative: they are only sampled."""
 
-    def sample(self, sample_shape: Any = ()) -> Tensor:
+    def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Draws, through which no gradient passes."""
         with modes.no_grad():
             return self._draw(self._extended_shape(sample_shape))
@@ -47,14 +55,16 @@ class _Coin(_Discrete):
     arg_constraints = {"probs": c.unit_interval, "logits": c.real}
 
     def __init__(
-        self, probs: Any = None, logits: Any = None, validate_args: bool | None = None
+        self,
+        probs: float | Tensor | None = None,
+        logits: float | Tensor | None = None,
+        validate_args: bool | None = None,
     ) -> None:
-        _one_of(probs, logits)
+        (given,) = broadcast_all(_one_of(probs, logits))
         if probs is not None:
-            (self.probs,) = broadcast_all(probs)
+            self.probs = given
         else:
-            (self.logits,) = broadcast_all(logits)
-        given = self.probs if probs is not None else self.logits
+            self.logits = given
         super().__init__(given.shape, (), validate_args)
 
     def __getattr__(self, name: str) -> Any:
@@ -143,7 +153,7 @@ class Poisson(_Discrete):
     arg_constraints = {"rate": c.nonnegative}
     support = c.nonnegative_integer
 
-    def __init__(self, rate: Any, validate_args: bool | None = None) -> None:
+    def __init__(self, rate: float | Tensor, validate_args: bool | None = None) -> None:
         (self.rate,) = broadcast_all(rate)
         super().__init__(self.rate.shape, (), validate_args)
 
@@ -173,17 +183,19 @@ class Categorical(Distribution):
     has_enumerate_support = True
 
     def __init__(
-        self, probs: Any = None, logits: Any = None, validate_args: bool | None = None
+        self,
+        probs: Tensor | None = None,
+        logits: Tensor | None = None,
+        validate_args: bool | None = None,
     ) -> None:
-        _one_of(probs, logits)
-        given = probs if probs is not None else logits
+        given = _one_of(probs, logits)
         if given.ndim < 1:
             name = "probs" if probs is not None else "logits"
             raise ValueError(f"`{name}` parameter must be at least one-dimensional.")
         if probs is not None:
             self.probs = probs / probs.sum(-1, keepdim=True)
         else:
-            self.logits = logits - logits.logsumexp(-1, keepdim=True)
+            self.logits = given - given.logsumexp(-1, keepdim=True)
         self._num_events = given.shape[-1]
         super().__init__(given.shape[:-1], (), validate_args)
 
@@ -201,11 +213,11 @@ class Categorical(Distribution):
         return c.integer_interval(0, self._num_events - 1)
 
     @property
-    def param_shape(self) -> Any:
+    def param_shape(self) -> Shape:
         """The shape of probs: that of the batch, and k."""
         return self.probs.shape
 
-    def sample(self, sample_shape: Any = ()) -> Tensor:
+    def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Draws, through which no gradient passes."""
         n = int(np.prod(sample_shape, dtype=np.int64))
         rows = self.probs.detach().reshape(-1, self._num_events)
@@ -242,7 +254,10 @@ class OneHotCategorical(Distribution):
     arg_constraints = {"probs": c.simplex, "logits": c.real_vector}
 
     def __init__(
-        self, probs: Any = None, logits: Any = None, validate_args: bool | None = None
+        self,
+        probs: Tensor | None = None,
+        logits: Tensor | None = None,
+        validate_args: bool | None = None,
     ) -> None:
         self._categorical = Categorical(probs, logits)
         shape = self._categorical.param_shape
@@ -258,7 +273,7 @@ class OneHotCategorical(Distribution):
         """The logarithm of each probability."""
         return self._categorical.logits
 
-    def sample(self, sample_shape: Any = ()) -> Tensor:
+    def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Draws, through which no gradient passes."""
         z = one_hot(self._categorical.sample(sample_shape), self._event_shape[-1])
         return z.to(self.probs.dtype)

@@ -11,7 +11,8 @@ what comes out (`support`); both are checked here. The rest of it is formulas, u
 the methods that use them: `_draw`, `_log_prob`, `_cdf`, `_icdf`, `_entropy`, `_moments`.
 """
 
-from typing import Any, ClassVar, Self
+from collections.abc import Sequence
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -40,7 +41,10 @@ class Distribution:
     _validate_args = True
 
     def __init__(
-        self, batch_shape: Any = (), event_shape: Any = (), validate_args: bool | None = None
+        self,
+        batch_shape: Sequence[int] = (),
+        event_shape: Sequence[int] = (),
+        validate_args: bool | None = None,
     ) -> None:
         self._batch_shape, self._event_shape = Size(batch_shape), Size(event_shape)
         if validate_args is not None:
@@ -81,10 +85,10 @@ class Distribution:
         """What can come out."""
         return None
 
-    def _extended_shape(self, sample_shape: Any = ()) -> Shape:
+    def _extended_shape(self, sample_shape: Sequence[int] = ()) -> Shape:
         return (*sample_shape, *self._batch_shape, *self._event_shape)
 
-    def expand(self, batch_shape: Any) -> Self:
+    def expand(self, batch_shape: Sequence[int]) -> Self:
         """The same distribution, as if its parameters had been expanded to this shape."""
         shape = tuple(batch_shape)
         new = object.__new__(type(self))
@@ -99,12 +103,12 @@ class Distribution:
 
     # ------------------------------------------------------------------ drawing
 
-    def sample(self, sample_shape: Any = ()) -> Tensor:
+    def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Draws, through which no gradient passes."""
         with modes.no_grad():
             return self.rsample(sample_shape)
 
-    def rsample(self, sample_shape: Any = ()) -> Tensor:
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Draws as a function of the parameters, so that gradients pass through."""
         if not self.has_rsample:
             raise NotImplementedError(
@@ -173,7 +177,7 @@ class Distribution:
         """The mean and the variance."""
         raise NotImplementedError
 
-    def _validate_sample(self, value: Any) -> None:
+    def _validate_sample(self, value: Tensor) -> None:
         """Raise unless value could have come out."""
         if not self._validate_args:
             return
@@ -210,7 +214,7 @@ class Distribution:
         return f"{type(self).__name__}({', '.join(parts)})"
 
 
-def broadcast_all(*values: Any) -> Any:
+def broadcast_all(*values: float | Tensor) -> tuple[Tensor, ...]:
     """Numbers and tensors as tensors of one shape; numbers take the tensors' type."""
     for v in values:
         if not isinstance(v, (Tensor, int, float, np.number)):

@@ -9,11 +9,9 @@ with the density p. Source: Figurnov, Mohamed and Mnih, Implicit Reparameterizat
 Gradients (2018).
 """
 
-from typing import Any
-
 import numpy as np
 
-from minigrad.core.function import Function
+from minigrad.core.function import Context, Function
 from minigrad.core.shapes import Array
 from minigrad.core.tensor import Tensor, wrap
 from minigrad.distributions import constraints as c
@@ -30,13 +28,13 @@ class _StandardGamma(Function):
     """Numbers of the Gamma distribution with scale 1, as a function of the shape."""
 
     @staticmethod
-    def forward(ctx: Any, shape: Tensor) -> Tensor:
+    def forward(ctx: Context, shape: Tensor) -> Tensor:
         x = wrap(kernels.gamma(np.asarray(shape.array), None))
         ctx.save_for_backward(x, shape.detach())
         return x
 
     @staticmethod
-    def backward(ctx: Any, g: Tensor) -> Tensor:
+    def backward(ctx: Context, g: Tensor) -> Tensor:
         x, shape = ctx.saved_tensors
         slope = slope_of_gamma(np.asarray(x.array, np.float64), np.asarray(shape.array, np.float64))
         return g * wrap(slope.astype(x.dtype))
@@ -73,7 +71,9 @@ class Gamma(Distribution):
     support = c.nonnegative
     has_rsample = True
 
-    def __init__(self, concentration: Any, rate: Any, validate_args: bool | None = None) -> None:
+    def __init__(
+        self, concentration: float | Tensor, rate: float | Tensor, validate_args: bool | None = None
+    ) -> None:
         self.concentration, self.rate = broadcast_all(concentration, rate)
         super().__init__(self.concentration.shape, (), validate_args)
 
@@ -104,7 +104,7 @@ class Chi2(Gamma):
 
     arg_constraints = {"df": c.positive}
 
-    def __init__(self, df: Any, validate_args: bool | None = None) -> None:
+    def __init__(self, df: float | Tensor, validate_args: bool | None = None) -> None:
         (self.df,) = broadcast_all(df)
         super().__init__(0.5 * self.df, 0.5, validate_args)
 
@@ -161,7 +161,10 @@ class Beta(Distribution):
     has_rsample = True
 
     def __init__(
-        self, concentration1: Any, concentration0: Any, validate_args: bool | None = None
+        self,
+        concentration1: float | Tensor,
+        concentration0: float | Tensor,
+        validate_args: bool | None = None,
     ) -> None:
         self.concentration1, self.concentration0 = broadcast_all(concentration1, concentration0)
         super().__init__(self.concentration1.shape, (), validate_args)

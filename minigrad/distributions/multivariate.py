@@ -1,6 +1,7 @@
 """Distributions of vectors: MultivariateNormal, and independent numbers taken together."""
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -154,16 +155,16 @@ class Independent(Distribution):
         n = self.reinterpreted_batch_ndims
         return base if base is None or n == 0 else c.independent(base, n)
 
-    def expand(self, batch_shape: Any) -> "Independent":
+    def expand(self, batch_shape: Sequence[int]) -> "Independent":
         """The same distribution, as if its parameters had been expanded to this shape."""
         shape = (*batch_shape, *self.event_shape[: self.reinterpreted_batch_ndims])
         return Independent(self.base_dist.expand(Size(shape)), self.reinterpreted_batch_ndims)
 
-    def sample(self, sample_shape: Any = ()) -> Tensor:
+    def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Draws, through which no gradient passes."""
         return self.base_dist.sample(sample_shape)
 
-    def rsample(self, sample_shape: Any = ()) -> Tensor:
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Draws as a function of the parameters, so that gradients pass through."""
         return self.base_dist.rsample(sample_shape)
 

@@ -13,7 +13,7 @@ tensor(-0.9189)
 """
 
 import math
-from typing import Any
+from collections.abc import Sequence
 
 from minigrad.core.tensor import Tensor
 from minigrad.distributions import constraints as c
@@ -68,7 +68,9 @@ class Transform:
 class AffineTransform(Transform):
     """y = loc + scale * x"""
 
-    def __init__(self, loc: Any, scale: Any, event_dim: int = 0, cache_size: int = 0) -> None:
+    def __init__(
+        self, loc: float | Tensor, scale: float | Tensor, event_dim: int = 0, cache_size: int = 0
+    ) -> None:
         super().__init__(cache_size)
         self.loc, self.scale, self.event_dim = loc, scale, event_dim
 
@@ -79,8 +81,8 @@ class AffineTransform(Transform):
         return (y - self.loc) / self.scale
 
     def _log_slope(self, x: Tensor) -> Tensor:
-        number = isinstance(self.scale, (int, float))
-        stretch = math.log(abs(self.scale)) if number else self.scale.abs().log()
+        scale = self.scale
+        stretch = math.log(abs(scale)) if isinstance(scale, (int, float)) else scale.abs().log()
         return sum_last(x * 0 + stretch, self.event_dim)
 
 
@@ -138,7 +140,10 @@ class TransformedDistribution(Distribution):
     """
 
     def __init__(
-        self, base_distribution: Distribution, transforms: Any, validate_args: bool | None = None
+        self,
+        base_distribution: Distribution,
+        transforms: Transform | Sequence[Transform],
+        validate_args: bool | None = None,
     ) -> None:
         self.base_dist = base_distribution
         self.transforms: list[Transform] = (
@@ -161,11 +166,11 @@ class TransformedDistribution(Distribution):
             return self.base_dist.support if not self.transforms else None
         return self.transforms[-1].codomain
 
-    def sample(self, sample_shape: Any = ()) -> Tensor:
+    def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Draws, through which no gradient passes."""
         return self._through(self.base_dist.sample(sample_shape)).detach()
 
-    def rsample(self, sample_shape: Any = ()) -> Tensor:
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Draws as a function of the parameters, so that gradients pass through."""
         return self._through(self.base_dist.rsample(sample_shape))
 
@@ -196,7 +201,9 @@ class LogNormal(TransformedDistribution):
     arg_constraints = {"loc": c.real, "scale": c.positive}
     base_dist: Normal
 
-    def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
+    def __init__(
+        self, loc: float | Tensor, scale: float | Tensor, validate_args: bool | None = None
+    ) -> None:
         base = Normal(loc, scale, validate_args)
         self.loc, self.scale = base.loc, base.scale
         super().__init__(base, ExpTransform(), validate_args)

@@ -139,7 +139,7 @@ class Buffers:
         self.buffer_bytes += buffer.array.nbytes
         return buffer
 
-    def buffer_for(self, k: int, line: Instruction, write: Any) -> str:
+    def buffer_for(self, k: int, line: Instruction, write: object) -> str:
         """The name of a buffer with the shape of the line's result: a free one or a new one."""
         i, value = line.result, self.values[line.result]
         if i in self.places:
@@ -156,7 +156,7 @@ class Buffers:
         self.fixed[i] = self.shaped(buffer, value.shape, order)
         return self.fixed[i]
 
-    def _over(self, k: int, line: Instruction, write: Any, order: Axes) -> int | None:
+    def _over(self, k: int, line: Instruction, write: object, order: Axes) -> int | None:
         """An operand that the result may overwrite: this is its last read."""
         if write in self.by_entry:
             candidates = line.operands
@@ -299,12 +299,12 @@ def type_name(dtype: np.dtype[Any]) -> str:
     return "bool_" if dtype.kind == "b" else str(dtype.name)
 
 
-def may_show(z: Any, x: Any) -> bool:
+def may_show(z: Array, x: Array) -> bool:
     """Could z be a view of x? Compares only the bounds of their memory, so it errs toward yes."""
     return isinstance(z, np.ndarray) and isinstance(x, np.ndarray) and np.may_share_memory(z, x)
 
 
-def _axes_in_memory(a: Any) -> Axes:
+def _axes_in_memory(a: Array) -> Axes:
     """The axes from the slowest to the fastest: the memory layout of such an array."""
     axes = tuple(range(np.ndim(a)))
     if not isinstance(a, np.ndarray) or a.flags.c_contiguous:

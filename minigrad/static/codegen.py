@@ -121,12 +121,12 @@ class Writer(Buffers):
         self.imports.setdefault(module, set()).update(names)
         return names[-1]
 
-    def filled(self, text: str, **names: Any) -> str:
+    def filled(self, text: str, **names: object) -> str:
         """A text with names filled in. The functions of NumPy that it calls are imported."""
         self.imports["numpy"].update(CALLED.findall(text))
         return text.format(**names)
 
-    def lines(self, line: Instruction, out: str, *texts: str, **names: Any) -> list[str]:
+    def lines(self, line: Instruction, out: str, *texts: str, **names: object) -> list[str]:
         """The lines of an instruction. Its operands have the names that they have in its op."""
         for name, i in zip(line.op.operands, line.operands, strict=False):
             if f"{{{name}}}" in "".join(texts):
@@ -237,7 +237,7 @@ class Writer(Buffers):
             settings["index"] = ", ".join(map(self._index_text, parts)) or "()"
         return self.filled(text, x=x, **settings)
 
-    def _index_text(self, part: Any) -> str:
+    def _index_text(self, part: object) -> str:
         """A part of an index as source: 0, 1:3"""
         if not isinstance(part, slice):
             return self.source_of(part)
@@ -421,7 +421,7 @@ def _same_memory(a: Array, b: Array) -> bool:
 
 
 @lru_cache(maxsize=256)
-def same_sums(n: int, k: int, m: int, dtype: Any) -> bool:
+def same_sums(n: int, k: int, m: int, dtype: np.dtype[Any]) -> bool:
     """Does (n, k) @ (k, m) add up in the same order for any memory layout of the second matrix?
 
     The order depends on the shapes and on the BLAS library, not on the values; so we try it out.
@@ -431,7 +431,7 @@ def same_sums(n: int, k: int, m: int, dtype: Any) -> bool:
     return all(bool((a.dot(b.T) == a.dot(b.T.copy())).all()) for a, b in zip(x, y, strict=True))
 
 
-def literal(number: Any) -> str:
+def literal(number: np.generic) -> str:
     """A NumPy number as source that reproduces it to the last bit."""
     value = number.item()
     if isinstance(value, float) and not np.isfinite(value):
@@ -748,18 +748,18 @@ class Plan:
         self.tensors = [t for t in self.program.captured.values() if not isinstance(t, Memory)]
         self.arrays_bound = [t.array for t in self.tensors]
 
-    def __call__(self, *inputs: Any) -> Any:
+    def __call__(self, *inputs: object) -> Any:
         """The outputs for these inputs, as tensors."""
         results = self.arrays(*inputs)
         if self.copy:
             results = tuple([np.array(a) if isinstance(a, np.ndarray) else a for a in results])
         return self.program.packed(results)
 
-    def run(self, **named: Any) -> Any:
+    def run(self, **named: object) -> Any:
         """The same, with inputs given by name."""
         return self(*self.program.in_order(named))
 
-    def arrays(self, *inputs: Any) -> tuple[Any, ...]:
+    def arrays(self, *inputs: object) -> tuple[Any, ...]:
         """The outputs as arrays, in the plan's own memory."""
         self.rebind()
         return self.function(*self.program.checked(inputs))

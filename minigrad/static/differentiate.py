@@ -35,13 +35,22 @@ from minigrad.core.modes import enable_grad
 from minigrad.core.op import Op
 from minigrad.core.plan import column_major
 from minigrad.core.shapes import sum_to
-from minigrad.static.ir import Instruction, Kernel, Program, ProgramError, Ref, Settings, resolved
+from minigrad.static.ir import (
+    Instruction,
+    Kernel,
+    Program,
+    ProgramError,
+    Ref,
+    Settings,
+    Wrt,
+    resolved,
+)
 from minigrad.static.slots import Slot
 from minigrad.static.tracing import Origin, Recorder
 
 
 def differentiated(
-    program: Program, wrt: Any = None, *, seeded: bool = False
+    program: Program, wrt: Wrt = None, *, seeded: bool = False
 ) -> tuple[Program, dict[int, Origin]]:
     """program.gradient(wrt, seeded=seeded), and number -> Origin of its values.
 
@@ -74,7 +83,7 @@ def differentiated(
     return result, {i: known.get(id(v), added) for i, v in enumerate(result.values)}
 
 
-def gradient(program: Program, wrt: Any = None, *, seeded: bool = False) -> Program:
+def gradient(program: Program, wrt: Wrt = None, *, seeded: bool = False) -> Program:
     """The program that computes the gradients of another program's output.
 
     program   its first output is differentiated; must be a scalar, unless seeded
@@ -95,7 +104,7 @@ def gradient(program: Program, wrt: Any = None, *, seeded: bool = False) -> Prog
     return differentiated(program, wrt, seeded=seeded)[0]
 
 
-def chosen(program: Program, wrt: Any) -> tuple[list[int], bool]:
+def chosen(program: Program, wrt: Wrt) -> tuple[list[int], bool]:
     """The numbers of the requested values; and: was a single one requested?"""
     if wrt is None:
         wrt = [k for k, i in enumerate(program.inputs) if program.values[i].dtype.kind in "fc"]
@@ -173,7 +182,7 @@ def pull(recorder: Recorder, seeds: dict[int, Any], wanted: Iterable[int]) -> di
         origin = recorder.origins.get(i)
         recorder.origin = Origin(role, None if origin is None else origin.of)
 
-    def add(i: int, g: Any) -> None:
+    def add(i: int, g: Slot | SlotRows) -> None:
         because("sum", i)
         grads[i] = grads[i] + g if i in grads else g
 
@@ -262,7 +271,7 @@ class SlotRows:
 
     __radd__ = __add__
 
-    def dense(self, recorder: Recorder) -> Any:
+    def dense(self, recorder: Recorder) -> Slot:
         """The whole table: zeros, with all values added to their rows."""
         at = [row for row, _ in self.parts]
         rows, values = at[0], self.parts[0][1]
@@ -273,7 +282,7 @@ class SlotRows:
         return ops.put_zeros(values, index=(rows,), shape=self.shape)
 
 
-def _rows_of(recorder: Recorder, line: Instruction, g: Any) -> Any:
+def _rows_of(recorder: Recorder, line: Instruction, g: Slot) -> Any:
     """The gradient of a table when only few of its rows were read."""
     settings = recorder.slots_in({**line.op.settings, **line.settings})
     index, padding, counts = settings["index"], settings["padding_idx"], settings["counts"]

@@ -24,6 +24,7 @@ Source: Wengert, A Simple Automatic Derivative Evaluation Program (1964).
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from os import PathLike
 from sys import getsizeof
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -35,10 +36,13 @@ from minigrad.core.memory import make
 from minigrad.core.modes import unobserved
 from minigrad.core.op import Op, Rule
 from minigrad.core.shapes import Array
+from minigrad.core.tensor import Tensor
 from minigrad.methods.base import Base
 from minigrad.random.generator import Generator, default_generator
 
 Settings = dict[str, Any]
+# With respect to what: numbers or names of inputs, or captured tensors; None: all inputs of floats
+Wrt = int | str | Iterable[int | str | Tensor] | None
 Function = Callable[..., Any]
 Args = Iterable[Any]
 Kwargs = Mapping[str, Any]
@@ -256,7 +260,7 @@ def mapped(setting: Any, f: Callable[[Any], Any]) -> Any:
     return f(setting)
 
 
-def refs_in(setting: Any) -> Iterator[int]:
+def refs_in(setting: object) -> Iterator[int]:
     """The values that a setting refers to."""
     if isinstance(setting, Ref):
         yield setting.number
@@ -265,16 +269,16 @@ def refs_in(setting: Any) -> Iterator[int]:
             yield from refs_in(part)
 
 
-def resolved(setting: Any, value_of: Callable[[int], Any]) -> Any:
+def resolved(setting: object, value_of: Callable[[int], Any]) -> Any:
     """A setting with its Refs replaced by values."""
     return mapped(setting, lambda part: value_of(part.number) if isinstance(part, Ref) else part)
 
 
-def _same(setting: Any, default: Any) -> bool:
+def _same(setting: object, default: object) -> bool:
     return setting is default or (isinstance(setting, (int, float, str)) and setting == default)
 
 
-def _text_of(setting: Any) -> str:
+def _text_of(setting: object) -> str:
     """A setting as text."""
     if isinstance(setting, Ref):
         return f"%{setting.number}"
@@ -359,7 +363,7 @@ class Program:
 
     # ------------------------------------------------------------------ running
 
-    def __call__(self, *inputs: Any) -> Any:
+    def __call__(self, *inputs: object) -> Any:
         """The outputs for these inputs, as tensors. Runs the instructions one by one.
 
         If called inside a function that is being recorded, its instructions become part of that program.
@@ -386,7 +390,7 @@ class Program:
             ]
         )
 
-    def run(self, **named: Any) -> Any:
+    def run(self, **named: object) -> Any:
         """The outputs, for inputs given by name: program.run(x=..., y=...)."""
         return self(*self.in_order(named))
 
@@ -451,7 +455,7 @@ class Program:
 
     # ------------------------------------------------------------------ other forms
 
-    def gradient(self, wrt: Any = None, *, seeded: bool = False) -> "Program":
+    def gradient(self, wrt: Wrt = None, *, seeded: bool = False) -> "Program":
         """The program of the gradients: see `differentiate.gradient`."""
         return forms.gradient(self, wrt, seeded=seeded)
 
@@ -474,19 +478,19 @@ class Program:
         return forms.view.to_dot(self)
 
     def show(
-        self, *inputs: Any, gradient: bool = True, wrt: Any = None, seeded: bool = False
+        self, *inputs: object, gradient: bool = True, wrt: Wrt = None, seeded: bool = False
     ) -> Any:
         """The program in the inspector, with its gradient program next to it: see `view.show`."""
         return forms.view.show(self, *inputs, gradient=gradient, wrt=wrt, seeded=seeded)
 
-    def save(self, path: Any) -> Any:
+    def save(self, path: str | PathLike[str]) -> None:
         """Write it to a file; the extension sets the format: .html .svg .png .txt .json .dot."""
         return forms.view.save(self, path)
 
     def _ipython_display_(self) -> None:
         forms.view.picture_of(self)._ipython_display_()
 
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Any:
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> Any:
         return forms.view.picture_of(self)._repr_mimebundle_(include, exclude)
 
     # ------------------------------------------------------------------ display

@@ -30,7 +30,7 @@ from typing import Any
 import numpy as np
 
 from minigrad import ops
-from minigrad.core.shapes import Array
+from minigrad.core.shapes import Array, Shape
 from minigrad.static.ir import AnyOp, Instruction, Program, Ref, SpecialOp, Value
 
 FOLDED = 1 << 16  # larger constants, in bytes, are not precomputed, but computed in each run
@@ -180,7 +180,7 @@ def _without_dead_code(text: Rewriter, outputs: list[int]) -> Program:
     )
 
 
-def frozen(setting: Any) -> Any:
+def frozen(setting: object) -> Any:
     """A setting in hashable form; an array by its identity."""
     if isinstance(setting, dict):
         return tuple([(key, frozen(part)) for key, part in setting.items()])
@@ -215,7 +215,7 @@ class Lowering(Rewriter):
         self.lines.append(new)
         self.made[new.result] = new
 
-    def new(self, op: Any, *operands: int, shape: Any = None, **settings: Any) -> int:
+    def new(self, op: AnyOp, *operands: int, shape: Shape | None = None, **settings: Any) -> int:
         """Add a new line; returns the number of its result, by default shaped like the first operand."""
         x = self.values[operands[0]]
         self.values.append(Value("result", x.shape if shape is None else shape, x.dtype))
@@ -424,7 +424,7 @@ class Less(SpecialOp):
     name = "index_put_less"
     formula = "z = x, less y at the index"
 
-    def forward(self, x: Array, y: Array, **settings: Any) -> Any:
+    def forward(self, x: Array, y: Array, **settings: Any) -> Array:
         """A copy of x with y subtracted at the index; the settings are those of index_put."""
         return ops.index_put.forward(x, -y, **settings)
 

@@ -18,12 +18,13 @@ If NumPy's answer would affect the path of the recorded function, we raise an er
 
 import builtins
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Self
 
 import numpy as np
 
 from minigrad import ops
 from minigrad.core import modes
+from minigrad.core.devices import MemoryFormat
 from minigrad.core.dtypes import category
 from minigrad.core.errors import AutogradError
 from minigrad.core.inplace import WRITTEN_TWICE, cannot_be_cast, refused_view
@@ -176,7 +177,7 @@ class Slot(ArrayMethods):
         return self.detach()
 
     @data.setter
-    def data(self, value: Any) -> None:
+    def data(self, value: object) -> None:
         """Refuse with ProgramError: a value of a program is not replaced, but written to."""
         raise ProgramError(
             "x.data = y gives a tensor other memory, which a program cannot follow. To fix it, write  "
@@ -207,7 +208,7 @@ class Slot(ArrayMethods):
             "To use this result without its history, write  y = x.detach()."
         )
 
-    def contiguous(self, memory_format: Any = None) -> Self:
+    def contiguous(self, memory_format: MemoryFormat | None = None) -> Self:
         """The slot itself if its example is in C order; otherwise a copy that is."""
         in_order = not self.shape or self.recorder.examples[self.index].flags.c_contiguous
         return self if in_order else ops.clone(self, order="C")
@@ -233,7 +234,7 @@ class Slot(ArrayMethods):
 
     # ------------------------------------------------------------------ writing in place
 
-    def _write(self, op: Op, *others: Any, **settings: Any) -> Self:
+    def _write(self, op: Op, *others: object, **settings: object) -> Self:
         """x += y: from now on, x stands for the sum. The old value stays in the program."""
         recorded = self.recorder.records(self, *others)
         if recorded and self._is_unrecorded():
@@ -249,7 +250,7 @@ class Slot(ArrayMethods):
         self._become(z if z.dtype == self.dtype else z.to(self.dtype), recorded)
         return self
 
-    def _rearrange(self, op: Op, **settings: Any) -> Self:
+    def _rearrange(self, op: Op, **settings: object) -> Self:
         raise ProgramError(
             f"{op.name}_ gives a tensor another shape in place, which cannot be recorded. To fix it, make a "
             f"view of it: x = x.{op.name}(...)."
@@ -323,15 +324,17 @@ class Slot(ArrayMethods):
     def __deepcopy__(self, memo: dict[int, Any]) -> "Slot":
         return ops.clone(self)
 
-    def __contains__(self, value: Any) -> builtins.bool:
+    def __contains__(self, value: object) -> builtins.bool:
         raise branch(self)
 
-    def backward(self, gradient: Any = None, *args: Any, **kwargs: Any) -> None:
+    def backward(
+        self, gradient: "Slot | Tensor | None" = None, *args: object, **kwargs: object
+    ) -> None:
         """Write the instructions of the backward pass, for the captured tensors that require a gradient."""
         self.recorder.backward(self, gradient)
 
     @property
-    def grad(self) -> Any:
+    def grad(self) -> NoReturn:
         """Refuse with ProgramError: gradients of a program are computed by program.gradient."""
         raise ProgramError(
             "an input of a program has no .grad. To fix it, record the function alone and ask the program: "
@@ -428,7 +431,9 @@ class Traced(np.ndarray[Any, Any]):
             )
         return _recorder_among(inputs).foreign(Foreign(name, function), inputs, kwargs).array
 
-    def __array_function__(self, function: Function, types: Any, args: Args, kwargs: Kwargs) -> Any:
+    def __array_function__(
+        self, function: Function, types: object, args: Args, kwargs: Kwargs
+    ) -> Any:
         if function in SHAPES_ONLY:
             return function(*plain(args), **plain(kwargs))
         recorder = _recorder_among([args, list(kwargs.values())])
@@ -457,14 +462,14 @@ class Traced(np.ndarray[Any, Any]):
     def __getitem__(self, index: Any) -> Any:
         return slot_of(self)[index].array
 
-    def nonzero(self) -> Any:
+    def nonzero(self) -> NoReturn:
         """Refuse with ProgramError: the shape of the result depends on the values."""
         raise ProgramError(
             "nonzero() finds as many places as the values happen to have, and shapes are frozen in a program. To fix "
             "it, keep the shape: a mask (x != 0), or where(x != 0, a, b); or stay with eager tensors."
         )
 
-    def copy(self, order: Any = "C") -> Any:
+    def copy(self, order: Any = "C") -> Self:
         """The same array: nothing can write to a Traced, so no copy is needed."""
         return self
 
@@ -486,7 +491,7 @@ def _recorded_as(name: str) -> Callable[..., Any]:
     """A method of Traced that is recorded as the NumPy function of the same name: no gradient passes."""
     function = Foreign(f"np.{name}", getattr(np, name))
 
-    def method(self: Traced, *args: Any, **kwargs: Any) -> Any:
+    def method(self: Traced, *args: object, **kwargs: object) -> Any:
         recorder = slot_of(self).recorder
         return recorder.foreign(function, (self, *args), kwargs).array
 
@@ -500,7 +505,7 @@ for _name in ("squeeze", "take", "argsort", "argmax", "argmin", "mean", "var", "
 def _refusing(what: str) -> Callable[..., Any]:
     """A method that asks for a value: refused with ProgramError."""
 
-    def method(self: Slot | Traced, *args: Any, **kwargs: Any) -> Any:
+    def method(self: Slot | Traced, *args: object, **kwargs: object) -> Any:
         raise refused(what, slot_of(self))
 
     return method
@@ -560,7 +565,7 @@ def _recorder_among(things: Args) -> "Recorder":
     raise LookupError
 
 
-def plain(thing: Any) -> Any:
+def plain(thing: object) -> Any:
     """The arguments of a NumPy function, with every Traced turned into an ordinary array."""
     return mapped(
         thing, lambda part: np.asarray(part.view(np.ndarray)) if isinstance(part, Traced) else part

@@ -32,12 +32,14 @@ from minigrad import ops
 from minigrad.core import dtypes, modes
 from minigrad.core.allocator import keep_freed_memory
 from minigrad.core.data import as_array
+from minigrad.core.dtypes import DTypeLike
 from minigrad.core.errors import dtype_error, shape_error, user_names
 from minigrad.core.memory import Tensor, make
 from minigrad.core.op import Op
 from minigrad.core.promotion import CONSTANTS, prepare
 from minigrad.core.shapes import Array
 from minigrad.core.views import shows
+from minigrad.nn.module import Module
 from minigrad.static.ir import (
     AnyOp,
     Args,
@@ -79,7 +81,7 @@ class TracingObserver:
         self.modules = recorder.modules
 
     @contextmanager
-    def module(self, module: Any) -> Iterator[None]:
+    def module(self, module: Module) -> Iterator[None]:
         """A module is called: its training mode is fixed with the program."""
         if _reads_training(type(module)):
             self.modules[id(module)] = module
@@ -98,7 +100,7 @@ class TracingObserver:
         """Ignored, as `backward`."""
 
 
-def _known_by_locals_only(thing: Any, apart: set[int], depth: int = 3) -> bool:
+def _known_by_locals_only(thing: object, apart: set[int], depth: int = 3) -> bool:
     """Is the object referenced only by running code, or by containers that only running code references?
 
     A tensor from outside is referenced by a module's dict, a closure or an instance. A tensor that the
@@ -225,7 +227,7 @@ class Recorder:
         self._keep.append(tensor)
         return i
 
-    def number(self, a: Any) -> int:
+    def number(self, a: object) -> int:
         """The number of an operand: a Slot, a Traced, a Tensor, or an array."""
         if isinstance(a, Slot):
             if a.recorder is not self:
@@ -375,7 +377,7 @@ class Recorder:
         """Is it the result of the latest instruction, so that nothing has read it yet?"""
         return bool(self.instructions) and self.instructions[-1].result == i
 
-    def records(self, *args: Any) -> bool:
+    def records(self, *args: object) -> bool:
         """Would an eager run record an operation on these, because one of them may need a gradient?"""
         if self._stopping or not modes.state.recording:
             return False
@@ -424,7 +426,7 @@ class Recorder:
         numbers = forms.insert(self, program, slots)
         return [Slot(self, numbers[i]) for i in program.outputs]
 
-    def referred(self, setting: Any) -> Any:
+    def referred(self, setting: object) -> Any:
         """A setting with the program's values replaced by Refs."""
         return mapped(setting, self._ref_of)
 
@@ -434,7 +436,7 @@ class Recorder:
         i = self.in_memory(part)
         return part if i is None else Ref(i)
 
-    def slots_in(self, thing: Any) -> Any:
+    def slots_in(self, thing: object) -> Any:
         """A setting as a rule sees it: values of the program are Traced arrays."""
         return resolved(thing, lambda i: Slot(self, i).array)
 
@@ -447,7 +449,7 @@ class Recorder:
         finally:
             self._stopping = before
 
-    def backward(self, loss: Slot, gradient: Slot | Tensor) -> None:
+    def backward(self, loss: Slot, gradient: Slot | Tensor | None) -> None:
         """Refuse with ProgramError: only StepRecorder has leaves whose .grad a run can set."""
         raise ProgramError(
             "backward() inside a recorded function leaves no gradient behind. To fix it, record the forward "
@@ -466,7 +468,7 @@ class Recorder:
             return self.stands_for(tensor)._write(op, *others, **settings)
         return self.write_outside(op, tensor, *others, **settings)
 
-    def write_outside(self, op: Op, tensor: Tensor, *others: Any, **settings: Any) -> Any:
+    def write_outside(self, op: Op, tensor: Tensor, *others: object, **settings: Any) -> Any:
         """Refuse with ProgramError: only StepRecorder lets a run change tensors from outside."""
         raise ProgramError(
             f"{op.name}_ writes to a tensor that the recorded function was not given. A program of a function does not "
@@ -586,7 +588,7 @@ def record(f: Callable[..., Any]) -> Callable[..., Program]:
     return %3
     """
 
-    def recording(*examples: Any) -> Program:
+    def recording(*examples: object) -> Program:
         recorder = Recorder()
         slots = [
             recorder.input(as_example(x), name)
@@ -599,7 +601,7 @@ def record(f: Callable[..., Any]) -> Callable[..., Program]:
     return recording
 
 
-def as_example(x: Any) -> Any:
+def as_example(x: object) -> Any:
     """The array of a tensor, an array, or a number (as a tensor would hold it)."""
     if not isinstance(x, (np.ndarray, np.generic, make.Tensor)):
         return as_array(x)
@@ -637,7 +639,7 @@ _writing: list[Recorder] = []  # the program that placeholders belong to
 
 
 def placeholder(
-    shape: int | Sequence[int] = (), dtype: Any = None, name: str | None = None
+    shape: int | Sequence[int] = (), dtype: DTypeLike = None, name: str | None = None
 ) -> Slot:
     """A value without data: compute with it, then make a program(...) from the results.
 
@@ -676,7 +678,7 @@ def stand_in(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
     return a
 
 
-def program(outputs: Any) -> Program:
+def program(outputs: Slot | Sequence[Slot]) -> Program:
     """The program that computes these results of placeholders.
 
     The next placeholder starts another program.

@@ -41,7 +41,7 @@ import threading
 from collections.abc import Callable
 from math import prod
 from operator import attrgetter, itemgetter
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -54,7 +54,7 @@ from minigrad.core.shapes import Array
 from minigrad.optim.adaptive import Adagrad, adagrad_rows
 from minigrad.optim.blocks import Block, PackedBlock, Partition
 from minigrad.optim.elementwise import Elementwise
-from minigrad.optim.optimizer import Group, Optimizer, instead
+from minigrad.optim.optimizer import Closure, Group, Optimizer, instead
 from minigrad.static.codegen import Plan
 from minigrad.static.differentiate import SlotRows, pull
 from minigrad.static.ir import (
@@ -163,7 +163,7 @@ class StepRecorder(Recorder):
         self.current[first] = z.index
 
     def over(
-        self, tensor: Tensor | Memory, op: Op, *operands: Slot | Tensor, **settings: Any
+        self, tensor: Tensor | Memory, op: Op, *operands: Slot | Tensor, **settings: object
     ) -> Slot:
         """Record op(*operands), with its result written to the memory of a captured tensor."""
         first = self.first_of(tensor)
@@ -202,7 +202,7 @@ class StepRecorder(Recorder):
         return self.current.get(first, first)
 
     def optimizer_step(
-        self, optimizer: Optimizer, closure: Any = None, *args: Any, **kwargs: Any
+        self, optimizer: Optimizer, closure: Closure | None = None, *args: object, **kwargs: object
     ) -> None:
         """Replaces optimizer.step() while a step is recorded."""
         if closure is not None:
@@ -294,7 +294,7 @@ class Symbol(np.lib.mixins.NDArrayOperatorsMixin):
             self.slot = slot
 
     def __array_ufunc__(
-        self, ufunc: np.ufunc, method: str, *inputs: Any, out: Any = None, **kwargs: Any
+        self, ufunc: np.ufunc, method: str, *inputs: Any, out: Any = None, **kwargs: object
     ) -> "Symbol":
         op = OP_OF.get(ufunc)
         symbols = all(isinstance(x, Symbol) for x in inputs)
@@ -311,16 +311,16 @@ class Symbol(np.lib.mixins.NDArrayOperatorsMixin):
             self.slot = self.recorder.over(self.home, op, *slots)
         return self
 
-    def __setitem__(self, index: Any, value: Any) -> None:
+    def __setitem__(self, index: object, value: Any) -> None:
         if index is not Ellipsis:
             raise NotRecordable
         if value is not self:
             self.set(ops.clone, value.slot)
 
-    def __getitem__(self, index: Any) -> Any:
+    def __getitem__(self, index: object) -> NoReturn:
         raise NotRecordable
 
-    def __array_function__(self, *details: Any) -> Any:
+    def __array_function__(self, *details: object) -> NoReturn:
         raise NotRecordable
 
 
@@ -618,7 +618,7 @@ class Compiled:
         self.programs: list[Replay] = []
         self._latest: Replay | None = None
 
-    def __call__(self, *inputs: Any) -> Any:
+    def __call__(self, *inputs: object) -> Any:
         arrays = [
             x if x.__class__ is ndarray else x.array if isinstance(x, tensor) else as_example(x)
             for x in inputs

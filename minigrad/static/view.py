@@ -37,7 +37,7 @@ import numpy as np
 from minigrad.core.shapes import Array
 from minigrad.static.buffers import may_show, run_of
 from minigrad.static.differentiate import chosen, differentiated
-from minigrad.static.ir import Instruction, Program, ProgramError
+from minigrad.static.ir import Instruction, Program, ProgramError, Wrt
 from minigrad.static.tracing import Origin
 from minigrad.tape import document as doc
 from minigrad.tape import fold
@@ -306,7 +306,7 @@ class Shown(Faces):
 
     what = "program"
 
-    def __init__(self, program: Program, gradient: bool, wrt: Any, seeded: bool) -> None:
+    def __init__(self, program: Program, gradient: bool, wrt: Wrt, seeded: bool) -> None:
         super().__init__("program")
         self.program, self.seeded = program, seeded
         self.gradient: Program | None = None
@@ -351,7 +351,7 @@ def _all_of(program: Program) -> Any:
 
 
 def show(
-    program: Program, *inputs: Any, gradient: bool = True, wrt: Any = None, seeded: bool = False
+    program: Program, *inputs: object, gradient: bool = True, wrt: Wrt = None, seeded: bool = False
 ) -> Shown:
     """Show the program in the inspector.
 
