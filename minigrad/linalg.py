@@ -11,6 +11,7 @@ tensor([[4., 0.],
 """
 
 import math
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,7 +19,7 @@ import numpy as np
 from minigrad import ops
 from minigrad.core.dtypes import DTypeLike
 from minigrad.core.errors import LinAlgError
-from minigrad.core.shapes import Array, as_int, normalize_axes
+from minigrad.core.shapes import Array, Dim, as_int, normalize_axes
 from minigrad.core.tensor import Tensor, wrap
 from minigrad.methods.products import SlogDet, decomposed, one_triangle, square, svd_of
 from minigrad.ops.composites import level
@@ -149,7 +150,7 @@ def matrix_power(A: Tensor, n: int) -> Tensor:
     return A.matrix_power(as_int(n, "n"))
 
 
-def multi_dot(tensors: Any) -> Tensor:
+def multi_dot(tensors: Sequence[Tensor]) -> Tensor:
     """The product of several matrices, in the order with the fewest multiplications.
 
     >>> multi_dot([minigrad.ones(1, 2), minigrad.ones(2, 3), minigrad.ones(3, 1)])
@@ -257,11 +258,11 @@ def qr(A: Tensor, mode: str = "reduced") -> QR:
 
 def pinv(
     A: Tensor,
-    rcond: Any = None,
+    rcond: float | Tensor | None = None,
     hermitian: bool = False,
     *,
-    atol: Any = None,
-    rtol: Any = None,
+    atol: float | Tensor | None = None,
+    rtol: float | Tensor | None = None,
 ) -> Tensor:
     """The pseudoinverse. pinv(A) @ b is the shortest x among those that minimize the norm of A @ x - b.
 
@@ -284,7 +285,7 @@ def pinv(
     return ops.pinv.apply(A, rcond=relative)
 
 
-def _tolerance(A: Tensor, atol: Any, rtol: Any) -> Any:
+def _tolerance(A: Tensor, atol: float | Tensor | None, rtol: float | Tensor | None) -> Any:
     """The relative tolerance: singular values below this times the largest count as 0."""
     if rtol is not None:
         return _array(rtol)[()]
@@ -295,7 +296,9 @@ def _array(x: Any) -> Array:
     return np.asarray(getattr(x, "array", x))
 
 
-def lstsq(A: Tensor, B: Tensor, rcond: Any = None, *, driver: str | None = None) -> LeastSquares:
+def lstsq(
+    A: Tensor, B: Tensor, rcond: float | Tensor | None = None, *, driver: str | None = None
+) -> LeastSquares:
     """The least-squares solution: the x that minimizes the norm of A @ x - B.
 
     A        (..., m, n)
@@ -350,8 +353,8 @@ def matrix_rank(
     tol: Any = None,
     hermitian: bool = False,
     *,
-    atol: Any = None,
-    rtol: Any = None,
+    atol: float | Tensor | None = None,
+    rtol: float | Tensor | None = None,
 ) -> Tensor:
     """The rank: the number of singular values above atol and above rtol times the largest.
 
@@ -373,7 +376,12 @@ def matrix_rank(
 
 
 def vector_norm(
-    x: Tensor, ord: Any = 2, dim: Any = None, keepdim: bool = False, *, dtype: DTypeLike = None
+    x: Tensor,
+    ord: float | str | None = 2,
+    dim: Dim = None,
+    keepdim: bool = False,
+    *,
+    dtype: DTypeLike = None,
 ) -> Tensor:
     """The vector norm of order `ord`, of all entries or along dim.
 
@@ -389,8 +397,8 @@ def vector_norm(
 
 def matrix_norm(
     A: Tensor,
-    ord: Any = "fro",
-    dim: Any = (-2, -1),
+    ord: float | str | None = "fro",
+    dim: Dim = (-2, -1),
     keepdim: bool = False,
     *,
     dtype: DTypeLike = None,
@@ -423,7 +431,12 @@ def matrix_norm(
 
 
 def norm(
-    A: Tensor, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: DTypeLike = None
+    A: Tensor,
+    ord: float | str | None = None,
+    dim: Dim = None,
+    keepdim: bool = False,
+    *,
+    dtype: DTypeLike = None,
 ) -> Tensor:
     """vector_norm of all entries or along one axis, or matrix_norm along two axes or if ord is a name.
 

@@ -65,7 +65,7 @@ class GradScaler:
     """
 
     def __init__(
-        self, device: str = "cuda", *settings: Any, enabled: bool = True, **more: Any
+        self, device: str = "cuda", *settings: object, enabled: bool = True, **more: object
     ) -> None:
         if enabled:
             _warn("torch.cuda.amp.GradScaler is enabled, but CUDA is not available.  Disabling.")
@@ -74,14 +74,14 @@ class GradScaler:
         """The outputs as they are."""
         return outputs
 
-    def unscale_(self, optimizer: Any) -> None:
+    def unscale_(self, optimizer: object) -> None:
         """Nothing to do: gradients are not scaled."""
 
     def step(self, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
         """The optimizer's step."""
         return optimizer.step(*args, **kwargs)
 
-    def update(self, new_scale: Any = None) -> None:
+    def update(self, new_scale: object = None) -> None:
         """Nothing to do: the scale stays 1."""
 
     def get_scale(self) -> float:
@@ -100,7 +100,7 @@ class GradScaler:
         """Nothing to load."""
 
 
-def custom_fwd(fwd: Callable[..., Any] | None = None, **settings: Any) -> Any:
+def custom_fwd(fwd: Callable[..., Any] | None = None, **settings: object) -> Any:
     """Marks the forward of a Function for autocast: the function as it is."""
     return fwd if fwd is not None else (lambda decorated: decorated)
 

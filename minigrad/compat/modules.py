@@ -150,13 +150,13 @@ class LeftOut(ModuleType):
 class Absent:
     """A function or class that minigrad leaves out: calling it, or deriving from it, is an error."""
 
-    def __init__(self, name: Any, reason: Any, namespace: Any = None) -> None:
+    def __init__(self, name: Any, reason: Any, namespace: object = None) -> None:
         if namespace is not None:  # class Own(Absent): the bases are the second argument
             name, reason = reason[0]._name, reason[0]._reason
             raise NotImplementedError(_sentence(name, reason))
         self._name, self._reason = name, reason
 
-    def __call__(self, *args: Any, **kwargs: Any) -> NoReturn:
+    def __call__(self, *args: object, **kwargs: object) -> NoReturn:
         raise NotImplementedError(_sentence(self._name, self._reason))
 
     def __getattr__(self, name: str) -> Any:

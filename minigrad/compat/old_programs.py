@@ -21,9 +21,9 @@ triangular_solution = return_type("triangular_solve", "solution", "cloned_coeffi
 
 
 def range(  # noqa: A001  # PyTorch's name
-    start: Any = 0,
-    end: Any = None,
-    step: Any = 1,
+    start: float = 0,
+    end: float | None = None,
+    step: float = 1,
     *,
     dtype: DTypeLike = None,
     device: DeviceLike = None,
@@ -78,7 +78,7 @@ def triangular_solve(
     return triangular_solution(z, A)
 
 
-def lstsq(*args: Any, **kwargs: Any) -> Any:
+def lstsq(*args: object, **kwargs: object) -> Any:
     """PyTorch has taken it away; this says what to use."""
     raise RuntimeError(
         "This function was deprecated since version 1.9 and is now removed. `torch.lstsq` is deprecated in "
@@ -86,7 +86,7 @@ def lstsq(*args: Any, **kwargs: Any) -> Any:
     )
 
 
-def typename(obj: Any) -> str:
+def typename(obj: object) -> str:
     """The name of an object's type: of a tensor, the older one.
 
     >>> typename(minigrad.ones(2)), typename({})
@@ -115,7 +115,7 @@ class _OldClass(type):
             )
         return made(Tensor, cls.dtype, *data, **settings)
 
-    def __instancecheck__(cls, instance: Any) -> bool:
+    def __instancecheck__(cls, instance: object) -> bool:
         return isinstance(instance, Tensor) and instance.dtype == cls.dtype
 
 

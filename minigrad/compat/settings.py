@@ -26,7 +26,7 @@ _settings: dict[str, Any] = {
 }
 
 
-def _positive(name: str, n: Any) -> int:
+def _positive(name: str, n: object) -> int:
     if isinstance(n, bool) or not isinstance(n, int):
         raise TypeError(f"{name} expects an int, but got {type(n).__name__}")
     if n <= 0:
@@ -141,7 +141,7 @@ def get_default_device() -> device:
     return CPU
 
 
-def set_default_tensor_type(t: Any) -> None:
+def set_default_tensor_type(t: str | type) -> None:
     """The older way to say set_default_dtype: "torch.DoubleTensor", or such a class.
 
     >>> set_default_tensor_type("torch.DoubleTensor")
@@ -165,7 +165,7 @@ def set_flush_denormal(mode: bool) -> bool:
     return False
 
 
-def compile(model: Any = None, **settings: Any) -> Any:  # noqa: A001  # PyTorch's name
+def compile(model: Any = None, **settings: object) -> Any:  # noqa: A001  # PyTorch's name
     """The model or function as it is. Nothing is compiled; see minigrad.static for what can be.
 
     >>> double = compile(lambda x: 2 * x)

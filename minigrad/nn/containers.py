@@ -132,7 +132,7 @@ class Sequential(_Row):
     def _part(self, named: list[tuple[str, Any]]) -> Self:
         return type(self)(OrderedDict(named))  # with their names
 
-    def insert(self, index: int, module: Module) -> Any:
+    def insert(self, index: int, module: Module) -> Self:
         """Insert a module before the one at `index`."""
         if not isinstance(module, Module):
             raise AssertionError(f"module should be of type: {Module}")

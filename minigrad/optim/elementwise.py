@@ -188,7 +188,7 @@ def check_settings(name: str, settings: dict[str, Any]) -> None:
         raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
 
 
-def check(what: str, value: Any, well: bool) -> None:
+def check(what: str, value: object, well: bool) -> None:
     """Raise ValueError, with PyTorch's message, if a setting is out of range."""
     if not well:
         raise ValueError(f"Invalid {what}: {value}")

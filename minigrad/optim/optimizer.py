@@ -133,7 +133,7 @@ class Optimizer:
         with enable_grad():
             return closure()
 
-    def __init_subclass__(cls, **settings: Any) -> None:
+    def __init_subclass__(cls, **settings: object) -> None:
         super().__init_subclass__(**settings)
         if "step" in vars(cls):
             cls.step = reports("step")(_with_hooks(vars(cls)["step"]))  # type: ignore[method-assign]
@@ -212,7 +212,7 @@ class Optimizer:
             raise ValueError("some parameters appear in more than one parameter group")
         self.param_groups.append(param_group)
 
-    def _check(self, p: Any, k: int) -> None:
+    def _check(self, p: object, k: int) -> None:
         """Raise an error unless an optimizer can update p."""
         if not isinstance(p, Tensor):
             raise TypeError(
@@ -346,7 +346,7 @@ def _with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
     """A step that calls the hooks, and remembers that it was called."""
 
     @functools.wraps(step)
-    def stepped(self: Optimizer, *args: Any, **kwargs: Any) -> Any:
+    def stepped(self: Optimizer, *args: object, **kwargs: object) -> Any:
         self._opt_called = True
         if instead.step is not None:
             return instead.step(self, *args, **kwargs)
@@ -383,11 +383,11 @@ def _hang(hooks: "OrderedDict[int, Any]", hook: Hook, prepend: bool) -> Removabl
     return handle
 
 
-def _unless_none(given: Any, otherwise: Any) -> Any:
+def _unless_none(given: object, otherwise: object) -> Any:
     return otherwise if given is None else given
 
 
-def _fitted(value: Any, p: Tensor, key: Any) -> Any:
+def _fitted(value: object, p: Tensor, key: object) -> Any:
     """A loaded value in the parameter's dtype; step counts keep their dtype."""
     if isinstance(value, Tensor):
         array = value.array

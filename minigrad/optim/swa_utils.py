@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from minigrad.core import modes
+from minigrad.core.devices import DeviceLike
 from minigrad.core.tensor import Tensor
 from minigrad.methods.creation import tensor
 from minigrad.nn.module import Module
@@ -71,7 +72,7 @@ class AveragedModel(Module):
     def __init__(
         self,
         model: Module,
-        device: Any = None,
+        device: DeviceLike = None,
         avg_fn: Average | None = None,
         multi_avg_fn: MultiAverage | None = None,
         use_buffers: bool = False,
@@ -83,7 +84,7 @@ class AveragedModel(Module):
         self.register_buffer("n_averaged", tensor(0))
         self.avg_fn, self.multi_avg_fn, self.use_buffers = avg_fn, multi_avg_fn, use_buffers
 
-    def forward(self, *args: Any, **kwargs: Any) -> Any:
+    def forward(self, *args: object, **kwargs: object) -> Any:
         """Call the averaged copy. The model that is being trained is not touched."""
         return self.module(*args, **kwargs)
 
@@ -115,7 +116,7 @@ class AveragedModel(Module):
         return average + (value - average) / (n + 1)
 
 
-def update_bn(loader: Iterable[Any], model: Module, device: Any = None) -> None:
+def update_bn(loader: Iterable[Any], model: Module, device: DeviceLike = None) -> None:
     """Compute the running mean and variance of BatchNorm layers again, for averaged weights."""
     layers: list[Any] = [m for m in model.modules() if hasattr(m, "running_mean")]
     if not layers:

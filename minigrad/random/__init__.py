@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from minigrad.core.memory import Tensor
 from minigrad.random.generator import Generator, default_generator
 
 
@@ -50,7 +51,7 @@ def initial_seed() -> int:
     return default_generator.initial_seed()
 
 
-def get_rng_state() -> Any:
+def get_rng_state() -> Tensor:
     """The state of the default generator, as a tensor of bytes.
 
     >>> state = get_rng_state()
@@ -62,7 +63,7 @@ def get_rng_state() -> Any:
     return default_generator.get_state()
 
 
-def set_rng_state(new_state: Any) -> None:
+def set_rng_state(new_state: Tensor) -> None:
     """Set the default generator to a state from get_rng_state.
 
     >>> state = get_rng_state()

@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from minigrad.core.devices import CPU, DeviceLike, check_device
-from minigrad.core.memory import make
+from minigrad.core.devices import CPU, DeviceLike, check_device, device
+from minigrad.core.memory import Tensor, make
 from minigrad.core.shapes import Array
 
 DEFAULT_SEED = 67280421310721  # for a Generator() without a seed
@@ -108,7 +108,7 @@ class Generator:
 
     # ------------------------------------------------------------------------ the state
 
-    def get_state(self) -> Any:
+    def get_state(self) -> Tensor:
         """The complete state as a tensor of bytes, which PyTorch can read too."""
         with self.lock:
             twister = self.twister.state["state"]
@@ -119,7 +119,7 @@ class Generator:
                 state["spare"], state["has_spare"] = self.spare, 1
         return make.wrap(np.frombuffer(state.tobytes(), np.uint8).copy())
 
-    def set_state(self, new_state: Any) -> None:
+    def set_state(self, new_state: object) -> None:
         """Set the state to one from get_state, of minigrad or of PyTorch."""
         data = np.asarray(getattr(new_state, "array", new_state))
         if data.dtype != np.uint8:
@@ -143,11 +143,11 @@ class Generator:
         """A new generator that continues with the same numbers as this one."""
         return _revived(self.get_state())
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self) -> tuple[Any, ...]:
         return _revived, (self.get_state().array,)
 
     @property
-    def device(self) -> Any:
+    def device(self) -> device:
         """The device of the generator: always the CPU."""
         return CPU
 

@@ -30,7 +30,7 @@ import numpy as np
 
 from minigrad.core import modes
 from minigrad.core.dtypes import Dtype
-from minigrad.core.shapes import Array
+from minigrad.core.shapes import Array, Shape
 from minigrad.random.generator import Generator, source
 
 
@@ -38,7 +38,7 @@ def drawn(draw: Callable[..., Any]) -> Callable[..., Any]:
     """While a program is being recorded, sampling becomes an instruction that gives new samples in each run."""
 
     @functools.wraps(draw)
-    def drawing(*args: Any, **kwargs: Any) -> Array:
+    def drawing(*args: object, **kwargs: object) -> Array:
         observer = modes.state.observer
         if observer is not None and (interpret := getattr(observer, "interpret_draw", None)):
             return interpret(draw, args, kwargs)  # see static/tracing.py
@@ -61,7 +61,7 @@ def in_memory_order(array: Array, draw: Callable[[tuple[int, ...]], Any]) -> Arr
 # ------------------------------------------------------------------------ uniform
 
 
-def unit(n: int, wide: Any, generator: Generator | None) -> Array:
+def unit(n: int, wide: type, generator: Generator | None) -> Array:
     """n uniform samples from 0 up to but not including 1: multiples of 2**-24 (2**-53 in double precision)."""
     if wide == np.float64:
         return (source(generator).long_words(n) & np.uint64(2**53 - 1)) * 2.0**-53
@@ -70,7 +70,7 @@ def unit(n: int, wide: Any, generator: Generator | None) -> Array:
 
 
 @drawn
-def uniform(shape: Any, dtype: Dtype, low: Any, high: Any, generator: Generator | None) -> Array:
+def uniform(shape: Shape, dtype: Dtype, low: Any, high: Any, generator: Generator | None) -> Array:
     """Samples from the uniform distribution from low up to but not including high: low + u * (high - low)."""
     _refuse_whole("uniform", dtype)
     if low > high:
@@ -95,12 +95,12 @@ def _refuse_whole(name: str, dtype: Dtype) -> None:
         raise NotImplementedError(f"{what}: it gives real numbers.")
 
 
-def _wide(dtype: Dtype) -> Any:
+def _wide(dtype: Dtype) -> type[np.floating[Any]]:
     """The precision used for sampling: single precision for float16 and float32."""
     return np.float64 if dtype == np.float64 else np.float32
 
 
-def _scaled(z: Array, scale: Any, shift: Any) -> Array:
+def _scaled(z: Array, scale: float, shift: float) -> Array:
     """z * scale + shift, rounded only once, at the end.
 
     This is what a fused multiply-add instruction does. In double precision, the product is
@@ -117,7 +117,7 @@ def _scaled(z: Array, scale: Any, shift: Any) -> Array:
 
 
 @drawn
-def normal(shape: Any, dtype: Dtype, mean: float, std: float, generator: Generator | None,
+def normal(shape: Shape, dtype: Dtype, mean: float, std: float, generator: Generator | None,
            contiguous: bool = True) -> Array:  # fmt: skip
     """Samples from the normal distribution with this mean and standard deviation.
 
@@ -187,7 +187,7 @@ def _box_muller(u: Array) -> Array:
 
 
 @drawn
-def integers(shape: Any, dtype: Dtype, low: int, high: int, generator: Generator | None) -> Array:
+def integers(shape: Shape, dtype: Dtype, low: int, high: int, generator: Generator | None) -> Array:
     """Random integers from low up to but not including high: low + the remainder of a word.
 
     Low remainders are slightly more likely, by one part in 2**32 / (high - low). For ranges of
@@ -210,7 +210,7 @@ def integers(shape: Any, dtype: Dtype, low: int, high: int, generator: Generator
 
 
 @drawn
-def anything(shape: Any, dtype: Dtype, generator: Generator | None) -> Array:
+def anything(shape: Shape, dtype: Dtype, generator: Generator | None) -> Array:
     """Random integers among all non-negative ones that the dtype represents exactly."""
     if dtype.kind == "b":
         count = 2
@@ -221,7 +221,9 @@ def anything(shape: Any, dtype: Dtype, generator: Generator | None) -> Array:
     return remainders(shape, count, dtype.itemsize == 8, 0, generator).astype(dtype, copy=False)
 
 
-def remainders(shape: Any, count: int, long: bool, low: int, generator: Generator | None) -> Array:
+def remainders(
+    shape: Shape, count: int, long: bool, low: int, generator: Generator | None
+) -> Array:
     """low + word % count, for long (64-bit) or short (32-bit) words."""
     n, g = math.prod(shape), source(generator)
     w = g.long_words(n) if long else g.words(n)
@@ -250,7 +252,7 @@ def permutation(n: int, generator: Generator | None) -> Array:
 
 
 @drawn
-def coins(p: Any, shape: Any, dtype: Dtype, generator: Generator | None) -> Array:
+def coins(p: float | Array, shape: Shape, dtype: Dtype, generator: Generator | None) -> Array:
     """1 with probability p, else 0. p is a number or an array. Its precision is used for sampling."""
     if not (np.all(p >= 0) and np.all(p <= 1)):
         raise RuntimeError(
@@ -262,7 +264,9 @@ def coins(p: Any, shape: Any, dtype: Dtype, generator: Generator | None) -> Arra
 
 
 @drawn
-def exponential(shape: Any, dtype: Dtype, rate: Any, generator: Generator | None) -> Array:
+def exponential(
+    shape: Shape, dtype: Dtype, rate: float | Array, generator: Generator | None
+) -> Array:
     """Samples from the exponential distribution with this rate: -log(1 - u) / rate.
 
     A sample is larger than t with probability exp(-rate t). Setting this to 1 - u and solving
@@ -277,7 +281,7 @@ def exponential(shape: Any, dtype: Dtype, rate: Any, generator: Generator | None
 
 @drawn
 def log_normal(
-    shape: Any, dtype: Dtype, mean: float, std: float, generator: Generator | None
+    shape: Shape, dtype: Dtype, mean: float, std: float, generator: Generator | None
 ) -> Array:
     """The exponential of samples from the normal distribution."""
     if std <= 0:
@@ -287,7 +291,7 @@ def log_normal(
 
 
 @drawn
-def geometric(shape: Any, dtype: Dtype, p: float, generator: Generator | None) -> Array:
+def geometric(shape: Shape, dtype: Dtype, p: float, generator: Generator | None) -> Array:
     """The number of trials up to the first success, which has probability p: ceil(log(u) / log(1 - p))."""
     if not 0 < p < 1:
         raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={p}")
@@ -297,7 +301,7 @@ def geometric(shape: Any, dtype: Dtype, p: float, generator: Generator | None) -
 
 @drawn
 def cauchy(
-    shape: Any, dtype: Dtype, median: float, sigma: float, generator: Generator | None
+    shape: Shape, dtype: Dtype, median: float, sigma: float, generator: Generator | None
 ) -> Array:
     """median + sigma * tan(angle), with the angle uniform between -90 and 90 degrees."""
     if sigma <= 0:

@@ -19,6 +19,7 @@ import numpy as np
 from minigrad.core import dtypes
 from minigrad.core.devices import DeviceLike
 from minigrad.core.dtypes import DTypeLike
+from minigrad.core.shapes import Several
 from minigrad.core.tensor import Tensor, wrap
 from minigrad.methods.creation import finish, shape_of, type_to_make
 from minigrad.methods.methods_as_functions import made_into_out
@@ -28,8 +29,8 @@ from minigrad.random.generator import Generator
 
 
 @made_into_out
-def rand(*shape: Any, size: Any = None, generator: Generator | None = None, dtype: DTypeLike = None,
-         device: DeviceLike = None, requires_grad: bool = False) -> Tensor:  # fmt: skip
+def rand(*shape: Several, size: Sequence[int] | None = None, generator: Generator | None = None,
+         dtype: DTypeLike = None, device: DeviceLike = None, requires_grad: bool = False) -> Tensor:  # fmt: skip
     """A tensor of samples from the uniform distribution between 0 and 1.
 
     >>> rand(2, 3).shape
@@ -40,8 +41,8 @@ def rand(*shape: Any, size: Any = None, generator: Generator | None = None, dtyp
 
 
 @made_into_out
-def randn(*shape: Any, size: Any = None, generator: Generator | None = None, dtype: DTypeLike = None,
-          device: DeviceLike = None, requires_grad: bool = False) -> Tensor:  # fmt: skip
+def randn(*shape: Several, size: Sequence[int] | None = None, generator: Generator | None = None,
+          dtype: DTypeLike = None, device: DeviceLike = None, requires_grad: bool = False) -> Tensor:  # fmt: skip
     """A tensor of samples from the normal distribution with mean 0 and standard deviation 1.
 
     >>> minigrad.randn(2, 3).shape
@@ -130,8 +131,9 @@ def randint_like(input: Tensor, low: int, high: int | None = None, *,
                    requires_grad=requires_grad)  # fmt: skip
 
 
-def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Generator | None = None, dtype: DTypeLike = None,
-           device: DeviceLike = None, requires_grad: bool = False) -> Tensor:  # fmt: skip
+def normal(mean: float | Tensor, std: float | Tensor = 1.0, size: Sequence[int] | None = None, *,
+           generator: Generator | None = None, dtype: DTypeLike = None, device: DeviceLike = None,
+           requires_grad: bool = False) -> Tensor:  # fmt: skip
     """A tensor of samples from the normal distribution. mean and std are numbers (with a size) or tensors.
 
     >>> normal(0.0, 1.0, size=(2, 3)).shape

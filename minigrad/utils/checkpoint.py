@@ -8,7 +8,7 @@ Source: Griewank and Walther, Algorithm 799: revolve (2000); Chen et al., Traini
 Sublinear Memory Cost (2016).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import nullcontext
 from typing import Any
 
@@ -22,10 +22,10 @@ __all__ = ["checkpoint", "checkpoint_sequential"]
 
 def checkpoint(
     function: Callable[..., Any],
-    *args: Any,
+    *args: object,
     use_reentrant: bool | None = None,
     preserve_rng_state: bool = True,
-    **kwargs: Any,
+    **kwargs: object,
 ) -> Any:
     """function(*args, **kwargs), whose saved values are recomputed when backward needs them.
 
@@ -56,7 +56,7 @@ class _Again:
         self.count = 0  # how many values the first run has saved
         self.kept: dict[int, Any] = {}  # those of the second run that nobody has asked for yet
 
-    def pack(self, _: Any) -> int:
+    def pack(self, _: object) -> int:
         self.count += 1
         return self.count - 1
 
@@ -79,12 +79,14 @@ class _Again:
             with modes.enable_grad(), saved_tensors_hooks(self._keep, self.kept.__getitem__):
                 self.run()
 
-    def _keep(self, x: Any) -> int:
+    def _keep(self, x: Tensor) -> int:
         self.kept[len(self.kept)] = x.detach()
         return len(self.kept) - 1
 
 
-def checkpoint_sequential(functions: Any, segments: int, input: Any, **settings: Any) -> Any:
+def checkpoint_sequential(
+    functions: Iterable[Callable[..., Any]], segments: int, input: Any, **settings: Any
+) -> Any:
     """Run the functions one after another, in `segments` parts of about equal length, each a checkpoint.
 
     >>> import minigrad

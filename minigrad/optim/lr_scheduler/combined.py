@@ -14,7 +14,7 @@ class Combined(LRScheduler):
 
     _schedulers: Sequence[LRScheduler]
 
-    def _check(self, optimizer: Any, schedulers: Sequence[Any]) -> None:
+    def _check(self, optimizer: object, schedulers: Sequence[Any]) -> None:
         own = type(self).__name__
         for k, scheduler in enumerate(schedulers):
             if not hasattr(scheduler, "optimizer"):

@@ -544,7 +544,7 @@ class OneCycleLR(MovesMomentum):
         return end + (start - end) / 2.0 * (math.cos(math.pi * done) + 1)
 
 
-def _positive(name: str, n: Any) -> int:
+def _positive(name: str, n: object) -> int:
     if not isinstance(n, int) or n <= 0:
         raise ValueError(f"Expected positive integer {name}, but got {n}")
     return n

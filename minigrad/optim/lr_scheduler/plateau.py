@@ -2,8 +2,8 @@
 
 import math
 import warnings
-from typing import Any
 
+from minigrad.core.tensor import Tensor
 from minigrad.optim.lr_scheduler.scheduler import (
     EPOCH,
     LRScheduler,
@@ -72,7 +72,7 @@ class ReduceLROnPlateau(LRScheduler):
         """Are epochs of the cooldown left? Epochs without improvement are not counted in it."""
         return self.cooldown_counter > 0
 
-    def step(self, metrics: Any, epoch: int | None = None) -> None:  # type: ignore[override]
+    def step(self, metrics: float | Tensor, epoch: int | None = None) -> None:  # type: ignore[override]
         """Process the loss of an epoch, a number or a tensor with one entry."""
         current = float(metrics)
         if epoch is not None:

@@ -169,14 +169,14 @@ class Factors(LRScheduler):
         return [lr * share for lr in self.base_lrs]
 
 
-def check_optimizer(optimizer: Any) -> Optimizer:
+def check_optimizer(optimizer: object) -> Optimizer:
     """The optimizer itself. Raises TypeError if it is not an Optimizer."""
     if not isinstance(optimizer, Optimizer):
         raise TypeError(f"{type(optimizer).__name__} is not an Optimizer")
     return optimizer
 
 
-def _copy_of(value: Any) -> Any:
+def _copy_of(value: object) -> Any:
     return value.detach().clone() if isinstance(value, Tensor) else value
 
 
@@ -185,7 +185,7 @@ def settings(optimizer: Optimizer, name: str) -> list[Any]:
     return [_copy_of(group[name]) for group in optimizer.param_groups]
 
 
-def set_value(group: dict[str, Any], name: str, value: Any) -> None:
+def set_value(group: dict[str, Any], name: str, value: float) -> None:
     """Set a group's setting; if it is a tensor, write to the tensor."""
     if isinstance(group[name], Tensor):
         with no_grad():
@@ -194,7 +194,7 @@ def set_value(group: dict[str, Any], name: str, value: Any) -> None:
         group[name] = value
 
 
-def for_each_group(name: str, optimizer: Optimizer, value: Any) -> list[Any]:
+def for_each_group(name: str, optimizer: Optimizer, value: object) -> list[Any]:
     """A setting that is given once for all groups, or as a list of one per group."""
     n = len(optimizer.param_groups)
     if not isinstance(value, (list, tuple)):

@@ -60,7 +60,7 @@ def default_collate(batch: Any) -> Any:
     )
 
 
-def default_convert(data: Any) -> Any:
+def default_convert(data: object) -> Any:
     """Arrays converted to tensors, in the same structure, without stacking. (For batch_size=None.)
 
     >>> import numpy as np
@@ -107,7 +107,7 @@ def _like_sequence(example: Sequence[Any], parts: list[Any]) -> Any:
     return _or(fill, parts)
 
 
-def _or(fill: Callable[[], Any], plain: Any) -> Any:
+def _or(fill: Callable[[], Any], plain: object) -> Any:
     """Call fill, or return plain if the example's type cannot be made from parts, like range."""
     try:
         return fill()

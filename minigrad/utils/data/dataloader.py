@@ -106,7 +106,7 @@ class DataLoader:
             return n
         return n // self.batch_size if self.drop_last else -(-n // self.batch_size)
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: object) -> None:
         if name in FIXED and getattr(self, "_ready", False):
             raise ValueError(
                 f"{name} attribute should not be set after {type(self).__name__} is initialized: "
@@ -139,11 +139,11 @@ class _Pass(Iterator[Any]):
         return len(self.loader)
 
 
-def _fetch_one(dataset: Any, number: Any) -> Any:
+def _fetch_one(dataset: Any, number: object) -> Any:
     return dataset[number]
 
 
-def _fetch_several(dataset: Any, numbers: Any) -> Any:
+def _fetch_several(dataset: Any, numbers: Iterable[Any]) -> Any:
     several = getattr(dataset, "__getitems__", None)
     return several(numbers) if several else [dataset[i] for i in numbers]
 
@@ -166,7 +166,7 @@ def get_worker_info() -> None:
 
 
 def _check_workers(
-    num_workers: int, timeout: float, context: Any, prefetch_factor: Any, persistent: bool
+    num_workers: int, timeout: float, context: object, prefetch_factor: object, persistent: bool
 ) -> None:
     if num_workers < 0:
         raise ValueError(
@@ -196,7 +196,11 @@ def _order_of(dataset: Any, shuffle: bool | None, generator: Generator | None) -
 
 
 def _check_batches(
-    batch_size: int | None, shuffle: bool | None, sampler: Any, batch_sampler: Any, drop_last: bool
+    batch_size: int | None,
+    shuffle: bool | None,
+    sampler: object,
+    batch_sampler: object,
+    drop_last: bool,
 ) -> None:
     """Refuse settings that contradict each other."""
     if sampler is not None and shuffle:
@@ -213,7 +217,7 @@ def _check_batches(
         )
 
 
-def _check_no_order(shuffle: bool | None, sampler: Any, batch_sampler: Any) -> None:
+def _check_no_order(shuffle: bool | None, sampler: object, batch_sampler: object) -> None:
     """Raise an error for arguments that set the order: an IterableDataset has its own."""
     wrong = {"shuffle": shuffle or None, "sampler": sampler, "batch_sampler": batch_sampler}
     for name, value in wrong.items():

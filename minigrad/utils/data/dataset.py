@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Generic, TypeVar
 
 from minigrad.core.tensor import Tensor
+from minigrad.methods.indexing import Index
 from minigrad.random.generator import Generator
 from minigrad.random.tensors import randperm
 
@@ -71,7 +72,7 @@ class TensorDataset(Dataset[tuple[Tensor, ...]]):
             )
         self.tensors = tensors
 
-    def __getitem__(self, index: Any) -> tuple[Tensor, ...]:
+    def __getitem__(self, index: Index) -> tuple[Tensor, ...]:
         return tuple(t[index] for t in self.tensors)
 
     def __len__(self) -> int:

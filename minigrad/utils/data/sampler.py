@@ -4,10 +4,11 @@ A sampler yields indices of examples; a batch sampler yields lists of indices. R
 indices are the same as PyTorch's for the same seed.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Generic, TypeVar
+from collections.abc import Iterable, Iterator, Sequence, Sized
+from typing import Generic, TypeVar
 
 from minigrad.core import dtypes
+from minigrad.methods.base import Values
 from minigrad.methods.creation import as_tensor, empty
 from minigrad.random.generator import Generator
 from minigrad.random.tensors import randint, randperm
@@ -29,7 +30,7 @@ class SequentialSampler(Sampler[int]):
     [0, 1, 2]
     """
 
-    def __init__(self, data_source: Any) -> None:
+    def __init__(self, data_source: Sized) -> None:
         self.data_source = data_source
 
     def __iter__(self) -> Iterator[int]:
@@ -51,7 +52,7 @@ class RandomSampler(Sampler[int]):
 
     def __init__(
         self,
-        data_source: Any,
+        data_source: Sized,
         replacement: bool = False,
         num_samples: int | None = None,
         generator: Generator | None = None,
@@ -114,7 +115,7 @@ class WeightedRandomSampler(Sampler[int]):
 
     def __init__(
         self,
-        weights: Any,
+        weights: Values,
         num_samples: int,
         replacement: bool = True,
         generator: Generator | None = None,
@@ -168,6 +169,6 @@ class BatchSampler(Sampler[list[int]]):
         return n // self.batch_size if self.drop_last else -(-n // self.batch_size)
 
 
-def _check_positive(name: str, value: Any) -> None:
+def _check_positive(name: str, value: object) -> None:
     if isinstance(value, bool) or not isinstance(value, int) or value <= 0:
         raise ValueError(f"{name} should be a positive integer value, but got {name}={value}")
