@@ -146,6 +146,7 @@ _LATE: dict[str, tuple[str, str | None]] = {
     "accelerator": ("minigrad.accelerator", None),
     "autocast": ("minigrad.compat.mixed_precision", "autocast"),
     "backends": ("minigrad.backends", None),
+    "both": ("minigrad.teach.two_engines", "both"),
     "chain": ("minigrad.tape", "chain"),
     "compare": ("minigrad.teach.compare", "compare"),
     "cuda": ("minigrad.cuda", None),

@@ -11,7 +11,7 @@ from typing import Any
 from IPython.core.error import UsageError
 from IPython.core.magic_arguments import parse_argstring
 
-AUTOGRAD = "%%autograd [NAME] [--engine graph|tape|recursive] [--no-widget] [--open]"
+AUTOGRAD = "%%autograd [NAME] [--engine graph|tape|recursive] [--both] [--no-widget] [--open]"
 
 
 def words_of(line: str) -> list[str]:

@@ -20,6 +20,7 @@ import ast
 import asyncio
 import atexit
 import difflib
+import importlib
 import inspect
 import re
 import shutil
@@ -28,6 +29,7 @@ import tempfile
 import webbrowser
 from collections.abc import Coroutine
 from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any
@@ -36,6 +38,7 @@ from IPython.core.error import UsageError
 from IPython.core.magic import Magics, cell_magic, line_magic, magics_class
 from IPython.core.magic_arguments import argument, magic_arguments
 from IPython.display import display
+from IPython.utils.capture import capture_output
 
 from minigrad.core.engines import ENGINES
 from minigrad.core.modes import within
@@ -48,13 +51,16 @@ from minigrad.tape.chain import Chain
 from minigrad.tape.either import tensor_kinds
 from minigrad.tape.record import Tape, record
 from minigrad.teach.compare import compare_in
+from minigrad.teach.two_engines import BothTapes, imported_torch, random_numbers_from, recorded
+
+Variables = dict[str, Any] | None
 
 
 @magics_class
 class AutogradMagics(Magics):
     """The magics of `%load_ext minigrad`."""
 
-    latest: Tape | None = None
+    latest: Tape | BothTapes | None = None
 
     @property
     def session(self) -> Any:
@@ -69,6 +75,11 @@ class AutogradMagics(Magics):
         default="graph",
         help="which engine runs the backward passes of the cell, to compare them",
     )
+    @argument(
+        "--both",
+        action="store_true",
+        help="run the cell with PyTorch, then with minigrad in its place, and compare the tapes",
+    )
     @argument("--no-widget", action="store_true", help="show the picture, not the inspector")
     @argument("--open", action="store_true", help="open the tape's page in a browser, as well")
     @cell_magic
@@ -82,11 +93,22 @@ class AutogradMagics(Magics):
             tape.save("z.svg")      save the picture (.svg .png .html .txt .json)
 
         If the cell raises an error, the tape up to the error is shown above the error.
+
+        With --both, the cell, written for PyTorch, runs twice: first in a copy of your
+        variables in which `torch` is minigrad (also in what the cell imports, and in your
+        functions), then as it is. Tensors are copied, and the random numbers are the same. Models
+        and optimizers cannot be copied: make them in the cell. What the first run prints is not
+        shown, and its variables are dropped. NAME is bound to both tapes: NAME.torch and
+        NAME.minigrad show an inspector each, and NAME.rows is what differs.
         """
         __tracebackhide__ = True  # the traceback is for the user, so it starts in the cell
         options = parsed(self.autograd, line)
         name = tape_name(options.name)
         tree, file = self._parse(cell)
+        if options.both:
+            with within("engine", options.engine):
+                self._both(name, tree, file, not _ends_silently(cell))
+            return
         recording = record(name, namespace=self.session.user_ns)
         error: BaseException | None = None
         tape = recording.__enter__()
@@ -105,7 +127,33 @@ class AutogradMagics(Magics):
             if options.open:
                 _open_page(tape)
 
-    def _bind(self, name: str, tape: Tape) -> None:
+    def _both(self, name: str, tree: ast.Module, file: str, show: bool) -> None:
+        """Run the cell on both engines, and show what differs."""
+        __tracebackhide__ = True
+        user = self.session.user_ns
+        try:
+            if any(_imports_torch(node) for node in ast.walk(tree)):
+                importlib.import_module("torch")
+            torch = imported_torch("%%autograd --both")
+            from minigrad.tape.torch.exchange import exchanged
+        except ImportError as error:
+            raise UsageError(str(error)) from None
+        copy, left_out = exchanged(tree, user)
+        start = torch.get_rng_state().tolist()
+        with random_numbers_from(start), capture_output():
+            run = partial(self._run, tree, file, False, copy=copy)
+            ours, failed = recorded(name, run, lambda: copy, file)
+        if isinstance(failed, NameError) and failed.name in left_out:
+            raise UsageError(f"%%autograd --both: {left_out[failed.name]}")
+        run = partial(self._run, tree, file, show)
+        theirs, failed = recorded(name, run, lambda: user, file)
+        found = BothTapes(name, theirs, ours)
+        self._bind(name, found)
+        display(found)
+        if failed is not None:
+            raise failed
+
+    def _bind(self, name: str, tape: Tape | BothTapes) -> None:
         """Bind the tape to its name, unless a tensor has that name and would be lost."""
         self.latest = tape
         if isinstance(self.session.user_ns.get(name), tensor_kinds()):
@@ -138,10 +186,13 @@ class AutogradMagics(Magics):
             frame = frame.f_back
         return int(self.session.execution_count)
 
-    def _run(self, tree: ast.Module, file: str, show: bool, recording: record) -> None:
-        """Run the cell's statements in the user's namespace, and display the last value."""
+    def _run(
+        self, tree: ast.Module, file: str, show: bool, recording: record, copy: Variables = None
+    ) -> None:
+        """Run the cell's statements in the user's namespace, or a copy; display the last value."""
         __tracebackhide__ = True
         shell = self.session
+        spaces = (shell.user_global_ns, shell.user_ns) if copy is None else (copy, copy)
         show = show and shell.ast_node_interactivity.startswith("last")
         codes = []
         with shell.compile.extra_flags(ast.PyCF_ALLOW_TOP_LEVEL_AWAIT):
@@ -152,24 +203,16 @@ class AutogradMagics(Magics):
                 else:
                     codes.append(shell.compile(ast.Module([node], []), file, "exec"))
         if any(code.co_flags & inspect.CO_COROUTINE for code in codes):
-            in_own_loop(self._awaited(codes))
+            in_own_loop(_awaited(codes, spaces))
             return
         for code in codes:
             recording.look_for_torch()  # the statement before may have imported it
-            exec(code, shell.user_global_ns, shell.user_ns)
-
-    async def _awaited(self, codes: list[CodeType]) -> None:
-        """Run the statements of a cell that awaits something."""
-        __tracebackhide__ = True
-        for code in codes:
-            result = eval(code, self.session.user_global_ns, self.session.user_ns)
-            if code.co_flags & inspect.CO_COROUTINE:
-                await result
+            exec(code, *spaces)
 
     @magic_arguments()
     @argument("name", nargs="*", help="the variable that holds the tape; the latest, if left out")
     @line_magic
-    def tape(self, line: str) -> Tape:
+    def tape(self, line: str) -> Tape | BothTapes:
         """Show a tape again, including everything that has happened on it since."""
         names = parsed(self.tape, line).name
         if not names:
@@ -179,13 +222,17 @@ class AutogradMagics(Magics):
                 )
             return self.latest
         name, namespace = names[0], self.session.user_ns
-        tapes = [n for n, v in namespace.items() if isinstance(v, Tape) and not n.startswith("_")]
+        tapes = [
+            n
+            for n, v in namespace.items()
+            if isinstance(v, Tape | BothTapes) and not n.startswith("_")
+        ]
         known = f" The tapes here are: {', '.join(tapes)}." if tapes else ""
         if len(names) > 1:
             raise UsageError(f"%tape: one tape at a time, like  %tape {name}.{known}")
         if name not in namespace:
             raise UsageError(f"%tape: there is no tape called {name}.{known or _RECORD}")
-        if not isinstance(namespace[name], Tape):
+        if not isinstance(namespace[name], Tape | BothTapes):
             kind = type(namespace[name]).__name__
             raise UsageError(f"%tape: {name} is no tape, but a {kind}.{known or _RECORD}")
         return namespace[name]
@@ -290,6 +337,23 @@ def _a(value: Any) -> str:
     if isinstance(value, Tensor):
         name = f"tensor of {value.dtype}"
     return f"{'an' if name[0] in 'aeiouAEIOU' else 'a'} {name}"
+
+
+def _imports_torch(node: ast.AST) -> bool:
+    """Is it `import torch`, or `from torch import nn`?"""
+    names = [a.name for a in node.names] if isinstance(node, ast.Import) else []
+    if isinstance(node, ast.ImportFrom):
+        names = [node.module or ""]
+    return any(name.partition(".")[0] == "torch" for name in names)
+
+
+async def _awaited(codes: list[CodeType], spaces: tuple[dict[str, Any], dict[str, Any]]) -> None:
+    """Run the statements of a cell that awaits something."""
+    __tracebackhide__ = True
+    for code in codes:
+        result = eval(code, *spaces)
+        if code.co_flags & inspect.CO_COROUTINE:
+            await result
 
 
 def in_own_loop(cell: Coroutine[None, None, None]) -> None:

@@ -2,7 +2,8 @@
 
 An error that minigrad raises is about a line that the user wrote. In a notebook we leave out
 minigrad's own frames between that line and the `raise`; the message and all frames of the
-user's own functions stay. `%debug` then also opens the user's frame.
+user's own functions stay. `%debug` then also opens the user's frame. An error of PyTorch that came while we
+recorded is treated alike: its frames are left out with ours.
 
 All frames stay if the error looks like a mistake in minigrad itself: for example an
 AttributeError that was not raised by one of our `raise` statements.
@@ -86,8 +87,8 @@ def shortened(kind: type[BaseException], trace: TracebackType | None) -> Traceba
     in_a_cell, of_magic = False, -1
     for entry, file in zip(entries, files, strict=True):
         of_shell = file.startswith(_SHELL)
-        in_a_cell = in_a_cell or not (of_shell or _is_ours(file))
-        if not _is_ours(file) and not (of_shell and in_a_cell):
+        in_a_cell = in_a_cell or not (of_shell or _is_ours(file) or _of_torch(file))
+        if not _is_ours(file) and not _of_torch(file) and not (of_shell and in_a_cell):
             kept.append(entry)
         if entry.tb_frame.f_code.co_name == "run_cell_magic" and of_shell:
             of_magic = len(kept) - 1
@@ -105,10 +106,16 @@ def _is_ours(file: str) -> bool:
     return file.startswith(_OURS)
 
 
+def _of_torch(file: str) -> bool:
+    return f"{os.sep}torch{os.sep}" in file and file.startswith(_LIBRARIES)
+
+
 def _is_the_users(kind: type[BaseException], entry: TracebackType) -> bool:
     """Is this error, raised there, about the user's code and not about minigrad's?"""
     code = entry.tb_frame.f_code
     if not _is_ours(code.co_filename):
+        if _of_torch(code.co_filename):
+            return True
         return not code.co_filename.startswith((*_LIBRARIES, "<frozen", "<__array_function__"))
     # NumPy's functions have no frames; what they say about an index or a value is meant for
     # the user. So is what one of our `raise` statements raises.

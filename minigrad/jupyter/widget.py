@@ -64,7 +64,7 @@ class Inspector(Live):
 
     @traitlets.observe("step")
     def _stepped(self, change: Any) -> None:
-        self._tape._step = change.new
+        self._tape._moved(change.new)
 
     @traitlets.observe("selected")
     def _was_selected(self, change: Any) -> None:

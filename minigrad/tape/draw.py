@@ -23,10 +23,12 @@ the animation, from the same document.
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from minigrad.tape import palette
 from minigrad.tape.arrows import Arrows
 from minigrad.tape.boxes import TOP, Sizes
-from minigrad.tape.document import Document, PictureView, TitledColumn
+from minigrad.tape.document import Document, NodeId, PictureView, TitledColumn
 from minigrad.tape.draw_boxes import Canvas
 from minigrad.tape.layout import text_width
 from minigrad.tape.legend import LEGEND_ROW, MARGIN, PER_ROW, draw_legend, signs_of, width_of
@@ -69,10 +71,17 @@ def _folding(found: Document, folded: bool) -> str:
     return f"; {len(found.nodes)} nodes folded into {count_of(len(view.boxes), 'box', 'boxes')}"
 
 
-def picture(found: Document, step: int | None = None, *, folded: bool = False) -> Picture:
+def picture(
+    found: Document,
+    step: int | None = None,
+    *,
+    folded: bool = False,
+    marked: Collection[NodeId] = (),
+) -> Picture:
     """The picture of the document, at the end or after a step.
 
     folded    from 25 boxes on, each module and each loop iteration is one box
+    marked    nodes that get a dashed frame
     """
     canvas = Canvas(found, _view(found, folded), Sizes(found, step))
     view, arrows, columns = canvas.view, Arrows(canvas), canvas.view.columns or []
@@ -93,6 +102,9 @@ def picture(found: Document, step: int | None = None, *, folded: bool = False) -
             shapes.append(canvas.group(canvas.groups[key], place))
         else:
             shapes.append(canvas.node(found.node(key), place))
+        if key in marked:
+            x, y, w, h = canvas.at(place)
+            shapes.append(Rect(x - 6, y - 6, w + 12, h + 12, "none", palette.ERROR, 2.0, "7 4", 10))
     shapes += _culprit(canvas)
     shapes += draw_legend(legend, bottom)
     width = max(width, _right_edge(shapes) + 10)  # text next to an arrow at the right

@@ -10,7 +10,7 @@ else is the same for both.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -46,6 +46,7 @@ class Faces:
         self._step: int | None = None
         self._selected: str | None = None
         self._widget: Any = None
+        self._then: Callable[[int], None] | None = None  # called with each step that is shown
 
     def _edition(self) -> int:
         """A number that changes when the document must be rebuilt."""
@@ -84,9 +85,23 @@ class Faces:
         last = len(self.shown().steps)
         if not isinstance(number, int) or not 0 <= number <= last:
             raise ValueError(f"{self.what}.step: a number from 0 to {last}, not {number!r}.")
-        self._step = number
+        self._moved(number)
         if self._widget is not None:
             self._widget.step = number
+
+    def _moved(self, step: int) -> None:
+        """Another step is shown."""
+        self._step = step
+        if self._then is not None:
+            self._then(step)
+
+    def _follow(self, steps: Sequence[int], step: int) -> None:
+        """Go to the step that belongs to a step of another tape, without moving that one."""
+        then, self._then = self._then, None
+        try:
+            self.step = steps[min(step, len(steps) - 1)]
+        finally:
+            self._then = then
 
     @property
     def selected(self) -> str | None:

@@ -53,7 +53,7 @@ def tensors_in(
             yield name, value
         elif type(value) in (list, tuple, dict) and 0 < len(value) <= MANY:
             nested.append((name, value))
-        elif callable(getattr(value, "named_parameters", None)) and not isinstance(value, type):
+        elif callable(getattr(type(value), "named_parameters", None)):
             nested.append((name, value))
     for name, value in nested:
         if isinstance(value, dict):

@@ -55,21 +55,26 @@ class record:
        2     2  sum  mul#1   z       ()           0  SumBackward0
 
     name         the name of the tape, in its title
-    namespace    where the names of tensors are looked up; by default, the variables
-                 around the `with`
+    namespace    where the names of tensors are looked up, or a function that returns that; by
+                 default, the variables around the `with`
 
     If PyTorch is imported, what it computes is recorded as well; see tape/torch.
 
     If the block raises an error, the tape up to the error is kept, and the error is raised again.
     """
 
-    def __init__(self, name: str = "tape", *, namespace: Mapping[str, Any] | None = None) -> None:
+    def __init__(
+        self,
+        name: str = "tape",
+        *,
+        namespace: Mapping[str, Any] | Callable[[], Mapping[str, Any]] | None = None,
+    ) -> None:
         self._name, self._namespace = name, namespace
 
     def __enter__(self) -> Tape:
         given = self._namespace
         if given is not None:
-            look: Callable[[], Mapping[str, Any]] = lambda: given
+            look: Callable[[], Mapping[str, Any]] = given if callable(given) else lambda: given
         else:
             frame = sys._getframe(1)
             look = lambda: namespace_of(frame)

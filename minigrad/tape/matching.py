@@ -1,0 +1,315 @@
+"""Two tapes of one program, by two engines: which nodes belong together, and what differs.
+
+    matched(theirs, ours)     the nodes of both documents, in groups that belong together
+    Apart                     one thing that differs
+
+Operations are aligned in their order, by line and `grad_fn`. What stands between two that agree
+belongs together if it is on the same line: PyTorch's LogSoftmaxBackward0 and NllLossBackward0 are
+one CrossEntropyBackward0 here. Leaves are matched where matched operations use them, then by name.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from difflib import SequenceMatcher
+from typing import Literal
+
+import numpy as np
+
+from minigrad.tape.document import ArrayFacts, Document, NodeId, NodeOperand, TapeNode, index_of
+from minigrad.tape.names import in_words, short
+
+What = Literal[
+    "nodes", "leaf", "edges", "saved", "names", "type", "value", "gradient", "order", "passes", "error",
+]  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Apart:
+    """One thing that differs: what, on which line, and how it is on each of the two tapes.
+
+    expected   do the two engines always differ in this? Then it is no mistake of either
+    nodes      the nodes that it is about, first theirs, then ours
+    """
+
+    what: What
+    line: str
+    theirs: str
+    ours: str
+    expected: bool = False
+    nodes: tuple[tuple[NodeId, ...], tuple[NodeId, ...]] = ((), ())
+
+
+@dataclass(eq=False)
+class Match:
+    """Nodes of the first tape, and those of the second that do the same; one side may be empty."""
+
+    theirs: list[TapeNode] = field(default_factory=list)
+    ours: list[TapeNode] = field(default_factory=list)
+
+    @property
+    def single(self) -> bool:
+        """Is it one node on each side?"""
+        return len(self.theirs) == len(self.ours) == 1
+
+    @property
+    def ids(self) -> tuple[tuple[NodeId, ...], tuple[NodeId, ...]]:
+        """The ids of the nodes of both."""
+        return tuple(n.id for n in self.theirs), tuple(n.id for n in self.ours)
+
+    @property
+    def leaf(self) -> bool:
+        """Is it a leaf, rather than an operation?"""
+        return all(n.backward in ("AccumulateGrad", None) for n in self.theirs + self.ours)
+
+    @property
+    def title(self) -> str:
+        """ "MulBackward0 of z"."""
+        node = (self.theirs or self.ours)[-1]
+        return f"{node.backward or node.op or node.kind} of {short(node.label)}"
+
+
+def matched(theirs: Document, ours: Document) -> list[Match]:
+    """The nodes of two tapes of one program, those that belong together in one group."""
+    first, second = ([n for n in d.nodes if n.kind in ("op", "failed")] for d in (theirs, ours))
+    found = list(_aligned(first, second))
+    known: tuple[set[NodeId], set[NodeId]] = set(), set()
+    for match in found:
+        for side, ids in zip(known, match.ids):
+            side.update(ids)
+
+    def pair(a: TapeNode | None, b: TapeNode | None) -> None:
+        for side, node in zip(known, (a, b)):
+            if node is not None:
+                side.add(node.id)
+        found.append(Match([a] if a else [], [b] if b else []))
+
+    for match in [m for m in found if m.single]:
+        operands = [[theirs.node(k) for k in _operands(n)] for n in match.theirs]
+        for a, b in zip(operands[0], [ours.node(k) for k in _operands(match.ours[0])]):
+            if a.id not in known[0] and b.id not in known[1]:
+                pair(a, b)
+    left = {n.name: n for n in ours.nodes if n.id not in known[1]}
+    for a in theirs.nodes:
+        if a.id not in known[0]:
+            named = "#" not in a.name  # by the user
+            pair(a, left.pop(a.name, None) if named else None)
+    for b in left.values():
+        pair(None, b)
+    return found
+
+
+def _operands(node: TapeNode) -> list[NodeId]:
+    return [i.node for i in node.inputs if isinstance(i, NodeOperand)]
+
+
+def _aligned(first: list[TapeNode], second: list[TapeNode]) -> Iterator[Match]:
+    """The operations of both in order; what is between two that agree, by its line."""
+    a, b = ([(n.line, n.backward or n.op) for n in nodes] for nodes in (first, second))
+    for same, a0, a1, b0, b1 in SequenceMatcher(None, a, b, autojunk=False).get_opcodes():
+        if same == "equal":
+            yield from (Match([x], [y]) for x, y in zip(first[a0:a1], second[b0:b1]))
+            continue
+        between = first[a0:a1], second[b0:b1]
+        for line in dict.fromkeys(n.line for nodes in between for n in nodes):
+            left, right = ([n for n in nodes if n.line == line] for nodes in between)
+            if len(left) == len(right) and all(x.shape == y.shape for x, y in zip(left, right)):
+                yield from (Match([x], [y]) for x, y in zip(left, right))
+            elif left and right and _has_gradient(left) == _has_gradient(right):
+                yield Match(left, right)
+            else:
+                yield from (Match([x]) for x in left)
+                yield from (Match([], [y]) for y in right)
+
+
+def _has_gradient(nodes: list[TapeNode]) -> bool:
+    return any(n.backward for n in nodes)
+
+
+class Comparing:
+    """Finds what differs between two tapes of one program. `aparts` holds all of it."""
+
+    def __init__(self, theirs: Document, ours: Document) -> None:
+        self.documents = theirs, ours
+        self.matches = matched(theirs, ours)
+        self.of = tuple({node: m for m in self.matches for node in m.ids[side]} for side in (0, 1))
+        self.aparts = [
+            *self._nodes(), *self._edges(), *self._values(), *self._saved(), *self._passes(),
+            *self._errors(),
+        ]  # fmt: skip
+
+    def _apart(
+        self, what: What, shown: Iterable[str], m: Match | None = None, line: str = "",
+        expected: bool = False,
+    ) -> Apart:  # fmt: skip
+        theirs, ours = shown
+        if m is None:
+            return Apart(what, line, theirs, ours, expected)
+        found, nodes = self.documents[not m.theirs], m.theirs or m.ours
+        return Apart(what, line or found.where(nodes[-1].code), theirs, ours, expected, m.ids)
+
+    # ---- nodes, edges, saved values ----------------------------------------------------
+
+    def _nodes(self) -> Iterator[Apart]:
+        """Nodes of the graph that differ; operations without a gradient only count."""
+        alone: list[Counter[str]] = [Counter(), Counter()]
+        for m in self.matches:
+            names = [[n.backward for n in side if n.backward] for side in (m.theirs, m.ours)]
+            shown = [", ".join(map(str, side)) for side in names]
+            if not m.theirs or not m.ours:
+                node = (m.theirs or m.ours)[0]
+                if node.kind == "op" and not (node.backward and node.requires_grad):
+                    alone[not m.theirs][f"{node.op}{'_' * node.inplace}"] += 1
+                elif node.kind == "op":
+                    yield self._apart("nodes", shown, m)
+            elif names[0] != names[1] and not (m.leaf and m.theirs[-1].overwritten_by):
+                yield self._apart("leaf" if m.leaf else "nodes", (s or "none" for s in shown), m)
+        if alone[0] or alone[1]:
+            ops = [[f"{k}× {op}" if k > 1 else op for op, k in c.items()] for c in alone]
+            told = (f"also, without a gradient: {', '.join(o)}" if o else "" for o in ops)
+            yield self._apart("nodes", told, expected=True)
+
+    def _edges(self) -> Iterator[Apart]:
+        """Where gradients are sent: compared between matches, and through nodes without one."""
+        sent = [self._sent(side) for side in (0, 1)]
+        for m in self.matches:
+            if m.theirs and m.ours and not m.leaf:
+                to = [sends(m) for sends in sent]
+                if to[0] != to[1]:
+                    titles = (", ".join(sorted(t.title for t in k.elements())) for k in to)
+                    yield self._apart("edges", (f"{m.title} → {t or 'none'}" for t in titles), m)
+
+    def _sent(self, side: int) -> Callable[[Match], Counter[Match]]:
+        """A function that says to which matches a match sends gradients, on one side."""
+        above: dict[NodeId, list[NodeId]] = {}
+        for e in self.documents[side].edges:
+            if e.gradient:
+                above.setdefault(e.to, []).append(e.from_)
+
+        def sends(m: Match) -> Counter[Match]:
+            ids = set(m.ids[side])
+            parents = [self.of[side][p] for k in ids for p in above.get(k, []) if p not in ids]
+            found: Counter[Match] = Counter()
+            for parent in parents:
+                alone = not (parent.theirs and parent.ours) and not parent.leaf
+                found.update(sends(parent) if alone else [parent])
+            return found
+
+        return sends
+
+    def _saved(self) -> Iterator[Apart]:
+        """What nodes saved: which tensors, at which version; and, once for each kind, the names."""
+        told: set[str | None] = set()
+        for m in self.matches:
+            if not m.single:
+                continue
+            node = m.theirs[0]
+            kept = [[s for s in n.saved if s.node is not None] for n in (node, m.ours[0])]
+            what = [{(self.of[k][s.node or ""], s.version) for s in kept[k]} for k in (0, 1)]
+            texts = [
+                [f"{s.name} = {short(s.of(d.nodes))} v{s.version}" for s in found]
+                for d, found in zip(self.documents, kept)
+            ]
+            shown = [f"{node.backward} saves {', '.join(t) or 'no tensor'}" for t in texts]
+            if what[0] != what[1]:
+                yield self._apart("saved", shown, m, expected=True)
+            elif [s.name for s in kept[0]] != [s.name for s in kept[1]]:
+                if node.backward not in told:
+                    yield self._apart("names", shown, m, expected=True)
+                told.add(node.backward)
+
+    # ---- numbers -----------------------------------------------------------------------
+
+    def _values(self) -> Iterator[Apart]:
+        """Values and types that differ, where no operand does."""
+        wrong: set[Match] = set()
+        for m in sorted(self.matches, key=lambda m: [index_of(n.id) for n in m.theirs]):
+            if not (m.theirs and m.ours):
+                continue
+            a, b = m.theirs[-1], m.ours[-1]
+            facts = [d.value(n.value) for d, n in zip(self.documents, (a, b))]
+            if (a.shape == b.shape and a.dtype == b.dtype) and agree(facts[0], facts[1]):
+                continue
+            if not any(self.of[0][k] in wrong for n in m.theirs for k in _operands(n)):
+                if a.dtype != b.dtype:
+                    yield self._apart("type", (f"{short(n.label)}: {n.dtype}" for n in (a, b)), m)
+                else:
+                    yield self._apart("value", (f"{short(a.label)} = {in_words(f)}" for f in facts), m)  # fmt: skip
+            wrong.add(m)
+
+    def _passes(self) -> Iterator[Apart]:
+        """The gradients that nodes received, and the order of the passes."""
+        passes = [d.backward for d in self.documents]
+        if len(passes[0]) != len(passes[1]):
+            yield self._apart("passes", (f"{len(p)} backward passes" for p in passes))
+        late = False
+        for ran in zip(*passes):
+            turns = [self._turns(side, p.number) for side, p in enumerate(ran)]
+            line = self.documents[0].where(ran[0].code)
+            yield from self._gradients(line, turns)
+            inner = [[m for m in t if not m.leaf and m.theirs and m.ours] for t in turns]
+            apart = next((k for k, pair in enumerate(zip(*inner)) if pair[0] is not pair[1]), None)
+            if apart is not None:
+                shown = (f"{side[apart].title} is number {apart + 1}" for side in inner)
+                yield self._apart("order", shown, inner[0][apart], line)
+            leaves = [m.leaf for m in turns[0]]
+            late |= leaves != sorted(leaves)
+        if late:
+            when = "as soon as it is ready", "after all other nodes"
+            yield self._apart("order", (f"AccumulateGrad runs {w}" for w in when), expected=True)
+
+    def _gradients(self, line: str, turns: list[dict[Match, int | None]]) -> Iterator[Apart]:
+        """Gradients that differ: that of the first node, and those of leaves."""
+        first = True
+        for m in turns[0]:
+            facts = [d.value(t.get(m)) for d, t in zip(self.documents, turns)]
+            if None not in facts and not agree(facts[0], facts[1]) and (first or m.leaf):
+                shown = (f"{m.title} received {in_words(f)}" for f in facts)
+                yield self._apart("gradient", shown, m, line)
+                first = False
+
+    def _turns(self, side: int, number: int) -> dict[Match, int | None]:
+        """The matches whose nodes ran in a pass, in order, and the gradient that came in."""
+        found: dict[Match, int | None] = {}
+        for s in self.documents[side].steps:
+            if s.event == "node" and s.pass_ == number and s.node is not None:
+                found.setdefault(self.of[side][s.node], s.g)
+        return found
+
+    def _errors(self) -> Iterator[Apart]:
+        errors = [d.error for d in self.documents]
+        if any(errors):
+            lines = [d.where(e.code) for d, e in zip(self.documents, errors) if e is not None]
+            first = (e.text.partition("\n")[0] if e else "ran to its end" for e in errors)
+            yield self._apart("error", (short(f, 160) for f in first), None, lines[0], all(errors))
+
+    # ---- steps -------------------------------------------------------------------------
+
+    def steps(self, side: int) -> list[int]:
+        """For each step of one tape, from 0, the step of the other at which the same has happened."""
+        keys = [
+            [(s.event, s.pass_, self.of[k].get(s.node or "")) for s in d.steps]
+            for k, d in enumerate(self.documents)
+        ]
+        places = {key: k for k, key in reversed(list(enumerate(keys[1 - side], 1)))}
+        found = [0]
+        for key in keys[side]:
+            found.append(places.get(key, found[-1]))
+        return found
+
+
+def agree(a: ArrayFacts | None, b: ArrayFacts | None) -> bool:
+    """Are two snapshots equal up to rounding? What was not recorded is not compared."""
+    if a is None or b is None:
+        return True
+    if a["shape"] != b["shape"]:
+        return False
+    numbers = [[f["min"], f["max"], f["mean"], *f["first"]] for f in (a, b)]
+    try:
+        x, y = (np.array([np.nan if v is None else float(v) for v in n]) for n in numbers)
+    except ValueError:  # complex numbers are text
+        return a["first"] == b["first"]
+    size = max(1e-6, 1e-5 * float(np.nanmax(np.abs(x), initial=0.0, where=np.isfinite(x))))
+    return x.shape == y.shape and bool(np.allclose(x, y, rtol=1e-4, atol=size, equal_nan=True))

@@ -1,0 +1,170 @@
+"""One program on both engines: which nodes belong together, what differs, and how a cell is exchanged."""
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from IPython.core.error import UsageError
+from IPython.core.interactiveshell import InteractiveShell
+
+import minigrad
+from minigrad.teach import two_engines
+
+
+def product(m):
+    x = m.tensor([1.0, 2.0], requires_grad=True)
+    w = m.rand(2).requires_grad_()
+    z = x * w
+    z += x
+    loss = (z.exp() * w).sum()
+    loss.backward()
+
+
+def rows(found, what):
+    return [(r.apart.theirs, r.apart.ours) for r in found.rows if r.apart.what == what]
+
+
+def test_a_program_has_the_same_nodes_edges_values_and_order_on_both():
+    found = minigrad.both(product)
+    assert found and len(found.matches) == 7 and {r.apart.what for r in found.rows} == {"names"}
+    assert all(m.theirs[0].name == m.ours[0].name for m in found.matches)
+
+
+def test_names_of_saved_values_are_told_and_do_not_count():
+    assert ("ExpBackward0 saves result = exp#1 v0", "ExpBackward0 saves z = exp#1 v0") in rows(
+        minigrad.both(product), "names"
+    )
+
+
+def test_one_node_here_that_is_two_there_is_matched_with_both():
+    def program(m):
+        w = m.randn(3, 2).requires_grad_()
+        m.nn.functional.cross_entropy(m.ones(4, 3) @ w, m.tensor([0, 1, 1, 0])).backward()
+
+    found = minigrad.both(program)
+    wrong = [r.apart for r in found.rows if not r.ok]
+    assert [(a.what, a.theirs, a.ours) for a in wrong] == [
+        ("nodes", "LogSoftmaxBackward0, NllLossBackward0", "CrossEntropyBackward0")
+    ]
+    assert '"7 4"' in minigrad.tape.draw.picture(
+        found.torch.shown(), marked=wrong[0].nodes[0]
+    ).svg() and found._repr_html_().count("<figure") == 2  # fmt: skip
+
+
+def test_values_gradients_edges_and_order_that_differ_are_found():
+    def program(m):
+        x = m.tensor([1.0, 2.0], requires_grad=True)
+        y = x * (2 if m is torch else 3)
+        z = y.exp().sin() if m is torch else y.sin().exp()
+        (z + (y if m is torch else z)).sum().backward()
+
+    found = minigrad.both(program)
+    assert not found
+    assert rows(found, "value")[0] == ("y = [2, 4]", "y = [3, 6]")
+    assert rows(found, "nodes") == [("", "SinBackward0"), ("SinBackward0", "")]
+    assert "AddBackward0 of add#1 → " in rows(found, "edges")[-1][0]
+    assert any("AccumulateGrad of x received" in theirs for theirs, _ in rows(found, "gradient"))
+
+
+def test_a_run_that_stops_is_a_row():
+    def program(m):
+        x = m.tensor([1.0], requires_grad=True)
+        if m is minigrad:
+            m.fft.fft(x)
+
+    assert rows(minigrad.both(program), "error")[0][0] == "ran to its end"
+
+
+def test_a_step_of_one_tape_is_a_step_of_the_other():
+    found = minigrad.both(product)
+    node = next(k for k, s in enumerate(found.torch.shown().steps, 1) if s.event == "node")
+    found.torch.step = node
+    assert found.minigrad.step == node
+    found.minigrad.step = 0
+    assert found.torch.step == 0
+
+
+def test_both_changes_no_random_numbers_of_ours():
+    minigrad.manual_seed(1)
+    expected = minigrad.rand(2)
+    minigrad.manual_seed(1)
+    minigrad.both(product)
+    assert (minigrad.rand(2) == expected).all()
+
+
+def test_without_pytorch_the_error_says_what_to_do(monkeypatch):
+    monkeypatch.setattr(two_engines, "has_torch", lambda: False)
+    with pytest.raises(
+        ImportError, match="PyTorch is not imported. To fix it, write  import torch"
+    ):
+        minigrad.both(product)
+    monkeypatch.setattr(two_engines.importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(ImportError, match="not installed here. To fix it, run  pip install torch"):
+        minigrad.both(product)
+
+
+BEFORE = """
+import torch, numpy as np
+import torch.nn.functional as F
+from torch import nn
+from torch.nn.functional import softplus
+w = torch.rand(3, requires_grad=True)
+h, net, kind = w * 2, nn.Linear(3, 2), torch.float64
+def f(x, k=torch.tensor(2.0)):
+    return F.silu(x) * k + softplus(x) + torch.ones(3, dtype=kind)
+class Net(nn.Module):
+    pass
+"""
+
+
+@pytest.fixture(scope="module")
+def shell():
+    shell = InteractiveShell.instance(colors="nocolor")
+    shell.run_line_magic("load_ext", "minigrad")
+    shell.run_cell(BEFORE)
+    yield shell
+    shell.run_line_magic("unload_ext", "minigrad")
+    InteractiveShell.clear_instance()
+
+
+def autograd(shell, cell):
+    shell.run_cell_magic("autograd", "pair --both", cell)
+    return shell.user_ns["pair"]
+
+
+def test_a_cell_runs_on_both_with_the_users_functions_and_copies_of_tensors(shell, capsys):
+    found = autograd(shell, "z = f(w).sum()\nz.backward()\nprint('once')")
+    assert found and capsys.readouterr().out.count("once") == 1
+    assert [n.name for n in found.minigrad.shown().nodes][:1] == ["w"]
+    assert isinstance(shell.user_ns["z"], torch.Tensor) and shell.user_ns["w"].grad is not None
+    assert shell.run_line_magic("tape", "") is found
+
+
+def test_a_cell_may_make_its_model_and_import_what_it_needs(shell):
+    found = autograd(
+        shell,
+        "import torch.nn as layers\nfrom torch.optim import SGD\n"
+        "class Net(layers.Module):\n"
+        "    def __init__(self):\n        super().__init__()\n        self.inner = layers.Linear(3, 2)\n"
+        "    def forward(self, x):\n        return self.inner(x).tanh()\n"
+        "net = Net()\nx = torch.ones(4, 3)\nnet(x).sum().backward()\n"
+        "SGD(net.parameters(), lr=0.1).step()",
+    )
+    assert found and {"net.inner.weight", "net.inner.bias"} <= {
+        n.name for n in found.minigrad.shown().nodes
+    }
+
+
+@pytest.mark.parametrize("name, what", [("net", "a Linear"), ("h", "a result"), ("Net", "derived")])
+def test_what_cannot_be_copied_is_named(shell, name, what):
+    shell.run_cell(BEFORE)
+    with pytest.raises(UsageError, match=f"--both: {name} is {what}.* make it in the cell"):
+        autograd(shell, name)
+
+
+def test_an_error_on_both_is_shown_with_the_tapes_and_raised(shell):
+    with pytest.raises(RuntimeError, match="modified by an inplace"):
+        autograd(shell, "b = w.detach()\nz = w * b\nb += 1\nz.sum().backward()")
+    ((theirs, ours),) = rows(shell.user_ns["pair"], "error")
+    assert theirs.startswith("RuntimeError") and ours.startswith("SavedValueChanged")
+    assert shell.user_ns["pair"]
