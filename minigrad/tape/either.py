@@ -7,6 +7,7 @@ numbers. PyTorch's are given the form of ours by torch/, which is imported when 
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Iterable
 from types import ModuleType
 from typing import Any, cast
 
@@ -46,6 +47,27 @@ def numbers_of(x: Any) -> Array:
 def gradients_of_torch(z: Any, tensors: list[Any], gradient: object) -> list[Any] | None:
     """The gradients that PyTorch computes; None if an earlier pass has freed the graph of z."""
     return cast(list[Any] | None, _theirs().torch_gradients(z, tensors, gradient))
+
+
+def again_on_ours(
+    tapes: Iterable[Any], z: Any
+) -> tuple[Callable[[Any], Tensor | None] | None, str]:
+    """What PyTorch computed, computed again by our engine, so that its graph is one of ours.
+
+    Returns a function from PyTorch's tensors to ours, or None and the reason why it cannot be done.
+    """
+    from minigrad.tape.torch.rerun import CannotRepeat, run_again
+
+    watched = [
+        t._torch for t in tapes if t._torch is not None and t._torch.seen.known(z) is not None
+    ]
+    if not watched:
+        return None, "z was not recorded. Record the lines that compute it, with %%autograd"
+    try:
+        ours = run_again(watched[-1], z)
+    except CannotRepeat as error:
+        return None, str(error)
+    return lambda x: ours.get(watched[-1].seen.known(x)), ""
 
 
 def snapshot_of(x: Any) -> Snapshot | None:

@@ -14,6 +14,7 @@ have smaller numbers.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -57,6 +58,15 @@ class Again:
 
 
 @dataclass(slots=True)
+class Called:
+    """A call of an operation of PyTorch, without its tensors: they are inputs of the entry."""
+
+    settings: dict[str, Any]
+    operands: dict[str, int | list[int | None]]  # the place among the inputs
+    defaults: Mapping[str, Any]
+
+
+@dataclass(slots=True)
 class Saved:
     """A value saved for backward, by its name in the rule."""
 
@@ -94,6 +104,7 @@ class Entry:
     update: str | None = None  # what wrote to it, a parameter: "opt.step()"
     shapes: list[str] = field(default_factory=list)  # the shapes of the operands, if it failed
     again: Again | None = None  # what is needed to apply the op again
+    called: Called | None = None  # the same for an operation of PyTorch
 
 
 @dataclass(slots=True)

@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
+from typing import Any, NamedTuple
 
 from minigrad.autograd import grad
 from minigrad.core.errors import BackwardTwice, NoGradient
@@ -26,11 +26,13 @@ from minigrad.core.modes import unobserved
 from minigrad.core.node import reachable
 from minigrad.core.tensor import Tensor
 from minigrad.methods.creation import ones_like
-from minigrad.tape.either import gradients_of_torch, numbers_of, tensor_kinds
+from minigrad.tape.either import again_on_ours, gradients_of_torch, numbers_of, tensor_kinds
+from minigrad.tape.record import Tape
 from minigrad.teach.answer import Diagnosis, exchanged
 from minigrad.teach.diagnose import diagnose, repeated
 from minigrad.teach.difference import Difference, difference
 from minigrad.teach.report import Compared, Report
+from minigrad.teach.two_engines import BothTapes
 
 FREED = "from .grad: an earlier backward() has freed the graph"
 
@@ -158,13 +160,18 @@ def compare_in(
             )
         d = difference(mine, right, rtol, atol)
         found = None
-        # PyTorch's graph cannot be walked by our rules.
-        if not d.ok and mine is not ... and isinstance(z, Tensor):
+        if not d.ok and mine is not ...:
             found = repeated(name, mine, right) if note else None
-            found = found or exchanges.get(name) or diagnose(
-                z, tensor, mine, gradient=gradient, name=name, namespace=namespace,
-                rtol=rtol, atol=atol,
-            )  # fmt: skip
+            found = found or exchanges.get(name)
+            asked: Asked | None = Asked(z, tensor, gradient, name, namespace)
+            if found is None and asked and not isinstance(z, Tensor):
+                asked, why = _on_ours(asked, right)
+                note = "\n".join(filter(None, (note, why)))
+            if found is None and asked is not None:
+                found = diagnose(
+                    asked.z, asked.x, mine, gradient=asked.gradient, name=name,
+                    namespace=asked.namespace, rtol=rtol, atol=atol,
+                )  # fmt: skip
         rows.append(_row(name, tensor, d, note, found))
     return Comparison(rows)
 
@@ -186,6 +193,40 @@ def _exchanges(
         if all(swapped):
             found[one] = found[other] = exchanged(one, other)
     return found
+
+
+class Asked(NamedTuple):
+    """A gradient that was asked for: that of z with respect to x."""
+
+    z: Any
+    x: Any
+    gradient: object
+    name: str
+    namespace: Mapping[str, Any]
+
+
+def _on_ours(asked: Asked, right: Any) -> tuple[Asked | None, str]:
+    """The same question about our engine, for tensors of PyTorch; None and why, if there is none.
+
+    A mistake is found with our rules, which can only walk our graph. So the recorded program runs
+    again here, and must come to the same gradient.
+    """
+    seen = asked.namespace.values()
+    tapes = [
+        t.torch if isinstance(t, BothTapes) else t for t in seen if isinstance(t, Tape | BothTapes)
+    ]
+    ours, why = again_on_ours(sorted(tapes, key=lambda t: t.number), asked.z)
+    if ours is not None:
+        kinds = tensor_kinds()
+        names = {k: ours(v) if isinstance(v, kinds) else v for k, v in asked.namespace.items()}
+        z, x = ours(asked.z), ours(asked.x)
+        g = numbers_of(asked.gradient) if isinstance(asked.gradient, kinds) else asked.gradient
+        grads = None if z is None or x is None else _gradients(z, [x], g)
+        if grads and grads[0] is not None and difference(grads[0], right, None, None).ok:
+            known = {k: v for k, v in names.items() if v is not None}
+            return Asked(z, x, g, asked.name, known), ""
+        why = f"run again, the gradient of {asked.name} comes out differently"
+    return None, f"No mistake is named, because minigrad cannot run the program again: {why}."
 
 
 def _row(

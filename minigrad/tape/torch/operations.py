@@ -28,7 +28,7 @@ from torch.utils._python_dispatch import (
 from minigrad.core.errors import _is_ours, user_line
 from minigrad.core.op import REGISTRY
 from minigrad.tape import looks
-from minigrad.tape.events import Again, Entry, Input
+from minigrad.tape.events import Again, Called, Entry, Input
 from minigrad.tape.torch.tensors import TorchTensors
 
 NOT_SHOWN = (
@@ -103,17 +103,27 @@ class Operations(TorchDispatchMode):  # type: ignore[misc]
         """The entry of an operation that is about to run."""
         entry = Entry("op", facts.name, facts.formula, inplace=facts.inplace, view=facts.view)
         given = {**dict(zip(facts.defaults, args)), **kwargs}
+        entry.called = called = Called(given, {}, facts.defaults)
         operands: list[Any] = []
         for name, value in given.items():
-            is_many = isinstance(value, list | tuple)
             if isinstance(value, torch.Tensor):
+                called.operands[name] = len(operands)
                 operands.append(value)
-            elif is_many and any(isinstance(x, torch.Tensor) for x in value):
-                operands += [x for x in value if isinstance(x, torch.Tensor)]
+            elif isinstance(value, list | tuple) and any(
+                isinstance(x, torch.Tensor) for x in value
+            ):
+                places: list[int | None] = []
+                for x in value:
+                    is_tensor = isinstance(x, torch.Tensor)
+                    places.append(len(operands) if is_tensor else None)
+                    operands += [x] * is_tensor
+                called.operands[name] = places
             elif name in OPERANDS and isinstance(value, int | float | complex):
                 operands.append(value)
             elif not looks.same(value, facts.defaults.get(name)) and name not in DEVICES:
                 entry.settings[name] = looks.setting(value)
+        for name in called.operands:
+            given[name] = None  # a recording keeps no tensor alive
         if facts.inplace and operands[0]._base is not None:
             # A write to a view is a write to its base, whose history now continues here.
             view, operands[0] = operands[0], operands[0]._base

@@ -1,0 +1,225 @@
+"""A recorded program of PyTorch, run again on our engine.
+
+    run_again(watched, z)    our tensors: z, and all that it was computed from
+
+What a mistake is called is found with our rules, which need our graph. Our functions have PyTorch's
+names and settings, so most operations are called as they were; what the dispatcher calls otherwise
+is in the tables below. Only what leads from leaves to z with a gradient is computed again. Each
+result must be the recorded one; if one is not, or an operation is not known here, `CannotRepeat`
+says which.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import torch
+
+from minigrad.core.errors import AutogradError
+from minigrad.core.tensor import Tensor
+from minigrad.methods.creation import tensor
+from minigrad.tape.events import Entry, Input
+from minigrad.tape.naming import node_names
+from minigrad.tape.snapshot import Array
+from minigrad.tape.torch.operations import Operations
+from minigrad.tape.torch.values import array_of, version_of
+
+Given = dict[str, Any]
+Called = Callable[[Any, Given], Any]
+REDUCTIONS = ("none", "mean", "sum")
+
+
+class CannotRepeat(Exception):
+    """The program cannot be run again here; the message says why."""
+
+
+def _loss(name: str) -> Called:
+    """A loss, whose `reduction` is a number for the dispatcher."""
+
+    def call(F: Any, given: Given) -> Any:
+        given["reduction"] = REDUCTIONS[given["reduction"]]
+        return getattr(F, name)(given.pop("self"), **_unspoken(given))
+
+    return call
+
+
+def _reshaped(F: Any, given: Given) -> Any:
+    return given["self"].reshape(given.get("size") or given.get("shape"))
+
+
+def _sliced(F: Any, given: Given) -> Any:
+    dim = given["dim"] % given["self"].ndim
+    return given["self"][
+        (slice(None),) * dim + (slice(given["start"], given["end"], given["step"]),)
+    ]
+
+
+def _indexed(F: Any, given: Given) -> Any:
+    return given["self"][tuple(slice(None) if i is None else i for i in given["indices"])]
+
+
+def _convolution(F: Any, given: Given) -> Any:
+    if given["transposed"]:
+        raise CannotRepeat("transposed convolutions are not run again")
+    function = F.conv1d if given["input"].ndim == 3 else F.conv2d
+    settings = {k: given[k] for k in ("stride", "padding", "dilation", "groups")}
+    return function(given["input"], given["weight"], given["bias"], **settings)
+
+
+# What the dispatcher calls otherwise than our functions are called.
+OTHERWISE: dict[str, Called] = {
+    "_log_softmax": lambda F, g: F.log_softmax(g["self"], g["dim"]),
+    "_softmax": lambda F, g: F.softmax(g["self"], g["dim"]),
+    "_to_copy": lambda F, g: g["self"].clone(),
+    "_unsafe_view": _reshaped,
+    "alias": lambda F, g: g["self"].view_as(g["self"]),
+    "binary_cross_entropy": _loss("binary_cross_entropy"),
+    "binary_cross_entropy_with_logits": _loss("binary_cross_entropy_with_logits"),
+    "convolution": _convolution,
+    "embedding": lambda F, g: F.embedding(g["indices"], g["weight"]),
+    "huber_loss": _loss("huber_loss"),
+    "index": _indexed,
+    "max_pool2d_with_indices": lambda F, g: F.max_pool2d(
+        g["self"],
+        g["kernel_size"],
+        g["stride"] or None,
+        g["padding"],
+        g["dilation"],
+        g["ceil_mode"],
+    ),
+    "mse_loss": _loss("mse_loss"),
+    "_safe_softmax": lambda F, g: F.softmax(g["self"], g["dim"]),
+    "native_batch_norm": lambda F, g: F.batch_norm(
+        g["input"],
+        g["running_mean"],
+        g["running_var"],
+        g["weight"],
+        g["bias"],
+        g["training"],
+        g["momentum"],
+        g["eps"],
+    ),
+    "native_layer_norm": lambda F, g: F.layer_norm(
+        g["input"], g["normalized_shape"], g["weight"], g["bias"], g["eps"]
+    ),
+    "nll_loss_forward": _loss("nll_loss"),
+    "rsub": lambda F, g: g["other"] - g["alpha"] * g["self"],
+    "select": lambda F, g: g["self"].select(g["dim"], g["index"]),
+    "slice": _sliced,
+    "smooth_l1_loss": _loss("smooth_l1_loss"),
+    "view": _reshaped,
+    "_reshape_alias": _reshaped,
+}
+LEFT_AWAY = ("dtype", "layout", "device", "pin_memory", "memory_format", "non_blocking", "implicit")
+
+
+def run_again(watched: Operations, z: torch.Tensor) -> dict[int, Tensor]:
+    """Our tensors, by the numbers that those of PyTorch have in a recording.
+
+    Raises CannotRepeat, with the reason, if z was not recorded, or cannot be computed here.
+    """
+    return _Rerun(watched).run(z)
+
+
+class _Rerun:
+    def __init__(self, watched: Operations) -> None:
+        self.seen, self.entries = watched.seen, watched.recorder.entries
+        self.names = node_names(watched.recorder)
+        self.known: dict[tuple[int, int], Tensor] = {}
+
+    def run(self, z: torch.Tensor) -> dict[int, Tensor]:
+        root = self.seen._latest[self.seen.known(z) or 0][0]
+        needed, stack = {root}, [root]
+        while stack:
+            for i in self.entries[stack.pop()].inputs:
+                if i.entry is not None and i.gradient and i.entry not in needed:
+                    needed.add(i.entry)
+                    stack.append(i.entry)
+        ours: dict[int, Tensor] = {}
+        for k in sorted(needed):
+            entry = self.entries[k]
+            results = [self._leaf(k)] if entry.backward == "AccumulateGrad" else self._applied(k)
+            for output, (made, result) in enumerate(zip(entry.results, results)):
+                self._must_agree(k, output, result)
+                self.known[k, output] = ours[made.tensor] = result
+        return ours
+
+    def _leaf(self, k: int) -> Tensor:
+        return tensor(self._numbers(Input(k))).requires_grad_()
+
+    def _applied(self, k: int) -> list[Tensor]:
+        """The results of an operation, computed again."""
+        entry, name = self.entries[k], self.names[k]
+        if entry.kind == "before":
+            raise CannotRepeat(f"{name} was computed before the recording")
+        if entry.called is None:
+            raise CannotRepeat(f"{entry.op}, which made {name}, is a function of its own")
+        if entry.through is not None:
+            raise CannotRepeat(f"{name} was written to through a view")
+        try:
+            with np.errstate(all="ignore"):
+                made = _call(entry.op, self._given(entry), entry.called.defaults)
+        except (AutogradError, AttributeError, TypeError, ValueError, RuntimeError) as error:
+            raise CannotRepeat(
+                f"{entry.op}, which made {name}, cannot be called here: {error}"
+            ) from None
+        return list(made) if isinstance(made, tuple | list) else [made]
+
+    def _given(self, entry: Entry) -> Given:
+        """The arguments of a call, with our tensors."""
+        assert entry.called is not None
+        given = {k: v for k, v in entry.called.settings.items() if k not in LEFT_AWAY}
+        for name, place in entry.called.operands.items():
+            places = place if isinstance(place, list) else [place]
+            values = [None if p is None else self._operand(entry.inputs[p]) for p in places]
+            given[name] = values if isinstance(place, list) else values[0]
+        return given
+
+    def _operand(self, i: Input) -> Tensor:
+        found = self.known.get((i.entry or 0, i.output)) if i.gradient else None
+        return tensor(self._numbers(i)) if found is None else found
+
+    def _numbers(self, i: Input) -> Array:
+        """The recorded numbers of an operand; of a large tensor, those that it has now."""
+        assert i.entry is not None
+        made = self.entries[i.entry].results[i.output]
+        array = None if made.value is None else made.value.array
+        if array is None:
+            alive = self.seen.alive(made.tensor)
+            if alive is None or version_of(alive) != made.version:
+                raise CannotRepeat(f"{self.names[i.entry]} is large, and was not kept")
+            array = array_of(alive)
+        return np.array(array)
+
+    def _must_agree(self, k: int, output: int, result: Tensor) -> None:
+        value = self.entries[k].results[output].value
+        before = None if value is None else value.array
+        if before is not None and not (
+            before.shape == result.array.shape
+            and np.allclose(before, result.array, 1e-3, 1e-5, equal_nan=True)
+        ):
+            raise CannotRepeat(f"run again, {self.names[k]} comes out differently")
+
+
+def _call(name: str, given: Given, defaults: Mapping[str, Any]) -> Any:
+    """Apply our operation of a name, or what stands for it."""
+    ours = sys.modules["minigrad"]
+    if name in OTHERWISE:
+        return OTHERWISE[name](ours.nn.functional, {**defaults, **given})
+    first = next(iter(given))
+    if first == "self":
+        function = getattr(Tensor, name, None)
+        if function is not None:
+            return function(given.pop("self"), **_unspoken(given))
+    for place in (ours, ours.nn.functional):
+        if hasattr(place, name):
+            return getattr(place, name)(given.pop(first), **_unspoken(given))
+    raise CannotRepeat(f"minigrad has no {name}")
+
+
+def _unspoken(given: Mapping[str, Any]) -> Given:
+    """The settings that are not None: our functions have the same defaults."""
+    return {k: v for k, v in given.items() if v is not None}

@@ -1,0 +1,107 @@
+"""Mistakes in gradients of PyTorch's tensors: named, where minigrad can run the recorded program again."""
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+import torch.nn.functional as F
+from torch import nn
+
+import minigrad
+from minigrad.tape.torch.rerun import CannotRepeat, run_again
+from tests.against_torch.torch_programs import PROGRAMS, ones
+
+
+def compared(z, x, wrong, tape):  # which looks for the tape among its caller's names
+    (row,) = minigrad.compare(z, x=wrong).rows
+    return row
+
+
+def test_the_mistake_in_a_recorded_program_is_named():
+    x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    with minigrad.record() as tape:
+        z = (x * x).sin()
+    row = compared(z, x, torch.cos(x * x), tape)
+    assert row.diagnosis.kind == "forgot_inner" and "chain rule stops" in row.note
+    assert compared(z, x, 2 * x * torch.cos(x * x), tape).note == ""
+
+
+def test_what_the_dispatcher_calls_otherwise_is_run_again():
+    torch.manual_seed(0)
+    net = nn.Sequential(
+        nn.Conv2d(1, 2, 3), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(8, 4), nn.LayerNorm(4)
+    )  # fmt: skip
+    table, places = nn.Embedding(5, 4), torch.tensor([1, 3, 1])
+    x = net[4].weight
+    with minigrad.record() as tape:
+        h = net(torch.randn(3, 1, 6, 6)) + table(places)
+        z = F.nll_loss(h.log_softmax(1), places) + F.mse_loss(1 - h[1:, 0], torch.zeros(2))
+        z = z + torch.stack([h.view(-1)[2], h[[0, 2], [1, 1]].sum()]).mean()
+    (right,) = torch.autograd.grad(z, [x], retain_graph=True)
+    assert compared(z, x, -right, tape).diagnosis.kind == "sign"
+
+
+@pytest.mark.parametrize("why, program", [
+    ("z was not recorded", None),
+    ("minigrad has no _fft_r2c", lambda x: torch.fft.fft(x).real),
+    ("PowerOfTwo, which made .*, is a function of its own", lambda x: PowerOfTwo.apply(x)),
+], ids=["not recorded", "unknown", "own"])  # fmt: skip
+def test_where_it_cannot_be_run_again_no_mistake_is_named_and_the_reason_is_told(why, program):
+    x = ones(3)
+    if program is None:
+        tape, z = None, x * 2
+    else:
+        with minigrad.record() as tape:
+            z = program(x).sum()
+    row = compared(z, x, 7 * torch.ones(3), tape)
+    assert row.diagnosis is None
+    pytest.raises(ValueError, _raise, row.note).match(f"No mistake is named, because .*: {why}")
+
+
+def _raise(note):
+    raise ValueError(note)
+
+
+class PowerOfTwo(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return 2**x
+
+    @staticmethod
+    def backward(ctx, g):
+        return g
+
+
+ONE_PASS = {
+    "first_program", "mlp_with_adam", "conv_net", "transformer_layer", "second_backward_error",
+    "saved_tensors_hooks", "one_result_of_two",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", sorted(ONE_PASS))
+def test_a_program_that_is_run_again_has_the_gradients_of_pytorch(name):
+    torch.manual_seed(0)
+    with minigrad.record() as tape:
+        made = [x for x in PROGRAMS[name]() if isinstance(x, torch.Tensor)]
+    number = tape._torch.seen.known
+    z = next(x for x in made if not x.ndim and x.grad_fn is not None)
+    leaves = [x for x in made if x.is_leaf and x.grad is not None]
+    ours = run_again(tape._torch, z)
+    grads = minigrad.autograd.grad(ours[number(z)], [ours[number(x)] for x in leaves])
+    for g, x in zip(grads, leaves, strict=True):
+        torch.testing.assert_close(torch.tensor(g.numpy()), x.grad, rtol=1e-3, atol=1e-5)
+
+
+@pytest.mark.parametrize("name, why", [
+    ("custom_function", "is a function of its own"),
+    ("views", "was written to through a view"),
+    ("lstm", "minigrad has no mkldnn_rnn_layer"),
+])  # fmt: skip
+def test_a_program_that_cannot_be_run_again_says_why(name, why):
+    with minigrad.record() as tape:
+        made = PROGRAMS[name]()
+    z = next(
+        x for x in made if isinstance(x, torch.Tensor) and x.grad_fn is not None and not x.ndim
+    )
+    with pytest.raises(CannotRepeat, match=why):
+        run_again(tape._torch, z)
