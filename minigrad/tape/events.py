@@ -61,6 +61,7 @@ class Again:
 class Called:
     """A call of an operation of PyTorch, without its tensors: they are inputs of the entry."""
 
+    name: str
     settings: dict[str, Any]
     operands: dict[str, int | list[int | None]]  # the place among the inputs
     defaults: Mapping[str, Any]

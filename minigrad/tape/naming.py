@@ -14,6 +14,7 @@ INFIX = {
     "remainder": "%", "bitwise_and": "&", "bitwise_or": "|", "bitwise_xor": "^",
     "bitwise_left_shift": "<<", "bitwise_right_shift": ">>",
 }  # fmt: skip
+INDEXED = ("getitem", "select", "slice")
 COMPARED = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
 
 
@@ -96,7 +97,7 @@ def expression(entry: Entry, names: list[list[str]], through: str | None = None)
         return f"-{terms[0]}"
     if entry.op == "detach":
         return f"{terms[0]}.detach()"
-    if entry.op == "getitem" and len(terms) == 1 and "index" in entry.settings:
+    if entry.op in INDEXED and len(terms) == 1 and [*entry.settings] == ["index"]:
         index = entry.settings["index"].removeprefix("(").removesuffix(")").removesuffix(",")
         return f"{terms[0]}[{index}]"
     return f"{entry.op}({', '.join(terms + settings)})"

@@ -7,6 +7,7 @@ event comes: until then nothing can have changed it.
 
 from __future__ import annotations
 
+import re
 import sys
 import weakref
 from collections.abc import Callable, Iterator, Mapping
@@ -103,7 +104,7 @@ class Operations(TorchDispatchMode):  # type: ignore[misc]
         """The entry of an operation that is about to run."""
         entry = Entry("op", facts.name, facts.formula, inplace=facts.inplace, view=facts.view)
         given = {**dict(zip(facts.defaults, args)), **kwargs}
-        entry.called = called = Called(given, {}, facts.defaults)
+        entry.called = called = Called(facts.called, given, {}, facts.defaults)
         operands: list[Any] = []
         for name, value in given.items():
             if isinstance(value, torch.Tensor):
@@ -120,8 +121,10 @@ class Operations(TorchDispatchMode):  # type: ignore[misc]
                 called.operands[name] = places
             elif name in OPERANDS and isinstance(value, int | float | complex):
                 operands.append(value)
-            elif not looks.same(value, facts.defaults.get(name)) and name not in DEVICES:
+            elif is_worth_showing(facts, name, value):
                 entry.settings[name] = looks.setting(value)
+        if facts.name in ("select", "slice"):
+            entry.settings = {"index": index_text(given, facts)}
         for name in called.operands:
             given[name] = None  # a recording keeps no tensor alive
         if facts.inplace and operands[0]._base is not None:
@@ -278,12 +281,53 @@ class OpFacts:
     view: bool
     blind: bool  # it reads no entry of its operands: zeros_like
     defaults: dict[str, Any]
+    called: str  # the dispatcher's name
     writes: tuple[str, ...]
 
     def written(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> list[Any]:
         """The operands that it writes to."""
         given = {**dict(zip(self.defaults, args)), **kwargs}
         return [given[name] for name in self.writes if name in given]
+
+
+# Names and settings that only the dispatcher has, and what the documentation has in their place.
+DOCUMENTED = {
+    "_reshape_alias": "view",
+    "_safe_softmax": "softmax",
+    "_scaled_dot_product_flash_attention_for_cpu": "scaled_dot_product_attention",
+    "_scaled_dot_product_fused_attention_overrideable": "scaled_dot_product_attention",
+    "_to_copy": "to",
+    "_transformer_encoder_layer_fwd": "transformer_encoder_layer",
+    "_unsafe_view": "view",
+    "max_pool2d_with_indices": "max_pool2d",
+    "mkldnn_rnn_layer": "rnn_layer",
+}
+USUAL: dict[str, tuple[Any, ...]] = {
+    "half_to_float": (False,), "reduction": (1,), "ignore_index": (-100,), "transposed": (False,),
+    "stride": ([1], [1, 1]), "padding": ([0], [0, 0]), "dilation": ([1], [1, 1]), "groups": (1,),
+    "output_padding": ([0], [0, 0]), "batch_sizes": ([],), "end": (sys.maxsize,),
+}  # fmt: skip
+
+
+def documented(name: str) -> str:
+    """The name of an operation as PyTorch's documentation has it: "log_softmax" for "_log_softmax"."""
+    return DOCUMENTED.get(name) or re.sub(r"^_(?!_)|^native_|_forward$", "", name)
+
+
+def is_worth_showing(facts: OpFacts, name: str, value: Any) -> bool:
+    """Is this a setting that the user gave, rather than a default of the function?"""
+    if value is None or name in DEVICES or value in USUAL.get(name, ()):
+        return False
+    return not looks.same(value, facts.defaults.get(name))
+
+
+def index_text(given: Mapping[str, Any], facts: OpFacts) -> str:
+    """What is in the brackets: ":, 1:" for a slice of the second axis."""
+    dim = given.get("dim", 0) % max(1, given["self"].ndim)
+    ends = [given.get("start"), given.get("end"), given.get("step", 1)]
+    start, end, step = ("" if v in (None, sys.maxsize) else str(v) for v in ends)
+    part = f"{start}:{end}" + (f":{step}" if step != "1" else "")
+    return ":, " * dim + (part if facts.name == "slice" else str(given["index"]))
 
 
 DEVICES = ("dtype", "layout", "device", "pin_memory", "memory_format", "generator")
@@ -299,15 +343,18 @@ def op_facts(func: Any) -> OpFacts | None:
     written = [a for a in schema.arguments if a.alias_info is not None and a.alias_info.is_write]
     viewed = [a for a in schema.arguments if a.alias_info is not None and not a.alias_info.is_write]
     inplace = bool(written) and written[0].name == schema.arguments[0].name
-    ours = REGISTRY.get(name.removesuffix("_") if inplace else name)
+    called = name.removesuffix("_") if inplace else name
+    name = documented(called)
+    ours = REGISTRY.get(name)
     return OpFacts(
-        ours.name if ours is not None else name.removesuffix("_") if inplace else name,
+        name if ours is None else ours.name,
         "" if ours is None else ours.formula,
         0 if ours is None else len(ours.operands),
         inplace,
         bool(viewed) and bool(schema.returns),
         name.endswith("_like") or name.startswith(("new_", "empty")),
         {a.name: a.default_value if a.has_default_value() else _NONE for a in schema.arguments},
+        called,
         tuple(a.name for a in written),
     )
 

@@ -19,6 +19,7 @@ import numpy as np
 import torch
 
 from minigrad.core.errors import AutogradError
+from minigrad.core.node import Node
 from minigrad.core.tensor import Tensor
 from minigrad.methods.creation import tensor
 from minigrad.tape.events import Entry, Input
@@ -144,6 +145,8 @@ class _Rerun:
             results = [self._leaf(k)] if entry.backward == "AccumulateGrad" else self._applied(k)
             for output, (made, result) in enumerate(zip(entry.results, results)):
                 self._must_agree(k, output, result)
+                if isinstance(result.node, Node):
+                    result.node.place = entry.place  # where the user wrote it, not where we are
                 self.known[k, output] = ours[made.tensor] = result
         return ours
 
@@ -161,7 +164,7 @@ class _Rerun:
             raise CannotRepeat(f"{name} was written to through a view")
         try:
             with np.errstate(all="ignore"):
-                made = _call(entry.op, self._given(entry), entry.called.defaults)
+                made = _call(entry.called.name, self._given(entry), entry.called.defaults)
         except (AutogradError, AttributeError, TypeError, ValueError, RuntimeError) as error:
             raise CannotRepeat(
                 f"{entry.op}, which made {name}, cannot be called here: {error}"
