@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from functools import cache
 from xml.etree import ElementTree
 
 import pytest
@@ -14,9 +15,12 @@ from torch import nn
 import minigrad
 from minigrad.tape.torch import tensors
 from tests import tape_schema
+from tests.against_torch import torch_programs
 from tests.against_torch.test_node_names import EXPRESSIONS, operands
-from tests.against_torch.torch_programs import PROGRAMS, ones
+from tests.against_torch.torch_programs import ones
+from tests.against_torch.tutorial_programs import TUTORIALS
 
+PROGRAMS = torch_programs.PROGRAMS | TUTORIALS
 both = pytest.mark.parametrize("name", PROGRAMS)
 
 
@@ -58,20 +62,27 @@ def order(tape, number=1):
     return [found.node(s.node).backward for s in steps]
 
 
+@cache
+def recorded_once(name):
+    """The tape of a program, what it made, and the state of the random numbers after it."""
+    tape, made = recorded(PROGRAMS[name], name)
+    return tape, bits(made), torch.get_rng_state()
+
+
 @both
 def test_recording_changes_no_bit(name):
     torch.manual_seed(0)
     alone = bits(PROGRAMS[name]())
     state = torch.get_rng_state()
-    _, made = recorded(PROGRAMS[name])
-    assert bits(made) == alone
-    assert torch.equal(torch.get_rng_state(), state)
+    _, made, after = recorded_once(name)
+    assert made == alone
+    assert torch.equal(after, state)
 
 
 @both
 def test_a_tape_of_pytorch_is_drawn_and_fits_the_schema(name):
     jsonschema = pytest.importorskip("jsonschema")
-    tape, _ = recorded(PROGRAMS[name], name)
+    tape, _, _ = recorded_once(name)
     plain = json.loads(json.dumps(tape.document))
     jsonschema.Draft202012Validator(tape_schema.schema()).validate(plain)
     assert tape.text().startswith(name) and "digraph" in document_as_dot(tape)
@@ -89,7 +100,7 @@ def document_as_dot(tape):
 
 @both
 def test_the_counts_of_the_graph_explain_the_order_of_each_pass(name):
-    tape, _ = recorded(PROGRAMS[name])
+    tape, _, _ = recorded_once(name)
     assert all(ran.note is None for ran in tape.shown().backward)
 
 
@@ -187,6 +198,43 @@ def test_views_follow_their_base():
     assert [n.backward for n in nodes if n.inplace] == ["CopySlices", "CopySlices"]
     assert "AsStridedBackward0" in [n.backward for n in nodes if n.replayed]
     assert len({n.storage for n in nodes if n.view}) == 1
+
+
+def test_operations_and_settings_are_shown_as_the_documentation_has_them():
+    x = torch.arange(6.0).reshape(2, 3).requires_grad_()
+    with minigrad.record() as tape:
+        a = nn.functional.mse_loss(x[:, 1:], x[:, :2], reduction="sum")  # noqa: F841
+        b = torch.clamp(x, 1 / 3).log_softmax(1)  # noqa: F841
+    assert [n.expression for n in tape.shown().nodes if n.kind == "op"] == [
+        "x[:, 1:]", "x[:, :2]", "mse_loss(slice#1, slice#2, reduction='sum')",
+        "clamp(x, min=0.3333)", "log_softmax(clamp#1, dim=1)",
+    ]  # fmt: skip
+
+
+def test_looking_for_the_node_of_a_leaf_is_not_on_the_tape():
+    x = ones(2)
+    with minigrad.record() as tape:
+        torch.autograd.grad((x * x).sum(), x, create_graph=True)
+    assert "view" not in {n.op for n in tape.shown().nodes}
+
+
+def test_gradients_that_a_step_uses_are_named_although_they_are_dropped_after():
+    w = ones(2)
+    optimizer = torch.optim.SGD([w], lr=0.1)
+    with minigrad.record() as tape:
+        for _ in range(2):
+            optimizer.zero_grad()
+            (w * w).sum().backward()
+            optimizer.step()
+        optimizer.zero_grad()
+    steps = [n.expression for n in tape.shown().nodes if n.op == "sgd_step"]
+    assert steps == ["w.sgd_step_(w.grad)", "w.sgd_step_(w.grad#2)"]
+
+
+def test_in_torch_func_operations_are_recorded_and_no_pass():
+    tape, _ = recorded(PROGRAMS["gradients_per_example"])
+    found = tape.shown()
+    assert not found.backward and {"log_softmax", "bmm", "cos"} <= {n.op for n in found.nodes}
 
 
 def test_hooks_are_seen_with_the_gradients_before_and_after():

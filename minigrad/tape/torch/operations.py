@@ -30,6 +30,7 @@ from minigrad.core.errors import _is_ours, user_line
 from minigrad.core.op import REGISTRY
 from minigrad.tape import looks
 from minigrad.tape.events import Again, Called, Entry, Input
+from minigrad.tape.names import number_text
 from minigrad.tape.torch.tensors import TorchTensors
 
 NOT_SHOWN = (
@@ -122,7 +123,7 @@ class Operations(TorchDispatchMode):  # type: ignore[misc]
             elif name in OPERANDS and isinstance(value, int | float | complex):
                 operands.append(value)
             elif is_worth_showing(facts, name, value):
-                entry.settings[name] = looks.setting(value)
+                entry.settings[name] = setting_text(name, value)
         if facts.name in ("select", "slice"):
             entry.settings = {"index": index_text(given, facts)}
         for name in called.operands:
@@ -252,6 +253,7 @@ class Operations(TorchDispatchMode):  # type: ignore[misc]
         params = [p for group in optimizer.param_groups for p in group["params"]]
         given = [(p, p.grad) for p in params if p.grad is not None]
         self.stepping.append([(p, p._version, [self.input(p), self.input(g)]) for p, g in given])
+        self.recorder.look_up_names()  # zero_grad() may drop the gradients before the next pass
 
     def step_ended(self, optimizer: torch.optim.Optimizer, args: Any, kwargs: Any) -> None:
         """The step has ended: what it wrote is known."""
@@ -302,6 +304,7 @@ DOCUMENTED = {
     "max_pool2d_with_indices": "max_pool2d",
     "mkldnn_rnn_layer": "rnn_layer",
 }
+REDUCTIONS = ("none", "mean", "sum")  # by the dispatcher's number
 USUAL: dict[str, tuple[Any, ...]] = {
     "half_to_float": (False,), "reduction": (1,), "ignore_index": (-100,), "transposed": (False,),
     "stride": ([1], [1, 1]), "padding": ([0], [0, 0]), "dilation": ([1], [1, 1]), "groups": (1,),
@@ -321,10 +324,17 @@ def is_worth_showing(facts: OpFacts, name: str, value: Any) -> bool:
     return not looks.same(value, facts.defaults.get(name))
 
 
+def setting_text(name: str, value: Any) -> str:
+    """The text of a setting: four digits of a number, and the word for a reduction."""
+    if name == "reduction":
+        return repr(REDUCTIONS[value])
+    return number_text(value) if isinstance(value, float) else looks.setting(value)
+
+
 def index_text(given: Mapping[str, Any], facts: OpFacts) -> str:
     """What is in the brackets: ":, 1:" for a slice of the second axis."""
     dim = given.get("dim", 0) % max(1, given["self"].ndim)
-    ends = [given.get("start"), given.get("end"), given.get("step", 1)]
+    ends = [given.get("start") or None, given.get("end"), given.get("step", 1)]
     start, end, step = ("" if v in (None, sys.maxsize) else str(v) for v in ends)
     part = f"{start}:{end}" + (f":{step}" if step != "1" else "")
     return ":, " * dim + (part if facts.name == "slice" else str(given["index"]))

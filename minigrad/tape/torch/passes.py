@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch._C._functorch import is_functorch_wrapped_tensor
 from torch.autograd.graph import get_gradient_edge
 
 from minigrad.core.errors import aligned, user_line
@@ -38,20 +39,22 @@ class Passes:
 
     def run(self, engine: Run, outputs: Sequence[Any], *args: Any, **kwargs: Any) -> Any:
         """Run PyTorch's engine, and record what it does."""
-        if in_compiler():
-            return engine(outputs, *args, **kwargs)
+        if in_compiler() or any(map(is_functorch_wrapped_tensor, outputs)):
+            return engine(outputs, *args, **kwargs)  # in torch.func, its operations are recorded
         self.operations.look()
         gradients, retain_graph, create_graph, inputs = args[:4]
         accumulate = kwargs.get("accumulate_grad", True)
         try:
-            roots = [edge_of(x) for x in outputs]
-            wanted = [edge_of(x) for x in inputs]
+            with self.operations.unseen():  # to find the node of a leaf, PyTorch makes a view of it
+                roots = [edge_of(x) for x in outputs]
+                wanted = [edge_of(x) for x in inputs]
         except RuntimeError:  # something requires no gradient, which the engine explains
             return engine(outputs, *args, **kwargs)
         tensors = [x for x in inputs if isinstance(x, torch.Tensor)]
         now = OnePass(self, roots, gradients, retain_graph, create_graph, wanted, accumulate)
         self.open.append(now)
-        handles = now.watch(tensors)
+        with self.operations.unseen():
+            handles = now.watch(tensors)
         error: BaseException | None = None
         self.seen.computing.append(now.record.number)
         seen = not create_graph and self.operations.leave()

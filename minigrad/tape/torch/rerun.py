@@ -25,12 +25,11 @@ from minigrad.methods.creation import tensor
 from minigrad.tape.events import Entry, Input
 from minigrad.tape.naming import node_names
 from minigrad.tape.snapshot import Array
-from minigrad.tape.torch.operations import Operations
+from minigrad.tape.torch.operations import REDUCTIONS, Operations
 from minigrad.tape.torch.values import array_of, version_of
 
 Given = dict[str, Any]
 Called = Callable[[Any, Given], Any]
-REDUCTIONS = ("none", "mean", "sum")
 
 
 class CannotRepeat(Exception):

@@ -128,7 +128,7 @@ class TorchTensors:
 
     def _same_memory(self, tensor: torch.Tensor, number: int) -> int | None:
         """A recorded tensor at the same place, of the same shape: this one is it, detached."""
-        if tensor.layout is not torch.strided or not (address := tensor.data_ptr()):
+        if not (address := address_of(tensor)):
             return None
         source = self._at.setdefault(address, number)
         other = None if source == number else self.alive(source)
@@ -169,8 +169,8 @@ class TorchTensors:
             key = self.number(tensor)
             entry.results.append(self.version(tensor, key))
             self._latest[key] = (number, output)
-            if tensor._base is None and tensor.layout is torch.strided:
-                self._at[tensor.data_ptr()] = key
+            if tensor._base is None and (address := address_of(tensor)):
+                self._at[address] = key
 
     # ---- nodes ---------------------------------------------------------------------
 
@@ -214,7 +214,7 @@ class TorchTensors:
             for output, own in enumerate(results):  # a result is saved without its history
                 if (
                     own is not None
-                    and own.data_ptr() == data.data_ptr()
+                    and address_of(own) == address_of(data)
                     and own.shape == data.shape
                 ):
                     made = entry.results[output]
@@ -267,6 +267,14 @@ class TorchTensors:
 
     def _is_walked(self, node: Any) -> bool:
         return hasattr(node, "variable") or key_of(node) in self._walked
+
+
+def address_of(tensor: torch.Tensor) -> int:
+    """Where a tensor's memory begins; 0 for one that has none of its own, as within torch.func."""
+    try:
+        return tensor.data_ptr() if tensor.layout is torch.strided else 0
+    except RuntimeError:
+        return 0
 
 
 def key_of(node: Any) -> NodeKey:
