@@ -14,6 +14,7 @@ at once, and only its first entries are kept.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -36,7 +37,8 @@ class Snapshot:
     3.0
     """
 
-    __slots__ = ("_array", "_facts", "rows", "shape")
+    __slots__ = ("_array", "_facts", "_later", "rows", "shape")
+    _later: Callable[[], ArrayFacts]
 
     def __init__(self, value: Any) -> None:
         value = getattr(value, "array", value)
@@ -53,11 +55,11 @@ class Snapshot:
         self._facts: ArrayFacts | None = None if array.size <= WHOLE else self._described(array)
 
     @classmethod
-    def described(cls, facts: ArrayFacts) -> Snapshot:
-        """A snapshot of something that was described where it is: only its facts are kept."""
+    def described(cls, shape: tuple[int, ...], facts: Callable[[], ArrayFacts]) -> Snapshot:
+        """A snapshot of something that is described where it is; `facts` is called when needed."""
         found = cls.__new__(cls)
-        found.rows, found.shape = None, tuple(facts["shape"])
-        found._array, found._facts = None, facts
+        found.rows, found.shape = None, shape
+        found._array, found._facts, found._later = None, None, facts
         return found
 
     @property
@@ -68,8 +70,7 @@ class Snapshot:
     def facts(self) -> ArrayFacts:
         """The snapshot as plain data, ready for JSON."""
         if self._facts is None:
-            assert self._array is not None
-            self._facts = self._described(self._array)
+            self._facts = self._later() if self._array is None else self._described(self._array)
         return self._facts
 
     def __str__(self) -> str:
@@ -102,7 +103,7 @@ class Snapshot:
             "norm": json_number(norm),
             "nan": nan,
             "inf": inf,
-            "first": [json_number(v) for v in first],
+            "first": json_numbers(first),
         }
         if self.rows is not None:
             facts["rows"] = self.rows
@@ -112,6 +113,13 @@ class Snapshot:
 def maybe(value: Any) -> Snapshot | None:
     """A snapshot of a gradient: an array, a Tensor under create_graph, or None."""
     return None if value is None else Snapshot(value)
+
+
+def json_numbers(values: list[Any]) -> list[Number]:
+    """The numbers of a list for JSON; at once, if all are finite."""
+    if values and isinstance(values[0], float) and all(map(math.isfinite, values)):
+        return [*map(float, ("%.7g " * len(values) % tuple(values)).split())]
+    return [json_number(v) for v in values]
 
 
 def json_number(value: float | complex | None) -> Number:

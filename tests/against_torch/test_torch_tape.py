@@ -307,6 +307,17 @@ def test_large_tensors_are_summarized_and_strange_ones_have_no_numbers():
     assert tape.shown().nodes[-1].value is None
 
 
+def test_what_is_not_finite_in_a_large_tensor_is_counted():
+    x = torch.full((2000,), 2.0)
+    x[0], x[3], x[4] = float("nan"), float("inf"), 3e38
+    with minigrad.record() as tape:
+        z = x * 1
+        y = torch.full((2000,), 3e38) * 1  # whose norm overflows
+    z, y = (tape.shown().value(n.value) for n in tape.shown().nodes if n.kind == "op")
+    assert (z["nan"], z["inf"], z["min"]) == (1, 1, 2.0) and z["first"][:2] == ["nan", 2.0]
+    assert (y["nan"], y["inf"]) == (0, 0) and y["norm"] == pytest.approx(3e38 * 2000**0.5, rel=1e-6)
+
+
 def test_a_pass_in_several_threads_says_that_what_was_ready_is_not_known():
     class Deeper(torch.autograd.Function):
         @staticmethod

@@ -6,11 +6,15 @@ entries are fetched. Tensors without numbers (fake, nested, or on the device "me
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
+from functools import partial
+
 import torch
 
 from minigrad.core.sparse import RowSparse
 from minigrad.tape.document import ArrayFacts
-from minigrad.tape.snapshot import FIRST, WHOLE, Array, Snapshot, json_number
+from minigrad.tape.snapshot import FIRST, WHOLE, Array, Snapshot, json_number, json_numbers
 
 
 def snapshot(tensor: torch.Tensor | None) -> Snapshot | None:
@@ -26,7 +30,7 @@ def snapshot(tensor: torch.Tensor | None) -> Snapshot | None:
                 tensor = tensor.to_dense()
             if tensor.numel() <= WHOLE:
                 return Snapshot(array_of(tensor))
-            return Snapshot.described(_summary(tensor.detach()))
+            return Snapshot.described(tuple(tensor.shape), _summary(tensor.detach()))
     except (RuntimeError, TypeError):  # NotImplementedError is a RuntimeError
         return None
 
@@ -49,20 +53,35 @@ def version_of(tensor: torch.Tensor) -> int:
     return 0 if tensor.is_inference() else tensor._version
 
 
-def _summary(tensor: torch.Tensor) -> ArrayFacts:
-    """The main facts about a large tensor, computed where it is."""
+def _summary(tensor: torch.Tensor) -> Callable[[], ArrayFacts]:
+    """The main facts about a large tensor, computed where it is; they are written down later.
+
+    If the norm is finite, so are all entries, and need not be counted.
+    """
     floating = tensor.is_floating_point() or tensor.is_complex()
-    nan = int(tensor.isnan().sum()) if floating else 0
-    inf = int(tensor.isinf().sum()) if floating else 0
-    numbers = tensor[tensor.isfinite()] if nan or inf else tensor
-    facts: ArrayFacts = {
-        "shape": list(tensor.shape), "dtype": dtype_name(tensor), "size": tensor.numel(),
-        "min": None, "max": None, "mean": None, "norm": None, "nan": nan, "inf": inf,
-        "first": [json_number(v) for v in array_of(tensor.reshape(-1)[:FIRST]).tolist()],
-    }  # fmt: skip
+    wide = tensor if floating and tensor.dtype.itemsize >= 4 else tensor.double()
+    norm = torch.linalg.vector_norm(wide)
+    finite = not floating or math.isfinite(norm.item())
+    nan, inf = (0, 0) if finite else (int(tensor.isnan().sum()), int(tensor.isinf().sum()))
+    numbers = tensor if finite else tensor[tensor.isfinite()]
+    first = array_of(tensor.reshape(-1)[:FIRST]).copy()
+    ends: tuple[torch.Tensor | None, ...] = (None, None, None, None)
     if numbers.numel() and not tensor.is_complex():
-        facts["min"] = json_number(numbers.min().item())
-        facts["max"] = json_number(numbers.max().item())
-        facts["mean"] = json_number(numbers.mean(dtype=torch.float64).item())
-        facts["norm"] = json_number(float(numbers.to(torch.float64).norm()))
-    return facts
+        mean = numbers.sum(dtype=torch.float64) / numbers.numel()
+        ends = (*torch.aminmax(numbers), mean, norm if finite else numbers.double().norm())
+    least, most, mean, length = (None if e is None else e.item() for e in ends)
+    return partial(
+        _facts, tensor.shape, dtype_name(tensor), least, most, mean, length, nan, inf, first
+    )
+
+
+def _facts(
+    shape: torch.Size, dtype: str, least: float | None, most: float | None, mean: float | None,
+    norm: float | None, nan: int, inf: int, first: Array,
+) -> ArrayFacts:  # fmt: skip
+    return {
+        "shape": list(shape), "dtype": dtype, "size": shape.numel(),
+        "min": json_number(least), "max": json_number(most), "mean": json_number(mean),
+        "norm": json_number(norm), "nan": nan, "inf": inf,
+        "first": json_numbers(first.tolist()),
+    }  # fmt: skip
