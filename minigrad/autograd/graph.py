@@ -1,4 +1,4 @@
-"""PyTorch's names for parts of the graph: Node, and hooks on saved tensors.
+"""PyTorch's names for parts of the graph: Node, edges, and hooks on several gradients or on saved tensors.
 
     with saved_tensors_hooks(pack, unpack): ...
 
@@ -7,14 +7,16 @@ result instead. The backward pass calls `unpack` on it and uses the tensor it re
 lets you store saved values on disk, compress them, count them or print them.
 """
 
-from collections.abc import Callable
-from typing import Any, NamedTuple, Self
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, NamedTuple, Self
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from minigrad.core import modes
+from minigrad.core.engine import AnyNode, GraphTask
 from minigrad.core.leaf import AccumulateGrad
-from minigrad.core.node import Node
+from minigrad.core.node import Node, reachable
 from minigrad.core.tensor import Tensor, wrap
 
 __all__ = [
@@ -22,6 +24,7 @@ __all__ = [
     "GradientEdge",
     "Node",
     "get_gradient_edge",
+    "register_multi_grad_hook",
     "save_on_cpu",
     "saved_tensors_hooks",
 ]
@@ -30,13 +33,17 @@ __all__ = [
 class GradientEdge(NamedTuple):
     """Where the gradient of a tensor goes: a node, and which of the node's results the tensor is.
 
+    `autograd.grad` takes edges as inputs, so that the tensor itself need not be kept.
+
     >>> import minigrad
-    >>> get_gradient_edge(minigrad.zeros(2, requires_grad=True).exp())
-    GradientEdge(node=<ExpBackward0 reads z>, output_nr=0)
+    >>> edge = get_gradient_edge(minigrad.zeros(2, requires_grad=True).exp())
+    >>> edge.node, edge.output_nr
+    (<ExpBackward0 reads z>, 0)
     """
 
     node: Any
     output_nr: int
+    ownership_token: AnyNode | None = None  # of one of several results: its edge in our graph
 
 
 def get_gradient_edge(tensor: Tensor) -> GradientEdge:
@@ -54,7 +61,70 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
             "It is not possible to get the gradient edge for a Tensor that does not require gradients"
         )
     node = tensor.node if tensor.grad_fn is None else tensor.grad_fn
-    return GradientEdge(node, tensor.output_nr)
+    return GradientEdge(node, tensor.output_nr, None if node is tensor.node else tensor.node)
+
+
+class MultiGradHook:
+    """The handle of a hook on several tensors: `remove()` removes it, and so does the end of a `with`."""
+
+    def __init__(self, tensors: Sequence[Tensor], fn: Callable[[Any], None], first: bool) -> None:
+        self._nodes, self._fn, self._first = [t.node for t in tensors], fn, first
+        self._open: WeakKeyDictionary[GraphTask, list[Any]] = WeakKeyDictionary()
+        self._left: WeakKeyDictionary[GraphTask, int] = WeakKeyDictionary()
+        self._handles = [t.register_hook(self._arrival(k)) for k, t in enumerate(tensors)]
+
+    def _arrival(self, place: int) -> Callable[[Tensor], None]:
+        def arrive(g: Tensor) -> None:
+            task: GraphTask = modes.state.task
+            new = task not in self._open
+            if new:
+                below = set(reachable(task.roots))
+                taking = [
+                    n is not None and n in below and task._leads_to_an_input(n) for n in self._nodes
+                ]
+                self._open[task], self._left[task] = [None] * len(taking), sum(taking)
+            self._open[task][place] = g
+            self._left[task] -= 1
+            if self._first and new:
+                self._fn(g)
+            elif not self._first and not self._left[task]:
+                self._fn(self._open[task])
+
+        return arrive
+
+    def remove(self) -> None:
+        """Remove the hook from all tensors."""
+        for handle in self._handles:
+            handle.remove()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.remove()
+
+
+def register_multi_grad_hook(
+    tensors: Sequence[Tensor],
+    fn: Callable[[Any], None],
+    *,
+    mode: Literal["all", "any"] = "all",
+) -> MultiGradHook:
+    """Call a function once in each backward pass, with the gradients of several tensors.
+
+    mode    "all": fn(gradients), when all that this pass computes are there; None for the others.
+            "any": fn(gradient), with the first
+
+    >>> import minigrad
+    >>> x, w = minigrad.ones(1, requires_grad=True), minigrad.full((1,), 3.0, requires_grad=True)
+    >>> handle = register_multi_grad_hook((x, w), print)
+    >>> (x * w).sum().backward()
+    [tensor([3.]), tensor([1.])]
+    >>> handle.remove()
+    """
+    if mode not in ("all", "any"):
+        raise ValueError(f"Expects mode to be one of ('any', 'all') but got {mode}")
+    return MultiGradHook(tensors, fn, first=mode == "any")
 
 
 class saved_tensors_hooks:

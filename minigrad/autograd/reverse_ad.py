@@ -1,12 +1,13 @@
 """`grad` and `backward`: run the engine, with PyTorch's names and arguments."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from minigrad.autograd.graph import GradientEdge
 from minigrad.core.backward import root_gradient, root_of, run_backward, run_task
-from minigrad.core.engine import GraphTask
+from minigrad.core.engine import AnyNode, GraphTask
 from minigrad.core.errors import AutogradError, NoGradient
 from minigrad.core.modes import state
 from minigrad.core.plan import like_of
@@ -52,7 +53,7 @@ def backward(
 
 def grad(
     outputs: Tensors,
-    inputs: Tensors,
+    inputs: Tensors | GradientEdge | Sequence[Tensor | GradientEdge],
     grad_outputs: Any = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
@@ -63,7 +64,7 @@ def grad(
     """The gradients of the outputs with respect to the inputs, as new tensors.
 
     outputs            tensors that were computed from the inputs
-    inputs             tensors that require a gradient, leaves or not
+    inputs             tensors that require a gradient, leaves or not; or their gradient edges
     grad_outputs       one gradient for each output, with its shape; optional for scalars
     retain_graph       keep the saved values; by default, the same as create_graph
     create_graph       record the backward pass, so that you can differentiate the gradients
@@ -81,7 +82,7 @@ def grad(
     (27.0, 18.0)
     """
     zs = [outputs] if isinstance(outputs, Tensor) else list(outputs)
-    xs = [inputs] if isinstance(inputs, Tensor) else list(inputs)
+    xs = _targets(inputs)
     _check_arguments(xs, is_grads_batched, allow_unused, materialize_grads)
     gradients = _one_for_each(zs, grad_outputs, "outputs", "grad_outputs")
     tensors = create_graph or bool(state.levels)
@@ -102,8 +103,20 @@ def grad(
     return tuple(grads)
 
 
+class _Target(NamedTuple):
+    """A gradient edge as an input of `grad`: the node whose gradient is asked for."""
+
+    node: AnyNode
+
+
+def _targets(inputs: Any) -> list[Any]:
+    """The inputs as a list; of an edge, what has its node."""
+    xs = [inputs] if isinstance(inputs, Tensor | GradientEdge) else list(inputs)
+    return [_Target(x.ownership_token or x.node) if isinstance(x, GradientEdge) else x for x in xs]
+
+
 def _check_arguments(
-    xs: Sequence[Tensor], is_grads_batched: bool, allow_unused: bool | None, materialize_grads: bool
+    xs: Sequence[Any], is_grads_batched: bool, allow_unused: bool | None, materialize_grads: bool
 ) -> None:
     """Refuse arguments of `grad` that contradict each other, and inputs that were not recorded."""
     if is_grads_batched:
@@ -115,8 +128,10 @@ def _check_arguments(
             "Expected allow_unused to be True or not passed when materialize_grads=True, but got: False."
         )
     for x in xs:
-        if not isinstance(x, Tensor):
+        if not isinstance(x, Tensor | _Target):
             raise TypeError(f"inputs must be Tensors, but got {type(x).__name__}.")
+        if materialize_grads and not isinstance(x, Tensor):
+            raise TypeError("materialize_grads needs tensors: of an edge, the shape is not known.")
         if x.node is None:
             raise NoGradient(
                 "One of the differentiated Tensors does not require grad: its computation was not "
@@ -125,7 +140,7 @@ def _check_arguments(
 
 
 def _captured(
-    task: GraphTask, xs: Sequence[Tensor], allow_unused: bool | None
+    task: GraphTask, xs: Sequence[Tensor | _Target], allow_unused: bool | None
 ) -> list[Tensor | None]:
     """The gradients that a pass has found for its inputs, as tensors."""
     found: dict[Any, Tensor | None] = {}  # an input that is given twice gets one gradient

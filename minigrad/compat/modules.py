@@ -59,9 +59,10 @@ LEFT_OUT = {
     "nested": "To fix it, pad: nn.utils.rnn.pad_sequence.",
     "nn.parallel": ONE_PROCESS,
     "nn.quantized": "There are no quantized numbers.",
-    "nn.utils.parametrizations": "To fix it, use nn.utils.weight_norm or nn.utils.spectral_norm.",
-    "nn.utils.parametrize": "To fix it, compute the weight in forward().",
-    "nn.utils.prune": "To fix it, multiply the weight by a mask in forward().",
+    "nn.utils.parametrize": (
+        "To fix it, compute the weight in forward(), or use nn.utils.parametrizations.weight_norm or "
+        "spectral_norm."
+    ),
     "onnx": "There is no export.",
     "profiler": "To fix it, use utils.benchmark.Timer, or Python's cProfile.",
     "quantization": "There are no quantized numbers.",

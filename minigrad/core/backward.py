@@ -82,14 +82,18 @@ def run_task(task: GraphTask, engine: str = "graph") -> None:
     state = modes.state
     watched = modes.unusual > 0 and (state.observer is not None or (state.anomaly and usual))
     plain = usual and not watched
-    if plain and (not task.tensors or task.create_graph == state.recording):
-        task.run()  # plain arrays, which are never recorded; or Tensors that should be recorded
-        return
-    with modes.set_grad_enabled(task.create_graph):
-        if plain:
-            task.run()
-        else:
-            _run_by_steps(task, engine)
+    outer, state.task = state.task, task
+    try:
+        if plain and (not task.tensors or task.create_graph == state.recording):
+            task.run()  # plain arrays, which are never recorded; or Tensors that should be recorded
+            return
+        with modes.set_grad_enabled(task.create_graph):
+            if plain:
+                task.run()
+            else:
+                _run_by_steps(task, engine)
+    finally:
+        state.task = outer
 
 
 def _run_by_steps(task: GraphTask, engine: str) -> None:

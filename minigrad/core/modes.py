@@ -61,6 +61,7 @@ class _State(threading.local):
     observer: Observer | None = None
     saved_hooks: tuple[Any, ...] = ()  # (pack, unpack) pairs, innermost last
     levels: tuple[int, ...] = ()  # the open levels of forward mode, outermost first
+    task: Any = None  # the backward pass that runs
     engine = "graph"  # the engine for backward passes that do not name one; see engines.py
 
 

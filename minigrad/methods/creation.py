@@ -211,7 +211,7 @@ def empty_like(input: Tensor, *, dtype: DTypeLike = None, device: DeviceLike = N
     return _like(input, 0, dtype, requires_grad, device)
 
 
-def zeros_like(input: Tensor, *, dtype: DTypeLike = None, device: DeviceLike = None, requires_grad: bool = False) -> Tensor:
+def zeros_like(input: Tensor, *, dtype: DTypeLike = None, device: DeviceLike = None, requires_grad: bool = False, memory_format: MemoryFormat | None = None) -> Tensor:
     """A tensor of zeros with the shape and dtype of `input`.
 
     >>> zeros_like(minigrad.tensor([1.5, 2.5]))
@@ -220,7 +220,7 @@ def zeros_like(input: Tensor, *, dtype: DTypeLike = None, device: DeviceLike = N
     return _like(input, 0, dtype, requires_grad, device)
 
 
-def ones_like(input: Tensor, *, dtype: DTypeLike = None, device: DeviceLike = None, requires_grad: bool = False) -> Tensor:
+def ones_like(input: Tensor, *, dtype: DTypeLike = None, device: DeviceLike = None, requires_grad: bool = False, memory_format: MemoryFormat | None = None) -> Tensor:
     """A tensor of ones with the shape and dtype of `input`.
 
     >>> ones_like(minigrad.tensor([1.5, 2.5]))
@@ -229,7 +229,7 @@ def ones_like(input: Tensor, *, dtype: DTypeLike = None, device: DeviceLike = No
     return _like(input, 1, dtype, requires_grad, device)
 
 
-def full_like(input: Tensor, fill_value: complex | Tensor, *, dtype: DTypeLike = None, device: DeviceLike = None, requires_grad: bool = False) -> Tensor:
+def full_like(input: Tensor, fill_value: complex | Tensor, *, dtype: DTypeLike = None, device: DeviceLike = None, requires_grad: bool = False, memory_format: MemoryFormat | None = None) -> Tensor:
     """A tensor with the same value everywhere, and the shape and dtype of `input`.
 
     >>> full_like(minigrad.zeros(2), 7.0)

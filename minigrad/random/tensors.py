@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from minigrad.core import dtypes
-from minigrad.core.devices import DeviceLike
+from minigrad.core.devices import DeviceLike, MemoryFormat
 from minigrad.core.dtypes import DTypeLike
 from minigrad.core.shapes import Several
 from minigrad.core.tensor import Tensor, wrap
@@ -97,7 +97,7 @@ def randperm(
 
 
 def rand_like(input: Tensor, *, generator: Generator | None = None, dtype: DTypeLike = None, device: DeviceLike = None,
-              requires_grad: bool = False) -> Tensor:  # fmt: skip
+              requires_grad: bool = False, memory_format: MemoryFormat | None = None) -> Tensor:  # fmt: skip
     """Like `rand`, with the shape and dtype of `input`.
 
     >>> rand_like(minigrad.zeros(2, 3)).shape
@@ -108,7 +108,7 @@ def rand_like(input: Tensor, *, generator: Generator | None = None, dtype: DType
 
 
 def randn_like(input: Tensor, *, generator: Generator | None = None, dtype: DTypeLike = None, device: DeviceLike = None,
-               requires_grad: bool = False) -> Tensor:  # fmt: skip
+               requires_grad: bool = False, memory_format: MemoryFormat | None = None) -> Tensor:  # fmt: skip
     """Like `randn`, with the shape and dtype of `input`.
 
     >>> randn_like(minigrad.zeros(2, 3)).shape
@@ -120,7 +120,8 @@ def randn_like(input: Tensor, *, generator: Generator | None = None, dtype: DTyp
 
 def randint_like(input: Tensor, low: int, high: int | None = None, *,
                  generator: Generator | None = None, dtype: DTypeLike = None,
-                 device: DeviceLike = None, requires_grad: bool = False) -> Tensor:  # fmt: skip
+                 device: DeviceLike = None, requires_grad: bool = False,
+                 memory_format: MemoryFormat | None = None) -> Tensor:  # fmt: skip
     """Like `randint`, with the shape and dtype of `input`.
 
     >>> randint_like(minigrad.zeros(3), 5, 6)

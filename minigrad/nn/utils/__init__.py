@@ -1,5 +1,6 @@
 """Functions for all parameters together: gradient clipping, and conversion to one vector."""
 
+import importlib
 import math
 import warnings
 from collections.abc import Iterable
@@ -145,4 +146,6 @@ def __getattr__(name: str) -> Any:
     """Import submodules that depend on modules lazily, because modules depend on these utilities."""
     if name in _LATE:
         return getattr(reparametrize, name)
+    if name in ("parametrizations", "prune"):
+        return importlib.import_module(f"minigrad.nn.utils.{name}")
     raise AttributeError(f"module 'minigrad.nn.utils' has no attribute {name!r}")

@@ -108,6 +108,11 @@ def weight_norm(module: M, name: str = "weight", dim: int | None = 0) -> M:
         FutureWarning,
         stacklevel=2,
     )
+    return with_weight_norm(module, name, dim)
+
+
+def with_weight_norm(module: Any, name: str, dim: int | None) -> Any:
+    """The module with a separate length of each row; see `weight_norm`."""
     hook = WeightNorm(name, dim)
     v = getattr(module, name)
     parts = {f"{name}_g": Parameter(hook.length(v).detach()), f"{name}_v": Parameter(v.detach())}
@@ -132,16 +137,20 @@ class SpectralNorm(ComputedWeight):
         w = weight.movedim(self.dim, 0) if self.dim else weight
         return w.reshape(w.shape[0], -1)
 
+    def steps(self, matrix: Tensor, u: Tensor, v: Tensor, count: int) -> None:
+        """Move u and v towards the singular vectors."""
+        with modes.no_grad():
+            for _ in range(count):
+                v.copy_(normalize(matrix.T @ u, dim=0, eps=self.eps))
+                u.copy_(normalize(matrix @ v, dim=0, eps=self.eps))
+
     def compute(self, module: Module, training: bool) -> Tensor:
         """The weight divided by sigma. In training, u and v first take their steps."""
         weight = getattr(module, f"{self.name}_orig")
         u, v = getattr(module, f"{self.name}_u"), getattr(module, f"{self.name}_v")
         matrix = self.matrix(weight)
         if training:
-            with modes.no_grad():
-                for _ in range(self.iterations):
-                    v.copy_(normalize(matrix.T @ u, dim=0, eps=self.eps))
-                    u.copy_(normalize(matrix @ v, dim=0, eps=self.eps))
+            self.steps(matrix, u, v, self.iterations)
         sigma = u.clone().dot(matrix @ v.clone())
         return weight / sigma
 
@@ -160,13 +169,20 @@ def spectral_norm(
 
     Source: Miyato et al., Spectral Normalization for Generative Adversarial Networks (2018).
     """
-    if n_power_iterations <= 0:
+    return with_spectral_norm(SpectralNorm, module, name, n_power_iterations, eps, dim)[0]
+
+
+def with_spectral_norm(
+    kind: type[SpectralNorm], module: Any, name: str, iterations: int, eps: float, dim: int | None
+) -> tuple[Any, SpectralNorm]:
+    """The module with a weight that is divided by its largest singular value; and the hook that does it."""
+    if iterations <= 0:
         raise ValueError(
-            f"Expected n_power_iterations to be positive, but got n_power_iterations={n_power_iterations}"
+            f"Expected n_power_iterations to be positive, but got n_power_iterations={iterations}"
         )
     if dim is None:
         dim = 1 if type(module).__name__.startswith("ConvTranspose") else 0
-    hook = SpectralNorm(name, n_power_iterations, dim, eps)
+    hook = kind(name, iterations, dim, eps)
     weight = getattr(module, name)
     rows, columns = hook.matrix(weight).shape
     with modes.no_grad():
@@ -175,7 +191,7 @@ def spectral_norm(
     parts = {f"{name}_orig": weight, f"{name}_u": u, f"{name}_v": v}
     _replace(module, name, hook, parts)
     module.__dict__[name] = weight.detach()
-    return module
+    return module, hook
 
 
 def remove_spectral_norm(module: M, name: str = "weight") -> M:
