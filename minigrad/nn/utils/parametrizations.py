@@ -6,6 +6,7 @@ and the weight is computed before each call, not whenever it is read.
 
 from typing import Any
 
+from minigrad.compat.modules import Absent
 from minigrad.core import modes
 from minigrad.core.tensor import Tensor
 from minigrad.nn.functional import normalize
@@ -54,12 +55,7 @@ def spectral_norm(
     return module
 
 
-def __getattr__(name: str) -> Any:
-    """What PyTorch has here besides is not here: say what to do instead."""
-    if name == "orthogonal":
-        raise AttributeError(
-            "minigrad leaves out nn.utils.parametrizations.orthogonal. To fix it, use Q of "
-            "linalg.qr(weight) in forward(). PYTORCH.md lists what else is left out.",
-            name=name,
-        )
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
+orthogonal = Absent(
+    "minigrad.nn.utils.parametrizations.orthogonal",
+    "To fix it, use Q of linalg.qr(weight) in forward().",
+)

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable
 from numbers import Integral
 from typing import Any
 
+from minigrad.compat.modules import Absent
 from minigrad.core import modes
 from minigrad.core.tensor import Tensor
 from minigrad.methods.creation import ones_like
@@ -99,6 +100,11 @@ def random_structured(module: Any, name: str, amount: Amount, dim: int) -> Any:
     """Prune slices along dim at random."""
     return _slices(module, name, amount, dim, lambda left: rand(int(left.sum())))
 
+
+BasePruningMethod = Absent(
+    "minigrad.nn.utils.prune.BasePruningMethod",
+    "To fix it, compute the mask, and call prune.custom_from_mask(module, name, mask).",
+)
 
 # The names of PyTorch's classes, for `global_unstructured`.
 L1Unstructured, RandomUnstructured = l1_unstructured, random_unstructured
