@@ -161,17 +161,11 @@ def compare_in(
         d = difference(mine, right, rtol, atol)
         found = None
         if not d.ok and mine is not ...:
-            found = repeated(name, mine, right) if note else None
-            found = found or exchanges.get(name)
-            asked: Asked | None = Asked(z, tensor, gradient, name, namespace)
-            if found is None and asked and not isinstance(z, Tensor):
-                asked, why = _on_ours(asked, right)
+            found = (repeated(name, mine, right) if note else None) or exchanges.get(name)
+            if found is None:
+                asked = Asked(z, tensor, gradient, name, namespace)
+                found, why = _mistake(asked, mine, right, rtol, atol)
                 note = "\n".join(filter(None, (note, why)))
-            if found is None and asked is not None:
-                found = diagnose(
-                    asked.z, asked.x, mine, gradient=asked.gradient, name=name,
-                    namespace=asked.namespace, rtol=rtol, atol=atol,
-                )  # fmt: skip
         rows.append(_row(name, tensor, d, note, found))
     return Comparison(rows)
 
@@ -203,6 +197,20 @@ class Asked(NamedTuple):
     gradient: object
     name: str
     namespace: Mapping[str, Any]
+
+
+def _mistake(
+    asked: Asked, mine: object, right: object, rtol: float | None, atol: float | None
+) -> tuple[Diagnosis | None, str]:
+    """The mistake that gives this wrong gradient, if one is known; and why none can be looked for."""
+    ours, why = (asked, "") if isinstance(asked.z, Tensor) else _on_ours(asked, right)
+    if ours is None:
+        return None, why
+    found = diagnose(
+        ours.z, ours.x, mine, gradient=ours.gradient, name=asked.name,
+        namespace=ours.namespace, rtol=rtol, atol=atol,
+    )  # fmt: skip
+    return found, why
 
 
 def _on_ours(asked: Asked, right: Any) -> tuple[Asked | None, str]:

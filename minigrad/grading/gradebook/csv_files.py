@@ -65,6 +65,20 @@ class TableRow:
         return Decimal(text.replace(",", ".")) if text else None
 
 
+def _text_of(path: Path) -> str:
+    """The text of a CSV file. Raises GradebookError if it is not there, or not UTF-8."""
+    try:
+        return path.read_bytes().decode("utf-8-sig")
+    except FileNotFoundError:
+        raise GradebookError(
+            f"There is no file {path}. To fix it, write it, or take its name out of gradebook.toml or the command."
+        ) from None
+    except UnicodeDecodeError as error:
+        raise GradebookError(
+            f"{path} is not written in UTF-8 ({error.reason}). To fix it, save it as CSV UTF-8."
+        ) from error
+
+
 def read_table(
     path: Path,
     columns: Mapping[str, Sequence[str]],
@@ -80,16 +94,7 @@ def read_table(
     Commas, semicolons or tabs stand between cells, whichever the first line has most of. Raises
     GradebookError, with the line, for what is malformed, or if there is no such file.
     """
-    try:
-        text = path.read_bytes().decode("utf-8-sig")
-    except FileNotFoundError:
-        raise GradebookError(
-            f"There is no file {path}. To fix it, write it, or take its name out of gradebook.toml or the command."
-        ) from None
-    except UnicodeDecodeError as error:
-        raise GradebookError(
-            f"{path} is not written in UTF-8 ({error.reason}). To fix it, save it as CSV UTF-8."
-        ) from error
+    text = _text_of(path)
     delimiter = max(",;\t", key=text.partition("\n")[0].count)
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     header: list[str] | None = None
