@@ -460,7 +460,7 @@ def test_a_tape_can_be_saved(ending, tmp_path):
 
 def test_saving_under_an_unknown_ending_is_refused(tmp_path):
     with pytest.raises(ValueError, match=r"\.svg, \.png"):
-        lesson()[0].save(tmp_path / "tape.gif")
+        lesson()[0].save(tmp_path / "tape.bmp")
 
 
 def test_the_page_is_self_contained():

@@ -255,7 +255,7 @@ def test_a_program_can_be_saved(ending, tmp_path):
 
     assert path.stat().st_size > 300
     with pytest.raises(ValueError, match="program.save"):
-        program().save(tmp_path / "program.gif")
+        program().save(tmp_path / "program.bmp")
 
 
 def test_dot_frames_the_columns_and_joins_what_belongs_together(tmp_path):
