@@ -15,7 +15,7 @@ from minigrad.tape.events import Backward, Entry, Input, Saved, Sent, Turn
 from minigrad.tape.naming import result_names
 from minigrad.tape.recorder import Recorder
 
-MOST_TURNS = 40  # kept whole
+MOST_TURNS = 50  # kept whole
 AT_ENDS = 8  # of a longer loop: so many at the begin, and at the end
 BETWEEN = 8
 
@@ -156,7 +156,7 @@ class _Thinning:
             entry.saved = [self._saved(s) for s in entry.saved]
             last |= {r.tensor: len(kept) for r in entry.results}
             kept.append(entry)
-        self.recorder.entries = kept
+        self.recorder.entries[:] = kept
 
     def _input(self, given: Input, last: dict[int, int]) -> Input:
         if given.entry is None or given.entry in self.new:

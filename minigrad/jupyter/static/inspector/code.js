@@ -23,7 +23,7 @@ function codeOf(ui) {
     const cls = ["mg-line", i === lit && "mg-lit", called && "mg-calls", (i === running || linked.has(i)) && "mg-running", i === wrong && "mg-wrong", !used && "mg-unused"];
     return [...heading, ...gap, h("button", { type: "button", class: cls.filter(Boolean).join(" "), "aria-current": i === lit ? "true" : null, "data-line": c.line, tabindex: used ? 0 : -1,
       onclick: () => ui.pickLine(i) }, h("span", { class: "mg-arrow", "aria-hidden": "true" }, i === lit ? "▶" : called ? "↳" : ""),
-    h("span", { class: "mg-number" }, String(c.line)), h("code", {}, " ".repeat(c.indent ?? 0) + long(c.text)))];
+    h("span", { class: "mg-number" }, String(c.line)), h("code", {}, " ".repeat(c.indent ?? 0), h("span", { class: "mg-text" }, long(c.text))))];
   });
   if (calls.length) { // the way down to the current line stays in sight
     const way = calls.map((i) => h("button", { type: "button", class: "mg-ref", onclick: () => ui.showCode(i) }, `line ${tape.code[i].line}`, h("code", {}, ` ${clean(tape.code[i].text, 60)}`)));
@@ -41,6 +41,7 @@ const Coding = (Base) => class extends Base {
     const made = this.tape.madeBy.get(i) ?? [], here = made.filter((n) => this.graph.boxes.has(n.id)), steps = this.tape.stepsOf.get(i) ?? [];
     if (!made.length) return steps.length ? this.go(steps.findLast((k) => k <= this.step) ?? steps[0]) : undefined;
     this.hits = new Set(made.map((n) => n.id));
+    this.marked = true; // until the next step
     const last = (here.length ? here : made).at(-1).id;
     if (this.selected === last) this.refresh();
     else this.pick(last);

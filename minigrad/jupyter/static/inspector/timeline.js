@@ -6,6 +6,8 @@ const Timeline = (Base) => class extends Base {
     this.step = Math.max(0, Math.min(this.tape.last, step));
     this.detail = detail;
     this.lit = null;
+    if (this.marked) this.hits = null;
+    this.marked = false;
     const node = this.tape.steps[this.step - 1]?.node; // leaves are far from what sends to them: the list stays
     this.showRow(this.listed?.findIndex((n) => n.id === node && n.kind !== "leaf"));
     if (tell && this.model.get("step") !== this.step) {
