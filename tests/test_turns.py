@@ -139,3 +139,22 @@ def test_a_long_loop_can_still_be_checked_walked_and_written(long_loop):
     assert last.label == "w v59" and long_loop.differences("w").leaves["w"].shape == (1,)
     assert long_loop.text().count("AccumulateGrad") == 24
     assert len(json.dumps(packed(long_loop.shown()))) < 500_000
+
+
+def test_a_loop_that_writes_to_its_leaves_by_hand_has_turns_and_versions_too():
+    w = minigrad.tensor(4.0, requires_grad=True)
+    with minigrad.record("by hand") as tape:
+        for _ in range(60):
+            loss = (w - 1) ** 2
+            loss.backward()
+            with minigrad.no_grad():
+                w -= 0.1 * w.grad
+            w.grad = None
+    found = tape.shown()
+    turn = found.turns[-1]
+    labels = [found.node(key).label for key in found.backward[-1].grads]
+
+    assert (turn.number, turn.of, len(found.turns)) == (60, 60, 24)
+    assert labels == ["w v59"] and tape.svg() and "1 leaf" in tape.text()
+    texts = [s.text for s in found.steps[turn.step - 1 : turn.until]]
+    assert texts[0].startswith("sub#60 = w - 1") and texts[-1].startswith("w -= ")

@@ -318,7 +318,7 @@ class Folding:
                     continue
                 source = box_of.get(u, f"n{u}")
                 if source not in boxes:
-                    port = self.nodes[u].kind != "leaf"
+                    port = self.nodes[u].backward != "AccumulateGrad" and u not in self.leaves
                     boxes[source] = self._port_box(u) if port else self._box(u)
                     ports.update([source] if port else [])
                 if source != box_of[v]:

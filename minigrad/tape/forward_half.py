@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from minigrad.core.errors import Place, user_line
+from minigrad.core.leaf import AccumulateGrad
 from minigrad.core.memory import FRESH
 from minigrad.core.node import Node
 from minigrad.core.tensor import Tensor
@@ -73,6 +74,16 @@ class ForwardHalf(Identities):
                 entry.local = looks.local_derivatives(op, operands, result, params)
         elif any(isinstance(x, Tensor) and x.node is not None for x in operands):
             entry.stop = looks.why_no_gradient(op, results[0])
+            if inplace and through is None and isinstance(results[0].node, AccumulateGrad):
+                self._goes_on(results[0].node, entry, number)
+
+    def _goes_on(self, node: AccumulateGrad, entry: Entry, number: int) -> None:
+        """A leaf was written to, as in  w -= lr * w.grad : what comes next starts from this version."""
+        before = self._entry_of.get(node)
+        entry.backward, entry.queue_key = node.name(), node.queue_key
+        self._entry_of[node] = number
+        if before is not None and before in self._grads:
+            self._grads[number] = self._grads[before]
 
     def failed(self, op: Any, operands: Sequence[Any], place: Place | None) -> int:
         """An op raised an error, and the recorded code stopped there."""

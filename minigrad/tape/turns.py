@@ -1,6 +1,7 @@
 """Turns: the iterations of a training loop in a recording, and which of them are kept.
 
-A turn ends when its optimizer has stepped, with the steps of schedulers that follow at once. If there are
+A turn ends when its optimizer has stepped, with the steps of schedulers that follow at once; in a long
+loop without an optimizer, when it goes back to an earlier line after its backward pass. If there are
 more than MOST_TURNS, those at both ends are kept whole, and some between them; the others are left out
 when the recording ends, so that the page of a tape stays small. What a kept turn needs of one that is
 left out stays: above all the parameters, which are then several versions later.
@@ -31,7 +32,10 @@ class LoopTurn:
 
 
 def turns_of(recorder: Recorder) -> list[LoopTurn]:
-    """The iterations of a recording, in order; none if no optimizer stepped twice on one line."""
+    """The iterations of a recording, in order; none if no optimizer stepped twice on one line.
+
+    Without an optimizer, the iterations of a long loop are those of its backward passes.
+    """
     if recorder.turns:
         return recorder.turns
     steps: dict[tuple[object, ...], list[int]] = {}
@@ -39,16 +43,43 @@ def turns_of(recorder: Recorder) -> list[LoopTurn]:
         if kind == "update" and (update := recorder.updates[which]).kind == "step":
             line = None if update.place is None else (update.place.file, update.place.line)
             steps.setdefault((line, update.name), []).append(k)
-    ends = max(steps.values(), key=len, default=[])
+    ends = [_with_schedules(recorder, k) for k in max(steps.values(), key=len, default=[])]
     if len(ends) < 2:
-        return []
-    cuts = [0, *(_with_schedules(recorder, k) for k in ends)]
+        ends = _ends_by_hand(recorder)
     found, entered = [], 0
-    for n, (begin, end) in enumerate(pairwise(cuts), 1):
-        reached = recorder.updates[recorder.events[end - 1][1]].reached
+    for n, (begin, end) in enumerate(pairwise([0, *ends]), 1):
+        reached = _reached(recorder, end)
         found.append(LoopTurn(n, len(ends), range(begin, end), range(entered, reached)))
         entered = reached
     return found
+
+
+def _reached(recorder: Recorder, end: int) -> int:
+    """How many entries the events before this one have made."""
+    kind, which, _ = recorder.events[end - 1]
+    if kind == "update":
+        return recorder.updates[which].reached
+    following = (which for kind, which, _ in recorder.events[end:] if kind == "op")
+    first = next(following, len(recorder.entries))
+    while first and recorder.entries[first - 1].kind == "leaf":
+        first -= 1  # leaves that the next turn saw first
+    return first
+
+
+def _ends_by_hand(recorder: Recorder) -> list[int]:
+    """The ends of the turns of a long loop without an optimizer: where it goes back to an earlier line."""
+    lines = [None if b.place is None else (b.place.file, b.place.line) for b in recorder.passes]
+    if not lines or len(lines) <= MOST_TURNS or len({*lines}) > 1 or lines[0] is None:
+        return []
+    file, line = lines[0]
+    ends, ran = [], False
+    for k, (kind, which, _) in enumerate(recorder.events):
+        place = recorder.entries[which].place if kind == "op" else None
+        if ran and place is not None and place.file == file and place.line <= line:
+            ends.append(k)
+            ran = False
+        ran = ran or kind == "end"
+    return [*ends, len(recorder.events)]
 
 
 def _with_schedules(recorder: Recorder, k: int) -> int:
@@ -85,8 +116,8 @@ class _Thinning:
         self.recorder, self.turns, self.kept = recorder, found, kept
         out = {k for t in set(range(len(found))) - set(kept) for k in found[t].events}
         self.events = [k for k in range(len(recorder.events)) if k not in out]
-        whole = {k for t in set(range(len(found))) - set(kept) for k in found[t].entries}
-        stay = {k for k in range(len(recorder.entries)) if k not in whole} | self._needed()
+        self.whole = {k for t in set(range(len(found))) - set(kept) for k in found[t].entries}
+        stay = {k for k in range(len(recorder.entries)) if k not in self.whole} | self._needed()
         self.new = {old: k for k, old in enumerate(sorted(stay))}
 
     def _passes(self) -> list[int]:
@@ -150,8 +181,12 @@ class _Thinning:
         kept: list[Entry] = []
         for old in self.new:
             entry = self.recorder.entries[old]
-            if entry.update and entry.inputs[0].entry not in self.new:
-                entry.inputs, entry.inplace = [], False  # the step that wrote to it is left out
+            if old in self.whole:  # what made it is left out
+                entry.inputs, entry.saved, entry.inplace, entry.view = [], [], False, False
+                if entry.kind == "op":
+                    made = entry.backward not in (None, "AccumulateGrad")
+                    entry.kind, entry.stop = "before" if made else "leaf", None
+                    entry.update = None if made else "an earlier step"
             entry.inputs = [self._input(i, last) for i in entry.inputs]
             entry.saved = [self._saved(s) for s in entry.saved]
             last |= {r.tensor: len(kept) for r in entry.results}
