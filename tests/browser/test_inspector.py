@@ -636,6 +636,20 @@ def test_a_card_beside_the_pointer_and_curves_on_the_axis_of_the_timeline(opened
     assert page.problems == []
 
 
+def test_picture_details_and_queue_are_in_sight_together_in_a_low_window(opened):
+    page = opened(cases.not_finite(), address="#step=13&node=roots")
+    page.set_viewport_size({"width": 1280, "height": 640})
+    bottom = lambda q: page.locator(q).evaluate("e => e.getBoundingClientRect().bottom")
+
+    for part in (".mg-canvas", ".mg-details", ".mg-engine", ".mg-hand"):
+        assert page.locator(part).bounding_box()["height"] > 40 and bottom(part) <= 640
+    before = page.locator(".mg-engine").bounding_box()
+    assert (
+        page.locator(".mg-details").evaluate("e => { e.scrollTop = 999; return e.scrollTop; }") > 0
+    )
+    assert page.locator(".mg-engine").bounding_box() == before
+
+
 def test_keys_and_legend_lie_over_the_picture(opened):
     page = opened(cases.fan_in())
     place = page.locator(".mg-canvas").bounding_box()
