@@ -144,6 +144,16 @@ class Update:
         return f"{self.name}.{'zero_grad' if self.kind == 'zero_grad' else 'step'}()"
 
 
+@dataclass(frozen=True, slots=True)
+class LoopTurn:
+    """One iteration of a training loop: its events and entries, as ranges; `number` of `of`."""
+
+    number: int
+    of: int
+    events: range
+    entries: range
+
+
 @dataclass(slots=True)
 class Call:
     """One call of a module."""

@@ -35,10 +35,10 @@ from minigrad.tape.document import (
     TapeEdge,
     index_of,
 )
+from minigrad.tape.events import LoopTurn
 from minigrad.tape.labels import labelled
 from minigrad.tape.layout import Box, Layout, lay_out, text_width
 from minigrad.tape.recorder import Recorder
-from minigrad.tape.turns import LoopTurn
 
 MOST = 400  # boxes in a picture; with more, groups are folded
 FEW = 24  # tapes with fewer nodes have no folded view

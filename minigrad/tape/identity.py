@@ -12,7 +12,7 @@ from typing import Any
 from minigrad.core.engine import AnyNode, GraphTask
 from minigrad.core.memory import FRESH, INFERENCE
 from minigrad.core.tensor import Tensor
-from minigrad.tape.events import Backward, Call, Entry, HookRan, Update
+from minigrad.tape.events import Backward, Call, Entry, HookRan, LoopTurn, Update
 from minigrad.tape.names import tensors_in
 from minigrad.tape.snapshot import Snapshot
 
@@ -26,7 +26,7 @@ class Identities:
         self.calls: list[Call] = []
         self.passes: list[Backward] = []
         self.updates: list[Update] = []
-        self.turns: list[Any] = []  # of a long loop, those that are kept; see turns.py
+        self.turns: list[LoopTurn] = []  # of a long loop, those that are kept; see turns.py
         self.fixed: dict[int, str] = {}  # then, the names of tensors
         # In order: ("op", entry, 0), ("seed", pass, 0), ("turn", pass, turn), ("end", pass, 0),
         # ("update", update, 0).

@@ -14,11 +14,11 @@ from minigrad.core.errors import Place
 from minigrad.core.op import REGISTRY
 from minigrad.tape import document as doc
 from minigrad.tape import fold, steps
-from minigrad.tape.events import Backward, Entry, Input
+from minigrad.tape.events import Backward, Entry, Input, LoopTurn
 from minigrad.tape.naming import expression, label, name_of_tensor, result_names, versions_of
 from minigrad.tape.recorder import Recorder
 from minigrad.tape.snapshot import FIRST, Snapshot
-from minigrad.tape.turns import LoopTurn, turns_of
+from minigrad.tape.turns import turns_of
 
 if TYPE_CHECKING:
     from minigrad.tape.record import Tape

@@ -9,26 +9,16 @@ left out stays: above all the parameters, which are then several versions later.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 
-from minigrad.tape.events import Backward, Entry, Input, Saved, Sent, Turn
+from minigrad.tape.events import Backward, Entry, Input, LoopTurn, Saved, Sent, Turn
 from minigrad.tape.naming import result_names
 from minigrad.tape.recorder import Recorder
 
 MOST_TURNS = 50  # kept whole
 AT_ENDS = 8  # of a longer loop: so many at the begin, and at the end
 BETWEEN = 8
-
-
-@dataclass(frozen=True, slots=True)
-class LoopTurn:
-    """One iteration: its events and entries, as ranges; `number` of `of`."""
-
-    number: int
-    of: int
-    events: range
-    entries: range
 
 
 def turns_of(recorder: Recorder) -> list[LoopTurn]:
