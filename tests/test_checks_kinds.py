@@ -108,6 +108,16 @@ def test_what_is_no_answer_is_a_row(answer):
 # ------------------------------------------------------------------ predictions
 
 
+def test_a_card_shows_no_cross_for_what_is_not_predicted_yet():
+    exercise = Facts("predicted", lambda: {"two": 2, "yes": True})
+
+    nothing = exercise.check({"two": ..., "yes": ...})._repr_html_()
+    half = exercise.check({"two": 3, "yes": ...})._repr_html_()
+
+    assert "… predicted has no answer yet; put a prediction" in nothing and "✗" not in nothing
+    assert half.count("✗") == half.count("…") == 1
+
+
 def test_a_prediction_is_compared_with_what_happens_and_the_answer_is_not_given_away():
     exercise = Facts("predicted", lambda: {"two": 2, "yes": True})
 

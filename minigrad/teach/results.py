@@ -137,7 +137,7 @@ class CheckResult(Report[CheckRow]):
         return [_plain(line) for line in lines]
 
     def _html_table(self) -> str:
-        """A line for each part: ✓, or ✗ with the first case that is wrong. All cases unfold."""
+        """A line for each part: ✓, ✗ with the first case that is wrong, … without an answer. All cases unfold."""
         lines = []
         for part in dict.fromkeys(row.what for row in self.rows):
             rows = [row for row in self.rows if row.what == part]
@@ -146,7 +146,7 @@ class CheckResult(Report[CheckRow]):
                 said = "" if len(rows) == 1 else f"right in all {len(rows)} cases"
             else:
                 first = wrong[0].message or wrong[0].verdict
-                if not part and wrong[0].verdict != "error":
+                if not part and wrong[0].verdict not in ("error", "missing"):
                     first = f"{wrong[0].verdict}: {first}"
                 inputs = f" ({wrong[0].inputs})" if wrong[0].inputs else ""
                 where = f"Case {wrong[0].case}{inputs}: " if len(rows) > 1 else ""
@@ -158,7 +158,8 @@ class CheckResult(Report[CheckRow]):
                 shown = getattr(wrong[0], more) if wrong else ""
                 if shown:
                     text += f'<div style="margin-left: 1.6em">{what}: <code>{escape(_plain(shown))}</code></div>'
-            lines.append(f'<div style="margin: 0.3em 0">{mark(not wrong)} {text}</div>')
+            answered = not wrong or any(row.verdict != "missing" for row in wrong)
+            lines.append(f'<div style="margin: 0.3em 0">{mark(not wrong, answered)} {text}</div>')
         if len(self.rows) == len(lines):
             return "".join(lines)
         return f"{''.join(lines)}<details><summary>every case</summary>{super()._html_table()}</details>"
