@@ -11,7 +11,7 @@ one CrossEntropyBackward0 here. Leaves are matched where matched operations use 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from typing import Literal
@@ -176,28 +176,27 @@ class Comparing:
         sent = [self._sent(side) for side in (0, 1)]
         for m in self.matches:
             if m.theirs and m.ours and not m.leaf:
-                to = [sends(m) for sends in sent]
+                to = [found[m] for found in sent]
                 if to[0] != to[1]:
                     titles = (", ".join(sorted(t.title for t in k.elements())) for k in to)
                     yield self._apart("edges", (f"{m.title} → {t or 'none'}" for t in titles), m)
 
-    def _sent(self, side: int) -> Callable[[Match], Counter[Match]]:
-        """A function that says to which matches a match sends gradients, on one side."""
+    def _sent(self, side: int) -> dict[Match, Counter[Match]]:
+        """To which matches each match sends gradients, on one side."""
         above: dict[NodeId, list[NodeId]] = {}
         for e in self.documents[side].edges:
             if e.gradient:
                 above.setdefault(e.to, []).append(e.from_)
-
-        def sends(m: Match) -> Counter[Match]:
-            ids = set(m.ids[side])
-            parents = [self.of[side][p] for k in ids for p in above.get(k, []) if p not in ids]
-            found: Counter[Match] = Counter()
-            for parent in parents:
-                alone = not (parent.theirs and parent.ours) and not parent.leaf
-                found.update(sends(parent) if alone else [parent])
-            return found
-
-        return sends
+        sent: dict[Match, Counter[Match]] = {}
+        present = [m for m in self.matches if m.ids[side]]
+        for m in sorted(present, key=lambda m: index_of(m.ids[side][-1])):  # parents first
+            sent[m] = Counter()
+            for parent in (p for k in m.ids[side] for p in above.get(k, ())):
+                to = self.of[side][parent]
+                alone = not (to.theirs and to.ours) and not to.leaf
+                if to is not m:
+                    sent[m].update(sent[to] if alone else [to])
+        return sent
 
     def _saved(self) -> Iterator[Apart]:
         """What nodes saved: which tensors, at which version; and, once for each kind, the names."""

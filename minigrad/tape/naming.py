@@ -11,6 +11,7 @@ from minigrad.tape.recorder import Recorder
 # The operators of Python, by the names of their ops; those that can also be written like z += x.
 INFIX = {
     "add": "+", "sub": "-", "mul": "*", "div": "/", "pow": "**", "matmul": "@", "floor_divide": "//",
+    "mm": "@", "mv": "@", "bmm": "@",
     "remainder": "%", "bitwise_and": "&", "bitwise_or": "|", "bitwise_xor": "^",
     "bitwise_left_shift": "<<", "bitwise_right_shift": ">>",
 }  # fmt: skip

@@ -35,10 +35,15 @@ from minigrad.teach.report import Report
 
 @dataclass(frozen=True)
 class ApartRow:
-    """One line of the report."""
+    """One line of the report: what differs, once or, in a loop, several times."""
 
-    apart: Apart
+    aparts: tuple[Apart, ...]
     note: str = ""
+
+    @property
+    def apart(self) -> Apart:
+        """The first of what differs in this way."""
+        return self.aparts[0]
 
     @property
     def ok(self) -> bool:
@@ -47,7 +52,17 @@ class ApartRow:
 
     def cells(self) -> tuple[str, ...]:
         """What differs, on which line, and how it is on each tape."""
-        return self.apart.what, self.apart.line, self.apart.theirs, self.apart.ours
+        many = f" ×{len(self.aparts)}" if len(self.aparts) > 1 else ""
+        apart = self.apart
+        return apart.what + many, apart.line, apart.theirs, apart.ours
+
+
+def _rows(aparts: list[Apart]) -> list[ApartRow]:
+    """The lines of the report: what counts first, and what reads alike as one."""
+    alike: dict[tuple[str, ...], list[Apart]] = {}
+    for a in sorted(aparts, key=lambda a: a.expected):
+        alike.setdefault((a.what, a.line, a.theirs, a.ours), []).append(a)
+    return [ApartRow(tuple(found)) for found in alike.values()]
 
 
 class BothTapes(Report[ApartRow]):
@@ -64,9 +79,9 @@ class BothTapes(Report[ApartRow]):
         self.name, self.torch, self.minigrad = name, theirs, ours
         compared = Comparing(theirs.shown(), ours.shown())
         self.matches = compared.matches
-        rows = [ApartRow(a) for a in sorted(compared.aparts, key=lambda a: a.expected)]
+        rows = _rows(compared.aparts)
         pairs = sum(bool(m.theirs and m.ours) for m in self.matches)
-        count = sum(not row.ok for row in rows)
+        count = sum(not a.expected for a in compared.aparts)
         found = f"{count_of(count, 'difference')}" if count else "no difference that counts"
         super().__init__(f"{name}: {count_of(pairs, 'node')} on both tapes, {found}", rows)
         self._link(compared)
@@ -80,7 +95,7 @@ class BothTapes(Report[ApartRow]):
     def footer(self) -> str:  # type: ignore[override]
         """The two pictures, side by side; what differs has a dashed frame."""
         marked = [
-            {key for row in self.rows if not row.ok for key in row.apart.nodes[side]}
+            {k for row in self.rows if not row.ok for a in row.aparts for k in a.nodes[side]}
             for side in (0, 1)
         ]
         tapes = [("PyTorch", self.torch), ("minigrad", self.minigrad)]
@@ -99,9 +114,7 @@ class BothTapes(Report[ApartRow]):
 def _pictured(title: str, tape: Tape, marked: set[str]) -> str:
     picture = draw.picture(tape.shown(), folded=True, marked=marked)
     source = base64.b64encode(picture.svg().encode()).decode()
-    wide = round(
-        0.6 * picture.width
-    )  # less would be too small to read: then they are one below the other
+    wide = round(0.5 * picture.width)  # in less room they are one below the other
     alt = escape(f"The tape {tape.name} of {title}")
     return (
         f'<figure style="margin: 0; flex: 0 1 {wide}px; max-width: 100%"><figcaption>{title}</figcaption>'

@@ -66,6 +66,19 @@ def test_values_gradients_edges_and_order_that_differ_are_found():
     assert any("AccumulateGrad of x received" in theirs for theirs, _ in rows(found, "gradient"))
 
 
+def test_what_differs_in_each_turn_of_a_loop_is_one_row():
+    def program(m):
+        y = m.ones(2).requires_grad_()
+        for _ in range(3):
+            y = y.sin().abs() if m is torch else y.sin()
+        y.sum().backward()
+
+    found = minigrad.both(program)
+    what, _, theirs, ours = next(row.cells() for row in found.rows if not row.ok)
+    assert (what, theirs, ours) == ("nodes ×3", "AbsBackward0", "")
+    assert "3 differences" in found.headline
+
+
 def test_a_run_that_stops_is_a_row():
     def program(m):
         x = m.tensor([1.0], requires_grad=True)
