@@ -10,6 +10,7 @@ one CrossEntropyBackward0 here. Leaves are matched where matched operations use 
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -74,7 +75,7 @@ class Match:
 def matched(theirs: Document, ours: Document) -> list[Match]:
     """The nodes of two tapes of one program, those that belong together in one group."""
     first, second = ([n for n in d.nodes if n.kind in ("op", "failed")] for d in (theirs, ours))
-    found = list(_aligned(first, second))
+    found = _merged(list(_aligned(first, second)))
     known: tuple[set[NodeId], set[NodeId]] = set(), set()
     for match in found:
         for side, ids in zip(known, match.ids):
@@ -110,10 +111,15 @@ def _aligned(first: list[TapeNode], second: list[TapeNode]) -> Iterator[Match]:
     a, b = ([(n.line, n.backward or n.op) for n in nodes] for nodes in (first, second))
     for same, a0, a1, b0, b1 in SequenceMatcher(None, a, b, autojunk=False).get_opcodes():
         if same == "equal":
-            yield from (Match([x], [y]) for x, y in zip(first[a0:a1], second[b0:b1]))
+            for x, y in zip(first[a0:a1], second[b0:b1]):
+                together = Match([x], [y])
+                apart = x.backward is None and _sizes_differ(together)
+                yield from (Match([x]), Match([], [y])) if apart else (together,)
             continue
         between = first[a0:a1], second[b0:b1]
-        for line in dict.fromkeys(n.line for nodes in between for n in nodes):
+        before = first[a0 - 1].line if a0 else None
+        lines = dict.fromkeys(n.line for nodes in between for n in nodes)
+        for line in sorted(lines, key=lambda line: line != before):  # stable: else in their order
             left, right = ([n for n in nodes if n.line == line] for nodes in between)
             if len(left) == len(right) and all(x.shape == y.shape for x, y in zip(left, right)):
                 yield from (Match([x], [y]) for x, y in zip(left, right))
@@ -122,6 +128,29 @@ def _aligned(first: list[TapeNode], second: list[TapeNode]) -> Iterator[Match]:
             else:
                 yield from (Match([x]) for x in left)
                 yield from (Match([], [y]) for y in right)
+
+
+def _merged(matches: list[Match]) -> list[Match]:
+    """Where two nodes differ in size, what only one tape has on that line belongs to them.
+
+    binary_cross_entropy with its mean is one node in PyTorch, and two here.
+    """
+    found: list[Match] = []
+    for m in matches:
+        last = found[-1] if found else None
+        if last is not None and _sizes_differ(last) and not (m.theirs and m.ours):
+            if {n.line for n in m.theirs + m.ours} <= {n.line for n in last.theirs + last.ours}:
+                found[-1] = Match(last.theirs + m.theirs, last.ours + m.ours)
+                continue
+        found.append(m)
+    return found
+
+
+def _sizes_differ(m: Match) -> bool:
+    """Do the last nodes of both have results of another number of entries?"""
+    if not m.theirs or not m.ours or m.theirs[-1].shape is None or m.ours[-1].shape is None:
+        return False
+    return math.prod(m.theirs[-1].shape) != math.prod(m.ours[-1].shape)
 
 
 def _has_gradient(nodes: list[TapeNode]) -> bool:
@@ -135,10 +164,24 @@ class Comparing:
         self.documents = theirs, ours
         self.matches = matched(theirs, ours)
         self.of = tuple({node: m for m in self.matches for node in m.ids[side]} for side in (0, 1))
+        self._join_versions_of_leaves()
         self.aparts = [
             *self._nodes(), *self._edges(), *self._values(), *self._saved(), *self._passes(),
             *self._errors(),
         ]  # fmt: skip
+
+    def _join_versions_of_leaves(self) -> None:
+        """All versions of a leaf are one leaf: the first that both tapes have."""
+        leaves: dict[tuple[int, int | None], Match] = {}
+        for m in self.matches:
+            pair = [*m.theirs, *m.ours]
+            if m.single and all(n.backward == "AccumulateGrad" for n in pair):
+                for side, n in enumerate(pair):
+                    leaves.setdefault((side, n.tensor), m)
+        for side, found in enumerate(self.documents):
+            for n in found.nodes:
+                if n.backward == "AccumulateGrad":
+                    self.of[side][n.id] = leaves.get((side, n.tensor), self.of[side][n.id])
 
     def _apart(
         self, what: What, shown: Iterable[str], m: Match | None = None, line: str = "",
@@ -160,7 +203,7 @@ class Comparing:
             shown = [", ".join(map(str, side)) for side in names]
             if not m.theirs or not m.ours:
                 node = (m.theirs or m.ours)[0]
-                if node.kind == "op" and not (node.backward and node.requires_grad):
+                if node.kind == "op" and node.backward in (None, "AccumulateGrad"):
                     alone[not m.theirs][f"{node.op}{'_' * node.inplace}"] += 1
                 elif node.kind == "op":
                     yield self._apart("nodes", shown, m)
@@ -177,7 +220,7 @@ class Comparing:
         for m in self.matches:
             if m.theirs and m.ours and not m.leaf:
                 to = [found[m] for found in sent]
-                if to[0] != to[1]:
+                if to[0] != to[1] and (m.single or set(to[0]) != set(to[1])):
                     titles = (", ".join(sorted(t.title for t in k.elements())) for k in to)
                     yield self._apart("edges", (f"{m.title} → {t or 'none'}" for t in titles), m)
 
@@ -229,8 +272,10 @@ class Comparing:
                 continue
             a, b = m.theirs[-1], m.ours[-1]
             facts = [d.value(n.value) for d, n in zip(self.documents, (a, b))]
-            if (a.shape == b.shape and a.dtype == b.dtype) and agree(facts[0], facts[1]):
-                continue
+            if a.dtype == b.dtype and (
+                agree(facts[0], facts[1]) or not m.single and (a.results or b.results)
+            ):
+                continue  # of several results, which node has which is not known
             if not any(self.of[0][k] in wrong for n in m.theirs for k in _operands(n)):
                 if a.dtype != b.dtype:
                     yield self._apart("type", (f"{short(n.label)}: {n.dtype}" for n in (a, b)), m)
@@ -264,7 +309,10 @@ class Comparing:
         first = True
         for m in turns[0]:
             facts = [d.value(t.get(m)) for d, t in zip(self.documents, turns)]
-            if None not in facts and not agree(facts[0], facts[1]) and (first or m.leaf):
+            several = not m.single and any(n.results for n in m.theirs + m.ours)
+            if None in facts or several or agree(facts[0], facts[1]):
+                continue
+            if first or m.leaf:
                 shown = (f"{m.title} received {in_words(f)}" for f in facts)
                 yield self._apart("gradient", shown, m, line)
                 first = False
@@ -303,7 +351,7 @@ def agree(a: ArrayFacts | None, b: ArrayFacts | None) -> bool:
     """Are two snapshots equal up to rounding? What was not recorded is not compared."""
     if a is None or b is None:
         return True
-    if a["shape"] != b["shape"]:
+    if a["size"] != b["size"]:
         return False
     numbers = [[f["min"], f["max"], f["mean"], *f["first"]] for f in (a, b)]
     try:

@@ -79,6 +79,28 @@ def test_what_differs_in_each_turn_of_a_loop_is_one_row():
     assert "3 differences" in found.headline
 
 
+def test_steps_of_an_optimizer_are_told_and_do_not_count():
+    def program(m):
+        w = m.ones(2).requires_grad_()
+        optimizer = m.optim.SGD([w], lr=0.1)
+        for _ in range(2):
+            (w * w).sum().backward()
+            optimizer.step()
+
+    assert minigrad.both(program)
+
+
+def test_a_mean_that_belongs_to_a_loss_is_matched_with_it():
+    def program(m):
+        x = m.rand(3).requires_grad_()
+        for _ in range(2):
+            m.nn.functional.binary_cross_entropy(x, m.ones(3)).backward()
+
+    (row,) = (r for r in minigrad.both(program).rows if not r.ok)
+    assert row.cells()[2:] == ("BinaryCrossEntropyBackward0", "BinaryCrossEntropyBackward0, MeanBackward0")  # fmt: skip
+    assert len(row.aparts) == 2
+
+
 def test_a_run_that_stops_is_a_row():
     def program(m):
         x = m.tensor([1.0], requires_grad=True)
