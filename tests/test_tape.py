@@ -592,3 +592,30 @@ def test_the_code_of_a_tape_is_the_whole_function_with_the_way_to_each_line():
     assert z is not None and "# nothing is recorded here" in text
     assert [found.code[k].text for k in node.calls] == ["z = model(x)"]
     assert (found.code[node.code].text, found.code[node.code].indent) == ("return x * 2", 12)
+
+
+class Exponential(minigrad.autograd.Function):
+    """z = exp(x), whose result is saved"""
+
+    @staticmethod
+    def forward(ctx, x):
+        z = x.exp()
+        ctx.save_for_backward(z)
+        return z, z * 2
+
+    @staticmethod
+    def backward(ctx, g, g_twice):
+        (z,) = ctx.saved_tensors
+        return (g + 2 * g_twice) * z
+
+
+def test_a_result_that_a_function_has_saved_is_the_same_node_when_it_is_used_again():
+    x = minigrad.ones(2).requires_grad_()
+    with minigrad.record() as tape:
+        minigrad.autograd.grad(Exponential.apply(x)[0].sum(), x, create_graph=True)
+    found = tape.shown()
+    assert [n.op for n in found.nodes].count("Exponential") == 1
+    product = next(n for n in found.nodes if n.op == "mul" and n.backward)
+    assert [found.node(e.from_).op for e in found.edges if e.to == product.id and e.gradient] == [
+        "Exponential"
+    ]

@@ -163,6 +163,11 @@ class ForwardHalf(Identities):
             result.version -= 1
             result.requires_grad = False
         node = None if overwritten else tensor.grad_fn
+        if node is not None and node in self._entry_of:  # a saved result, as another object
+            made = self._entry_of[node]
+            if tensor.output_nr < len(self.entries[made].results):
+                self._latest[key] = (made, tensor.output_nr)
+                return
         kind: Kind = "leaf" if node is None else "before"
         entry = Entry(kind, results=[result])
         source = None if node is not None else self._same_memory(tensor, key)
