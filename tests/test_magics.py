@@ -9,6 +9,7 @@ from urllib.parse import urlparse
 import nbformat
 import pytest
 from IPython.core.completer import provisionalcompleter
+from IPython.core.error import UsageError
 from IPython.core.interactiveshell import InteractiveShell
 from nbformat.v4 import new_code_cell, new_notebook
 
@@ -59,6 +60,14 @@ def test_autograd_records_the_cell_shows_the_tape_and_binds_it(shell):
     assert shell.shown == [tape]
     assert [n["name"] for n in tape.document["nodes"] if n["op"]] == ["y1", "y2", "z", "z"]
     assert shell.user_ns["z"]._version == 1
+
+
+def test_both_engines_need_pytorch_and_show_no_single_page(shell, monkeypatch):
+    monkeypatch.setattr("minigrad.teach.two_engines.has_torch", lambda: False)
+    with pytest.raises(UsageError, match="PyTorch is not (imported|installed).* To fix it, "):
+        shell.run_cell_magic("autograd", "pair --both", "x1 * 2")
+    with pytest.raises(UsageError, match="pair.torch.save"):
+        shell.run_cell_magic("autograd", "pair --both --open", "x1 * 2")
 
 
 def test_lines_are_counted_as_the_learner_counts_them(shell):

@@ -23,7 +23,7 @@ from minigrad.tape.record import Tape
 from minigrad.teach import question
 
 MAGIC = re.compile(r"\s*%{0,2}(autograd|tape|chain|compare|gradcheck|check)\s(.*)$", re.DOTALL)
-OPTIONS = ("--engine", "--no-widget", "--open")
+OPTIONS = ("--both", "--engine", "--no-widget", "--open")
 
 Matcher = Callable[[CompletionContext], Any]
 

@@ -105,6 +105,11 @@ class AutogradMagics(Magics):
         options = parsed(self.autograd, line)
         name = tape_name(options.name)
         tree, file = self._parse(cell)
+        if options.both and options.open:
+            raise UsageError(
+                "%%autograd: --open opens the page of one tape, and --both records two. To fix it, leave "
+                f"--open out, and save the page of one:  {name}.torch.save('tape.html')"
+            )
         if options.both:
             with within("engine", options.engine):
                 self._both(name, tree, file, not _ends_silently(cell))
