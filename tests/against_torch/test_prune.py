@@ -8,6 +8,7 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("torch.nn.utils.prune")
 
 import minigrad
+import minigrad.nn.utils.prune
 
 METHODS = {
     "smallest": lambda p, layer, name: p.l1_unstructured(layer, name, amount=0.3),

@@ -1408,7 +1408,6 @@ nn.utils.rnn.pad_packed_sequence(b)
 nn.utils.weight_norm(nn.ReLU())
 nn.utils.spectral_norm(nn.Linear(3, 2), n_power_iterations=0)
 nn.utils.remove_weight_norm(nn.Linear(3, 2))
-nn.utils.prune
 nn.Bogus
 """.strip().splitlines()  # fmt: skip
 
