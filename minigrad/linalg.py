@@ -21,7 +21,7 @@ from minigrad.core.dtypes import DTypeLike
 from minigrad.core.errors import LinAlgError
 from minigrad.core.shapes import Array, Dim, as_int, normalize_axes
 from minigrad.core.tensor import Tensor, wrap
-from minigrad.methods.products import SlogDet, decomposed, one_triangle, square, svd_of
+from minigrad.methods.products import SlogDet, checked_square, decomposed, one_triangle, svd_of
 from minigrad.ops.composites import level
 
 __all__ = [
@@ -90,7 +90,7 @@ def solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
     >>> solve(minigrad.tensor([[2.0, 0.0], [0.0, 4.0]]), minigrad.tensor([2.0, 2.0]))
     tensor([1.0000, 0.5000])
     """
-    square("solve", A)
+    checked_square("solve", A)
     if not left:
         return solve(A.mT, B.mT).mT
     vector = B.ndim == 1 or (B.ndim == A.ndim - 1 and B.shape == A.shape[:-1])
@@ -115,7 +115,7 @@ def solve_triangular(
     tensor([[2.],
             [2.]])
     """
-    square("solve_triangular", A)
+    checked_square("solve_triangular", A)
     A = A.triu(1 if unitriangular else 0) if upper else A.tril(-1 if unitriangular else 0)
     if unitriangular:
         A = A + wrap(np.eye(A.shape[-1], dtype=A.dtype))
@@ -199,7 +199,7 @@ def eigh(A: Tensor, UPLO: str = "L") -> Eigen:
     >>> eigh(minigrad.tensor([[2.0, 0.0], [0.0, 1.0]]))[0]
     tensor([1., 2.])
     """
-    A = one_triangle(square("eigh", A), UPLO)
+    A = one_triangle(checked_square("eigh", A), UPLO)
     return Eigen(ops.eigenvalues.apply(A), ops.eigenvectors.apply(A))
 
 
@@ -209,7 +209,7 @@ def eigvalsh(A: Tensor, UPLO: str = "L") -> Tensor:
     >>> eigvalsh(minigrad.tensor([[2.0, 0.0], [0.0, 1.0]]))
     tensor([1., 2.])
     """
-    return ops.eigenvalues.apply(one_triangle(square("eigvalsh", A), UPLO))
+    return ops.eigenvalues.apply(one_triangle(checked_square("eigvalsh", A), UPLO))
 
 
 def svdvals(A: Tensor) -> Tensor:
@@ -218,7 +218,7 @@ def svdvals(A: Tensor) -> Tensor:
     >>> svdvals(minigrad.tensor([[3.0, 0.0], [0.0, 2.0]]))
     tensor([3., 2.])
     """
-    return ops.singular_values.apply(square("svdvals", A, must=False))
+    return ops.singular_values.apply(checked_square("svdvals", A, must=False))
 
 
 def svd(A: Tensor, full_matrices: bool = True) -> SVD:
@@ -233,7 +233,7 @@ def svd(A: Tensor, full_matrices: bool = True) -> SVD:
     >>> svd(minigrad.tensor([[3.0, 0.0], [0.0, 2.0]])).S
     tensor([3., 2.])
     """
-    U, S, V = svd_of(square("svd", A, must=False), full_matrices)
+    U, S, V = svd_of(checked_square("svd", A, must=False), full_matrices)
     return SVD(U, S, V.mT)
 
 
@@ -247,7 +247,7 @@ def qr(A: Tensor, mode: str = "reduced") -> QR:
     tensor([[3., 1.],
             [4., 2.]])
     """
-    square("qr", A, must=False)
+    checked_square("qr", A, must=False)
     if mode != "reduced" or A.shape[-2] < A.shape[-1]:
         raise NotImplementedError(
             f"linalg.qr is there in mode='reduced', of matrices with at least as many rows as columns; "
@@ -275,7 +275,7 @@ def pinv(
     tensor([[0.5000, 0.0000],
             [0.0000, 0.2500]])
     """
-    square("pinv", A, must=hermitian)
+    checked_square("pinv", A, must=hermitian)
     A = one_triangle(A, "L") if hermitian else A
     rtol = rcond if rtol is None else rtol
     relative: Any = _tolerance(A, atol, rtol)
@@ -321,7 +321,7 @@ def lstsq(
         raise RuntimeError(
             f"torch.linalg.lstsq: parameter `driver` should be one of (gels, gelsy, gelsd, gelss), not {driver!r}"
         )
-    square("lstsq", A, must=False)
+    checked_square("lstsq", A, must=False)
     vector = B.ndim == 1 or (B.ndim == A.ndim - 1 and B.shape == A.shape[:-1])
     right = B.unsqueeze(-1) if vector else B
     if right.shape[-2] != A.shape[-2]:
@@ -363,7 +363,7 @@ def matrix_rank(
     >>> matrix_rank(minigrad.tensor([[1.0, 2.0], [2.0, 4.0]]))
     tensor(1)
     """
-    square("matrix_rank", A, must=hermitian)
+    checked_square("matrix_rank", A, must=hermitian)
     s = svdvals((one_triangle(A, "L") if hermitian else A).detach()).array
     atol = tol if atol is None else atol
     least = s.max(-1, initial=0) * _tolerance(A, atol, rtol)
@@ -413,7 +413,7 @@ def matrix_norm(
     >>> matrix_norm(minigrad.tensor([[3.0, 0.0], [0.0, 4.0]]))
     tensor(5.)
     """
-    A = square("matrix_norm", A if dtype is None else A.to(dtype), must=False)
+    A = checked_square("matrix_norm", A if dtype is None else A.to(dtype), must=False)
     rows, columns = normalize_axes(dim, A.ndim)
     if ord == "fro":
         return A.norm(2, (rows, columns), keepdim)
@@ -522,7 +522,7 @@ def cholesky_solve(B: Tensor, L: Tensor, upper: bool = False) -> Tensor:
     tensor([[2.],
             [3.]])
     """
-    square("cholesky_solve", L)
+    checked_square("cholesky_solve", L)
     low = L.mT if upper else L
     low = low - low.triu(1).detach()
     return solve(low.mT, solve(low, B))
@@ -535,6 +535,6 @@ def cholesky_inverse(L: Tensor, upper: bool = False) -> Tensor:
     tensor([[0.2500, 0.0000],
             [0.0000, 0.0625]])
     """
-    square("cholesky_inverse", L)
+    checked_square("cholesky_inverse", L)
     one = np.broadcast_to(np.eye(L.shape[-1], dtype=L.dtype), L.shape)
     return cholesky_solve(L._constant(one.copy()), L, upper)

@@ -89,7 +89,7 @@ def _as_tensor(a: object) -> Tensor:
 
 def convert(op: Op, args: Sequence[Any]) -> tuple[list[Tensor], list[Any]]:
     """Like `prepare`, for operands of different dtypes or plain numbers among them."""
-    dtype = common_dtype(op, args)
+    dtype = computing_dtype(op, args)
     operands, arrays = [], []
     number = dtypes.exact_number if op.name in STORES else dtypes.number
     for k, a in enumerate(args):
@@ -105,7 +105,7 @@ def convert(op: Op, args: Sequence[Any]) -> tuple[list[Tensor], list[Any]]:
     return operands, arrays
 
 
-def common_dtype(op: Op, args: Sequence[Any]) -> dtypes.Dtype:
+def computing_dtype(op: Op, args: Sequence[Any]) -> dtypes.Dtype:
     """The dtype in which an op computes on these operands."""
     typed = [a for k, a in enumerate(args) if not op.is_mask(k)] if op.masks else args
     with_axes = [a.array.dtype for a in typed if isinstance(a, make.Tensor) and a.array.ndim]

@@ -64,12 +64,12 @@ def checked_answer(content: object) -> EncodedValue:
         _small(content["json"])
         return {"json": content["json"]}
     if keys == {"dtype", "shape", "data"}:
-        array_of(content)
+        array_in(content)
         return {key: content[key] for key in ("dtype", "shape", "data")}  # type: ignore[return-value]
     raise BadAnswer("it has not the form of an answer")
 
 
-def array_of(answer: Mapping[str, object]) -> NDArray[Any]:
+def array_in(answer: Mapping[str, object]) -> NDArray[Any]:
     """The array that an answer holds. Raises BadAnswer if it holds none."""
     dtype, shape, data = (answer.get(key) for key in ("dtype", "shape", "data"))
     if not isinstance(dtype, str) or dtype not in DTYPES:

@@ -20,9 +20,9 @@ from minigrad.grading.gradebook.by_hand import (
     MOST,
     GradebookCell,
     ManualMark,
+    fingerprint_of,
     locked,
     read_manual,
-    version_of,
     write_manual,
 )
 from minigrad.grading.gradebook.csv_files import GradebookError, TableRow, points_text
@@ -119,7 +119,7 @@ class MarkingServer(ThreadingHTTPServer):
             if form["seen"] != _seen(mark):
                 return self.shown(cell, ELSEWHERE, form)
             note = GONE if mark.note == GONE else ""
-            version, comment = version_of(mark.answer), form["comment"]
+            version, comment = fingerprint_of(mark.answer), form["comment"]
             marks[cell] = replace(mark, points=points, comment=comment, version=version, note=note)
             write_manual(self.path, marks)
         cells = list(_in_order(marks))
@@ -145,7 +145,7 @@ def _link(mark: ManualMark) -> str:
 
 def _seen(mark: ManualMark) -> str:
     """A short name for all that the page shows of a mark and its answer."""
-    return version_of("\0".join((*mark.row()[3:5], mark.answer)))
+    return fingerprint_of("\0".join((*mark.row()[3:5], mark.answer)))
 
 
 class _Handler(BaseHTTPRequestHandler):

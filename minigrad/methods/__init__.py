@@ -35,7 +35,7 @@ from minigrad.methods.indexing import Indexing, indices_of
 from minigrad.methods.operators import Operators
 from minigrad.methods.products import Products, tensordot
 from minigrad.methods.reductions import Reductions
-from minigrad.methods.rows import add_in_place, add_synonyms, document, document_the_rest
+from minigrad.methods.rows import add_docstrings, add_in_place, add_other_docstrings, add_synonyms
 
 __all__ = ["ArrayMethods", "indices_of"]
 
@@ -77,8 +77,8 @@ class ArrayMethods(Entries, Products, Reductions, Operators, Indexing, Arrangeme
 
 add_in_place(ArrayMethods)
 for _op in REGISTRY.values():
-    document(ArrayMethods, _op)
-document_the_rest(ArrayMethods)
+    add_docstrings(ArrayMethods, _op)
+add_other_docstrings(ArrayMethods)
 add_synonyms(ArrayMethods)
 
 

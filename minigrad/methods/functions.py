@@ -201,7 +201,7 @@ def searchsorted(sorted_sequence: Tensor, input: Any, *, out_int32: bool = False
     if side == "left" and right:
         raise RuntimeError("searchsorted(): side and right can't be set to opposites, got side of left while right was True")
     x = input if isinstance(input, Tensor) else wrap(as_array(input))
-    return composites.searchsorted(sorted_sequence, x, right or side == "right", out_int32, sorter)
+    return composites.insertion_points(sorted_sequence, x, right or side == "right", out_int32, sorter)
 
 
 # ------------------------------------------------------------------------ matching shapes

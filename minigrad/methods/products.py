@@ -140,7 +140,7 @@ class Products(Arrangement):
         >>> minigrad.tensor([[1.0, 2.0], [3.0, 5.0]]).det().round()
         tensor(-1.)
         """
-        return ops.det.apply(square("det", self))
+        return ops.det.apply(checked_square("det", self))
 
     def slogdet(self) -> "SlogDet":
         """A tuple (sign, logabsdet): the sign of the determinant and the logarithm of its absolute value.
@@ -151,7 +151,7 @@ class Products(Arrangement):
         >>> sign, logabsdet
         (tensor(-1.), tensor(0.))
         """
-        x: Any = square("slogdet", self)
+        x: Any = checked_square("slogdet", self)
         sign = np.asarray(np.linalg.slogdet(x.array)[0])
         return SlogDet(level(x.sum((-2, -1)), x._constant(sign)), ops.logabsdet.apply(x))
 
@@ -173,7 +173,7 @@ class Products(Arrangement):
         tensor([[0.5000, 0.0000],
                 [0.0000, 0.2500]])
         """
-        return decomposed("inv", ops.inverse, "The inversion could not be completed because the input matrix is singular.", square("inv", self))
+        return decomposed("inv", ops.inverse, "The inversion could not be completed because the input matrix is singular.", checked_square("inv", self))
 
     def cholesky(self, upper: bool = False) -> Self:
         """The Cholesky factor of x: the lower triangular matrix L with x = L @ L.T.
@@ -186,7 +186,7 @@ class Products(Arrangement):
         tensor([[2., 0.],
                 [1., 2.]])
         """
-        z = decomposed("cholesky", ops.cholesky, "The factorization could not be completed because the input is not positive-definite.", one_triangle(square("cholesky", self), "U" if upper else "L"))
+        z = decomposed("cholesky", ops.cholesky, "The factorization could not be completed because the input is not positive-definite.", one_triangle(checked_square("cholesky", self), "U" if upper else "L"))
         return ops.transpose.apply(z, axis0=z.ndim - 2, axis1=z.ndim - 1) if upper else z
 
     def matrix_power(self, n: int) -> Self:
@@ -198,7 +198,7 @@ class Products(Arrangement):
         tensor([[1., 5.],
                 [0., 1.]])
         """
-        x: Any = square("matrix_power", self)
+        x: Any = checked_square("matrix_power", self)
         if n < 0:
             return x.inverse().matrix_power(-n)
         if n == 0:
@@ -276,7 +276,7 @@ class Products(Arrangement):
         >>> S.round()
         tensor([3., 2.])
         """
-        square("svd", self, must=False)
+        checked_square("svd", self, must=False)
         if not compute_uv:
             u, v = (self.new_zeros(*self.shape[:-2], n, n) for n in self.shape[-2:])
             return svd(u, ops.singular_values.apply(self), v)
@@ -290,7 +290,7 @@ class Products(Arrangement):
         >>> minigrad.tensor([[3.0], [4.0]]).pinverse()
         tensor([[0.1200, 0.1600]])
         """
-        return ops.pinv.apply(square("pinv", self, must=False), rcond=rcond)
+        return ops.pinv.apply(checked_square("pinv", self, must=False), rcond=rcond)
 
     def matrix_exp(self) -> Self:
         """The matrix exponential of a square matrix or a batch of them: 1 + x + x @ x / 2! + ...
@@ -304,7 +304,7 @@ class Products(Arrangement):
         tensor([[1., 1.],
                 [0., 1.]])
         """
-        x: Any = square("matrix_exp", self)
+        x: Any = checked_square("matrix_exp", self)
         length = float(np.abs(x.array).sum(-1).max(initial=0))
         halvings = max(0, math.ceil(math.log2(length)) + 1) if length > 0.5 and math.isfinite(length) else 0
         y, one = x / 2**halvings, identities(x)
@@ -341,7 +341,7 @@ class SlogDet(NamedTuple):
     logabsdet: Any
 
 
-def square(name: str, x: T, must: bool = True) -> T:
+def checked_square(name: str, x: T, must: bool = True) -> T:
     """x, after checking that it holds square matrices (unless must=False) of floats."""
     if x.ndim < 2:
         raise RuntimeError(f"linalg.{name}: The input tensor A must have at least 2 dimensions.")

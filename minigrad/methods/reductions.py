@@ -214,7 +214,7 @@ class Reductions(Operators, Indexing):
         >>> x.var(dim=1, correction=0)
         tensor([0.6667, 0.6667])
         """
-        return ops.var.apply(self, **spread(self, dim, unbiased, keepdim, correction, axis))
+        return ops.var.apply(self, **variance_settings(self, dim, unbiased, keepdim, correction, axis))
 
     def std(self, dim: Dim = None, unbiased: bool | None = None, keepdim: bool = False, *, correction: float | None = None, axis: Dim = None) -> Self:
         """The standard deviation: the square root of x.var().
@@ -229,7 +229,7 @@ class Reductions(Operators, Indexing):
         >>> x.std(dim=1)
         tensor([1., 1.])
         """
-        return ops.std.apply(self, **spread(self, dim, unbiased, keepdim, correction, axis))
+        return ops.std.apply(self, **variance_settings(self, dim, unbiased, keepdim, correction, axis))
 
     def var_mean(self, dim: Dim = None, unbiased: bool | None = None, keepdim: bool = False, *, correction: float | None = None) -> tuple[Self, Self]:
         """A tuple (variance, mean) of all entries, or along dim, an axis or a tuple of axes.
@@ -375,7 +375,7 @@ class Reductions(Operators, Indexing):
         >>> minigrad.tensor([0.0, 0.0, 0.0]).logcumsumexp(0)
         tensor([0.0000, 0.6931, 1.0986])
         """
-        return along(lambda x, axis: ops.logcumsumexp.apply(x, axis=axis), self, dim)
+        return along_one_axis(lambda x, axis: ops.logcumsumexp.apply(x, axis=axis), self, dim)
 
     def cummax(self, dim: int) -> Any:
         """A tuple (values, indices): the largest entry so far along dim, and its last index.
@@ -388,7 +388,7 @@ class Reductions(Operators, Indexing):
         >>> indices
         tensor([0, 1, 1, 3])
         """
-        return along(composites.running_extreme, self, dim, np.maximum)
+        return along_one_axis(composites.running_extreme, self, dim, np.maximum)
 
     def cummin(self, dim: int) -> Any:
         """A tuple (values, indices): the smallest entry so far along dim, and its last index.
@@ -399,7 +399,7 @@ class Reductions(Operators, Indexing):
         >>> values
         tensor([4, 2, 2, 1])
         """
-        return along(composites.running_extreme, self, dim, np.minimum)
+        return along_one_axis(composites.running_extreme, self, dim, np.minimum)
 
     def sort(self, dim: int = -1, descending: bool = False, stable: bool = False) -> Any:
         """A tuple (values, indices): the entries sorted along dim, and their old indices.
@@ -413,7 +413,7 @@ class Reductions(Operators, Indexing):
         >>> indices
         tensor([1, 2, 0])
         """
-        return along(composites.sort, self, dim, descending)
+        return along_one_axis(composites.sort, self, dim, descending)
 
     def argsort(self, dim: int = -1, descending: bool = False, stable: bool = False) -> Self:
         """The indices that sort x along dim: x.sort(dim).indices.
@@ -421,7 +421,7 @@ class Reductions(Operators, Indexing):
         >>> minigrad.tensor([3, 1, 2]).argsort()
         tensor([1, 2, 0])
         """
-        return along(composites.argsort, self, dim, descending)
+        return along_one_axis(composites.argsort, self, dim, descending)
 
     def msort(self) -> Self:
         """The entries sorted along the first axis: x.sort(0).values.
@@ -445,7 +445,7 @@ class Reductions(Operators, Indexing):
         >>> indices
         tensor([2, 0])
         """
-        return along(composites.topk, self, dim, k, largest)
+        return along_one_axis(composites.topk, self, dim, k, largest)
 
     def kthvalue(self, k: int, dim: int = -1, keepdim: bool = False) -> Any:
         """A tuple (values, indices) of the k-th smallest entry along dim, counted from 1.
@@ -456,7 +456,7 @@ class Reductions(Operators, Indexing):
         >>> indices
         tensor(2)
         """
-        return along(composites.kthvalue, self, dim, k, keepdim)
+        return along_one_axis(composites.kthvalue, self, dim, k, keepdim)
 
     def median(self, dim: int | None = None, keepdim: bool = False) -> Any:
         """The median. For an even number of entries, the lower of the two in the middle. NaN if an entry is NaN.
@@ -467,7 +467,7 @@ class Reductions(Operators, Indexing):
         >>> minigrad.tensor([3.0, 1.0, 2.0, 9.0]).median()
         tensor(2.)
         """
-        return ops.median.apply(self) if dim is None else along(composites.median_along, self, dim, keepdim)
+        return ops.median.apply(self) if dim is None else along_one_axis(composites.median_along, self, dim, keepdim)
 
     def nanmedian(self, dim: int | None = None, keepdim: bool = False) -> Any:
         """The median of the entries that are not NaN. With dim, (values, indices) along it.
@@ -477,7 +477,7 @@ class Reductions(Operators, Indexing):
         >>> minigrad.tensor([3.0, float("nan"), 1.0, 2.0]).nanmedian()
         tensor(2.)
         """
-        return ops.median.apply(self[~np.isnan(self.array)]) if dim is None else along(composites.median_along, self, dim, keepdim, True)
+        return ops.median.apply(self[~np.isnan(self.array)]) if dim is None else along_one_axis(composites.median_along, self, dim, keepdim, True)
 
     def mode(self, dim: int = -1, keepdim: bool = False) -> Any:
         """A tuple (values, indices): the most frequent entry along dim (the smallest, if there are several) and its last index.
@@ -488,7 +488,7 @@ class Reductions(Operators, Indexing):
         >>> indices
         tensor(2)
         """
-        return along(composites.mode, self, dim, keepdim)
+        return along_one_axis(composites.most_frequent, self, dim, keepdim)
 
     def quantile(self, q: float | Self | Sequence[float], dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear") -> Self:
         """The q-th quantile, of all entries or along dim: a fraction q of the entries is below it.
@@ -756,7 +756,7 @@ class Reductions(Operators, Indexing):
         ndim = np.ndim(getattr(boundaries, "array", boundaries))
         if ndim != 1:
             raise RuntimeError(f"boundaries tensor must be 1 dimension, but got dim({ndim})")
-        return composites.searchsorted(boundaries, self, right, out_int32)
+        return composites.insertion_points(boundaries, self, right, out_int32)
 
     def isin(self, test_elements: Any, *, assume_unique: bool = False, invert: bool = False) -> Self:
         """True where an entry of x is one of test_elements.
@@ -800,7 +800,7 @@ def extreme(x: Reductions, along: Op, over: Op, of_two: Op, place: Callable[...,
     return kind(along.apply(x, at=at, axis=a, keepdims=keepdims), indices)
 
 
-def along(f: Callable[..., Any], x: Reductions, dim: int, *settings: object) -> Any:
+def along_one_axis(f: Callable[..., Any], x: Reductions, dim: int, *settings: object) -> Any:
     """f along one axis. A tensor without axes is treated as a vector of one entry."""
     axis = normalize_one(dim, x.ndim)
     if x.ndim:
@@ -822,7 +822,7 @@ def accumulated(op: Op, x: R, dim: int, dtype: DTypeLike) -> R:
     """Implements cumsum and cumprod, computed in the requested dtype."""
     if dtype is not None and dtypes.as_dtype(dtype).kind == "b":
         raise NotForDtype(f'"{op.name}_out_cpu" not implemented for \'Bool\'. To fix it, leave out dtype=.')
-    return in_type(lambda x: along(lambda x, axis: op.apply(x, axis=axis), x, dim), x, dtype)
+    return in_type(lambda x: along_one_axis(lambda x, axis: op.apply(x, axis=axis), x, dim), x, dtype)
 
 
 def same_type(x: Base, dtype: DTypeLike) -> DTypeLike:
@@ -855,7 +855,7 @@ def place_axis(name: str, x: Base, dim: int | None, axis: int | None) -> int | N
     return a
 
 
-def spread(x: Base, dim: Dim, unbiased: bool | None, keepdims: bool, correction: float | None, axis: Dim) -> dict[str, Any]:
+def variance_settings(x: Base, dim: Dim, unbiased: bool | None, keepdims: bool, correction: float | None, axis: Dim) -> dict[str, Any]:
     """The settings of var and std, from their various arguments."""
     if x.dtype.kind not in "fc":
         raise RuntimeError("std and var only support floating point and complex dtypes")

@@ -120,11 +120,11 @@ def described(op: Op, name: str) -> str:
     remarks = [part for part in rest if not part.startswith(">>>")]
     parts = [formula, *remarks, *([SHAPES[op.kind]] if op.kind in SHAPES else [])]
     if name.endswith("_") and name[0] != "_":
-        parts.append(written_over(op.name))
+        parts.append(about_in_place(op.name))
     return "\n\n".join([*parts, *(part for part in rest if part not in remarks)])
 
 
-def written_over(name: str) -> str:
+def about_in_place(name: str) -> str:
     """The text about an in-place variant, to be added to the help() text of x.name()."""
     return (
         f"Writes the result into the tensor itself and returns it; x.{name}() returns a new tensor. Raises an error "
@@ -132,7 +132,7 @@ def written_over(name: str) -> str:
     )
 
 
-def document(cls: type[Any], op: Op) -> None:
+def add_docstrings(cls: type[Any], op: Op) -> None:
     """Add the row's formula to the docstring of the handwritten method with the op's name."""
     method = getattr(cls, op.name, None)
     if method is not None and method.__module__ != __name__ and op.formula not in method.__doc__:
@@ -140,14 +140,14 @@ def document(cls: type[Any], op: Op) -> None:
         method.__doc__ = f"{text.rstrip()}\n\n        {op.formula}{example}{rest}"
 
 
-def document_the_rest(cls: type[Any]) -> None:
+def add_other_docstrings(cls: type[Any]) -> None:
     """Give in-place variants without a row the docstring of their method."""
     said = {name: method for chapter in reversed(cls.__mro__) for name, method in vars(chapter).items()}
     for name, method in said.items():
         plain = name.removesuffix("_")
         if name != plain and name[0] != "_" and plain not in SYNONYMS and method.__doc__ is None:
             text, example, rest = dedented(said[plain].__doc__).partition("\n\n>>>")
-            method.__doc__ = f"{text}\n\n{written_over(plain)}{example}{rest}"
+            method.__doc__ = f"{text}\n\n{about_in_place(plain)}{example}{rest}"
 
 
 def add_synonyms(cls: type[Any]) -> None:

@@ -41,7 +41,7 @@ class Sampling(ArrayMethods):
         if std < 0:
             raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
         dense = self.array.flags.c_contiguous
-        return self._fill(kernels.normal, mean, std, generator, dense)
+        return self._fill(kernels.normals, mean, std, generator, dense)
 
     def bernoulli_(self, p: "float | Tensor" = 0.5, *, generator: Generator | None = None) -> Self:
         """Fill with ones, with probability p, and zeros.

@@ -29,7 +29,7 @@ from minigrad.methods.creation import zeros
 from minigrad.nn.registry import Hooks, Registry, new_hooks
 
 
-class Entry(NamedTuple):
+class CallHook(NamedTuple):
     """A forward hook, and how to call it."""
 
     function: Callable[..., Any]
@@ -102,7 +102,7 @@ class Called(Registry):
             raise
 
     def _call_pre_hook(
-        self, hook: Entry, args: tuple[Any, ...], kwargs: dict[str, Any]
+        self, hook: CallHook, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
         if not hook.with_kwargs:
             given = hook.function(self, args)
@@ -120,7 +120,7 @@ class Called(Registry):
         return given
 
     def _call_forward_hook(
-        self, hook: Entry, args: tuple[Any, ...], kwargs: dict[str, Any], result: object
+        self, hook: CallHook, args: tuple[Any, ...], kwargs: dict[str, Any], result: object
     ) -> Any:
         arguments = (args, kwargs) if hook.with_kwargs else (args,)
         given = hook.function(self, *arguments, result)
@@ -143,7 +143,7 @@ class Called(Registry):
         prepend       run it before the existing hooks
         with_kwargs   call hook(module, args, kwargs), which returns None or (args, kwargs)
         """
-        return added(self._get_call_hooks()["before"], Entry(hook, with_kwargs, False), prepend)
+        return added(self._get_call_hooks()["before"], CallHook(hook, with_kwargs, False), prepend)
 
     def register_forward_hook(
         self,
@@ -169,7 +169,7 @@ class Called(Registry):
         >>> handle.remove()
         """
         return added(
-            self._get_call_hooks()["after"], Entry(hook, with_kwargs, always_call), prepend
+            self._get_call_hooks()["after"], CallHook(hook, with_kwargs, always_call), prepend
         )
 
     def register_full_backward_pre_hook(

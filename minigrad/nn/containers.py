@@ -17,7 +17,7 @@ from minigrad.nn.registry import MODULE
 __all__ = ["DataParallel", "ModuleDict", "ModuleList", "Sequential"]
 
 
-def position(n: int, index: SupportsIndex) -> int:
+def checked_index(n: int, index: SupportsIndex) -> int:
     """An index into n items as a non-negative number. Raises IndexError if it is out of range."""
     k = operator.index(index)
     if not -n <= k < n:
@@ -66,14 +66,14 @@ class _Row(_List):
 
     def __delitem__(self, index: SupportsIndex | slice) -> None:
         modules = self._all()
-        del modules[index if isinstance(index, slice) else position(len(modules), index)]
+        del modules[index if isinstance(index, slice) else checked_index(len(modules), index)]
         self._renumber(modules)
 
     def __getitem__(self, index: SupportsIndex | slice) -> Any:
         named = self._own_named(MODULE)
         if isinstance(index, slice):
             return self._part(named[index])
-        return named[position(len(named), index)][1]
+        return named[checked_index(len(named), index)][1]
 
     def _part(self, named: list[tuple[str, Any]]) -> Self:
         """A container of the same kind with some of the modules."""
@@ -81,7 +81,7 @@ class _Row(_List):
 
     def __setitem__(self, index: int, module: Module) -> None:
         names = self._names()
-        setattr(self, names[position(len(names), index)], module)
+        setattr(self, names[checked_index(len(names), index)], module)
 
     def insert(self, index: int, module: Module) -> Any:
         """Insert a module before the one at `index`."""

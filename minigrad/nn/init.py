@@ -235,7 +235,7 @@ def trunc_normal_(
     open_ = np.ones(shape, bool)  # where no sample has been accepted yet
     while open_.any():
         if often_inside:
-            x = kernels.normal(shape, dtype, mean, std, generator)
+            x = kernels.normals(shape, dtype, mean, std, generator)
             keep = (x >= low) & (x <= high)
         else:
             x = kernels.uniform(shape, dtype, a, b, generator)
@@ -261,7 +261,7 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = N
     if tensor.numel() == 0:
         return tensor
     rows = tensor.shape[0]
-    flat = kernels.normal((rows, tensor.numel() // rows), tensor.dtype, 0, 1, generator)
+    flat = kernels.normals((rows, tensor.numel() // rows), tensor.dtype, 0, 1, generator)
     wide = flat.shape[0] < flat.shape[1]
     q, r = np.linalg.qr(flat.T if wide else flat)
     q = q * np.where(np.diag(r) < 0, -1, 1)

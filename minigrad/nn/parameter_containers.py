@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Self
 
 from minigrad.core.tensor import Tensor
-from minigrad.nn.containers import _Dict, _List, pairs_of, position
+from minigrad.nn.containers import _Dict, _List, checked_index, pairs_of
 from minigrad.nn.parameter import Parameter
 from minigrad.nn.registry import type_name
 
@@ -47,10 +47,10 @@ class ParameterList(_List):
     def __getitem__(self, index: int | slice) -> Any:
         if isinstance(index, slice):
             return type(self)(self[k] for k in range(*index.indices(len(self))))
-        return getattr(self, str(position(len(self), index)))
+        return getattr(self, str(checked_index(len(self), index)))
 
     def __setitem__(self, index: int, value: object) -> None:
-        setattr(self, str(position(len(self), index)), _as_parameter(value))
+        setattr(self, str(checked_index(len(self), index)), _as_parameter(value))
 
     def __len__(self) -> int:
         return self._size

@@ -51,7 +51,7 @@ def topk(x: Any, axis: int, k: int, largest: bool) -> Any:
     if not 0 <= k <= x.shape[axis]:
         raise RuntimeError(f"selected index k out of range: k is {k}, and there are {x.shape[axis]} entries.")
     first = (slice(None),) * axis + (slice(0, k),)
-    return taken(return_types.topk, x, in_order(sorting(x.array, axis, largest)[first]), axis)
+    return taken(return_types.topk, x, in_c_order(sorting(x.array, axis, largest)[first]), axis)
 
 
 def kthvalue(x: Any, axis: int, k: int, keepdims: bool) -> Any:
@@ -73,7 +73,7 @@ def median_along(x: Any, axis: int, keepdims: bool, ignore_nan: bool = False) ->
     return taken(kind, x, at, axis, keepdims)
 
 
-def mode(x: Any, axis: int, keepdims: bool) -> Any:
+def most_frequent(x: Any, axis: int, keepdims: bool) -> Any:
     """The most frequent entry (the smallest, if there are several) and its last index."""
     nonempty("mode", x, axis)
     rows = np.moveaxis(x.array, axis, -1)
@@ -84,7 +84,7 @@ def mode(x: Any, axis: int, keepdims: bool) -> Any:
     return taken(return_types.mode, x, np.moveaxis(at, -1, axis), axis, keepdims)
 
 
-def in_order(a: Any) -> Any:
+def in_c_order(a: Any) -> Any:
     """The array in C order. While a program is being recorded, its values are returned unchanged."""
     return np.ascontiguousarray(a) if a.__class__ is np.ndarray else a
 
@@ -94,7 +94,7 @@ def running_extreme(x: Any, axis: int, function: Any) -> Any:
     array = x.array
     z = function.accumulate(array, axis=axis)
     latest = np.where((array == z) | np.isnan(array), own_places(array.shape)[axis], 0)
-    at = in_order(np.maximum.accumulate(latest, axis=axis))
+    at = in_c_order(np.maximum.accumulate(latest, axis=axis))
     kind = return_types.cummax if function is np.maximum else return_types.cummin
     return taken(kind, x, at, axis)
 
@@ -242,7 +242,7 @@ def histogram(x: Any, bins: Any, range: Any, weight: Any, density: bool) -> Hist
     return Histogram(x._constant(hist.astype(x.dtype)), x._constant(edges.astype(x.dtype)))
 
 
-def searchsorted(ordered: Any, x: Any, right: bool, out_int32: bool = False, sorter: Any = None) -> Any:
+def insertion_points(ordered: Any, x: Any, right: bool, out_int32: bool = False, sorter: Any = None) -> Any:
     """For each entry of x, the index at which to insert it so that its row of `ordered` stays sorted.
 
     ordered   (n,), or (..., n) with the same leading axes as x: one row for each row of x

@@ -11,7 +11,7 @@ one trilinear form in x, w and g. The rules of each one use the other two.
 import numpy as np
 
 from minigrad.core.op import general, linear
-from minigrad.ops.indexing import gather, scatter_add, strided
+from minigrad.ops.indexing import gather, scatter_add, strided_view
 
 
 @general(result="strict")
@@ -97,7 +97,7 @@ class _Windows:
         else:
             n, c, h, w = xk.strides
             shape, strides = (self.c, kh, kw, rows, columns), (c, h * dh, w * dw, h * sh, w * sw)
-        view = strided(xk, (len(xk), *shape), (n, *strides))
+        view = strided_view(xk, (len(xk), *shape), (n, *strides))
         entries = self.c * kh * kw
         return view.reshape(len(xk), *((self.count, entries) if self.in_rows else (entries, self.count)))
 

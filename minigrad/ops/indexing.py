@@ -94,14 +94,14 @@ def as_strided(x, *, size, stride, offset):
     x is the memory as a vector. An entry can occur several times, as in overlapping windows.
     """
     steps = tuple(n * x.strides[0] for n in stride)  # a tangent can have another memory layout
-    return strided(x[offset:], size, steps)
+    return strided_view(x[offset:], size, steps)
 
 
 as_strided.vjp(x=lambda g, x_shape, size, stride, offset:
                    put_zeros(g, index=(_places(size, stride, offset),), shape=x_shape))
 
 
-def strided(x, shape, strides):
+def strided_view(x, shape, strides):
     """A view of x with this shape and these strides (in bytes), which must stay inside x's memory."""
     if x.flags.c_contiguous:  # ten times faster than NumPy's as_strided
         return np.ndarray(shape, x.dtype, x, 0, strides)

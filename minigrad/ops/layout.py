@@ -11,7 +11,7 @@ import numpy as np
 from minigrad.core.op import constant, elementwise, general, linear
 from minigrad.core.shapes import order_of, repeat_to, sum_to
 from minigrad.ops.elementwise import into
-from minigrad.ops.indexing import or_zero, strided
+from minigrad.ops.indexing import or_zero, strided_view
 
 
 @linear(view=True, node="ViewBackward0")
@@ -56,7 +56,7 @@ def expand(x, *, shape):
         return repeat_to(x.reshape((1,) * (len(shape) - x.ndim) + x.shape), shape)
     z = np.broadcast_to(x, shape)
     # A view of x that can be written, though not where several entries share their memory.
-    return strided(x, z.shape, z.strides) if type(z) is np.ndarray else z
+    return strided_view(x, z.shape, z.strides) if type(z) is np.ndarray else z
 
 
 expand.vjp(x=lambda g, x_shape: sum_to(g, x_shape))
@@ -142,7 +142,7 @@ def unfold(x, *, axis, size, step):
     """z[..., i, ..., j] = x[..., i * step + j, ...], j < size        dL/dx = g, its windows overlaid"""
     n, width = x.shape[axis], x.strides[axis]
     shape = (*x.shape[:axis], (n - size) // step + 1, *x.shape[axis + 1 :], size)
-    return strided(x, shape, (*x.strides[:axis], width * step, *x.strides[axis + 1 :], width))
+    return strided_view(x, shape, (*x.strides[:axis], width * step, *x.strides[axis + 1 :], width))
 
 
 unfold.vjp(x=lambda g, x_shape, axis, size, step: fold(g, shape=x_shape, axis=axis, size=size, step=step))

@@ -27,7 +27,7 @@ sum.vjp(x=lambda g, x_shape, axis, keepdims:
 
 
 @lru_cache(maxsize=256)
-def count(x_shape, axis):
+def number_reduced(x_shape, axis):
     """The number of entries that are reduced to one."""
     return math.prod(x_shape[i] for i in normalize_axes(axis, len(x_shape))) if x_shape else 1
 
@@ -36,11 +36,11 @@ def count(x_shape, axis):
 def mean(x, *, axis=None, keepdims=False, out=None):
     """z = sum of x over axis / n        dL/dx = g / n, repeated along axis"""
     total = np.add.reduce(x, axis=axis, keepdims=keepdims, out=out)
-    return np.divide(total, total.dtype.type(count(x.shape, axis)), out=out)
+    return np.divide(total, total.dtype.type(number_reduced(x.shape, axis)), out=out)
 
 
 mean.vjp(x=lambda g, x_shape, axis, keepdims:
-             repeat_to(restore_axes(g / count(x_shape, axis), x_shape, axis, keepdims), x_shape))
+             repeat_to(restore_axes(g / number_reduced(x_shape, axis), x_shape, axis, keepdims), x_shape))
 
 
 @general()
@@ -182,14 +182,14 @@ def var(x, *, axis=None, correction=1, keepdims=False):
     Computed in two passes, first the mean and then the squares. The formula with the mean of
     the squares loses all its digits if the mean is large.
     """
-    apart = x - np.add.reduce(x, axis=axis, keepdims=True) / x.dtype.type(count(x.shape, axis))
+    apart = x - np.add.reduce(x, axis=axis, keepdims=True) / x.dtype.type(number_reduced(x.shape, axis))
     total = np.add.reduce(np.square(apart), axis=axis, keepdims=keepdims)
     return total / x.dtype.type(_freedom(x.shape, axis, correction))
 
 
 def _freedom(x_shape, axis, correction):
     """The divisor of the variance: the number of entries minus the correction, and at least 0."""
-    n = count(x_shape, axis) - correction
+    n = number_reduced(x_shape, axis) - correction
     return n if n > 0 else 0
 
 

@@ -27,7 +27,7 @@ from minigrad.core.shapes import Array
 from minigrad.core.sparse import RowSparse, add_rows
 from minigrad.core.tensor import Tensor
 from minigrad.optim.blocks import Block, Numbers, Partition, tensor_of
-from minigrad.optim.elementwise import Elementwise, check, settings_of
+from minigrad.optim.elementwise import Elementwise, check_in_range, settings_of
 from minigrad.optim.optimizer import Group, Params
 
 AVERAGES = {"exp_avg": 0.0, "exp_avg_sq": 0.0}
@@ -344,7 +344,7 @@ class RMSprop(Elementwise):
         maximize: bool = False,
         differentiable: bool = False,
     ) -> None:
-        check("alpha value", alpha, alpha >= 0.0)
+        check_in_range("alpha value", alpha, alpha >= 0.0)
         super().__init__(params, settings_of(locals()))
 
     def _slots(self, group: Group) -> dict[str, float]:
@@ -398,8 +398,8 @@ class SparseAdam(Elementwise):
         eps: float = 1e-8,
         maximize: bool = False,
     ) -> None:
-        check("learning rate", lr, bool(0.0 < lr))
-        check("epsilon value", eps, 0.0 < eps)
+        check_in_range("learning rate", lr, bool(0.0 < lr))
+        check_in_range("epsilon value", eps, 0.0 < eps)
         super().__init__(params, settings_of(locals()))
 
     def _step_group(self, k: int, group: Group, written: list[Tensor]) -> None:
@@ -457,7 +457,7 @@ class Adadelta(Elementwise):
         maximize: bool = False,
         differentiable: bool = False,
     ) -> None:
-        check("rho value", rho, 0.0 <= rho <= 1.0)
+        check_in_range("rho value", rho, 0.0 <= rho <= 1.0)
         super().__init__(params, settings_of(locals()))
 
     def _numbers(self, group: Group, t: float) -> tuple[float, ...]:

@@ -173,12 +173,12 @@ def check_settings(name: str, settings: dict[str, Any]) -> None:
     lr, betas = settings["lr"], settings.get("betas", ())
     if isinstance(lr, Tensor) and lr.array.size != 1:
         raise ValueError("Tensor lr must be 1-element")
-    check("learning rate", lr, bool(lr >= 0.0))
+    check_in_range("learning rate", lr, bool(lr >= 0.0))
     for setting in NOT_NEGATIVE:
         what, value = "epsilon" if setting == "eps" else setting, settings.get(setting, 0.0)
-        check(f"{what} value", value, value >= 0.0)
+        check_in_range(f"{what} value", value, value >= 0.0)
     for k, beta in enumerate(betas):
-        check(f"beta parameter at index {k}", beta, 0.0 <= beta < 1.0)
+        check_in_range(f"beta parameter at index {k}", beta, 0.0 <= beta < 1.0)
     if settings.get("differentiable"):
         raise NotImplementedError(
             f"{name}(differentiable=True): minigrad's optimizers write in place and are not recorded. To "
@@ -188,7 +188,7 @@ def check_settings(name: str, settings: dict[str, Any]) -> None:
         raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
 
 
-def check(what: str, value: object, well: bool) -> None:
+def check_in_range(what: str, value: object, well: bool) -> None:
     """Raise ValueError, with PyTorch's message, if a setting is out of range."""
     if not well:
         raise ValueError(f"Invalid {what}: {value}")

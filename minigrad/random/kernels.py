@@ -4,7 +4,7 @@ A generator only provides words: 32-bit integers, all equally likely. All other 
 are made from these:
 
     uniform        the last 24 bits of a word, as a fraction (53 bits of two words)
-    normal         the Box-Muller transform: two uniform samples give two normal samples
+    normals        the Box-Muller transform: two uniform samples give two normal samples
         integers       the remainder of a word
         coins          whether a uniform sample is below p
     exponential    the inverse transform: -log(1 - u)
@@ -117,7 +117,7 @@ def _scaled(z: Array, scale: float, shift: float) -> Array:
 
 
 @drawn
-def normal(shape: Shape, dtype: Dtype, mean: float, std: float, generator: Generator | None,
+def normals(shape: Shape, dtype: Dtype, mean: float, std: float, generator: Generator | None,
            contiguous: bool = True) -> Array:  # fmt: skip
     """Samples from the normal distribution with this mean and standard deviation.
 

@@ -48,7 +48,7 @@ def randn(*shape: Several, size: Sequence[int] | None = None, generator: Generat
     >>> minigrad.randn(2, 3).shape
     minigrad.Size([2, 3])
     """
-    z = kernels.normal(shape_of(shape, size), type_to_make(dtype, device), 0, 1, generator)
+    z = kernels.normals(shape_of(shape, size), type_to_make(dtype, device), 0, 1, generator)
     return finish(z, requires_grad)
 
 
@@ -149,8 +149,8 @@ def normal(mean: float | Tensor, std: float | Tensor = 1.0, size: Sequence[int] 
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
     d = type_to_make(dtype, device, tensors[0].dtype if tensors else None)
     if not tensors:
-        return finish(kernels.normal(shape_of((size,)), d, mean, std, generator), requires_grad)
-    z = kernels.normal(np.broadcast_shapes(*(t.shape for t in tensors)), d, 0, 1, generator)
+        return finish(kernels.normals(shape_of((size,)), d, mean, std, generator), requires_grad)
+    z = kernels.normals(np.broadcast_shapes(*(t.shape for t in tensors)), d, 0, 1, generator)
     m, s = (np.asarray(getattr(t, "array", t), d) for t in (mean, std))
     drawn = finish(z * s + m, requires_grad)
     for t in tensors:  # the gradient of a sample is zero

@@ -22,8 +22,8 @@ programs fast, but also rigid: see `program.notes`.
 """
 
 from minigrad.static import view
-from minigrad.static.codegen import Plan
-from minigrad.static.differentiate import gradient, insert
+from minigrad.static.codegen import BufferPlan
+from minigrad.static.differentiate import gradient_program, insert
 from minigrad.static.ir import Instruction, Program, ProgramError, forms
 from minigrad.static.passes import simplified
 from minigrad.static.slots import Slot
@@ -32,17 +32,16 @@ from minigrad.static.training_step import compile  # noqa: A004
 
 __all__ = [
     "Instruction",
-    "Plan",
+    "BufferPlan",
     "Program",
     "ProgramError",
     "Slot",
     "compile",
-    "gradient",
     "placeholder",
     "program",
     "record",
 ]
 
 
-forms.gradient, forms.insert, forms.simplified = gradient, insert, simplified
-forms.plan, forms.view = Plan, view
+forms.gradient, forms.insert, forms.simplified = gradient_program, insert, simplified
+forms.plan, forms.view = BufferPlan, view

@@ -29,7 +29,7 @@ Part = tuple[slice, ...]
 Axes = tuple[int, ...]
 
 
-class Buffer(NamedTuple):
+class NamedArray(NamedTuple):
     """Preallocated memory: its name in the source, and a 1-d array."""
 
     name: str
@@ -57,8 +57,8 @@ class Buffers:
         self.values = program.values
         self.header: list[str] = []
         self.memory: dict[int, Array] = {}
-        self.storage: dict[int, Buffer] = {}
-        self.free: dict[tuple[str, int], list[Buffer]] = {}
+        self.storage: dict[int, NamedArray] = {}
+        self.free: dict[tuple[str, int], list[NamedArray]] = {}
         self.fixed: dict[int, str] = {}
         self.plain_names: set[str] = set()
         self.buffer_bytes = 0
@@ -68,8 +68,8 @@ class Buffers:
         self.ends: dict[int, list[int]] = {}
         self.last = self._last_uses()
         self.places = self._places() if reuse else {}
-        self.rows: dict[int, tuple[Buffer, str, Array]] = {}
-        self.wide: dict[tuple[int, tuple[int, ...]], tuple[Buffer, str]] = {}
+        self.rows: dict[int, tuple[NamedArray, str, Array]] = {}
+        self.wide: dict[tuple[int, tuple[int, ...]], tuple[NamedArray, str]] = {}
 
     def take(self, *names: str) -> str:
         """Import names from NumPy; returns the last one. Defined in codegen.py."""
@@ -127,15 +127,15 @@ class Buffers:
             key = buffer.array.dtype.str, buffer.array.size
             self.free.setdefault(key, []).append(buffer)
 
-    def free_or_new(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Buffer:
+    def free_or_new(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> NamedArray:
         """A free buffer of this size and dtype, or a new one."""
         size = prod(shape)
         waiting = self.free.get((dtype.str, size))
         if waiting:
             return waiting.pop()
-        buffer = Buffer(self.new_name("b"), np.empty(size, dtype))
-        self.take("empty", type_name(dtype))
-        self.header.append(f"{buffer.name} = empty({size}, {type_name(dtype)})")
+        buffer = NamedArray(self.new_name("b"), np.empty(size, dtype))
+        self.take("empty", name_in_numpy(dtype))
+        self.header.append(f"{buffer.name} = empty({size}, {name_in_numpy(dtype)})")
         self.buffer_bytes += buffer.array.nbytes
         return buffer
 
@@ -174,7 +174,7 @@ class Buffers:
                     return x
         return None
 
-    def shaped(self, buffer: Buffer, shape: tuple[int, ...], order: Axes | None = None) -> str:
+    def shaped(self, buffer: NamedArray, shape: tuple[int, ...], order: Axes | None = None) -> str:
         """The name of a buffer in one shape; the first use adds a line to the header."""
         axes = tuple(range(len(shape)))
         order = order or axes
@@ -222,7 +222,7 @@ class Buffers:
         """Will the line of this instruction write to a buffer? Defined in codegen.py."""
         raise NotImplementedError
 
-    def row_of(self, z: int) -> tuple[Buffer, str, Array]:
+    def row_of(self, z: int) -> tuple[NamedArray, str, Array]:
         """The buffer of a row; its name and array in its shape. Some parts may already be computed."""
         if z not in self.rows:
             value = self.values[z]
@@ -294,7 +294,7 @@ def part_text(part: Part) -> str:
     return ", ".join(":" if s.start is None else f"{s.start}:{s.stop}" for s in part)
 
 
-def type_name(dtype: np.dtype[Any]) -> str:
+def name_in_numpy(dtype: np.dtype[Any]) -> str:
     """The name of a dtype in NumPy's namespace, from which the source imports it: float64, bool_"""
     return "bool_" if dtype.kind == "b" else str(dtype.name)
 

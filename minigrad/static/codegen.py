@@ -1,6 +1,6 @@
 """Code generation: a program as plain NumPy source, in preallocated memory.
 
-When a program is called, it runs op by op, and each op allocates its result. A Plan looks at
+When a program is called, it runs op by op, and each op allocates its result. A BufferPlan looks at
 the whole list in advance: it gives each value a buffer, makes views of buffers once, and
 writes the remaining work as plain NumPy. From then on it only runs this source:
 
@@ -48,15 +48,15 @@ from minigrad.core.shapes import Array
 from minigrad.core.sparse import PAIRS
 from minigrad.core.views import shows
 from minigrad.ops.elementwise import FEW
-from minigrad.static.buffers import SMALL, Buffers, is_row, part_text, parts_of, type_name
+from minigrad.static.buffers import SMALL, Buffers, is_row, name_in_numpy, part_text, parts_of
 from minigrad.static.ir import (
     AnyOp,
     Draw,
     Foreign,
     Instruction,
-    Kernel,
     Program,
     Ref,
+    RuleOp,
     forward_of,
     resolved,
 )
@@ -292,7 +292,7 @@ class Writer(Buffers):
             return self.number(a[()], among_numbers)
         if i not in self.names:
             name = self.names[i] = f"c{i}"
-            kind = type_name(a.dtype)
+            kind = name_in_numpy(a.dtype)
             if _uniform(a):
                 self.take("full", kind)
                 text = f"{name} = full({a.shape}, {literal(a.flat[0])}, {kind})"
@@ -307,7 +307,7 @@ class Writer(Buffers):
 
     def number(self, number: Any, among_numbers: bool = False) -> str:
         """The name of a constant number: a NumPy scalar if among_numbers, else a 0-d array."""
-        kind = self.take(type_name(number.dtype))
+        kind = self.take(name_in_numpy(number.dtype))
         text = "{kind}({number})" if among_numbers else "array({number}, {kind})"
         return self.once(self.filled(text, number=literal(number), kind=kind), "n")
 
@@ -327,7 +327,7 @@ class Writer(Buffers):
         if out not in self.plain_names or not all(in_order):
             return self.use(i)
         if value.kind == "constant" and i not in self.made_by:
-            kind = self.take("full", type_name(value.dtype))
+            kind = self.take("full", name_in_numpy(value.dtype))
             return self.once(f"full({shape}, {self.use(i)}, {kind})")
         return self._copied(i, shape)
 
@@ -371,7 +371,7 @@ class Writer(Buffers):
                 self.take("kernels as draw", module="minigrad.random")
             elif "." not in name:
                 self.take(name, module=op.function.__module__)
-        elif isinstance(op, Kernel):
+        elif isinstance(op, RuleOp):
             name = op.name
             self.aliases.add(f'{name} = ops.{op.op.name}.rules["{op.input}"].formula')
             (_, g), *others = zip(op.operands, line.operands, strict=True)
@@ -680,7 +680,7 @@ def _scatter(writer: Writer, line: Instruction, at: str, out: str) -> str | None
 # For arrays: written to a buffer.
 STATEMENTS: dict[AnyOp, Template] = {
     ops.relu: _rectify, ops.keep: _select, ops.sigmoid: _sigmoid, ops.embedding: _rows,
-    ops.lstm_gates: _gates, Kernel(ops.lstm_gates, "x"): _gates_dx,
+    ops.lstm_gates: _gates, RuleOp(ops.lstm_gates, "x"): _gates_dx,
     ops.matmul: _product, ops.mm: _product, ops.mv: _product,
     ops.addmm: _affine,
     ops.sum: _sum_along,
@@ -702,7 +702,7 @@ Writer.by_entry = (_elementwise, _rectify, _power, _sigmoid)
 array_of = attrgetter("array")
 
 
-class Plan:
+class BufferPlan:
     """A program in preallocated memory. Call it like the program.
 
     program   what it computes; simplified first
@@ -770,4 +770,4 @@ class Plan:
             self._compile()
 
     def __repr__(self) -> str:
-        return f"<Plan of {self.program!r}: {self.buffer_bytes} bytes of buffers>"
+        return f"<BufferPlan of {self.program!r}: {self.buffer_bytes} bytes of buffers>"

@@ -37,16 +37,16 @@ from minigrad.core.plan import column_major
 from minigrad.core.shapes import sum_to
 from minigrad.static.ir import (
     Instruction,
-    Kernel,
     Program,
     ProgramError,
     Ref,
+    RuleOp,
     Settings,
     Wrt,
     resolved,
 )
 from minigrad.static.slots import Slot
-from minigrad.static.tracing import Origin, Recorder
+from minigrad.static.tracing import Origin, ProgramRecorder
 
 
 def differentiated(
@@ -66,7 +66,7 @@ def differentiated(
     %4 = add(%1, %3) sum 0
     """
     wanted, single = chosen(program, wrt)
-    recorder = Recorder()
+    recorder = ProgramRecorder()
     recorder.frozen = list(program.frozen)
     with enable_grad():
         named = [(program.examples[i], program.values[i].name) for i in program.inputs]
@@ -83,7 +83,7 @@ def differentiated(
     return result, {i: known.get(id(v), added) for i, v in enumerate(result.values)}
 
 
-def gradient(program: Program, wrt: Wrt = None, *, seeded: bool = False) -> Program:
+def gradient_program(program: Program, wrt: Wrt = None, *, seeded: bool = False) -> Program:
     """The program that computes the gradients of another program's output.
 
     program   its first output is differentiated; must be a scalar, unless seeded
@@ -136,10 +136,10 @@ def chosen(program: Program, wrt: Wrt) -> tuple[list[int], bool]:
     return found, len(found) == 1
 
 
-def insert(recorder: Recorder, program: Program, inputs: Sequence[Any]) -> dict[int, int]:
+def insert(recorder: ProgramRecorder, program: Program, inputs: Sequence[Any]) -> dict[int, int]:
     """Write a program into another one, for these inputs; returns old number -> new number.
 
-    Rules that were one instruction (Kernels) are expanded, so that they can be differentiated.
+    Rules that were one instruction (RuleOps) are expanded, so that they can be differentiated.
     """
     numbers = {i: x.index for i, x in zip(program.inputs, inputs, strict=True)}
     for i, a in program.examples.items():
@@ -153,7 +153,7 @@ def insert(recorder: Recorder, program: Program, inputs: Sequence[Any]) -> dict[
         settings = line.settings
         if line.refs:
             settings = resolved(settings, lambda i: Ref(numbers[i]))
-        if isinstance(line.op, Kernel):
+        if isinstance(line.op, RuleOp):
             with enable_grad():
                 numbers[line.result] = _spelled_out(recorder, line.op, operands, settings)
             continue
@@ -168,7 +168,7 @@ def insert(recorder: Recorder, program: Program, inputs: Sequence[Any]) -> dict[
     return numbers
 
 
-def pull(recorder: Recorder, seeds: dict[int, Any], wanted: Iterable[int]) -> dict[int, Any]:
+def pull(recorder: ProgramRecorder, seeds: dict[int, Any], wanted: Iterable[int]) -> dict[int, Any]:
     """Go through the instructions backward; number -> gradient, for the wanted values.
 
     seeds   number of an output -> its gradient, a Slot
@@ -201,7 +201,7 @@ def pull(recorder: Recorder, seeds: dict[int, Any], wanted: Iterable[int]) -> di
     return grads
 
 
-def _seeds_of(recorder: Recorder, outputs: list[int], seeded: bool) -> dict[int, Any]:
+def _seeds_of(recorder: ProgramRecorder, outputs: list[int], seeded: bool) -> dict[int, Any]:
     """The gradient of each output: 1, or an input of the new program."""
     if not seeded:
         z = recorder.values[outputs[0]]
@@ -221,7 +221,9 @@ def _seeds_of(recorder: Recorder, outputs: list[int], seeded: bool) -> dict[int,
     return seeds
 
 
-def _depending(recorder: Recorder, lines: Sequence[Instruction], wanted: Iterable[int]) -> set[int]:
+def _depending(
+    recorder: ProgramRecorder, lines: Sequence[Instruction], wanted: Iterable[int]
+) -> set[int]:
     """The wanted values, and all values through which a gradient can flow to them."""
     reach = set(wanted)
     for line in lines:
@@ -234,7 +236,7 @@ def _depending(recorder: Recorder, lines: Sequence[Instruction], wanted: Iterabl
     return reach
 
 
-def _from_rule(recorder: Recorder, line: Instruction, k: int, g: Any) -> Any:
+def _from_rule(recorder: ProgramRecorder, line: Instruction, k: int, g: Any) -> Any:
     """The gradient that an instruction passes to its k-th operand: the op's rule, called on Slots."""
     op = line.op
     name = "xs" if op.variadic else op.operands[k]
@@ -247,7 +249,7 @@ def _from_rule(recorder: Recorder, line: Instruction, k: int, g: Any) -> Any:
         return _rows_of(recorder, line, g)
     d: Any
     if isinstance(op, Op) and (op, name) in QUICKER:
-        d = _by_kernel(recorder, line, k, g, Kernel(op, name))
+        d = _as_rule_op(recorder, line, k, g, RuleOp(op, name))
     else:
         d = rule.formula(g, *(_read(recorder, line, k, r) for r in rule.reads))
     if not isinstance(d, Slot):
@@ -271,7 +273,7 @@ class SlotRows:
 
     __radd__ = __add__
 
-    def dense(self, recorder: Recorder) -> Slot:
+    def dense(self, recorder: ProgramRecorder) -> Slot:
         """The whole table: zeros, with all values added to their rows."""
         at = [row for row, _ in self.parts]
         rows, values = at[0], self.parts[0][1]
@@ -282,7 +284,7 @@ class SlotRows:
         return ops.put_zeros(values, index=(rows,), shape=self.shape)
 
 
-def _rows_of(recorder: Recorder, line: Instruction, g: Slot) -> Any:
+def _rows_of(recorder: ProgramRecorder, line: Instruction, g: Slot) -> Any:
     """The gradient of a table when only few of its rows were read."""
     settings = recorder.slots_in({**line.op.settings, **line.settings})
     index, padding, counts = settings["index"], settings["padding_idx"], settings["counts"]
@@ -300,21 +302,25 @@ QUICKER = {
 }  # fmt: skip
 
 
-def _by_kernel(recorder: Recorder, line: Instruction, k: int, g: Slot, kernel: Kernel) -> Slot:
+def _as_rule_op(
+    recorder: ProgramRecorder, line: Instruction, k: int, g: Slot, rule_op: RuleOp
+) -> Slot:
     """The rule as one instruction, which calls it on arrays in each run."""
     numbers = _numbers_of(line)
-    operands = (g.index, *(numbers[r] for r in kernel.operands[1:]))
+    operands = (g.index, *(numbers[r] for r in rule_op.operands[1:]))
     given = {**line.op.settings, **line.settings}
-    settings = {r: given[r] if r in given else _read(recorder, line, k, r) for r in kernel.settings}
-    return Slot(recorder, recorder.emit(kernel, operands, settings))
+    settings = {
+        r: given[r] if r in given else _read(recorder, line, k, r) for r in rule_op.settings
+    }
+    return Slot(recorder, recorder.emit(rule_op, operands, settings))
 
 
 def _spelled_out(
-    recorder: Recorder, kernel: Kernel, operands: Sequence[int], settings: Settings
+    recorder: ProgramRecorder, rule_op: RuleOp, operands: Sequence[int], settings: Settings
 ) -> int:
-    """Expand a Kernel into instructions that can be differentiated."""
+    """Expand a RuleOp into instructions that can be differentiated."""
     slots = [Slot(recorder, i) for i in operands]
-    return recorder.number(kernel.forward(*slots, **recorder.slots_in(settings)))
+    return recorder.number(rule_op.forward(*slots, **recorder.slots_in(settings)))
 
 
 def _numbers_of(line: Instruction) -> dict[str, int]:
@@ -322,7 +328,7 @@ def _numbers_of(line: Instruction) -> dict[str, int]:
     return {**dict(zip(line.op.operands, line.operands, strict=False)), "z": line.result}
 
 
-def _read(recorder: Recorder, line: Instruction, k: int, name: str) -> Any:
+def _read(recorder: ProgramRecorder, line: Instruction, k: int, name: str) -> Any:
     """What a name in a rule stands for, for the gradient of the k-th operand."""
     numbers = _numbers_of(line)
     given = {**line.op.settings, **line.settings}

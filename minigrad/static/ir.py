@@ -7,7 +7,7 @@
     Ref           a value inside a setting: an index that is itself computed or given
 
 An instruction's op is an op of the table; or a NumPy function that has no row there (Foreign),
-for example a random draw (Draw); or an op's rule, as a single instruction (Kernel).
+for example a random draw (Draw); or an op's rule, as a single instruction (RuleOp).
 
     %0  x                                 (8, 4) float32
     %1  w                                 (4, 2) float32
@@ -24,7 +24,7 @@ Source: Wengert, A Simple Automatic Derivative Evaluation Program (1964).
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from os import PathLike
+from pathlib import Path
 from sys import getsizeof
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -138,7 +138,7 @@ class Draw(Foreign):
 
 
 @dataclass(unsafe_hash=True)
-class Kernel(SpecialOp):
+class RuleOp(SpecialOp):
     """An op's rule as one instruction, called on arrays.
 
     A rule called on Slots is normally expanded into instructions. A few rules are faster on arrays;
@@ -300,8 +300,8 @@ def _text_of(setting: object) -> str:
 class Forms:
     """Functions of higher modules that work on a program. They are set from there, so that imports only point down.
 
-    gradient      differentiate.gradient         insert    differentiate.insert
-    simplified    passes.simplified              plan      codegen.Plan
+    gradient      differentiate.gradient_program    insert    differentiate.insert
+    simplified    passes.simplified                 plan      codegen.BufferPlan
     view          the module view, which imports everything that draws tapes
     """
 
@@ -456,7 +456,7 @@ class Program:
     # ------------------------------------------------------------------ other forms
 
     def gradient(self, wrt: Wrt = None, *, seeded: bool = False) -> "Program":
-        """The program of the gradients: see `differentiate.gradient`."""
+        """The program of the gradients: see `differentiate.gradient_program`."""
         return forms.gradient(self, wrt, seeded=seeded)
 
     def simplified(self) -> "Program":
@@ -464,7 +464,7 @@ class Program:
         return forms.simplified(self)
 
     def plan(self, *, reuse: bool = True, copy: bool = True) -> Any:
-        """The same program in preallocated memory: see `codegen.Plan`."""
+        """The same program in preallocated memory: see `codegen.BufferPlan`."""
         return forms.plan(self, reuse=reuse, copy=copy)
 
     def source(self) -> str:
@@ -480,12 +480,12 @@ class Program:
     def show(
         self, *inputs: object, gradient: bool = True, wrt: Wrt = None, seeded: bool = False
     ) -> Any:
-        """The program in the inspector, with its gradient program next to it: see `view.show`."""
-        return forms.view.show(self, *inputs, gradient=gradient, wrt=wrt, seeded=seeded)
+        """The program in the inspector, with its gradient program next to it: see `view.show_program`."""
+        return forms.view.show_program(self, *inputs, gradient=gradient, wrt=wrt, seeded=seeded)
 
-    def save(self, path: str | PathLike[str]) -> None:
+    def save(self, path: str | Path) -> Path:
         """Write it to a file; the extension sets the format: .html .svg .png .txt .json .dot."""
-        return forms.view.save(self, path)
+        return forms.view.save_program(self, path)
 
     def _ipython_display_(self) -> None:
         forms.view.picture_of(self)._ipython_display_()

@@ -44,7 +44,7 @@ from minigrad.static.ir import (
 )
 
 if TYPE_CHECKING:
-    from minigrad.static.tracing import Recorder
+    from minigrad.static.tracing import ProgramRecorder
 
 
 class Shared:
@@ -96,7 +96,9 @@ class Slot(ArrayMethods):
     __array_priority__ = 2000
     _tangents = None
 
-    def __init__(self, recorder: "Recorder", index: int, shows: ViewOrigin | None = None) -> None:
+    def __init__(
+        self, recorder: "ProgramRecorder", index: int, shows: ViewOrigin | None = None
+    ) -> None:
         self.recorder, self.index_, self.shows = recorder, index, shows
         self.memory_: Shared = Shared() if shows is None else shows.base.memory_
         self.memory_.slots += 1
@@ -353,7 +355,7 @@ class TensorSlot(Slot):
     __slots__ = ("tensor",)
 
     def __init__(
-        self, recorder: "Recorder", tensor: Tensor, shows: ViewOrigin | None = None
+        self, recorder: "ProgramRecorder", tensor: Tensor, shows: ViewOrigin | None = None
     ) -> None:
         super().__init__(recorder, -1, shows)
         self.tensor = tensor
@@ -435,7 +437,7 @@ class Traced(np.ndarray[Any, Any]):
         self, function: Function, types: object, args: Args, kwargs: Kwargs
     ) -> Any:
         if function in SHAPES_ONLY:
-            return function(*plain(args), **plain(kwargs))
+            return function(*without_traces(args), **without_traces(kwargs))
         recorder = _recorder_among([args, list(kwargs.values())])
         module = "np.linalg." if function.__module__ == "numpy.linalg" else "np."
         op = Foreign(module + function.__name__, function)
@@ -550,7 +552,7 @@ def slot_of(a: Slot | Traced) -> Slot:
     )
 
 
-def _recorder_among(things: Args) -> "Recorder":
+def _recorder_among(things: Args) -> "ProgramRecorder":
     """The recorder of the first Traced or Slot among the arguments of a NumPy function."""
     for thing in things:
         if hasattr(thing, "recorder"):  # a Slot
@@ -565,7 +567,7 @@ def _recorder_among(things: Args) -> "Recorder":
     raise LookupError
 
 
-def plain(thing: object) -> Any:
+def without_traces(thing: object) -> Any:
     """The arguments of a NumPy function, with every Traced turned into an ordinary array."""
     return mapped(
         thing, lambda part: np.asarray(part.view(np.ndarray)) if isinstance(part, Traced) else part

@@ -4,7 +4,7 @@
     placeholder(shape, name=...)   a Slot without a value, to write a program by hand
     program(outputs)               the program that was written with placeholders
 
-A Recorder writes the program:
+A ProgramRecorder writes the program:
 
     input, constant, capture   add a value: an argument, a number, a parameter
     apply, emit                add an instruction
@@ -74,7 +74,7 @@ from minigrad.static.slots import (
 class TracingObserver:
     """The observer while a program is recorded: tensors are captured."""
 
-    def __init__(self, recorder: "Recorder") -> None:
+    def __init__(self, recorder: "ProgramRecorder") -> None:
         self.interpret = recorder.apply
         self.interpret_write = recorder.write_over
         self.interpret_draw = recorder.draw
@@ -91,7 +91,7 @@ class TracingObserver:
         """Ignored: `interpret` has recorded the ops."""
 
     def backward(self, task: object, engine: str) -> None:
-        """Ignored: a backward pass of Slots is recorded by Recorder.backward."""
+        """Ignored: a backward pass of Slots is recorded by ProgramRecorder.backward."""
 
     def step(self, task: object, step: object) -> None:
         """Ignored, as `backward`."""
@@ -138,7 +138,7 @@ class Origin(NamedTuple):
     of: int | None
 
 
-class Recorder:
+class ProgramRecorder:
     """Records what is done with Slots.
 
     values, instructions   the program so far
@@ -589,7 +589,7 @@ def record(f: Callable[..., Any]) -> Callable[..., Program]:
     """
 
     def recording(*examples: object) -> Program:
-        recorder = Recorder()
+        recorder = ProgramRecorder()
         slots = [
             recorder.input(as_example(x), name)
             for x, name in zip(examples, input_names(f, len(examples)), strict=True)
@@ -622,7 +622,7 @@ def input_names(f: Callable[..., Any], n: int) -> list[str | None]:
     return [*names, *(f"input{k}" for k in range(len(names), n))]
 
 
-def finished(recorder: Recorder, result: Any) -> Program:
+def finished(recorder: ProgramRecorder, result: Any) -> Program:
     """The program whose outputs are these Slots (or constants)."""
     single = not isinstance(result, (tuple, list))
     results = [result] if single else list(result)
@@ -635,7 +635,7 @@ def finished(recorder: Recorder, result: Any) -> Program:
     return recorder.program([recorder.number(r) for r in results], single)
 
 
-_writing: list[Recorder] = []  # the program that placeholders belong to
+_writing: list[ProgramRecorder] = []  # the program that placeholders belong to
 
 
 def placeholder(
@@ -661,7 +661,7 @@ def placeholder(
     """
     taken = [_writing[-1].values[i].name for i in _writing[-1].inputs] if _writing else []
     if not _writing or (name is not None and name in taken):  # name used twice: start over
-        _writing[:] = [Recorder()]
+        _writing[:] = [ProgramRecorder()]
     recorder = _writing[-1]
     shape = (shape,) if isinstance(shape, int) else tuple(shape)
     dtype = dtypes.get_default_dtype() if dtype is None else dtypes.as_dtype(dtype)

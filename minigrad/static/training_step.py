@@ -55,7 +55,7 @@ from minigrad.optim.adaptive import Adagrad, adagrad_rows
 from minigrad.optim.blocks import Block, PackedBlock, Partition
 from minigrad.optim.elementwise import Elementwise
 from minigrad.optim.optimizer import Closure, Group, Optimizer, instead
-from minigrad.static.codegen import Plan
+from minigrad.static.codegen import BufferPlan
 from minigrad.static.differentiate import SlotRows, pull
 from minigrad.static.ir import (
     AnyOp,
@@ -68,12 +68,12 @@ from minigrad.static.ir import (
     refs_in,
 )
 from minigrad.static.slots import Slot
-from minigrad.static.tracing import Memory, Recorder, as_example, input_names
+from minigrad.static.tracing import Memory, ProgramRecorder, as_example, input_names
 
 # ------------------------------------------------------------------ recording a step
 
 
-class StepRecorder(Recorder):
+class StepRecorder(ProgramRecorder):
     """A recorder for which backward() and an optimizer's step() are instructions too.
 
     leaves    where gradients are accumulated: id -> AccumulateGrad
@@ -124,7 +124,7 @@ class StepRecorder(Recorder):
                 self.leaves[id(node)] = node
 
     def emit(self, op: AnyOp, operands: tuple[int, ...], settings: Settings) -> int:
-        """As in Recorder; but values that were overwritten can no longer be read."""
+        """As in ProgramRecorder; but values that were overwritten can no longer be read."""
         for i in (*operands, *refs_in(settings)):
             if self.roots.get(i, i) in self.stale:
                 raise ProgramError(
@@ -644,7 +644,7 @@ class Compiled:
         return new
 
     @property
-    def _plan(self) -> Plan:
+    def _plan(self) -> BufferPlan:
         if self._latest is None:
             raise ProgramError("nothing was recorded yet. To fix it, call the function once.")
         return self._latest.plan
@@ -690,7 +690,7 @@ class Replay:
         results = result if self.container else [r for r in [result] if r is not None]
         outputs = [recorder.number(r) for r in results] + [i for _, i in recorder.shown]
         self.count = len(results)
-        self.plan = Plan(recorder.program(outputs, False), copy=False)
+        self.plan = BufferPlan(recorder.program(outputs, False), copy=False)
         self.shown = [node for node, _ in recorder.shown]
         self.after = recorder.after
         self.written = [t._shared_counter() for t in recorder.written]

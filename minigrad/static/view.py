@@ -156,7 +156,7 @@ def _views_in(program: Program) -> set[int]:
 # ------------------------------------------------------------------ the document
 
 
-def document(name: str, serial: int, columns: Sequence[Column], why: str) -> doc.Document:
+def program_document(name: str, serial: int, columns: Sequence[Column], why: str) -> doc.Document:
     """The document of a program, and of its gradient program next to it.
 
     why    the reason if there is no gradient program; or ""
@@ -337,7 +337,7 @@ class Shown(Faces):
             for c in columns[1:]:
                 seeds = [np.ones(c.program.values[i].shape) for i in c.program.inputs[len(ran) :]]
                 c.run([*ran, *seeds])
-        return document(self.name, self.number, columns, self.why)
+        return program_document(self.name, self.number, columns, self.why)
 
 
 def _all_of(program: Program) -> Any:
@@ -350,7 +350,7 @@ def _all_of(program: Program) -> Any:
     return found
 
 
-def show(
+def show_program(
     program: Program, *inputs: object, gradient: bool = True, wrt: Wrt = None, seeded: bool = False
 ) -> Shown:
     """Show the program in the inspector.
@@ -363,7 +363,7 @@ def show(
     >>> import minigrad
     >>> from minigrad import static
     >>> p = static.record(lambda x, w: (x * w).sum())(minigrad.ones(2), minigrad.ones(2))
-    >>> print(show(p, minigrad.tensor([1.0, 2.0]), minigrad.tensor([3.0, 4.0]), wrt="w").text())
+    >>> print(show_program(p, minigrad.tensor([1.0, 2.0]), minigrad.tensor([3.0, 4.0]), wrt="w").text())
     program: 2 instructions, 2 inputs, 8 bytes of buffers in a plan
     <BLANKLINE>
     beside it its gradient program: 0 instructions
@@ -405,7 +405,7 @@ def to_dot(program: Program) -> str:
     return dot(Shown(program, False, None, False).shown()).rstrip("\n")
 
 
-def save(program: Program, path: str | Path) -> Path:
+def save_program(program: Program, path: str | Path) -> Path:
     """Write the program to a file; the extension sets the format: .html .svg .png .txt .json .dot."""
     return picture_of(program).save(path)
 
@@ -413,5 +413,5 @@ def save(program: Program, path: str | Path) -> Path:
 def picture_of(program: Program) -> Shown:
     """The program's own picture: the same object each time, so that all its views agree."""
     if program._shown is None:
-        program._shown = show(program)
+        program._shown = show_program(program)
     return program._shown

@@ -1,7 +1,7 @@
 """An exercise as an autograder for Gradescope: the package, and the program that is run in it.
 
-    make_package    the zip to upload: setup.sh, run_autograder, the bundles, what to install
-    main            grade the one submission that Gradescope has put into its folder
+    make_package       the zip to upload: setup.sh, run_autograder, the bundles, what to install
+    grade_submission   grade the one submission that Gradescope has put into its folder
 
 The places in Gradescope's container can be changed by environment variables, for trying it elsewhere.
 """
@@ -118,7 +118,7 @@ def _notebook(folder: Path, name: str, others: Collection[str]) -> Submission:
     return Submission(STUDENT, folder / f"{name}.ipynb", problem)
 
 
-def main() -> None:
+def grade_submission() -> None:
     """Grade the submission, and write the results whole or not at all."""
     places = {"SOURCE": "source", "SUBMISSION": "submission", "RESULTS": "results/results.json"}
     source, submission, results = (
@@ -138,4 +138,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    grade_submission()

@@ -66,7 +66,7 @@ class ManualMark:
         return [*about, self.comment, self.version, self.note, self.answer]
 
 
-def version_of(answer: str) -> str:
+def fingerprint_of(answer: str) -> str:
     """A short name for this very text, which no spreadsheet takes for a number."""
     return f"v{sha256(answer.encode('utf-8', 'replace')).hexdigest()[:12]}"
 
@@ -133,7 +133,7 @@ def update_manual(
 def _updated(mark: ManualMark | None, cell: GradebookCell, answer: str, of: Decimal) -> ManualMark:
     """The row for an answer as it is now."""
     shown = _shown(answer)
-    version = version_of(shown)
+    version = fingerprint_of(shown)
     mark = replace(mark or ManualMark(*cell, of), of=of, note="", answer=shown)
     if mark.points is not None and mark.version not in ("", version):
         return replace(mark, note=CHANGED)
@@ -145,7 +145,7 @@ def _shown(answer: str) -> str:
     text = clean_text(answer, MOST).strip()
     if len(answer) <= MOST:
         return text
-    return f"{text}\n(the answer goes on: see the notebook; all of it is {version_of(answer)})"
+    return f"{text}\n(the answer goes on: see the notebook; all of it is {fingerprint_of(answer)})"
 
 
 @contextmanager

@@ -19,7 +19,7 @@ from typing import cast
 
 import numpy as np
 
-from minigrad.grading.answers import array_of
+from minigrad.grading.answers import array_in
 from minigrad.grading.documents import DrawnCase, EncodedValue
 from minigrad.grading.release.questions import GradedQuestion, NodeOrder
 
@@ -110,7 +110,7 @@ def _by_chance(
 
 
 def _is_nothing(right: EncodedValue, atol: float) -> bool:
-    return "data" in right and bool(np.all(np.abs(array_of(right).astype(float)) <= atol))
+    return "data" in right and bool(np.all(np.abs(array_in(right).astype(float)) <= atol))
 
 
 # Each of the following gives the reason why an answer is wrong; an empty one if it is right.
@@ -119,7 +119,7 @@ def _is_nothing(right: EncodedValue, atol: float) -> bool:
 def _array(question: GradedQuestion, mine: EncodedValue, right: EncodedValue, atol: float) -> str:
     if "data" not in mine:
         return "not an array of real numbers"
-    a, b = array_of(mine), array_of(right)
+    a, b = array_in(mine), array_in(right)
     if a.shape != b.shape:
         return f"shape {a.shape} instead of {b.shape}"
     if (a.dtype.kind == "b") != (b.dtype.kind == "b"):
@@ -141,7 +141,7 @@ def _array(question: GradedQuestion, mine: EncodedValue, right: EncodedValue, at
 
 
 def _json(answer: EncodedValue) -> object:
-    return cast(object, array_of(answer).tolist()) if "data" in answer else answer["json"]
+    return cast(object, array_in(answer).tolist()) if "data" in answer else answer["json"]
 
 
 def _plain(question: GradedQuestion, mine: object, right: object) -> str:

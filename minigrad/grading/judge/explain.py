@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from minigrad.grading.answers import array_of
+from minigrad.grading.answers import array_in
 from minigrad.grading.documents import DiagnosisText, EncodedValue, WrongAnswers
 from minigrad.grading.release.exercises import start_and_gradients
 from minigrad.teach.answer import Diagnosis
@@ -90,7 +90,7 @@ def _of_updates(exercise: Updates, asked: WrongAnswers) -> Iterator[Diagnosis | 
 def _value(answer: EncodedValue) -> object:
     """What was answered; dots if nothing was."""
     if "data" in answer:
-        return array_of(answer)
+        return array_in(answer)
     return answer.get("json", ...)
 
 

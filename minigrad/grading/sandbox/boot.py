@@ -20,7 +20,7 @@ from typing import Any
 SET_DEATH_SIGNAL, SET_DUMPABLE = 1, 4  # of prctl(2)
 
 
-def main() -> None:
+def boot() -> None:
     """Lock this process down, then run the kernel."""
     settings = json.loads(sys.argv[1])
     ours = list(sys.version_info[:2])
@@ -144,4 +144,4 @@ def _kernel(settings: dict[str, Any]) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    boot()

@@ -16,7 +16,7 @@ import time
 PATIENCE = 30  # seconds until an engine that does not answer is given up
 
 
-def main(engine: str, name: str, arguments: list[str]) -> int:
+def supervise(engine: str, name: str, arguments: list[str]) -> int:
     """Run the engine until it ends or our standard input does; returns its exit status.
 
     If the input ends first, the container is killed, again and again for PATIENCE seconds.
@@ -54,4 +54,4 @@ def _tell(engine: str, *arguments: str) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1], sys.argv[2], sys.argv[3:]))
+    sys.exit(supervise(sys.argv[1], sys.argv[2], sys.argv[3:]))
