@@ -7,9 +7,10 @@ Editors and mypy read them in place of the modules beside them. test_stubs.py sa
 
 import inspect
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import minigrad
+from minigrad import Tensor
 from minigrad.methods import ArrayMethods, from_rows, methods_as_functions
 
 METHODS = Path(from_rows.__file__).with_suffix(".pyi")
@@ -49,6 +50,16 @@ def methods() -> str:
 NOT_FROM_ROWS = {"__array_ufunc__", "__array_function__", "__doc__", "__module__", "__slots__"}
 
 
+def result_of(f: Any) -> str:
+    """What the function of a method returns. A row's method, without annotations, returns a tensor."""
+    hint = inspect.signature(f).return_annotation
+    if hint in (Self, Tensor, "Tensor", inspect.Signature.empty):
+        return "Tensor"
+    if hint in (bool, int):
+        return str(hint.__name__)
+    return str(hint).replace("typing.Self", "Tensor") if str(hint).startswith("tuple[") else "Any"
+
+
 def functions() -> str:
     """methods_as_functions.pyi"""
     lines = [
@@ -56,7 +67,6 @@ def functions() -> str:
         "from minigrad.core.tensor import Tensor", "",
         "def function(method: Callable[..., Any]) -> Callable[..., Any]: ...",
         "def made_into_out(make: Callable[..., Tensor]) -> Callable[..., Tensor]: ...",
-        "def written(out: Any, z: Any) -> Any: ...",
     ]  # fmt: skip
     for name in sorted(methods_as_functions.__all__):
         f = getattr(minigrad, name)
@@ -65,7 +75,7 @@ def functions() -> str:
                 name,
                 f,
                 "n: int" if name == "polygamma" else "input: Any",
-                "Any",
+                result_of(f),
                 out=hasattr(f, "__wrapped__"),
             )
         )

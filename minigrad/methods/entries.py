@@ -12,7 +12,6 @@ from minigrad.core.shapes import Array
 from minigrad.methods.base import Base, Operand, T
 from minigrad.methods.indexing import Indexing
 from minigrad.methods.operators import Operators
-from minigrad.ops import composites
 from minigrad.return_types import frexp as pair
 
 
@@ -243,7 +242,13 @@ class Entries(Operators, Indexing):
         >>> minigrad.tensor([-2.0, 3.0]).prelu(minigrad.tensor([0.25]))
         tensor([-0.5000,  3.0000])
         """
-        return composites.prelu(self, weight)
+        if weight.ndim > 1:
+            raise RuntimeError(f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {weight.ndim}")
+        channels = self.shape[1] if self.ndim > 1 else 1
+        if weight.numel() not in (1, channels):
+            raise RuntimeError(f"Mismatch of parameter numbers and input channel size. Found parameter numbers = {weight.numel()} and channel size = {channels}.")
+        slope = weight.reshape((1, -1, *(1,) * (self.ndim - 2)) if self.ndim > 1 else ())
+        return ops.where.apply(self._constant(np.asanyarray(self.array) > 0), self, self * slope)
 
     # ------------------------------------------------------------------ your own functions
 

@@ -276,19 +276,3 @@ def nonempty(name: str, x: Any, axis: int) -> None:
     """Raise an error for an axis of size 0, which has no largest entry, no median and so on."""
     if not x.shape[axis]:
         raise IndexError(f"{name}(): Expected reduction dim {axis} to have non-zero size.")
-
-
-def prelu(x: Any, weight: Any) -> Any:
-    """x where x > 0, else weight * x, with one weight for all entries or one for each channel (axis 1)."""
-    if weight.ndim > 1:
-        raise RuntimeError(
-            f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {weight.ndim}"
-        )
-    channels = x.shape[1] if x.ndim > 1 else 1
-    if weight.numel() not in (1, channels):
-        raise RuntimeError(
-            f"Mismatch of parameter numbers and input channel size. Found parameter numbers = "
-            f"{weight.numel()} and channel size = {channels}."
-        )
-    slope = weight.reshape((1, -1, *(1,) * (x.ndim - 2)) if x.ndim > 1 else ())
-    return where.apply(x._constant(np.asanyarray(x.array) > 0), x, x * slope)

@@ -16,7 +16,6 @@ from minigrad.core.dtypes import DTypeLike
 from minigrad.core.op import Op
 from minigrad.core.shapes import normalize_one
 from minigrad.core.tensor import Tensor, wrap
-from minigrad.ops import composites
 from minigrad.random import kernels
 
 __all__ = [
@@ -134,7 +133,7 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
     >>> prelu(minigrad.tensor([-2.0, 3.0]), minigrad.tensor([0.5]))
     tensor([-1.,  3.])
     """
-    return composites.prelu(input, weight)
+    return input.prelu(weight)
 
 
 def rrelu(
