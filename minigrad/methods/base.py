@@ -20,8 +20,8 @@ from minigrad.core.errors import wrong_kind
 from minigrad.core.op import Op
 from minigrad.core.shapes import Array, Several, Shape, as_ints, normalize_one
 
-Operand = Any  # a tensor, an array or a number
-Values = Union["Base", Array, np.generic, complex, Sequence[object]]  # what indices and masks may be: lists, too
+Operand = Union["Base", Array, np.generic, complex]  # a tensor, an array or a number
+Values = Operand | Sequence[object]  # what indices and masks may be: lists, too
 T = TypeVar("T", bound="Base")  # what goes in and what comes out are of one kind: Tensors, or Slots
 
 NUMBERS = (builtins.bool, builtins.int, builtins.float, np.generic)
@@ -536,7 +536,7 @@ def in_type(f: Callable[[T], T], x: T, dtype: DTypeLike) -> T:
     return z.to(dtype)  # small integers are summed as int64; values too large for dtype wrap around here
 
 
-def scaled(other: Operand, alpha: Any, x: Operand = None, op: Op = ops.add) -> Operand:
+def scaled(other: Any, alpha: Any, x: Any = None, op: Op = ops.add) -> Operand:
     """alpha * other, to be combined with x. For integer tensors it is an integer."""
     if alpha.__class__ is builtins.int and alpha == 1:
         return other

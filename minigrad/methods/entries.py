@@ -25,7 +25,7 @@ class Entries(Operators, Indexing):
     def __ceil__(self) -> Self: return self.ceil()
     def __trunc__(self) -> Self: return self.trunc()
 
-    def clamp(self, min: Operand = None, max: Operand = None) -> Self:
+    def clamp(self, min: Operand | None = None, max: Operand | None = None) -> Self:
         """The entries limited to the range from min to max, which are numbers or broadcast tensors.
 
         You can leave one of them out. The gradient of a clamped entry is 0.
@@ -184,7 +184,7 @@ class Entries(Operators, Indexing):
 
     # ------------------------------------------------------------------ powers of two, divisors
 
-    def ldexp(self, other: Operand) -> Self:
+    def ldexp(self, other: Any) -> Self:
         """x * 2 ** other.
 
         >>> minigrad.tensor([1.0, 3.0]).ldexp(minigrad.tensor([2, -1]))

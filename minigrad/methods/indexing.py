@@ -233,7 +233,7 @@ class Indexing(Arrangement):
 
     # ------------------------------------------------------------------ writing
 
-    def __setitem__(self, index: Index, value: Operand) -> None:
+    def __setitem__(self, index: Index, value: Any) -> None:
         index = plain_index(index, self)
         if ops.is_basic(index):  # type: ignore[no-untyped-call]
             there = ops.getitem.apply(self, index=index)
@@ -252,7 +252,7 @@ class Indexing(Arrangement):
         """
         return ops.where.apply(truth_values(condition), self, other)
 
-    def scatter(self, dim: int, index: Values, src: Operand = None, *, value: complex | None = None, reduce: str | None = None) -> Self:
+    def scatter(self, dim: int, index: Values, src: Operand | None = None, *, value: complex | None = None, reduce: str | None = None) -> Self:
         """A copy of x with entries of src written at the positions in index: z[index[i][j]][j] = src[i][j] for dim=0.
 
         dim      the axis that the indices refer to
@@ -385,7 +385,7 @@ class Indexing(Arrangement):
         """
         return ops.masked_fill.apply_(self, filling("masked_fill_", value, self), mask=mask_within(self, mask_of("masked_fill", mask)))
 
-    def masked_scatter(self, mask: Values, source: Operand) -> Self:
+    def masked_scatter(self, mask: Values, source: Self) -> Self:
         """A copy of x with the entries where the mask is True replaced by the entries of source, in order.
 
         mask     of dtype bool, broadcast with x
@@ -433,7 +433,7 @@ class Indexing(Arrangement):
         z.diagonal(offset, dim1, dim2).copy_(src)
         return z
 
-    def put(self, index: Values, source: Operand, accumulate: bool = False) -> Self:
+    def put(self, index: Values, source: Any, accumulate: bool = False) -> Self:
         """A copy of x with source written at these positions of the flattened x.
 
         index        int64; negative indices count from the end
@@ -515,7 +515,7 @@ SEVERAL = (Base, np.ndarray, list, tuple, range, slice, type(...))  # in a list 
 INDICES = (np.dtype(np.int64), np.dtype(np.int32), np.dtype(np.bool_))
 
 
-def without_ones(value: Operand, ndim: int) -> Operand:
+def without_ones(value: Any, ndim: int) -> Operand:
     """The value without its leading axes of size 1, if it has more than ndim axes."""
     extra = getattr(value, "ndim", 0) - ndim
     return value.reshape(value.shape[extra:]) if extra > 0 and set(value.shape[:extra]) == {1} else value

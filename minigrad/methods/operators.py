@@ -102,7 +102,7 @@ class Operators(FromRows):
         """
         return ops.lerp.apply(self, end, weight)
 
-    def addcmul(self, tensor1: Operand, tensor2: Operand, *, value: float = 1) -> Self:
+    def addcmul(self, tensor1: Self, tensor2: Self, *, value: float = 1) -> Self:
         """x + value * tensor1 * tensor2, broadcast.
 
         >>> minigrad.ones(2).addcmul(minigrad.tensor([1.0, 2.0]), minigrad.tensor([3.0, 4.0]))
@@ -110,7 +110,7 @@ class Operators(FromRows):
         """
         return ops.addcmul.apply(self, tensor1, tensor2, value=value)
 
-    def addcdiv(self, tensor1: Operand, tensor2: Operand, *, value: float = 1) -> Self:
+    def addcdiv(self, tensor1: Self, tensor2: Self, *, value: float = 1) -> Self:
         """x + value * tensor1 / tensor2, broadcast.
 
         >>> minigrad.ones(2).addcdiv(minigrad.tensor([1.0, 2.0]), minigrad.tensor([2.0, 4.0]))
@@ -132,7 +132,7 @@ class Operators(FromRows):
         """
         return ops.matmul.apply(self, other)
 
-    def pow(self, exponent: Operand) -> Self:
+    def pow(self, exponent: Any) -> Self:
         """x ** exponent, entry by entry. The exponent is a number or a tensor, broadcast with x.
 
         Raises RuntimeError for integers with a negative exponent.
@@ -202,7 +202,7 @@ class Operators(FromRows):
         """
         return self.shape == other.shape
 
-    def heaviside(self, values: Operand) -> Self:
+    def heaviside(self, values: Self) -> Self:
         """The step function: 0 where x < 0, 1 where x > 0, and the entry of `values` where x is 0.
 
         values   a tensor of x's dtype, broadcast with x
@@ -215,7 +215,7 @@ class Operators(FromRows):
             raise RuntimeError("heaviside is not yet implemented for tensors with different dtypes.")
         return self._constant(np.heaviside(self.array, values.array).astype(self.dtype))
 
-    def isclose(self, other: Operand, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Self:
+    def isclose(self, other: Self, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Self:
         """True where x and other differ by at most atol + rtol * abs(other).
 
         Raises RuntimeError if the dtypes differ. NaN equals NaN only with equal_nan=True.
@@ -227,7 +227,7 @@ class Operators(FromRows):
             raise RuntimeError(f"{torch_name(self.dtype)} did not match {torch_name(other.dtype)}: compare tensors of one type.")
         return self._constant(np.isclose(self.array, other.array, rtol, atol, equal_nan))
 
-    def allclose(self, other: Operand, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
+    def allclose(self, other: Self, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
         """True (a Python bool) if all entries of x and other differ by at most atol + rtol * abs(other).
 
         Raises RuntimeError if the dtypes differ. NaN equals NaN only with equal_nan=True.
@@ -238,7 +238,7 @@ class Operators(FromRows):
         """
         return bool(self.isclose(other, rtol, atol, equal_nan).array.all())
 
-    def equal(self, other: Operand) -> bool:
+    def equal(self, other: Self) -> bool:
         """True (a Python bool) if both have the same shape and the same entries. x == other compares entry by entry.
 
         >>> x = minigrad.tensor([1.0, 2.0])

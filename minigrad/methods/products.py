@@ -11,7 +11,7 @@ from minigrad.core.errors import LinAlgError
 from minigrad.core.op import Op
 from minigrad.core.shapes import Array, Several, normalize_axes, normalize_one
 from minigrad.methods.arrangement import Arrangement
-from minigrad.methods.base import Base, Operand, T, scaled
+from minigrad.methods.base import Base, T, scaled
 from minigrad.ops.composites import level
 from minigrad.return_types import svd
 
@@ -21,7 +21,7 @@ class Products(Arrangement):
 
     __slots__ = ()
 
-    def mm(self, mat2: Operand) -> Self:
+    def mm(self, mat2: Self) -> Self:
         """The matrix product: (n, k) times (k, m) gives (n, m).
 
         Raises RuntimeError for other shapes. x @ y also multiplies vectors and batches of matrices.
@@ -33,7 +33,7 @@ class Products(Arrangement):
         """
         return ops.mm.apply(*matrices("mm", self, mat2, 2, 2))
 
-    def bmm(self, mat2: Operand) -> Self:
+    def bmm(self, mat2: Self) -> Self:
         """The batch matrix product: (b, n, k) times (b, k, m) gives (b, n, m).
 
         >>> minigrad.ones(3, 2, 4).bmm(minigrad.ones(3, 4, 5)).shape
@@ -41,7 +41,7 @@ class Products(Arrangement):
         """
         return ops.bmm.apply(*matrices("bmm", self, mat2, 3, 3))
 
-    def mv(self, vec: Operand) -> Self:
+    def mv(self, vec: Self) -> Self:
         """The matrix-vector product: (n, k) times (k,) gives (n,).
 
         >>> minigrad.tensor([[1.0, 2.0], [3.0, 4.0]]).mv(minigrad.tensor([1.0, 10.0]))
@@ -49,7 +49,7 @@ class Products(Arrangement):
         """
         return ops.mv.apply(*matrices("mv", self, vec, 2, 1))
 
-    def dot(self, tensor: Operand) -> Self:
+    def dot(self, tensor: Self) -> Self:
         """The dot product of two vectors of the same length: a tensor without axes.
 
         >>> minigrad.tensor([1.0, 2.0]).dot(minigrad.tensor([3.0, 4.0]))
@@ -57,7 +57,7 @@ class Products(Arrangement):
         """
         return ops.dot.apply(*matrices("dot", self, tensor, 1, 1))
 
-    def outer(self, vec2: Operand) -> Self:
+    def outer(self, vec2: Self) -> Self:
         """The outer product of two vectors, the matrix of x[i] * vec2[j]: (n,) and (m,) give (n, m).
 
         >>> minigrad.tensor([1, 2]).outer(minigrad.tensor([10, 20, 30]))
@@ -66,9 +66,9 @@ class Products(Arrangement):
         """
         if self.ndim != 1 or vec2.ndim != 1:
             raise RuntimeError(f"outer: Expected 1-D argument self, but got {self.ndim}-D and {vec2.ndim}-D")
-        return self.unsqueeze(1) * vec2
+        return ops.mul.apply(self.unsqueeze(1), vec2)
 
-    def inner(self, other: Operand) -> Self:
+    def inner(self, other: Self) -> Self:
         """The sum of products over the last axis of both tensors: (..., n) and (---, n) give (..., ---).
 
         For vectors, this is the dot product. A single number is multiplied with each entry.
@@ -76,9 +76,9 @@ class Products(Arrangement):
         >>> minigrad.tensor([[1, 2], [3, 4]]).inner(minigrad.tensor([10, 1]))
         tensor([12, 34])
         """
-        return self * other if not self.ndim or not other.ndim else tensordot(self, other, ([-1], [-1]))
+        return ops.mul.apply(self, other) if not self.ndim or not other.ndim else tensordot(self, other, ([-1], [-1]))
 
-    def tensordot(self, other: Operand, dims: Several | Sequence[Sequence[int]] = 2) -> Self:
+    def tensordot(self, other: Self, dims: Several | Sequence[Sequence[int]] = 2) -> Self:
         """The sum of products over pairs of axes. The remaining axes of x come first, then those of other.
 
         dims   the number of axes: the last ones of x with the first ones of other; or two lists of axes, paired in order
@@ -90,7 +90,7 @@ class Products(Arrangement):
         """
         return tensordot(self, other, dims)
 
-    def vdot(self, other: Operand) -> Self:
+    def vdot(self, other: Self) -> Self:
         """The dot product of two vectors of the same length. For real numbers, it is x.dot(other).
 
         >>> minigrad.tensor([1, 2]).vdot(minigrad.tensor([3, 4]))
@@ -98,7 +98,7 @@ class Products(Arrangement):
         """
         return ops.dot.apply(*matrices("vdot", self, other, 1, 1))
 
-    def cross(self, other: Operand, dim: int | None = None) -> Self:
+    def cross(self, other: Self, dim: int | None = None) -> Self:
         """The cross product of the vectors along dim, which must have size 3. It is orthogonal to both.
 
         Without dim, the first axis of size 3 is used. The other axes are broadcast.
@@ -114,9 +114,10 @@ class Products(Arrangement):
         if self.shape[axis] != 3 or other.shape[normalize_one(dim, other.ndim)] != 3:
             raise RuntimeError(f"linalg.cross: inputs dimension {dim} must have length 3. Got {self.shape[axis]} and {other.shape[axis]}")
         # z[i] = x[i + 1] * y[i + 2] - x[i + 2] * y[i + 1], where 3 stands for 0 again
-        return (self * other.roll(-1, dim) - self.roll(-1, dim) * other).roll(-1, dim)
+        x: Any = self
+        return (x * other.roll(-1, dim) - x.roll(-1, dim) * other).roll(-1, dim)
 
-    def kron(self, other: Operand) -> Self:
+    def kron(self, other: Self) -> Self:
         """The Kronecker product: each entry of x times all of other, arranged as blocks.
 
         The sizes multiply: (n, m) and (k, l) give (n * k, m * l).
@@ -218,7 +219,7 @@ class Products(Arrangement):
             raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {self.ndim}")
         return ops.trace.apply(self)
 
-    def addmm(self, mat1: Operand, mat2: Operand, *, beta: float = 1, alpha: float = 1) -> Self:
+    def addmm(self, mat1: Self, mat2: Self, *, beta: float = 1, alpha: float = 1) -> Self:
         """beta * x + alpha * (mat1 @ mat2), for matrices. x is broadcast to the product's shape.
 
         >>> minigrad.ones(2).addmm(minigrad.eye(2), minigrad.eye(2), alpha=10)
@@ -227,7 +228,7 @@ class Products(Arrangement):
         """
         return ops.addmm.apply(self, *matrices("addmm", mat1, mat2, 2, 2), beta=beta, alpha=alpha)
 
-    def addmv(self, mat: Operand, vec: Operand, *, beta: float = 1, alpha: float = 1) -> Self:
+    def addmv(self, mat: Self, vec: Self, *, beta: float = 1, alpha: float = 1) -> Self:
         """beta * x + alpha * (mat @ vec), for a matrix and a vector. x is broadcast to the product's shape.
 
         >>> minigrad.ones(2).addmv(minigrad.eye(2), minigrad.tensor([1.0, 2.0]))
@@ -235,7 +236,7 @@ class Products(Arrangement):
         """
         return ops.addmv.apply(self, *matrices("addmv", mat, vec, 2, 1), **factors(self, beta, alpha))
 
-    def baddbmm(self, batch1: Operand, batch2: Operand, *, beta: float = 1, alpha: float = 1) -> Self:
+    def baddbmm(self, batch1: Self, batch2: Self, *, beta: float = 1, alpha: float = 1) -> Self:
         """beta * x + alpha * (batch1 @ batch2), for batches of matrices. x is broadcast to the product's shape.
 
         >>> minigrad.ones(1).baddbmm(minigrad.ones(3, 1, 2), minigrad.ones(3, 2, 1)).shape
@@ -243,7 +244,7 @@ class Products(Arrangement):
         """
         return ops.baddbmm.apply(self, *matrices("baddbmm", batch1, batch2, 3, 3), **factors(self, beta, alpha))
 
-    def addbmm(self, batch1: Operand, batch2: Operand, *, beta: float = 1, alpha: float = 1) -> Self:
+    def addbmm(self, batch1: Self, batch2: Self, *, beta: float = 1, alpha: float = 1) -> Self:
         """beta * x + alpha * (batch1 @ batch2, summed over the batch).
 
         batch1   (b, n, k)      batch2   (b, k, m)      x   broadcast to (n, m)
@@ -256,7 +257,7 @@ class Products(Arrangement):
         product, by = ops.bmm.apply(*matrices("addbmm", batch1, batch2, 3, 3)), factors(self, beta, alpha)
         return weighted_sum(self, by["beta"], product.sum(0, dtype=product.dtype), by["alpha"])
 
-    def addr(self, vec1: Operand, vec2: Operand, *, beta: float = 1, alpha: float = 1) -> Self:
+    def addr(self, vec1: Self, vec2: Self, *, beta: float = 1, alpha: float = 1) -> Self:
         """beta * x + alpha * vec1.outer(vec2), for x broadcast to (n, m).
 
         >>> minigrad.ones(2, 2).addr(minigrad.tensor([1.0, 2.0]), minigrad.tensor([1.0, 3.0]))
