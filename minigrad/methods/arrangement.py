@@ -78,7 +78,7 @@ class Arrangement(Base):
         """
         return ops.reshape.apply(self, shape=new_shape(size, shape))
 
-    def view(self, *shape: Several, size: Several | None = None) -> Self:
+    def view(self, *shape: Several | dtypes.Dtype | type, size: Several | None = None) -> Self:
         """A view of the same memory with another shape. x.view(dtype) reads the bytes as another dtype.
 
         shape   the new sizes; one of them may be -1 and is then inferred

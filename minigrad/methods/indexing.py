@@ -118,7 +118,7 @@ class Indexing(Arrangement):
             raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
         return cut("Split", self, dim, pieces(n, -(-n // chunks)) if n else [0] * chunks)
 
-    def tensor_split(self, indices_or_sections: Several, dim: int = 0) -> tuple[Self, ...]:
+    def tensor_split(self, indices_or_sections: Any, dim: int = 0) -> tuple[Self, ...]:
         """A tuple of pieces along dim, as views: a number of pieces of nearly equal size, or split at given indices.
 
         indices_or_sections   the number of pieces, or a tuple of the indices where a new piece starts

@@ -729,7 +729,7 @@ class Reductions(Operators, Indexing):
         """
         return composites.histc(self, bins, min, max)
 
-    def histogram(self, bins: Any = 100, *, range: tuple[float, float] | None = None, weight: Self | None = None, density: bool = False) -> tuple[Self, Self]:
+    def histogram(self, bins: Any = 100, *, range: tuple[float, float] | None = None, weight: Self | None = None, density: bool = False) -> composites.Histogram:
         """A tuple (hist, bin_edges): the number of entries in each bin, and the edges of the bins.
 
         bins      the number of equal bins, or a tensor of edges
