@@ -12,7 +12,7 @@ class device:
 
     __slots__ = ("index", "type")
 
-    def __init__(self, type: object = "cpu", index: int | None = None) -> None:
+    def __init__(self, type: "device | str" = "cpu", index: int | None = None) -> None:
         name, _, number = str(type).partition(":")
         self.type = name
         self.index = int(number) if number else index
