@@ -14,6 +14,7 @@ from minigrad.core.shapes import Array, Several, as_int, as_ints
 from minigrad.core.tensor import Tensor, wrap
 from minigrad.methods import ArrayMethods
 from minigrad.methods.methods_as_functions import made_into_out
+from minigrad.random.kernels import in_memory_order
 
 
 def type_to_make(dtype: DTypeLike, device: DeviceLike = None, default: Dtype | None = None) -> Dtype:
@@ -197,9 +198,11 @@ def triu_indices(row: int, col: int, offset: int = 0, *, dtype: DTypeLike = None
 
 
 def _like(x: Tensor, value: complex | Tensor, dtype: DTypeLike, requires_grad: bool, device: DeviceLike = None) -> Tensor:
+    """A tensor with this value in every entry, in the shape of x and in the order of its memory."""
     if not isinstance(x, ArrayMethods):
         raise TypeError(f"argument 'input' (position 1) must be Tensor, not {type(x).__name__}.")
-    return _filled(value, x.shape, x.dtype if dtype is None else dtype, device, requires_grad)
+    z = _filled(value, x.shape, x.dtype if dtype is None else dtype, device, False)
+    return finish(in_memory_order(x.array, z.array.reshape), requires_grad)
 
 
 def empty_like(input: Tensor, *, dtype: DTypeLike = None, device: DeviceLike = None, requires_grad: bool = False, memory_format: MemoryFormat | None = None) -> Tensor:

@@ -47,12 +47,18 @@ def drawn(draw: Callable[..., Any]) -> Callable[..., Any]:
     return drawing
 
 
+def in_rows(array: Array) -> bool:
+    """Does a new array like this one lie row after row in memory?"""
+    return not isinstance(array, np.ndarray) or array.flags.c_contiguous or 0 in array.strides
+
+
 def in_memory_order(array: Array, draw: Callable[[tuple[int, ...]], Any]) -> Array:
     """Samples in the array's shape, in the order of its memory.
 
-    So a transposed matrix is filled along its columns, which are the rows in memory.
+    So a transposed matrix is filled along its columns, which are the rows in memory. An array whose
+    entries share memory is filled along its rows.
     """
-    if array.flags.c_contiguous:
+    if in_rows(array):
         return draw(array.shape)
     order = sorted(range(array.ndim), key=lambda axis: -abs(array.strides[axis]))
     return draw(tuple(array.shape[axis] for axis in order)).transpose(np.argsort(order))

@@ -96,6 +96,20 @@ def randperm(
     return wrap(kernels.permutation(n, generator).astype(d, copy=False))
 
 
+def _like(
+    x: Tensor,
+    kernel: Any,
+    dtype: DTypeLike,
+    device: DeviceLike,
+    requires_grad: bool,
+    *settings: Any,
+) -> Tensor:
+    """A tensor of samples in the shape of x, and in the order of its memory, as PyTorch draws them."""
+    d = type_to_make(dtype, device, x.dtype)
+    z = kernels.in_memory_order(x.array, lambda shape: kernel(shape, d, *settings))
+    return finish(z, requires_grad)
+
+
 def rand_like(input: Tensor, *, generator: Generator | None = None, dtype: DTypeLike = None, device: DeviceLike = None,
               requires_grad: bool = False, memory_format: MemoryFormat | None = None) -> Tensor:  # fmt: skip
     """Like `rand`, with the shape and dtype of `input`.
@@ -103,8 +117,7 @@ def rand_like(input: Tensor, *, generator: Generator | None = None, dtype: DType
     >>> rand_like(minigrad.zeros(2, 3)).shape
     minigrad.Size([2, 3])
     """
-    return rand(input.shape, generator=generator, dtype=dtype or input.dtype,
-                device=device, requires_grad=requires_grad)  # fmt: skip
+    return _like(input, kernels.uniform, dtype, device, requires_grad, 0, 1, generator)
 
 
 def randn_like(input: Tensor, *, generator: Generator | None = None, dtype: DTypeLike = None, device: DeviceLike = None,
@@ -114,8 +127,8 @@ def randn_like(input: Tensor, *, generator: Generator | None = None, dtype: DTyp
     >>> randn_like(minigrad.zeros(2, 3)).shape
     minigrad.Size([2, 3])
     """
-    return randn(input.shape, generator=generator, dtype=dtype or input.dtype,
-                device=device, requires_grad=requires_grad)  # fmt: skip
+    in_rows = kernels.in_rows(input.array)
+    return _like(input, kernels.normal, dtype, device, requires_grad, 0, 1, generator, in_rows)
 
 
 def randint_like(input: Tensor, low: int, high: int | None = None, *,
@@ -128,8 +141,9 @@ def randint_like(input: Tensor, low: int, high: int | None = None, *,
     tensor([5., 5., 5.])
     """
     low, high = (0, low) if high is None else (low, high)
-    return randint(low, high, tuple(input.shape), generator=generator, dtype=dtype or input.dtype, device=device,
-                   requires_grad=requires_grad)  # fmt: skip
+    return _like(
+        input, kernels.integers, dtype, device, requires_grad, int(low), int(high), generator
+    )
 
 
 def normal(mean: float | Tensor, std: float | Tensor = 1.0, size: Sequence[int] | None = None, *,

@@ -198,3 +198,28 @@ def test_initializations(name, shape):
 
 def test_sparse_initialization():
     agree(lambda m: m.nn.init.sparse_(m.empty(20, 30), 0.4))
+
+
+@pytest.mark.parametrize(
+    "like",
+    [
+        lambda m, x: m.zeros_like(x, memory_format=m.preserve_format).normal_(),
+        lambda m, x: m.full_like(x, 2.0).uniform_(),
+        lambda m, x: m.rand_like(x, memory_format=m.preserve_format),
+        lambda m, x: m.randn_like(x, dtype=m.float64),
+        lambda m, x: m.randint_like(x, 3, 50),
+        pytest.param(lambda m, x: m.nn.functional.dropout(x, 0.3), marks=on_intel),
+    ],
+)
+@pytest.mark.parametrize(
+    "of",
+    [
+        lambda m: m.ones(3, 7).t(),
+        lambda m: m.ones(2, 4, 5, 3).permute(0, 3, 1, 2)[:, :, ::2],
+        lambda m: m.ones(1, 20).expand(3, 20),
+    ],
+    ids=["transposed", "permuted", "expanded"],
+)
+def test_a_tensor_like_another_is_drawn_in_its_order_of_memory(like, of):
+    agree(lambda m: like(m, of(m)))
+    assert like(minigrad, of(minigrad)).stride() == like(torch, of(torch)).stride()

@@ -10,7 +10,7 @@ import numpy as np
 
 from minigrad.core.shapes import Shape
 from minigrad.core.tensor import Tensor, wrap
-from minigrad.random.kernels import coins
+from minigrad.random.kernels import coins, in_memory_order
 
 __all__ = ["alpha_dropout", "dropout", "dropout1d", "dropout2d"]
 
@@ -25,14 +25,14 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
     >>> set(dropout(minigrad.ones(100), p=0.5).tolist()) == {0.0, 2.0}
     True
     """
-    return _dropout(input, input.shape, p, training, inplace)
+    return _dropout(input, p, training, inplace)
 
 
 def dropout1d(
     input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
 ) -> Tensor:
     """Dropout of whole channels, for input (n, c, l)."""
-    return _dropout(input, (*input.shape[:-1], 1), p, training, inplace)
+    return _dropout(input, p, training, inplace, (*input.shape[:-1], 1))
 
 
 def dropout2d(
@@ -40,7 +40,7 @@ def dropout2d(
 ) -> Tensor:
     """Dropout of whole channels, for input (n, c, h, w). As in PyTorch, three axes are treated as (n, c, l)."""
     shape = (*input.shape[:2], *(1,) * (input.ndim - 2))
-    return _dropout(input, shape, p, training, inplace)
+    return _dropout(input, p, training, inplace, shape)
 
 
 def alpha_dropout(
@@ -57,21 +57,25 @@ def alpha_dropout(
         return input.mul_(0.0) if inplace else input * 0.0
     least = -1.7580993408473766
     scale = 1 / math.sqrt((1 - p) * (1 + p * least**2))
-    keep = wrap(coins(1 - p, input.shape, input.dtype, None))
+    keep = wrap(in_memory_order(input.array, lambda shape: coins(1 - p, shape, input.dtype, None)))
     z = (input * keep + (1 - keep) * least) * scale - p * least * scale
     return input.copy_(z) if inplace else z
 
 
-def _dropout(x: Tensor, shape: Shape, p: float, training: bool, inplace: bool) -> Tensor:
+def _dropout(x: Tensor, p: float, training: bool, inplace: bool, whole: Shape | None = None) -> Tensor:
+    """`whole`: the shape of the noise, if each number stands for a whole channel."""
     check_probability(p)
     if not training or p == 0:
         return x
-    if p == 1:
-        keep = np.zeros(shape, x.array.dtype)
-    else:
-        dtype = x.array.dtype
-        wide = np.promote_types(dtype, np.float32).type
-        keep = coins(1 - p, shape, dtype, None) * dtype.type(wide(1) / wide(1 - p))
+    dtype = x.array.dtype
+    wide = np.promote_types(dtype, np.float32).type
+
+    def noise(shape: Any) -> Any:
+        if p == 1:
+            return np.zeros(shape, dtype)
+        return coins(1 - p, shape, dtype, None) * dtype.type(wide(1) / wide(1 - p))
+
+    keep = in_memory_order(x.array, noise) if whole is None else noise(whole)
     return x.mul_(wrap(keep)) if inplace else x * wrap(keep)
 
 
