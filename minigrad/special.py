@@ -35,13 +35,14 @@ expit, gammaln, psi, multigammaln = sigmoid, lgamma, digamma, mvlgamma
 
 
 def entr(input: Tensor) -> Tensor:
-    """-x * log(x), and 0 at 0: the contribution of each probability to the entropy.
+    """-x * log(x), 0 at 0, and -infinity below 0: the contribution of each probability to the entropy.
 
     >>> import minigrad
-    >>> entr(minigrad.tensor([0.0, 0.5, 1.0]))
-    tensor([-0.0000, 0.3466, -0.0000])
+    >>> entr(minigrad.tensor([0.0, 0.5, -1.0]))
+    tensor([0.0000, 0.3466,   -inf])
     """
-    return -xlogy(input, input)
+    z = (-xlogy(input, input)).masked_fill(input == 0, 0.0)
+    return z.masked_fill(input < 0, -math.inf)
 
 
 def ndtr(input: Tensor) -> Tensor:

@@ -429,10 +429,12 @@ class Arrangement(Base):
         repeats = sizes(times, dims)
         return ops.tile.apply(self, repeats=tiles("tile", (1,) * (self.ndim - len(repeats)) + repeats, self.ndim))
 
-    def repeat_interleave(self, repeats: Values, dim: int | None = None, *, output_size: int | None = None) -> Self:
+    def repeat_interleave(self, repeats: Values | None = None, dim: int | None = None, *, output_size: int | None = None) -> Self:
         """A copy with each entry along dim repeated next to itself. Without dim, x is flattened first.
 
         repeats   a number, or a tensor of integers: one for each entry along dim
+
+        repeat_interleave(repeats), without a tensor to repeat, gives the indices: 0 repeats[0] times, and so on.
 
         >>> x = minigrad.tensor([[1, 2], [3, 4]])
         >>> x.repeat_interleave(2)
@@ -442,6 +444,10 @@ class Arrangement(Base):
                 [3, 4],
                 [3, 4]])
         """
+        if repeats is None:
+            if self.ndim != 1:
+                raise RuntimeError("repeat_interleave only accept 1D vector as repeat")
+            return self.new_tensor(range(self.shape[0])).repeat_interleave(self, 0)
         if dim is None:
             return self.reshape(-1).repeat_interleave(repeats, 0)
         dim = normalize_one(dim, self.ndim)

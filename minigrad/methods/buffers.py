@@ -13,10 +13,11 @@ from minigrad.core.tensor import Tensor, wrap
 from minigrad.methods.creation import finish
 
 
-def asarray(obj: object, *, dtype: DTypeLike = None, device: DeviceLike = None, copy: bool | None = None, requires_grad: bool = False) -> Tensor:
+def asarray(obj: object, *, dtype: DTypeLike = None, device: DeviceLike = None, copy: bool | None = None, requires_grad: bool | None = None) -> Tensor:
     """A tensor with this data, in the same memory where possible.
 
-    copy   True: always copy; False: never copy, and raise ValueError if a copy is needed
+    copy            True: always copy; False: never copy, and raise ValueError if a copy is needed
+    requires_grad   of a tensor, None keeps its history, and False drops it
 
     >>> asarray([1.0, 2.0])
     tensor([1., 2.])
@@ -27,10 +28,12 @@ def asarray(obj: object, *, dtype: DTypeLike = None, device: DeviceLike = None, 
     shares = isinstance(array, np.ndarray) and np.may_share_memory(x.memory(), array)
     if copy is False and not shares:
         raise ValueError("can't alias arbitrary sequence or another type of number into a tensor.")
-    if copy and shares:
-        x = wrap(x.array.copy())
+    if isinstance(obj, Tensor) and obj.requires_grad and requires_grad is not False:
+        return obj if shares and not copy else obj.to(x.dtype, copy=True)
     if isinstance(obj, Tensor) and shares and not copy:
-        return obj
+        x = obj.detach() if requires_grad is not obj.requires_grad else obj
+    elif copy and shares:
+        x = wrap(x.array.copy())
     return x.requires_grad_() if requires_grad else x
 
 

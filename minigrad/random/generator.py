@@ -119,7 +119,7 @@ class Generator:
                 state["spare"], state["has_spare"] = self.spare, 1
         return make.wrap(np.frombuffer(state.tobytes(), np.uint8).copy())
 
-    def set_state(self, new_state: object) -> None:
+    def set_state(self, new_state: object) -> "Generator":
         """Set the state to one from get_state, of minigrad or of PyTorch."""
         data = np.asarray(getattr(new_state, "array", new_state))
         if data.dtype != np.uint8:
@@ -138,6 +138,7 @@ class Generator:
             place = {"key": state["words"].astype(np.uint32), "pos": 625 - int(state["left"])}
             self.twister.state = {"bit_generator": "MT19937", "state": place}
             self.spare = float(state["spare"]) if state["has_spare"] else None
+        return self
 
     def clone_state(self) -> "Generator":
         """A new generator that continues with the same numbers as this one."""

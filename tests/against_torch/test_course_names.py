@@ -55,6 +55,30 @@ ORDER = {
 ORDER |= {"svd": 1, "matrix_exp": 1}
 
 
+@pytest.mark.parametrize(
+    "case",
+    [
+        lambda m: m.special.entr(m.tensor([-1.0, 0.0, 0.5, 1.0, m.nan, m.inf])),
+        lambda m: m.repeat_interleave(m.tensor([1, 0, 3])),
+        lambda m: m.repeat_interleave(m.tensor([2, 1], dtype=m.int32)),
+        lambda m: m.randint(
+            9, (4,), generator=m.Generator().set_state(m.Generator().manual_seed(3).get_state())
+        ),
+        lambda m: m.asarray(m.ones(2, requires_grad=True) * 2),
+        lambda m: m.asarray(m.ones(2, requires_grad=True), requires_grad=False),
+        lambda m: m.asarray(m.ones(2, requires_grad=True), copy=True),
+        lambda m: m.asarray(m.ones(2, requires_grad=True) * 2, dtype=m.float64),
+        lambda m: m.asarray(m.ones(2), requires_grad=True),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:torch.asarray")
+def test_values_and_their_history_agree(case):
+    a, b = case(minigrad), case(torch)
+    np.testing.assert_array_equal(a.detach().numpy(), b.detach().numpy())
+    assert a.numpy(force=True).dtype == b.numpy(force=True).dtype
+    assert (a.requires_grad, a.is_leaf) == (b.requires_grad, b.is_leaf)
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_functions_agree(name):
     case, *args = CASES[name]

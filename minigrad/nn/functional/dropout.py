@@ -62,7 +62,9 @@ def alpha_dropout(
     return input.copy_(z) if inplace else z
 
 
-def _dropout(x: Tensor, p: float, training: bool, inplace: bool, whole: Shape | None = None) -> Tensor:
+def _dropout(
+    x: Tensor, p: float, training: bool, inplace: bool, whole: Shape | None = None
+) -> Tensor:
     """`whole`: the shape of the noise, if each number stands for a whole channel."""
     check_probability(p)
     if not training or p == 0:
