@@ -128,7 +128,7 @@ def randn_like(input: Tensor, *, generator: Generator | None = None, dtype: DTyp
     minigrad.Size([2, 3])
     """
     in_rows = kernels.in_rows(input.array)
-    return _like(input, kernels.normal, dtype, device, requires_grad, 0, 1, generator, in_rows)
+    return _like(input, kernels.normals, dtype, device, requires_grad, 0, 1, generator, in_rows)
 
 
 def randint_like(input: Tensor, low: int, high: int | None = None, *,

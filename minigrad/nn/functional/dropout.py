@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 
-from minigrad.core.shapes import Shape
+from minigrad.core.shapes import Array, Shape
 from minigrad.core.tensor import Tensor, wrap
 from minigrad.random.kernels import coins, in_memory_order
 
@@ -72,7 +72,7 @@ def _dropout(
     dtype = x.array.dtype
     wide = np.promote_types(dtype, np.float32).type
 
-    def noise(shape: Any) -> Any:
+    def noise(shape: Shape) -> Array:
         if p == 1:
             return np.zeros(shape, dtype)
         return coins(1 - p, shape, dtype, None) * dtype.type(wide(1) / wide(1 - p))
