@@ -22,23 +22,26 @@ const Canvas = (Base) => class extends Base {
 
   /** Draw it larger or smaller; the point of the canvas at (x, y), or its middle, stays where it is. */
   zoom(scale, x = this.box.clientWidth / 2, y = this.box.clientHeight / 2) {
-    const room = (this.box.clientWidth || 700) - 8, high = (this.box.clientHeight || 520) - 4, [w, tall] = this.size;
     this.scale = typeof scale === "number" ? Math.max(LEAST, Math.min(MOST, scale)) : scale;
-    const whole = Math.min(1.1, room / w, high / tall);
-    // Columns are wide: they are fitted into the width, and scrolled up and down.
-    const k = typeof this.scale === "number" ? this.scale
-      : this.scale === "fit" ? whole : this.view.columns && !this.ui.lecture ? Math.max(0.6, Math.min(1, room / w)) : Math.max(this.ui.lecture ? READABLE : SMALLEST, this.ui.lecture ? Math.min(2.5, room / w, high / tall) : whole);
-    const { box } = this, before = this.k ?? k, at = (scroll, p, total) => scroll + p - Math.max(0, (total - this.drawn) / 2);
-    const from = [0, 1].map((i) => {
-      this.drawn = this.size[i] * before;
-      return at([box.scrollLeft, box.scrollTop][i], [x, y][i], [box.clientWidth, box.clientHeight][i]) / before;
-    });
+    const k = this.zoomOf(this.scale), [w, tall] = this.size;
+    const { box } = this, before = this.k ?? k, rooms = [box.clientWidth, box.clientHeight];
+    // The point of the picture that is at (x, y); along an axis where all of it is in sight, it is in the middle.
+    const point = [[box.scrollLeft, x], [box.scrollTop, y]].map(([scrolled, at], i) =>
+      (scrolled + at - Math.max(0, (rooms[i] - this.size[i] * before) / 2)) / before);
     this.k = k;
     this.svg.setAttribute("width", w * k);
     this.svg.setAttribute("height", tall * k);
-    box.scrollLeft = from[0] * k - x;
-    box.scrollTop = from[1] * k - y;
+    [box.scrollLeft, box.scrollTop] = [point[0] * k - x, point[1] * k - y];
     this.drawMap();
+  }
+  /** A number for a scale: "fit" shows all of the picture; null as much as can be read. */
+  zoomOf(scale) {
+    const { lecture } = this.ui, wide = ((this.box.clientWidth || 700) - 8) / this.size[0], whole = Math.min(wide, ((this.box.clientHeight || 520) - 4) / this.size[1]);
+    if (typeof scale === "number") return scale;
+    if (scale === "fit") return Math.min(1.1, whole);
+    if (lecture) return Math.max(READABLE, Math.min(2.5, whole));
+    if (this.view.columns) return Math.max(0.6, Math.min(1, wide)); // they are wide: fitted into the width, and scrolled up and down
+    return Math.max(SMALLEST, Math.min(1.1, whole));
   }
   larger(times) { this.zoom(this.k * times); }
 
