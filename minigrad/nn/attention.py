@@ -145,7 +145,6 @@ class MultiheadAttention(Module):
         k, v = self._with_added(k, self.bias_k), self._with_added(v, self.bias_v)
         if mask is not None and k.shape[1] > mask.shape[-1]:
             mask = F.pad(mask, (0, k.shape[1] - mask.shape[-1]))  # added keys are for every query
-        q_shape = q.shape
         q, k, v = (x.unflatten(-1, (self.num_heads, -1)).transpose(1, 2) for x in (q, k, v))
         scores = (q * (1 / math.sqrt(self.head_dim))) @ k.mT
         if need_weights and mask is not None:
@@ -153,14 +152,15 @@ class MultiheadAttention(Module):
         else:
             weights = masked_weights(scores, mask)
         weights = F.dropout(weights, self.dropout, self.training)
-        output = self.out_proj((weights @ v).transpose(1, 2).reshape(*q_shape))
-        if batched and not self.batch_first:
+        # Length first in memory, as in PyTorch: a dropout of the output draws in this order.
+        output = self.out_proj((weights @ v).permute(2, 0, 1, 3).flatten(2))
+        if batched and self.batch_first:
             output = output.transpose(0, 1)
         shown = None
         if need_weights:
             shown = weights.mean(1) if average_attn_weights else weights
             shown = shown if batched else shown.squeeze(0)
-        return (output if batched else output.squeeze(0)), shown
+        return (output if batched else output.squeeze(1)), shown
 
     def _project(
         self, query: Tensor, key: Tensor, value: Tensor, together: bool
