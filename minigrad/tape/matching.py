@@ -153,6 +153,11 @@ def _sizes_differ(m: Match) -> bool:
     return math.prod(m.theirs[-1].shape) != math.prod(m.ours[-1].shape)
 
 
+def _is_rewritten(node: TapeNode) -> bool:
+    """Is it one of several versions of a leaf? PyTorch's tape tells of the one that gets the gradient."""
+    return node.overwritten_by is not None or bool(node.inplace)
+
+
 def _has_gradient(nodes: list[TapeNode]) -> bool:
     return any(n.backward for n in nodes)
 
@@ -180,8 +185,8 @@ class Comparing:
                     leaves.setdefault((side, n.tensor), m)
         for side, found in enumerate(self.documents):
             for n in found.nodes:
-                if n.backward == "AccumulateGrad":
-                    self.of[side][n.id] = leaves.get((side, n.tensor), self.of[side][n.id])
+                if n.backward == "AccumulateGrad" and (side, n.tensor) in leaves:
+                    self.of[side][n.id] = leaves[side, n.tensor]
 
     def _apart(
         self, what: What, shown: Iterable[str], m: Match | None = None, line: str = "",
@@ -207,7 +212,7 @@ class Comparing:
                     alone[not m.theirs][f"{node.op}{'_' * node.inplace}"] += 1
                 elif node.kind == "op":
                     yield self._apart("nodes", shown, m)
-            elif names[0] != names[1] and not (m.leaf and m.theirs[-1].overwritten_by):
+            elif names[0] != names[1] and not (m.leaf and _is_rewritten(m.theirs[-1])):
                 yield self._apart("leaf" if m.leaf else "nodes", (s or "none" for s in shown), m)
         if alone[0] or alone[1]:
             ops = [[f"{k}× {op}" if k > 1 else op for op, k in c.items()] for c in alone]
