@@ -25,7 +25,7 @@ from minigrad.methods.products import SlogDet, checked_square, decomposed, one_t
 from minigrad.ops.composites import level
 
 __all__ = [
-    "LinAlgError", "cholesky", "cross", "det", "diagonal", "eigh", "eigvalsh", "inv", "lstsq", "matmul",
+    "LinAlgError", "cholesky", "cond", "cross", "det", "diagonal", "eigh", "eigvalsh", "inv", "lstsq", "matmul",
     "matrix_norm", "matrix_power", "matrix_rank", "multi_dot", "norm", "pinv", "qr", "slogdet",
     "solve", "solve_triangular", "svd", "svdvals", "vander", "vecdot", "vector_norm",
 ]  # fmt: skip
@@ -370,6 +370,22 @@ def matrix_rank(
     if atol is not None:
         least = np.maximum(least, _array(atol))
     return wrap((s > least[..., None]).sum(-1))
+
+
+def cond(A: Tensor, p: int | float | str | None = None) -> Tensor:
+    """The condition number, norm(A) * norm(inv(A)): how much A @ x = b magnifies an error in b.
+
+    p   the norm: None or 2, the largest singular value over the smallest one; -2, the inverse of
+        that; or as in matrix_norm
+
+    >>> cond(minigrad.tensor([[2.0, 0.0], [0.0, 0.5]]))
+    tensor(4.)
+    """
+    if p in (None, 2, -2):
+        s = svdvals(A)
+        return s[..., -1] / s[..., 0] if p == -2 else s[..., 0] / s[..., -1]
+    square("linalg.cond", A)
+    return matrix_norm(A, p) * matrix_norm(inv(A), p)
 
 
 # ------------------------------------------------------------------------ norms

@@ -71,6 +71,12 @@ def test_each_of_these_modules_leads_somewhere(name):
         (minigrad, "stft", "complex"),
         (nn, "Conv3d", "one or two axes"),
         (nn.functional, "conv3d", "one or two axes"),
+        (nn, "Dropout3d", "one or two axes"),
+        (nn, "SyncBatchNorm", "nn.BatchNorm2d"),
+        (minigrad, "sparse_coo_tensor", "zeros.size."),
+        (minigrad.cuda, "FloatTensor", "without `cuda`"),
+        (minigrad, "lu", "numpy.linalg"),
+        (minigrad.distributions, "StudentT", "log_prob"),
     ],
 )
 def test_a_missing_name_that_pytorch_has_says_what_to_do(module, name, words):

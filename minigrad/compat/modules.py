@@ -43,6 +43,9 @@ ELSEWHERE = {
 ONE_PROCESS = (
     "minigrad computes in one process. To fix it, use the module itself, without a wrapper."
 )
+NO_SPARSE_PRODUCTS = (
+    "Matrices are dense here. To fix it, keep A dense, and write  A @ x  for a product."
+)
 NO_COMPILER = (
     "To fix it, leave it out: the program computes the same. minigrad.static records programs."
 )
@@ -66,6 +69,7 @@ LEFT_OUT = {
     "onnx": "There is no export.",
     "profiler": "To fix it, use utils.benchmark.Timer, or Python's cProfile.",
     "quantization": "There are no quantized numbers.",
+    "sparse": NO_SPARSE_PRODUCTS,
     "utils.cpp_extension": "There is nothing to compile.",
     "utils.data.distributed": ONE_PROCESS,
     "utils.model_zoo": "minigrad has no models to download.",
@@ -76,21 +80,29 @@ LEFT_OUT = {
 # Names within modules that we do have.
 NO_BFLOAT16 = "NumPy has no bfloat16. To fix it, use float32."
 NO_COMPLEX = "There are no complex tensors. To fix it, keep the real and the imaginary part apart."
+NO_SPARSE = "Matrices are dense here. To fix it, start from zeros(size), and write  A[rows, columns] = values."
 THREE_AXES = "Layers work on one or two axes. To fix it, fold the third axis into the batch."
-NAMES = {
-    "bfloat16": NO_BFLOAT16,
-    "BFloat16Tensor": NO_BFLOAT16,
-    "complex": NO_COMPLEX,
-    "view_as_complex": NO_COMPLEX,
-    "view_as_real": NO_COMPLEX,
-    "polar": NO_COMPLEX,
-    "stft": NO_COMPLEX,
-    "istft": NO_COMPLEX,
-    **dict.fromkeys(
-        "Conv3d ConvTranspose3d MaxPool3d AvgPool3d BatchNorm3d conv3d".split(), THREE_AXES
-    ),
-    "quantize_per_tensor": "There are no quantized numbers.",
+NO_GPU = "minigrad computes on the CPU only. To fix it, use the class of this name without `cuda`."
+BY_NUMPY = (
+    "To fix it, use numpy.linalg or scipy.linalg on A.detach().numpy(); no gradient flows back."
+)
+DISTRIBUTION = (
+    "To fix it, write its log_prob as a function, or derive it from a Distribution that is there."
+)
+GROUPS = {
+    "BFloat16Tensor bfloat16": NO_BFLOAT16,
+    "angle complex conj_physical imag istft polar resolve_conj stft view_as_complex view_as_real": NO_COMPLEX,
+    "sparse_bsc_tensor sparse_bsr_tensor sparse_compressed_tensor sparse_coo_tensor sparse_csc_tensor": NO_SPARSE,
+    "sparse_csr_tensor spmm": NO_SPARSE,
+    "lu lu_solve lu_unpack": BY_NUMPY,
+    "Binomial ContinuousBernoulli FisherSnedecor Gumbel HalfCauchy InverseGamma Kumaraswamy": DISTRIBUTION,
+    "LKJCholesky LogisticNormal LowRankMultivariateNormal MixtureSameFamily Multinomial": DISTRIBUTION,
+    "NegativeBinomial Pareto RelaxedBernoulli RelaxedOneHotCategorical StudentT VonMises": DISTRIBUTION,
+    "Weibull Wishart": DISTRIBUTION,
+    "SyncBatchNorm": f"{ONE_PROCESS} Use nn.BatchNorm2d.",
+    "quantize_per_channel quantize_per_tensor": "There are no quantized numbers.",
 }
+NAMES = {name: reason for names, reason in GROUPS.items() for name in names.split()}
 
 
 class ModulesOfPyTorch:
@@ -182,12 +194,22 @@ def attribute(module: str, name: str) -> Any:
     path = f"{module}.{name}".partition(".")[2]
     if (found := _module(path)) is not None:
         return found
+    missing(module, name)
+
+
+def missing(module: str, name: str) -> NoReturn:
+    """Raise AttributeError, with what to do instead if PyTorch has the name and minigrad leaves it out."""
     message = f"module {module!r} has no attribute {name!r}"
-    if name in NAMES:
-        message += (
-            f". minigrad leaves it out. {NAMES[name]} PYTORCH.md lists what else is left out."
-        )
+    if (advice := _advice(module, name)) is not None:
+        message += f". minigrad leaves it out. {advice} PYTORCH.md lists what else is left out."
     raise AttributeError(message, name=name)
+
+
+def _advice(module: str, name: str) -> str | None:
+    """What to do instead of using a name that is left out; None if PyTorch has none either."""
+    if module == "minigrad.cuda" and name.endswith("Tensor"):
+        return NO_GPU
+    return THREE_AXES if name.lower().endswith("3d") else NAMES.get(name)
 
 
 @cache

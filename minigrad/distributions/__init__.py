@@ -28,6 +28,9 @@ tensor(-0.3133, grad_fn=<SqueezeBackward1>)
 Source: Mohamed and others, Monte Carlo Gradient Estimation in Machine Learning (2020).
 """
 
+from functools import partial as _partial
+
+from minigrad.compat.modules import missing as _missing
 from minigrad.distributions import constraints
 from minigrad.distributions.continuous import *
 from minigrad.distributions.discrete import *
@@ -36,6 +39,8 @@ from minigrad.distributions.gamma import *
 from minigrad.distributions.kl import *
 from minigrad.distributions.multivariate import *
 from minigrad.distributions.transformed import *
+
+__getattr__ = _partial(_missing, __name__)  # what PyTorch has and minigrad leaves out
 
 # What `from minigrad.distributions import *` brings: not the names of the files.
 __all__ = [n for n, v in vars().items() if callable(v) and not n.startswith("_")] + ["constraints"]
