@@ -25,7 +25,7 @@ result's number. The packs are added up on the way, and the node unpacks the sum
 
 import inspect
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 from minigrad.core import dtypes, modes
 from minigrad.core.duals import set_tangent, stripped, tangent_of
@@ -227,6 +227,14 @@ class Function:
     >>> x.grad
     tensor(2.)
     """
+
+    def __call__(self, *args: Any, **kwargs: Any) -> NoReturn:
+        """Older programs write MyFunction()(x). PyTorch refuses that, and so do we."""
+        name = type(self).__name__
+        raise RuntimeError(
+            "Legacy autograd function with non-static forward method is deprecated. To fix it, put "
+            f"@staticmethod above forward and backward, and write  {name}.apply(x)  for  {name}()(x)."
+        )
 
     @staticmethod
     def forward(*args: Any, **kwargs: Any) -> Any:

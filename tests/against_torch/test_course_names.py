@@ -110,6 +110,17 @@ def test_mistakes_are_refused_alike(case):
     check_error(case, X)
 
 
+@pytest.mark.filterwarnings("ignore:.*should not be instantiated")
+@pytest.mark.parametrize("m", [torch, minigrad])
+def test_a_function_called_as_in_older_programs_is_refused(m):
+    class Older(m.autograd.Function):
+        def forward(self, x):
+            return x
+
+    with pytest.raises(RuntimeError, match="^Legacy autograd function"):
+        Older()(m.ones(1))
+
+
 @pytest.mark.parametrize(
     "draw_from",
     [
