@@ -20,8 +20,8 @@ from minigrad.compat.modules import ModulesOfPyTorch as _ModulesOfPyTorch
 from minigrad.compat.modules import attribute as _attribute
 from minigrad.core import dtypes, engine, engines, errors
 from minigrad.core.devices import channels_last, contiguous_format, device, preserve_format
-from minigrad.core.dtypes import bool_ as bool
 from minigrad.core.dtypes import (
+    bfloat16,
     cdouble,
     cfloat,
     complex64,
@@ -42,6 +42,7 @@ from minigrad.core.dtypes import (
     short,
     uint8,
 )
+from minigrad.core.dtypes import bool_ as bool
 from minigrad.core.dtypes import float_ as float
 from minigrad.core.dtypes import int_ as int
 from minigrad.core.formatting import set_printoptions

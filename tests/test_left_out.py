@@ -67,7 +67,7 @@ def test_each_of_these_modules_leads_somewhere(name):
 @pytest.mark.parametrize(
     "module, name, words",
     [
-        (minigrad, "bfloat16", "use float32"),
+        (minigrad, "BFloat16Tensor", "use float32"),
         (minigrad, "stft", "complex"),
         (nn, "Conv3d", "one or two axes"),
         (nn.functional, "conv3d", "one or two axes"),
@@ -82,6 +82,28 @@ def test_each_of_these_modules_leads_somewhere(name):
 def test_a_missing_name_that_pytorch_has_says_what_to_do(module, name, words):
     with pytest.raises(AttributeError, match=f"{name}.*leaves it out.*{words}.*PYTORCH.md"):
         getattr(module, name)
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda d: minigrad.zeros(2, dtype=d),
+        lambda d: minigrad.ones(2).to(d),
+        lambda d: minigrad.ones(2).to("cpu", d),
+        lambda d: minigrad.ones(2).type(d),
+        lambda d: nn.Linear(2, 3, dtype=d),
+        lambda d: nn.Linear(2, 3).to(d),
+        lambda d: minigrad.ones(2).sum(dtype=d),
+        lambda d: minigrad.finfo(d),
+        lambda d: minigrad.set_default_dtype(d),
+    ],
+)
+def test_bfloat16_may_be_named_and_says_what_to_do_when_it_is_used(use):
+    settings = {"float32": minigrad.float32, "bfloat16": minigrad.bfloat16}
+
+    assert minigrad.ones(2).dtype != settings["bfloat16"]
+    with pytest.raises(NotImplementedError, match="leaves out minigrad.bfloat16.*use float32"):
+        use(settings["bfloat16"])
 
 
 def test_a_name_that_nobody_has_is_an_ordinary_error():

@@ -90,7 +90,7 @@ DISTRIBUTION = (
     "To fix it, write its log_prob as a function, or derive it from a Distribution that is there."
 )
 GROUPS = {
-    "BFloat16Tensor bfloat16": NO_BFLOAT16,
+    "BFloat16Tensor": NO_BFLOAT16,
     "angle complex conj_physical imag istft polar resolve_conj stft view_as_complex view_as_real": NO_COMPLEX,
     "sparse_bsc_tensor sparse_bsr_tensor sparse_compressed_tensor sparse_coo_tensor sparse_csc_tensor": NO_SPARSE,
     "sparse_csr_tensor spmm": NO_SPARSE,
@@ -188,7 +188,7 @@ def attribute(module: str, name: str) -> Any:
 
     >>> attribute("minigrad", "jit").script
     <minigrad.jit.script, which minigrad leaves out>
-    >>> hasattr(minigrad, "bfloat16")
+    >>> hasattr(minigrad, "stft")
     False
     """
     path = f"{module}.{name}".partition(".")[2]

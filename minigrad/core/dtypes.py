@@ -63,6 +63,19 @@ def set_default_dtype(dtype: DTypeLike) -> None:
     _default = d
 
 
+class NotInNumPy:
+    """A dtype that NumPy does not have. A program may name it in its settings; using it is an error."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __repr__(self) -> str:
+        return f"minigrad.{self.name}"
+
+
+bfloat16 = NotInNumPy("bfloat16")
+
+
 def as_dtype(dtype: DTypeLike) -> Dtype:
     """Convert a name, a NumPy type or a Python type to a dtype.
 
@@ -73,6 +86,10 @@ def as_dtype(dtype: DTypeLike) -> Dtype:
     """
     if dtype is int:
         return int64
+    if isinstance(dtype, NotInNumPy):
+        raise NotImplementedError(
+            f"minigrad leaves out {dtype!r}: NumPy has no {dtype.name}. To fix it, use float32."
+        )
     if not isinstance(dtype, (np.dtype, type, str)):
         raise TypeError(
             f"argument 'dtype' must be a dtype like minigrad.float32, not {type(dtype).__name__}."

@@ -366,6 +366,8 @@ def decomposed(name: str, op: Op, why: str, *operands: Base) -> Any:
 def matrices(name: str, x: Base, y: Base, x_ndim: int, y_ndim: int) -> tuple[Any, Any]:
     """The two factors, after checking that their shapes fit this product."""
     if x.ndim != x_ndim or y.ndim != y_ndim:
+        if y_ndim == 1 and x_ndim == 1:
+            raise RuntimeError(f"1D tensors expected, but got {x.ndim}D and {y.ndim}D tensors: {name} of shapes {tuple(x.shape)} and {tuple(y.shape)}. For the product of matrices, write  x @ y.")
         words = {1: "vector", 2: "matrix", 3: "3D tensor"}
         which = ("self", x_ndim, x) if x.ndim != x_ndim else ("mat2", y_ndim, y)
         raise RuntimeError(

@@ -50,7 +50,9 @@ class RNNBase(_Recurrent):
         self._check_settings(proj_size)
         self.dropout = float(dropout)
         rows = KINDS[mode][0] * hidden_size
-        self._names: list[tuple[str, ...]] = []  # of the parameters of each pass, in order
+        self._all_weights: list[
+            list[str]
+        ] = []  # the names of the parameters of each pass, in order
         for layer in range(num_layers):
             width = input_size if layer == 0 else hidden_size * (1 + bidirectional)
             for end in ("", "_reverse") if bidirectional else ("",):
@@ -59,13 +61,18 @@ class RNNBase(_Recurrent):
                     of |= {"bias_ih": (rows,), "bias_hh": (rows,)}
                 shapes = {f"{kind}_l{layer}{end}": shape for kind, shape in of.items()}
                 add_parameters(self, device, dtype, **shapes)
-                self._names.append(tuple(shapes))
+                self._all_weights.append(list(shapes))
         self.reset_parameters()
 
     @property
     def all_weights(self) -> list[list[Parameter]]:
         """The parameters of each pass: layer by layer, forward and then backward."""
-        return [[getattr(self, name) for name in names] for names in self._names]
+        return [[getattr(self, name) for name in names] for names in self._all_weights]
+
+    @property
+    def _flat_weights_names(self) -> list[str]:
+        """The names of all parameters: published programs initialize them by PyTorch's private name for this list."""
+        return [name for names in self._all_weights for name in names]
 
     def flatten_parameters(self) -> None:
         """Does nothing. (PyTorch makes the parameters contiguous for its GPU library.)"""
@@ -131,7 +138,11 @@ class RNNBase(_Recurrent):
         Forward, packed sequences that end are removed at the bottom, and keep their last state.
         Backward, sequences are added at the bottom, with their initial state.
         """
-        w_ih, w_hh, b_ih, b_hh = (*(getattr(self, name) for name in self._names[k]), None, None)[:4]
+        w_ih, w_hh, b_ih, b_hh = (
+            *(getattr(self, name) for name in self._all_weights[k]),
+            None,
+            None,
+        )[:4]
         reverse, step = self.bidirectional and k % 2 == 1, KINDS[self.mode][2]
         a = F.linear(x, w_ih, b_ih)
         parts = list(a.unbind(0) if sizes is None else a.split(sizes))

@@ -110,6 +110,22 @@ def test_mistakes_are_refused_alike(case):
     check_error(case, X)
 
 
+def test_recurrent_layers_name_their_weights_alike():
+    for bias in (True, False):
+        a, b = (m.nn.GRU(2, 3, 2, bias=bias, bidirectional=True) for m in (torch, minigrad))
+        assert a._flat_weights_names == b._flat_weights_names
+        assert a._all_weights == b._all_weights
+
+
+@pytest.mark.parametrize("of", [("dot", 2, 1), ("vdot", 1, 2), ("dot", 2, 2)])
+def test_a_dot_product_of_matrices_is_refused_in_the_same_words(of):
+    name, n, k = of
+    said = f"^1D tensors expected, but got {n}D and {k}D tensors"
+    for m in (torch, minigrad):
+        with pytest.raises(RuntimeError, match=said):
+            getattr(m, name)(m.ones((2,) * n), m.ones((2,) * k))
+
+
 @pytest.mark.filterwarnings("ignore:.*should not be instantiated")
 @pytest.mark.parametrize("m", [torch, minigrad])
 def test_a_function_called_as_in_older_programs_is_refused(m):
