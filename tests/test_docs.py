@@ -73,7 +73,8 @@ def test_every_function_and_class_has_a_docstring():
 
 PUBLIC = [
     "minigrad", "minigrad.autograd", "minigrad.autograd.forward_ad", "minigrad.autograd.functional",
-    "minigrad.autograd.graph", "minigrad.func", "minigrad.linalg", "minigrad.random", "minigrad.special",
+    "minigrad.autograd.graph", "minigrad.func", "minigrad.linalg", "minigrad.random",
+    "minigrad.sparse", "minigrad.special",
 ]  # fmt: skip
 # What a notebook asks for by %load_ext; and a name that PyTorch keeps to say that it is gone.
 NOTHING_TO_SHOW = {"load_ipython_extension", "unload_ipython_extension", "LinAlgError", "lstsq"}

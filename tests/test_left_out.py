@@ -73,7 +73,7 @@ def test_each_of_these_modules_leads_somewhere(name):
         (nn.functional, "conv3d", "one or two axes"),
         (nn, "Dropout3d", "one or two axes"),
         (nn, "SyncBatchNorm", "nn.BatchNorm2d"),
-        (minigrad, "sparse_coo_tensor", "zeros.size."),
+        (minigrad, "sparse_csr_tensor", "sparse_coo_tensor"),
         (minigrad.cuda, "FloatTensor", "without `cuda`"),
         (minigrad, "lu", "numpy.linalg"),
         (minigrad.distributions, "StudentT", "log_prob"),

@@ -43,9 +43,6 @@ ELSEWHERE = {
 ONE_PROCESS = (
     "minigrad computes in one process. To fix it, use the module itself, without a wrapper."
 )
-NO_SPARSE_PRODUCTS = (
-    "Matrices are dense here. To fix it, keep A dense, and write  A @ x  for a product."
-)
 NO_COMPILER = (
     "To fix it, leave it out: the program computes the same. minigrad.static records programs."
 )
@@ -69,7 +66,6 @@ LEFT_OUT = {
     "onnx": "There is no export.",
     "profiler": "To fix it, use utils.benchmark.Timer, or Python's cProfile.",
     "quantization": "There are no quantized numbers.",
-    "sparse": NO_SPARSE_PRODUCTS,
     "utils.cpp_extension": "There is nothing to compile.",
     "utils.data.distributed": ONE_PROCESS,
     "utils.model_zoo": "minigrad has no models to download.",
@@ -80,7 +76,7 @@ LEFT_OUT = {
 # Names within modules that we do have.
 NO_BFLOAT16 = "NumPy has no bfloat16. To fix it, use float32."
 NO_COMPLEX = "There are no complex tensors. To fix it, keep the real and the imaginary part apart."
-NO_SPARSE = "Matrices are dense here. To fix it, start from zeros(size), and write  A[rows, columns] = values."
+NO_SPARSE = "Matrices are dense here. To fix it, write sparse_coo_tensor, which makes a dense one."
 THREE_AXES = "Layers work on one or two axes. To fix it, fold the third axis into the batch."
 NO_GPU = "minigrad computes on the CPU only. To fix it, use the class of this name without `cuda`."
 BY_NUMPY = (
@@ -92,8 +88,7 @@ DISTRIBUTION = (
 GROUPS = {
     "BFloat16Tensor": NO_BFLOAT16,
     "angle complex conj_physical imag istft polar resolve_conj stft view_as_complex view_as_real": NO_COMPLEX,
-    "sparse_bsc_tensor sparse_bsr_tensor sparse_compressed_tensor sparse_coo_tensor sparse_csc_tensor": NO_SPARSE,
-    "sparse_csr_tensor spmm": NO_SPARSE,
+    "sparse_bsc_tensor sparse_bsr_tensor sparse_compressed_tensor sparse_csc_tensor sparse_csr_tensor": NO_SPARSE,
     "lu lu_solve lu_unpack": BY_NUMPY,
     "Binomial ContinuousBernoulli FisherSnedecor Gumbel HalfCauchy InverseGamma Kumaraswamy": DISTRIBUTION,
     "LKJCholesky LogisticNormal LowRankMultivariateNormal MixtureSameFamily Multinomial": DISTRIBUTION,

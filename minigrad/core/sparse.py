@@ -176,6 +176,15 @@ class Rows:
         dense: Any = self._constant(rows(self).to_dense()) if self.is_sparse else self
         return dense if dtype is None else dense.to(dtype)
 
+    def to_sparse(self, sparse_dim: Any = None, *, layout: Any = None) -> Self:
+        """The tensor itself: sparse matrices are accepted, and kept dense. (See minigrad.sparse.)
+
+        >>> minigrad.eye(2).to_sparse() @ minigrad.ones(2, 1)
+        tensor([[1.],
+                [1.]])
+        """
+        return self
+
     def coalesce(self) -> Self:
         """The same gradient with each row once."""
         return self._constant(rows(self).coalesce())

@@ -107,6 +107,40 @@ def test_translation_by_a_transformer():
     agree(program)
 
 
+@pytest.mark.filterwarnings("ignore:(Sparse invariant|torch.sparse.SparseTensor):UserWarning")
+def test_a_graph_network_with_a_sparse_matrix():
+    def program(torch):
+        torch.manual_seed(0)
+        edges, weights = torch.randint(0, 9, (2, 30)), torch.rand(30, requires_grad=True)
+        A = torch.sparse_coo_tensor(edges, weights, (9, 9))
+        D = torch.diag(torch.rand(9)).to_sparse()
+        x, y = torch.rand(9, 5), torch.randint(0, 3, (9,))
+        first, second = torch.nn.Linear(5, 4), torch.nn.Linear(4, 3)
+        adam, printed = torch.optim.Adam([*first.parameters(), *second.parameters()], lr=0.1), []
+        older = torch.sparse.FloatTensor(edges, weights.detach(), torch.Size([9, 9]))
+        for _ in range(3):
+            h = torch.spmm(D @ x.new_ones(9, 9) / 9, first(x)).relu()
+            z = torch.sparse.mm(A, second(h)) + torch.spmm(older, second(h))
+            loss = torch.nn.functional.cross_entropy(z, y)
+            adam.zero_grad()
+            loss.backward(retain_graph=True)
+            adam.step()
+            printed.append(loss.item())
+        return [*printed, *weights.grad.tolist(), *A.to_dense().flatten().tolist()]
+
+    agree(program)
+
+
+@pytest.mark.parametrize(
+    "size, n", [((2, 2), 3), ((1, 3), 3), ((2, 3), 2)], ids=["narrow", "short", "fewer values"]
+)
+def test_a_sparse_matrix_that_does_not_fit_is_refused(size, n):
+    for m in (torch, minigrad):
+        places = m.tensor([[0, 1, 1], [2, 0, 2]])
+        with pytest.raises(RuntimeError):
+            m.sparse_coo_tensor(places, m.ones(n), size, check_invariants=True)
+
+
 def test_a_differential_equation_by_lbfgs():
     def program(torch):
         torch.manual_seed(3)

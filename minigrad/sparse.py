@@ -1,0 +1,93 @@
+"""Sparse matrices, with the names of torch.sparse: accepted, and kept dense.
+
+Programs for graphs write a matrix as the places and the values of its entries. Here it becomes a
+dense matrix with the same numbers. Products and gradients are the same; no memory is saved, and
+`is_sparse` is False. (The sparse gradients of tables are another matter: core/sparse.py.)
+
+>>> A = sparse_coo_tensor([[0, 1], [1, 0]], [2.0, 3.0], (2, 2))
+>>> mm(A, minigrad.tensor([[1.0], [10.0]]))
+tensor([[20.],
+        [ 3.]])
+"""
+
+from typing import Any
+
+import numpy as np
+
+from minigrad.core.devices import DeviceLike, check_device
+from minigrad.core.dtypes import DTypeLike
+from minigrad.core.tensor import Tensor, wrap
+from minigrad.methods.creation import tensor
+
+__all__ = ["FloatTensor", "addmm", "mm", "sparse_coo_tensor"]
+
+
+def sparse_coo_tensor(
+    indices: Any,
+    values: Any,
+    size: Any = None,
+    *,
+    dtype: DTypeLike = None,
+    device: DeviceLike = None,
+    requires_grad: bool = False,
+    check_invariants: bool | None = None,
+    is_coalesced: bool | None = None,
+) -> Tensor:
+    """A dense tensor with these values at these places, and zeros elsewhere.
+
+    indices   (axes, n)    the place of each value: a row of indices for each axis
+    values    (n, ...)     the values; those for the same place add up
+    size                   by default, just large enough
+
+    >>> sparse_coo_tensor([[0, 1, 1], [2, 0, 0]], [1, 2, 3])
+    tensor([[0, 0, 1],
+            [5, 0, 0]])
+    """
+    check_device(device)
+    places = np.asarray(getattr(indices, "array", indices), dtype=np.int64)
+    entries = values if isinstance(values, Tensor) else tensor(values)
+    entries = entries if dtype is None else entries.to(dtype)
+    if places.ndim != 2:
+        raise RuntimeError(f"indices must be sparse_dim x nnz, but got: {list(places.shape)}")
+    if places.shape[1] != entries.shape[0]:
+        raise RuntimeError(
+            "indices and values must have same nnz, but got nnz from indices: "
+            f"{places.shape[1]}, nnz from values: {entries.shape[0]}"
+        )
+    if size is None:
+        size = (*(int(k) + 1 for k in places.max(1, initial=-1)), *entries.shape[1:])
+    bounds = np.array(size[: len(places)])[:, None]
+    if (places < 0).any() or (places >= bounds).any():
+        raise RuntimeError(f"size is inconsistent with indices: they do not fit into {list(size)}.")
+    zeros = entries.detach().new_zeros(size)
+    z = zeros.index_put(tuple(wrap(row) for row in places), entries, accumulate=True)
+    return z.requires_grad_() if requires_grad else z
+
+
+def FloatTensor(indices: Any, values: Any, size: Any = None) -> Tensor:  # PyTorch's name
+    """The older name of sparse_coo_tensor.
+
+    >>> FloatTensor([[0, 1]], [2.0, 3.0])
+    tensor([2., 3.])
+    """
+    return sparse_coo_tensor(indices, values, size)
+
+
+def mm(mat1: Tensor, mat2: Tensor) -> Tensor:
+    """The product of two matrices.
+
+    >>> mm(minigrad.eye(2), minigrad.ones(2, 1))
+    tensor([[1.],
+            [1.]])
+    """
+    return mat1.mm(mat2)
+
+
+def addmm(mat: Tensor, mat1: Tensor, mat2: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
+    """beta * mat + alpha * (mat1 @ mat2).
+
+    >>> addmm(minigrad.ones(2, 1), minigrad.eye(2), minigrad.ones(2, 1), alpha=3)
+    tensor([[4.],
+            [4.]])
+    """
+    return mat.addmm(mat1, mat2, beta=beta, alpha=alpha)
