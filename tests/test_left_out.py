@@ -113,6 +113,11 @@ def test_a_name_that_nobody_has_is_an_ordinary_error():
         importlib.import_module("minigrad.nonsense")
 
 
+def test_names_that_are_imported_late_are_listed():
+    for module in (minigrad, nn.utils):
+        assert set(module._LATE) <= set(dir(module))
+
+
 def test_a_module_is_saved_whole_and_loaded_only_when_trusted():
     model, file = nn.Sequential(nn.Linear(2, 3), nn.ReLU()), io.BytesIO()
     minigrad.save(model, file)

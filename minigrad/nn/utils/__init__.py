@@ -149,3 +149,7 @@ def __getattr__(name: str) -> Any:
     if name == "parametrizations":  # prune is there once it is imported, as in PyTorch
         return importlib.import_module("minigrad.nn.utils.parametrizations")
     raise AttributeError(f"module 'minigrad.nn.utils' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_LATE])
