@@ -384,7 +384,7 @@ def cond(A: Tensor, p: int | float | str | None = None) -> Tensor:
     if p in (None, 2, -2):
         s = svdvals(A)
         return s[..., -1] / s[..., 0] if p == -2 else s[..., 0] / s[..., -1]
-    square("linalg.cond", A)
+    checked_square("linalg.cond", A)
     return matrix_norm(A, p) * matrix_norm(inv(A), p)
 
 
