@@ -560,3 +560,16 @@ def test_a_write_whose_gradient_would_be_unclear_is_refused(f, why):
 def test_a_write_that_would_cast_to_integers_is_refused_while_recording():
     with pytest.raises(RuntimeError, match="can't be cast"):
         static.record(lambda x: minigrad.tensor([1, 2]).add_(x))(*tensors([1.5, 2.5]))
+
+
+@pytest.mark.parametrize("draw", [F.dropout, minigrad.randn_like, minigrad.rand_like])
+def test_a_program_draws_in_the_order_of_memory_as_eager_mode_does(draw):
+    x = minigrad.arange(1.0, 22.0).view(3, 7)
+    program = static.record(lambda x: draw(x.t() * 2) * 1)(x)
+
+    found = []
+    for f in (lambda x: draw(x.t() * 2) * 1, program):
+        minigrad.manual_seed(0)
+        found.append(f(x))
+
+    assert minigrad.equal(*found)

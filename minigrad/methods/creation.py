@@ -14,7 +14,7 @@ from minigrad.core.shapes import Array, Several, as_int, as_ints
 from minigrad.core.tensor import Tensor, wrap
 from minigrad.methods import ArrayMethods
 from minigrad.methods.methods_as_functions import made_into_out
-from minigrad.random.kernels import in_memory_order
+from minigrad.random.kernels import in_memory_order, in_rows
 
 
 def type_to_make(dtype: DTypeLike, device: DeviceLike = None, default: Dtype | None = None) -> Dtype:
@@ -201,7 +201,10 @@ def _like(x: Tensor, value: complex | Tensor, dtype: DTypeLike, requires_grad: b
     """A tensor with this value in every entry, in the shape of x and in the order of its memory."""
     if not isinstance(x, ArrayMethods):
         raise TypeError(f"argument 'input' (position 1) must be Tensor, not {type(x).__name__}.")
-    z = _filled(value, x.shape, x.dtype if dtype is None else dtype, device, False)
+    dtype = x.dtype if dtype is None else dtype
+    if in_rows(x.array):
+        return _filled(value, x.shape, dtype, device, requires_grad)
+    z = _filled(value, x.shape, dtype, device, False)
     return finish(in_memory_order(x.array, z.array.reshape), requires_grad)
 
 

@@ -61,7 +61,8 @@ def in_memory_order(array: Array, draw: Callable[[tuple[int, ...]], Any]) -> Arr
     if in_rows(array):
         return draw(array.shape)
     order = sorted(range(array.ndim), key=lambda axis: -abs(array.strides[axis]))
-    return draw(tuple(array.shape[axis] for axis in order)).transpose(np.argsort(order))
+    z = draw(tuple(array.shape[axis] for axis in order))
+    return z.transpose(*(order.index(axis) for axis in range(array.ndim)))
 
 
 # ------------------------------------------------------------------------ uniform

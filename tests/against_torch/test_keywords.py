@@ -28,7 +28,8 @@ NAMED_OTHERWISE = {
     "swapaxes_": "dim0 dim1", "swapdims": "axis0 axis1", "swapdims_": "axis0 axis1", "cholesky_solve": "input1 input2",
     "random_": "from_", "uniform_": "from_ to",  # `from` is a word of Python; both are given by position
     "tensordot": "a b",  # here they are input and other
-    "adaptive_max_pool1d": "inputs", "cond": "ord",
+    "adaptive_max_pool1d": "inputs",
+    "cond": "ord",  # PyTorch's own function says p
 }  # fmt: skip
 FIRST = {"input", "self", "tensor", "inputs", "input1"}  # the tensor itself, by whatever name
 ELSEWHERE = {"out", "layout", "device", "pin_memory", "memory_format", "names", "cudnn_enabled"}
