@@ -95,7 +95,8 @@ class Hooked:
             if self.after:
                 departing = self._after(grads, g, tensors)
             for hook in list(self.finally_.values()):
-                if hook(node.variable) is not None:
+                variable = node.variable
+                if (z := hook(variable)) is not None and z is not variable:
                     raise RuntimeError(
                         "Tensor post accumulate grad hooks should return None. To fix it, write the gradient in "
                         "place, as in  p.grad.mul_(2), on a line of its own, and return nothing."

@@ -110,6 +110,14 @@ def test_mistakes_are_refused_alike(case):
     check_error(case, X)
 
 
+def test_a_hook_may_be_the_step_of_an_optimizer():
+    for m in (torch, minigrad):
+        p = m.zeros(3, requires_grad=True)
+        p.register_post_accumulate_grad_hook(lambda p: p.add_(p.grad, alpha=-0.5))
+        p.backward(m.tensor([1.0, 2.0, 3.0]))
+        assert p.tolist() == [-0.5, -1.0, -1.5]
+
+
 def test_recurrent_layers_name_their_weights_alike():
     for bias in (True, False):
         a, b = (m.nn.GRU(2, 3, 2, bias=bias, bidirectional=True) for m in (torch, minigrad))
