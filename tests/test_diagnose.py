@@ -20,7 +20,7 @@ from minigrad import nn, tensor
 from minigrad.autograd import grad
 from minigrad.nn import functional as F
 from minigrad.teach import compare, compare_in, diagnose
-from minigrad.teach.all_mistakes import document
+from minigrad.teach.all_mistakes import mistakes_page
 from minigrad.teach.diagnose import diagnose_function
 from minigrad.teach.mistakes import KINDS, Mistake, variants
 from minigrad.teach.uses import Graph
@@ -1625,9 +1625,9 @@ def test_the_list_of_kinds_is_up_to_date():
 
     text = file.read_text(encoding="utf-8")
 
-    assert document(text) == text
+    assert mistakes_page(text) == text
     assert text.count("| `bias_correction` |") == text.count("| `ties` |") == 1
-    assert document(text.replace("| `ties` |", "| `draws` |")) == text
+    assert mistakes_page(text.replace("| `ties` |", "| `draws` |")) == text
 
 
 def test_a_function_is_tried_on_other_data_too():

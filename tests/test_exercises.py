@@ -22,7 +22,7 @@ from minigrad.grading.release.student import (
     release,
 )
 from minigrad.teach import question
-from minigrad.teach.pictures import Picture
+from minigrad.teach.pictures import CurvePicture
 
 EXERCISES = Path(__file__).parent.parent / "exercises"
 AUTHORS = sorted(EXERCISES.glob("*/*.ipynb"))
@@ -76,7 +76,7 @@ def pictures_of(notebook):
             value = last_value(cell.source, f"<cell {number} of {notebook}>", namespace)
         except (NotImplementedError, AssertionError):
             continue
-        if isinstance(value, Picture):
+        if isinstance(value, CurvePicture):
             found.append((cell, value))
     return found
 

@@ -51,7 +51,7 @@ from minigrad.tape.chain import Chain
 from minigrad.tape.either import tensor_kinds
 from minigrad.tape.record import Tape, record
 from minigrad.teach.compare import compare_in
-from minigrad.teach.two_engines import BothTapes, imported_torch, random_numbers_from, recorded
+from minigrad.teach.two_engines import BothTapes, imported_torch, random_numbers_from, run_recorded
 
 Variables = dict[str, Any] | None
 
@@ -140,18 +140,18 @@ class AutogradMagics(Magics):
             if any(_imports_torch(node) for node in ast.walk(tree)):
                 importlib.import_module("torch")
             torch = imported_torch("%%autograd --both")
-            from minigrad.tape.torch.exchange import exchanged
+            from minigrad.tape.torch.exchange import exchange
         except ImportError as error:
             raise UsageError(str(error)) from None
-        copy, left_out = exchanged(tree, user)
+        copy, left_out = exchange(tree, user)
         start = torch.get_rng_state().tolist()
         with random_numbers_from(start), capture_output():
             run = partial(self._run, tree, file, False, copy=copy)
-            ours, failed = recorded(name, run, lambda: copy, file)
+            ours, failed = run_recorded(name, run, lambda: copy, file)
         if isinstance(failed, NameError) and failed.name in left_out:
             raise UsageError(f"%%autograd --both: {left_out[failed.name]}")
         run = partial(self._run, tree, file, show)
-        theirs, failed = recorded(name, run, lambda: user, file)
+        theirs, failed = run_recorded(name, run, lambda: user, file)
         found = BothTapes(name, theirs, ours)
         self._bind(name, found)
         display(found)

@@ -46,7 +46,7 @@ from minigrad.tape.faces import Faces
 from minigrad.tape.names import count_of, number_text
 from minigrad.tape.snapshot import Snapshot
 from minigrad.tape.steps import op_step
-from minigrad.tape.text import dot
+from minigrad.tape.text import dot_text
 from minigrad.tape.trace import Values, op_formulas
 
 MEMORY = {"input": "given at each run", "constant": "frozen", "captured": "read at each run"}
@@ -189,7 +189,7 @@ def program_document(name: str, serial: int, columns: Sequence[Column], why: str
         members = [(c.title, [doc.index_of(n) for n in c.node.values()]) for c in columns]
         groups, views = fold_columns(found, members)
     else:
-        groups, views = fold.fold(found, [()] * len(found.nodes))
+        groups, views = fold.fold_document(found, [()] * len(found.nodes))
     return replace(found, groups=groups, views=views)
 
 
@@ -402,7 +402,7 @@ def to_dot(program: Program) -> str:
         n0 -> n1;
     }
     """
-    return dot(Shown(program, False, None, False).shown()).rstrip("\n")
+    return dot_text(Shown(program, False, None, False).shown()).rstrip("\n")
 
 
 def save_program(program: Program, path: str | Path) -> Path:

@@ -58,7 +58,7 @@ class Again:
 
 
 @dataclass(slots=True)
-class Called:
+class TorchCall:
     """A call of an operation of PyTorch, without its tensors: they are inputs of the entry."""
 
     name: str
@@ -105,11 +105,11 @@ class Entry:
     update: str | None = None  # what wrote to it, a parameter: "opt.step()"
     shapes: list[str] = field(default_factory=list)  # the shapes of the operands, if it failed
     again: Again | None = None  # what is needed to apply the op again
-    called: Called | None = None  # the same for an operation of PyTorch
+    called: TorchCall | None = None  # the same for an operation of PyTorch
 
 
 @dataclass(slots=True)
-class Written:
+class WrittenTensor:
     """A parameter whose gradient was cleared, or that was written to.
 
     was, now    its entry before and after; None if it was not on the tape, or is as before
@@ -134,7 +134,7 @@ class Update:
     name: str
     owner: str
     place: Place | None
-    written: list[Written] = field(default_factory=list)
+    written: list[WrittenTensor] = field(default_factory=list)
     rates: list[tuple[float, float]] = field(default_factory=list)
     reached: int = 0
 

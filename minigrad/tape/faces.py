@@ -21,7 +21,7 @@ from minigrad.tape.bitmap import rendered
 from minigrad.tape.document import Document, plain
 from minigrad.tape.moment import Moment
 from minigrad.tape.names import near
-from minigrad.tape.text import dot
+from minigrad.tape.text import dot_text
 
 _serial = count(1)
 
@@ -209,8 +209,8 @@ class Faces:
             ".htm": self.html,
             ".txt": lambda: self.text() + "\n",
             ".json": lambda: json.dumps(self.document, indent=1, ensure_ascii=False) + "\n",
-            ".dot": lambda: dot(self.shown()),
-            ".gv": lambda: dot(self.shown()),
+            ".dot": lambda: dot_text(self.shown()),
+            ".gv": lambda: dot_text(self.shown()),
         }
         if ending not in writers:
             raise ValueError(

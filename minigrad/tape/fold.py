@@ -49,7 +49,7 @@ STRETCH = 60  # the minimum number of nodes in a stretch
 
 
 @dataclass
-class Group:
+class NodeGroup:
     """Nodes that can be drawn as one box. `items` are entries and groups, in order."""
 
     kind: GroupKind
@@ -65,21 +65,21 @@ class Group:
         stack: list[Item] = [self]
         while stack:
             item = stack.pop()
-            if isinstance(item, Group):
+            if isinstance(item, NodeGroup):
                 stack.extend(reversed(item.items))
             else:
                 found.append(item)
         return found
 
 
-Item = int | Group
+Item = int | NodeGroup
 
 
 # For each entry, the module calls that it was made in, outermost first: (number, path).
 Calls = Sequence[Sequence[tuple[int, str]]]
 
 
-def fold(
+def fold_document(
     found: Document, calls: Calls, turns: Sequence[LoopTurn] = ()
 ) -> tuple[list[FoldedGroup], list[PictureView]]:
     """The groups and the views of a document; `turns` are the iterations of a training loop."""
@@ -127,7 +127,7 @@ class Folding:
         self.leaves = {k for k in self.members if self._is_leaf(k)}
         self.sizes = Sizes(found)
         self.made: dict[int, Box] = {}
-        self.groups: list[Group] = []
+        self.groups: list[NodeGroup] = []
 
     def result(self) -> tuple[list[FoldedGroup], list[PictureView]]:
         """The groups, and the views: what is shown at first, and one for each group.
@@ -136,7 +136,7 @@ class Folding:
         """
         n = len(self.members)
         many = n > self.most or len(self.turns) > FEW_TURNS
-        root = Group("call", self.found.name, self._in_turns(self._calls()))
+        root = NodeGroup("call", self.found.name, self._in_turns(self._calls()))
         for group in [*_groups_in(root)]:  # from the outermost level of calls inward
             if not (self.turns and group is root):
                 group.items = self._folded(group.items)
@@ -149,7 +149,7 @@ class Folding:
                 group.id = f"g{self.numbered + len(self.groups)}"
                 self.groups.append(group)
             for item in group.items:
-                if isinstance(item, Group):
+                if isinstance(item, NodeGroup):
                     item.parent = group.id
         whole = _owners(root) if many else {k: k for k in self.members}
         views = [replace(self._view("root", "", whole), folded=many)]
@@ -164,7 +164,7 @@ class Folding:
         """Is it a leaf that was there before? One that an optimizer wrote to is a result."""
         return self.nodes[k].kind == "leaf" and not self.nodes[k].updated
 
-    def _shown_in(self, group: Group) -> Mapping[int, Item]:
+    def _shown_in(self, group: NodeGroup) -> Mapping[int, Item]:
         """What is drawn in the picture of a group; of a turn all, if that can be read."""
         entries = group.entries()
         if group.kind == "turn" and len(entries) <= MOST_OF_TURN:
@@ -204,7 +204,7 @@ class Folding:
                 same += 1
             del open_calls[same:]
             for call, path in chain[same:]:
-                group = Group("call", path.rsplit(".", 1)[-1], path=path)
+                group = NodeGroup("call", path.rsplit(".", 1)[-1], path=path)
                 (open_calls[-1][1] if open_calls else top).append(group)
                 open_calls.append((call, group.items))
             (open_calls[-1][1] if open_calls else top).append(k)
@@ -223,8 +223,8 @@ class Folding:
                 found.append(item)
                 continue
             title = turn_title(turn)
-            if not (found and isinstance(found[-1], Group) and found[-1].title == title):
-                found.append(Group("turn", title))
+            if not (found and isinstance(found[-1], NodeGroup) and found[-1].title == title):
+                found.append(NodeGroup("turn", title))
             found[-1].items.append(item)  # type: ignore[union-attr]  # it is a group
         return found
 
@@ -246,14 +246,14 @@ class Folding:
                 if period <= 2:  # a box would not be shorter than its content
                     copies += block
                 else:
-                    copies.append(Group("copy", f"{title}, turn {c + 1}", list(block)))
-            found.append(Group("repeat", f"{title} ×{times}", copies))
+                    copies.append(NodeGroup("copy", f"{title}, turn {c + 1}", list(block)))
+            found.append(NodeGroup("repeat", f"{title} ×{times}", copies))
             k += period * times
         return found
 
     def _sign(self, item: Item) -> tuple[object, ...]:
         """Two items with the same sign are iterations of one loop: same op on the same line, or same module."""
-        if isinstance(item, Group):
+        if isinstance(item, NodeGroup):
             first = item.entries()[:1]
             line = None if not first else self.nodes[first[0]].code
             return item.kind, item.path, len(item.items), line if not item.path else None
@@ -262,7 +262,7 @@ class Folding:
 
     def _lines(self, items: Sequence[Item]) -> str:
         """The lines of code on which a block was made, as text."""
-        paths = [i.title for i in items if isinstance(i, Group)]
+        paths = [i.title for i in items if isinstance(i, NodeGroup)]
         if paths:
             return paths[0]
         made = [self.nodes[i].line for i in items if isinstance(i, int)]
@@ -273,7 +273,7 @@ class Folding:
             return f"line {lines[0]}"
         return f"lines {lines[0]}–{lines[-1]}"
 
-    def _cut(self, group: Group) -> None:
+    def _cut(self, group: NodeGroup) -> None:
         """Cut what is still too long for one picture into stretches."""
         items = group.items
         if len(items) > self.most // 2:
@@ -281,14 +281,14 @@ class Folding:
             starts = range(0, len(items), size)
             group.items = [self._stretch(items[k : k + size], k) for k in starts]
 
-    def _stretch(self, items: list[Item], at: int) -> Group:
+    def _stretch(self, items: list[Item], at: int) -> NodeGroup:
         ends = f"{at + 1}–{at + len(items)}"
-        turns = {i.title.rpartition(", turn ")[0] for i in items if isinstance(i, Group)}
+        turns = {i.title.rpartition(", turn ")[0] for i in items if isinstance(i, NodeGroup)}
         if len(turns) == 1 and "" not in turns:
-            return Group("stretch", f"{turns.pop()}, turns {ends}", items)
-        return Group("stretch", f"operations {ends}", items)
+            return NodeGroup("stretch", f"{turns.pop()}, turns {ends}", items)
+        return NodeGroup("stretch", f"operations {ends}", items)
 
-    def _plain(self, group: Group) -> FoldedGroup:
+    def _plain(self, group: NodeGroup) -> FoldedGroup:
         return FoldedGroup(
             id=group.id,
             kind=group.kind,
@@ -375,7 +375,7 @@ class Folding:
         return {u for u, boxes in users.items() if len(boxes) == 1 and min(boxes)[0] == "g"}
 
     def _box(self, item: Item) -> Box:
-        if isinstance(item, Group):
+        if isinstance(item, NodeGroup):
             many = f"{len(item.entries())} operations"
             width = max(text_width(item.title, 14, bold=True), text_width(many, 11) + 60, 120)
             return Box(item.id, 2 * round(width / 2) + 40, 64.0)
@@ -390,38 +390,39 @@ class Folding:
         return Box(f"n{k}", width, 22.0, leaf=True, chip=width)
 
 
-def _groups_in(root: Group) -> Iterator[Group]:
+def _groups_in(root: NodeGroup) -> Iterator[NodeGroup]:
     """The group and all groups in it, outermost first; the items may be replaced in between."""
     stack = [root]
     while stack:
         group = stack.pop()
         yield group
-        stack += [i for i in reversed(group.items) if isinstance(i, Group)]
+        stack += [i for i in reversed(group.items) if isinstance(i, NodeGroup)]
 
 
 def _id_of(item: Item) -> str:
-    return item.id if isinstance(item, Group) else f"n{item}"
+    return item.id if isinstance(item, NodeGroup) else f"n{item}"
 
 
-def _owners(group: Group) -> dict[int, Item]:
+def _owners(group: NodeGroup) -> dict[int, Item]:
     """For each entry of the group, the item of the group that it is in."""
     return {
         k: item
         for item in group.items
-        for k in (item.entries() if isinstance(item, Group) else [item])
+        for k in (item.entries() if isinstance(item, NodeGroup) else [item])
     }
 
 
 def _holds_groups(item: Item) -> bool:
-    return isinstance(item, Group) and any(isinstance(i, Group) for i in item.items)
+    return isinstance(item, NodeGroup) and any(isinstance(i, NodeGroup) for i in item.items)
 
 
 def _unwrapped(items: list[Item]) -> list[Item]:
     """Remove groups that contain everything, or only one item."""
-    while len(items) == 1 and isinstance(items[0], Group):
+    while len(items) == 1 and isinstance(items[0], NodeGroup):
         items = items[0].items
     alone = [
-        item.items if isinstance(item, Group) and len(item.items) == 1 else [item] for item in items
+        item.items if isinstance(item, NodeGroup) and len(item.items) == 1 else [item]
+        for item in items
     ]
     return [item for some in alone for item in some]
 

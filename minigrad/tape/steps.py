@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Literal
 
 from minigrad.core.op import REGISTRY
 from minigrad.tape import document as doc
-from minigrad.tape.events import Backward, HookRan, Input, Sent, Turn, Update, Written
+from minigrad.tape.events import Backward, HookRan, Input, Sent, Turn, Update, WrittenTensor
 from minigrad.tape.names import count_not_finite, count_of, number_text, shape_text
 from minigrad.tape.naming import in_users_names
 from minigrad.tape.recorder import Recorder
@@ -175,7 +175,7 @@ class _Steps:
         with_rate = f", lr {number_text(_rounded(update.rates[0][0]))}" if update.rates else ""
         return f"{call} ({update.owner}{with_rate}) wrote to {many}: {', '.join(names)}{more}."
 
-    def _versions(self, w: Written) -> str:
+    def _versions(self, w: WrittenTensor) -> str:
         if w.was is None or w.now is None or w.was == w.now:
             return "a parameter" if w.now is None else self.nodes[w.now].label
         was, now = self.nodes[w.was], self.nodes[w.now]

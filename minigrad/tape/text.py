@@ -168,7 +168,7 @@ def _elided(rows: Rows, right: Sequence[int]) -> str:
     return "\n".join(lines)
 
 
-def dot(found: Document) -> str:
+def dot_text(found: Document) -> str:
     """The document in the Graphviz language: solid edges for data, dashed ones for gradients.
 
     The columns of a program are framed, and dotted lines lead from what a rule wrote to the

@@ -48,7 +48,7 @@ def document(tape: Tape) -> doc.Document:
     )
     code.add_surroundings()
     loop = turns_of(recorder)
-    groups, views = fold.fold(found, fold.calls_of(recorder), loop)
+    groups, views = fold.fold_document(found, fold.calls_of(recorder), loop)
     return replace(found, groups=groups, views=views, turns=_turns(recorder, loop, groups, nodes))
 
 

@@ -19,7 +19,7 @@ from minigrad.core.errors import Place, user_line
 from minigrad.core.tensor import Tensor
 from minigrad.tape import looks
 from minigrad.tape.document import UpdateKind
-from minigrad.tape.events import Entry, Input, Update, Written
+from minigrad.tape.events import Entry, Input, Update, WrittenTensor
 from minigrad.tape.forward_half import ForwardHalf
 from minigrad.tape.snapshot import Snapshot, maybe
 
@@ -64,14 +64,16 @@ class UpdateHalf(ForwardHalf):
             elif what == "zero_grad" and g is not None:
                 known = self._known(tensor)
                 entry = None if known is None else self._latest.get(known, (None, 0))[0]
-                update.written.append(Written(entry, None, g))
+                update.written.append(WrittenTensor(entry, None, g))
                 if entry is not None:
                     self._grads[entry] = maybe(tensor.grad)
         update.reached = len(self.entries)
         self.events.append(("update", len(self.updates), 0))
         self.updates.append(update)
 
-    def _written(self, tensor: Tensor, version: int, g: Snapshot | None, update: Update) -> Written:
+    def _written(
+        self, tensor: Tensor, version: int, g: Snapshot | None, update: Update
+    ) -> WrittenTensor:
         """The new entry of a parameter that was written to."""
         key = self._number(tensor)
         if key not in self._latest:  # not seen before: an optimizer of the user's wrote to it
@@ -79,7 +81,7 @@ class UpdateHalf(ForwardHalf):
         was, output = self._latest[key]
         made = self.entries[was]
         if output < len(made.results) and made.results[output].version == tensor._version:
-            return Written(was, was, g)  # its ops were recorded one by one
+            return WrittenTensor(was, was, g)  # its ops were recorded one by one
         entry = Entry(
             "leaf",
             inputs=[Input(was, output, version)],
@@ -95,7 +97,7 @@ class UpdateHalf(ForwardHalf):
             self._entry_of[tensor.node] = len(self.entries)
             self._grads[len(self.entries)] = g
         self.entries.append(entry)
-        return Written(was, len(self.entries) - 1, g)
+        return WrittenTensor(was, len(self.entries) - 1, g)
 
     def _called(self, owner: Any) -> str:
         """The user's name of an optimizer, module or scheduler, or that of its class."""

@@ -20,12 +20,12 @@ def known_mistakes() -> list[Mistake]:
     return sorted(TABLE, key=lambda row: ORDER[row.kind])
 
 
-def document(text: str) -> str:
+def mistakes_page(text: str) -> str:
     """The text of DIAGNOSES.md, with the two tables that say what was done written anew.
 
     from pathlib import Path
     file = Path("DIAGNOSES.md")
-    file.write_text(document(file.read_text()))
+    file.write_text(mistakes_page(file.read_text()))
     """
     steps: dict[str, str] = {}
     for slip in (*MISTAKES, UPHILL):

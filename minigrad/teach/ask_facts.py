@@ -24,7 +24,7 @@ from minigrad.teach.diagnose import Diagnosis
 from minigrad.teach.misconceptions import Misconception, alike
 from minigrad.teach.question import Written
 from minigrad.teach.results import CheckRow, Kind
-from minigrad.teach.trying import judge_plain, short
+from minigrad.teach.trying import judge_plain, shortened
 
 
 @dataclass(eq=False, repr=False)
@@ -79,9 +79,9 @@ class Facts(Written):
             elif name not in wrong:
                 yield self.row(name, "right")
             else:
-                message = f"{short(mine)} is not what happens"
+                message = f"{shortened(mine)} is not what happens"
                 if self.choices and mine not in self.choices:
-                    message = f"{short(mine)} is none of " + ", ".join(map(repr, self.choices))
+                    message = f"{shortened(mine)} is none of " + ", ".join(map(repr, self.choices))
                 # Not what is right: a prediction is to be thought over, or tried out.
                 yield self.row(name, _verdict(mine, right), message, found)
                 found = None

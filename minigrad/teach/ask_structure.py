@@ -26,7 +26,7 @@ from minigrad.teach.diagnose import diagnose
 from minigrad.teach.difference import real_array
 from minigrad.teach.question import Written
 from minigrad.teach.results import CheckRow, Kind
-from minigrad.teach.trying import judge_array, short
+from minigrad.teach.trying import judge_array, shortened
 
 
 @dataclass(eq=False, repr=False)
@@ -101,7 +101,7 @@ class Edges(OnATape):
             try:
                 have, want = Counter(mine), Counter(right)
             except TypeError:
-                yield self.row(name, "wrong type", f"{short(mine)} is no list of names")
+                yield self.row(name, "wrong type", f"{shortened(mine)} is no list of names")
                 continue
             if have == want:
                 yield self.row(name, "right")
@@ -158,7 +158,7 @@ class Order(OnATape):
         place = {name: k for k, name in enumerate(order) if isinstance(name, str)}
         unknown = [n for n in order if not isinstance(n, str) or n not in reached]
         if unknown:
-            return "wrong answer", f"{short(unknown[0])} is no tensor behind z", None
+            return "wrong answer", f"{shortened(unknown[0])} is no tensor behind z", None
         missing = sorted(reached - set(place))
         if missing:
             return "wrong answer", f"{missing[0]} is missing", None

@@ -43,7 +43,7 @@ SECONDS = 2.0
 
 
 @dataclass(eq=False, repr=False)
-class Picture:
+class CurvePicture:
     """A picture that is drawn when it is shown.
 
     title    what it is of; also its text
@@ -88,7 +88,7 @@ def tangents(
     at: Sequence[float] = (-1.5, -0.75, 0.0, 0.75, 1.5),
     *,
     title: str = "tangent lines along a curve",
-) -> Picture:
+) -> CurvePicture:
     """A tangent line that moves along a curve; its slope is the dual part.
 
     curve    by the student: curve(x, 1.0) gives the value and the tangent at x
@@ -124,10 +124,10 @@ def tangents(
         for axis in (lines, slopes):
             _legend(axis, trouble)
 
-    return Picture(title, draw)
+    return CurvePicture(title, draw)
 
 
-def modes(functions: Mapping[str, tuple[int, int]], predicted: Any = None) -> Picture:
+def modes(functions: Mapping[str, tuple[int, int]], predicted: Any = None) -> CurvePicture:
     """Which mode is cheaper, over the number of inputs and of outputs.
 
     functions    name -> (numbers that go in, numbers that come out)
@@ -157,7 +157,7 @@ def modes(functions: Mapping[str, tuple[int, int]], predicted: Any = None) -> Pi
         inputs.set_ylabel("multiplications")
 
     title = "where forward mode is cheaper, and where reverse mode is"
-    return Picture(title, draw, (10.0, 3.4))
+    return CurvePicture(title, draw, (10.0, 3.4))
 
 
 VERDICTS = {"forward": YOURS, "reverse": RIGHT, "same": "black"}  # which mode is cheaper: its color
@@ -188,7 +188,7 @@ def _draw_plane(plane: Axes, functions: Mapping[str, tuple[int, int]], predicted
 # --------------------------------------------------------------------------- reverse mode
 
 
-def heat_maps(title: str, make: Callable[[], Mapping[str, Any]]) -> Picture:
+def heat_maps(title: str, make: Callable[[], Mapping[str, Any]]) -> CurvePicture:
     """Arrays with a color for each entry: a value light to dark, a gradient blue to red.
 
     make    called when the picture is drawn, with the student's function in it: name -> array
@@ -216,7 +216,7 @@ def heat_maps(title: str, make: Callable[[], Mapping[str, Any]]) -> Picture:
         for axis, (name, array) in zip(axes, found.items()):
             _shades(axis, name, array)
 
-    return Picture(title, draw, (9.0, 2.4))
+    return CurvePicture(title, draw, (9.0, 2.4))
 
 
 def _shades(axis: Axes, name: str, array: Array) -> None:
@@ -249,7 +249,9 @@ def _brief(value: float) -> str:
     return f"{value:z.2f}".rstrip("0").rstrip(".") if np.isfinite(value) else f"{value:g}"
 
 
-def growth(title: str, ways: Mapping[str, Callable[[int], Any]], sizes: Iterable[int]) -> Picture:
+def growth(
+    title: str, ways: Mapping[str, Callable[[int], Any]], sizes: Iterable[int]
+) -> CurvePicture:
     """What each way costs, over the size of the problem; the cost on a logarithmic axis.
 
     ways    name -> cost(n); the student's may be among them
@@ -275,7 +277,7 @@ def growth(title: str, ways: Mapping[str, Callable[[int], Any]], sizes: Iterable
         axis.grid(alpha=0.3)
         _legend(axis, "; ".join(troubles))
 
-    return Picture(title, draw, (6.0, 3.2))
+    return CurvePicture(title, draw, (6.0, 3.2))
 
 
 # --------------------------------------------------------------------------- optimizers
@@ -298,7 +300,7 @@ def paths(
     start: Sequence[float] = (4.0, 1.2),
     surface: Callable[[Any], Any] = valley,
     **settings: Any,
-) -> Picture:
+) -> CurvePicture:
     """The student's steps on the surface of a loss, beside those of the optimizer itself.
 
     step         by the student: step(p, g, state, **settings) gives the new p, an array
@@ -337,7 +339,7 @@ def paths(
 
     words = ", ".join(f"{name}={value}" for name, value in settings.items())
     title = f"your steps beside those of {optimizer.__name__}({words})"
-    return Picture(title, draw, (6.5, 3.2))
+    return CurvePicture(title, draw, (6.5, 3.2))
 
 
 def _slope(surface: Callable[[Any], Any], p: Array) -> Array:

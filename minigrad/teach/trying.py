@@ -181,10 +181,10 @@ def judge_plain(what: str, mine: object, right: object) -> tuple[Kind, str]:
         return "right", ""
     if not isinstance(mine, str | bool | int | float | list | tuple | dict | set | None):
         return "wrong type", f"{what} is of type {type(mine).__name__}"
-    return "wrong answer", f"{what} is {short(mine)} and should be {short(right)}"
+    return "wrong answer", f"{what} is {shortened(mine)} and should be {shortened(right)}"
 
 
-def short(value: object, length: int = 90) -> str:
+def shortened(value: object, length: int = 90) -> str:
     """The value's repr, cut to `length` characters; its type if the repr raises."""
     try:
         text = repr(value)

@@ -142,9 +142,9 @@ def both(program: Callable[[ModuleType], object], name: str = "both") -> BothTap
     torch, ours = imported_torch("minigrad.both"), sys.modules["minigrad"]
     names = partial(_names_in, getattr(program, "__code__", None))
     start = torch.get_rng_state().tolist()
-    theirs, _ = recorded(name, lambda recording: program(torch), names)
+    theirs, _ = run_recorded(name, lambda recording: program(torch), names)
     with random_numbers_from(start):
-        mine, _ = recorded(name, lambda recording: program(ours), names)
+        mine, _ = run_recorded(name, lambda recording: program(ours), names)
     return BothTapes(name, theirs, mine)
 
 
@@ -163,7 +163,7 @@ def imported_torch(who: str) -> ModuleType:
     )
 
 
-def recorded(
+def run_recorded(
     name: str,
     run: Callable[[record], object],
     names: Callable[[], Mapping[str, Any]],

@@ -93,9 +93,9 @@ def test_a_tape_of_pytorch_is_drawn_and_fits_the_schema(name):
 
 
 def document_as_dot(tape):
-    from minigrad.tape.text import dot
+    from minigrad.tape.text import dot_text
 
-    return dot(tape.shown())
+    return dot_text(tape.shown())
 
 
 @both

@@ -1,6 +1,6 @@
 """The same variables, with minigrad in the place of PyTorch: for a cell that runs on both.
 
-    exchanged(code, namespace)    a copy of the namespace, in which `torch` is minigrad
+    exchange(code, namespace)    a copy of the namespace, in which `torch` is minigrad
 
 Modules and functions of PyTorch become ours of the same name, tensors become copies, and so do the
 functions of the user, which then see the copy. In it, `import torch` imports minigrad. What PyTorch
@@ -22,20 +22,21 @@ import torch
 from minigrad.core.modes import unobserved
 from minigrad.core.tensor import Tensor
 from minigrad.methods.creation import tensor
+from minigrad.nn.parameter import Parameter
 from minigrad.tape.torch.values import array_of
 
 OURS = "minigrad"
 
 
-def exchanged(code: ast.AST, namespace: dict[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
+def exchange(code: ast.AST, namespace: dict[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
     """A copy of the variables that some code uses, with minigrad in the place of PyTorch.
 
     Also returns the variables that are left out, and for each what is to be said if it is missed.
     """
-    exchange = _Exchange(namespace)
+    made = _Exchange(namespace)
     with unobserved():
-        exchange.copy_for(code)
-    return exchange.copy, exchange.left_out
+        made.copy_for(code)
+    return made.copy, made.left_out
 
 
 def instead(name: str, *args: Any, **kwargs: Any) -> Any:
@@ -135,7 +136,7 @@ def _tensor(x: torch.Tensor) -> Tensor:
     array = array_of(x).copy()
     made = tensor(array)
     if isinstance(x, torch.nn.Parameter):
-        made = import_module(f"{OURS}.nn").Parameter(made)
+        made = Parameter(made)
     made.requires_grad_(x.requires_grad)
     if x.grad is not None:
         made.grad = tensor(array_of(x.grad).copy())

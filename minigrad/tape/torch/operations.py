@@ -29,7 +29,7 @@ from torch.utils._python_dispatch import (
 from minigrad.core.errors import _is_ours, user_line
 from minigrad.core.op import REGISTRY
 from minigrad.tape import looks
-from minigrad.tape.events import Again, Called, Entry, Input
+from minigrad.tape.events import Again, Entry, Input, TorchCall
 from minigrad.tape.names import number_text
 from minigrad.tape.torch.tensors import TorchTensors
 
@@ -105,7 +105,7 @@ class Operations(TorchDispatchMode):  # type: ignore[misc]
         """The entry of an operation that is about to run."""
         entry = Entry("op", facts.name, facts.formula, inplace=facts.inplace, view=facts.view)
         given = {**dict(zip(facts.defaults, args)), **kwargs}
-        entry.called = called = Called(facts.called, given, {}, facts.defaults)
+        entry.called = called = TorchCall(facts.called, given, {}, facts.defaults)
         operands: list[Any] = []
         for name, value in given.items():
             if isinstance(value, torch.Tensor):
