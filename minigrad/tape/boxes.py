@@ -106,12 +106,12 @@ class Sizes:
         freed = node.id in moment.freed if freed is None else freed
         for s in node.saved:
             of = self._name_of(s)
-            at = f"{s.name} = {short(s.constant, 12)}" if s.constant else f"{of} @v{s.version}"
+            at = of if s.constant else f"{of} @v{s.version}"
             conflict = moment.conflict if moment.failed == node.id else None
             if conflict is not None and conflict.name == s.name:
                 found.append((f"× {of} saved v{conflict.saved}, now v{conflict.now}", "bad"))
             elif freed:
-                found.append((f"{s.name if s.constant else of} freed", "freed"))
+                found.append((f"{of} freed", "freed"))
             else:
                 found.append((f"saved {at}", "saved"))
         if len(found) > MOST_CHIPS:

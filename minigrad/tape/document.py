@@ -104,9 +104,9 @@ class SavedValue:
     output: int = 0
 
     def of(self, nodes: list[TapeNode]) -> str:
-        """The user's name of the saved tensor; the rule's, if the tensor is not on the tape."""
+        """The user's name of the saved tensor, or the number; the rule's, if the tensor is not on the tape."""
         if self.node is None:
-            return self.name
+            return self.constant or self.name
         node = nodes[index_of(self.node)]
         return node.named[self.output] if node.named else node.name
 

@@ -388,8 +388,6 @@ class _Steps:
         return f"{to.backward} of {name}" if title else name
 
     def _saved(self, saved: doc.SavedValue) -> str:
-        if saved.constant:
-            return f"{saved.name} = {saved.constant}"
         name = saved.of(self.nodes)
         return name if saved.version is None else f"{name} v{saved.version}"
 

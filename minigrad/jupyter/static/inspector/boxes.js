@@ -157,7 +157,7 @@ const Boxes = (Base) => class extends Base {
       const conflict = m.failed === n.id && m.conflict?.name === saved.name ? m.conflict : null;
       if (conflict) found.push(["mg-bad", `× ${of} saved v${conflict.saved ?? 0}, now v${conflict.now ?? 0}`]);
       else if (freed) found.push(["mg-empty", `${of} freed`]);
-      else found.push(["mg-saved", saved.constant ? `saved ${clean(saved.name)} = ${clean(saved.constant, 12)}` : `saved ${of} @v${saved.version}`]);
+      else found.push(["mg-saved", saved.constant ? `saved ${of}` : `saved ${of} @v${saved.version}`]);
     }
     if (found.length > 4) found.splice(3, found.length, [found.at(-1)[0], `${found.length - 3} more`]);
     found.unshift(...(m.first.get(n.id) ?? []).map((text) => ["mg-bad", text]));

@@ -39,7 +39,7 @@ function detailsOf(ui) {
   if (n.saved?.length) {
     const freed = m.freed.get(id);
     const list = n.saved.map((x) => {
-      const text = x.constant ? clean(x.constant) : `${tape.saved(x)}${x.version == null ? "" : ` v${x.version}`}`;
+      const text = `${tape.saved(x)}${x.version == null ? "" : ` v${x.version}`}`;
       const bad = m.failed === id && m.conflict?.name === x.name;
       return h("li", { class: bad ? "mg-warn" : "" }, bad ? `× ${text}, but it is at v${m.conflict.now} now` : freed ? `${text}: freed by backward ${freed}` : `✓ ${text}`,
         h("span", { class: "mg-letter" }, clean(x.name)));

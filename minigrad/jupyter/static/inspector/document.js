@@ -65,8 +65,8 @@ class Tape {
   result(id, output) { const n = this.node.get(id); return clean(n.named?.[output ?? 0] ?? n.label); }
   /** The result that a node has sent a gradient to. */
   target(from, sent) { return this.result(sent.to, this.via.get(`${from}:${sent.edge ?? 0}`)?.output); }
-  /** The user's name of a saved tensor; the rule's, if it is not on the tape. */
-  saved(x) { const n = this.node.get(x.node); return clean(n ? n.named?.[x.output ?? 0] ?? n.name : x.name); }
+  /** The user's name of a saved tensor, or the number; the rule's, if it is not on the tape. */
+  saved(x) { const n = this.node.get(x.node); return clean(n ? n.named?.[x.output ?? 0] ?? n.name : x.constant || x.name); }
   /** What came in: one gradient, or one for each result that got any. */
   took(m, id) {
     const found = new Map();
