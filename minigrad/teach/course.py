@@ -19,6 +19,7 @@ State = Literal["solved", "begun", "not tried"]
 _LINK = re.compile(r"\]\((\.\./exercises/[^)\s]+\.ipynb)\)")
 _RIGHT = re.compile(r"(all |\d+ of )(\d+) public checks? (?:are|is) right")
 _SIGNS: dict[State, str] = {"solved": "✓", "begun": "…", "not tried": "○"}
+_CELL = 'style="vertical-align: top; text-align: left"'  # of each cell: JupyterLab sets these to the right
 
 
 @dataclass(frozen=True)
@@ -69,9 +70,8 @@ class CourseMap:
             practice = "<br>".join(
                 f"{_SIGNS[notebook.state]} {link(notebook)}" for notebook in notebooks
             )
-            cells = f"<td>{link(lesson)}</td><td>{practice}</td>"
-            rows += f'<tr style="vertical-align: top; text-align: left">{cells}</tr>'
-        head = '<tr style="text-align: left"><th>lesson</th><th>exercises</th></tr>'
+            rows += f"<tr><td {_CELL}>{link(lesson)}</td><td {_CELL}>{practice}</td></tr>"
+        head = f"<tr><th {_CELL}>lesson</th><th {_CELL}>exercises</th></tr>"
         meaning = ", ".join(f"{sign} {state}" for state, sign in _SIGNS.items())
         return (
             f'<div class="minigrad-report"><strong>{self._headline}</strong>'
