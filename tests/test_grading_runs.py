@@ -494,6 +494,32 @@ def test_without_a_sandbox_every_report_says_so(author, submitted, tmp_path):
     assert document["isolation"] == ["none"] and document["grades"][0]["points"] == 4
 
 
+@pytest.mark.parametrize("times", [1, 2])
+def test_only_a_kernel_that_dies_twice_costs_the_question(author, submitted, tmp_path, times):
+    folder, deaths = submitted("full_by_the_formula"), tmp_path / "deaths"
+    dies = f"""
+import os
+with open({str(deaths)!r}, "a") as file:
+    file.write(".")
+if os.path.getsize({str(deaths)!r}) <= {times}:
+    os._exit(1)
+"""
+    (notebook,) = folder.iterdir()
+    content = nbformat.read(notebook, 4)
+    (answer,) = [
+        c for c in content.cells if "def product_backward" in c.source and "# 0" in c.source
+    ]
+    answer.source = dies + answer.source
+    nbformat.write(content, notebook)
+    recording, bundle = make_bundles(author)
+
+    (grade,) = grade_class(folder, recording, bundle, tmp_path / "out", Settings(isolation="none"))
+
+    (question,) = grade["questions"]
+    assert grade["points"] == (4 if times == 1 else 0)
+    assert (question["reason"] or "").endswith("it ended the kernel") == (times == 2)
+
+
 def test_the_doctor_says_how_to_mend_what_is_missing(monkeypatch):
     monkeypatch.setenv("PATH", "")
     monkeypatch.delenv("MINIGRAD_CHROMIUM", raising=False)

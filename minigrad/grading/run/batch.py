@@ -189,9 +189,9 @@ def record_class(
             half.unlink()
     tasks = [_task(submission, run) for submission in found]
     answers = {t.key: t.answers for t in tasks if t.answers is not None}
-    if folder is not None:
-        for key, kept in answers.items():
-            _write_whole(folder / f"{key}.answers.json", kept)
+    for key, document in answers.items():
+        if folder is not None and document["unreadable"]:  # it was not run, so has no file yet
+            _write_whole(folder / f"{key}.answers.json", document)
     waiting = {t.key: t.job for t in tasks if t.job is not None}
     count = Counter(t.key for t in tasks)
     done = sum(count[key] for key in answers)
@@ -199,8 +199,8 @@ def record_class(
     record = _on_a_cluster if run.settings.scheduler else _on_this_machine
     if waiting and record is _on_this_machine:
         place_here(run.tier, run.recording.engine, run.recording.packages)
-    for key, document, problem in record(waiting, run.settings):
-        answers[key] = document or _unrecorded(waiting[key], run, problem)
+    for key, recorded, problem in record(waiting, run.settings):
+        answers[key] = recorded or _unrecorded(waiting[key], run, problem)
         if folder is not None:
             _write_whole(folder / f"{key}.answers.json", answers[key])
         done += count[key]
@@ -264,12 +264,10 @@ def _key(sha: str, run: Run) -> str:
 def _kept(path: Path, sha: str) -> AnswersDocument | None:
     """The answers that are there, unless the machine failed while they were recorded."""
     try:
-        document: AnswersDocument = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        document = read_answers(path)
+    except (OSError, BatchError):
         return None
-    if not isinstance(document, dict) or document.get("submission") != sha:
-        return None
-    return None if document.get("lost") else document
+    return None if document.get("submission") != sha or document.get("lost") else document
 
 
 Outcome = tuple[str, AnswersDocument | None, str]  # key, answers, why there are none

@@ -6,7 +6,7 @@ answer cells of that question with what they take along (carried.py), and then a
 is made here, with inputs that did not exist before, which calls what the student wrote and
 publishes the results. Then it is killed.
 
-So questions cannot disturb each other, what ends one kernel ends one question, and two runs
+So questions cannot disturb each other, what ends a kernel (twice) ends one question, and two runs
 of the same submission with the same seed say the same.
 
     record_submission(recording, content, ...)    the answers, as a JSON document
@@ -15,6 +15,7 @@ of the same submission with the same seed say the same.
 import hashlib
 import platform
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -133,16 +134,21 @@ class _Run:
     ends: float
 
     def answers_to(self, question: GradedQuestion) -> QuestionAnswers:
-        """Run one question in a kernel of its own; one that does not start is tried again."""
+        """Run one question in a kernel of its own.
+
+        One that does not start is tried again, and so is one that dies: a machine without memory left
+        kills whom it likes, and only what kills two in a row is the answer's doing.
+        """
         if not any(self.found.sources.get(a, "").strip() for a in question.answers):
             return _nothing("missing", "there is no answer")
         if time.monotonic() >= self.ends:
             seconds = f"{self.limits.submission:g} s"
             return _nothing("time", f"the submission's {seconds} were used up before")
-        try:
-            return self._in_a_kernel(question)
-        except NotStarted:
-            return self._in_a_kernel(question)
+        with suppress(NotStarted):
+            first = self._in_a_kernel(question)
+            if first["end"] != "died":
+                return first
+        return self._in_a_kernel(question)
 
     def _in_a_kernel(self, question: GradedQuestion) -> QuestionAnswers:
         problem = None

@@ -23,6 +23,7 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
+import time
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -212,24 +213,30 @@ class Process:
         self._start_beside(program, "", gvisor.runsc_arguments(self.beside))
 
     def alive(self) -> bool:
-        """Was it started, and has it not ended yet?"""
-        return self.child is not None and self.child.poll() is None
+        """Was it started, and has it not ended yet? Its number stays its own until kill()."""
+        if self.child is None or self.child.returncode is not None:
+            return False
+        if not hasattr(os, "waitid"):  # macOS, before Python 3.13
+            return self.child.poll() is None
+        leave_it = os.WEXITED | os.WNOHANG | os.WNOWAIT
+        return os.waitid(os.P_PID, self.child.pid, leave_it) is None
 
     def kill(self) -> None:
-        """End it and all its children, at once. The table of processes of bwrap ends with it."""
-        if self.child is None:
+        """End it and all its children, at once. The table of processes of bwrap ends with it.
+
+        Only then is it waited for: a number that was waited for may be another process's already.
+        """
+        if self.child is None or self.child.returncode is not None:
             return
         if self.child.stdin is not None:  # ended by its supervisor, or by its first process
             self.child.stdin.close()
-            try:
-                self.child.wait(container.PATIENCE)
-            except subprocess.TimeoutExpired:
-                pass
-        try:
+            ends = time.monotonic() + container.PATIENCE
+            while self.alive() and time.monotonic() < ends:
+                time.sleep(0.005)
+        with suppress(
+            ProcessLookupError, PermissionError
+        ):  # the latter on macOS, of what has ended
             os.killpg(self.child.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
-        self.child.kill()
         self.child.wait()
 
     def too_much_written(self) -> bool:
