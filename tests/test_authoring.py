@@ -60,14 +60,14 @@ def test_the_guide_has_all_that_a_question_may_say():
 
 
 def test_release_warns_of_points_that_nobody_would_get(tmp_path):
-    from minigrad.grading.release.questions import unasked
+    from minigrad.grading.release.questions import declared, unasked
     from tests.submissions.authors import AUTHORS
 
     notebook = nbformat.from_dict(AUTHORS["reverse"])
-    assert unasked(notebook, "author.ipynb") == []
+    assert unasked(notebook, declared(notebook, "author.ipynb")) == []
     graded = next(c for c in notebook.cells if c.metadata.get("nbgrader", {}).get("grade"))
     graded.source, graded.metadata.minigrad = "assert True", {}
 
-    ((cell, points),) = unasked(notebook, "author.ipynb")
+    ((cell, points),) = unasked(notebook, declared(notebook, "author.ipynb"))
 
     assert cell == graded.metadata.nbgrader.grade_id and points == graded.metadata.nbgrader.points

@@ -174,7 +174,8 @@ def release_command(
     typer.echo(f"wrote {student}{checked}")
     if bundles is not None:
         typer.echo(f"wrote {recording} and {judged}, for  minigrad grade: not for students")
-    for cell, points in unasked(read_notebook(author), author.name):
+    questions = bundles[1].questions if bundles is not None else []
+    for cell, points in unasked(read_notebook(author), questions):
         typer.echo(
             f"warning: {cell} has {points:g} points, and minigrad grade gives none for it, as it has neither an "
             "exercise nor a question. To fix it, see AUTHORING.md, What a check cell may ask."

@@ -30,7 +30,7 @@ SECONDS = 1.2  # that a GIF shows each of them
 
 def frames(found: Document, steps: Iterable[int] | None = None) -> list[Picture]:
     """A picture for each of these steps; by default for all, from 0, before anything ran."""
-    chosen = range(len(found.steps) + 1) if steps is None else list(steps)
+    chosen = _chosen(found, steps)
     pictures = [_frame(found, step) for step in chosen]
     texts = [found.steps[step - 1].text if step else "Nothing has run yet." for step in chosen]
     said = [f"{step}/{len(found.steps)}  {clean(t)}" for step, t in zip(chosen, texts, strict=True)]
@@ -39,13 +39,18 @@ def frames(found: Document, steps: Iterable[int] | None = None) -> list[Picture]
     return [_captioned(p, width, height, text) for p, text in zip(pictures, said, strict=True)]
 
 
+def _chosen(found: Document, steps: Iterable[int] | None) -> list[int]:
+    """These steps; by default all, from 0."""
+    return list(range(len(found.steps) + 1) if steps is None else steps)
+
+
 def save_steps(
     found: Document, folder: str | Path, steps: Iterable[int] | None = None
 ) -> list[Path]:
     """Write an SVG file for each step into a folder, which is made; returns their paths."""
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    chosen = list(range(len(found.steps) + 1) if steps is None else steps)
+    chosen = _chosen(found, steps)
     digits = max(2, len(str(len(found.steps))))
     paths = []
     for step, picture in zip(chosen, frames(found, chosen), strict=True):
@@ -59,7 +64,7 @@ def gif(found: Document, steps: Iterable[int] | None = None) -> bytes:
 
     Raises ImportError without matplotlib, and ValueError for more than LONGEST steps.
     """
-    chosen = list(range(len(found.steps) + 1) if steps is None else steps)
+    chosen = _chosen(found, steps)
     if len(chosen) > LONGEST:
         raise ValueError(
             f"a GIF has at most {LONGEST} pictures, and this walk has {len(chosen)}. To fix it, choose "

@@ -213,9 +213,9 @@ def declared(notebook: Notebook, name: str) -> list[GradedQuestion]:
     return questions
 
 
-def unasked(notebook: Notebook, name: str) -> list[tuple[str, float]]:
-    """The graded cells that no question belongs to, and the points that nbgrader gives for them."""
-    asked = {question.cell for question in declared(notebook, name)}
+def unasked(notebook: Notebook, questions: list[GradedQuestion]) -> list[tuple[str, float]]:
+    """The graded cells that none of these questions belongs to, and the points that nbgrader gives for them."""
+    asked = {question.cell for question in questions}
     found = []
     for cell in notebook.cells:
         points = metadata_of(cell, "nbgrader").get("points") or 0

@@ -226,13 +226,15 @@ class Process:
 
         Only then is it waited for: a number that was waited for may be another process's already.
         """
-        if self.child is None or self.child.returncode is not None:
+        if self.child is None:
             return
         if self.child.stdin is not None:  # ended by its supervisor, or by its first process
             self.child.stdin.close()
             ends = time.monotonic() + container.PATIENCE
             while self.alive() and time.monotonic() < ends:
                 time.sleep(0.005)
+        if self.child.returncode is not None:
+            return
         with suppress(
             ProcessLookupError, PermissionError
         ):  # the latter on macOS, of what has ended
