@@ -51,6 +51,12 @@ def test_a_gif_has_a_picture_of_each_step(tmp_path):
         assert image.info["duration"] == 1200 and image.info["loop"] == 0
 
 
+@pytest.mark.parametrize("steps", [2, ["a"], [0.5]])
+def test_steps_that_are_no_whole_numbers_are_refused_with_an_example(tmp_path, steps):
+    with pytest.raises(TypeError, match=r"whole numbers from 0 to \d+, such as range"):
+        cases.fan_in().save_steps(tmp_path, steps=steps)
+
+
 def test_without_matplotlib_and_for_too_many_steps_the_error_says_what_to_do(monkeypatch):
     found = cases.no_gradient_yet().shown()
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import io
 from collections.abc import Iterable
 from dataclasses import replace
+from operator import index
 from pathlib import Path
 
 from minigrad.tape import draw
@@ -41,7 +42,15 @@ def frames(found: Document, steps: Iterable[int] | None = None) -> list[Picture]
 
 def _chosen(found: Document, steps: Iterable[int] | None) -> list[int]:
     """These steps; by default all, from 0."""
-    return list(range(len(found.steps) + 1) if steps is None else steps)
+    last = len(found.steps)
+    if steps is None:
+        return list(range(last + 1))
+    try:
+        return [index(step) for step in steps]
+    except TypeError:
+        raise TypeError(
+            f"save_steps: steps are whole numbers from 0 to {last}, such as range(0, 3) or [0, {last}], not {steps!r}."
+        ) from None
 
 
 def save_steps(
