@@ -203,7 +203,7 @@ def test_without_a_sandbox_the_self_test_finds_the_doors_open(image, monkeypatch
                  "makes a socket", "sees the parent", "signals the parent", "starts a process", "slows the parent down",
                  "gives others a sign"):  # fmt: skip
         assert door in reason
-    for door in ("real-time priority", "the kernel's settings", "5,000 threads"):
+    for door in ("real-time priority", "the kernel's settings", "2,000 threads"):
         assert (door in reason) == (os.geteuid() == 0)
     assert "frame" not in reason and "memory" not in reason  # these hold everywhere
 
@@ -269,7 +269,7 @@ def test_a_tier_in_which_root_s_threads_are_not_counted_is_not_offered(image, mo
     found = selftest.try_tier(tier, image)
 
     # If root has many threads elsewhere, the kernel itself gets none.
-    threads = ("starts 5,000 threads", "could not be started")
+    threads = ("starts 2,000 threads", "could not be started")
     assert not found.holds and any(why in found.reason for why in threads)
 
 
@@ -280,7 +280,7 @@ def test_landlock_is_not_offered_to_a_user_who_may_have_no_namespace_to_count_th
 
     if "no Landlock" in said.stdout:
         pytest.skip("this kernel has no Landlock")
-    assert said.stdout == "inside it one still starts 5,000 threads\n", said.stderr
+    assert said.stdout == "inside it one still starts 2,000 threads\n", said.stderr
 
 
 def test_root_s_sandboxes_are_of_users_that_nobody_is(monkeypatch):

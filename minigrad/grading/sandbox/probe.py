@@ -20,7 +20,7 @@ from typing import TypedDict
 
 from IPython.display import display
 
-FILES, FRAME, THREADS = 10**6, 4 << 30, 5000
+FILES, FRAME, THREADS = 10**6, 4 << 30, 2000
 
 
 class About(TypedDict):
@@ -96,14 +96,22 @@ def _process() -> None:
 
 
 def _threads() -> None:
-    """They take so little memory that only a limit on their number stops them."""
-    done = threading.Event()
+    """They take so little memory that only a limit on their number stops them.
+
+    Each lets the next one go on: all at once, they would keep a machine busy for seconds.
+    """
+    gate = threading.Lock()
+
+    def wait() -> None:
+        with gate:
+            pass
+
     before = threading.stack_size(1 << 16)
     try:
-        for _ in range(THREADS):
-            threading.Thread(target=done.wait, daemon=True).start()
+        with gate:
+            for _ in range(THREADS):
+                threading.Thread(target=wait, daemon=True).start()
     finally:
-        done.set()
         threading.stack_size(before)
 
 
