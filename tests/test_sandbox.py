@@ -187,6 +187,19 @@ def test_what_is_ended_leaves_no_process_behind(image, tier):
     assert started and not [pid for pid in started if os.path.exists(f"/proc/{pid}")]
 
 
+@pytest.mark.parametrize("tier", launch.TIERS)
+def test_it_is_said_how_a_kernel_died(image, tier):
+    said = []
+    try:
+        for cell in ("import os; os._exit(3)", "import os; os.kill(os.getpid(), 11)"):
+            with Process(tier, image, Limits()) as process, Kernel(process) as kernel:
+                said.append(kernel.run(cell, time.monotonic() + 20).error)
+    except (NotStarted, OSError) as error:
+        pytest.skip(str(error))
+
+    assert said == ["exit status 3", "signal SIGSEGV"]
+
+
 def few_files(monkeypatch, tmp_path):
     """The self-test, with files that are enough to be too many, and no more than a test can bear."""
     source = selftest.PROBE.read_text(encoding="utf-8").replace("10**6", "20_000")

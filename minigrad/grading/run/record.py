@@ -218,7 +218,8 @@ def _nothing(end: str, reason: str) -> QuestionAnswers:
 
 def _why(run: CellRun, what: str, seconds: float) -> str:
     """Why a cell did not come to its end."""
-    return f"{what}: {ENDS[run.end].format(seconds=seconds)}"
+    how = f" ({run.error})" if run.end == "died" and run.error else ""
+    return f"{what}: {ENDS[run.end].format(seconds=seconds)}{how}"
 
 
 def _expected(question: GradedQuestion, drawn: Drawn) -> list[str]:

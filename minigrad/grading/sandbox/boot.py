@@ -54,15 +54,17 @@ def _be_a_child(settings: dict[str, Any]) -> None:
     _restrict_files({**settings, "landlock": settings["landlock"] and NO_FILES})
     if settings["seccomp"]:
         _lockdown().restrict_calls()
-    status, folders = 1, settings["folders"]
+    status, folders = settings["too_many"] << 8, settings["folders"]
     with contextlib.suppress(OSError, RecursionError):  # a folder that cannot be looked into
         while sum(map(_files_in, folders)) <= settings["files"]:
-            ended, status = os.waitpid(pid, os.WNOHANG)
+            ended, found = os.waitpid(pid, os.WNOHANG)
             if ended:
+                status = found
                 break
             if select.select(settings["ends"], [], [], LOOK)[0]:
                 break
-    os._exit(status != 0)  # and with the first process ends the other
+    code = os.waitstatus_to_exitcode(status)
+    os._exit(code if code >= 0 else 128 - code)  # and with the first process ends the other
 
 
 LOOK = 0.05  # seconds

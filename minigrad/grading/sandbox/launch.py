@@ -37,6 +37,7 @@ TIERS: tuple[Tier, ...] = ("gvisor", "bwrap", "landlock", "container", "none")
 MEGABYTE = 1024 * 1024
 THREADS = 256
 FILES = 5000
+TOO_MANY = 75  # the exit status of a kernel that made more of them
 FOLDERS = (
     "/dev/shm",
     "/tmp",
@@ -97,6 +98,7 @@ class Process:
         self.inside = "/run/kernel" if self.neutral else str(self.folder)
         self.user = None if tier == "none" else _nobody_else()
         self.child: subprocess.Popen[bytes] | None = None
+        self._status: int | None = None  # as in Popen: the number of a signal is negative
         self.beside: Path | None = None  # what gVisor is told, which the child must not see
 
     def __enter__(self) -> "Process":
@@ -145,6 +147,7 @@ class Process:
             "python": sys.version_info[:2],
             "limits": limits,
             "files": FILES,
+            "too_many": TOO_MANY,
             "folders": FOLDERS,
             "ends": [0] if self.tier == "bwrap" else [],
             "user": self.user if by_us else None,
@@ -219,7 +222,25 @@ class Process:
         if not hasattr(os, "waitid"):  # macOS, before Python 3.13
             return self.child.poll() is None
         leave_it = os.WEXITED | os.WNOHANG | os.WNOWAIT
-        return os.waitid(os.P_PID, self.child.pid, leave_it) is None
+        ended = os.waitid(os.P_PID, self.child.pid, leave_it)
+        if ended is not None:
+            self._status = ended.si_status if ended.si_code == os.CLD_EXITED else -ended.si_status
+        return ended is None
+
+    def ending(self) -> str:
+        """How it ended: `exit status 1`, `signal SIGSEGV`; empty if it has not, a second from now."""
+        ends = time.monotonic() + 1
+        while self.alive() and time.monotonic() < ends:
+            time.sleep(0.005)
+        status = self._status if self.child is None else self.child.returncode or self._status
+        if status is None:
+            return ""
+        if status == TOO_MANY and self.neutral:
+            return f"more than {FILES:,} files, or a folder that cannot be read"
+        number = -status if status < 0 else status - 128  # of a shell, and of boot.py
+        if number in {s.value for s in signal.Signals}:
+            return f"signal {signal.Signals(number).name}"
+        return f"exit status {status}"
 
     def kill(self) -> None:
         """End it and all its children, at once. The table of processes of bwrap ends with it.

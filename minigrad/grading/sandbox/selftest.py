@@ -131,11 +131,11 @@ def _doors(tier: Tier, image: Path, tell: str, said: IO[bytes]) -> dict[str, boo
         if run.end == "idle" and run.error is None:
             run = kernel.run("tempfile.TemporaryFile()", time.monotonic() + SECONDS)
         if run.end != "idle" or run.error is not None:
-            raise _Broken(run.error or run.end)
+            raise _Broken(f"a cell that imports NumPy did not end well ({run.error or run.end})")
         run = kernel.run(f"{probe}\n{tell}", time.monotonic() + SECONDS)
         told = [data[DOORS] for data in run.published if DOORS in data]
         if run.end != "idle" or len(told) != 1:
-            raise _Broken(run.error or f"it was not told what is possible ({run.end})")
+            raise _Broken(f"it was not told what is possible ({run.error or run.end})")
         run = kernel.run("make_files(os.environ['TMPDIR'])", time.monotonic() + SECONDS)
         ended = run.end in ("died", "disk") or (run.end == "idle" and run.error is not None)
     with Process(tier, image, Limits(), said) as process, Kernel(process) as kernel:

@@ -43,7 +43,7 @@ class CellRun:
     """What came of a cell.
 
     end        idle if it ran through; otherwise why it was ended
-    error      the exception that it raised, as "Name: message", or None
+    error      the exception that it raised, as "Name: message", or how it died, or None
     published  the contents of the display messages that belong to it, in order
     """
 
@@ -93,8 +93,7 @@ class Kernel:
         for name, kind in (("shell", b"DEALER"), ("iopub", b"SUB")):
             path = self.process.folder / f"k-{PORTS[name]}"
             while not _listens(str(path)):
-                if not self.process.alive() or time.monotonic() > ends:
-                    raise NotStarted("the kernel did not start")
+                self._wait_no_longer_than(ends)
                 time.sleep(0.01)
             # once connected, never again: by then the socket may be a link to somewhere else
             try:
@@ -103,11 +102,17 @@ class Kernel:
                 raise NotStarted(f"the kernel did not start: {error}") from None
         # The subscription takes a moment to arrive; until then what is published is lost.
         while True:
-            if not self.process.alive() or time.monotonic() > ends:
-                raise NotStarted("the kernel did not answer")
+            self._wait_no_longer_than(ends)
             sent = self._send("kernel_info_request", {})
             if self._await(sent, min(time.monotonic() + 1, ends), lambda kind, _: None) == "idle":
                 return
+
+    def _wait_no_longer_than(self, ends: float) -> None:
+        """Raise NotStarted if the kernel has ended, or did not answer until then."""
+        if not self.process.alive():
+            raise NotStarted(f"the kernel ended before it answered ({self.process.ending()})")
+        if time.monotonic() > ends:
+            raise NotStarted(f"the kernel did not answer in {self.process.limits.start:g} s")
 
     def run(self, source: str, deadline: float) -> CellRun:
         """Run a cell until it is idle, or until a point in time of the monotonic clock."""
@@ -129,6 +134,8 @@ class Kernel:
             "stop_on_error": False,
         }
         run.end = self._await(self._send("execute_request", code), deadline, take)
+        if run.end == "died":
+            run.error = self.process.ending() or None
         return run
 
     def _send(self, kind: str, content: dict[str, Any]) -> str:
