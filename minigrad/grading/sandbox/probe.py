@@ -70,7 +70,7 @@ def _doors(about: About) -> dict[str, Callable[[], object]]:
         "signals the parent": signal,
         "slows the parent down": lambda: _priority(parent),
         "starts a process": _process,
-        "takes real-time priority": lambda: os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1)),
+        "takes real-time priority": _real_time,
         "gives others a sign": lambda: fcntl.flock(open(os.__file__, "rb"), fcntl.LOCK_SH),
         "changes the kernel's settings": lambda: _to_write("/proc/sys/kernel/core_pattern"),
         "writes into the first process": lambda: _to_write("/proc/1/mem"),
@@ -86,6 +86,12 @@ def _to_write(path: str) -> None:  # nothing is written: it may be possible
 def _priority(parent: int) -> None:  # it stays what it is
     assert parent != os.getpid()
     os.setpriority(os.PRIO_PROCESS, parent, os.getpriority(os.PRIO_PROCESS, parent))
+
+
+def _real_time() -> None:
+    """Given back at once: with it, the doors that follow would stop all else on the machine."""
+    os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
+    os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
 
 
 def _process() -> None:
