@@ -460,3 +460,44 @@ def test_the_storage_of_a_part_of_an_array_includes_the_gaps():
     assert memory.tolist() == list(range(11))
     memory[3] = -1.0
     assert a[0, 3] == -1.0
+
+
+# ------------------------------------------------------------------ complex numbers
+
+
+class TurnedComplex(minigrad.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return minigrad.tensor(x.numpy() * 1j)
+
+    @staticmethod
+    def backward(ctx, g):
+        return g
+
+
+@pytest.mark.parametrize(
+    "differentiate",
+    [
+        lambda x: minigrad.tensor([1 + 2j], requires_grad=True),
+        lambda x: x * 1j,
+        lambda x: x.to(minigrad.complex64),
+        lambda x: TurnedComplex.apply(x),
+        lambda x: setattr(x, "data", minigrad.tensor([1j])),
+        lambda x: minigrad.func.jvp(lambda x: x * 1j, (x.detach(),), (x.detach(),)),
+    ],
+)
+def test_gradients_of_complex_numbers_are_refused_as_they_would_be_wrong(differentiate):
+    x = minigrad.ones(1, requires_grad=True)
+
+    with pytest.raises(NotImplementedError, match="no gradients of complex numbers.*To fix it"):
+        differentiate(x)
+
+
+def test_complex_numbers_have_values():
+    x = minigrad.tensor([[1 + 2j, 3 - 1j]])
+
+    assert x.conj().tolist() == [[1 - 2j, 3 + 1j]] and x.real.tolist() == [[1, 3]]
+    assert x.H.tolist() == x.mH.tolist() == x.adjoint().tolist() == [[1 - 2j], [3 + 1j]]
+    assert x[0].vdot(x[0]).item() == 15 and x.abs().square().sum().item() == pytest.approx(15)
+    with pytest.raises(NotImplementedError, match="\"norm\" not implemented for 'ComplexFloat'"):
+        x.norm()

@@ -111,6 +111,7 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
     for name, t in (("primal", tensor), ("tangent", tangent)):
         if not dtypes.is_floating(t.array.dtype):
             raise ValueError(f"Expected {name} to be floating point or complex, but got: {t.dtype}")
+        dtypes.check_not_complex(f"the {name}", t.array.dtype)
     if tensor.array.shape != tangent.array.shape:
         raise RuntimeError(
             f"Trying to set a forward gradient that has a different size than that of the original "

@@ -51,7 +51,7 @@ LEFT_OUT = {
     "autograd.profiler": "To fix it, use utils.benchmark.Timer, or Python's cProfile.",
     "distributed": ONE_PROCESS,
     "export": NO_COMPILER,
-    "fft": "There are no complex tensors. To fix it, use numpy.fft on x.detach().numpy().",
+    "fft": "There are no gradients of complex numbers. To fix it, use numpy.fft on x.detach().numpy().",
     "fx": NO_COMPILER,
     "hub": "minigrad has no models to download.",
     "jit": NO_COMPILER,
@@ -75,7 +75,7 @@ LEFT_OUT = {
 
 # Names within modules that we do have.
 NO_BFLOAT16 = "NumPy has no bfloat16. To fix it, use float32."
-NO_COMPLEX = "There are no complex tensors. To fix it, keep the real and the imaginary part apart."
+NO_COMPLEX = "There are no gradients of complex numbers. To fix it, keep the real and the imaginary part apart."
 NO_SPARSE = "Matrices are dense here. To fix it, write sparse_coo_tensor, which makes a dense one."
 THREE_AXES = "Layers work on one or two axes. To fix it, fold the third axis into the batch."
 NO_GPU = "minigrad computes on the CPU only. To fix it, use the class of this name without `cuda`."

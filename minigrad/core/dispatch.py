@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from minigrad.core import modes
-from minigrad.core.dtypes import is_floating, torch_name
+from minigrad.core.dtypes import check_not_complex, is_floating, torch_name
 from minigrad.core.duals import push, push_write
 from minigrad.core.errors import dtype_error, shape_error, user_line
 from minigrad.core.inplace import (
@@ -173,6 +173,8 @@ def record_node(
     in_place   is the op about to write to z, its first operand? Then a copy of the operand's value is
                saved, and z's saved version is the one after the write
     """
+    if z.array.dtype.kind == "c":
+        check_not_complex(f"the result of {op.name}", z.array.dtype)
     name = ""
     if op.named is not None:
         name = op.named.formula(*[value_of(op, r, operands, settings) for r in op.named.reads])

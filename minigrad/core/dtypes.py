@@ -106,8 +106,20 @@ def category(dtype: Dtype) -> int:
 
 
 def is_floating(dtype: Dtype) -> bool:
-    """Can a tensor of this dtype have a gradient?"""
+    """Floating point, or complex: can a tensor of this dtype change by a little?"""
     return dtype.kind in "fc"
+
+
+def check_not_complex(what: str, dtype: Dtype) -> None:
+    """Raise for complex numbers, which have values here, and no gradients.
+
+    The rules of ops/ are those of real numbers: a complex gradient would lack its conjugates.
+    """
+    if dtype.kind == "c":
+        raise NotImplementedError(
+            f"minigrad has no gradients of complex numbers, and {what} is {dtype}. To fix it, keep the real and "
+            "the imaginary part in tensors of their own, or compute it inside no_grad()."
+        )
 
 
 def of_number(value: Any) -> Dtype:

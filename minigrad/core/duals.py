@@ -25,7 +25,7 @@ import numpy as np
 
 from minigrad.core import modes
 from minigrad.core.allocator import keep_freed_memory
-from minigrad.core.dtypes import is_floating
+from minigrad.core.dtypes import check_not_complex, is_floating
 from minigrad.core.memory import Tensor, make
 from minigrad.core.op import Op, push_forward
 from minigrad.core.plan import values_of
@@ -98,6 +98,8 @@ def push_level(
         return None
     if not is_floating(z.array.dtype):  # integers and booleans do not move
         return None
+    if z.array.dtype.kind == "c":
+        check_not_complex(f"the result of {op.name}", z.array.dtype)
     plain = [stripped(x, level) for x in operands]
     values = values_of(op, plain, settings) | {"z": stripped(z, level)}
     names = range(len(operands)) if op.variadic else op.operands

@@ -337,6 +337,7 @@ class Function:
                 continue
             if any(z is t for t in ctx._without_gradient):
                 continue
+            dtypes.check_not_complex(f"the result of {cls.__name__}", z.array.dtype)
             own = result(node, number)
             if any(z is d for d in ctx._dirty):
                 attach(own, z)

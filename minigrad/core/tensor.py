@@ -229,6 +229,7 @@ class Tensor(Outside, Sampling, Rows, ArrayMethods):
                 "only Tensors of floating point dtype can require gradients, but this one is "
                 f"{self.array.dtype}. To fix it, write the data as floats, like 1.0, or use x.float()."
             )
+        dtypes.check_not_complex("this leaf", self.array.dtype)
         self.node = AccumulateGrad(self)
         self.node.grad = self._kept_grad
         return self
@@ -419,6 +420,8 @@ class Tensor(Outside, Sampling, Rows, ArrayMethods):
                 "data set to a tensor that requires gradients must be floating point or complex dtype, but it is "
                 f"{value.array.dtype}. To fix it, use value.float()."
             )
+        if self.node is not None:
+            dtypes.check_not_complex("the new data", value.array.dtype)
         self._replace_array(value.memory() if value.array.shape else value.array)
 
     def memory(self) -> Array:

@@ -44,7 +44,7 @@ class Arrangement(Base):
 
     @property
     def H(self) -> Self:
-        """The transpose of a matrix, as a view. All numbers here are real, so x.H is x.T.
+        """The transpose of a matrix, as a view; of complex numbers, a new tensor of their conjugates.
 
         Raises RuntimeError for a vector, and for more than two axes: use x.mH there.
 
@@ -54,16 +54,16 @@ class Arrangement(Base):
         """
         if self.ndim not in (0, 2):
             raise RuntimeError(f"tensor.H is only supported on matrices (2-D tensors). Got {self.ndim}-D tensor.{' For batches of matrices, consider using tensor.mH' if self.ndim > 2 else ''}")
-        return self.t()
+        return self.t().conj()
 
     @property
     def mH(self) -> Self:
-        """A view with the last two axes swapped. All numbers here are real, so x.mH is x.mT.
+        """A view with the last two axes swapped; of complex numbers, a new tensor of their conjugates.
 
         >>> minigrad.zeros(5, 2, 3).mH.shape
         minigrad.Size([5, 3, 2])
         """
-        return of_matrices("mH", self)
+        return of_matrices("mH", self).conj()
 
     def reshape(self, *size: Several, shape: Several | None = None) -> Self:
         """A tensor with the same entries, in row-major order, and another shape. It is a view if the memory layout allows it, else a copy.
@@ -317,7 +317,7 @@ class Arrangement(Base):
 
     def adjoint(self) -> Self:
         """x.mH as a method. Raises RuntimeError for a 1-d tensor. (help() is from rows.py.)"""
-        return of_matrices("adjoint()", self)
+        return of_matrices("adjoint()", self).conj()
 
     def broadcast_to(self, size: Several) -> Self:
         """A view broadcast to this size. Entries are repeated without copying.

@@ -323,21 +323,21 @@ class Base:
         return self.dtype.kind in "ifc"
 
     def conj(self) -> Self:
-        """The tensor itself, since a real number is its own conjugate.
+        """The complex conjugate. Of real numbers it is the tensor itself.
 
-        >>> minigrad.tensor([1.0, 2.0]).conj()
-        tensor([1., 2.])
+        >>> minigrad.tensor([1 + 2j]).conj()
+        tensor([1.-2.j])
         """
-        return self
+        return self if self.dtype.kind != "c" else self._constant(np.conj(self.array))
 
     @property
     def real(self) -> Self:
-        """The tensor itself, since a real number is its own real part.
+        """The real part. Of real numbers it is the tensor itself.
 
-        >>> minigrad.tensor([1.0, 2.0]).real
-        tensor([1., 2.])
+        >>> minigrad.tensor([1 + 2j]).real
+        tensor([1.])
         """
-        return self
+        return self if self.dtype.kind != "c" else self._constant(self.array.real)
 
     # ------------------------------------------------------------------ memory and devices
 

@@ -81,7 +81,7 @@ class Operators(FromRows):
         >>> minigrad.tensor([1, 2, 4]).float_power(-1)
         tensor([1.0000, 0.5000, 0.2500], dtype=minigrad.float64)
         """
-        return ops.pow.apply(self.double(), doubled(exponent))
+        return ops.pow.apply(doubled(self), doubled(exponent))
 
     def float_power_(self, exponent: Operand) -> Self:
         """x **= exponent, in the dtype of x. (Only x.float_power() computes in float64.)
@@ -267,5 +267,5 @@ def divided(x: T, y: Any, rounding_mode: str) -> T:
 
 
 def doubled(x: Any) -> Any:
-    """The tensor as float64; a number unchanged."""
-    return x.double() if isinstance(x, Base) else x
+    """The tensor as float64, or complex128; a number unchanged."""
+    return x.to(np.result_type(x.dtype, np.float64)) if isinstance(x, Base) else x

@@ -91,12 +91,13 @@ class Products(Arrangement):
         return tensordot(self, other, dims)
 
     def vdot(self, other: Self) -> Self:
-        """The dot product of two vectors of the same length. For real numbers, it is x.dot(other).
+        """The dot product of the conjugate of x and other, vectors of the same length. Of real numbers, x.dot(other).
 
         >>> minigrad.tensor([1, 2]).vdot(minigrad.tensor([3, 4]))
         tensor(11)
         """
-        return ops.dot.apply(*matrices("vdot", self, other, 1, 1))
+        x, y = matrices("vdot", self, other, 1, 1)
+        return ops.dot.apply(x.conj(), y)
 
     def cross(self, other: Self, dim: int | None = None) -> Self:
         """The cross product of the vectors along dim, which must have size 3. It is orthogonal to both.

@@ -590,7 +590,7 @@ class Reductions(Operators, Indexing):
                 stacklevel=2,
             )
             freedom = 0
-        return (d.mm((d if w is None else d * w).t()) / freedom).squeeze()
+        return (d.mm((d if w is None else d * w).H) / freedom).squeeze()
 
     def corrcoef(self) -> Self:
         """The correlation matrix of the rows of x, with entries from -1 to 1: (variables, observations) gives (variables, variables).

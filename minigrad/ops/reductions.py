@@ -175,7 +175,7 @@ prod.vjp(x=lambda g, x, z, x_shape, axis, keepdims:
              * _prod_slope(x, restore_axes(z, x_shape, axis, keepdims), axis))
 
 
-@reduction()
+@reduction(refuses="c")
 def var(x, *, axis=None, correction=1, keepdims=False):
     """z = sum of (x - mean(x))**2 / (n - correction)        dL/dx = g * 2 * (x - mean(x)) / (n - correction)
 
@@ -202,7 +202,7 @@ var.vjp(x=lambda g, x, x_shape, axis, correction, keepdims:
             restore_axes(g, x_shape, axis, keepdims) * (2 * _deviation(x, x_shape, axis, correction)))
 
 
-@reduction()
+@reduction(refuses="c")
 def std(x, *, axis=None, correction=1, keepdims=False):
     """z = sqrt(var(x))        dL/dx = g * (x - mean(x)) / (n - correction) / z
 
@@ -242,7 +242,7 @@ logsumexp.vjp(x=lambda g, x, z, x_shape, axis, keepdims:
                   restore_axes(g, x_shape, axis, keepdims) * _share(x, z, x_shape, axis, keepdims))
 
 
-@reduction(node="LinalgVectorNormBackward0")
+@reduction(node="LinalgVectorNormBackward0", refuses="c")
 def norm(x, *, p=2, axis=None, keepdims=False):
     """z = (sum of abs(x)**p over axis) ** (1 / p)        dL/dx = g * sign(x) * (abs(x) / z)**(p - 1)
 
