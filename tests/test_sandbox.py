@@ -534,6 +534,19 @@ def test_a_switch_of_the_kernel_that_forbids_namespaces_is_named(tmp_path, monke
         assert said.startswith("sysctl -w kernel.apparmor_restrict_unprivileged_userns=0")
 
 
+def test_a_user_without_users_for_containers_is_told_how_to_get_them(image, monkeypatch):
+    def refused(tier, image, tell, said):
+        said.write(b"Error: keep-id requires additional UIDs or GIDs defined in /etc/subuid\n")
+        raise NotStarted("the kernel did not start")
+
+    monkeypatch.setattr(selftest, "_doors", refused)
+
+    found = selftest.try_tier("container", image)
+
+    assert not found.holds and "keep-id requires" in found.reason
+    assert "usermod --add-subuids" in found.mend and "uidmap" in found.mend
+
+
 @pytest.mark.skipif(not lockdown.landlock_version(), reason="this kernel has no Landlock")
 @pytest.mark.skipif(sys.platform != "linux", reason="Linux only")
 def test_on_a_kernel_without_landlock_the_tier_does_not_hold_and_says_so():

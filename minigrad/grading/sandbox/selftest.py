@@ -6,6 +6,7 @@ one, to reach the other, to see and to signal this process, to start another, an
 threads, memory, files and attention than is allowed.
 """
 
+import getpass
 import hashlib
 import os
 import socket
@@ -107,7 +108,7 @@ def try_tier(tier: Tier, image: Path) -> Finding:
                 said.seek(0)
                 why = said.read().decode(errors="replace").strip().split("\n")[-1][:200]
                 reason = f"it could not be started here: {why or error}"
-                return Finding(tier, False, reason, _mend(tier))
+                return Finding(tier, False, reason, _mend(tier, why))
             except _Broken as error:
                 return Finding(tier, False, f"a kernel cannot run in it: {error}", MEND[tier])
             except (FileNotFoundError, NoContainer) as error:
@@ -144,8 +145,11 @@ def _doors(tier: Tier, image: Path, tell: str, said: IO[bytes]) -> dict[str, boo
     return {**told[0], **more}
 
 
-def _mend(tier: Tier) -> str:
-    """What to do if a tier is there, and may not be used: switches of the kernel, where there are any."""
+def _mend(tier: Tier, why: str = "") -> str:
+    """What to do if a tier is there, and may not be used: switches of the kernel, or users for containers."""
+    if "/etc/subuid" in why:
+        users = "--add-subuids 100000-165535 --add-subgids 100000-165535"
+        return f"apt-get install uidmap && usermod {users} {getpass.getuser()}  (as root)"
     if tier != "container":
         for name, forbidding, allowing in SWITCHES:
             switch = Path("/proc/sys", name.replace(".", "/"))
