@@ -188,9 +188,11 @@ class GraphTask:
         """The nodes that lead to an input: the inputs, and every node with an edge to such a node. None: all."""
         if self.inputs is None or self.needed is not None:  # a task may run again
             return self.needed
+        found = reachable(self.roots)
+        if all(node in self.inputs for node in found if not node.edges):
+            return None  # every way ends at an input, as with grad(loss, model.parameters())
         self.needed = needed = set(self.inputs)
-        oldest_first = sorted(reachable(self.roots), key=attrgetter("queue_key"), reverse=True)
-        for node in oldest_first:
+        for node in sorted(found, key=attrgetter("queue_key"), reverse=True):  # oldest first
             if not needed.isdisjoint(node.edges):
                 needed.add(node)
         return needed
