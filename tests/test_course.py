@@ -36,7 +36,7 @@ def test_every_lesson_and_every_exercise_is_on_the_map():
 
 def test_an_exercise_is_as_far_as_its_saved_checks_say(tmp_path):
     copy_lessons(tmp_path)
-    assert course(tmp_path / "notebooks").solved == (0, 46) and state_of(tmp_path) == "not tried"
+    assert course(tmp_path / "notebooks").solved == (0, 47) and state_of(tmp_path) == "not tried"
 
     name = "shared_input_backward"
     wrong = {"output_type": "error", "evalue": f"{name}: 5 of 6 public checks are right\n    case"}
@@ -45,7 +45,7 @@ def test_an_exercise_is_as_far_as_its_saved_checks_say(tmp_path):
     saved(tmp_path, wrong)
     assert state_of(tmp_path) == "begun"
     saved(tmp_path, right)
-    assert state_of(tmp_path) == "solved" and course(tmp_path / "notebooks").solved == (1, 46)
+    assert state_of(tmp_path) == "solved" and course(tmp_path / "notebooks").solved == (1, 47)
     saved(tmp_path, right, wrong)
     assert state_of(tmp_path) == "begun"
 
