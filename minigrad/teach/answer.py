@@ -40,6 +40,10 @@ class Diagnosis:
     def __str__(self) -> str:
         return f"{self.message} {self.hint}".strip()
 
+    def about(self, name: str) -> str:
+        """The diagnosis with the name of the answer in front, unless it names its answers itself."""
+        return str(self) if self.kind == "exchanged" or not name else f"{name}: {self}"
+
 
 class Answer:
     """One student's array, and what it is held against.

@@ -80,6 +80,10 @@ class Comparison(Report[CompareRow]):
         rest = f", {later} not answered yet" if later else ""
         super().__init__(f"compare: {headline} with the tape{rest}", rows)
 
+    def _notes(self) -> list[str]:
+        """The notes of the rows. That two gradients are exchanged is in both rows, and said once."""
+        return list(dict.fromkeys(super()._notes()))
+
 
 def compare(
     z: Tensor,
@@ -240,7 +244,9 @@ def _on_ours(asked: Asked, right: Any) -> tuple[Asked | None, str]:
 def _row(
     name: str, tensor: Tensor, d: Difference, note: str, found: Diagnosis | None
 ) -> CompareRow:
-    said = [str(said) for said in (d.reason, note, found) if said]
+    said = [f"{name}: {one}" for one in (d.reason, note) if one]
+    if found is not None:
+        said.append(found.about(name))
     return CompareRow(
         name=name,
         shape=tuple(tensor.shape),
@@ -250,7 +256,7 @@ def _row(
         index=d.index,
         yours=d.mine,
         tape=d.theirs,
-        note="\n".join(f"{name}: {one}" for one in said),
+        note="\n".join(said),
         diagnosis=found,
     )
 

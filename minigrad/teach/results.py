@@ -64,9 +64,7 @@ class CheckRow:
     @property
     def note(self) -> str:
         """The diagnosis, with the part that it is about; empty if there is none."""
-        if self.diagnosis is None:
-            return ""
-        return f"{self.what}: {self.diagnosis}" if self.what else str(self.diagnosis)
+        return "" if self.diagnosis is None else self.diagnosis.about(self.what)
 
     def cells(self) -> tuple[str, ...]:
         """Case, inputs, part, verdict and message; the case is empty if none was tried."""
