@@ -7,7 +7,7 @@
 
 The answer to all four is that there is one object. The module's weight, the leaf at the end
 of the tape, and the entry in `optimizer.param_groups` are the same tensor, so what one does
-to it the others see. Where they are not the same (the model was made anew after the optimizer,
+to it the others see. Where they are not the same (the model was created again after the optimizer,
 or a layer is not in the list), training silently does nothing; the report says so.
 """
 
@@ -155,14 +155,16 @@ def _row(
     same, graded = node is not None and node.variable is p, p.grad is not None
     note = ""
     if node is None:
-        note = f"{name} requires no gradient, so no backward pass fills its .grad, and step passes it over."
+        note = (
+            f"{name} requires no gradient, so no backward pass fills its .grad, and step skips it."
+        )
     elif reached is False:
         note = (
             f"{name} is not on the tape of this loss: no backward pass from it fills {name}.grad. Was the "
-            "model made anew after the optimizer, or is this layer not used?"
+            "model created again after the optimizer, or is this layer unused?"
         )
     elif not graded and wrote is None:
-        note = f"{name}.grad is None: step passes it over until a backward pass has filled it."
+        note = f"{name}.grad is None: step skips it until a backward pass has filled it."
     return ParameterRow(p, name, group, node, same, reached, graded, p._version, wrote, note)
 
 
@@ -193,7 +195,7 @@ def _answers(rows: Sequence[ParameterRow], optimizer: Optimizer) -> Iterator[str
     else:
         yield (
             f"What did step write?  {row.name}, in place: version {row.wrote - 1} -> {row.wrote} (now "
-            f"{row.version}). A graph that saved version {row.wrote - 1} can no longer be walked back."
+            f"{row.version}). A graph that saved version {row.wrote - 1} can no longer run backward."
         )
     if row.reached is False:
         yield f"Does the model see it?  No: this loss was computed without {row.name}."
@@ -205,10 +207,10 @@ def _filler(row: ParameterRow) -> str:
     """Who fills the .grad of a parameter that requires a gradient."""
     if row.reached is False:
         left = "is from an earlier pass" if row.graded else "stays None"
-        return f"No backward pass from this loss, whose tape does not end in {row.name}: {row.name}.grad {left}."
+        return f"No backward pass from this loss: {row.name} is not on its tape, and {row.name}.grad {left}."
     return (
-        f"Where the tape ends in {row.name} stands an AccumulateGrad; backward hands it "
-        f"the gradient, and it adds that to {row.name}.grad. Its `variable` is {row.name} itself: {row.same}."
+        f"The tape ends at {row.name} with an AccumulateGrad node. backward gives it the gradient, and it "
+        f"adds that to {row.name}.grad. Its `variable` is {row.name} itself: {row.same}."
     )
 
 
