@@ -13,8 +13,9 @@ function that does only the rest. For `mul` it looks like this, slightly shorten
             yd = y.array; yn = y.node
         except AttributeError:
             return op(x, y)                                    # an array, a Slot ...
-        if modes.unusual or xd.dtype is not yd.dtype:
-            if modes.unusual > modes.paused or xd.dtype is not yd.dtype:
+        unusual = modes.unusual
+        if unusual or xd.dtype is not yd.dtype:
+            if unusual > modes.light or xd.dtype is not yd.dtype:
                 return general(op, (x, y), {})                 # the general path
             if not modes.state.recording: xn = yn = None
         zd = xd * yd
@@ -29,6 +30,7 @@ function that does only the rest. For `mul` it looks like this, slightly shorten
             n.version = y.counter.count
             n.plan = plan_x
         elif ...
+        if unusual: keep_line(n)
         return z
 
 `mul_`, which writes to x, does the same but puts the result into x's array. Everything here comes
@@ -45,7 +47,7 @@ from typing import Any
 import numpy as np
 
 from minigrad.core import modes
-from minigrad.core.dispatch import apply
+from minigrad.core.dispatch import apply, keep_line
 from minigrad.core.errors import user_line
 from minigrad.core.inplace import attach, copy_of, is_plain
 from minigrad.core.leaf import AccumulateGrad
@@ -72,8 +74,9 @@ def {name}({operands}{signature}):
 {read}
     except AttributeError:
         return op({operands}{passed})
-    if modes.unusual or {special}:
-        if modes.unusual > modes.paused or {special}:
+    unusual = modes.unusual
+    if unusual or {special}:
+        if unusual > modes.light or {special}:
             return general(op, {all}, {settings})
         if not modes.state.recording: {nodes} = None
     try:
@@ -91,7 +94,10 @@ def {name}(x{signature}):
         xd = x.array; xn = x.node; c = x.counter
     except AttributeError:
         return op(x{passed})
-    if modes.unusual or xd.__class__ is not ndarray or x.__class__ is View and x.origin:
+    unusual = modes.unusual
+    if unusual and (unusual > modes.light or not modes.state.recording):
+        return general(op, (x,), {settings})
+    if xd.__class__ is not ndarray or x.__class__ is View and x.origin:
         return general(op, (x,), {settings})
     try:
         zd = forward(xd{passed})
@@ -121,10 +127,12 @@ def {name}_({operands}{signature}):
         return x._write(op{others}{passed})
     view = x.__class__ is View
     kept = xn.__class__ is AccumulateGrad or x._retains or view and not is_plain(x, xn)
-    if modes.unusual or {special}{larger} or kept:
-        if modes.unusual > modes.paused or {special}{larger} or modes.state.recording:
+    unusual = modes.unusual
+    if unusual or {special}{larger} or kept:
+        recording = not unusual or modes.state.recording
+        if unusual > modes.light or {special}{larger} or kept and recording:
             return x._write(op{others}{passed})
-        {nodes} = None
+        if not recording: {nodes} = None
     if c is FRESH: c = x._shared_counter()
     if c is INFERENCE or xd.__class__ is not ndarray or xd.base is not None and 0 in xd.strides:
         return x._write(op{others}{passed})
@@ -137,6 +145,7 @@ def {name}_({operands}{signature}):
         return x._write(op{others}{passed})                    # which says why
     c.count += 1; c.place = user_line()
     if n is not None:
+        if unusual: keep_line(n)
         if view: attach(n, x)
         else: x.node = n; c.history += 1
     return x
@@ -157,7 +166,7 @@ def text_of(op: Op, in_place: bool = False) -> tuple[str, dict[str, Any]]:
         "named": op.named and op.named.formula,
         "ndarray": np.ndarray, "in_order": np.ascontiguousarray, "INFERENCE": INFERENCE,
         "AccumulateGrad": AccumulateGrad, "copy_of": copy_of, "is_plain": is_plain, "attach": attach,
-        "user_line": user_line,
+        "user_line": user_line, "keep_line": keep_line,
         "Hop": Hop, "shows": shows, "as_tuple": tuple.__new__,
         **{f"_{s}": default for s, default in op.settings.items()},
     }  # fmt: skip
@@ -182,7 +191,8 @@ def text_of(op: Op, in_place: bool = False) -> tuple[str, dict[str, Any]]:
         "order": IN_ORDER if op.in_order else "",
     }
     if op.view:
-        parts["node"] = _indented(_filled(op, (True,), [False], scope, "n"), 8)
+        lines = [*_filled(op, (True,), [False], scope, "n"), "if unusual: keep_line(n)"]
+        parts["node"] = _indented(lines, 8)
         return VIEW.format(**parts), scope
     if in_place:
         parts["forward"] = (
@@ -195,7 +205,7 @@ def text_of(op: Op, in_place: bool = False) -> tuple[str, dict[str, Any]]:
     if op.rules:
         nothing = " is ".join(f"{x}n" for x in typed)
         lines = [f"if {nothing} is None:", "    z.node = None", "    return z"]
-        lines += _node(op, scope, "n = z.node")
+        lines += [*_node(op, scope, "n = z.node"), "if unusual: keep_line(n)"]
     return OUT_OF_PLACE.format(**parts, node=_indented(lines, 4)), scope
 
 

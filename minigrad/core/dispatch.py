@@ -112,8 +112,8 @@ def write(op: Op, x: Tensor, others: Sequence[Any], settings: dict[str, Any]) ->
 
 def written_at_once(op: Op, x: Tensor, others: Sequence[Any], settings: dict[str, Any]) -> bool:
     """Try the fast path for a write of real numbers, without observer or gradient. Returns True if it wrote."""
-    recording = not modes.unusual
-    if modes.unusual and (modes.unusual > modes.paused or modes.state.recording):
+    recording = not modes.unusual or modes.state.recording
+    if modes.unusual > modes.light:
         return False
     if recording and (x.node is not None or (x._base is not None and not is_plain(x, None))):
         return False
@@ -193,11 +193,19 @@ def record_node(
     if plan.frees and modes.state.saved_hooks:
         node.saved, node.version = Packed(node, modes.state.saved_hooks[-1]), 0
     elif modes.state.tracing:
-        node.place = user_line()
-        node.versions = {name: c.count for name, c in node.counters().items()} if plan.reads else {}
-        if in_place and "z" in plan.tensors:
-            node.versions["z"] += 1
+        keep_line(node, "z" if in_place else "")
     return node
+
+
+def keep_line(node: Node, to_be_written: str = "") -> None:
+    """Keep the line that makes a node, and the versions of what it saves, if this thread asks for it.
+
+    to_be_written   the saved value, if any, whose version will be the next one
+    """
+    if modes.state.tracing:
+        node.place = user_line()
+        counters = node.counters() if node.plan.tensors else {}
+        node.versions = {name: c.count + (name == to_be_written) for name, c in counters.items()}
 
 
 def must_fit(op: Op, operands: Sequence[Tensor], z: Tensor) -> bool:

@@ -11,9 +11,9 @@ These settings belong to the thread: other threads keep their own. They can be n
 undone when an exception is raised, and they work as decorators of functions and generators.
 For a generator, the setting holds while its own code runs, not while it waits at a `yield`.
 
-`unusual` counts the settings of all threads that differ from the default, and `paused` counts
-how many of them are "not recording". As long as both are 0, which is nearly always the case,
-an operation does not need to look at its thread's settings at all.
+`unusual` counts the settings of all threads that differ from the default, and `light` counts how
+many of them are "not recording" or "keep the line of each node", which the functions of codegen.py
+know. As long as both are 0, an operation does not need to look at its thread's settings at all.
 """
 
 import functools
@@ -67,13 +67,13 @@ class _State(threading.local):
 
 state = _State()
 unusual = 0
-paused = 0
+light = 0
 _lock = threading.Lock()
 
 
 def set_mode(name: str, value: Any) -> Any:
     """Change one setting of this thread (a name in `_State`), update both counts, return the old value."""
-    global unusual, paused
+    global unusual, light
     old = getattr(state, name)
     default = getattr(_State, name)
     change = (value != default) - (old != default)
@@ -81,8 +81,8 @@ def set_mode(name: str, value: Any) -> Any:
     if change:
         with _lock:
             unusual += change
-            if name == "recording":
-                paused += change
+            if name in ("recording", "tracing"):
+                light += change
     return old
 
 
@@ -302,8 +302,8 @@ def reports(what: str) -> Callable[[F], F]:
 def trace_lines(on: bool = True) -> None:
     """Make every node remember the line of code that made it.
 
-    Errors in the backward pass can then also show the forward line. This costs about
-    half a microsecond per operation; the Jupyter extension turns it on.
+    Errors in the backward pass can then also show the forward line. This costs one or two
+    microseconds per node; the Jupyter extension turns it on.
 
     >>> trace_lines()
     >>> trace_lines(False)
