@@ -34,11 +34,18 @@ def described(node):
         )
         for name, (value, version) in node.saved_values().items()
     }
-    return node.plan, node.edges, saved, getattr(node, "version", 0) if node.plan.tensors else None
+    version = getattr(node, "version", 0) if node.plan.tensors else None
+    return node.plan, node.edges, saved, version, node.place is None, node.versions
+
+
+@pytest.fixture(params=[False, True], ids=["", "with lines"])
+def lines(request):
+    with modes.within("tracing", request.param):
+        yield request.param
 
 
 @pytest.mark.parametrize("sample", [s for s in SAMPLES if codegen.is_usual(s.op)], ids=str)
-def test_the_short_way_puts_the_same_node_on_the_tape(sample):
+def test_the_short_way_puts_the_same_node_on_the_tape(sample, lines):
     differentiable = [k for k, a in enumerate(sample.args) if np.asarray(a).dtype.kind == "f"]
     for wanted in ([k] for k in differentiable), (differentiable,):
         for chosen in wanted:
@@ -50,9 +57,24 @@ def test_the_short_way_puts_the_same_node_on_the_tape(sample):
             long = apply(sample.op, tensors, sample.settings)
             short = sample.op.apply(*tensors, **sample.settings)
 
+            assert (short.grad_fn.place is not None) == lines
             assert described(short.grad_fn) == described(long.grad_fn)
             np.testing.assert_array_equal(short.detach(), long.detach())
             assert type(short.array) is type(long.array) or short.array.ndim == 0
+
+
+def test_lines_and_no_grad_do_not_lengthen_the_way(lines, monkeypatch):
+    monkeypatch.setattr(codegen, "apply", None)  # so does what is written from now on
+    ops = {name: codegen._written(REGISTRY[name], "apply") for name in ("exp", "mul", "transpose")}
+    write = codegen._written(minigrad.ops.mul, "apply_")
+    x = minigrad.ones(2, 3, requires_grad=True)
+
+    y = ops["transpose"](ops["mul"](ops["exp"](x), 2.0), axis0=0, axis1=1)
+    write(y := ops["exp"](x), 2.0)
+    with minigrad.no_grad():
+        write(x, ops["mul"](x, x))
+
+    assert (y.grad_fn.place is not None) == lines and x.tolist()[0][0] == 1
 
 
 def test_most_ops_have_a_short_way():
