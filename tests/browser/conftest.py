@@ -8,7 +8,8 @@ skipped, unless MINIGRAD_REQUIRE_BROWSER is set, as it is in CI.
     lab_server   session: a JupyterLab server in a fresh folder, no token, loopback only
     browser      module: headless Chromium
     lab          function: lab(cells) opens a notebook with these cells, runs them all, and returns
-                 a NotebookPage; lab(path) does so with a copy of a notebook that exists
+                 a NotebookPage; lab(path) does so with a copy of a notebook that exists; with
+                 run=False no cell is run
 
 A test looks like this:
 
@@ -262,17 +263,18 @@ class NotebookPage:
         self.page.wait_for_selector(".jp-Notebook .jp-Cell", timeout=START_S * 1000)
         self.page.wait_for_function("() => window.jupyterapp !== undefined", timeout=STEP_MS)
 
-    def run_all(self) -> None:
-        """Runs every cell through the command registry: no menu text, no shortcut."""
+    def wait_kernel(self) -> None:
+        """Waits until the kernel takes cells."""
         self.page.evaluate(
             """async () => {
-                 const app = window.jupyterapp;
-                 await app.restored;
-                 const panel = app.shell.currentWidget;
-                 await panel.sessionContext.ready;
-                 await app.commands.execute('notebook:run-all-cells');
+                 await window.jupyterapp.restored;
+                 await window.jupyterapp.shell.currentWidget.sessionContext.ready;
                }"""
         )
+
+    def run_all(self) -> None:
+        """Runs every cell through the command registry: no menu text, no shortcut."""
+        self.page.evaluate("() => window.jupyterapp.commands.execute('notebook:run-all-cells')")
         # a prompt reads '[*]:' while its cell runs and '[3]:' when it has run
         self.page.wait_for_function(
             """() => {
@@ -340,7 +342,7 @@ def _notebook(cells):
 def lab(lab_server, contexts, request, tmp_path):
     opened = []
 
-    def factory(cells, app: str = "lab", theme: str = "light") -> NotebookPage:
+    def factory(cells, app: str = "lab", theme: str = "light", run: bool = True) -> NotebookPage:
         _settings(lab_server.settings, theme)
         nb = _notebook(cells)
         name = re.sub(r"\W+", "_", request.node.name)[:60] + ".ipynb"
@@ -349,7 +351,9 @@ def lab(lab_server, contexts, request, tmp_path):
         page.page.set_default_timeout(STEP_MS)
         opened.append(page)
         page.open(name)
-        page.run_all()
+        page.wait_kernel()
+        if run:
+            page.run_all()
         return page
 
     yield factory

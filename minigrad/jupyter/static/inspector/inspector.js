@@ -213,11 +213,12 @@ class Inspector extends Keyboard(Lecture(Exporting(ByHand(Searching(Listing(Turn
     for (const one of ["help", "legend"]) this[one].hidden = one !== which || !this[one].hidden;
     clear(this.legend, this.legend.hidden ? [] : signs(this.tape).flatMap(([sign, what]) => [h("dt", {}, sign), h("dd", {}, what)]));
   }
-  /** Close what lies over the picture, or free the pinned node, or go back to the toolbar. */
+  /** Close what lies over the picture, or free the pinned node, or go back to the toolbar, and from there to the cell. */
   escape() {
     if (!this.help.hidden || !this.legend.hidden) this.overlay(null);
     else if (this.lecture) this.lectures(false);
     else if (this.selected) { this.hits = null; this.pick(null); }
+    else if (this.bar.contains(this.el.getRootNode().activeElement)) this.el.closest(".jp-Cell")?.focus();
     else this.first.focus();
   }
 }

@@ -11,10 +11,10 @@ const Lecture = (Base) => class extends Base {
     this.el.classList.toggle("mg-lecture", on);
     this.lectureButton.setAttribute("aria-pressed", String(on));
     if (on) {
-      this.left = { tab: this.tab, scale: this.graph.scale };
+      this.left = { tab: this.tab, scale: this.graph.scale, focus: this.el.getRootNode().activeElement };
       this.openTab("graph");
       // Some hosts, such as a frame that is not allowed to, refuse; then the inspector fills the window.
-      this.frame.requestFullscreen?.().catch(() => {});
+      this.frame.requestFullscreen?.().then(() => this.lecture || document.exitFullscreen()).catch(() => {});
       this.leave = () => { if (!document.fullscreenElement) this.lectures(false); };
       document.addEventListener("fullscreenchange", this.leave);
     } else {
@@ -26,5 +26,6 @@ const Lecture = (Base) => class extends Base {
     this.arrange();
     this.graph.follow();
     this.frame.focus({ preventScroll: true });
+    if (!on && this.frame.contains(this.left.focus)) this.left.focus.focus();
   }
 };
