@@ -259,6 +259,16 @@ def test_create_graph_makes_a_second_layer():
     assert tape.at().grads == {"x": "18"}
 
 
+def test_what_a_pass_computes_is_said_to_be_for_the_node_whose_turn_follows():
+    texts = [s["text"] for s in cases.higher_order().document["steps"]]
+    turn = next(k for k, text in enumerate(texts) if text.startswith("MulBackward0 of z took"))
+
+    assert [text.partition(", for ")[2] for text in texts[turn - 2 : turn]] == 2 * [
+        "MulBackward0 of z."
+    ]
+    assert not any(", for " in text for text in texts[: turn - 2])
+
+
 @pytest.mark.parametrize("name", ["graph", "tape", "recursive"])
 def test_the_three_engines_on_the_same_tape(name):
     tape = cases.engine(name)

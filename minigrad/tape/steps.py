@@ -103,12 +103,13 @@ class _Steps:
 
     def all(self) -> list[doc.TapeStep]:
         found: list[doc.TapeStep] = []
+        wanted_by = self._wanted_by()
         for kind, which, k in self.recorder.events:
             if kind == "failed":
                 found.append(self._failed(self.nodes[which]))
                 continue
             if kind == "op":
-                found.append(self._op(which))
+                found.append(self._op(which, wanted_by.get(which, "")))
                 continue
             if kind == "update":
                 found.append(self._update(self.recorder.updates[which]))
@@ -122,7 +123,22 @@ class _Steps:
                 found.append(self._error(b))
         return found
 
-    def _op(self, which: int) -> doc.TapeStep:
+    def _wanted_by(self) -> dict[int, str]:
+        """For each op that a pass of ours computes: the node whose turn it is.
+
+        That turn is an event of its own, after all that its rules have computed.
+        """
+        found: dict[int, str] = {}
+        turn_of: dict[int, str] = {}  # the next turn of each pass, going back
+        for kind, which, k in reversed(self.recorder.events):
+            if kind == "turn" and self.recorder.passes[which].engine != "torch":
+                b = self.recorder.passes[which]
+                turn_of[b.number] = self.nodes[b.turns[k].entry].title
+            elif kind == "op" and (made_by := self.nodes[which].made_by) in turn_of:
+                found[which] = turn_of[made_by]
+        return found
+
+    def _op(self, which: int, wanted_by: str) -> doc.TapeStep:
         node, entry = self.nodes[which], self.recorder.entries[which]
         value = " and ".join(words(r.value) for r in entry.results)
         if node.replayed:
@@ -131,6 +147,8 @@ class _Steps:
             text = f"{node.expression} wrote over {node.name}: version {node.version}, {value}."
         else:
             text = f"{node.label} = {node.expression} was computed: {value}."
+            if wanted_by:
+                text = f"{text[:-1]}, for {wanted_by}."
         if node.stop:
             text += f" The tape stops here ({node.stop})."
         inputs = [i for i in entry.inputs if i.entry is not None]
