@@ -650,6 +650,34 @@ def test_picture_details_and_queue_are_in_sight_together_in_a_low_window(opened)
     assert page.locator(".mg-engine").bounding_box() == before
 
 
+def test_a_window_that_shrinks_keeps_the_current_node_in_sight_and_the_toolbar_in_a_row(opened):
+    x = minigrad.tensor([[1.0, -2.0], [3.0, 4.0]], requires_grad=True)
+    with minigrad.record() as tape:
+        positive = x > 0
+        for _ in range(8):
+            x = x.tanh()
+        (x * positive).sum().backward()
+    page = opened(tape)
+    page.keyboard.press("Tab")
+    for key in ("b", "n", "n"):
+        page.keyboard.press(key)
+
+    page.set_viewport_size({"width": 880, "height": 520})
+    page.wait_for_function(
+        """() => {
+             const [a, b] = [".mg-current", ".mg-canvas"].map(q => document.querySelector(q).getBoundingClientRect());
+             return a.top >= b.top && a.bottom <= b.bottom && a.left >= b.left && a.right <= b.right;
+           }"""
+    )
+    assert page.locator(".mg-top").bounding_box()["height"] < 48
+    node(page, "positive").click()
+    fills = page.locator(".mg-heat rect").evaluate_all(
+        "all => all.map(e => e.getAttribute('fill'))"
+    )
+    assert fills == ["rgb(230,159,0)", "rgb(255,255,255)", "rgb(230,159,0)", "rgb(230,159,0)"]
+    assert page.problems == []
+
+
 def test_keys_and_legend_lie_over_the_picture(opened):
     page = opened(cases.fan_in())
     place = page.locator(".mg-canvas").bounding_box()

@@ -35,7 +35,7 @@ function detailsOf(ui) {
     rows.push(row("memory", `${letter(n.storage)}, shared with ${others.join(", ")}`));
   }
   if (n.stop) rows.push(row("stop", `the tape stops here: ${clean(n.stop)}`));
-  if (n.module) rows.push(row("module", clean(n.module)));
+  if (n.module) rows.push(row("module", clean(n.module, 200)));
   if (n.saved?.length) {
     const freed = m.freed.get(id);
     const list = n.saved.map((x) => {

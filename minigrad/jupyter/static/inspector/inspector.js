@@ -29,7 +29,7 @@ class Inspector extends Keyboard(Lecture(Exporting(ByHand(Searching(Listing(Turn
     model.on("change:step", this.followStep);
     model.on("change:selected", this.followSelection);
     model.on("change:answer", this.hear);
-    this.resize = new ResizeObserver(() => { if (this.graph?.view) this.arrange(); });
+    this.resize = new ResizeObserver(() => { if (this.graph?.view) { this.arrange(); if (this.selected) this.graph.show(this.selected); else this.graph.follow(); } });
     this.reload();
   }
 
@@ -130,7 +130,7 @@ class Inspector extends Keyboard(Lecture(Exporting(ByHand(Searching(Listing(Turn
     if (this.tape.program) return ` ${clean(this.tape.program.headline, 200)}; ${clean(this.tape.program.note, 300)}`;
     const t = this.tape, ops = t.nodes.filter((n) => n.kind === "op").length, leaves = t.nodes.filter((n) => n.kind === "leaf" && !n.updated).length;
     const many = (n, one, more) => `${n} ${n === 1 ? one : more}`;
-    return ` ${many(ops, "operation", "operations")}, ${many(leaves, "leaf", "leaves")}${t.error ? `; the code stopped with ${clean(t.error.text.split(":")[0])}` : ""}`;
+    return ` ${many(ops, "operation", "operations")}, ${many(leaves, "leaf", "leaves")}${t.error ? `; stopped by ${clean(t.error.text.split(":")[0])}` : ""}`;
   }
 
   openTab(tab) { this.keeping(() => this.openTabNow(tab)); }

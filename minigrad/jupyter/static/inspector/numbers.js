@@ -46,13 +46,13 @@ function heatMap(v) {
   const shape = v?.shape ?? [], first = v?.first ?? [];
   if (!v || v.rows || shape.length !== 2 || first.length < (v.size ?? 0) || !v.size) return null;
   const [rows, columns] = [Math.min(shape[0], 32), Math.min(shape[1], 32)];
-  const most = Math.max(...first.map((x) => (typeof x === "number" ? Math.abs(x) : 0))) || 1;
+  const most = Math.max(...first.map((x) => (Number.isFinite(Number(x)) ? Math.abs(x) : 0))) || 1;
   const size = Math.max(4, Math.min(16, 260 / columns));
-  const picture = s("svg", { class: "mg-heat", width: columns * size, height: rows * size, role: "img",
+  const picture = s("svg", { class: "mg-heat", width: columns * size, height: rows * size, viewBox: `0 0 ${columns * size} ${rows * size}`, role: "img",
     "aria-label": `${shape[0]} by ${shape[1]} values, the largest ${number(most)}${countNotFinite(v) && `, hatched: ${countNotFinite(v)}`}` });
   for (let i = 0; i < rows; i++)
     for (let j = 0; j < columns; j++) {
-      const x = first[i * shape[1] + j], t = typeof x === "number" ? x / most : 0;
+      const x = first[i * shape[1] + j], t = Number.isFinite(Number(x)) ? Number(x) / most : 0;
       const [r, g, b] = t < 0 ? [0, 114, 178] : [230, 159, 0];
       const mix = (c) => Math.round(255 + (c - 255) * Math.abs(t));
       picture.append(s("rect", { x: j * size, y: i * size, width: size, height: size,
