@@ -160,7 +160,14 @@ class Call:
 
     path: str  # "Net.hidden"
     parent: int | None
+    kind: str  # its class: "Linear"
     place: Place | None = None  # the user's line that called it
+
+    @property
+    def title(self) -> str:
+        """Its name in the module that it is a part of, and its class: "hidden: Linear"."""
+        name = self.path.rpartition(".")[2]
+        return name if name == self.kind else f"{name}: {self.kind}"
 
 
 @dataclass(slots=True)

@@ -35,7 +35,7 @@ from minigrad.tape.document import (
     TapeEdge,
     index_of,
 )
-from minigrad.tape.events import LoopTurn
+from minigrad.tape.events import Call, LoopTurn
 from minigrad.tape.labels import labelled
 from minigrad.tape.layout import Box, Layout, lay_out, text_width
 from minigrad.tape.recorder import Recorder
@@ -75,8 +75,8 @@ class NodeGroup:
 Item = int | NodeGroup
 
 
-# For each entry, the module calls that it was made in, outermost first: (number, path).
-Calls = Sequence[Sequence[tuple[int, str]]]
+# For each entry, the module calls that it was made in, outermost first, with their numbers.
+Calls = Sequence[Sequence[tuple[int, Call]]]
 
 
 def fold_document(
@@ -93,13 +93,14 @@ def turn_title(turn: LoopTurn) -> str:
 
 def calls_of(recorder: Recorder) -> Calls:
     """For each entry of a recording, the module calls that it was made in."""
-    chains: list[list[tuple[int, str]]] = []
+    chains: list[list[tuple[int, Call]]] = []
     for entry in recorder.entries:
-        chain: list[tuple[int, str]] = []
-        call = entry.call
-        while call is not None:
-            chain.append((call, recorder.calls[call].path))
-            call = recorder.calls[call].parent
+        chain: list[tuple[int, Call]] = []
+        number = entry.call
+        while number is not None:
+            call = recorder.calls[number]
+            chain.append((number, call))
+            number = call.parent
         chains.append(chain[::-1])
     return chains
 
@@ -203,10 +204,10 @@ class Folding:
             while same < min(len(chain), len(open_calls)) and open_calls[same][0] == chain[same][0]:
                 same += 1
             del open_calls[same:]
-            for call, path in chain[same:]:
-                group = NodeGroup("call", path.rsplit(".", 1)[-1], path=path)
+            for number, call in chain[same:]:
+                group = NodeGroup("call", call.title, path=call.path)
                 (open_calls[-1][1] if open_calls else top).append(group)
-                open_calls.append((call, group.items))
+                open_calls.append((number, group.items))
             (open_calls[-1][1] if open_calls else top).append(k)
         return _unwrapped(top)
 

@@ -99,14 +99,15 @@ class ForwardHalf(Identities):
     @contextmanager
     def module(self, module: Any) -> Iterator[None]:
         """Within this block, a module of nn is being called."""
-        path, parent = type(module).__name__, None
+        path = kind = type(module).__name__
+        parent = None
         if self._modules:
             caller, parent = self._modules[-1]
             names = [name for name, inner in caller.named_modules() if inner is module and name]
-            path = f"{self.calls[parent].path}.{names[0] if names else path}"
+            path = f"{self.calls[parent].path}.{names[0] if names else kind}"
         self._modules.append((module, len(self.calls)))
         self._note_scalars(module.buffers(recurse=False))
-        self.calls.append(Call(path, parent, user_line()))
+        self.calls.append(Call(path, parent, kind, user_line()))
         try:
             yield
         finally:

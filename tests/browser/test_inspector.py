@@ -773,6 +773,29 @@ def test_a_small_tape_can_be_folded_by_hand(opened):
     assert page.locator(".mg-group").count() == 12
 
 
+def test_a_folded_module_says_its_class_and_the_shape_of_what_it_hands_on(opened):
+    model = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.TransformerEncoderLayer(4, 2, 8))
+    with minigrad.record() as tape:
+        model(minigrad.ones(5, 2, 3)).sum().backward()
+    page = opened(tape)
+
+    page.get_by_role("button", name="Fold modules and loops").click()
+    page.locator(".mg-group").click()
+    page.locator(".mg-last").click()
+
+    folded = page.locator(".mg-group").evaluate_all(
+        "all => all.map(e => [...e.querySelectorAll('text')].map(t => t.textContent))"
+    )
+    assert [title for title, _, _ in folded] == [
+        "0: Linear",
+        "1: ReLU",
+        "2: TransformerEncoderLayer",
+    ]
+    assert [shape for _, _, shape in folded] == ["→ (5, 2, 4)"] * 3
+    assert folded[1][1] == "1 operation, 1 ran back"
+    assert page.problems == []
+
+
 def test_the_page_works_in_a_sandboxed_frame_and_in_the_dark(opened):
     page = opened(cases.hostile(), theme="dark", framed=True)
     inner = page.frame_locator("iframe")

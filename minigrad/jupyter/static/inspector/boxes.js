@@ -67,21 +67,27 @@ const Boxes = (Base) => class extends Base {
 
   groupBox(id, [x, y, w, height]) {
     const group = this.tape.group.get(id);
-    const count = s("text", { class: "mg-faint", x: x + w / 2, y: y + 47, "text-anchor": "middle" });
+    const members = this.membersOf(id), ops = members.filter((m) => this.tape.node.get(m).kind !== "leaf");
+    const shape = group.kind === "call" ? this.shapesOut(members, ops) : "";
+    const written = (row, text) => s("text", { class: "mg-faint", x: x + w / 2, y: y + row, "text-anchor": "middle" }, text);
+    const count = written(shape ? 39 : 47), out = shape ? written(53, clean(`→ ${shape}`, Math.floor(w / 6.8))) : null;
     const g = this.group(id, "", s("rect", { class: "mg-behind", x: x + 5, y: y - 5, width: w, height, rx: 7 }),
       s("rect", { class: "mg-body", x, y, width: w, height, rx: 7 }), s("rect", { class: "mg-progress", x: x + 1, y: y + height - 7, width: 0, height: 6, rx: 3 }),
       s("rect", { class: "mg-border", x, y, width: w, height, rx: 7 }),
-      s("text", { class: "mg-grouptitle", x: x + w / 2, y: y + 28, "text-anchor": "middle" }, clean(group.title)), count);
+      s("text", { class: "mg-grouptitle", x: x + w / 2, y: y + (shape ? 23 : 28), "text-anchor": "middle" }, clean(group.title)), count, out ?? "");
     g.classList.add("mg-group");
-    const members = [];
-    const stack = [id];
-    while (stack.length) {
-      const member = stack.pop();
-      if (this.tape.group.has(member)) stack.push(...this.tape.group.get(member).members);
-      else members.push(member);
-    }
-    this.boxes.set(id, { g, count, w, members, ops: members.filter((x) => this.tape.node.get(x).kind !== "leaf"), bar: g.querySelector(".mg-progress") });
+    this.boxes.set(id, { g, count, w, members, ops, shape, bar: g.querySelector(".mg-progress") });
     return g;
+  }
+
+  /** The nodes of a group, at any depth. */
+  membersOf(id) {
+    return (this.tape.group.get(id)?.members ?? []).flatMap((m) => (this.tape.group.has(m) ? this.membersOf(m) : [m]));
+  }
+  /** The shapes of what a module hands on: of its results that others use, or of its last one. */
+  shapesOut(members, ops) {
+    const inside = new Set(members), used = ops.filter((m) => this.tape.outOf.get(m).some((e) => !inside.has(e.to)));
+    return [...new Set((used.length ? used : ops.slice(-1)).map((m) => shapeText(this.tape.node.get(m).shape)))].join(", ");
   }
 
   port(id, [x, y, w, height]) {
@@ -194,8 +200,8 @@ const Boxes = (Base) => class extends Base {
     const here = m.node && this.tape.boxes(m.node).includes(id);
     b.g.classList.toggle("mg-current", Boolean(here));
     b.g.classList.toggle("mg-hit", this.ui.hits ? b.members.some((x) => this.ui.hits.has(x)) : false);
-    b.count.textContent = `${group.count} operations${ran ? `, ${ran} ${m.pass ? "ran back" : "done"}` : ""}`;
+    b.count.textContent = `${group.count} ${group.count === 1 ? "operation" : "operations"}${ran ? `, ${ran} ${m.pass ? "ran back" : "done"}` : ""}`;
     b.bar.setAttribute("width", Math.max(0, (b.w - 2) * (ops.length ? ran / ops.length : 0)));
-    b.g.setAttribute("aria-label", `${clean(group.title)}, ${b.count.textContent}, folded${here ? ", the current node is inside" : ""}. Enter opens it.`);
+    b.g.setAttribute("aria-label", `${clean(group.title)}, ${b.count.textContent}${b.shape && `, hands on ${b.shape}`}, folded${here ? ", the current node is inside" : ""}. Enter opens it.`);
   }
 };
