@@ -146,9 +146,8 @@ class _Steps:
         elif node.inplace:
             text = f"{node.expression} wrote over {node.name}: version {node.version}, {value}."
         else:
-            text = f"{node.label} = {node.expression} was computed: {value}."
-            if wanted_by:
-                text = f"{text[:-1]}, for {wanted_by}."
+            purpose = f", for {wanted_by}" if wanted_by else ""
+            text = f"{node.label} = {node.expression} was computed: {value}{purpose}."
         if node.stop:
             text += f" The tape stops here ({node.stop})."
         inputs = [i for i in entry.inputs if i.entry is not None]

@@ -84,9 +84,11 @@ const Boxes = (Base) => class extends Base {
   membersOf(id) {
     return (this.tape.group.get(id)?.members ?? []).flatMap((m) => (this.tape.group.has(m) ? this.membersOf(m) : [m]));
   }
-  /** The shapes of what a module hands on: of its results that others use, or of its last one. */
+  /** The shapes of what a module hands on: of its results that others use, or of its last one. What a backward pass
+      computes reads saved values as well; these are not handed on. */
   shapesOut(members, ops) {
-    const inside = new Set(members), used = ops.filter((m) => this.tape.outOf.get(m).some((e) => !inside.has(e.to)));
+    const inside = new Set(members), others = (e) => !inside.has(e.to) && !this.tape.node.get(e.to).made_by;
+    const used = ops.filter((m) => this.tape.outOf.get(m).some(others));
     return [...new Set((used.length ? used : ops.slice(-1)).map((m) => shapeText(this.tape.node.get(m).shape)))].join(", ");
   }
 
