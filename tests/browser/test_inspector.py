@@ -669,6 +669,12 @@ def test_a_window_that_shrinks_keeps_the_current_node_in_sight_and_the_toolbar_i
              return a.top >= b.top && a.bottom <= b.bottom && a.left >= b.left && a.right <= b.right;
            }"""
     )
+    page.wait_for_function(
+        """() => {
+             const [a, b] = [".mg-lit", ".mg-code"].map(q => document.querySelector(q).getBoundingClientRect());
+             return a.top >= b.top && a.bottom <= b.bottom;
+           }"""
+    )
     assert page.locator(".mg-top").bounding_box()["height"] < 48
     node(page, "positive").click()
     fills = page.locator(".mg-heat rect").evaluate_all(

@@ -29,7 +29,7 @@ class Inspector extends Keyboard(Lecture(Exporting(ByHand(Searching(Listing(Turn
     model.on("change:step", this.followStep);
     model.on("change:selected", this.followSelection);
     model.on("change:answer", this.hear);
-    this.resize = new ResizeObserver(() => { if (this.graph?.view) { this.arrange(); if (this.selected) this.graph.show(this.selected); else this.graph.follow(); } });
+    this.resize = new ResizeObserver(() => this.resized());
     this.reload();
   }
 
@@ -159,8 +159,21 @@ class Inspector extends Keyboard(Lecture(Exporting(ByHand(Searching(Listing(Turn
     settle(this.details, detailsOf(this));
     settle(this.engine, engineOf(this));
     settle(this.code, codeOf(this));
+    this.followLine();
+  }
+
+  /** Scroll the code so that the current line is in sight. */
+  followLine() {
     const lit = this.code.querySelector(".mg-lit"), height = this.code.clientHeight;
     if (lit && (lit.offsetTop < this.code.scrollTop || lit.offsetTop + lit.clientHeight > this.code.scrollTop + height)) this.code.scrollTop = lit.offsetTop - height / 2;
+  }
+  /** The window has another size: what is looked at stays in sight. */
+  resized() {
+    if (!this.graph?.view) return;
+    this.arrange();
+    if (this.selected) this.graph.show(this.selected);
+    else this.graph.follow();
+    this.followLine();
   }
 
 
