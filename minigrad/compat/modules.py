@@ -32,6 +32,7 @@ ELSEWHERE = {
     "functional": "",
     "nn.modules": "nn",
     "nn.modules.*": "nn",
+    "nn.modules.module": "nn.module",
     "optim.*": "optim",
     "serialization": "",
     "types": "",

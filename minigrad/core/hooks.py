@@ -33,6 +33,10 @@ class RemovableHandle:
         self._hooks = hooks
         hooks[self.id] = hook
 
+    def hooks_dict_ref(self) -> "OrderedDict[int, Hook]":
+        """The dict that holds the hook, by `id`, with others of its kind."""
+        return self._hooks
+
     def remove(self) -> None:
         """Take the hook away; a second call does nothing."""
         self._hooks.pop(self.id, None)

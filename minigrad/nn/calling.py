@@ -14,11 +14,13 @@ and, when a backward pass goes through the module,
 
 For the last two, the arguments and the result pass through a `BackwardHookFunction`. It does
 nothing in the forward pass, and passes the gradients to the hooks in the backward pass.
+
+`register_module_forward_hook` and its like add a hook to all modules. Such hooks run before the module's own.
 """
 
 import warnings
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from minigrad.core import modes
@@ -45,10 +47,21 @@ def added(hooks: "OrderedDict[int, Any]", hook: Any, prepend: bool = False) -> R
     return handle
 
 
+def _hooks(when: str) -> property:
+    """PyTorch's name for the hooks of one kind: `module._forward_hooks.clear()` removes them."""
+
+    def replace(module: "Called", hooks: "OrderedDict[int, Any]") -> None:
+        module._get_call_hooks()[when] = hooks
+
+    return property(lambda module: module._get_call_hooks()[when], replace)
+
+
 class Called(Registry):
     """The part of a module that handles calls."""
 
     _call_hooks: Hooks | None = None  # "before", "after", "backward_before", "backward"
+    _forward_pre_hooks, _forward_hooks = _hooks("before"), _hooks("after")
+    _backward_pre_hooks, _backward_hooks = _hooks("backward_before"), _hooks("backward")
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """Compute the result of the module. Every module defines its own."""
@@ -72,7 +85,8 @@ class Called(Registry):
 
     def _call_with_hooks(self, *args: object, **kwargs: object) -> Any:
         assert self._call_hooks is not None
-        hooks = self._call_hooks
+        own, general = self._call_hooks, OF_ALL_MODULES
+        hooks = {when: general[when] | own[when] for when in KINDS}
         called: set[int] = set()
         result = None
         try:
@@ -129,9 +143,8 @@ class Called(Registry):
     # ------------------------------------------------------------------ registering
 
     def _get_call_hooks(self) -> Hooks:
-        if self._call_hooks is None:
-            self._call_hooks = new_hooks()
-        return self._call_hooks
+        hooks: Hooks = self.__dict__.setdefault("_call_hooks", new_hooks())
+        return hooks
 
     def register_forward_pre_hook(
         self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False
@@ -197,6 +210,53 @@ class Called(Registry):
         return self.register_full_backward_hook(hook)
 
 
+KINDS = ("before", "after", "backward_before", "backward")
+OF_ALL_MODULES = new_hooks()
+
+
+def _add_to_all(when: str, hook: Any) -> RemovableHandle:
+    Called._call_hooks = OF_ALL_MODULES  # what a module without hooks of its own finds
+    return RemovableHandle(OF_ALL_MODULES[when], hook)
+
+
+def register_module_forward_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """Call hook(module, args) before forward, of every module."""
+    return _add_to_all("before", CallHook(hook, False, False))
+
+
+def register_module_forward_hook(
+    hook: Callable[..., Any], *, with_kwargs: bool = False, always_call: bool = False
+) -> RemovableHandle:
+    """Call hook(module, args, result) after forward, of every module.
+
+    >>> from minigrad import nn, ones
+    >>> with register_module_forward_hook(lambda module, args, z: print(module)):
+    ...     z = nn.Sequential(nn.Linear(2, 3), nn.Tanh())(ones(1, 2))
+    Linear(in_features=2, out_features=3, bias=True)
+    Tanh()
+    Sequential(
+      (0): Linear(in_features=2, out_features=3, bias=True)
+      (1): Tanh()
+    )
+    """
+    return _add_to_all("after", CallHook(hook, with_kwargs, always_call))
+
+
+def register_module_full_backward_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """Call hook(module, grad_output) in the backward pass, of every module."""
+    return _add_to_all("backward_before", hook)
+
+
+def register_module_full_backward_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """Call hook(module, grad_input, grad_output) in the backward pass, of every module."""
+    return _add_to_all("backward", hook)
+
+
+def register_module_backward_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """Like register_module_full_backward_hook."""
+    return register_module_full_backward_hook(hook)
+
+
 class BackwardHookFunction(Function):
     """Returns tensors unchanged, and passes their gradients to `watch` in the backward pass."""
 
@@ -224,7 +284,7 @@ class BackwardHooks:
     on_arguments, which runs the hooks.
     """
 
-    def __init__(self, module: Called, hooks: Hooks) -> None:
+    def __init__(self, module: Called, hooks: "Mapping[str, OrderedDict[int, Any]]") -> None:
         self.module = module
         self.before = list(hooks["backward_before"].values())
         self.hooks = list(hooks["backward"].values())

@@ -279,6 +279,17 @@ class Stateful(Registry):
         unexpected_keys, error_msgs) before this module's state is loaded. The hook can change them."""
         return self._add_state_hook("before_loading", hook)
 
+    def _register_load_state_dict_pre_hook(
+        self, hook: Callable[..., Any], with_module: bool = False
+    ) -> RemovableHandle:
+        """As published programs write it: like register_load_state_dict_pre_hook, without the module."""
+        without = hook if with_module else lambda module, *loaded: hook(*loaded)
+        return self._add_state_hook("before_loading", without)
+
+    def _register_state_dict_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """As published programs write it: register_state_dict_post_hook."""
+        return self._add_state_hook("after_saving", hook)
+
     def register_load_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call hook(module, incompatible_keys) after it is loaded. The hook can change the two lists."""
         return self._add_state_hook("after_loading", hook)

@@ -477,6 +477,56 @@ def hooks_with_keywords(m, nn):
 
 
 @story
+def hooks_of_all_modules(m, nn):
+    model, seen, hooks = nn.Sequential(nn.Tanh(), nn.ReLU()), [], nn.modules.module
+    name = lambda module: type(module).__name__
+    handles = [
+        hooks.register_module_forward_pre_hook(lambda module, args: seen.append(name(module))),
+        hooks.register_module_forward_hook(lambda module, args, z: z + 1),
+        hooks.register_module_full_backward_pre_hook(lambda module, g: (g[0] * 2,)),
+        hooks.register_module_full_backward_hook(
+            lambda module, g_in, g: seen.append((name(module), g[0].tolist()))
+        ),
+    ]
+    model[0].register_forward_pre_hook(lambda module, args: seen.append("its own"))
+    x = m.zeros(2, requires_grad=True)
+    z = model(x)
+    z.sum().backward()
+    yield z, x.grad, seen
+    for handle in handles:
+        handle.remove()
+    yield len(handles[0].hooks_dict_ref()), model(x)
+
+
+@story
+def hooks_by_their_older_names(m, nn):
+    model, seen = net(m, nn), []
+    model._register_load_state_dict_pre_hook(lambda state, prefix, *rest: seen.append(prefix))
+    model.first._register_load_state_dict_pre_hook(
+        lambda module, state, prefix, *rest: seen.append((type(module).__name__, prefix)), True
+    )
+    model.second._register_state_dict_hook(
+        lambda module, state, prefix, meta: state.update({prefix + "more": m.ones(1)})
+    )
+    yield list(model.state_dict())
+    yield lambda: model.load_state_dict(model.state_dict())
+    yield seen
+
+
+@story
+def hooks_that_are_cleared(m, nn):
+    layer, seen = nn.Tanh(), []
+    handle = layer.register_forward_hook(lambda module, args, z: seen.append("after"))
+    yield handle.id in layer._forward_hooks, len(layer._forward_pre_hooks)
+    layer._forward_hooks.clear()
+    layer(m.ones(1))
+    layer.register_forward_pre_hook(lambda module, args: seen.append("before"))
+    layer._forward_pre_hooks = OrderedDict()
+    layer(m.ones(1))
+    yield seen
+
+
+@story
 def always_called_hooks(m, nn):
     class Failing(nn.Module):
         def forward(self, x):
