@@ -54,6 +54,7 @@ class Node(Hookable):
     tangents: dict[int, Any] | None = None  # tangents of the result, in forward mode
     versions: dict[str, int] | None = None  # the version of each saved tensor, if lines are traced
     wrote = False  # was the result written to the first operand?
+    reflected = False  # was it 2 * x, which PyTorch computes as x * 2?
 
     def __init__(
         self,
@@ -78,10 +79,25 @@ class Node(Hookable):
     def next_functions(self) -> tuple[tuple["Node | AccumulateGrad | None", int], ...]:
         """For each input tensor of the op: the node that made it, and the number of that node's result.
 
-        (None, 0) for an input that needs no gradient.
+        (None, 0) for an input that needs no gradient. Of 2 * x, as in PyTorch, x comes first.
         """
         edges = iter(self.edges)
-        return tuple(shown(next(edges)) if needed else (None, 0) for needed in self.plan.needs)
+        found = tuple(shown(next(edges)) if needed else (None, 0) for needed in self.plan.needs)
+        return found[::-1] if self.reflected else found
+
+    def __call__(self, *grads: Any) -> Any:
+        """The gradients for the inputs, given that of the result: what the engine passes to `next_functions`.
+
+        >>> x = minigrad.tensor(3.0, requires_grad=True)
+        >>> (x * 2).grad_fn(minigrad.tensor(1.0))
+        (tensor(2.), None)
+        """
+        if len(grads) != 1:
+            raise TypeError(f"expected 1 arguments, got {len(grads)} instead")
+        found = iter(self.plan.run_tensors(grads[0], self))
+        passed = tuple(next(found) if needed else None for needed in self.plan.needs)
+        passed = passed[::-1] if self.reflected else passed
+        return passed[0] if len(passed) == 1 else passed
 
     def saved_values(self) -> dict[str, tuple[Any, int | None]]:
         """The saved values: name -> (value, version when saved). For a setting, the version is None.
@@ -152,7 +168,7 @@ def node_type(name: str) -> type[Node]:
 
 
 SAVED_OPERANDS = {"self": 0, "other": 1, "mat2": 1, "exponent": 1}  # PyTorch's name -> position
-SAVED_AS = {"result": "z", "dim": "axis"}
+SAVED_AS = {"result": "z", "dim": "axis", "keepdim": "keepdims"}
 
 
 def show_saved(cls: type[Node], op: Op) -> None:

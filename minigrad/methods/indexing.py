@@ -451,11 +451,11 @@ class Indexing(Arrangement):
 
 def plain_index(index: Any, x: Base) -> tuple[Any, ...]:
     """An index of x with its tensors converted to arrays of integers or booleans."""
-    if index.__class__ in PLAIN:
+    if index.__class__ in PLAIN and (index.__class__ is not slice or index.step is None):
         return (index,)
     if index.__class__ is tuple:
         for part in index:
-            if part.__class__ not in PLAIN:
+            if part.__class__ not in PLAIN or part.__class__ is slice and part.step is not None:
                 break
         else:
             return index
@@ -463,7 +463,8 @@ def plain_index(index: Any, x: Base) -> tuple[Any, ...]:
         numbers = np.array(index)
         if numbers.dtype == np.int64:
             return (numbers,)
-    if isinstance(index, list) and any(isinstance(p, SEVERAL) or p is None for p in index):
+    if isinstance(index, list) and len(index) < 32 and any(  # as in old NumPy, and in PyTorch
+        isinstance(p, SEVERAL) or p is None for p in index):
         warnings.warn(
             "Using a non-tuple sequence for multidimensional indexing is deprecated; use x[tuple(seq)] instead of x[seq].",
             stacklevel=3,
@@ -474,6 +475,8 @@ def plain_index(index: Any, x: Base) -> tuple[Any, ...]:
     for part in parts:
         if isinstance(part, Base):
             part = np.asanyarray(part.array) if part.dtype == np.uint8 else part.array
+        if isinstance(part, slice) and part.step is not None and part.step <= 0:
+            raise ValueError(f"step must be greater than zero, but is {part.step}. To reverse an axis, write  x.flip(0).")
         if isinstance(part, (list, range)):
             part = np.asarray([p.array if isinstance(p, Base) else p for p in part])
             if not part.size:

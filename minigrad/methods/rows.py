@@ -45,6 +45,10 @@ SYNONYMS = {
 }  # fmt: skip
 
 
+# PyTorch computes 2 * x and 2 + x as x * 2 and x + 2.
+COMMUTES = frozenset(["add", "mul"])
+
+
 def has_methods(op: Op) -> bool:
     """True if the op is elementwise, has no settings, and should be a tensor method."""
     plain = op.kind in SHAPES and not (op.settings or op.masks or op.variadic)
@@ -64,9 +68,21 @@ def complete(cls: type[Any], op: Op) -> None:
     if (word := OF_ONE_DIRECTION.get(op.name) or OPERATORS.get(op.name)) is not None:
         _add(cls, op, f"__{word}__", "apply", method)
     if (word := OPERATORS.get(op.name)) is not None:
-        _add(cls, op, f"__r{word}__", "", lambda self, other: op.apply(other, self))
+        _add(cls, op, f"__r{word}__", "", reflecting(op))
         if op.inplace:
             _add(cls, op, f"__i{word}__", "apply_", writing(method))
+
+
+def reflecting(op: Op) -> FunctionType:
+    """Make x.__rmul__(2), which is 2 * x; its node says that it was written in this order."""
+
+    def method(self: Base, other: Any) -> Any:
+        z = op.apply(other, self)
+        if op.name in COMMUTES and (node := getattr(z, "node", None)) is not None:
+            node.reflected = True
+        return z
+
+    return method  # type: ignore[return-value]
 
 
 def _add(cls: type[Any], op: Op, name: str, way: str, f: Any) -> None:

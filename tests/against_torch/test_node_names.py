@@ -50,3 +50,32 @@ def names(m, expression):
 )
 def test_grad_fn_is_named_as_in_pytorch(expression):
     assert names(minigrad, expression) == names(torch, expression)
+
+
+@pytest.mark.parametrize("expression", ["2 * x", "2 + x", "x * 2", "x * x"])
+def test_edges_are_in_the_order_of_pytorch(expression):
+    def edges(m):
+        node = eval(expression, operands(m)).grad_fn
+        return [
+            "" if edge is None else edge.name().split("::")[-1] for edge, _ in node.next_functions
+        ]
+
+    assert edges(minigrad) == edges(torch)
+
+
+@pytest.mark.parametrize(
+    "expression", ["x * 3", "3 * x", "x @ x.T", "x.sum()", "x.max(0)[0]", "x.relu()"]
+)
+def test_a_node_can_be_called(expression):
+    def passed(m):
+        z = eval(expression, operands(m))
+        gradients = z.grad_fn(m.ones_like(z.detach()) * 2)
+        several = gradients if isinstance(gradients, tuple) else (gradients,)
+        return [g if g is None else g.tolist() for g in several]
+
+    assert passed(minigrad) == passed(torch)
+    for m in (minigrad, torch):
+        with pytest.raises(
+            TypeError, match="expected 1 arguments, got 0 instead|expected at least"
+        ):
+            eval(expression, operands(m)).grad_fn()

@@ -1514,7 +1514,6 @@ t.autograd.functional.jacobian(lambda a: a * 2, x, strategy='forward-mode')
 x.resize_(-1)
 t.trapezoid(x, u, dim=0)
 i.copysign_(x)
-x[::-1]
 t.full(2, 1.0)
 F.multi_margin_loss(x, j, weight=t.ones(5))
 F.nll_loss(x, j, weight=t.ones(3, dtype=t.float64))
@@ -1552,7 +1551,6 @@ x.index_fill(0, u, 1.0)
 x.index_put(j, u)
 x[1.5]
 x['a']
-x[::0]
 t.full((2,), 'a')
 t.full_like(x, 'a')
 t.tensor([1, [2]])
