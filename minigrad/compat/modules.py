@@ -60,10 +60,6 @@ LEFT_OUT = {
     "nested": "To fix it, pad: nn.utils.rnn.pad_sequence.",
     "nn.parallel": ONE_PROCESS,
     "nn.quantized": "There are no quantized numbers.",
-    "nn.utils.parametrize": (
-        "To fix it, compute the weight in forward(), or use nn.utils.parametrizations.weight_norm or "
-        "spectral_norm."
-    ),
     "onnx": "There is no export.",
     "profiler": "To fix it, use utils.benchmark.Timer, or Python's cProfile.",
     "quantization": "There are no quantized numbers.",

@@ -6,6 +6,7 @@ Where PyTorch's name stands in a text, minigrad has its own.
 """
 
 import copy
+import importlib
 import io
 import pickle
 import re
@@ -496,6 +497,84 @@ def hooks_of_all_modules(m, nn):
     for handle in handles:
         handle.remove()
     yield len(handles[0].hooks_dict_ref()), model(x)
+
+
+@story
+def a_parametrized_weight(m, nn):
+    parametrize = importlib.import_module(f"{m.__name__}.nn.utils.parametrize")
+
+    class Skew(nn.Module):
+        def forward(self, X):
+            return X.triu(1) - X.triu(1).T
+
+        def right_inverse(self, A):
+            return A.triu(1)
+
+    class Twice(nn.Module):
+        def forward(self, X):
+            return X * 2
+
+    layer = nn.Linear(2, 2)
+    layer.load_state_dict({"weight": m.tensor([[1.0, 2.0], [3.0, 4.0]]), "bias": m.zeros(2)})
+    weight = layer.weight
+    parametrize.register_parametrization(layer, "weight", Skew())
+    yield repr(layer), [name for name, _ in layer.named_parameters()], layer.weight
+    parametrize.register_parametrization(layer, "weight", Twice())
+    layer(m.ones(1, 2)).square().sum().backward()
+    yield (
+        layer.weight,
+        layer.parametrizations.weight.original.grad,
+        repr(layer.parametrizations.weight[1]),
+    )
+    yield lambda: setattr(layer, "weight", m.ones(2, 2))
+    yield parametrize.is_parametrized(layer), parametrize.is_parametrized(layer, "bias")
+    with parametrize.cached():
+        yield layer.weight is layer.weight
+    yield copy.deepcopy(layer).weight
+    with pytest.raises(RuntimeError, match=r"only supported through state_dict\(\)"):
+        pickle.dumps(layer)
+    parametrize.remove_parametrizations(layer, "weight")
+    yield type(layer).__name__, layer.weight is weight, weight, hasattr(layer, "parametrizations")
+    parametrize.register_parametrization(layer, "weight", Skew())
+    layer.weight = m.tensor([[0.0, 7.0], [-7.0, 0.0]])
+    yield layer.weight
+    parametrize.remove_parametrizations(layer, "weight", leave_parametrized=False)
+    yield weight
+
+
+@story
+def parametrizations_that_do_not_fit(m, nn):
+    parametrize = importlib.import_module(f"{m.__name__}.nn.utils.parametrize")
+
+    class First(nn.Module):
+        def forward(self, X):
+            return X[[0]]
+
+    class Outer(nn.Module):
+        def forward(self, x, y):
+            return m.outer(x, y)
+
+        def right_inverse(self, X):
+            return X[:, 0], X[0]
+
+    layer = nn.Linear(2, 2, bias=False)
+    register = parametrize.register_parametrization
+    yield lambda: register(layer, "other", First())
+    with m.no_grad():
+        layer.weight.copy_(m.ones(2, 2))
+    try:
+        register(layer, "weight", First())
+    except ValueError as error:
+        yield str(error).partition("\n")[0]
+    register(layer, "weight", First(), unsafe=True)
+    yield layer.weight, parametrize.type_before_parametrizations(layer) is nn.Linear
+    parametrize.remove_parametrizations(layer, "weight", leave_parametrized=False)
+    register(layer, "weight", Outer())
+    yield list(layer.state_dict()), layer.weight
+    yield lambda: parametrize.remove_parametrizations(layer, "weight", leave_parametrized=False)
+    parametrize.remove_parametrizations(layer, "weight")
+    yield layer.weight
+    yield lambda: parametrize.remove_parametrizations(layer, "weight")
 
 
 @story

@@ -146,8 +146,11 @@ def __getattr__(name: str) -> Any:
     """Import submodules that depend on modules lazily, because modules depend on these utilities."""
     if name in _LATE:
         return getattr(reparametrize, name)
-    if name == "parametrizations":  # prune is there once it is imported, as in PyTorch
-        return importlib.import_module("minigrad.nn.utils.parametrizations")
+    if name in (
+        "parametrizations",
+        "parametrize",
+    ):  # prune is there once it is imported, as in PyTorch
+        return importlib.import_module(f"minigrad.nn.utils.{name}")
     raise AttributeError(f"module 'minigrad.nn.utils' has no attribute {name!r}")
 
 

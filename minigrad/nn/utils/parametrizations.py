@@ -1,8 +1,4 @@
-"""weight_norm and spectral_norm under their newer names, with the numbers that PyTorch has there.
-
-Their parameters are called as those of the older functions, `weight_g` and `weight_v` or `weight_orig`,
-and the weight is computed before each call, not whenever it is read.
-"""
+"""weight_norm and spectral_norm as parametrizations: with PyTorch's names, and the numbers that it has there."""
 
 from typing import Any
 
@@ -10,30 +6,76 @@ from minigrad.compat.modules import Absent
 from minigrad.core import modes
 from minigrad.core.tensor import Tensor
 from minigrad.nn.functional import normalize
-from minigrad.nn.utils.reparametrize import SpectralNorm, with_spectral_norm, with_weight_norm
+from minigrad.nn.module import Module
+from minigrad.nn.utils.parametrize import register_parametrization
+from minigrad.nn.utils.reparametrize import as_matrix, length, output_axis
 
 FIRST_STEPS = 15  # of the power iteration, before the first call
 
 
-class SpectralParametrization(SpectralNorm):
-    """As SpectralNorm, but u takes the first step."""
+class _WeightNorm(Module):
+    """weight = g * v / |v|, for each slice along dim."""
 
-    def steps(self, matrix: Tensor, u: Tensor, v: Tensor, count: int) -> None:
+    def __init__(self, dim: int | None) -> None:
+        super().__init__()
+        self.dim = dim
+
+    def forward(self, g: Tensor, v: Tensor) -> Tensor:
+        """The weight of these lengths and directions."""
+        return v * (g / length(v, self.dim))
+
+    def right_inverse(self, weight: Tensor) -> tuple[Tensor, Tensor]:
+        """The lengths, and the weight itself for the directions."""
+        return length(weight, self.dim), weight
+
+
+class _SpectralNorm(Module):
+    """weight / its largest singular value. Each call in training takes `iterations` steps towards that."""
+
+    _u: Tensor
+    _v: Tensor
+
+    def __init__(self, weight: Tensor, iterations: int, dim: int, eps: float) -> None:
+        super().__init__()
+        self.n_power_iterations, self.dim, self.eps = iterations, dim, eps
+        if weight.ndim == 1:
+            return
+        matrix = as_matrix(weight.detach(), dim)
+        for name, size in zip(("_u", "_v"), matrix.shape, strict=True):
+            start = matrix.new_empty(size).normal_(0, 1)
+            self.register_buffer(name, normalize(start, dim=0, eps=eps))
+        self.steps(matrix, FIRST_STEPS)
+
+    def steps(self, matrix: Tensor, count: int) -> None:
         """Move u and v towards the singular vectors."""
         with modes.no_grad():
             for _ in range(count):
-                u.copy_(normalize(matrix @ v, dim=0, eps=self.eps))
-                v.copy_(normalize(matrix.T @ u, dim=0, eps=self.eps))
+                self._u.copy_(normalize(matrix @ self._v, dim=0, eps=self.eps))
+                self._v.copy_(normalize(matrix.T @ self._u, dim=0, eps=self.eps))
+
+    def forward(self, weight: Tensor) -> Tensor:
+        """The weight divided by sigma; a vector divided by its length."""
+        if weight.ndim == 1:
+            return normalize(weight, dim=0, eps=self.eps)
+        matrix = as_matrix(weight, self.dim)
+        if self.training:
+            self.steps(matrix, self.n_power_iterations)
+        return weight / self._u.clone().dot(matrix @ self._v.clone())
+
+    def right_inverse(self, value: Tensor) -> Tensor:
+        """The value itself, though it may be too large."""
+        return value
 
 
 def weight_norm(module: Any, name: str = "weight", dim: int | None = 0) -> Any:
     """Make the length of each row of a weight a separate parameter: weight = g * v / |v|.
 
-    `nn.utils.remove_weight_norm` is the inverse.
+    The parameters are parametrizations.weight.original0 (g) and original1 (v);
+    `parametrize.remove_parametrizations` is the inverse.
 
     Source: Salimans and Kingma, Weight Normalization (2016).
     """
-    return with_weight_norm(module, name, dim)
+    return register_parametrization(module, name, _WeightNorm(dim), unsafe=True)
 
 
 def spectral_norm(
@@ -47,15 +89,13 @@ def spectral_norm(
 
     Source: Miyato et al., Spectral Normalization for Generative Adversarial Networks (2018).
     """
-    kind = SpectralParametrization
-    module, hook = with_spectral_norm(kind, module, name, n_power_iterations, eps, dim)
-    matrix = hook.matrix(getattr(module, f"{name}_orig").detach())
-    hook.steps(matrix, getattr(module, f"{name}_u"), getattr(module, f"{name}_v"), FIRST_STEPS)
-    module.__dict__[name] = hook.compute(module, False)
-    return module
+    dim = output_axis(module, n_power_iterations) if dim is None else dim
+    steps = _SpectralNorm(getattr(module, name), n_power_iterations, dim, eps)
+    return register_parametrization(module, name, steps)
 
 
 orthogonal = Absent(
     "minigrad.nn.utils.parametrizations.orthogonal",
-    "To fix it, use Q of linalg.qr(weight) in forward().",
+    "To fix it, write a module whose forward(X) is  matrix_exp(X.triu(1) - X.triu(1).mT), and hand it to "
+    "nn.utils.parametrize.register_parametrization.",
 )

@@ -83,16 +83,17 @@ class WeightNorm(ComputedWeight):
     def __init__(self, name: str, dim: int | None) -> None:
         self.name, self.dim = name, dim
 
-    def length(self, v: Tensor) -> Tensor:
-        """The length of each slice."""
-        if self.dim is None or self.dim == -1:
-            return v.norm()
-        return v.norm(2, [k for k in range(v.ndim) if k != self.dim], keepdim=True)
-
     def compute(self, module: Module, training: bool) -> Tensor:
         """g * v / length of v."""
         v, g = getattr(module, f"{self.name}_v"), getattr(module, f"{self.name}_g")
-        return v * (g / self.length(v))
+        return v * (g / length(v, self.dim))
+
+
+def length(v: Tensor, dim: int | None) -> Tensor:
+    """The length of each slice along dim."""
+    if dim is None or dim == -1:
+        return v.norm()
+    return v.norm(2, [k for k in range(v.ndim) if k != dim], keepdim=True)
 
 
 def weight_norm(module: M, name: str = "weight", dim: int | None = 0) -> M:
@@ -108,14 +109,9 @@ def weight_norm(module: M, name: str = "weight", dim: int | None = 0) -> M:
         FutureWarning,
         stacklevel=2,
     )
-    return with_weight_norm(module, name, dim)
-
-
-def with_weight_norm(module: Any, name: str, dim: int | None) -> Any:
-    """The module with a separate length of each row; see `weight_norm`."""
     hook = WeightNorm(name, dim)
     v = getattr(module, name)
-    parts = {f"{name}_g": Parameter(hook.length(v).detach()), f"{name}_v": Parameter(v.detach())}
+    parts = {f"{name}_g": Parameter(length(v, dim).detach()), f"{name}_v": Parameter(v.detach())}
     _replace(module, name, hook, parts)
     hook(module, None)
     return module
@@ -132,11 +128,6 @@ class SpectralNorm(ComputedWeight):
     def __init__(self, name: str, iterations: int, dim: int, eps: float) -> None:
         self.name, self.iterations, self.dim, self.eps = name, iterations, dim, eps
 
-    def matrix(self, weight: Tensor) -> Tensor:
-        """The weight as a matrix with one row per output."""
-        w = weight.movedim(self.dim, 0) if self.dim else weight
-        return w.reshape(w.shape[0], -1)
-
     def steps(self, matrix: Tensor, u: Tensor, v: Tensor, count: int) -> None:
         """Move u and v towards the singular vectors."""
         with modes.no_grad():
@@ -148,11 +139,26 @@ class SpectralNorm(ComputedWeight):
         """The weight divided by sigma. In training, u and v first take their steps."""
         weight = getattr(module, f"{self.name}_orig")
         u, v = getattr(module, f"{self.name}_u"), getattr(module, f"{self.name}_v")
-        matrix = self.matrix(weight)
+        matrix = as_matrix(weight, self.dim)
         if training:
             self.steps(matrix, u, v, self.iterations)
         sigma = u.clone().dot(matrix @ v.clone())
         return weight / sigma
+
+
+def as_matrix(weight: Tensor, dim: int) -> Tensor:
+    """The weight as a matrix with one row per output."""
+    w = weight.movedim(dim, 0) if dim else weight
+    return w.reshape(w.shape[0], -1)
+
+
+def output_axis(module: Module, iterations: int) -> int:
+    """The axis of a layer's weight that counts its outputs. Raises ValueError if there are no iterations."""
+    if iterations <= 0:
+        raise ValueError(
+            f"Expected n_power_iterations to be positive, but got n_power_iterations={iterations}"
+        )
+    return 1 if type(module).__name__.startswith("ConvTranspose") else 0
 
 
 def spectral_norm(
@@ -169,29 +175,18 @@ def spectral_norm(
 
     Source: Miyato et al., Spectral Normalization for Generative Adversarial Networks (2018).
     """
-    return with_spectral_norm(SpectralNorm, module, name, n_power_iterations, eps, dim)[0]
-
-
-def with_spectral_norm(
-    kind: type[SpectralNorm], module: Any, name: str, iterations: int, eps: float, dim: int | None
-) -> tuple[Any, SpectralNorm]:
-    """The module with a weight that is divided by its largest singular value; and the hook that does it."""
-    if iterations <= 0:
-        raise ValueError(
-            f"Expected n_power_iterations to be positive, but got n_power_iterations={iterations}"
-        )
-    if dim is None:
-        dim = 1 if type(module).__name__.startswith("ConvTranspose") else 0
-    hook = kind(name, iterations, dim, eps)
+    outputs = output_axis(module, n_power_iterations)
+    dim = outputs if dim is None else dim
+    hook = SpectralNorm(name, n_power_iterations, dim, eps)
     weight = getattr(module, name)
-    rows, columns = hook.matrix(weight).shape
+    rows, columns = as_matrix(weight, dim).shape
     with modes.no_grad():
         u = normalize(weight.new_empty(rows).normal_(0, 1), dim=0, eps=eps)
         v = normalize(weight.new_empty(columns).normal_(0, 1), dim=0, eps=eps)
     parts = {f"{name}_orig": weight, f"{name}_u": u, f"{name}_v": v}
     _replace(module, name, hook, parts)
     module.__dict__[name] = weight.detach()
-    return module, hook
+    return module
 
 
 def remove_spectral_norm(module: M, name: str = "weight") -> M:

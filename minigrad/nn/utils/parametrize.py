@@ -1,0 +1,272 @@
+"""Parametrizations: a weight that is a function of another parameter, computed whenever it is read.
+
+    class Symmetric(nn.Module):
+        def forward(self, X):
+            return X.triu() + X.triu(1).mT
+
+    parametrize.register_parametrization(layer, "weight", Symmetric())
+    layer.weight                                    # Symmetric()(layer.parametrizations.weight.original)
+
+The parameter moves to `layer.parametrizations.weight.original`, where the optimizer finds it. The
+layer gets a class of its own, ParametrizedLinear, which computes the weight. A parametrization with
+a method `right_inverse` says what the original is when the weight is assigned.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from copy import deepcopy
+from typing import Any
+
+from minigrad.core import modes
+from minigrad.core.tensor import Tensor
+from minigrad.nn.containers import ModuleDict, ModuleList
+from minigrad.nn.module import Module
+from minigrad.nn.parameter import Parameter
+
+_cache: dict[tuple[int, str], Tensor] | None = None  # what was computed within `cached`
+
+
+@contextmanager
+def cached() -> Iterator[None]:
+    """Within the block, each weight is computed once, when it is first read."""
+    global _cache
+    before, _cache = _cache, {} if _cache is None else _cache
+    try:
+        yield
+    finally:
+        _cache = before
+
+
+class ParametrizationList(ModuleList):
+    """The parametrizations of one weight, in the order of their application.
+
+    original                 what the first of them gets
+    original0, original1     the same, if its `right_inverse` gives several tensors
+    """
+
+    def __init__(
+        self, modules: Sequence[Module], original: Tensor | Parameter, unsafe: bool = False
+    ) -> None:
+        if not modules:
+            raise ValueError("ParametrizationList requires one or more modules.")
+        super().__init__(modules)
+        self.unsafe = unsafe
+        start: Any = original
+        with modes.no_grad():
+            for module in reversed(modules):
+                if hasattr(module, "right_inverse"):
+                    start = module.right_inverse(start)
+        if isinstance(start, Tensor):
+            original.data = start.detach()
+            self._keep("original", original)
+        elif isinstance(start, Sequence) and all(isinstance(part, Tensor) for part in start):
+            for k, part in enumerate(start):
+                needs = original.requires_grad and part.is_floating_point()
+                whole = Parameter(part.detach(), requires_grad=needs)
+                self._keep(f"original{k}", whole if isinstance(original, Parameter) else part)
+        else:
+            raise ValueError(
+                "'right_inverse' must return a Tensor or a Sequence of tensors (list, tuple...). Got "
+                f"{type(start).__name__}"
+            )
+        self.is_tensor = isinstance(start, Tensor)
+        if not unsafe:
+            self.check(original if self.is_tensor else None)
+
+    def _keep(self, name: str, tensor: Tensor) -> None:
+        register = (
+            self.register_parameter if isinstance(tensor, Parameter) else self.register_buffer
+        )
+        register(name, tensor)  # type: ignore[arg-type]
+
+    def originals(self) -> list[Any]:
+        """The tensors that the first parametrization gets."""
+        if self.is_tensor:
+            return [self.original]
+        names = [*self._parameters, *self._buffers]
+        return [getattr(self, n) for n in sorted(names, key=lambda n: int(n[len("original") :]))]
+
+    def steps(self) -> list[Any]:
+        """The parametrizations. The list itself may be parametrized as well, in `original`."""
+        return [module for name, module in self.named_children() if name.isdigit()]
+
+    def forward(self) -> Tensor:
+        """The weight."""
+        first, *others = self.steps()
+        z: Tensor = first(*self.originals())
+        for module in others:
+            z = module(z)
+        return z
+
+    def right_inverse(self, value: Any) -> None:
+        """Set the original such that the weight is this value, as far as the parametrizations can."""
+        with modes.no_grad():
+            for module in reversed(self.steps()):
+                if not hasattr(module, "right_inverse"):
+                    raise RuntimeError(
+                        f"parametrization {type(module).__name__} does not implement right_inverse. To fix it, "
+                        "define  right_inverse(self, value), or write to the original."
+                    )
+                value = module.right_inverse(value)
+            for kept, part in zip(
+                self.originals(), [value] if self.is_tensor else value, strict=True
+            ):
+                kept.data = part.detach()
+
+    def check(self, like: Tensor | None) -> None:
+        """Raise ValueError if the weight does not have the shape and dtype of `like`."""
+        with modes.no_grad():
+            z = self()
+        if not isinstance(z, Tensor):
+            raise ValueError(f"A parametrization must return a tensor. Got {type(z).__name__}.")
+        for word in ("dtype", "shape"):
+            before, after = getattr(like, word, None), getattr(z, word)
+            if like is not None and before != after:
+                raise ValueError(
+                    f"Registering a parametrization may not change the {word} of the tensor, unless `unsafe` flag "
+                    "is enabled.\n"
+                    f"unparametrized {word}: {before}\nparametrized {word}: {after}"
+                )
+
+
+def _parametrized(cls: Any) -> Any:
+    """The subclass whose parametrized attributes are computed when they are read."""
+
+    def read(self: Any, name: str) -> Any:
+        steps = self.__dict__.get("parametrizations", ())
+        if name not in steps:
+            return cls.__getattr__(self, name)
+        if _cache is None:
+            return steps[name]()
+        if (id(self), name) not in _cache:
+            _cache[id(self), name] = steps[name]()
+        return _cache[id(self), name]
+
+    def write(self: Any, name: str, value: object) -> None:
+        steps = self.__dict__.get("parametrizations", ())
+        if name in steps:
+            steps[name].right_inverse(value)
+        else:
+            cls.__setattr__(self, name, value)
+
+    def copied(self: Any, memo: dict[int, Any]) -> Any:
+        new: Any = object.__new__(kind)
+        memo[id(self)] = new
+        new.__dict__.update(deepcopy(self.__dict__, memo))
+        return new
+
+    def refuse(self: Any) -> Any:
+        raise RuntimeError(
+            "Serialization of parametrized modules is only supported through state_dict(). To fix it, save "
+            "module.state_dict()."
+        )
+
+    methods = {
+        "__getattr__": read,
+        "__setattr__": write,
+        "__deepcopy__": copied,
+        "__getstate__": refuse,
+    }
+    kind = type(f"Parametrized{cls.__name__}", (cls,), {**methods, "__module__": cls.__module__})
+    return kind
+
+
+def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
+    """Is this weight of the module parametrized; or, without a name, any of them?"""
+    steps = module.__dict__.get("parametrizations")
+    if not isinstance(steps, ModuleDict):
+        return False
+    return len(steps) > 0 if tensor_name is None else tensor_name in steps
+
+
+def register_parametrization(
+    module: Module, tensor_name: str, parametrization: Module, *, unsafe: bool = False
+) -> Module:
+    """Compute a weight or buffer of the module by `parametrization`, whenever it is read. Returns the module.
+
+    unsafe   let it change the shape or dtype
+
+    >>> from minigrad import nn
+    >>> class Positive(nn.Module):
+    ...     def forward(self, x):
+    ...         return x.exp()
+    >>> layer = register_parametrization(nn.Linear(2, 1), "weight", Positive())
+    >>> (layer.weight > 0).all()
+    tensor(True)
+    >>> [name for name, _ in layer.named_parameters()]
+    ['bias', 'parametrizations.weight.original']
+    """
+    parametrization.train(module.training)
+    if is_parametrized(module, tensor_name):
+        steps = module.parametrizations[tensor_name]
+        _append(steps, parametrization, unsafe)
+        return module
+    if tensor_name not in [*module._parameters, *module._buffers]:
+        raise ValueError(
+            f"Module '{module}' does not have a parameter, a buffer, or a parametrized element with name "
+            f"'{tensor_name}'"
+        )
+    steps = ParametrizationList([parametrization], getattr(module, tensor_name), unsafe)
+    delattr(module, tensor_name)
+    if not is_parametrized(module):
+        module.parametrizations = ModuleDict()
+        object.__setattr__(module, "__class__", _parametrized(type(module)))
+    module.parametrizations[tensor_name] = steps
+    return module
+
+
+def _append(steps: ParametrizationList, parametrization: Module, unsafe: bool) -> None:
+    """Apply one more parametrization to what the others give."""
+    with modes.no_grad():
+        weight = steps()
+        if not unsafe:
+            ParametrizationList([parametrization], weight.clone())
+        if hasattr(parametrization, "right_inverse"):
+            value = parametrization.right_inverse(weight)
+            if not unsafe and getattr(value, "shape", None) != weight.shape:
+                raise ValueError(
+                    "The tensor returned by parametrization.right_inverse must have the shape and dtype of the "
+                    f"weight. Got {getattr(value, 'shape', type(value).__name__)} for {weight.shape}."
+                )
+            steps.right_inverse(value)
+    steps.append(parametrization)
+    steps.unsafe |= unsafe
+
+
+def remove_parametrizations(
+    module: Module, tensor_name: str, leave_parametrized: bool = True
+) -> Module:
+    """Make a weight a parameter again. Returns the module.
+
+    leave_parametrized   keep its value; otherwise it is the original
+    """
+    if not is_parametrized(module, tensor_name):
+        raise ValueError(f"Module {module} does not have a parametrization on {tensor_name}")
+    steps = module.parametrizations[tensor_name]
+    if not (steps.is_tensor or leave_parametrized):
+        raise ValueError(
+            "Cannot leave unparametrized (`leave_parametrized=False`) a tensor that is parametrized in terms "
+            "of a sequence of tensors."
+        )
+    original = steps.originals()[0]
+    if leave_parametrized:
+        with modes.no_grad():
+            value = steps().detach()
+        if steps.is_tensor:
+            original.data = value
+        else:
+            original = Parameter(value) if isinstance(original, Parameter) else value
+    del module.parametrizations[tensor_name]
+    if not is_parametrized(module):
+        del module.parametrizations
+        object.__setattr__(module, "__class__", type(module).__bases__[0])
+    if isinstance(original, Parameter):
+        module.register_parameter(tensor_name, original)
+    else:
+        module.register_buffer(tensor_name, original)
+    return module
+
+
+def type_before_parametrizations(module: Module) -> type:
+    """The class that the module had before it was parametrized."""
+    return type(module).__bases__[0] if is_parametrized(module) else type(module)
