@@ -28,9 +28,11 @@ _next_id = count().__next__
 class RemovableHandle:
     """Returned when a hook is registered: `remove()` removes the hook."""
 
-    def __init__(self, hooks: "OrderedDict[int, Hook]", hook: Hook) -> None:
+    def __init__(
+        self, hooks: "OrderedDict[int, Hook]", hook: Hook, marks: Sequence[dict[int, Any]] = ()
+    ) -> None:
         self.id = _next_id()
-        self._hooks = hooks
+        self._hooks, self._marks = hooks, marks  # what is noted about the hook, by its id
         hooks[self.id] = hook
 
     def hooks_dict_ref(self) -> "OrderedDict[int, Hook]":
@@ -39,7 +41,8 @@ class RemovableHandle:
 
     def remove(self) -> None:
         """Take the hook away; a second call does nothing."""
-        self._hooks.pop(self.id, None)
+        for kept in (self._hooks, *self._marks):
+            kept.pop(self.id, None)
 
     def __enter__(self) -> Self:
         return self

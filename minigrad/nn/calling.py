@@ -21,7 +21,7 @@ nothing in the forward pass, and passes the gradients to the hooks in the backwa
 import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from minigrad.core import modes
 from minigrad.core.function import Function
@@ -31,19 +31,21 @@ from minigrad.methods.creation import zeros
 from minigrad.nn.registry import Hooks, Registry, new_hooks
 
 
-class CallHook(NamedTuple):
-    """A forward hook, and how to call it."""
-
-    function: Callable[..., Any]
-    with_kwargs: bool
-    always: bool
-
-
-def added(hooks: "OrderedDict[int, Any]", hook: Any, prepend: bool = False) -> RemovableHandle:
-    """Add a hook after the others, or before them."""
-    handle = RemovableHandle(hooks, hook)
+def added(
+    hooks: Hooks,
+    when: str,
+    hook: Callable[..., Any],
+    prepend: bool = False,
+    with_kwargs: bool = False,
+    always: bool = False,
+) -> RemovableHandle:
+    """Add a hook after the others of its kind, or before them."""
+    handle = RemovableHandle(hooks[when], hook, (hooks["with_kwargs"], hooks["always"]))
+    for mark, is_so in (("with_kwargs", with_kwargs), ("always", always)):
+        if is_so:
+            hooks[mark][handle.id] = True
     if prepend:
-        hooks.move_to_end(handle.id, last=False)
+        hooks[when].move_to_end(handle.id, last=False)
     return handle
 
 
@@ -59,9 +61,10 @@ def _hooks(when: str) -> property:
 class Called(Registry):
     """The part of a module that handles calls."""
 
-    _call_hooks: Hooks | None = None  # "before", "after", "backward_before", "backward"
+    _call_hooks: Hooks | None = None  # by kind; see KINDS
     _forward_pre_hooks, _forward_hooks = _hooks("before"), _hooks("after")
     _backward_pre_hooks, _backward_hooks = _hooks("backward_before"), _hooks("backward")
+    _forward_pre_hooks_with_kwargs = _forward_hooks_with_kwargs = _hooks("with_kwargs")
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """Compute the result of the module. Every module defines its own."""
@@ -90,23 +93,29 @@ class Called(Registry):
         called: set[int] = set()
         result = None
         try:
-            for before in list(hooks["before"].values()):
-                args, kwargs = self._call_pre_hook(before, args, kwargs)
+            for key, before in hooks["before"].items():
+                args, kwargs = self._call_pre_hook(
+                    before, key in hooks["with_kwargs"], args, kwargs
+                )
             backward = None
             if hooks["backward"] or hooks["backward_before"]:
                 backward = BackwardHooks(self, hooks)
                 args = backward.on_arguments(args)
             result = self.forward(*args, **kwargs)
-            for key, after in list(hooks["after"].items()):
+            for key, after in hooks["after"].items():
                 called.add(key)
-                result = self._call_forward_hook(after, args, kwargs, result)
+                arguments = (args, kwargs) if key in hooks["with_kwargs"] else (args,)
+                given = after(self, *arguments, result)
+                result = result if given is None else given
             return result if backward is None else backward.on_result(result)
         except Exception:
             # Hooks with always_call still run; the first error is the one to report.
-            for key, after in list(hooks["after"].items()):
-                if after.always and key not in called:
+            for key, after in hooks["after"].items():
+                if key in hooks["always"] and key not in called:
                     try:
-                        result = self._call_forward_hook(after, args, kwargs, result)
+                        arguments = (args, kwargs) if key in hooks["with_kwargs"] else (args,)
+                        given = after(self, *arguments, result)
+                        result = result if given is None else given
                     except Exception as error:
                         warnings.warn(
                             "module forward hook with ``always_call=True`` raised an exception that was "
@@ -116,14 +125,14 @@ class Called(Registry):
             raise
 
     def _call_pre_hook(
-        self, hook: CallHook, args: tuple[Any, ...], kwargs: dict[str, Any]
+        self, hook: Any, with_kwargs: bool, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        if not hook.with_kwargs:
-            given = hook.function(self, args)
+        if not with_kwargs:
+            given = hook(self, args)
             if given is not None:
                 args = given if isinstance(given, tuple) else (given,)
             return args, kwargs
-        given = hook.function(self, args, kwargs)
+        given = hook(self, args, kwargs)
         if given is None:
             return args, kwargs
         if not isinstance(given, tuple) or len(given) != 2:
@@ -132,13 +141,6 @@ class Called(Registry):
                 f"but got {given}."
             )
         return given
-
-    def _call_forward_hook(
-        self, hook: CallHook, args: tuple[Any, ...], kwargs: dict[str, Any], result: object
-    ) -> Any:
-        arguments = (args, kwargs) if hook.with_kwargs else (args,)
-        given = hook.function(self, *arguments, result)
-        return result if given is None else given
 
     # ------------------------------------------------------------------ registering
 
@@ -156,7 +158,7 @@ class Called(Registry):
         prepend       run it before the existing hooks
         with_kwargs   call hook(module, args, kwargs), which returns None or (args, kwargs)
         """
-        return added(self._get_call_hooks()["before"], CallHook(hook, with_kwargs, False), prepend)
+        return added(self._get_call_hooks(), "before", hook, prepend, with_kwargs)
 
     def register_forward_hook(
         self,
@@ -181,9 +183,7 @@ class Called(Registry):
         minigrad.Size([1, 3])
         >>> handle.remove()
         """
-        return added(
-            self._get_call_hooks()["after"], CallHook(hook, with_kwargs, always_call), prepend
-        )
+        return added(self._get_call_hooks(), "after", hook, prepend, with_kwargs, always_call)
 
     def register_full_backward_pre_hook(
         self, hook: Callable[..., Any], prepend: bool = False
@@ -192,7 +192,7 @@ class Called(Registry):
 
         If its result is not None, it replaces grad_output, a tuple.
         """
-        return added(self._get_call_hooks()["backward_before"], hook, prepend)
+        return added(self._get_call_hooks(), "backward_before", hook, prepend)
 
     def register_full_backward_hook(
         self, hook: Callable[..., Any], prepend: bool = False
@@ -202,7 +202,7 @@ class Called(Registry):
         Both are tuples, with None for arguments or results without a gradient. If the hook's
         result is not None, it replaces grad_input.
         """
-        return added(self._get_call_hooks()["backward"], hook, prepend)
+        return added(self._get_call_hooks(), "backward", hook, prepend)
 
     def register_backward_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Like register_full_backward_hook. (PyTorch's older, deprecated kind of hook gets only the
@@ -210,18 +210,19 @@ class Called(Registry):
         return self.register_full_backward_hook(hook)
 
 
-KINDS = ("before", "after", "backward_before", "backward")
+# The hooks by the time of their call; and, by their ids, which get keywords, or are called after an error.
+KINDS = ("before", "after", "backward_before", "backward", "with_kwargs", "always")
 OF_ALL_MODULES = new_hooks()
 
 
-def _add_to_all(when: str, hook: Any) -> RemovableHandle:
+def _add_to_all(when: str, hook: Any, **marks: bool) -> RemovableHandle:
     Called._call_hooks = OF_ALL_MODULES  # what a module without hooks of its own finds
-    return RemovableHandle(OF_ALL_MODULES[when], hook)
+    return added(OF_ALL_MODULES, when, hook, **marks)
 
 
 def register_module_forward_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """Call hook(module, args) before forward, of every module."""
-    return _add_to_all("before", CallHook(hook, False, False))
+    return _add_to_all("before", hook)
 
 
 def register_module_forward_hook(
@@ -239,7 +240,7 @@ def register_module_forward_hook(
       (1): Tanh()
     )
     """
-    return _add_to_all("after", CallHook(hook, with_kwargs, always_call))
+    return _add_to_all("after", hook, with_kwargs=with_kwargs, always=always_call)
 
 
 def register_module_full_backward_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:

@@ -53,6 +53,50 @@ def test_masks_weights_and_gradients_are_pytorchs(methods):
         np.testing.assert_allclose(ours, right, rtol=1e-5, atol=1e-6)
 
 
+def test_a_class_of_ones_own_chooses_what_is_pruned():
+    def found(m):
+        prune = m.nn.utils.prune
+
+        class EveryOther(prune.BasePruningMethod):
+            PRUNING_TYPE = "unstructured"
+
+            def compute_mask(self, t, default_mask):
+                mask = default_mask.clone()
+                mask.view(-1)[::2] = 0
+                return mask
+
+        layer = layer_of(m)
+        EveryOther.apply(layer, "weight")
+        prune.ln_structured(layer, "weight", amount=1, n=2, dim=0)
+        EveryOther.apply(layer, "weight")
+        (hook,) = layer._forward_pre_hooks.values()
+        kinds = [type(method).__name__ for method in hook]
+        before = (hook._tensor_name, len(hook), kinds, layer.weight_mask.tolist())
+        with pytest.raises(TypeError, match="is not a BasePruningMethod subclass"):
+            hook.add_pruning_method(10)
+        with pytest.raises(
+            ValueError, match="Can only add pruning methods acting on the parameter"
+        ):
+            other = prune.Identity()
+            other._tensor_name = "bias"
+            hook.add_pruning_method(other)
+        prune.remove(layer, "weight")
+        return before, layer.weight.tolist(), list(layer.state_dict())
+
+    assert found(minigrad) == found(torch)
+
+
+def test_a_method_prunes_a_tensor():
+    def found(m):
+        x, scores = m.tensor([[1.0, -2.0], [3.0, 4.0]]), m.tensor([[9.0, 8.0], [7.0, 6.0]])
+        smallest = m.nn.utils.prune.L1Unstructured(amount=2)
+        rows = m.nn.utils.prune.LnStructured(1, n=1, dim=0)
+        ways = (smallest.prune(x), smallest.prune(x, importance_scores=scores), rows.prune(x))
+        return [z.tolist() for z in ways]
+
+    assert found(minigrad) == found(torch)
+
+
 @pytest.mark.parametrize("method", ["L1Unstructured", "RandomUnstructured"])
 def test_several_weights_are_pruned_together(method):
     def masks(m):
@@ -124,7 +168,3 @@ def test_normed_weights_have_the_numbers_of_the_newer_functions(name):
 def test_what_is_left_out_beside_them_says_what_to_do():
     with pytest.raises(NotImplementedError, match="register_parametrization"):
         minigrad.nn.utils.parametrizations.orthogonal(layer_of(minigrad))
-    with pytest.raises(NotImplementedError, match="prune.custom_from_mask"):
-
-        class Own(minigrad.nn.utils.prune.BasePruningMethod):
-            pass

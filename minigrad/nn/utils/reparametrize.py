@@ -33,8 +33,13 @@ def skip_init(module_cls: type[M], *args: object, **kwargs: object) -> M:
     return module
 
 
-def _replace(module: M, name: str, hook: "ComputedWeight", parts: dict[str, Any]) -> M:
-    """Replace the parameter by its parts, and add the hook that computes it."""
+def _replace(
+    module: M, name: str, hook: "ComputedWeight", parts: dict[str, Any], kind: type | None = None
+) -> M:
+    """Replace the parameter by its parts, and add the hook that computes it.
+
+    kind    for `_restore`, if it is not the class of the hook
+    """
     if name not in module._parameters:
         raise ValueError(f"'{type(module).__name__}' has no parameter '{name}'")
     delattr(module, name)
@@ -43,7 +48,7 @@ def _replace(module: M, name: str, hook: "ComputedWeight", parts: dict[str, Any]
             module.register_parameter(part, value)
         else:
             module.register_buffer(part, value)
-    module.__dict__.setdefault("_computed_weights", {})[type(hook), name] = (
+    module.__dict__.setdefault("_computed_weights", {})[kind or type(hook), name] = (
         hook,
         module.register_forward_pre_hook(hook),
     )
