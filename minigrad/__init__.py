@@ -103,6 +103,7 @@ from minigrad.methods.functions import (
     searchsorted,
     split,
     stack,
+    unravel_index,
     vander,
     vstack,
     where,

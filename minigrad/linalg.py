@@ -21,6 +21,7 @@ from minigrad.core.dtypes import DTypeLike
 from minigrad.core.errors import LinAlgError
 from minigrad.core.shapes import Array, Dim, as_int, normalize_axes
 from minigrad.core.tensor import Tensor, wrap
+from minigrad.methods.functions import cat
 from minigrad.methods.products import SlogDet, checked_square, decomposed, one_triangle, svd_of
 from minigrad.ops.composites import level
 
@@ -240,7 +241,7 @@ def svd(A: Tensor, full_matrices: bool = True) -> SVD:
 def qr(A: Tensor, mode: str = "reduced") -> QR:
     """The QR decomposition A = Q @ R: Q has orthonormal columns, and R is upper triangular.
 
-    A   (..., m, n), m >= n
+    A   (..., m, n)
 
     >>> Q, R = qr(minigrad.tensor([[3.0, 1.0], [4.0, 2.0]]))
     >>> (Q @ R).round(decimals=4)
@@ -248,11 +249,14 @@ def qr(A: Tensor, mode: str = "reduced") -> QR:
             [4., 2.]])
     """
     checked_square("qr", A, must=False)
-    if mode != "reduced" or A.shape[-2] < A.shape[-1]:
+    m, n = A.shape[-2:]
+    if mode not in ("reduced", "complete" if m <= n else "reduced"):
         raise NotImplementedError(
-            f"linalg.qr is there in mode='reduced', of matrices with at least as many rows as columns; "
-            f"here mode={mode!r}, and the shape is {tuple(A.shape)}."
+            f"linalg.qr is there in mode='reduced'; here mode={mode!r}, and the shape is {tuple(A.shape)}."
         )
+    if m < n:  # the first columns make Q; of the others, R has the coordinates in Q
+        Q, R = qr(A[..., :m])
+        return QR(Q, cat([R, Q.mT @ A[..., m:]], -1))
     return QR(ops.q_factor.apply(A), ops.r_factor.apply(A))
 
 

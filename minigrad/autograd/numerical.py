@@ -186,8 +186,9 @@ def _compare(
     at_x = [int(n) for n in np.unravel_index(row, x.array.shape)]
     at_z = [int(n) for n in np.unravel_index(column, z.array.shape)]
     place = z.grad_fn
+    zero = "" if analytic.any() else "Numerical gradient for function expected to be zero. "
     raise GradcheckError(
-        f"Jacobian mismatch for {what}: {int(wrong.sum())} of {wrong.size} entries differ.\n"
+        f"{zero}Jacobian mismatch for {what}: {int(wrong.sum())} of {wrong.size} entries differ.\n"
         f"    worst entry    d output{at_z} / d input{at_x}\n"
         f"    numerical      {numeric[row, column]:.8g}\n"
         f"    analytical     {analytic[row, column]:.8g}\n"

@@ -24,6 +24,7 @@ result's number. The packs are added up on the way, and the node unpacks the sum
 """
 
 import inspect
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
@@ -38,7 +39,7 @@ from minigrad.core.results import Pack, result
 from minigrad.core.saved import Freed
 from minigrad.core.tensor import Tensor
 
-__all__ = ["Function", "once_differentiable"]
+__all__ = ["Function", "InplaceFunction", "once_differentiable"]
 
 
 class Context:
@@ -102,6 +103,14 @@ class Context:
                     f"instead).{at('changed', entry.counter.place)}"
                 )
         return tuple(e.restore(self._node) if isinstance(e, SavedResult) else e for e in entries)
+
+    @property
+    def saved_variables(self) -> tuple[Any, ...]:
+        """The older name of saved_tensors."""
+        warnings.warn(
+            "'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning, stacklevel=2
+        )
+        return self.saved_tensors
 
 
 class SavedResult:
@@ -366,6 +375,10 @@ class Function:
         for z, z_dot in zip(results, values, strict=True):
             if z_dot is not None and isinstance(z, Tensor):
                 set_tangent(z, level, z_dot)
+
+
+class InplaceFunction(Function):
+    """The base class that older programs name for a Function that writes to its argument."""
 
 
 def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:

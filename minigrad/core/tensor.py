@@ -511,7 +511,14 @@ class Tensor(Outside, Sampling, Rows, ArrayMethods):
 
     def _read_as(self, dtype: DTypeLike) -> Any:
         z = self.detach()
-        z.array = z.array.view(dtype)
+        try:
+            z.array = z.array.view(dtype)
+        except ValueError as error:
+            ratio = dtypes.as_dtype(dtype).itemsize // self.array.itemsize
+            raise RuntimeError(
+                f"self.size(-1) must be divisible by {ratio} to view {self.dtype} as {dtype}, of another size, "
+                f"and the last axis must lie in order: {error}"
+            ) from None
         return z
 
 

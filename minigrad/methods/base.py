@@ -200,7 +200,7 @@ class Base:
         """
         return self.to(dtype)
 
-    def double(self) -> Self:
+    def double(self, memory_format: object = None) -> Self:
         """x.to(minigrad.float64): the tensor itself if it has that dtype already. The gradient flows through.
 
         >>> minigrad.tensor([1, 2]).double()
@@ -208,7 +208,7 @@ class Base:
         """
         return self.to(np.float64)
 
-    def float(self) -> Self:
+    def float(self, memory_format: object = None) -> Self:
         """x.to(minigrad.float32): the tensor itself if it has that dtype already. The gradient flows through.
 
         >>> minigrad.tensor([1, 2]).float()
@@ -216,7 +216,7 @@ class Base:
         """
         return self.to(np.float32)
 
-    def half(self) -> Self:
+    def half(self, memory_format: object = None) -> Self:
         """x.to(minigrad.float16): the tensor itself if it has that dtype already. The gradient flows through.
 
         >>> minigrad.tensor([1, 2]).half()
@@ -224,7 +224,7 @@ class Base:
         """
         return self.to(np.float16)
 
-    def long(self) -> Self:
+    def long(self, memory_format: object = None) -> Self:
         """x.to(minigrad.int64), the type of indices and class labels. Fractions are cut off, and no gradient flows through.
 
         >>> minigrad.tensor([1.7, -1.7]).long()
@@ -232,7 +232,7 @@ class Base:
         """
         return self.to(np.int64)
 
-    def int(self) -> Self:
+    def int(self, memory_format: object = None) -> Self:
         """x.to(minigrad.int32). Fractions are cut off, and no gradient flows through.
 
         >>> minigrad.tensor([1.7, -1.7]).int()
@@ -240,7 +240,7 @@ class Base:
         """
         return self.to(np.int32)
 
-    def bool(self) -> Self:
+    def bool(self, memory_format: object = None) -> Self:
         """x.to(minigrad.bool): True where an entry is not 0. NaN is True.
 
         >>> minigrad.tensor([0.0, 0.5, -1.0]).bool()
@@ -248,7 +248,7 @@ class Base:
         """
         return self.to(np.bool_)
 
-    def short(self) -> Self:
+    def short(self, memory_format: object = None) -> Self:
         """x.to(minigrad.int16). Fractions are cut off, and no gradient flows through.
 
         >>> minigrad.tensor([1.7, -1.7]).short()
@@ -256,7 +256,7 @@ class Base:
         """
         return self.to(np.int16)
 
-    def char(self) -> Self:
+    def char(self, memory_format: object = None) -> Self:
         """x.to(minigrad.int8): integers from -128 to 127. Larger ones wrap around.
 
         >>> minigrad.tensor([1, 130]).char()
@@ -264,7 +264,7 @@ class Base:
         """
         return self.to(np.int8)
 
-    def byte(self) -> Self:
+    def byte(self, memory_format: object = None) -> Self:
         """x.to(minigrad.uint8): integers from 0 to 255. Others wrap around.
 
         >>> minigrad.tensor([1, 257]).byte()

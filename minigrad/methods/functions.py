@@ -349,6 +349,22 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
     return input[index]
 
 
+def unravel_index(indices: Tensor, shape: Several) -> tuple[Tensor, ...]:
+    """The positions in a tensor of this shape of the entries that have these positions in the flattened tensor.
+
+    >>> unravel_index(minigrad.tensor([1, 3]), (2, 2))
+    (tensor([0, 1]), tensor([1, 1]))
+    """
+    if indices.dtype.kind not in "iu":
+        raise TypeError(f"expected 'indices' to be integer dtype, but got {indices.dtype}")
+    sizes = (shape,) if isinstance(shape, int) else tuple(shape)
+    places, z = indices.long(), []
+    for n in reversed(sizes):
+        z.append(places % n)
+        places = places // n
+    return tuple(reversed(z))
+
+
 def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str | None = None) -> Tensor:
     """The p-norm distance between each row of x1 and each row of x2.
 

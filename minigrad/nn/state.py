@@ -244,7 +244,7 @@ class Stateful(Registry):
             with modes.no_grad():
                 if not assign:
                     old.copy_(new)
-                elif isinstance(old, Parameter):
+                elif isinstance(old, Parameter) and not isinstance(new, Parameter):
                     setattr(self, name, Parameter(new.detach(), requires_grad=old.requires_grad))
                 else:
                     setattr(self, name, new)

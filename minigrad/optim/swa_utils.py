@@ -43,6 +43,29 @@ def get_ema_avg_fn(decay: float = 0.999) -> Average:
     return mean
 
 
+def get_swa_avg_fn() -> Average:
+    """The arithmetic mean for one parameter, to use as avg_fn."""
+
+    def mean(averaged: Tensor, current: Tensor, number: Tensor) -> Tensor:
+        with modes.no_grad():
+            z: Tensor = averaged + (current - averaged) / (number + 1)
+        return z
+
+    return mean
+
+
+def get_swa_multi_avg_fn() -> MultiAverage:
+    """The arithmetic mean of all parameters, in place."""
+    one = get_swa_avg_fn()
+
+    def update(averages: list[Tensor], values: list[Tensor], number: Tensor) -> None:
+        with modes.no_grad():
+            for a, p in zip(averages, values, strict=True):
+                a.copy_(one(a, p, number) if a.dtype.kind == "f" else p)
+
+    return update
+
+
 def _check_decay(decay: float) -> None:
     if not 0.0 <= decay <= 1.0:
         raise ValueError(
@@ -111,9 +134,7 @@ class AveragedModel(Module):
             self.n_averaged += 1
 
     def _mean(self, average: Tensor, value: Tensor, n: int) -> Tensor:
-        if self.avg_fn is not None:
-            return self.avg_fn(average, value, self.n_averaged)
-        return average + (value - average) / (n + 1)
+        return (self.avg_fn or get_swa_avg_fn())(average, value, self.n_averaged)
 
 
 def update_bn(loader: Iterable[Any], model: Module, device: DeviceLike = None) -> None:

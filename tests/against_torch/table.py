@@ -50,7 +50,7 @@ REMARKS = {
     "eigenvectors": "up to sign, which neither defines",
     "left_vectors": "up to sign; with `full_matrices=True` the columns that are added count as constant",
     "right_vectors": "as for `left_vectors`",
-    "q_factor": "`mode=\"reduced\"`, at least as many rows as columns", "r_factor": "as for `q_factor`",
+    "q_factor": "`mode=\"reduced\"`", "r_factor": "as for `q_factor`",
     "cross_entropy": "with weights, `ignore_index`, `label_smoothing`, distributions as targets: tests/against_torch/test_functional.py",
     "convolution": "one and two axes; `conv3d` is left out", "convolution_dx": "the transposed convolutions; three axes are left out",
     "max_pool2d": "one and two axes; `max_unpool` is left out", "window_sum": "one and two axes",

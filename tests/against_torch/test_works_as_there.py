@@ -173,11 +173,24 @@ SURVEYED = {
     "average of whole numbers": lambda m, x: m.nn.functional.avg_pool1d(x.long(), 2),
     "materialized zeros are not shared": lambda m, x: (lambda g: [g[0].add_(1), g[1]])(m.autograd.grad(x.requires_grad_().sum(), [y := m.ones(1, requires_grad=True), y], materialize_grads=True)),
 }  # fmt: skip
+OF_ITS_TESTS = {
+    "unravel_index": lambda m, x: m.unravel_index(m.tensor([[3, 1], [5, 0]]), (2, 3)), "unravel_index of one size": lambda m, x: m.unravel_index(m.tensor(3), 4),
+    "unravel_index of fractions": lambda m, x: m.unravel_index(m.tensor(0.5), (2, 2)), "view(float64) of three": lambda m, x: x.view(m.float64),
+    "windows": lambda m, x: m.arange(50.0)[[range(i, i + 3) for i in range(32)]], "few windows": lambda m, x: m.arange(50.0)[[range(i, i + 3) for i in range(31)]],
+    "x[::-1]": lambda m, x: x[::-1], "x[:, ::0]": lambda m, x: x[:, ::0], "x[::-1] =": lambda m, x: assigned(x, slice(None, None, -1), 1.0),
+    "float(memory_format=)": lambda m, x: x.long().float(memory_format=m.contiguous_format),
+    "a prefix of a state": lambda m, x: (lambda state: [m.nn.modules.utils.consume_prefix_in_state_dict_if_present(state, "module."), list(state)])({"module.weight": x, "bias": x}),
+    "packed as int64": lambda m, x: (lambda p: [p.long().data, p.float() is p, p.to(m.float64).data])(m.nn.utils.rnn.pack_sequence([x[0], x[1, :2]])),
+    "pad_sequence of a number": lambda m, x: m.nn.utils.rnn.pad_sequence(5),
+    "assigned parameters": lambda m, x: (lambda a, b: [a.load_state_dict(b.state_dict(keep_vars=True), assign=True) is None, a.weight is b.weight])(m.nn.Linear(2, 1), m.nn.Linear(2, 1)),
+    "the mean of swa": lambda m, x: [m.optim.swa_utils.get_swa_avg_fn()(x, x * 2, m.tensor(3)), m.optim.swa_utils.get_swa_multi_avg_fn()([x], [x * 2], m.tensor(1)), x],
+    "gradcheck of what is detached": lambda m, x: m.autograd.gradcheck(lambda v: v.detach(), x.double().requires_grad_()),
+}  # fmt: skip
 
 CASES = {
     f"{group}: {name}": case
     for group, cases in (("in place", IN_PLACE), ("compared", COMPARED), ("cat", CAT), ("numpy", NUMPY), ("index", INDEXED),
-                         ("named", NAMED), ("function", FUNCTIONS), ("number", NUMBERS), ("surveyed", SURVEYED))
+                         ("named", NAMED), ("function", FUNCTIONS), ("number", NUMBERS), ("surveyed", SURVEYED), ("of its tests", OF_ITS_TESTS))
     for name, case in cases.items()
 }  # fmt: skip
 

@@ -139,6 +139,22 @@ def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
         start += n
 
 
+def consume_prefix_in_state_dict_if_present(state_dict: dict[str, Any], prefix: str) -> None:
+    """Take a prefix, like the "module." of nn.DataParallel, from the names in a state, in place.
+
+    >>> state = {"module.weight": 1, "bias": 2}
+    >>> consume_prefix_in_state_dict_if_present(state, "module.")
+    >>> state
+    {'bias': 2, 'weight': 1}
+    """
+    for name in [name for name in state_dict if name.startswith(prefix)]:
+        state_dict[name.removeprefix(prefix)] = state_dict.pop(name)
+    metadata = getattr(state_dict, "_metadata", {})
+    for name in list(metadata):
+        if name and (name == prefix.rstrip(".") or name.startswith(prefix)):
+            metadata[name[len(prefix) :]] = metadata.pop(name)
+
+
 _LATE = "remove_spectral_norm remove_weight_norm skip_init spectral_norm weight_norm".split()
 
 

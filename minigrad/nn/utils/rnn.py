@@ -10,7 +10,7 @@ all sequences, then the second elements of those that have one, and so on.
 So a recurrent network runs step t on batch_sizes[t] rows and never on padding.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -50,8 +50,11 @@ class PackedSequence(_Packed):
         return super().__new__(cls, data, batch_sizes, sorted_indices, unsorted_indices)
 
     def to(self, *args: Any, **kwargs: Any) -> "PackedSequence":
-        """The same sequences with data in another dtype."""
-        return self._replace(data=self.data.to(*args, **kwargs))
+        """The same sequences with data in another dtype; the object itself if it is the same one."""
+        return self._with(self.data.to(*args, **kwargs))
+
+    def _with(self, data: Tensor) -> "PackedSequence":
+        return self if data is self.data else self._replace(data=data)
 
     def cpu(self) -> "PackedSequence":
         """The object itself: there is only one device."""
@@ -61,6 +64,19 @@ class PackedSequence(_Packed):
     def is_cuda(self) -> bool:
         """False: there is only one device, the CPU."""
         return False
+
+
+def _cast(name: str) -> Any:
+    def cast(self: PackedSequence) -> PackedSequence:
+        return self._with(getattr(self.data, name)())
+
+    cast.__name__ = name
+    cast.__doc__ = f"The same sequences, of x.{name}()."
+    return cast
+
+
+for _name in ("double", "float", "half", "long", "int", "short", "char", "byte"):
+    setattr(PackedSequence, _name, _cast(_name))
 
 
 def invert_permutation(permutation: Tensor) -> Tensor:
@@ -156,6 +172,10 @@ def pad_sequence(
     """
     if padding_side not in ("right", "left"):
         raise RuntimeError(f"padding_side should be either 'right' or 'left', got {padding_side}")
+    if not isinstance(sequences, Iterable):
+        raise RuntimeError(
+            f"pad_sequence: Expected iterable for input sequences, but got arg of type: {type(sequences)}"
+        )
     xs = list(sequences)
     if not xs:
         raise RuntimeError("received an empty list of sequences")

@@ -22,6 +22,9 @@ from minigrad.optim.lr_scheduler.curves import (
     StepLR,
 )
 from minigrad.optim.lr_scheduler.plateau import ReduceLROnPlateau
+from minigrad.optim.lr_scheduler.scheduler import (
+    EPOCH_DEPRECATION_WARNING as EPOCH_DEPRECATION_WARNING,
+)
 from minigrad.optim.lr_scheduler.scheduler import LRScheduler
 
 _LRScheduler = LRScheduler  # the older name

@@ -5,7 +5,7 @@ import warnings
 
 from minigrad.core.tensor import Tensor
 from minigrad.optim.lr_scheduler.scheduler import (
-    EPOCH,
+    EPOCH_DEPRECATION_WARNING,
     LRScheduler,
     check_optimizer,
     set_value,
@@ -76,7 +76,7 @@ class ReduceLROnPlateau(LRScheduler):
         """Process the loss of an epoch, a number or a tensor with one entry."""
         current = float(metrics)
         if epoch is not None:
-            warnings.warn(EPOCH, UserWarning, stacklevel=3)
+            warnings.warn(EPOCH_DEPRECATION_WARNING, UserWarning, stacklevel=3)
         self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
         if self._is_better(current, self.best):
             self.best = current

@@ -23,7 +23,7 @@ from minigrad.core.modes import no_grad, reports
 from minigrad.core.tensor import Tensor
 from minigrad.optim.optimizer import Optimizer
 
-EPOCH = (
+EPOCH_DEPRECATION_WARNING = (
     "The epoch parameter in `scheduler.step()` was not necessary and is being deprecated where "
     "possible. Please use `scheduler.step()` to step the scheduler."
 )
@@ -89,7 +89,7 @@ class LRScheduler:
             self._warn_about_order()
         self._step_count += 1
         if epoch is not None:
-            warnings.warn(EPOCH, UserWarning, stacklevel=3)
+            warnings.warn(EPOCH_DEPRECATION_WARNING, UserWarning, stacklevel=3)
         self._update_lr(epoch)
 
     def _update_lr(self, epoch: int | None = None) -> None:
@@ -122,7 +122,8 @@ class LRScheduler:
             warnings.warn(
                 "Detected call of `lr_scheduler.step()` before `optimizer.step()`. Call them in the opposite "
                 "order: `optimizer.step()` before `lr_scheduler.step()`. Otherwise the first value of the "
-                "learning rate schedule is skipped.",
+                "learning rate schedule is skipped. See more details at "
+                "https://pytorch.org/docs/stable/optim.html#how-to-adjust-learning-rate",
                 UserWarning,
                 stacklevel=4,
             )
