@@ -493,7 +493,7 @@ def plain_index(index: Any, x: Base) -> tuple[Any, ...]:
         if isinstance(part, np.ndarray) and part.dtype not in INDICES:
             raise IndexError(f"tensors used as indices must be long, int, byte or bool tensors, not {part.dtype}.")
         if isinstance(part, float):
-            raise TypeError("only integers, slices (`:`), ellipsis (`...`), None and long or bool tensors are valid indices (got float)")
+            raise IndexError("only integers, slices (`:`), ellipsis (`...`), None and long or bool tensors are valid indices (got float)")
         plain.append(part)
     if any(part.__class__ is np.ndarray for part in plain):
         fitting_masks(plain, x.shape)

@@ -6,6 +6,7 @@ Source: Izmailov et al., Averaging Weights Leads to Wider Optima and Better Gene
 """
 
 import copy
+import math
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -14,6 +15,8 @@ from minigrad.core.devices import DeviceLike
 from minigrad.core.tensor import Tensor
 from minigrad.methods.creation import tensor
 from minigrad.nn.module import Module
+from minigrad.optim.lr_scheduler.scheduler import LRScheduler, for_each_group
+from minigrad.optim.optimizer import Optimizer
 
 Average = Callable[[Tensor, Tensor, Tensor], Tensor]
 MultiAverage = Callable[[list[Tensor], list[Tensor], Tensor], None]
@@ -135,6 +138,52 @@ class AveragedModel(Module):
 
     def _mean(self, average: Tensor, value: Tensor, n: int) -> Tensor:
         return (self.avg_fn or get_swa_avg_fn())(average, value, self.n_averaged)
+
+
+class SWALR(LRScheduler):
+    """From the current learning rate to swa_lr, in anneal_epochs steps; constant after that.
+
+    swa_lr            one rate, or a list with one for each group
+    anneal_strategy   "cos": along half a cosine; "linear": along a line
+    """
+
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        swa_lr: float | list[float],
+        anneal_epochs: int = 10,
+        anneal_strategy: str = "cos",
+        last_epoch: int = -1,
+    ) -> None:
+        if anneal_strategy not in ("cos", "linear"):
+            raise ValueError(
+                f"anneal_strategy must be one of 'cos' or 'linear', instead got {anneal_strategy}"
+            )
+        if not isinstance(anneal_epochs, int) or anneal_epochs < 0:
+            raise ValueError(f"anneal_epochs must be equal or greater than 0, got {anneal_epochs}")
+        for rate, group in zip(
+            for_each_group("swa_lr", optimizer, swa_lr), optimizer.param_groups, strict=True
+        ):
+            group["swa_lr"] = rate
+        self.anneal_epochs, self.anneal_strategy = anneal_epochs, anneal_strategy
+        super().__init__(optimizer, last_epoch)
+
+    def _way(self, step: int) -> float:
+        """Which part of the way to swa_lr lies behind us: from 0 to 1."""
+        t = max(0.0, min(1.0, step / max(1, self.anneal_epochs)))
+        return (1 - math.cos(math.pi * t)) / 2 if self.anneal_strategy == "cos" else t
+
+    def get_lr(self) -> list[Any]:
+        """The rate where the schedule began, as the current rate tells it, and then some of swa_lr."""
+        self._warn_unless_stepping()
+        step = max(1, self._step_count - 1) if self.anneal_epochs == 0 else self._step_count - 1
+        before, now = self._way(step - 1), self._way(step)
+        rates = []
+        for group in self.optimizer.param_groups:
+            lr, end = group["lr"], group["swa_lr"]
+            start = end if before == 1 else (lr - before * end) / (1 - before)
+            rates.append(end * now + start * (1 - now))
+        return rates
 
 
 def update_bn(loader: Iterable[Any], model: Module, device: DeviceLike = None) -> None:

@@ -103,6 +103,35 @@ def test_averaged_models_agree(kind):
         np.testing.assert_allclose(found[0][name], found[1][name], rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"swa_lr": 0.05, "anneal_epochs": 4},
+        {"swa_lr": [0.05, 0.2], "anneal_epochs": 3, "anneal_strategy": "linear"},
+        {"swa_lr": 0.05, "anneal_epochs": 0},
+    ],
+)
+def test_the_rates_of_averaging_agree(settings):
+    def rates(m):
+        groups = [{"params": [m.ones(1)]}, {"params": [m.ones(1)], "lr": 0.5}]
+        schedule = m.optim.swa_utils.SWALR(sgd := m.optim.SGD(groups, lr=0.1), **settings)
+        found = [schedule.get_last_lr()]
+        for _ in range(6):
+            sgd.step()
+            schedule.step()
+            found.append(schedule.get_last_lr())
+        return found
+
+    np.testing.assert_allclose(rates(minigrad), rates(torch), rtol=1e-12)
+
+
+@pytest.mark.parametrize("settings", [{"anneal_strategy": "x"}, {"anneal_epochs": -1}])
+def test_rates_of_averaging_that_make_no_sense_are_refused(settings):
+    for m in (minigrad, torch):
+        with pytest.raises(ValueError, match=next(iter(settings))):
+            m.optim.swa_utils.SWALR(m.optim.SGD([m.ones(1)], lr=0.1), 0.05, **settings)
+
+
 def test_lbfgs_asks_for_a_closure():
     with pytest.raises(TypeError, match="closure"):
         minigrad.optim.LBFGS([minigrad.ones(2, requires_grad=True)]).step()
