@@ -1,5 +1,6 @@
 """`grad` and `backward`: run the engine, with PyTorch's names and arguments."""
 
+import warnings
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -57,6 +58,7 @@ def grad(
     grad_outputs: Any = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
+    only_inputs: bool = True,
     allow_unused: bool | None = None,
     is_grads_batched: bool = False,
     materialize_grads: bool = False,
@@ -68,6 +70,7 @@ def grad(
     grad_outputs       one gradient for each output, with its shape; optional for scalars
     retain_graph       keep the saved values; by default, the same as create_graph
     create_graph       record the backward pass, so that you can differentiate the gradients
+    only_inputs        ignored, as in PyTorch; older programs write it
     allow_unused       return None for an input that the outputs do not depend on
     materialize_grads  return zeros for such an input
     returns            one gradient for each input; `.grad` is not changed
@@ -83,6 +86,13 @@ def grad(
     """
     zs = [outputs] if isinstance(outputs, Tensor) else list(outputs)
     xs = _targets(inputs)
+    if not only_inputs:
+        warnings.warn(
+            "only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate gradient "
+            "for other parts of the graph, please use torch.autograd.backward.",
+            FutureWarning,
+            stacklevel=2,
+        )
     _check_arguments(xs, is_grads_batched, allow_unused, materialize_grads)
     gradients = _one_for_each(zs, grad_outputs, "outputs", "grad_outputs")
     tensors = create_graph or bool(state.levels)

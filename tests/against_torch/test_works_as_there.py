@@ -174,6 +174,8 @@ SURVEYED = {
     "materialized zeros are not shared": lambda m, x: (lambda g: [g[0].add_(1), g[1]])(m.autograd.grad(x.requires_grad_().sum(), [y := m.ones(1, requires_grad=True), y], materialize_grads=True)),
 }  # fmt: skip
 OF_ITS_TESTS = {
+    "grad(only_inputs=True)": lambda m, x: m.autograd.grad((x.requires_grad_() ** 2).sum(), x, create_graph=True, retain_graph=True, only_inputs=True),
+    "grad of what is unused, by position": lambda m, x: m.autograd.grad((x.requires_grad_() ** 2).sum(), [x, m.ones(1, requires_grad=True)], None, False, False, True, True)[1],
     "unravel_index": lambda m, x: m.unravel_index(m.tensor([[3, 1], [5, 0]]), (2, 3)), "unravel_index of one size": lambda m, x: m.unravel_index(m.tensor(3), 4),
     "unravel_index of fractions": lambda m, x: m.unravel_index(m.tensor(0.5), (2, 2)), "view(float64) of three": lambda m, x: x.view(m.float64),
     "windows": lambda m, x: m.arange(50.0)[[range(i, i + 3) for i in range(32)]], "few windows": lambda m, x: m.arange(50.0)[[range(i, i + 3) for i in range(31)]],
