@@ -70,14 +70,12 @@ def grad(
     grad_outputs       one gradient for each output, with its shape; optional for scalars
     retain_graph       keep the saved values; by default, the same as create_graph
     create_graph       record the backward pass, so that you can differentiate the gradients
-    only_inputs        ignored, as in PyTorch; older programs write it
     allow_unused       return None for an input that the outputs do not depend on
     materialize_grads  return zeros for such an input
-    returns            one gradient for each input; `.grad` is not changed
+    returns            one gradient for each input; `.grad` is not changed (only_inputs is ignored)
 
     Raises NoGradient for an input that the outputs do not depend on, unless allowed.
 
-    >>> import minigrad
     >>> x = minigrad.tensor(3.0, requires_grad=True)
     >>> first, = grad(x ** 3, x, create_graph=True)
     >>> second, = grad(first, x)
@@ -86,14 +84,7 @@ def grad(
     """
     zs = [outputs] if isinstance(outputs, Tensor) else list(outputs)
     xs = _targets(inputs)
-    if not only_inputs:
-        warnings.warn(
-            "only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate gradient "
-            "for other parts of the graph, please use torch.autograd.backward.",
-            FutureWarning,
-            stacklevel=2,
-        )
-    _check_arguments(xs, is_grads_batched, allow_unused, materialize_grads)
+    _check_arguments(xs, only_inputs, is_grads_batched, allow_unused, materialize_grads)
     gradients = _one_for_each(zs, grad_outputs, "outputs", "grad_outputs")
     tensors = create_graph or bool(state.levels)
     task = GraphTask(
@@ -126,9 +117,20 @@ def _targets(inputs: Any) -> list[Any]:
 
 
 def _check_arguments(
-    xs: Sequence[Any], is_grads_batched: bool, allow_unused: bool | None, materialize_grads: bool
+    xs: Sequence[Any],
+    only_inputs: bool,
+    is_grads_batched: bool,
+    allow_unused: bool | None,
+    materialize_grads: bool,
 ) -> None:
     """Refuse arguments of `grad` that contradict each other, and inputs that were not recorded."""
+    if not only_inputs:
+        warnings.warn(
+            "only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate gradient "
+            "for other parts of the graph, please use torch.autograd.backward.",
+            FutureWarning,
+            stacklevel=3,
+        )
     if is_grads_batched:
         raise NotImplementedError("is_grads_batched: call grad once for each gradient instead.")
     if not xs:

@@ -451,11 +451,11 @@ class Indexing(Arrangement):
 
 def plain_index(index: Any, x: Base) -> tuple[Any, ...]:
     """An index of x with its tensors converted to arrays of integers or booleans."""
-    if index.__class__ in PLAIN and (index.__class__ is not slice or index.step is None):
+    if index.__class__ in PLAIN and (index.__class__ is not slice or goes_forward(index)):
         return (index,)
     if index.__class__ is tuple:
         for part in index:
-            if part.__class__ not in PLAIN or part.__class__ is slice and part.step is not None:
+            if part.__class__ not in PLAIN or part.__class__ is slice and not goes_forward(part):
                 break
         else:
             return index
@@ -475,7 +475,7 @@ def plain_index(index: Any, x: Base) -> tuple[Any, ...]:
     for part in parts:
         if isinstance(part, Base):
             part = np.asanyarray(part.array) if part.dtype == np.uint8 else part.array
-        if isinstance(part, slice) and part.step is not None and part.step <= 0:
+        if isinstance(part, slice) and not goes_forward(part) and part.step <= 0:
             raise ValueError(f"step must be greater than zero, but is {part.step}. To reverse an axis, write  x.flip(0).")
         if isinstance(part, (list, range)):
             part = np.asarray([p.array if isinstance(p, Base) else p for p in part])
@@ -498,6 +498,12 @@ def plain_index(index: Any, x: Base) -> tuple[Any, ...]:
     if any(part.__class__ is np.ndarray for part in plain):
         fitting_masks(plain, x.shape)
     return tuple(plain)
+
+
+def goes_forward(part: slice) -> bool:
+    """True unless a slice has a step that is not a positive int: PyTorch has no other steps."""
+    step = part.step
+    return step is None or step.__class__ is int and step > 0
 
 
 def fitting_masks(index: list[Any], shape: tuple[int, ...]) -> None:

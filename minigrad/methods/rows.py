@@ -74,15 +74,15 @@ def complete(cls: type[Any], op: Op) -> None:
 
 
 def reflecting(op: Op) -> FunctionType:
-    """Make x.__rmul__(2), which is 2 * x; its node says that it was written in this order."""
+    """Make x.__rmul__(2), which is 2 * x; if the order does not matter, its node says that it was this one."""
 
-    def method(self: Base, other: Any) -> Any:
+    def commuting(self: Base, other: Any) -> Any:
         z = op.apply(other, self)
-        if op.name in COMMUTES and (node := getattr(z, "node", None)) is not None:
+        if (node := getattr(z, "node", None)) is not None:
             node.reflected = True
         return z
 
-    return method  # type: ignore[return-value]
+    return commuting if op.name in COMMUTES else lambda self, other: op.apply(other, self)  # type: ignore[return-value]
 
 
 def _add(cls: type[Any], op: Op, name: str, way: str, f: Any) -> None:
