@@ -514,6 +514,13 @@ def a_parametrized_weight(m, nn):
         def forward(self, X):
             return X * 2
 
+    class Half(nn.Module):
+        def forward(self, X):
+            return X / 2
+
+        def right_inverse(self, X):
+            return X * 2
+
     layer = nn.Linear(2, 2)
     layer.load_state_dict({"weight": m.tensor([[1.0, 2.0], [3.0, 4.0]]), "bias": m.zeros(2)})
     weight = layer.weight
@@ -528,6 +535,8 @@ def a_parametrized_weight(m, nn):
     )
     yield lambda: setattr(layer, "weight", m.ones(2, 2))
     yield parametrize.is_parametrized(layer), parametrize.is_parametrized(layer, "bias")
+    parametrize.register_parametrization(layer, "weight", Half())
+    yield layer.weight, layer.parametrizations.weight.original
     with parametrize.cached():
         yield layer.weight is layer.weight
     yield copy.deepcopy(layer).weight

@@ -54,8 +54,7 @@ class ParametrizationList(ModuleList):
         start: Any = original
         with modes.no_grad():
             for module in reversed(modules):
-                if hasattr(module, "right_inverse"):
-                    start = module.right_inverse(start)
+                start = _inverted(module, start)
         if isinstance(start, Tensor):
             original.data = start.detach()
             self._keep("original", original)
@@ -71,7 +70,8 @@ class ParametrizationList(ModuleList):
             )
         self.is_tensor = isinstance(start, Tensor)
         if not unsafe:
-            self.check(original if self.is_tensor else None)
+            with modes.no_grad():
+                _check(self(), original if self.is_tensor else None)
 
     def _keep(self, name: str, tensor: Tensor) -> None:
         register = (
@@ -113,20 +113,26 @@ class ParametrizationList(ModuleList):
             ):
                 kept.data = part.detach()
 
-    def check(self, like: Tensor | None) -> None:
-        """Raise ValueError if the weight does not have the shape and dtype of `like`."""
-        with modes.no_grad():
-            z = self()
-        if not isinstance(z, Tensor):
-            raise ValueError(f"A parametrization must return a tensor. Got {type(z).__name__}.")
-        for word in ("dtype", "shape"):
-            before, after = getattr(like, word, None), getattr(z, word)
-            if like is not None and before != after:
-                raise ValueError(
-                    f"Registering a parametrization may not change the {word} of the tensor, unless `unsafe` flag "
-                    "is enabled.\n"
-                    f"unparametrized {word}: {before}\nparametrized {word}: {after}"
-                )
+
+def _inverted(module: Any, value: Any) -> Any:
+    """What a parametrization must be given for this value; the value itself if it does not say."""
+    try:
+        return module.right_inverse(value) if hasattr(module, "right_inverse") else value
+    except NotImplementedError:
+        return value
+
+
+def _check(z: object, like: Tensor | None) -> None:
+    """Raise ValueError if a weight that was computed does not have the dtype and shape of `like`."""
+    if not isinstance(z, Tensor):
+        raise ValueError(f"A parametrization must return a tensor. Got {type(z).__name__}.")
+    for word in ("dtype", "shape"):
+        before, after = getattr(like, word, None), getattr(z, word)
+        if like is not None and before != after:
+            raise ValueError(
+                f"Registering a parametrization may not change the {word} of the tensor, unless `unsafe` flag "
+                f"is enabled.\nunparametrized {word}: {before}\nparametrized {word}: {after}"
+            )
 
 
 def _parametrized(cls: Any) -> Any:
@@ -217,18 +223,12 @@ def register_parametrization(
 
 def _append(steps: ParametrizationList, parametrization: Module, unsafe: bool) -> None:
     """Apply one more parametrization to what the others give."""
-    with modes.no_grad():
-        weight = steps()
-        if not unsafe:
-            ParametrizationList([parametrization], weight.clone())
-        if hasattr(parametrization, "right_inverse"):
-            value = parametrization.right_inverse(weight)
-            if not unsafe and getattr(value, "shape", None) != weight.shape:
-                raise ValueError(
-                    "The tensor returned by parametrization.right_inverse must have the shape and dtype of the "
-                    f"weight. Got {getattr(value, 'shape', type(value).__name__)} for {weight.shape}."
-                )
-            steps.right_inverse(value)
+    if not unsafe:
+        with modes.no_grad():
+            weight = steps()
+            z = parametrization(weight)
+            _check(z, weight)
+            _check(_inverted(parametrization, z), weight)
     steps.append(parametrization)
     steps.unsafe |= unsafe
 
