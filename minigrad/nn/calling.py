@@ -20,7 +20,7 @@ nothing in the forward pass, and passes the gradients to the hooks in the backwa
 
 import warnings
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from minigrad.core import modes
@@ -61,7 +61,9 @@ def _hooks(when: str) -> property:
 class Called(Registry):
     """The part of a module that handles calls."""
 
-    _call_hooks: Hooks | None = None  # by kind; see KINDS
+    # "before", "after", "backward_before", "backward": the hooks, by the time of their call;
+    # "with_kwargs", "always": the ids of those that get keywords, or are called after an error
+    _call_hooks: Hooks | None = None
     _forward_pre_hooks, _forward_hooks = _hooks("before"), _hooks("after")
     _backward_pre_hooks, _backward_hooks = _hooks("backward_before"), _hooks("backward")
     _forward_pre_hooks_with_kwargs = _forward_hooks_with_kwargs = _hooks("with_kwargs")
@@ -87,35 +89,27 @@ class Called(Registry):
             return call(*args, **kwargs)
 
     def _call_with_hooks(self, *args: object, **kwargs: object) -> Any:
-        assert self._call_hooks is not None
-        own, general = self._call_hooks, OF_ALL_MODULES
-        hooks = {when: general[when] | own[when] for when in KINDS}
         called: set[int] = set()
         result = None
         try:
-            for key, before in hooks["before"].items():
-                args, kwargs = self._call_pre_hook(
-                    before, key in hooks["with_kwargs"], args, kwargs
-                )
+            for key, before in self._all_hooks("before").items():
+                args, kwargs = self._call_pre_hook(key, before, args, kwargs)
             backward = None
-            if hooks["backward"] or hooks["backward_before"]:
-                backward = BackwardHooks(self, hooks)
+            if self._all_hooks("backward") or self._all_hooks("backward_before"):
+                backward = BackwardHooks(self)
                 args = backward.on_arguments(args)
             result = self.forward(*args, **kwargs)
-            for key, after in hooks["after"].items():
+            for key, after in self._all_hooks("after").items():
                 called.add(key)
-                arguments = (args, kwargs) if key in hooks["with_kwargs"] else (args,)
-                given = after(self, *arguments, result)
-                result = result if given is None else given
+                result = self._call_forward_hook(key, after, args, kwargs, result)
             return result if backward is None else backward.on_result(result)
         except Exception:
             # Hooks with always_call still run; the first error is the one to report.
-            for key, after in hooks["after"].items():
-                if key in hooks["always"] and key not in called:
+            always = self._all_hooks("always")
+            for key, after in self._all_hooks("after").items():
+                if key in always and key not in called:
                     try:
-                        arguments = (args, kwargs) if key in hooks["with_kwargs"] else (args,)
-                        given = after(self, *arguments, result)
-                        result = result if given is None else given
+                        result = self._call_forward_hook(key, after, args, kwargs, result)
                     except Exception as error:
                         warnings.warn(
                             "module forward hook with ``always_call=True`` raised an exception that was "
@@ -124,10 +118,15 @@ class Called(Registry):
                         )
             raise
 
+    def _all_hooks(self, when: str) -> "OrderedDict[int, Any]":
+        """The hooks of all modules and then this module's, as they are now."""
+        assert self._call_hooks is not None
+        return OF_ALL_MODULES[when] | self._call_hooks[when]
+
     def _call_pre_hook(
-        self, hook: Any, with_kwargs: bool, args: tuple[Any, ...], kwargs: dict[str, Any]
+        self, key: int, hook: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        if not with_kwargs:
+        if key not in self._all_hooks("with_kwargs"):
             given = hook(self, args)
             if given is not None:
                 args = given if isinstance(given, tuple) else (given,)
@@ -141,6 +140,13 @@ class Called(Registry):
                 f"but got {given}."
             )
         return given
+
+    def _call_forward_hook(
+        self, key: int, hook: Any, args: tuple[Any, ...], kwargs: dict[str, Any], result: object
+    ) -> Any:
+        arguments = (args, kwargs) if key in self._all_hooks("with_kwargs") else (args,)
+        given = hook(self, *arguments, result)
+        return result if given is None else given
 
     # ------------------------------------------------------------------ registering
 
@@ -210,8 +216,6 @@ class Called(Registry):
         return self.register_full_backward_hook(hook)
 
 
-# The hooks by the time of their call; and, by their ids, which get keywords, or are called after an error.
-KINDS = ("before", "after", "backward_before", "backward", "with_kwargs", "always")
 OF_ALL_MODULES = new_hooks()
 
 
@@ -285,10 +289,10 @@ class BackwardHooks:
     on_arguments, which runs the hooks.
     """
 
-    def __init__(self, module: Called, hooks: "Mapping[str, OrderedDict[int, Any]]") -> None:
+    def __init__(self, module: Called) -> None:
         self.module = module
-        self.before = list(hooks["backward_before"].values())
-        self.hooks = list(hooks["backward"].values())
+        self.before = list(module._all_hooks("backward_before").values())
+        self.hooks = list(module._all_hooks("backward").values())
         self.arguments_are_watched = False
         self.n_arguments = 0
         self.shapes: list[Any] = []

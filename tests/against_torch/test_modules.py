@@ -602,6 +602,20 @@ def hooks_by_their_older_names(m, nn):
 
 
 @story
+def hooks_that_come_and_go_during_a_call(m, nn):
+    layer, seen = nn.Tanh(), []
+
+    def before(module, args):
+        first.remove()
+        module.register_forward_hook(lambda module, args, z: z + 1)
+
+    first = layer.register_forward_pre_hook(before)
+    layer.register_forward_pre_hook(lambda module, args: seen.append("second"))
+    yield layer(m.zeros(1)), seen
+    yield layer(m.zeros(1)), seen
+
+
+@story
 def hooks_that_are_cleared(m, nn):
     layer, seen = nn.Tanh(), []
     handle = layer.register_forward_hook(lambda module, args, z: seen.append("after"))
