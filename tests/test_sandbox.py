@@ -188,6 +188,17 @@ def test_what_is_ended_leaves_no_process_behind(image, tier):
 
 
 @pytest.mark.parametrize("tier", launch.TIERS)
+def test_large_cells_and_large_messages_end_no_kernel(image, tier):
+    try:
+        with Process(tier, image, Limits()) as process, Kernel(process) as kernel:
+            for cell in (f"x = '{'a' * 400_000}'", "print(x)", "raise ValueError(x)"):
+                run = kernel.run(cell, time.monotonic() + 20)
+                assert run.end == "idle", (cell[:20], run.error)
+    except (NotStarted, OSError) as error:
+        pytest.skip(str(error))
+
+
+@pytest.mark.parametrize("tier", launch.TIERS)
 def test_it_is_said_how_a_kernel_died(image, tier):
     said = []
     try:
