@@ -151,6 +151,7 @@ def {name}_({operands}{signature}):
     return x
 """
 
+KEEP = "if unusual: keep_line(n)"
 IN_ORDER = """\
     if zd.__class__ is ndarray and not zd.flags.c_contiguous: zd = in_order(zd)
 """
@@ -191,8 +192,7 @@ def text_of(op: Op, in_place: bool = False) -> tuple[str, dict[str, Any]]:
         "order": IN_ORDER if op.in_order else "",
     }
     if op.view:
-        lines = [*_filled(op, (True,), [False], scope, "n"), "if unusual: keep_line(n)"]
-        parts["node"] = _indented(lines, 8)
+        parts["node"] = _indented([*_filled(op, (True,), [False], scope, "n"), KEEP], 8)
         return VIEW.format(**parts), scope
     if in_place:
         parts["forward"] = (
@@ -205,7 +205,7 @@ def text_of(op: Op, in_place: bool = False) -> tuple[str, dict[str, Any]]:
     if op.rules:
         nothing = " is ".join(f"{x}n" for x in typed)
         lines = [f"if {nothing} is None:", "    z.node = None", "    return z"]
-        lines += [*_node(op, scope, "n = z.node"), "if unusual: keep_line(n)"]
+        lines += [*_node(op, scope, "n = z.node"), KEEP]
     return OUT_OF_PLACE.format(**parts, node=_indented(lines, 4)), scope
 
 

@@ -8,7 +8,7 @@ from minigrad.core.tensor import Tensor
 from minigrad.nn.functional import normalize
 from minigrad.nn.module import Module
 from minigrad.nn.utils.parametrize import register_parametrization
-from minigrad.nn.utils.reparametrize import as_matrix, length, output_axis
+from minigrad.nn.utils.reparametrize import as_matrix, norm_except_dim, output_axis
 
 FIRST_STEPS = 15  # of the power iteration, before the first call
 
@@ -22,11 +22,11 @@ class _WeightNorm(Module):
 
     def forward(self, g: Tensor, v: Tensor) -> Tensor:
         """The weight of these lengths and directions."""
-        return v * (g / length(v, self.dim))
+        return v * (g / norm_except_dim(v, self.dim))
 
     def right_inverse(self, weight: Tensor) -> tuple[Tensor, Tensor]:
         """The lengths, and the weight itself for the directions."""
-        return length(weight, self.dim), weight
+        return norm_except_dim(weight, self.dim), weight
 
 
 class _SpectralNorm(Module):

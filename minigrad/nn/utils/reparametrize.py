@@ -91,10 +91,10 @@ class WeightNorm(ComputedWeight):
     def compute(self, module: Module, training: bool) -> Tensor:
         """g * v / length of v."""
         v, g = getattr(module, f"{self.name}_v"), getattr(module, f"{self.name}_g")
-        return v * (g / length(v, self.dim))
+        return v * (g / norm_except_dim(v, self.dim))
 
 
-def length(v: Tensor, dim: int | None) -> Tensor:
+def norm_except_dim(v: Tensor, dim: int | None) -> Tensor:
     """The length of each slice along dim."""
     if dim is None or dim == -1:
         return v.norm()
@@ -116,7 +116,10 @@ def weight_norm(module: M, name: str = "weight", dim: int | None = 0) -> M:
     )
     hook = WeightNorm(name, dim)
     v = getattr(module, name)
-    parts = {f"{name}_g": Parameter(length(v, dim).detach()), f"{name}_v": Parameter(v.detach())}
+    parts = {
+        f"{name}_g": Parameter(norm_except_dim(v, dim).detach()),
+        f"{name}_v": Parameter(v.detach()),
+    }
     _replace(module, name, hook, parts)
     hook(module, None)
     return module
