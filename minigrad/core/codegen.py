@@ -95,9 +95,8 @@ def {name}(x{signature}):
     except AttributeError:
         return op(x{passed})
     unusual = modes.unusual
-    if unusual and (unusual > modes.light or not modes.state.recording):
-        return general(op, (x,), {settings})
-    if xd.__class__ is not ndarray or x.__class__ is View and x.origin:
+    aside = unusual and (unusual > modes.light or not modes.state.recording)
+    if aside or xd.__class__ is not ndarray or x.__class__ is View and x.origin:
         return general(op, (x,), {settings})
     try:
         zd = forward(xd{passed})

@@ -173,8 +173,7 @@ def record_node(
     in_place   is the op about to write to z, its first operand? Then a copy of the operand's value is
                saved, and z's saved version is the one after the write
     """
-    if z.array.dtype.kind == "c":
-        check_not_complex(f"the result of {op.name}", z.array.dtype)
+    check_not_complex(f"the result of {op.name}", z.array.dtype)
     name = ""
     if op.named is not None:
         name = op.named.formula(*[value_of(op, r, operands, settings) for r in op.named.reads])

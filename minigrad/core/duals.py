@@ -98,8 +98,7 @@ def push_level(
         return None
     if not is_floating(z.array.dtype):  # integers and booleans do not move
         return None
-    if z.array.dtype.kind == "c":
-        check_not_complex(f"the result of {op.name}", z.array.dtype)
+    check_not_complex(f"the result of {op.name}", z.array.dtype)
     plain = [stripped(x, level) for x in operands]
     values = values_of(op, plain, settings) | {"z": stripped(z, level)}
     names = range(len(operands)) if op.variadic else op.operands

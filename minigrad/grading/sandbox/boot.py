@@ -54,7 +54,8 @@ def _be_a_child(settings: dict[str, Any]) -> None:
     _restrict_files({**settings, "landlock": settings["landlock"] and NO_FILES})
     if settings["seccomp"]:
         _lockdown().restrict_calls()
-    status, folders = settings["too_many"] << 8, settings["folders"]
+    status = settings["too_many"] << 8  # an exit status, as waitpid gives it
+    folders = settings["folders"]
     with contextlib.suppress(OSError, RecursionError):  # a folder that cannot be looked into
         while sum(map(_files_in, folders)) <= settings["files"]:
             ended, found = os.waitpid(pid, os.WNOHANG)

@@ -220,7 +220,8 @@ class Process:
         if self.child is None or self.child.returncode is not None:
             return False
         if not hasattr(os, "waitid"):  # macOS, before Python 3.13
-            return self.child.poll() is None
+            self._status = self.child.poll()
+            return self._status is None
         leave_it = os.WEXITED | os.WNOHANG | os.WNOWAIT
         ended = os.waitid(os.P_PID, self.child.pid, leave_it)
         if ended is not None:
@@ -232,7 +233,7 @@ class Process:
         ends = time.monotonic() + 1
         while self.alive() and time.monotonic() < ends:
             time.sleep(0.005)
-        status = self._status if self.child is None else self.child.returncode or self._status
+        status = self._status
         if status is None:
             return ""
         if status == TOO_MANY and self.neutral:
@@ -256,9 +257,8 @@ class Process:
                 time.sleep(0.005)
         if self.child.returncode is not None:
             return
-        with suppress(
-            ProcessLookupError, PermissionError
-        ):  # the latter on macOS, of what has ended
+        # PermissionError: on macOS, of what has ended
+        with suppress(ProcessLookupError, PermissionError):
             os.killpg(self.child.pid, signal.SIGKILL)
         self.child.wait()
 

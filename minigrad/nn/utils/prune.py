@@ -44,10 +44,10 @@ class BasePruningMethod(ComputedWeight):
     tensor([[0., 1., 0., 1.]])
     """
 
-    PRUNING_TYPE = "unstructured"  # what gets to compute_mask: "unstructured", the entries that are
-    _tensor_name = (
-        ""  # left, as a vector; "structured", the slices along `dim` that are; "global", all
-    )
+    # What compute_mask gets. "unstructured": the entries that are left, as a vector; "structured": the
+    # slices along `dim` that are left; "global": all.
+    PRUNING_TYPE = "unstructured"
+    _tensor_name = ""
 
     @property
     def name(self) -> str:  # type: ignore[override]
