@@ -21,6 +21,7 @@ from minigrad.core.dtypes import DTypeLike
 from minigrad.core.errors import LinAlgError
 from minigrad.core.shapes import Array, Dim, as_int, normalize_axes
 from minigrad.core.tensor import Tensor, wrap
+from minigrad.methods.arguments import of_tensors, takes_out
 from minigrad.methods.functions import cat
 from minigrad.methods.products import SlogDet, checked_square, decomposed, one_triangle, svd_of
 from minigrad.ops.composites import level
@@ -66,6 +67,7 @@ class Eigen(NamedTuple):
 # ------------------------------------------------------------------------ linear equations
 
 
+@takes_out
 def inv(A: Tensor) -> Tensor:
     """The inverse: A @ inv(A) is the identity matrix.
 
@@ -78,6 +80,7 @@ def inv(A: Tensor) -> Tensor:
     return A.inverse()
 
 
+@takes_out
 def solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
     """The solution x of A @ x = B, or of x @ A = B if left is False.
 
@@ -106,6 +109,7 @@ def solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
     return ops.unsafe_view.apply(z, shape=tuple(z.shape[:-1])) if vector else z
 
 
+@takes_out
 def solve_triangular(
     A: Tensor, B: Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False
 ) -> Tensor:
@@ -123,6 +127,7 @@ def solve_triangular(
     return solve(A, B, left=left)
 
 
+@takes_out
 def det(A: Tensor) -> Tensor:
     """The determinant of a square matrix.
 
@@ -132,6 +137,7 @@ def det(A: Tensor) -> Tensor:
     return A.det()
 
 
+@takes_out
 def slogdet(A: Tensor) -> SlogDet:
     """A tuple (sign, logabsdet) for the determinant. Unlike det, it does not overflow.
 
@@ -141,6 +147,7 @@ def slogdet(A: Tensor) -> SlogDet:
     return A.slogdet()
 
 
+@takes_out
 def matrix_power(A: Tensor, n: int) -> Tensor:
     """The matrix power A @ A @ ... @ A, by repeated squaring. A negative n gives a power of the inverse.
 
@@ -151,6 +158,7 @@ def matrix_power(A: Tensor, n: int) -> Tensor:
     return A.matrix_power(as_int(n, "n"))
 
 
+@takes_out
 def multi_dot(tensors: Sequence[Tensor]) -> Tensor:
     """The product of several matrices, in the order with the fewest multiplications.
 
@@ -184,6 +192,7 @@ def multi_dot(tensors: Sequence[Tensor]) -> Tensor:
 # ------------------------------------------------------------------------ decompositions
 
 
+@takes_out
 def cholesky(A: Tensor, *, upper: bool = False) -> Tensor:
     """The Cholesky factor of a symmetric positive-definite matrix: the lower triangular L with L @ L.mT = A.
 
@@ -194,6 +203,7 @@ def cholesky(A: Tensor, *, upper: bool = False) -> Tensor:
     return A.cholesky(upper)
 
 
+@takes_out
 def eigh(A: Tensor, UPLO: str = "L") -> Eigen:
     """The eigenvalues of a symmetric matrix in ascending order, and the eigenvectors as columns.
 
@@ -204,6 +214,7 @@ def eigh(A: Tensor, UPLO: str = "L") -> Eigen:
     return Eigen(ops.eigenvalues.apply(A), ops.eigenvectors.apply(A))
 
 
+@takes_out
 def eigvalsh(A: Tensor, UPLO: str = "L") -> Tensor:
     """The eigenvalues of a symmetric matrix, in ascending order.
 
@@ -213,6 +224,7 @@ def eigvalsh(A: Tensor, UPLO: str = "L") -> Tensor:
     return ops.eigenvalues.apply(one_triangle(checked_square("eigvalsh", A), UPLO))
 
 
+@takes_out
 def svdvals(A: Tensor) -> Tensor:
     """The singular values of a matrix, in descending order.
 
@@ -222,6 +234,7 @@ def svdvals(A: Tensor) -> Tensor:
     return ops.singular_values.apply(checked_square("svdvals", A, must=False))
 
 
+@takes_out
 def svd(A: Tensor, full_matrices: bool = True) -> SVD:
     """The singular value decomposition: U, S and Vh with A = U @ diag(S) @ Vh.
 
@@ -238,6 +251,7 @@ def svd(A: Tensor, full_matrices: bool = True) -> SVD:
     return SVD(U, S, V.mT)
 
 
+@takes_out
 def qr(A: Tensor, mode: str = "reduced") -> QR:
     """The QR decomposition A = Q @ R: Q has orthonormal columns, and R is upper triangular.
 
@@ -260,6 +274,7 @@ def qr(A: Tensor, mode: str = "reduced") -> QR:
     return QR(ops.q_factor.apply(A), ops.r_factor.apply(A))
 
 
+@takes_out
 def pinv(
     A: Tensor,
     rcond: float | Tensor | None = None,
@@ -300,6 +315,7 @@ def _array(x: Any) -> Array:
     return np.asarray(getattr(x, "array", x))
 
 
+@of_tensors
 def lstsq(
     A: Tensor, B: Tensor, rcond: float | Tensor | None = None, *, driver: str | None = None
 ) -> LeastSquares:
@@ -352,6 +368,7 @@ def lstsq(
     )
 
 
+@takes_out
 def matrix_rank(
     A: Tensor,
     tol: Any = None,
@@ -376,6 +393,7 @@ def matrix_rank(
     return wrap((s > least[..., None]).sum(-1))
 
 
+@takes_out
 def cond(A: Tensor, p: int | float | str | None = None) -> Tensor:
     """The condition number, norm(A) * norm(inv(A)): how much A @ x = b magnifies an error in b.
 
@@ -395,6 +413,7 @@ def cond(A: Tensor, p: int | float | str | None = None) -> Tensor:
 # ------------------------------------------------------------------------ norms
 
 
+@takes_out
 def vector_norm(
     x: Tensor,
     ord: float | str | None = 2,
@@ -415,6 +434,7 @@ def vector_norm(
     return x.norm(ord, dim, keepdim, dtype)
 
 
+@takes_out
 def matrix_norm(
     A: Tensor,
     ord: float | str | None = "fro",
@@ -450,6 +470,7 @@ def matrix_norm(
     return z
 
 
+@takes_out
 def norm(
     A: Tensor,
     ord: float | str | None = None,
@@ -477,6 +498,7 @@ def norm(
 # ------------------------------------------------------------------------ products of vectors
 
 
+@takes_out
 def cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
     """The cross product of vectors with three entries.
 
@@ -486,6 +508,7 @@ def cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
     return input.cross(other, dim)
 
 
+@takes_out
 def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
     """The dot product of vectors along dim.
 
@@ -495,6 +518,7 @@ def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
     return (x * y).sum(dim)
 
 
+@of_tensors
 def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
     """A view of the diagonals of matrices.
 
@@ -504,6 +528,7 @@ def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> T
     return A.diagonal(offset, dim1, dim2)
 
 
+@of_tensors
 def vander(x: Tensor, *, N: int | None = None) -> Tensor:
     """The Vandermonde matrix: its columns are 1, x, x**2, ...
 
@@ -512,6 +537,7 @@ def vander(x: Tensor, *, N: int | None = None) -> Tensor:
             [1, 3, 9]])
     """
     n = (x.shape[-1] if x.ndim else 1) if N is None else N
+    x = x.long() if x.dtype.kind in "iub" else x
     axis = x.ndim
     powers = [x.new_ones(x.shape)]
     for _ in range(n - 1):
@@ -520,6 +546,7 @@ def vander(x: Tensor, *, N: int | None = None) -> Tensor:
     return z if x.ndim else z.unsqueeze(0)
 
 
+@takes_out
 def matmul(input: Tensor, other: Tensor) -> Tensor:
     """The matrix product: input @ other.
 
@@ -532,6 +559,7 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
 # Not in torch.linalg: these two are torch.cholesky_solve and torch.cholesky_inverse in PyTorch.
 
 
+@takes_out
 def cholesky_solve(B: Tensor, L: Tensor, upper: bool = False) -> Tensor:
     """The solution x of A @ x = B, where L is the Cholesky factor of A.
 
@@ -548,6 +576,7 @@ def cholesky_solve(B: Tensor, L: Tensor, upper: bool = False) -> Tensor:
     return solve(low.mT, solve(low, B))
 
 
+@takes_out
 def cholesky_inverse(L: Tensor, upper: bool = False) -> Tensor:
     """The inverse of A, from the Cholesky factor L of A.
 

@@ -4,6 +4,7 @@ import math
 from typing import Any
 
 from minigrad.core.tensor import Tensor
+from minigrad.methods.arguments import takes_out
 from minigrad.methods.methods_as_functions import (
     digamma,
     erf,
@@ -34,6 +35,7 @@ __all__ = [
 expit, gammaln, psi, multigammaln = sigmoid, lgamma, digamma, mvlgamma
 
 
+@takes_out
 def entr(input: Tensor) -> Tensor:
     """-x * log(x), 0 at 0, and -infinity below 0: the contribution of each probability to the entropy.
 
@@ -45,24 +47,27 @@ def entr(input: Tensor) -> Tensor:
     return z.masked_fill(input < 0, -math.inf)
 
 
+@takes_out
 def ndtr(input: Tensor) -> Tensor:
     """The CDF of the normal distribution: the probability that a sample is below x.
 
     >>> ndtr(minigrad.tensor([0.0, 1.96]))
     tensor([0.5000, 0.9750])
     """
-    return erfc(-input * math.sqrt(0.5)) / 2
+    return erfc(input * -math.sqrt(0.5)) / 2
 
 
+@takes_out
 def ndtri(input: Tensor) -> Tensor:
     """The inverse of ndtr: the x for which ndtr(x) is the input.
 
     >>> ndtri(minigrad.tensor([0.5, 0.975]))
     tensor([0.0000, 1.9600])
     """
-    return erfinv(2 * input - 1) * math.sqrt(2)
+    return erfinv(2.0 * input - 1) * math.sqrt(2)
 
 
+@takes_out
 def xlog1py(input: Any, other: Any) -> Tensor:
     """x * log(1 + y), but 0 where x is 0.
 

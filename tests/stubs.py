@@ -66,7 +66,6 @@ def functions() -> str:
         "from collections.abc import Callable", "from typing import Any", "",
         "from minigrad.core.tensor import Tensor", "",
         "def function(method: Callable[..., Any]) -> Callable[..., Any]: ...",
-        "def made_into_out(make: Callable[..., Tensor]) -> Callable[..., Tensor]: ...",
     ]  # fmt: skip
     for name in sorted(methods_as_functions.__all__):
         f = getattr(minigrad, name)

@@ -123,7 +123,7 @@ def test_a_function_says_what_its_method_says():
     made = [name for name in METHODS if hasattr(FUNCTIONS.get(name), "__wrapped__")]
     assert len(made) > 200
     for name in made:
-        if name not in SYNONYMS and name != "real":  # real() is no property there
+        if name not in SYNONYMS and name not in ("real", "polygamma", "prelu"):  # written by hand
             assert inspect.getdoc(FUNCTIONS[name]) == help_of(name), name
 
 

@@ -33,7 +33,7 @@ WRONG = [
     (lambda: X + [1.0, 2.0, 3.0], TypeError, "must be Tensor or a number"),
     (lambda: t.add(X, X, out=5), TypeError, "'out' must be Tensor"),
     (lambda: t.cat(X), TypeError, "tuple of Tensors"),
-    (lambda: t.cat([X, 5]), TypeError, "element 1, but got int"),
+    (lambda: t.cat([X, 5]), TypeError, "element 1 in argument 0, but got int"),
     (lambda: NUMBERS.add(NUMBERS, alpha=0.5), RuntimeError, "alpha must not be a floating point"),
     (lambda: X.index_select(0, t.tensor([-1])), IndexError, "out of range"),
     (lambda: X.rot90(1, (0, 0)), RuntimeError, "rotation dims"),

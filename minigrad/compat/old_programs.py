@@ -14,12 +14,14 @@ from minigrad.core.devices import DeviceLike, check_device
 from minigrad.core.dtypes import Dtype, DTypeLike
 from minigrad.core.tensor import Tensor, made
 from minigrad.linalg import multi_dot, solve_triangular
+from minigrad.methods.arguments import made_into_out, takes_out
 from minigrad.methods.creation import finish
 from minigrad.return_types import return_type
 
 triangular_solution = return_type("triangular_solve", "solution", "cloned_coefficient")
 
 
+@made_into_out
 def range(  # noqa: A001  # PyTorch's name
     start: float = 0,
     end: float | None = None,
@@ -40,7 +42,7 @@ def range(  # noqa: A001  # PyTorch's name
         "torch.range is deprecated and will be removed in a future release because its behavior is "
         "inconsistent with Python's range builtin. Instead, use torch.arange, which produces values in "
         "[start, end).",
-        stacklevel=2,
+        stacklevel=3,
     )
     check_device(device)
     if end is None:
@@ -54,6 +56,7 @@ def range(  # noqa: A001  # PyTorch's name
     return finish((start + step * np.arange(n)).astype(d), requires_grad)
 
 
+@takes_out
 def chain_matmul(*matrices: Tensor) -> Tensor:
     """The product of all matrices, in the order of least work. See linalg.multi_dot.
 
@@ -63,6 +66,7 @@ def chain_matmul(*matrices: Tensor) -> Tensor:
     return matrices[0] if len(matrices) == 1 else multi_dot(matrices)
 
 
+@takes_out
 def triangular_solve(
     b: Tensor, A: Tensor, upper: bool = True, transpose: bool = False, unitriangular: bool = False
 ) -> Any:

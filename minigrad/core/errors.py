@@ -209,6 +209,16 @@ def shape_error(
         last = shapes[1][:-1] + (shapes[2][-1:] if len(shapes[2]) > 1 else ())
         return _broadcast_error(name, [shapes[0], last]) or ShapeError(f"{name}: {error}")
     if name in ("reshape", "view"):
+        wanted = settings["shape"]
+        if wanted.count(-1) > 1:
+            return ShapeError(
+                f"only one dimension can be inferred: the shape {list(wanted)} has {wanted.count(-1)} of -1."
+            )
+        if -1 in wanted and 0 in wanted and 0 in shapes[0]:
+            return ShapeError(
+                f"cannot reshape tensor of 0 elements into shape {list(wanted)} because the unspecified dimension size "
+                "-1 can be any value and is ambiguous. To fix it, write the size."
+            )
         return ShapeError(
             f"shape '{list(settings['shape'])}' is invalid for input of size {math.prod(shapes[0])}: the tensor is "
             f"{shapes[0]}, and a view has exactly as many entries."

@@ -28,6 +28,7 @@ from minigrad import ops
 from minigrad.core import modes
 from minigrad.core.op import BY_NUMPY, REGISTRY
 from minigrad.core.shapes import Dim
+from minigrad.methods.arguments import check_methods
 from minigrad.methods.arrangement import Arrangement
 from minigrad.methods.base import Base
 from minigrad.methods.entries import Entries
@@ -38,6 +39,9 @@ from minigrad.methods.reductions import Reductions
 from minigrad.methods.rows import add_docstrings, add_in_place, add_other_docstrings, add_synonyms
 
 __all__ = ["ArrayMethods", "indices_of"]
+
+for _chapter in (Entries, Products, Reductions, Operators, Indexing, Arrangement):
+    check_methods(_chapter)
 
 
 class ArrayMethods(Entries, Products, Reductions, Operators, Indexing, Arrangement):

@@ -307,9 +307,10 @@ class Arrangement(Base):
         minigrad.Size([3, 4, 2])
         """
         ndim = max(self.ndim, 1)
+        given = [[axes] if isinstance(axes, int) else list(axes) for axes in (source, destination)]
+        if len(given[0]) != len(given[1]):
+            raise RuntimeError(f"movedim: Invalid source or destination dims: source ({given[0]} dims) should contain the same number of dims as destination ({given[1]} dims)")
         source, destination = normalize_axes(source, ndim), normalize_axes(destination, ndim)
-        if len(source) != len(destination):
-            raise RuntimeError(f"movedim: Invalid source or destination dims: source ({list(source)} dims) should contain the same number of dims as destination ({list(destination)} dims)")
         axes = [i for i in range(ndim) if i not in source]
         for to, axis in sorted(zip(destination, source, strict=True)):
             axes.insert(to, axis)
@@ -374,6 +375,8 @@ class Arrangement(Base):
         tensor([3, 1, 2])
         """
         if dims is None or (isinstance(dims, Sequence) and not dims):
+            if not isinstance(shifts, int) and len(shifts) != 1:
+                raise RuntimeError(f"shifts and dimensions must align. shifts: {len(shifts)}, dims:0" if shifts else "`shifts` required")
             return ops.roll.apply(self, shift=shifts if isinstance(shifts, int) else int(shifts[0]))
         if not self.numel():
             return self.clone()
@@ -700,7 +703,7 @@ def sides(name: str, x: Any, axis: int, where: Several) -> Any:
     """Implements hsplit, vsplit and dsplit: tensor_split along one axis, into equal parts if given a number."""
     least = {"hsplit": 1, "vsplit": 2, "dsplit": 3}[name]
     if x.ndim < least:
-        raise RuntimeError(f"torch.{name} requires a tensor with at least {least} dimension{'s' * (least > 1)}, but got a tensor with {x.ndim} dimensions!")
+        raise RuntimeError(f"torch.{name} requires a tensor with at least {least} dimension, but got a tensor with {x.ndim} dimensions!")
     if isinstance(where, int) and (where <= 0 or x.shape[axis] % where):
         raise RuntimeError(f"torch.{name} attempted to split along dimension {axis}, but the size of the dimension {x.shape[axis]} is not divisible by the split_size {where}!")
     return x.tensor_split(where, axis)

@@ -2,11 +2,13 @@
 
 from collections.abc import Sequence
 
-from minigrad.core.shapes import Dim, normalize_one
+from minigrad.core.shapes import Dim, normalize_axes, normalize_one
 from minigrad.core.tensor import Tensor
+from minigrad.methods.arguments import of_tensors
 from minigrad.methods.functions import cat
 
 
+@of_tensors
 def gradient(input: Tensor, *, spacing: float | Tensor | Sequence[float | Tensor] = 1, dim: Dim = None, edge_order: int = 1) -> tuple[Tensor, ...]:
     """The numerical derivative along each axis, from the differences between neighbors (central differences).
 
@@ -20,11 +22,11 @@ def gradient(input: Tensor, *, spacing: float | Tensor | Sequence[float | Tensor
     (tensor([1., 2., 4., 5.]),)
     """
     spacing = 1 if spacing is None else spacing
-    axes = range(input.ndim) if dim is None else (dim,) if isinstance(dim, int) else tuple(dim)
+    axes = normalize_axes(dim, input.ndim)
     given = spacing if isinstance(spacing, (list, tuple)) else [spacing] * len(axes)
     if len(given) != len(axes):
         raise RuntimeError(f"torch.gradient expected spacing to be unspecified, a scalar, or a list of length {len(axes)}")
-    return tuple(_slope(input, normalize_one(axis, input.ndim), h, edge_order) for axis, h in zip(axes, given, strict=True))
+    return tuple(_slope(input, axis, h, edge_order) for axis, h in zip(axes, given, strict=True))
 
 
 def _slope(x: Tensor, axis: int, h: float | Tensor, edge_order: int) -> Tensor:
@@ -49,6 +51,7 @@ def _slope(x: Tensor, axis: int, h: float | Tensor, edge_order: int) -> Tensor:
     return cat([first, inner, last]).movedim(0, axis)
 
 
+@of_tensors
 def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: float | None = None, dim: int = -1) -> Tensor:
     """The integral of y along dim, by the trapezoidal rule. x holds the sample points; without it, they are dx apart.
 
@@ -61,6 +64,7 @@ def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: float | None = None, di
 trapz = trapezoid
 
 
+@of_tensors
 def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: float | None = None, dim: int = -1) -> Tensor:
     """The cumulative integral: like trapezoid, up to each sample point except the first.
 

@@ -12,8 +12,7 @@ from minigrad.core.devices import DeviceLike, MemoryFormat, check_device
 from minigrad.core.dtypes import Dtype, DTypeLike
 from minigrad.core.shapes import Array, Several, as_int, as_ints
 from minigrad.core.tensor import Tensor, wrap
-from minigrad.methods import ArrayMethods
-from minigrad.methods.methods_as_functions import made_into_out
+from minigrad.methods.arguments import made_into_out, of_tensors
 from minigrad.random.kernels import in_memory_order, in_rows
 
 
@@ -128,6 +127,9 @@ def eye(n: int, m: int | None = None, *, dtype: DTypeLike = None, device: Device
     tensor([[1., 0.],
             [0., 1.]])
     """
+    for name, count in (("n", n), ("m", m)):
+        if count is not None and count < 0:
+            raise RuntimeError(f"{name} must be greater or equal to 0, got {count}")
     shape = shape_of((n, n if m is None else m))
     return finish(np.eye(*shape, dtype=type_to_make(dtype, device)), requires_grad)
 
@@ -140,14 +142,17 @@ def linspace(start: float | Tensor, end: float | Tensor, steps: int, *, dtype: D
     tensor([0.0000, 0.2500, 0.5000, 0.7500, 1.0000])
     """
     d = type_to_make(dtype, device)
-    return finish(_evenly(start, end, steps, d).astype(d), requires_grad)
+    return finish(_evenly("linspace", start, end, steps, d).astype(d), requires_grad)
 
 
-def _evenly(start: float | Tensor, end: float | Tensor, steps: int, dtype: dtypes.Dtype) -> Array:
+def _evenly(name: str, start: float | Tensor, end: float | Tensor, steps: int, dtype: dtypes.Dtype) -> Array:
     """Evenly spaced numbers from start to end. For an integer result, start and end are cut to integers."""
     steps = as_int(steps, "steps")
     if steps < 0:
         raise RuntimeError("number of steps must be non-negative")
+    axes = [getattr(x, "ndim", 0) for x in (start, end)]
+    if any(axes):
+        raise RuntimeError(f"{name} only supports 0-dimensional start and end tensors, but got start with {axes[0]} dimension(s) and end with {axes[1]} dimension(s).")
     first, last = float(start), float(end)
     if dtypes.category(dtype) == 1:
         first, last = int(first), int(last)
@@ -174,7 +179,7 @@ def logspace(
     tensor([   1.,   10.,  100., 1000.])
     """
     d = type_to_make(dtype, device)
-    return finish((float(base) ** _evenly(start, end, steps, d)).astype(d), requires_grad)
+    return finish((float(base) ** _evenly("logspace", start, end, steps, d)).astype(d), requires_grad)
 
 
 def tril_indices(row: int, col: int, offset: int = 0, *, dtype: DTypeLike = None, device: DeviceLike = None) -> Tensor:
@@ -199,8 +204,6 @@ def triu_indices(row: int, col: int, offset: int = 0, *, dtype: DTypeLike = None
 
 def _like(x: Tensor, value: complex | Tensor, dtype: DTypeLike, requires_grad: bool, device: DeviceLike = None) -> Tensor:
     """A tensor with this value in every entry, in the shape of x and in the order of its memory."""
-    if not isinstance(x, ArrayMethods):
-        raise TypeError(f"argument 'input' (position 1) must be Tensor, not {type(x).__name__}.")
     dtype = x.dtype if dtype is None else dtype
     if in_rows(x.array):
         return _filled(value, x.shape, dtype, device, requires_grad)
@@ -208,6 +211,7 @@ def _like(x: Tensor, value: complex | Tensor, dtype: DTypeLike, requires_grad: b
     return finish(in_memory_order(x.array, z.array.reshape), requires_grad)
 
 
+@of_tensors
 def empty_like(input: Tensor, *, dtype: DTypeLike = None, device: DeviceLike = None, requires_grad: bool = False, memory_format: MemoryFormat | None = None) -> Tensor:
     """A tensor for you to fill, with the shape and dtype of `input`.
 
@@ -217,6 +221,7 @@ def empty_like(input: Tensor, *, dtype: DTypeLike = None, device: DeviceLike = N
     return _like(input, 0, dtype, requires_grad, device)
 
 
+@of_tensors
 def zeros_like(input: Tensor, *, dtype: DTypeLike = None, device: DeviceLike = None, requires_grad: bool = False, memory_format: MemoryFormat | None = None) -> Tensor:
     """A tensor of zeros with the shape and dtype of `input`.
 
@@ -226,6 +231,7 @@ def zeros_like(input: Tensor, *, dtype: DTypeLike = None, device: DeviceLike = N
     return _like(input, 0, dtype, requires_grad, device)
 
 
+@of_tensors
 def ones_like(input: Tensor, *, dtype: DTypeLike = None, device: DeviceLike = None, requires_grad: bool = False, memory_format: MemoryFormat | None = None) -> Tensor:
     """A tensor of ones with the shape and dtype of `input`.
 
@@ -235,6 +241,7 @@ def ones_like(input: Tensor, *, dtype: DTypeLike = None, device: DeviceLike = No
     return _like(input, 1, dtype, requires_grad, device)
 
 
+@of_tensors
 def full_like(input: Tensor, fill_value: complex | Tensor, *, dtype: DTypeLike = None, device: DeviceLike = None, requires_grad: bool = False, memory_format: MemoryFormat | None = None) -> Tensor:
     """A tensor with the same value everywhere, and the shape and dtype of `input`.
 
@@ -250,7 +257,7 @@ def scalar_tensor(s: complex | Tensor, *, dtype: DTypeLike = None, device: Devic
     >>> scalar_tensor(2)
     tensor(2.)
     """
-    return finish(np.asarray(s, type_to_make(dtype, device))[()], requires_grad)
+    return full((), s, dtype=type_to_make(dtype, device), requires_grad=requires_grad)
 
 
 @made_into_out

@@ -19,6 +19,7 @@ from minigrad.core.data import as_array
 from minigrad.core.dtypes import Dtype
 from minigrad.core.shapes import Several, normalize_one
 from minigrad.core.tensor import Size, Tensor, wrap
+from minigrad.methods.arguments import into_out, of_tensors, takes_out, type_name
 from minigrad.methods.indexing import broadcast, truth_values
 from minigrad.ops import composites
 from minigrad.ops.products import LETTERS
@@ -32,13 +33,15 @@ def _sequence(name: str, tensors: Sequence[Tensor]) -> tuple[Any, ...]:
     xs = tuple(tensors)
     for k, x in enumerate(xs):
         if not hasattr(x, "__apply_op__"):
-            raise TypeError(f"{name}: expected Tensor as element {k}, but got {type(x).__name__}.")
+            raise TypeError(f"{name}: expected Tensor as element {k} in argument 0, but got {type_name(x)}.")
     if not xs:
+        if name in ("hstack", "vstack", "dstack"):
+            raise RuntimeError(f"{name} expects a non-empty TensorList")
         raise (ValueError if "cat" in name else RuntimeError)(f"{name}: expected a non-empty list of Tensors")
     return xs
 
 
-def cat(tensors: Sequence[Tensor], dim: int = 0, *, axis: int | None = None) -> Tensor:
+def cat(tensors: Sequence[Tensor], dim: int = 0, *, axis: int | None = None, out: Tensor | None = None) -> Tensor:
     """The tensors joined along an existing axis.
 
     >>> import minigrad
@@ -57,7 +60,8 @@ def cat(tensors: Sequence[Tensor], dim: int = 0, *, axis: int | None = None) -> 
         k = normalize_one(dim if axis is None else axis, like.ndim)
         none = (*like.shape[:k], 0, *like.shape[k + 1 :])
         xs = tuple([x.reshape(none) if tuple(x.shape) == (0,) else x for x in xs])
-    return ops.cat(*xs, axis=normalize_one(dim if axis is None else axis, xs[0].ndim))
+    z = ops.cat(*xs, axis=normalize_one(dim if axis is None else axis, xs[0].ndim))
+    return z if out is None else into_out("cat", out, z)
 
 
 concat = concatenate = cat
@@ -73,7 +77,7 @@ def split(tensor: Tensor, split_size_or_sections: Several, dim: int = 0) -> tupl
     return tensor.split(split_size_or_sections, dim)
 
 
-def stack(tensors: Sequence[Tensor], dim: int = 0, *, axis: int | None = None) -> Tensor:
+def stack(tensors: Sequence[Tensor], dim: int = 0, *, axis: int | None = None, out: Tensor | None = None) -> Tensor:
     """Tensors of the same shape, joined along a new axis.
 
     >>> import minigrad
@@ -82,9 +86,11 @@ def stack(tensors: Sequence[Tensor], dim: int = 0, *, axis: int | None = None) -
             [1., 0.]])
     """
     xs = _sequence("stack", tensors)
-    return ops.stack(*xs, axis=normalize_one(dim if axis is None else axis, xs[0].ndim + 1))
+    z = ops.stack(*xs, axis=normalize_one(dim if axis is None else axis, xs[0].ndim + 1))
+    return z if out is None else into_out("stack", out, z)
 
 
+@takes_out
 def hstack(tensors: Sequence[Tensor]) -> Tensor:
     """The tensors joined horizontally, along the second axis. Vectors are joined along their only axis.
 
@@ -95,6 +101,7 @@ def hstack(tensors: Sequence[Tensor]) -> Tensor:
     return cat(xs, 0 if xs[0].ndim == 1 else 1)
 
 
+@takes_out
 def vstack(tensors: Sequence[Tensor]) -> Tensor:
     """The tensors joined vertically, along the first axis. A vector counts as a row.
 
@@ -108,6 +115,7 @@ def vstack(tensors: Sequence[Tensor]) -> Tensor:
 row_stack = vstack
 
 
+@takes_out
 def dstack(tensors: Sequence[Tensor]) -> Tensor:
     """The tensors joined along the third axis.
 
@@ -119,6 +127,7 @@ def dstack(tensors: Sequence[Tensor]) -> Tensor:
     return cat([x if x.ndim > 2 else x.unsqueeze(2) for x in xs], 2)
 
 
+@takes_out
 def column_stack(tensors: Sequence[Tensor]) -> Tensor:
     """The tensors side by side. A vector counts as a column.
 
@@ -129,6 +138,7 @@ def column_stack(tensors: Sequence[Tensor]) -> Tensor:
     return hstack([x if x.ndim > 1 else x.reshape(-1, 1) for x in _sequence("column_stack", tensors)])
 
 
+@of_tensors
 def block_diag(*tensors: Tensor) -> Tensor:
     """A block-diagonal matrix: the matrices along the diagonal, and zeros elsewhere.
 
@@ -148,7 +158,7 @@ def block_diag(*tensors: Tensor) -> Tensor:
 # ------------------------------------------------------------------------ choosing, summing
 
 
-def where(condition: Any, input: Any = None, other: Any = None) -> Any:
+def where(condition: Any, input: Any = None, other: Any = None, *, out: Tensor | None = None) -> Any:
     """The entries of input where the condition is True, and of other elsewhere. All three are broadcast.
 
     With a condition alone: the indices where it is True, one tensor for each axis.
@@ -160,7 +170,8 @@ def where(condition: Any, input: Any = None, other: Any = None) -> Any:
     """
     if input is None and other is None:
         return composites.nonzero(condition, as_tuple=True)
-    return ops.where.apply(truth_values(condition), input, other)
+    z = ops.where.apply(truth_values(condition), input, other)
+    return z if out is None else into_out("where", out, z)
 
 
 def einsum(equation: Any, *operands: Any) -> Tensor:
@@ -182,6 +193,7 @@ def einsum(equation: Any, *operands: Any) -> Tensor:
     return ops.einsum(*operands, equation=ops.explicit(equation, tuple(x.ndim for x in operands)))
 
 
+@takes_out
 def searchsorted(sorted_sequence: Tensor, input: Any, *, out_int32: bool = False, right: bool = False,
                  side: str | None = None, sorter: Tensor | None = None) -> Tensor:
     """For each entry of input, the index at which to insert it so that the sequence stays sorted.
@@ -207,6 +219,7 @@ def searchsorted(sorted_sequence: Tensor, input: Any, *, out_int32: bool = False
 # ------------------------------------------------------------------------ matching shapes
 
 
+@of_tensors
 def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
     """The tensors, each expanded to their common broadcast shape.
 
@@ -231,6 +244,7 @@ def broadcast_shapes(*shapes: Several) -> Size:
         raise RuntimeError(f"Shape mismatch: objects cannot be broadcast to a single shape: {error}") from None
 
 
+@of_tensors
 def atleast_1d(*tensors: Tensor | Sequence[Tensor]) -> Any:
     """The tensors with at least one axis. A number becomes a vector of one entry.
 
@@ -240,6 +254,7 @@ def atleast_1d(*tensors: Tensor | Sequence[Tensor]) -> Any:
     return _each(lambda x: x.reshape(1) if x.ndim == 0 else x, tensors)
 
 
+@of_tensors
 def atleast_2d(*tensors: Tensor | Sequence[Tensor]) -> Any:
     """The tensors with at least two axes. A vector becomes a row.
 
@@ -249,6 +264,7 @@ def atleast_2d(*tensors: Tensor | Sequence[Tensor]) -> Any:
     return _each(lambda x: x if x.ndim > 1 else x.reshape(1, -1), tensors)
 
 
+@of_tensors
 def atleast_3d(*tensors: Tensor | Sequence[Tensor]) -> Any:
     """The tensors with at least three axes. A matrix gets a new last axis.
 
@@ -287,6 +303,7 @@ def result_type(tensor1: Any, tensor2: Any) -> Dtype:
 # ------------------------------------------------------------------------ combining
 
 
+@of_tensors
 def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
     """The coordinates of a grid of points: each vector is repeated along the axes of all the others.
 
@@ -315,6 +332,7 @@ def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
     return tuple([ops.expand.apply(x, shape=shape) for x in columns])
 
 
+@of_tensors
 def cartesian_prod(*tensors: Tensor) -> Tensor:
     """All combinations of one entry from each vector, one per row.
 
@@ -332,6 +350,7 @@ def cartesian_prod(*tensors: Tensor) -> Tensor:
     return stack([z.reshape(-1) for z in meshgrid(*tensors)], 1)
 
 
+@of_tensors
 def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
     """All combinations of r entries of a vector, one per row, in the vector's order.
 
@@ -349,6 +368,7 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
     return input[index]
 
 
+@of_tensors
 def unravel_index(indices: Tensor, shape: Several) -> tuple[Tensor, ...]:
     """The positions in a tensor of this shape of the entries that have these positions in the flattened tensor.
 
@@ -365,6 +385,7 @@ def unravel_index(indices: Tensor, shape: Several) -> tuple[Tensor, ...]:
     return tuple(reversed(z))
 
 
+@of_tensors
 def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str | None = None) -> Tensor:
     """The p-norm distance between each row of x1 and each row of x2.
 
@@ -384,6 +405,7 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str | None = Non
     return (x1.unsqueeze(-2) - x2.unsqueeze(-3)).norm(p, -1)
 
 
+@of_tensors
 def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
     """The Vandermonde matrix: its columns are x**(N - 1), ..., x, 1, or the reverse if increasing.
 

@@ -18,6 +18,7 @@ from minigrad.core.dtypes import Dtype
 from minigrad.core.errors import shape_error
 from minigrad.core.op import Op
 from minigrad.core.shapes import Array, Several, Shape, normalize_one
+from minigrad.methods.arguments import not_a_tensor
 from minigrad.methods.arrangement import Arrangement
 from minigrad.methods.base import Base, Operand, T, Values, scaled, with_numpy_names, written_over
 from minigrad.ops import composites
@@ -46,11 +47,13 @@ class Indexing(Arrangement):
         """
         if not self.ndim:
             raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
+        if isinstance(start, Base) and (start.ndim or start.dtype.kind not in "iu"):
+            raise RuntimeError("start must be an 0-dim integral Tensor.")
         start, n = int(start), self.shape[normalize_one(dim, self.ndim)]
         if length < 0:
             raise RuntimeError("narrow(): length must be non-negative.")
         if not -n <= start <= n:
-            raise IndexError(f"Dimension out of range (expected to be in range of [{-n}, {n}], but got {start})")
+            raise IndexError(f"start out of range (expected to be in range of [{-n}, {n}], but got {start})")
         start += n if start < 0 else 0
         if start + length > n:
             raise RuntimeError(f"start ({start}) + length ({length}) exceeds dimension size ({n}).")
@@ -306,7 +309,7 @@ class Indexing(Arrangement):
             return total
         times = ops.scatter_add.forward(np.zeros(x.shape, np.int64), np.ones(place["index"].shape, np.int64), **place)
         count = x._constant(times + 1 if include_self else np.maximum(times, 1))
-        return total / count.to(x.dtype) if x.dtype.kind == "f" else total // count
+        return total / count.to(x.dtype) if x.dtype.kind == "f" else (total // count).to(x.dtype)
 
     def index_put(self, indices: tuple[Index, ...], values: Operand, accumulate: bool = False) -> Self:
         """A copy of x with values written at some positions: z[indices] = values.
@@ -674,6 +677,8 @@ def fitting_source(name: str, x: Any, dim: int, index: Array, src: Any) -> Any:
 def neutral(reduce: str, dtype: Dtype) -> np.generic:
     """The identity of a reduction: combining an entry with it changes nothing."""
     if reduce in ("amax", "amin"):
+        if dtype.kind == "b":
+            return dtype.type(reduce == "amin")
         least, most = (-np.inf, np.inf) if dtype.kind == "f" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
         return dtype.type(least if reduce == "amax" else most)
     return dtype.type(1 if reduce == "prod" else 0)
@@ -685,6 +690,8 @@ def rows_of(name: str, x: Base, dim: int, given: Values, source: Any = None) -> 
     if index.ndim > 1:
         raise IndexError(f"{name}(): Index should have dimension 1 or 0 (got {index.ndim})")
     index = index.reshape(-1)
+    if source is not None and not isinstance(source, Base):
+        raise not_a_tensor(name, "source", 3, source)
     if source is not None and source.dtype != x.dtype:
         raise RuntimeError(f"{name}_(): self ({x.dtype}) and source ({source.dtype}) must have the same scalar type (the same dtype). To fix it, write  source.to(x.dtype).")
     if source is not None and not source.ndim and len(index) > 1:

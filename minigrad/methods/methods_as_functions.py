@@ -10,70 +10,34 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
-from minigrad.core import modes
 from minigrad.core.data import as_array
-from minigrad.core.dtypes import torch_name
 from minigrad.core.tensor import Tensor, wrap
+from minigrad.methods.arguments import check_tensors, into_out, not_a_tensor, of_tensors, takes_out
 from minigrad.methods.base import Base
 from minigrad.methods.sampling import Sampling as M
 
 
 def function(method: Callable[..., Any]) -> Callable[..., Any]:
     """The method as a function of `input`."""
-    name = method.__name__.strip("_")
+    name, compute = method.__name__.strip("_"), getattr(method, "unchecked", method)
 
     @functools.wraps(method)
     def called(input: Tensor, *args: object, **kwargs: object) -> Any:
         if not hasattr(input, "__apply_op__"):
             other = args[0] if args else kwargs.get("other")
             if not isinstance(other, Tensor) or not isinstance(input, (int, float, bool)):
-                raise TypeError(
-                    f"{name}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}. "
-                    "To fix it, make one with minigrad.tensor(...)."
-                )
+                raise not_a_tensor(name, "input", 1, input)
             input = wrap(as_array(input, other.dtype if isinstance(input, int) else None))
         out = kwargs.pop("out", None)
-        z = method(input, *args, **kwargs)
-        if out is None:
-            return z
-        if isinstance(z, tuple):
-            if not isinstance(out, (tuple, list)) or len(out) != len(z):
-                raise TypeError(f"{name}(): argument 'out' must be tuple of {len(z)} Tensors.")
-            return type(z)(*[_written(a, b) for a, b in zip(out, z, strict=True)])
-        return _written(out, z)
+        try:
+            z = compute(input, *args, **kwargs)
+        except AttributeError:
+            check_tensors(compute, (input, *args), kwargs)
+            raise
+        return z if out is None else into_out(name, out, z)
 
     called.__name__ = called.__qualname__ = name
     return called
-
-
-def made_into_out(make: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    """Add PyTorch's `out=`, the tensor to fill, to a function that creates a tensor (zeros, rand)."""
-
-    @functools.wraps(make)
-    def called(*args: object, out: Tensor | None = None, **settings: object) -> Tensor:
-        if out is None:
-            return make(*args, **settings)
-        if settings.setdefault("dtype", out.dtype) is not None and settings["dtype"] != out.dtype:
-            raise RuntimeError(f"dtype {settings['dtype']} does not match dtype of out parameter ({out.dtype}).")
-        return _written(out, make(*args, **settings))
-
-    return called
-
-
-def _written(out: Tensor, z: Tensor) -> Tensor:
-    """Write z into the tensor given as `out=`, and return that tensor."""
-    if not isinstance(out, Tensor):
-        raise TypeError(f"argument 'out' must be Tensor, not {type(out).__name__}.")
-    if modes.state.recording and (z.requires_grad or out.requires_grad):
-        raise RuntimeError(
-            "functions with out=... arguments don't support automatic differentiation, but one of the "
-            "arguments requires grad."
-        )
-    if out.dtype.kind in "iub" and z.dtype.kind not in "iub":
-        raise RuntimeError(f"result type {torch_name(z.dtype)} can't be cast to the desired output type {torch_name(out.dtype)}")
-    if out.shape != z.shape:
-        out.data = out.new_empty(z.shape)
-    return out.copy_(z)
 
 
 # The methods of Base (x.float(), x.size()) are not functions, except these.
@@ -119,6 +83,7 @@ def real(self: Tensor) -> Tensor:
 # ------------------------------------------------------------------------ functions with their own arguments
 
 
+@takes_out
 def polygamma(n: int, input: Tensor) -> Tensor:
     """The n-th derivative of digamma. (digamma is the derivative of lgamma.)
 
@@ -128,6 +93,7 @@ def polygamma(n: int, input: Tensor) -> Tensor:
     return input.polygamma(n)
 
 
+@of_tensors
 def fill(input: Tensor, value: Any) -> Tensor:
     """A copy of the input with this value everywhere.
 

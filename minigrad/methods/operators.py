@@ -225,6 +225,9 @@ class Operators(FromRows):
         """
         if self.dtype != other.dtype:
             raise RuntimeError(f"{torch_name(self.dtype)} did not match {torch_name(other.dtype)}: compare tensors of one type.")
+        for name, bound in (("rtol", rtol), ("atol", atol)):
+            if bound < 0:
+                raise RuntimeError(f"{name} must be greater than or equal to zero, but got {bound}")
         return self._constant(np.isclose(self.array, other.array, rtol, atol, equal_nan))
 
     def allclose(self, other: Self, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:

@@ -111,6 +111,8 @@ class Products(Arrangement):
             if 3 not in self.shape:
                 raise RuntimeError("no dimension of size 3 in input")
             dim = self.shape.index(3)
+        if self.ndim != other.ndim:
+            raise RuntimeError("linalg.cross: inputs must have the same number of dimensions.")
         axis = normalize_one(dim, self.ndim)
         if self.shape[axis] != 3 or other.shape[normalize_one(dim, other.ndim)] != 3:
             raise RuntimeError(f"linalg.cross: inputs dimension {dim} must have length 3. Got {self.shape[axis]} and {other.shape[axis]}")
@@ -381,7 +383,7 @@ def matrices(name: str, x: Base, y: Base, x_ndim: int, y_ndim: int) -> tuple[Any
     return x, y
 
 
-def tensordot(a: T, b: Base, dims: Several | Sequence[Sequence[int]] = 2) -> T:
+def tensordot(a: Any, b: Any, dims: Several | Sequence[Sequence[int]] = 2) -> Any:
     """The sum of products over pairs of axes of a and b, computed as one matrix product of rearranged arrays."""
     if isinstance(dims, int):
         if dims < 0 or dims > min(a.ndim, b.ndim):
@@ -391,7 +393,11 @@ def tensordot(a: T, b: Base, dims: Several | Sequence[Sequence[int]] = 2) -> T:
     if len(of_a) != len(of_b):
         raise RuntimeError("both dimension lists should have same length")
     for i, j in zip(of_a, of_b, strict=True):
-        if a.shape[i] != b.shape[j]:
+        if a.shape[i] == 1:
+            b = b.sum(j, keepdim=True)
+        elif b.shape[j] == 1:
+            a = a.sum(i, keepdim=True)
+        elif a.shape[i] != b.shape[j]:
             raise RuntimeError(f"contracted dimensions need to match, but first has size {a.shape[i]} in dim {i} and second has size {b.shape[j]} in dim {j}")
     left = [i for i in range(a.ndim) if i not in of_a]
     right = [j for j in range(b.ndim) if j not in of_b]

@@ -195,7 +195,7 @@ def pow(x, y, *, out=None):
     >>> minigrad.tensor([2.0, 3.0]).pow(minigrad.tensor([3.0, 2.0]))
     tensor([8., 9.])
     """
-    if x.dtype.kind in "iu" and np.ndim(y) and (y < 0).any():  # 1 / x**n as an integer is 1, -1 or 0
+    if x.dtype.kind in "iu" and np.any(y < 0):  # 1 / x**n as an integer is 1, -1 or 0
         return np.where(y < 0, (x == 1) + (x == -1) * (1 - 2 * (y & 1)), x ** np.maximum(y, 0)).astype(x.dtype)
     if np.ndim(y) == 0 and out is None:  # much faster with y as a number (x ** 2) than as an array
         return np.asarray(x) ** (y.item() if hasattr(y, "item") else y)

@@ -149,7 +149,7 @@ def scatter_add(x, y, *, index, axis, out=None):
     """z = x; z[i, index[i, j]] += y[i, j], for axis 1        dL/dx = g        dL/dy = g at index"""
     z = copied(x, out)
     if not z.ndim:
-        z += y.sum()
+        z += y.sum(dtype=z.dtype)
         return z
     if z.flags.c_contiguous and index.size:
         y = y if y.shape == index.shape else np.broadcast_to(y, index.shape)

@@ -21,8 +21,8 @@ from minigrad.core.devices import DeviceLike, MemoryFormat
 from minigrad.core.dtypes import DTypeLike
 from minigrad.core.shapes import Several
 from minigrad.core.tensor import Tensor, wrap
+from minigrad.methods.arguments import made_into_out, of_tensors, takes_out
 from minigrad.methods.creation import finish, shape_of, type_to_make
-from minigrad.methods.methods_as_functions import made_into_out
 from minigrad.ops.composites import level
 from minigrad.random import kernels
 from minigrad.random.generator import Generator
@@ -110,6 +110,7 @@ def _like(
     return finish(z, requires_grad)
 
 
+@of_tensors
 def rand_like(input: Tensor, *, generator: Generator | None = None, dtype: DTypeLike = None, device: DeviceLike = None,
               requires_grad: bool = False, memory_format: MemoryFormat | None = None) -> Tensor:  # fmt: skip
     """Like `rand`, with the shape and dtype of `input`.
@@ -120,6 +121,7 @@ def rand_like(input: Tensor, *, generator: Generator | None = None, dtype: DType
     return _like(input, kernels.uniform, dtype, device, requires_grad, 0, 1, generator)
 
 
+@of_tensors
 def randn_like(input: Tensor, *, generator: Generator | None = None, dtype: DTypeLike = None, device: DeviceLike = None,
                requires_grad: bool = False, memory_format: MemoryFormat | None = None) -> Tensor:  # fmt: skip
     """Like `randn`, with the shape and dtype of `input`.
@@ -131,6 +133,7 @@ def randn_like(input: Tensor, *, generator: Generator | None = None, dtype: DTyp
     return _like(input, kernels.normals, dtype, device, requires_grad, 0, 1, generator, in_rows)
 
 
+@of_tensors
 def randint_like(input: Tensor, low: int, high: int | None = None, *,
                  generator: Generator | None = None, dtype: DTypeLike = None,
                  device: DeviceLike = None, requires_grad: bool = False,
@@ -146,6 +149,7 @@ def randint_like(input: Tensor, low: int, high: int | None = None, *,
     )
 
 
+@takes_out
 def normal(mean: float | Tensor, std: float | Tensor = 1.0, size: Sequence[int] | None = None, *,
            generator: Generator | None = None, dtype: DTypeLike = None, device: DeviceLike = None,
            requires_grad: bool = False) -> Tensor:  # fmt: skip
@@ -172,6 +176,7 @@ def normal(mean: float | Tensor, std: float | Tensor = 1.0, size: Sequence[int] 
     return drawn
 
 
+@of_tensors
 def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
     """A tensor of samples from the Poisson distributions with the rates in input.
 

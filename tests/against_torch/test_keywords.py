@@ -1,6 +1,7 @@
 """Every keyword that PyTorch has for a function that minigrad has too is accepted."""
 
 import inspect
+import re
 from collections.abc import Hashable
 
 import pytest
@@ -59,3 +60,43 @@ def test_every_keyword_of_pytorch_is_accepted(stand_in, mine):
     }
 
     assert wanted - FIRST - ELSEWHERE - set(NAMED_OTHERWISE.get(name, "").split()) <= set(accepted)
+
+
+def test_out_is_accepted_where_pytorch_documents_it():
+    missing = []
+    for space in ("", "linalg", "special"):
+        theirs, ours = SPACES[space]
+        for name in sorted(set(dir(theirs)) & set(dir(ours))):
+            head = (getattr(getattr(theirs, name), "__doc__", None) or "")[:400]
+            mine = getattr(ours, name)
+            if not re.search(r"\bout=None", head) or not callable(mine) or isinstance(mine, type):
+                continue
+            taken = inspect.signature(mine, follow_wrapped=False).parameters
+            if "out" not in taken and all(p.kind is not p.VAR_KEYWORD for p in taken.values()):
+                missing.append(f"{space}.{name}".strip("."))
+
+    assert missing == []
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda t, x, o: t.cat([x, x], 1, out=o),
+        lambda t, x, o: t.stack([x, x], out=o),
+        lambda t, x, o: t.where(x > 0, x, -x, out=o),
+        lambda t, x, o: t.linalg.inv(x, out=o),
+        lambda t, x, o: t.hstack((x, x), out=o),
+        lambda t, x, o: t.linalg.slogdet(x, out=(o, o.clone())),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:An output with one or more elements was resized")
+@pytest.mark.parametrize("shape", [(0,), (2, 4)])
+def test_out_is_filled_resized_and_returned(f, shape):
+    results = []
+    for t in (torch, minigrad):
+        x, o = t.tensor([[2.0, 1.0], [0.0, 4.0]]), t.zeros(shape)
+        z = f(t, x, o)
+        assert z is o or z[0] is o
+        results.append((tuple(o.shape), o.tolist()))
+
+    assert results[0] == results[1]

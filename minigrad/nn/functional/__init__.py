@@ -6,8 +6,10 @@ so these files need no derivative rules. `input` and `target` are tensors; a `re
 """
 
 from functools import partial as _partial
+from types import FunctionType as _FunctionType
 
 from minigrad.compat.modules import attribute as _attribute
+from minigrad.methods.arguments import of_tensors as _of_tensors
 from minigrad.nn.functional.activations import *
 from minigrad.nn.functional.attention import *
 from minigrad.nn.functional.classification import *
@@ -21,6 +23,11 @@ from minigrad.nn.functional.normalization import *
 from minigrad.nn.functional.pooling import *
 from minigrad.nn.functional.sampling import *
 from minigrad.nn.functional.sequences import *
+
+for _name, _function in list(vars().items()):
+    if isinstance(_function, _FunctionType) and _function.__module__.startswith(__name__):
+        vars()[_name] = _of_tensors(_function)
+        vars()[_name].__module__ = __name__  # where pickle finds it
 
 __getattr__ = _partial(_attribute, __name__)  # what PyTorch has and minigrad leaves out
 

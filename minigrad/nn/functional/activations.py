@@ -16,6 +16,7 @@ from minigrad.core.dtypes import DTypeLike
 from minigrad.core.op import Op
 from minigrad.core.shapes import normalize_one
 from minigrad.core.tensor import Tensor, wrap
+from minigrad.methods.arguments import not_a_tensor
 from minigrad.random import kernels
 
 __all__ = [
@@ -60,9 +61,7 @@ __all__ = [
 def _activation(op: Op, x: Tensor, inplace: bool, **settings: object) -> Tensor:
     """The op applied to x. In place, x is copied first if the op's rule needs the old x."""
     if not hasattr(x, "__apply_op__"):
-        raise TypeError(
-            f"{op.name}(): argument 'input' (position 1) must be Tensor, not {type(x).__name__}."
-        )
+        raise not_a_tensor(op.name, "input", 1, x)
     return (op.apply_ if inplace else op.apply)(x, **settings)
 
 

@@ -237,6 +237,8 @@ def multi_margin_loss(
     """
     if p not in (1, 2):
         raise ValueError("only p == 1 and p == 2 supported")
+    if not input.ndim:
+        input = input.reshape(1)
     t, axis = _class_targets(input, target, "multi_margin_loss")
     at = np.expand_dims(t, axis)
     room = (input - input.gather(axis, at) + margin).relu()

@@ -263,7 +263,7 @@ def _check_interpolation(
 ) -> None:
     """Raise an error unless the arguments of interpolate fit together."""
     axes = input.ndim - 2
-    if align_corners is not None and mode not in LINEAR:
+    if align_corners is not None and mode not in (*LINEAR, "bicubic"):
         raise ValueError(
             "align_corners option can only be set with the interpolating modes: linear | bilinear | "
             "bicubic | trilinear"

@@ -68,6 +68,9 @@ def rms_norm(
     tensor([[0.8490, 1.1310]])
     """
     axes = _last_axes(input, normalized_shape)
+    shape = input.shape[axes[0] :]
+    given = f"normalized_shape = {list(shape)}"
+    _check_affine(input, weight, None, shape, "of same shape as normalized_shape", given)
     eps = float(np.finfo(input.dtype).eps) if eps is None else eps
     z = input * (input.square().mean(axes, keepdim=True) + eps).rsqrt()
     return z if weight is None else z * weight
@@ -259,7 +262,12 @@ def _last_axes(input: Tensor, normalized_shape: Sequence[int]) -> tuple[int, ...
     """The last axes, whose sizes must be normalized_shape."""
     shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
     k = len(shape)
-    if tuple(input.shape[input.ndim - k :]) != shape or not k:
+    if not k:
+        raise RuntimeError(
+            "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, but "
+            "got normalized_shape = []"
+        )
+    if tuple(input.shape[input.ndim - k :]) != shape:
         raise RuntimeError(
             f"Given normalized_shape={list(shape)}, expected input with shape [*, "
             f"{', '.join(map(str, shape))}], but got input of size{list(input.shape)}"

@@ -168,7 +168,9 @@ def _fitted(
 ) -> Fitted:
     """The same for checked arguments: to a cache 2.0 is 2. The result is cached: do not change it."""
     axes = len(size)
-    if any(p < 0 or p > k // 2 for p, k in zip(padding, size, strict=True)):
+    if min(padding) < 0:
+        raise RuntimeError(f"pad must be non-negative, but got pad: {min(padding)}")
+    if any(p > k // 2 for p, k in zip(padding, size, strict=True)):
         raise RuntimeError(
             f"pad should be at most half of effective kernel size, but got pad={max(padding)}, kernel_size={max(size)}"
         )

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from minigrad.core.dtypes import torch_name
 from minigrad.core.shapes import Array
 from minigrad.core.tensor import Tensor, wrap
 from minigrad.methods.base import Values
@@ -190,12 +191,14 @@ def multilabel_margin_loss(
     input     (n, k) or (k,)
     target    (n, k) or (k,)   the correct classes, followed by -1
     """
-    if input.ndim not in (1, 2) or tuple(target.shape) != tuple(input.shape):
+    if input.ndim > 2 or tuple(target.shape) != tuple(input.shape):
         raise RuntimeError(
             f"inconsistent target size: {list(target.shape)} for input of size: {list(input.shape)}"
         )
-    x, t = (input, target) if input.ndim == 2 else (input.unsqueeze(0), target.unsqueeze(0))
-    labels = _array(t)
+    if target.dtype != np.int64:
+        raise RuntimeError(f"expected scalar type Long but found {torch_name(target.dtype)}")
+    n, k = input.shape if input.ndim == 2 else (1, input.numel())
+    x, labels = input.reshape(n, k), _array(target).reshape(n, k)
     given = np.logical_and.accumulate(labels >= 0, axis=1)
     right = np.zeros(labels.shape, bool)
     rows, columns = np.nonzero(given)
@@ -203,6 +206,6 @@ def multilabel_margin_loss(
     at = x.gather(1, wrap(np.where(given, labels, 0)))
     room = (1 - at.unsqueeze(2) + x.unsqueeze(1)).relu()
     counted = given[:, :, None] & ~right[:, None, :]
-    z = (room * wrap(counted.astype(x.dtype))).sum((1, 2)) / x.shape[1]
+    z = (room * wrap(counted.astype(x.dtype))).sum((1, 2)) / k
     z = z if input.ndim == 2 else z.squeeze(0)
     return reduced_by(z, reduction, size_average, reduce)

@@ -1,0 +1,167 @@
+"""What functions have in common: tensors as arguments, and `out=`.
+
+    of_tensors       says which argument is not a tensor, what it is, and how to fix it
+    takes_out        adds `out=`, a tensor for the result, to a function of tensors
+    made_into_out    adds it to a function that makes a tensor
+
+A function reads its tensors without checking them first (`x.ndim`, `x.array`): a check takes as long
+as a small op does. If an attribute is missing, the arguments are checked then.
+"""
+
+import functools
+import inspect
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from types import FunctionType
+from typing import Any, Self, TypeVar, cast, get_args
+
+import numpy as np
+
+from minigrad.core import modes
+from minigrad.core.dtypes import torch_name
+from minigrad.methods.base import Base
+
+F = TypeVar("F", bound=Callable[..., Any])  # a function
+R = TypeVar("R")  # what it returns
+
+
+def not_a_tensor(function: str, parameter: str, position: int, value: object) -> TypeError:
+    """The error for an argument that must be a tensor, with PyTorch's phrase.
+
+    >>> not_a_tensor("linear", "input", 1, [1.0, 2.0]).args[0].partition(".")[0]
+    "linear(): argument 'input' (position 1) must be Tensor, not list"
+    """
+    if value is None:
+        fix = f"{parameter} is None: if a function was to return it (a module's forward, say), does it end with a return?"
+    else:
+        fix = f"To fix it, make one with minigrad.tensor({parameter if hasattr(value, '__len__') else '...'})."
+    return TypeError(
+        f"{function}(): argument '{parameter}' (position {position}) must be Tensor, not {type_name(value)}. {fix}"
+    )
+
+
+def type_name(value: object) -> str:
+    """The name of a value's type, as PyTorch's messages have it.
+
+    >>> type_name(np.ones(2)), type_name(2), type_name(None)
+    ('numpy.ndarray', 'int', 'NoneType')
+    """
+    kind = type(value)
+    return kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__name__}"
+
+
+def check_tensors(function: Callable[..., Any], args: Sequence[object], kwargs: Mapping[str, object], first: int = 1) -> None:
+    """Raise TypeError for the first argument that is not a tensor, of those that the function declares as tensors.
+
+    first    the number of the first argument in messages: 0 if it is the tensor whose method is called
+    """
+    signature = inspect.signature(function)
+    try:
+        given = signature.bind(*args, **kwargs).arguments
+    except TypeError:
+        return
+    for position, (name, value) in enumerate(given.items(), first):
+        parameter = signature.parameters[name]
+        if name == "self" or not _takes_tensors(parameter.annotation) or (value is None and parameter.default is None):
+            continue
+        several = value if parameter.kind is parameter.VAR_POSITIONAL else (value,)
+        for k, one in enumerate(several):
+            if not hasattr(one, "__apply_op__"):
+                raise not_a_tensor(function.__name__.strip("_"), name, position + k, one)
+
+
+def _takes_tensors(annotation: Any) -> bool:
+    """Does this annotation stand for a tensor: Tensor, Self, a type variable of tensors, `Tensor | None`?"""
+    kinds = [k for k in get_args(annotation) if k is not type(None)] or [annotation]
+    return all(k is Self or isinstance(k, TypeVar) or (isinstance(k, type) and issubclass(k, Base)) for k in kinds)
+
+
+def of_tensors(function: F, first: int = 1) -> F:
+    """The function, with TypeError for an argument that must be a tensor and is something else.
+
+    Without it, the reader of an error would see which attribute the other thing lacks; and a function that
+    is made of ops alone would take an array, return an array, and record nothing.
+    """
+
+    @functools.wraps(function)
+    def called(*args: Any, **kwargs: Any) -> Any:
+        try:
+            z = function(*args, **kwargs)
+        except AttributeError:
+            check_tensors(function, args, kwargs, first)
+            raise
+        if z.__class__ is np.ndarray:
+            check_tensors(function, args, kwargs, first)
+        return z
+
+    called.unchecked = function  # type: ignore[attr-defined]
+    return called  # type: ignore[return-value]
+
+
+def check_methods(cls: type) -> None:
+    """Have the methods of a class that take other tensors say so if they are given something else."""
+    for name, method in list(vars(cls).items()):
+        kinds = getattr(method, "__annotations__", {})
+        if isinstance(method, FunctionType) and any(_takes_tensors(k) for p, k in kinds.items() if p != "return"):
+            setattr(cls, name, of_tensors(method, first=0))
+
+
+# ------------------------------------------------------------------------ out=
+
+
+def takes_out(compute: Callable[..., R]) -> Callable[..., R]:
+    """Add PyTorch's `out=`, the tensor for the result, to a function of tensors."""
+    checked = of_tensors(compute)
+
+    @functools.wraps(compute)
+    def called(*args: object, out: Any = None, **settings: object) -> R:
+        z = checked(*args, **settings)
+        return z if out is None else cast(R, into_out(compute.__name__, out, z))
+
+    return called
+
+
+def made_into_out(make: Callable[..., R]) -> Callable[..., R]:
+    """Add PyTorch's `out=`, the tensor to fill, to a function that creates a tensor (zeros, rand)."""
+
+    @functools.wraps(make)
+    def called(*args: object, out: Any = None, **settings: object) -> R:
+        if out is None:
+            return make(*args, **settings)
+        if settings.setdefault("dtype", out.dtype) is not None and settings["dtype"] != out.dtype:
+            raise RuntimeError(f"dtype {settings['dtype']} does not match dtype of out parameter ({out.dtype}).")
+        return cast(R, into_out(make.__name__, out, make(*args, **settings)))
+
+    return called
+
+
+def into_out(name: str, out: Any, z: Any) -> Any:
+    """Write the result z of a function, a tensor or a tuple of them, into what was given as `out=`."""
+    if not isinstance(z, tuple):
+        return _written(out, z)
+    if not isinstance(out, (tuple, list)) or len(out) != len(z):
+        raise TypeError(f"{name}(): argument 'out' must be tuple of {len(z)} Tensors.")
+    tensors = [_written(a, b) for a, b in zip(out, z, strict=True)]
+    return type(z)(*tensors) if hasattr(z, "_fields") else tuple(tensors)
+
+
+def _written(out: Any, z: Any) -> Any:
+    """Write z into the tensor given as `out=`, and return that tensor."""
+    if not hasattr(out, "__apply_op__"):
+        raise TypeError(f"argument 'out' must be Tensor, not {type_name(out)}.")
+    if modes.state.recording and (z.requires_grad or out.requires_grad):
+        raise RuntimeError(
+            "functions with out=... arguments don't support automatic differentiation, but one of the "
+            "arguments requires grad."
+        )
+    if out.dtype.kind in "iub" and z.dtype.kind not in "iub":
+        raise RuntimeError(f"result type {torch_name(z.dtype)} can't be cast to the desired output type {torch_name(out.dtype)}")
+    if out.shape != z.shape:
+        if out.numel():
+            warnings.warn(
+                f"An output with one or more elements was resized since it had shape {list(out.shape)}, which "
+                f"does not match the required output shape {list(z.shape)}. To fix it, give a tensor of that shape, or an empty one.",
+                stacklevel=4,
+            )
+        out.data = out.new_empty(z.shape)
+    return out.copy_(z)
