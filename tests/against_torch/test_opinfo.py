@@ -27,7 +27,7 @@ with warnings.catch_warnings():
     from torch.testing._internal.common_methods_invocations import op_db
 
 # The import above forbids the whole process to set torch.backends.cudnn.deterministic; other tests do so.
-vars(torch.backends)["__allow_nonbracketed_mutation_flag"] = True
+torch.backends.flags_frozen.__globals__["__allow_nonbracketed_mutation_flag"] = True
 
 SAMPLES = 40  # of one operation
 DERIVED = 6  # of them with tangents and second derivatives
