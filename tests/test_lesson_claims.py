@@ -123,7 +123,7 @@ def test_a_gradient_of_zeros_moves_a_parameter_and_none_does_not(settings):
 
 
 def test_after_forty_steps_the_plain_walk_is_1_8_from_the_goal_and_momentum_is_near():
-    names = lesson(5, "setup", "race")
+    names = lesson(5, "setup", "try-gradient", "race")
     plain, heavy = (math.hypot(*names[path][-1]) for path in ("plain", "heavy"))
 
     assert plain == pytest.approx(1.8, abs=0.05)
@@ -131,14 +131,61 @@ def test_after_forty_steps_the_plain_walk_is_1_8_from_the_goal_and_momentum_is_n
 
 
 def test_the_papers_version_rolls_past_the_goal_and_ends_farther_away():
-    names = lesson(5, "setup", "race", "dialects", "drop")
+    names = lesson(5, "setup", "try-gradient", "race", "dialects", "drop")
     paper, pytorch = names["paper"], names["pytorch"]
 
     assert paper[20, 0] > 0 > paper[-1, 0]
     assert paper[-1].norm() > paper[20].norm() > pytorch[-1].norm()
 
 
+def test_a_rate_that_is_used_twice_in_the_papers_version_is_asked_for_twice():
+    names = lesson(5, "setup", "try-gradient", "race", "dialects", "two-steps")
+
+    report = minigrad.compare(
+        names["paper_p"], {names["lr1"]: -names["g1"], names["lr2"]: -names["g2"]}
+    )
+
+    assert [row.ok for row in report.rows] == [False, True]
+    assert report.rows[0].diagnosis.kind == "missing_path"
+
+
+@pytest.mark.parametrize(
+    "number, ids, name",
+    [
+        (5, ["setup", "check-steps"], "check_steps"),
+        (6, ["setup", "load", "deep", "check-vanish"], "check_vanish"),
+        (6, ["setup", "check-sigma"], "check_sigma"),
+    ],
+)
+def test_a_check_of_a_lesson_names_each_mistake_that_it_knows(number, ids, name):
+    check = lesson(number, *ids)[name]
+
+    assert check.check(check.facts()).ok
+    for mistake in check.mistakes:
+        rows = check.check(mistake.gives(check.facts())).rows
+        assert mistake.kind in [row.diagnosis.kind for row in rows if row.diagnosis]
+
+
 # ------------------------------------------------------------------------------- 6, 7: digits
+
+
+def test_a_relu_without_its_mask_is_named():
+    names = lesson(6, "setup", "load", "flow-net", "flow")
+    exec(text_of(6, "try-flow").splitlines()[0], names)
+    through = names["dscores"] @ names["net"][2].weight
+
+    report = minigrad.compare(names["loss"], {names["hidden"]: through, names["sums"]: through})
+
+    assert [row.ok for row in report.rows] == [True, False]
+    assert report.rows[1].diagnosis.kind == "mask_missing"
+
+
+@pytest.mark.parametrize("scale", [1 / 3, 1, 3])
+def test_seven_layers_multiply_the_gradient_by_the_scale_of_their_weights(scale):
+    names = lesson(6, "setup", "load", "deep")
+    norms = [g.norm().item() for g in names["arriving"](names["deep"](nn.ReLU, scale)).values()]
+
+    assert scale**7 / 2 < norms[0] / norms[-1] < 2 * scale**7
 
 
 def test_with_positive_pixels_more_units_are_on_or_off_for_nearly_every_picture():
