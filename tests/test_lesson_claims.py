@@ -79,6 +79,28 @@ def test_what_a_folded_answer_shows_is_right(path):
             assert not shown or right.match(shown), (cell["id"], shown)
 
 
+LESSONS = sorted(ROOT.glob("notebooks/[01][0-9]_*.ipynb"))[1:]
+
+
+@pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.stem)
+def test_three_answers_of_a_lesson_are_checked_where_they_are_written(path):
+    blank = re.compile(r"[=:] ?\.\.\.(?=[,}\s]|$)")
+    cells = [c for c in cells_of(path) if c["cell_type"] == "code"]
+    asked = [k for k, c in enumerate(cells) if blank.search("".join(c["source"]))]
+
+    assert len(asked) >= 3
+    for k in asked:  # checked at once; and the answer is folded
+        assert re.search(r"compare|\.check\(", "".join(cells[k]["source"])), cells[k]["id"]
+        assert "hide-input" in cells[k + 1]["metadata"]["tags"], cells[k]["id"]
+
+
+def test_the_inspector_is_in_at_least_nine_lessons():
+    shown = re.compile(r"^(%%autograd|%chain|%tape)|\.show\(", re.MULTILINE)
+    texts = ["".join("".join(c["source"]) + "\n" for c in cells_of(path)) for path in LESSONS]
+
+    assert sum(bool(shown.search(text)) for text in texts) >= 9
+
+
 # --------------------------------------------------------------------- 2, 3: downhill, two modes
 
 
@@ -152,9 +174,13 @@ def test_a_rate_that_is_used_twice_in_the_papers_version_is_asked_for_twice():
 @pytest.mark.parametrize(
     "number, ids, name",
     [
+        (1, ["setup", "check-nudge", "try-nudge"], "check_times"),
+        (2, ["setup", "curve", "walk", "check-rates"], "check_ends"),
         (5, ["setup", "check-steps"], "check_steps"),
         (6, ["setup", "load", "deep", "check-vanish"], "check_vanish"),
         (6, ["setup", "check-sigma"], "check_sigma"),
+        (8, ["setup", "likes", "bprmodel", "bpr", "check-rows", "try-rows"], "check_touched"),
+        (10, ["setup", "check-arrive"], "check_arriving"),
     ],
 )
 def test_a_check_of_a_lesson_names_each_mistake_that_it_knows(number, ids, name):
@@ -231,14 +257,14 @@ def test_one_pixel_costs_the_linear_network_more_with_other_seeds_too(seed):
 
 
 def test_three_likes_of_two_users_are_six_rows_before_they_are_added():
-    g = lesson(8, "setup", "likes", "bprmodel", "bpr", "grad")["g"]
+    g = lesson(8, "setup", "likes", "bprmodel", "bpr", "check-rows", "try-rows", "grad")["g"]
 
     assert g._nnz() == 6
     assert g.coalesce()._nnz() == 2
 
 
 def test_sgd_takes_sparse_gradients_and_adam_does_not():
-    names = lesson(8, "setup", "likes", "bprmodel", "bpr", "grad")
+    names = lesson(8, "setup", "likes", "bprmodel", "bpr", "check-rows", "try-rows", "grad")
 
     optim.SGD(names["model"].parameters(), lr=0.1).step()
     with pytest.raises(RuntimeError, match="SparseAdam"):
