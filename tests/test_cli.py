@@ -78,6 +78,21 @@ def test_a_copy_of_the_lessons_holds_no_solution(tmp_path):
     assert not any("BEGIN SOLUTION" in text for text in texts.values())
 
 
+@pytest.mark.parametrize("torch_is_here", [True, False])
+def test_a_copy_shows_no_result_before_it_is_computed(tmp_path, monkeypatch, torch_is_here):
+    monkeypatch.setattr(lessons.importlib.util, "find_spec", lambda name: torch_is_here or None)
+    monkeypatch.setattr(lessons, "_released", lambda clone: {})
+    lessons.copy_lessons(tmp_path)
+
+    shown = {
+        path.name[:2]
+        for path in tmp_path.glob("notebooks/*.ipynb")
+        for cell in nbformat.read(path, as_version=4).cells
+        if cell.get("outputs")
+    }
+    assert shown == (set() if torch_is_here else {"14"})  # which can then only be read
+
+
 def test_changed_lessons_are_kept_and_untouched_ones_renewed(tmp_path, monkeypatch):
     shipped = {"notebooks/a.ipynb": b"first a", "notebooks/b.ipynb": b"first b"}
     monkeypatch.setattr(lessons, "_lessons", lambda: shipped)

@@ -5,11 +5,13 @@ a copy and may change everything there. `copy_lessons` makes the copy and, run a
 an update of minigrad, renews the files that the learner has not touched. What the learner
 has changed is never overwritten. A small file of checksums tells the two apart.
 
-    notebooks/    the lessons, as they are, and the data that they read
+    notebooks/    the lessons without outputs, for a prediction is made before the result is seen;
+                  and the data that they read
     exercises/    the exercises, released: with stubs in place of the solutions
 """
 
 import hashlib
+import importlib.util
 import json
 import tempfile
 from collections.abc import Iterable
@@ -87,12 +89,26 @@ def _lessons() -> dict[str, bytes]:
     package = Path(__file__).resolve().parent.parent
     clone = package.parent
     if (clone / "exercises").is_dir() and (clone / "pyproject.toml").exists():
-        lessons = _read(clone, "notebooks/*.ipynb") | _read(clone, "notebooks/data/*")
-        return lessons | _released(clone)
-    shipped = package / "_lessons"
-    if not shipped.is_dir():
-        raise NoLessons(f"minigrad is installed in {package} without its lessons.")
-    return _read(shipped, "*/**/*.ipynb") | _read(shipped, "notebooks/data/*")
+        root, exercises = clone, _released(clone)
+    else:
+        root = package / "_lessons"
+        if not root.is_dir():
+            raise NoLessons(f"minigrad is installed in {package} without its lessons.")
+        exercises = _read(root, "exercises/**/*.ipynb")
+    lessons = {name: _unseen(text) for name, text in _read(root, "notebooks/*.ipynb").items()}
+    return lessons | _read(root, "notebooks/data/*") | exercises
+
+
+def _unseen(lesson: bytes) -> bytes:
+    """A lesson without its outputs, unless it needs PyTorch and can only be read here."""
+    notebook = json.loads(lesson)
+    code = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
+    needs_torch = any("import torch\n" in cell["source"] for cell in code)
+    if needs_torch and importlib.util.find_spec("torch") is None:
+        return lesson
+    for cell in code:
+        cell["outputs"], cell["execution_count"] = [], None
+    return (json.dumps(notebook, indent=1, ensure_ascii=False) + "\n").encode()
 
 
 def _read(root: Path, pattern: str) -> dict[str, bytes]:
