@@ -1,7 +1,8 @@
 """Shows the lessons and exercises on the site, and tapes that can be stepped through.
 
-A lesson is shown with its stored outputs. In place of the picture of a tape stands the inspector
-itself, made from the tape's document in docs/tapes/: a reader steps through it without a kernel.
+A lesson is shown with its stored outputs; a folded answer hides its own. In place of the picture of a
+tape stands the inspector itself, made from the tape's document in docs/tapes/: a reader steps through it
+without a kernel. At the end are links to the pages of the reference about what the lesson uses.
 An exercise is shown as students get it, without its solution.
 
     python docs/extensions/notebooks.py        records the tapes of the lessons anew
@@ -47,6 +48,20 @@ NEED_TORCH = ("14_the_same_tape_in_pytorch",)  # not recorded anew where PyTorch
 # The pages that the sidebar shows below the two tables of contents.
 LISTED = {"notebooks/README": "*\ndata/README", "exercises/README": "*/*"}
 
+# A page of the reference, and what a lesson writes that is explained there.
+EXPLAINED = {
+    "tape": r"%%autograd|%chain|%tape|tape\.steps",
+    "teach": r"\bcompare\b|\bFacts\(|\bexplain\(",
+    "autograd": r"\bautograd\.|\bfunc\.|\bjvp\(|\bno_grad\(",
+    "nn": r"\bnn\.[A-Z]",
+    "functional": r"\bF\.",
+    "optim": r"\boptim\.",
+    "random": r"\bmanual_seed\(|\brand\w*\(",
+    "linalg": r"\blinalg\.",
+    "static": r"\bstatic\.",
+    "plots": r"\bplots\.",
+}
+
 # What the program of a `tape` directive may use without importing it.
 PRELUDE = "import minigrad\nfrom minigrad import nn, optim, plots\nfrom minigrad.nn import functional as F"
 
@@ -67,7 +82,11 @@ def show_notebook(app: Sphinx, docname: str, source: list[str]) -> None:
     notebook = nbformat.reads(source[0], as_version=4)
     if docname.startswith("exercises/"):
         notebook = student_notebook(notebook)
+    else:
+        notebook.cells.append(nbformat.v4.new_markdown_cell(further(notebook)))
     for cell in notebook.cells:
+        if "hide-input" in (tags := cell.metadata.get("tags", [])) and cell.get("outputs"):
+            tags[tags.index("hide-input")] = "hide-cell"
         state = stored(Path(docname).name, cell.id)
         for output in cell.get("outputs", []):
             if PICTURE in output.get("data", {}) and state.exists():
@@ -80,6 +99,15 @@ def show_notebook(app: Sphinx, docname: str, source: list[str]) -> None:
                     r'(href="[^":]+)\.ipynb"', r'\1.html"', "".join(output["data"]["text/html"])
                 )
     source[0] = nbformat.writes(notebook)
+
+
+def further(lesson: nbformat.NotebookNode) -> str:
+    """Links to the pages of the reference about what a lesson uses."""
+    code = "\n".join(cell.source for cell in lesson.cells if cell.cell_type == "code")
+    used = ["tensor", *(page for page, pattern in EXPLAINED.items() if re.search(pattern, code))]
+    return "**In the reference:** " + ", ".join(
+        f"[{page}](../docs/reference/{page}.rst)" for page in used
+    )
 
 
 def stored(lesson: str, cell: str) -> Path:

@@ -108,6 +108,13 @@ def test_the_map_of_the_course_leads_to_pages_of_the_site(site):
     assert not [link for link in links if not (start.parent / link).exists()]
 
 
+def test_a_lesson_leads_to_the_reference_and_folds_its_answers(site):
+    text = (site / "notebooks/06_digits.html").read_text(encoding="utf-8")
+
+    assert 'href="../docs/reference/plots.html"' in text
+    assert re.search(r"<details[^>]*>(?:(?!</details>).)*2 of 2 gradients agree", text, re.DOTALL)
+
+
 def test_no_solution_is_on_the_site(site):
     pages = list((site / "exercises").glob("*/*.html"))
 
