@@ -2,7 +2,7 @@
 
 We go through the instructions once, backward. For each, we call its op's rules, the same
 formulas that eager backward passes use, but on Slots. So instead of computing, the rules write
-more instructions. These form the dual graph, which is a program like any other: it can be
+more instructions. These form the gradient program (or dual graph), a program like any other: it can be
 printed, run many times, and differentiated again.
 
     reach   which values depend on the requested ones? We only visit these
