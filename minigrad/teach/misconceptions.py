@@ -74,8 +74,8 @@ def recognize(
 # What may be wrong anywhere, made of the right answer.
 GENERAL = [
     Misconception("sign", lambda r: -r, "The sign is wrong: this is the negative of what is asked for."),
-    Misconception("scale", lambda r: 2 * r, "All is doubled.", "Look for a factor 2 too many."),
-    Misconception("scale", lambda r: r / 2, "All is halved.", "Look for a factor 2 that is missing."),
+    Misconception("scale", lambda r: 2 * r, "Everything is doubled.", "Look for a factor of 2 too many."),
+    Misconception("scale", lambda r: r / 2, "Everything is halved.", "Look for a missing factor of 2."),
     Misconception("transposed", lambda r: r.T, "This is the transpose of what is asked for."),
 ]  # fmt: skip
 
@@ -100,7 +100,7 @@ def generally(cases: Sequence[Seen]) -> Diagnosis | None:
         return nowhere(
             "finite_difference_noise",
             "The numbers are nearly right, as finite differences or rounded numbers are.",
-            "Derive the formula: a derivation is right to some fifteen digits.",
+            "Derive the formula: a derivation is right to about fifteen digits.",
         )
     return None
 

@@ -334,17 +334,16 @@ def _swapped_operands(use: Use) -> Variants:
 
 @mistake("upstream_ignored")
 def _upstream_ignored(use: Use) -> Passes:
-    """The derivative of {op}{line} is there, but not multiplied by the gradient that comes from
-    above.
+    """The derivative of {op}{line} is there, but not multiplied by the gradient that arrives there.
 
-    Each rule is multiplied by g, the gradient of what comes after.
+    Each rule is multiplied by g, the gradient of the operation's result.
     """
     return None if np.all(use.g == 1) else use.share()
 
 
 @mistake("upstream_twice")
 def _upstream_twice(use: Use) -> Passes:
-    """What comes from above {op}{line} was multiplied in twice.
+    """The gradient that arrives at {op}{line} was multiplied in twice.
 
     Each rule is multiplied by g once, and passes the product on.
     """
@@ -359,8 +358,8 @@ UNCHANGED = ("sum", "reshape", "view", "expand", "permute", "t", "transpose", "g
 
 @mistake("upstream_only")
 def _upstream_only(use: Use) -> Passes:
-    """What comes from above {op}{line} is passed on as it is: the operation's own derivative is
-    missing.
+    """The gradient that arrives at {op}{line} is passed on as it is: the operation's own derivative
+    is missing.
 
     Multiply g by the derivative of the operation.
     """

@@ -85,10 +85,10 @@ def _wrong_argument(use: Use) -> Variants:
     shape, z = np.shape(values[x]), values.get("z")
     if z is not None and np.shape(z) == shape:
         if "z" in reads and x not in reads:
-            words = f"its rule wants the result, and was given the input {x}"
+            words = f"its rule needs the result, and was given the input {x}"
             yield Variant(use.rule(use.g, z=values[x]), words)
         if x in reads:
-            words = f"its rule wants the input {x}, and was given the result"
+            words = f"its rule needs the input {x}, and was given the result"
             yield Variant(use.rule(use.g, **{x: z}), words)
         yield Variant(_elsewhere(use, z), "at the result, instead of at the input")
         if op.name == "sqrt":
@@ -224,7 +224,7 @@ def _pooled(use: Use) -> Array | None:
 
 @mistake("mask_missing", MASKED)
 def _mask_missing(use: Use) -> Passes:
-    """The mask of {op}{line} is missing: the gradient passes only where the input did.
+    """The mask of {op}{line} is missing: the gradient passes only where the input passed.
 
     Multiply by 1 where the input was let through, and by 0 elsewhere.
     """

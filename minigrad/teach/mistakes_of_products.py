@@ -23,7 +23,7 @@ PRODUCTS = "matmul mm bmm addmm baddbmm mv addmv"
 def _matmul_order(use: Use) -> Passes:
     """The factors of the product {op}{line} are in the wrong order on the way back.
 
-    Try the formula on matrices that are not square: the shapes tell where g stands.
+    Try the formula on matrices that are not square: the shapes tell where g belongs.
     """
     return [_product(b, a) for a, b in _factors(use) if a.ndim > 1 and b.ndim > 1]
 
@@ -77,7 +77,7 @@ def _transposed_factor(use: Use) -> Variants:
     """A factor of the product {op}{line}, or the product itself, is transposed and should not be,
     or the reverse.
 
-    Try the formula on matrices that are not square: the shapes tell which factor is turned.
+    Try the formula on matrices that are not square: the shapes tell which factor is transposed.
     """
     for a, b in _factors(use):
         for left, right in ((_T(a), b), (a, _T(b)), (_T(a), _T(b))):
@@ -144,7 +144,7 @@ def _turned_einsum(use: Use, all_turned: bool) -> Variants:
 def _einsum_order(use: Use) -> Passes:
     """The factors of the product {op}{line} are in the wrong order on the way back.
 
-    Try the formula on matrices that are not square: the shapes tell where g stands.
+    Try the formula on matrices that are not square: the shapes tell where g belongs.
     """
     return _turned_einsum(use, all_turned=True)
 

@@ -104,10 +104,10 @@ AT_A_NODE: Table = []
 
 @mistake_in(AT_A_NODE, "upstream_ignored")
 def _for_all_operands(a: Answer) -> Places:
-    """What comes from above {op}{line} was left out: its derivative is there, but not multiplied by
-    it.
+    """The gradient that arrives at {op}{line} was left out: the derivative of the operation is there,
+    but not multiplied by it.
 
-    Each rule is multiplied by g, the gradient of what comes after.
+    Each rule is multiplied by g, the gradient of the operation's result.
     """
     graph = a.graph
     for use in graph.paths:

@@ -352,7 +352,7 @@ def _square_transposed(a: Answer) -> Places:
 
 @mistake_in(IN_ALL, "upstream_only")
 def _from_above(a: Answer) -> Places:
-    """This is the gradient that comes from above, passed on to {x} as it is.
+    """This is the gradient that arrives at the result, passed on to {x} as it is.
 
     Multiply it by the derivative of each operation on the way.
     """
@@ -435,8 +435,8 @@ def _stopped(a: Answer, inside: bool) -> Places:
 
 @mistake_in(STOPPED, "upstream_only")
 def _passed_on_from_there(a: Answer) -> Places:
-    """The derivatives from {op}{line} on, down to {x}, are missing: what comes from above is passed
-    on as it is.
+    """The derivatives from {op}{line} on, down to {x}, are missing: the gradient that arrives
+    there is passed on as it is.
 
     Multiply it by the derivative of each operation on the way.
     """
