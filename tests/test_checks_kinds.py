@@ -11,6 +11,7 @@ from minigrad.teach import (
     Edges,
     Facts,
     Function,
+    Misconception,
     Order,
     Tangents,
     Updates,
@@ -128,6 +129,20 @@ def test_a_prediction_is_compared_with_what_happens_and_the_answer_is_not_given_
         "1 is not what happens",
     ]
     assert [row.verdict for row in exercise.check({"yes": True}).rows] == ["missing", "right"]
+
+
+def test_two_mistakes_in_one_prediction_are_each_named():
+    mistakes = [
+        Misconception("doubled", lambda right: {**right, "two": 4}, "Twice as much."),
+        Misconception("negated", lambda right: {**right, "three": -3}, "The sign."),
+        Misconception("both_zero", lambda right: {**right, "two": 0, "three": 0}, "Nothing."),
+    ]
+    exercise = Facts("predicted", lambda: {"two": 2, "three": 3, "four": 4}, mistakes=mistakes)
+
+    rows = exercise.check({"two": 4, "three": -3, "four": 5}).rows
+    assert [row.diagnosis and row.diagnosis.kind for row in rows] == ["doubled", "negated", None]
+    assert kinds(exercise.check({"two": 0, "three": 0, "four": 4})) == ["both_zero"]
+    assert kinds(exercise.check({"two": 0, "three": 7, "four": 5})) == []  # only half of it
 
 
 def test_an_outcome_is_where_a_program_stops():

@@ -34,8 +34,8 @@ class Facts(Written):
     name       the variable that the student assigns: a dict
     program    a function that runs and returns the facts; a dict of names, numbers, truths
     mistakes   what a learner with a misconception would predict; `gives` is called with the
-               right facts and returns the predicted ones; where several entries differ, all
-               that are wrong must be explained by it
+               right facts and returns the predicted ones. One that explains all wrong entries
+               is reported alone; else each of those whose entries are all as it predicts
 
     >>> exercise = Facts("predicted", lambda: {"1 + 1": 2})
     >>> exercise.check({"1 + 1": 3}).rows[0].message
@@ -66,12 +66,12 @@ class Facts(Written):
     def judged(self, answer: Any) -> Iterator[CheckRow]:
         """One row for each fact, with the student's prediction but never with the right one.
 
-        What explains all wrong entries stands at the first of them.
+        A misconception stands at the first of the entries that it explains.
         """
         facts = self.facts()
         given = [name for name in facts if answer.get(name, ...) is not ...]
         wrong = [name for name in given if judge_plain(name, answer[name], facts[name])[1]]
-        found = self._explain(answer, wrong)
+        explained = self._explained(answer, wrong)
         for name, right in facts.items():
             mine = answer.get(name, ...)
             if mine is ...:
@@ -83,16 +83,24 @@ class Facts(Written):
                 if self.choices and mine not in self.choices:
                     message = f"{shortened(mine)} is none of " + ", ".join(map(repr, self.choices))
                 # Not what is right: a prediction is to be thought over, or tried out.
-                yield self.row(name, _verdict(mine, right), message, found)
-                found = None
+                yield self.row(name, _verdict(mine, right), message, explained.get(name))
 
-    def _explain(self, answer: Mapping[str, object], wrong: Sequence[str]) -> Diagnosis | None:
-        """The first misconception that explains all of the wrong entries."""
-        for one in self.mistakes if wrong else ():
-            predicted = one.gives(dict(self.facts()))
+    def _explained(
+        self, answer: Mapping[str, object], wrong: Sequence[str]
+    ) -> dict[str, Diagnosis]:
+        """Wrong entry -> the misconception that explains it, and perhaps others after it."""
+        facts, found = self.facts(), dict[str, Diagnosis]()
+        known = [(one, one.gives(dict(facts))) for one in (self.mistakes if wrong else ())]
+        for one, predicted in known:
             if all(alike(answer[name], predicted.get(name)) for name in wrong):
-                return one.diagnosis()
-        return None
+                return {wrong[0]: one.diagnosis()}
+        left = set(wrong)
+        for one, predicted in known:
+            its = [name for name in facts if not alike(facts[name], predicted.get(name))]
+            if left.issuperset(its) and all(alike(answer[n], predicted.get(n)) for n in its):
+                found |= {name: one.diagnosis() for name in its[:1]}
+                left.difference_update(its)
+        return found
 
 
 def _verdict(mine: object, right: object) -> Kind:
