@@ -94,6 +94,20 @@ def test_three_answers_of_a_lesson_are_checked_where_they_are_written(path):
         assert "hide-input" in cells[k + 1]["metadata"]["tags"], cells[k]["id"]
 
 
+def test_lessons_and_exercises_lead_to_each_other():
+    def pairs(paths, other):
+        for path in paths:
+            texts = ("".join(c["source"]) for c in cells_of(path) if c["cell_type"] == "markdown")
+            for link in re.findall(rf"\]\(([./]+{other}/[^)]+)\)", "".join(texts)):
+                yield path, (path.parent / link).resolve()
+
+    exercises = sorted(ROOT.glob("exercises/*/*.ipynb"))
+    practiced = set(pairs(LESSONS, "exercises"))
+
+    assert {exercise for _, exercise in practiced} == set(exercises)
+    assert {(b, a) for a, b in pairs(exercises, "notebooks")} == practiced
+
+
 def test_the_inspector_is_in_at_least_nine_lessons():
     shown = re.compile(r"^(%%autograd|%chain|%tape)|\.show\(", re.MULTILINE)
     texts = ["".join("".join(c["source"]) + "\n" for c in cells_of(path)) for path in LESSONS]
