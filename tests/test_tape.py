@@ -302,7 +302,7 @@ def test_a_step_reads_as_a_block_of_text():
         "    sends     to AccumulateGrad of x: [1, 20]    1 of 2 arrived",
         "              to AccumulateGrad of x: [1, 20]    2 of 2 arrived",
         "    ready     AccumulateGrad of x",
-        "    waiting   nobody",
+        "    waiting   none",
     ]
 
 

@@ -224,6 +224,6 @@ def queue_lines(ready: Iterable[str], waiting: Mapping[str, int]) -> list[str]:
     """Two lines: the nodes that are ready, and the nodes that wait, with how many they expect."""
     more = ", ".join(f"{who} ({n} more)" for who, n in waiting.items())
     return [
-        f"    ready     {', '.join(ready) or 'nobody'}",
-        f"    waiting   {more or 'nobody'}",
+        f"    ready     {', '.join(ready) or 'none'}",
+        f"    waiting   {more or 'none'}",
     ]

@@ -187,12 +187,12 @@ class Tape(Faces):
             sends     to AccumulateGrad of x: 3    1 of 2 arrived
                       to AccumulateGrad of x: 3    2 of 2 arrived
             ready     AccumulateGrad of x
-            waiting   nobody
+            waiting   none
         step 4 of 4    AccumulateGrad of x
             receives  6    ()
             adds it to x.grad
-            ready     nobody
-            waiting   nobody
+            ready     none
+            waiting   none
         """
         if z is None:
             return walk.replayed(self)

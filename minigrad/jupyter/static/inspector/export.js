@@ -45,7 +45,7 @@ const Exporting = (Base) => class extends Base {
     if (this.tape.program) return this.programAsText();
     const { tape, m } = this, rows = tape.nodes.map((n) => [clean(n.label), clean(n.expression ?? n.kind), shapeText(n.shape), clean(n.backward ?? "none"), stateOf(tape, m, n.id), n.backward === "AccumulateGrad" ? sumOfTerms(tape, m.terms.get(n.id)) ?? "none yet" : ""]);
     const all = [["tensor", "computed as", "shape", "grad_fn", "state", ".grad"], ...rows], widths = all[0].map((_, c) => Math.max(...all.map((r) => r[c].length)));
-    return [`${clean(tape.name)}, step ${this.step} of ${tape.last}`, long(m.text), `ready: ${m.queue.map((x) => tape.title(x)).join(", ") || "nobody"}`, "", ...all.map((r) => r.map((x, c) => x.padEnd(widths[c])).join("  ").trimEnd())].join("\n") + "\n";
+    return [`${clean(tape.name)}, step ${this.step} of ${tape.last}`, long(m.text), `ready: ${m.queue.map((x) => tape.title(x)).join(", ") || "none"}`, "", ...all.map((r) => r.map((x, c) => x.padEnd(widths[c])).join("  ").trimEnd())].join("\n") + "\n";
   }
   programAsText() {
     const { tape, m } = this, value = (n) => (this.graph.pending(m, n.id) || n.value === undefined ? "" : tape.words(n.value));
