@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from minigrad import nn, ones_like, tensor
+from minigrad import nn, ones_like, stack, tensor
 from minigrad.autograd import grad
 from minigrad.core.errors import BackwardTwice, NoGradient
 from minigrad.teach import compare, compare_in
@@ -169,6 +169,16 @@ def test_tensors_without_a_gradient_are_refused():
     with pytest.raises(NoGradient, match="z does not require a gradient"):
         compare(constant * 2, x=1.0)
     assert unused.grad is None
+
+
+def test_the_gradient_of_the_result_may_be_a_list():
+    x = tensor([2.0, 3.0], requires_grad=True)
+    z = stack([x[0] * x[1], x[0] + x[1]])
+
+    assert compare(z, x=[3, 2], gradient=[1, 0]).ok
+    assert compare(z, x=[4.0, 3.0], gradient=(1.0, 1.0)).ok
+    with pytest.raises(TypeError, match="first argument, z, is of type float"):
+        compare(1.0, x=[3, 2])
 
 
 def test_something_else_than_a_tensor_is_refused():

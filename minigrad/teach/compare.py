@@ -25,7 +25,7 @@ from minigrad.core.hooks import Hooked
 from minigrad.core.modes import unobserved
 from minigrad.core.node import reachable
 from minigrad.core.tensor import Tensor
-from minigrad.methods.creation import ones_like
+from minigrad.methods.creation import ones_like, tensor
 from minigrad.tape.either import again_on_ours, gradients_of_torch, numbers_of, tensor_kinds
 from minigrad.tape.record import Tape
 from minigrad.teach.answer import Diagnosis, exchanged
@@ -103,7 +103,7 @@ def compare(
                gradient that you have not derived yet
     derived    the same as a mapping, {x1: array} or {"x1": array}; for names such as
                "gradient" that are taken here
-    gradient   dL/dz, as for backward(); ones if left out
+    gradient   dL/dz, as for backward(), or as a nested list; ones if left out
     rtol, atol what counts as close; by default it depends on the type of the numbers
     returns    a Comparison with .ok and .rows; a wrong shape is a row, not an error
 
@@ -142,17 +142,19 @@ def compare_in(
         )
     namespace = {**_parameters(namespace), **namespace}
     named = [(*_tensor(key, namespace), value) for key, value in derived.items()]
-    for name, tensor, _ in named:
-        if not tensor.requires_grad:
+    for name, x, _ in named:
+        if not x.requires_grad:
             raise NoGradient(
                 f"compare: {name} does not require a gradient, so the tape has none to compare with. "
                 f"To fix it, make {name} with requires_grad=True and compute z again."
             )
-    theirs = _from_the_tape(z, [tensor for _, tensor, _ in named], gradient)
+    if isinstance(z, Tensor) and isinstance(gradient, list | tuple):
+        gradient = tensor(gradient, dtype=z.dtype)
+    theirs = _from_the_tape(z, [x for _, x, _ in named], gradient)
     rights = [right for right, _ in theirs]
     exchanges = _exchanges(named, rights, rtol, atol) if isinstance(z, Tensor) else {}
     rows = []
-    for (name, tensor, mine), (right, note) in zip(named, theirs, strict=True):
+    for (name, x, mine), (right, note) in zip(named, theirs, strict=True):
         if right is None:
             raise NoGradient(
                 f"compare: z does not depend on {name}, so its gradient is None (not zeros). "
@@ -160,17 +162,17 @@ def compare_in(
             )
         if not isinstance(z, Tensor):
             mine, right = (
-                numbers_of(x) if isinstance(x, tensor_kinds()) else x for x in (mine, right)
+                numbers_of(a) if isinstance(a, tensor_kinds()) else a for a in (mine, right)
             )
         d = difference(mine, right, rtol, atol)
         found = None
         if not d.ok and mine is not ...:
             found = (repeated(name, mine, right) if note else None) or exchanges.get(name)
             if found is None:
-                asked = Asked(z, tensor, gradient, name, namespace)
+                asked = Asked(z, x, gradient, name, namespace)
                 found, why = _mistake(asked, mine, right, rtol, atol)
                 note = "\n".join(filter(None, (note, why)))
-        rows.append(_row(name, tensor, d, note, found))
+        rows.append(_row(name, x, d, note, found))
     return Comparison(rows)
 
 
@@ -264,7 +266,10 @@ def _row(
 def _from_the_tape(z: Any, tensors: list[Any], gradient: object) -> list[tuple[Any, str]]:
     """The right gradient of each tensor, and where it comes from if not from the graph."""
     if not isinstance(z, tensor_kinds()):
-        raise TypeError(f"compare: z is of type {type(z).__name__}; it must be a minigrad Tensor.")
+        raise TypeError(
+            f"compare: the first argument, z, is of type {type(z).__name__}; it must be a minigrad "
+            "Tensor, the one that is differentiated."
+        )
     if not z.requires_grad:
         raise NoGradient(
             "compare: z does not require a gradient, so there is no tape to compare with. "
