@@ -189,7 +189,7 @@ def _answers(rows: Sequence[ParameterRow], optimizer: Optimizer) -> Iterator[str
     entry = f"optimizer.param_groups[{row.group}]['params'][{i}]"
     yield f"Which objects?  The tensors themselves, not copies: {entry} is {row.name}."
     if row.node is not None:
-        yield f"Who fills .grad?  {_filler(row)}"
+        yield f"What fills .grad?  {_filler(row)}"
     if row.wrote is None:
         yield f"What does step write?  {_unwritten(row, optimizer)}"
     else:
@@ -204,7 +204,7 @@ def _answers(rows: Sequence[ParameterRow], optimizer: Optimizer) -> Iterator[str
 
 
 def _filler(row: ParameterRow) -> str:
-    """Who fills the .grad of a parameter that requires a gradient."""
+    """What fills the .grad of a parameter that requires a gradient."""
     if row.reached is False:
         left = "is from an earlier pass" if row.graded else "stays None"
         return f"No backward pass from this loss: {row.name} is not on its tape, and {row.name}.grad {left}."
