@@ -431,3 +431,15 @@ def test_linear_has_the_nodes_of_pytorch():
             "torch::autograd::AccumulateGrad" if m is torch else "AccumulateGrad"
         ] * 2 + ["TBackward0"]
         assert node.name() == "AddmmBackward0"
+
+
+@pytest.mark.parametrize("settings", [{}, {"label_smoothing": 0.1}, {"reduction": "sum"}])
+def test_a_batch_of_ignored_targets_gives_a_gradient_of_zero(settings):
+    results = []
+    for t in (torch, minigrad):
+        x = t.ones(2, 3, requires_grad=True)
+        z = t.nn.functional.cross_entropy(x, t.tensor([1, 1]), ignore_index=1, **settings)
+        z.backward()
+        results.append((str(z.item()), x.grad.abs().sum().item()))
+
+    assert results[0] == results[1]

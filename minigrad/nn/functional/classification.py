@@ -4,6 +4,7 @@ cross_entropy takes scores (logits), and nll_loss takes their log_softmax. The b
 take one probability, or score, for each yes-or-no question.
 """
 
+import math
 from typing import Any
 
 import numpy as np
@@ -90,7 +91,11 @@ def _class_loss(
     weights, target = _class_weights(x, target, axis, weight, ignore_index, reduction)
     reduced = reduction != "none"
     z: Tensor = op.apply(x, target=target, weights=weights, axis=axis, reduced=reduced)
-    return z / 0 if reduction == "mean" and not target.size else z  # 0 / 0: a mean of no examples
+    if reduction == "mean" and not (target.size and np.any(weights)):
+        return (
+            z + math.nan
+        )  # a mean of no examples; its gradient is 0, so that a batch of padding does no harm
+    return z
 
 
 def _of_all_classes(
@@ -104,7 +109,8 @@ def _of_all_classes(
     z = -logp.sum(axis) * x._constant(counted)
     if reduction == "mean":
         weights, _ = _class_weights(x, target, axis, weight, ignore_index, "none")
-        return z.sum() / float(np.sum(np.broadcast_to(weights, target.shape)))
+        total = float(np.sum(np.broadcast_to(weights, target.shape)))
+        return z.sum() / total if total else z.sum()
     return reduced_by(z, reduction)
 
 
@@ -337,7 +343,8 @@ def _class_weights(
     if reduction == "mean":
         if weights is None:
             return dtype.type(1) / dtype.type(target.size), target
-        return weights / weights.sum(), target
+        nothing_left = isinstance(ignored, np.ndarray) and ignored.all()
+        return (weights if nothing_left else weights / weights.sum()), target
     return dtype.type(1) if weights is None else weights, target
 
 

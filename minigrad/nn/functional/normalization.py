@@ -129,7 +129,9 @@ def batch_norm(
     shape = (1, -1, *(1,) * (input.ndim - 2))
     axes = (0, *range(2, input.ndim))
     if training:
-        if running_mean is not None and running_var is not None:
+        if eps <= 0:
+            raise ValueError(f"batch_norm eps must be positive during training, but got {eps}")
+        if running_mean is not None and running_var is not None and input.numel():
             mean, variance = input.array.mean(axes), input.array.var(axes, ddof=1)
             running_mean.array[...] += momentum * (mean - running_mean.array)
             running_var.array[...] += momentum * (variance - running_var.array)
