@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 import pytest
 
 import minigrad
-from minigrad.tape import draw, page, script, text
+from minigrad.tape import boxes, draw, page, script, text
 from minigrad.tape.document import Bounds
 from minigrad.tape.names import in_words
 from tests import tape_cases as cases
@@ -512,6 +512,30 @@ def test_no_text_is_small_and_no_label_lies_on_a_box_or_on_another_label(case):
         for a, b in [*combinations(places, 2), *product(places, view.boxes.values())]:
             apart = a.x + a.width <= b.x or b.x + b.width <= a.x
             assert apart or a.y + a.height <= b.y or b.y + b.height <= a.y, (a, b)
+
+
+def test_a_box_shows_its_value_or_mean_std_and_range_beside_a_picture():
+    x = minigrad.tensor([[1.0, -2.0], [0.0, 4.0]], requires_grad=True)
+    large = minigrad.arange(6000.0).reshape(20, 300)
+    with minigrad.record() as tape:
+        z = (x * 2).sum()
+        y = large[:, 1:].reshape(-1) - 3000  # noqa: F841
+        loss = z * 3  # noqa: F841
+    shown = {n["label"]: n["thumbnail"] for n in tape.document["nodes"]}
+
+    assert shown["x"] == {"lines": ["0.75 ± 2.165", "[-2, 4]"], "cells": ["2D", "09"], "bars": ""}
+    assert shown["loss"]["lines"] == ["= 18"]
+    assert shown["y"]["lines"] == ["0 ± 1732", "[-2999, 2999]"] and len(shown["y"]["bars"]) == 12
+    assert [len(row) for row in shown["large"]["cells"]] == [12] * 10  # every second, every 25th
+    picture = tape.svg()
+    for line in ("0.75 ± 2.165", "[-2, 4]", "= 18", "0 ± 1732"):
+        assert f">{line}</text>" in picture
+    assert tape.png().startswith(b"\x89PNG")
+    for n in tape.shown().nodes:  # what is written there lies within the box
+        width, height = tape.shown().views[0].boxes[n.id][2:]
+        sizes = boxes.Sizes(tape.shown())
+        assert sizes.value_width(n) + 2 * boxes.PAD <= width
+        assert sizes.chips_at(n) + boxes.BOTTOM <= height
 
 
 # ---------------------------------------------------------------------- what must not get out

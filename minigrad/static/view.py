@@ -47,6 +47,7 @@ from minigrad.tape.names import count_of, number_text
 from minigrad.tape.snapshot import Snapshot
 from minigrad.tape.steps import op_step
 from minigrad.tape.text import dot_text
+from minigrad.tape.thumbnail import thumbnail
 from minigrad.tape.trace import Values, op_formulas
 
 MEMORY = {"input": "given at each run", "constant": "frozen", "captured": "read at each run"}
@@ -232,6 +233,7 @@ class _Making:
         key = c.node[i] = f"n{len(self.nodes)}"
         v, name = c.program.values[i], c.name_of(i)
         role, of = c.comes_from(i, line)
+        seen = Snapshot(c.values[i]) if i in c.values else None
         node = doc.TapeNode(
             id=key,
             kind="leaf",
@@ -240,7 +242,8 @@ class _Making:
             shape=list(v.shape),
             dtype=str(v.dtype),
             requires_grad=line is None and i in c.wrt,
-            value=self.values.number(Snapshot(c.values[i])) if i in c.values else None,
+            value=self.values.number(seen),
+            thumbnail=thumbnail(seen),
             view=i in c.views,
             code=line_of.get(f"%{i}"),
             program=doc.ProgramFacts(

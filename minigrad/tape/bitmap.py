@@ -7,12 +7,13 @@ is first read back (svg_reader.py).
 from __future__ import annotations
 
 import io
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from minigrad.tape.names import clean
-from minigrad.tape.shapes import Group, Hatching, Item, Line, Picture, Rect, Shape, Words
+from minigrad.tape.shapes import Cells, Group, Hatching, Item, Line, Picture, Rect, Shape, Words
 
 NOTEBOOK = 1.5  # pixels per unit in a notebook: sharp enough, and small
 PALETTE = 64  # colors of a bitmap, including smoothed edges
@@ -62,10 +63,9 @@ def _plot(renderer: Any, height: float, item: Item, opacity: float) -> None:
     from matplotlib.path import Path
     from matplotlib.transforms import Affine2D
 
-    if isinstance(item, Hatching):
-        for start, end in item.lines():
-            line = Line(start, ((end,),), item.stroke, 1.0)
-            _plot(renderer, height, line, opacity)
+    if isinstance(item, Hatching | Cells):
+        for part in _parts(item):
+            _plot(renderer, height, part, opacity)
         return
     unit = renderer.points_to_pixels(1.0)
     gc = renderer.new_gc()
@@ -95,6 +95,16 @@ def _plot(renderer: Any, height: float, item: Item, opacity: float) -> None:
         gc.set_dashes(0, [float(d) for d in item.dash.split()])
     upright = Affine2D().scale(unit, -unit).translate(0, height * unit)
     renderer.draw_path(gc, path, upright, fill and (*fill, opacity))
+
+
+def _parts(item: Hatching | Cells) -> Iterator[Item]:
+    """The lines of a hatching; the cells of a heat map, and the lines through some of them."""
+    if isinstance(item, Cells):
+        for color, places in item.filled().items():
+            for place in places:
+                yield Rect(*place, color or "#FFFFFF")
+    for start, end in item.lines():
+        yield Line(start, ((end,),), item.line if isinstance(item, Cells) else item.stroke, 1.0)
 
 
 def _write(renderer: Any, gc: Any, unit: float, height: float, words: Words) -> None:

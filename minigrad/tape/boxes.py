@@ -8,10 +8,12 @@ from __future__ import annotations
 from minigrad.tape.document import Document, SavedValue, SeedDetail, TapeEdge, TapeNode
 from minigrad.tape.layout import text_width
 from minigrad.tape.moment import Moment
-from minigrad.tape.names import shape_text, short
+from minigrad.tape.names import clean, shape_text, short
+from minigrad.tape.thumbnail import picture_size
 
 PAD = 12.0
 ROW_1, ROW_2, TOP, CHIPS, BOTTOM = 20.0, 38.0, 47.0, 24.0, 25.0  # the rows of a box
+PRINTED, PICTURED = 17.0, 31.0  # above the chips: the value, in one line or beside a picture
 MOST_CHIPS = 4
 LABEL = 11.0  # the smallest text, in pixels: what is beside arrows, in chips and badges
 
@@ -36,6 +38,7 @@ class Sizes:
             + 18
             + text_width(self.shape(node), 11.5),
             text_width(self.what(node), 12, mono=True) + 18 + text_width(self.line(node), 11),
+            self.value_width(node),
             text_width(self.backward(node), 12, bold=True)
             + max((self._beside(*look) for look in self._notes(node)), default=0),
             *(
@@ -52,7 +55,22 @@ class Sizes:
             or node.storage is not None
             or node.tangents
         )
-        return width, TOP + (CHIPS if chips else 0) + BOTTOM
+        return width, self.chips_at(node) + (CHIPS if chips else 0) + BOTTOM
+
+    def chips_at(self, node: TapeNode) -> float:
+        """Where the chips begin in a box: below the value."""
+        shown = node.thumbnail
+        if shown is None:
+            return TOP
+        return TOP + (PRINTED if len(shown.lines) == 1 else PICTURED)
+
+    def value_width(self, node: TapeNode) -> float:
+        """The width of the value in a box: its picture, and its text beside that."""
+        shown = node.thumbnail
+        if shown is None:
+            return 0.0
+        wide = picture_size(shown)[0]
+        return max(text_width(clean(line), LABEL) for line in shown.lines) + (wide and wide + 7)
 
     def chip(self, node: TapeNode) -> float:
         """The width of the chip that repeats a leaf: its name with an arrow, in pixels."""
@@ -211,6 +229,7 @@ def box_description(node: TapeNode, sizes: Sizes) -> str:
         parts.append(f"ran as number {sizes.moment.order[node.id]}")
     parts += [text for text, _ in sizes.chips(node)]
     parts.append(sizes.note(node))
+    parts += [] if node.thumbnail is None else node.thumbnail.lines
     return ", ".join(p for p in parts if p)
 
 

@@ -46,6 +46,7 @@ class ArrayFacts(TypedDict):
     min: Number
     max: Number
     mean: Number
+    std: Number
     norm: Number
     nan: int
     inf: int
@@ -135,6 +136,20 @@ class ProgramFacts:
     frees: list[NodeId]
 
 
+@dataclass(frozen=True, slots=True)
+class Thumbnail:
+    """What a box shows of its value: text, and a heat map or a histogram. See thumbnail.py.
+
+    lines    one or two
+    cells    the rows of the heat map; each character is a cell
+    bars     the histogram; each character is a bar
+    """
+
+    lines: list[str]
+    cells: list[str] = field(default_factory=list)
+    bars: str = ""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TapeNode:
     """One box: a leaf, or one application of an op, whose result is one version of a tensor.
@@ -168,6 +183,7 @@ class TapeNode:
     dtype: str | None = None
     requires_grad: bool = False
     value: ValueIndex | None = None
+    thumbnail: Thumbnail | None = None
     tangents: list[ValueIndex] = field(default_factory=list)
     results: list[FurtherResult] = field(default_factory=list)
     named: list[str] = field(default_factory=list)

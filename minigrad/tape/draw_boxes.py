@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from minigrad.tape.boxes import (
     BOTTOM,
     LABEL,
@@ -15,7 +17,7 @@ from minigrad.tape.boxes import (
 )
 from minigrad.tape.document import Bounds, Chip, Document, FoldedGroup, PictureView, TapeNode
 from minigrad.tape.layout import text_width
-from minigrad.tape.names import count_of, short
+from minigrad.tape.names import clean, count_of, short
 from minigrad.tape.palette import (
     BACKWARD_INK,
     BACKWARD_TINT,
@@ -23,13 +25,15 @@ from minigrad.tape.palette import (
     ERROR_TINT,
     FAINT,
     FORWARD_TINT,
+    HEAT,
     INK,
     LEAF,
     LINE,
     SECOND,
     SECOND_TINT,
 )
-from minigrad.tape.shapes import Group, Hatching, Item, Line, Rect, Words
+from minigrad.tape.shapes import Cells, Group, Hatching, Item, Line, Point, Rect, Shape, Words
+from minigrad.tape.thumbnail import LEVELS, level_of, picture_size
 
 
 class Canvas:
@@ -69,14 +73,16 @@ class Canvas:
             below = ERROR_TINT if failed else BACKWARD_TINT
             items += [Rect(x, band, w, BOTTOM, below, radius=7), Rect(x, band, w, 8, below)]
         if key in self.moment.freed:
-            items.append(Hatching(x, y + TOP, w, h - TOP - 2, "#C9CED4"))
+            top = sizes.chips_at(node)
+            items.append(Hatching(x, y + top, w, h - top - 2, "#C9CED4"))
         between = "" if wanted or not leaf else "6 4"
         items.append(Line((x, band), (((x + w, band),),), border, 1.0, between))
         items.append(Rect(x, y, w, h, "none", border, thick, dash, 7))
         if node.stop:
             items.append(Rect(x + 4, y - 3, w - 8, 6, INK))
         items += self._upper(node, x, y, w)
-        items += self._chips(node, x + PAD, y + TOP)
+        items += self._value(node, x + PAD, y + TOP)
+        items += self._chips(node, x + PAD, y + sizes.chips_at(node))
         items += self._lower(node, x, band, w, failed)
         opacity = 0.45 if key in self.moment.pruned else 1.0
         return Group(f"{self.prefix}-{key}", box_description(node, sizes), tuple(items), opacity)
@@ -107,6 +113,21 @@ class Canvas:
             Words(x + w - PAD, y + ROW_2, sizes.line(node), 11, FAINT, anchor="end"),
         ]
         return items
+
+    def _value(self, node: TapeNode, x: float, y: float) -> Iterator[Item]:
+        """The value of a node: its picture, and its text beside that."""
+        shown = node.thumbnail
+        if shown is None:
+            return
+        wide, tall = picture_size(shown)
+        if shown.cells:
+            yield Cells(x, y, wide, tall, tuple(shown.cells), HEAT, INK)
+            yield Rect(x, y, wide, tall, "none", LINE)
+        elif shown.bars:
+            yield Shape(_silhouette(shown.bars, x, y, wide, tall), LEAF)
+            yield Line((x, y + tall), (((x + wide, y + tall),),), LINE, 1.0)
+        for k, line in enumerate(shown.lines):
+            yield Words(x + (wide and wide + 7), y + 9.5 + 14 * k, clean(line), LABEL)
 
     def _chips(self, node: TapeNode, x: float, y: float) -> list[Item]:
         items: list[Item] = []
@@ -168,6 +189,14 @@ def _tint(node: TapeNode) -> str:
         return SECOND_TINT
     by_rule = node.program is not None and node.program.role in ("rule", "sum")
     return BACKWARD_TINT if by_rule else FORWARD_TINT
+
+
+def _silhouette(bars: str, x: float, y: float, wide: float, tall: float) -> tuple[Point, ...]:
+    """The outline of a histogram."""
+    heights = [tall * (level_of(bar) or 0) / LEVELS for bar in bars]
+    step = wide / len(bars)
+    top = [(x + step * (k + side), y + tall - h) for k, h in enumerate(heights) for side in (0, 1)]
+    return ((x, y + tall), *top, (x + wide, y + tall))
 
 
 _CHIP_LOOKS = {  # fill, border, dash, ink

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Literal
 
 from minigrad.tape import palette
@@ -102,6 +103,42 @@ class Hatching:
 
 
 @dataclass(frozen=True)
+class Cells:
+    """A heat map: texts of equal length, one for each row, with a character for each cell.
+
+    colors    what the characters stand for; a cell with another one is white, with a slanted line
+    """
+
+    x: float
+    y: float
+    width: float
+    height: float
+    rows: tuple[str, ...]
+    colors: Mapping[str, str]
+    line: str
+
+    def filled(self) -> dict[str, list[tuple[float, float, float, float]]]:
+        """For each color, the cells that have it: x, y, width, height."""
+        across = [
+            round(self.x + self.width * k / len(self.rows[0]), 1)
+            for k in range(len(self.rows[0]) + 1)
+        ]
+        down = [
+            round(self.y + self.height * k / len(self.rows), 1) for k in range(len(self.rows) + 1)
+        ]
+        found: dict[str, list[tuple[float, float, float, float]]] = {}
+        for row, (top, bottom) in zip(self.rows, pairwise(down), strict=True):
+            for character, (left, right) in zip(row, pairwise(across), strict=True):
+                place = (left, top, right - left, bottom - top)
+                found.setdefault(self.colors.get(character, ""), []).append(place)
+        return found
+
+    def lines(self) -> list[tuple[Point, Point]]:
+        """The slanted lines: through the cells that have no color."""
+        return [((x, y + h), (x + w, y)) for x, y, w, h in self.filled().get("", ())]
+
+
+@dataclass(frozen=True)
 class Group:
     """Shapes that belong together: one node or one edge, with a title for screen readers."""
 
@@ -111,7 +148,7 @@ class Group:
     opacity: float = 1.0
 
 
-Item = Rect | Line | Shape | Disc | Words | Hatching
+Item = Rect | Line | Shape | Disc | Words | Hatching | Cells
 Scene = list[Group | Item]
 
 
@@ -193,14 +230,30 @@ def _svg_item(item: Item) -> str:
                 path += " ".join(f"{_n(x)} {_n(y)}" for x, y in piece)
             return _element("path", {"d": path, "fill": item.fill} | _stroke(item))
         case Hatching():
-            path = "".join(f"M{_n(x)} {_n(y)}L{_n(u)} {_n(v)}" for (x, y), (u, v) in item.lines())
-            return _element("path", {"d": path, "stroke": item.stroke})
+            return _element("path", {"d": _slanted(item), "stroke": item.stroke})
+        case Cells():
+            parts = [
+                _element("path", {"d": "".join(map(_cell, places)), "fill": color or "#FFFFFF"})
+                for color, places in item.filled().items()
+            ]
+            if path := _slanted(item):
+                parts.append(_element("path", {"d": path, "stroke": item.line}))
+            return "\n".join(parts)
         case Words():
             look = {"x": item.x, "y": item.y, "font-size": item.size, "fill": item.fill}
             look |= {"font-family": MONO if item.mono else None}
             look |= {"font-weight": "bold" if item.bold else None}
             look |= {"text-anchor": None if item.anchor == "start" else item.anchor}
             return _element("text", look, esc(item.text))
+
+
+def _slanted(item: Hatching | Cells) -> str:
+    return "".join(f"M{_n(x)} {_n(y)}L{_n(u)} {_n(v)}" for (x, y), (u, v) in item.lines())
+
+
+def _cell(place: tuple[float, float, float, float]) -> str:
+    x, y, w, h = map(_n, place)
+    return f"M{x} {y}h{w}v{h}h-{w}z"
 
 
 def _stroke(item: Rect | Line | Shape | Disc) -> dict[str, str | float | None]:

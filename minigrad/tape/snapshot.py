@@ -5,10 +5,12 @@ copied whole, which is fast, and described when needed. A large one is described
 at once, and only its first entries are kept.
 
     shape, dtype, size       as of the array
-    min, max, mean, norm     over the finite entries (None for types without an order)
+    min, max, mean, std, norm    over the finite entries (None for types without an order)
     nan, inf                 how many entries are nan or infinite
     first                    its first entries in row-major order
     rows                     only for a sparse gradient: its rows; `first` are their entries
+
+For the picture in a box, every k-th entry of a large array is kept as well (`sample`).
 """
 
 from __future__ import annotations
@@ -25,6 +27,8 @@ from minigrad.tape.names import in_words
 
 FIRST = 64  # entries kept of a large array
 WHOLE = 1024  # arrays with at most this many entries are copied whole
+SIDE = 12  # rows and columns kept of a large matrix, for its picture
+SAMPLE = 256  # entries kept of another large array
 
 
 Array = np.ndarray[Any, Any]
@@ -37,7 +41,7 @@ class Snapshot:
     3.0
     """
 
-    __slots__ = ("_array", "_facts", "_later", "rows", "shape")
+    __slots__ = ("_array", "_facts", "_later", "_sample", "rows", "shape")
     _later: Callable[[], ArrayFacts]
 
     def __init__(self, value: Any) -> None:
@@ -53,12 +57,15 @@ class Snapshot:
             self.shape = array.shape
         self._array: Array | None = array.copy() if array.size <= WHOLE else None
         self._facts: ArrayFacts | None = None if array.size <= WHOLE else self._described(array)
+        self._sample: Array | None = None if array.size <= WHOLE else thinned(array).copy()
 
     @classmethod
-    def described(cls, shape: tuple[int, ...], facts: Callable[[], ArrayFacts]) -> Snapshot:
+    def described(
+        cls, shape: tuple[int, ...], facts: Callable[[], ArrayFacts], sample: Array | None = None
+    ) -> Snapshot:
         """A snapshot of something that is described where it is; `facts` is called when needed."""
         found = cls.__new__(cls)
-        found.rows, found.shape = None, shape
+        found.rows, found.shape, found._sample = None, shape, sample
         found._array, found._facts, found._later = None, None, facts
         return found
 
@@ -66,6 +73,10 @@ class Snapshot:
     def array(self) -> Array | None:
         """The whole array, if it was small enough to keep; else None."""
         return None if self.rows is not None else self._array
+
+    def sample(self) -> Array | None:
+        """The array, or some entries of a large one: every k-th row and column of a matrix."""
+        return self._sample if self._array is None else self.array
 
     def facts(self) -> ArrayFacts:
         """The snapshot as plain data, ready for JSON."""
@@ -78,9 +89,11 @@ class Snapshot:
 
     def _described(self, a: Array) -> ArrayFacts:
         size = math.prod(self.shape)
+        std: float | None = None
         if size == 1 and a.dtype.kind == "f" and math.isfinite(x := a.item()):  # fast
             least = most = mean = x
             norm, nan, inf, first = abs(x), 0, 0, [x]
+            std = 0.0
         else:
             floating = a.dtype.kind in "fc"
             nan = int(np.isnan(a).sum()) if floating else 0
@@ -92,6 +105,7 @@ class Snapshot:
                 mean = float(numbers.mean(dtype=np.float64))
                 flat = numbers.reshape(-1).astype(np.float64)
                 norm = float(np.sqrt(flat @ flat))
+                std = spread(norm, mean, flat.size)
             first = (a.reshape(-1)[:FIRST] if a.size > WHOLE else a.reshape(-1)).tolist()
         facts: ArrayFacts = {
             "shape": list(self.shape),
@@ -100,6 +114,7 @@ class Snapshot:
             "min": json_number(least),
             "max": json_number(most),
             "mean": json_number(mean),
+            "std": json_number(std),
             "norm": json_number(norm),
             "nan": nan,
             "inf": inf,
@@ -108,6 +123,19 @@ class Snapshot:
         if self.rows is not None:
             facts["rows"] = self.rows
         return facts
+
+
+def thinned(a: Any) -> Any:
+    """Every k-th row and column of a matrix, every k-th entry of another array: a view, if there can be one."""
+    if a.ndim == 2:
+        return a[:: -(-a.shape[0] // SIDE), :: -(-a.shape[1] // SIDE)]
+    return a.reshape(-1)[:: -(-math.prod(a.shape) // SAMPLE)]
+
+
+def spread(norm: float, mean: float, size: int) -> float:
+    """The standard deviation of numbers of this norm and mean; 0 if it is lost in rounding."""
+    square, of_mean = norm * norm / size, mean * mean
+    return math.sqrt(square - of_mean) if square - of_mean > 1e-12 * square else 0.0
 
 
 def maybe(value: Any) -> Snapshot | None:

@@ -18,6 +18,7 @@ from minigrad.tape.events import Backward, Entry, Input, LoopTurn
 from minigrad.tape.naming import expression, label, name_of_tensor, result_names, versions_of
 from minigrad.tape.recorder import Recorder
 from minigrad.tape.snapshot import FIRST, Snapshot
+from minigrad.tape.thumbnail import thumbnail
 from minigrad.tape.turns import turns_of
 
 if TYPE_CHECKING:
@@ -276,6 +277,7 @@ class _Nodes:
             shape=list(first.shape),
             dtype=first.dtype,
             value=values.number(first.value),
+            thumbnail=thumbnail(first.value, node.result(0) if node.named else ""),
             tangents=[n for t in first.tangents if (n := values.number(t)) is not None],
             results=[
                 doc.FurtherResult(r.tensor, list(r.shape), r.dtype, values.number(r.value))

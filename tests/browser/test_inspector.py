@@ -617,7 +617,7 @@ def test_a_card_beside_the_pointer_and_curves_on_the_axis_of_the_timeline(opened
     page.locator(".mg-node[aria-label^='roots,']").hover()
     told = re.sub(r"\s+", " ", card.inner_text())
     assert "shape (2, 4)" in told and "dtype float32" in told and "version v0" in told
-    assert "value norm 1.118, 2 NaN of 8, 1 inf of 8" in told
+    assert "norm 1.118, the root of the sum of squares NaN, inf 2 NaN of 8, 1 inf of 8" in told
     page.mouse.move(3, 3)
     assert not card.is_visible()
 
@@ -731,6 +731,33 @@ def test_numbers_that_are_not_finite_are_counted_hatched_and_traced_to_where_the
     assert details.locator(".mg-heat .mg-not-finite").count() == 3
     assert "hatched: 2 NaN of 8" in details.locator(".mg-heat").get_attribute("aria-label")
     assert page.problems == []
+
+
+def test_a_box_shows_its_value_as_the_picture_from_python_does(opened):
+    tape = cases.not_finite()
+    page = opened(tape)
+    shown = lambda: {
+        n["label"]: page.locator(
+            f".mg-node[data-node='{n['id']}'] .mg-value:visible text"
+        ).all_text_contents()
+        for n in tape.document["nodes"]
+    }
+    assert shown()["w"] == ["2.25 ± 2.278", "[-1, 4]"] and shown()["z"] == []  # not computed yet
+    page.locator(".mg-last").click()
+
+    assert shown() == {n["label"]: n["thumbnail"]["lines"] for n in tape.document["nodes"]}
+    assert shown()["z"] == ["= [nan, nan, -0.6931]", "2 NaN of 3"]
+    roots = page.locator(".mg-node[aria-label^='roots,']")
+    assert roots.locator(".mg-value path").count() == 3  # 0.5, what is not finite, and its lines
+    outside = page.evaluate(
+        """() => [...document.querySelectorAll('.mg-node')].filter(g => {
+             const box = g.querySelector('.mg-border').getBBox(), band = g.querySelector('.mg-rule').y1.baseVal.value;
+             const inside = [...g.querySelectorAll('.mg-value, .mg-chip')].map(e => e.getBBox());
+             return inside.some((a, i) => a.x + a.width > box.x + box.width || a.y + a.height > band
+               || inside.some((b, j) => j > i && a.y + a.height > b.y && a.x + a.width > b.x && b.x + b.width > a.x));
+           }).length"""
+    )
+    assert outside == 0 and page.problems == []
 
 
 def test_a_check_before_any_gradient_says_what_to_do(opened):

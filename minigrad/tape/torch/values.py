@@ -14,7 +14,16 @@ import torch
 
 from minigrad.core.sparse import RowSparse
 from minigrad.tape.document import ArrayFacts
-from minigrad.tape.snapshot import FIRST, WHOLE, Array, Snapshot, json_number, json_numbers
+from minigrad.tape.snapshot import (
+    FIRST,
+    WHOLE,
+    Array,
+    Snapshot,
+    json_number,
+    json_numbers,
+    spread,
+    thinned,
+)
 
 
 def snapshot(tensor: torch.Tensor | None) -> Snapshot | None:
@@ -30,7 +39,8 @@ def snapshot(tensor: torch.Tensor | None) -> Snapshot | None:
                 tensor = tensor.to_dense()
             if tensor.numel() <= WHOLE:
                 return Snapshot(array_of(tensor))
-            return Snapshot.described(tuple(tensor.shape), _summary(tensor.detach()))
+            sample = array_of(thinned(tensor)).copy()
+            return Snapshot.described(tuple(tensor.shape), _summary(tensor.detach()), sample)
     except (RuntimeError, TypeError):  # NotImplementedError is a RuntimeError
         return None
 
@@ -79,9 +89,10 @@ def _facts(
     shape: torch.Size, dtype: str, least: float | None, most: float | None, mean: float | None,
     norm: float | None, nan: int, inf: int, first: Array,
 ) -> ArrayFacts:  # fmt: skip
+    std = None if mean is None or norm is None else spread(norm, mean, shape.numel() - nan - inf)
     return {
         "shape": list(shape), "dtype": dtype, "size": shape.numel(),
         "min": json_number(least), "max": json_number(most), "mean": json_number(mean),
-        "norm": json_number(norm), "nan": nan, "inf": inf,
+        "std": json_number(std), "norm": json_number(norm), "nan": nan, "inf": inf,
         "first": json_numbers(first.tolist()),
     }  # fmt: skip

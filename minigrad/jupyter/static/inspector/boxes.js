@@ -1,6 +1,32 @@
 /* Boxes: a node, a folded group, a leaf from outside, and what the moment changes in them. */
 
 const TOP = 47, BOTTOM = 25, PAD = 12; // the rows of a box, as tape/boxes.py has them
+const PRINTED = 17, PICTURED = 31, TALL = 24; // above the chips: the value, in one line or beside a picture
+
+/** The value in a box: its text, beside a heat map or a histogram. As tape/draw_boxes.py draws it. */
+function thumbnail(found, x, y) {
+  const parts = [], cells = found.cells ?? [], bars = found.bars ?? "";
+  let wide = 0;
+  if (cells.length) {
+    const rows = cells.length, columns = cells[0].length, places = new Map();
+    wide = Math.round(Math.min(48, Math.max(12, (TALL * columns) / rows)));
+    cells.forEach((row, i) => [...row].forEach((c, j) => append(places, c, [x + (wide * j) / columns, y + (TALL * i) / rows])));
+    const [w, tall] = [wide / columns, TALL / rows];
+    for (const [c, all] of places) {
+      const level = c === "n" ? null : c >= "A" ? 64 - c.charCodeAt(0) : Number(c);
+      parts.push(s("path", { d: all.map(([cx, cy]) => `M${cx} ${cy}h${w}v${tall}h${-w}z`).join(""), fill: heat((level ?? 0) / 9) }));
+      if (level === null) parts.push(s("path", { class: "mg-not-finite", d: all.map(([cx, cy]) => `M${cx} ${cy + tall}l${w} ${-tall}`).join("") }));
+    }
+    parts.push(s("rect", { class: "mg-frameline", x, y, width: wide, height: TALL }));
+  } else if (bars) {
+    wide = 36;
+    const step = wide / bars.length;
+    parts.push(s("path", { class: "mg-bars", d: `M${x} ${y + TALL}${[...bars].map((c, k) => `V${y + TALL - (TALL * Number(c)) / 9}H${x + step * (k + 1)}`).join("")}V${y + TALL}z` }),
+      s("path", { class: "mg-frameline", d: `M${x} ${y + TALL}h${wide}` }));
+  }
+  found.lines.forEach((line, k) => parts.push(s("text", { x: x + (wide && wide + 7), y: y + 9.5 + 14 * k }, clean(line, 80))));
+  return s("g", { class: "mg-value" }, parts);
+}
 
 const letter = (i) => String.fromCharCode(65 + (i % 26)) + (i >= 26 ? Math.floor(i / 26) : "");
 
@@ -14,12 +40,13 @@ const Boxes = (Base) => class extends Base {
   }
 
   nodeBox(id, [x, y, w, height], hatch) {
-    const n = this.tape.node.get(id), leaf = n.kind === "leaf", band = y + height - BOTTOM;
+    const n = this.tape.node.get(id), leaf = n.kind === "leaf", band = y + height - BOTTOM, shown = n.thumbnail;
+    const low = y + TOP + (!shown ? 0 : shown.lines.length < 2 ? PRINTED : PICTURED); // where the chips begin
     const t = (cls, at, text, anchor) => s("text", { class: cls, x: at[0], y: at[1], "text-anchor": anchor ?? "start" }, text);
     const name = clean(n.kind === "failed" ? n.op : n.name);
     const parts = { body: s("rect", { class: "mg-body", x, y, width: w, height, rx: 7 }),
       band: s("path", { class: "mg-band", d: `M${x} ${band}h${w}v${BOTTOM - 7}q0 7 -7 7h${14 - w}q-7 0 -7 -7z` }),
-      hatch: s("rect", { class: "mg-hatched", x, y: y + TOP, width: w, height: height - TOP, fill: `url(#${hatch})` }),
+      hatch: s("rect", { class: "mg-hatched", x, y: low, width: w, height: y + height - low, fill: `url(#${hatch})` }),
       rule: s("line", { class: "mg-rule", x1: x, y1: band, x2: x + w, y2: band }),
       border: s("rect", { class: "mg-border", x, y, width: w, height, rx: 7 }) };
     const g = this.group(id, "", ...Object.values(parts));
@@ -37,9 +64,9 @@ const Boxes = (Base) => class extends Base {
       }
     }
     g.append(t("mg-faint", [x + w - PAD, y + 20], shapeText(n.shape), "end"));
-    parts.what = t(leaf ? "mg-faint" : "mg-what", [x + PAD, y + 38], this.what(n));
     const line = n.program ? n.program.comes : n.made_by ? `backward ${n.made_by}` : n.line ? `line ${n.line}` : "";
-    parts.line = t("mg-small", [x + w - PAD, y + 38], line, "end");
+    g.append(t(leaf ? "mg-faint" : "mg-what", [x + PAD, y + 38], this.what(n)), t("mg-small", [x + w - PAD, y + 38], line, "end"));
+    if (shown) g.append((parts.value = thumbnail(shown, x + PAD, y + TOP)));
     parts.chips = s("g", {});
     parts.badge = s("rect", { class: "mg-badge", x: x + PAD, y: band + 4, height: 18, rx: 9 });
     parts.mark = t("mg-mark", [x + PAD, band + 17], "", "middle");
@@ -48,12 +75,12 @@ const Boxes = (Base) => class extends Base {
     parts.note = t("mg-note", [x + w - PAD, band + 17], "", "end");
     parts.queue = t("mg-queue", [x + w + 4, y + 14], "");
     const pin = s("path", { class: "mg-pin", d: `M${x + w - 14} ${y - 5}m-5 0a5 5 0 1 1 10 0a5 5 0 1 1 -10 0m5 5v9` });
-    g.append(parts.what, parts.line, parts.chips, parts.badge, parts.mark, parts.below, parts.note, parts.queue, pin);
+    g.append(parts.chips, parts.badge, parts.mark, parts.below, parts.note, parts.queue, pin);
     g.classList.add(leaf ? "mg-leaf" : `mg-${n.kind}`);
     if (n.requires_grad) g.classList.add("mg-wants");
     if (n.made_by) g.classList.add("mg-second");
     if (["rule", "sum"].includes(n.program?.role)) g.classList.add("mg-rule-written");
-    Object.assign(parts, { x, y, w, height, room: Math.floor((w - 2 * PAD) / 7.3) });
+    Object.assign(parts, { x, y, w, height, low });
     this.boxes.set(id, { g, parts });
     return g;
   }
@@ -135,8 +162,7 @@ const Boxes = (Base) => class extends Base {
     parts.below.setAttribute("x", parts.x + PAD + (mark ? wide + 8 : 0));
     parts.note.textContent = note;
     parts.queue.textContent = place >= 0 ? `▸${place + 1}` : "";
-    parts.what.textContent = this.ui.values && !pending ? clean(`= ${this.tape.words(n.value)}`, parts.room) : this.what(n);
-    parts.line.style.display = this.ui.values ? "none" : "";
+    if (parts.value) parts.value.style.display = pending ? "none" : "";
     this.chips(m, n, parts, freed);
     g.setAttribute("aria-label", label);
   }
@@ -177,8 +203,8 @@ const Boxes = (Base) => class extends Base {
     let x = parts.x + PAD;
     for (const [cls, text] of found) {
       const wide = textWidth(text, cls === "mg-bad") + 12;
-      parts.chips.append(s("rect", { class: `mg-chip ${cls}`, x, y: parts.y + TOP, width: wide, height: 17, rx: 8 }),
-        s("text", { class: `mg-chiptext ${cls}`, x: x + 6, y: parts.y + TOP + 12.5 }, text));
+      parts.chips.append(s("rect", { class: `mg-chip ${cls}`, x, y: parts.low, width: wide, height: 17, rx: 8 }),
+        s("text", { class: `mg-chiptext ${cls}`, x: x + 6, y: parts.low + 12.5 }, text));
       x += wide + 6;
     }
   }
@@ -193,6 +219,7 @@ const Boxes = (Base) => class extends Base {
     if (sent.length) parts.push(`sends ${sent.join(" and ")}`);
     parts.push(...(m.first.get(n.id) ?? []));
     if (note && state !== "failed") parts.push(note);
+    if (state !== "pending") parts.push(...(n.thumbnail?.lines ?? []).map((line) => clean(line, 80)));
     return parts.filter(Boolean).join(", ");
   }
 

@@ -5,10 +5,10 @@ function cardOf(tape, m, n, pending) {
   const v = tape.value(n.value), g = tape.value(m.g.get(n.id)), rows = [["shape", shapeText(n.shape)], ["dtype", n.dtype]];
   if (n.program) rows.push(["memory", n.program.memory]);
   else rows.push(["version", (n.versions ?? 1) > 1 ? `v${n.version ?? 0} of ${n.versions}` : `v${n.version ?? 0}`]);
-  const about = (x) => (typeof x.norm === "number" ? `norm ${number(x.norm)}` : words(x)) + `, ${countNotFinite(x) || "all finite"}`;
+  const norm = (x) => (typeof x.norm === "number" ? number(x.norm) : "none"), finite = (x) => countNotFinite(x) || "all finite";
   if (pending) rows.push(["value", "not computed yet"]);
-  else if (v) rows.push(["value", about(v)]);
-  if (g) rows.push(["gradient", about(g)]);
+  else if (v) rows.push(["norm", `${norm(v)}, the root of the sum of squares`], ["NaN, inf", finite(v)]);
+  if (g) rows.push(["gradient", `norm ${norm(g)}, ${finite(g)}`]);
   return rows.filter(([, text]) => text);
 }
 

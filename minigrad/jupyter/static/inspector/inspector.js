@@ -68,7 +68,7 @@ class Inspector extends Keyboard(Lecture(Exporting(ByHand(Searching(Listing(Turn
     this.search = h("input", { type: "search", class: "mg-search", placeholder: "search /", "aria-label": "Search by name, operation, module or shape", oninput: () => this.find(), onkeydown: (e) => this.searchKey(e) });
     this.count = h("span", { class: "mg-count" });
     this.foldButton = tape.view.has("folded") ? button("fold", "Fold modules and loops", () => this.openView(this.graph.view.id === "root" ? "folded" : "root"), { "aria-pressed": "false" }) : null;
-    this.valueButton = button("values", "Values in the picture (v)", () => this.toggleValues(), { "aria-pressed": "false" });
+    this.valueButton = button("values", "Values of the gradients, on their arrows (v)", () => this.toggleValues(), { "aria-pressed": "false" });
     const exporting = h("select", { "aria-label": "Export the current step", class: "mg-export", onchange: (e) => { const kind = e.target.value; e.target.value = ""; this.export(kind); } },
       h("option", { value: "" }, "export"), ["svg", "png", "html", "text"].map((x) => h("option", { value: x }, x)));
     const top = h("div", { class: "mg-top" }, name, h("div", { role: "tablist", class: "mg-tabs" }, this.tabs), h("span", { class: "mg-grow" }), this.search, this.count,

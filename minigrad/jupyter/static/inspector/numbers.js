@@ -41,6 +41,12 @@ function inFull(v) {
   return nest(0, 0);
 }
 
+/** The color of a cell of a heat map, for a number from -1 to 1: blue below zero, orange above. */
+function heat(t) {
+  const [r, g, b] = t < 0 ? [0, 114, 178] : [230, 159, 0], mix = (c) => Math.round(255 + (c - 255) * Math.abs(t));
+  return `rgb(${mix(r)},${mix(g)},${mix(b)})`;
+}
+
 /** A matrix as colored cells: blue below zero, orange above, hatched where there is no finite number; the numbers are in the titles. */
 function heatMap(v) {
   const shape = v?.shape ?? [], first = v?.first ?? [];
@@ -53,10 +59,8 @@ function heatMap(v) {
   for (let i = 0; i < rows; i++)
     for (let j = 0; j < columns; j++) {
       const x = first[i * shape[1] + j], t = Number.isFinite(Number(x)) ? Number(x) / most : 0;
-      const [r, g, b] = t < 0 ? [0, 114, 178] : [230, 159, 0];
-      const mix = (c) => Math.round(255 + (c - 255) * Math.abs(t));
       picture.append(s("rect", { x: j * size, y: i * size, width: size, height: size,
-        fill: `rgb(${mix(r)},${mix(g)},${mix(b)})` }, s("title", {}, `[${i}, ${j}] ${number(x)}`)));
+        fill: heat(t) }, s("title", {}, `[${i}, ${j}] ${number(x)}`)));
       if (typeof x === "string" && !x.endsWith("j"))  // "nan", "inf", "-inf"
         picture.append(s("path", { class: "mg-not-finite", d: [0.5, 1, 1.5].map((at) => { // slanted lines: from the left or lower side to the upper or right one
           const a = Math.min(at, 1) * size, b = Math.max(at - 1, 0) * size;

@@ -1,0 +1,126 @@
+"""Thumbnails: what a box shows of its value.
+
+Numbers that can be printed are: a scalar, a short vector, an array of equal entries. Of any other
+array a box shows `mean ± std` and `[min, max]` beside a small picture: a heat map of a matrix, a
+histogram of everything else. Of a large array the picture shows every k-th row and column, or every k-th
+entry (snapshot.py keeps those).
+
+A picture is text, one character for each cell or bar, so that a page with hundreds of them stays small:
+
+    0 to 9    the entry, as a share of the largest absolute value; the height of a bar
+    A to I    the same below zero: C is -3
+    n         no finite number
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from minigrad.tape.document import ArrayFacts, Thumbnail
+from minigrad.tape.names import count_not_finite, in_words, number_text, short
+from minigrad.tape.snapshot import SIDE, Array, Snapshot
+
+PRINTED = 24  # characters of a vector that is printed
+BARS = 12
+LEVELS = 9  # above zero, and as many below
+
+
+def thumbnail(snapshot: Snapshot | None, name: str = "") -> Thumbnail | None:
+    """What a box shows of this value; None if it was not recorded.
+
+    name    of the result, if the op has several
+
+    >>> thumbnail(Snapshot(np.array([1.0, -2.0])))
+    Thumbnail(lines=['= [1, -2]'], cells=[], bars='')
+    >>> thumbnail(Snapshot(np.array([[1.0, -2.0], [np.nan, 4.0]])))
+    Thumbnail(lines=['1 ± 2.449', '[-2, 4], 1 NaN of 4'], cells=['2D', 'n9'], bars='')
+    """
+    if snapshot is None:
+        return None
+    facts = snapshot.facts()
+    lines = _printed(facts)
+    if name and lines:
+        lines = [f"{name} {lines[0]}", *lines[1:]]
+    if lines:
+        return Thumbnail(lines)
+    mean, std, least, most = (number_text(facts[k]) for k in ("mean", "std", "min", "max"))
+    not_finite = count_not_finite(facts)
+    lines = [f"{mean} ± {std}", f"[{least}, {most}]" + (not_finite and f", {not_finite}")]
+    if name:
+        lines[0] = f"{name}: {lines[0]}"
+    a = snapshot.sample()
+    if a is None:
+        return Thumbnail(lines)
+    return Thumbnail(lines, cells_of(a)) if a.ndim == 2 else Thumbnail(lines, bars=bars_of(a))
+
+
+def _printed(facts: ArrayFacts) -> list[str]:
+    """The value itself as text, if it is short, and how many entries are not finite; else nothing."""
+    not_finite = count_not_finite(facts)
+    said = in_words(facts).removesuffix(f" ({not_finite})")
+    if facts["min"] is None and facts["size"] and facts["shape"] or "rows" in facts:
+        return [short(said, PRINTED)]
+    if not (said.startswith("from ") or len(said) > PRINTED):
+        return [f"= {said}"] + ([not_finite] if not_finite and facts["shape"] else [])
+    return []
+
+
+def cells_of(a: Array) -> list[str]:
+    """A heat map of a matrix, by rows; of a large one, every k-th row and column.
+
+    >>> cells_of(np.array([[1.0, -2.0], [np.inf, 4.0]]))
+    ['2D', 'n9']
+    """
+    rows, columns = (-(-n // SIDE) for n in a.shape)
+    a = np.asarray(a[::rows, ::columns], dtype=np.float64)
+    finite = np.isfinite(a)
+    most = np.abs(a[finite]).max(initial=0.0) or 1.0
+    levels = np.rint(np.where(finite, a, 0.0) / most * LEVELS).astype(int)
+    return [
+        "".join(_character(level) if known else "n" for level, known in zip(*row, strict=True))
+        for row in zip(levels.tolist(), finite.tolist(), strict=True)
+    ]
+
+
+def bars_of(a: Array) -> str:
+    """A histogram of the finite entries, from the least to the largest.
+
+    >>> bars_of(np.array([0.0, 0.0, 0.0, 1.0, 2.0, 2.0]))
+    '900000300006'
+    """
+    numbers = np.asarray(a, dtype=np.float64).reshape(-1)
+    numbers = numbers[np.isfinite(numbers)]
+    if not numbers.size or not math.isfinite(numbers.max() - numbers.min()):
+        return ""
+    counts, _ = np.histogram(numbers, BARS)
+    heights = np.ceil(counts / counts.max() * LEVELS)  # a bar that is not empty can be seen
+    return "".join(map(_character, heights.astype(int).tolist()))
+
+
+def _character(level: int) -> str:
+    """A level from -9 to 9 as a character."""
+    return str(level) if level >= 0 else chr(ord("A") - 1 - level)
+
+
+def level_of(character: str) -> int | None:
+    """The level that a character stands for; None for "n".
+
+    >>> level_of("9"), level_of("C"), level_of("n")
+    (9, -3, None)
+    """
+    if character == "n":
+        return None
+    return int(character) if character.isdigit() else ord("A") - 1 - ord(character)
+
+
+def picture_size(found: Thumbnail) -> tuple[float, float]:
+    """The width and the height of the picture in pixels; (0, 0) if there is none."""
+    if found.cells:
+        rows, columns = len(found.cells), len(found.cells[0])
+        return float(round(min(48.0, max(12.0, TALL * columns / rows)))), TALL
+    return (36.0, TALL) if found.bars else (0.0, 0.0)
+
+
+TALL = 24.0  # pixels: the height of a picture
