@@ -478,7 +478,7 @@ def test_the_picture_is_zoomed_at_the_pointer_moved_by_hand_and_found_on_the_min
     page.mouse.wheel(0, 60)
     page.wait_for_function("() => document.querySelector('.mg-canvas').scrollTop > 0")
     before = state()
-    assert before[0] >= 0.75  # a plain wheel scrolls
+    assert before[0] >= 1  # a plain wheel scrolls; and no text is below 11 px
     page.keyboard.down("Control")
     under = (y - box.bounding_box()["y"]) / before[0]
     page.mouse.wheel(0, -120)

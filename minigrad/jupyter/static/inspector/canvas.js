@@ -3,7 +3,7 @@
 
    The wheel zooms while Ctrl is held (so does a pinch on a touchpad), or while the canvas has the focus. */
 
-const SMALLEST = 0.75; // at first: a smaller picture is not read but moved
+const SMALLEST = 1; // at first, so that no text is below 11 px: a larger picture is moved
 const LEAST = 0.05, MOST = 4; // of a zoom by hand
 const MAPPED = 40; // boxes; above, a minimap is drawn
 const MAP = [160, 130]; // its size at most
