@@ -5,11 +5,13 @@ from itertools import combinations, product
 from time import process_time
 from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 
 import minigrad
 from minigrad.tape import boxes, draw, page, script, text
 from minigrad.tape.document import Bounds
+from minigrad.tape.jacobian import MOST
 from minigrad.tape.names import in_words
 from tests import tape_cases as cases
 from tests import tape_schema
@@ -352,6 +354,51 @@ def test_elementwise_ops_have_their_local_derivatives_in_numbers():
 
     assert {name: first(tape, v) for name, v in local.items()} == {"x": [2.0], "y": [2.0]}
     assert tape.document["ops"]["mul"]["rules"] == ["dz/dx = y", "dz/dy = x"]
+
+
+def jacobians(tape):
+    """The Jacobians of a tape's document, by the name of the result and the place of the input."""
+    values = tape.document["values"]
+    return {
+        (n["label"], k): np.reshape(values[i["jacobian"]]["first"], values[i["jacobian"]]["shape"])
+        for n in tape.document["nodes"]
+        for k, i in enumerate(n["inputs"])
+        if i.get("jacobian") is not None
+    }
+
+
+def test_a_small_node_has_its_jacobian_one_row_for_each_entry_of_the_result():
+    x = minigrad.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    w = minigrad.tensor([[1.0, 0.0, 2.0], [0.0, 1.0, -1.0]])
+    with minigrad.record() as tape:
+        z = w @ x
+        p = z.softmax(0)
+        q = p * 2  # elementwise: it has `local` instead
+        q += z
+        total = x.sum()  # noqa: F841
+        wide = x.expand(7, 3)  # noqa: F841  21 entries are more than 16
+    found = jacobians(tape)
+    s = p.detach().numpy()
+
+    assert sorted(found) == [("p", 0), ("q v1", 0), ("q v1", 1), ("total", 0), ("z", 1)]
+    assert found["z", 1].tolist() == w.tolist()
+    assert np.allclose(found["p", 0], np.diag(s) - np.outer(s, s), atol=1e-6)
+    assert found["q v1", 1].tolist() == [[1, 0], [0, 1]]
+    assert found["total", 0].tolist() == [[1, 1, 1]]
+
+
+def test_jacobians_are_computed_for_the_document_and_are_few():
+    x = minigrad.ones(16).requires_grad_()
+    seen = []
+    with minigrad.record() as tape:
+        for _ in range(60):
+            z = x.cumsum(0)
+        p, q = cases.ProductAndSum.apply(z, z)
+        events = len(tape._recorder.events)
+        seen.append(len(jacobians(tape)))  # asked for while it records
+        assert len(tape._recorder.events) == events
+
+    assert seen == [MOST // 256] and len(jacobians(tape)) == MOST // 256
 
 
 def test_an_update_under_no_grad_is_a_new_version_of_the_parameter():

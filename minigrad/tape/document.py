@@ -78,12 +78,16 @@ class OpFormula:
 
 @dataclass(frozen=True, slots=True)
 class NodeOperand:
-    """An input of an op that is a result of another node; `operand` is its name in the rule."""
+    """An input of an op that is a result of another node; `operand` is its name in the rule.
+
+    jacobian    if it is small, the derivative of the result with respect to it. See jacobian.py
+    """
 
     node: NodeId
     operand: str | None = None
     output: int = 0
     version: int = 0
+    jacobian: ValueIndex | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ STATIC = Path(__file__).parent.parent / "jupyter" / "static"
 MODULES = (
     "elements", "numbers", "document", "moment",
     "canvas", "card", "boxes", "arrows", "graph",
-    "updates", "details", "engine", "list", "code", "legend",
+    "updates", "jacobian", "details", "engine", "list", "code", "legend",
     "timeline", "strips", "search", "hand", "export", "lecture", "keyboard", "inspector",
 )  # fmt: skip
 

@@ -1,8 +1,8 @@
 """Thumbnails: what a box shows of its value.
 
 Numbers that can be printed are: a scalar, a short vector, an array of equal entries. Of any other
-array a box shows `mean ± std` and `[min, max]` beside a small picture: a heat map of a matrix, a
-histogram of everything else. Of a large array the picture shows every k-th row and column, or every k-th
+array a box shows `mean ± std` and `[min, max]` beside a small picture: a heat map of a matrix or of a
+few entries, a histogram of everything else. Of a large array the picture shows every k-th row and column, or every k-th
 entry (snapshot.py keeps those).
 
 A picture is text, one character for each cell or bar, so that a page with hundreds of them stays small:
@@ -22,7 +22,7 @@ from minigrad.tape.document import ArrayFacts, Thumbnail
 from minigrad.tape.names import count_not_finite, in_words, number_text, short
 from minigrad.tape.snapshot import SIDE, Array, Snapshot
 
-PRINTED = 24  # characters of a vector that is printed
+PRINTED = 30  # characters of a vector that is printed
 BARS = 12
 LEVELS = 9  # above zero, and as many below
 
@@ -53,7 +53,9 @@ def thumbnail(snapshot: Snapshot | None, name: str = "") -> Thumbnail | None:
     a = snapshot.sample()
     if a is None:
         return Thumbnail(lines)
-    return Thumbnail(lines, cells_of(a)) if a.ndim == 2 else Thumbnail(lines, bars=bars_of(a))
+    if a.ndim == 2 or a.size <= SIDE:
+        return Thumbnail(lines, cells_of(a if a.ndim == 2 else a.reshape(1, -1)))
+    return Thumbnail(lines, bars=bars_of(a))
 
 
 def _printed(facts: ArrayFacts) -> list[str]:

@@ -15,6 +15,7 @@ from minigrad.core.op import REGISTRY
 from minigrad.tape import document as doc
 from minigrad.tape import fold, steps
 from minigrad.tape.events import Backward, Entry, Input, LoopTurn
+from minigrad.tape.jacobian import MOST, Jacobians
 from minigrad.tape.naming import expression, label, name_of_tensor, result_names, versions_of
 from minigrad.tape.recorder import Recorder
 from minigrad.tape.snapshot import FIRST, Snapshot
@@ -84,7 +85,7 @@ def _turns(
 
 def nodes_of(recorder: Recorder) -> list[doc.TapeNode]:
     """The nodes of a recording without its document: for their names and expressions."""
-    return _Nodes(recorder, [], Code(None), Values()).all()
+    return _Nodes(recorder, [], Code(None), Values(), jacobians=0).all()
 
 
 class Code:
@@ -195,9 +196,15 @@ class _Nodes:
     """The nodes of a tape: one for each entry of its recording."""
 
     def __init__(
-        self, recorder: Recorder, edges: list[doc.TapeEdge], code: Code, values: Values
+        self,
+        recorder: Recorder,
+        edges: list[doc.TapeEdge],
+        code: Code,
+        values: Values,
+        jacobians: int = MOST,
     ) -> None:
         self.recorder, self.code, self.values = recorder, code, values
+        self.jacobians = Jacobians(recorder.entries, jacobians)
         self.result_names, self.versions = result_names(recorder), versions_of(recorder)
         self.overwritten = {e.from_: e.to for e in edges if e.inplace}
         entries = recorder.entries
@@ -229,7 +236,7 @@ class _Nodes:
             requires_grad=entry.backward is not None,
             op=entry.op or None,
             expression=written,
-            inputs=_operands(entry),
+            inputs=self._operands(entry),
             settings=entry.settings,
             inplace=entry.inplace,
             view=entry.view,
@@ -253,6 +260,17 @@ class _Nodes:
             updated=entry.update,
         )
         return self._with_results(node, entry) if entry.results else node
+
+    def _operands(self, entry: Entry) -> list[doc.NodeOperand | doc.ConstantOperand]:
+        op = REGISTRY.get(entry.op) if entry.formula else None
+        names = () if op is None or op.variadic else op.operands
+        jacobians = {k: self.values.number(j) for k, j in self.jacobians.of(entry).items()}
+        return [
+            doc.ConstantOperand(i.constant, name)
+            if i.entry is None
+            else doc.NodeOperand(f"n{i.entry}", name, i.output, i.version, jacobians.get(k))
+            for k, (i, name) in enumerate(zip_longest(entry.inputs, names[: len(entry.inputs)]))
+        ]
 
     def _calls(self, entry: Entry) -> list[int]:
         """The lines from which the modules were called that it ran in, but for its own line."""
@@ -296,17 +314,6 @@ def _shared(recorder: Recorder) -> dict[int, int]:
     shared = [storage for storage, n in many.items() if n > 1]
     place = {storage: k for k, storage in enumerate(shared)}
     return {t: place[s] for t, s in recorder.storages.items() if s in place}
-
-
-def _operands(entry: Entry) -> list[doc.NodeOperand | doc.ConstantOperand]:
-    op = REGISTRY.get(entry.op) if entry.formula else None
-    names = () if op is None or op.variadic else op.operands
-    return [
-        doc.ConstantOperand(i.constant, name)
-        if i.entry is None
-        else doc.NodeOperand(f"n{i.entry}", name, i.output, i.version)
-        for i, name in zip_longest(entry.inputs, names[: len(entry.inputs)])
-    ]
 
 
 def node_id(entry: int | None) -> str | None:

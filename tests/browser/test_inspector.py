@@ -760,6 +760,33 @@ def test_a_box_shows_its_value_as_the_picture_from_python_does(opened):
     assert outside == 0 and page.problems == []
 
 
+def test_the_details_of_a_small_node_show_its_jacobian_in_the_users_names(opened):
+    x = minigrad.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    b = minigrad.tensor(2.0, requires_grad=True)
+    with minigrad.record() as tape:
+        z = minigrad.tensor([[1.0, 0.0, 2.0], [0.0, 1.0, -4.0]]) @ x
+        r = z.log()
+        loss = (b * r).sum()  # noqa: F841
+    page = opened(tape)
+    page.locator(".mg-last").click()
+    shown = page.locator(".mg-jacobian")
+
+    node(page, "z").click()
+    assert shown.locator(".mg-formula").all_inner_texts() == ["∂z/∂x, 2 x 3"]
+    titles = shown.locator("title").all_text_contents()
+    assert titles == ["[0, 0] 1", "[0, 1] 0", "[0, 2] 2", "[1, 0] 0", "[1, 1] 1", "[1, 2] -4"]
+    assert "Diagonal" not in shown.inner_text()
+    node(page, "r").click()
+    assert "∂r/∂z, 2 x 2" in shown.inner_text() and "Diagonal: an entry of r" in shown.inner_text()
+    assert shown.locator("title").nth(0).text_content() == "[0, 0] 0.1429"
+    node(page, "mul#1").click()
+    assert shown.first.inner_text().startswith("∂mul#1/∂b, 2 x 1")
+    assert "One number in each row" in shown.first.inner_text()
+    assert shown.first.locator(".mg-not-finite").count() == 1  # log of -10
+    page.keyboard.press("Home")
+    assert shown.count() == 0 and page.problems == []  # it is not computed yet
+
+
 def test_a_check_before_any_gradient_says_what_to_do(opened):
     page = opened(cases.no_gradient_yet())
 

@@ -1,7 +1,5 @@
 /* The details of one node: its value, what it saved, its rules in the user's names, its gradients. */
 
-const row = (term, ...what) => [h("dt", {}, term), h("dd", {}, ...what)];
-
 /** A rule with the user's names in place of its letters; as tape/naming.py does it. */
 function inNames(rule, names) {
   return rule.replace(/(?<![A-Za-z0-9_])(d?)([a-z])(?![A-Za-z0-9_])/g, (all, d, letter) => {
@@ -58,6 +56,7 @@ function detailsOf(ui) {
       return both(r, known !== undefined && !pending ? [" = ", number(known)] : null);
     }))));
   }
+  if (!pending) rows.push(...jacobianRows(tape, n));
   if (!n.program) rows.push(...backwardRows(ui, id, n, number));
   const free = ui.selected ? h("button", { type: "button", class: "mg-free", title: "Follow the steps again (Esc)", onclick: () => ui.pick(null) }, "pinned ×") : "";
   const head = h("div", { class: "mg-detailhead" }, free, h("strong", {}, clean(n.label)), " ",

@@ -21,6 +21,9 @@ function fill(e, attributes, children) {
 const h = (tag, attributes, ...children) => fill(document.createElement(tag), attributes, children);
 const s = (tag, attributes, ...children) => fill(document.createElementNS(SVG, tag), attributes, children);
 
+/** A term and what is said of it, in a list of both. */
+const row = (term, ...what) => [h("dt", {}, term), h("dd", {}, ...what)];
+
 /** Without the characters that could make one name read as another; cut if it is too long. */
 function clean(text, longest = 40) {
   const kept = String(text ?? "").replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}]/gu, "");

@@ -48,14 +48,14 @@ function heat(t) {
 }
 
 /** A matrix as colored cells: blue below zero, orange above, hatched where there is no finite number; the numbers are in the titles. */
-function heatMap(v) {
+function heatMap(v, title = "") {
   const shape = v?.shape ?? [], first = v?.first ?? [];
   if (!v || v.rows || shape.length !== 2 || first.length < (v.size ?? 0) || !v.size) return null;
   const [rows, columns] = [Math.min(shape[0], 32), Math.min(shape[1], 32)];
   const most = Math.max(...first.map((x) => (Number.isFinite(Number(x)) ? Math.abs(x) : 0))) || 1;
   const size = Math.max(4, Math.min(16, 260 / columns));
   const picture = s("svg", { class: "mg-heat", width: columns * size, height: rows * size, viewBox: `0 0 ${columns * size} ${rows * size}`, role: "img",
-    "aria-label": `${shape[0]} by ${shape[1]} values, the largest ${number(most)}${countNotFinite(v) && `, hatched: ${countNotFinite(v)}`}` });
+    "aria-label": `${title || `${shape[0]} by ${shape[1]} values`}, the largest ${number(most)}${countNotFinite(v) && `, hatched: ${countNotFinite(v)}`}` });
   for (let i = 0; i < rows; i++)
     for (let j = 0; j < columns; j++) {
       const x = first[i * shape[1] + j], t = Number.isFinite(Number(x)) ? Number(x) / most : 0;

@@ -1,0 +1,98 @@
+"""Jacobians: the local derivative of a node as a matrix, for the details in the inspector.
+
+    rows       the entries of the result, in row-major order
+    columns    the entries of one input
+
+Nothing of this happens while the user's code runs. When the document is made, the op is applied again
+to the values that were recorded, and the engine runs backward once for each entry of the result, with
+a gradient that is one there and zero elsewhere: what arrives at the input is a row.
+
+The Jacobian of an elementwise op is diagonal. Its diagonal is recorded (`local`), so the inspector
+builds the matrix from that.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from minigrad.autograd.reverse_ad import grad
+from minigrad.core import modes
+from minigrad.core.tensor import Tensor, wrap
+from minigrad.tape.events import Again, Entry, Input, TensorVersion
+from minigrad.tape.snapshot import Array, Snapshot
+
+SIDE = 16  # rows and columns at most
+MOST = 1 << 13  # entries of all Jacobians of a document
+
+
+class Jacobians:
+    """The Jacobians of the entries of a recording; `most` entries of matrices in all."""
+
+    def __init__(self, entries: Sequence[Entry], most: int = MOST) -> None:
+        self.entries, self.left = entries, most
+
+    def of(self, entry: Entry) -> dict[int, Snapshot]:
+        """For each operand that gets a gradient, by its place; none if the matrices would be large.
+
+        None either if the op cannot be applied again, or then computes something else.
+        """
+        wanted = [k for k, i in enumerate(entry.inputs) if i.gradient]
+        if entry.again is None or entry.local or not wanted or len(entry.results) != 1:
+            return {}
+        sizes = [math.prod(entry.results[0].shape), *(self._size(entry.inputs[k]) for k in wanted)]
+        if not 1 <= min(sizes) <= max(sizes) <= SIDE or max(sizes) == 1:
+            return {}
+        z = entry.results[0].value
+        operands = [self._operand(entry.again, k, i) for k, i in enumerate(entry.inputs)]
+        many = sizes[0] * sum(sizes[1:])
+        if many > self.left or z is None or z.array is None or any(x is None for x in operands):
+            return {}
+        self.left -= many
+        return {k: Snapshot(j) for k, j in _run(entry.again, operands, wanted, z.array).items()}
+
+    def _result(self, i: Input) -> TensorVersion | None:
+        """The result that an operand is."""
+        results = self.entries[i.entry].results if i.entry is not None else []
+        return results[i.output] if i.output < len(results) else None
+
+    def _size(self, i: Input) -> int:
+        """How many entries an operand has."""
+        result = self._result(i)
+        return 0 if result is None else math.prod(result.shape)
+
+    def _operand(self, again: Again, k: int, i: Input) -> Any:
+        """The value of an operand: a tensor or a constant; None if the tape does not have all of it."""
+        if i.entry is None:
+            return again.constants[k]
+        result = self._result(i)
+        array = None if result is None or result.value is None else result.value.array
+        return None if array is None else wrap(array.copy()).requires_grad_(i.gradient)
+
+
+def _run(
+    again: Again, operands: Sequence[Any], wanted: Sequence[int], known: Array
+) -> dict[int, Array]:
+    """Apply the op again, and run backward for each entry of its result."""
+    inputs: list[Tensor] = [operands[k] for k in wanted]
+    with modes.unobserved(), modes.enable_grad(), np.errstate(all="ignore"):
+        try:
+            z = again.op(*operands, **again.settings)
+        except (TypeError, ValueError, RuntimeError, IndexError):
+            return {}  # it was called in a way in which it cannot be called now
+        if not (isinstance(z, Tensor) and z.requires_grad and z.array.shape == known.shape):
+            return {}
+        if not np.allclose(z.array, known, 1e-3, 1e-4, equal_nan=True):
+            return {}
+        rows = [
+            grad(z, inputs, wrap(one.reshape(known.shape)), True, materialize_grads=True)
+            for one in np.eye(known.size, dtype=z.array.dtype)
+        ]
+    columns = zip(*rows, strict=True)
+    return {
+        k: np.stack([g.array.reshape(-1) for g in column if g is not None])
+        for k, column in zip(wanted, columns, strict=True)
+    }
