@@ -141,6 +141,22 @@ def test_a_long_loop_can_still_be_checked_walked_and_written(long_loop):
     assert len(json.dumps(packed(long_loop.shown()))) < 500_000
 
 
+def test_a_long_loop_over_a_network_is_a_document_of_less_than_a_megabyte():
+    net = nn.Sequential(nn.Linear(8, 16), nn.Tanh(), nn.Linear(16, 1))
+    opt = optim.Adam(net.parameters())
+    x, y = minigrad.randn(32, 8), minigrad.randn(32, 1)
+    with minigrad.record() as tape:
+        for _ in range(60):
+            opt.zero_grad()
+            ((net(x) - y) ** 2).mean().backward()
+            opt.step()
+    found = packed(tape.shown())
+
+    assert len(json.dumps(found, separators=(",", ":"))) < 1_000_000
+    whole = [v for v in found["values"] if len(v["first"]) == v["size"]]
+    assert sum(v["size"] for v in whole if v["size"] > 64) > 5_000  # of the others, the first 64
+
+
 def test_a_loop_that_writes_to_its_leaves_by_hand_has_turns_and_versions_too():
     w = minigrad.tensor(4.0, requires_grad=True)
     with minigrad.record("by hand") as tape:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 LONGEST_CELL = 200  # lines; of a longer cell, only what is around the lines that ran
 FAR = 40  # lines up to the head of a function
-BUDGET = 1 << 17  # array entries that are kept whole, about 1 MiB as text
+BUDGET = 1 << 14  # array entries that are kept whole, about 200 KiB as text
 
 
 def document(tape: Tape) -> doc.Document:
