@@ -121,6 +121,36 @@ def test_the_page_steps_lists_and_finds(opened, theme, tmp_path):
     assert page.problems == []
 
 
+def test_links_between_the_columns_pass_behind_no_box(opened):
+    def f(x, w, b):
+        h = (x @ w + b).relu()
+        return ((h * h.exp()) ** 2).sum() + (w * w).sum()
+
+    page = opened(static.record(f)(minigrad.ones(4, 3), minigrad.ones(3, 2), minigrad.zeros(2)))
+    behind = """() => {
+        const ui = document.getElementById('inspector').inspector, {boxes, links} = ui.graph, found = [];
+        let drawn = 0;
+        for (const id of boxes.keys()) {
+          ui.pick(id, false);
+          for (const path of links.querySelectorAll('path')) {
+            drawn++;
+            for (let at = 2, all = path.getTotalLength(); at < all - 2; at += 3) {
+              const {x, y} = path.getPointAtLength(at);
+              for (const [key, {parts: p}] of boxes)
+                if (p && x > p.x && x < p.x + p.w && y > p.y && y < p.y + p.height) found.push([id, key]);
+            }
+          }
+        }
+        return [drawn, found];
+      }"""
+
+    drawn, found = page.evaluate(behind)
+
+    assert drawn > 20 and found == []
+    assert page.evaluate("() => document.getElementById('inspector').inspector.graph.k") >= 1
+    assert page.problems == []
+
+
 def test_a_hundred_instructions_stand_side_by_side_without_overlap(opened):
     def f(x):
         for _ in range(25):

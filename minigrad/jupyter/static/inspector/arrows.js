@@ -18,6 +18,18 @@ function path(points, knees, start, end, side) {
 }
 const head = (x, y, back) => `${x},${y} ${x - 4.5},${y + back} ${x + 4.5},${y + back}`;
 
+const BELOW = 14; // how far below its box a link goes sideways
+
+/** A line through points, with rounded corners. */
+function rounded(points, radius) {
+  const toward = ([x, y], [u, v]) => {
+    const far = Math.hypot(u - x, v - y) || 1, k = Math.min(radius, far / 2) / far;
+    return `${x + (u - x) * k} ${y + (v - y) * k}`;
+  };
+  const corners = points.slice(1, -1).map((p, k) => `L${toward(p, points[k])}Q${p[0]} ${p[1]} ${toward(p, points[k + 2])}`);
+  return `M${points[0].join(" ")}${corners.join("")}L${points.at(-1).join(" ")}`;
+}
+
 /** Draws the arrows of a view and keeps them up to date. */
 const Arrows = (Base) => class extends Base {
   route(route) {
@@ -81,17 +93,17 @@ const Arrows = (Base) => class extends Base {
       s("text", { x: right ? x1 - 4 : x1 + 12, y: right ? to.y - 22 : y1 - 8 }, "changed it"));
   }
 
-  /** In the other column, what belongs to the selected instruction, or to the one that has just run. */
+  /** In the other column, what belongs to the selected instruction, or to the one that has just run. A link passes
+      behind no box: it goes through the gap below a layer, the one between the columns, and that below the other layer. */
   drawLinks(m) {
     clear(this.links);
-    const id = this.ui.selected ?? m.node, others = this.tape.linked(id);
+    const id = this.ui.selected ?? m.node, others = this.tape.linked(id), second = this.view.columns?.[1];
     for (const [key, b] of this.boxes) b.g.classList.toggle("mg-linked", others.includes(key));
-    const from = this.boxes.get(id)?.parts;
+    const from = second && this.boxes.get(id)?.parts;
     for (const to of from ? others.map((x) => this.boxes.get(x)?.parts).filter(Boolean) : []) {
-      const [a, b] = from.x < to.x ? [from, to] : [to, from];
-      const [x0, y0, x1, y1] = [a.x + a.w, a.y + a.height / 2, b.x, b.y + b.height / 2], out = (x0 + x1) / 2;
-      this.links.append(s("path", { d: `M${x0} ${y0}C${out} ${y0} ${out} ${y1} ${x1} ${y1}` }),
-        s("circle", { cx: x0, cy: y0, r: 4 }), s("circle", { cx: x1, cy: y1, r: 4 }));
+      const [[x0, y0], [x1, y1]] = [from, to].map((p) => [p.x + p.w / 2, p.y + p.height]), between = second.x - second.gap / 2;
+      const way = [[x0, y0], [x0, y0 + BELOW], [between, y0 + BELOW], [between, y1 + BELOW], [x1, y1 + BELOW], [x1, y1]];
+      this.links.append(s("path", { d: rounded(way, 7) }), s("circle", { cx: x0, cy: y0, r: 4 }), s("circle", { cx: x1, cy: y1, r: 4 }));
     }
   }
 };

@@ -40,7 +40,6 @@ const Canvas = (Base) => class extends Base {
     if (typeof scale === "number") return scale;
     if (scale === "fit") return Math.min(1.1, whole);
     if (lecture) return Math.max(READABLE, Math.min(2.5, whole));
-    if (this.view.columns) return Math.max(0.6, Math.min(1, wide)); // they are wide: fitted into the width, and scrolled up and down
     return Math.max(SMALLEST, Math.min(1.1, whole));
   }
   larger(times) { this.zoom(this.k * times); }
