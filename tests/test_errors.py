@@ -106,7 +106,7 @@ def test_without_tracing_the_error_says_how_to_see_more():
     with pytest.raises(AutogradError) as caught:
         y.sum().backward()
     message = str(caught.value)
-    assert "ExpBackward0 (z = exp(x)) needs its result z" in message
+    assert "ExpBackward0 (z = exp(x), where z is y) needs its result y" in message
     assert "write  y = y + 1  (a new tensor) instead of  y += 1" in message
     assert "changed    test_errors.py, line" in message and "y += 1" in message
     assert "minigrad.trace_lines()" in message
@@ -126,6 +126,33 @@ def test_the_culprit_is_named_where_two_values_are_saved():
             z.backward()
     finally:
         minigrad.trace_lines(False)
+
+
+def test_a_saved_value_that_changed_has_the_users_name_and_the_formulas_letter_once():
+    a, w = minigrad.tensor([2.0], requires_grad=True), minigrad.tensor([3.0])
+    product, e = a * w, a.exp()
+    w += 1
+    e += 1
+
+    with pytest.raises(AutogradError) as caught:
+        product.backward()
+    with pytest.raises(AutogradError) as result:
+        e.backward()
+
+    assert str(caught.value).startswith(
+        "MulBackward0 (z = x * y, where y is w) needs w as it was when z was computed, but w has changed"
+    )
+    assert "w at version 1" in str(caught.value)
+    assert "(z = exp(x), where z is e) needs its result e as it was" in str(result.value)
+
+
+def test_a_variadic_op_names_the_operand_that_changed():
+    p, q = (minigrad.tensor([2.0], requires_grad=True) * 1 for _ in range(2))
+    z = minigrad.einsum("i,i->i", p, q)
+    q += 1
+
+    with pytest.raises(AutogradError, match="but q has changed since"):
+        z.backward()
 
 
 def test_a_place_knows_its_line():

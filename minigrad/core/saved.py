@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from minigrad.core import modes
-from minigrad.core.errors import BackwardTwice, aligned, at, user_line
+from minigrad.core.errors import BackwardTwice, aligned, at, user_line, user_names
 from minigrad.core.memory import FRESH, Counter, make
 
 
@@ -78,17 +78,28 @@ class Packed:
 
 
 def what_changed(node: Any, name: str, before: int, counter: Counter) -> str:
-    """The message of SavedValueChanged. It quotes the op's formula, so the names x, y, z are the formula's."""
+    """The message of SavedValueChanged: in the user's names, where the value has one on the line that runs.
+
+    It quotes the op's formula, whose names x, y, z are the formula's own.
+    """
     formula = node.op.formula.split("   ")[0].strip()
-    what = "its result z" if name == "z" else name
+    row, _, place_in_row = name.partition("[")  # xs[1] is the second of the tuple xs
+    value = node.saved_values()[row][0]
+    value = value[int(place_in_row[:-1])] if place_in_row else value
+    (own,) = user_names([getattr(value, "array", value)])
+    if own is None or own == name:
+        own, meant = name, ""
+    else:
+        meant = f", where {name} is {own}"
+    what = f"its result {own}" if name == "z" else own
     lines = [
-        f"{node.name()} ({formula}) needs {what} as it was when z was computed, but {name} has changed "
+        f"{node.name()} ({formula}{meant}) needs {what} as it was when z was computed, but {own} has changed "
         "since (one of the variables needed for gradient computation has been modified by an inplace "
         f"operation: it is at version {counter.count}; expected version {before} instead)."
     ]
     events = (("saved", node.place, before), ("changed", counter.place, counter.count))
     rows = [
-        (event, place.label, place.text, f"{name} at version {version}")
+        (event, place.label, place.text, f"{own} at version {version}")
         for event, place, version in events
         if place is not None
     ]

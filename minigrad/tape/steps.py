@@ -68,7 +68,8 @@ def told(b: Backward, nodes: list[doc.TapeNode]) -> str:
     name = next(s.of(nodes) for s in node.saved if s.name == conflict.name)
     if node.op in REGISTRY:
         formula = REGISTRY[node.op].formula.split("   ")[0].strip()
-        message = message.replace(f"({formula})", f"({node.name} = {node.expression})")
+        quoted = re.compile(rf"\({re.escape(formula)}(, where \S+ is [^)]*)?\)")
+        message = quoted.sub(lambda _: f"({node.name} = {node.expression})", message)
     message = message.replace("when z was computed", f"when {node.name} was computed")
     letter = re.sub(r"saved_tensors\[(\d+)\]", r"saved tensor \1", conflict.name)
     named = re.compile(rf"\b{letter}(?= as it was| has changed| at version)")
