@@ -12,7 +12,7 @@ import pytest
 
 import minigrad
 import minigrad.optim.lr_scheduler
-from minigrad import optim
+from minigrad import nn, optim
 from minigrad.core.errors import SavedValueChanged
 from tests.optim_cases import OPTIMIZERS, loss_of, optimizer_of, parameters, run, trajectory
 
@@ -632,6 +632,22 @@ def test_explain_finds_what_the_optimizer_does_not_hold():
     assert "forgotten is on the tape of this loss, but the optimizer does not hold it" in text
     assert "unused is not on the tape of this loss" in text
     assert "It has not been called yet" in text
+
+
+def test_explain_says_once_what_is_true_of_several_parameters():
+    old, new = nn.Linear(2, 1), nn.Linear(2, 1)
+    sgd = optim.SGD(old.parameters(), lr=0.1)
+    loss = new(minigrad.ones(1, 2)).sum()
+
+    text = str(minigrad.explain(sgd, loss))
+
+    assert text.count("not on the tape of this loss") == text.count("does not hold") == 1
+    assert "old.weight and old.bias are not on the tape of this loss" in text
+    assert "no backward pass from it fills their .grad" in text
+    assert "are on the tape of this loss, but the optimizer does not hold them: they stay" in text
+    assert "old.weight and old.bias require no gradient" in str(
+        minigrad.explain(optim.SGD([p.requires_grad_(False) for p in old.parameters()], lr=1.0))
+    )
 
 
 def test_explain_does_not_say_that_a_loss_fills_what_its_tape_does_not_reach():

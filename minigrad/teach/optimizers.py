@@ -14,7 +14,7 @@ or a layer is not in the list), training silently does nothing; the report says 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from minigrad.core.leaf import AccumulateGrad
 from minigrad.core.node import reachable
@@ -22,6 +22,8 @@ from minigrad.core.tensor import Tensor
 from minigrad.optim.optimizer import Optimizer
 from minigrad.tape.names import count_of, namespace_of, tensors_in
 from minigrad.teach.report import Report
+
+Trouble = Literal["frozen", "not on the tape", "no gradient"]
 
 
 @dataclass(frozen=True)
@@ -37,7 +39,7 @@ class ParameterRow:
     graded       has it a .grad?
     version      how often its memory was written to
     wrote        its version after the optimizer's last step; None if that left it alone
-    note         what else is to be known, in words
+    trouble      why the optimizer will not change it, if it will not
     """
 
     parameter: Tensor
@@ -49,12 +51,17 @@ class ParameterRow:
     graded: bool
     version: int
     wrote: int | None
-    note: str = ""
+    trouble: Trouble | None = None
 
     @property
     def ok(self) -> bool:
         """True if there is nothing to note about the parameter."""
-        return not self.note
+        return self.trouble is None
+
+    @property
+    def note(self) -> str:
+        """What else is to be known, in words."""
+        return "" if self.trouble is None else _said_of([self.name], self.trouble)
 
     def cells(self) -> tuple[str, ...]:
         """Name, group, shape, identity, what fills .grad, what the last step wrote."""
@@ -88,6 +95,14 @@ class Explanation(Report[ParameterRow]):
     def __init__(self, headline: str, rows: Sequence[ParameterRow], answers: Sequence[str]) -> None:
         super().__init__(headline, rows)
         self.answers = self.remarks = tuple(answers)
+
+    def _notes(self) -> list[str]:
+        """What is said of several parameters is said once, with their names."""
+        names: dict[Trouble, list[str]] = {}
+        for row in self.rows:
+            if row.trouble is not None:
+                names.setdefault(row.trouble, []).append(row.name)
+        return [_said_of(some, trouble) for trouble, some in names.items()]
 
 
 def explain(optimizer: Optimizer, loss: Tensor | None = None) -> Explanation:
@@ -153,19 +168,41 @@ def _row(
     node = p.node if isinstance(p.node, AccumulateGrad) else None
     reached = None if leaves is None else node in leaves
     same, graded = node is not None and node.variable is p, p.grad is not None
-    note = ""
+    trouble: Trouble | None = None
     if node is None:
-        note = (
-            f"{name} requires no gradient, so no backward pass fills its .grad, and step skips it."
-        )
+        trouble = "frozen"
     elif reached is False:
-        note = (
-            f"{name} is not on the tape of this loss: no backward pass from it fills {name}.grad. Was the "
-            "model created again after the optimizer, or is this layer unused?"
-        )
+        trouble = "not on the tape"
     elif not graded and wrote is None:
-        note = f"{name}.grad is None: step skips it until a backward pass has filled it."
-    return ParameterRow(p, name, group, node, same, reached, graded, p._version, wrote, note)
+        trouble = "no gradient"
+    return ParameterRow(p, name, group, node, same, reached, graded, p._version, wrote, trouble)
+
+
+def _said_of(names: Sequence[str], trouble: Trouble) -> str:
+    """Why the optimizer will not change these parameters."""
+    one = len(names) == 1
+    who, them, grads = (
+        _joined(names),
+        "it" if one else "them",
+        _joined([f"{n}.grad" for n in names]),
+    )
+    if trouble == "frozen":
+        require, their = ("requires", "its") if one else ("require", "their")
+        return f"{who} {require} no gradient, so no backward pass fills {their} .grad, and step skips {them}."
+    if trouble == "not on the tape":
+        filled = f"{who}.grad" if one else "their .grad"
+        layer = "is this layer" if one else "are these layers"
+        return (
+            f"{who} {'is' if one else 'are'} not on the tape of this loss: no backward pass from it fills {filled}. "
+            f"Was the model created again after the optimizer, or {layer} unused?"
+        )
+    return f"{grads} {'is' if one else 'are'} None: step skips {them} until a backward pass has filled {them}."
+
+
+def _joined(names: Sequence[str]) -> str:
+    """ "a", "a and b", "a, b and c"."""
+    *others, last = names
+    return f"{', '.join(others)} and {last}" if others else last
 
 
 def _strangers(
@@ -173,11 +210,13 @@ def _strangers(
 ) -> Iterator[str]:
     """Leaves of the loss that the optimizer does not hold: they get a .grad, and no step."""
     held = {row.node for row in rows}
-    for node in leaves or ():
-        if node not in held:
-            x = node.variable
-            name = names.get(id(x), f"a leaf of shape {tuple(x.array.shape)}")
-            yield f"{name} is on the tape of this loss, but the optimizer does not hold it: it stays as it is."
+    free = [node.variable for node in leaves or () if node not in held]
+    if free:
+        who = _joined([names.get(id(x), f"a leaf of shape {tuple(x.array.shape)}") for x in free])
+        if len(free) == 1:
+            yield f"{who} is on the tape of this loss, but the optimizer does not hold it: it stays as it is."
+        else:
+            yield f"{who} are on the tape of this loss, but the optimizer does not hold them: they stay as they are."
 
 
 def _answers(rows: Sequence[ParameterRow], optimizer: Optimizer) -> Iterator[str]:
