@@ -210,7 +210,7 @@ def test_buffers_last_readers_and_what_is_freed_then():
     assert product["program"]["memory"] == sum_["program"]["memory"] == "buffer b0"
     assert product["program"]["ends"] == "last read by %4"
     assert sum_["program"]["frees"] == [product["id"]]
-    assert "Nobody reads %3 again." in found["steps"][1]["text"]
+    assert "%3 is not read again." in found["steps"][1]["text"]
 
 
 def test_a_view_lies_in_what_it_is_a_view_of_and_an_index_by_numbers_is_none():

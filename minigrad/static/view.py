@@ -290,7 +290,7 @@ class _Making:
             text += " " + STEP_TEXTS[of.role].format(of.comes.split()[-1])
         gone = [self.nodes[doc.index_of(n)].name for n in of.frees if n != node.id]
         if gone:
-            text += f" Nobody reads {' or '.join(gone)} again."
+            text += f" {' and '.join(gone)} {'is' if len(gone) == 1 else 'are'} not read again."
         return op_step(node, text, backward=c.place > 0)
 
 

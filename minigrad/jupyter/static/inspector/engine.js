@@ -34,7 +34,7 @@ function engineOf(ui) {
       h("div", {}, h("h4", {}, head), ready.length ? h("ol", { class: "mg-ready" }, ready) : h("p", { class: "mg-hint" }, "empty")),
       h("div", {}, h("h4", {}, "waiting"), waiting.length
         ? h("ul", { class: "mg-waits" }, waiting.slice(0, 40).map((id) => h("li", {}, link(id), ` ${m.left(id)} more`)), waiting.length > 40 ? h("li", {}, `and ${waiting.length - 40} others`) : "")
-        : h("p", { class: "mg-hint" }, "none")))];
+        : h("p", { class: "mg-hint" }, "no node")))];
 }
 /** A node's number in the order in which nodes were made: later ones run first. */
 const seq = (tape, id) => tape.operations.length - tape.operations.indexOf(id);
