@@ -13,6 +13,8 @@ from minigrad.tape import boxes, draw, page, script, text
 from minigrad.tape.document import Bounds
 from minigrad.tape.jacobian import MOST
 from minigrad.tape.names import in_words
+from minigrad.tape.snapshot import Snapshot
+from minigrad.tape.thumbnail import thumbnail
 from tests import tape_cases as cases
 from tests import tape_schema
 
@@ -399,6 +401,18 @@ def test_jacobians_are_computed_for_the_document_and_are_few():
         assert len(tape._recorder.events) == events
 
     assert seen == [MOST // 256] and len(jacobians(tape)) == MOST // 256
+
+
+def test_the_last_digit_of_a_number_changes_nothing_in_a_box():
+    x = np.float64([[-3.0, 1.0, 2.0], [-1.5, 1.5, 4.5], [-4.5, 0.5, -0.5]])
+    noise = 1 + 1e-7 * np.float64([[1, -1, 1], [-1, 1, 1], [1, 1, -1]])
+    many = np.arange(25.0)  # half of them between two bars
+
+    assert thumbnail(Snapshot(x * noise)) == thumbnail(Snapshot(x))
+    assert thumbnail(Snapshot(x)).lines == ["0 ± 2.571", "[-4.5, 4.5]"]
+    for shift in (1e-7, -1e-7):
+        moved = many + shift * (-1) ** many
+        assert thumbnail(Snapshot(moved)).bars == thumbnail(Snapshot(many)).bars
 
 
 def test_an_update_under_no_grad_is_a_new_version_of_the_parameter():

@@ -18,13 +18,14 @@ import math
 
 import numpy as np
 
-from minigrad.tape.document import ArrayFacts, Thumbnail
+from minigrad.tape.document import ArrayFacts, Number, Thumbnail
 from minigrad.tape.names import count_not_finite, in_words, number_text, short
 from minigrad.tape.snapshot import SIDE, Array, Snapshot
 
 PRINTED = 30  # characters of a vector that is printed
 BARS = 12
 LEVELS = 9  # above zero, and as many below
+DIGITS = 4  # an entry between two levels or two bars is on the same side on every CPU
 
 
 def thumbnail(snapshot: Snapshot | None, name: str = "") -> Thumbnail | None:
@@ -45,7 +46,8 @@ def thumbnail(snapshot: Snapshot | None, name: str = "") -> Thumbnail | None:
         lines = [f"{name} {lines[0]}", *lines[1:]]
     if lines:
         return Thumbnail(lines)
-    mean, std, least, most = (number_text(facts[k]) for k in ("mean", "std", "min", "max"))
+    std, least, most = (number_text(facts[k]) for k in ("std", "min", "max"))
+    mean = number_text(_without_noise(facts["mean"], facts["std"]))
     not_finite = count_not_finite(facts)
     lines = [f"{mean} ± {std}", f"[{least}, {most}]" + (not_finite and f", {not_finite}")]
     if name:
@@ -56,6 +58,13 @@ def thumbnail(snapshot: Snapshot | None, name: str = "") -> Thumbnail | None:
     if a.ndim == 2 or a.size <= SIDE:
         return Thumbnail(lines, cells_of(a if a.ndim == 2 else a.reshape(1, -1)))
     return Thumbnail(lines, bars=bars_of(a))
+
+
+def _without_noise(mean: Number, std: Number) -> Number:
+    """The mean, or 0 if it is what rounding has left of numbers that cancel."""
+    if isinstance(mean, float) and isinstance(std, float) and abs(mean) < 1e-6 * std:
+        return 0.0
+    return mean
 
 
 def _printed(facts: ArrayFacts) -> list[str]:
@@ -79,7 +88,7 @@ def cells_of(a: Array) -> list[str]:
     a = np.asarray(a[::rows, ::columns], dtype=np.float64)
     finite = np.isfinite(a)
     most = np.abs(a[finite]).max(initial=0.0) or 1.0
-    levels = np.rint(np.where(finite, a, 0.0) / most * LEVELS).astype(int)
+    levels = np.rint((np.where(finite, a, 0.0) / most * LEVELS).round(DIGITS)).astype(int)
     return [
         "".join(_character(level) if known else "n" for level, known in zip(*row, strict=True))
         for row in zip(levels.tolist(), finite.tolist(), strict=True)
@@ -94,11 +103,13 @@ def bars_of(a: Array) -> str:
     """
     numbers = np.asarray(a, dtype=np.float64).reshape(-1)
     numbers = numbers[np.isfinite(numbers)]
-    if not numbers.size or not math.isfinite(numbers.max() - numbers.min()):
+    least, most = (numbers.min(), numbers.max()) if numbers.size else (0.0, 0.0)
+    if not 0 < most - least < math.inf:
         return ""
-    counts, _ = np.histogram(numbers, BARS)
-    heights = np.ceil(counts / counts.max() * LEVELS)  # a bar that is not empty can be seen
-    return "".join(map(_character, heights.astype(int).tolist()))
+    places = np.floor(((numbers - least) / (most - least) * BARS).round(DIGITS)).astype(int)
+    counts = np.bincount(np.minimum(places, BARS - 1), minlength=BARS)
+    heights = -(-counts * LEVELS // counts.max())  # rounded up: a bar that is not empty can be seen
+    return "".join(map(_character, heights.tolist()))
 
 
 def _character(level: int) -> str:
