@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import minigrad
+from minigrad import nn
 from minigrad.tape.names import clean
 from minigrad.tape.record import reset_counter
 
@@ -149,6 +150,18 @@ def test_a_buffer_of_a_module_that_was_made_while_recording_keeps_its_name():
         norm(minigrad.ones(3, 2))
 
     assert "norm.num_batches_tracked" in [n["name"] for n in tape.document["nodes"]]
+
+
+def test_what_a_function_has_drawn_by_chance_says_what_it_is():
+    x = minigrad.ones(3, 4).requires_grad_()
+    with minigrad.record() as tape:
+        h = nn.functional.dropout(x)
+        y = nn.functional.dropout(h, inplace=True)  # noqa: F841
+        s = nn.functional.rrelu(x, training=True)  # noqa: F841
+        g = nn.functional.gumbel_softmax(x)  # noqa: F841
+    written = [n["expression"] for n in tape.document["nodes"] if n["op"] in ("mul", "add")]
+
+    assert written == ["x * mask", "h *= mask#2", "x * slope", "x + noise"]
 
 
 def test_a_write_through_a_view_is_summed_over_the_axes_of_the_view():

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from minigrad.core.engine import GraphTask, Step
 
 F = TypeVar("F", bound=Callable[..., Any])
+T = TypeVar("T")
 
 
 class Observer(Protocol):
@@ -297,6 +298,14 @@ def reports(what: str) -> Callable[[F], F]:
         return reported  # type: ignore[return-value]
 
     return decorate
+
+
+def called(name: str, tensor: T) -> T:
+    """Return a tensor that a function of ours made, and tell an observer what to call it."""
+    told = getattr(state.observer, "called", None) if unusual else None
+    if told is not None:
+        told(name, tensor)
+    return tensor
 
 
 def trace_lines(on: bool = True) -> None:

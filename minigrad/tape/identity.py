@@ -82,6 +82,10 @@ class Identities:
                 self.bases[known] = self._number(base)
         return known
 
+    def called(self, name: str, tensor: Tensor) -> None:
+        """What to call a tensor that no variable of the user holds, such as the mask of dropout."""
+        self.names.setdefault(self._number(tensor), name)
+
     def _note_scalars(self, tensors: Iterable[Tensor]) -> None:
         """Remember tensors without axes that have names, and so are no plain numbers."""
         self._scalars.update((id(t), t) for t in tensors if not t.ndim)

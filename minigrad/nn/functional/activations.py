@@ -13,6 +13,7 @@ import numpy as np
 
 from minigrad import ops
 from minigrad.core.dtypes import DTypeLike
+from minigrad.core.modes import called
 from minigrad.core.op import Op
 from minigrad.core.shapes import normalize_one
 from minigrad.core.tensor import Tensor, wrap
@@ -154,7 +155,7 @@ def rrelu(
     slope = np.ones(input.shape, input.dtype)
     negative = input.array <= 0  # only these use numbers from the generator
     slope[negative] = kernels.uniform((negative.sum(),), np.dtype(float), lower, upper, None)
-    return _composite(lambda x: x * wrap(slope), input, inplace)
+    return _composite(lambda x: x * called("slope", wrap(slope)), input, inplace)
 
 
 def selu(input: Tensor, inplace: bool = False) -> Tensor:
@@ -337,7 +338,7 @@ def gumbel_softmax(
     Source: Jang, Gu and Poole, Categorical Reparameterization with Gumbel-Softmax (2017).
     """
     noise = -np.log(kernels.exponential(logits.shape, logits.dtype, 1, None))
-    soft = ((logits + wrap(noise)) / tau).softmax(dim)
+    soft = ((logits + called("noise", wrap(noise))) / tau).softmax(dim)
     if not hard:
         return soft
     best = soft.argmax(dim, keepdim=True)

@@ -8,6 +8,7 @@ import math
 
 import numpy as np
 
+from minigrad.core.modes import called
 from minigrad.core.shapes import Array, Shape
 from minigrad.core.tensor import Tensor, wrap
 from minigrad.random.kernels import coins, in_memory_order
@@ -57,7 +58,8 @@ def alpha_dropout(
         return input.mul_(0.0) if inplace else input * 0.0
     least = -1.7580993408473766
     scale = 1 / math.sqrt((1 - p) * (1 + p * least**2))
-    keep = wrap(in_memory_order(input.array, lambda shape: coins(1 - p, shape, input.dtype, None)))
+    kept = in_memory_order(input.array, lambda shape: coins(1 - p, shape, input.dtype, None))
+    keep = called("mask", wrap(kept))
     z = (input * keep + (1 - keep) * least) * scale - p * least * scale
     return input.copy_(z) if inplace else z
 
@@ -77,8 +79,9 @@ def _dropout(
             return np.zeros(shape, dtype)
         return coins(1 - p, shape, dtype, None) * dtype.type(wide(1) / wide(1 - p))
 
-    keep = in_memory_order(x.array, noise) if whole is None else noise(whole)
-    return x.mul_(wrap(keep)) if inplace else x * wrap(keep)
+    kept = in_memory_order(x.array, noise) if whole is None else noise(whole)
+    mask = called("mask", wrap(kept))
+    return x.mul_(mask) if inplace else x * mask
 
 
 def check_probability(p: float) -> None:
