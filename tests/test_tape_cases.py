@@ -576,20 +576,22 @@ def test_no_text_is_small_and_no_label_lies_on_a_box_or_on_another_label(case):
 
 
 def test_a_box_shows_its_value_or_mean_std_and_range_beside_a_picture():
-    x = minigrad.tensor([[1.0, -2.0], [0.0, 4.0]], requires_grad=True)
+    x = minigrad.arange(-6.0, 6.0).reshape(3, 4).requires_grad_()
     large = minigrad.arange(6000.0).reshape(20, 300)
     with minigrad.record() as tape:
-        z = (x * 2).sum()
+        z = (x * 2).sum()  # noqa: F841
         y = large[:, 1:].reshape(-1) - 3000  # noqa: F841
-        loss = z * 3  # noqa: F841
+        small = large[:2, :3]  # noqa: F841
     shown = {n["label"]: n["thumbnail"] for n in tape.document["nodes"]}
 
-    assert shown["x"] == {"lines": ["0.75 ± 2.165", "[-2, 4]"], "cells": ["2D", "09"], "bars": ""}
-    assert shown["loss"]["lines"] == ["= 18"]
+    assert shown["x"]["lines"] == ["-0.5 ± 3.452", "[-6, 5]"]
+    assert shown["x"]["cells"] == ["IHFD", "CB02", "3468"]
+    assert shown["z"]["lines"] == ["= -12"]
+    assert shown["small"]["lines"] == ["= [[0, 1, 2], [300, 301, 302]]"]
     assert shown["y"]["lines"] == ["0 ± 1732", "[-2999, 2999]"] and len(shown["y"]["bars"]) == 12
     assert [len(row) for row in shown["large"]["cells"]] == [12] * 10  # every second, every 25th
     picture = tape.svg()
-    for line in ("0.75 ± 2.165", "[-2, 4]", "= 18", "0 ± 1732"):
+    for line in ("-0.5 ± 3.452", "[-6, 5]", "= -12", "0 ± 1732"):
         assert f">{line}</text>" in picture
     assert tape.png().startswith(b"\x89PNG")
     for n in tape.shown().nodes:  # what is written there lies within the box

@@ -1,9 +1,9 @@
 """Thumbnails: what a box shows of its value.
 
-Numbers that can be printed are: a scalar, a short vector, an array of equal entries. Of any other
-array a box shows `mean ± std` and `[min, max]` beside a small picture: a heat map of a matrix or of a
-few entries, a histogram of everything else. Of a large array the picture shows every k-th row and column, or every k-th
-entry (snapshot.py keeps those).
+Numbers that can be printed are: a scalar, a small array, an array of equal entries. Of any other
+array a box shows `mean ± std` and `[min, max]` beside a small picture: a heat map of a matrix or of
+a few entries, a histogram of everything else. Of a large array the picture shows every k-th row and
+column, or every k-th entry (snapshot.py keeps those).
 
 A picture is text, one character for each cell or bar, so that a page with hundreds of them stays small:
 
@@ -15,6 +15,7 @@ A picture is text, one character for each cell or bar, so that a page with hundr
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -22,7 +23,8 @@ from minigrad.tape.document import ArrayFacts, Number, Thumbnail
 from minigrad.tape.names import count_not_finite, in_words, number_text, short
 from minigrad.tape.snapshot import SIDE, Array, Snapshot
 
-PRINTED = 30  # characters of a vector that is printed
+PRINTED = 30  # characters of an array that is printed
+MOST_PRINTED = 12  # its entries
 BARS = 12
 LEVELS = 9  # above zero, and as many below
 DIGITS = 4  # an entry between two levels or two bars is on the same side on every CPU
@@ -33,10 +35,10 @@ def thumbnail(snapshot: Snapshot | None, name: str = "") -> Thumbnail | None:
 
     name    of the result, if the op has several
 
-    >>> thumbnail(Snapshot(np.array([1.0, -2.0])))
-    Thumbnail(lines=['= [1, -2]'], cells=[], bars='')
     >>> thumbnail(Snapshot(np.array([[1.0, -2.0], [np.nan, 4.0]])))
-    Thumbnail(lines=['1 ± 2.449', '[-2, 4], 1 NaN of 4'], cells=['2D', 'n9'], bars='')
+    Thumbnail(lines=['= [[1, -2], [nan, 4]]', '1 NaN of 4'], cells=[], bars='')
+    >>> thumbnail(Snapshot(np.array([[1.001, -2.002], [np.nan, 4.004], [1.003, -2.006]])))
+    Thumbnail(lines=['0.4 ± 2.248', '[-2.006, 4.004], 1 NaN of 6'], cells=['2D', 'n9', '2E'], bars='')
     """
     if snapshot is None:
         return None
@@ -69,13 +71,25 @@ def _without_noise(mean: Number, std: Number) -> Number:
 
 def _printed(facts: ArrayFacts) -> list[str]:
     """The value itself as text, if it is short, and how many entries are not finite; else nothing."""
-    not_finite = count_not_finite(facts)
-    said = in_words(facts).removesuffix(f" ({not_finite})")
-    if facts["min"] is None and facts["size"] and facts["shape"] or "rows" in facts:
+    not_finite, said, size = count_not_finite(facts), in_words(facts), facts["size"]
+    if "rows" in facts or (size and facts["shape"] and facts["min"] is None):
         return [short(said, PRINTED)]
-    if not (said.startswith("from ") or len(said) > PRINTED):
-        return [f"= {said}"] + ([not_finite] if not_finite and facts["shape"] else [])
-    return []
+    if not said.startswith("all ") and 0 < size <= MOST_PRINTED:
+        said = _nested(facts["first"], facts["shape"])
+    elif said.startswith("from "):
+        return []
+    if len(said) > PRINTED:
+        return []
+    return [f"= {said}"] + ([not_finite] if not_finite and facts["shape"] else [])
+
+
+def _nested(entries: Sequence[Number], shape: Sequence[int]) -> str:
+    """The entries of an array as Python writes them: "[[1, 2], [3, 4]]"."""
+    if not shape:
+        return number_text(entries[0])
+    size = len(entries) // shape[0]
+    rows = [entries[k : k + size] for k in range(0, len(entries), size)]
+    return f"[{', '.join(_nested(row, shape[1:]) for row in rows)}]"
 
 
 def cells_of(a: Array) -> list[str]:

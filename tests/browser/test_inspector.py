@@ -742,7 +742,9 @@ def test_a_box_shows_its_value_as_the_picture_from_python_does(opened):
         ).all_text_contents()
         for n in tape.document["nodes"]
     }
-    assert shown()["w"] == ["2.25 ± 2.278", "[-1, 4]"] and shown()["z"] == []  # not computed yet
+    assert (
+        shown()["w"] == ["= [[4, 4, -1, 4], [4, -1, 4, 0]]"] and shown()["z"] == []
+    )  # not computed yet
     page.locator(".mg-last").click()
 
     assert shown() == {n["label"]: n["thumbnail"]["lines"] for n in tape.document["nodes"]}
