@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import minigrad
+from minigrad import nn
 from minigrad.tape import boxes, draw, page, script, text
 from minigrad.tape.document import Bounds
 from minigrad.tape.jacobian import MOST
@@ -530,6 +531,18 @@ def test_modules_are_folded_into_calls():
     calls = [g for g in tape.document["groups"] if g["kind"] == "call"]
 
     assert {g["path"] for g in calls} >= {f"Sequential.{k}" for k in range(8)}
+
+
+def test_the_loop_of_a_recurrent_layer_is_folded_into_time_steps():
+    lstm = nn.LSTM(3, 4)
+    with minigrad.record() as tape:
+        lstm(minigrad.ones(6, 2, 3))[0].sum().backward()
+    groups = {g["id"]: g for g in tape.document["groups"]}
+
+    [whole] = [g for g in groups.values() if g["title"] == "6 time steps"]
+    titles = [groups[key]["title"] for key in whole["members"]]
+    assert titles == [f"time step {k}" for k in range(1, 7)]
+    assert groups[whole["parent"]]["title"] == "LSTM"
 
 
 @pytest.mark.parametrize("n", [1_000, 5_000])

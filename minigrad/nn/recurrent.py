@@ -29,6 +29,8 @@ __all__ = ["GRU", "LSTM", "RNN", "RNNBase"]
 class RNNBase(_Recurrent):
     """The base class of RNN, LSTM and GRU: it goes through the sequence."""
 
+    _goes_through_sequence = True  # a tape calls the turns of its loop time steps
+
     def __init__(
         self,
         mode: str,

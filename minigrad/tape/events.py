@@ -162,6 +162,7 @@ class Call:
     parent: int | None
     kind: str  # its class: "Linear"
     place: Place | None = None  # the user's line that called it
+    sequence: bool = False  # does its forward go through a sequence, step by step?
 
     @property
     def title(self) -> str:

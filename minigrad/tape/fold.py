@@ -242,15 +242,23 @@ class Folding:
                 continue
             copies: list[Item] = []
             title = self._lines(items[k : k + period])
+            whole, turn = f"{title} ×{times}", f"{title}, turn"
+            if self._in_sequence(items[k]) and period > 2:
+                whole, turn = f"{times} time steps", "time step"
             for c in range(times):
                 block = items[k + c * period : k + (c + 1) * period]
                 if period <= 2:  # a box would not be shorter than its content
                     copies += block
                 else:
-                    copies.append(NodeGroup("copy", f"{title}, turn {c + 1}", list(block)))
-            found.append(NodeGroup("repeat", f"{title} ×{times}", copies))
+                    copies.append(NodeGroup("copy", f"{turn} {c + 1}", list(block)))
+            found.append(NodeGroup("repeat", whole, copies))
             k += period * times
         return found
+
+    def _in_sequence(self, item: Item) -> bool:
+        """Was it computed in the loop of a recurrent layer?"""
+        calls = self.calls[item] if isinstance(item, int) else ()
+        return bool(calls) and calls[-1][1].sequence
 
     def _sign(self, item: Item) -> tuple[object, ...]:
         """Two items with the same sign are iterations of one loop: same op on the same line, or same module."""
@@ -284,9 +292,9 @@ class Folding:
 
     def _stretch(self, items: list[Item], at: int) -> NodeGroup:
         ends = f"{at + 1}–{at + len(items)}"
-        turns = {i.title.rpartition(", turn ")[0] for i in items if isinstance(i, NodeGroup)}
-        if len(turns) == 1 and "" not in turns:
-            return NodeGroup("stretch", f"{turns.pop()}, turns {ends}", items)
+        turns = {i.title.rpartition(" ")[0] for i in items if isinstance(i, NodeGroup)}
+        if len(turns) == 1 and (turn := turns.pop()).endswith(("turn", "time step")):
+            return NodeGroup("stretch", f"{turn}s {ends}", items)
         return NodeGroup("stretch", f"operations {ends}", items)
 
     def _plain(self, group: NodeGroup) -> FoldedGroup:

@@ -107,7 +107,8 @@ class ForwardHalf(Identities):
             path = f"{self.calls[parent].path}.{names[0] if names else kind}"
         self._modules.append((module, len(self.calls)))
         self._note_scalars(module.buffers(recurse=False))
-        self.calls.append(Call(path, parent, kind, user_line()))
+        sequence = getattr(module, "_goes_through_sequence", False)
+        self.calls.append(Call(path, parent, kind, user_line(), sequence))
         try:
             yield
         finally:
