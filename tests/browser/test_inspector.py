@@ -622,17 +622,43 @@ def test_a_card_beside_the_pointer_and_curves_on_the_axis_of_the_timeline(opened
     assert not card.is_visible()
 
     page.keyboard.press("c")
-    memory, norms = page.locator(".mg-strip span").all_inner_texts()
+    memory, norms, sizes = page.locator(".mg-strip span").all_inner_texts()
     total, _, _ = plots._saved_bytes(tape.shown())
     assert (
         memory
         == f"saved for backward: at most {max(total)} B, after step {total.index(max(total))}"
     )
-    assert "the gradients of 2 leaves" in norms or "norms of the gradient" in norms
+    assert "the gradients of 2 layers" in norms
+    assert sizes == "histograms of the gradients' entries, step by step: from 1e-2 to 1e1"
+    columns = page.locator(".mg-shade").evaluate_all(
+        "all => all.flatMap(e => e.getAttribute('d').match(/M[^h]*/g).map(m => parseFloat(m.slice(1)) + 0.5))"
+    )
+    assert sorted(set(columns)) == [7, 8, 9, 10, 11, 12, 13]  # the nodes of the backward pass
     slider, strip = (page.locator(q).first.bounding_box() for q in (".mg-slider", ".mg-strip svg"))
     assert (strip["x"], strip["width"]) == (slider["x"] + 8, slider["width"] - 16)  # one axis
     page.locator("button", has_text="curves").click()
-    assert page.locator(".mg-strip").count() == 2 and not page.locator(".mg-strips").is_visible()
+    assert page.locator(".mg-strip").count() == 3 and not page.locator(".mg-strips").is_visible()
+    assert page.problems == []
+
+
+def test_the_gradients_of_a_layer_are_one_curve_as_in_the_figure(opened):
+    model = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 2))
+    with minigrad.record() as tape:
+        for _ in range(2):
+            model(minigrad.ones(5, 3)).sum().backward()
+    page = opened(tape)
+
+    page.locator("button", has_text="curves").click()
+    curves = page.locator(".mg-dot title").all_text_contents()
+    norms = {
+        name: [float(minigrad.cat([p.grad.reshape(-1) for p in layer.parameters()]).norm()) / 2]
+        for name, layer in (("model.0", model[0]), ("model.2", model[2]))
+    }
+
+    told = [re.fullmatch(r"(\S+), step \d+: (\S+)", text).groups() for text in curves]
+    assert [name for name, _ in told] == ["model.0", "model.0", "model.2", "model.2"]
+    for name, norm in told:
+        assert abs(float(norm) - norms[name][0]) < 1e-3 * norms[name][0]
     assert page.problems == []
 
 
@@ -874,6 +900,13 @@ def test_the_page_works_in_a_sandboxed_frame_and_in_the_dark(opened):
 def test_the_tree_for_a_screen_reader(opened):
     page = opened(cases.no_gradient_yet())
     page.locator(".mg-next").click()
+    tab = lambda: page.evaluate("document.activeElement.textContent")
+    page.get_by_role("tab", selected=True).focus()
+    for key, title in (("ArrowRight", "List"), ("ArrowRight", "Code"), ("ArrowRight", "Graph")):
+        page.keyboard.press(key)
+        assert tab() == title and page.get_by_role("tabpanel", name=title).is_visible()
+        assert page.get_by_role("tab").evaluate_all("all => all.map(e => e.tabIndex)").count(0) == 1
+    assert "step 1/" in page.locator(".mg-where").inner_text()  # the arrows were the tabs'
 
     tree = page.locator(".mg-graph").aria_snapshot()
 

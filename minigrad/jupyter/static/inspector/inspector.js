@@ -64,7 +64,7 @@ class Inspector extends Keyboard(Lecture(Exporting(ByHand(Searching(Listing(Turn
     const tape = this.tape, button = (text, label, f, more) => h("button", { type: "button", "aria-label": label, title: label, onclick: f, ...more }, text);
     this.graph = new Graph(this);
     const name = h("h3", { class: "mg-title", title: this.summary().trim() }, tape.program ? clean(tape.name) : `tape: ${clean(tape.name)}`, h("span", {}, this.summary()));
-    this.tabs = ["graph", "list", "code"].map((t) => h("button", { type: "button", role: "tab", "data-tab": t, "aria-selected": "false", onclick: () => this.openTab(t) }, t[0].toUpperCase() + t.slice(1)));
+    this.tabs = ["graph", "list", "code"].map((t) => h("button", { type: "button", role: "tab", id: `mg-${this.serial}-${t}`, "data-tab": t, "aria-controls": `mg-${this.serial}-panel`, onclick: () => this.openTab(t) }, t[0].toUpperCase() + t.slice(1)));
     this.search = h("input", { type: "search", class: "mg-search", placeholder: "search /", "aria-label": "Search by name, operation, module or shape", oninput: () => this.find(), onkeydown: (e) => this.searchKey(e) });
     this.count = h("span", { class: "mg-count" });
     this.foldButton = tape.view.has("folded") ? button("fold", "Fold modules and loops", () => this.openView(this.graph.view.id === "root" ? "folded" : "root"), { "aria-pressed": "false" }) : null;
@@ -86,8 +86,8 @@ class Inspector extends Keyboard(Lecture(Exporting(ByHand(Searching(Listing(Turn
     this.where = h("span", { class: "mg-where" });
     this.speed = h("select", { "aria-label": "Speed", class: "mg-speed", onchange: () => { if (this.timer) { this.stop(); this.play(); } } }, [["1", "1/s"], ["2", "2/s"], ["5", "5/s"]].map(([v, t]) => h("option", { value: v }, t)));
     this.byDetail = h("select", { "aria-label": "Granularity", class: "mg-granularity", onchange: () => { this.detailed = this.byDetail.value === "detail"; this.detail = null; this.refresh(); } }, h("option", { value: "node" }, "by node"), h("option", { value: "detail" }, "by detail"));
-    this.bar = h("div", { class: "mg-bar", role: "toolbar", "aria-label": "Steps" }, this.first, button("◂", "One step back (p)", () => this.back(), { class: "mg-back" }), this.playButton, this.forward,
-      button("▸|", "Last step (End)", () => this.go(tape.last), { class: "mg-last" }), track, this.where, tape.program ? null : (this.stripButton = button("curves", "Saved memory and gradient norms, under the timeline (c)", () => this.toggleStrips(), { "aria-pressed": "false" })), this.byDetail, this.speed,
+    this.bar = h("div", { class: "mg-bar", role: "group", "aria-label": "Steps" }, this.first, button("◂", "One step back (p)", () => this.back(), { class: "mg-back" }), this.playButton, this.forward,
+      button("▸|", "Last step (End)", () => this.go(tape.last), { class: "mg-last" }), track, this.where, tape.program ? null : (this.stripButton = button("curves", "Saved memory, gradient norms and histograms, under the timeline (c)", () => this.toggleStrips(), { "aria-pressed": "false" })), this.byDetail, this.speed,
       tape.firstBackward ? button(tape.program ? "gradient ▸▸" : "backward ▸▸", tape.program ? "Jump to the gradient program (b)" : "Jump to the backward pass (b)", () => this.go(tape.firstBackward), { class: "mg-jump" }) : null);
     this.said = h("div", { class: "mg-said", role: "status", "aria-live": "polite" });
     this.help = h("dl", { class: "mg-help mg-over", hidden: true }, KEYS.map(([k, what]) => [h("dt", {}, k), h("dd", {}, what)]));
@@ -100,7 +100,7 @@ class Inspector extends Keyboard(Lecture(Exporting(ByHand(Searching(Listing(Turn
     this.list = h("div", { class: "mg-list", hidden: true, style: `--mg-row:${this.tall}px`, onscroll: () => this.keeping(() => this.refreshList()) });
     const panel = (title, what) => h("div", {}, h("h4", { class: "mg-head" }, title), what);
     const side = h("div", { class: "mg-side" }, panel("details", this.details), panel(tape.program ? "memory" : "engine", this.engine));
-    this.main = h("div", { class: "mg-main" }, this.graph.root, this.list, this.code);
+    this.main = h("div", { class: "mg-main", role: "tabpanel", id: `mg-${this.serial}-panel` }, this.graph.root, this.list, this.code);
     const over = h("div", { class: "mg-overlay" }, this.help, this.legend);
     const keys = h("div", { class: "mg-keys" }, "n next · p back · Space play · b backward · d by detail · f leave"), parts = [top, this.bar, this.turnBar(), this.said, over, (this.middle = h("div", { class: "mg-middle" }, this.main, side)), this.handDerived(), keys];
     this.frame = h("div", { class: "mg-frame", tabindex: -1, onkeydown: (e) => this.key(e) }, parts.filter(Boolean));
@@ -136,7 +136,11 @@ class Inspector extends Keyboard(Lecture(Exporting(ByHand(Searching(Listing(Turn
   openTab(tab) { this.keeping(() => this.openTabNow(tab)); }
   openTabNow(tab) {
     this.tab = tab;
-    for (const t of this.tabs) t.setAttribute("aria-selected", String(t.dataset.tab === tab));
+    for (const t of this.tabs) {
+      t.setAttribute("aria-selected", String(t.dataset.tab === tab));
+      t.tabIndex = t.dataset.tab === tab ? 0 : -1;
+      if (t.dataset.tab === tab) this.main.setAttribute("aria-labelledby", t.id);
+    }
     this.graph.root.hidden = tab === "list";
     this.list.hidden = tab !== "list";
     this.main.classList.toggle("mg-codewide", tab === "code");

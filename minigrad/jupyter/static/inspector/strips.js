@@ -1,7 +1,9 @@
 /* Strips: curves under the timeline, on its axis. One shows how much memory the saved tensors take after each
-   step, as plots.saved_memory does; the other the norm of the gradient that reached each layer. */
+   step, as plots.saved_memory does; one the norm of the gradient that reached each layer, as plots.gradient_norms;
+   one how large the entries of each node's gradient are: a histogram for each step. */
 
 const STRIP = 28; // pixels
+const BINS = 7; // of a histogram
 const CURVES = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"];
 
 /** After each step from 0, the bytes of what is saved. What is saved twice, or shares its memory, counts once. */
@@ -32,14 +34,29 @@ function savedBytes(tape) {
   return found;
 }
 
-/** For each leaf, by its name, the steps at which a gradient reached it, and its norms. */
+/** For each layer, by its name, the steps at which all of its gradients had arrived, and their norm together:
+    "0.weight" and "0.bias" are of the layer 0. */
 function gradientNorms(tape) {
   const found = new Map();
+  let pass = null, now = new Map(); // layer -> the step of the latest gradient, the sum of squares
+  const end = () => { for (const [layer, [k, square]] of now) append(found, layer, [k, Math.sqrt(square)]); now = new Map(); };
   tape.steps.forEach((step, k) => {
     const n = tape.node.get(step.node), norm = tape.value(step.g)?.norm;
-    if (step.event === "node" && n.backward === "AccumulateGrad" && typeof norm === "number" && norm > 0) append(found, n.name, [k + 1, norm]);
+    if (step.event !== "node" || n.backward !== "AccumulateGrad" || typeof norm !== "number" || !(norm > 0)) return;
+    if (step.pass !== pass) { end(); pass = step.pass; }
+    const dot = n.name.lastIndexOf("."), layer = dot > 0 ? n.name.slice(0, dot) : n.name;
+    now.set(layer, [k + 1, (now.get(layer)?.[1] ?? 0) + norm * norm]);
   });
+  end();
   return found;
+}
+
+/** For each step at which a node took a gradient, the sizes of its entries as powers of ten; zeros are left out. */
+function gradientSizes(tape) {
+  return tape.steps.flatMap((step, k) => {
+    const sizes = step.event !== "node" ? [] : (tape.value(step.g)?.first ?? []).map((x) => Math.log10(Math.abs(x))).filter(Number.isFinite);
+    return sizes.length ? [[k + 1, sizes]] : [];
+  });
 }
 
 const inBytes = (n) => (n < 1024 ? `${n} B` : n < 1048576 ? `${Number((n / 1024).toPrecision(3))} KiB` : `${Number((n / 1048576).toPrecision(3))} MiB`);
@@ -49,7 +66,7 @@ const Strips = (Base) => class extends Base {
   toggleStrips() {
     this.strips.hidden = !this.strips.hidden;
     this.stripButton.setAttribute("aria-pressed", String(!this.strips.hidden));
-    if (!this.strips.hidden && !this.strips.childNodes.length) clear(this.strips, this.memoryStrip(), this.normStrip());
+    if (!this.strips.hidden && !this.strips.childNodes.length) clear(this.strips, this.memoryStrip(), this.normStrip(), this.sizeStrip());
     this.refresh();
     this.arrange();
   }
@@ -65,8 +82,21 @@ const Strips = (Base) => class extends Base {
     const curves = [...gradientNorms(this.tape)], all = curves.flatMap(([, points]) => points.map(([, norm]) => Math.log10(norm)));
     if (!all.length) return null;
     const [low, high] = [Math.min(...all), Math.max(...all)], y = (norm) => STRIP - 3 - ((STRIP - 6) * (Math.log10(norm) - low)) / (high - low || 1);
-    return this.strip(`norms of ${curves.length === 1 ? "the gradient" : `the gradients of ${curves.length} leaves`}: ${number(10 ** low)} to ${number(10 ** high)}, logarithmic`,
+    return this.strip(`norms of ${curves.length === 1 ? "the gradient" : `the gradients of ${curves.length} layers`}: ${number(10 ** low)} to ${number(10 ** high)}, logarithmic`,
       curves.map(([name, points], i) => s("g", { style: `--curve:${CURVES[i % CURVES.length]}` }, points.length > 1 ? s("path", { class: "mg-curve", d: points.map(([k, norm], j) => `${j ? "L" : "M"}${k} ${y(norm)}`).join("") }) : null,
         points.map(([k, norm]) => s("path", { class: "mg-dot", d: `M${k} ${y(norm)}h0` }, s("title", {}, `${clean(name)}, step ${k}: ${number(norm)}`))))));
+  }
+  /** A column for each step: from below, the shares of the entries that are small and large. */
+  sizeStrip() {
+    const columns = gradientSizes(this.tape), all = columns.flatMap(([, sizes]) => [Math.min(...sizes), Math.max(...sizes)]);
+    if (!all.length) return null;
+    const low = Math.floor(Math.min(...all)), high = Math.max(low + 1, Math.ceil(Math.max(...all))), tall = STRIP / BINS, shades = new Map();
+    for (const [k, sizes] of columns) {
+      const counts = Array(BINS).fill(0);
+      for (const x of sizes) counts[Math.min(BINS - 1, Math.floor(((x - low) / (high - low)) * BINS))]++;
+      counts.forEach((n, bin) => n && append(shades, Math.ceil((4 * n) / sizes.length), `M${k - 0.5} ${STRIP - (bin + 1) * tall}h1v${tall}h-1z`));
+    }
+    return this.strip(`histograms of the gradients' entries, step by step: from 1e${low} to 1e${high}`,
+      [...shades].map(([shade, cells]) => s("path", { class: "mg-shade", opacity: shade / 4, d: cells.join("") })));
   }
 };
