@@ -1,6 +1,7 @@
 """The hard cases of a tape, in its document: each fact in plain Python, not through pixels."""
 
 import json
+import re
 from itertools import combinations, product
 from time import process_time
 from xml.etree import ElementTree
@@ -10,10 +11,11 @@ import pytest
 
 import minigrad
 from minigrad import nn
-from minigrad.tape import boxes, draw, page, script, text
+from minigrad.tape import boxes, draw, page, palette, script, text
 from minigrad.tape.document import Bounds
 from minigrad.tape.jacobian import MOST
 from minigrad.tape.names import in_words
+from minigrad.tape.shapes import Group, Line
 from minigrad.tape.snapshot import Snapshot
 from minigrad.tape.thumbnail import thumbnail
 from tests import tape_cases as cases
@@ -655,6 +657,53 @@ def test_each_module_of_the_script_is_joined_once_says_its_idea_and_is_short():
     for path in found:
         text = path.read_text(encoding="utf-8")
         assert text.startswith("/* ") and text.count("\n") <= 300, path.name
+
+
+def luminance(color):
+    """The relative luminance of "#rrggbb", as WCAG defines it."""
+    parts = [int(color[k : k + 2], 16) / 255 for k in (1, 3, 5)]
+    linear = [p / 12.92 if p <= 0.03928 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
+    return sum(w * p for w, p in zip((0.2126, 0.7152, 0.0722), linear))
+
+
+def test_every_ink_of_the_inspector_stands_out_on_every_ground():
+    inks = "ink faint forward-ink backward-ink done-ink error-ink".split()
+    grounds = "ground panel forward-tint backward-tint error-tint second-tint".split()
+    themes = re.findall(r"\{([^{}]*--mg-ground: [^{}]*)\}", script.style())
+    assert len(themes) == 5  # by default, dark by the system, light and dark by the host, a lecture
+
+    known = {}
+    for theme in themes:
+        known |= dict(re.findall(r"--mg-([a-z-]+): (#[0-9a-f]{6})", theme))
+        for ink, ground in product(inks, grounds):
+            dark, light = sorted(luminance(known[name]) for name in (ink, ground))
+            assert (light + 0.05) / (dark + 0.05) >= 4.5, (ink, ground)
+
+
+def points_of(line):
+    """Points along a line of a picture, a pixel or two apart."""
+    start, found = line.start, []
+    for piece in line.pieces:
+        corners = [start, *piece] if len(piece) == 3 else [start, start, piece[0], piece[0]]
+        (x0, y0), (x1, y1), (x2, y2), (x3, y3) = corners
+        for t in (k / 60 for k in range(61)):
+            a, b, c, d = (1 - t) ** 3, 3 * t * (1 - t) ** 2, 3 * t * t * (1 - t), t**3
+            found.append((a * x0 + b * x1 + c * x2 + d * x3, a * y0 + b * y1 + c * y2 + d * y3))
+        start = piece[-1]
+    return np.array(found)
+
+
+@pytest.mark.parametrize("case", cases.CASES, ids=lambda c: c.__name__)
+def test_an_arrow_and_the_gradients_beside_it_never_meet(case):
+    for group in draw.picture(case().shown()).scene:
+        if not isinstance(group, Group) or "-r" not in group.id:
+            continue
+        lines = [item for item in group.items if isinstance(item, Line)]
+        down = [line for line in lines if line.stroke == palette.FORWARD]
+        for back in (line for line in lines if line.stroke != palette.FORWARD):
+            for line in down:
+                apart = points_of(line)[:, None] - points_of(back)[None]
+                assert np.hypot(*apart.T).min() > 3, group.title
 
 
 def test_dot_has_both_kinds_of_edges(tmp_path):

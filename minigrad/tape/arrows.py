@@ -8,6 +8,7 @@ from minigrad.tape.boxes import LABEL, edge_mark
 from minigrad.tape.document import DrawnRoute, LabelPlace, TapeEdge
 from minigrad.tape.draw_boxes import Canvas
 from minigrad.tape.labels import APART, LINE
+from minigrad.tape.lanes import sideways
 from minigrad.tape.names import clean
 from minigrad.tape.palette import BACKWARD, BACKWARD_INK, FAINT, FORWARD
 from minigrad.tape.shapes import Group, Item, Line, Point, Shape, Words
@@ -116,7 +117,7 @@ def leaning(
             pieces.append(((x1, y1),))
         else:
             middle = knees[k // 2] + (-side if x1 > x0 else side) * LEAN
-            pieces.append(((x0, middle), (x1, middle), (x1, y1)))
+            pieces += sideways(points[k - 1], points[k], middle)
     return Line(points[0], tuple(pieces), stroke, thick, dash)
 
 

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from minigrad.tape.document import Bounds, DrawnRoute, LabelPlace
+from minigrad.tape.lanes import Point, sideways
 
 APART = 6.0  # half the distance between an arrow and the gradient's arrow next to it
 LINE = 14.0  # the height of a line of text
@@ -106,12 +107,21 @@ def _along(route: DrawnRoute, apart: float) -> Iterator[Bounds]:
         if k % 2:
             yield Bounds(x0 - half, y0, 2 * half, y1 - y0)
             continue
-        knee, pieces = next(knees), max(6, int(abs(x1 - x0) / 14))
-        for i in range(pieces + 1):
-            t = i / pieces
-            x = x0 + (x1 - x0) * t * t * (3 - 2 * t)
-            y = y0 * (1 - t) ** 3 + 3 * knee * t * (1 - t) + y1 * t**3
-            yield Bounds(x - half, y - half, 2 * half, 2 * half)
+        here = x0, y0
+        for piece in sideways(here, (x1, y1), next(knees)):
+            for x, y in _points(here, piece):
+                yield Bounds(x - half, y - half, 2 * half, 2 * half)
+            here = piece[-1]
+
+
+def _points(start: Point, piece: Sequence[Point]) -> Iterator[Point]:
+    """Points along a piece of a line, a curve or straight."""
+    (x0, y0), (x3, y3) = start, piece[-1]
+    (x1, y1), (x2, y2) = piece[:2] if len(piece) == 3 else (start, piece[-1])
+    pieces = max(6, int(abs(x3 - x0) / 14))
+    for t in (i / pieces for i in range(pieces + 1)):
+        a, b, c, d = (1 - t) ** 3, 3 * t * (1 - t) ** 2, 3 * t * t * (1 - t), t**3
+        yield a * x0 + b * x1 + c * x2 + d * x3, a * y0 + b * y1 + c * y2 + d * y3
 
 
 def _meet(p: Bounds, q: Bounds) -> bool:

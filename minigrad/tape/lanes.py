@@ -9,9 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+Point = tuple[float, float]
+
 SLANTED = 40.0  # an arrow that goes less far sideways needs no lane
 SHARED = 24.0  # two arrows that overlap by less may share a lane
 MOST_LANES = 5
+BEND = 40.0  # how wide a bend is
 LANE = 24.0  # the height of a lane: an arrow, and the gradient's beside it
 
 
@@ -37,6 +40,23 @@ def lanes_of(segments: Sequence[tuple[float, float]]) -> list[int]:
         lanes[k] = min(max(over, default=0) + 1, MOST_LANES)
         placed.append((left, right, lanes[k]))
     return lanes
+
+
+def sideways(start: Point, end: Point, middle: float) -> list[tuple[Point, ...]]:
+    """The pieces of a line from one layer to the next, which goes sideways at the height `middle`.
+
+    Over a short way that is one curve; over a long one a straight line between two bends, so that
+    an arrow and the gradient's beside it keep their distance.
+    """
+    (x0, _), (x1, y1) = start, end
+    if abs(x1 - x0) <= 2 * BEND:
+        return [((x0, middle), (x1, middle), (x1, y1))]
+    by = BEND if x1 > x0 else -BEND
+    return [
+        ((x0, middle), (x0, middle), (x0 + by, middle)),
+        ((x1 - by, middle),),
+        ((x1, middle), (x1, middle), (x1, y1)),
+    ]
 
 
 def _turn(segment: tuple[float, float]) -> float:

@@ -1,6 +1,7 @@
 /* Arrows: data flows down, gradients flow up beside it; and what belongs together across the picture. */
 
 const APART = 6; // half the distance between an arrow and its gradient's
+const BEND = 40; // how wide a bend is
 const LEAN = 8; // half the distance between their knees, where they go sideways
 
 /** A line through a route: it goes sideways between two layers, at its knee there, and is straight within one. */
@@ -12,7 +13,10 @@ function path(points, knees, start, end, side) {
   for (let k = 1; k < p.length; k++) {
     const [[x0, y0], [x1, y1]] = [p[k - 1], p[k]];
     const middle = knees[k >> 1] + (x1 > x0 ? -side : side) * LEAN;
-    d += k % 2 === 0 || x0 === x1 ? `L${x1} ${y1}` : `C${x0} ${middle} ${x1} ${middle} ${x1} ${y1}`;
+    const by = x1 > x0 ? BEND : -BEND; // over a long way, straight between two bends
+    if (k % 2 === 0 || x0 === x1) d += `L${x1} ${y1}`;
+    else if (Math.abs(x1 - x0) <= 2 * BEND) d += `C${x0} ${middle} ${x1} ${middle} ${x1} ${y1}`;
+    else d += `C${x0} ${middle} ${x0} ${middle} ${x0 + by} ${middle}H${x1 - by}C${x1} ${middle} ${x1} ${middle} ${x1} ${y1}`;
   }
   return d;
 }
