@@ -449,6 +449,62 @@ def test_stepping_on_leaves_the_same_moment_as_going_there_at_once(opened, case)
     assert differing == [] and page.problems == []
 
 
+def test_no_text_is_small_or_faded_and_the_current_box_has_the_color_of_its_pass(opened):
+    page = opened(cases.not_needed())
+    texts = """() => {
+        const ui = document.getElementById('inspector').inspector, wrong = [];
+        for (const e of ui.frame.querySelectorAll('*')) {
+          const said = [...e.childNodes].filter(c => c.nodeType === 3).map(c => c.data.trim()).join('');
+          if (!said || !e.getClientRects().length || e.localName === 'title') continue;
+          let opacity = 1;
+          for (let up = e; up !== ui.el; up = up.parentElement) opacity *= getComputedStyle(up).opacity;
+          const size = parseFloat(getComputedStyle(e).fontSize) * (e.closest('.mg-canvas .mg-svg') ? ui.graph.k : 1);
+          if (size < 10.99 || opacity < 1) wrong.push([said, size, opacity]);
+        }
+        return wrong;
+      }"""
+    colored = """(name) => {
+        const border = document.querySelector('.mg-current .mg-border'), e = document.createElement('i');
+        e.style.color = getComputedStyle(border).getPropertyValue(name);
+        document.body.append(e);
+        const wanted = getComputedStyle(e).color;
+        e.remove();
+        return getComputedStyle(border).stroke === wanted;
+      }"""
+
+    page.locator(".mg-next").click()  # two ops are still to come
+    assert page.evaluate(texts) == []
+    page.wait_for_function(colored, arg="--mg-forward")
+    page.keyboard.press("b")
+    page.keyboard.press("n")
+    page.wait_for_function(colored, arg="--mg-backward-ink")
+    for key in ("c", "l"):
+        page.keyboard.press(key)
+        assert page.evaluate(texts) == []  # exp is not needed by this pass
+    assert page.locator(".mg-pruned").count() > 0
+    assert page.problems == []
+
+
+def test_two_fingers_zoom_the_picture(opened):
+    page = opened(cases.fan_in())
+    before = page.evaluate("() => document.getElementById('inspector').inspector.graph.k")
+
+    after = page.evaluate(
+        """() => {
+             const {graph} = document.getElementById('inspector').inspector;
+             const {left, top} = graph.box.getBoundingClientRect();
+             const touch = (on, type, pointerId, x) => on.dispatchEvent(new PointerEvent(type,
+               {pointerId, pointerType: 'touch', clientX: left + x, clientY: top + 100, bubbles: true}));
+             for (const [id, x] of [[1, 200], [2, 300]]) touch(graph.box, 'pointerdown', id, x);
+             for (const x of [350, 400]) touch(window, 'pointermove', 2, x);
+             for (const id of [1, 2]) touch(window, 'pointerup', id, 200);
+             return graph.k;
+           }"""
+    )
+
+    assert after == pytest.approx(2 * before) and page.problems == []
+
+
 def test_a_pinned_node_shows_its_pin_and_escape_frees_it(opened):
     page = opened(cases.fan_in())
     pin = page.locator(".mg-node[aria-label^='z,'] .mg-pin")
