@@ -629,6 +629,12 @@ def test_a_training_step_says_what_it_wrote_and_the_picture_goes_with_the_iterat
     assert page.locator(".mg-node[aria-label^='w v0,']").count() == 1
     page.locator(".mg-whole").click()
     assert page.locator(".mg-hand select option").count() == 1  # one w, not one for each version
+    page.keyboard.press("f")  # in a lecture, too, the versions fit into their tabs
+    sizes = page.evaluate(
+        """() => [...document.querySelectorAll('.mg-tabtext')].map(e =>
+             [e.getBBox().width, e.previousElementSibling.getBBox().width])"""
+    )
+    assert sizes and all(text < tab for text, tab in sizes)
     assert page.problems == []
 
 
