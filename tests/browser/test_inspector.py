@@ -632,7 +632,7 @@ def test_a_training_step_says_what_it_wrote_and_the_picture_goes_with_the_iterat
     page.keyboard.press("f")  # in a lecture, too, the versions fit into their tabs
     sizes = page.evaluate(
         """() => [...document.querySelectorAll('.mg-tabtext')].map(e =>
-             [e.getBBox().width, e.previousElementSibling.getBBox().width])"""
+             [e.getBBox().height, e.previousElementSibling.getBBox().height])"""
     )
     assert sizes and all(text < tab for text, tab in sizes)
     assert page.problems == []
