@@ -816,8 +816,11 @@ def test_numbers_that_are_not_finite_are_counted_hatched_and_traced_to_where_the
     page.locator(".mg-node[aria-label^='roots,']").click()
     details = page.locator(".mg-details")
     assert "first NaN of backward 1 made here" in details.inner_text()
-    assert details.locator(".mg-heat .mg-not-finite").count() == 3
-    assert "hatched: 2 NaN of 8" in details.locator(".mg-heat").get_attribute("aria-label")
+    value, jacobian = details.locator(".mg-heat").all()
+    for heat in (value, jacobian):
+        assert heat.locator(".mg-not-finite").count() == 3
+    assert "hatched: 2 NaN of 8" in value.get_attribute("aria-label")
+    assert "∂roots/∂w, 8 x 8" in jacobian.get_attribute("aria-label")
     assert page.problems == []
 
 
