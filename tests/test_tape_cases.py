@@ -609,6 +609,7 @@ def test_a_box_shows_its_value_or_mean_std_and_range_beside_a_picture():
     for line in ("-0.5 ± 3.452", "[-6, 5]", "= -12", "0 ± 1732"):
         assert f">{line}</text>" in picture
     assert tape.png().startswith(b"\x89PNG")
+    assert "blue below zero" in picture and "blue below" not in cases.fan_in().svg()  # the legend
     for n in tape.shown().nodes:  # what is written there lies within the box
         width, height = tape.shown().views[0].boxes[n.id][2:]
         sizes = boxes.Sizes(tape.shown())

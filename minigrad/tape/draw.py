@@ -1,7 +1,7 @@
 """Drawing: the document as a picture.
 
-A box is one node. Its upper part belongs to the forward pass: the name of the tensor,
-its shape, what was computed, on which line. Its lower part belongs to the backward
+A box is one node. Its upper part belongs to the forward pass: the name of the tensor, its shape,
+what was computed, on which line, and its value (thumbnail.py). Its lower part belongs to the backward
 pass: the `grad_fn` of the tensor, or the `AccumulateGrad` of a leaf. So one picture shows both
 graphs, of data and of gradients: data flows down along the solid arrows, and gradients
 flow up along the dashed arrows next to them, from lower part to lower part.

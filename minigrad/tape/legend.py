@@ -8,7 +8,7 @@ from minigrad.tape import palette
 from minigrad.tape.document import Document, PictureView, TapeEdge, TapeNode
 from minigrad.tape.layout import text_width
 from minigrad.tape.moment import Moment
-from minigrad.tape.shapes import Disc, Hatching, Item, Line, Rect, Scene, Shape, Words
+from minigrad.tape.shapes import Cells, Disc, Hatching, Item, Line, Rect, Scene, Shape, Words
 
 MARGIN = 28.0
 LEGEND_ROW = 26.0
@@ -23,6 +23,8 @@ def signs_of(found: Document, view: PictureView, moment: Moment) -> list[tuple[s
     signs = _signs_of_program(nodes) if program else _signs_of_tape(nodes, arrows, moment)
     leaf = "a value" if program else "a leaf"
     signs.append((bool(view.chips), "chip", f"{leaf} drawn further up"))
+    heat = any(n.thumbnail is not None and n.thumbnail.cells for n in nodes)
+    signs.append((heat, "heat", "blue below zero, orange above"))
     return [(sign, meaning) for shown, sign, meaning in signs if shown]
 
 
@@ -109,6 +111,9 @@ def _sign(sign: str, x: float, y: float) -> Iterable[Item]:
     elif sign == "backward":
         yield Line((x + 9, y), (((x + 31, y),),), palette.BACKWARD_INK, 1.8, "5 4")
         yield Shape(((x, y), (x + 9, y - 4.5), (x + 9, y + 4.5)), palette.BACKWARD_INK)
+    elif sign == "heat":
+        yield Cells(x + 2, y - 8, 28, 16, ("ID049",), palette.HEAT, palette.INK)
+        yield Rect(x + 2, y - 8, 28, 16, "none", palette.LINE)
     elif sign == "stop":
         yield Rect(x + 2, y - 3, 28, 6, palette.INK)
     else:
