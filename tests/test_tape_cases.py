@@ -382,9 +382,11 @@ def test_a_small_node_has_its_jacobian_one_row_for_each_entry_of_the_result():
         q += z
         total = x.sum()  # noqa: F841
         wide = x.expand(7, 3)  # noqa: F841  21 entries are more than 16
+        product = minigrad.ones(2, 10).requires_grad_() @ z.new_ones(10).requires_grad_()  # noqa: F841
     found = jacobians(tape)
     s = p.detach().numpy()
 
+    assert found.pop(("product", 1)).shape == (2, 10)  # not by the other operand, which is large
     assert sorted(found) == [("p", 0), ("q v1", 0), ("q v1", 1), ("total", 0), ("z", 1)]
     assert found["z", 1].tolist() == w.tolist()
     assert np.allclose(found["p", 0], np.diag(s) - np.outer(s, s), atol=1e-6)

@@ -25,7 +25,7 @@ from minigrad.core.tensor import Tensor, wrap
 from minigrad.tape.events import Again, Entry, Input, TensorVersion
 from minigrad.tape.snapshot import Array, Snapshot
 
-SIDE = 16  # rows and columns at most
+LARGEST = 16  # rows and columns at most
 MOST = 1 << 13  # entries of all Jacobians of a document
 
 
@@ -36,19 +36,20 @@ class Jacobians:
         self.entries, self.left = entries, most
 
     def of(self, entry: Entry) -> dict[int, Snapshot]:
-        """For each operand that gets a gradient, by its place; none if the matrices would be large.
+        """For each small operand that gets a gradient, by its place; none if the result is large.
 
         None either if the op cannot be applied again, or then computes something else.
         """
-        wanted = [k for k, i in enumerate(entry.inputs) if i.gradient]
-        if entry.again is None or entry.local or not wanted or len(entry.results) != 1:
+        if entry.again is None or entry.local or len(entry.results) != 1:
             return {}
-        sizes = [math.prod(entry.results[0].shape), *(self._size(entry.inputs[k]) for k in wanted)]
-        if not 1 <= min(sizes) <= max(sizes) <= SIDE or max(sizes) == 1:
+        rows = math.prod(entry.results[0].shape)
+        columns = {k: self._size(i) for k, i in enumerate(entry.inputs) if i.gradient}
+        wanted = [k for k, n in columns.items() if 0 < n <= LARGEST and 1 < n * rows]
+        if not wanted or not 0 < rows <= LARGEST:
             return {}
         z = entry.results[0].value
         operands = [self._operand(entry.again, k, i) for k, i in enumerate(entry.inputs)]
-        many = sizes[0] * sum(sizes[1:])
+        many = rows * sum(columns[k] for k in wanted)
         if many > self.left or z is None or z.array is None or any(x is None for x in operands):
             return {}
         self.left -= many
@@ -70,7 +71,9 @@ class Jacobians:
             return again.constants[k]
         result = self._result(i)
         array = None if result is None or result.value is None else result.value.array
-        return None if array is None else wrap(array.copy()).requires_grad_(i.gradient)
+        if array is None or (i.gradient and array.dtype.kind != "f"):
+            return None  # PyTorch differentiates complex numbers, too
+        return wrap(array.copy()).requires_grad_(i.gradient)
 
 
 def _run(
