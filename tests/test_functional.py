@@ -34,7 +34,7 @@ def test_the_gradient_of_cross_entropy_is_p_minus_onehot():
 
     assert_close(loss.item(), (np.log(2) + np.log(4)) / 2, rtol=1e-6)
     assert_close(x.grad, np.array([[0.5 - 1, 0.5], [0.25 - 1, 0.75]]) / 2, rtol=1e-6)
-    assert loss.grad_fn.name() == "CrossEntropyBackward0"
+    assert loss.grad_fn.name() == "NllLossBackward0"
 
 
 def test_great_scores_do_not_overflow():

@@ -24,6 +24,7 @@ from functools import cache, partial
 from itertools import count
 from typing import Any
 
+from minigrad.core import modes
 from minigrad.core.errors import Place, SavedValueChanged
 from minigrad.core.hooks import Hookable
 from minigrad.core.leaf import AccumulateGrad
@@ -54,7 +55,7 @@ class Node(Hookable):
     tangents: dict[int, Any] | None = None  # tangents of the result, in forward mode
     versions: dict[str, int] | None = None  # the version of each saved tensor, if lines are traced
     wrote = False  # was the result written to the first operand?
-    reflected = False  # was it 2 * x, which PyTorch computes as x * 2?
+    reflected = False  # was it 2 * x or 2 - x? PyTorch shows x first
 
     def __init__(
         self,
@@ -79,7 +80,7 @@ class Node(Hookable):
     def next_functions(self) -> tuple[tuple["Node | AccumulateGrad | None", int], ...]:
         """For each input tensor of the op: the node that made it, and the number of that node's result.
 
-        (None, 0) for an input that needs no gradient. Of 2 * x, as in PyTorch, x comes first.
+        (None, 0) for an input that needs no gradient. Of 2 * x and 2 - x, as in PyTorch, x comes first.
         """
         edges = iter(self.edges)
         found = tuple(shown(next(edges)) if needed else (None, 0) for needed in self.plan.needs)
@@ -98,6 +99,12 @@ class Node(Hookable):
         passed = tuple(next(found) if needed else None for needed in self.plan.needs)
         passed = passed[::-1] if self.reflected else passed
         return passed[0] if len(passed) == 1 else passed
+
+    def rename(self, name: str) -> None:
+        """Give this node the name that it has in PyTorch, where sort, say, is no case of gather."""
+        self.__class__ = node_type_of(self.op, name)
+        if modes.unusual and (told := getattr(modes.state.observer, "renamed", None)):
+            told(self)
 
     def saved_values(self) -> dict[str, tuple[Any, int | None]]:
         """The saved values: name -> (value, version when saved). For a setting, the version is None.
@@ -165,6 +172,13 @@ class OwnPlan:
 def node_type(name: str) -> type[Node]:
     """The node class with this name."""
     return type(name, (Node,), {"__slots__": (), "__module__": Node.__module__})
+
+
+@cache
+def node_type_of(op: Op, name: str) -> type[Node]:
+    """The node class with this name, which shows the saved values of an op."""
+    show_saved(cls := node_type(name), op)
+    return cls
 
 
 SAVED_OPERANDS = {"self": 0, "other": 1, "mat2": 1, "exponent": 1}  # PyTorch's name -> position

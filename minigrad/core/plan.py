@@ -23,7 +23,7 @@ import numpy as np
 
 from minigrad.core.dtypes import DTypeLike
 from minigrad.core.memory import Tensor, make
-from minigrad.core.node import Node, node_type, show_saved
+from minigrad.core.node import Node, node_type_of
 from minigrad.core.op import Op
 from minigrad.core.shapes import Array, Shape, sum_to
 
@@ -44,8 +44,7 @@ class Plan:
 
     def __init__(self, op: Op, needs: tuple[bool, ...], fitted: bool, node_name: str) -> None:
         self.op, self.needs, self.fitted = op, needs, fitted
-        self.node_type: type[Node] = node_type(node_name)
-        show_saved(self.node_type, op)
+        self.node_type: type[Node] = node_type_of(op, node_name)
         names = ("xs",) * len(needs) if op.variadic else op.operands
         self.wanted = tuple((k, n) for k, n in enumerate(names) if needs[k])
         for _, name in self.wanted:

@@ -12,6 +12,7 @@ from minigrad.core.shapes import Array
 from minigrad.methods.base import Base, Operand, T
 from minigrad.methods.indexing import Indexing
 from minigrad.methods.operators import Operators
+from minigrad.ops.composites import named
 from minigrad.return_types import frexp as pair
 
 
@@ -45,7 +46,7 @@ class Entries(Operators, Indexing):
         >>> minigrad.tensor([-2.0, 0.5]).clamp_min(0)
         tensor([0.0000, 0.5000])
         """
-        return ops.clamp_min.apply(self, min)
+        return named(ops.clamp_min.apply(self, min), f"ClampMinBackward{int(isinstance(min, Base))}", ops.clamp_min)
 
     def clamp_max(self, max: Operand) -> Self:
         """The smaller of each entry and max. The gradient of a clamped entry is 0.
@@ -53,7 +54,7 @@ class Entries(Operators, Indexing):
         >>> minigrad.tensor([-2.0, 0.5]).clamp_max(0)
         tensor([-2.,  0.])
         """
-        return ops.clamp_max.apply(self, max)
+        return named(ops.clamp_max.apply(self, max), f"ClampMaxBackward{int(isinstance(max, Base))}", ops.clamp_max)
 
     def positive(self) -> Self:
         """+x: the tensor itself. Raises RuntimeError for booleans.

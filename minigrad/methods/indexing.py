@@ -22,6 +22,7 @@ from minigrad.methods.arguments import not_a_tensor
 from minigrad.methods.arrangement import Arrangement
 from minigrad.methods.base import Base, Operand, T, Values, scaled, with_numpy_names, written_over
 from minigrad.ops import composites
+from minigrad.ops.composites import named
 
 Index = Values | slice | EllipsisType | None  # what may stand in x[index]; several in a tuple
 
@@ -94,7 +95,8 @@ class Indexing(Arrangement):
         >>> minigrad.arange(5).split([1, 4])
         (tensor([0]), tensor([1, 2, 3, 4]))
         """
-        return cut("Split", self, dim, pieces(length("split", self, dim), split_size))
+        sizes = pieces(length("split", self, dim), split_size)
+        return cut("Split" if isinstance(split_size, int) else "SplitWithSizes", self, dim, sizes)
 
     def split_with_sizes(self, split_sizes: Sequence[int], dim: int = 0) -> tuple[Self, ...]:
         """A tuple of pieces of these sizes along dim, as views.
@@ -194,10 +196,9 @@ class Indexing(Arrangement):
         tensor([2, 3, 4])
         """
         mask = mask_of("masked_select", mask)
-        if mask.shape == self.shape:
-            return self[mask]
         shape = broadcast("masked_select", self.shape, mask.shape)
-        return (self if self.shape == shape else self.expand(shape))[np.broadcast_to(mask, shape)]
+        z = (self if self.shape == shape else self.expand(shape))[np.broadcast_to(mask, shape)]
+        return named(z, "MaskedSelectBackward0")
 
     def take(self, index: Values) -> Self:
         """The entries at these positions of the flattened x. The result has the shape of index.
@@ -207,7 +208,8 @@ class Indexing(Arrangement):
         >>> minigrad.tensor([[10, 20], [30, 40]]).take(minigrad.tensor([0, -1]))
         tensor([10, 40])
         """
-        return ops.getitem.apply(self.reshape(-1), index=(in_range(indices_of("take", index), self.numel()),))
+        z = ops.getitem.apply(self.reshape(-1), index=(in_range(indices_of("take", index), self.numel()),))
+        return named(z, "TakeBackward0")
 
     def take_along_dim(self, indices: Values, dim: int | None = None) -> Self:
         """The entries at these positions along dim: gather, but with x and indices broadcast.
@@ -334,7 +336,8 @@ class Indexing(Arrangement):
                 [0., 0.],
                 [1., 1.]])
         """
-        return ops.index_put.apply(self, scaled(source, alpha), index=rows_of("index_add", self, dim, index, source), accumulate=True)
+        z = ops.index_put.apply(self, scaled(source, alpha), index=rows_of("index_add", self, dim, index, source), accumulate=True)
+        return named(z, "IndexAddBackward0", ops.index_put)
 
     def index_copy(self, dim: int, index: Values, source: Operand) -> Self:
         """A copy of x with the slices given by index along dim replaced by source.
@@ -347,7 +350,8 @@ class Indexing(Arrangement):
                 [0., 0.],
                 [1., 1.]])
         """
-        return ops.index_put.apply(self, source, index=rows_of("index_copy", self, dim, index, source))
+        z = ops.index_put.apply(self, source, index=rows_of("index_copy", self, dim, index, source))
+        return named(z, "IndexCopyBackward0", ops.index_put)
 
     def index_fill(self, dim: int, index: Values, value: Operand) -> Self:
         """A copy of x with the slices given by index along dim set to this value.
@@ -359,7 +363,8 @@ class Indexing(Arrangement):
         tensor([[7., 0., 7.],
                 [7., 0., 7.]])
         """
-        return ops.index_put.apply(self, filling("index_fill_", value, self), index=rows_of("index_fill", self, dim, index))
+        z = ops.index_put.apply(self, filling("index_fill_", value, self), index=rows_of("index_fill", self, dim, index))
+        return named(z, f"IndexFillBackward{int(isinstance(value, Base))}", ops.index_put)
 
     def masked_fill(self, mask: Values, value: Operand) -> Self:
         """A copy of x with this value where the mask is True. The gradient of x is 0 there.
@@ -739,6 +744,7 @@ def cut(node: str, x: T, dim: int, lengths: list[int]) -> tuple[T, ...]:
 def one_of_many(name: str, views: list[Any]) -> tuple[Any, ...]:
     """Mark the views as results of one call. As in PyTorch, you cannot write to such views."""
     for k, z in enumerate(views):
+        named(z, f"{name}Backward0")
         if getattr(z, "origin", "no view") is None:
             z.origin = ("many", name, k)
     return tuple(views)

@@ -11,6 +11,7 @@ from minigrad import ops
 from minigrad.core.dtypes import torch_name
 from minigrad.methods.base import Base, Operand, T, scaled
 from minigrad.methods.from_rows import FromRows
+from minigrad.ops.composites import named
 
 
 class Operators(FromRows):
@@ -71,7 +72,8 @@ class Operators(FromRows):
         >>> minigrad.tensor([1.0, 2.0]).rsub(10)
         tensor([9., 8.])
         """
-        return ops.sub.apply(other, scaled(self, alpha, other))
+        z = ops.sub.apply(other, scaled(self, alpha, other))
+        return named(z, f"RsubBackward{int(not isinstance(other, Base))}")
 
     def float_power(self, exponent: Operand) -> Self:
         """x ** exponent, computed in float64, so integers can have negative exponents.

@@ -520,7 +520,8 @@ class Reductions(Operators, Indexing):
         >>> low, high
         (tensor(1.), tensor(3.))
         """
-        return return_types.aminmax(self.amin(dim, keepdim), self.amax(dim, keepdim))
+        both = (self.amin(dim, keepdim), self.amax(dim, keepdim))
+        return return_types.aminmax(*[composites.named(z, "AminmaxBackward0") for z in both])
 
     def count_nonzero(self, dim: Dim = None) -> Self:
         """The number of nonzero entries, in total or along dim, an axis or a tuple of axes. NaN counts as nonzero.
@@ -538,7 +539,8 @@ class Reductions(Operators, Indexing):
         >>> minigrad.tensor([1.0, float("nan"), 2.0]).nansum()
         tensor(3.)
         """
-        return self.masked_fill(self.isnan(), 0).sum(dim, keepdim, dtype=dtype)
+        z = self.masked_fill(self.isnan(), 0).sum(dim, keepdim, dtype=dtype)
+        return composites.named(z, "NansumBackward0")
 
     def nanmean(self, dim: Dim = None, keepdim: bool = False, *, dtype: DTypeLike = None) -> Self:
         """The mean of the entries that are not NaN, in total or along dim, an axis or a tuple of axes.
@@ -557,7 +559,7 @@ class Reductions(Operators, Indexing):
         >>> minigrad.tensor([0.0, 0.0]).dist(minigrad.tensor([3.0, 4.0]))
         tensor(5.)
         """
-        return (self - other).norm(p)
+        return composites.named((self - other).norm(p), "DistBackward0")
 
     def cov(self, *, correction: float = 1, fweights: Any = None, aweights: Any = None) -> Self:
         """The covariance matrix of the rows of x: (variables, observations) gives (variables, variables).
@@ -789,7 +791,8 @@ def extreme(x: Reductions, along: Op, over: Op, of_two: Op, place: Callable[...,
         return of_two.apply(x, dim)
     a = axis if dim is None else dim
     if a is None:
-        return over.apply(x, axis=filled(along.name, x, None), keepdims=keepdims)
+        z = over.apply(x, axis=filled(along.name, x, None), keepdims=keepdims)
+        return composites.named(z, f"{along.name.capitalize()}Backward1")
     kind = return_types.max if along is ops.max else return_types.min
     a = normalize_one(a, x.ndim)
     if not x.ndim:

@@ -45,8 +45,8 @@ SYNONYMS = {
 }  # fmt: skip
 
 
-# PyTorch computes 2 * x and 2 + x as x * 2 and x + 2.
-COMMUTES = frozenset(["add", "mul"])
+# PyTorch computes 2 * x and 2 + x as x * 2 and x + 2, and 2 - x by an operation of its own: its nodes lead to x first.
+X_FIRST = {"add": "", "mul": "", "sub": "RsubBackward1"}
 
 
 def has_methods(op: Op) -> bool:
@@ -74,15 +74,18 @@ def complete(cls: type[Any], op: Op) -> None:
 
 
 def reflecting(op: Op) -> FunctionType:
-    """Make x.__rmul__(2), which is 2 * x; if the order does not matter, its node says that it was this one."""
+    """Make x.__rmul__(2), which is 2 * x; its node says so if PyTorch's leads to x first."""
+    node_name = X_FIRST.get(op.name)
 
-    def commuting(self: Base, other: Any) -> Any:
+    def x_first(self: Base, other: Any) -> Any:
         z = op.apply(other, self)
         if (node := getattr(z, "node", None)) is not None:
             node.reflected = True
+            if node_name:
+                node.rename(node_name)
         return z
 
-    return commuting if op.name in COMMUTES else lambda self, other: op.apply(other, self)  # type: ignore[return-value]
+    return (lambda self, other: op.apply(other, self)) if node_name is None else x_first  # type: ignore[return-value]
 
 
 def _add(cls: type[Any], op: Op, name: str, way: str, f: Any) -> None:

@@ -17,13 +17,25 @@ from minigrad.ops.layout import unsafe_view
 from minigrad.ops.reductions import is_extreme
 
 
+def named(z: Any, name: str, op: Any = None) -> Any:
+    """z, with PyTorch's name for its node: `sort` gathers, and its node is a SortBackward0.
+
+    op   rename a node of this op only: a write to a view leaves another one, CopySlices
+    """
+    node = getattr(z, "node", None)
+    if hasattr(node, "rename") and (op is None or getattr(node.plan, "op", None) is op):
+        node.rename(name)
+    return z
+
+
 def taken(kind: Any, x: Any, at: Any, axis: int, keepdims: bool = True) -> Any:
     """The entries of x at the indices `at` along axis, and `at`, as a `kind`. Without keepdims, the axis (of size 1) is removed."""
     z = gather.apply(x, index=at, axis=axis)
-    if keepdims:
-        return kind(z, x._constant(at))
-    at = np.asarray(at.squeeze(axis), order="C")
-    return kind(unsafe_view.apply(z, shape=at.shape), x._constant(at))
+    if not keepdims:
+        at = np.asarray(at.squeeze(axis), order="C")
+        z = unsafe_view.apply(z, shape=at.shape)
+    form = "1" if "median" in kind.__name__ else "0"  # MedianBackward0 is that of all entries
+    return kind(named(z, f"{kind.__name__.capitalize()}Backward{form}"), x._constant(at))
 
 
 def sorting(values: Any, axis: int, descending: bool = False) -> Any:

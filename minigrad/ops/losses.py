@@ -47,7 +47,12 @@ log_softmax.vjp(x=lambda g, z, axis: g - np.exp(z) * np.sum(g, axis=axis, keepdi
 log_softmax.jvp(lambda x_dot, z, axis: x_dot - np.sum(np.exp(z) * x_dot, axis=axis, keepdims=True))
 
 
-@general(result="float")
+def kind_of_nll(target):
+    """The name of the node of a loss of classes: PyTorch has a function of its own for the pixels of images."""
+    return "NllLossBackward0" if target.ndim < 2 else "NllLoss2DBackward0"
+
+
+@general(result="float", node=kind_of_nll)
 def cross_entropy(x, *, target, weights, axis, reduced):
     """z = sum of weights * (logsumexp(x) - x[target])        dL/dx = weights * g * (softmax(x) - onehot)
 
@@ -87,7 +92,7 @@ def _cross_entropy_dot(x_dot, x, target, weights, axis, reduced):
 cross_entropy.vjp(x=_cross_entropy_dx).jvp(_cross_entropy_dot)
 
 
-@linear(result="float")
+@linear(result="float", node=kind_of_nll)
 def nll_loss(x, *, target, weights, axis, reduced):
     """z = -weights * x[target], summed if reduced        dL/dx = -weights * g, put at target"""
     z = x[at_class(target, axis)] * -weights

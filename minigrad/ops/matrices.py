@@ -93,7 +93,7 @@ det.vjp(x=lambda g, x, z: g[..., None, None] * _cofactors(x, z))
 det.jvp(lambda x_dot, x, z: np.sum(x_dot * _cofactors(x, z), axis=(-2, -1)))
 
 
-@general(result="float")
+@general(result="float", node="LinalgSlogdetBackward0")
 def logabsdet(x):
     """z = log(abs(determinant of x))        dL/dx = g * (x**-1)ᵀ"""
     return np.asarray(np.linalg.slogdet(x)[1])
@@ -103,7 +103,7 @@ logabsdet.vjp(x=lambda g, x: g[..., None, None] * transposed(inverse(x)))
 logabsdet.jvp(lambda x_dot, x: np.sum(x_dot * transposed(inverse(x)), axis=(-2, -1)))
 
 
-@general(result="float")
+@general(result="float", node="LinalgCholeskyExBackward0")
 def cholesky(x):
     """z = the lower triangle for which z @ zᵀ = x        dL/dx = z**-ᵀ @ lower(zᵀ @ g) @ z**-1, symmetric
 
@@ -131,7 +131,7 @@ cholesky.jvp(lambda x_dot, z: z @ _lower(inverse(z) @ symmetric(x_dot) @ transpo
 # a second decomposition but keeps both rules short and differentiable any number of times.
 
 
-@general(result="float")
+@general(result="float", node="LinalgEighBackward0")
 def eigenvalues(x):
     """z = the eigenvalues of symmetric x, least first        dL/dx = v @ diag(g) @ vᵀ, v the eigenvectors"""
     return np.linalg.eigvalsh(_finite("eigh", symmetric(x)))
@@ -147,7 +147,7 @@ eigenvalues.jvp(lambda x_dot, x:
                     np.diagonal(transposed(eigenvectors(x)) @ symmetric(x_dot) @ eigenvectors(x), 0, -2, -1))
 
 
-@general(result="float")
+@general(result="float", node="LinalgEighBackward0")
 def eigenvectors(x):
     """z = the eigenvectors of symmetric x, in columns        dL/dx = z @ (f * (zᵀ @ g)) @ zᵀ, symmetric
 
@@ -170,7 +170,7 @@ eigenvectors.jvp(lambda x_dot, x, z: z @ (_gaps(eigenvalues(x)) * (transposed(z)
 # --------------------------------------------------------------------- any matrix
 
 
-@general(result="float")
+@general(result="float", node="LinalgSvdBackward0")
 def singular_values(x):
     """z = the singular values of x, greatest first        dL/dx = u @ diag(g) @ vᵀ, with x = u @ diag(z) @ vᵀ"""
     return np.linalg.svd(_finite("svd", x), compute_uv=False)
@@ -180,7 +180,7 @@ singular_values.vjp(x=lambda g, x: matmul(left_vectors(x) * as_rows(g), transpos
 singular_values.jvp(lambda x_dot, x: np.sum(left_vectors(x) * (x_dot @ right_vectors(x)), axis=-2))
 
 
-@general(result="float")
+@general(result="float", node="LinalgSvdBackward0")
 def left_vectors(x):
     """z = u, with x = u @ diag(s) @ vᵀ        dL/dx = (u @ (f * (uᵀg - gᵀu)) @ diag(s) + (1 - u uᵀ) @ g @ diag(1 / s)) @ vᵀ
 
@@ -190,7 +190,7 @@ def left_vectors(x):
     return np.linalg.svd(_finite("svd", x), full_matrices=False)[0]
 
 
-@general(result="float")
+@general(result="float", node="LinalgSvdBackward0")
 def right_vectors(x):
     """z = v, with x = u @ diag(s) @ vᵀ        dL/dx = (the rule of left_vectors, of xᵀ)ᵀ"""
     return transposed(np.linalg.svd(_finite("svd", x), full_matrices=False)[2])
@@ -216,7 +216,7 @@ right_vectors.vjp(x=lambda g, x, z: transposed(_vectors_dx(g, z, singular_values
 right_vectors.jvp(lambda x_dot, x, z: _vectors_dot(transposed(x_dot), z, singular_values(x), left_vectors(x)))
 
 
-@general(result="float")
+@general(result="float", node="LinalgPinvBackward0")
 def pinv(x, *, rcond):
     """z = x**+, the pseudoinverse        dL/dx = -zᵀ g zᵀ + (1 - x z) gᵀ z zᵀ + zᵀ z gᵀ (1 - z x)
 
@@ -245,7 +245,7 @@ pinv.vjp(x=_pinv_dx).jvp(_pinv_dot)
 # ------------------------------------------------------------- QR decomposition
 
 
-@general(result="float")
+@general(result="float", node="LinalgQrBackward0")
 def q_factor(x):
     """z = q, with x = q @ r and qᵀ @ q = 1        dL/dx = (g - q @ mirrored(gᵀ @ q)) @ r**-ᵀ
 
@@ -257,7 +257,7 @@ def q_factor(x):
     return np.linalg.qr(x)[0]
 
 
-@general(result="float")
+@general(result="float", node="LinalgQrBackward0")
 def r_factor(x):
     """z = r, with x = q @ r and r an upper triangle        dL/dx = q @ mirrored(r @ gᵀ) @ r**-ᵀ"""
     return np.linalg.qr(x)[1]

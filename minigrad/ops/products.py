@@ -22,11 +22,13 @@ LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 
 def kind_of_product(x, y):
-    """The name of the node of x @ y. PyTorch uses several functions for this product."""
+    """The name of the node of x @ y: that of the last function that PyTorch calls for this product."""
     n, m = x.array.ndim, y.array.ndim
-    if n <= 2 and m <= 2:
-        return "DotBackward0" if n + m == 2 else "MvBackward0" if n > m else "MmBackward0"
-    return "BmmBackward0"
+    if n > 2 or m > 2:
+        return "UnsafeViewBackward0"  # a bmm of reshaped operands, reshaped
+    if n == m:
+        return "DotBackward0" if n == 1 else "MmBackward0"
+    return "MvBackward0" if n > m else "SqueezeBackward4"
 
 
 @linear(np.matmul, result="strict", exact=True, refuses="b", node=kind_of_product)
@@ -181,7 +183,16 @@ trace.vjp(x=lambda g, x_shape: keep(np.broadcast_to(g, x_shape), np.eye(*x_shape
 # ------------------------------------------------------------------------- einsum
 
 
-@linear(result="strict")
+def kind_of_einsum(equation):
+    """The name of its node: PyTorch ends with a view of a product that sums, or with a product, a sum or a permutation."""
+    *others, last = equation.partition("->")[0].split(",")
+    summed = set(last) - set(equation.partition("->")[2])
+    if others:
+        return "ViewBackward0" if summed else "MulBackward0"
+    return "SumBackward1" if summed else "PermuteBackward0"
+
+
+@linear(result="strict", node=kind_of_einsum)
 def einsum(*xs, equation):
     """z = einsum("ij,jk->ik", x, y), say        dL/dx = einsum("ik,jk->ij", g, y)
 

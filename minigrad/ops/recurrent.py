@@ -47,7 +47,7 @@ def _lstm_gates_dx(g, z):
 lstm_gates.vjp(x=_lstm_gates_dx).jvp(lambda x_dot, z: _lstm_gates_dx(x_dot, z))
 
 
-@general(result="float", exact=True)
+@general(result="float", exact=True, node="AddBackward0")
 def lstm_cell(x, y):
     """z = f * y + i * g, with i, f, g, o the quarters of x        dL/dx = g * (g, y, i, 0)        dL/dy = g * f"""
     z = _part(x, KEEP) * y
@@ -71,7 +71,7 @@ lstm_cell.vjp(x=_lstm_cell_dx,
               y=lambda g, x: g * _part(x, KEEP)).jvp(_lstm_cell_dot)
 
 
-@general(result="float", exact=True)
+@general(result="float", exact=True, node="MulBackward0")
 def lstm_hidden(x, y):
     """z = o * tanh(y), with o the last quarter of x        dL/dx = g * (0, 0, 0, tanh(y))        dL/dy = g * o * (1 - tanh(y)**2)"""
     return _part(x, SHOW) * np.tanh(y)

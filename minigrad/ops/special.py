@@ -96,7 +96,7 @@ def log10(x, *, out=None):
 log10.vjp(x=lambda g, x: g / (x * LN10))
 
 
-@elementwise(np.log1p, result="float")
+@elementwise(np.log1p, result="float", node="Log1PBackward0")
 def log1p(x, *, out=None):
     """z = log(1 + x)        dz/dx = 1 / (1 + x)
 

@@ -77,6 +77,11 @@ class ForwardHalf(Identities):
             if inplace and through is None and isinstance(results[0].node, AccumulateGrad):
                 self._goes_on(results[0].node, entry, number)
 
+    def renamed(self, node: Node) -> None:
+        """The node of the operation just recorded has been given another name."""
+        if (number := self._entry_of.get(node)) is not None:
+            self.entries[number].backward = node.name()
+
     def _goes_on(self, node: AccumulateGrad, entry: Entry, number: int) -> None:
         """A leaf was written to, as in  w -= lr * w.grad : what comes next starts from this version."""
         before = self._entry_of.get(node)

@@ -4,8 +4,9 @@
     Apart                     one thing that differs
 
 Operations are aligned in their order, by line and `grad_fn`. What stands between two that agree
-belongs together if it is on the same line: PyTorch's LogSoftmaxBackward0 and NllLossBackward0 are
-one CrossEntropyBackward0 here. Leaves are matched where matched operations use them, then by name.
+belongs together if it is on the same line. What only one tape has belongs to the pair that it
+leads to on its line: PyTorch's LogSoftmaxBackward0 and NllLossBackward0 are one NllLossBackward0
+here. Leaves are matched where matched operations use them, then by name.
 """
 
 from __future__ import annotations
@@ -75,7 +76,7 @@ class Match:
 def matched(theirs: Document, ours: Document) -> list[Match]:
     """The nodes of two tapes of one program, those that belong together in one group."""
     first, second = ([n for n in d.nodes if n.kind in ("op", "failed")] for d in (theirs, ours))
-    found = _merged(list(_aligned(first, second)))
+    found = _led_to(_merged(list(_aligned(first, second))))
     known: tuple[set[NodeId], set[NodeId]] = set(), set()
     for match in found:
         for side, ids in zip(known, match.ids):
@@ -144,6 +145,30 @@ def _merged(matches: list[Match]) -> list[Match]:
                 continue
         found.append(m)
     return found
+
+
+def _led_to(matches: list[Match]) -> list[Match]:
+    """A node that only one tape has belongs to the pair that reads it on its line, if that is another op there."""
+    readers: dict[tuple[bool, NodeId], Match] = {}
+    found: list[Match] = []
+    for m in reversed(matches):
+        node, ours = (m.theirs or m.ours)[0], not m.theirs
+        reader = None if m.theirs and m.ours else readers.get((ours, node.id))
+        nodes = reader and (reader.ours if ours else reader.theirs)
+        if (
+            reader
+            and nodes
+            and node.backward
+            and nodes[-1].backward
+            and nodes[-1].line == node.line
+        ):
+            nodes.insert(0, node)
+        else:
+            found.append(reader := m)
+        if reader.theirs and reader.ours and reader.theirs[-1].op != reader.ours[-1].op:
+            for side, group in enumerate((m.theirs, m.ours)):
+                readers |= {(bool(side), k): reader for n in group for k in _operands(n)}
+    return found[::-1]
 
 
 def _sizes_differ(m: Match) -> bool:
