@@ -7,8 +7,12 @@ import math
 
 import numpy as np
 
-from minigrad.core.op import elementwise, general, linear
+from minigrad.core.op import general, linear
+from minigrad.ops.elementwise import sigmoid
 from minigrad.ops.indexing import gather, index_put, own_places, scatter_add
+from minigrad.ops.neural import hardtanh, logsigmoid
+from minigrad.ops.reductions import mean
+from minigrad.ops.reductions import sum as total
 
 
 @general(result="float", refuses="biu")
@@ -107,43 +111,130 @@ def _nll_loss_dx(g, x_shape, target, weights, axis):
 nll_loss.vjp(x=_nll_loss_dx)
 
 
+# ------------------------------------------------------- a loss of each entry, and their mean or sum
+
+# `reduction` is "mean", "sum", or "none" for the loss of each entry.
+
+
+def reduced(z, reduction):
+    """The losses of all entries as one loss."""
+    return mean(z) if reduction == "mean" else total(z) if reduction == "sum" else z
+
+
+def each(g, d, reduction):
+    """The gradient of each entry's loss: g, or its share of a mean. d has the shape of the entries."""
+    return g / max(1, math.prod(d.shape)) if reduction == "mean" else g
+
+
 @general(result="float")
-def mse_loss(x, y, *, mean=True):
-    """z = mean (or sum) of (x - y)**2        dL/dx = 2 * g * (x - y) / n        dL/dy = 2 * g * (y - x) / n"""
-    d = (x - y).reshape(-1)
+def mse_loss(x, y, *, reduction="mean"):
+    """z = mean of (x - y)**2        dL/dx = 2 * g * (x - y) / n        dL/dy = 2 * g * (y - x) / n"""
+    d = x - y
+    if reduction == "none":
+        return d * d
+    d = d.reshape(-1)
     z = np.dot(d, d)
-    return z / z.dtype.type(d.size) if mean else z
+    return z / z.dtype.type(d.size) if reduction == "mean" else z
 
 
-def _mse_factor(g, x_shape, y_shape, mean):
-    if x_shape != y_shape:
-        x_shape = np.broadcast_shapes(x_shape, y_shape)
-    return g * (2 / max(1, math.prod(x_shape)) if mean else 2)
+def _mse_dx(g, x, y, reduction):
+    d = x - y
+    return g * (2 / max(1, math.prod(d.shape)) if reduction == "mean" else 2) * d
 
 
-mse_loss.vjp(x=lambda g, x, y, x_shape, y_shape, mean: _mse_factor(g, x_shape, y_shape, mean) * (x - y),
-             y=lambda g, x, y, x_shape, y_shape, mean: _mse_factor(g, x_shape, y_shape, mean) * (y - x))
+def _mse_dy(g, x, y, reduction):
+    return _mse_dx(g, y, x, reduction)
 
 
-def _mse_dot(x_dot, y_dot, x, y, x_shape, y_shape, mean):
-    d_dot = -y_dot if x_dot is None else x_dot if y_dot is None else x_dot - y_dot
-    return np.sum(_mse_factor(d_dot, x_shape, y_shape, mean) * (x - y))
+mse_loss.vjp(x=_mse_dx, y=_mse_dy)
+mse_loss.jvp(lambda x_dot, y_dot, x, y, reduction: _dot(_mse_dx, _mse_dy, x_dot, y_dot, x, y, reduction))
 
 
-mse_loss.jvp(_mse_dot)
+def _dot(dx, dy, x_dot, y_dot, x, y, reduction, *settings):
+    """The tangent of a loss: both tangents times the slopes of each entry, reduced."""
+    z_dot = 0 if x_dot is None else dx(x_dot, x, y, "none", *settings)
+    return reduced(z_dot if y_dot is None else z_dot + dy(y_dot, x, y, "none", *settings), reduction)
 
 
-@elementwise(result="float")
-def binary_cross_entropy(x, y):
-    """z = -y * log(x) - (1 - y) * log(1 - x)        dz/dx = (x - y) / (x * (1 - x))        dz/dy = log(1 - x) - log(x)
+@general(result="float")
+def smooth_l1_loss(x, y, *, reduction="mean", beta=1.0):
+    """z = mean of d**2 / (2 * beta) where d = |x - y| < beta, else d - beta / 2        dL/dx = g * (x - y) / d * min(d / beta, 1) / n"""
+    d = np.abs(x - y)
+    return reduced(np.where(d < beta, d * d * (0.5 / beta), d - 0.5 * beta), reduction)
+
+
+def _smooth_l1_dx(g, x, y, reduction, beta):
+    d = x - y
+    return each(g, d, reduction) * hardtanh(d / beta, min_val=-1.0, max_val=1.0)
+
+
+def _smooth_l1_dy(g, x, y, reduction, beta):
+    return _smooth_l1_dx(g, y, x, reduction, beta)
+
+
+smooth_l1_loss.vjp(x=_smooth_l1_dx, y=_smooth_l1_dy)
+smooth_l1_loss.jvp(lambda x_dot, y_dot, x, y, reduction, beta:
+                       _dot(_smooth_l1_dx, _smooth_l1_dy, x_dot, y_dot, x, y, reduction, beta))
+
+
+@general(result="float")
+def huber_loss(x, y, *, reduction="mean", delta=1.0):
+    """z = mean of d**2 / 2 where d = |x - y| < delta, else delta * (d - delta / 2)        dL/dx = g * (x - y) / d * min(d, delta) / n"""
+    d = np.abs(x - y)
+    return reduced(np.where(d < delta, d * d * 0.5, (d - 0.5 * delta) * delta), reduction)
+
+
+def _huber_dx(g, x, y, reduction, delta):
+    d = x - y
+    return each(g, d, reduction) * hardtanh(d, min_val=-delta, max_val=delta)
+
+
+def _huber_dy(g, x, y, reduction, delta):
+    return _huber_dx(g, y, x, reduction, delta)
+
+
+huber_loss.vjp(x=_huber_dx, y=_huber_dy)
+huber_loss.jvp(lambda x_dot, y_dot, x, y, reduction, delta:
+                   _dot(_huber_dx, _huber_dy, x_dot, y_dot, x, y, reduction, delta))
+
+
+@general(result="float")
+def binary_cross_entropy(x, y, *, reduction="mean"):
+    """z = mean of -y * log(x) - (1 - y) * log(1 - x)        dL/dx = g * (x - y) / (x * (1 - x)) / n        dL/dy = g * (log(1 - x) - log(x)) / n
 
     Each logarithm is limited to at least -100, so the loss is finite for x = 0.
     """
     low = x.dtype.type(-100)
-    return (y - 1) * np.maximum(np.log1p(-x), low) - y * np.maximum(np.log(x), low)
+    return reduced((y - 1) * np.maximum(np.log1p(-x), low) - y * np.maximum(np.log(x), low), reduction)
 
 
-binary_cross_entropy.vjp(
-    x=lambda g, x, y: g * (x - y) / np.maximum(x * (1 - x), 1e-12),
-    y=lambda g, x: g * (np.maximum(np.log(1 - x), -100) - np.maximum(np.log(x), -100)),
-)
+def _binary_dx(g, x, y, reduction):
+    d = x - y
+    return each(g, d, reduction) * d / np.maximum(x * (1 - x), 1e-12)
+
+
+def _binary_dy(g, x, y, reduction):
+    return each(g, x - y, reduction) * (np.maximum(np.log(1 - x), -100) - np.maximum(np.log(x), -100))
+
+
+binary_cross_entropy.vjp(x=_binary_dx, y=_binary_dy)
+binary_cross_entropy.jvp(lambda x_dot, y_dot, x, y, reduction: _dot(_binary_dx, _binary_dy, x_dot, y_dot, x, y, reduction))
+
+
+@general(result="float")
+def binary_cross_entropy_with_logits(x, y, *, reduction="mean"):
+    """z = mean of (1 - y) * x + log(1 + exp(-x))        dL/dx = g * (sigmoid(x) - y) / n        dL/dy = -g * x / n"""
+    return reduced((1 - y) * x - logsigmoid.forward(x), reduction)
+
+
+def _logits_dx(g, x, y, reduction):
+    return each(g, x - y, reduction) * (sigmoid(x) - y)
+
+
+def _logits_dy(g, x, y, reduction):
+    return each(g, x - y, reduction) * -x
+
+
+binary_cross_entropy_with_logits.vjp(x=_logits_dx, y=_logits_dy)
+binary_cross_entropy_with_logits.jvp(
+    lambda x_dot, y_dot, x, y, reduction: _dot(_logits_dx, _logits_dy, x_dot, y_dot, x, y, reduction))

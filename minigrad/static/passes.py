@@ -353,10 +353,12 @@ def _mse(text: Lowering, line: Instruction) -> Last | None:
     shape = text.shape(x)
     if shape != text.shape(y) or not shape:
         return None
+    if line.settings.get("reduction") == "none":
+        return ops.square, (text.new(ops.sub, x, y),)
     size = int(np.prod(shape))
     row = text.new(ops.reshape, text.new(ops.sub, x, y), shape=(size,))
     text.lines[-1].settings["shape"] = (size,)
-    if not line.settings.get("mean", True):
+    if line.settings.get("reduction") == "sum":
         return ops.dot, (row, row)
     total = text.new(ops.dot, row, row, shape=())
     return ops.div, (total, text.number(size, x))

@@ -76,7 +76,7 @@ class Match:
 def matched(theirs: Document, ours: Document) -> list[Match]:
     """The nodes of two tapes of one program, those that belong together in one group."""
     first, second = ([n for n in d.nodes if n.kind in ("op", "failed")] for d in (theirs, ours))
-    found = _led_to(_merged(list(_aligned(first, second))))
+    found = _led_to(list(_aligned(first, second)))
     known: tuple[set[NodeId], set[NodeId]] = set(), set()
     for match in found:
         for side, ids in zip(known, match.ids):
@@ -129,22 +129,6 @@ def _aligned(first: list[TapeNode], second: list[TapeNode]) -> Iterator[Match]:
             else:
                 yield from (Match([x]) for x in left)
                 yield from (Match([], [y]) for y in right)
-
-
-def _merged(matches: list[Match]) -> list[Match]:
-    """Where two nodes differ in size, what only one tape has on that line belongs to them.
-
-    binary_cross_entropy with its mean is one node in PyTorch, and two here.
-    """
-    found: list[Match] = []
-    for m in matches:
-        last = found[-1] if found else None
-        if last is not None and _sizes_differ(last) and not (m.theirs and m.ours):
-            if {n.line for n in m.theirs + m.ours} <= {n.line for n in last.theirs + last.ours}:
-                found[-1] = Match(last.theirs + m.theirs, last.ours + m.ours)
-                continue
-        found.append(m)
-    return found
 
 
 def _led_to(matches: list[Match]) -> list[Match]:

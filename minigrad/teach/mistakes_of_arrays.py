@@ -86,7 +86,10 @@ def _mean_over_repeated_indices(use: Use) -> Passes:
 # ------------------------------------------------------------------ sums, means and axes
 
 
-@mistake("mean_for_sum", "mean mse_loss cross_entropy nll_loss div mul")
+REDUCED = "mse_loss smooth_l1_loss huber_loss binary_cross_entropy binary_cross_entropy_with_logits"
+
+
+@mistake("mean_for_sum", f"mean cross_entropy nll_loss div mul {REDUCED}")
 def _mean_taken_for_sum(use: Use) -> Passes:
     """{op}{line} divides by {n}, the number of entries, and your gradient does not.
 
@@ -100,8 +103,8 @@ def _averaged(use: Use) -> int:
     """How many entries the operation averages; 0 if it does not."""
     if use.op_name == "mean":
         return use.gathered
-    if use.op_name == "mse_loss":
-        return int(use.passed.size) if use.values.get("mean", True) else 0
+    if "reduction" in use.values:
+        return int(use.passed.size) if use.values["reduction"] == "mean" else 0
     if use.op_name in ("cross_entropy", "nll_loss"):
         weights = use.values.get("weights") if use.values.get("reduced") else None
         n = 1 / float(np.max(weights)) if weights is not None and np.size(weights) else 0

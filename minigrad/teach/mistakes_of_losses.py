@@ -167,6 +167,26 @@ def _weighted_mean_taken_for_sum(use: Use, weights: Array, target: Array) -> Var
 # ------------------------------------------------------------------ binary cross-entropy
 
 
+@mistake("wrong_argument", "binary_cross_entropy_with_logits")
+def _scores_for_their_sigmoid(use: Use, x: Array, y: Array) -> Passes:
+    """In the derivative of {op}{line} the scores stand where their sigmoid is meant.
+
+    Differentiate the term with the target, and the one without, and compare each with your lines.
+    """
+    each = use.g / (x.size if use.values["reduction"] == "mean" else 1)
+    return each * (x - y) if use.name == "x" else None
+
+
+@mistake("missing_path", "binary_cross_entropy_with_logits")
+def _probability_without_target(use: Use, y: Array) -> Passes:
+    """The loss{line} has two parts, the probability and the target: only one of them is there.
+
+    Differentiate the term with the target, and the one without, and compare each with your lines.
+    """
+    share = use.g * y / (y.size if use.values["reduction"] == "mean" else 1)
+    return [use.passed + share, -share] if use.name == "x" else None
+
+
 @mistake("wrong_argument", "logsigmoid softplus")
 def _scores_for_a_probability(use: Use, x: Array) -> Passes:
     """In the derivative of {op}{line} the scores stand where their sigmoid is meant.

@@ -85,9 +85,9 @@ def pad(m: Any, x: Any, widths: Any, value: float = 0) -> Any:
     return m.nn.functional.pad(x, [n for pair in widths[::-1] for n in pair], value=value)
 
 
-def binary_cross_entropy(m: Any, x: Any, y: Any) -> Any:
+def binary_cross_entropy(m: Any, x: Any, y: Any, reduction: str = "mean") -> Any:
     x, y = m.broadcast_tensors(x, y)
-    return m.nn.functional.binary_cross_entropy(x, y, reduction="none")
+    return m.nn.functional.binary_cross_entropy(x, y, reduction=reduction)
 
 
 SPELLINGS: dict[str, Any] = {
@@ -147,7 +147,7 @@ SPELLINGS: dict[str, Any] = {
     "log_softmax": lambda m, x, axis: m.log_softmax(x, 0 if axis is None else axis),
     "cross_entropy": class_loss("cross_entropy"),
     "nll_loss": class_loss("nll_loss"),
-    "mse_loss": lambda m, x, y, mean=True: m.nn.functional.mse_loss(x, y, reduction="mean" if mean else "sum"),
+    **{name: of_nn(name) for name in ("mse_loss", "smooth_l1_loss", "huber_loss", "binary_cross_entropy_with_logits")},
     "binary_cross_entropy": binary_cross_entropy,
     "standardize": standardize,
     "embedding": lambda m, x, index: m.nn.functional.embedding(tensor(m, index), x),

@@ -28,6 +28,8 @@ PAGE = Path(__file__).parents[2] / "OPS.md"
 
 NONE_THERE = "PyTorch has none; here the derivative is 0 wherever there is one."
 NOT_COMPARED = {
+    **{(f"{name}", "types"): "Of two real types, PyTorch takes that of the input, and here it is the larger one."
+       for name in ("huber_loss", "binary_cross_entropy_with_logits")},
     ("floor_divide", "gradient"): NONE_THERE,
     ("floor_divide", "tangent"): NONE_THERE,
     ("floor_divide", "second"): NONE_THERE,

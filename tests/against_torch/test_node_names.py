@@ -32,6 +32,8 @@ x.index_add(0, i, x[:2]) | x.index_copy(0, i, x[:2]) | x.index_fill(0, i, 1.0) |
 x.clamp_min(0) | x.clamp_max(0) | x.clamp_min(x) | x.clamp_max(x) | x.clone().clamp_min_(0) | m.linalg.cholesky(x @ x.T + m.eye(3))
 m.linalg.eigvalsh(x @ x.T) | m.linalg.svdvals(x) | m.linalg.qr(x)[0] | m.linalg.slogdet(x @ x.T + m.eye(3))[1] | m.linalg.pinv(x)
 m.einsum("ij,kj->ik", x, x) | m.einsum("ij->ji", x) | m.einsum("ij->i", x) | m.einsum("i,j->ij", v, v) | m.einsum("ij,ij->", x, x)
+F.mse_loss(x, y, reduction="none") | F.smooth_l1_loss(x, y) | F.huber_loss(x, y, reduction="sum") | F.binary_cross_entropy(x, y)
+F.binary_cross_entropy_with_logits(x, y) | F.binary_cross_entropy_with_logits(x, y, pos_weight=m.ones(4))
 F.cross_entropy(x, m.tensor([0, 1, 2])) | F.cross_entropy(I[:, :, 0], m.zeros(1, 6, dtype=m.int64)) | F.nll_loss(I, z.new_zeros(1, 6, 6))
 """
 

@@ -16,7 +16,8 @@ from minigrad.core.op import Op
 from minigrad.core.shapes import Array
 from minigrad.core.tensor import Tensor
 from minigrad.methods.base import Values
-from minigrad.nn.functional.losses import reduced_by, reduction_of
+from minigrad.nn.functional.losses import checked, reduced_by, reduction_of
+from minigrad.ops.composites import named
 
 __all__ = [
     "binary_cross_entropy",
@@ -86,10 +87,8 @@ def _class_loss(
     reduction: str,
 ) -> Tensor:
     """The loss of cross_entropy or nll_loss: the op, with the factor for each example."""
-    if reduction not in ("mean", "sum", "none"):
-        raise ValueError(f"{reduction} is not a valid value for reduction")
     weights, target = _class_weights(x, target, axis, weight, ignore_index, reduction)
-    reduced = reduction != "none"
+    reduced = checked(reduction) != "none"
     z: Tensor = op.apply(x, target=target, weights=weights, axis=axis, reduced=reduced)
     if reduction == "mean" and not (target.size and np.any(weights)):
         return (
@@ -172,8 +171,11 @@ def binary_cross_entropy(
     p = input.array
     if p.size and not ((p >= 0) & (p <= 1)).all():
         raise RuntimeError("all elements of input should be between 0 and 1")
-    z: Tensor = ops.binary_cross_entropy.apply(input, target)
-    return reduced_by(z if weight is None else z * weight, reduction, size_average, reduce)
+    reduction = checked(reduction_of(size_average, reduce, reduction))
+    if weight is None:
+        return ops.binary_cross_entropy.apply(input, target, reduction=reduction)
+    z = ops.binary_cross_entropy.apply(input, target, reduction="none") * weight
+    return named(reduced_by(z, reduction), "BinaryCrossEntropyBackward0")
 
 
 def binary_cross_entropy_with_logits(
@@ -190,11 +192,15 @@ def binary_cross_entropy_with_logits(
     pos_weight   a factor for the loss of positive examples
     """
     _same_size(input, target, "binary_cross_entropy_with_logits")
+    reduction = checked(reduction_of(size_average, reduce, reduction))
+    if weight is None and pos_weight is None:
+        return ops.binary_cross_entropy_with_logits.apply(input, target, reduction=reduction)
     logp = ops.logsigmoid.apply(input)
     if pos_weight is not None:
         logp = (1 + (pos_weight - 1) * target) * logp
     z = (1 - target) * input - logp
-    return reduced_by(z if weight is None else z * weight, reduction, size_average, reduce)
+    z = reduced_by(z if weight is None else z * weight, reduction)
+    return named(z, "BinaryCrossEntropyWithLogitsBackward0")
 
 
 def kl_div(

@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 from minigrad import ops
 from minigrad.core.modes import no_grad
+from minigrad.core.op import Op
 from minigrad.core.tensor import Tensor
 from minigrad.methods.functions import broadcast_tensors
 from minigrad.nn.functional.distance import cosine_similarity, pairwise_distance
@@ -47,10 +48,7 @@ def mse_loss(
     """
     input, target = _paired(input, target)
     reduction = reduction_of(size_average, reduce, reduction)
-    if reduction in ("mean", "sum") and weight is None:
-        return ops.mse_loss.apply(input, target, mean=reduction == "mean")
-    d = (input - target).square()
-    return _weighted(d, weight, reduction)
+    return _weighted(ops.mse_loss, input, target, weight, reduction)
 
 
 def l1_loss(
@@ -64,7 +62,8 @@ def l1_loss(
     """The mean of |input - target|."""
     input, target = _paired(input, target)
     reduction = reduction_of(size_average, reduce, reduction)
-    return _weighted((input - target).abs(), weight, reduction)
+    z = (input - target).abs()
+    return reduced_by(z, reduction) if weight is None else weighted(z, weight, reduction)
 
 
 def huber_loss(
@@ -78,9 +77,7 @@ def huber_loss(
     if delta <= 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
     input, target = _paired(input, target)
-    d = (input - target).abs()
-    z = ops.where.apply(d.detach() < delta, d * d * 0.5, (d - 0.5 * delta) * delta)
-    return _weighted(z, weight, reduction)
+    return _weighted(ops.huber_loss, input, target, weight, reduction, delta=delta)
 
 
 def smooth_l1_loss(
@@ -97,9 +94,8 @@ def smooth_l1_loss(
     if beta == 0:
         return l1_loss(input, target, size_average, reduce, reduction)
     input, target = _paired(input, target)
-    d = (input - target).abs()
-    z = ops.where.apply(d.detach() < beta, d * d * (0.5 / beta), d - 0.5 * beta)
-    return reduced_by(z, reduction, size_average, reduce)
+    reduction = checked(reduction_of(size_average, reduce, reduction))
+    return ops.smooth_l1_loss.apply(input, target, reduction=reduction, beta=beta)
 
 
 def hinge_embedding_loss(
@@ -291,19 +287,28 @@ def reduced_by(
     z: Tensor, reduction: str, size_average: bool | None = None, reduce: bool | None = None
 ) -> Tensor:
     """The loss of each entry, reduced as the caller's arguments say."""
-    reduction = reduction_of(size_average, reduce, reduction, stacklevel=4)
-    if reduction == "mean":
-        return z.mean()
-    if reduction == "sum":
-        return z.sum()
-    if reduction != "none":
+    reduction = checked(reduction_of(size_average, reduce, reduction, stacklevel=4))
+    return z.mean() if reduction == "mean" else z.sum() if reduction == "sum" else z
+
+
+def checked(reduction: str) -> str:
+    """The reduction, if it is one. Else ValueError."""
+    if reduction not in ("mean", "sum", "none"):
         raise ValueError(f"{reduction} is not a valid value for reduction")
-    return z
+    return reduction
 
 
-def _weighted(z: Tensor, weight: Tensor | None, reduction: str) -> Tensor:
+def _weighted(
+    op: Op, x: Tensor, y: Tensor, weight: Tensor | None, reduction: str, **settings: float
+) -> Tensor:
+    """The loss of an op that reduces; with weights, a weighted mean or sum of the losses of all entries."""
     if weight is None:
-        return reduced_by(z, reduction)
+        return op.apply(x, y, reduction=checked(reduction), **settings)
+    return weighted(op.apply(x, y, reduction="none", **settings), weight, reduction)
+
+
+def weighted(z: Tensor, weight: Tensor, reduction: str) -> Tensor:
+    """The losses of all entries times their weights; the mean is that of the weights."""
     if weight.shape != z.shape:
         raise ValueError("Weights and input must have the same size.")
     z = z * weight
