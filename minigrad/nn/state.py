@@ -43,6 +43,9 @@ class State(OrderedDict[str, Any]):
 
     _metadata: dict[str, Any]
 
+    def __repr__(self) -> str:
+        return repr(OrderedDict(self))
+
 
 class Stateful(Registry):
     """The part of a module that handles saving and loading."""

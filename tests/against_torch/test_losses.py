@@ -91,3 +91,25 @@ def test_the_loss_of_no_examples_is_that_of_pytorch(name, reduction):
         return f(*args[:1], *(a.detach() for a in args[1:]), reduction=reduction)
 
     check(case, *(a[:0] for a in LOSSES[name]), order=1)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "margin_ranking_loss",
+        "triplet_margin_loss",
+        "cosine_embedding_loss",
+        "smooth_l1_loss",
+        "huber_loss",
+    ],
+)
+def test_at_the_bound_of_a_margin_the_gradient_is_that_of_pytorch(name):
+    x, y = np.eye(3), np.roll(np.eye(3), 1, 0)
+    rest = {
+        "margin_ranking_loss": np.ones((3, 3)),
+        "triplet_margin_loss": x,
+        "cosine_embedding_loss": -np.ones(3),
+    }
+    arrays = (x, y, rest[name]) if name in rest else (x, y)
+
+    check(lambda m, *xs: getattr(m.nn.functional, name)(*xs), *arrays, order=1)

@@ -122,6 +122,7 @@ def names(m, nn):
     yield next(model.parameters()) is model.bias
     yield list(model._parameters), list(model._modules), list(model.first._buffers)
     yield repr(model)
+    yield repr(nn.init.ones_(nn.PReLU().weight.data)), repr(nn.PReLU().state_dict())
     yield sorted(n for n in dir(model) if n in ("first", "second", "bias", "0", "forward"))
 
 

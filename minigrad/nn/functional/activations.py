@@ -18,6 +18,7 @@ from minigrad.core.op import Op
 from minigrad.core.shapes import normalize_one
 from minigrad.core.tensor import Tensor, wrap
 from minigrad.methods.arguments import not_a_tensor
+from minigrad.ops.composites import named
 from minigrad.random import kernels
 
 __all__ = [
@@ -66,8 +67,9 @@ def _activation(op: Op, x: Tensor, inplace: bool, **settings: object) -> Tensor:
     return (op.apply_ if inplace else op.apply)(x, **settings)
 
 
-def _composite(f: Callable[[Tensor], Tensor], x: Tensor, inplace: bool) -> Tensor:
-    return x.copy_(f(x.clone())) if inplace else f(x)
+def _composite(f: Callable[[Tensor], Tensor], x: Tensor, inplace: bool, name: str) -> Tensor:
+    """f of x, which is several ops here; PyTorch has one node with this name."""
+    return x.copy_(f(x.clone())) if inplace else named(f(x), f"{name}Backward0")
 
 
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
@@ -155,7 +157,7 @@ def rrelu(
     slope = np.ones(input.shape, input.dtype)
     negative = input.array <= 0  # only these use numbers from the generator
     slope[negative] = kernels.uniform((negative.sum(),), np.dtype(float), lower, upper, None)
-    return _composite(lambda x: x * called("slope", wrap(slope)), input, inplace)
+    return _composite(lambda x: x * called("slope", wrap(slope)), input, inplace, "RreluWithNoise")
 
 
 def selu(input: Tensor, inplace: bool = False) -> Tensor:
@@ -167,7 +169,7 @@ def selu(input: Tensor, inplace: bool = False) -> Tensor:
     tensor([-1.1113,  2.1014])
     """
     scale, alpha = 1.0507009873554805, 1.6732632423543772
-    return _composite(lambda x: ops.elu.apply(x, alpha=alpha) * scale, input, inplace)
+    return _composite(lambda x: ops.elu.apply(x, alpha=alpha) * scale, input, inplace, "Elu")
 
 
 def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
@@ -178,7 +180,7 @@ def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """
     if alpha <= 0:
         raise RuntimeError(f"ZeroDivisionError: celu: alpha must be greater than 0, but is {alpha}")
-    return _composite(lambda x: ops.elu.apply(x / alpha, alpha=1.0) * alpha, input, inplace)
+    return _composite(lambda x: ops.elu.apply(x / alpha, alpha=1.0) * alpha, input, inplace, "Celu")
 
 
 def gelu(input: Tensor, approximate: str = "none") -> Tensor:
@@ -190,7 +192,7 @@ def gelu(input: Tensor, approximate: str = "none") -> Tensor:
     """
     if approximate == "tanh":
         inner = (input + input * input * input * 0.044715) * math.sqrt(2 / math.pi)
-        return input * 0.5 * (inner.tanh() + 1)
+        return named(input * 0.5 * (inner.tanh() + 1), "GeluBackward0")
     if approximate != "none":
         raise RuntimeError("approximate argument must be either none or tanh.")
     return ops.gelu.apply(input)
@@ -203,7 +205,7 @@ def silu(input: Tensor, inplace: bool = False) -> Tensor:
 
 def mish(input: Tensor, inplace: bool = False) -> Tensor:
     """x * tanh(softplus(x))"""
-    return _composite(lambda x: x * ops.softplus.apply(x).tanh(), input, inplace)
+    return _composite(lambda x: x * ops.softplus.apply(x).tanh(), input, inplace, "Mish")
 
 
 def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
@@ -238,14 +240,15 @@ def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
 def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """x, but 0 where |x| <= lambd"""
     inner = input.detach()
-    return ops.where.apply((inner >= -lambd) & (inner <= lambd), 0.0, input)
+    z = ops.where.apply((inner >= -lambd) & (inner <= lambd), 0.0, input)
+    return named(z, "HardshrinkBackward0")
 
 
 def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """x moved by lambd towards 0, and 0 where |x| <= lambd"""
     if lambd < 0:
         raise RuntimeError(f"lambda must be greater or equal to 0, but found to be {lambd}.")
-    return input - hardtanh(input, -lambd, lambd)
+    return named(input - hardtanh(input, -lambd, lambd), "SoftshrinkBackward0")
 
 
 def softsign(input: Tensor) -> Tensor:
@@ -299,7 +302,7 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
         ops.getitem.apply(input, index=(*(slice(None),) * axis, half))
         for half in (slice(0, n // 2), slice(n // 2, n))
     )
-    return a * b.sigmoid()
+    return named(a * b.sigmoid(), "GluBackward0")
 
 
 def softmax(

@@ -11,6 +11,7 @@ import numpy as np
 from minigrad import ops
 from minigrad.core.shapes import Several, as_ints
 from minigrad.core.tensor import Tensor, wrap
+from minigrad.ops.composites import named
 
 __all__ = ["conv1d", "conv2d", "conv_transpose1d", "conv_transpose2d"]
 
@@ -62,7 +63,7 @@ def conv1d(
 def _without_rows(z: Tensor) -> Tensor:
     """The result of conv1d (n, o, l), from that of the two-dimensional op (n, o, 1, l)."""
     n, o, _, width = z.shape
-    return ops.unsafe_view.apply(z, shape=(n, o, width))
+    return named(ops.unsafe_view.apply(z, shape=(n, o, width)), "ConvolutionBackward0")
 
 
 def conv_transpose2d(
@@ -228,7 +229,7 @@ def _transposed(
         z = ops.pad.apply(z, widths=((0, 0), (0, 0), (0, rest[0]), (0, rest[1])))
     if b is not None:
         z = z + b.view(-1, 1, 1)
-    return _without_rows(z) if axes == 1 else z
+    return _without_rows(z) if axes == 1 else named(z, "ConvolutionBackward0")
 
 
 def check_batched(name: str, axes: int, x: Tensor) -> None:

@@ -14,6 +14,7 @@ from minigrad.core.shapes import Array, Several, as_ints
 from minigrad.core.tensor import Tensor, wrap
 from minigrad.nn.functional.convolution import check_not_negative, check_steps, several
 from minigrad.nn.functional.pooling import means
+from minigrad.ops.composites import named
 
 __all__ = [
     "channel_shuffle",
@@ -89,7 +90,11 @@ def _padded_by_entries(z: Tensor, widths: tuple[tuple[int, int], ...], mode: str
             raise RuntimeError("Padding value causes wrapping around more than once.")
         if a or b:
             z = _taken(z, axis, _padded(mode, shape[axis], a, b))
-    return z
+    if mode == "circular" or not any(map(any, widths)):
+        return z
+    return named(
+        z, f"{'Reflection' if mode == 'reflect' else 'Replication'}Pad{len(shape) - 2}DBackward0"
+    )
 
 
 def _padded(mode: str, n: int, before: int, after: int) -> Array:
@@ -133,7 +138,8 @@ def unfold(
     padded = ops.pad.apply(input, widths=widths) if any(map(any, widths)) else input
     z = ops.getitem.apply(padded, index=index)
     n, c, kh, rows, kw, columns = z.shape
-    return z.permute(0, 1, 2, 4, 3, 5).reshape(n, c * kh * kw, rows * columns)
+    z = z.permute(0, 1, 2, 4, 3, 5).reshape(n, c * kh * kw, rows * columns)
+    return named(z, "Im2ColBackward0")
 
 
 def fold(
@@ -176,7 +182,7 @@ def fold(
     blocks = input.reshape(n, c, kh, kw, rows, columns).permute(0, 1, 2, 4, 3, 5)
     shape = (n, c, height + sum(widths[2]), width + sum(widths[3]))
     z = ops.put_zeros.apply(blocks, index=index, shape=shape)
-    return ops.pad.apply(z, widths=tuple([(-a, -b) for a, b in widths]))
+    return named(ops.pad.apply(z, widths=tuple([(-a, -b) for a, b in widths])), "Col2ImBackward0")
 
 
 def _window_index(size: Sequence[int], *how: Several) -> tuple[Any, Any]:
@@ -203,6 +209,13 @@ def _window_index(size: Sequence[int], *how: Several) -> tuple[Any, Any]:
 
 
 # ------------------------------------------------------------------------ resizing
+
+# The names of the nodes in PyTorch, with the number of axes.
+UPSAMPLED = {
+    "nearest": "UpsampleNearest{}DBackward0", "nearest-exact": "UpsampleNearestExact{}DBackward0",
+    "linear": "UpsampleLinear{}DBackward0", "bilinear": "UpsampleBilinear{}DBackward0",
+    "trilinear": "UpsampleTrilinear{}DBackward0", "area": "AdaptiveAvgPool{}DBackward0",
+}  # fmt: skip
 
 
 def interpolate(
@@ -250,7 +263,7 @@ def interpolate(
         else:
             matrix = means(n, m) if mode == "area" else _between(n, m, step, bool(align_corners))
             z = (z.movedim(axis, -1) @ wrap(matrix.astype(z.dtype))).movedim(-1, axis)
-    return z
+    return named(z, UPSAMPLED[mode].format(axes))
 
 
 def _check_interpolation(
@@ -334,7 +347,7 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     k = len(rest)
     z = input.reshape(*rest, c // (r * r), r, r, h, w)
     z = z.permute(*range(k), k, k + 3, k + 1, k + 4, k + 2)
-    return z.reshape(*rest, c // (r * r), h * r, w * r)
+    return named(z.reshape(*rest, c // (r * r), h * r, w * r), "PixelShuffleBackward0")
 
 
 def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
@@ -355,7 +368,7 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
     k = len(rest)
     z = input.reshape(*rest, c, h // r, r, w // r, r)
     z = z.permute(*range(k), k, k + 2, k + 4, k + 1, k + 3)
-    return z.reshape(*rest, c * r * r, h // r, w // r)
+    return named(z.reshape(*rest, c * r * r, h // r, w // r), "PixelUnshuffleBackward0")
 
 
 def channel_shuffle(input: Tensor, groups: int) -> Tensor:
@@ -366,4 +379,5 @@ def channel_shuffle(input: Tensor, groups: int) -> Tensor:
         raise RuntimeError(
             f"Number of channels must be divisible by groups. Got {c} channels and {groups} groups."
         )
-    return input.reshape(n, groups, c // groups, *rest).transpose(1, 2).reshape(input.shape)
+    z = input.reshape(n, groups, c // groups, *rest).transpose(1, 2).reshape(input.shape)
+    return named(z, "ChannelShuffleBackward0")

@@ -40,6 +40,8 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
         raise RuntimeError(
             "both arguments to linear need to be at least 1D, but they are 0D and 2D"
         )
+    if bias is not None and not input.is_contiguous():  # where PyTorch adds the bias afterwards
+        return linear(input, weight) + bias
     rows = input.reshape(math.prod(input.shape[:-1]), input.shape[-1])
     z = linear(rows, weight, bias)
     whole = ops.unsafe_view if bias is None else ops.view  # with a bias, PyTorch returns a view

@@ -15,6 +15,7 @@ from minigrad.core.op import Op
 from minigrad.core.tensor import Tensor
 from minigrad.methods.functions import broadcast_tensors
 from minigrad.nn.functional.distance import cosine_similarity, pairwise_distance
+from minigrad.ops.composites import named
 
 __all__ = [
     "cosine_embedding_loss",
@@ -108,7 +109,7 @@ def hinge_embedding_loss(
 ) -> Tensor:
     """x where target is 1, max(0, margin - x) where it is -1."""
     near, far = ((target.detach() != n).to(input.dtype) for n in (-1, 1))
-    z = input * near + (margin - input).relu() * far
+    z = input * near + (margin - input).clamp_min(0) * far
     return reduced_by(z, reduction, size_average, reduce)
 
 
@@ -127,7 +128,7 @@ def margin_ranking_loss(
             "margin_ranking_loss : All input tensors should have same dimension but got sizes: "
             f"input1: {input1.shape}, input2: {input2.shape}, target: {target.shape}"
         )
-    z = (-target * (input1 - input2) + margin).relu()
+    z = (-target * (input1 - input2) + margin).clamp_min(0)
     return reduced_by(z, reduction, size_average, reduce)
 
 
@@ -139,7 +140,8 @@ def soft_margin_loss(
     reduction: str = "mean",
 ) -> Tensor:
     """log(1 + exp(-target * x)), without overflow."""
-    return reduced_by(-ops.logsigmoid.apply(target * input), reduction, size_average, reduce)
+    z = reduced_by(-ops.logsigmoid.apply(target * input), reduction, size_average, reduce)
+    return named(z, "SoftMarginLossBackward0")
 
 
 def triplet_margin_loss(
@@ -188,7 +190,7 @@ def triplet_margin_with_distance_loss(
     far = distance(anchor, negative)
     if swap:
         far = far.minimum(distance(positive, negative))
-    return reduced_by((distance(anchor, positive) - far + margin).relu(), reduction)
+    return reduced_by((distance(anchor, positive) - far + margin).clamp_min(0), reduction)
 
 
 def poisson_nll_loss(
@@ -262,7 +264,7 @@ def cosine_embedding_loss(
         )
     c = cosine_similarity(input1, input2, -1)
     t = target.detach()
-    z = (1 - c) * (t == 1) + (c - margin).relu() * (t == -1)
+    z = (1 - c) * (t == 1) + (c - margin).clamp_min(0) * (t == -1)
     return reduced_by(z, reduction, size_average, reduce)
 
 

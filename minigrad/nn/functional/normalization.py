@@ -18,6 +18,7 @@ from minigrad.core.dtypes import torch_name
 from minigrad.core.errors import NotForDtype
 from minigrad.core.tensor import Tensor
 from minigrad.nn.functional.images import pad
+from minigrad.ops.composites import named
 
 __all__ = [
     "batch_norm",
@@ -51,7 +52,7 @@ def layer_norm(
     z: Tensor = ops.standardize.apply(input, axis=axes, eps=eps)
     if weight is not None:
         z = z * weight
-    return z if bias is None else z + bias
+    return named(z if bias is None else z + bias, "NativeLayerNormBackward0")
 
 
 def rms_norm(
@@ -144,7 +145,7 @@ def batch_norm(
         z = (input - ops.view.apply(running_mean, shape=shape)) / (
             ops.view.apply(running_var, shape=shape) + eps
         ).sqrt()
-    return _scaled(z, weight, bias, shape).contiguous()
+    return named(_scaled(z, weight, bias, shape).contiguous(), "NativeBatchNormBackward0")
 
 
 def _check_channels(input: Tensor, **parameters: Tensor | None) -> None:
@@ -189,7 +190,7 @@ def instance_norm(
         if running is not None:
             now = input.array.var(axes, ddof=ddof) if ddof else input.array.mean(axes)
             running.array[...] += momentum * (now.mean(0) - running.array)
-    return group_norm(input, input.shape[1], weight, bias, eps)
+    return named(group_norm(input, input.shape[1], weight, bias, eps), "ViewBackward0")
 
 
 def group_norm(
@@ -219,7 +220,8 @@ def group_norm(
     z = ops.unsafe_view.apply(z, shape=tuple(input.shape))
     wanted = "a vector of size equal to the number of channels in input"
     _check_affine(input, weight, bias, (c,), wanted, f"input of shape {list(input.shape)}")
-    return _scaled(z, weight, bias, (1, c, *(1,) * (input.ndim - 2)))
+    z = _scaled(z, weight, bias, (1, c, *(1,) * (input.ndim - 2)))
+    return named(z, "NativeGroupNormBackward0")
 
 
 def _check_affine(

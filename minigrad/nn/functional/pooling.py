@@ -15,6 +15,7 @@ from minigrad import ops
 from minigrad.core.shapes import Array, Several, as_int
 from minigrad.core.tensor import Tensor, wrap
 from minigrad.nn.functional.convolution import check_steps, several
+from minigrad.ops.composites import named
 
 __all__ = [
     "adaptive_avg_pool1d",
@@ -96,7 +97,8 @@ def avg_pool2d(
     if divisor_override == 0:
         raise RuntimeError("divisor must be not zero")
     how = (kernel_size, stride, padding, 1, ceil_mode)
-    return _avg_pool("avg_pool", 2, input, count_include_pad, divisor_override, *how)
+    z = _avg_pool("avg_pool", 2, input, count_include_pad, divisor_override, *how)
+    return named(z, "AvgPool2DBackward0")
 
 
 def avg_pool1d(
@@ -256,10 +258,12 @@ def _adaptive_avg_pool(axes: int, input: Tensor, output_size: OutputSize) -> Ten
     wanted = list(zip(input.shape[-axes:], sizes, strict=True))
     if all(m and n % m == 0 for n, m in wanted):
         pool = avg_pool1d if axes == 1 else avg_pool2d
-        return pool(input, [n // m for n, m in wanted])
-    rows, columns = wanted[0], wanted[-1]
-    z = input @ wrap(means(*columns).astype(input.dtype))
-    return z if axes == 1 else wrap(means(*rows).T.astype(input.dtype)) @ z
+        z = pool(input, [n // m for n, m in wanted])
+    else:
+        rows, columns = wanted[0], wanted[-1]
+        z = input @ wrap(means(*columns).astype(input.dtype))
+        z = z if axes == 1 else wrap(means(*rows).T.astype(input.dtype)) @ z
+    return z if axes == 1 else named(z, "AdaptiveAvgPool2DBackward0")
 
 
 def adaptive_max_pool2d(
@@ -296,7 +300,7 @@ def _adaptive_max_pool(
             at[..., i, j] = (top + best // (right - left)) * width + left + best % (right - left)
     z = x.flatten(-2).gather(-1, at.reshape(*x.shape[:-2], -1))
     z = ops.unsafe_view.apply(z, shape=tuple(at.shape))
-    z = from_image(z, axes)
+    z = from_image(z, axes) if axes == 1 else named(z, "AdaptiveMaxPool2DBackward0")
     return (z, from_image(wrap(at), axes)) if return_indices else z
 
 
