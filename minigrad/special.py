@@ -3,6 +3,7 @@
 import math
 from typing import Any
 
+from minigrad import ops
 from minigrad.core.tensor import Tensor
 from minigrad.methods.arguments import takes_out
 from minigrad.methods.methods_as_functions import (
@@ -43,8 +44,7 @@ def entr(input: Tensor) -> Tensor:
     >>> entr(minigrad.tensor([0.0, 0.5, -1.0]))
     tensor([0.0000, 0.3466,   -inf])
     """
-    z = (-xlogy(input, input)).masked_fill(input == 0, 0.0)
-    return z.masked_fill(input < 0, -math.inf)
+    return ops.entr.apply(input)
 
 
 @takes_out

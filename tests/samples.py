@@ -342,6 +342,7 @@ for x, target, axis in [
 sample(ops.mse_loss, normal(2, 3), normal(2, 3, seed=1))
 sample(ops.mse_loss, normal(2, 3), normal(3, seed=1), reduction="sum")
 sample(ops.mse_loss, normal(), normal(seed=1))
+sample(ops.entr, positive(2, 3))
 for reduction in ("mean", "sum", "none"):
     sample(ops.binary_cross_entropy, positive(2, 3) / 2.1, positive(2, 3, seed=2) / 2.1, reduction=reduction)
     sample(ops.binary_cross_entropy_with_logits, normal(2, 3), positive(2, 3, seed=2) / 2.1, reduction=reduction)

@@ -267,6 +267,13 @@ def test_a_removed_hook_is_not_called():
     assert seen == [1]
 
 
+def test_without_hooks_of_all_modules_a_module_has_none_to_look_at():
+    with nn.modules.module.register_module_forward_hook(lambda module, args, z: z + 1):
+        assert nn.ReLU()(minigrad.zeros(1)).item() == 1
+
+    assert nn.ReLU()._call_hooks is None and nn.ReLU()(minigrad.zeros(1)).item() == 0
+
+
 def test_a_forward_hook_may_replace_the_result_and_gradients_flow_through_it():
     layer = linear([2])
     layer.register_forward_hook(lambda module, args, z: z * 10)

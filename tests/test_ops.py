@@ -325,6 +325,7 @@ def applied_ops():
 NO_METHOD = {"positive", "cat", "stack", "put_zeros", "put_along", "fold", "window_spread"} | {
     "convolution_dw",
     "keep",
+    "entr",  # minigrad.special
 }
 
 

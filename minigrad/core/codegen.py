@@ -221,8 +221,10 @@ def _special(op: Op, typed: list[str]) -> str:
     first, *others = typed
     questions = [f"{first}d.dtype is not {x}d.dtype" for x in others]
     questions += [f"{x}d.dtype.kind != 'b'" for x in op.masks]
-    if op.refuses or op.result in ("float", "sum") or "dtype" in op.settings:
+    if op.refuses not in ("", "c") or op.result in ("float", "sum") or "dtype" in op.settings:
         questions += [f"{first}d.dtype.kind != 'f'"]
+    elif op.refuses:
+        questions += [f"{first}d.dtype.kind == 'c'"]
     if "dtype" in op.settings:
         questions += ["dtype.kind != 'f'"]
     return " or ".join(questions) or "False"

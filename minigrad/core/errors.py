@@ -183,7 +183,7 @@ def wrong_kind(name: str, dtypes: list[str]) -> Exception:
             what = "Subtraction, the `-` operator, with two bool tensors"
             fix = "use the `^` or `logical_xor()` operator instead."
         return DtypeError(f"{what} is not supported. To fix it, {fix}")
-    if name in ("relu", "hardtanh"):
+    if name in ("relu", "hardtanh") and "Bool" in dtypes:
         word = "Boolean" if name == "relu" else "Bool"
         return DtypeError(
             f"{word} inputs not supported for {name}. To fix it, convert it: x.float()."

@@ -19,6 +19,8 @@ from minigrad.core.memory import Tensor, make
 from minigrad.core.op import Op
 from minigrad.core.shapes import order_of
 
+CONSTANTS = (int, float, complex, np.generic)
+
 
 def prepare(op: Op, args: Sequence[Any]) -> tuple[Sequence[Tensor], list[Any]]:
     """The operands as Tensors, and as arrays of the dtype in which the op will compute."""
@@ -40,14 +42,24 @@ def prepare(op: Op, args: Sequence[Any]) -> tuple[Sequence[Tensor], list[Any]]:
 
 
 def check_kinds(op: Op, args: Sequence[Any]) -> None:
-    """Raise if the op does not support operands of this kind. (No operand of a subtraction may be boolean.)"""
-    found = [a.dtype if hasattr(a, "dtype") else dtypes.of_number(a) for a in args]
+    """Raise if the op does not support operands of this kind.
+
+    No operand of a subtraction may be boolean, and none may be complex where complex numbers are refused.
+    """
+    found = [
+        a.dtype if hasattr(a, "dtype") else dtypes.of_number(a)
+        for a in args
+        if hasattr(a, "dtype") or isinstance(a, CONSTANTS)
+    ]
     kinds = {d.kind for d in found}
-    if "b" in kinds if op.name == "sub" else kinds and kinds <= set(op.refuses):
+    if op.name == "sub":
+        refused = "b" in kinds
+    else:  # what is no operand at all, such as a list, has an error of its own
+        refused = bool(kinds) and len(found) == len(args) and kinds <= set(op.refuses)
+    if refused or "c" in kinds and "c" in op.refuses:
         raise wrong_kind(op.name, [dtypes.torch_name(d) for d in found])
 
 
-CONSTANTS = (int, float, complex, np.generic)
 NUMBERS = frozenset([int, float])
 FITS = {4: 1 << 31, 8: 1 << 63}  # bytes of an integer -> numbers smaller than this fit
 # Ops that store a number, and refuse one that is too large. In other ops it wraps around.

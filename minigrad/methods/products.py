@@ -166,6 +166,8 @@ class Products(Arrangement):
         tensor(0.)
         """
         sign, z = self.slogdet()
+        if sign.dtype.kind == "c":
+            return z + sign.log()
         return z if (sign.array >= 0).all() else z.masked_fill(sign < 0, np.nan)
 
     def inverse(self) -> Self:

@@ -798,6 +798,7 @@ def extreme(x: Reductions, along: Op, over: Op, of_two: Op, place: Callable[...,
     if not x.ndim:
         return kind(x.clone(), ops.zeros_like(x).long())
     composites.nonempty(along.name, x, a)
+    composites.ordered(along.name, x)
     at = place(x.array, axis=a, keepdims=True)
     indices = x._constant(at if keepdims else at.squeeze(a))
     return kind(along.apply(x, at=at, axis=a, keepdims=keepdims), indices)

@@ -38,9 +38,10 @@ def added(
     prepend: bool = False,
     with_kwargs: bool = False,
     always: bool = False,
+    handle_type: type[RemovableHandle] = RemovableHandle,
 ) -> RemovableHandle:
     """Add a hook after the others of its kind, or before them."""
-    handle = RemovableHandle(hooks[when], hook, (hooks["with_kwargs"], hooks["always"]))
+    handle = handle_type(hooks[when], hook, (hooks["with_kwargs"], hooks["always"]))
     for mark, is_so in (("with_kwargs", with_kwargs), ("always", always)):
         if is_so:
             hooks[mark][handle.id] = True
@@ -219,9 +220,19 @@ class Called(Registry):
 OF_ALL_MODULES = new_hooks()
 
 
+class HandleOfAll(RemovableHandle):
+    """Returned when a hook of all modules is registered."""
+
+    def remove(self) -> None:
+        """Take the hook away. Without any, modules are called as before."""
+        super().remove()
+        if not any(OF_ALL_MODULES.values()):
+            Called._call_hooks = None
+
+
 def _add_to_all(when: str, hook: Any, **marks: bool) -> RemovableHandle:
     Called._call_hooks = OF_ALL_MODULES  # what a module without hooks of its own finds
-    return added(OF_ALL_MODULES, when, hook, **marks)
+    return added(OF_ALL_MODULES, when, hook, **marks, handle_type=HandleOfAll)
 
 
 def register_module_forward_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:

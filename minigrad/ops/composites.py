@@ -11,6 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from minigrad import return_types
+from minigrad.core.dtypes import torch_name
+from minigrad.core.errors import wrong_kind
 from minigrad.core.shapes import normalize_one
 from minigrad.ops.indexing import flat_along, gather, own_places, scatter_add, where
 from minigrad.ops.layout import unsafe_view
@@ -38,6 +40,12 @@ def taken(kind: Any, x: Any, at: Any, axis: int, keepdims: bool = True) -> Any:
     return kind(named(z, f"{kind.__name__.capitalize()}Backward{form}"), x._constant(at))
 
 
+def ordered(name: str, x: Any) -> None:
+    """Raise an error for complex numbers, which have no order."""
+    if x.dtype.kind == "c":
+        raise wrong_kind(name, [torch_name(x.dtype)])
+
+
 def sorting(values: Any, axis: int, descending: bool = False) -> Any:
     """The indices that sort the values, with a stable sort. NaN counts as the largest value."""
     if not descending:
@@ -48,16 +56,19 @@ def sorting(values: Any, axis: int, descending: bool = False) -> Any:
 
 def sort(x: Any, axis: int, descending: bool) -> Any:
     """The sorted entries along axis, and their old indices."""
+    ordered("sort", x)
     return taken(return_types.sort, x, sorting(x.array, axis, descending), axis)
 
 
 def argsort(x: Any, axis: int, descending: bool) -> Any:
     """The indices that sort x along axis."""
+    ordered("argsort", x)
     return x._constant(sorting(x.array, axis, descending))
 
 
 def topk(x: Any, axis: int, k: int, largest: bool) -> Any:
     """The k largest (or smallest) entries, sorted, and their indices."""
+    ordered("topk", x)
     if x.dtype.kind == "b":
         raise RuntimeError("topk does not support bool dtypes on CPU")
     if not 0 <= k <= x.shape[axis]:
@@ -68,6 +79,7 @@ def topk(x: Any, axis: int, k: int, largest: bool) -> Any:
 
 def kthvalue(x: Any, axis: int, k: int, keepdims: bool) -> Any:
     """The k-th smallest entry, counted from 1, and its index."""
+    ordered("kthvalue", x)
     nonempty("kthvalue", x, axis)
     if not 1 <= k <= x.shape[axis]:
         raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {axis}")
@@ -78,6 +90,7 @@ def kthvalue(x: Any, axis: int, k: int, keepdims: bool) -> Any:
 def median_along(x: Any, axis: int, keepdims: bool, ignore_nan: bool = False) -> Any:
     """The median and its index: the lower of the two in the middle. It is NaN if an entry is NaN, unless NaNs are ignored."""
     kind = return_types.nanmedian if ignore_nan else return_types.median
+    ordered(kind.__name__, x)
     nonempty(kind.__name__, x, axis)
     last, nans = x.shape[axis] - 1, np.isnan(x.array).sum(axis, keepdims=True)
     place = np.maximum(last - nans, 0) // 2 if ignore_nan else np.where(nans > 0, last, last // 2)
@@ -87,6 +100,7 @@ def median_along(x: Any, axis: int, keepdims: bool, ignore_nan: bool = False) ->
 
 def most_frequent(x: Any, axis: int, keepdims: bool) -> Any:
     """The most frequent entry (the smallest, if there are several) and its last index."""
+    ordered("mode", x)
     nonempty("mode", x, axis)
     rows = np.moveaxis(x.array, axis, -1)
     at = np.empty((*rows.shape[:-1], 1), np.int64)
@@ -103,11 +117,12 @@ def in_c_order(a: Any) -> Any:
 
 def running_extreme(x: Any, axis: int, function: Any) -> Any:
     """Implements cummax and cummin: the largest (smallest) entry so far (NaN after a NaN), and its last index."""
+    kind = return_types.cummax if function is np.maximum else return_types.cummin
+    ordered(kind.__name__, x)
     array = x.array
     z = function.accumulate(array, axis=axis)
     latest = np.where((array == z) | np.isnan(array), own_places(array.shape)[axis], 0)
     at = in_c_order(np.maximum.accumulate(latest, axis=axis))
-    kind = return_types.cummax if function is np.maximum else return_types.cummin
     return taken(kind, x, at, axis)
 
 
@@ -152,8 +167,8 @@ def quantile(x: Any, axis: int, q: Any, keepdims: bool, interpolation: str, igno
         raise RuntimeError("quantile() q values must be in the range [0, 1]")
     if interpolation not in ("linear", "lower", "higher", "midpoint", "nearest"):
         raise RuntimeError(f"quantile() interpolation must be one of linear, lower, higher, midpoint or nearest, but got {interpolation}")
-    ordered = sort(x, axis, False).values.movedim(axis, -1)
-    last, nan = x.shape[axis] - 1, np.isnan(ordered.array).sum(-1, keepdims=True)
+    rows = sort(x, axis, False).values.movedim(axis, -1)
+    last, nan = x.shape[axis] - 1, np.isnan(rows.array).sum(-1, keepdims=True)
     if ignore_nan:
         scale, start = np.maximum(last - nan, 0), 0 * nan
     else:
@@ -162,12 +177,12 @@ def quantile(x: Any, axis: int, q: Any, keepdims: bool, interpolation: str, igno
     place = q.array.reshape(-1) * scale + start
     rounding = {"lower": np.floor, "higher": np.ceil, "nearest": np.round}.get(interpolation)
     low = (place if rounding is None else rounding(place)).astype(np.int64)
-    z = ordered.gather(-1, low)
+    z = rows.gather(-1, low)
     if rounding is None:
         weight: Any = x._constant(np.full_like(place, 0.5))
         if interpolation == "linear":
             weight = q.reshape(-1) * x._constant(scale) + x._constant((start - low).astype(x.dtype))
-        z = z.lerp(ordered.gather(-1, np.ceil(place).astype(np.int64)), weight)
+        z = z.lerp(rows.gather(-1, np.ceil(place).astype(np.int64)), weight)
     z = z.movedim(-1, 0)
     z = z.unsqueeze(axis + 1) if keepdims else z
     return z if q.ndim else z.squeeze(0)
@@ -192,6 +207,7 @@ def nonzero(x: Any, as_tuple: bool) -> Any:
 
 def unique(x: Any, return_inverse: bool, return_counts: bool, dim: int | None) -> Any:
     """The unique values, sorted; for each entry of x, its index among them; how often each occurs."""
+    ordered("unique", x)
     if dim is not None:
         dim = normalize_one(dim, x.ndim)
     z, inverse, counts = np.unique(x.array, return_inverse=True, return_counts=True, axis=dim, equal_nan=False)
@@ -254,13 +270,14 @@ def histogram(x: Any, bins: Any, range: Any, weight: Any, density: bool) -> Hist
     return Histogram(x._constant(hist.astype(x.dtype)), x._constant(edges.astype(x.dtype)))
 
 
-def insertion_points(ordered: Any, x: Any, right: bool, out_int32: bool = False, sorter: Any = None) -> Any:
-    """For each entry of x, the index at which to insert it so that its row of `ordered` stays sorted.
+def insertion_points(edges: Any, x: Any, right: bool, out_int32: bool = False, sorter: Any = None) -> Any:
+    """For each entry of x, the index at which to insert it so that its row of `edges` stays sorted.
 
-    ordered   (n,), or (..., n) with the same leading axes as x: one row for each row of x
-    sorter    the indices that sort the rows of `ordered`, with the same shape
+    edges     (n,), or (..., n) with the same leading axes as x: one row for each row of x
+    sorter    the indices that sort the rows of `edges`, with the same shape
     """
-    rows, values = getattr(ordered, "array", ordered), x.array
+    ordered("searchsorted", x)
+    rows, values = getattr(edges, "array", edges), x.array
     rows = np.asarray(rows) if isinstance(rows, (list, tuple)) else rows
     if rows.ndim != 1 and (rows.ndim != values.ndim or rows.shape[:-1] != values.shape[:-1]):
         raise RuntimeError(

@@ -152,7 +152,7 @@ def keep(x, c, *, out=None):
 keep.vjp(x=lambda g, c: keep(g, c))
 
 
-@elementwise(np.maximum)
+@elementwise(np.maximum, refuses="c")
 def maximum(x, y, *, out=None):
     """z = maximum(x, y)        dz/dx = 1 - (x < y) - (x == y) / 2        dz/dy = 1 - (x > y) - (x == y) / 2
 
@@ -167,7 +167,7 @@ maximum.vjp(x=lambda g, x, y: keep(g, np.logical_not(x <= y)) + keep(g / 2, x ==
             y=lambda g, x, y: keep(g, np.logical_not(x >= y)) + keep(g / 2, x == y))
 
 
-@elementwise(np.minimum)
+@elementwise(np.minimum, refuses="c")
 def minimum(x, y, *, out=None):
     """z = minimum(x, y)        dz/dx = 1 - (x > y) - (x == y) / 2        dz/dy = 1 - (x < y) - (x == y) / 2
 
@@ -336,7 +336,7 @@ def sigmoid(x, *, out=None):
 sigmoid.vjp(x=lambda g, z: g * (z * (1 - z)))
 
 
-@elementwise(refuses="b")
+@elementwise(refuses="bc")
 def relu(x, *, out=None):
     """z = maximum(x, 0)        dz/dx = z != 0
 
@@ -389,7 +389,7 @@ def ne(x, y, *, out=None):
     """
 
 
-@constant(np.less, result="bool")
+@constant(np.less, result="bool", refuses="c")
 def lt(x, y, *, out=None):
     """z = x < y
 
@@ -398,7 +398,7 @@ def lt(x, y, *, out=None):
     """
 
 
-@constant(np.less_equal, result="bool")
+@constant(np.less_equal, result="bool", refuses="c")
 def le(x, y, *, out=None):
     """z = x <= y
 
@@ -407,7 +407,7 @@ def le(x, y, *, out=None):
     """
 
 
-@constant(np.greater, result="bool")
+@constant(np.greater, result="bool", refuses="c")
 def gt(x, y, *, out=None):
     """z = x > y
 
@@ -416,7 +416,7 @@ def gt(x, y, *, out=None):
     """
 
 
-@constant(np.greater_equal, result="bool")
+@constant(np.greater_equal, result="bool", refuses="c")
 def ge(x, y, *, out=None):
     """z = x >= y
 

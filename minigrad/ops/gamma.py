@@ -42,7 +42,7 @@ def lgamma(x, *, out=None):
 lgamma.vjp(x=lambda g, x: g * digamma(x))
 
 
-@elementwise(result="float")
+@elementwise(result="float", refuses="c")
 def digamma(x, *, out=None):
     """z = gamma'(x) / gamma(x)        dz/dx = polygamma(x, order=1)
 
@@ -120,7 +120,7 @@ BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6)  # B2,
 polygamma.vjp(x=lambda g, x, order: g * polygamma(x, order=order + 1))
 
 
-@elementwise(result="float")
+@elementwise(result="float", refuses="c")
 def erfinv(x, *, out=None):
     """z = the number for which erf(z) is x        dz/dx = sqrt(pi) / 2 * exp(z**2)
 

@@ -7,15 +7,15 @@ import math
 
 import numpy as np
 
-from minigrad.core.op import general, linear
-from minigrad.ops.elementwise import sigmoid
+from minigrad.core.op import elementwise, general, linear
+from minigrad.ops.elementwise import into, sigmoid
 from minigrad.ops.indexing import gather, index_put, own_places, scatter_add
 from minigrad.ops.neural import hardtanh, logsigmoid
 from minigrad.ops.reductions import mean
 from minigrad.ops.reductions import sum as total
 
 
-@general(result="float", refuses="biu")
+@general(result="float", refuses="biuc")
 def softmax(x, *, axis):
     """z = exp(x) / sum of exp(x) along axis        dL/dx = z * (g - sum of g * z)
 
@@ -39,7 +39,7 @@ def _softmax_dx(g, z, axis):
 softmax.vjp(x=_softmax_dx).jvp(lambda x_dot, z, axis: _softmax_dx(x_dot, z, axis))
 
 
-@general(result="float", refuses="biu")
+@general(result="float", refuses="biuc")
 def log_softmax(x, *, axis):
     """z = x - log of the sum of exp(x) along axis        dL/dx = g - softmax(x) * sum of g"""
     z = x - greatest(x, axis)
@@ -54,6 +54,20 @@ log_softmax.jvp(lambda x_dot, z, axis: x_dot - np.sum(np.exp(z) * x_dot, axis=ax
 def kind_of_nll(target):
     """The name of the node of a loss of classes: PyTorch has a function of its own for the pixels of images."""
     return "NllLossBackward0" if target.ndim < 2 else "NllLoss2DBackward0"
+
+
+@elementwise(result="float", refuses="c", node="SpecialEntrBackward0")
+def entr(x, *, out=None):
+    """z = -x * log(x)        dz/dx = -log(x) - 1
+
+    It is 0 at 0, where its slope is infinite, and -infinity below 0.
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        z = np.where(x > 0, -x * np.log(x), np.where(x < 0, -np.inf, x))
+    return into(out, z.astype(x.dtype, copy=False))
+
+
+entr.vjp(x=lambda g, x: g * (-1 - np.log(x)))
 
 
 @general(result="float", node=kind_of_nll)
@@ -126,7 +140,7 @@ def each(g, d, reduction):
     return g / max(1, math.prod(d.shape)) if reduction == "mean" else g
 
 
-@general(result="float")
+@general(result="float", refuses="c")
 def mse_loss(x, y, *, reduction="mean"):
     """z = mean of (x - y)**2        dL/dx = 2 * g * (x - y) / n        dL/dy = 2 * g * (y - x) / n"""
     d = x - y

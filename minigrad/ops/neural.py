@@ -18,7 +18,7 @@ from minigrad.ops.special import erf
 # --------------------------------------------------------------------------- activations
 
 
-@elementwise(result="float", refuses="biu")
+@elementwise(result="float", refuses="biuc")
 def leaky_relu(x, *, negative_slope=0.01, out=None):
     """z = x where x > 0, else negative_slope * x        dz/dx = where(x > 0, 1, negative_slope)"""
     return into(out, np.where(x > 0, x, x * x.dtype.type(negative_slope)))
@@ -27,7 +27,7 @@ def leaky_relu(x, *, negative_slope=0.01, out=None):
 leaky_relu.vjp(x=lambda g, x, negative_slope: np.where(x > 0, g, g * negative_slope))
 
 
-@elementwise(result="float", refuses="biu")
+@elementwise(result="float", refuses="biuc")
 def elu(x, *, alpha=1.0, out=None):
     """z = x where x > 0, else alpha * (exp(x) - 1)        dz/dx = where(x > 0, 1, alpha * exp(x))"""
     z = np.expm1(np.minimum(x, np.zeros((), x.dtype)))
@@ -65,7 +65,7 @@ def _gelu_dx(g, x):
 gelu.vjp(x=_gelu_dx)
 
 
-@elementwise(result="float", refuses="biu")
+@elementwise(result="float", refuses="biuc")
 def softplus(x, *, beta=1.0, threshold=20.0, out=None):
     """z = log(1 + exp(beta * x)) / beta        dz/dx = where(beta * x > threshold, 1, 1 / (1 + exp(-beta * x)))
 
@@ -88,7 +88,7 @@ def logsigmoid(x, *, out=None):
 logsigmoid.vjp(x=lambda g, x: g * sigmoid(-x))
 
 
-@elementwise(refuses="b")
+@elementwise(refuses="bc")
 def hardtanh(x, *, min_val=-1.0, max_val=1.0, out=None):
     """z = x, but not below min_val nor above max_val        dz/dx = 1 - (x <= min_val) - (x >= max_val)
 

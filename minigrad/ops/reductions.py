@@ -43,7 +43,7 @@ mean.vjp(x=lambda g, x_shape, axis, keepdims:
              repeat_to(restore_axes(g / number_reduced(x_shape, axis), x_shape, axis, keepdims), x_shape))
 
 
-@general()
+@general(refuses="c")
 def amax(x, *, axis=None, keepdims=False, out=None):
     """z = greatest of x over axis        dL/dx = g where x is the greatest, else 0
 
@@ -52,7 +52,7 @@ def amax(x, *, axis=None, keepdims=False, out=None):
     return np.max(x, axis=axis, keepdims=keepdims, out=out)
 
 
-@general()
+@general(refuses="c")
 def amin(x, *, axis=None, keepdims=False, out=None):
     """z = least of x over axis        dL/dx = g where x is the least, else 0
 
@@ -82,7 +82,7 @@ for _op in (amax, amin):
     _op.vjp(x=_shared_by_ties).jvp(_average_over_ties)
 
 
-@linear()
+@linear(refuses="c")
 def max(x, *, at, axis, keepdims=False):
     """z = x at the place `at` along axis, its greatest        dL/dx = g there, else 0
 
@@ -92,7 +92,7 @@ def max(x, *, at, axis, keepdims=False):
     return z if keepdims else z.squeeze(axis)
 
 
-@linear()
+@linear(refuses="c")
 def min(x, *, at, axis, keepdims=False):
     """z = x at the place `at` along axis, its least        dL/dx = g there, else 0"""
     return max.forward(x, at=at, axis=axis, keepdims=keepdims)
@@ -279,7 +279,7 @@ def _norm_dx(g, x, z, x_shape, p, axis, keepdims):
 norm.vjp(x=_norm_dx)
 
 
-@general(refuses="b")
+@general(refuses="bc")
 def median(x, *, axis=None, keepdims=False):
     """z = the middle one of the sorted entries        dL/dx = g where x is the middle one, else 0
 
@@ -379,12 +379,12 @@ logcumsumexp.vjp(x=_logcumsumexp_dx).jvp(_logcumsumexp_dot)
 # ------------------------------------------------------------------------- argmax, all, any
 
 
-@constant(np.argmax, result="int")
+@constant(np.argmax, result="int", refuses="c")
 def argmax(x, *, axis=None, keepdims=False):
     """z = where along axis x is greatest, the first one in a tie"""
 
 
-@constant(np.argmin, result="int")
+@constant(np.argmin, result="int", refuses="c")
 def argmin(x, *, axis=None, keepdims=False):
     """z = where along axis x is least, the first one in a tie"""
 

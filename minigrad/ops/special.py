@@ -123,7 +123,7 @@ logaddexp.vjp(x=lambda g, x, y: g / (1 + np.exp(y - x)),
               y=lambda g, x, y: g / (1 + np.exp(x - y)))
 
 
-@elementwise(result="float")
+@elementwise(result="float", refuses="c")
 def xlogy(x, y, *, out=None):
     """z = x * log(y)        dz/dx = log(y)        dz/dy = x / y
 
@@ -290,7 +290,7 @@ atanh.vjp(x=lambda g, x: g / (1 - x * x))
 # ----------------------------------------------------------------------- bounds, interpolation
 
 
-@elementwise(node="ClampBackward1")
+@elementwise(node="ClampBackward1", refuses="c")
 def clamp(x, a, b, *, out=None):
     """z = x between a and b        dz/dx = (a <= x) & (x <= b)    dz/da = (x < a) & (a < b)    dz/db = (x > b) | (a > b)
 
@@ -307,7 +307,7 @@ clamp.vjp(x=lambda g, x, a, b: keep(g, (x >= a) & (x <= b)),
           b=lambda g, x, a, b: keep(g, (x > b) | (a > b)))
 
 
-@elementwise(node="ClampBackward1")
+@elementwise(node="ClampBackward1", refuses="c")
 def clamp_min(x, a, *, out=None):
     """z = maximum(x, a)        dz/dx = x >= a        dz/da = x < a
 
@@ -323,7 +323,7 @@ clamp_min.vjp(x=lambda g, x, a: keep(g, x >= a),
               a=lambda g, x, a: keep(g, x < a))
 
 
-@elementwise(node="ClampBackward1")
+@elementwise(node="ClampBackward1", refuses="c")
 def clamp_max(x, b, *, out=None):
     """z = minimum(x, b)        dz/dx = x <= b        dz/db = x > b
 
@@ -339,7 +339,7 @@ clamp_max.vjp(x=lambda g, x, b: keep(g, x <= b),
               b=lambda g, x, b: keep(g, x > b))
 
 
-@elementwise(np.fmax)
+@elementwise(np.fmax, refuses="c")
 def fmax(x, y, *, out=None):
     """z = the greater of x and y, or the one that is a number        dz/dx = x >= y        dz/dy = x < y
 
@@ -354,7 +354,7 @@ fmax.vjp(x=lambda g, x, y: keep(g, (x >= y) | (y != y)),
          y=lambda g, x, y: keep(g, ~((x >= y) | (y != y))))
 
 
-@elementwise(np.fmin)
+@elementwise(np.fmin, refuses="c")
 def fmin(x, y, *, out=None):
     """z = the less of x and y, or the one that is a number        dz/dx = x <= y        dz/dy = x > y
 

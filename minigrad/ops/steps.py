@@ -49,7 +49,7 @@ def trunc(x, *, out=None):
     return _whole(np.trunc, x, out)
 
 
-@elementwise(refuses="b")
+@elementwise(refuses="bc")
 def round(x, *, decimals=0, out=None):
     """z = x rounded to so many decimals, halves to the even neighbor        dz/dx = 0"""
     return _whole(lambda x, out: np.round(x, decimals, out=out), x, out)

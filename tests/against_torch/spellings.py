@@ -145,6 +145,7 @@ SPELLINGS: dict[str, Any] = {
     },
     "softmax": lambda m, x, axis: m.softmax(x, 0 if axis is None else axis),
     "log_softmax": lambda m, x, axis: m.log_softmax(x, 0 if axis is None else axis),
+    "entr": lambda m, x: m.special.entr(x),
     "cross_entropy": class_loss("cross_entropy"),
     "nll_loss": class_loss("nll_loss"),
     **{name: of_nn(name) for name in ("mse_loss", "smooth_l1_loss", "huber_loss", "binary_cross_entropy_with_logits")},

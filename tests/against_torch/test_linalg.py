@@ -69,3 +69,9 @@ def test_mistakes_are_refused_alike(name):
             case(minigrad, minigrad.tensor(args[0]))
     else:
         check_error(case, *args)
+
+
+def test_logdet_of_a_complex_matrix_has_the_angle_of_the_determinant():
+    a = np.array([[1 + 2j, 1], [0.5j, -1 + 1j]])
+
+    assert minigrad.tensor(a).logdet().item() == pytest.approx(torch.tensor(a).logdet().item())

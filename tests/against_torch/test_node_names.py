@@ -30,7 +30,7 @@ x.mode()[0] | x.median(0)[0] | x.nanmedian(0)[0] | x.cummax(0)[0] | x.cummin(0)[
 x.split(2)[0] | x.split([1, 2])[1] | x.chunk(3)[1] | x.unbind()[0] | x.take(i) | x.masked_select(x > 0) | x.diag_embed()
 x.index_add(0, i, x[:2]) | x.index_copy(0, i, x[:2]) | x.index_fill(0, i, 1.0) | x.clone().index_fill_(0, i, 1.0)
 x.clamp_min(0) | x.clamp_max(0) | x.clamp_min(x) | x.clamp_max(x) | x.clone().clamp_min_(0) | m.linalg.cholesky(x @ x.T + m.eye(3))
-m.linalg.eigvalsh(x @ x.T) | m.linalg.svdvals(x) | m.linalg.qr(x)[0] | m.linalg.slogdet(x @ x.T + m.eye(3))[1] | m.linalg.pinv(x)
+m.special.entr(x) | m.linalg.eigvalsh(x @ x.T) | m.linalg.svdvals(x) | m.linalg.qr(x)[0] | m.linalg.slogdet(x @ x.T + m.eye(3))[1] | m.linalg.pinv(x)
 m.einsum("ij,kj->ik", x, x) | m.einsum("ij->ji", x) | m.einsum("ij->i", x) | m.einsum("i,j->ij", v, v) | m.einsum("ij,ij->", x, x)
 F.layer_norm(x, (4,)) | m.nn.LayerNorm(4)(x) | F.batch_norm(x, None, None, training=True) | m.nn.BatchNorm1d(4).eval()(x) | m.nn.GroupNorm(1, 4)(x)
 F.conv1d(b, m.ones(2, 3, 1)) | F.conv_transpose2d(I, K.transpose(0, 1)) | F.avg_pool2d(I, 2) | F.adaptive_avg_pool2d(I, 2) | F.adaptive_max_pool2d(I, 2)

@@ -7,6 +7,7 @@ torch = pytest.importorskip("torch")
 
 import minigrad
 from minigrad.core.op import REGISTRY
+from tests.against_torch.agree import check
 from tests.against_torch.table import compared
 from tests.against_torch.test_every_op import case_of, goes_another_way
 from tests.samples import SAMPLES
@@ -94,3 +95,7 @@ def test_what_a_kink_holds_back_is_not_multiplied_with_infinity(f):
             found.append(x.grad.numpy())
 
         np.testing.assert_allclose(*found)
+
+
+def test_the_slope_of_an_entropy_is_infinite_at_zero_and_unknown_below():
+    check(lambda m, x: m.special.entr(x), np.array([0.0, 0.5, -1.0, 2.0]), order=1)

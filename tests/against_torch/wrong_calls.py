@@ -3,6 +3,40 @@
 Most are what PyTorch's own tests expect to be refused.
 """
 
+COMPLEX = """
+(x + 1j).max()
+(x + 1j).min()
+(x + 1j).max(0)
+(x + 1j).amax()
+(x + 1j).argmax()
+(x + 1j).argmin(0)
+(x + 1j).sort()
+(x + 1j).argsort()
+(x + 1j).topk(1)
+(x + 1j).kthvalue(1)
+(x + 1j).median()
+(x + 1j).mode()
+(x + 1j).cummax(0)
+(x + 1j).cummin(0)
+(x + 1j).clamp(0,1)
+(x + 1j).clamp_min(0)
+(x + 1j).relu()
+(x + 1j).round()
+(x + 1j).aminmax()
+(x + 1j).unique()
+(x + 1j).softmax(0)
+(x + 1j).digamma()
+(x + 1j).erfinv()
+(x + 1j) < 1
+(x + 1j) >= (x + 1j)
+t.maximum(x + 1j, x)
+t.fmin(x + 1j, x + 1j)
+t.searchsorted(u, x + 1j)
+t.special.entr(x + 1j)
+F.elu(x + 1j)
+F.mse_loss(x + 1j, x + 1j)
+""".strip().splitlines()  # fmt: skip
+
 AUTOGRAD = """
 (r * 2).backward()
 x.sum().backward()
@@ -1514,7 +1548,7 @@ optim.swa_utils.SWALR(optim.SGD([p], lr=0.1), 0.1, anneal_epochs=-1)
 optim.Bogus
 """.strip().splitlines()  # fmt: skip
 
-WRONG_CALLS = [*AUTOGRAD, *FUNCTION, *SHAPES, *FACTORIES, *FUNCTIONAL, *LAYERS, *OPTIM]
+WRONG_CALLS = [*COMPLEX, *AUTOGRAD, *FUNCTION, *SHAPES, *FACTORIES, *FUNCTIONAL, *LAYERS, *OPTIM]
 
 # What minigrad accepts all the same.
 ACCEPTED = """
