@@ -113,7 +113,9 @@ class Adam(Elementwise):
         if not any(all(isinstance(beta, kind) for beta in betas) for kind in (float, Tensor)):
             raise ValueError("betas must be either both floats or both Tensors")
         betas = (float(betas[0]), float(betas[1]))
-        super().__init__(params, settings_of(locals()))
+        super().__init__(
+            params, settings_of(locals(), first="lr betas eps weight_decay amsgrad maximize")
+        )
 
     def _slots(self, group: Group) -> dict[str, float]:
         return WITH_MAXIMUM if group["amsgrad"] else AVERAGES
@@ -206,7 +208,7 @@ class Adagrad(Elementwise):
         differentiable: bool = False,
         fused: bool | None = None,
     ) -> None:
-        super().__init__(params, settings_of(locals()))
+        super().__init__(params, settings_of(locals(), first="lr lr_decay eps"))
         for group in self.param_groups:
             for p in group["params"]:
                 self._begin(p.memory(), self.state[p], group)
@@ -345,7 +347,9 @@ class RMSprop(Elementwise):
         differentiable: bool = False,
     ) -> None:
         check_in_range("alpha value", alpha, alpha >= 0.0)
-        super().__init__(params, settings_of(locals()))
+        super().__init__(
+            params, settings_of(locals(), first="lr momentum alpha eps centered weight_decay")
+        )
 
     def _slots(self, group: Group) -> dict[str, float]:
         slots = {"square_avg": 0.0}
@@ -458,7 +462,9 @@ class Adadelta(Elementwise):
         differentiable: bool = False,
     ) -> None:
         check_in_range("rho value", rho, 0.0 <= rho <= 1.0)
-        super().__init__(params, settings_of(locals()))
+        super().__init__(
+            params, settings_of(locals(), first="lr rho eps weight_decay maximize capturable")
+        )
 
     def _numbers(self, group: Group, t: float) -> tuple[float, ...]:
         return group["rho"], 1 - group["rho"], group["eps"], float(group["lr"])
@@ -559,7 +565,13 @@ class NAdam(Elementwise):
         capturable: bool = False,
         differentiable: bool = False,
     ) -> None:
-        super().__init__(params, settings_of(locals()))
+        super().__init__(
+            params,
+            settings_of(
+                locals(),
+                first="lr betas eps weight_decay momentum_decay decoupled_weight_decay maximize",
+            ),
+        )
 
     def _mu(self, t: float, group: Group) -> float:
         return group["betas"][0] * (1.0 - 0.5 * 0.96 ** (t * group["momentum_decay"]))
@@ -621,7 +633,10 @@ class RAdam(Elementwise):
         capturable: bool = False,
         differentiable: bool = False,
     ) -> None:
-        super().__init__(params, settings_of(locals()))
+        super().__init__(
+            params,
+            settings_of(locals(), first="lr betas eps weight_decay maximize foreach capturable"),
+        )
 
     def _numbers(self, group: Group, t: float) -> tuple[float, ...]:
         b1, b2 = group["betas"]
@@ -673,7 +688,10 @@ class Rprop(Elementwise):
     ) -> None:
         if not 0.0 < etas[0] < 1.0 < etas[1]:
             raise ValueError(f"Invalid eta values: {etas[0]}, {etas[1]}")
-        super().__init__(params, settings_of(locals()))
+        super().__init__(
+            params,
+            settings_of(locals(), first="lr etas step_sizes foreach maximize differentiable"),
+        )
 
     def _slots(self, group: Group) -> dict[str, float]:
         return {"prev": 0.0, "step_size": float(group["lr"])}

@@ -159,10 +159,14 @@ class Elementwise(Optimizer):
 NOT_NEGATIVE = "lr_decay eps momentum weight_decay initial_accumulator_value momentum_decay".split()
 
 
-def settings_of(arguments: dict[str, Any]) -> dict[str, Any]:
-    """The settings among the arguments of an optimizer, whose `__init__` calls settings_of(locals())."""
+def settings_of(arguments: dict[str, Any], first: str = "") -> dict[str, Any]:
+    """The settings among the arguments of an optimizer, whose `__init__` calls settings_of(locals()).
+
+    first   the names that come first, where PyTorch's groups have another order than its signatures
+    """
     others = ("self", "params", "__class__")
-    return {name: value for name, value in arguments.items() if name not in others}
+    names = dict.fromkeys((*first.split(), *arguments))
+    return {name: arguments[name] for name in names if name not in others}
 
 
 def check_settings(name: str, settings: dict[str, Any]) -> None:

@@ -49,7 +49,12 @@ def drawn(draw: Callable[..., Any]) -> Callable[..., Any]:
 
 def in_rows(array: Array) -> bool:
     """Does a new array like this one lie row after row in memory?"""
-    return not isinstance(array, np.ndarray) or array.flags.c_contiguous or 0 in array.strides
+    if not isinstance(array, np.ndarray) or array.flags.c_contiguous or 0 in array.strides:
+        return True
+    steps = [abs(s) for n, s in zip(array.shape, array.strides, strict=True) if n > 1]
+    return steps == sorted(
+        steps, reverse=True
+    )  # a part of rows, as `chunk` gives it, has gaps only
 
 
 def in_memory_order(array: Array, draw: Callable[[tuple[int, ...]], Any]) -> Array:

@@ -135,3 +135,15 @@ def test_rates_of_averaging_that_make_no_sense_are_refused(settings):
 def test_lbfgs_asks_for_a_closure():
     with pytest.raises(TypeError, match="closure"):
         minigrad.optim.LBFGS([minigrad.ones(2, requires_grad=True)]).step()
+
+
+@pytest.mark.parametrize(
+    "name", "SGD Adam AdamW RMSprop Adagrad Adadelta Adamax NAdam RAdam Rprop ASGD".split()
+)
+def test_a_group_lists_its_settings_in_the_order_of_pytorch(name):
+    groups = [
+        getattr(m.optim, name)([m.zeros(2, requires_grad=True)]).param_groups
+        for m in (minigrad, torch)
+    ]
+
+    assert list(groups[0][0]) == list(groups[1][0])

@@ -217,8 +217,9 @@ def test_sparse_initialization():
         lambda m: m.ones(3, 7).t(),
         lambda m: m.ones(2, 4, 5, 3).permute(0, 3, 1, 2)[:, :, ::2],
         lambda m: m.ones(1, 20).expand(3, 20),
+        lambda m: m.ones(8, 20).chunk(2, 1)[1],
     ],
-    ids=["transposed", "permuted", "expanded"],
+    ids=["transposed", "permuted", "expanded", "part of rows"],
 )
 def test_a_tensor_like_another_is_drawn_in_its_order_of_memory(like, of):
     agree(lambda m: like(m, of(m)))
