@@ -64,7 +64,7 @@ def ndtri(input: Tensor) -> Tensor:
     >>> ndtri(minigrad.tensor([0.5, 0.975]))
     tensor([0.0000, 1.9600])
     """
-    return erfinv(2.0 * input - 1) * math.sqrt(2)
+    return erfinv(input * 2.0 - 1) * math.sqrt(2)
 
 
 @takes_out

@@ -395,11 +395,13 @@ def tensordot(a: Any, b: Any, dims: Several | Sequence[Sequence[int]] = 2) -> An
     if len(of_a) != len(of_b):
         raise RuntimeError("both dimension lists should have same length")
     for i, j in zip(of_a, of_b, strict=True):
-        if a.shape[i] == 1:
-            b = b.sum(j, keepdim=True)
-        elif b.shape[j] == 1:
-            a = a.sum(i, keepdim=True)
-        elif a.shape[i] != b.shape[j]:
+        if a.shape[i] == b.shape[j]:
+            continue
+        if b.shape[j] == 1:  # broadcast: each entry of a is multiplied by the same one
+            a = ops.sum.apply(a, axis=i, keepdims=True)
+        elif a.shape[i] == 1:
+            b = ops.sum.apply(b, axis=j, keepdims=True)
+        else:
             raise RuntimeError(f"contracted dimensions need to match, but first has size {a.shape[i]} in dim {i} and second has size {b.shape[j]} in dim {j}")
     left = [i for i in range(a.ndim) if i not in of_a]
     right = [j for j in range(b.ndim) if j not in of_b]

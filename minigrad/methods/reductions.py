@@ -607,7 +607,8 @@ class Reductions(Operators, Indexing):
         if not c.ndim:
             return c / c
         s = c.diagonal().sqrt()
-        return (c / s.unsqueeze(1) / s).clamp(-1, 1)
+        z = c / s.unsqueeze(1) / s
+        return z if z.dtype.kind == "c" else z.clamp(-1, 1)
 
     def diff(self, n: int = 1, dim: int = -1, prepend: Self | None = None, append: Self | None = None) -> Self:
         """The differences of neighbors along dim: x[1:] - x[:-1] for dim 0. The result is shorter by 1.

@@ -45,6 +45,8 @@ SYNONYMS = {
 }  # fmt: skip
 
 
+# PyTorch takes no plain number for the second operand of these: maximum(x, 0) is clamp_min(x, 0) there.
+OF_TENSORS = frozenset("atan2 fmax fmin hypot logaddexp logaddexp2 logical_and logical_or logical_xor maximum minimum".split())
 # PyTorch computes 2 * x and 2 + x as x * 2 and x + 2, and 2 - x by an operation of its own: its nodes lead to x first.
 X_FIRST = {"add": "", "mul": "", "sub": "RsubBackward1"}
 
@@ -60,6 +62,7 @@ def complete(cls: type[Any], op: Op) -> None:
     single = len(op.operands) == 1
     method: Any = (lambda self: op.apply(self)) if single else (lambda self, other: op.apply(self, other))
     if has_methods(op):
+        method = of_tensors(op) if op.name in OF_TENSORS else method
         _add(cls, op, op.name, "apply", method)
         if op.inplace:
             _add(cls, op, op.name + "_", "apply_", writing(method))
@@ -71,6 +74,20 @@ def complete(cls: type[Any], op: Op) -> None:
         _add(cls, op, f"__r{word}__", "", reflecting(op))
         if op.inplace:
             _add(cls, op, f"__i{word}__", "apply_", writing(method))
+
+
+def of_tensors(op: Op) -> FunctionType:
+    """Make x.maximum(y), which refuses a plain number: PyTorch has another function for it, or none."""
+
+    def method(self, other):  # type: ignore[no-untyped-def]
+        if isinstance(other, (int, float)):
+            raise TypeError(
+                f"{op.name}(): argument 'other' (position 2) must be Tensor, not {type(other).__name__}. "
+                f"To fix it, write minigrad.tensor({other})."
+            )
+        return op.apply(self, other)
+
+    return method  # type: ignore[return-value]
 
 
 def reflecting(op: Op) -> FunctionType:

@@ -175,7 +175,7 @@ prod.vjp(x=lambda g, x, z, x_shape, axis, keepdims:
              * _prod_slope(x, restore_axes(z, x_shape, axis, keepdims), axis))
 
 
-@reduction(refuses="c")
+@reduction()
 def var(x, *, axis=None, correction=1, keepdims=False):
     """z = sum of (x - mean(x))**2 / (n - correction)        dL/dx = g * 2 * (x - mean(x)) / (n - correction)
 
@@ -183,8 +183,9 @@ def var(x, *, axis=None, correction=1, keepdims=False):
     the squares loses all its digits if the mean is large.
     """
     apart = x - np.add.reduce(x, axis=axis, keepdims=True) / x.dtype.type(number_reduced(x.shape, axis))
-    total = np.add.reduce(np.square(apart), axis=axis, keepdims=keepdims)
-    return total / x.dtype.type(_freedom(x.shape, axis, correction))
+    squares = (apart * apart.conj()).real if x.dtype.kind == "c" else np.square(apart)
+    total = np.add.reduce(squares, axis=axis, keepdims=keepdims)
+    return total / total.dtype.type(_freedom(x.shape, axis, correction))
 
 
 def _freedom(x_shape, axis, correction):
@@ -202,7 +203,7 @@ var.vjp(x=lambda g, x, x_shape, axis, correction, keepdims:
             restore_axes(g, x_shape, axis, keepdims) * (2 * _deviation(x, x_shape, axis, correction)))
 
 
-@reduction(refuses="c")
+@reduction()
 def std(x, *, axis=None, correction=1, keepdims=False):
     """z = sqrt(var(x))        dL/dx = g * (x - mean(x)) / (n - correction) / z
 
@@ -242,13 +243,15 @@ logsumexp.vjp(x=lambda g, x, z, x_shape, axis, keepdims:
                   restore_axes(g, x_shape, axis, keepdims) * _share(x, z, x_shape, axis, keepdims))
 
 
-@reduction(node="LinalgVectorNormBackward0", refuses="c")
+@reduction(node="LinalgVectorNormBackward0")
 def norm(x, *, p=2, axis=None, keepdims=False):
     """z = (sum of abs(x)**p over axis) ** (1 / p)        dL/dx = g * sign(x) * (abs(x) / z)**(p - 1)
 
     For p = inf, the largest of abs(x); for -inf, the smallest; for 0, the number of nonzero
     entries. Where the derivative is undefined, it is 0; ties share it.
     """
+    if x.dtype.kind == "c":
+        x = np.abs(x)
     if p == 2:  # the usual one, in a third of the time
         return np.sqrt(np.add.reduce(np.square(x), axis=axis, keepdims=keepdims))
     return np.linalg.vector_norm(x, axis=axis, keepdims=keepdims, ord=p)

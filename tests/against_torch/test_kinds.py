@@ -2,6 +2,7 @@
 
 import operator
 
+import numpy as np
 import pytest
 
 import minigrad
@@ -126,3 +127,29 @@ def test_type_and_value_or_refusal_are_those_of_pytorch(name):
     ours, theirs = (outcome(CASES[name], m, digits=2) for m in (minigrad, torch))
 
     assert ours == theirs
+
+
+SAMPLES_OF_PYTORCH = {
+    "norm of complex": lambda m: m.tensor([3 + 4j, 1j]).norm(),
+    "norms of complex rows": lambda m: m.tensor([[3 + 4j, 1j]]).norm(p=1, dim=1),
+    "var of complex": lambda m: m.tensor([3 + 4j, 1j, 2]).var(),
+    "std of complex": lambda m: m.tensor([[3 + 4j], [1j]]).std(0, correction=0),
+    "corrcoef of complex": lambda m: m.corrcoef(m.tensor([[3 + 4j, 1j, 1], [1, 2j, 0]])),
+    "tensordot of a size of 1": lambda m: m.tensordot(
+        m.ones(1, 3), m.arange(6.0).view(2, 3), ([0, 1], [0, 1])
+    ),
+    "ndtr of whole numbers": lambda m: m.special.ndtr(m.tensor([0, 1, 3], dtype=m.uint8)),
+    "ndtr of truth values": lambda m: m.special.ndtr(m.tensor([True, False])),
+    "ndtri of whole numbers": lambda m: m.special.ndtri(m.tensor([0, 1], dtype=m.uint8)),
+    "amax of truth values": lambda m: m.zeros(2, dtype=m.bool).scatter_reduce(
+        0, m.tensor([0, 0, 1]), m.tensor([True, False, False]), "amax", include_self=False
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SAMPLES_OF_PYTORCH)
+def test_a_sample_of_pytorchs_own_tests_agrees(name):
+    ours, theirs = (SAMPLES_OF_PYTORCH[name](m) for m in (minigrad, torch))
+
+    assert f"torch.{ours.dtype}" == str(theirs.dtype)
+    np.testing.assert_allclose(ours.numpy(), theirs.numpy(), rtol=1e-6)

@@ -37,6 +37,15 @@ F.elu(x + 1j)
 F.mse_loss(x + 1j, x + 1j)
 """.strip().splitlines()  # fmt: skip
 
+NUMBERS = """
+t.maximum(x, 0)
+x.fmax(1.5)
+t.atan2(x, 1)
+t.logical_and(x, True)
+t.hypot(x, 3)
+t.logaddexp(x, 0)
+""".strip().splitlines()  # fmt: skip
+
 AUTOGRAD = """
 (r * 2).backward()
 x.sum().backward()
@@ -1548,7 +1557,17 @@ optim.swa_utils.SWALR(optim.SGD([p], lr=0.1), 0.1, anneal_epochs=-1)
 optim.Bogus
 """.strip().splitlines()  # fmt: skip
 
-WRONG_CALLS = [*COMPLEX, *AUTOGRAD, *FUNCTION, *SHAPES, *FACTORIES, *FUNCTIONAL, *LAYERS, *OPTIM]
+WRONG_CALLS = [
+    *COMPLEX,
+    *NUMBERS,
+    *AUTOGRAD,
+    *FUNCTION,
+    *SHAPES,
+    *FACTORIES,
+    *FUNCTIONAL,
+    *LAYERS,
+    *OPTIM,
+]
 
 # What minigrad accepts all the same.
 ACCEPTED = """

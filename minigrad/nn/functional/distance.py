@@ -15,7 +15,7 @@ def normalize(
     input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12, out: Tensor | None = None
 ) -> Tensor:
     """x divided by its p-norm along dim (or by eps, if the norm is smaller)."""
-    return input / input.norm(p, dim, True).maximum(eps)
+    return input / input.norm(p, dim, True).clamp_min(eps)
 
 
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
@@ -26,7 +26,7 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
     """
     x1, x2 = broadcast_tensors(x1, x2)
     # Use at least eps for each norm.
-    lengths = [x.norm(2, dim, True).maximum(eps) for x in (x1, x2)]
+    lengths = [x.norm(2, dim, True).clamp_min(eps) for x in (x1, x2)]
     return ((x1 / lengths[0]) * (x2 / lengths[1])).sum(dim)
 
 
