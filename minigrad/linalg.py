@@ -21,7 +21,7 @@ from minigrad.core.dtypes import DTypeLike
 from minigrad.core.errors import LinAlgError
 from minigrad.core.shapes import Array, Dim, as_int, normalize_axes
 from minigrad.core.tensor import Tensor, wrap
-from minigrad.methods.arguments import of_tensors, takes_out
+from minigrad.methods.arguments import takes_out, takes_tensors
 from minigrad.methods.functions import cat
 from minigrad.methods.products import SlogDet, checked_square, decomposed, one_triangle, svd_of
 from minigrad.ops.composites import level
@@ -315,7 +315,7 @@ def _array(x: Any) -> Array:
     return np.asarray(getattr(x, "array", x))
 
 
-@of_tensors
+@takes_tensors
 def lstsq(
     A: Tensor, B: Tensor, rcond: float | Tensor | None = None, *, driver: str | None = None
 ) -> LeastSquares:
@@ -518,7 +518,7 @@ def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
     return (x * y).sum(dim)
 
 
-@of_tensors
+@takes_tensors
 def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
     """A view of the diagonals of matrices.
 
@@ -528,7 +528,7 @@ def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> T
     return A.diagonal(offset, dim1, dim2)
 
 
-@of_tensors
+@takes_tensors
 def vander(x: Tensor, *, N: int | None = None) -> Tensor:
     """The Vandermonde matrix: its columns are 1, x, x**2, ...
 

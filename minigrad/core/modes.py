@@ -300,7 +300,7 @@ def reports(what: str) -> Callable[[F], F]:
     return decorate
 
 
-def called(name: str, tensor: T) -> T:
+def with_name(name: str, tensor: T) -> T:
     """Return a tensor that a function of ours made, and tell an observer what to call it."""
     told = getattr(state.observer, "called", None) if unusual else None
     if told is not None:

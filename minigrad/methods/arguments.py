@@ -1,6 +1,6 @@
 """What functions have in common: tensors as arguments, and `out=`.
 
-    of_tensors       says which argument is not a tensor, what it is, and how to fix it
+    takes_tensors    says which argument is not a tensor, what it is, and how to fix it
     takes_out        adds `out=`, a tensor for the result, to a function of tensors
     made_into_out    adds it to a function that makes a tensor
 
@@ -36,14 +36,14 @@ def not_a_tensor(function: str, parameter: str, position: int, value: object) ->
     else:
         fix = f"To fix it, make one with minigrad.tensor({parameter if hasattr(value, '__len__') else '...'})."
     return TypeError(
-        f"{function}(): argument '{parameter}' (position {position}) must be Tensor, not {type_name(value)}. {fix}"
+        f"{function}(): argument '{parameter}' (position {position}) must be Tensor, not {named_type(value)}. {fix}"
     )
 
 
-def type_name(value: object) -> str:
+def named_type(value: object) -> str:
     """The name of a value's type, as PyTorch's messages have it.
 
-    >>> type_name(np.ones(2)), type_name(2), type_name(None)
+    >>> named_type(np.ones(2)), named_type(2), named_type(None)
     ('numpy.ndarray', 'int', 'NoneType')
     """
     kind = type(value)
@@ -62,7 +62,7 @@ def check_tensors(function: Callable[..., Any], args: Sequence[object], kwargs: 
         return
     for position, (name, value) in enumerate(given.items(), first):
         parameter = signature.parameters[name]
-        if name == "self" or not _takes_tensors(parameter.annotation) or (value is None and parameter.default is None):
+        if name == "self" or not _is_tensor(parameter.annotation) or (value is None and parameter.default is None):
             continue
         several = value if parameter.kind is parameter.VAR_POSITIONAL else (value,)
         for k, one in enumerate(several):
@@ -70,13 +70,13 @@ def check_tensors(function: Callable[..., Any], args: Sequence[object], kwargs: 
                 raise not_a_tensor(function.__name__.strip("_"), name, position + k, one)
 
 
-def _takes_tensors(annotation: Any) -> bool:
+def _is_tensor(annotation: Any) -> bool:
     """Does this annotation stand for a tensor: Tensor, Self, a type variable of tensors, `Tensor | None`?"""
     kinds = [k for k in get_args(annotation) if k is not type(None)] or [annotation]
     return all(k is Self or isinstance(k, TypeVar) or (isinstance(k, type) and issubclass(k, Base)) for k in kinds)
 
 
-def of_tensors(function: F, first: int = 1) -> F:
+def takes_tensors(function: F, first: int = 1) -> F:
     """The function, with TypeError for an argument that must be a tensor and is something else.
 
     Without it, the reader of an error would see which attribute the other thing lacks; and a function that
@@ -102,8 +102,8 @@ def check_methods(cls: type) -> None:
     """Have the methods of a class that take other tensors say so if they are given something else."""
     for name, method in list(vars(cls).items()):
         kinds = getattr(method, "__annotations__", {})
-        if isinstance(method, FunctionType) and any(_takes_tensors(k) for p, k in kinds.items() if p != "return"):
-            setattr(cls, name, of_tensors(method, first=0))
+        if isinstance(method, FunctionType) and any(_is_tensor(k) for p, k in kinds.items() if p != "return"):
+            setattr(cls, name, takes_tensors(method, first=0))
 
 
 # ------------------------------------------------------------------------ out=
@@ -111,7 +111,7 @@ def check_methods(cls: type) -> None:
 
 def takes_out(compute: Callable[..., R]) -> Callable[..., R]:
     """Add PyTorch's `out=`, the tensor for the result, to a function of tensors."""
-    checked = of_tensors(compute)
+    checked = takes_tensors(compute)
 
     @functools.wraps(compute)
     def called(*args: object, out: Any = None, **settings: object) -> R:
@@ -148,7 +148,7 @@ def into_out(name: str, out: Any, z: Any) -> Any:
 def _written(out: Any, z: Any) -> Any:
     """Write z into the tensor given as `out=`, and return that tensor."""
     if not hasattr(out, "__apply_op__"):
-        raise TypeError(f"argument 'out' must be Tensor, not {type_name(out)}.")
+        raise TypeError(f"argument 'out' must be Tensor, not {named_type(out)}.")
     if modes.state.recording and (z.requires_grad or out.requires_grad):
         raise RuntimeError(
             "functions with out=... arguments don't support automatic differentiation, but one of the "

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 
 from minigrad.core.shapes import Dim, normalize_axes, normalize_one
 from minigrad.core.tensor import Tensor
-from minigrad.methods.arguments import of_tensors
+from minigrad.methods.arguments import takes_tensors
 from minigrad.methods.functions import cat
 
 
-@of_tensors
+@takes_tensors
 def gradient(input: Tensor, *, spacing: float | Tensor | Sequence[float | Tensor] = 1, dim: Dim = None, edge_order: int = 1) -> tuple[Tensor, ...]:
     """The numerical derivative along each axis, from the differences between neighbors (central differences).
 
@@ -51,7 +51,7 @@ def _slope(x: Tensor, axis: int, h: float | Tensor, edge_order: int) -> Tensor:
     return cat([first, inner, last]).movedim(0, axis)
 
 
-@of_tensors
+@takes_tensors
 def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: float | None = None, dim: int = -1) -> Tensor:
     """The integral of y along dim, by the trapezoidal rule. x holds the sample points; without it, they are dx apart.
 
@@ -64,7 +64,7 @@ def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: float | None = None, di
 trapz = trapezoid
 
 
-@of_tensors
+@takes_tensors
 def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: float | None = None, dim: int = -1) -> Tensor:
     """The cumulative integral: like trapezoid, up to each sample point except the first.
 

@@ -12,7 +12,7 @@ from minigrad.core.devices import DeviceLike, MemoryFormat, check_device
 from minigrad.core.dtypes import Dtype, DTypeLike
 from minigrad.core.shapes import Array, Several, as_int, as_ints
 from minigrad.core.tensor import Tensor, wrap
-from minigrad.methods.arguments import made_into_out, of_tensors
+from minigrad.methods.arguments import made_into_out, takes_tensors
 from minigrad.random.kernels import in_memory_order, in_rows
 
 
@@ -211,7 +211,7 @@ def _like(x: Tensor, value: complex | Tensor, dtype: DTypeLike, requires_grad: b
     return finish(in_memory_order(x.array, z.array.reshape), requires_grad)
 
 
-@of_tensors
+@takes_tensors
 def empty_like(input: Tensor, *, dtype: DTypeLike = None, device: DeviceLike = None, requires_grad: bool = False, memory_format: MemoryFormat | None = None) -> Tensor:
     """A tensor for you to fill, with the shape and dtype of `input`.
 
@@ -221,7 +221,7 @@ def empty_like(input: Tensor, *, dtype: DTypeLike = None, device: DeviceLike = N
     return _like(input, 0, dtype, requires_grad, device)
 
 
-@of_tensors
+@takes_tensors
 def zeros_like(input: Tensor, *, dtype: DTypeLike = None, device: DeviceLike = None, requires_grad: bool = False, memory_format: MemoryFormat | None = None) -> Tensor:
     """A tensor of zeros with the shape and dtype of `input`.
 
@@ -231,7 +231,7 @@ def zeros_like(input: Tensor, *, dtype: DTypeLike = None, device: DeviceLike = N
     return _like(input, 0, dtype, requires_grad, device)
 
 
-@of_tensors
+@takes_tensors
 def ones_like(input: Tensor, *, dtype: DTypeLike = None, device: DeviceLike = None, requires_grad: bool = False, memory_format: MemoryFormat | None = None) -> Tensor:
     """A tensor of ones with the shape and dtype of `input`.
 
@@ -241,7 +241,7 @@ def ones_like(input: Tensor, *, dtype: DTypeLike = None, device: DeviceLike = No
     return _like(input, 1, dtype, requires_grad, device)
 
 
-@of_tensors
+@takes_tensors
 def full_like(input: Tensor, fill_value: complex | Tensor, *, dtype: DTypeLike = None, device: DeviceLike = None, requires_grad: bool = False, memory_format: MemoryFormat | None = None) -> Tensor:
     """A tensor with the same value everywhere, and the shape and dtype of `input`.
 

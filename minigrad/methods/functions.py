@@ -19,7 +19,7 @@ from minigrad.core.data import as_array
 from minigrad.core.dtypes import Dtype
 from minigrad.core.shapes import Several, normalize_one
 from minigrad.core.tensor import Size, Tensor, wrap
-from minigrad.methods.arguments import into_out, of_tensors, takes_out, type_name
+from minigrad.methods.arguments import into_out, named_type, takes_out, takes_tensors
 from minigrad.methods.indexing import broadcast, truth_values
 from minigrad.ops import composites
 from minigrad.ops.products import LETTERS
@@ -33,7 +33,7 @@ def _sequence(name: str, tensors: Sequence[Tensor]) -> tuple[Any, ...]:
     xs = tuple(tensors)
     for k, x in enumerate(xs):
         if not hasattr(x, "__apply_op__"):
-            raise TypeError(f"{name}: expected Tensor as element {k} in argument 0, but got {type_name(x)}.")
+            raise TypeError(f"{name}: expected Tensor as element {k} in argument 0, but got {named_type(x)}.")
     if not xs:
         if name in ("hstack", "vstack", "dstack"):
             raise RuntimeError(f"{name} expects a non-empty TensorList")
@@ -138,7 +138,7 @@ def column_stack(tensors: Sequence[Tensor]) -> Tensor:
     return hstack([x if x.ndim > 1 else x.reshape(-1, 1) for x in _sequence("column_stack", tensors)])
 
 
-@of_tensors
+@takes_tensors
 def block_diag(*tensors: Tensor) -> Tensor:
     """A block-diagonal matrix: the matrices along the diagonal, and zeros elsewhere.
 
@@ -219,7 +219,7 @@ def searchsorted(sorted_sequence: Tensor, input: Any, *, out_int32: bool = False
 # ------------------------------------------------------------------------ matching shapes
 
 
-@of_tensors
+@takes_tensors
 def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
     """The tensors, each expanded to their common broadcast shape.
 
@@ -244,7 +244,7 @@ def broadcast_shapes(*shapes: Several) -> Size:
         raise RuntimeError(f"Shape mismatch: objects cannot be broadcast to a single shape: {error}") from None
 
 
-@of_tensors
+@takes_tensors
 def atleast_1d(*tensors: Tensor | Sequence[Tensor]) -> Any:
     """The tensors with at least one axis. A number becomes a vector of one entry.
 
@@ -254,7 +254,7 @@ def atleast_1d(*tensors: Tensor | Sequence[Tensor]) -> Any:
     return _each(lambda x: x.reshape(1) if x.ndim == 0 else x, tensors)
 
 
-@of_tensors
+@takes_tensors
 def atleast_2d(*tensors: Tensor | Sequence[Tensor]) -> Any:
     """The tensors with at least two axes. A vector becomes a row.
 
@@ -264,7 +264,7 @@ def atleast_2d(*tensors: Tensor | Sequence[Tensor]) -> Any:
     return _each(lambda x: x if x.ndim > 1 else x.reshape(1, -1), tensors)
 
 
-@of_tensors
+@takes_tensors
 def atleast_3d(*tensors: Tensor | Sequence[Tensor]) -> Any:
     """The tensors with at least three axes. A matrix gets a new last axis.
 
@@ -303,7 +303,7 @@ def result_type(tensor1: Any, tensor2: Any) -> Dtype:
 # ------------------------------------------------------------------------ combining
 
 
-@of_tensors
+@takes_tensors
 def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
     """The coordinates of a grid of points: each vector is repeated along the axes of all the others.
 
@@ -332,7 +332,7 @@ def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
     return tuple([ops.expand.apply(x, shape=shape) for x in columns])
 
 
-@of_tensors
+@takes_tensors
 def cartesian_prod(*tensors: Tensor) -> Tensor:
     """All combinations of one entry from each vector, one per row.
 
@@ -350,7 +350,7 @@ def cartesian_prod(*tensors: Tensor) -> Tensor:
     return stack([z.reshape(-1) for z in meshgrid(*tensors)], 1)
 
 
-@of_tensors
+@takes_tensors
 def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
     """All combinations of r entries of a vector, one per row, in the vector's order.
 
@@ -368,7 +368,7 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
     return input[index]
 
 
-@of_tensors
+@takes_tensors
 def unravel_index(indices: Tensor, shape: Several) -> tuple[Tensor, ...]:
     """The positions in a tensor of this shape of the entries that have these positions in the flattened tensor.
 
@@ -385,7 +385,7 @@ def unravel_index(indices: Tensor, shape: Several) -> tuple[Tensor, ...]:
     return tuple(reversed(z))
 
 
-@of_tensors
+@takes_tensors
 def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str | None = None) -> Tensor:
     """The p-norm distance between each row of x1 and each row of x2.
 
@@ -405,7 +405,7 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str | None = Non
     return (x1.unsqueeze(-2) - x2.unsqueeze(-3)).norm(p, -1)
 
 
-@of_tensors
+@takes_tensors
 def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
     """The Vandermonde matrix: its columns are x**(N - 1), ..., x, 1, or the reverse if increasing.
 

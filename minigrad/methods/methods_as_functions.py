@@ -12,7 +12,13 @@ from typing import Any
 
 from minigrad.core.data import as_array
 from minigrad.core.tensor import Tensor, wrap
-from minigrad.methods.arguments import check_tensors, into_out, not_a_tensor, of_tensors, takes_out
+from minigrad.methods.arguments import (
+    check_tensors,
+    into_out,
+    not_a_tensor,
+    takes_out,
+    takes_tensors,
+)
 from minigrad.methods.base import Base
 from minigrad.methods.sampling import Sampling as M
 
@@ -93,7 +99,7 @@ def polygamma(n: int, input: Tensor) -> Tensor:
     return input.polygamma(n)
 
 
-@of_tensors
+@takes_tensors
 def fill(input: Tensor, value: Any) -> Tensor:
     """A copy of the input with this value everywhere.
 

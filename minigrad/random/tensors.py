@@ -21,7 +21,7 @@ from minigrad.core.devices import DeviceLike, MemoryFormat
 from minigrad.core.dtypes import DTypeLike
 from minigrad.core.shapes import Several
 from minigrad.core.tensor import Tensor, wrap
-from minigrad.methods.arguments import made_into_out, of_tensors, takes_out
+from minigrad.methods.arguments import made_into_out, takes_out, takes_tensors
 from minigrad.methods.creation import finish, shape_of, type_to_make
 from minigrad.ops.composites import level
 from minigrad.random import kernels
@@ -110,7 +110,7 @@ def _like(
     return finish(z, requires_grad)
 
 
-@of_tensors
+@takes_tensors
 def rand_like(input: Tensor, *, generator: Generator | None = None, dtype: DTypeLike = None, device: DeviceLike = None,
               requires_grad: bool = False, memory_format: MemoryFormat | None = None) -> Tensor:  # fmt: skip
     """Like `rand`, with the shape and dtype of `input`.
@@ -121,7 +121,7 @@ def rand_like(input: Tensor, *, generator: Generator | None = None, dtype: DType
     return _like(input, kernels.uniform, dtype, device, requires_grad, 0, 1, generator)
 
 
-@of_tensors
+@takes_tensors
 def randn_like(input: Tensor, *, generator: Generator | None = None, dtype: DTypeLike = None, device: DeviceLike = None,
                requires_grad: bool = False, memory_format: MemoryFormat | None = None) -> Tensor:  # fmt: skip
     """Like `randn`, with the shape and dtype of `input`.
@@ -133,7 +133,7 @@ def randn_like(input: Tensor, *, generator: Generator | None = None, dtype: DTyp
     return _like(input, kernels.normals, dtype, device, requires_grad, 0, 1, generator, in_rows)
 
 
-@of_tensors
+@takes_tensors
 def randint_like(input: Tensor, low: int, high: int | None = None, *,
                  generator: Generator | None = None, dtype: DTypeLike = None,
                  device: DeviceLike = None, requires_grad: bool = False,
@@ -176,7 +176,7 @@ def normal(mean: float | Tensor, std: float | Tensor = 1.0, size: Sequence[int] 
     return drawn
 
 
-@of_tensors
+@takes_tensors
 def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
     """A tensor of samples from the Poisson distributions with the rates in input.
 

@@ -58,7 +58,7 @@ def thumbnail(snapshot: Snapshot | None, name: str = "") -> Thumbnail | None:
     if a is None:
         return Thumbnail(lines)
     if a.ndim == 2 or a.size <= SIDE:
-        return Thumbnail(lines, cells_of(a if a.ndim == 2 else a.reshape(1, -1)))
+        return Thumbnail(lines, heat_cells(a if a.ndim == 2 else a.reshape(1, -1)))
     return Thumbnail(lines, bars=bars_of(a))
 
 
@@ -92,10 +92,10 @@ def _nested(entries: Sequence[Number], shape: Sequence[int]) -> str:
     return f"[{', '.join(_nested(row, shape[1:]) for row in rows)}]"
 
 
-def cells_of(a: Array) -> list[str]:
+def heat_cells(a: Array) -> list[str]:
     """A heat map of a matrix, by rows; of a large one, every k-th row and column.
 
-    >>> cells_of(np.array([[1.0, -2.0], [np.inf, 4.0]]))
+    >>> heat_cells(np.array([[1.0, -2.0], [np.inf, 4.0]]))
     ['2D', 'n9']
     """
     rows, columns = (-(-n // SIDE) for n in a.shape)

@@ -9,7 +9,7 @@ from functools import partial as _partial
 from types import FunctionType as _FunctionType
 
 from minigrad.compat.modules import attribute as _attribute
-from minigrad.methods.arguments import of_tensors as _of_tensors
+from minigrad.methods.arguments import takes_tensors as _takes_tensors
 from minigrad.nn.functional.activations import *
 from minigrad.nn.functional.attention import *
 from minigrad.nn.functional.classification import *
@@ -26,7 +26,7 @@ from minigrad.nn.functional.sequences import *
 
 for _name, _function in list(vars().items()):
     if isinstance(_function, _FunctionType) and _function.__module__.startswith(__name__):
-        vars()[_name] = _of_tensors(_function)
+        vars()[_name] = _takes_tensors(_function)
         vars()[_name].__module__ = __name__  # where pickle finds it
 
 __getattr__ = _partial(_attribute, __name__)  # what PyTorch has and minigrad leaves out

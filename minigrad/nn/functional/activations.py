@@ -13,7 +13,7 @@ import numpy as np
 
 from minigrad import ops
 from minigrad.core.dtypes import DTypeLike
-from minigrad.core.modes import called
+from minigrad.core.modes import with_name
 from minigrad.core.op import Op
 from minigrad.core.shapes import normalize_one
 from minigrad.core.tensor import Tensor, wrap
@@ -157,7 +157,9 @@ def rrelu(
     slope = np.ones(input.shape, input.dtype)
     negative = input.array <= 0  # only these use numbers from the generator
     slope[negative] = kernels.uniform((negative.sum(),), np.dtype(float), lower, upper, None)
-    return _composite(lambda x: x * called("slope", wrap(slope)), input, inplace, "RreluWithNoise")
+    return _composite(
+        lambda x: x * with_name("slope", wrap(slope)), input, inplace, "RreluWithNoise"
+    )
 
 
 def selu(input: Tensor, inplace: bool = False) -> Tensor:
@@ -341,7 +343,7 @@ def gumbel_softmax(
     Source: Jang, Gu and Poole, Categorical Reparameterization with Gumbel-Softmax (2017).
     """
     noise = -np.log(kernels.exponential(logits.shape, logits.dtype, 1, None))
-    soft = ((logits + called("noise", wrap(noise))) / tau).softmax(dim)
+    soft = ((logits + with_name("noise", wrap(noise))) / tau).softmax(dim)
     if not hard:
         return soft
     best = soft.argmax(dim, keepdim=True)

@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 
-from minigrad.core.modes import called
+from minigrad.core.modes import with_name
 from minigrad.core.shapes import Array, Shape
 from minigrad.core.tensor import Tensor, wrap
 from minigrad.random.kernels import coins, in_memory_order
@@ -59,7 +59,7 @@ def alpha_dropout(
     least = -1.7580993408473766
     scale = 1 / math.sqrt((1 - p) * (1 + p * least**2))
     kept = in_memory_order(input.array, lambda shape: coins(1 - p, shape, input.dtype, None))
-    keep = called("mask", wrap(kept))
+    keep = with_name("mask", wrap(kept))
     z = (input * keep + (1 - keep) * least) * scale - p * least * scale
     return input.copy_(z) if inplace else z
 
@@ -80,7 +80,7 @@ def _dropout(
         return coins(1 - p, shape, dtype, None) * dtype.type(wide(1) / wide(1 - p))
 
     kept = in_memory_order(x.array, noise) if whole is None else noise(whole)
-    mask = called("mask", wrap(kept))
+    mask = with_name("mask", wrap(kept))
     return x.mul_(mask) if inplace else x * mask
 
 

@@ -16,6 +16,7 @@ import numpy as np
 from minigrad import ops
 from minigrad.core.dtypes import torch_name
 from minigrad.core.errors import NotForDtype
+from minigrad.core.shapes import Array
 from minigrad.core.tensor import Tensor
 from minigrad.nn.functional.images import pad
 from minigrad.ops.composites import named
@@ -133,9 +134,8 @@ def batch_norm(
         if eps <= 0:
             raise ValueError(f"batch_norm eps must be positive during training, but got {eps}")
         if running_mean is not None and running_var is not None and input.numel():
-            mean, variance = input.array.mean(axes), input.array.var(axes, ddof=1)
-            running_mean.array[...] += momentum * (mean - running_mean.array)
-            running_var.array[...] += momentum * (variance - running_var.array)
+            _move(running_mean, input.array.mean(axes), momentum)
+            _move(running_var, input.array.var(axes, ddof=1), momentum)
         z: Tensor = ops.standardize.apply(input, axis=axes, eps=eps)
     else:
         if running_mean is None or running_var is None:
@@ -146,6 +146,11 @@ def batch_norm(
             ops.view.apply(running_var, shape=shape) + eps
         ).sqrt()
     return named(_scaled(z, weight, bias, shape).contiguous(), "NativeBatchNormBackward0")
+
+
+def _move(running: Tensor, of_batch: Array, momentum: float) -> None:
+    """Move a running statistic towards that of the batch."""
+    running.array[...] += momentum * (of_batch - running.array)
 
 
 def _check_channels(input: Tensor, **parameters: Tensor | None) -> None:
