@@ -100,7 +100,7 @@ class Answer:
         return bool(np.allclose(a, b, self.rtol, self.atol, equal_nan=True))
 
     def same_contracted(self, jacobian: Array) -> bool:
-        """Does a whole Jacobian, multiplied by what comes from above, give the right gradient?"""
+        """Does a whole Jacobian, multiplied by the gradient that arrives, give the right gradient?"""
         seed = np.broadcast_to(self.graph.seed, self.z.shape)
         return self.equal(np.tensordot(seed, jacobian, self.z.array.ndim), self.right)
 

@@ -1,6 +1,6 @@
 """Mistakes that come in numbers: the same one at every operation of a kind, and two at once.
 
-    AT_A_NODE      what comes from above is ignored for both operands of an operation
+    AT_A_NODE      the gradient that arrives is ignored for both operands of an operation
     everywhere     the student takes tanh's derivative at the input, in each of the three layers
     two_at_once    a sign is wrong, and a path is missing
 

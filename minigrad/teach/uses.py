@@ -165,7 +165,7 @@ class Use:
                 return None
 
     def share(self) -> Array | None:
-        """The derivative alone: what passes if 1 comes from above."""
+        """The derivative alone: what passes if the gradient that arrives is 1."""
         return self.rule(np.ones_like(self.g))
 
     def wide(self) -> Array | None:

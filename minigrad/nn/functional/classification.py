@@ -90,11 +90,10 @@ def _class_loss(
     weights, target = _class_weights(x, target, axis, weight, ignore_index, reduction)
     reduced = checked(reduction) != "none"
     z: Tensor = op.apply(x, target=target, weights=weights, axis=axis, reduced=reduced)
-    if reduction == "mean" and not (target.size and np.any(weights)):
-        return (
-            z + math.nan
-        )  # a mean of no examples; its gradient is 0, so that a batch of padding does no harm
-    return z
+    # A mean of no examples is NaN. Its gradient is 0, so a batch of padding does no harm.
+    # (While a program is recorded, the weights are no plain array: nobody knows them yet.)
+    nothing = not target.size or (weights.__class__ is np.ndarray and not weights.any())
+    return z + math.nan if nothing and reduction == "mean" else z
 
 
 def _of_all_classes(
@@ -349,7 +348,7 @@ def _class_weights(
     if reduction == "mean":
         if weights is None:
             return dtype.type(1) / dtype.type(target.size), target
-        nothing_left = isinstance(ignored, np.ndarray) and ignored.all()
+        nothing_left = ignored.__class__ is np.ndarray and ignored.all()
         return (weights if nothing_left else weights / weights.sum()), target
     return dtype.type(1) if weights is None else weights, target
 
