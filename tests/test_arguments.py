@@ -71,3 +71,22 @@ def test_out_of_another_shape_is_resized_with_a_warning():
         minigrad.cat([X, X], out=out)
 
     assert out.shape == (4, 3) and told[0].filename == __file__
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: F.mse_loss(X, minigrad.ones(3)),
+        lambda: nn.MSELoss()(X, minigrad.ones(3)),
+        lambda: F.softmin(X),
+        lambda: F.l1_loss(X, X, reduce=True),
+        lambda: nn.L1Loss(reduce=True),
+        lambda: F.upsample(minigrad.tensor(IMAGE), scale_factor=2),
+        lambda: minigrad.range(1, 2),
+    ],
+)
+def test_a_warning_points_to_the_users_line(call):
+    with pytest.warns(UserWarning) as told:
+        call()
+
+    assert {w.filename for w in told} == {__file__}

@@ -12,6 +12,7 @@ import numpy as np
 from minigrad.core import dtypes
 from minigrad.core.devices import DeviceLike, check_device
 from minigrad.core.dtypes import Dtype, DTypeLike
+from minigrad.core.errors import levels_to_user
 from minigrad.core.tensor import Tensor, made
 from minigrad.linalg import multi_dot, solve_triangular
 from minigrad.methods.arguments import made_into_out, takes_out
@@ -42,7 +43,7 @@ def range(  # noqa: A001  # PyTorch's name
         "torch.range is deprecated and will be removed in a future release because its behavior is "
         "inconsistent with Python's range builtin. Instead, use torch.arange, which produces values in "
         "[start, end).",
-        stacklevel=3,
+        stacklevel=levels_to_user(),
     )
     check_device(device)
     if end is None:

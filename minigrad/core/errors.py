@@ -54,6 +54,14 @@ def user_line() -> Place | None:
     return None
 
 
+def levels_to_user() -> int:
+    """The `stacklevel` with which a function's warnings.warn points to the user's line."""
+    frame, n = sys._getframe(1).f_back, 2
+    while frame is not None and _is_ours[frame.f_code.co_filename]:
+        frame, n = frame.f_back, n + 1
+    return n
+
+
 def user_names(arrays: Sequence[Any]) -> list[str | None]:
     """The user's names for the tensors of these arrays, on the line that is running now.
 

@@ -19,6 +19,7 @@ import numpy as np
 
 from minigrad.core import modes
 from minigrad.core.dtypes import torch_name
+from minigrad.core.errors import levels_to_user
 from minigrad.methods.base import Base
 
 F = TypeVar("F", bound=Callable[..., Any])  # a function
@@ -161,7 +162,7 @@ def _written(out: Any, z: Any) -> Any:
             warnings.warn(
                 f"An output with one or more elements was resized since it had shape {list(out.shape)}, which "
                 f"does not match the required output shape {list(z.shape)}. To fix it, give a tensor of that shape, or an empty one.",
-                stacklevel=4,
+                stacklevel=levels_to_user(),
             )
         out.data = out.new_empty(z.shape)
     return out.copy_(z)

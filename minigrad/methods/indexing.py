@@ -196,9 +196,11 @@ class Indexing(Arrangement):
         tensor([2, 3, 4])
         """
         mask = mask_of("masked_select", mask)
-        shape = broadcast("masked_select", self.shape, mask.shape)
-        z = (self if self.shape == shape else self.expand(shape))[np.broadcast_to(mask, shape)]
-        return named(z, "MaskedSelectBackward0")
+        x = self
+        if mask.shape != self.shape:
+            shape = broadcast("masked_select", self.shape, mask.shape)
+            x, mask = self.expand(shape), np.broadcast_to(mask, shape)
+        return named(x[mask], "MaskedSelectBackward0")
 
     def take(self, index: Values) -> Self:
         """The entries at these positions of the flattened x. The result has the shape of index.

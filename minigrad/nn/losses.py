@@ -46,7 +46,7 @@ class _Loss(FunctionLayer, of=None):
         reduction: str = "mean",
         **arguments: Any,
     ) -> None:
-        reduction = reduction_of(size_average, reduce, reduction, stacklevel=4)
+        reduction = reduction_of(size_average, reduce, reduction)
         super()._keep(reduction=reduction, **arguments)
 
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from minigrad import ops
 from minigrad.core.dtypes import DTypeLike
+from minigrad.core.errors import levels_to_user
 from minigrad.core.modes import with_name
 from minigrad.core.op import Op
 from minigrad.core.shapes import normalize_one
@@ -354,6 +355,6 @@ def gumbel_softmax(
 def _implicit_dim(ndim: int) -> int:
     warnings.warn(
         "Implicit dimension choice for softmax has been deprecated. Change the call to include dim=X as an argument.",
-        stacklevel=3,
+        stacklevel=levels_to_user(),
     )
     return 0 if ndim in (0, 1, 3) else 1

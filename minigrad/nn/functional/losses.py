@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Callable
 
 from minigrad import ops
+from minigrad.core.errors import levels_to_user
 from minigrad.core.modes import no_grad
 from minigrad.core.op import Op
 from minigrad.core.tensor import Tensor
@@ -268,9 +269,7 @@ def cosine_embedding_loss(
     return reduced_by(z, reduction, size_average, reduce)
 
 
-def reduction_of(
-    size_average: bool | None, reduce: bool | None, reduction: str, stacklevel: int = 3
-) -> str:
+def reduction_of(size_average: bool | None, reduce: bool | None, reduction: str) -> str:
     """The reduction, from the two older arguments if they are given."""
     if size_average is None and reduce is None:
         return reduction
@@ -280,7 +279,7 @@ def reduction_of(
         meant = "mean" if size_average is None or size_average else "sum"
     warnings.warn(
         f"size_average and reduce args will be deprecated, please use reduction='{meant}' instead.",
-        stacklevel=stacklevel,
+        stacklevel=levels_to_user(),
     )
     return meant
 
@@ -289,7 +288,7 @@ def reduced_by(
     z: Tensor, reduction: str, size_average: bool | None = None, reduce: bool | None = None
 ) -> Tensor:
     """The loss of each entry, reduced as the caller's arguments say."""
-    reduction = checked(reduction_of(size_average, reduce, reduction, stacklevel=4))
+    reduction = checked(reduction_of(size_average, reduce, reduction))
     return z.mean() if reduction == "mean" else z.sum() if reduction == "sum" else z
 
 
@@ -324,6 +323,6 @@ def _paired(input: Tensor, target: Tensor) -> tuple[Tensor, ...]:
     warnings.warn(
         f"Using a target size ({target.shape}) that is different to the input size ({input.shape}). This will "
         "likely lead to incorrect results due to broadcasting. Please ensure they have the same size.",
-        stacklevel=3,
+        stacklevel=levels_to_user(),
     )
     return broadcast_tensors(input, target)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from minigrad import ops
+from minigrad.core.errors import levels_to_user
 from minigrad.core.shapes import Array, Several
 from minigrad.core.tensor import Tensor, wrap
 from minigrad.nn.functional.convolution import several
@@ -27,7 +28,7 @@ __all__ = [
 def _upsampled(name: str, *args: Any) -> Tensor:
     warnings.warn(
         f"`nn.functional.{name}` is deprecated. Use `nn.functional.interpolate` instead.",
-        stacklevel=3,
+        stacklevel=levels_to_user(),
     )
     return interpolate(*args)
 
@@ -93,7 +94,7 @@ def _align(align_corners: bool | None) -> bool:
             "Default grid_sample and affine_grid behavior has changed to align_corners=False since 1.3.0. "
             "Please specify align_corners=True if the old behavior is desired. See the documentation of "
             "grid_sample for details.",
-            stacklevel=3,
+            stacklevel=levels_to_user(),
         )
     return bool(align_corners)
 
