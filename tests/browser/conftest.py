@@ -116,11 +116,17 @@ class LabServer:
             return json.load(r)
 
     def stop_kernels(self) -> None:
-        for session in self.get("api/sessions"):
-            req = urllib.request.Request(
-                self.url + f"api/sessions/{session['id']}", method="DELETE"
-            )
-            urllib.request.urlopen(req, timeout=60).close()
+        deadline = time.monotonic() + START_S
+        while sessions := self.get("api/sessions"):
+            assert time.monotonic() < deadline, f"kernels that do not end: {sessions}"
+            for session in sessions:
+                where = self.url + f"api/sessions/{session['id']}"
+                try:
+                    urllib.request.urlopen(
+                        urllib.request.Request(where, method="DELETE"), timeout=60
+                    ).close()
+                except urllib.error.HTTPError:  # a kernel that is just being restarted
+                    time.sleep(0.2)
 
 
 @pytest.fixture(scope="session")
@@ -263,19 +269,34 @@ class NotebookPage:
         self.page.wait_for_selector(".jp-Notebook .jp-Cell", timeout=START_S * 1000)
         self.page.wait_for_function("() => window.jupyterapp !== undefined", timeout=STEP_MS)
 
+    def settled(self, function: str, argument=None, seconds: float = STEP_MS / 1000):
+        """What an asynchronous JavaScript function gives. Playwright alone would wait for it for ever."""
+        return self.page.evaluate(
+            f"""([argument, ms]) => Promise.race([
+                 ({function})(argument),
+                 new Promise((_, refuse) => setTimeout(
+                   () => refuse(new Error(`no answer in ${{ms / 1000}} s`)), ms)),
+               ])""",
+            [argument, seconds * 1000],
+        )
+
     def wait_kernel(self) -> None:
         """Waits until the kernel takes cells."""
-        self.page.evaluate(
+        self.settled(
             """async () => {
                  await window.jupyterapp.restored;
                  await window.jupyterapp.shell.currentWidget.sessionContext.ready;
-               }"""
+               }""",
+            seconds=START_S,
         )
 
     def run_all(self) -> None:
         """Runs every cell through the command registry: no menu text, no shortcut."""
-        self.page.evaluate("() => window.jupyterapp.commands.execute('notebook:run-all-cells')")
-        # a prompt reads '[*]:' while its cell runs and '[3]:' when it has run
+        # It is not waited for here: this promise settles when the last cell has run.
+        self.page.evaluate(
+            "() => { window.jupyterapp.commands.execute('notebook:run-all-cells'); }"
+        )
+        # A prompt reads '[*]:' while its cell runs and '[3]:' when it has run
         self.page.wait_for_function(
             """() => {
                  const p = [...document.querySelectorAll('.jp-CodeCell .jp-InputArea-prompt')];
@@ -299,7 +320,7 @@ class NotebookPage:
 
     def python(self, expression: str) -> str:
         """The text of an expression, asked of the notebook's own kernel."""
-        return self.page.evaluate(
+        return self.settled(
             """async (code) => {
                  const kernel = window.jupyterapp.shell.currentWidget.sessionContext.session.kernel;
                  const future = kernel.requestExecute({code: '', silent: true, store_history: false,

@@ -167,7 +167,7 @@ def test_dark_and_light(lab, tmp_path):
 
     assert inspector.evaluate(ground) == "rgb(21, 24, 28)"
     inspector.screenshot(path=str(tmp_path / "dark.png"))
-    notebook.page.evaluate(
+    notebook.settled(
         "() => window.jupyterapp.commands.execute('apputils:change-theme', {theme: 'JupyterLab Light'})"
     )
     notebook.page.wait_for_selector("[data-jp-theme-light='true']", state="attached")
@@ -177,7 +177,7 @@ def test_dark_and_light(lab, tmp_path):
 def saved(notebook, changed=None):
     """Save the notebook with its widgets' state, change the file, and open it again, no kernel running."""
     page, name = notebook.page, notebook.page.url.rpartition("/")[2].partition("?")[0]
-    page.evaluate(
+    notebook.settled(
         """async () => {
              const {commands} = window.jupyterapp;
              if (commands.hasCommand('@jupyter-widgets/jupyterlab-manager:saveWidgetState'))

@@ -28,7 +28,8 @@ SHOWN = [*CELLS, LOOP, PROGRAM, PROGRESS]
 INSPECTORS = (
     "[o for o in __import__('gc').get_objects() if str(type(o)).endswith('widget.Inspector\\'>')]"
 )
-RESTART = "() => window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.restart()"
+# Begun and not waited for: on a busy machine JupyterLab may never see that the new kernel is there.
+RESTART = "() => { window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.restart(); }"
 
 
 def keep(page, name):
@@ -40,7 +41,7 @@ def keep(page, name):
 def save(notebook):
     """Save the notebook, as it is by default: without its widgets' state. Its name, and what is stored."""
     name = notebook.page.url.rpartition("/")[2].partition("?")[0]
-    notebook.page.evaluate("() => window.jupyterapp.commands.execute('docmanager:save')")
+    notebook.settled("() => window.jupyterapp.commands.execute('docmanager:save')")
     path = notebook.server.root / name
     notebook.page.wait_for_function(
         "() => !window.jupyterapp.shell.currentWidget.context.model.dirty"
