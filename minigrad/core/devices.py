@@ -2,6 +2,17 @@
 
 from typing import Self
 
+DEVICES = (
+    "cpu",
+    "cuda",
+    "mps",
+    "xpu",
+    "xla",
+    "hip",
+    "mtia",
+    "meta",
+)  # can be named, not computed on
+
 
 class device:
     """`minigrad.device("cpu")`, as in PyTorch.
@@ -13,7 +24,13 @@ class device:
     __slots__ = ("index", "type")
 
     def __init__(self, type: "device | str" = "cpu", index: int | None = None) -> None:
-        name, _, number = str(type).partition(":")
+        name, colon, number = str(type).partition(":")
+        if name not in DEVICES:
+            raise RuntimeError(
+                f"Expected one of {', '.join(DEVICES)} device type at start of device string: {name}"
+            )
+        if colon and not number.isdecimal():
+            raise RuntimeError(f"Invalid device string: {type!r}")
         self.type = name
         self.index = int(number) if number else index
 
@@ -46,7 +63,7 @@ DeviceLike = device | str | int | None  # what says which device is meant
 def is_device(value: object) -> bool:
     """Is this a device name, as opposed to a dtype?"""
     return isinstance(value, device) or (
-        isinstance(value, str) and value.partition(":")[0] in ("cpu", "cuda", "mps", "xpu", "meta")
+        isinstance(value, str) and value.partition(":")[0] in DEVICES
     )
 
 

@@ -21,7 +21,7 @@ import numpy as np
 from minigrad.core import modes
 from minigrad.core.dtypes import check_not_complex, is_floating, torch_name
 from minigrad.core.duals import push, push_write
-from minigrad.core.errors import dtype_error, shape_error, user_line
+from minigrad.core.errors import dtype_error, index_error, shape_error, user_line
 from minigrad.core.inplace import (
     attach,
     bump,
@@ -148,7 +148,7 @@ def computed(op: Op, arrays: Sequence[Any], settings: dict[str, Any]) -> Any:
     try:
         return op.forward(*arrays, **settings)
     except IndexError as error:
-        raise IndexError(str(error).replace("for axis", "for dimension")) from None
+        raise index_error(arrays[0].ndim, error) from None
     except ValueError as error:
         settings.pop("out", None)
         raise shape_error(op.name, arrays, settings, error) from None

@@ -90,11 +90,13 @@ def as_dtype(dtype: DTypeLike) -> Dtype:
         raise NotImplementedError(
             f"minigrad leaves out {dtype!r}: NumPy has no {dtype.name}. To fix it, use float32."
         )
-    if not isinstance(dtype, (np.dtype, type, str)):
+    found = np.dtype(dtype) if isinstance(dtype, (np.dtype, type, str)) else None
+    if found is None or found.kind == "O":  # what NumPy makes of any class
+        wrong = dtype if isinstance(dtype, type) else type(dtype)
         raise TypeError(
-            f"argument 'dtype' must be a dtype like minigrad.float32, not {type(dtype).__name__}."
+            f"argument 'dtype' must be a dtype like minigrad.float32, not {wrong.__name__}."
         )
-    return np.dtype(dtype)
+    return found
 
 
 def category(dtype: Dtype) -> int:

@@ -201,7 +201,22 @@ def wrong_kind(name: str, dtypes: list[str]) -> Exception:
     )
 
 
-# ---------------------------------------------------------------- shapes that do not fit
+# ---------------------------------------------------------------- indices and shapes that do not fit
+
+
+def index_error(ndim: int, error: Exception) -> IndexError:
+    """Translate NumPy's error about the index of a tensor with ndim axes into PyTorch's terms."""
+    text = str(error)
+    if "too many indices" in text:
+        if ndim == 0:
+            return IndexError(
+                "invalid index of a 0-dim tensor. Use `tensor.item()` to convert it to a number."
+            )
+        given = text.rpartition("but ")[2].partition(" ")[0]
+        return IndexError(f"too many indices for tensor of dimension {ndim} (got {given})")
+    return IndexError(
+        text.replace("for axis", "for dimension").replace("indexing arrays", "indexing tensors")
+    )
 
 
 def shape_error(

@@ -104,6 +104,9 @@ class Outside(ArrayMethods):
             raise TypeError("iteration over a 0-d tensor")
         return iter([self[i] for i in range(len(self.array))])
 
+    def __reversed__(self) -> Any:
+        return self.flip(0) if self.array.ndim else self
+
     def __contains__(self, value: object) -> bool:
         if not isinstance(value, (make.Tensor, int, float, complex, np.ndarray, np.generic)):
             raise RuntimeError(

@@ -310,6 +310,9 @@ class Arrangement(Base):
         given = [[axes] if isinstance(axes, int) else list(axes) for axes in (source, destination)]
         if len(given[0]) != len(given[1]):
             raise RuntimeError(f"movedim: Invalid source or destination dims: source ({given[0]} dims) should contain the same number of dims as destination ({given[1]} dims)")
+        for name, axes in zip(("source", "destination"), given, strict=True):
+            if len({normalize_one(axis, ndim) for axis in axes}) < len(axes):
+                raise RuntimeError(f"movedim: repeated dim in `{name}` ({axes})")
         source, destination = normalize_axes(source, ndim), normalize_axes(destination, ndim)
         axes = [i for i in range(ndim) if i not in source]
         for to, axis in sorted(zip(destination, source, strict=True)):
@@ -340,6 +343,8 @@ class Arrangement(Base):
         >>> minigrad.tensor([1, 2, 3]).flip(0)
         tensor([3, 2, 1])
         """
+        if not axes and dims is None:
+            raise TypeError('flip() missing 1 required positional arguments: "dims"')
         axes = sizes(axes, dims)
         return ops.flip.apply(self, axes=normalize_axes(axes, self.ndim)[: self.ndim] if axes else ())
 
@@ -476,9 +481,11 @@ class Arrangement(Base):
         n = self.shape[axis] if self.ndim else 1
         if size > n:
             raise RuntimeError(f"maximum size for tensor at dimension {axis} is {n} but size is {size}")
+        if size < 0:
+            raise RuntimeError(f"size is {size} but must be >= 0")
         if step <= 0:
             raise RuntimeError(f"step is {step} but must be > 0")
-        return ops.unfold.apply(self, axis=axis, size=size, step=step) if self.ndim else self.reshape(size)
+        return ops.unfold.apply(self, axis=axis, size=size, step=step) if self.ndim else ops.getitem.apply(self.reshape(1), index=(slice(size),))
 
     def diagonal(self, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Self:
         """A view of the diagonal over the axes dim1 and dim2, on a new last axis.

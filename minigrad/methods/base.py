@@ -296,6 +296,8 @@ class Base:
         if isinstance(dtype, str) and dtype.endswith("Tensor"):
             name = dtype.rpartition(".")[2].removesuffix("Tensor")
             dtype = next(d for d in dtypes.ALL if dtypes.torch_name(d) == name)
+        elif isinstance(dtype, builtins.type) and issubclass(dtype, Base):  # what old programs call the default dtype
+            dtype = dtypes.get_default_dtype()
         return self.to(dtypes.as_dtype(dtype))
 
     def is_floating_point(self) -> builtins.bool:

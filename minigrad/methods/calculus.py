@@ -43,7 +43,10 @@ def _slope(x: Tensor, axis: int, h: float | Tensor, edge_order: int) -> Tensor:
         steps = x.new_ones(n - 1).reshape(column) * h
     rises = (x[1:] - x[:-1]) / steps
     a, b = steps[:-1], steps[1:]
-    inner = (rises[:-1] * b + rises[1:] * a) / (a + b)
+    if isinstance(h, Tensor) and h.ndim:
+        inner = (rises[:-1] * b + rises[1:] * a) / (a + b)
+    else:  # the same, written so that two infinite neighbors of one sign have the middle's slope
+        inner = (x[2:] - x[:-2]) / (a + b)
     first, last = rises[:1], rises[-1:]
     if edge_order == 2:
         first = first - (rises[1:2] - first) * a[:1] / (a[:1] + b[:1])

@@ -147,6 +147,11 @@ def block_diag(*tensors: Tensor) -> Tensor:
     tensor([[1., 1., 0.],
             [0., 0., 5.]])
     """
+    if not tensors:
+        return wrap(np.zeros((1, 0), np.float32))
+    for k, x in enumerate(tensors):
+        if x.ndim > 2:
+            raise RuntimeError(f"torch.block_diag: Input tensors must have 2 or fewer dimensions. Input {k} has {x.ndim} dimensions")
     blocks = atleast_2d(tensors)
     width, left, rows = sum(x.shape[1] for x in blocks), 0, []
     for x in blocks:
@@ -296,6 +301,8 @@ def result_type(tensor1: Any, tensor2: Any) -> Dtype:
     >>> result_type(minigrad.tensor([1, 2]), 1.5)
     dtype('float32')
     """
+    if not isinstance(tensor1, Tensor) and not isinstance(tensor2, Tensor):
+        return as_array(tensor1 + tensor2).dtype
     none = [x.detach().reshape(-1)[:0] if isinstance(x, Tensor) and x.ndim else x for x in (tensor1, tensor2)]
     return ops.add(*none).dtype
 
@@ -314,6 +321,8 @@ def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
             [0, 1]])
     """
     given = tensors[0] if len(tensors) == 1 and not isinstance(tensors[0], Tensor) else tensors
+    if not given:
+        raise RuntimeError("meshgrid expects a non-empty TensorList")
     for x in given:
         if x.ndim > 1:
             raise RuntimeError(
@@ -363,6 +372,8 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
         raise RuntimeError(f"Expect a 1D vector, but got shape {list(input.shape)}")
     if r < 0:
         raise RuntimeError(f"Expect a non-negative number, but got {r}")
+    if r == 0:
+        return input[:0]
     choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
     index = np.array(list(choose(range(len(input)), r)), np.int64).reshape(-1, r)
     return input[index]
@@ -378,6 +389,10 @@ def unravel_index(indices: Tensor, shape: Several) -> tuple[Tensor, ...]:
     if indices.dtype.kind not in "iu":
         raise TypeError(f"expected 'indices' to be integer dtype, but got {indices.dtype}")
     sizes = (shape,) if isinstance(shape, int) else tuple(shape)
+    if not all(isinstance(n, int) for n in sizes):
+        raise TypeError(f"expected 'shape' to be int or sequence of ints, but got {shape!r}")
+    if min(sizes, default=0) < 0:
+        raise ValueError(f"'shape' cannot have negative values, but got {sizes}")
     places, z = indices.long(), []
     for n in reversed(sizes):
         z.append(places % n)

@@ -14,7 +14,7 @@ import numpy as np
 
 from minigrad import ops
 from minigrad.core import dtypes
-from minigrad.core.dtypes import Dtype
+from minigrad.core.dtypes import Dtype, torch_name
 from minigrad.core.errors import shape_error
 from minigrad.core.op import Op
 from minigrad.core.shapes import Array, Several, Shape, normalize_one
@@ -224,6 +224,9 @@ class Indexing(Arrangement):
         tensor([[3],
                 [6]])
         """
+        given = getattr(indices, "dtype", None)
+        if given in (np.bool_, np.float32, np.float64):
+            raise RuntimeError(f"torch.take_along_dim(): dtype of indices should be Long but got {torch_name(given)}")
         indices = indices_of("take_along_dim", indices)
         if dim is None:
             return self.reshape(-1).take_along_dim(indices.reshape(-1), 0)
@@ -249,6 +252,9 @@ class Indexing(Arrangement):
             if getattr(value, "ndim", 0) > 1 and value.shape[0] == 1:
                 value = without_ones(value, np.broadcast_to(False, self.shape)[index].ndim)
             ops.index_put.apply_(self, put_there("Index put", value, self), index=index)
+
+    def __delitem__(self, index: Index) -> None:
+        raise TypeError("Tensor does not support deleting items: its shape is fixed. To fix it, keep the others: x[mask].")
 
     def where(self, condition: Operand, other: Operand) -> Self:
         """The entries of x where the condition is True, and of `other` elsewhere. All three are broadcast.
@@ -487,7 +493,7 @@ def plain_index(index: Any, x: Base) -> tuple[Any, ...]:
             part = np.asanyarray(part.array) if part.dtype == np.uint8 else part.array
         if isinstance(part, slice) and not goes_forward(part) and part.step <= 0:
             raise ValueError(f"step must be greater than zero, but is {part.step}. To reverse an axis, write  x.flip(0).")
-        if isinstance(part, (list, range)):
+        if isinstance(part, (list, tuple, range)):
             part = np.asarray([p.array if isinstance(p, Base) else p for p in part])
             if not part.size:
                 part = part.astype(np.int64)
@@ -518,7 +524,7 @@ def goes_forward(part: slice) -> bool:
 
 def fitting_masks(index: list[Any], shape: tuple[int, ...]) -> None:
     """Raise an error if there are too many indices, or if a mask does not have the shape of its axes."""
-    lengths = [p.ndim if isinstance(p, np.ndarray) and p.dtype.kind == "b" else int(p is not None and p is not ... and not isinstance(p, bool)) for p in index]
+    lengths = [p.ndim if isinstance(p, np.ndarray) and p.dtype.kind == "b" else int(p is not None and p is not ... and not isinstance(p, (bool, np.bool_))) for p in index]
     if sum(lengths) > len(shape):
         raise IndexError(f"too many indices for tensor of dimension {len(shape)} (got {sum(lengths)})")
     for k, part in enumerate(index):
@@ -623,7 +629,7 @@ def beyond(index: Array, n: int) -> bool:
 
 
 class OutOfRange(IndexError, RuntimeError):
-    """An index of index_add: which of the two PyTorch raises depends on the kernel that it chooses."""
+    """An index of index_add or index_copy: which of the two PyTorch raises depends on the kernel that it chooses."""
 
 
 def in_range(index: Array, n: int, kind: type[Exception] = IndexError) -> Array:
@@ -715,7 +721,10 @@ def rows_of(name: str, x: Base, dim: int, given: Values, source: Any = None) -> 
         expected = (*x.shape[:dim], len(index), *x.shape[dim + 1 :])
         if tuple(source.shape) != expected and not (source.ndim == 0 and x.ndim == 1 and len(index) == 1):
             raise (IndexError if name == "index_copy" else RuntimeError)(f"{name}(): Number of indices ({len(index)}) should be equal to source.size(dim), and the other sizes to those of self: self {list(x.shape)}, dim {dim}, source {list(source.shape)}")
-    index = in_range(index, x.shape[dim], OutOfRange if name == "index_add" else IndexError)
+    n = x.shape[dim]
+    if index.size and index.min() < 0 and (name == "index_copy" or name == "index_add" and x.ndim == 1):
+        raise OutOfRange(f"{name}_(): index {index.min()} is out of bounds for dimension {dim} with size {n}")
+    index = in_range(index, n, OutOfRange if name == "index_add" else IndexError)
     return (*(slice(None),) * dim, index)
 
 

@@ -228,6 +228,8 @@ class Operators(FromRows):
         if self.dtype != other.dtype:
             raise RuntimeError(f"{torch_name(self.dtype)} did not match {torch_name(other.dtype)}: compare tensors of one type.")
         for name, bound in (("rtol", rtol), ("atol", atol)):
+            if getattr(bound, "requires_grad", False):
+                raise TypeError(f"isclose(): argument {name!r} must be float, not Tensor")
             if bound < 0:
                 raise RuntimeError(f"{name} must be greater than or equal to zero, but got {bound}")
         return self._constant(np.isclose(self.array, other.array, rtol, atol, equal_nan))

@@ -6,6 +6,7 @@ Sorting and similar functions use the values to choose entries, and then take th
 Here x is a Tensor (or a Slot) with at least one axis, and `axis` is not negative.
 """
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -154,7 +155,8 @@ def quantile(x: Any, axis: int, q: Any, keepdims: bool, interpolation: str, igno
     NaNs are sorted to the end. If a row has a NaN, its quantile is NaN; with ignore_nan, only the
     entries before the NaNs count.
     """
-    nonempty("quantile", x, axis)
+    if not x.array.size:
+        raise RuntimeError("quantile() input tensor must be non-empty")
     if x.dtype not in (np.float32, np.float64):
         raise RuntimeError("quantile() input tensor must be either float or double dtype")
     if not hasattr(q, "__apply_op__"):
@@ -210,9 +212,20 @@ def unique(x: Any, return_inverse: bool, return_counts: bool, dim: int | None) -
     ordered("unique", x)
     if dim is not None:
         dim = normalize_one(dim, x.ndim)
+        _slices(x, dim)
     z, inverse, counts = np.unique(x.array, return_inverse=True, return_counts=True, axis=dim, equal_nan=False)
     inverse = inverse.reshape(x.shape if dim is None else -1)
     return _those_asked_for(x, z, inverse if return_inverse else None, counts if return_counts else None)
+
+
+def _slices(x: Any, dim: int) -> Any:
+    """The slices of x along dim, one after the other. Raises RuntimeError if they have no entries to compare."""
+    rows = np.moveaxis(x.array, dim, 0)
+    if rows.shape[0] and 0 in rows.shape[1:]:
+        raise RuntimeError("There are 0 sized dimensions, and they aren't selected, so unique cannot be applied")
+    if rows.shape.count(0) > 1:
+        raise RuntimeError("Number of zero sized dimensions is more than one, so unique cannot be applied")
+    return rows
 
 
 def _those_asked_for(x: Any, *results: Any) -> Any:
@@ -223,8 +236,8 @@ def _those_asked_for(x: Any, *results: Any) -> Any:
 
 def unique_consecutive(x: Any, return_inverse: bool, return_counts: bool, dim: int | None) -> Any:
     """The value of each run of equal entries; for each entry, the index of its run; the length of each run."""
-    rows = x.array.reshape(-1) if dim is None else np.moveaxis(x.array, dim, 0)
-    flat = rows.reshape(len(rows), -1)
+    rows = x.array.reshape(-1) if dim is None else _slices(x, dim)
+    flat = rows.reshape(len(rows), math.prod(rows.shape[1:]))
     starts = np.ones(len(rows), bool)
     starts[1:] = (flat[1:] != flat[:-1]).any(1)
     z = rows[starts] if dim is None else np.moveaxis(rows[starts], 0, dim)

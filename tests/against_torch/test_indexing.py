@@ -9,6 +9,14 @@ X, Y = draw(3, 4), draw(3, 4, seed=1)
 AT = np.array([[0, 1, 3, 3], [2, 0, 0, 1]])
 DISTINCT = np.array([[0, 1, 3, 2], [2, 0, 3, 1]])
 MASK = X > 0
+
+
+def put(x, y):
+    """Write through a tuple in a tuple, which is a list of rows."""
+    x[(0, 2),] = y
+    return x
+
+
 CASES = {
     "gather": (lambda m, x, i: m.gather(x, 1, i), X, AT),
     "gather from rows": (lambda m, x, i: x.gather(0, i), X, AT % 3),
@@ -80,6 +88,11 @@ CASES = {
     "getitem, none": (lambda m, x: x[..., None, ::2], X),
     "getitem, no rows": (lambda m, x, i: x[i], X, np.zeros(0, np.int64)),
     "getitem, list": (lambda m, x: x[[0, 2, 2]], X),
+    "setitem, a tuple in a tuple": (
+        lambda m, x, y: (x * 1).index_put_((m.tensor([0, 2]),), y) + put(x * 1, y),
+        X,
+        Y[:2],
+    ),
 }
 EMPTY = {
     "gather": (lambda m, x, i: x.gather(0, i), X, np.zeros((0, 4), np.int64)),
