@@ -15,7 +15,7 @@ numbers; and sparse.py, for sparse gradients.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Self, SupportsIndex
 
 import numpy as np
@@ -34,7 +34,7 @@ from minigrad.core.memory import FRESH, INFERENCE, Counter, make, new
 from minigrad.core.node import Node, shown
 from minigrad.core.op import Op
 from minigrad.core.outside import Outside
-from minigrad.core.shapes import Array
+from minigrad.core.shapes import Array, as_ints
 from minigrad.core.sparse import Rows
 from minigrad.core.views import Hop, Way, walk, way_of, ways_back, without_detour
 from minigrad.methods import ArrayMethods
@@ -42,14 +42,36 @@ from minigrad.methods.sampling import Sampling
 
 
 class Size(tuple[int, ...]):
-    """The shape of a tensor: a tuple, with PyTorch's `numel`.
+    """The shape of a tensor: a tuple of ints, with PyTorch's `numel`. Slices and sums of Sizes are Sizes.
+
+    Raises TypeError for entries that are not integers.
 
     >>> import minigrad
     >>> minigrad.zeros(2, 3).shape
     minigrad.Size([2, 3])
+    >>> minigrad.zeros(2, 3).shape[1:] + (4,)
+    minigrad.Size([3, 4])
     """
 
     __slots__ = ()
+
+    def __new__(cls, entries: Iterable[Any] = ()) -> Self:
+        return tuple.__new__(cls, as_ints(tuple(entries), "entries"))
+
+    def __getitem__(self, index: Any) -> Any:  # int for a number, Size for a slice
+        part = tuple.__getitem__(self, index)
+        return part if part.__class__ is int else tuple.__new__(Size, part)
+
+    def __add__(self, other: tuple[Any, ...]) -> "Size":
+        return Size(tuple.__add__(self, other))
+
+    def __radd__(self, other: tuple[Any, ...]) -> "Size":
+        return Size(tuple.__add__(other, self)) if isinstance(other, tuple) else NotImplemented
+
+    def __mul__(self, times: SupportsIndex) -> "Size":
+        return Size(tuple.__mul__(self, times))
+
+    __rmul__ = __mul__
 
     def numel(self) -> int:
         """The number of entries.
@@ -113,7 +135,7 @@ class Tensor(Outside, Sampling, Rows, ArrayMethods):
         >>> minigrad.zeros(2, 3).shape
         minigrad.Size([2, 3])
         """
-        return Size(self.array.shape)
+        return tuple.__new__(Size, self.array.shape)
 
     @property
     def dtype(self) -> dtypes.Dtype:
