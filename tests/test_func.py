@@ -278,3 +278,17 @@ def test_a_functional_call_that_fails_leaves_the_module_as_it_was():
             layer, {"weight": minigrad.ones(1, 2), "unknown": weight}, minigrad.ones(2)
         )
     assert layer.weight is weight
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: x[2:].as_strided((2, 2), (1, 1), 1),
+        lambda x: x.expand(2, 6).as_strided((2, 3), (0, 1), 0),
+    ],
+)
+def test_a_transform_sees_through_the_memory_of_its_input(f):
+    x = minigrad.arange(6.0, dtype=minigrad.float64, requires_grad=True)
+
+    assert minigrad.autograd.gradcheck(f, [x], check_forward_ad=True)
+    assert minigrad.autograd.gradgradcheck(f, [x])

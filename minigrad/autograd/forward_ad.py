@@ -12,6 +12,7 @@ from typing import NamedTuple, Self
 
 from minigrad.core import dtypes, modes
 from minigrad.core.duals import enter_level, exit_level, set_tangent, stripped, tangent_of
+from minigrad.core.memory import new
 from minigrad.core.modes import unobserved
 from minigrad.core.tensor import Tensor
 from minigrad.ops import reshape
@@ -123,10 +124,22 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
         dual: Tensor = tensor.detach()
         dual._tangents = tensor._tangents
     else:
-        with unobserved():
-            dual = reshape(tensor, shape=tensor.array.shape)
+        dual = same_memory(tensor)
     set_tangent(dual, at, tangent)
     return dual
+
+
+def same_memory(x: Tensor) -> Tensor:
+    """A new tensor on x's memory, with x's history, but not a view of it: its views are views of the
+    new tensor, so their gradients and tangents go through it.
+    """
+    with unobserved():
+        view = reshape(x, shape=x.array.shape)
+    z: Tensor = new(Tensor)
+    z.array, z.counter, z.node = view.array, view.counter, view.node
+    if view._tangents is not None:
+        z._tangents = view._tangents
+    return z
 
 
 def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTensor:

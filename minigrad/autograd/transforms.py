@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from minigrad.autograd import reverse_ad
-from minigrad.autograd.forward_ad import dual_level, make_dual, unpack_dual
+from minigrad.autograd.forward_ad import dual_level, make_dual, same_memory, unpack_dual
 from minigrad.core import modes
 from minigrad.core.backward import root_gradient, root_of, run_task
 from minigrad.core.engine import GraphTask
@@ -32,7 +32,6 @@ from minigrad.core.node import reachable
 from minigrad.core.plan import like_of
 from minigrad.core.tensor import Tensor, wrap
 from minigrad.methods.functions import stack
-from minigrad.ops import reshape
 
 __all__ = [
     "grad",
@@ -87,10 +86,9 @@ def watched(x: Tensor, connected: bool = True) -> Tensor:
     Under `no_grad`, connected is False: an outer differentiation treats it as a constant.
     """
     if connected and x.node is not None:
-        with modes.enable_grad(), modes.unobserved():
-            z: Tensor = reshape(x, shape=x.array.shape)
-        return z
-    z = new(Tensor)
+        with modes.enable_grad():
+            return same_memory(x)
+    z: Tensor = new(Tensor)
     z.array, z.counter, z.node = x.array, FRESH, None
     if x._tangents is not None:
         z._tangents = x._tangents
