@@ -1,4 +1,4 @@
-"""Devices and memory formats. There is only the CPU, but code may name it, as in PyTorch."""
+"""Devices, memory formats and layouts. There is one of each, but code may name it, as in PyTorch."""
 
 from typing import Self
 
@@ -90,6 +90,18 @@ class MemoryFormat:
         return f"minigrad.{self.name}"
 
 
+class Layout:
+    """How the entries are stored. Here all tensors are `strided`: sparse layouts are left out.
+
+    >>> minigrad.zeros(2).layout
+    minigrad.strided
+    """
+
+    def __repr__(self) -> str:
+        return "minigrad.strided"
+
+
+strided = Layout()
 channels_last = MemoryFormat("channels_last")
 contiguous_format = MemoryFormat("contiguous_format")
 preserve_format = MemoryFormat("preserve_format")

@@ -197,6 +197,17 @@ def promote_types(a: DTypeLike, b: DTypeLike) -> Dtype:
     return np.promote_types(first, second)
 
 
+def can_cast(from_: DTypeLike, to: DTypeLike) -> bool:
+    """Can numbers of one dtype be written into a tensor of another, by PyTorch's rules?
+
+    Floats can't be written into integers, nor numbers into booleans.
+
+    >>> can_cast(float64, float32), can_cast(float32, int64)
+    (True, False)
+    """
+    return category(as_dtype(from_)) <= category(as_dtype(to))
+
+
 def common_dtype(
     with_axes: Sequence[Dtype], without: Sequence[Dtype], numbers: Sequence[Dtype]
 ) -> Dtype:

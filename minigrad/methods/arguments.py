@@ -22,6 +22,14 @@ from minigrad.core.dtypes import torch_name
 from minigrad.core.errors import levels_to_user
 from minigrad.methods.base import Base
 
+OF_ONE_DTYPE = {  # the dtypes that `out` can have, and how PyTorch says so
+    "all": (("bool", "uint8"), "all only supports bool tensor for result"),
+    "any": (("bool", "uint8"), "any only supports bool tensor for result"),
+    "isposinf": (("bool",), "isposinf does not support non-boolean outputs"),
+    "isneginf": (("bool",), "isneginf does not support non-boolean outputs"),
+    "nonzero": (("int64",), "nonzero: Expected out tensor to have scalar type Long"),
+}
+SEQUENCES = ("arange", "linspace", "logspace", "range")  # fill a tensor of any shape, given as out, in order
 F = TypeVar("F", bound=Callable[..., Any])  # a function
 R = TypeVar("R")  # what it returns
 
@@ -131,7 +139,10 @@ def made_into_out(make: Callable[..., R]) -> Callable[..., R]:
             return make(*args, **settings)
         if settings.setdefault("dtype", out.dtype) is not None and settings["dtype"] != out.dtype:
             raise RuntimeError(f"dtype {settings['dtype']} does not match dtype of out parameter ({out.dtype}).")
-        return cast(R, into_out(make.__name__, out, make(*args, **settings)))
+        z: Any = make(*args, **settings)
+        if make.__name__ in SEQUENCES and out.numel() == z.numel():
+            z = z.view(out.shape)
+        return cast(R, into_out(make.__name__, out, z))
 
     return called
 
@@ -139,6 +150,9 @@ def made_into_out(make: Callable[..., R]) -> Callable[..., R]:
 def into_out(name: str, out: Any, z: Any) -> Any:
     """Write the result z of a function, a tensor or a tuple of them, into what was given as `out=`."""
     if not isinstance(z, tuple):
+        allowed, phrase = OF_ONE_DTYPE.get(name, ((), ""))
+        if allowed and str(getattr(out, "dtype", "")) not in allowed:
+            raise RuntimeError(f"{phrase}, but out has dtype {getattr(out, 'dtype', named_type(out))}.")
         return _written(out, z)
     if not isinstance(out, (tuple, list)) or len(out) != len(z):
         raise TypeError(f"{name}(): argument 'out' must be tuple of {len(z)} Tensors.")

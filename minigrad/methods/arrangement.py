@@ -148,7 +148,8 @@ class Arrangement(Base):
         >>> minigrad.tensor([[1, 2], [3, 4]]).ravel()
         tensor([1, 2, 3, 4])
         """
-        return flattened(self, (self.numel(),))
+        x = self if self.ndim != 1 else self.contiguous()  # flattened returns a vector as it is
+        return flattened(x, (x.numel(),))
 
     def permute(self, *axes: Several, dims: Several | None = None) -> Self:
         """A view with the axes in another order: axis i of the result is axis dims[i] of x.
@@ -386,6 +387,8 @@ class Arrangement(Base):
         if not self.numel():
             return self.clone()
         shifts, dims = ((s,) if isinstance(s, int) else tuple(s) for s in (shifts, dims))
+        if not shifts:
+            raise RuntimeError("`shifts` required")
         if len(shifts) != len(dims):
             raise RuntimeError(f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}")
         if not self.ndim:

@@ -14,7 +14,16 @@ import numpy as np
 
 from minigrad import ops
 from minigrad.core import dtypes, modes
-from minigrad.core.devices import CPU, DeviceLike, MemoryFormat, check_device, device, is_device
+from minigrad.core.devices import (
+    CPU,
+    DeviceLike,
+    Layout,
+    MemoryFormat,
+    check_device,
+    device,
+    is_device,
+    strided,
+)
 from minigrad.core.dtypes import Dtype, DTypeLike
 from minigrad.core.errors import wrong_kind
 from minigrad.core.op import Op
@@ -404,6 +413,15 @@ class Base:
         return 0 if base is None else (address(self) - address(base)) // self.dtype.itemsize
 
     @property
+    def layout(self) -> Layout:
+        """How the entries are stored: always minigrad.strided.
+
+        >>> minigrad.tensor([1.0]).layout
+        minigrad.strided
+        """
+        return strided
+
+    @property
     def device(self) -> device:
         """The device of the tensor: always device(type='cpu').
 
@@ -466,7 +484,7 @@ class Base:
         """
         return self._new(data.detach().clone().array if hasattr(data, "__apply_op__") else np.array(data), dtype, device, requires_grad)
 
-    def new_zeros(self, *shape: Several, size: Several | None = None, dtype: DTypeLike = None, device: DeviceLike = None, requires_grad: builtins.bool = False) -> Self:
+    def new_zeros(self, *shape: Several, size: Several | None = None, dtype: DTypeLike = None, layout: Layout = strided, device: DeviceLike = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False) -> Self:
         """A new tensor of zeros with this shape and this tensor's dtype.
 
         new_zeros(2, 3) and new_zeros((2, 3)) mean the same.
@@ -476,7 +494,7 @@ class Base:
         """
         return self._new(np.zeros(sizes(shape, size)), dtype, device, requires_grad)
 
-    def new_ones(self, *shape: Several, size: Several | None = None, dtype: DTypeLike = None, device: DeviceLike = None, requires_grad: builtins.bool = False) -> Self:
+    def new_ones(self, *shape: Several, size: Several | None = None, dtype: DTypeLike = None, layout: Layout = strided, device: DeviceLike = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False) -> Self:
         """A new tensor of ones with this shape and this tensor's dtype.
 
         new_ones(2, 3) and new_ones((2, 3)) mean the same.
@@ -486,7 +504,7 @@ class Base:
         """
         return self._new(np.ones(sizes(shape, size)), dtype, device, requires_grad)
 
-    def new_empty(self, *shape: Several, size: Several | None = None, dtype: DTypeLike = None, device: DeviceLike = None, requires_grad: builtins.bool = False) -> Self:
+    def new_empty(self, *shape: Several, size: Several | None = None, dtype: DTypeLike = None, layout: Layout = strided, device: DeviceLike = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False) -> Self:
         """A new tensor with this shape and this tensor's dtype, for you to fill.
 
         Here it holds zeros; in PyTorch, whatever was in memory.
@@ -496,7 +514,7 @@ class Base:
         """
         return self.new_zeros(*shape, size=size, dtype=dtype, device=device, requires_grad=requires_grad)
 
-    def new_full(self, size: Sequence[builtins.int], fill_value: complex, *, dtype: DTypeLike = None, device: DeviceLike = None, requires_grad: builtins.bool = False) -> Self:
+    def new_full(self, size: Sequence[builtins.int], fill_value: complex, *, dtype: DTypeLike = None, layout: Layout = strided, device: DeviceLike = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False) -> Self:
         """A new tensor with this size (a tuple), fill_value in every entry, and this tensor's dtype.
 
         >>> minigrad.tensor([5, 6]).new_full((3,), 7)

@@ -23,6 +23,8 @@ def asarray(obj: object, *, dtype: DTypeLike = None, device: DeviceLike = None, 
     tensor([1., 2.])
     """
     check_device(device)
+    if isinstance(obj, (bytes, bytearray, memoryview)):
+        obj = frombuffer(obj, dtype=dtypes.get_default_dtype() if dtype is None else dtype)
     array = obj.detach().memory() if isinstance(obj, Tensor) else obj
     x = wrap(as_array(array, dtype))
     shares = isinstance(array, np.ndarray) and np.may_share_memory(x.memory(), array)

@@ -8,8 +8,9 @@ import numpy as np
 
 from minigrad.core import dtypes
 from minigrad.core.data import as_array
-from minigrad.core.devices import DeviceLike, MemoryFormat, check_device
+from minigrad.core.devices import DeviceLike, Layout, MemoryFormat, check_device, strided
 from minigrad.core.dtypes import Dtype, DTypeLike
+from minigrad.core.errors import DtypeError
 from minigrad.core.shapes import Array, Several, as_int, as_ints
 from minigrad.core.tensor import Tensor, wrap
 from minigrad.methods.arguments import made_into_out, takes_tensors
@@ -26,10 +27,15 @@ def type_to_make(dtype: DTypeLike, device: DeviceLike = None, default: Dtype | N
 def finish(array: Array, requires_grad: bool) -> Tensor:
     """A leaf tensor on this array, without a copy."""
     z = wrap(array)
+    if requires_grad and not dtypes.is_floating(array.dtype):
+        raise DtypeError(
+            f"Only Tensors of floating point and complex dtype can require gradients, but this one is {array.dtype}. "
+            "To fix it, write the data as floats, like 1.0, or give a dtype."
+        )
     return z.requires_grad_() if requires_grad else z
 
 
-def tensor(data: object, *, dtype: DTypeLike = None, device: DeviceLike = None, requires_grad: bool = False) -> Tensor:
+def tensor(data: object, *, dtype: DTypeLike = None, device: DeviceLike = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
     """A new leaf tensor with a copy of the data.
 
     data             a number, (nested) lists of numbers, an array, or a tensor
@@ -77,7 +83,7 @@ def _filled(value: Any, shape: tuple[int, ...], dtype: DTypeLike, device: Device
 
 
 @made_into_out
-def zeros(*shape: Several, size: Sequence[int] | None = None, dtype: DTypeLike = None, device: DeviceLike = None, requires_grad: bool = False) -> Tensor:
+def zeros(*shape: Several, size: Sequence[int] | None = None, dtype: DTypeLike = None, layout: Layout = strided, device: DeviceLike = None, pin_memory: bool = False, requires_grad: bool = False) -> Tensor:
     """A tensor of zeros.
 
     >>> zeros(2, 3)
@@ -88,7 +94,7 @@ def zeros(*shape: Several, size: Sequence[int] | None = None, dtype: DTypeLike =
 
 
 @made_into_out
-def ones(*shape: Several, size: Sequence[int] | None = None, dtype: DTypeLike = None, device: DeviceLike = None, requires_grad: bool = False) -> Tensor:
+def ones(*shape: Several, size: Sequence[int] | None = None, dtype: DTypeLike = None, layout: Layout = strided, device: DeviceLike = None, pin_memory: bool = False, requires_grad: bool = False) -> Tensor:
     """A tensor of ones.
 
     >>> ones(2)
@@ -98,7 +104,7 @@ def ones(*shape: Several, size: Sequence[int] | None = None, dtype: DTypeLike = 
 
 
 @made_into_out
-def full(size: Sequence[int], fill_value: Any, *, dtype: DTypeLike = None, device: DeviceLike = None, requires_grad: bool = False) -> Tensor:
+def full(size: Sequence[int], fill_value: Any, *, dtype: DTypeLike = None, layout: Layout = strided, device: DeviceLike = None, pin_memory: bool = False, requires_grad: bool = False) -> Tensor:
     """A tensor with the same value everywhere. By default its dtype is that of the value.
 
     >>> full((2,), 7)
@@ -110,7 +116,7 @@ def full(size: Sequence[int], fill_value: Any, *, dtype: DTypeLike = None, devic
 
 
 @made_into_out
-def empty(*shape: Several, size: Sequence[int] | None = None, dtype: DTypeLike = None, device: DeviceLike = None, requires_grad: bool = False, memory_format: MemoryFormat | None = None) -> Tensor:
+def empty(*shape: Several, size: Sequence[int] | None = None, dtype: DTypeLike = None, layout: Layout = strided, device: DeviceLike = None, pin_memory: bool = False, requires_grad: bool = False, memory_format: MemoryFormat | None = None) -> Tensor:
     """A tensor for you to fill. (Its entries are 0 here; in PyTorch they are undefined.)
 
     >>> minigrad.empty(2, 3).shape
@@ -120,7 +126,7 @@ def empty(*shape: Several, size: Sequence[int] | None = None, dtype: DTypeLike =
 
 
 @made_into_out
-def eye(n: int, m: int | None = None, *, dtype: DTypeLike = None, device: DeviceLike = None, requires_grad: bool = False) -> Tensor:
+def eye(n: int, m: int | None = None, *, dtype: DTypeLike = None, layout: Layout = strided, device: DeviceLike = None, pin_memory: bool = False, requires_grad: bool = False) -> Tensor:
     """A matrix with ones on the diagonal and zeros elsewhere.
 
     >>> eye(2)
@@ -135,7 +141,7 @@ def eye(n: int, m: int | None = None, *, dtype: DTypeLike = None, device: Device
 
 
 @made_into_out
-def linspace(start: float | Tensor, end: float | Tensor, steps: int, *, dtype: DTypeLike = None, device: DeviceLike = None, requires_grad: bool = False) -> Tensor:
+def linspace(start: float | Tensor, end: float | Tensor, steps: int, *, dtype: DTypeLike = None, layout: Layout = strided, device: DeviceLike = None, pin_memory: bool = False, requires_grad: bool = False) -> Tensor:
     """Evenly spaced numbers from start to end, inclusive.
 
     >>> linspace(0, 1, 5)
@@ -170,8 +176,8 @@ def logspace(
     base: float = 10.0,
     *,
     dtype: DTypeLike = None,
-    device: DeviceLike = None,
-    requires_grad: bool = False,
+    layout: Layout = strided, device: DeviceLike = None,
+    pin_memory: bool = False, requires_grad: bool = False,
 ) -> Tensor:
     """Logarithmically spaced numbers from base ** start to base ** end, inclusive.
 
@@ -212,7 +218,7 @@ def _like(x: Tensor, value: complex | Tensor, dtype: DTypeLike, requires_grad: b
 
 
 @takes_tensors
-def empty_like(input: Tensor, *, dtype: DTypeLike = None, device: DeviceLike = None, requires_grad: bool = False, memory_format: MemoryFormat | None = None) -> Tensor:
+def empty_like(input: Tensor, *, dtype: DTypeLike = None, layout: Layout = strided, device: DeviceLike = None, pin_memory: bool = False, requires_grad: bool = False, memory_format: MemoryFormat | None = None) -> Tensor:
     """A tensor for you to fill, with the shape and dtype of `input`.
 
     >>> empty_like(minigrad.ones(2, 3)).shape
@@ -222,7 +228,7 @@ def empty_like(input: Tensor, *, dtype: DTypeLike = None, device: DeviceLike = N
 
 
 @takes_tensors
-def zeros_like(input: Tensor, *, dtype: DTypeLike = None, device: DeviceLike = None, requires_grad: bool = False, memory_format: MemoryFormat | None = None) -> Tensor:
+def zeros_like(input: Tensor, *, dtype: DTypeLike = None, layout: Layout = strided, device: DeviceLike = None, pin_memory: bool = False, requires_grad: bool = False, memory_format: MemoryFormat | None = None) -> Tensor:
     """A tensor of zeros with the shape and dtype of `input`.
 
     >>> zeros_like(minigrad.tensor([1.5, 2.5]))
@@ -232,7 +238,7 @@ def zeros_like(input: Tensor, *, dtype: DTypeLike = None, device: DeviceLike = N
 
 
 @takes_tensors
-def ones_like(input: Tensor, *, dtype: DTypeLike = None, device: DeviceLike = None, requires_grad: bool = False, memory_format: MemoryFormat | None = None) -> Tensor:
+def ones_like(input: Tensor, *, dtype: DTypeLike = None, layout: Layout = strided, device: DeviceLike = None, pin_memory: bool = False, requires_grad: bool = False, memory_format: MemoryFormat | None = None) -> Tensor:
     """A tensor of ones with the shape and dtype of `input`.
 
     >>> ones_like(minigrad.tensor([1.5, 2.5]))
@@ -242,7 +248,7 @@ def ones_like(input: Tensor, *, dtype: DTypeLike = None, device: DeviceLike = No
 
 
 @takes_tensors
-def full_like(input: Tensor, fill_value: complex | Tensor, *, dtype: DTypeLike = None, device: DeviceLike = None, requires_grad: bool = False, memory_format: MemoryFormat | None = None) -> Tensor:
+def full_like(input: Tensor, fill_value: complex | Tensor, *, dtype: DTypeLike = None, layout: Layout = strided, device: DeviceLike = None, pin_memory: bool = False, requires_grad: bool = False, memory_format: MemoryFormat | None = None) -> Tensor:
     """A tensor with the same value everywhere, and the shape and dtype of `input`.
 
     >>> full_like(minigrad.zeros(2), 7.0)
@@ -251,7 +257,7 @@ def full_like(input: Tensor, fill_value: complex | Tensor, *, dtype: DTypeLike =
     return _like(input, fill_value, dtype, requires_grad, device)
 
 
-def scalar_tensor(s: complex | Tensor, *, dtype: DTypeLike = None, device: DeviceLike = None, requires_grad: bool = False) -> Tensor:
+def scalar_tensor(s: complex | Tensor, *, dtype: DTypeLike = None, layout: Layout = strided, device: DeviceLike = None, pin_memory: bool = False, requires_grad: bool = False) -> Tensor:
     """A number as a tensor without axes, with the default dtype.
 
     >>> scalar_tensor(2)
@@ -261,7 +267,7 @@ def scalar_tensor(s: complex | Tensor, *, dtype: DTypeLike = None, device: Devic
 
 
 @made_into_out
-def arange(start: float | Tensor = 0, end: float | Tensor | None = None, step: float | Tensor = 1, *, dtype: DTypeLike = None, device: DeviceLike = None, requires_grad: bool = False) -> Tensor:
+def arange(start: float | Tensor = 0, end: float | Tensor | None = None, step: float | Tensor = 1, *, dtype: DTypeLike = None, layout: Layout = strided, device: DeviceLike = None, pin_memory: bool = False, requires_grad: bool = False) -> Tensor:
     """A vector of start, start + step, ... up to but not including end.
 
     >>> arange(4), arange(1, 2, 0.5)

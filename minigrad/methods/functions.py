@@ -57,6 +57,8 @@ def cat(tensors: Sequence[Tensor], dim: int = 0, *, axis: int | None = None, out
         )
     if (0,) in shapes:  # tensor([]) can be joined with tensors of any shape
         like = next((x for x in xs if x.ndim != 1), xs[0])
+        if like.ndim == 1 and dim not in (0, -1):  # nothing but such tensors: PyTorch does not look at dim
+            dim = 0
         k = normalize_one(dim if axis is None else axis, like.ndim)
         none = (*like.shape[:k], 0, *like.shape[k + 1 :])
         xs = tuple([x.reshape(none) if tuple(x.shape) == (0,) else x for x in xs])

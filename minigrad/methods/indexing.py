@@ -136,7 +136,12 @@ class Indexing(Arrangement):
         if not self.ndim:
             raise RuntimeError("tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims")
         dim, where = normalize_one(dim, self.ndim), indices_or_sections
-        where = where.tolist() if hasattr(where, "tolist") else where
+        if hasattr(where, "tolist"):
+            if where.dtype != np.int64:
+                raise RuntimeError(f"tensor_split expected tensor_indices_or_sections to have dtype of long, but got {torch_name(where.dtype)}")
+            if where.ndim > 1:
+                raise RuntimeError(f"tensor_split expected tensor_indices_or_sections to be a zero-dimensional or one-dimensional tensor, but got a tensor with {where.ndim} dims")
+            where = where.tolist()
         if isinstance(where, int):
             if where <= 0:
                 raise RuntimeError(f"number of sections must be larger than 0, got {where}")
@@ -195,6 +200,8 @@ class Indexing(Arrangement):
         >>> x.masked_select(x > 1)
         tensor([2, 3, 4])
         """
+        if getattr(mask, "dtype", None) != np.bool_:
+            raise RuntimeError(f"masked_select: expected BoolTensor for mask, but got {getattr(mask, 'dtype', type(mask))}. To fix it, use mask.bool().")
         mask = mask_of("masked_select", mask)
         x = self
         if mask.shape != self.shape:
@@ -237,7 +244,7 @@ class Indexing(Arrangement):
             indices = np.where(indices < 0, indices + self.shape[dim], indices)
         if indices.shape == self.shape:
             return self.gather(dim, indices)
-        rest = np.broadcast_shapes(*(tuple(1 if i == dim else n for i, n in enumerate(s)) for s in (self.shape, indices.shape)))
+        rest = broadcast("take_along_dim", *(tuple(1 if i == dim else n for i, n in enumerate(s)) for s in (self.shape, indices.shape)))
         wide = [tuple(s[dim] if i == dim else n for i, n in enumerate(rest)) for s in (self.shape, indices.shape)]
         return self.expand(wide[0]).gather(dim, np.broadcast_to(indices, wide[1]))
 
@@ -320,6 +327,32 @@ class Indexing(Arrangement):
         times = ops.scatter_add.forward(np.zeros(x.shape, np.int64), np.ones(place["index"].shape, np.int64), **place)
         count = x._constant(times + 1 if include_self else np.maximum(times, 1))
         return total / count.to(x.dtype) if x.dtype.kind == "f" else (total // count).to(x.dtype)
+
+    def index_reduce(self, dim: int, index: Values, source: Base, reduce: str, *, include_self: bool = True) -> Self:
+        """A copy of x with slices of source combined at the positions that index gives along dim.
+
+        index          a vector of int64, one entry for each slice of source along dim
+        reduce         "prod", "mean", "amax" or "amin"
+        include_self   whether the old entry of x is included
+
+        >>> x, index = minigrad.ones(2, 2), minigrad.tensor([0, 0])
+        >>> x.index_reduce(0, index, minigrad.tensor([[2.0, 3.0], [4.0, 5.0]]), "prod")
+        tensor([[ 8., 15.],
+                [ 1.,  1.]])
+        """
+        if reduce not in ("prod", "mean", "amax", "amin"):
+            raise RuntimeError(f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}.")
+        at, dim = indices_of("index_reduce", index), normalize_one(dim, self.ndim)
+        rows = at.reshape([-1 if axis == dim else 1 for axis in range(max(source.ndim, 1))])
+        fits = rows.ndim == max(self.ndim, 1) and all(n == m for axis, (n, m) in enumerate(zip(source.shape, self.shape)) if axis != dim)
+        if at.ndim > 1 or not fits or at.size != (source.shape[dim] if source.ndim else 1):
+            raise RuntimeError(
+                "index_reduce(): source tensor shape must match self tensor shape, excluding the specified dimension, where it has one slice "
+                f"for each index. Got self.shape = {list(self.shape)}, source.shape = {list(source.shape)} and {at.size} indices."
+            )
+        if at.size and not 0 <= at.min() <= at.max() < (self.shape[dim] if self.ndim else 1):
+            raise IndexError(f"index out of range in self: index_reduce() got indices from {at.min()} to {at.max()} for shape {list(self.shape)}")
+        return self.scatter_reduce(dim, np.broadcast_to(rows, source.shape or (1,)), source, reduce, include_self=include_self)
 
     def index_put(self, indices: tuple[Index, ...], values: Operand, accumulate: bool = False) -> Self:
         """A copy of x with values written at some positions: z[indices] = values.

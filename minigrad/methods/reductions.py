@@ -621,6 +621,8 @@ class Reductions(Operators, Indexing):
         """
         if n > 0 and (prepend is not None or append is not None):
             ends = [x for x in (prepend, self, append) if x is not None]
+            if any(x.ndim != self.ndim for x in ends):
+                raise RuntimeError("diff expects prepend or append to be the same dimension as input")
             return ops.cat.apply(*ends, axis=normalize_one(dim, self.ndim)).diff(n, dim)
         if not self.ndim:
             raise RuntimeError("diff expects input to be at least one-dimensional")

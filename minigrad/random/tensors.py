@@ -17,12 +17,13 @@ from typing import Any
 import numpy as np
 
 from minigrad.core import dtypes
-from minigrad.core.devices import DeviceLike, MemoryFormat
+from minigrad.core.devices import DeviceLike, Layout, MemoryFormat, strided
 from minigrad.core.dtypes import DTypeLike
 from minigrad.core.shapes import Several
 from minigrad.core.tensor import Tensor, wrap
 from minigrad.methods.arguments import made_into_out, takes_out, takes_tensors
 from minigrad.methods.creation import finish, shape_of, type_to_make
+from minigrad.methods.indexing import broadcast
 from minigrad.ops.composites import level
 from minigrad.random import kernels
 from minigrad.random.generator import Generator
@@ -30,7 +31,8 @@ from minigrad.random.generator import Generator
 
 @made_into_out
 def rand(*shape: Several, size: Sequence[int] | None = None, generator: Generator | None = None,
-         dtype: DTypeLike = None, device: DeviceLike = None, requires_grad: bool = False) -> Tensor:  # fmt: skip
+         dtype: DTypeLike = None, layout: Layout = strided,
+         device: DeviceLike = None, pin_memory: bool = False, requires_grad: bool = False) -> Tensor:  # fmt: skip
     """A tensor of samples from the uniform distribution between 0 and 1.
 
     >>> rand(2, 3).shape
@@ -42,7 +44,8 @@ def rand(*shape: Several, size: Sequence[int] | None = None, generator: Generato
 
 @made_into_out
 def randn(*shape: Several, size: Sequence[int] | None = None, generator: Generator | None = None,
-          dtype: DTypeLike = None, device: DeviceLike = None, requires_grad: bool = False) -> Tensor:  # fmt: skip
+          dtype: DTypeLike = None, layout: Layout = strided,
+          device: DeviceLike = None, pin_memory: bool = False, requires_grad: bool = False) -> Tensor:  # fmt: skip
     """A tensor of samples from the normal distribution with mean 0 and standard deviation 1.
 
     >>> minigrad.randn(2, 3).shape
@@ -54,8 +57,9 @@ def randn(*shape: Several, size: Sequence[int] | None = None, generator: Generat
 
 @made_into_out
 def randint(*bounds_and_size: Any, low: int | None = None, high: int | None = None, size: Any = None,
-            generator: Generator | None = None, dtype: DTypeLike = None, device: DeviceLike = None,
-            requires_grad: bool = False) -> Tensor:  # fmt: skip
+            generator: Generator | None = None, dtype: DTypeLike = None, layout: Layout = strided,
+            device: DeviceLike = None,
+            pin_memory: bool = False, requires_grad: bool = False) -> Tensor:  # fmt: skip
     """randint(high, size), randint(low, high, size): random integers from low (default 0) up to but not including high.
 
     >>> randint(1, 2, (3,))
@@ -81,7 +85,10 @@ def randperm(
     *,
     generator: Generator | None = None,
     dtype: DTypeLike = None,
+    layout: Layout = strided,
     device: DeviceLike = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
 ) -> Tensor:
     """The numbers 0..n-1 in random order.
 
@@ -93,7 +100,7 @@ def randperm(
     d = type_to_make(dtype, device, dtypes.int64)
     if d.kind == "b":
         raise NotImplementedError("\"randperm\" not implemented for 'Bool'")
-    return wrap(kernels.permutation(n, generator).astype(d, copy=False))
+    return finish(kernels.permutation(n, generator).astype(d, copy=False), requires_grad)
 
 
 def _like(
@@ -111,8 +118,10 @@ def _like(
 
 
 @takes_tensors
-def rand_like(input: Tensor, *, generator: Generator | None = None, dtype: DTypeLike = None, device: DeviceLike = None,
-              requires_grad: bool = False, memory_format: MemoryFormat | None = None) -> Tensor:  # fmt: skip
+def rand_like(input: Tensor, *, generator: Generator | None = None, dtype: DTypeLike = None, layout: Layout = strided,
+              device: DeviceLike = None,
+              pin_memory: bool = False, requires_grad: bool = False,
+              memory_format: MemoryFormat | None = None) -> Tensor:  # fmt: skip
     """Like `rand`, with the shape and dtype of `input`.
 
     >>> rand_like(minigrad.zeros(2, 3)).shape
@@ -122,8 +131,10 @@ def rand_like(input: Tensor, *, generator: Generator | None = None, dtype: DType
 
 
 @takes_tensors
-def randn_like(input: Tensor, *, generator: Generator | None = None, dtype: DTypeLike = None, device: DeviceLike = None,
-               requires_grad: bool = False, memory_format: MemoryFormat | None = None) -> Tensor:  # fmt: skip
+def randn_like(input: Tensor, *, generator: Generator | None = None, dtype: DTypeLike = None, layout: Layout = strided,
+               device: DeviceLike = None,
+               pin_memory: bool = False, requires_grad: bool = False,
+               memory_format: MemoryFormat | None = None) -> Tensor:  # fmt: skip
     """Like `randn`, with the shape and dtype of `input`.
 
     >>> randn_like(minigrad.zeros(2, 3)).shape
@@ -136,7 +147,8 @@ def randn_like(input: Tensor, *, generator: Generator | None = None, dtype: DTyp
 @takes_tensors
 def randint_like(input: Tensor, low: int, high: int | None = None, *,
                  generator: Generator | None = None, dtype: DTypeLike = None,
-                 device: DeviceLike = None, requires_grad: bool = False,
+                 layout: Layout = strided,
+                 device: DeviceLike = None, pin_memory: bool = False, requires_grad: bool = False,
                  memory_format: MemoryFormat | None = None) -> Tensor:  # fmt: skip
     """Like `randint`, with the shape and dtype of `input`.
 
@@ -151,8 +163,9 @@ def randint_like(input: Tensor, low: int, high: int | None = None, *,
 
 @takes_out
 def normal(mean: float | Tensor, std: float | Tensor = 1.0, size: Sequence[int] | None = None, *,
-           generator: Generator | None = None, dtype: DTypeLike = None, device: DeviceLike = None,
-           requires_grad: bool = False) -> Tensor:  # fmt: skip
+           generator: Generator | None = None, dtype: DTypeLike = None, layout: Layout = strided,
+           device: DeviceLike = None,
+           pin_memory: bool = False, requires_grad: bool = False) -> Tensor:  # fmt: skip
     """A tensor of samples from the normal distribution. mean and std are numbers (with a size) or tensors.
 
     >>> normal(0.0, 1.0, size=(2, 3)).shape
@@ -164,11 +177,17 @@ def normal(mean: float | Tensor, std: float | Tensor = 1.0, size: Sequence[int] 
     if not tensors and size is None:
         raise TypeError("normal() of two numbers needs a size, like normal(0.0, 1.0, size=(2, 3)).")
     if np.any(np.asarray(getattr(std, "array", std)) < 0):
-        raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
+        which = "all elements of std" if isinstance(std, Tensor) else "std"
+        raise RuntimeError(f"normal expects {which} >= 0.0, but found std {std}")
     d = type_to_make(dtype, device, tensors[0].dtype if tensors else None)
     if not tensors:
         return finish(kernels.normals(shape_of((size,)), d, mean, std, generator), requires_grad)
-    z = kernels.normals(np.broadcast_shapes(*(t.shape for t in tensors)), d, 0, 1, generator)
+    shape = (
+        broadcast("normal", *(tuple(t.shape) for t in tensors))
+        if len(tensors) > 1
+        else tensors[0].shape
+    )
+    z = kernels.normals(shape, d, 0, 1, generator)
     m, s = (np.asarray(getattr(t, "array", t), d) for t in (mean, std))
     drawn = finish(z * s + m, requires_grad)
     for t in tensors:  # the gradient of a sample is zero

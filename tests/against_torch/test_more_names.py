@@ -27,6 +27,8 @@ def q(m, values=Q):
 CASES = {
     **{f"scatter_reduce {r}": (lambda m, x, i, s, r=r: m.scatter_reduce(x, 0, i, s, r), X, AT, SRC) for r in ("sum", "prod", "mean", "amax", "amin")},
     **{f"scatter_reduce {r} without self": (lambda m, x, i, s, r=r: x.scatter_reduce(0, i, s, r, include_self=False), X, AT, SRC) for r in ("sum", "prod", "mean", "amax", "amin")},
+    **{f"index_reduce {r} {s}": (lambda m, x, i, s, r=r, keep=s: x.index_reduce(1, i, s, r, include_self=keep), X, np.array([3, 0, 3]), draw(3, 3, seed=4)) for r in ("prod", "mean", "amax", "amin") for s in (True, False)},
+    "index_reduce_": (lambda m, x, i, s: (x * 1).index_reduce_(0, i, s, "mean"), X, np.array([2, 2]), SRC), "ravel of a vector with gaps": (lambda m, x: x.T[0].ravel(), X),
     "scatter_reduce along rows": (lambda m, x, i, s: x.scatter_reduce(1, i, s, "amax"), X, AT, SRC), "scatter_reduce_": (lambda m, x, i, s: (x * 1).scatter_reduce_(1, i, s, "mean"), X, AT, SRC),
     "nanmedian": (lambda m, x: m.nanmedian(x), NAN), "nanmedian along": (lambda m, x: m.nanmedian(x, 1), NAN[:2]), "nanmedian keepdim": (lambda m, x: x.nanmedian(0, keepdim=True), NAN[:2]), "median of all": (lambda m, x: x.median(), X), "mode": (lambda m, x: x.mode(1), X),
     "quantile of several": (lambda m, x: m.quantile(x, q(m)(x)), X), "quantile along": (lambda m, x: m.quantile(x, q(m)(x), dim=1), X), "quantile keepdim": (lambda m, x: m.quantile(x, q(m)(x), 0, True), X), "quantile of all keepdim": (lambda m, x: m.quantile(x, 0.4, keepdim=True), X),
@@ -50,9 +52,10 @@ ORDER = {  # PyTorch has no further derivative (of vander, it stumbles over its 
     "vander": 0,
     "vander up": 0,
 }
-ORDER |= {n: 1 for n in CASES if n.startswith("scatter_reduce a")}
+ORDER |= {n: 1 for n in CASES if n.startswith(("scatter_reduce a", "index_reduce a"))}
 
 
+@pytest.mark.filterwarnings("ignore:index_reduce")
 @pytest.mark.parametrize("name", CASES)
 def test_more_names_agree(name):
     case, *args = CASES[name]
