@@ -12,56 +12,27 @@ tensor([[4., 0.],
 
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from minigrad import ops
+from minigrad.core import modes
 from minigrad.core.dtypes import DTypeLike
 from minigrad.core.errors import LinAlgError
 from minigrad.core.shapes import Array, Dim, as_int, normalize_axes
 from minigrad.core.tensor import Tensor, wrap
 from minigrad.methods.arguments import takes_out, takes_tensors
 from minigrad.methods.functions import cat
-from minigrad.methods.products import SlogDet, checked_square, decomposed, one_triangle, svd_of
+from minigrad.methods.products import checked_square, decomposed, one_triangle, svd_of
 from minigrad.ops.composites import level
+from minigrad.return_types import linalg_eigh, linalg_lstsq, linalg_qr, linalg_slogdet, linalg_svd
 
 __all__ = [
     "LinAlgError", "cholesky", "cond", "cross", "det", "diagonal", "eigh", "eigvalsh", "inv", "lstsq", "matmul",
-    "matrix_norm", "matrix_power", "matrix_rank", "multi_dot", "norm", "pinv", "qr", "slogdet",
+    "matrix_exp", "matrix_norm", "matrix_power", "matrix_rank", "multi_dot", "norm", "pinv", "qr", "slogdet",
     "solve", "solve_triangular", "svd", "svdvals", "vander", "vecdot", "vector_norm",
 ]  # fmt: skip
-
-
-class SVD(NamedTuple):
-    """The result of svd: a matrix as U @ diag(S) @ Vh."""
-
-    U: Any
-    S: Any
-    Vh: Any
-
-
-class QR(NamedTuple):
-    """The result of qr: a matrix as Q @ R."""
-
-    Q: Any
-    R: Any
-
-
-class LeastSquares(NamedTuple):
-    """The result of lstsq."""
-
-    solution: Any
-    residuals: Any
-    rank: Any
-    singular_values: Any
-
-
-class Eigen(NamedTuple):
-    """The result of eigh: eigenvalues in ascending order, and eigenvectors as columns."""
-
-    eigenvalues: Any
-    eigenvectors: Any
 
 
 # ------------------------------------------------------------------------ linear equations
@@ -138,13 +109,15 @@ def det(A: Tensor) -> Tensor:
 
 
 @takes_out
-def slogdet(A: Tensor) -> SlogDet:
+def slogdet(A: Tensor) -> linalg_slogdet:
     """A tuple (sign, logabsdet) for the determinant. Unlike det, it does not overflow.
 
     >>> slogdet(minigrad.tensor([[1.0, 0.0], [0.0, -1.0]]))
-    SlogDet(sign=tensor(-1.), logabsdet=tensor(0.))
+    minigrad.return_types.linalg_slogdet(
+    sign=tensor(-1.),
+    logabsdet=tensor(0.))
     """
-    return A.slogdet()
+    return linalg_slogdet(*A.slogdet())
 
 
 @takes_out
@@ -204,14 +177,14 @@ def cholesky(A: Tensor, *, upper: bool = False) -> Tensor:
 
 
 @takes_out
-def eigh(A: Tensor, UPLO: str = "L") -> Eigen:
+def eigh(A: Tensor, UPLO: str = "L") -> linalg_eigh:
     """The eigenvalues of a symmetric matrix in ascending order, and the eigenvectors as columns.
 
     >>> eigh(minigrad.tensor([[2.0, 0.0], [0.0, 1.0]]))[0]
     tensor([1., 2.])
     """
     A = one_triangle(checked_square("eigh", A), UPLO)
-    return Eigen(ops.eigenvalues.apply(A), ops.eigenvectors.apply(A))
+    return linalg_eigh(ops.eigenvalues.apply(A), ops.eigenvectors.apply(A))
 
 
 @takes_out
@@ -235,7 +208,7 @@ def svdvals(A: Tensor) -> Tensor:
 
 
 @takes_out
-def svd(A: Tensor, full_matrices: bool = True) -> SVD:
+def svd(A: Tensor, full_matrices: bool = True) -> linalg_svd:
     """The singular value decomposition: U, S and Vh with A = U @ diag(S) @ Vh.
 
     A        (..., m, n)
@@ -248,14 +221,16 @@ def svd(A: Tensor, full_matrices: bool = True) -> SVD:
     tensor([3., 2.])
     """
     U, S, V = svd_of(checked_square("svd", A, must=False), full_matrices)
-    return SVD(U, S, V.mT)
+    return linalg_svd(U, S, V.mT)
 
 
 @takes_out
-def qr(A: Tensor, mode: str = "reduced") -> QR:
+def qr(A: Tensor, mode: str = "reduced") -> linalg_qr:
     """The QR decomposition A = Q @ R: Q has orthonormal columns, and R is upper triangular.
 
-    A   (..., m, n)
+    A      (..., m, n)
+    mode   "reduced": Q (..., m, k) and R (..., k, n), where k = min(m, n); "complete": Q (..., m, m)
+           and R (..., m, n), which have no gradient if m > n; "r": R alone, without a gradient
 
     >>> Q, R = qr(minigrad.tensor([[3.0, 1.0], [4.0, 2.0]]))
     >>> (Q @ R).round(decimals=4)
@@ -263,15 +238,37 @@ def qr(A: Tensor, mode: str = "reduced") -> QR:
             [4., 2.]])
     """
     checked_square("qr", A, must=False)
-    m, n = A.shape[-2:]
-    if mode not in ("reduced", "complete" if m <= n else "reduced"):
-        raise NotImplementedError(
-            f"linalg.qr is there in mode='reduced'; here mode={mode!r}, and the shape is {tuple(A.shape)}."
+    if mode not in ("reduced", "complete", "r"):
+        raise RuntimeError(
+            f"qr received unrecognized mode {mode!r} but expected one of 'reduced' (default), 'r', or 'complete'"
         )
+    m, n = A.shape[-2:]
+    if mode == "r" or (mode == "complete" and m > n):
+        if A.requires_grad and modes.state.recording:
+            raise RuntimeError(
+                f"linalg.qr: the derivative is not defined in mode={mode!r} for a matrix of {m} rows and {n} "
+                "columns. To fix it, use mode='reduced', or A.detach()."
+            )
+        if mode == "r":
+            upper: Any = np.linalg.qr(A.array, "r")
+            return linalg_qr(A.new_zeros(0), wrap(upper))
+        Q, R = np.linalg.qr(A.array, "complete")
+        return linalg_qr(wrap(Q), wrap(R))
     if m < n:  # the first columns make Q; of the others, R has the coordinates in Q
         Q, R = qr(A[..., :m])
-        return QR(Q, cat([R, Q.mT @ A[..., m:]], -1))
-    return QR(ops.q_factor.apply(A), ops.r_factor.apply(A))
+        return linalg_qr(Q, cat([R, Q.mT @ A[..., m:]], -1))
+    return linalg_qr(ops.q_factor.apply(A), ops.r_factor.apply(A))
+
+
+@takes_tensors
+def matrix_exp(A: Tensor) -> Tensor:
+    """The matrix exponential, I + A + A @ A / 2 + ..., of each matrix in a batch (..., n, n).
+
+    >>> matrix_exp(minigrad.tensor([[0.0, 1.0], [0.0, 0.0]]))
+    tensor([[1., 1.],
+            [0., 1.]])
+    """
+    return A.matrix_exp()
 
 
 @takes_out
@@ -318,7 +315,7 @@ def _array(x: Any) -> Array:
 @takes_tensors
 def lstsq(
     A: Tensor, B: Tensor, rcond: float | Tensor | None = None, *, driver: str | None = None
-) -> LeastSquares:
+) -> linalg_lstsq:
     """The least-squares solution: the x that minimizes the norm of A @ x - B.
 
     A        (..., m, n)
@@ -360,7 +357,7 @@ def lstsq(
     residuals = level(z.sum().expand(0), 0)
     if driver != "gelsy" and m > n and bool((rank == n).all()):
         residuals = ((A @ z - right) ** 2).sum(-2)
-    return LeastSquares(
+    return linalg_lstsq(
         z.squeeze(-1) if vector else z,
         residuals,
         rank.new_zeros(0) if driver == "gels" else rank,
@@ -406,7 +403,9 @@ def cond(A: Tensor, p: int | float | str | None = None) -> Tensor:
     if p in (None, 2, -2):
         s = svdvals(A)
         return s[..., -1] / s[..., 0] if p == -2 else s[..., 0] / s[..., -1]
-    checked_square("linalg.cond", A)
+    if p not in ("fro", "nuc", math.inf, -math.inf, 1, -1):
+        raise RuntimeError(f"linalg.cond got an invalid norm type: {p}")
+    checked_square(f"cond(ord={p})", A)
     return matrix_norm(A, p) * matrix_norm(inv(A), p)
 
 
@@ -454,6 +453,10 @@ def matrix_norm(
     tensor(5.)
     """
     A = checked_square("matrix_norm", A if dtype is None else A.to(dtype), must=False)
+    if dim is None or isinstance(dim, int) or len(dim) != 2:
+        raise RuntimeError(f"linalg.matrix_norm: dim must be a 2-tuple. Got {dim}")
+    if dim[0] in (dim[1], dim[1] + A.ndim, dim[1] - A.ndim):
+        raise RuntimeError(f"linalg.matrix_norm: dims must be different. Got {tuple(dim)}")
     rows, columns = normalize_axes(dim, A.ndim)
     if ord == "fro":
         return A.norm(2, (rows, columns), keepdim)
@@ -484,7 +487,12 @@ def norm(
     >>> norm(minigrad.tensor([3.0, 4.0]))
     tensor(5.)
     """
-    if ord is None or (isinstance(dim, int) or dim is not None and len(dim) == 1):
+    axes = (dim,) if isinstance(dim, int) else dim
+    if axes is not None and ord is not None and len(axes) not in (1, 2):
+        raise RuntimeError(
+            f"linalg.norm: If dim is specified, it must be of length 1 or 2. Got {list(axes)}"
+        )
+    if ord is None or (axes is not None and len(axes) == 1 and not isinstance(ord, str)):
         return A.norm(2 if ord is None else ord, dim, keepdim, dtype)
     if dim is None and not isinstance(ord, str) and A.ndim == 1:
         return A.norm(ord, None, keepdim, dtype)

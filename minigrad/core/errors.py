@@ -219,6 +219,19 @@ def index_error(ndim: int, error: Exception) -> IndexError:
     )
 
 
+def _einsum_error(equation: str, shapes: Sequence[tuple[int, ...]]) -> Exception | None:
+    """Which letter stands for axes of different sizes?"""
+    seen: dict[str, int] = {}
+    for k, (letters, shape) in enumerate(zip(equation.split("->")[0].split(","), shapes)):
+        for c, n in zip(letters, shape):
+            if n != 1 and seen.setdefault(c, n) != n:
+                return ShapeError(
+                    f"einsum(): subscript {c} has size {n} for operand {k} which does not broadcast with "
+                    f"previously seen size {seen[c]}: {equation!r} of shapes {', '.join(map(str, shapes))}."
+                )
+    return None
+
+
 def shape_error(
     name: str, arrays: Sequence[Any], settings: dict[str, Any], error: Exception
 ) -> Exception:
@@ -256,6 +269,8 @@ def shape_error(
         shapes.append(tuple(settings["mask"].shape))
     if name in ("cat", "stack"):
         return _cat_error(name, shapes, settings.get("axis", 0))
+    if name == "einsum":
+        return _einsum_error(settings["equation"], shapes) or ShapeError(f"{name}: {error}")
     if len(shapes) > 1:
         called = user_names(arrays)
         return _broadcast_error(name, shapes, called) or ShapeError(f"{name}: {error}")

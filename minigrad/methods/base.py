@@ -556,7 +556,7 @@ def in_type(f: Callable[[T], T], x: T, dtype: DTypeLike) -> T:
     return z.to(dtype)  # small integers are summed as int64; values too large for dtype wrap around here
 
 
-def scaled(other: Any, alpha: Any, x: Any = None, op: Op = ops.add) -> Operand:
+def scaled(other: Any, alpha: Any, x: Any = None, op: Op = ops.add, called: str = "alpha") -> Operand:
     """alpha * other, to be combined with x. For integer tensors it is an integer."""
     if alpha.__class__ is builtins.int and alpha == 1:
         return other
@@ -565,7 +565,7 @@ def scaled(other: Any, alpha: Any, x: Any = None, op: Op = ops.add) -> Operand:
             raise wrong_kind("sub", [dtypes.torch_name(d) for d in found])
     kinds = {v.dtype.kind if hasattr(v, "dtype") else "i" for v in (x, other) if v is not None}
     if isinstance(alpha, builtins.float) and kinds <= set("biu"):
-        raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
+        raise RuntimeError(f"For integral input tensors, argument {called} must not be a floating point number.")
     if isinstance(alpha, builtins.bool) and kinds != {"b"}:
         raise RuntimeError("Boolean alpha only supported for Boolean results.")
     return other * (builtins.bool(alpha) if kinds == {"b"} else alpha)

@@ -190,7 +190,7 @@ def einsum(equation: Any, *operands: Any) -> Tensor:
     tensor([[ 5., 11.],
             [11., 25.]])
     """
-    if len(operands) == 1 and isinstance(operands[0], (list, tuple)):
+    if isinstance(equation, str) and len(operands) == 1 and isinstance(operands[0], (list, tuple)):
         operands = tuple(operands[0])
     if not isinstance(equation, str):  # einsum(x, [0, 1], y, [1, 2], [0, 2])
         parts = (equation, *operands)

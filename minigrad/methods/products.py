@@ -2,18 +2,17 @@
 
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 
-from minigrad import ops
+from minigrad import ops, return_types
 from minigrad.core.errors import LinAlgError
 from minigrad.core.op import Op
 from minigrad.core.shapes import Array, Several, normalize_axes, normalize_one
 from minigrad.methods.arrangement import Arrangement
 from minigrad.methods.base import Base, T, scaled
 from minigrad.ops.composites import level
-from minigrad.return_types import svd
 
 
 class Products(Arrangement):
@@ -146,7 +145,7 @@ class Products(Arrangement):
         """
         return ops.det.apply(checked_square("det", self))
 
-    def slogdet(self) -> "SlogDet":
+    def slogdet(self) -> return_types.slogdet:
         """A tuple (sign, logabsdet): the sign of the determinant and the logarithm of its absolute value.
 
         x is a square matrix or a batch of them: (..., n, n). Use it where det() would overflow.
@@ -157,7 +156,7 @@ class Products(Arrangement):
         """
         x: Any = checked_square("slogdet", self)
         sign = np.asarray(np.linalg.slogdet(x.array)[0])
-        return SlogDet(level(x.sum((-2, -1)), x._constant(sign)), ops.logabsdet.apply(x))
+        return return_types.slogdet(level(x.sum((-2, -1)), x._constant(sign)), ops.logabsdet.apply(x))
 
     def logdet(self) -> Self:
         """The logarithm of the determinant of a square matrix or a batch of them. NaN if the determinant is negative.
@@ -285,8 +284,8 @@ class Products(Arrangement):
         checked_square("svd", self, must=False)
         if not compute_uv:
             u, v = (self.new_zeros(*self.shape[:-2], n, n) for n in self.shape[-2:])
-            return svd(u, ops.singular_values.apply(self), v)
-        return svd(*svd_of(self, not some))
+            return return_types.svd(u, ops.singular_values.apply(self), v)
+        return return_types.svd(*svd_of(self, not some))
 
     def pinverse(self, rcond: float = 1e-15) -> Self:
         """The Moore-Penrose pseudoinverse of a matrix or a batch of them: (..., n, m) gives (..., m, n).
@@ -337,14 +336,7 @@ def factors(x: Base, beta: float, alpha: float) -> dict[str, Any]:
 def weighted_sum(x: Any, beta: Any, y: Any, alpha: Any) -> Any:
     """beta * x + alpha * y, with x broadcast. If beta is 0, x is ignored, even if it is NaN."""
     y = scaled(y, alpha)
-    return y if not isinstance(beta, Base) and beta == 0 else scaled(x, beta) + y
-
-
-class SlogDet(NamedTuple):
-    """A determinant as its sign and the logarithm of its absolute value."""
-
-    sign: Any
-    logabsdet: Any
+    return y if not isinstance(beta, Base) and beta == 0 else scaled(x, beta, called="beta") + y
 
 
 def checked_square(name: str, x: T, must: bool = True) -> T:

@@ -295,7 +295,7 @@ class Reductions(Operators, Indexing):
         if isinstance(p, str):
             raise RuntimeError(f"norm with p={p!r} is not there; numbers, 'fro' and 'nuc' are.")
         axes = axes_of(dim, None, x.ndim)
-        if p in (np.inf, -np.inf) and not all(x.shape[i] for i in (range(x.ndim) if axes is None else axes)):
+        if (p < 0 or p == np.inf) and not all(x.shape[i] for i in (range(x.ndim) if axes is None else axes)):
             raise RuntimeError(f"linalg.vector_norm cannot compute the {p} norm on an empty tensor because the operation does not have an identity")
         return ops.norm.apply(x, p=p, axis=axes, keepdims=keepdim)
 
@@ -734,7 +734,7 @@ class Reductions(Operators, Indexing):
         """
         return composites.histc(self, bins, min, max)
 
-    def histogram(self, bins: Any = 100, *, range: tuple[float, float] | None = None, weight: Self | None = None, density: bool = False) -> composites.Histogram:
+    def histogram(self, bins: Any = 100, *, range: tuple[float, float] | None = None, weight: Self | None = None, density: bool = False) -> return_types.histogram:
         """A tuple (hist, bin_edges): the number of entries in each bin, and the edges of the bins.
 
         bins      the number of equal bins, or a tensor of edges

@@ -7,7 +7,7 @@ Here x is a Tensor (or a Slot) with at least one axis, and `axis` is not negativ
 """
 
 import math
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -193,13 +193,6 @@ def quantile(x: Any, axis: int, q: Any, keepdims: bool, interpolation: str, igno
 # ------------------------------------------- counting and searching: no gradients
 
 
-class Histogram(NamedTuple):
-    """The number of entries in each bin, and the edges of the bins."""
-
-    hist: Any
-    bin_edges: Any
-
-
 def nonzero(x: Any, as_tuple: bool) -> Any:
     """The indices of the nonzero entries: one row for each, or one tensor for each axis."""
     if as_tuple:
@@ -274,13 +267,13 @@ def histc(x: Any, bins: int, low: Any, high: Any) -> Any:
     return x._constant(np.histogram(x.array, bins, (low, high))[0].astype(x.dtype))
 
 
-def histogram(x: Any, bins: Any, range: Any, weight: Any, density: bool) -> Histogram:
+def histogram(x: Any, bins: Any, range: Any, weight: Any, density: bool) -> return_types.histogram:
     """Like NumPy's histogram. `bins` is a number or a tensor of edges."""
     if x.dtype.kind != "f":
         raise RuntimeError("torch.histogram(): input tensor should have a floating point type.")
     weights = None if weight is None else weight.array
     hist, edges = np.histogram(x.array, getattr(bins, "array", bins), range, density, weights)
-    return Histogram(x._constant(hist.astype(x.dtype)), x._constant(edges.astype(x.dtype)))
+    return return_types.histogram(x._constant(hist.astype(x.dtype)), x._constant(edges.astype(x.dtype)))
 
 
 def insertion_points(edges: Any, x: Any, right: bool, out_int32: bool = False, sorter: Any = None) -> Any:

@@ -23,7 +23,7 @@ SPACES = {
 # these names are not those of its documentation, or there is no documentation.
 NAMED_OTHERWISE = {
     "bmm": "out_dtype", "mm": "out_dtype", "diag_embed": "diagonal", "dot": "other", "dropout": "train", "histogram": "min max",
-    "index_reduce": "include_input", "index_reduce_": "include_input", "index_reduce": "include_input", "index_reduce_": "include_input", "isin": "e te", "msort": "descending", "permute": "dim", "relu": "inplace", "relu_": "inplace", "topk": "descending",
+    "index_reduce": "include_input", "index_reduce_": "include_input", "isin": "e te", "msort": "descending", "permute": "dim", "relu": "inplace", "relu_": "inplace", "topk": "descending",
     "split_with_sizes": "split_size_or_sections", "where": "x y", "xlogy": "x y", "xlogy_": "x y", "vecdot": "other", "lstsq": "b cond",
     "fill_diagonal_": "value", "put_": "indices", "resize_as_": "other", "split": "split_size_or_sections", "swapaxes": "dim0 dim1",
     "swapaxes_": "dim0 dim1", "swapdims": "axis0 axis1", "swapdims_": "axis0 axis1", "cholesky_solve": "input1 input2",

@@ -75,3 +75,18 @@ def test_logdet_of_a_complex_matrix_has_the_angle_of_the_determinant():
     a = np.array([[1 + 2j, 1], [0.5j, -1 + 1j]])
 
     assert minigrad.tensor(a).logdet().item() == pytest.approx(torch.tensor(a).logdet().item())
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "t.linalg.eigh(x)", "t.linalg.svd(x)", "t.linalg.qr(x)", "t.linalg.slogdet(x)", "t.slogdet(x)", "t.linalg.lstsq(x, x[:, :1])",
+        "x.histogram(2)", "x.max(0)", "x.svd()", "t.aminmax(x)", "t.linalg.qr(x[:, :1], mode='complete').R", "t.linalg.qr(x, mode='r')",
+        "t.einsum(x, [0, 1])", "t.einsum(x, [0, 1], [1, 0])", "t.linalg.matrix_exp(x)", "x.shape[1:]",
+    ],
+)  # fmt: skip
+def test_results_print_as_in_pytorch(call):
+    def printed(t):
+        return repr(eval(call, {"t": t, "x": t.tensor([[2.0, 1.0], [1.0, 3.0]])}))
+
+    assert printed(minigrad) == printed(torch).replace("torch.", "minigrad.")
