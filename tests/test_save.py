@@ -1,6 +1,7 @@
 """Files: what was saved comes back, and nothing in a file is ever run."""
 
 import io
+import operator
 import pickle
 from collections import OrderedDict
 
@@ -120,3 +121,24 @@ def test_pickles_inside_an_archive_are_not_run():
 
     with pytest.raises(RuntimeError, match="not a file"):
         minigrad.load(file)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "tanh",
+        "add",
+        "max",
+        "abs_",
+        "clip",
+        "absolute",
+        "zeros",
+        "special.expit",
+        "nn.functional.relu",
+        "linalg.norm",
+    ],
+)
+def test_a_function_can_be_pickled_as_the_attribute_of_a_module(name):
+    function = operator.attrgetter(name)(minigrad)
+
+    assert pickle.loads(pickle.dumps(function)) is function

@@ -98,9 +98,7 @@ def _array_of_python(data: object, dtype: dtypes.Dtype | None) -> Array:
     try:
         array = np.array(numbers)
     except ValueError as error:
-        raise ValueError(
-            f"{_unequal(numbers)}: the rows of the data are not all of the same length."
-        ) from error
+        raise ValueError(_unequal(numbers)) from error
     if array.dtype == object or array.dtype == np.uint64:
         raise ValueError("Overflow when unpacking long long: a number is too large for 64 bits.")
     if dtype is None:
@@ -115,14 +113,19 @@ def _joined(kinds: set[Any]) -> dtypes.Dtype:
     return reduce(dtypes.promote_types, types) if types else dtypes.get_default_dtype()
 
 
-def _unequal(rows: Any, dim: int = 0) -> str:
+def _unequal(rows: Any, dim: int = 1) -> str:
     """PyTorch's error message for the first row that is longer or shorter than the first one."""
-    if isinstance(rows, (list, tuple)):
-        sizes = [len(r) if isinstance(r, (list, tuple, np.ndarray)) else 0 for r in rows]
-        for n in sizes:
-            if n != sizes[0]:
-                return f"expected sequence of length {sizes[0]} at dim {dim + 1} (got {n})"
-        for r in rows:
-            if text := _unequal(r, dim + 1):
-                return text
-    return ""
+    sizes = [
+        len(r) if isinstance(r, (list, tuple)) or isinstance(r, np.ndarray) and r.ndim else None
+        for r in rows
+    ]
+    for n in sizes:
+        if n == sizes[0]:
+            continue
+        if n is None or sizes[0] is None:
+            return "not a sequence: in the data, a number stands beside a list."
+        return (
+            f"expected sequence of length {sizes[0]} at dim {dim} (got {n}): the rows of the data are "
+            "not all of the same length."
+        )
+    return _unequal([entry for row in rows for entry in row], dim + 1)

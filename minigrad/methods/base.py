@@ -391,8 +391,11 @@ class Base:
         (1, 3)
         """
         x: Any = self
-        strides = tuple([n // x.dtype.itemsize for n in x.memory().strides])
-        return strides if dim is None else strides[normalize_one(dim, x.ndim)]
+        strides = [n // x.dtype.itemsize for n in x.memory().strides]
+        for k in reversed(range(x.ndim)):  # NumPy has 0 where PyTorch has the stride of an axis in rows
+            if not x.numel() or (x.shape[k] == 1 and not strides[k]):
+                strides[k] = max(x.shape[k + 1], 1) * strides[k + 1] if k + 1 < x.ndim else 1
+        return tuple(strides) if dim is None else strides[normalize_one(dim, x.ndim)]
 
     def data_ptr(self) -> builtins.int:
         """The memory address of the first entry. Two views that start at the same entry have the same address.

@@ -13,7 +13,7 @@ from minigrad.core.dtypes import Dtype, DTypeLike
 from minigrad.core.errors import DtypeError
 from minigrad.core.shapes import Array, Several, as_int, as_ints
 from minigrad.core.tensor import Tensor, wrap
-from minigrad.methods.arguments import made_into_out, takes_tensors
+from minigrad.methods.arguments import made_into_out, named_type, takes_tensors
 from minigrad.random.kernels import in_memory_order, in_rows
 
 
@@ -306,7 +306,7 @@ def from_numpy(ndarray: Array) -> Tensor:
     tensor([5., 2.])
     """
     if not isinstance(ndarray, np.ndarray):
-        raise TypeError(f"expected np.ndarray (got {type(ndarray).__name__})")
+        raise TypeError(f"expected np.ndarray (got {named_type(ndarray)})")
     if any(step < 0 for step in ndarray.strides):
         raise ValueError(
             "At least one stride in the given numpy array is negative, and tensors with negative strides are not "

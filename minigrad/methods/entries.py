@@ -282,5 +282,9 @@ def of_each_entry(name: str, function: Callable[..., float], x: T, *others: Any)
     """function(entry, ...) for each entry of x and the matching entries of the others, broadcast to x. The result has x's dtype."""
     if any(isinstance(y, Base) and y.requires_grad for y in (x, *others)):  # type: ignore[attr-defined]
         raise RuntimeError(f"Can't call {name}() on Variable that requires grad. Use var.detach().{name}() instead.")
-    lists = [np.broadcast_to(y.array, x.shape).ravel().tolist() for y in (x, *others)]
-    return x._constant(np.array([function(*entries) for entries in zip(*lists)], x.dtype).reshape(x.shape))
+    lists = [y.expand(x.shape).array.ravel().tolist() for y in (x, *others)]
+    results = [function(*entries) for entries in zip(*lists)]
+    for z in results:
+        if not isinstance(z, (int, float, complex, np.generic)):
+            raise TypeError(f"{name}(): the function must return a number for each entry, but returned {type(z).__name__}.")
+    return x._constant(np.array(results, x.dtype).reshape(x.shape))

@@ -16,7 +16,7 @@ import numpy as np
 
 from minigrad import ops
 from minigrad.core.data import as_array
-from minigrad.core.dtypes import Dtype
+from minigrad.core.dtypes import Dtype, promote_types
 from minigrad.core.shapes import Several, normalize_one
 from minigrad.core.tensor import Size, Tensor, wrap
 from minigrad.methods.arguments import into_out, named_type, takes_out, takes_tensors
@@ -304,7 +304,7 @@ def result_type(tensor1: Any, tensor2: Any) -> Dtype:
     dtype('float32')
     """
     if not isinstance(tensor1, Tensor) and not isinstance(tensor2, Tensor):
-        return as_array(tensor1 + tensor2).dtype
+        return promote_types(as_array(tensor1).dtype, as_array(tensor2).dtype)
     none = [x.detach().reshape(-1)[:0] if isinstance(x, Tensor) and x.ndim else x for x in (tensor1, tensor2)]
     return ops.add(*none).dtype
 

@@ -23,8 +23,11 @@ from minigrad.methods.base import Base
 from minigrad.methods.sampling import Sampling as M
 
 
-def function(method: Callable[..., Any]) -> Callable[..., Any]:
-    """The method as a function of `input`."""
+def function(method: Callable[..., Any], found_as: str | None = None) -> Callable[..., Any]:
+    """The method as a function of `input`.
+
+    found_as   the name by which pickle finds it in this module, if it is not that of the method
+    """
     name, compute = method.__name__.strip("_"), getattr(method, "unchecked", method)
 
     @functools.wraps(method)
@@ -42,7 +45,7 @@ def function(method: Callable[..., Any]) -> Callable[..., Any]:
             raise
         return z if out is None else into_out(name, out, z)
 
-    called.__name__ = called.__qualname__ = name
+    called.__name__, called.__qualname__, called.__module__ = name, found_as or name, __name__
     return called
 
 
@@ -71,7 +74,7 @@ def is_function(name: str) -> bool:
     return name in OF_BASE or not (hasattr(Base, name) or name in METHODS_ONLY)
 
 
-FUNCTIONS = {name: function(getattr(M, name)) for name in dir(M) if is_function(name)}
+FUNCTIONS = {name: function(getattr(M, name), name) for name in dir(M) if is_function(name)}
 globals().update(FUNCTIONS)
 __all__ = [*FUNCTIONS, "detach", "fill", "polygamma", "real"]
 

@@ -550,6 +550,8 @@ class Reductions(Operators, Indexing):
         >>> minigrad.tensor([1.0, float("nan"), 2.0]).nanmean()
         tensor(1.5000)
         """
+        if self.dtype.kind not in "fc":
+            raise RuntimeError(f"nanmean(): expected input to have floating point or complex dtype but got {dtypes.torch_name(self.dtype)}. To fix it, use x.float().")
         real_only("nanmean", self.dtype if dtype is None or self.dtype.kind not in "fc" else dtypes.as_dtype(dtype))
         return self.nansum(dim, keepdim, dtype=dtype) / (~self.isnan()).sum(dim, keepdim)
 

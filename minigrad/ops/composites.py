@@ -160,6 +160,8 @@ def quantile(x: Any, axis: int, q: Any, keepdims: bool, interpolation: str, igno
     if x.dtype not in (np.float32, np.float64):
         raise RuntimeError("quantile() input tensor must be either float or double dtype")
     if not hasattr(q, "__apply_op__"):
+        if not 0 <= q <= 1:
+            raise RuntimeError(f"quantile() q must be in the range [0, 1] but got {q:g}")
         q = x._constant(np.asarray(q, x.dtype))
     if q.ndim > 1:
         raise RuntimeError("quantile() q must be a scalar or 1D tensor")
@@ -242,7 +244,9 @@ def unique_consecutive(x: Any, return_inverse: bool, return_counts: bool, dim: i
 
 def bincount(x: Any, weights: Any, minlength: int) -> Any:
     """The counts of 0, 1, 2, ... in x, or the sums of their weights."""
-    if x.ndim != 1 or x.dtype.kind not in "iu" or (x.array.size and x.array.min() < 0):
+    if x.dtype.kind not in "iu":
+        raise NotImplementedError(f'"bincount_cpu" not implemented for {torch_name(x.dtype)!r}. To fix it, use x.long().')
+    if x.ndim != 1 or (x.array.size and x.array.min() < 0):
         raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
     if weights is not None and weights.shape != x.shape:
         raise RuntimeError("weights should be 1-d and have the same length as input")
@@ -262,6 +266,8 @@ def histc(x: Any, bins: int, low: Any, high: Any) -> Any:
         raise NotImplementedError(f'"histogram_cpu" not implemented for {str(x.dtype)!r}')
     if low == high:
         low, high = (x.array.min(), x.array.max()) if x.array.size else (0, 1)
+    if not np.isfinite(low) or not np.isfinite(high):
+        raise RuntimeError(f"histc: range of [{low}, {high}] is not finite: does x have a NaN or an infinity?")
     if low == high:
         low, high = low - 1, high + 1
     return x._constant(np.histogram(x.array, bins, (low, high))[0].astype(x.dtype))
@@ -272,6 +278,9 @@ def histogram(x: Any, bins: Any, range: Any, weight: Any, density: bool) -> retu
     if x.dtype.kind != "f":
         raise RuntimeError("torch.histogram(): input tensor should have a floating point type.")
     weights = None if weight is None else weight.array
+    ends = () if hasattr(bins, "array") or not x.array.size else (x.array.min(), x.array.max()) if range is None else range
+    if not np.isfinite(ends).all():
+        raise RuntimeError(f"histogram: range [{ends[0]}, {ends[1]}] is not finite: does x have a NaN or an infinity?")
     hist, edges = np.histogram(x.array, getattr(bins, "array", bins), range, density, weights)
     return return_types.histogram(x._constant(hist.astype(x.dtype)), x._constant(edges.astype(x.dtype)))
 
