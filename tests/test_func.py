@@ -273,9 +273,9 @@ def test_the_tangent_of_a_convolution_is_finite_beside_an_infinite_result():
 def test_a_functional_call_that_fails_leaves_the_module_as_it_was():
     layer = minigrad.nn.Linear(2, 1)
     weight = layer.weight
-    with pytest.raises(AttributeError, match="has no attribute `unknown`"):
+    with pytest.raises(AttributeError, match="Linear has no attribute `unknown`"):
         func.functional_call(
-            layer, {"weight": minigrad.ones(1, 2), "unknown": weight}, minigrad.ones(2)
+            layer, {"weight": minigrad.ones(1, 2), "unknown.weight": weight}, minigrad.ones(2)
         )
     assert layer.weight is weight
 
@@ -292,3 +292,45 @@ def test_a_transform_sees_through_the_memory_of_its_input(f):
 
     assert minigrad.autograd.gradcheck(f, [x], check_forward_ad=True)
     assert minigrad.autograd.gradgradcheck(f, [x])
+
+
+class Tied(minigrad.nn.Module):
+    """Adds the same parameter twice, and counts its calls in a new tensor."""
+
+    def __init__(self):
+        super().__init__()
+        self.scale = self.again = minigrad.nn.Parameter(minigrad.ones(1))
+        self.calls = minigrad.nn.Buffer(minigrad.zeros(1))
+        self.rate = 0.5
+
+    def forward(self, x):
+        self.calls = self.calls + 1
+        return x + self.scale + self.again
+
+
+def test_a_functional_call_returns_what_the_module_assigned_and_takes_extra_names():
+    module, x = Tied(), minigrad.zeros(1)
+    before = module.calls
+    given = {"calls": minigrad.ones(1), "extra": x}
+
+    assert func.functional_call(module, given, x).tolist() == [2.0]
+    assert given["calls"].tolist() == [2.0]
+    assert module.calls is before and not hasattr(module, "extra")
+
+
+@pytest.mark.parametrize(
+    "given, strict, error, message",
+    [
+        ({"scale": 1, "again": 2}, False, ValueError, r"keys \['again', 'scale'\]"),
+        ({"scale": 1}, True, RuntimeError, r"Missing key\(s\): 'calls'\."),
+        ({"scale": 1, "calls": 1, "new": 1}, True, RuntimeError, r"Unexpected key\(s\): 'new'\."),
+        ({"rate": 1}, False, TypeError, "attribute `rate`: 0.5 is not an instance"),
+    ],
+)
+def test_a_functional_call_refuses_wrong_names(given, strict, error, message):
+    module = Tied()
+    tensors = {name: minigrad.tensor([float(value)]) for name, value in given.items()}
+
+    with pytest.raises(error, match=message):
+        func.functional_call(module, tensors, minigrad.zeros(1), strict=strict)
+    assert module.scale is module.again and module.rate == 0.5

@@ -33,6 +33,7 @@ ELSEWHERE = {
     "nn.modules": "nn",
     "nn.modules.*": "nn",
     "nn.modules.module": "nn.module",
+    "nn.utils.stateless": "nn.stateless",
     "optim.*": "optim",
     "serialization": "",
     "types": "",

@@ -19,6 +19,8 @@ __all__ = ["Embedding"]
 class _Table(Module):
     """The base class of Embedding and EmbeddingBag: a table, and how its rows are read."""
 
+    _padding_text = "Padding_idx"  # as PyTorch's error begins
+
     def __init__(
         self,
         num_embeddings: int,
@@ -37,7 +39,7 @@ class _Table(Module):
         self.num_embeddings, self.embedding_dim = num_embeddings, embedding_dim
         if padding_idx is not None:
             if not -num_embeddings <= padding_idx < num_embeddings:
-                raise AssertionError("Padding_idx must be within num_embeddings")
+                raise AssertionError(f"{self._padding_text} must be within num_embeddings")
             padding_idx %= num_embeddings
         self.padding_idx = padding_idx
         self.max_norm, self.norm_type = max_norm, norm_type

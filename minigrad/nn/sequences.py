@@ -1,6 +1,7 @@
 """Modules for the functions in functional/sampling.py and functional/sequences.py."""
 
 from collections.abc import Sequence
+from typing import Self
 
 from minigrad.core.devices import DeviceLike
 from minigrad.core.dtypes import DTypeLike
@@ -28,6 +29,8 @@ class EmbeddingBag(_Table):
     weight    (num_embeddings, embedding_dim)      from the normal distribution
     """
 
+    _padding_text = "padding_idx"
+
     def __init__(
         self,
         num_embeddings: int,
@@ -46,6 +49,34 @@ class EmbeddingBag(_Table):
         super().__init__(num_embeddings, embedding_dim, padding_idx, max_norm, norm_type,
                          scale_grad_by_freq, sparse, _weight, False, device, dtype)  # fmt: skip
         self.mode, self.include_last_offset = mode, include_last_offset
+
+    @classmethod
+    def from_pretrained(
+        cls,
+        embeddings: Tensor,
+        freeze: bool = True,
+        max_norm: float | None = None,
+        norm_type: float = 2.0,
+        scale_grad_by_freq: bool = False,
+        mode: str = "mean",
+        sparse: bool = False,
+        include_last_offset: bool = False,
+        padding_idx: int | None = None,
+    ) -> Self:
+        """An EmbeddingBag with this table, which is not trained any further unless freeze is False.
+
+        >>> from minigrad import tensor
+        >>> table = EmbeddingBag.from_pretrained(tensor([[1.0, 2.0], [3.0, 6.0]]))
+        >>> table(tensor([[0, 1]]))
+        tensor([[2., 4.]])
+        """
+        if embeddings.ndim != 2:
+            raise AssertionError("Embeddings parameter is expected to be 2-dimensional")
+        n, d = embeddings.shape
+        bag = cls(n, d, max_norm, norm_type, scale_grad_by_freq, mode, sparse,
+                  embeddings, include_last_offset, padding_idx)  # fmt: skip
+        bag.weight.requires_grad_(not freeze)
+        return bag
 
     def forward(
         self,

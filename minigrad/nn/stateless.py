@@ -37,7 +37,8 @@ def functional_call(
                                  its other names too
     strict                       require exactly the names of the module
 
-    The module is not changed.
+    The module is not changed. If it assigns another tensor to one of these names, the dict has
+    that tensor afterwards.
 
     >>> line = minigrad.nn.Linear(1, 1)
     >>> weights = {"weight": minigrad.tensor([[2.0]]), "bias": minigrad.tensor([1.0])}
@@ -45,56 +46,112 @@ def functional_call(
     tensor([7.])
     """
     given = _merged(parameter_and_buffer_dicts)
-    own = dict(module.named_parameters(remove_duplicate=False)) | dict(
-        module.named_buffers(remove_duplicate=False)
-    )
-    missing, unexpected = sorted(own.keys() - given), sorted(given.keys() - own)
-    if strict and (missing or unexpected):
-        raise RuntimeError(
-            f"Error(s) in calling functional_call for {type(module).__name__}: "
-            + (f"Unexpected key(s): {', '.join(unexpected)}. " if unexpected else "")
-            + (f"Missing key(s): {', '.join(missing)}." if missing else "")
+    used = dict(given)
+    if tie_weights or strict:
+        own = dict(module.named_parameters(remove_duplicate=False)) | dict(
+            module.named_buffers(remove_duplicate=False)
         )
-    if tie_weights:
-        for name, value in list(given.items()):
-            if name in own:
-                same = [other for other, t in own.items() if t is own[name] and other not in given]
-                given.update(dict.fromkeys(same, value))
-    with _in_place_of_its_own(module, given):
-        inputs = () if args is None else args if isinstance(args, tuple) else (args,)
-        return module(*inputs, **(kwargs or {}))
+        if tie_weights:
+            used |= _tied(own, given)
+        if strict:
+            _check_names(module, own, used)
+    inputs = () if args is None else args if isinstance(args, tuple) else (args,)
+    with _in_place_of_its_own(module, used):
+        z = module(*inputs, **(kwargs or {}))
+    if isinstance(parameter_and_buffer_dicts, dict):
+        parameter_and_buffer_dicts.update({name: used[name] for name in given})
+    return z
 
 
-def _merged(dicts: State | Sequence[State]) -> dict[str, Tensor]:
+def _merged(dicts: State | Sequence[State]) -> State:
     """One dict of all names and tensors, each of which may be given once."""
     given: dict[str, Tensor] = {}
     for part in [dicts] if isinstance(dicts, Mapping) else dicts:
-        if not given.keys().isdisjoint(part):
-            repeated = sorted(given.keys() & part.keys())
+        repeated = sorted(given.keys() & part.keys())
+        if repeated:
             raise ValueError(
-                f"{repeated[0]} appeared in multiple dictionaries; behavior of functional call is "
+                f"{repeated} appeared in multiple dictionaries; behavior of functional call is "
                 "ambiguous"
             )
         given.update(part)
     return given
 
 
+def _tied(own: State, given: State) -> State:
+    """The given tensors under the other names of the parameters that they stand for."""
+    names: dict[int, list[str]] = {}
+    for name, tensor in own.items():
+        names.setdefault(id(tensor), []).append(name)
+    tied = {}
+    for same in names.values():
+        told = sorted(name for name in same if name in given)
+        if any(given[name] is not given[told[0]] for name in told):
+            raise ValueError(
+                f"functional_call got multiple values for keys {told}, which are names of one "
+                "tensor. To fix it, give one of them, or call it with tie_weights=False."
+            )
+        if told:
+            tied.update(dict.fromkeys(same, given[told[0]]))
+    return tied
+
+
+def _check_names(module: Module, own: State, given: State) -> None:
+    """Raise an error unless these are the names of the module, and all of them."""
+    wrong = [
+        f"{kind} key(s): {', '.join(map(repr, sorted(names)))}."
+        for kind, names in (
+            ("Unexpected", given.keys() - own.keys()),
+            ("Missing", own.keys() - given.keys()),
+        )
+        if names
+    ]
+    if wrong:
+        raise RuntimeError(
+            f"Error(s) in calling functional_call for {type(module).__name__}: {' '.join(wrong)}"
+        )
+
+
+NOTHING = object()  # in the place of an attribute that a module does not have
+
+
 @contextmanager
-def _in_place_of_its_own(module: Module, tensors: State) -> Iterator[None]:
-    """Within the block, the module has these tensors."""
-    places = []
+def _in_place_of_its_own(module: Module, tensors: dict[str, Tensor]) -> Iterator[None]:
+    """Within the block, the module has these tensors; after it, the dict has the module's."""
+    places: list[tuple[str, Module, Any]] = []
     try:
         for name, value in tensors.items():
-            path, _, last = name.rpartition(".")
-            attributes = module.get_submodule(path).__dict__
-            if last not in attributes:
-                raise AttributeError(f"{type(module).__name__} has no attribute `{name}`")
-            places.append((attributes, last, attributes[last]))
-            attributes[last] = value
+            owner = _owner(module, name)
+            places.append((name, owner, _exchange(owner, name, value)))
         yield
     finally:
-        for attributes, last, before in reversed(places):
-            attributes[last] = before
+        for name, owner, before in reversed(places):
+            tensors[name] = _exchange(owner, name, before)
+
+
+def _owner(module: Module, name: str) -> Module:
+    """The submodule that has the tensor with this name."""
+    for part in name.split(".")[:-1]:
+        inner = getattr(module, part, None)
+        if not isinstance(inner, Module):
+            raise AttributeError(f"{type(module).__name__} has no attribute `{part}`")
+        module = inner
+    return module
+
+
+def _exchange(owner: Module, name: str, value: Any) -> Any:
+    """Set an attribute to a tensor, or take it away, and return what it was."""
+    last = name.rpartition(".")[2]
+    before = getattr(owner, last, NOTHING)
+    for what, one in ((f"attribute `{last}`: ", before), ("", value)):
+        if not (one is None or one is NOTHING or isinstance(one, Tensor)):
+            raise TypeError(f"{what}{one} is not an instance of torch.Tensor")
+    if value is NOTHING:
+        delattr(owner, last)
+    elif last in owner.__dict__:
+        owner.__dict__[last] = value
+    else:
+        setattr(owner, last, value)
+    return before
 
 
 def stack_module_state(models: Sequence[Module]) -> tuple[dict[str, Tensor], dict[str, Tensor]]:

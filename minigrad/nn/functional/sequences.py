@@ -138,6 +138,7 @@ def embedding_bag(
         )
     flat = input.reshape(-1)
     starts = _starts(input, offsets, include_last_offset)
+    _check_bags(input, weight, per_sample_weights, padding_idx)
     n = len(starts)
     bag = np.searchsorted(starts, np.arange(len(flat)), side="right") - 1
     rows = embedding(flat, weight, None, max_norm, norm_type, scale_grad_by_freq, sparse)
@@ -147,7 +148,7 @@ def embedding_bag(
         kept = np.nonzero(_array(flat) != padding_idx % weight.shape[0])[0]
         rows, bag = rows[kept], bag[kept]
     if mode == "max":
-        nothing = weight.new_zeros(weight.shape[1])
+        nothing = rows[:0].sum(0)  # zeros with a history
         bags = [np.nonzero(bag == k)[0] for k in range(n)]
         return stack([rows[b].max(0).values if len(b) else nothing for b in bags])
     z: Tensor = weight.new_zeros(n, weight.shape[1]).index_add(0, wrap(bag), rows)
@@ -170,6 +171,10 @@ def _starts(input: Tensor, offsets: Tensor | None, include_last_offset: bool) ->
         if offsets is None or offsets.ndim != 1:
             raise ValueError("offsets has to be a 1D Tensor")
         starts = _array(offsets)[:-1] if include_last_offset else _array(offsets)
+        if starts.max(initial=0) > len(input):
+            raise RuntimeError(
+                f"offsets[-1] can not be greater than input's length {len(input)}, but is {starts.max()}"
+            )
         if len(starts) and starts[0] != 0:
             raise RuntimeError(
                 "offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from "
@@ -177,6 +182,35 @@ def _starts(input: Tensor, offsets: Tensor | None, include_last_offset: bool) ->
             )
         return starts
     raise ValueError(f"input has to be 1D or 2D Tensor, but got Tensor of dimension {input.ndim}")
+
+
+def _check_bags(
+    input: Tensor, weight: Tensor, per_sample_weights: Tensor | None, padding_idx: int | None
+) -> None:
+    if weight.ndim != 2:
+        raise ValueError(f"weight has to be a 2D Tensor, but got Tensor of dimension {weight.ndim}")
+    n = weight.shape[0]
+    if padding_idx is not None and not -n <= padding_idx < n:
+        raise RuntimeError(
+            f"padding_idx must be within the number of embeddings, {-n} through {n - 1}, but got {padding_idx}"
+        )
+    index = _array(input)
+    outside = index[(index < 0) | (index >= n)]
+    if outside.size:
+        raise RuntimeError(
+            f"Expected idx >= 0 && idx < num_embeddings, which is {n}, but found idx to be {outside[0]}"
+        )
+    if per_sample_weights is None:
+        return
+    if per_sample_weights.shape != input.shape:
+        raise ValueError(
+            f"embedding_bag: per_sample_weights must have the same shape as the input, {tuple(input.shape)}, "
+            f"but has {tuple(per_sample_weights.shape)}"
+        )
+    if per_sample_weights.dtype != weight.dtype:
+        raise RuntimeError(
+            f"expected per_sample_weights ({per_sample_weights.dtype}) to have the same type as weight ({weight.dtype})"
+        )
 
 
 def multilabel_margin_loss(
