@@ -1,6 +1,7 @@
 """What a tensor is besides its operations: making, printing, converting, comparing."""
 
 import copy
+import operator
 
 import numpy as np
 import pytest
@@ -502,3 +503,38 @@ def test_complex_numbers_have_values():
     assert x.norm().item() == pytest.approx(15**0.5)
     with pytest.raises(NotImplementedError, match="\"amax\" not implemented for 'ComplexFloat'"):
         x.max()
+
+
+class Foreign:
+    """Knows how to be the right operand, and nothing else."""
+
+    for _name in "add sub mul truediv floordiv mod pow matmul and or xor lshift rshift".split():
+        exec(f"def __r{_name}__(self, other): return 'r{_name}'")
+    __lt__ = __le__ = __gt__ = __ge__ = lambda self, other: "compared"
+
+
+OPERATORS_OF_TWO = "add sub mul truediv floordiv mod pow matmul and_ or_ xor lshift rshift".split()
+
+
+@pytest.mark.parametrize("name", [*OPERATORS_OF_TWO, "lt", "le", "gt", "ge"])
+def test_an_operator_asks_a_foreign_object(name):
+    x = minigrad.tensor([1, 2])
+    apply, word = getattr(operator, name), name.strip("_")
+    compares = name in ("lt", "le", "gt", "ge")
+
+    assert [apply(x, Foreign()) for _ in range(2)] == ["compared" if compares else f"r{word}"] * 2
+    assert getattr(x, f"__{word}__")(object()) is NotImplemented
+    with pytest.raises(
+        TypeError, match="not supported between" if compares else "unsupported operand type"
+    ):
+        apply(x, object())
+    if not compares:
+        assert getattr(operator, f"i{word}")(x, Foreign()) == f"r{word}"
+        assert getattr(x, f"__r{word}__")(object()) is NotImplemented
+    with pytest.raises(TypeError, match=r"minigrad\.tensor"):
+        apply(x, [1, 2])
+
+
+def test_a_function_refuses_a_foreign_object():
+    with pytest.raises(TypeError, match="unsupported operand type"):
+        minigrad.tensor([1, 2]).mul(Foreign())

@@ -12,7 +12,7 @@ function that does only the rest. For `mul` it looks like this, slightly shorten
             xd = x.array; xn = x.node
             yd = y.array; yn = y.node
         except AttributeError:
-            return op(x, y)                                    # an array, a Slot ...
+            return slow(x, y)                                  # an array, a Slot ...
         unusual = modes.unusual
         if unusual or xd.dtype is not yd.dtype:
             if unusual > modes.light or xd.dtype is not yd.dtype:
@@ -42,6 +42,7 @@ observer) go through dispatch.py. A test checks that both paths put the same nod
 
 from collections.abc import Callable, Sequence
 from itertools import product
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -55,7 +56,7 @@ from minigrad.core.memory import FRESH, INFERENCE, Counter, new
 from minigrad.core.node import next_queue_key
 from minigrad.core.op import Op
 from minigrad.core.plan import HELD, Plan, column_major, compiled, held, listed, plan_of
-from minigrad.core.promotion import NUMBERS, number_like
+from minigrad.core.promotion import NUMBERS, number_like, or_ask
 from minigrad.core.tensor import Tensor, View
 from minigrad.core.views import Hop, shows
 
@@ -73,7 +74,7 @@ def {name}({operands}{signature}):
     try:{numbers}
 {read}
     except AttributeError:
-        return op({operands}{passed})
+        return slow({operands}{passed})
     unusual = modes.unusual
     if unusual or {special}:
         if unusual > modes.light or {special}:
@@ -123,7 +124,7 @@ def {name}_({operands}{signature}):
 {read}
         c = x.counter
     except AttributeError:
-        return x._write(op{others}{passed})
+        return slow({operands}{passed})
     view = x.__class__ is View
     kept = xn.__class__ is AccumulateGrad or x._retains or view and not is_plain(x, xn)
     unusual = modes.unusual
@@ -159,7 +160,8 @@ IN_ORDER = """\
 def text_of(op: Op, in_place: bool = False) -> tuple[str, dict[str, Any]]:
     """The source of op.apply, or of op.apply_, and the names that it uses."""
     scope: dict[str, Any] = {
-        "op": op, "modes": modes, "general": apply, "forward": op.forward, "ufunc": op.numpy,
+        "op": op, "slow": _writer(op) if in_place else op,
+        "modes": modes, "general": apply, "forward": op.forward, "ufunc": op.numpy,
         "new": new, "Tensor": Tensor, "View": View, "next_queue_key": next_queue_key,
         "FRESH": FRESH, "Counter": Counter,
         "column_major": column_major, "held": held, "NUMBERS": NUMBERS, "number_like": number_like,
@@ -343,14 +345,27 @@ def _written(op: Op, name: str) -> Callable[..., Any]:
     if in_place and op.view:
         return lambda x, **settings: x._rearrange(op, **settings)
     if not is_usual(op, in_place):
-        return (
-            (lambda x, *ys, **settings: x._write(op, *ys, **settings)) if in_place else op.__call__
-        )
+        return _writer(op) if in_place else op.__call__
     text, scope = text_of(op, in_place)
     label = f"{op.name}, in place" if in_place else op.name
     function: Callable[..., Any] = compiled(label, text, scope)[op.name + "_" * in_place]
     function.__doc__ = op.__doc__
     return function
+
+
+def _writer(op: Op) -> Callable[..., Any]:
+    """op.apply_, step by step: see dispatch.py."""
+    return lambda x, *ys, **settings: x._write(op, *ys, **settings)
+
+
+def _for_operator(function: Any) -> Any:
+    """The function behind x + y: the same code, which returns NotImplemented if y is foreign."""
+    scope = function.__globals__
+    if "slow" not in scope:  # not generated
+        return or_ask(function)
+    copy = FunctionType(function.__code__, {**scope, "slow": or_ask(scope["slow"])})
+    copy.__kwdefaults__, copy.__doc__ = function.__kwdefaults__, function.__doc__
+    return copy
 
 
 def source_of(op: Op) -> str:
@@ -373,3 +388,4 @@ def source_of(op: Op) -> str:
 
 
 Op.written = staticmethod(_written)
+Op.for_operator = staticmethod(_for_operator)

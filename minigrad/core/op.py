@@ -156,9 +156,12 @@ class Op:
                     for kept in ("__module__", "__qualname__", "__doc__"):
                         setattr(function, kept, getattr(getattr(cls, attribute), kept))
                 setattr(cls, attribute, function)
+                if attribute.startswith("__") and len(self.operands) == 2:
+                    setattr(cls, attribute, Op.for_operator(function))
         return function
 
-    written: Callable[["Op", str], Any]  # codegen.py fills it in
+    written: Callable[["Op", str], Any]  # codegen.py fills these in
+    for_operator: Callable[[Any], Any]
 
     @property
     def formula(self) -> str:

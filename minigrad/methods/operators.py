@@ -9,6 +9,7 @@ import numpy as np
 
 from minigrad import ops
 from minigrad.core.dtypes import torch_name
+from minigrad.core.promotion import or_ask
 from minigrad.methods.base import Base, Operand, T, scaled
 from minigrad.methods.from_rows import FromRows
 from minigrad.ops.composites import named
@@ -146,7 +147,7 @@ class Operators(FromRows):
             raise RuntimeError("Integers to negative integer powers are not allowed. To fix it, use x.float() ** n.")
         return ops.pow.apply(self, exponent)
 
-    __pow__ = pow  # noqa: A003  # the method above, not the builtin
+    __pow__ = or_ask(pow)  # noqa: A003  # the method above, not the builtin
 
     # ------------------------------------------------------------------ comparisons
 

@@ -12,6 +12,7 @@ from types import CodeType, FunctionType
 from typing import Any
 
 from minigrad.core.op import Op
+from minigrad.core.promotion import is_foreign, or_ask
 from minigrad.methods.base import Base, taking_numpy_names
 
 WITHOUT_METHODS = ("minigrad.ops.neural", "minigrad.ops.losses", "minigrad.ops.layout")
@@ -69,11 +70,11 @@ def complete(cls: type[Any], op: Op) -> None:
         elif op.name in WRITTEN_AS_NUMBERS:
             _add(cls, op, op.name + "_", "", copying(method))
     if (word := OF_ONE_DIRECTION.get(op.name) or OPERATORS.get(op.name)) is not None:
-        _add(cls, op, f"__{word}__", "apply", method)
+        _add(cls, op, f"__{word}__", "apply", method if single else or_ask(method))
     if (word := OPERATORS.get(op.name)) is not None:
         _add(cls, op, f"__r{word}__", "", reflecting(op))
         if op.inplace:
-            _add(cls, op, f"__i{word}__", "apply_", writing(method))
+            _add(cls, op, f"__i{word}__", "apply_", or_ask(writing(method)))
 
 
 def of_tensors(op: Op) -> FunctionType:
@@ -94,15 +95,26 @@ def reflecting(op: Op) -> FunctionType:
     """Make x.__rmul__(2), which is 2 * x; its node says so if PyTorch's leads to x first."""
     node_name = X_FIRST.get(op.name)
 
+    def other_first(self: Base, other: Any) -> Any:
+        try:
+            return op.apply(other, self)
+        except TypeError:
+            if is_foreign(other):
+                return NotImplemented
+            raise
+
     def x_first(self: Base, other: Any) -> Any:
-        z = op.apply(other, self)
+        try:
+            z = op.apply(other, self)
+        except TypeError:
+            return other_first(self, other)
         if (node := getattr(z, "node", None)) is not None:
             node.reflected = True
             if node_name:
                 node.rename(node_name)
         return z
 
-    return (lambda self, other: op.apply(other, self)) if node_name is None else x_first  # type: ignore[return-value]
+    return other_first if node_name is None else x_first  # type: ignore[return-value]
 
 
 def _add(cls: type[Any], op: Op, name: str, way: str, f: Any) -> None:
