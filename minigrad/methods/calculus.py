@@ -79,6 +79,8 @@ def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: float | None
 
 def _trapezoids(y: Tensor, x: Tensor | None, dx: float | None, dim: int) -> Tensor:
     n = y.size(dim)
+    if not n:
+        return y
     heights = (y.narrow(dim, 1, n - 1) + y.narrow(dim, 0, n - 1)) / 2
     if x is None:
         return heights * (1 if dx is None else dx)

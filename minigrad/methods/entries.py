@@ -151,9 +151,14 @@ class Entries(Operators, Indexing):
         >>> minigrad.tensor([1.0, -2.0]).copysign(-1)
         tensor([-1., -2.])
         """
-        negative = np.signbit(other.array if isinstance(other, Base) else other)
         size = (self if self.dtype.kind == "f" else self.float()).abs()
-        return ops.where.apply(negative, -size, size)
+        if not isinstance(other, Base):
+            return -size if np.signbit(other) else size
+        sign = other._constant(np.where(np.signbit(other.array), -1, 1).astype(other.dtype))
+        z: Any = size * sign
+        if other.requires_grad:  # type: ignore[attr-defined]  # its gradient is 0
+            z = ops.masked_fill.apply(other, -0.0, mask=np.ones(other.shape, bool)) + z
+        return named(z, "CopysignBackward0")
 
 
     # ------------------------------------------------------------------ gamma functions
@@ -191,7 +196,12 @@ class Entries(Operators, Indexing):
         >>> minigrad.tensor([1.0, 3.0]).ldexp(minigrad.tensor([2, -1]))
         tensor([4.0000, 1.5000])
         """
-        return self * 2.0**other
+        if not isinstance(other, Base) or other.dtype.kind not in "iu":
+            return self * 2.0**other
+        x = self if self.dtype.kind == "f" else self.float()
+        exponent: Any = other
+        half = exponent // 2  # in two steps, because 2 ** other alone may overflow
+        return x * 2.0 ** half.to(x.dtype) * 2.0 ** (exponent - half).to(x.dtype)
 
     def frexp(self) -> Any:
         """A tuple (mantissa, exponent) with x = mantissa * 2 ** exponent and abs(mantissa) from 1/2 to 1.

@@ -10,6 +10,8 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
+import numpy as np
+
 from minigrad.core.data import as_array
 from minigrad.core.tensor import Tensor, wrap
 from minigrad.methods.arguments import (
@@ -36,7 +38,8 @@ def function(method: Callable[..., Any], found_as: str | None = None) -> Callabl
             other = args[0] if args else kwargs.get("other")
             if not isinstance(other, Tensor) or not isinstance(input, (int, float, bool)):
                 raise not_a_tensor(name, "input", 1, input)
-            input = wrap(as_array(input, other.dtype if isinstance(input, int) else None))
+            fits = isinstance(input, int) and np.can_cast(np.min_scalar_type(input), other.dtype)
+            input = wrap(as_array(input, other.dtype if fits else None))
         out = kwargs.pop("out", None)
         try:
             z = compute(input, *args, **kwargs)

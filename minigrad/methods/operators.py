@@ -216,7 +216,8 @@ class Operators(FromRows):
         """
         if self.dtype != values.dtype:
             raise RuntimeError("heaviside is not yet implemented for tensors with different dtypes.")
-        return self._constant(np.heaviside(self.array, values.array).astype(self.dtype))
+        x = np.where(np.isnan(self.array), -1, self.array)  # PyTorch's step of NaN is 0
+        return self._constant(np.heaviside(x, values.array).astype(self.dtype))
 
     def isclose(self, other: Self, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Self:
         """True where x and other differ by at most atol + rtol * abs(other).

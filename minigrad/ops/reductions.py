@@ -35,6 +35,8 @@ def number_reduced(x_shape, axis):
 @linear(np.mean, node=lambda axis: "MeanBackward0" if axis is None else "MeanBackward1")
 def mean(x, *, axis=None, keepdims=False, out=None):
     """z = sum of x over axis / n        dL/dx = g / n, repeated along axis"""
+    if x.dtype == np.float16:  # whose sum may overflow
+        return np.mean(x, axis=axis, keepdims=keepdims, out=out)
     total = np.add.reduce(x, axis=axis, keepdims=keepdims, out=out)
     return np.divide(total, total.dtype.type(number_reduced(x.shape, axis)), out=out)
 
@@ -252,6 +254,8 @@ def norm(x, *, p=2, axis=None, keepdims=False):
     """
     if x.dtype.kind == "c":
         x = np.abs(x)
+    if x.dtype == np.float16:  # squares may overflow
+        return norm.forward(x.astype(np.float32), p=p, axis=axis, keepdims=keepdims).astype(np.float16)
     if p == 2:  # the usual one, in a third of the time
         return np.sqrt(np.add.reduce(np.square(x), axis=axis, keepdims=keepdims))
     return np.linalg.vector_norm(x, axis=axis, keepdims=keepdims, ord=p)

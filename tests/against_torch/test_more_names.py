@@ -28,6 +28,8 @@ CASES = {
     **{f"scatter_reduce {r}": (lambda m, x, i, s, r=r: m.scatter_reduce(x, 0, i, s, r), X, AT, SRC) for r in ("sum", "prod", "mean", "amax", "amin")},
     **{f"scatter_reduce {r} without self": (lambda m, x, i, s, r=r: x.scatter_reduce(0, i, s, r, include_self=False), X, AT, SRC) for r in ("sum", "prod", "mean", "amax", "amin")},
     **{f"index_reduce {r} {s}": (lambda m, x, i, s, r=r, keep=s: x.index_reduce(1, i, s, r, include_self=keep), X, np.array([3, 0, 3]), draw(3, 3, seed=4)) for r in ("prod", "mean", "amax", "amin") for s in (True, False)},
+    "copysign of zeros": (lambda m, x, y: m.copysign(x, y), np.array([0.0, 0.0, 1.5]), np.array([-1.0, 0.0, -0.0])),
+    "trapezoid of nothing": (lambda m, x: m.trapezoid(x), draw(2, 0)), "cumulative_trapezoid of nothing": (lambda m, x: m.cumulative_trapezoid(x, dim=0), draw(0, 3)), "heaviside of NaN": (lambda m, x, y: m.heaviside(x.detach(), y.detach()), np.array([np.nan, 0.0]), np.array([0.5, 0.5])),
     "index_reduce_": (lambda m, x, i, s: (x * 1).index_reduce_(0, i, s, "mean"), X, np.array([2, 2]), SRC), "ravel of a vector with gaps": (lambda m, x: x.T[0].ravel(), X),
     "scatter_reduce along rows": (lambda m, x, i, s: x.scatter_reduce(1, i, s, "amax"), X, AT, SRC), "scatter_reduce_": (lambda m, x, i, s: (x * 1).scatter_reduce_(1, i, s, "mean"), X, AT, SRC),
     "nanmedian": (lambda m, x: m.nanmedian(x), NAN), "nanmedian along": (lambda m, x: m.nanmedian(x, 1), NAN[:2]), "nanmedian keepdim": (lambda m, x: x.nanmedian(0, keepdim=True), NAN[:2]), "median of all": (lambda m, x: x.median(), X), "mode": (lambda m, x: x.mode(1), X),
@@ -47,6 +49,7 @@ CASES = {
 }  # fmt: skip
 ORDER = {  # PyTorch has no further derivative (of vander, it stumbles over its own write in place)
     "cdist": 1,
+    "copysign of zeros": 1,
     "cdist 1": 1,
     "cdist inf": 1,
     "vander": 0,
