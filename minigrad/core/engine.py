@@ -100,7 +100,7 @@ class GraphTask:
         needed = self.prune()
         sums: set[AnyNode] = set()  # nodes whose pending gradient is a sum made here
         grads: Any
-        heap += [(node.queue_key, node) for node in self._start()]
+        heap += [(node.queue_key, node) for node in self._start() if self._leads_to_an_input(node)]
         heap.sort()
         try:
             while heap:
@@ -215,9 +215,15 @@ class GraphTask:
             if isinstance(node, AccumulateGrad) and not self.accumulate:
                 return ()
             if node.edges and not any(self._leads_to_an_input(parent) for parent in node.edges):
+                if self.accumulate and hooked:
+                    hooks.enter(
+                        g, tensors
+                    )  # a pass that adds to this tensor's .grad visits its node
                 if self.accumulate and freed is not None and plan.frees:
-                    node.saved = freed  # a pass that adds to this tensor's .grad frees its node
+                    node.saved = freed  # and frees it
                 return (None,) * len(node.edges)
+        if hooked:
+            g = hooks.enter(g, tensors)
         grads: Sequence[Any] = (plan.run_tensors if tensors else plan.run)(g, node)
         self.applications += len(grads)
         if hooked:

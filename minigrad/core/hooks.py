@@ -56,9 +56,10 @@ class Hooked:
 
     on_result   hooks of the tensor: each may replace the gradient of the result
     keep        the hook of retain_grad; runs after these
-    before      hooks of the node: get a tuple of gradients, may return another
-    after       hooks of the node: get its outgoing and incoming gradients
+    before      hooks of the node: get a tuple of gradients, may return another. They run with the
+                node: not if a pass ends there, because the gradient of its result was asked for
     finally_    hooks of a leaf; run when its `.grad` is up to date
+    after       hooks of the node: get its outgoing and incoming gradients
     """
 
     def __init__(self, plan: Any) -> None:
@@ -73,19 +74,47 @@ class Hooked:
         return getattr(self.plan, name)  # op, needs, reads, frees, ...: those of the plan
 
     def arrive(self, g: Any, tensors: bool) -> Any:
-        """Call the hooks on the incoming gradient; they may replace it."""
+        """Call the tensor's hooks on the incoming gradient; they may replace it."""
+        if not self.on_result and self.keep is None:
+            return g
         seen = g if tensors else make.wrap(g)
         with modes.set_grad_enabled(modes.state.recording and tensors):
             for hook in list(self.on_result.values()):
                 seen = _replaced(hook(seen), seen, hook)
-            for hook in list(self.before.values()):
-                given = hook((seen,))
-                seen = _replaced(given[0] if isinstance(given, (tuple, list)) else given, seen)
             if self.keep is not None:
                 self.keep(seen)
         seen = seen if tensors else seen.array
-        self._tell("before", len(self.on_result) + len(self.before), [g], [seen])
+        self._tell("before", len(self.on_result), [g], [seen])
         return seen
+
+    def enter(self, g: Any, tensors: bool) -> Any:
+        """Call the node's hooks on the incoming gradient, which has arrived; they may replace it."""
+        if not self.before:
+            return g
+        seen = self._of_results(g, tensors)
+        with modes.set_grad_enabled(modes.state.recording and tensors):
+            for hook in list(self.before.values()):
+                given = hook(seen)
+                if given is not None:
+                    given = given if isinstance(given, (tuple, list)) else (given,)
+                    seen = tuple(map(_replaced, given, seen))
+        parts = [d if tensors or d is None else d.array for d in seen]
+        if hasattr(g, "parts"):
+            return type(g)({k: d for k, d in enumerate(parts) if d is not None})
+        self._tell("before", len(self.before), [g], parts)
+        return parts[0]
+
+    def _of_results(self, g: Any, tensors: bool) -> tuple[Any, ...]:
+        """The gradient of each result of the node, as Tensors; None where none has arrived.
+
+        g   the gradient; for a node of several results, the Pack of theirs (see results.py)
+        """
+        wrap: Callable[[Any], Any] = (lambda d: d) if tensors else make.wrap
+        if not hasattr(g, "parts"):
+            return (wrap(g),)
+        return tuple(
+            [wrap(g.parts[k]) if k in g.parts else None for k in range(len(self.plan.results))]
+        )
 
     def _tell(self, when: str, hooks: int, before: Sequence[Any], after: Sequence[Any]) -> None:
         """Report to the observer how the hooks changed a gradient, if it wants to know."""
@@ -99,8 +128,6 @@ class Hooked:
             return grads
         departing = grads
         with modes.set_grad_enabled(modes.state.recording and tensors):
-            if self.after:
-                departing = self._after(grads, g, tensors)
             for hook in list(self.finally_.values()):
                 variable = node.variable
                 if (z := hook(variable)) is not None and z is not variable:
@@ -108,6 +135,8 @@ class Hooked:
                         "Tensor post accumulate grad hooks should return None. To fix it, write the gradient in "
                         "place, as in  p.grad.mul_(2), on a line of its own, and return nothing."
                     )
+            if self.after:
+                departing = self._after(grads, g, tensors)
         self._tell("after", len(self.after), grads, departing)
         self._tell("finally", len(self.finally_), (), ())
         return departing
@@ -117,7 +146,7 @@ class Hooked:
         needs = self.plan.needs
         given = iter(grads if tensors else [None if d is None else make.wrap(d) for d in grads])
         outgoing = tuple([next(given) if need else None for need in needs])
-        incoming = (g if tensors else make.wrap(g),)
+        incoming = self._of_results(g, tensors)
         for hook in list(self.after.values()):
             changed = hook(outgoing, incoming)
             if changed is not None:
@@ -127,12 +156,12 @@ class Hooked:
 
     def run(self, g: Any, node: Any) -> Sequence[Any]:
         """What the plan does with arrays, between the hooks before and after."""
-        g = self.arrive(g, tensors=False)
+        g = self.enter(self.arrive(g, tensors=False), tensors=False)
         return self.depart(self.plan.run(g, node), g, node, tensors=False)
 
     def run_tensors(self, g: Any, node: Any) -> Sequence[Any]:
         """As `run`, with gradients that have a history of their own."""
-        g = self.arrive(g, tensors=True)
+        g = self.enter(self.arrive(g, tensors=True), tensors=True)
         return self.depart(self.plan.run_tensors(g, node), g, node, tensors=True)
 
 
@@ -164,13 +193,13 @@ def hooks_of(node: Any) -> Hooked:
 
 def _replaced(given: Any, before: Any, hook: Any = None) -> Any:
     """The gradient after a hook: what the hook returned, or the old gradient if it returned None."""
-    if given is None:
+    if given is None or given is before:
         return before
     if not hasattr(given, "array"):
         raise TypeError(
             f"a hook must return a Tensor or None, but returned {type(given).__name__}."
         )
-    if given.array.shape != before.array.shape:
+    if before is not None and given.array.shape != before.array.shape:
         raise RuntimeError(
             f"hook has changed the size of value: the gradient was {before.array.shape}, and the hook "
             f"returned {given.array.shape}."

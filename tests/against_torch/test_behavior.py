@@ -313,6 +313,62 @@ def node_hooks(t):
 
 
 @program
+def order_of_hooks(t):
+    x, seen = leaf(t, 3), []
+    y = x * 2
+    above = y.grad_fn.next_functions[0][0]
+    for z, node, name in ((y, y.grad_fn, "y"), (x, above, "x")):
+        node.register_prehook(lambda gs, name=name: (seen.append(name + " node"), (gs[0] * 2,))[1])
+        node.register_hook(lambda gi, go, name=name: seen.append(name + " after"))
+        z.register_hook(lambda g, name=name: (seen.append(name + " tensor"), g * 3)[1])
+    y.retain_grad()
+    x.register_post_accumulate_grad_hook(lambda x: seen.append("x accumulated"))
+    y.sum().backward(retain_graph=True)
+    (g,) = t.autograd.grad(y.sum(), x, retain_graph=True)
+    (h,) = t.autograd.grad(y.sum(), y, retain_graph=True)
+    return [seen, x.grad, y.grad, g, h]
+
+
+@program
+def hooks_of_a_node_with_two_results(t):
+    class Both(t.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, y):
+            return x * 2, y * 3
+
+        @staticmethod
+        def backward(ctx, g, h):
+            return g * 2, h * 3
+
+    x, seen = leaf(t, 3), []
+    u, v = Both.apply(x, x)
+    u.grad_fn.register_prehook(lambda gs: tuple(None if g is None else g * 2 for g in gs))
+    u.grad_fn.register_hook(
+        lambda gi, go: seen.append([g if g is None else g.tolist() for g in go])
+    )
+    u.sum().backward(retain_graph=True)
+    (u + v).sum().backward()
+    return [seen, x.grad]
+
+
+@program
+def root_that_leads_to_no_input(t):
+    class Refuses(t.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, g):
+            raise ValueError("this is not needed")
+
+    x, y = leaf(t, 3), leaf(t, 3)
+    z = Refuses.apply(x * 2)
+    (z + y).sum().backward(inputs=y)
+    return [y.grad, t.autograd.grad(z.sum(), y, allow_unused=True)[0]]
+
+
+@program
 def third_derivative(t):
     x = leaf(t, 3)
     y = (x**4).sum()
