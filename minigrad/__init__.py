@@ -177,7 +177,7 @@ _LATE: dict[str, tuple[str, str | None]] = {
     "utils": ("minigrad.utils", None),
     "version": ("minigrad.version", None),
     "unload_ipython_extension": ("minigrad.jupyter", "unload_ipython_extension"),
-    "vmap": ("minigrad.autograd.transforms", "vmap"),
+    "vmap": ("minigrad.autograd.batches", "vmap"),
 }
 # torch.conv2d and its like: the functions of nn that PyTorch also has at the top.
 _LATE |= {

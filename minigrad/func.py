@@ -1,5 +1,6 @@
-"""The function transforms of torch.func. See autograd/transforms.py."""
+"""The function transforms of torch.func. See autograd/transforms.py and autograd/batches.py."""
 
+from minigrad.autograd.batches import vmap
 from minigrad.autograd.transforms import (
     grad,
     grad_and_value,
@@ -9,7 +10,6 @@ from minigrad.autograd.transforms import (
     jvp,
     linearize,
     vjp,
-    vmap,
 )
 from minigrad.nn.stateless import functional_call, stack_module_state
 

@@ -88,8 +88,8 @@ def test_arguments_and_structures():
     a, b = minigrad.tensor([1.0, 2.0]), {"w": minigrad.tensor([3.0, 4.0])}
     ga, gb = func.grad(f, argnums=(0, 1))(a, b, scale=2.0)
     assert ga.tolist() == [6.0, 8.0] and gb["w"].tolist() == [2.0, 4.0]
-    g, (value, aux) = func.grad_and_value(lambda x: (x.sum(), "seen"), has_aux=True)(a)
-    assert (g.tolist(), value.item(), aux) == ([1.0, 1.0], 3.0, "seen")
+    g, (value, aux) = func.grad_and_value(lambda x: (x.sum(), {"twice": x * 2}), has_aux=True)(a)
+    assert (g.tolist(), value.item(), aux["twice"].tolist()) == ([1.0, 1.0], 3.0, [2.0, 4.0])
     two = func.jacrev(lambda x: (x * 2, x.sum()))(a)
     assert two[0].tolist() == [[2.0, 0.0], [0.0, 2.0]] and two[1].tolist() == [1.0, 1.0]
 
@@ -115,10 +115,37 @@ def test_vmap_maps_over_a_batch():
     )
 
 
+def test_vmap_places_each_result_and_lets_through_what_all_examples_share():
+    x = minigrad.arange(6.0).reshape(2, 3)
+
+    a, (b, c), word = func.vmap(
+        lambda row: (row, [row, row * 0 + 1], "all"), out_dims=(0, 1, None)
+    )(x)
+
+    assert a.shape == (2, 3) and b.shape == c.shape == (3, 2) and word == "all"
+
+
+@pytest.mark.parametrize("transform", [func.vmap, lambda f, **how: func.jacfwd(f, **how)])
+def test_random_numbers_in_a_function_that_is_called_several_times(transform):
+    noisy = lambda x: x * minigrad.rand(())
+    x, state = minigrad.ones(3), minigrad.get_rng_state()
+
+    with pytest.raises(RuntimeError, match="random operation while in randomness error mode"):
+        transform(noisy)(x)
+    same = transform(noisy, randomness="same")(x)
+    following = minigrad.rand(())
+
+    minigrad.set_rng_state(state)
+    assert len(set(same[same != 0].tolist())) == 1 and same.max() == minigrad.rand(())
+    assert following == minigrad.rand(())  # as if it had been called once
+    different = transform(noisy, randomness="different")(x)
+    assert len(set(different[different != 0].tolist())) == 3
+
+
 def test_errors():
     with pytest.raises(RuntimeError, match="Expected f.* to return a scalar tensor"):
         func.grad(layer)(X)
-    with pytest.raises(RuntimeError, match="tuples"):
+    with pytest.raises(RuntimeError, match="tuple"):
         func.jvp(layer, X, V)
     with pytest.raises(RuntimeError, match="different size"):
         func.jvp(layer, (X,), (V[:2],))

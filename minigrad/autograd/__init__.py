@@ -1,7 +1,8 @@
 """Derivatives, with the names of torch.autograd.
 
     reverse_ad.py   grad and backward, which start a backward pass
-    transforms.py   function transforms: grad, vjp, jvp, jacrev, hessian, vmap
+    transforms.py   function transforms: grad, vjp, jvp, jacrev, hessian
+        batches.py      vmap: a function of one example becomes a function of a batch
         functional.py   the older names for Jacobians, Hessians and products with them
     forward_ad.py   forward mode: dual_level, make_dual, unpack_dual
     numerical.py    gradcheck: compare gradients with finite differences
@@ -9,7 +10,7 @@
         anomaly.py      raise an error for a NaN in a backward pass, with the forward line
         three_ways.py   numeric, symbolic and automatic differentiation side by side
 
-`minigrad.func` provides transforms.py under the names of torch.func.
+`minigrad.func` provides transforms.py and vmap under the names of torch.func.
 """
 
 from minigrad.autograd import forward_ad, functional, graph

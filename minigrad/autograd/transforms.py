@@ -1,4 +1,4 @@
-"""Function transforms: grad, vjp, jvp, Jacobians, Hessians, vmap.
+"""Function transforms: grad, vjp, jvp, Jacobians, Hessians. (vmap is in batches.py.)
 
     grad(f)              a function that returns the gradient of the scalar function f
     vjp(f, *x)           f(x), and a function from g to g·J: reverse mode, one row of J at a time
@@ -16,6 +16,8 @@ Source: Griewank and Walther, Evaluating Derivatives (2008), chapters 3 and 4. N
 and arguments are those of torch.func.
 """
 
+import copy
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -32,6 +34,7 @@ from minigrad.core.node import reachable
 from minigrad.core.plan import like_of
 from minigrad.core.tensor import Tensor, wrap
 from minigrad.methods.functions import stack
+from minigrad.random.generator import Draws
 
 __all__ = [
     "grad",
@@ -42,7 +45,6 @@ __all__ = [
     "jvp",
     "linearize",
     "vjp",
-    "vmap",
 ]
 
 Func = Callable[..., Any]
@@ -52,32 +54,67 @@ ArgNums = int | tuple[int, ...]
 # ---------------------------------------------------------------------- nested tensors
 
 
-def flatten(tree: object) -> tuple[list[Tensor], Callable[[Sequence[Any]], Any]]:
-    """The tensors in nested tuples, lists and dicts, and a function that rebuilds the structure with other tensors."""
-    tensors: list[Tensor] = []
+def flatten(tree: object, kind: type = Tensor) -> tuple[list[Any], Callable[[Sequence[Any]], Any]]:
+    """The tensors in nested tuples, lists and dicts, and a function that rebuilds the structure with other tensors.
 
-    def found(x: Tensor) -> Tensor:
-        tensors.append(x)
-        return x
+    kind    what counts as an entry: Tensor; or object, for everything that is not nested further
+    """
+    entries: list[Any] = []
 
     def build(leaves: Sequence[Any]) -> Any:
         following = iter(leaves)
-        return replaced(tree, lambda x: next(following))
+        return replaced(tree, lambda _: next(following), kind)
 
-    replaced(tree, found)
-    return tensors, build
+    def found(x: Any) -> Any:
+        entries.append(x)
+        return x
+
+    replaced(tree, found, kind)
+    return entries, build
 
 
-def replaced(tree: object, f: Callable[[Tensor], Any]) -> Any:
-    """Nested tuples, lists and dicts, with f(x) in place of each tensor x."""
-    if isinstance(tree, Tensor):
-        return f(tree)
+def replaced(tree: object, f: Callable[[Any], Any], kind: type = Tensor) -> Any:
+    """Nested tuples, lists and dicts, with f(x) in place of each tensor x, or of each entry of another kind."""
     if isinstance(tree, dict):
-        return {key: replaced(child, f) for key, child in tree.items()}
+        entries = copy.copy(tree)  # which may be an OrderedDict
+        entries.update((key, replaced(child, f, kind)) for key, child in tree.items())
+        return entries
     if isinstance(tree, (tuple, list)):
-        children = [replaced(child, f) for child in tree]
+        children = [replaced(child, f, kind) for child in tree]
         return type(tree)(*children) if hasattr(tree, "_fields") else type(tree)(children)
-    return tree
+    return f(tree) if isinstance(tree, kind) else tree
+
+
+def same_structure(a: object, b: object) -> bool:
+    """Are two trees nested in the same way?"""
+    return bool(replaced(a, lambda _: 0, object) == replaced(b, lambda _: 0, object))
+
+
+def result_and_aux(result: Any, has_aux: bool, api: str) -> tuple[Any, Any]:
+    """What the function of a transform returned: its result, and aux or None. Raises unless they hold tensors only."""
+    aux = None
+    if has_aux:
+        if not (isinstance(result, tuple) and len(result) == 2):
+            raise RuntimeError(
+                f"{api}: output of function f should be a tuple: (output, aux) if has_aux is True"
+            )
+        result, aux = result
+        for x in flatten(aux, object)[0]:
+            if not isinstance(x, Tensor):
+                raise RuntimeError(
+                    f"{api}: Expected tensors, got unsupported type {type(x)} in aux"
+                )
+    entries = flatten(result, object)[0]
+    if result is None or not entries:
+        raise RuntimeError(
+            f"{api}: Expected f to be a function that has non-empty output (got output = {result})"
+        )
+    for x in entries:
+        if not isinstance(x, Tensor):
+            raise RuntimeError(
+                f"{api}: expected f(*primals) to return only tensors, got unsupported type {type(x)}"
+            )
+    return result, aux
 
 
 def watched(x: Tensor, connected: bool = True) -> Tensor:
@@ -120,14 +157,19 @@ def leads_elsewhere(g: Tensor, own: set[Any]) -> bool:
 # ---------------------------------------------------------------------- reverse mode
 
 
-def recorded(func: Func, primals: Sequence[Any], has_aux: bool) -> tuple[Any, ...]:
-    """Run func on new inputs. Returns these inputs, the results, functions to rebuild both structures, and aux."""
+def recorded(
+    func: Func, primals: Sequence[Any], has_aux: bool, api: str = "vjp(f, *primals)"
+) -> tuple[Any, ...]:
+    """Run func on new inputs. Returns these inputs, the results, functions to rebuild both structures, and aux.
+
+    api    the caller, as an error names it
+    """
     leaves, build = flatten(list(primals))
     connected = modes.state.recording
     with modes.enable_grad():
         inputs = [watched(x, connected) for x in leaves]
         result = func(*build(inputs))
-    result, aux = result if has_aux else (result, None)
+    result, aux = result_and_aux(result, has_aux, api)
     outputs, rebuild = flatten(result)
     return inputs, build, outputs, rebuild, aux
 
@@ -178,15 +220,24 @@ def vjp(func: Func, *primals: object, has_aux: bool = False, differentiable: boo
     >>> pull(minigrad.ones(2))
     (tensor([2., 4.]),)
     """
-    inputs, build, outputs, rebuild, aux = recorded(func, primals, has_aux)
+    return _vjp(func, primals, has_aux, differentiable, "vjp(f, *primals)")
+
+
+def _vjp(
+    func: Func, primals: Sequence[Any], has_aux: bool, differentiable: bool, api: str
+) -> tuple[Any, ...]:
+    """As `vjp`, for the transform that an error names."""
+    inputs, build, outputs, rebuild, aux = recorded(func, primals, has_aux, api)
     back = passes_back(outputs, inputs, differentiable)
     connected = modes.state.recording
 
     def pull(cotangents: object, *, retain_graph: bool = True) -> Any:
         gradients, _ = flatten(cotangents)
-        if len(gradients) != len(outputs):
+        if not same_structure(cotangents, value):
             raise RuntimeError(
-                f"vjp_fn expects one gradient for each of the {len(outputs)} results, but got {len(gradients)}."
+                "Expected pytree structure of cotangents to be the same as pytree structure of outputs to the "
+                f"function: one gradient for each of the {len(outputs)} results, but got {len(gradients)}, or they "
+                "are nested in another way."
             )
         grads = zip(back(gradients), inputs, strict=True)
         outside = connected and modes.state.recording
@@ -202,12 +253,9 @@ def vjp(func: Func, *primals: object, has_aux: bool = False, differentiable: boo
 
 def of_chosen(
     func: Func, argnums: ArgNums, args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> tuple[Func, list[Any]]:
+) -> tuple[Func, tuple[Any, ...]]:
     """func as a function of only the chosen arguments, and these arguments."""
-    places = (argnums,) if isinstance(argnums, int) else tuple(argnums)
-    for k in places:
-        if not -len(args) <= k < len(args):
-            raise RuntimeError(f"Got argnum={k}, but only {len(args)} positional inputs")
+    places = _places(argnums, len(args))
 
     def f(*chosen: object) -> Any:
         full = list(args)
@@ -215,7 +263,25 @@ def of_chosen(
             full[k] = x
         return func(*full, **kwargs)
 
-    return f, [args[k] for k in places]
+    return f, tuple(args[k] for k in places)
+
+
+def _places(argnums: ArgNums, n: int) -> list[int]:
+    """The positions of the chosen ones among n arguments. Raises unless they are distinct, and there is one."""
+    if not isinstance(argnums, (int, tuple)):
+        raise RuntimeError(f"argnums must be int or Tuple[int, ...], got: {type(argnums)}")
+    places = []
+    for k in (argnums,) if isinstance(argnums, int) else argnums:
+        if not isinstance(k, int):
+            raise RuntimeError(f"argnum must be int, got: {type(k)}")
+        if not -n <= k < n:
+            raise RuntimeError(f"Got argnum={k}, but only {n} positional inputs")
+        places.append(k % n)
+    if not places:
+        raise RuntimeError("argnums must be non-empty")
+    if len(set(places)) < len(places):
+        raise RuntimeError(f"argnums elements must be unique, got: {argnums}")
+    return places
 
 
 def _for_chosen(argnums: ArgNums, results: Sequence[Any]) -> Any:
@@ -231,12 +297,18 @@ def grad_and_value(func: Func, argnums: ArgNums = 0, has_aux: bool = False) -> F
     (tensor(6.), tensor(9.))
     """
 
+    @functools.wraps(func)
     def derivative(*args: object, **kwargs: object) -> Any:
         f, chosen = of_chosen(func, argnums, args, kwargs)
-        value, pull, *aux = vjp(f, *chosen, has_aux=has_aux)
-        if not isinstance(value, Tensor) or value.array.ndim:
-            got = f"tensor with {value.ndim} dims" if isinstance(value, Tensor) else type(value)
-            raise RuntimeError(f"Expected f(*args) to return a scalar tensor, got {got}")
+        api = "grad_and_value(f)(*args)"
+        value, pull, *aux = _vjp(f, chosen, has_aux, True, api)
+        if not isinstance(value, Tensor):
+            raise RuntimeError(f"{api}: Expected f(*args) to return a Tensor, got {type(value)}")
+        if value.array.ndim:
+            raise RuntimeError(
+                f"{api}: Expected f(*args) to return a scalar tensor, got tensor with {value.ndim} dims. Maybe you "
+                "wanted to use the vjp or jacrev APIs instead?"
+            )
         result = _for_chosen(argnums, pull(wrap(np.ones((), value.array.dtype))))
         return result, ((value, *aux) if has_aux else value)
 
@@ -254,6 +326,7 @@ def grad(func: Func, argnums: ArgNums = 0, has_aux: bool = False) -> Func:
     """
     both = grad_and_value(func, argnums, has_aux)
 
+    @functools.wraps(func)
     def derivative(*args: object, **kwargs: object) -> Any:
         gradient, value = both(*args, **kwargs)
         return (gradient, value[1]) if has_aux else gradient
@@ -264,29 +337,48 @@ def grad(func: Func, argnums: ArgNums = 0, has_aux: bool = False) -> Func:
 # ---------------------------------------------------------------------- forward mode
 
 
-def jvp(func: Func, primals: object, tangents: object, *, has_aux: bool = False) -> Any:
+def jvp(
+    func: Func, primals: object, tangents: object, *, strict: bool = False, has_aux: bool = False
+) -> Any:
     """A tuple of f(*primals) and its derivative along the tangents, from one pass of forward mode.
 
     primals     a tuple with the arguments of func
     tangents    a tuple of the same structure and shapes
+    strict      raise RuntimeError for a result that does not depend on the primals; otherwise its tangent is zeros
 
     >>> import minigrad
     >>> jvp(lambda x: x * x, (minigrad.tensor([1.0, 2.0]),), (minigrad.tensor([1.0, 0.0]),))
     (tensor([1., 4.]), tensor([2., 0.]))
     """
-    if not isinstance(primals, (tuple, list)) or not isinstance(tangents, (tuple, list)):
+    api = "jvp(f, primals, tangents)"
+    if not isinstance(primals, tuple):
         raise RuntimeError(
-            "jvp: Expected primals and tangents to be tuples. Write (x,) for a single one."
+            f"{api}: Expected primals to be a tuple. To fix it, write  (x,)  for a single one: f(*primals) is called."
         )
-    values, build = flatten(list(primals))
-    directions, _ = flatten(list(tangents))
-    if len(values) != len(directions):
-        raise RuntimeError("jvp: Expected primals and tangents to have the same python structure.")
+    if not same_structure(primals, tangents):
+        raise RuntimeError(
+            f"{api}: Expected primals and tangents to have the same python structure. For example, if primals is a "
+            "tuple of 3 tensors, tangents also must be."
+        )
+    values, build = flatten(primals)
+    directions, _ = flatten(tangents)
+    if not values:
+        raise RuntimeError(f"{api}: Expected primals to contain at least one Tensor.")
+    for x in flatten((primals, tangents), object)[0]:
+        if not isinstance(x, Tensor):
+            raise RuntimeError(
+                f"{api}: Expected primals and tangents to only contain Tensors, got {type(x)}"
+            )
     with dual_level():
         result = func(*build([make_dual(x, v) for x, v in zip(values, directions, strict=True)]))
-        result, aux = result if has_aux else (result, None)
+        result, aux = result_and_aux(result, has_aux, api)
         outputs, rebuild = flatten(result)
         pairs = [unpack_dual(z) for z in outputs]
+    if strict and any(t is None for _, t in pairs):
+        raise RuntimeError(
+            "jvp(f, primals, tangents, strict=True): The output of f is independent of the inputs. This is not "
+            "allowed with strict=True."
+        )
     value = rebuild([z for z, _ in pairs])
     tangent = rebuild([zero_gradient(z) if t is None else t for z, t in pairs])
     return (value, tangent, aux) if has_aux else (value, tangent)
@@ -311,17 +403,25 @@ def linearize(func: Func, *primals: object) -> Any:
 
 
 def jacrev(
-    func: Func, argnums: ArgNums = 0, has_aux: bool = False, *, differentiable: bool = True
+    func: Func,
+    argnums: ArgNums = 0,
+    has_aux: bool = False,
+    *,
+    chunk_size: int | None = None,
+    differentiable: bool = True,
 ) -> Func:
     """A function that returns the Jacobian of f, computed row by row: one reverse pass per result entry.
 
-    returns   the shape of f's result, then that of the argument
+    chunk_size   accepted: here, each row is a pass of its own
+    returns      the shape of f's result, then that of the argument
 
     >>> import minigrad
     >>> jacrev(lambda x: x * x)(minigrad.tensor([1.0, 2.0]))
     tensor([[2., 0.],
             [0., 4.]])
     """
+    if chunk_size is not None and chunk_size <= 0:
+        raise ValueError("jacrev: `chunk_size` should be greater than 0.")
 
     def jacobian(*args: object, **kwargs: object) -> Any:
         f, chosen = of_chosen(func, argnums, args, kwargs)
@@ -343,10 +443,13 @@ def jacrev(
     return jacobian
 
 
-def jacfwd(func: Func, argnums: ArgNums = 0, has_aux: bool = False) -> Func:
+def jacfwd(
+    func: Func, argnums: ArgNums = 0, has_aux: bool = False, *, randomness: str = "error"
+) -> Func:
     """A function that returns the Jacobian of f, computed column by column: one forward pass per input entry.
 
-    returns   the shape of f's result, then that of the argument
+    randomness   as in `vmap`: f is called once for each entry of the input
+    returns      the shape of f's result, then that of the argument
 
     >>> jacfwd(lambda x: x ** 2)(minigrad.tensor([1.0, 3.0]))
     tensor([[2., 0.],
@@ -359,13 +462,15 @@ def jacfwd(func: Func, argnums: ArgNums = 0, has_aux: bool = False) -> Func:
         columns: list[list[list[Tensor]]] = []
         value: Any = None
         aux: list[Any] = []
+        draws = Draws(randomness)
         for which, x in enumerate(leaves):
             columns.append([])
             for v in basis(x):
                 directions = build(
                     [v if i == which else zero_gradient(o) for i, o in enumerate(leaves)]
                 )
-                value, tangent, *aux = jvp(f, chosen, directions, has_aux=has_aux)
+                with draws:
+                    value, tangent, *aux = jvp(f, chosen, directions, has_aux=has_aux)
                 columns[-1].append(flatten(tangent)[0])
         if value is None:
             value, *aux = f(*chosen) if has_aux else (f(*chosen),)
@@ -408,91 +513,3 @@ def zero_gradient(x: Tensor) -> Tensor:
     """The gradient zero, shaped like x."""
     z: Tensor = like_of(x).zeros()
     return z
-
-
-# ---------------------------------------------------------------------- vmap
-
-
-def vmap(
-    func: Func,
-    in_dims: object = 0,
-    out_dims: int = 0,
-    randomness: str = "error",
-    *,
-    chunk_size: int | None = None,
-) -> Func:
-    """A function that applies f to each example of a batch and stacks the results.
-
-    in_dims       the batch axis of each argument; None if all examples share the argument. An
-                  argument can be a dict or a list of tensors, and so can its axes
-    out_dims      the batch axis of the result
-    randomness    accepted but ignored, like chunk_size: each example gets its own random numbers
-
-    PyTorch replaces f's operations by batched ones. Here, f is called once per example, which
-    is simpler and gives the same numbers.
-
-    >>> import minigrad
-    >>> vmap(lambda a, b: (a * b).sum())(minigrad.ones(3, 2), minigrad.ones(3, 2))
-    tensor([2., 2., 2.])
-    """
-
-    def mapped(*args: object, **kwargs: object) -> Any:
-        if not args:
-            raise ValueError(
-                "vmap: got no inputs. Maybe you forgot to add inputs, or you are trying to vmap over keyword arguments?"
-            )
-        leaves, build = flatten(args)
-        pairs = list(zip(leaves, _batch_axes(args, in_dims), strict=True))
-        n = _batch_size(pairs)
-        results = []
-        for k in range(n or 1):  # for an empty batch, run one example of zeros to get the shapes
-            example = build([x if d is None else _example(x, d, k) for x, d in pairs])
-            result = func(*example, **kwargs)
-            results.append(flatten(result))
-            if not results[-1][0]:
-                raise ValueError(
-                    f"vmap: `{getattr(func, '__name__', func)}` must only return Tensors, got type {type(result)}."
-                )
-        columns = zip(*(found for found, _ in results), strict=True)
-        batches = [stack(list(column), dim=out_dims) for column in columns]
-        rebuild = results[0][1]
-        return rebuild(batches if n else [z.narrow(out_dims, 0, 0) for z in batches])
-
-    return mapped
-
-
-def _batch_size(pairs: list[tuple[Tensor, int | None]]) -> int:
-    """How many examples the tensors hold along their batch axes."""
-    for x, d in pairs:
-        if d is not None and not -x.ndim <= d < x.ndim:
-            raise ValueError(
-                f"vmap: Got in_dim={d} for some input, but that input is a Tensor of dimensionality "
-                f"{x.ndim} so expected in_dim to satisfy -{x.ndim} <= in_dim < {x.ndim}."
-            )
-    sizes = {x.shape[d] for x, d in pairs if d is not None}
-    if len(sizes) != 1:
-        raise ValueError(
-            f"vmap: Expected all tensors to have the same size in the mapped dimension, got sizes {sorted(sizes)}"
-        )
-    return sizes.pop()
-
-
-def _example(x: Tensor, dim: int, k: int) -> Tensor:
-    """Entry k along one axis, or zeros of its shape if the axis is empty."""
-    if x.shape[dim]:
-        return x.select(dim, k)
-    dim %= x.ndim
-    return x.new_zeros(x.shape[:dim] + x.shape[dim + 1 :])
-
-
-def _batch_axes(tree: object, dims: object) -> list[Any]:
-    """The batch axis of each tensor in nested tuples, lists and dicts: the same for all, or one for each."""
-    if isinstance(tree, Tensor):
-        return [dims]
-    children: Any = ()
-    if isinstance(tree, dict):
-        children = [(v, dims[k] if isinstance(dims, dict) else dims) for k, v in tree.items()]
-    elif isinstance(tree, (tuple, list)):
-        each = dims if isinstance(dims, (tuple, list)) else [dims] * len(tree)
-        children = zip(tree, each, strict=True)
-    return [axis for child, d in children for axis in _batch_axes(child, d)]

@@ -63,6 +63,7 @@ class _State(threading.local):
     saved_hooks: tuple[Any, ...] = ()  # (pack, unpack) pairs, innermost last
     levels: tuple[int, ...] = ()  # the open levels of forward mode, outermost first
     task: Any = None  # the backward pass that runs
+    draws: Any = None  # what `vmap` lets its function draw; see Draws in random/generator.py
     engine = "graph"  # the engine for backward passes that do not name one; see engines.py
 
 

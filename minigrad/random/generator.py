@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from minigrad.core import modes
 from minigrad.core.devices import CPU, DeviceLike, check_device, device
 from minigrad.core.memory import Tensor, make
 from minigrad.core.shapes import Array
@@ -168,9 +169,59 @@ default_generator.seed()
 
 
 def source(generator: Generator | None) -> Generator:
-    """This generator, or the default one."""
+    """This generator, or the default one, about to be drawn from."""
     if generator is None:
-        return default_generator
-    if not isinstance(generator, Generator):
+        generator = default_generator
+    elif not isinstance(generator, Generator):
         raise TypeError(f"generator must be a minigrad.Generator, not {type(generator).__name__}.")
+    if modes.state.draws is not None:
+        modes.state.draws.about_to_draw(generator)
     return generator
+
+
+class Draws:
+    """What a function that is called several times in place of once (`vmap`, `jacfwd`) may draw.
+
+    with draws:    around each call
+
+    "error"        nothing: a draw raises RuntimeError
+    "same"         the same numbers in each call: a generator starts each time from its first state
+    "different"    each call its own
+    """
+
+    def __init__(self, randomness: str) -> None:
+        if randomness not in ("error", "same", "different"):
+            raise RuntimeError(
+                f"Only allowed values for randomness are 'error', 'different', or 'same'. Got {randomness}"
+            )
+        self.randomness = randomness
+        self._starts: dict[Generator, Tensor] = {}
+        self._drawn: set[Generator] = set()  # in this call
+        self._outer: Any = None
+
+    def afresh(self) -> "Draws":
+        """The same permission, for other calls."""
+        return Draws(self.randomness)
+
+    def __enter__(self) -> None:
+        self._drawn.clear()
+        self._outer, modes.state.draws = modes.state.draws, self
+
+    def __exit__(self, *raised: object) -> None:
+        modes.state.draws = self._outer
+
+    def about_to_draw(self, generator: Generator) -> None:
+        """Refuse, or bring the generator to where it was in the first call."""
+        if self._outer is not None:
+            self._outer.about_to_draw(generator)
+        if self.randomness == "error":
+            raise RuntimeError(
+                "vmap: called random operation while in randomness error mode. Please either use the 'same' or "
+                "'different' randomness flags on vmap, or perform the randomness operation out of vmap"
+            )
+        if self.randomness == "same" and generator not in self._drawn:
+            self._drawn.add(generator)
+            if generator in self._starts:
+                generator.set_state(self._starts[generator])
+            else:
+                self._starts[generator] = generator.get_state()

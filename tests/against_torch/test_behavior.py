@@ -666,6 +666,51 @@ def printing(t):
     return [str(x) for x in texts]
 
 
+WRONG_TRANSFORMS = """\
+vmap(t.mul, [0, 0])(x, x)
+vmap(t.mul, (0,))(x, x)
+vmap(t.mul, ("a", 0))(x, x)
+vmap(t.sum)(x, 0)
+vmap(t.sum, (None, None))(x, 0)
+vmap(lambda a: a, out_dims="a")(x)
+vmap(lambda a: a, out_dims=(0, 0))(x)
+vmap(lambda a: a, out_dims=None)(x)
+vmap(lambda a: (a, 3))(x)
+vmap(lambda a: a, chunk_size=0)(x)
+vmap(lambda a: a, randomness="odd")(x)
+vmap(lambda a: a + t.rand(()))(x)
+grad(t.sum, argnums=[0])(x)
+grad(t.sum, argnums=(0, "a"))(x)
+grad(t.sum, argnums=())(x)
+grad(t.mul, argnums=(0, -2))(x, x)
+grad(lambda a: 3.0)(x)
+grad(lambda a: [a, a], has_aux=True)(x)
+grad(lambda a: (a.sum(), 3), has_aux=True)(x)
+vjp(lambda a: (), x)
+vjp(lambda a: (a, 3), x)
+vjp(lambda a: (a, a), x)[1](x)
+jvp(t.sin, [x], [x])
+jvp(t.sin, (x,), [x])
+jvp(t.sin, (), ())
+jvp(t.sin, (1.0,), (1.0,))
+jvp(lambda a: t.ones(2), (x,), (x,), strict=True)
+jacrev(t.sin, chunk_size=0)(x)
+jacfwd(lambda a: None)(x)
+jacfwd(lambda a: a * t.rand(()))(x)""".splitlines()
+
+
+@pytest.mark.parametrize("line", WRONG_TRANSFORMS)
+@pytest.mark.filterwarnings("ignore")
+def test_a_wrong_use_of_a_transform_is_refused_on_both(line):
+    f = lambda t: eval(line, {**vars(t.func), "t": t, "x": t.arange(4.0).reshape(2, 2)})
+
+    ours, theirs = outcome(f, minigrad), outcome(f, torch)
+
+    assert ours[:2] == theirs[:2] and theirs[0] == "raises", f"{ours}\n{theirs}"
+    shared = set(ours[2].lower().split()) & set(theirs[2].lower().split())
+    assert len(shared) > 3, f"\nminigrad: {ours[2]}\ntorch:    {theirs[2]}"
+
+
 @pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)
 @pytest.mark.filterwarnings("ignore")
 def test_the_program_does_the_same_on_both(f):

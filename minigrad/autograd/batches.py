@@ -1,0 +1,181 @@
+"""vmap: a function of one example becomes a function of a batch.
+
+PyTorch replaces the function's operations by batched ones. Here, the function is called once per
+example and the results are stacked, which is simpler and gives the same numbers.
+
+What a batch is made of is nested: tuples, lists and dicts of tensors. Read `flatten` in
+transforms.py first. `in_dims` and `out_dims` are nested in the same way, or one number stands for
+all the tensors below it.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from minigrad.autograd.transforms import Func, flatten
+from minigrad.core.tensor import Tensor
+from minigrad.methods.functions import stack
+from minigrad.random.generator import Draws
+
+__all__ = ["vmap"]
+
+Axis = int | None
+
+
+def vmap(
+    func: Func,
+    in_dims: object = 0,
+    out_dims: object = 0,
+    randomness: str = "error",
+    *,
+    chunk_size: int | None = None,
+) -> Func:
+    """A function that applies f to each example of a batch and stacks the results.
+
+    in_dims       the batch axis of each argument; None if all examples share the argument. An
+                  argument can be a dict or a list of tensors, and so can its axes
+    out_dims      the batch axis of each result; None for what is the same for all examples, and need
+                  not be a tensor
+    randomness    "error": f may not draw random numbers; "same": each example gets the same ones;
+                  "different": each its own
+    chunk_size    accepted: here, each example is a call of its own
+
+    Raises ValueError if the axes do not fit the arguments or the results, and RuntimeError if f
+    draws random numbers and may not.
+
+    >>> import minigrad
+    >>> vmap(lambda a, b: (a * b).sum())(minigrad.ones(3, 2), minigrad.ones(3, 2))
+    tensor([2., 2., 2.])
+    """
+    if chunk_size is not None and chunk_size <= 0:
+        raise ValueError(f"vmap: chunk_size should be None or greater than 0. (got {chunk_size})")
+    draws = Draws(randomness)
+    name = getattr(func, "__name__", repr(func))
+
+    def mapped(*args: object, **kwargs: object) -> Any:
+        leaves, build = flatten(args, object)
+        axes = _input_axes(name, in_dims, args, leaves)
+        pairs = list(zip(leaves, axes, strict=True))
+        n = _batch_size(pairs)
+        results = []
+        again = draws.afresh()
+        for k in range(n or 1):  # for an empty batch, run one example of zeros to get the shapes
+            example = build([x if d is None else _example(x, d, k) for x, d in pairs])
+            with again:
+                result = func(*example, **kwargs)
+            results.append(flatten(result, object))
+        axes = _output_axes(name, out_dims, result)
+        columns = zip(*(found for found, _ in results), strict=True)
+        joined = [_joined(name, list(c), d, n) for c, d in zip(columns, axes, strict=True)]
+        return results[0][1](joined)
+
+    return mapped
+
+
+def _spread(dims: Any, tree: Any, misfit: str) -> list[Any]:
+    """The axis of each entry of a tree: one for all, or nested like the tree. Otherwise raises ValueError(misfit)."""
+    if not isinstance(dims, (tuple, list, dict)):
+        return [dims] * len(flatten(tree, object)[0])
+    if type(dims) is not type(tree) or len(dims) != len(tree):
+        raise ValueError(misfit)
+    keys = tree if isinstance(tree, dict) else range(len(tree))
+    if set(keys) != set(dims if isinstance(dims, dict) else keys):
+        raise ValueError(misfit)
+    return [axis for key in keys for axis in _spread(dims[key], tree[key], misfit)]
+
+
+def _input_axes(name: str, in_dims: object, args: tuple[Any, ...], leaves: list[Any]) -> list[Axis]:
+    """The batch axis of each leaf of the arguments of the function with this name."""
+    api = f"vmap({name}, in_dims={in_dims}, ...)(<inputs>)"
+    if not args:
+        raise ValueError(
+            f"{api}: got no inputs. Maybe you forgot to add inputs, or you are trying to vmap over keyword arguments?"
+        )
+    if not isinstance(in_dims, (int, tuple)):
+        raise ValueError(
+            f"{api}: expected `in_dims` to be int or a (potentially nested) tuple matching the structure of inputs, "
+            f"got: {type(in_dims)}."
+        )
+    axes = _spread(
+        in_dims,
+        args,
+        f"{api}: in_dims is not compatible with the structure of `inputs`: {len(args)} arguments. To fix it, give one "
+        "axis for each, or None for an argument that all examples share.",
+    )
+    for x, d in zip(leaves, axes, strict=True):
+        if d is None:
+            continue
+        if not isinstance(d, int):
+            raise ValueError(
+                f"{api}: Got in_dim={d} for an input but in_dim must be either an integer dimension or None."
+            )
+        if not isinstance(x, Tensor):
+            raise ValueError(
+                f"{api}: Got in_dim={d} for an input but the input is of type {type(x)}. We cannot vmap over "
+                "non-Tensor arguments, please use None as the respective in_dim"
+            )
+        if not -x.ndim <= d < x.ndim:
+            raise ValueError(
+                f"{api}: Got in_dim={d} for some input, but that input is a Tensor of dimensionality {x.ndim} so "
+                f"expected in_dim to satisfy -{x.ndim} <= in_dim < {x.ndim}."
+            )
+    return axes
+
+
+def _output_axes(name: str, out_dims: object, result: object) -> list[Axis]:
+    """The batch axis of each entry of the result of the function with this name."""
+    api = f"vmap({name}, ..., out_dims={out_dims})"
+    for d in flatten(out_dims, object)[0]:
+        if not (d is None or isinstance(d, int)):
+            raise ValueError(
+                f"{api}: `out_dims` must be an int, None or a python collection of ints representing where in the "
+                "outputs the vmapped dimension should appear."
+            )
+    if isinstance(result, Tensor) and isinstance(out_dims, tuple) and len(out_dims) == 1:
+        return [out_dims[0]]
+    return _spread(
+        out_dims,
+        result,
+        f"{api}: out_dims is not compatible with the structure of `outputs`. To fix it, give one axis for each result, "
+        "or one number for all.",
+    )
+
+
+def _batch_size(pairs: list[tuple[Any, Axis]]) -> int:
+    """How many examples the tensors hold along their batch axes."""
+    sizes = {x.shape[d] for x, d in pairs if d is not None}
+    if not sizes:
+        raise ValueError("vmap: Expected at least one Tensor to vmap over")
+    if len(sizes) != 1:
+        raise ValueError(
+            f"vmap: Expected all tensors to have the same size in the mapped dimension, got sizes {sorted(sizes)}"
+        )
+    return int(sizes.pop())
+
+
+def _example(x: Tensor, dim: int, k: int) -> Tensor:
+    """Entry k along one axis, or zeros of its shape if the axis is empty."""
+    if x.shape[dim]:
+        return x.select(dim, k)
+    dim %= x.ndim
+    return x.new_zeros(x.shape[:dim] + x.shape[dim + 1 :])
+
+
+def _joined(name: str, column: list[Any], axis: Axis, n: int) -> Any:
+    """One entry of the result: those of the n examples, stacked along the axis; without an axis, the one for all."""
+    first = column[0]
+    tensors = all(isinstance(x, Tensor) for x in column)
+    if axis is None:
+        if tensors and not all(np.array_equal(x.array, first.array) for x in column):
+            raise ValueError(
+                f"vmap({name}, ...): `{name}` can not return a BatchedTensor when out_dim is None: it is not the same "
+                "for all examples."
+            )
+        return first
+    if not tensors:
+        raise ValueError(
+            f"vmap({name}, ...): `{name}` must only return Tensors, got type {type(first)}. Did you mean to set "
+            "out_dims= to None for output?"
+        )
+    batch = stack(column, dim=axis)
+    return batch if n else batch.narrow(axis, 0, 0)
