@@ -74,7 +74,7 @@ def test_backward_twice(shell, capsys):
         "they have already been freed). The saved values of the graph are freed as a backward pass "
         "uses them.\n"
         "    first pass    In [2], line 3    z.backward()\n"
-        "    To fix it, pass retain_graph=True to the first pass, or compute the result again."
+        "    Specify retain_graph=True in the first pass if you need a second one, or compute the result again."
     )
 
 

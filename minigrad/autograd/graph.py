@@ -8,13 +8,14 @@ lets you store saved values on disk, compress them, count them or print them.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, NamedTuple, Self
+from typing import Any, Literal, Self
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from minigrad.core import modes
-from minigrad.core.engine import AnyNode, GraphTask
+from minigrad.core.backward import GradientEdge
+from minigrad.core.engine import GraphTask
 from minigrad.core.leaf import AccumulateGrad
 from minigrad.core.node import Node, reachable
 from minigrad.core.tensor import Tensor, wrap
@@ -28,22 +29,6 @@ __all__ = [
     "save_on_cpu",
     "saved_tensors_hooks",
 ]
-
-
-class GradientEdge(NamedTuple):
-    """Where the gradient of a tensor goes: a node, and which of the node's results the tensor is.
-
-    `autograd.grad` takes edges as inputs, so that the tensor itself need not be kept.
-
-    >>> import minigrad
-    >>> edge = get_gradient_edge(minigrad.zeros(2, requires_grad=True).exp())
-    >>> edge.node, edge.output_nr
-    (<ExpBackward0 reads z>, 0)
-    """
-
-    node: Any
-    output_nr: int
-    ownership_token: AnyNode | None = None  # of one of several results: its edge in our graph
 
 
 def get_gradient_edge(tensor: Tensor) -> GradientEdge:

@@ -2,23 +2,28 @@
 
 import warnings
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from minigrad.autograd.graph import GradientEdge
-from minigrad.core.backward import root_gradient, root_of, run_backward, run_task
-from minigrad.core.engine import AnyNode, GraphTask
-from minigrad.core.errors import AutogradError, NoGradient
+from minigrad.core.backward import GradientEdge, root_gradient, root_of, run_backward, run_task
+from minigrad.core.engine import GraphTask
+from minigrad.core.errors import AutogradError, NoGradient, ShapeError
 from minigrad.core.modes import state
 from minigrad.core.plan import like_of
 from minigrad.core.tensor import Tensor, wrap
+from minigrad.methods.functions import stack
 
-Tensors = Tensor | Sequence[Tensor]
+Tensors = Tensor | GradientEdge | Sequence[Tensor | GradientEdge]
+
+
+def _listed(given: Tensors) -> list[Any]:
+    """One tensor or edge, or several, as a list."""
+    return [given] if isinstance(given, Tensor | GradientEdge) else list(given)
 
 
 def _one_for_each(
-    outputs: Sequence[Tensor], given: Tensor | Sequence[Tensor | None] | None, what: str, name: str
+    outputs: Sequence[Any], given: Tensor | Sequence[Tensor | None] | None, what: str, name: str
 ) -> list[Any]:
     """The gradient of each output; None for each if none is given."""
     if given is None:
@@ -39,6 +44,7 @@ def backward(
     """Add the gradient of the sum of the tensors to each leaf's `.grad`.
 
     grad_tensors    one gradient for each tensor, with its shape; optional for scalars
+    inputs          add to the `.grad` of these only; tensors and inputs may be gradient edges
 
     See `Tensor.backward`.
 
@@ -47,14 +53,14 @@ def backward(
     >>> x.grad
     tensor([3., 5.])
     """
-    outputs = [tensors] if isinstance(tensors, Tensor) else list(tensors)
+    outputs = _listed(tensors)
     gradients = _one_for_each(outputs, grad_tensors, "tensors", "gradients")
     run_backward(outputs, gradients, retain_graph, create_graph, inputs)
 
 
 def grad(
     outputs: Tensors,
-    inputs: Tensors | GradientEdge | Sequence[Tensor | GradientEdge],
+    inputs: Tensors,
     grad_outputs: Any = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
@@ -65,11 +71,12 @@ def grad(
 ) -> tuple[Tensor | None, ...]:
     """The gradients of the outputs with respect to the inputs, as new tensors.
 
-    outputs            tensors that were computed from the inputs
+    outputs            tensors that were computed from the inputs, or their gradient edges
     inputs             tensors that require a gradient, leaves or not; or their gradient edges
     grad_outputs       one gradient for each output, with its shape; optional for scalars
     retain_graph       keep the saved values; by default, the same as create_graph
     create_graph       record the backward pass, so that you can differentiate the gradients
+    is_grads_batched   grad_outputs have a batch axis in front, and so have the results: one pass for each
     allow_unused       return None for an input that the outputs do not depend on
     materialize_grads  return zeros for such an input
     returns            one gradient for each input; `.grad` is not changed (only_inputs is ignored)
@@ -82,10 +89,12 @@ def grad(
     >>> first.item(), second.item()
     (27.0, 18.0)
     """
-    zs = [outputs] if isinstance(outputs, Tensor) else list(outputs)
-    xs = _targets(inputs)
-    _check_arguments(xs, only_inputs, is_grads_batched, allow_unused, materialize_grads)
+    zs, xs = _listed(outputs), _listed(inputs)
+    _check_arguments(xs, only_inputs, allow_unused, materialize_grads)
     gradients = _one_for_each(zs, grad_outputs, "outputs", "grad_outputs")
+    if is_grads_batched:
+        last = create_graph if retain_graph is None else retain_graph
+        return _batched(zs, xs, gradients, last, create_graph, allow_unused, materialize_grads)
     tensors = create_graph or bool(state.levels)
     task = GraphTask(
         [root_of(z) for z in zs],
@@ -93,33 +102,60 @@ def grad(
         retain_graph=create_graph if retain_graph is None else retain_graph,
         create_graph=create_graph,
         tensors=tensors,
-        inputs=[x.node for x in xs if x.node is not None],
+        inputs=[root_of(x) for x in xs],
         accumulate=False,
     )
     run_task(task)
     grads = _captured(task, xs, allow_unused or materialize_grads)
-    if materialize_grads:  # zeros, each its own
-        zeros = (like_of(x).zeros().requires_grad_(create_graph) for x in xs)
-        grads = [z if g is None else g for g, z in zip(grads, zeros, strict=True)]
-    return tuple(grads)
+    return tuple(_with_zeros(grads, xs, create_graph) if materialize_grads else grads)
 
 
-class _Target(NamedTuple):
-    """A gradient edge as an input of `grad`: the node whose gradient is asked for."""
+def _with_zeros(
+    grads: Sequence[Tensor | None], xs: Sequence[Any], requires_grad: bool
+) -> list[Tensor]:
+    """The gradients, with zeros for those that are missing, each its own."""
+    zeros = [like_of(x).zeros().requires_grad_(requires_grad) for x in xs]
+    return [z if g is None else g for g, z in zip(grads, zeros, strict=True)]
 
-    node: AnyNode
 
-
-def _targets(inputs: Any) -> list[Any]:
-    """The inputs as a list; of an edge, what has its node."""
-    xs = [inputs] if isinstance(inputs, Tensor | GradientEdge) else list(inputs)
-    return [_Target(x.ownership_token or x.node) if isinstance(x, GradientEdge) else x for x in xs]
+def _batched(
+    zs: Sequence[Any],
+    xs: Sequence[Any],
+    gradients: Sequence[Any],
+    retain_graph: bool,
+    create_graph: bool,
+    *unused: Any,
+) -> tuple[Tensor | None, ...]:
+    """The gradients for each of a batch of gradients of the outputs, stacked."""
+    for k, (z, g) in enumerate(zip(zs, gradients, strict=True)):
+        if isinstance(z, Tensor) and (g is None or g.shape[1:] != z.shape):
+            raise ShapeError(
+                "If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch "
+                "dimension. The sizes of the remaining dimensions are expected to match the shape of corresponding "
+                f"output, but a mismatch was detected: grad_output[{k}] has a shape of "
+                f"{None if g is None else list(g.shape)} and output[{k}] has a shape of {list(z.shape)}."
+            )
+    n = len(gradients[0])
+    allow_unused, materialize_grads = unused
+    rows = [
+        grad(
+            zs,
+            xs,
+            [g[k] for g in gradients],
+            retain_graph or k < n - 1,
+            create_graph,
+            allow_unused=allow_unused,
+            materialize_grads=materialize_grads,
+        )
+        for k in range(n)
+    ]
+    columns = zip(*rows, strict=True)
+    return tuple(None if c[0] is None else stack([g for g in c if g is not None]) for c in columns)
 
 
 def _check_arguments(
     xs: Sequence[Any],
     only_inputs: bool,
-    is_grads_batched: bool,
     allow_unused: bool | None,
     materialize_grads: bool,
 ) -> None:
@@ -131,8 +167,6 @@ def _check_arguments(
             FutureWarning,
             stacklevel=3,
         )
-    if is_grads_batched:
-        raise NotImplementedError("is_grads_batched: call grad once for each gradient instead.")
     if not xs:
         raise AutogradError("`inputs` argument to `grad()` cannot be empty.")
     if materialize_grads and allow_unused is False:
@@ -140,10 +174,12 @@ def _check_arguments(
             "Expected allow_unused to be True or not passed when materialize_grads=True, but got: False."
         )
     for x in xs:
-        if not isinstance(x, Tensor | _Target):
+        if not isinstance(x, Tensor | GradientEdge):
             raise TypeError(f"inputs must be Tensors, but got {type(x).__name__}.")
-        if materialize_grads and not isinstance(x, Tensor):
-            raise TypeError("materialize_grads needs tensors: of an edge, the shape is not known.")
+        if materialize_grads and isinstance(x, GradientEdge):
+            raise RuntimeError(
+                "materialize_grads cannot be used when the given input is a GradientEdge: its shape is not known."
+            )
         if x.node is None:
             raise NoGradient(
                 "One of the differentiated Tensors does not require grad: its computation was not "
@@ -152,14 +188,15 @@ def _check_arguments(
 
 
 def _captured(
-    task: GraphTask, xs: Sequence[Tensor | _Target], allow_unused: bool | None
+    task: GraphTask, xs: Sequence[Tensor | GradientEdge], allow_unused: bool | None
 ) -> list[Tensor | None]:
     """The gradients that a pass has found for its inputs, as tensors."""
     found: dict[Any, Tensor | None] = {}  # an input that is given twice gets one gradient
-    for k, x in enumerate(xs):
-        if x.node in found:
+    nodes = [root_of(x) for x in xs]
+    for k, node in enumerate(nodes):
+        if node in found:
             continue
-        g = task.captured.get(x.node)  # type: ignore[arg-type]
+        g = task.captured.get(node)
         if g is None and not allow_unused:
             raise NoGradient(
                 f"The differentiated Tensor at index {k} appears to not have been used in the graph. "
@@ -170,5 +207,5 @@ def _captured(
             g = g if g.is_sparse else g.contiguous()
         elif g is not None:
             g = wrap(np.array(g, order="C"))
-        found[x.node] = g
-    return [found[x.node] for x in xs]
+        found[node] = g
+    return [found[node] for node in nodes]

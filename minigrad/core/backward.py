@@ -9,14 +9,14 @@ Read engine.py first.
 
 import weakref
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from minigrad.core import dtypes, modes
 from minigrad.core.allocator import keep_freed_memory
 from minigrad.core.data import as_array
-from minigrad.core.engine import GraphTask, Step, contributions
+from minigrad.core.engine import AnyNode, GraphTask, Step, contributions
 from minigrad.core.engines import engine_named
 from minigrad.core.errors import DtypeError, NoGradient, ShapeError, at
 from minigrad.core.hooks import hooks_of
@@ -27,12 +27,32 @@ from minigrad.core.results import Pack, Result
 from minigrad.ops.elementwise import to
 
 
+class GradientEdge(NamedTuple):
+    """Where the gradient of a tensor goes: a node, and which of the node's results the tensor is.
+
+    `autograd.grad` and `backward` take edges in place of tensors, so that the tensor itself need not be kept.
+
+    >>> import minigrad
+    >>> from minigrad.autograd.graph import get_gradient_edge
+    >>> edge = get_gradient_edge(minigrad.zeros(2, requires_grad=True).exp())
+    >>> edge.node, edge.output_nr
+    (<ExpBackward0 reads z>, 0)
+    """
+
+    node: Any
+    output_nr: int
+    ownership_token: AnyNode | None = None  # of one of several results: its edge in our graph
+
+    def retain_grad(self) -> None:
+        """Nothing: there is no tensor whose `.grad` could keep it."""
+
+
 def run_backward(
-    outputs: Sequence[Tensor],
+    outputs: Sequence[Tensor | GradientEdge],
     gradients: Sequence[Any],
     retain_graph: bool | None,
     create_graph: bool,
-    inputs: Tensor | Sequence[Tensor] | None,
+    inputs: Any,
     engine: str | None = None,
 ) -> None:
     """`Tensor.backward` for several outputs at once, as in `autograd.backward`."""
@@ -40,10 +60,10 @@ def run_backward(
         retain_graph = create_graph
     nodes = None
     if inputs is not None:
-        wanted = [inputs] if isinstance(inputs, make.Tensor) else list(inputs)
+        wanted = [inputs] if isinstance(inputs, make.Tensor | GradientEdge) else list(inputs)
         if not wanted:
             raise RuntimeError("`inputs` argument to `backward` cannot be empty.")
-        nodes = [x.node for x in wanted if x.node is not None]
+        nodes = [root_of(x) for x in wanted if x.node is not None]
         if len(nodes) < len(wanted):
             raise NoGradient("One of the differentiated Tensors does not require grad")
         for x in wanted:
@@ -60,8 +80,8 @@ def run_backward(
     run_task(task, engine or modes.state.engine)
 
 
-def keep_gradient(x: Tensor) -> None:
-    """Add a hook to x's node that puts the gradient into x.grad. The hook does not keep x alive."""
+def keep_gradient(x: Tensor, node: AnyNode | None = None) -> None:
+    """Add a hook to x's node, or to its next one, that puts the gradient into x.grad. It does not keep x alive."""
     ref = weakref.ref(x)
 
     def keep(g: Tensor) -> None:
@@ -70,7 +90,7 @@ def keep_gradient(x: Tensor) -> None:
             g = g if g.node is not None else make.wrap(np.array(g.array))
             tensor._kept_grad = g if tensor._kept_grad is None else tensor._kept_grad + g
 
-    hooks_of(x.node).keep = keep
+    hooks_of(node or x.node).keep = keep
 
 
 def run_task(task: GraphTask, engine: str = "graph") -> None:
@@ -147,8 +167,10 @@ def has_nan(g: Any) -> bool:
     return g is not None and bool(np.isnan(getattr(array, "values", array)).any())
 
 
-def root_of(z: object) -> Node | AccumulateGrad:
-    """The node from which a backward pass of z starts."""
+def root_of(z: Any) -> Node | AccumulateGrad:
+    """The node from which a backward pass of z, a tensor or its edge, starts."""
+    if isinstance(z, GradientEdge):
+        return z.ownership_token or z.node
     if not isinstance(z, make.Tensor):
         raise TypeError(f"backward starts from Tensors, but got {type(z).__name__}.")
     if z.node is None:
@@ -170,8 +192,15 @@ def _shaped_like(wanted: tuple[int, ...], given: tuple[int, ...]) -> str:
     return f"z.backward(minigrad.ones_like(z)), if each entry of z, {wanted}, counts the same"
 
 
-def root_gradient(z: Tensor, gradient: Tensor | None, tensors: bool) -> Any:
+def root_gradient(z: Tensor | GradientEdge, gradient: Tensor | None, tensors: bool) -> Any:
     """The gradient that a pass starts with: the given one, or 1 for a scalar."""
+    if isinstance(z, GradientEdge):
+        if gradient is None:
+            raise NoGradient(
+                "grad can be implicitly created only for scalar outputs, and an edge does not say the shape. "
+                "To fix it, pass a gradient for each edge."
+            )
+        return gradient if tensors else gradient.array
     if gradient is None:
         array = z.array
         if not array.ndim and array.dtype.kind == "f" and not tensors:

@@ -27,7 +27,7 @@ class Freed:
             "Trying to backward through the graph a second time (or directly access saved tensors "
             "after they have already been freed). The saved values of the graph are freed as a "
             f"backward pass uses them.{at('first pass', self.place)}\n"
-            "    To fix it, pass retain_graph=True to the first pass, or compute the result again."
+            "    Specify retain_graph=True in the first pass if you need a second one, or compute the result again."
         )
 
 

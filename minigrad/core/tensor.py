@@ -596,6 +596,12 @@ class View(Tensor):
                 node = walk(self._base, way_of(self)).node
         else:
             node = walk(self._base, way_of(self)).node
+        if (
+            self._retains and node is not None
+        ):  # the gradient of the value now, not before the write
+            if self._node is not None:
+                hooks_of(self._node).keep = None
+            keep_gradient(self, node)
         self._node = node
         self._seen = self.counter.history
         return node

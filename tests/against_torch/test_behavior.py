@@ -666,6 +666,42 @@ def printing(t):
     return [str(x) for x in texts]
 
 
+@program
+def edges_in_place_of_tensors(t):
+    x = leaf(t, 3)
+    y = x.sin()
+    edge, z = t.autograd.graph.get_gradient_edge(y), y.exp().sum()
+    (g,) = t.autograd.grad(z, edge)
+    found = t.autograd.grad(edge, [x], grad_outputs=g, retain_graph=True)
+    t.autograd.backward(edge, g, inputs=[edge, x], retain_graph=True)
+    try:
+        t.autograd.grad(edge, x)
+    except RuntimeError as error:
+        return [g, found, x.grad, "only for scalar outputs" in str(error)]
+
+
+@program
+def a_batch_of_gradients(t):
+    x = leaf(t, 2, 3)
+    gs = t.arange(24, dtype=t.float64).reshape(4, 2, 3)
+    several = t.autograd.grad(x**2, [x], gs, is_grads_batched=True, create_graph=True)
+    try:
+        t.autograd.grad(x * 1, [x], gs[0], is_grads_batched=True)
+    except RuntimeError as error:
+        return [several, str(error)[:60]]
+
+
+@program
+def retain_grad_of_a_view_whose_base_is_written_to_through_another(t):
+    base = leaf(t, 2) * 1
+    a, b = base[:], base[:]
+    a.retain_grad()
+    b.retain_grad()
+    a.mul_(2)
+    (a + b).sum().backward()
+    return [a.grad, b.grad]
+
+
 WRONG_TRANSFORMS = """\
 vmap(t.mul, [0, 0])(x, x)
 vmap(t.mul, (0,))(x, x)
