@@ -98,6 +98,7 @@ from minigrad.methods.functions import (
     dstack,
     einsum,
     hstack,
+    is_inference,
     is_tensor,
     meshgrid,
     result_type,

@@ -7,7 +7,8 @@ result instead. The backward pass calls `unpack` on it and uses the tensor it re
 lets you store saved values on disk, compress them, count them or print them.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, Literal, Self
 from weakref import WeakKeyDictionary
 
@@ -16,6 +17,7 @@ import numpy as np
 from minigrad.core import modes
 from minigrad.core.backward import GradientEdge
 from minigrad.core.engine import GraphTask
+from minigrad.core.inplace import bump
 from minigrad.core.leaf import AccumulateGrad
 from minigrad.core.node import Node, reachable
 from minigrad.core.tensor import Tensor, wrap
@@ -24,7 +26,9 @@ __all__ = [
     "AccumulateGrad",
     "GradientEdge",
     "Node",
+    "disable_saved_tensors_hooks",
     "get_gradient_edge",
+    "increment_version",
     "register_multi_grad_hook",
     "save_on_cpu",
     "saved_tensors_hooks",
@@ -108,7 +112,7 @@ def register_multi_grad_hook(
     >>> handle.remove()
     """
     if mode not in ("all", "any"):
-        raise ValueError(f"Expects mode to be one of ('any', 'all') but got {mode}")
+        raise ValueError(f"Expects mode to be one of ('all', 'any') but got {mode}")
     return MultiGradHook(tensors, fn, first=mode == "any")
 
 
@@ -133,11 +137,45 @@ class saved_tensors_hooks:
         self.hooks = (pack_hook, unpack_hook)
 
     def __enter__(self) -> Self:
+        if modes.state.hooks_refused is not None:
+            raise RuntimeError(modes.state.hooks_refused)
         modes.set_mode("saved_hooks", (*modes.state.saved_hooks, self.hooks))
         return self
 
     def __exit__(self, *exception: object) -> None:
         modes.set_mode("saved_hooks", modes.state.saved_hooks[:-1])
+
+
+@contextmanager
+def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
+    """A `with` block that saved-tensor hooks may not be used in: a RuntimeError with this message.
+
+    >>> with disable_saved_tensors_hooks("not here"):
+    ...     with save_on_cpu():
+    ...         pass
+    Traceback (most recent call last):
+    RuntimeError: not here
+    """
+    if modes.state.saved_hooks:
+        raise RuntimeError(error_message)
+    outer, modes.state.hooks_refused = modes.state.hooks_refused, error_message
+    try:
+        yield
+    finally:
+        modes.state.hooks_refused = outer
+
+
+def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
+    """Count a write to one or several tensors that was made behind minigrad's back, in their NumPy array say.
+
+    >>> import minigrad
+    >>> x = minigrad.zeros(2)
+    >>> increment_version(x)
+    >>> x._version
+    1
+    """
+    for x in [tensor] if isinstance(tensor, Tensor) else tensor:
+        bump(x)
 
 
 class save_on_cpu(saved_tensors_hooks):

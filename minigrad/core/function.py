@@ -32,11 +32,11 @@ from minigrad.core import dtypes, modes
 from minigrad.core.duals import set_tangent, stripped, tangent_of
 from minigrad.core.errors import AutogradError, SavedValueChanged, at, user_line
 from minigrad.core.inplace import attach, bump, refuse
-from minigrad.core.memory import make
+from minigrad.core.memory import FRESH, make
 from minigrad.core.node import Node, OwnPlan, node_type
 from minigrad.core.plan import Like, fit, like_of
 from minigrad.core.results import Pack, result
-from minigrad.core.saved import Freed
+from minigrad.core.saved import Freed, Hooks, pack, unpack
 from minigrad.core.tensor import Tensor
 
 __all__ = ["Function", "InplaceFunction", "once_differentiable"]
@@ -102,7 +102,7 @@ class Context:
                     f"operation: it is at version {entry.counter.count}; expected version {version} "
                     f"instead).{at('changed', entry.counter.place)}"
                 )
-        return tuple(e.restore(self._node) if isinstance(e, SavedResult) else e for e in entries)
+        return tuple(e.restore(self._node) if hasattr(e, "restore") else e for e in entries)
 
     @property
     def saved_variables(self) -> tuple[Any, ...]:
@@ -125,13 +125,36 @@ class SavedResult:
         return make.tensor(self.array, self.counter, history)
 
 
+class PackedTensor:
+    """A tensor given to save_for_backward, packed by hooks. What they keep is not watched for changes."""
+
+    counter = FRESH
+
+    def __init__(self, entry: Any, hooks: Hooks) -> None:
+        self.number = entry.number if isinstance(entry, SavedResult) else None
+        self.hooks, self.edge = hooks, None if self.number is not None else entry.node
+        self.packed = pack(hooks, entry if self.number is None else make.wrap(entry.array))
+
+    def restore(self, node: Any) -> Tensor:
+        """The tensor unpacked, in its history."""
+        edge = self.edge
+        if self.number is not None and node is not None:
+            edge = result(node, self.number)
+        unpacked: Tensor = unpack(self.hooks, self.packed, edge)
+        return unpacked
+
+
 class FunctionPlan(OwnPlan):
     """The plan of a Function's node: passes the gradient on by calling the user's backward."""
 
     frees = True
 
     def __init__(
-        self, cls: type["Function"], ctx: Context, likes: list[Like | None], results: list[Like]
+        self,
+        cls: type["Function"],
+        ctx: Context,
+        likes: list[Like | None],
+        results: list[Like | None],
     ) -> None:
         self.cls, self.ctx, self.likes, self.results = cls, ctx, likes, results
         self.op, self.needs = _NamedOp(cls), ctx.needs_input_grad
@@ -156,8 +179,13 @@ class FunctionPlan(OwnPlan):
             if part is not None:
                 gradients.append(wrap(part))
             else:
-                gradients.append(like.zeros() if ctx._materialize else None)
+                gradients.append(like.zeros() if like and ctx._materialize else None)
         cls = self.cls
+        if Function.backward not in (cls.backward, cls.vjp):
+            raise RuntimeError(
+                "Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You should only "
+                "implement one of them."
+            )
         backward = cls.backward if cls.backward is not Function.backward else cls.vjp
         ctx._node = node
         try:
@@ -298,13 +326,15 @@ class Function:
                 cls.setup_context(ctx, args, output)
             else:
                 output = cls.forward(ctx, *args)
-        single = not isinstance(output, (tuple, list))
+            single = not isinstance(output, (tuple, list))
+            outputs = [output] if single else list(output)
+            results = [cls._result(z, ctx, args) for z in outputs]
         if single and not isinstance(output, Tensor):
             raise TypeError(
                 f"{cls.__name__}.forward must return Tensors, not {type(output).__name__}."
             )
-        outputs = [output] if single else list(output)
-        results = [cls._result(z, ctx, args) if isinstance(z, Tensor) else z for z in outputs]
+        if recording:
+            cls._mark_views(ctx, results)
         if wanted:
             cls._record(ctx, args, results)
         for level in levels:
@@ -315,18 +345,27 @@ class Function:
         return returned
 
     @classmethod
-    def _result(cls, z: Tensor, ctx: Context, args: tuple[Any, ...]) -> Tensor:
-        """The tensor to return for z: z itself, unless forward returned an input unchanged."""
-        dirty = any(z is d for d in ctx._dirty)
-        if not dirty and (any(z is a for a in args) or z.node is not None):
-            return make.tensor(z.array, z._shared_counter(), None)
-        return z
+    def _result(cls, z: Any, ctx: Context, args: tuple[Any, ...]) -> Any:
+        """What to return for z: z itself; or a view of it, if forward returned an input unchanged."""
+        if not isinstance(z, Tensor) or any(z is d for d in ctx._dirty):
+            return z
+        if any(z is a for a in args):
+            return z.view_as(z)
+        return z if z.node is None else make.tensor(z.array, z._shared_counter(), None)
+
+    @classmethod
+    def _mark_views(cls, ctx: Context, results: list[Any]) -> None:
+        """Refuse later writes to results that are views: their history would bypass the user's backward."""
+        for number, z in enumerate(results):
+            is_view = getattr(z, "_base", None) is not None
+            if is_view and not any(z is d for d in ctx._dirty):
+                z.origin = ("Function", f"{cls.__name__}Backward", number)
 
     @classmethod
     def _record(cls, ctx: Context, args: tuple[Any, ...], results: list[Any]) -> None:
         """Make the node and its edges, and connect the results to it."""
         likes = [like_of(a) if isinstance(a, Tensor) else None for a in args]
-        shapes = [like_of(z) if isinstance(z, Tensor) else Like((), None) for z in results]
+        shapes = [like_of(z) if isinstance(z, Tensor) else None for z in results]
         for d in ctx._dirty:
             if not any(d is z for z in results):
                 raise AutogradError(
@@ -356,6 +395,9 @@ class Function:
         ctx._saved = tuple(
             SavedResult(t, number_of[id(t)]) if id(t) in number_of else t for t in ctx._saved
         )
+        if modes.state.saved_hooks:
+            hooks = modes.state.saved_hooks[-1]
+            ctx._saved = tuple(None if e is None else PackedTensor(e, hooks) for e in ctx._saved)
         ctx._versions = tuple(0 if e is None else e.counter.count for e in ctx._saved)
 
     @classmethod

@@ -112,13 +112,20 @@ def is_plain(x: Any, node: Any) -> bool:
 
 def refused_view(origin: tuple[Any, ...], what: str) -> str:
     """Why the history of a view with this origin cannot record a write to its memory."""
-    if origin[0] == "no_grad":
+    if len(origin) == 1:
+        mode = f"{origin[0]} mode"
         return (
-            f"A view was created in no_grad mode and {what} modified inplace with grad mode enabled. "
-            "Should the write be recorded or not? To fix it, make the view and write to it both inside the "
-            "no_grad block, or both outside."
+            f"A view was created in {mode} and {what} modified inplace with grad mode enabled. Should the write be "
+            f"recorded or not? To fix it, make the view and write to it both inside the block of {mode}, or both "
+            "outside."
         )
-    _, name, number = origin
+    kind, name, number = origin
+    if kind == "Function":
+        return (
+            f"Output {number} of {name} is a view and {what} modified inplace. This view was created inside a custom "
+            "Function (or because an input was returned as-is): the write would bypass its backward. To fix it, return "
+            "x.clone() from forward, or make a new tensor (y = x + 1, not x += 1)."
+        )
     return (
         f"Output {number} of {name} is a view and {what} modified inplace. This view is the output of a "
         "function that returns multiple views. Such functions do not allow the output views to be modified "

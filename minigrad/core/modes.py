@@ -18,6 +18,7 @@ know. As long as both are 0, an operation does not need to look at its thread's 
 
 import functools
 import threading
+import warnings
 from collections.abc import Callable, Generator, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
@@ -63,6 +64,7 @@ class _State(threading.local):
     saved_hooks: tuple[Any, ...] = ()  # (pack, unpack) pairs, innermost last
     levels: tuple[int, ...] = ()  # the open levels of forward mode, outermost first
     task: Any = None  # the backward pass that runs
+    hooks_refused: str | None = None  # why saved-tensor hooks may not be entered now
     draws: Any = None  # what `vmap` lets its function draw; see Draws in random/generator.py
     engine = "graph"  # the engine for backward passes that do not name one; see engines.py
 
@@ -232,8 +234,11 @@ def is_inference_mode_enabled() -> bool:
 def _decorated(enter: Callable[[], Any], function: F) -> F:
     """The function, with its code run inside `enter()`."""
     if isinstance(function, type):
-        raise TypeError(
-            "a mode decorates functions and generators, not classes: decorate the method instead."
+        warnings.warn(
+            "Decorating classes is deprecated and will be disabled in future versions: only the constructor runs in "
+            "this mode. To fix it, decorate __init__, or the methods that you mean.",
+            FutureWarning,
+            stacklevel=3,
         )
     if function.__code__.co_flags & 0x20 if hasattr(function, "__code__") else False:  # a generator
 

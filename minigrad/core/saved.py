@@ -13,6 +13,8 @@ from minigrad.core import modes
 from minigrad.core.errors import BackwardTwice, aligned, at, user_line, user_names
 from minigrad.core.memory import FRESH, Counter, make
 
+Hooks = tuple[Callable[[Any], Any], Callable[[Any], Any]]  # pack, unpack
+
 
 class Freed:
     """Replaces the saved values after they are freed. Unpacking it raises BackwardTwice."""
@@ -39,42 +41,56 @@ class Packed:
 
     __slots__ = ("plan", "edges", "entries", "hooks")
 
-    def __init__(self, node: Any, hooks: tuple[Callable[[Any], Any], Callable[[Any], Any]]) -> None:
+    def __init__(self, node: Any, hooks: Hooks) -> None:
         self.plan, self.edges, self.hooks = node.plan, node.edges, hooks
         self.entries: list[Any] = []
-        with modes.no_grad(), modes.within("saved_hooks", ()):
-            for name, value in zip(self.plan.slots, node.saved, strict=True):
-                if name == "z":
-                    self.entries.append(hooks[0](make.wrap(value)))
-                elif name == "z_counter":
-                    self.entries.append(FRESH)
-                elif name == "xs":
-                    self.entries.append([hooks[0](x) for x in value])
-                else:
-                    self.entries.append(hooks[0](value) if name in self.plan.tensors else value)
+        for name, value in zip(self.plan.slots, node.saved, strict=True):
+            if name == "z":
+                self.entries.append(pack(hooks, make.wrap(value)))
+            elif name == "z_counter":
+                self.entries.append(FRESH)
+            elif name == "xs":
+                self.entries.append([pack(hooks, x) for x in value])
+            else:
+                self.entries.append(pack(hooks, value) if name in self.plan.tensors else value)
 
     def __iter__(self) -> Iterator[Any]:
         edges = dict(zip([k for k, _ in self.plan.wanted], self.edges, strict=True))
         for name, entry in zip(self.plan.slots, self.entries, strict=True):
             if name == "xs":
-                yield tuple([self._unpacked(x, edges.get(k)) for k, x in enumerate(entry)])
+                yield tuple([unpack(self.hooks, x, edges.get(k)) for k, x in enumerate(entry)])
             elif name == "z":
-                yield self._unpacked(entry, None).array
+                yield unpack(self.hooks, entry, None).array
             elif name in self.plan.tensors:
-                yield self._unpacked(entry, edges.get(self.plan.op.operands.index(name)))
+                yield unpack(self.hooks, entry, edges.get(self.plan.op.operands.index(name)))
             else:
                 yield entry
 
-    def _unpacked(self, entry: object, edge: object) -> Any:
-        with modes.no_grad():
-            given = self.hooks[1](entry)
-        if not hasattr(given, "array"):
-            raise TypeError(
-                f"Output of saved tensor unpack_hook expected to be a Tensor but got {type(given)}"
-            )
-        z = make.wrap(given.array)
-        z.node = edge
-        return z
+
+def pack(hooks: Hooks, x: Any) -> Any:
+    """What the pack hook makes of a tensor. Raises RuntimeError if it writes to it."""
+    with modes.no_grad(), modes.within("saved_hooks", ()):
+        written = x.counter.count
+        packed = hooks[0](x)
+    if x.counter.count != written:
+        raise RuntimeError(
+            "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook can not "
+            "be modified by in-place operations. To fix it, write to x.clone()."
+        )
+    return packed
+
+
+def unpack(hooks: Hooks, packed: object, edge: object) -> Any:
+    """The tensor that the unpack hook makes of it, with the history of the saved one: its edge."""
+    with modes.no_grad():
+        given = hooks[1](packed)
+    if not hasattr(given, "array"):
+        raise TypeError(
+            f"Output of saved tensor unpack_hook expected to be a Tensor but got {type(given)}"
+        )
+    z = make.wrap(given.array)
+    z.node = edge
+    return z
 
 
 def what_changed(node: Any, name: str, before: int, counter: Counter) -> str:

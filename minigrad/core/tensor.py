@@ -626,7 +626,7 @@ def view_of(x: Tensor, array: Array, hop: Hop) -> View:
         z._base, z.way = x, (hop,)
     z.node = None
     if not modes.state.recording:
-        z.origin = ("no_grad",)
+        z.origin = ("inference" if modes.state.inference else "no_grad",)
     elif isinstance(x, View) and x.origin is not None:
         z.origin = x.origin
     return z

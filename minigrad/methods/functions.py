@@ -297,6 +297,15 @@ def is_tensor(obj: object) -> bool:
     return isinstance(obj, Tensor)
 
 
+def is_inference(input: Tensor) -> bool:
+    """Was this tensor made in `inference_mode`?
+
+    >>> is_inference(minigrad.tensor(1.0))
+    False
+    """
+    return input.is_inference()
+
+
 def result_type(tensor1: Any, tensor2: Any) -> Dtype:
     """The dtype of tensor1 + tensor2.
 

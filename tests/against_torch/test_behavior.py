@@ -702,6 +702,111 @@ def retain_grad_of_a_view_whose_base_is_written_to_through_another(t):
     return [a.grad, b.grad]
 
 
+def cube(t):
+    """A Function with two results, the second of which is no tensor."""
+
+    class Cube(t.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            z = x**3
+            ctx.save_for_backward(x, z)
+            return z, "cubed"
+
+        @staticmethod
+        def backward(ctx, g, none):
+            x, z = ctx.saved_tensors
+            assert none is None
+            return g * 3 * z / x
+
+    return Cube.apply
+
+
+@program
+def saved_tensor_hooks_see_what_a_function_saves(t):
+    x, packed = leaf(t, 2), []
+    with t.autograd.graph.saved_tensors_hooks(
+        lambda v: packed.append(v.tolist()) or v, lambda v: v * 2
+    ):
+        z, word = cube(t)(x)
+    x.detach().mul_(3)  # what hooks keep is not watched
+    z.sum().backward()
+    return [packed, x.grad, word]
+
+
+@program
+def second_derivatives_through_what_hooks_keep_of_a_function(t):
+    x = leaf(t, 2)
+    with t.autograd.graph.saved_tensors_hooks(lambda v: v, lambda v: v):
+        z, _ = cube(t)(x)
+    (g,) = t.autograd.grad(z.sum(), x, create_graph=True)
+    return t.autograd.grad(g.sum(), x)
+
+
+@program
+def a_function_that_returns_its_argument(t):
+    class Same(t.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * 10
+
+    x = leaf(t, 2) * 1
+    y = Same.apply(x)
+    flags = [y._is_view(), y is x, t.autograd.grad(y.sum(), x)]
+    try:
+        y.mul_(2)
+    except RuntimeError as error:
+        return [flags, "created inside a custom Function" in str(error)]
+
+
+@program
+def what_inference_mode_makes(t):
+    x = leaf(t, 2) * 1
+    with t.inference_mode():
+        view, made = x[:1], x + 1
+    flags = [t.is_inference(v) for v in (x, view, made, made[:1])]
+    try:
+        view.mul_(2)
+    except RuntimeError as error:
+        return [flags, "created in inference mode and is being modified" in str(error)]
+
+
+@program
+def a_pack_hook_that_writes(t):
+    x = leaf(t, 2)
+    with t.autograd.graph.saved_tensors_hooks(lambda v: v.add_(1), lambda v: v):
+        (x * 1).exp()
+
+
+@program
+def hooks_that_are_disabled(t):
+    with t.autograd.graph.disable_saved_tensors_hooks("these tensors may not be packed here"):
+        t.autograd.graph.save_on_cpu().__enter__()
+
+
+@program
+def backward_and_vjp_in_one_function(t):
+    class Both(t.autograd.Function):
+        forward = staticmethod(lambda ctx, x: x.clone())
+        backward = staticmethod(lambda ctx, g: g)
+        vjp = staticmethod(lambda ctx, g: g)
+
+    Both.apply(leaf(t, 2)).sum().backward()
+
+
+@program
+def a_class_in_a_mode(t):
+    @t.no_grad()
+    class Made:
+        def __init__(self):
+            self.recording = t.is_grad_enabled()
+
+    return Made().recording
+
+
 WRONG_TRANSFORMS = """\
 vmap(t.mul, [0, 0])(x, x)
 vmap(t.mul, (0,))(x, x)
