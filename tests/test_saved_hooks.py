@@ -1,10 +1,18 @@
 """Hooks on what is saved: packed when recorded, unpacked when the rules need it."""
 
+from contextlib import contextmanager
+
 import numpy as np
 import pytest
 
 import minigrad
 from minigrad.autograd.graph import save_on_cpu, saved_tensors_hooks
+from minigrad.utils.checkpoint import (
+    CheckpointError,
+    checkpoint,
+    checkpoint_sequential,
+    set_checkpoint_early_stop,
+)
 
 
 @pytest.fixture
@@ -74,8 +82,6 @@ def test_unpack_must_return_a_tensor(x):
 
 
 def test_a_checkpoint_saves_nothing_and_gives_the_same_gradients():
-    from minigrad.utils.checkpoint import checkpoint, checkpoint_sequential
-
     model = minigrad.nn.Sequential(
         minigrad.nn.Linear(3, 4),
         minigrad.nn.Dropout(0.5),
@@ -100,18 +106,63 @@ def test_a_checkpoint_saves_nothing_and_gives_the_same_gradients():
     assert len(ran) == 1
     assert gradients(lambda x: checkpoint(counted, x, use_reentrant=False)) == expected
     assert len(ran) == 2
-    assert gradients(lambda x: checkpoint_sequential(list(model), 2, x)) == expected
+    assert gradients(lambda x: checkpoint_sequential(list(model), 2, x, False)) == expected
 
 
-def test_a_checkpoint_whose_function_does_something_else_the_second_time_is_refused():
-    from minigrad.utils.checkpoint import checkpoint
+DIFFERENT = {
+    "different number of tensors": (True, lambda x: (x * x).exp(), lambda x: x + 1),
+    "more tensors during recomputation": (False, lambda x: x.exp(), lambda x: x.exp().exp()),
+    "different metadata": (True, lambda x: x.exp(), lambda x: x.expand(3, 2).exp().sum(0)),
+}
 
-    x = minigrad.ones(2, requires_grad=True)
-    times = []
+
+@pytest.mark.parametrize("message", DIFFERENT)
+def test_a_checkpoint_whose_function_does_something_else_the_second_time_is_refused(message):
+    early_stop, *functions = DIFFERENT[message]
+    x, runs = minigrad.ones(2, requires_grad=True), iter(functions)
+
+    with set_checkpoint_early_stop(early_stop):
+        z = checkpoint(lambda x: next(runs)(x), x, use_reentrant=False)
+
+    with pytest.raises(CheckpointError, match=message):
+        z.sum().backward()
+
+
+def test_the_second_run_ends_at_the_last_saved_value_and_checkpoints_may_be_nested(x):
+    lines = []
 
     def f(x):
-        times.append(1)
-        return (x * x).exp() if len(times) == 1 else x + 1
+        z = x.exp().sin()
+        lines.append("saved")
+        return z + 1
 
-    with pytest.raises(RuntimeError, match="different number of tensors"):
-        checkpoint(f, x).sum().backward()
+    def gradient(g):
+        def of(x):
+            return minigrad.autograd.grad(g(x).sum(), x, create_graph=True)[0]
+
+        return of
+
+    kept = lambda g: lambda x: checkpoint(g, x, use_reentrant=False)
+    assert gradient(kept(f))(x).tolist() == gradient(f)(x).tolist()
+    assert lines == ["saved"] * 2  # once in each first run
+
+    twice = gradient(kept(gradient(kept(f))))
+    assert twice(x).tolist() == gradient(gradient(f))(x).tolist()
+
+
+def test_a_checkpoint_asks_for_use_reentrant_and_enters_the_blocks_of_context_fn(x):
+    with pytest.warns(UserWarning, match="use_reentrant parameter should be passed explicitly"):
+        checkpoint(minigrad.exp, x)
+
+    entered = []
+
+    @contextmanager
+    def block(name):
+        entered.append(name)
+        yield
+
+    blocks = lambda: (block("first"), block("second"))
+    z = checkpoint(minigrad.exp, x, use_reentrant=False, context_fn=blocks)
+    assert entered == ["first"]
+    z.sum().backward()
+    assert entered == ["first", "second"]

@@ -174,6 +174,19 @@ class Hookable:
         """The name of the node in PyTorch, like "MulBackward0"."""
         return type(self).__name__
 
+    @property
+    def metadata(self) -> dict[Any, Any]:
+        """A dict for what the user wants to note about this node.
+
+        >>> z = minigrad.ones(1, requires_grad=True) * 2
+        >>> z.grad_fn.metadata["layer"] = 1
+        >>> z.grad_fn.metadata
+        {'layer': 1}
+        """
+        if not hasattr(self, "_metadata"):
+            self._metadata: dict[Any, Any] = {}  # type: ignore[misc]  # nodes have room for it
+        return self._metadata
+
     def register_hook(self, hook: Hook) -> RemovableHandle:
         """Call hook(grad_inputs, grad_outputs) after this node has run. A leaf has no grad_inputs: ()."""
         return RemovableHandle(hooks_of(self).after, hook)

@@ -31,7 +31,17 @@ class AccumulateGrad(Hookable):
     ('AccumulateGrad', True)
     """
 
-    __slots__ = ("__weakref__", "_array", "_counter", "_leaf", "plan", "grad", "queue_key", "saved")
+    __slots__ = (
+        "__weakref__",
+        "_array",
+        "_counter",
+        "_leaf",
+        "_metadata",
+        "plan",
+        "grad",
+        "queue_key",
+        "saved",
+    )
 
     edges: tuple[()] = ()
     next_functions: tuple[()] = ()
