@@ -189,7 +189,7 @@ def test_a_hessian_is_zeros_where_the_gradient_is_constant():
 @pytest.mark.parametrize("ask", ["jacobian", "vjp", "hessian", "vhp"])
 def test_strict_refuses_an_unrelated_input(ask):
     f = lambda x, y: (x * x).sum()
-    with pytest.raises(RuntimeError, match="independent of input"):
+    with pytest.raises(RuntimeError, match="independent of (the )?input"):
         inputs = minigrad.ones(2), minigrad.ones(2)
         v = (inputs,) if ask == "vhp" else ()
         getattr(functional, ask)(f, inputs, *v, strict=True)

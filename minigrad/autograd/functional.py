@@ -26,6 +26,8 @@ from minigrad.core.tensor import Tensor, wrap
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
 
+JACOBIAN = "The jacobian of the user-provided function"
+HESSIAN = "The hessian of the user-provided function"
 Tensors = tuple[Tensor, ...]
 Given = Tensor | Tensors  # one tensor, or a tuple of several
 
@@ -47,7 +49,7 @@ def vjp(
     tensor([2., 4.])
     """
     xs, value, outputs = _run(func, inputs, "vjp", create_graph, strict)
-    vs = _directions(v, outputs, "the user-provided function returns")
+    vs = _directions(v, "vjp", value, "the user-provided function returns")
     grads = _pulled(outputs, xs, vs, create_graph, strict)
     return _finished((value, _like(inputs, grads)), create_graph)
 
@@ -68,8 +70,8 @@ def jvp(
     >>> jvp(lambda x: x * x, minigrad.tensor([1.0, 2.0]), minigrad.ones(2))[1]
     tensor([2., 4.])
     """
-    xs = _tuple(inputs, "inputs", "jvp")
-    vs = _directions(v, xs, "the input to the user-provided function is")
+    _tuple(inputs, "inputs", "jvp")
+    vs = _directions(v, "jvp", inputs, "the input to the user-provided function is")
     xs, value, outputs = _run(func, inputs, "jvp", create_graph, strict)
     tangents = _pushed(outputs, xs, vs, create_graph, strict)
     return _finished((value, _like(value, tangents)), create_graph)
@@ -95,7 +97,7 @@ def jacobian(
     (tensor([1., 1.]), tensor([[2., 0.],
             [0., 4.]]))
     """
-    _known(strategy, strict, "jacobian")
+    _known(strategy, strict, vectorize, "jacobian")
     if strategy == "forward-mode":
         return _finished(_by_columns(func, inputs), create_graph)
     xs, value, outputs = _run(func, inputs, "jacobian", create_graph, strict)
@@ -127,12 +129,18 @@ def hessian(
     tensor([[ 6.,  0.],
             [ 0., 12.]])
     """
-    _known(outer_jacobian_strategy, strict, "hessian")
+    _known(outer_jacobian_strategy, strict, vectorize, "hessian")
     _tuple(inputs, "inputs", "hessian")
 
     def gradient(*xs: Tensor) -> Any:
-        number = lambda *ys: _number(func(*ys), "hessian")
-        return jacobian(number, _like(inputs, xs), create_graph=True, strict=strict)
+        def number(*ys: Tensor) -> Tensor:
+            value = _number(func(*ys), "hessian")
+            _refuse_unrecorded((value,), strict)
+            return value
+
+        found = jacobian(number, _like(inputs, xs), create_graph=True)
+        _refuse_constant(_tuple(found, "jacobian", "hessian"), strict)
+        return found
 
     return jacobian(gradient, inputs, create_graph, strict, strategy=outer_jacobian_strategy)
 
@@ -154,7 +162,7 @@ def hvp(
     tensor([ 6., 12.])
     """
     xs, value, vs, gradient = _run_for_gradient(func, inputs, v, "hvp", create_graph, strict)
-    products = _pushed(gradient, xs, vs, create_graph, strict)
+    products = _pushed(gradient, xs, vs, create_graph, strict, HESSIAN)
     return _finished((value, _like(inputs, products)), create_graph)
 
 
@@ -175,8 +183,7 @@ def vhp(
     tensor([ 6., 12.])
     """
     xs, value, vs, gradient = _run_for_gradient(func, inputs, v, "vhp", create_graph, strict)
-    who = "The gradient of the user-provided function"
-    products = _pulled(gradient, xs, vs, create_graph, strict, who)
+    products = _pulled(gradient, xs, vs, create_graph, strict, JACOBIAN, HESSIAN)
     return _finished((value, _like(inputs, products)), create_graph)
 
 
@@ -192,13 +199,18 @@ def _run(
         xs = _fresh(xs, create_graph)
         value = func(*xs)
     outputs = _tuple(value, "outputs of the user-provided function", name)
+    _refuse_unrecorded(outputs, strict)
+    return xs, value, outputs
+
+
+def _refuse_unrecorded(outputs: Tensors, strict: bool) -> None:
+    """In strict mode, raise if a result of the function does not depend on any input."""
     for k, z in enumerate(outputs):
         if strict and not z.requires_grad:
             raise RuntimeError(
                 f"Output {k} of the user-provided function does not require gradients. The outputs must be "
                 "computed in a differentiable manner from the input when running in strict mode."
             )
-    return xs, value, outputs
 
 
 def _run_for_gradient(
@@ -206,8 +218,9 @@ def _run_for_gradient(
 ) -> tuple[Tensors, Tensor, Tensors, Tensors]:
     """The inputs, the function's result (one number), v, and a gradient that can be differentiated."""
     xs, value, _ = _run(lambda *ys: _number(func(*ys), name), inputs, name, create_graph, strict)
-    vs = _directions(v, xs, "the input to the user-provided function is")
-    gradient = _pulled([value], xs, [wrap(np.ones_like(value.array))], True, strict)
+    vs = _directions(v, name, inputs, "the input to the user-provided function is")
+    gradient = _pulled([value], xs, [wrap(np.ones_like(value.array))], True, strict, whose="")
+    _refuse_constant(gradient, strict)
     return xs, value, vs, gradient
 
 
@@ -223,24 +236,48 @@ def _pulled(
     create_graph: bool,
     strict: bool,
     who: str = "The output of the user-provided function",
+    whose: str = JACOBIAN,
 ) -> Tensors:
-    """The gradients of vs·outputs with respect to xs, or zeros if there is no dependence."""
+    """The gradients of vs·outputs with respect to xs, or zeros if there is no dependence.
+
+    who, whose    what does not depend on the inputs, in strict mode: the outputs, or their derivative
+    """
     grads = F.passes_back(outputs, xs, create_graph)(vs)
-    for k, g in enumerate(grads):
-        if strict and (g is None or (create_graph and not g.requires_grad)):
+    for k, g in enumerate(grads if strict else ()):
+        if g is None:
             raise RuntimeError(
                 f"{who} is independent of input {k}. This is not allowed in strict mode."
+            )
+        if whose and create_graph and not g.requires_grad:
+            raise RuntimeError(
+                f"{whose} is independent of input {k}. This is not allowed in strict mode when create_graph=True."
             )
     return tuple(F.zero_gradient(x) if g is None else g for g, x in zip(grads, xs, strict=True))
 
 
+def _refuse_constant(gradient: Tensors, strict: bool) -> None:
+    """In strict mode, raise if the gradient that is about to be differentiated does not depend on the inputs."""
+    for k, g in enumerate(gradient if strict else ()):
+        if not g.requires_grad:
+            raise RuntimeError(
+                "While computing the hessian, found that the jacobian of the user-provided function with respect to "
+                f"input {k} is independent of the input, as that of a linear function is. This is not allowed in "
+                "strict mode."
+            )
+
+
 def _pushed(
-    outputs: Sequence[Tensor], xs: Tensors, vs: Tensors, create_graph: bool, strict: bool
+    outputs: Sequence[Tensor],
+    xs: Tensors,
+    vs: Tensors,
+    create_graph: bool,
+    strict: bool,
+    whose: str = JACOBIAN,
 ) -> Tensors:
     """The derivatives of the outputs along vs: the derivatives of u·J with respect to u, at u = 0."""
     us = tuple(F.zero_gradient(z).requires_grad_() for z in outputs)
-    grads = _pulled(outputs, xs, us, True, strict)
-    return _pulled(grads, us, vs, create_graph, False)
+    grads = _pulled(outputs, xs, us, True, strict, whose="")
+    return _pulled(grads, us, vs, create_graph, strict, whose, whose)
 
 
 def _by_columns(func: Func, inputs: Given) -> Any:
@@ -277,8 +314,9 @@ def _tuple(given: object, what: str, name: str) -> Tensors:
     return tensors
 
 
-def _directions(v: Given | None, like: Tensors, what: str) -> Tensors:
-    """v as a tuple of tensors with the right shapes. If v is None, ones for a single number."""
+def _directions(v: Given | None, name: str, given: Given, what: str) -> Tensors:
+    """v as a tuple of tensors, shaped like the given ones. If v is None, ones for a single number."""
+    like = given if isinstance(given, tuple) else (given,)
     if v is None:
         if len(like) != 1 or like[0].array.size != 1:
             raise RuntimeError(
@@ -286,21 +324,24 @@ def _directions(v: Given | None, like: Tensors, what: str) -> Tensors:
                 f"Here there are {len(like)}, of shapes {[tuple(x.shape) for x in like]}."
             )
         return (wrap(np.ones_like(like[0].array)),)
-    vs = tuple(t.detach() if not t.requires_grad else t for t in _tuple(v, "v", "the function"))
+    vs = tuple(t.detach() if not t.requires_grad else t for t in _tuple(v, "v", name))
     if len(vs) != len(like):
+        if like is not given:
+            raise RuntimeError(f"The given v should contain a single Tensor. It has {len(vs)}.")
         raise RuntimeError(
             f"v is a tuple of invalid length: should be {len(like)} but got {len(vs)}."
         )
     for k, (a, b) in enumerate(zip(vs, like, strict=True)):
         if a.array.shape != b.array.shape:
             raise RuntimeError(
-                f"Entry {k} in v has invalid size: should be {list(b.shape)} but got {list(a.shape)}."
+                f"Entry {k} in v has invalid size: should be {b.shape} but got {a.shape}."
             )
     return vs
 
 
 def _number(value: object, name: str) -> Tensor:
     """A function's result, which must be one number, as a tensor without axes."""
+    _tuple(value, "outputs of the user-provided function", name)
     if not isinstance(value, Tensor):
         raise RuntimeError(f"The function given to {name} should return a single Tensor")
     if value.array.size != 1:
@@ -311,10 +352,15 @@ def _number(value: object, name: str) -> Tensor:
     return value.reshape(())
 
 
-def _known(strategy: str, strict: bool, name: str) -> None:
+def _known(strategy: str, strict: bool, vectorize: bool, name: str) -> None:
     if strategy not in ("reverse-mode", "forward-mode"):
         raise RuntimeError(
             f'{name}: Expected strategy to be either "forward-mode" or "reverse-mode", got {strategy!r}.'
+        )
+    if strict and vectorize:
+        raise RuntimeError(
+            f"{name}: `strict=True` and `vectorized=True` are not supported together. To fix it, leave out vectorize: "
+            "it changes nothing here."
         )
     if strict and strategy == "forward-mode":
         raise RuntimeError(

@@ -837,13 +837,25 @@ jvp(t.sin, (1.0,), (1.0,))
 jvp(lambda a: t.ones(2), (x,), (x,), strict=True)
 jacrev(t.sin, chunk_size=0)(x)
 jacfwd(lambda a: None)(x)
-jacfwd(lambda a: a * t.rand(()))(x)""".splitlines()
+jacfwd(lambda a: a * t.rand(()))(x)
+functional.vjp(t.sin, x, (x, x))
+functional.hvp(lambda a: (a.sum(), 3), x, x)
+functional.hessian(lambda a: 3, x)
+functional.hessian(lambda a: a.sum(), x, strict=True)
+functional.hvp(lambda a: a.sum(), x, x, strict=True)
+functional.vhp(lambda a: a.sum(), x, x, strict=True)
+functional.jvp(t.clone, x.requires_grad_(), t.ones(2, 2), create_graph=True, strict=True)
+functional.vjp(t.clone, x.requires_grad_(), t.ones(2, 2), create_graph=True, strict=True)
+functional.jacobian(t.clone, x.requires_grad_(), create_graph=True, strict=True)
+functional.jacobian(t.sin, x, strict=True, vectorize=True)""".splitlines()
 
 
 @pytest.mark.parametrize("line", WRONG_TRANSFORMS)
 @pytest.mark.filterwarnings("ignore")
 def test_a_wrong_use_of_a_transform_is_refused_on_both(line):
-    f = lambda t: eval(line, {**vars(t.func), "t": t, "x": t.arange(4.0).reshape(2, 2)})
+    def f(t):
+        x = t.arange(4.0).reshape(2, 2)
+        return eval(line, {**vars(t.func), "functional": t.autograd.functional, "t": t, "x": x})
 
     ours, theirs = outcome(f, minigrad), outcome(f, torch)
 
