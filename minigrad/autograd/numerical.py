@@ -40,16 +40,18 @@ def numerical_jacobian(f: Func, xs: tuple[Tensor, ...], which: int, eps: float =
 
     returns    for each result, an array of shape (entries of x, entries of the result)
     """
-    base = np.array(xs[which].array)
+    base, results = np.array(xs[which].array), _results(f, xs)
     columns: list[list[Any]] = []
     for unit in F.basis(xs[which]):
         step = unit.array * base.dtype.type(eps)
         high, low = (
-            [np.array(z.array) for z in _results(f, _replaced(xs, which, wrap(base + sign * step)))]
+            _results(f, _replaced(xs, which, wrap(base + sign * step).requires_grad_()))
             for sign in (1, -1)
         )
+        _check_alike(results, high)
+        _check_alike(results, low)
         columns.append([((a - b) / (2 * eps)).reshape(-1) for a, b in zip(high, low, strict=True)])
-    shapes = [(base.size, z.array.size) for z in _results(f, xs)]
+    shapes = [(base.size, z.size) for z in results]
     return [np.array([c[i] for c in columns]).reshape(shape) for i, shape in enumerate(shapes)]
 
 
@@ -71,9 +73,20 @@ def _replaced(xs: tuple[Tensor, ...], which: int, new: Tensor) -> tuple[Tensor, 
     return (*xs[:which], new, *xs[which + 1 :])
 
 
-def _results(f: Func, xs: Any) -> list[Tensor]:
-    with modes.no_grad():
-        return _outputs(f(*xs))
+def _results(f: Func, xs: Any) -> list[Array]:
+    """The results as arrays. f is recorded, since it may register hooks."""
+    with modes.enable_grad():
+        return [np.array(z.array) for z in _outputs(f(*xs))]
+
+
+def _check_alike(results: list[Array], moved: list[Array]) -> None:
+    """Raise AssertionError if the shape or the dtype of the results depends on the values of the inputs."""
+    for what in ("shape", "dtype"):
+        if [getattr(z, what) for z in results] != [getattr(z, what) for z in moved]:
+            raise AssertionError(
+                f"Expected `func` to return outputs with the same {what} when inputs are perturbed on the order of "
+                f"eps, but got: {[getattr(z, what) for z in results]} and {[getattr(z, what) for z in moved]}."
+            )
 
 
 def _outputs(z: Any) -> list[Tensor]:
@@ -101,15 +114,18 @@ def gradcheck(
     check_undefined_grad: bool = True,
     check_grad_dtypes: bool = False,
     check_batched_grad: bool = False,
+    check_batched_forward_grad: bool = False,
     check_forward_ad: bool = False,
     check_backward_ad: bool = True,
     fast_mode: bool = False,
+    masked: bool | None = None,
 ) -> bool:
     """Check that the gradients of func with respect to its inputs agree with central differences.
 
     func      takes the inputs; returns a tensor or a tuple of tensors
     inputs    a tensor or a tuple; those that require a gradient are checked. They should be
               float64, because differences of float32 numbers are too inaccurate
+    nondet_tol   how much two backward passes may differ
     returns   True; raises GradcheckError with the input, the entry and the two numbers (or
               returns False without raise_exception)
 
@@ -118,7 +134,11 @@ def gradcheck(
     >>> gradcheck(lambda x: x.log().sum(), x)
     True
     """
-    how = (eps, atol, rtol, check_forward_ad, check_backward_ad)
+    if not (check_forward_ad or check_backward_ad):
+        raise AssertionError(
+            "Expected at least one of check_forward_ad or check_backward_ad to be True"
+        )
+    how = (eps, atol, rtol, nondet_tol, check_forward_ad, check_backward_ad)
     return _passes(func, _arguments(inputs), raise_exception, how)
 
 
@@ -139,6 +159,7 @@ def _check(
     eps: float,
     atol: float,
     rtol: float,
+    nondet_tol: float,
     forward: bool,
     backward: bool,
 ) -> None:
@@ -157,16 +178,29 @@ def _check(
             )
     with modes.enable_grad():
         outputs = _outputs(f(*xs))
-    if not outputs:
-        raise ValueError("gradcheck expects func to return at least one tensor of floating point.")
     by_rows = partial(F.jacrev, differentiable=False)
     ways = [("backward", by_rows)] * backward + [("forward", F.jacfwd)] * forward
     for k in places:
         numeric = numerical_jacobian(f, xs, k, eps)
         for mode, transform in ways:
-            for i, analytic in enumerate(_jacobians(transform, f, xs, k)):
-                what = f"output {i} with respect to input {k}, in {mode} mode"
+            found = _jacobians(transform, f, xs, k) if outputs else []
+            for i, analytic in enumerate(found):
+                how = "computed with forward mode " if mode == "forward" else ""
+                what = f"{how}mismatch for output {i} with respect to input {k}"
                 _compare(analytic, numeric[i], what, outputs[i], xs[k], atol, rtol)
+            if mode == "backward" and outputs:
+                _check_repeatable(found, _jacobians(transform, f, xs, k), nondet_tol)
+
+
+def _check_repeatable(first: list[Array], second: list[Array], tolerance: float) -> None:
+    """Raise GradcheckError if two backward passes gave different Jacobians."""
+    apart = max(float(np.abs(a - b).max(initial=0)) for a, b in zip(first, second, strict=True))
+    if apart > tolerance:
+        raise GradcheckError(
+            "Backward is not reentrant, i.e., running backward with same input and grad_output multiple times gives "
+            f"different values, {apart:.3g} apart, although analytical gradient matches numerical gradient. The "
+            f"tolerance for nondeterminism was {tolerance}."
+        )
 
 
 def _jacobians(transform: Func, f: Func, xs: tuple[Any, ...], k: int) -> list[Any]:
@@ -188,7 +222,7 @@ def _compare(
     place = z.grad_fn
     zero = "" if analytic.any() else "Numerical gradient for function expected to be zero. "
     raise GradcheckError(
-        f"{zero}Jacobian mismatch for {what}: {int(wrong.sum())} of {wrong.size} entries differ.\n"
+        f"{zero}Jacobian {what}: {int(wrong.sum())} of {wrong.size} entries differ.\n"
         f"    worst entry    d output{at_z} / d input{at_x}\n"
         f"    numerical      {numeric[row, column]:.8g}\n"
         f"    analytical     {analytic[row, column]:.8g}\n"
@@ -241,5 +275,5 @@ def gradgradcheck(
         _, pull = F.vjp(f, *chosen)
         return pull(arguments[n:])
 
-    how = (eps, atol, rtol, check_fwd_over_rev, check_rev_over_rev)
+    how = (eps, atol, rtol, nondet_tol, check_fwd_over_rev, check_rev_over_rev)
     return _passes(gradient, (*xs, *gs), raise_exception, how)
