@@ -8,7 +8,7 @@
 One pass gives f(x) and the derivative of f at x along x_dot; see duals.py.
 """
 
-from typing import NamedTuple, Self
+from typing import NamedTuple
 
 from minigrad.core import dtypes, modes
 from minigrad.core.duals import enter_level, exit_level, set_tangent, stripped, tangent_of
@@ -74,9 +74,9 @@ class dual_level:
     tensor(6.)
     """
 
-    def __enter__(self) -> Self:
+    def __enter__(self) -> int:
         self.level = enter_level()
-        return self
+        return self.level
 
     def __exit__(self, *exception: object) -> None:
         exit_level(self.level)
@@ -118,6 +118,11 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
             f"Trying to set a forward gradient that has a different size than that of the original "
             f"Tensor, this is not supported. Tensor is of size {list(tensor.shape)} while the given "
             f"forward gradient is of size {list(tangent.shape)}."
+        )
+    if tangent_of(tangent, at) is not None:
+        raise RuntimeError(
+            f"Setting a forward grad that itself has a forward gradient at the same level {at} is not supported. To "
+            "fix it, open another dual_level() inside."
         )
     # A new tensor on the same memory, because the given tensor must not get a tangent.
     if tensor.node is None:

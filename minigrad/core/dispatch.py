@@ -102,6 +102,8 @@ def write(op: Op, x: Tensor, others: Sequence[Any], settings: dict[str, Any]) ->
         np.copyto(array, computed(op, arrays, settings), casting="unsafe")
     bump(x)
     if node is not None:
+        if state.saved_hooks and node.plan.frees:
+            node.saved.pack_written()
         attach(node, x)
     if state.levels:
         push_write(op, before, settings, x)

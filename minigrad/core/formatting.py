@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from minigrad.core import dtypes
+from minigrad.core import dtypes, modes
 from minigrad.core.shapes import Array
 from minigrad.core.sparse import RowSparse
 
@@ -74,6 +74,10 @@ def describe(x: Any) -> str:
         notes.append(f"grad_fn=<{x.grad_fn.name()}>")
     elif x.requires_grad:
         notes.append("requires_grad=True")
+    for level in modes.state.levels[::-1] if x._tangents else ():
+        if level in x._tangents:  # the innermost one
+            notes.append(f"tangent={describe(x._tangents[level])}")
+            break
     text = "tensor(" + values(array, indent=len("tensor("))
     for note in notes:
         last = text.rpartition("\n")[2]

@@ -414,9 +414,15 @@ class Function:
         ctx._saved = tuple(stripped(t, level) if isinstance(t, Tensor) else t for t in ctx._saved)
         given = cls.jvp(ctx, *tangents)
         values = list(given) if isinstance(given, (tuple, list)) else [given]
-        for z, z_dot in zip(results, values, strict=True):
-            if z_dot is not None and isinstance(z, Tensor):
-                set_tangent(z, level, z_dot)
+        for k, (z, z_dot) in enumerate(zip(results, values, strict=True)):
+            if z_dot is None or not isinstance(z, Tensor):
+                continue
+            if any(z is t for t in ctx._without_gradient):
+                raise RuntimeError(
+                    f"The jvp of {cls.__name__} returned a tangent at position {k} for a result that is marked as "
+                    "non-differentiable. You should return None at that position instead."
+                )
+            set_tangent(z, level, z_dot)
 
 
 class InplaceFunction(Function):

@@ -39,13 +39,17 @@ class Packed:
     An unpacked value gets the history of the saved one: the edge of that input.
     """
 
-    __slots__ = ("plan", "edges", "entries", "hooks")
+    __slots__ = ("plan", "edges", "entries", "hooks", "result")
 
     def __init__(self, node: Any, hooks: Hooks) -> None:
         self.plan, self.edges, self.hooks = node.plan, node.edges, hooks
         self.entries: list[Any] = []
+        self.result: Any = None  # what the node is about to write: packed when it has been written
         for name, value in zip(self.plan.slots, node.saved, strict=True):
-            if name == "z":
+            if name == "z" and node.wrote:
+                self.entries.append(None)
+                self.result = value
+            elif name == "z":
                 self.entries.append(pack(hooks, make.wrap(value)))
             elif name == "z_counter":
                 self.entries.append(FRESH)
@@ -53,6 +57,12 @@ class Packed:
                 self.entries.append([pack(hooks, x) for x in value])
             else:
                 self.entries.append(pack(hooks, value) if name in self.plan.tensors else value)
+
+    def pack_written(self) -> None:
+        """Pack the result of an op in place, after the write."""
+        if self.result is not None:
+            self.entries[self.plan.slots.index("z")] = pack(self.hooks, make.wrap(self.result))
+            self.result = None
 
     def __iter__(self) -> Iterator[Any]:
         edges = dict(zip([k for k, _ in self.plan.wanted], self.edges, strict=True))

@@ -153,14 +153,14 @@ def into_out(name: str, out: Any, z: Any) -> Any:
         allowed, phrase = OF_ONE_DTYPE.get(name, ((), ""))
         if allowed and str(getattr(out, "dtype", "")) not in allowed:
             raise RuntimeError(f"{phrase}, but out has dtype {getattr(out, 'dtype', named_type(out))}.")
-        return _written(out, z)
+        return _written(name, out, z)
     if not isinstance(out, (tuple, list)) or len(out) != len(z):
         raise TypeError(f"{name}(): argument 'out' must be tuple of {len(z)} Tensors.")
-    tensors = [_written(a, b) for a, b in zip(out, z, strict=True)]
+    tensors = [_written(name, a, b) for a, b in zip(out, z, strict=True)]
     return type(z)(*tensors) if hasattr(z, "_fields") else tuple(tensors)
 
 
-def _written(out: Any, z: Any) -> Any:
+def _written(name: str, out: Any, z: Any) -> Any:
     """Write z into the tensor given as `out=`, and return that tensor."""
     if not hasattr(out, "__apply_op__"):
         raise TypeError(f"argument 'out' must be Tensor, not {named_type(out)}.")
@@ -168,6 +168,11 @@ def _written(out: Any, z: Any) -> Any:
         raise RuntimeError(
             "functions with out=... arguments don't support automatic differentiation, but one of the "
             "arguments requires grad."
+        )
+    if modes.state.levels and (z._tangents is not None or out._tangents is not None):
+        raise NotImplementedError(
+            f"Trying to use forward AD with {name}_out that does not support it because it is an out= function. "
+            f"To fix it, write  z = {name}(...)."
         )
     if out.dtype.kind in "iub" and z.dtype.kind not in "iub":
         raise RuntimeError(f"result type {torch_name(z.dtype)} can't be cast to the desired output type {torch_name(out.dtype)}")

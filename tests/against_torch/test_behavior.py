@@ -4,6 +4,8 @@ A program takes the module (`torch` or `minigrad`) and returns anything made of 
 numbers and strings. Where one of the two raises, the other must raise the same kind of error.
 """
 
+import importlib
+
 import numpy as np
 import pytest
 
@@ -772,6 +774,53 @@ def what_inference_mode_makes(t):
         view.mul_(2)
     except RuntimeError as error:
         return [flags, "created in inference mode and is being modified" in str(error)]
+
+
+@program
+def results_in_place_under_hooks(t):
+    """What is packed is the result after the write."""
+    x, checkpoint = leaf(t, 2), importlib.import_module(f"{t.__name__}.utils.checkpoint").checkpoint
+
+    def part_in_place(x):
+        y = x * 2
+        y[:1].exp_()
+        return (y * 1).sigmoid_()
+
+    with t.autograd.graph.save_on_cpu():
+        found = [t.autograd.grad(part_in_place(x).sum(), x)]
+    kept = checkpoint(part_in_place, x, use_reentrant=False)
+    return [*found, t.autograd.grad(kept.sum(), x)]
+
+
+@program
+def what_forward_mode_refuses(t):
+    def error_of(f):
+        with t.autograd.forward_ad.dual_level() as level:
+            x = t.autograd.forward_ad.make_dual(t.ones(2), t.ones(2))
+            try:
+                return [type(level), f(x)]
+            except RuntimeError as error:
+                return [
+                    type(level),
+                    type(error) is NotImplementedError,
+                    " ".join(str(error).split()[:8]),
+                ]
+
+    class Two(t.autograd.Function):
+        jvp = staticmethod(lambda ctx, x: (x, x))
+
+        @staticmethod
+        def forward(ctx, x):
+            z = x.clone()
+            ctx.mark_non_differentiable(z)
+            return x * 1, z
+
+    return [
+        error_of(lambda x: t.add(x, 1, out=t.ones(2))),
+        error_of(lambda x: t.autograd.forward_ad.make_dual(t.ones(2), x)),
+        error_of(str),
+        error_of(Two.apply)[:2],
+    ]
 
 
 @program
