@@ -361,3 +361,11 @@ def test_a_functional_call_refuses_wrong_names(given, strict, error, message):
     with pytest.raises(error, match=message):
         func.functional_call(module, tensors, minigrad.zeros(1), strict=strict)
     assert module.scale is module.again and module.rate == 0.5
+
+
+def test_models_of_an_ensemble_agree_about_what_requires_a_gradient():
+    models = [minigrad.nn.Linear(2, 1) for _ in range(2)]
+    models[1].weight.requires_grad_(False)
+
+    with pytest.raises(RuntimeError, match="weight of each model to have the same .requires_grad"):
+        func.stack_module_state(models)

@@ -162,13 +162,15 @@ def bump(x: Tensor) -> None:
 
 def attach(node: Node, x: Tensor) -> None:
     """Make `node`, an in-place write to x, the latest entry of x's history."""
-    if x._retains and x.node is not None:
-        hooks_of(x.node).keep = None  # retain_grad keeps the gradient of the current value of x
-    x.counter.history += 1
     base = x._base
+    retaining = [t for t in (x, base) if t is not None and t._retains]
+    for t in retaining:  # retain_grad keeps the gradient of the current value
+        if t.node is not None:
+            hooks_of(t.node).keep = None
+    x.counter.history += 1
     if base is None:
         x.node = node
     else:
         base.node = CopySlices(base.node, way_of(x), node, base.array)
-    if x._retains:
-        keep_gradient(x)
+    for t in retaining:
+        keep_gradient(t)

@@ -175,6 +175,10 @@ def stack_module_state(models: Sequence[Module]) -> tuple[dict[str, Tensor], dic
         raise RuntimeError("stack_module_state: Expected all models to be of the same class.")
     parameters, buffers = {}, {}
     for name, first in models[0].named_parameters():
+        if len({m.get_parameter(name).requires_grad for m in models}) > 1:
+            raise RuntimeError(
+                f"stack_module_state: Expected {name} of each model to have the same .requires_grad"
+            )
         joined = stack([m.get_parameter(name).detach() for m in models])
         parameters[name] = joined.requires_grad_(first.requires_grad)
     for name, _ in models[0].named_buffers():

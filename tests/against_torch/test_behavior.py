@@ -700,8 +700,10 @@ def retain_grad_of_a_view_whose_base_is_written_to_through_another(t):
     a.retain_grad()
     b.retain_grad()
     a.mul_(2)
-    (a + b).sum().backward()
-    return [a.grad, b.grad]
+    base.retain_grad()
+    a[:1] = 3
+    (a + b + base).sum().backward()
+    return [a.grad, b.grad, base.grad]
 
 
 def cube(t):
