@@ -25,7 +25,7 @@ import numpy as np
 
 from minigrad.autograd import reverse_ad
 from minigrad.autograd.forward_ad import dual_level, make_dual, same_memory, unpack_dual
-from minigrad.core import modes
+from minigrad.core import dtypes, modes
 from minigrad.core.backward import root_gradient, root_of, run_task
 from minigrad.core.engine import GraphTask
 from minigrad.core.leaf import AccumulateGrad
@@ -165,12 +165,20 @@ def recorded(
     api    the caller, as an error names it
     """
     leaves, build = flatten(list(primals))
+    for x in flatten(list(primals), object)[0]:
+        if not isinstance(x, Tensor):
+            raise ValueError(f"Thing passed to transform API must be Tensor, got {type(x)}")
     connected = modes.state.recording
     with modes.enable_grad():
         inputs = [watched(x, connected) for x in leaves]
         result = func(*build(inputs))
     result, aux = result_and_aux(result, has_aux, api)
     outputs, rebuild = flatten(result)
+    for z in outputs:
+        if not dtypes.is_floating(z.array.dtype):
+            raise RuntimeError(
+                f"{api}: All outputs of f must be floating-point or complex Tensors, got Tensor with dtype {z.dtype}"
+            )
     return inputs, build, outputs, rebuild, aux
 
 
