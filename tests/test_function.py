@@ -272,7 +272,7 @@ def test_saved_tensors_are_watched_and_freed(x):
     [
         (lambda g: (g, g), "incorrect number of gradients"),
         (lambda g: g.reshape(2, 1), "invalid gradient"),
-        (lambda g: 3.0, "a gradient is a Tensor or None"),
+        (lambda g: 3.0, "A gradient is a Tensor or None"),
     ],
 )
 def test_what_backward_may_not_return(x, returned, phrase):

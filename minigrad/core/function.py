@@ -210,15 +210,15 @@ class FunctionPlan(OwnPlan):
         for k, (d, like, need) in enumerate(zip(values, self.likes, self.needs, strict=True)):
             if like is None and d is not None:
                 raise RuntimeError(
-                    f"function {self.cls.__name__}Backward returned a gradient different from None at "
+                    f"function {self.cls.__name__}Backward returned a gradient different than None at "
                     f"position {k + 1}, but the corresponding forward input was not a Variable"
                 )
             if not need:
                 continue
             if d is not None and not isinstance(d, Tensor):
-                raise TypeError(
-                    f"function {self.cls.__name__}Backward returned a {type(d).__name__} at position "
-                    f"{k + 1}; a gradient is a Tensor or None."
+                raise RuntimeError(
+                    f"expected Variable or None (got {type(d).__name__}): function {self.cls.__name__}Backward "
+                    f"returned it at position {k + 1}. A gradient is a Tensor or None."
                 )
             if d is not None and like is not None:
                 try:
@@ -359,7 +359,7 @@ class Function:
         for number, z in enumerate(results):
             is_view = getattr(z, "_base", None) is not None
             if is_view and not any(z is d for d in ctx._dirty):
-                z.origin = ("Function", f"{cls.__name__}Backward", number)
+                z.origin = ("Function", cls.__name__, number)
 
     @classmethod
     def _record(cls, ctx: Context, args: tuple[Any, ...], results: list[Any]) -> None:
@@ -414,15 +414,40 @@ class Function:
         ctx._saved = tuple(stripped(t, level) if isinstance(t, Tensor) else t for t in ctx._saved)
         given = cls.jvp(ctx, *tangents)
         values = list(given) if isinstance(given, (tuple, list)) else [given]
+        if len(values) != len(results):
+            raise RuntimeError(
+                f"Function's jvp returned an invalid number of forward gradients (expected {len(results)} but got "
+                f"{len(values)}): one for each result of {cls.__name__}, or None."
+            )
         for k, (z, z_dot) in enumerate(zip(results, values, strict=True)):
-            if z_dot is None or not isinstance(z, Tensor):
-                continue
-            if any(z is t for t in ctx._without_gradient):
-                raise RuntimeError(
-                    f"The jvp of {cls.__name__} returned a tangent at position {k} for a result that is marked as "
-                    "non-differentiable. You should return None at that position instead."
-                )
-            set_tangent(z, level, z_dot)
+            if z_dot is not None and isinstance(z, Tensor):
+                cls._check_tangent(ctx, k, z, z_dot, level)
+                set_tangent(z, level, z_dot)
+
+    @classmethod
+    def _check_tangent(cls, ctx: Context, k: int, z: Tensor, z_dot: Any, level: int) -> None:
+        """Raise RuntimeError if z_dot cannot be the tangent of z, result k."""
+        if not isinstance(z_dot, Tensor):
+            raise RuntimeError(
+                f"expected Variable or None (got {type(z_dot).__name__}) for grad output {k} of {cls.__name__}'s jvp."
+            )
+        if z_dot.shape != z.shape:
+            raise RuntimeError(
+                "Trying to set a forward gradient that has a different size than that of the original Tensor, this is "
+                f"not supported. Tensor is of size {list(z.shape)} while the given forward gradient is of size "
+                f"{list(z_dot.shape)}."
+            )
+        if any(z is t for t in ctx._without_gradient):
+            raise RuntimeError(
+                f"The jvp of {cls.__name__} returned a tangent at position {k} for a result that is marked as "
+                "non-differentiable. You should return None at that position instead."
+            )
+        shared = z._base is not None and tangent_of(z._base, level) is not None
+        if shared and z_dot._base is None and not any(z is d for d in ctx._dirty):
+            raise RuntimeError(
+                "A custom Function's forward is returning a view (or an input as-is) but the jvp is not returning a "
+                "view: the tangent of a view is that of its base. To fix it, return x.clone() from forward."
+            )
 
 
 class InplaceFunction(Function):

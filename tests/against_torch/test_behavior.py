@@ -858,6 +858,29 @@ def a_class_in_a_mode(t):
     return Made().recording
 
 
+@program
+def tangents_that_a_function_may_not_give(t):
+    def error_of(forward, jvp):
+        cls = type("Own", (t.autograd.Function,), {"forward": staticmethod(forward)})
+        cls.jvp = staticmethod(jvp)
+        with t.autograd.forward_ad.dual_level():
+            x = t.autograd.forward_ad.make_dual(t.ones(2), t.ones(2) * 3)
+            try:
+                return t.autograd.forward_ad.unpack_dual(cls.apply(x)).tangent
+            except RuntimeError as error:
+                return str(error)[:55]
+
+    copy, same = lambda ctx, x: x.clone(), lambda ctx, x: x
+    return [
+        error_of(copy, lambda ctx, d: d * 2),
+        error_of(copy, lambda ctx, d: (d, d)),
+        error_of(copy, lambda ctx, d: d[:1]),
+        error_of(copy, lambda ctx, d: 3.0),
+        error_of(same, lambda ctx, d: d.view_as(d)),
+        error_of(same, lambda ctx, d: d * 2),
+    ]
+
+
 WRONG_TRANSFORMS = """\
 vmap(t.mul, [0, 0])(x, x)
 vmap(t.mul, (0,))(x, x)
