@@ -98,6 +98,8 @@ def unpack(hooks: Hooks, packed: object, edge: object) -> Any:
         raise TypeError(
             f"Output of saved tensor unpack_hook expected to be a Tensor but got {type(given)}"
         )
+    if edge is None and given.node is None:
+        return given
     z = make.wrap(given.array)
     z.node = edge
     return z

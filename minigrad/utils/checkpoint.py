@@ -174,7 +174,7 @@ class _Again:
 
     def _keep(self, x: Tensor) -> Any:
         """Keep a value of the second run; end the run after the last."""
-        self.kept[self.count] = x.detach()
+        self.kept[self.count] = x.detach() if x.requires_grad else x
         self.count += 1
         if self.early_stop and self.count == len(self.saved):
             raise _AllSaved

@@ -779,6 +779,27 @@ def what_inference_mode_makes(t):
 
 
 @program
+def a_function_in_a_checkpoint_gets_its_constant_itself(t):
+    constant, seen = t.ones(2), []
+
+    class Times(t.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, y):
+            ctx.save_for_backward(x, y)
+            return x * y
+
+        @staticmethod
+        def backward(ctx, g):
+            x, y = ctx.saved_tensors
+            seen.append(y is constant)
+            return g * y, None
+
+    checkpoint = importlib.import_module(f"{t.__name__}.utils.checkpoint").checkpoint
+    checkpoint(Times.apply, leaf(t, 2), constant, use_reentrant=False).sum().backward()
+    return seen
+
+
+@program
 def results_in_place_under_hooks(t):
     """What is packed is the result after the write."""
     x, checkpoint = leaf(t, 2), importlib.import_module(f"{t.__name__}.utils.checkpoint").checkpoint
