@@ -26,6 +26,7 @@ result's number. The packs are added up on the way, and the node unpacks the sum
 import inspect
 import warnings
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any, NoReturn
 
 from minigrad.core import dtypes, modes
@@ -33,7 +34,7 @@ from minigrad.core.duals import set_tangent, stripped, tangent_of
 from minigrad.core.errors import AutogradError, SavedValueChanged, at, user_line
 from minigrad.core.inplace import attach, bump, refuse
 from minigrad.core.memory import FRESH, make
-from minigrad.core.node import Node, OwnPlan, node_type
+from minigrad.core.node import Node, OwnPlan
 from minigrad.core.plan import Like, fit, like_of
 from minigrad.core.results import Pack, result
 from minigrad.core.saved import Freed, Hooks, pack, unpack
@@ -142,6 +143,30 @@ class PackedTensor:
             edge = result(node, self.number)
         unpacked: Tensor = unpack(self.hooks, self.packed, edge)
         return unpacked
+
+
+class FunctionNode(Node):
+    """The node of a Function. In PyTorch it is the `ctx` itself; ours shows what that has saved."""
+
+    __slots__ = ()
+
+    @property
+    def saved_tensors(self) -> tuple[Any, ...]:
+        """What `save_for_backward` was given. Raises BackwardTwice once a pass has freed it."""
+        if isinstance(self.saved, Freed):
+            tuple(self.saved)  # raises
+        return self.plan.ctx.saved_tensors
+
+    @property
+    def needs_input_grad(self) -> tuple[bool, ...]:
+        """For each argument of forward: is its gradient needed?"""
+        return self.plan.ctx.needs_input_grad
+
+
+@cache
+def function_node_type(name: str) -> type[FunctionNode]:
+    """The class of the nodes of a Function with this name."""
+    return type(name, (FunctionNode,), {"__slots__": (), "__module__": Node.__module__})
 
 
 class FunctionPlan(OwnPlan):
@@ -376,7 +401,7 @@ class Function:
         plan = FunctionPlan(cls, ctx, likes, shapes)
         edges = tuple(a.node for a in args if isinstance(a, Tensor) and a.node is not None)
         place = user_line() if modes.state.tracing else None
-        node = node_type(plan.op.node_name)(plan, edges, (ctx,), place)
+        node = function_node_type(plan.op.node_name)(plan, edges, (ctx,), place)
         for d in ctx._dirty:
             bump(d)
         numbers = (-1,) if len(results) == 1 else range(len(results))  # -1: the only result
@@ -391,7 +416,8 @@ class Function:
                 attach(own, z)
             else:
                 z.node = own
-        number_of = {id(z): number for number, z in zip(numbers, results, strict=True)}
+        pairs = zip(numbers, results, strict=True)
+        number_of = {id(z): number for number, z in pairs if isinstance(z, Tensor)}
         ctx._saved = tuple(
             SavedResult(t, number_of[id(t)]) if id(t) in number_of else t for t in ctx._saved
         )
@@ -411,8 +437,14 @@ class Function:
                 moves = isinstance(a, Tensor) and dtypes.is_floating(a.array.dtype)
                 if moves and tangents[k] is None:
                     tangents[k] = like_of(a).zeros()
+        for_backward = ctx._saved, ctx._versions
+        if ctx._for_forward is not None:  # else jvp sees what is saved for backward
+            ctx._saved, ctx._versions = ctx._for_forward, ()
         ctx._saved = tuple(stripped(t, level) if isinstance(t, Tensor) else t for t in ctx._saved)
-        given = cls.jvp(ctx, *tangents)
+        try:
+            given = cls.jvp(ctx, *tangents)
+        finally:
+            ctx._saved, ctx._versions = for_backward
         values = list(given) if isinstance(given, (tuple, list)) else [given]
         if len(values) != len(results):
             raise RuntimeError(

@@ -371,6 +371,54 @@ def root_that_leads_to_no_input(t):
 
 
 @program
+def second_derivatives_of_a_function_with_a_jvp(t):
+    class Cube(t.autograd.Function):
+        generate_vmap_rule = True
+
+        @staticmethod
+        def forward(x):
+            return x**3
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            ctx.save_for_backward(*inputs)
+            ctx.save_for_forward(*inputs)
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * 3 * ctx.saved_tensors[0] ** 2
+
+        @staticmethod
+        def jvp(ctx, d):
+            return d * 3 * ctx.saved_tensors[0] ** 2
+
+    x = t.tensor(2.0)
+    return [t.func.hessian(Cube.apply)(x), t.func.jacrev(t.func.jacfwd(Cube.apply))(x)]
+
+
+@program
+def function_with_results_that_are_no_tensors(t):
+    seen = []
+
+    class Mixed(t.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, n):
+            ctx.save_for_backward(x, None)
+            return n, x * 2, None, "word", x * 3
+
+        @staticmethod
+        def backward(ctx, *gs):
+            seen.append([g if g is None else g.tolist() for g in gs])
+            return gs[1] * 2 + gs[4] * 3, None
+
+    x = leaf(t, 2)
+    z = Mixed.apply(x, 7)[1]
+    saved = z.grad_fn.saved_tensors
+    z.sum().backward()
+    return [seen, x.grad, saved[0], saved[1] is None, z.grad_fn.needs_input_grad]
+
+
+@program
 def third_derivative(t):
     x = leaf(t, 3)
     y = (x**4).sum()
