@@ -35,6 +35,12 @@ from minigrad.core.saved import Freed, what_changed
 next_queue_key = count(-1, -1).__next__  # -1, -2, ...: later nodes come first
 
 
+# The nodes whose last operands, if they need no gradient, PyTorch does not count among the inputs.
+WITH_NUMBERS = frozenset(
+    "ClampBackward1 MaskedFillBackward0 PowBackward0 RemainderBackward0 RsubBackward1".split()
+)
+
+
 class Node(Hookable):
     """One application of an op, recorded on the tape. `z.grad_fn` is a node.
 
@@ -81,10 +87,20 @@ class Node(Hookable):
         """For each input tensor of the op: the node that made it, and the number of that node's result.
 
         (None, 0) for an input that needs no gradient. Of 2 * x and 2 - x, as in PyTorch, x comes first.
+        What PyTorch takes as a number or a mask, as the 2 in x ** 2, is not among them.
         """
         edges = iter(self.edges)
-        found = tuple(shown(next(edges)) if needed else (None, 0) for needed in self.plan.needs)
-        return found[::-1] if self.reflected else found
+        return self._counted([shown(next(edges)) if n else (None, 0) for n in self.plan.needs])
+
+    def _counted(self, of_inputs: list[Any]) -> tuple[Any, ...]:
+        """What belongs to each input, for the inputs that PyTorch counts, in its order."""
+        needs = list(self.plan.needs)
+        if self.reflected:
+            of_inputs, needs = of_inputs[::-1], needs[::-1]
+        if type(self).__name__ in WITH_NUMBERS:
+            while not needs[-1]:
+                needs.pop()
+        return tuple(of_inputs[: len(needs)])
 
     def __call__(self, *grads: Any) -> Any:
         """The gradients for the inputs, given that of the result: what the engine passes to `next_functions`.
@@ -96,8 +112,7 @@ class Node(Hookable):
         if len(grads) != 1:
             raise TypeError(f"expected 1 arguments, got {len(grads)} instead")
         found = iter(self.plan.run_tensors(grads[0], self))
-        passed = tuple(next(found) if needed else None for needed in self.plan.needs)
-        passed = passed[::-1] if self.reflected else passed
+        passed = self._counted([next(found) if needed else None for needed in self.plan.needs])
         return passed[0] if len(passed) == 1 else passed
 
     def rename(self, name: str) -> None:

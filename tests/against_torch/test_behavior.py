@@ -419,6 +419,17 @@ def function_with_results_that_are_no_tensors(t):
 
 
 @program
+def inputs_of_nodes_with_numbers(t):
+    x, found = leaf(t, 3), []
+    for z in (x**2, x.clamp(0, 1), 1 - x, x % 2, x.masked_fill(x > 1, 0.0), x * 2, x / 2):
+        found.append([node is not None for node, _ in z.grad_fn.next_functions])
+    g = (x**2).grad_fn(t.ones(3, dtype=t.float64))
+    y = leaf(t, 3).clone()
+    y[:2].pow_(2)
+    return [found, g, [node is not None for node, _ in y.grad_fn.next_functions]]
+
+
+@program
 def third_derivative(t):
     x = leaf(t, 3)
     y = (x**4).sum()
