@@ -56,9 +56,10 @@ from minigrad.core.memory import FRESH, INFERENCE, Counter, new
 from minigrad.core.node import next_queue_key
 from minigrad.core.op import Op
 from minigrad.core.plan import HELD, Plan, column_major, compiled, held, listed, plan_of
-from minigrad.core.promotion import NUMBERS, number_like, or_ask
+from minigrad.core.promotion import NUMBERS, number_like
 from minigrad.core.tensor import Tensor, View
 from minigrad.core.views import Hop, shows
+from minigrad.methods.base import or_ask
 
 # Python's operators are faster than NumPy's functions: ten times faster for 0-d values.
 OPERATORS = {

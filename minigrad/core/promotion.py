@@ -7,8 +7,7 @@
 Read dtypes.py first, which has the promotion rules.
 """
 
-import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -98,42 +97,6 @@ def _as_tensor(a: object) -> Tensor:
         f"unsupported operand type(s): 'Tensor' and {type(a).__name__!r}. An operand must be Tensor or a number. "
         "To fix it, make a tensor of it: minigrad.tensor(...)."
     )
-
-
-BUILTIN = (
-    list,
-    tuple,
-    dict,
-    set,
-    str,
-    bytes,
-    type(None),
-)  # an operand of such a class gets our error
-
-
-def is_foreign(value: object) -> bool:
-    """Is this an object of a class that knows more than we do about its sum with a tensor?
-
-    An operator returns NotImplemented for it, so Python calls its y.__radd__(x), if it has one.
-    """
-    return not (
-        hasattr(value, "__apply_op__") or isinstance(value, (np.ndarray, *CONSTANTS, *BUILTIN))
-    )
-
-
-def or_ask(f: Callable[..., Any]) -> Callable[..., Any]:
-    """The function of an operator, which returns NotImplemented if the other operand is foreign."""
-
-    @functools.wraps(f)
-    def operator(x: Any, y: Any) -> Any:
-        try:
-            return f(x, y)
-        except TypeError:
-            if is_foreign(y):
-                return NotImplemented
-            raise
-
-    return operator
 
 
 def convert(op: Op, args: Sequence[Any]) -> tuple[list[Tensor], list[Any]]:

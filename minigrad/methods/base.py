@@ -577,3 +577,35 @@ def scaled(other: Any, alpha: Any, x: Any = None, op: Op = ops.add, called: str 
 def address(x: Any) -> int:
     """The memory address of the first entry of x, in bytes."""
     return x.memory().__array_interface__["data"][0]
+
+
+# ------------------------------------------------------------------------ operands of other classes
+
+# An operand of such a class gets our error.
+BUILTIN = (builtins.int, builtins.float, complex, list, tuple, dict, set, str, bytes, type(None))
+
+
+def is_foreign(value: object) -> bool:
+    """Is this an object of a class that knows more than we do about its sum with a tensor?
+
+    An operator returns NotImplemented for it, so Python calls its y.__radd__(x), if it has one.
+    """
+    return not (
+        hasattr(value, "__apply_op__") or isinstance(value, (np.ndarray, np.generic, *BUILTIN))
+    )
+
+
+def or_ask(f: Callable[..., Any]) -> Callable[..., Any]:
+    """The function of an operator, which returns NotImplemented if the other operand is foreign."""
+
+    @functools.wraps(f)
+    def operator(x: Any, y: Any) -> Any:
+        try:
+            return f(x, y)
+        except TypeError:
+            if is_foreign(y):
+                return NotImplemented
+            raise
+
+    del operator.__wrapped__  # it takes two operands, whatever f takes
+    return operator

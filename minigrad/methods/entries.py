@@ -12,7 +12,7 @@ from minigrad.core.shapes import Array
 from minigrad.methods.base import Base, Operand, T
 from minigrad.methods.indexing import Indexing
 from minigrad.methods.operators import Operators
-from minigrad.ops.composites import named
+from minigrad.ops.composites import level, named
 from minigrad.return_types import frexp as pair
 
 
@@ -157,7 +157,7 @@ class Entries(Operators, Indexing):
         sign = other._constant(np.where(np.signbit(other.array), -1, 1).astype(other.dtype))
         z: Any = size * sign
         if other.requires_grad:  # type: ignore[attr-defined]  # its gradient is 0
-            z = ops.masked_fill.apply(other, -0.0, mask=np.ones(other.shape, bool)) + z
+            z = level(other, z)
         return named(z, "CopysignBackward0")
 
 

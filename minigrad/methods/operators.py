@@ -9,8 +9,7 @@ import numpy as np
 
 from minigrad import ops
 from minigrad.core.dtypes import torch_name
-from minigrad.core.promotion import or_ask
-from minigrad.methods.base import Base, Operand, T, scaled
+from minigrad.methods.base import Base, Operand, T, or_ask, scaled
 from minigrad.methods.from_rows import FromRows
 from minigrad.ops.composites import named
 

@@ -12,8 +12,7 @@ from types import CodeType, FunctionType
 from typing import Any
 
 from minigrad.core.op import Op
-from minigrad.core.promotion import is_foreign, or_ask
-from minigrad.methods.base import Base, taking_numpy_names
+from minigrad.methods.base import Base, is_foreign, or_ask, taking_numpy_names
 
 WITHOUT_METHODS = ("minigrad.ops.neural", "minigrad.ops.losses", "minigrad.ops.layout")
 SHAPES = {

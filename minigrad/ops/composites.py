@@ -129,7 +129,7 @@ def running_extreme(x: Any, axis: int, function: Any) -> Any:
 
 def level(x: Any, values: Any) -> Any:
     """These values as a constant function of x: its gradient is zeros."""
-    return x.masked_fill(x._constant(np.ones(x.shape, bool)), 0) + values
+    return x.masked_fill(x._constant(np.ones(x.shape, bool)), -0.0) + values  # -0.0 + z is z, even if that is -0.0
 
 
 def scatter_extreme(x: Any, y: Any, function: Any, index: Any, axis: int) -> Any:

@@ -185,7 +185,7 @@ def _embedding_dx(g, x_shape, index, padding_idx, sparse, counts):
         kept = slice(None) if padding_idx is None else rows != padding_idx
         return RowSparse(rows[kept], values[kept], x_shape)
     if padding_idx is not None:
-        g = g * (index != padding_idx)[..., None]
+        g = keep(g, (index != padding_idx)[..., None])
     return put_zeros(g, index=(index,), shape=x_shape)
 
 

@@ -229,8 +229,11 @@ class Process:
         return ended is None
 
     def ending(self) -> str:
-        """How it ended: `exit status 1`, `signal SIGSEGV`; empty if it has not, a second from now."""
-        ends = time.monotonic() + 1
+        """How it ended: `exit status 1`, `signal SIGSEGV`; empty if it has not, a second from now.
+
+        A container may take longer to end: its engine tidies up first.
+        """
+        ends = time.monotonic() + (container.PATIENCE if self.tier == "container" else 1)
         while self.alive() and time.monotonic() < ends:
             time.sleep(0.005)
         status = self._status
