@@ -161,10 +161,9 @@ IN_ORDER = """\
 def text_of(op: Op, in_place: bool = False) -> tuple[str, dict[str, Any]]:
     """The source of op.apply, or of op.apply_, and the names that it uses."""
     scope: dict[str, Any] = {
-        "op": op, "slow": _writer(op) if in_place else op,
-        "modes": modes, "general": apply, "forward": op.forward, "ufunc": op.numpy,
+        "op": op, "modes": modes, "general": apply, "forward": op.forward, "ufunc": op.numpy,
         "new": new, "Tensor": Tensor, "View": View, "next_queue_key": next_queue_key,
-        "FRESH": FRESH, "Counter": Counter,
+        "FRESH": FRESH, "Counter": Counter, "slow": _writer(op) if in_place else op,
         "column_major": column_major, "held": held, "NUMBERS": NUMBERS, "number_like": number_like,
         "named": op.named and op.named.formula,
         "ndarray": np.ndarray, "in_order": np.ascontiguousarray, "INFERENCE": INFERENCE,
