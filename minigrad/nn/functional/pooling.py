@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from minigrad import ops
+from minigrad.core.dtypes import torch_name
 from minigrad.core.shapes import Array, Several, as_int
 from minigrad.core.tensor import Tensor, wrap
 from minigrad.nn.functional.convolution import check_steps, several
@@ -308,6 +309,10 @@ def _output_size(name: str, axes: int, x: Tensor, output_size: Any) -> tuple[int
     if x.ndim not in (axes + 1, axes + 2):
         raise RuntimeError(
             f"{name}: Expected {axes + 1}D or {axes + 2}D tensor, but got input of size: {list(x.shape)}"
+        )
+    if x.dtype.kind != "f":
+        raise NotImplementedError(
+            f"\"{name[:-2]}2d\" not implemented for '{torch_name(x.dtype)}'. To fix it, use x.float()."
         )
     single = output_size is None or isinstance(output_size, int)
     wanted = (output_size,) * axes if single else tuple(output_size)

@@ -214,10 +214,20 @@ def _max_unpool(axes: int, input: Tensor, indices: Tensor, size: Several, stride
     size = several(size, axes, "kernel_size")
     stride = size if stride is None else several(stride, axes, "stride")
     padding = several(padding, axes, "padding")
-    if output_size is None:
-        parts = zip(input.shape[-axes:], size, stride, padding, strict=True)
-        output_size = [(n - 1) * s + k - 2 * p for n, k, s, p in parts]
-    shape = tuple(output_size)[-axes:]
+    parts = zip(input.shape[-axes:], size, stride, padding, strict=True)
+    usual = [(n - 1) * s + k - 2 * p for n, k, s, p in parts]
+    wanted = usual if output_size is None else list(output_size)
+    if len(wanted) not in (axes, axes + 2):
+        raise ValueError(
+            f"output_size should be a sequence containing {axes} or {axes + 2} elements, but it has a length of "
+            f"'{len(wanted)}'"
+        )
+    shape = tuple(wanted[-axes:])
+    for k, (n, m, s) in enumerate(zip(shape, usual, stride, strict=True)):
+        if not m - s < n < m + s:
+            raise ValueError(
+                f'invalid output_size "{shape}" (dim {k} must be between {m - s} and {m + s})'
+            )
     if tuple(indices.shape) != tuple(input.shape):
         raise RuntimeError(
             f"Expected shape of indices to be same as that of the input tensor ({list(input.shape)}) but got "
