@@ -393,7 +393,7 @@ class Base:
         x: Any = self
         strides = [n // x.dtype.itemsize for n in x.memory().strides]
         for k in reversed(range(x.ndim)):  # NumPy has 0 where PyTorch has the stride of an axis in rows
-            if not x.numel() or (x.shape[k] == 1 and not strides[k]):
+            if not strides[k] and (x.shape[k] == 1 or not x.numel()):
                 strides[k] = max(x.shape[k + 1], 1) * strides[k + 1] if k + 1 < x.ndim else 1
         return tuple(strides) if dim is None else strides[normalize_one(dim, x.ndim)]
 
