@@ -415,6 +415,32 @@ def test_judging_again_runs_no_student_s_code_and_sees_a_new_tolerance(
     assert (before["points"], after["points"]) == (0, 4)
 
 
+def test_judging_starts_a_kernel_again_that_died_before_its_first_message(
+    author, submitted, tmp_path, tier, monkeypatch
+):
+    recording, bundle = make_bundles(author)
+    grade_class(
+        submitted("full_by_the_formula"),
+        recording,
+        bundle,
+        tmp_path / "out",
+        Settings(isolation=tier),
+    )
+    (path,) = (tmp_path / "out" / "answers").iterdir()
+    profile = tmp_path / "ipython" / "profile_default"
+    profile.mkdir(parents=True)
+    (profile / "ipython_kernel_config.py").write_text(
+        "import os, pathlib\n"
+        f"died = pathlib.Path({str(tmp_path / 'died')!r})\n"
+        "if not died.exists():\n    died.touch()\n    os._exit(1)\n"
+    )
+    monkeypatch.setenv("IPYTHONDIR", str(tmp_path / "ipython"))
+
+    (grade,) = judge(bundle, [json.loads(path.read_text(encoding="utf-8"))])
+
+    assert (tmp_path / "died").exists() and grade["points"] == 4
+
+
 def test_feedback_names_the_mistake_and_shows_no_value(tmp_path, tier):
     path = tmp_path / "author.ipynb"
     notebook = nbformat.from_dict(AUTHORS["reverse"].copy())

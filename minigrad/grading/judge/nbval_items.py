@@ -93,10 +93,17 @@ class AnswersFile(IPyNbFile):  # type: ignore[misc]
             )
 
     def setup(self) -> None:
-        """Start nbval's kernel, unless the outputs of the same sources are kept."""
+        """Start nbval's kernel, unless the outputs of the same sources are kept.
+
+        jupyter_client chooses the ports before the kernel opens them. When many kernels start at
+        once, two may choose the same port, and the second dies. It is started once more.
+        """
         self.outputs: list[Outputs] = []
         if self.sources not in self.kept:
-            super().setup()
+            try:
+                super().setup()
+            except RuntimeError:
+                super().setup()
 
     def get_kernel_message(self, timeout: float | None = None, stream: str = "iopub") -> object:
         """A message, or Empty; nbval waits for a dead kernel until the time is up."""
