@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from minigrad.core.backward import GradientEdge, root_gradient, root_of, run_backward, run_task
-from minigrad.core.engine import GraphTask
+from minigrad.core.engine import AnyNode, GraphTask
 from minigrad.core.errors import AutogradError, NoGradient, ShapeError
 from minigrad.core.modes import state
 from minigrad.core.plan import like_of
@@ -15,11 +15,12 @@ from minigrad.core.tensor import Tensor, wrap
 from minigrad.methods.functions import stack
 
 Tensors = Tensor | GradientEdge | Sequence[Tensor | GradientEdge]
+ONE = (Tensor, GradientEdge)
 
 
 def _listed(given: Tensors) -> list[Any]:
     """One tensor or edge, or several, as a list."""
-    return [given] if isinstance(given, Tensor | GradientEdge) else list(given)
+    return [given] if isinstance(given, ONE) else list(given)
 
 
 def _one_for_each(
@@ -96,17 +97,18 @@ def grad(
         last = create_graph if retain_graph is None else retain_graph
         return _batched(zs, xs, gradients, last, create_graph, allow_unused, materialize_grads)
     tensors = create_graph or bool(state.levels)
+    nodes = [root_of(x) for x in xs]
     task = GraphTask(
         [root_of(z) for z in zs],
         [root_gradient(z, g, tensors) for z, g in zip(zs, gradients, strict=True)],
         retain_graph=create_graph if retain_graph is None else retain_graph,
         create_graph=create_graph,
         tensors=tensors,
-        inputs=[root_of(x) for x in xs],
+        inputs=nodes,
         accumulate=False,
     )
     run_task(task)
-    grads = _captured(task, xs, allow_unused or materialize_grads)
+    grads = _captured(task, nodes, allow_unused or materialize_grads)
     return tuple(_with_zeros(grads, xs, create_graph) if materialize_grads else grads)
 
 
@@ -174,7 +176,7 @@ def _check_arguments(
             "Expected allow_unused to be True or not passed when materialize_grads=True, but got: False."
         )
     for x in xs:
-        if not isinstance(x, Tensor | GradientEdge):
+        if not isinstance(x, ONE):
             raise TypeError(f"inputs must be Tensors, but got {type(x).__name__}.")
         if materialize_grads and isinstance(x, GradientEdge):
             raise RuntimeError(
@@ -188,24 +190,25 @@ def _check_arguments(
 
 
 def _captured(
-    task: GraphTask, xs: Sequence[Tensor | GradientEdge], allow_unused: bool | None
+    task: GraphTask, nodes: Sequence[AnyNode], allow_unused: bool | None
 ) -> list[Tensor | None]:
     """The gradients that a pass has found for its inputs, as tensors."""
     found: dict[Any, Tensor | None] = {}  # an input that is given twice gets one gradient
-    nodes = [root_of(x) for x in xs]
     for k, node in enumerate(nodes):
         if node in found:
             continue
         g = task.captured.get(node)
-        if g is None and not allow_unused:
+        # Make it contiguous, because programs call view() on it: (gradient.view(n, -1).norm(2, 1) - 1) ** 2
+        if g.__class__ is np.ndarray:
+            g = wrap(g.copy())
+        elif isinstance(g, Tensor):
+            g = g if g.is_sparse else g.contiguous()
+        elif g is not None:
+            g = wrap(np.array(g, order="C"))
+        elif not allow_unused:
             raise NoGradient(
                 f"The differentiated Tensor at index {k} appears to not have been used in the graph. "
                 "Set allow_unused=True if this is the desired behavior."
             )
-        # Make it contiguous, because programs call view() on it: (gradient.view(n, -1).norm(2, 1) - 1) ** 2
-        if isinstance(g, Tensor):
-            g = g if g.is_sparse else g.contiguous()
-        elif g is not None:
-            g = wrap(np.array(g, order="C"))
         found[node] = g
     return [found[node] for node in nodes]

@@ -31,7 +31,7 @@ from typing import Any, NamedTuple
 from numpy import ndarray
 
 from minigrad.core.hooks import Hooked
-from minigrad.core.leaf import AccumulateGrad
+from minigrad.core.leaf import ACCUMULATE, AccumulateGrad
 from minigrad.core.node import Node, reachable
 from minigrad.core.results import Result
 from minigrad.core.saved import Freed
@@ -98,6 +98,7 @@ class GraphTask:
         pending, heap, inputs, tensors = self.pending, self._heap, self.inputs, self.tensors
         freed = None if self.retain_graph else Freed()
         needed = self.prune()
+        captures = not self.accumulate  # a leaf among the inputs only keeps its gradient
         sums: set[AnyNode] = set()  # nodes whose pending gradient is a sum made here
         grads: Any
         heap += [(node.queue_key, node) for node in self._start() if self._leads_to_an_input(node)]
@@ -108,6 +109,9 @@ class GraphTask:
                 while True:
                     g = pending.pop(node)
                     if inputs is not None and node in inputs:
+                        if captures and node.plan is ACCUMULATE:
+                            self.captured[node] = g
+                            break
                         grads = self.run_node(node, g, freed)
                     else:
                         plan: Any = node.plan
@@ -189,7 +193,7 @@ class GraphTask:
         if self.inputs is None or self.needed is not None:  # a task may run again
             return self.needed
         found = reachable(self.roots)
-        if all(node in self.inputs for node in found if not node.edges):
+        if self.inputs.issuperset([node for node in found if not node.edges]):
             return None  # every way ends at an input, as with grad(loss, model.parameters())
         self.needed = needed = set(self.inputs)
         for node in sorted(found, key=attrgetter("queue_key"), reverse=True):  # oldest first
