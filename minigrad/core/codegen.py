@@ -48,7 +48,7 @@ from typing import Any
 import numpy as np
 
 from minigrad.core import modes
-from minigrad.core.dispatch import apply, keep_line
+from minigrad.core.dispatch import apply, keep_line, record_node
 from minigrad.core.errors import user_line
 from minigrad.core.inplace import attach, copy_of, is_plain
 from minigrad.core.leaf import AccumulateGrad
@@ -98,8 +98,9 @@ def {name}(x{signature}):
         return op(x{passed})
     unusual = modes.unusual
     aside = unusual and (unusual > modes.light or not modes.state.recording)
-    if aside or xd.__class__ is not ndarray or x.__class__ is View and x.origin:
+    if aside or x.__class__ is View and x.origin:
         return general(op, (x,), {settings})
+    if xd.__class__ is not ndarray: xd = x.memory()
     try:
         zd = forward(xd{passed})
     except (TypeError, ValueError, IndexError):
@@ -152,6 +153,28 @@ def {name}_({operands}{signature}):
     return x
 """
 
+VARIADIC = """\
+def {name}(*xs{signature}):
+    try:
+        arrays = [x.array for x in xs]; nodes = [x.node for x in xs]
+    except AttributeError:
+        return op(*xs{passed})
+    unusual = modes.unusual
+    if unusual > modes.light or not xs:
+        return general(op, xs, {settings})
+    dtype = arrays[0].dtype
+    for xd in arrays:
+        if xd.dtype is not dtype: return general(op, xs, {settings})
+    try:
+        zd = forward(*arrays{passed})
+    except (TypeError, ValueError, IndexError):
+        return general(op, xs, {settings})                     # which says why
+{order}    z = new(Tensor); z.array = zd; z.counter = FRESH; z.node = None
+    if nodes.count(None) < len(nodes) and (not unusual or modes.state.recording):
+        z.node = record_node(op, xs, nodes, {settings}, z)
+    return z
+"""
+
 KEEP = "if unusual: keep_line(n)"
 IN_ORDER = """\
     if zd.__class__ is ndarray and not zd.flags.c_contiguous: zd = in_order(zd)
@@ -168,20 +191,27 @@ def text_of(op: Op, in_place: bool = False) -> tuple[str, dict[str, Any]]:
         "named": op.named and op.named.formula,
         "ndarray": np.ndarray, "in_order": np.ascontiguousarray, "INFERENCE": INFERENCE,
         "AccumulateGrad": AccumulateGrad, "copy_of": copy_of, "is_plain": is_plain, "attach": attach,
-        "user_line": user_line, "keep_line": keep_line,
+        "user_line": user_line, "keep_line": keep_line, "record_node": record_node,
         "Hop": Hop, "shows": shows, "as_tuple": tuple.__new__,
         **{f"_{s}": default for s, default in op.settings.items()},
     }  # fmt: skip
-    typed = [x for x in op.operands if x not in op.masks]
-    arrays = ", ".join(f"{x}d" for x in op.operands)
     passed = "".join(f", {s}={s}" for s in op.settings)
-    parts = {
+    settings = {
         "name": op.name,
-        "operands": ", ".join(op.operands),
-        "others": "".join(f", {x}" for x in op.operands[1:]),
-        "signature": "".join(f", {s}=_{s}" for s in op.settings).replace(",", ", *,", 1),
+        "signature": "".join(f", {s}=_{s}" for s in op.settings),
         "settings": "{" + ", ".join(f"{s!r}: {s}" for s in op.settings) + "}",
         "passed": passed,
+        "order": IN_ORDER if op.in_order else "",
+    }
+    if op.variadic:
+        return VARIADIC.format(**settings), scope
+    typed = [x for x in op.operands if x not in op.masks]
+    arrays = ", ".join(f"{x}d" for x in op.operands)
+    parts = {
+        **settings,
+        "operands": ", ".join(op.operands),
+        "others": "".join(f", {x}" for x in op.operands[1:]),
+        "signature": settings["signature"].replace(",", ", *,", 1),
         "all": _tuple(op.operands),
         "numbers": _numbers(op, typed, in_place),
         "read": "\n".join(f"        {x}d = {x}.array; {x}n = {x}.node" for x in typed)
@@ -190,7 +220,6 @@ def text_of(op: Op, in_place: bool = False) -> tuple[str, dict[str, Any]]:
         "larger": "".join(f" or {x}d.ndim > xd.ndim" for x in op.operands[1:]),
         "nodes": " = ".join(f"{x}n" for x in typed),
         "recorded": " or ".join(f"{x}n is not None" for x in typed),
-        "order": IN_ORDER if op.in_order else "",
     }
     if op.view:
         parts["node"] = _indented([*_filled(op, (True,), [False], scope, "n"), KEEP], 8)
@@ -328,8 +357,10 @@ def _saving(op: Op, plan: Plan, in_place: bool) -> list[str]:
 
 
 def is_usual(op: Op, in_place: bool = False) -> bool:
-    """Do we generate a function for this op? Not if it takes many tensors or lacks a rule: see dispatch.py."""
-    if op.variadic or len(op.operands) > 3:
+    """Do we generate a function for this op? Not if it has many operands or lacks a rule: see dispatch.py."""
+    if op.variadic:
+        return op.result == "same" and not (in_place or op.refuses)
+    if len(op.operands) > 3:
         return False
     if op.rules and any(x not in op.rules for x in op.operands if x not in op.masks):
         return False  # Plan raises an error if the missing gradient is requested

@@ -50,7 +50,7 @@ def cat(tensors: Sequence[Tensor], dim: int = 0, *, axis: int | None = None, out
             [0., 0.]])
     """
     xs = _sequence("torch.cat()", tensors)
-    shapes = [tuple(x.shape) for x in xs]
+    shapes = [x.array.shape for x in xs]
     if () in shapes:
         raise RuntimeError(
             f"zero-dimensional tensor (at position {shapes.index(())}) cannot be concatenated. To fix it, use stack, or  x[None]."
@@ -62,7 +62,7 @@ def cat(tensors: Sequence[Tensor], dim: int = 0, *, axis: int | None = None, out
         k = normalize_one(dim if axis is None else axis, like.ndim)
         none = (*like.shape[:k], 0, *like.shape[k + 1 :])
         xs = tuple([x.reshape(none) if tuple(x.shape) == (0,) else x for x in xs])
-    z = ops.cat(*xs, axis=normalize_one(dim if axis is None else axis, xs[0].ndim))
+    z = ops.cat.apply(*xs, axis=normalize_one(dim if axis is None else axis, xs[0].ndim))
     return z if out is None else into_out("cat", out, z)
 
 
@@ -88,7 +88,7 @@ def stack(tensors: Sequence[Tensor], dim: int = 0, *, axis: int | None = None, o
             [1., 0.]])
     """
     xs = _sequence("stack", tensors)
-    z = ops.stack(*xs, axis=normalize_one(dim if axis is None else axis, xs[0].ndim + 1))
+    z = ops.stack.apply(*xs, axis=normalize_one(dim if axis is None else axis, xs[0].ndim + 1))
     return z if out is None else into_out("stack", out, z)
 
 
