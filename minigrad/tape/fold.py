@@ -128,6 +128,7 @@ class Folding:
         self.leaves = {k for k in self.members if self._is_leaf(k)}
         self.sizes = Sizes(found)
         self.made: dict[int, Box] = {}
+        self.laid_out: dict[object, tuple[Layout, list[DrawnRoute]]] = {}
         self.groups: list[NodeGroup] = []
 
     def result(self) -> tuple[list[FoldedGroup], list[PictureView]]:
@@ -334,7 +335,7 @@ class Folding:
                     merged = source[0] == "g" or box_of[v][0] == "g"
                     ends = (source, box_of[v], "" if merged else edge)
                     joined.setdefault(ends, []).append(edge)
-        layout = lay_out(list(boxes.values()), [(u, v) for u, v, _ in joined])
+        layout, routes = self._drawn(boxes, joined)
         return PictureView(
             id=key,
             group=group or None,
@@ -342,25 +343,37 @@ class Folding:
             width=layout.width,
             height=layout.height,
             crossings=layout.crossings,
-            boxes=layout.boxes,
+            boxes=dict(zip(boxes, layout.boxes.values(), strict=True)),
             ports=sorted(ports),
-            chips=layout.chips,
-            routes=self._routes(joined, layout),
+            chips=[replace(chip, of=[*boxes][int(chip.of)]) for chip in layout.chips],
+            routes=routes,
         )
 
-    def _routes(
-        self, joined: Mapping[tuple[str, str, str], list[str]], layout: Layout
-    ) -> list[DrawnRoute]:
-        """The arrows of a picture, with places for the texts beside them."""
-        routes = [
-            DrawnRoute(u, v, edges, route.points, route.knees, route.chip)
-            for ((u, v, _), edges), route in zip(joined.items(), layout.routes, strict=True)
-        ]
-        places = [*layout.boxes.values(), *(chip.place for chip in layout.chips)]
-        texts = [self._texts([self.edges[e] for e in r.edges]) for r in routes]
-        return labelled(routes, texts, places)
+    def _drawn(
+        self, boxes: Mapping[str, Box], joined: Mapping[tuple[str, str, str], list[str]]
+    ) -> tuple[Layout, list[DrawnRoute]]:
+        """Where the boxes are, called by their numbers, and the arrows with places for their texts.
 
-    def _texts(self, edges: list[TapeEdge]) -> tuple[list[float], float]:
+        Pictures of one shape, as those of all calls of a module, are laid out once.
+        """
+        number = {name: str(k) for k, name in enumerate(boxes)}
+        numbered = tuple([replace(box, id=number[name]) for name, box in boxes.items()])
+        ends = tuple([(number[u], number[v]) for u, v, _ in joined])
+        texts = tuple([self._texts([self.edges[e] for e in edges]) for edges in joined.values()])
+        shape = numbered, ends, texts
+        if shape not in self.laid_out:
+            layout = lay_out(numbered, ends)
+            routes = [
+                DrawnRoute(u, v, [], route.points, route.knees, route.chip)
+                for (u, v), route in zip(ends, layout.routes, strict=True)
+            ]
+            places = [*layout.boxes.values(), *(chip.place for chip in layout.chips)]
+            self.laid_out[shape] = layout, labelled(routes, texts, places)
+        layout, routes = self.laid_out[shape]
+        named = zip(joined.items(), routes, strict=True)
+        return layout, [replace(r, from_=u, to=v, edges=edges) for ((u, v, _), edges), r in named]
+
+    def _texts(self, edges: list[TapeEdge]) -> tuple[tuple[float, ...], float]:
         """The widths of what may be written beside an arrow; see labels.labelled."""
         edge, many = edges[0], len(edges)
         mark = edge_mark(edge) if many == 1 else ""
@@ -370,9 +383,9 @@ class Folding:
         else:
             most = self.sizes.most.get(edge.from_, 0)
             lines += [f"{most} of {most}"] + ([edge.summed] if edge.summed else [])
-        widths = [text_width(line, LABEL, bold=True) for line in lines]
+        widths = tuple([text_width(line, LABEL, bold=True) for line in lines])
         gradient = any(e.gradient for e in edges)
-        return widths if gradient else [], text_width(mark, LABEL)
+        return widths if gradient else (), text_width(mark, LABEL)
 
     def _leaves_inside(self, box_of: dict[int, str]) -> set[int]:
         """The leaves that are used by one folded box only."""

@@ -23,22 +23,38 @@ class Taken:
     """What places are taken, in a grid, so that only what is near is looked at."""
 
     def __init__(self) -> None:
-        self._cells: dict[tuple[int, int], list[Bounds]] = {}
+        self._drawn: list[tuple[float, float, float, float]] = []  # left, top, right, bottom
+        self._cells: dict[tuple[int, int], list[int]] = {}  # cell -> numbers of these
 
     def add(self, place: Bounds) -> None:
         """Something is drawn here."""
         for cell in _cells(place):
-            self._cells.setdefault(cell, []).append(place)
+            self._cells.setdefault(cell, []).append(len(self._drawn))
+        self._drawn.append((place.x, place.y, place.x + place.width, place.y + place.height))
 
     def over(self, place: Bounds) -> int:
         """How many things are drawn here."""
-        near = {p for cell in _cells(place) for p in self._cells.get(cell, ())}
-        return sum(_meet(p, place) for p in near)
+        x, y, right, bottom = place.x, place.y, place.x + place.width, place.y + place.height
+        near = {k for cell in _cells(place) for k in self._cells.get(cell, ())}
+        meet = [
+            x < r and left < right and y < b and top < bottom
+            for left, top, r, b in map(self._drawn.__getitem__, near)
+        ]
+        return sum(meet)
+
+    def freest(self, places: Iterable[Bounds]) -> Bounds:
+        """The first place where nothing is drawn, else the first where the least is."""
+        drawn: dict[Bounds, int] = {}
+        for place in places:
+            drawn[place] = self.over(place)
+            if not drawn[place]:
+                return place
+        return min(drawn, key=drawn.__getitem__)
 
 
 def labelled(
     routes: Sequence[DrawnRoute],
-    texts: Sequence[tuple[list[float], float]],
+    texts: Sequence[tuple[Sequence[float], float]],
     boxes: Iterable[Bounds],
 ) -> list[DrawnRoute]:
     """The routes, with places for their texts.
@@ -61,7 +77,7 @@ def labelled(
     return found
 
 
-def _place(taken: Taken, route: DrawnRoute, lines: list[float]) -> LabelPlace:
+def _place(taken: Taken, route: DrawnRoute, lines: Sequence[float]) -> LabelPlace:
     """Near the head of the gradient's arrow, else further down along it."""
     wide, height = max(*lines, 30.0), LINE * len(lines)
     ends = [route.points[0], *route.points[1:-1:2]]
@@ -71,7 +87,7 @@ def _place(taken: Taken, route: DrawnRoute, lines: list[float]) -> LabelPlace:
         for down in (2.0, 16.0, 30.0):
             beside = [x + APART + 8, x - APART - 6 - wide]
             places += [Bounds(at, y + down, wide, height) for at in beside[:: 1 if right else -1]]
-    best = min(places, key=taken.over)  # the first of the best
+    best = taken.freest(places)
     room = _room(taken, best)
     taken.add(best._replace(width=max(wide, min(room, VALUE))))
     return LabelPlace(round(best.x, 1), best.y + 11, round(room))
@@ -84,7 +100,7 @@ def _mark(taken: Taken, route: DrawnRoute, wide: float) -> LabelPlace:
         for up in (19.0, 33.0)
         for at in (x - APART - 9 - wide, x + APART + 9)
     ]
-    best = min(places, key=taken.over)
+    best = taken.freest(places)
     taken.add(best)
     return LabelPlace(round(best.x, 1), best.y + 11, round(wide))
 
@@ -122,15 +138,6 @@ def _points(start: Point, piece: Sequence[Point]) -> Iterator[Point]:
     for t in (i / pieces for i in range(pieces + 1)):
         a, b, c, d = (1 - t) ** 3, 3 * t * (1 - t) ** 2, 3 * t * t * (1 - t), t**3
         yield a * x0 + b * x1 + c * x2 + d * x3, a * y0 + b * y1 + c * y2 + d * y3
-
-
-def _meet(p: Bounds, q: Bounds) -> bool:
-    return (
-        p.x < q.x + q.width
-        and q.x < p.x + p.width
-        and p.y < q.y + q.height
-        and q.y < p.y + p.height
-    )
 
 
 def _cells(place: Bounds) -> list[tuple[int, int]]:
