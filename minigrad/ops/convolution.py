@@ -267,7 +267,7 @@ def places(x, size, stride, padding, dilation, shape):
 
 def _max_pool_dx(g, x, z, x_shape, size, stride, padding, dilation, shape):
     # The code below finds entries by value, but NaN is not equal to itself. Also, 0 * g is not 0 if g is infinite.
-    if not isinstance(g, np.ndarray) or np.isnan(z).any() or not np.isfinite(np.add.reduce(g, axis=None)):
+    if not isinstance(g, np.ndarray) or not np.isfinite(np.add.reduce(z, axis=None) + np.add.reduce(g, axis=None)):
         at = places(getattr(x, "array", x), size, stride, padding, dilation, shape)
         flat = (*x_shape[:-2], x_shape[-2] * x_shape[-1])
         g, at = (a.reshape((*at.shape[:-2], -1)) for a in (g, at))

@@ -127,6 +127,11 @@ def copied(x, out):
     return out
 
 
+def summed(x, axis):
+    """The sum over axis, which is kept with size 1: np.sum, twice as fast for a small array."""
+    return np.add.reduce(x, axis=axis, keepdims=True)
+
+
 FEW = 500  # entries: below this size, np.where is faster than multiplying, and Python's math module is faster than NumPy
 
 

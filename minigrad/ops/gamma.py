@@ -46,7 +46,7 @@ lgamma.vjp(x=lambda g, x: g * digamma(x))
 def digamma(x, *, out=None):
     """z = gamma'(x) / gamma(x)        dz/dx = polygamma(x, order=1)
 
-    The recurrence psi(x) = psi(x + 1) - 1 / x moves x up to x >= 8, where seven terms of a series
+    The recurrence psi(x) = psi(x + 1) - 1 / x moves x up by 8, where seven terms of a series
     in 1 / x**2 give full precision. Negative x use the reflection psi(1 - x) - pi / tan(pi x).
 
     Source: Abramowitz and Stegun, Handbook of Mathematical Functions (1964), 6.3.
@@ -67,15 +67,12 @@ def digamma(x, *, out=None):
 
 
 def _digamma_above(y):
-    rest = 0.0
-    for _ in range(8):
-        near = y < 8
-        rest = rest - near / y
-        y = y + near
-    s, series = 1 / (y * y), 0.0
-    for k in range(7, 0, -1):
-        series = (series + BERNOULLI[k - 1] / (2 * k)) * s
-    return rest + np.log(y) - 0.5 / y - series
+    rest = np.zeros_like(y)
+    for k in range(8):
+        rest += 1 / (y + k)
+    y = y + 8
+    s = 1 / (y * y)
+    return np.log(y) - 0.5 / y - rest - s * horner(DIGAMMA_SERIES, s)
 
 
 digamma.vjp(x=lambda g, x: g * polygamma(x, order=1))
@@ -85,8 +82,8 @@ digamma.vjp(x=lambda g, x: g * polygamma(x, order=1))
 def polygamma(x, *, order, out=None):
     """z = the derivative of digamma at x, of this order        dz/dx = polygamma(x, order=order+1)
 
-    For n = order, this is (-1)**(n+1) * n! * (the sum of (x + k)**-(n+1) over k = 0, 1, ...). The terms up to
-    x + k = 16 are added one by one, and the Euler-Maclaurin formula gives the rest.
+    For n = order, this is (-1)**(n+1) * n! * (the sum of (x + k)**-(n+1) over k = 0, 1, ...). The first 16 terms
+    are added one by one (more if x is negative), and the Euler-Maclaurin formula gives the rest.
 
     Source: Abramowitz and Stegun, Handbook of Mathematical Functions (1964), 6.4 and 23.1.
     """
@@ -101,10 +98,11 @@ def polygamma(x, *, order, out=None):
 
 def _zeta(s, y):
     """The sum of (y + k)**-s over k = 0, 1, ..., for an integer s > 1."""
-    total, a = np.zeros_like(y), y
-    for _ in range(16 + int(min(1000, -min(y.min(initial=0), 0)))):
-        near = a < 16
-        total, a = total + near * a ** -float(s), a + near
+    total = np.zeros_like(y)
+    terms = 16 + int(min(1000, -min(y.min(initial=0), 0)))
+    for k in range(terms):
+        total += (1 / (y + k)) ** s
+    a = y + terms
     total += a ** (1.0 - s) / (s - 1) + 0.5 * a ** -float(s)
     s, power = float(s), a ** (-s - 1.0)
     factor = s
@@ -116,6 +114,7 @@ def _zeta(s, y):
 
 
 BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6)  # B2, B4, ..., B14
+DIGAMMA_SERIES = [b / (2 * k) for k, b in enumerate(BERNOULLI, 1)][::-1]  # highest power first
 
 polygamma.vjp(x=lambda g, x, order: g * polygamma(x, order=order + 1))
 

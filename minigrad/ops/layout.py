@@ -176,7 +176,13 @@ flip.vjp(x=lambda g, axes: flip(g, axes=axes))
 @linear()
 def roll(x, *, shift, axis=None):
     """z[i + shift] = x[i], around the end        dL/dx[i] = g[i + shift]"""
-    return np.roll(x, shift, axis)
+    if axis is None:
+        return roll.forward(x.reshape(-1), shift=(shift,), axis=(0,)).reshape(x.shape)
+    z = x.copy()
+    for n, k in zip(shift, axis, strict=True):
+        before, first = (slice(None),) * k, -n % max(1, x.shape[k])
+        z = np.concatenate((z[(*before, slice(first, None))], z[(*before, slice(first))]), k)
+    return z
 
 
 roll.vjp(x=lambda g, shift, axis:

@@ -8,7 +8,8 @@ import math
 import numpy as np
 
 from minigrad.core.op import elementwise, general, linear
-from minigrad.ops.elementwise import into, sigmoid
+from minigrad.core.shapes import repeat_to
+from minigrad.ops.elementwise import into, sigmoid, summed
 from minigrad.ops.indexing import gather, index_put, own_places, scatter_add
 from minigrad.ops.neural import hardtanh, logsigmoid
 from minigrad.ops.reductions import mean
@@ -33,7 +34,7 @@ def greatest(x, axis):
 
 def _softmax_dx(g, z, axis):
     y = g * z
-    return y - z * np.sum(y, axis=axis, keepdims=True)
+    return y - z * summed(y, axis)
 
 
 softmax.vjp(x=_softmax_dx).jvp(lambda x_dot, z, axis: _softmax_dx(x_dot, z, axis))
@@ -47,8 +48,8 @@ def log_softmax(x, *, axis):
     return z
 
 
-log_softmax.vjp(x=lambda g, z, axis: g - np.exp(z) * np.sum(g, axis=axis, keepdims=True))
-log_softmax.jvp(lambda x_dot, z, axis: x_dot - np.sum(np.exp(z) * x_dot, axis=axis, keepdims=True))
+log_softmax.vjp(x=lambda g, z, axis: g - np.exp(z) * summed(g, axis))
+log_softmax.jvp(lambda x_dot, z, axis: x_dot - summed(np.exp(z) * x_dot, axis))
 
 
 def kind_of_nll(target):
@@ -89,7 +90,7 @@ def at_class(target, axis):
 
 
 def _cross_entropy_dx(g, x, x_shape, target, weights, axis):
-    g = np.broadcast_to(g * weights, target.shape)
+    g = repeat_to(g * weights, target.shape)
     column = tuple(1 if i == axis else n for i, n in enumerate(x_shape))
     if not isinstance(x, np.ndarray):
         g = np.reshape(g, column)
@@ -118,7 +119,7 @@ def nll_loss(x, *, target, weights, axis, reduced):
 
 
 def _nll_loss_dx(g, x_shape, target, weights, axis):
-    g = np.broadcast_to(g * -weights, target.shape)
+    g = repeat_to(g * -weights, target.shape)
     return index_put(np.zeros(x_shape, g.dtype), g, index=at_class(target, axis))  # no position occurs twice
 
 

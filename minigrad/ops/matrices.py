@@ -14,13 +14,9 @@ import numpy as np
 
 from minigrad.core.errors import LinAlgError
 from minigrad.core.op import general
+from minigrad.core.shapes import transposed
 from minigrad.ops.layout import stack
 from minigrad.ops.products import matmul
-
-
-def transposed(x):
-    """xᵀ, for each matrix in a batch."""
-    return np.swapaxes(x, -1, -2)
 
 
 def symmetric(x):

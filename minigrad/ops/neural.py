@@ -11,7 +11,7 @@ import numpy as np
 
 from minigrad.core.op import elementwise, general, linear
 from minigrad.core.sparse import RowSparse
-from minigrad.ops.elementwise import into, keep, sigmoid
+from minigrad.ops.elementwise import into, keep, sigmoid, summed
 from minigrad.ops.indexing import put_zeros
 from minigrad.ops.special import erf
 
@@ -155,11 +155,10 @@ def standardize(x, *, axis, eps):
 
 def _standardize_dx(g, x, x_shape, axis, eps):
     n = max(1, math.prod([x_shape[i] for i in axis]))
-    d = x - np.sum(x, axis=axis, keepdims=True) / n
-    deviation = np.sqrt(np.sum(d * d, axis=axis, keepdims=True) / n + eps)
+    d = x - summed(x, axis) / n
+    deviation = np.sqrt(summed(d * d, axis) / n + eps)
     z = d / deviation  # recomputed, because ReLU(inplace=True) may have overwritten the result
-    g_mean, gz_mean = (np.sum(y, axis=axis, keepdims=True) / n for y in (g, g * z))
-    return (g - g_mean - z * gz_mean) / deviation
+    return (g - summed(g, axis) / n - z * (summed(g * z, axis) / n)) / deviation
 
 
 standardize.vjp(x=_standardize_dx)

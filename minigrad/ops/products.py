@@ -14,7 +14,7 @@ from functools import lru_cache
 import numpy as np
 
 from minigrad.core.op import general, linear
-from minigrad.core.shapes import product, repeat_to, sum_to
+from minigrad.core.shapes import product, repeat_to, sum_to, transposed
 from minigrad.ops.elementwise import keep
 from minigrad.ops.indexing import own_places, put_zeros
 
@@ -46,7 +46,7 @@ def _matmul_dx(g, y, x_shape):
         return g[..., None] * y
     if len(x_shape) == 1:  # vector @ batch of matrices
         return sum_to(np.sum(y * g[..., None, :], axis=-1), x_shape)
-    return sum_to(g @ np.swapaxes(y, -1, -2), x_shape)
+    return sum_to(g @ transposed(y), x_shape)
 
 
 def _matmul_dy(g, x, y_shape, y_column_major):
@@ -58,7 +58,7 @@ def _matmul_dy(g, x, y_shape, y_column_major):
         return x[:, None] * g[..., None, :]
     if len(y_shape) == 2:  # batch of matrices @ matrix: all rows at once
         return _matmul_dy(_rows(g), _rows(x), y_shape, y_column_major)
-    return sum_to(np.swapaxes(x, -1, -2) @ g, y_shape)
+    return sum_to(transposed(x) @ g, y_shape)
 
 
 def _rows(x):
@@ -90,8 +90,8 @@ def bmm(x, y, *, out=None):
     return np.matmul(x, y, out=out)
 
 
-bmm.vjp(x=lambda g, y: g @ np.swapaxes(y, -1, -2),
-        y=lambda g, x: np.swapaxes(x, -1, -2) @ g)
+bmm.vjp(x=lambda g, y: g @ transposed(y),
+        y=lambda g, x: transposed(x) @ g)
 
 
 @linear(result="strict", exact=True, refuses="b")
@@ -177,7 +177,7 @@ def trace(x):
     return np.trace(x, dtype=x.dtype if x.dtype.kind in "fc" else np.int64)
 
 
-trace.vjp(x=lambda g, x_shape: keep(np.broadcast_to(g, x_shape), np.eye(*x_shape, dtype=bool)))
+trace.vjp(x=lambda g, x_shape: keep(repeat_to(g, x_shape), np.eye(*x_shape, dtype=bool)))
 
 
 # ------------------------------------------------------------------------- einsum
@@ -215,7 +215,7 @@ def _einsum_dx(g, k, xs, xs_shapes, equation):
     d = einsum(g, *xs[:k], *xs[k + 1 :], equation=f"{','.join([result, *others])}->{kept}")
     found = dict(zip(kept, d.shape, strict=True))
     d = np.reshape(d, tuple(found.get(c, 1) for c in letters))
-    d = np.broadcast_to(d, tuple(size[c] for c in letters))
+    d = repeat_to(d, tuple(size[c] for c in letters))
     if len(letters) == len(own):
         return d
     # x[ii]: only the diagonal was read
