@@ -186,6 +186,12 @@ def test_a_hessian_is_zeros_where_the_gradient_is_constant():
     assert functional.hessian(lambda x: x.sum(), x).tolist() == [[0, 0], [0, 0]]
 
 
+def test_the_gradient_of_a_whole_number_is_zeros():
+    gradient, value = func.grad_and_value(lambda x: x.argmax())(X)
+
+    assert value.dtype == minigrad.int64 and gradient.tolist() == [0.0] * 4
+
+
 @pytest.mark.parametrize("ask", ["jacobian", "vjp", "hessian", "vhp"])
 def test_strict_refuses_an_unrelated_input(ask):
     f = lambda x, y: (x * x).sum()

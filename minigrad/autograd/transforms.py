@@ -157,12 +157,13 @@ def leads_elsewhere(g: Tensor, own: set[Any]) -> bool:
 # ---------------------------------------------------------------------- reverse mode
 
 
-def recorded(
-    func: Func, primals: Sequence[Any], has_aux: bool, api: str = "vjp(f, *primals)"
-) -> tuple[Any, ...]:
+VJP = "vjp(f, *primals)"
+
+
+def recorded(func: Func, primals: Sequence[Any], has_aux: bool, api: str = VJP) -> tuple[Any, ...]:
     """Run func on new inputs. Returns these inputs, the results, functions to rebuild both structures, and aux.
 
-    api    the caller, as an error names it
+    api    the caller, as an error names it. Only grad_and_value takes integers: their gradient is 0
     """
     leaves, build = flatten(list(primals))
     for x in flatten(list(primals), object)[0]:
@@ -175,7 +176,7 @@ def recorded(
     result, aux = result_and_aux(result, has_aux, api)
     outputs, rebuild = flatten(result)
     for z in outputs:
-        if not dtypes.is_floating(z.array.dtype):
+        if api == VJP and not dtypes.is_floating(z.array.dtype):
             raise RuntimeError(
                 f"{api}: All outputs of f must be floating-point or complex Tensors, got Tensor with dtype {z.dtype}"
             )
@@ -228,7 +229,7 @@ def vjp(func: Func, *primals: object, has_aux: bool = False, differentiable: boo
     >>> pull(minigrad.ones(2))
     (tensor([2., 4.]),)
     """
-    return _vjp(func, primals, has_aux, differentiable, "vjp(f, *primals)")
+    return _vjp(func, primals, has_aux, differentiable, VJP)
 
 
 def _vjp(

@@ -135,7 +135,7 @@ def {name}_({operands}{signature}):
         if unusual > modes.light or {special}{larger} or kept and recording:
             return x._write(op{others}{passed})
         if not recording: {nodes} = None
-    if c is FRESH: c = x._shared_counter()
+    if c is FRESH: x.counter = c = x._shared_counter() if kept else Counter()
     if c is INFERENCE or xd.__class__ is not ndarray or xd.base is not None and 0 in xd.strides:
         return x._write(op{others}{passed})
     n = None

@@ -56,12 +56,12 @@ def cat(tensors: Sequence[Tensor], dim: int = 0, *, axis: int | None = None, out
             f"zero-dimensional tensor (at position {shapes.index(())}) cannot be concatenated. To fix it, use stack, or  x[None]."
         )
     if (0,) in shapes:  # tensor([]) can be joined with tensors of any shape
-        like = next((x for x in xs if x.ndim != 1), xs[0])
-        if like.ndim == 1 and dim not in (0, -1):  # nothing but such tensors: PyTorch does not look at dim
-            dim = 0
+        like = next((x for x, shape in zip(xs, shapes, strict=True) if shape != (0,)), None)
+        if like is None:  # nothing but such tensors: PyTorch does not look at dim
+            like, dim, axis = xs[0], 0, None
         k = normalize_one(dim if axis is None else axis, like.ndim)
         none = (*like.shape[:k], 0, *like.shape[k + 1 :])
-        xs = tuple([x.reshape(none) if tuple(x.shape) == (0,) else x for x in xs])
+        xs = tuple([x.reshape(none) if shape == (0,) else x for x, shape in zip(xs, shapes, strict=True)])
     z = ops.cat.apply(*xs, axis=normalize_one(dim if axis is None else axis, xs[0].ndim))
     return z if out is None else into_out("cat", out, z)
 

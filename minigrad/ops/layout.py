@@ -214,7 +214,7 @@ def tril(x, *, diagonal=0, out=None):
 def _without(x, outside, out):
     """x with zeros outside a triangle: np.tril, twice as fast."""
     z = copied(x, out)
-    np.copyto(z, 0, where=outside)
+    np.copyto(z, z.dtype.type(0), where=outside)
     return z
 
 
@@ -264,6 +264,8 @@ cat.jvp(lambda xs_dot, xs, axis: cat(*map(or_zero, xs_dot, xs), axis=axis))
 @general(np.stack)
 def stack(*xs, axis=0, out=None):
     """z = the xs side by side along a new axis        dL/dx[k] = g at k along it"""
+    if len({np.shape(x) for x in xs}) > 1:
+        raise ValueError("all input arrays must have the same shape")
     if axis < 0:
         axis += np.ndim(xs[0]) + 1
     new = (slice(None),) * axis + (None,)
