@@ -309,8 +309,13 @@ window_sum.vjp(x=lambda g, x_shape, size, stride, padding:
 def window_spread(x, *, size, stride, padding, shape):
     """z = zeros of that shape, with each x added to all of its window        dL/dx = the sums of the windows of g"""
     z = np.zeros(_padded((*x.shape[:-2], *shape), padding), x.dtype)
-    for _, window in _each_place(size, stride, (1, 1), x.shape[-2:]):
-        z[window] += x
+    if stride[0] >= size[0] and stride[1] >= size[1]:  # windows do not overlap: write all at once
+        (*lead, h, w), (rows, columns) = z.strides, x.shape[-2:]
+        windows = (*x.shape[:-2], rows, size[0], columns, size[1])
+        strided_view(z, windows, (*lead, h * stride[0], h, w * stride[1], w))[...] = x[..., None, :, None]
+    else:
+        for _, window in _each_place(size, stride, (1, 1), x.shape[-2:]):
+            z[window] += x
     return _inside(z, padding)
 
 
