@@ -296,18 +296,20 @@ max_pool2d.vjp(x=_max_pool_dx).jvp(_max_pool_dot)
 
 
 @linear()
-def window_sum(x, *, size, stride, padding, shape):
-    """z = the sum of each window of the last two axes        dL/dx = g, added to all of its window"""
-    return _joined(np.add, _margin(x, padding), size, stride, (1, 1), shape)
+def window_sum(x, *, size, stride, padding, shape, count=1):
+    """z = the sum of each window of the last two axes, over count        dL/dx = g / count, added to all of its window"""
+    z = _joined(np.add, _margin(x, padding), size, stride, (1, 1), shape)
+    return z if count == 1 else z / count
 
 
-window_sum.vjp(x=lambda g, x_shape, size, stride, padding:
-                   window_spread(g, size=size, stride=stride, padding=padding, shape=x_shape[-2:]))
+window_sum.vjp(x=lambda g, x_shape, size, stride, padding, count:
+                   window_spread(g, size=size, stride=stride, padding=padding, shape=x_shape[-2:], count=count))
 
 
 @linear()
-def window_spread(x, *, size, stride, padding, shape):
-    """z = zeros of that shape, with each x added to all of its window        dL/dx = the sums of the windows of g"""
+def window_spread(x, *, size, stride, padding, shape, count=1):
+    """z = zeros of that shape, with each x / count added to all of its window        dL/dx = the sums of the windows of g, over count"""
+    x = x if count == 1 else x / count
     z = np.zeros(_padded((*x.shape[:-2], *shape), padding), x.dtype)
     if stride[0] >= size[0] and stride[1] >= size[1]:  # windows do not overlap: write all at once
         (*lead, h, w), (rows, columns) = z.strides, x.shape[-2:]
@@ -319,5 +321,5 @@ def window_spread(x, *, size, stride, padding, shape):
     return _inside(z, padding)
 
 
-window_spread.vjp(x=lambda g, x_shape, size, stride, padding:
-                      window_sum(g, size=size, stride=stride, padding=padding, shape=x_shape[-2:]))
+window_spread.vjp(x=lambda g, x_shape, size, stride, padding, count:
+                      window_sum(g, size=size, stride=stride, padding=padding, shape=x_shape[-2:], count=count))

@@ -5,6 +5,7 @@
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -97,8 +98,12 @@ def _padded_by_entries(z: Tensor, widths: tuple[tuple[int, int], ...], mode: str
     )
 
 
+@lru_cache(maxsize=256)
 def _padded(mode: str, n: int, before: int, after: int) -> Array:
-    """The indices of n entries with padding around them. Negative padding removes entries."""
+    """The indices of n entries with padding around them. Negative padding removes entries.
+
+    The array is cached: do not write to it.
+    """
     index = np.arange(n)
     margins = (max(before, 0), max(after, 0))
     if mode == "circular":  # wrap around what is left after cropping

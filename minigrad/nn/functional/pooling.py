@@ -127,21 +127,26 @@ def _avg_pool(
         return found.trunc().to(input.dtype)
     windows, _, pads = _windows(f"{name}{axes}d", axes, input, *how)
     x = as_image(input, axes)
-    z = from_image(ops.window_sum.apply(x, **windows), axes)
-    if divisor is not None:
-        return z / divisor
-    if not any(windows["padding"]):
-        return z / math.prod(windows["size"])
-    counts = []  # for each axis, the number of entries in each window that count
+    count = divisor
+    if count is None and any(windows["padding"]):
+        count = _counts(x.array.shape[-2:], windows, pads, with_margin)
+    elif count is None:
+        count = math.prod(windows["size"])
+    if isinstance(count, np.ndarray):
+        return from_image(ops.window_sum.apply(x, **windows) / wrap(count).to(x.dtype), axes)
+    return from_image(ops.window_sum.apply(x, **windows, count=count), axes)
+
+
+def _counts(shape: Sizes, windows: dict[str, Any], pads: Sizes, with_margin: bool) -> int | Array:
+    """How many entries of each window count: one number if it is the same for all."""
+    counts = []
     each = zip(windows["size"], windows["stride"], windows["shape"], strict=True)
-    for n, p, (k, s, m) in zip(x.shape[-2:], pads, each, strict=True):
+    for n, p, (k, s, m) in zip(shape, pads, each, strict=True):
         start = np.arange(m) * s - p
         end = np.minimum(start + k, n + p)
         counts.append(end - start if with_margin else np.minimum(end, n) - np.maximum(start, 0))
-    counted = np.multiply.outer(*counts)
-    if counted.min() == counted.max():
-        return z / int(counted.flat[0])
-    return z / wrap(counted[-1] if axes == 1 else counted).to(z.dtype)
+    counted: Array = np.multiply.outer(*counts)
+    return int(counted.flat[0]) if counted.min() == counted.max() else counted
 
 
 def _windows(
@@ -149,28 +154,28 @@ def _windows(
     ceil_mode: bool,
 ) -> Fitted:  # fmt: skip
     """The settings of the op for an image, the dilation, and the requested padding."""
-    if x.ndim not in (axes + 1, axes + 2):
-        raise RuntimeError(
-            f"{name}: Expected {axes + 1}D or {axes + 2}D (batch mode) tensor, but got input of size: {list(x.shape)}"
-        )
-    if 0 in x.shape[-axes - 1 :]:
-        raise RuntimeError(
-            f"{name}: Expected {axes + 1}D or {axes + 2}D (batch mode) tensor with optional 0 dim batch size for "
-            f"input, but got: {list(x.shape)}. Only the batch may be empty."
-        )
     size = several(size, axes, "kernel_size")
     stride = size if stride is None or stride in ([], ()) else several(stride, axes, "stride")
     padding, dilation = several(padding, axes, "padding"), several(dilation, axes, "dilation")
-    check_steps(kernel_size=size, stride=stride, dilation=dilation)
-    return _fitted(tuple(x.shape), size, stride, padding, dilation, ceil_mode)
+    return _fitted(name, axes, x.array.shape, size, stride, padding, dilation, ceil_mode)
 
 
 @lru_cache(maxsize=256)
 def _fitted(
-    x_shape: Sizes, size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, ceil_mode: bool
-) -> Fitted:
-    """The same for checked arguments: to a cache 2.0 is 2. The result is cached: do not change it."""
-    axes = len(size)
+    name: str, axes: int, x_shape: Sizes, size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes,
+    ceil_mode: bool,
+) -> Fitted:  # fmt: skip
+    """The same for tuples of ints: to a cache 2.0 is 2. The result is cached: do not change it."""
+    if len(x_shape) not in (axes + 1, axes + 2):
+        raise RuntimeError(
+            f"{name}: Expected {axes + 1}D or {axes + 2}D (batch mode) tensor, but got input of size: {list(x_shape)}"
+        )
+    if 0 in x_shape[-axes - 1 :]:
+        raise RuntimeError(
+            f"{name}: Expected {axes + 1}D or {axes + 2}D (batch mode) tensor with optional 0 dim batch size for "
+            f"input, but got: {list(x_shape)}. Only the batch may be empty."
+        )
+    check_steps(kernel_size=size, stride=stride, dilation=dilation)
     if min(padding) < 0:
         raise RuntimeError(f"pad must be non-negative, but got pad: {min(padding)}")
     if any(p > k // 2 for p, k in zip(padding, size, strict=True)):
