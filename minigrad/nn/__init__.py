@@ -11,8 +11,6 @@ from minigrad.compat.modules import attribute as _attribute
 from minigrad.nn import functional, init, utils
 from minigrad.nn.activations import *
 from minigrad.nn.attention import *
-from minigrad.nn.batchnorm import *
-from minigrad.nn.classification import *
 from minigrad.nn.containers import *
 from minigrad.nn.convolution import *
 from minigrad.nn.dropout import *
@@ -28,10 +26,7 @@ from minigrad.nn.parameter_containers import *
 from minigrad.nn.pooling import *
 from minigrad.nn.recurrent import *
 from minigrad.nn.recurrent_cells import *
-from minigrad.nn.reshaping import *
-from minigrad.nn.sequences import *
 from minigrad.nn.transformer import *
-from minigrad.nn.transformer_layers import *
 
 __getattr__ = _partial(_attribute, __name__)  # what PyTorch has and minigrad leaves out
 

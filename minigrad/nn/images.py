@@ -1,7 +1,10 @@
-"""Modules for padding, resizing and windows of images. They have no parameters."""
+"""Modules for padding, resizing and windows of images, and for other shapes. They have no parameters."""
 
+from collections.abc import Sequence
 from typing import Any
 
+from minigrad.core.shapes import Several
+from minigrad.core.tensor import Tensor
 from minigrad.nn import functional as F
 from minigrad.nn.convolution import each_axis
 from minigrad.nn.function_layer import FunctionLayer
@@ -12,6 +15,7 @@ __all__ = [
     "CircularPad2d",
     "ConstantPad1d",
     "ConstantPad2d",
+    "Flatten",
     "Fold",
     "PixelShuffle",
     "PixelUnshuffle",
@@ -19,8 +23,11 @@ __all__ = [
     "ReflectionPad2d",
     "ReplicationPad1d",
     "ReplicationPad2d",
+    "Unflatten",
     "Unfold",
     "Upsample",
+    "UpsamplingBilinear2d",
+    "UpsamplingNearest2d",
     "ZeroPad1d",
     "ZeroPad2d",
 ]
@@ -145,6 +152,24 @@ class Upsample(FunctionLayer, of=F.interpolate):
         )
 
 
+class UpsamplingNearest2d(Upsample):
+    """Upsample(mode="nearest")"""
+
+    def __init__(
+        self, size: Several | None = None, scale_factor: float | Sequence[float] | None = None
+    ) -> None:
+        super().__init__(size, scale_factor, mode="nearest")
+
+
+class UpsamplingBilinear2d(Upsample):
+    """Upsample(mode="bilinear", align_corners=True)"""
+
+    def __init__(
+        self, size: Several | None = None, scale_factor: float | Sequence[float] | None = None
+    ) -> None:
+        super().__init__(size, scale_factor, mode="bilinear", align_corners=True)
+
+
 class PixelShuffle(FunctionLayer, of=F.pixel_shuffle):
     """(n, c * r * r, h, w) to (n, c, h * r, w * r): channels become rows and columns.
 
@@ -194,3 +219,51 @@ class Fold(FunctionLayer, of=F.fold):
     dilation: Any = 1
     padding: Any = 0
     stride: Any = 1
+
+
+# ------------------------------------------------------------------------ shapes
+
+
+class Flatten(FunctionLayer, of=None):
+    """Merge the axes from start_dim to end_dim into one.
+
+    input     (n, c, h, w)
+    returns   (n, c * h * w)
+    """
+
+    start_dim: int = 1
+    end_dim: int = -1
+
+    def forward(self, input: Tensor) -> Tensor:
+        """(..., a, ..., b, ...) to (..., a * ... * b, ...)."""
+        return input.flatten(self.start_dim, self.end_dim)
+
+
+class Unflatten(FunctionLayer, of=None):
+    """Split one axis into several.
+
+    >>> from minigrad import ones
+    >>> Unflatten(1, (2, 3))(ones(4, 6)).shape
+    minigrad.Size([4, 2, 3])
+    """
+
+    dim: int
+    unflattened_size: Any
+
+    def forward(self, input: Tensor) -> Tensor:
+        """(..., n, ...) to (..., *unflattened_size, ...)."""
+        return input.unflatten(self.dim, self.unflattened_size)
+
+    def _check(self) -> None:
+        unflattened_size = self.unflattened_size
+        if not isinstance(self.dim, int):
+            raise TypeError(f"dim must be int, but found type {type(self.dim).__name__}")
+        if not isinstance(unflattened_size, (tuple, list)):
+            raise TypeError(
+                f"unflattened_size must be a tuple of ints, but found type {type(unflattened_size).__name__}"
+            )
+        for k, n in enumerate(unflattened_size):
+            if not isinstance(n, int):
+                raise TypeError(
+                    f"unflattened_size must be tuple of ints, but found element of type {type(n).__name__} at pos {k}"
+                )

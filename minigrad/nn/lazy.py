@@ -19,10 +19,10 @@ from minigrad.core.dtypes import DTypeLike
 from minigrad.core.shapes import Several
 from minigrad.core.tensor import Tensor
 from minigrad.methods.creation import empty
-from minigrad.nn.batchnorm import BatchNorm1d, BatchNorm2d
 from minigrad.nn.convolution import Conv1d, Conv2d
 from minigrad.nn.functional.convolution import check_batched
 from minigrad.nn.linear import Linear
+from minigrad.nn.normalization import BatchNorm1d, BatchNorm2d
 from minigrad.nn.parameter import Parameter
 
 __all__ = [

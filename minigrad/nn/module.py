@@ -32,6 +32,7 @@ from minigrad.nn.calling import (
 from minigrad.nn.calling import (
     register_module_full_backward_pre_hook as register_module_full_backward_pre_hook,
 )
+from minigrad.nn.parameter import clear_gradients
 from minigrad.nn.registry import BUFFER, MODULE, PARAMETER, Registry
 from minigrad.nn.state import Stateful
 
@@ -101,16 +102,7 @@ class Module(Stateful, Called):
     @reports("zero_grad")
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Set the gradients of all parameters to None or, without set_to_none, to zeros."""
-        for parameter in self.parameters():
-            if parameter.grad is None:
-                continue
-            if set_to_none:
-                parameter.grad = None
-            elif parameter.grad.grad_fn is not None:
-                parameter.grad = parameter.grad.detach() * 0
-            else:
-                parameter.grad.requires_grad_(False)
-                parameter.grad.zero_()
+        clear_gradients(self.parameters(), set_to_none)
 
     # ------------------------------------------------------------------ changing all parameters
 

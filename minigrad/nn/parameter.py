@@ -4,9 +4,11 @@ Both are ordinary tensors. The only difference is that a module registers them w
 assigned to it; see registry.py.
 """
 
+from collections.abc import Iterable
 from typing import Any, Self, SupportsIndex
 
 from minigrad.core.data import as_array
+from minigrad.core.leaf import AccumulateGrad
 from minigrad.core.memory import FRESH, new
 from minigrad.core.shapes import Array
 from minigrad.core.tensor import Tensor, wrap
@@ -105,6 +107,24 @@ def sharing(cls: type[Tensor], data: object) -> Any:
             f"attribute 'detach'. To fix it, write  {cls.__name__}(minigrad.tensor(...))."
         )
     return z
+
+
+def clear_gradients(parameters: Iterable[Tensor], set_to_none: bool) -> None:
+    """Set the gradients to None or, without set_to_none, to zeros."""
+    for p in parameters:
+        grad = p.grad
+        if grad is None:
+            continue
+        if set_to_none:
+            if type(p.node) is AccumulateGrad:
+                p.node.grad = None
+            else:
+                p.grad = None
+        elif grad.is_sparse:
+            p.grad = wrap(grad.array.to_dense() * 0)
+        else:
+            grad.node = None
+            grad.zero_()
 
 
 def _parameter(cls: type[Tensor], array: Array, requires_grad: bool) -> Tensor:

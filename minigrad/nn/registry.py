@@ -223,8 +223,7 @@ class Registry:
 
     def modules(self) -> Iterator[Any]:
         """This module and all modules inside it, each once."""
-        for _, module in self.named_modules():
-            yield module
+        return (module for _, module in self.named_modules())
 
     def named_children(self) -> Iterator[tuple[str, Any]]:
         """The modules directly inside this one, each once."""
@@ -236,8 +235,7 @@ class Registry:
 
     def children(self) -> Iterator[Any]:
         """The modules directly inside this one, without their names."""
-        for _, module in self.named_children():
-            yield module
+        return (module for _, module in self.named_children())
 
     def _named_members(
         self,
@@ -276,8 +274,7 @@ class Registry:
 
     def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
         """The parameters, each once, for example to pass to an optimizer."""
-        for _, parameter in self.named_parameters(recurse=recurse):
-            yield parameter
+        return (parameter for _, parameter in self.named_parameters(recurse=recurse))
 
     def named_buffers(
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
@@ -289,8 +286,7 @@ class Registry:
 
     def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
         """The buffers, each once."""
-        for _, buffer in self.named_buffers(recurse=recurse):
-            yield buffer
+        return (buffer for _, buffer in self.named_buffers(recurse=recurse))
 
     # ------------------------------------------------------------------ by a path
 

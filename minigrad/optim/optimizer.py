@@ -39,9 +39,9 @@ from copy import deepcopy
 from typing import Any
 
 from minigrad.core.hooks import RemovableHandle
-from minigrad.core.leaf import AccumulateGrad
 from minigrad.core.modes import enable_grad, reports
-from minigrad.core.tensor import Tensor, wrap
+from minigrad.core.tensor import Tensor
+from minigrad.nn.parameter import clear_gradients
 
 Group = dict[str, Any]
 Closure = Callable[[], Any]
@@ -146,20 +146,7 @@ class Optimizer:
         not one whose gradient is zero, because momentum or weight decay still changes it.
         """
         for group in self.param_groups:
-            for p in group["params"]:
-                grad = p.grad
-                if grad is None:
-                    continue
-                if set_to_none:
-                    if type(p.node) is AccumulateGrad:
-                        p.node.grad = None
-                    else:
-                        p.grad = None
-                elif grad.is_sparse:
-                    p.grad = wrap(grad.array.to_dense() * 0)
-                else:
-                    grad.node = None
-                    grad.zero_()
+            clear_gradients(group["params"], set_to_none)
 
     # ------------------------------------------------------------------ the groups
 

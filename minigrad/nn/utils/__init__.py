@@ -1,6 +1,5 @@
 """Functions for all parameters together: gradient clipping, and conversion to one vector."""
 
-import importlib
 import math
 import warnings
 from collections.abc import Iterable
@@ -16,8 +15,14 @@ from minigrad.core.tensor import Tensor, wrap
 from minigrad.methods.creation import tensor
 from minigrad.methods.functions import cat
 from minigrad.nn.registry import type_name
-from minigrad.nn.utils import reparametrize
+from minigrad.nn.utils import parametrizations as parametrizations
+from minigrad.nn.utils import parametrize as parametrize
 from minigrad.nn.utils import rnn as rnn
+from minigrad.nn.utils.reparametrize import remove_spectral_norm as remove_spectral_norm
+from minigrad.nn.utils.reparametrize import remove_weight_norm as remove_weight_norm
+from minigrad.nn.utils.reparametrize import skip_init as skip_init
+from minigrad.nn.utils.reparametrize import spectral_norm as spectral_norm
+from minigrad.nn.utils.reparametrize import weight_norm as weight_norm
 
 Tensors = Tensor | Iterable[Tensor]
 
@@ -153,22 +158,3 @@ def consume_prefix_in_state_dict_if_present(state_dict: dict[str, Any], prefix: 
     for name in list(metadata):
         if name and (name == prefix.rstrip(".") or name.startswith(prefix)):
             metadata[name[len(prefix) :]] = metadata.pop(name)
-
-
-_LATE = "remove_spectral_norm remove_weight_norm skip_init spectral_norm weight_norm".split()
-
-
-def __getattr__(name: str) -> Any:
-    """Import submodules that depend on modules lazily, because modules depend on these utilities."""
-    if name in _LATE:
-        return getattr(reparametrize, name)
-    if name in (
-        "parametrizations",
-        "parametrize",
-    ):  # prune is there once it is imported, as in PyTorch
-        return importlib.import_module(f"minigrad.nn.utils.{name}")
-    raise AttributeError(f"module 'minigrad.nn.utils' has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted([*globals(), *_LATE])

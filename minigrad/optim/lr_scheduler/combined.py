@@ -13,6 +13,7 @@ class Combined(LRScheduler):
     """The base class of both: a list of schedulers for one optimizer."""
 
     _schedulers: Sequence[LRScheduler]
+    _parts = ("_schedulers",)
 
     def _check(self, optimizer: object, schedulers: Sequence[Any]) -> None:
         own = type(self).__name__
@@ -31,20 +32,6 @@ class Combined(LRScheduler):
                     f"{type(scheduler).__name__} at index {k} has {scheduler.optimizer}, which is different "
                     f"from {type(optimizer).__name__}."
                 )
-
-    def state_dict(self) -> dict[str, Any]:
-        """Everything except the optimizer, with the schedulers' own state dicts."""
-        state = super().state_dict()
-        state["_schedulers"] = [s.state_dict() for s in self._schedulers]
-        return state
-
-    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Load what `state_dict` returned; each scheduler in the list loads its own part."""
-        schedulers = self._schedulers
-        super().load_state_dict(state_dict)
-        self._schedulers = schedulers
-        for scheduler, saved in zip(schedulers, state_dict["_schedulers"], strict=True):
-            scheduler.load_state_dict(saved)
 
 
 class SequentialLR(Combined):

@@ -23,10 +23,8 @@ from minigrad.optim.lr_scheduler.scheduler import (
     check_optimizer,
     for_each_group,
     functions_for,
-    restore_functions,
     set_value,
     settings,
-    without_functions,
 )
 from minigrad.optim.optimizer import Group, Optimizer
 
@@ -44,6 +42,8 @@ class LambdaLR(LRScheduler):
     [0.2]
     """
 
+    _parts = ("lr_lambdas",)
+
     def __init__(
         self, optimizer: Optimizer, lr_lambda: LrLambda | list[LrLambda], last_epoch: int = -1
     ) -> None:
@@ -56,18 +56,6 @@ class LambdaLR(LRScheduler):
         return [
             lr * f(self.last_epoch) for f, lr in zip(self.lr_lambdas, self.base_lrs, strict=True)
         ]
-
-    def state_dict(self) -> dict[str, Any]:
-        """Everything except the optimizer and the functions; a callable object is saved as its __dict__."""
-        state = super().state_dict()
-        state["lr_lambdas"] = without_functions(self.lr_lambdas)
-        return state
-
-    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Load what `state_dict` returned. Functions stay; objects get their saved attributes."""
-        functions = self.lr_lambdas
-        super().load_state_dict(state_dict)
-        self.lr_lambdas = restore_functions(functions, state_dict["lr_lambdas"])
 
 
 class MultiplicativeLR(LambdaLR):
@@ -375,6 +363,8 @@ class CyclicLR(MovesMomentum):
     Source: Smith, Cyclical Learning Rates for Training Neural Networks (2017).
     """
 
+    _parts = ("_scale_fn_custom",)
+
     def __init__(
         self,
         optimizer: Optimizer,
@@ -440,18 +430,6 @@ class CyclicLR(MovesMomentum):
             low + (high - low) * height * scale
             for low, high in zip(self.base_lrs, self.max_lrs, strict=True)
         ]
-
-    def state_dict(self) -> dict[str, Any]:
-        """All except the optimizer and scale_fn; a callable object is saved as its __dict__."""
-        state = super().state_dict()
-        (state["_scale_fn_custom"],) = without_functions([self._scale_fn_custom])
-        return state
-
-    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Load what `state_dict` returned. scale_fn stays; an object gets its saved attributes."""
-        f = self._scale_fn_custom
-        super().load_state_dict(state_dict)
-        (self._scale_fn_custom,) = restore_functions([f], [state_dict["_scale_fn_custom"]])
 
 
 class OneCycleLR(MovesMomentum):

@@ -42,6 +42,7 @@ class LRScheduler:
     The constructor sets the rates of epoch 0.
     """
 
+    _parts: tuple[str, ...] = ()  # attributes with functions or schedulers, or lists of them
     _is_initial = False
     _get_lr_called_within_step = False
     _last_lr: list[Any]
@@ -138,12 +139,23 @@ class LRScheduler:
             )
 
     def state_dict(self) -> dict[str, Any]:
-        """The state of the scheduler, without the optimizer."""
-        return {key: value for key, value in vars(self).items() if key != "optimizer"}
+        """The state of the scheduler, without the optimizer.
+
+        Functions are left out, and None is in their place; a callable object is saved as its
+        `__dict__`, and a scheduler inside this one as its own state.
+        """
+        state = {key: value for key, value in vars(self).items() if key != "optimizer"}
+        return state | {name: _state_of(state[name]) for name in self._parts}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Load what `state_dict` returned. The rates are part of the optimizer's own state."""
-        vars(self).update(state_dict)
+        """Load what `state_dict` returned. The rates are part of the optimizer's own state.
+
+        Functions stay as they are; objects and schedulers inside this one get their own part.
+        """
+        own = {name: getattr(self, name) for name in self._parts}
+        vars(self).update(state_dict | own)
+        for name, value in own.items():
+            _load_state(value, state_dict[name])
 
 
 class Factors(LRScheduler):
@@ -208,18 +220,24 @@ def for_each_group(name: str, optimizer: Optimizer, value: object) -> list[Any]:
     return [_copy_of(v) for v in value]
 
 
-def without_functions(functions: list[Any]) -> list[dict[str, Any] | None]:
-    """The part of some callables that can be saved: None for a function, the attributes for an object."""
-    plain = (FunctionType, NoneType)
-    return [None if isinstance(f, plain) else vars(f).copy() for f in functions]
+def _state_of(value: Any) -> Any:
+    """What is saved of a function, a callable object, a scheduler, or a list of them."""
+    if isinstance(value, (list, tuple)):
+        return [_state_of(part) for part in value]
+    if hasattr(value, "optimizer"):
+        return value.state_dict()
+    return None if isinstance(value, (FunctionType, NoneType)) else vars(value).copy()
 
 
-def restore_functions(functions: list[Any], saved: list[dict[str, Any] | None]) -> list[Any]:
-    """The functions themselves; objects get the attributes that `without_functions` has saved."""
-    for f, attributes in zip(functions, saved, strict=True):
-        if attributes is not None:
-            vars(f).update(attributes)
-    return functions
+def _load_state(value: Any, saved: Any) -> None:
+    """Load what `_state_of` returned."""
+    if isinstance(value, (list, tuple)):
+        for part, state in zip(value, saved, strict=True):
+            _load_state(part, state)
+    elif hasattr(value, "optimizer"):
+        value.load_state_dict(saved)
+    elif saved is not None:
+        vars(value).update(saved)
 
 
 def functions_for(optimizer: Optimizer, given: LrLambda | list[LrLambda]) -> list[LrLambda]:

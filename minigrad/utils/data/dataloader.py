@@ -18,7 +18,7 @@ from minigrad.core import dtypes
 from minigrad.methods.creation import empty
 from minigrad.random.generator import Generator
 from minigrad.utils.data.collate import default_collate, default_convert
-from minigrad.utils.data.dataset import IterableDataset
+from minigrad.utils.data.dataset import IterableDataset, examples_at
 from minigrad.utils.data.sampler import BatchSampler, RandomSampler, SequentialSampler
 
 FIXED = ("batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers")
@@ -122,14 +122,16 @@ class _Pass(Iterator[Any]):
         self.loader = loader
         # This number is not used here; but PyTorch draws it, and the following ones must agree.
         empty((), dtype=dtypes.int64).random_(generator=loader.generator)
-        batched = loader.batch_sampler is not None
-        numbers = loader.batch_sampler if batched else loader.sampler
-        assert numbers is not None
+        dataset, batch_sampler = loader.dataset, loader.batch_sampler
+        examples: Iterable[Any]
         if loader._in_sequence:
-            examples = _in_sequence(loader, batched)
+            examples = iter(dataset)
+            if loader.batch_size is not None:
+                examples = BatchSampler(examples, loader.batch_size, loader.drop_last)
+        elif batch_sampler is not None:
+            examples = (examples_at(dataset, numbers) for numbers in batch_sampler)
         else:
-            fetch = _fetch_several if batched else _fetch_one
-            examples = (fetch(loader.dataset, chosen) for chosen in numbers)
+            examples = (dataset[number] for number in loader.sampler)
         self.batches = map(loader.collate_fn, examples)
 
     def __next__(self) -> Any:
@@ -137,27 +139,6 @@ class _Pass(Iterator[Any]):
 
     def __len__(self) -> int:
         return len(self.loader)
-
-
-def _fetch_one(dataset: Any, number: object) -> Any:
-    return dataset[number]
-
-
-def _fetch_several(dataset: Any, numbers: Iterable[Any]) -> Any:
-    several = getattr(dataset, "__getitems__", None)
-    return several(numbers) if several else [dataset[i] for i in numbers]
-
-
-def _in_sequence(loader: DataLoader, batched: bool) -> Iterator[Any]:
-    """The examples of an IterableDataset, one by one or in lists."""
-    examples = iter(loader.dataset)
-    if not batched:
-        yield from examples
-        return
-    size = loader.batch_size
-    while batch := list(itertools.islice(examples, size)):
-        if len(batch) == size or not loader.drop_last:
-            yield batch
 
 
 def get_worker_info() -> None:

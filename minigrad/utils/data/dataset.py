@@ -94,12 +94,17 @@ class Subset(Dataset[T_co]):
 
     def __getitems__(self, indices: list[int]) -> list[T_co]:
         """Several examples at once: a loader uses this for a batch."""
-        numbers = [self.indices[i] for i in indices]
-        several = getattr(self.dataset, "__getitems__", None)
-        return several(numbers) if several else [self.dataset[i] for i in numbers]
+        examples: list[T_co] = examples_at(self.dataset, [self.indices[i] for i in indices])
+        return examples
 
     def __len__(self) -> int:
         return len(self.indices)
+
+
+def examples_at(dataset: Any, indices: Any) -> Any:
+    """Several examples of a dataset: all at once, if it has a method for that."""
+    several = getattr(dataset, "__getitems__", None)
+    return several(indices) if several else [dataset[i] for i in indices]
 
 
 class ConcatDataset(Dataset[Any]):
