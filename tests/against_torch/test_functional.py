@@ -44,21 +44,13 @@ ACTIVATIONS = {
 T3 = np.array([1, 0, 3])
 W4 = np.array([0.5, 1.0, 2.0, 0.25])
 P = draw(3, 4, seed=2) / 4.5 + 0.5
+IMAGE, KERNELS = draw(2, 4, 6, 5), draw(6, 4, 3, 2)
+PICTURE, SIGNAL, POSITIVE = draw(2, 3, 5, 6), draw(2, 3, 7), np.abs(X) + 0.1
+Q, K, V = draw(2, 3, 4), draw(2, 5, 4), draw(2, 5, 3)
+MASK = np.array([[True, False, True, True, False]] * 2 + [[True] * 5])
+# What PyTorch's own samples, in test_opinfo.py, leave out.
 CASES = {
-    "linear": (lambda f, x, w, b: f.linear(x, w, b), X, draw(2, 4), draw(2)),
-    "linear without bias": (lambda f, x, w: f.linear(x, w), X, draw(2, 4)),
-    "linear of a vector": (lambda f, x, w, b: f.linear(x, w, b), draw(4), draw(2, 4), draw(2)),
-    "linear of a stack": (lambda f, x, w, b: f.linear(x, w, b), draw(2, 3, 4), draw(2, 4), draw(2)),
-    "linear of a stack without bias": (lambda f, x, w: f.linear(x, w), draw(2, 3, 4), draw(2, 4)),
     "linear, one output": (lambda f, x, w: f.linear(x, w), X, draw(4)),
-    "bilinear": (
-        lambda f, x, y, w, b: f.bilinear(x, y, w, b),
-        X,
-        draw(3, 2),
-        draw(5, 4, 2),
-        draw(5),
-    ),
-    "embedding": (lambda f, w, i: f.embedding(i, w), X, np.array([[0, 2], [2, 2]])),
     "embedding with padding": (
         lambda f, w, i: f.embedding(i, w, padding_idx=2),
         X,
@@ -69,12 +61,6 @@ CASES = {
         X,
         np.array([0, 2]),
     ),
-    "one_hot": (lambda f, i: f.one_hot(i), np.array([[0, 2], [1, 1]])),
-    "one_hot wide": (lambda f, i: f.one_hot(i, 5), np.array([0, 2])),
-    "layer_norm": (lambda f, x, w, b: f.layer_norm(x, (4,), w, b), X, W4, draw(4)),
-    "layer_norm of two axes": (lambda f, x: f.layer_norm(x, (3, 4), eps=0.1), draw(2, 3, 4)),
-    "group_norm": (lambda f, x, w, b: f.group_norm(x, 2, w, b), draw(2, 4, 3), W4, draw(4)),
-    "instance_norm": (lambda f, x: f.instance_norm(x), draw(2, 3, 4)),
     "batch_norm training": (
         lambda f, x, w, b: f.batch_norm(x, None, None, w, b, training=True),
         X,
@@ -93,32 +79,8 @@ CASES = {
         W4,
         draw(4),
     ),
-    "normalize": (lambda f, x: f.normalize(x), X),
-    "normalize p1": (lambda f, x: f.normalize(x, p=1, dim=0), X),
-    "cosine_similarity": (lambda f, x, y: f.cosine_similarity(x, y), X, P),
-    "cosine of vectors": (lambda f, x, y: f.cosine_similarity(x, y, dim=0), draw(4), W4),
-    "pairwise_distance": (lambda f, x, y: f.pairwise_distance(x, y), X, P),
-    "pad": (lambda f, x: f.pad(x, (1, 2), value=3.0), X),
-    "pad two axes": (lambda f, x: f.pad(x, (1, 0, 2, 1)), X),
-    "pad less": (lambda f, x: f.pad(x, (-1, 1)), X),
-    "reflect": (lambda f, x: f.pad(x, (3, 1), mode="reflect"), X),
-    "replicate": (lambda f, x: f.pad(x, (3, 1), mode="replicate"), X),
-    "circular": (lambda f, x: f.pad(x, (3, 1), mode="circular"), X),
-    "reflect two axes": (lambda f, x: f.pad(x, (1, 2, 2, 0), mode="reflect"), draw(1, 3, 4)),
-    "mse_loss": (lambda f, x, y: f.mse_loss(x, y), X, P),
-    "mse_loss sum": (lambda f, x, y: f.mse_loss(x, y, reduction="sum"), X, P),
-    "mse_loss none": (lambda f, x, y: f.mse_loss(x, y, reduction="none"), X, P),
     "mse of numbers": (lambda f, x, y: f.mse_loss(x, y), draw(), draw(seed=1)),
     "l1_loss": (lambda f, x, y: f.l1_loss(x, y), X, P),
-    "smooth_l1_loss": (lambda f, x, y: f.smooth_l1_loss(x, y), X, P),
-    "smooth_l1_loss beta": (
-        lambda f, x, y: f.smooth_l1_loss(x, y, beta=0.5, reduction="none"),
-        X,
-        P,
-    ),
-    "huber_loss": (lambda f, x, y: f.huber_loss(x, y, delta=0.7), X, P),
-    "nll_loss": (lambda f, x, t: f.nll_loss(x, t), X, T3),
-    "nll_loss weighted": (lambda f, x, t, w: f.nll_loss(x, t, w.detach()), X, T3, W4),
     "nll_loss ignoring": (
         lambda f, x, t: f.nll_loss(x, t, ignore_index=0, reduction="none"),
         X,
@@ -129,22 +91,12 @@ CASES = {
         draw(2, 3, 2, 2),
         np.array([[[0, 1], [2, 1]], [[1, 1], [0, 2]]]),
     ),
-    "cross_entropy": (lambda f, x, t: f.cross_entropy(x, t), X, T3),
-    "cross_entropy sum": (lambda f, x, t: f.cross_entropy(x, t, reduction="sum"), X, T3),
-    "cross_entropy none": (lambda f, x, t: f.cross_entropy(x, t, reduction="none"), X, T3),
-    "cross_entropy weighted": (lambda f, x, t, w: f.cross_entropy(x, t, w.detach()), X, T3, W4),
     "cross_entropy ignoring": (lambda f, x, t: f.cross_entropy(x, t), X, np.array([1, -100, 3])),
     "cross_entropy ignoring 3": (
         lambda f, x, t, w: f.cross_entropy(x, t, w.detach(), ignore_index=3),
         X,
         T3,
         W4,
-    ),
-    "cross_entropy of one": (lambda f, x, t: f.cross_entropy(x, t), draw(4), np.array(2)),
-    "cross_entropy of a sequence": (
-        lambda f, x, t: f.cross_entropy(x, t),
-        draw(2, 3, 4),
-        np.array([[0, 1, 2, 2], [1, 1, 0, 2]]),
     ),
     "smoothed": (lambda f, x, t: f.cross_entropy(x, t, label_smoothing=0.2), X, T3),
     "smoothed, all": (
@@ -166,7 +118,6 @@ CASES = {
         X,
         T3,
     ),
-    "cross_entropy of distributions": (lambda f, x, y: f.cross_entropy(x, y), X, P),
     "cross_entropy of distributions, all": (
         lambda f, x, y, w: f.cross_entropy(x, y, w.detach(), label_smoothing=0.1),
         X,
@@ -178,29 +129,6 @@ CASES = {
         draw(0, 4),
         np.zeros(0, np.int64),
     ),
-    "binary_cross_entropy": (
-        lambda f, x, y: f.binary_cross_entropy(x, y),
-        P,
-        draw(3, 4, seed=3) / 5 + 0.5,
-    ),
-    "binary_cross_entropy weighted": (
-        lambda f, x, y, w: f.binary_cross_entropy(x, y, w.detach(), reduction="sum"),
-        P,
-        np.round(P),
-        np.abs(X),
-    ),
-    "bce with logits": (lambda f, x, y: f.binary_cross_entropy_with_logits(x * 9, y), X, P),
-    "bce with logits, all": (
-        lambda f, x, y, w: f.binary_cross_entropy_with_logits(
-            x, y, w.detach(), pos_weight=w.detach() * 2, reduction="none"
-        ),
-        X,
-        P,
-        W4,
-    ),
-    "kl_div": (lambda f, x, y: f.kl_div(x, y, reduction="sum"), X, P),
-    "kl_div of rows": (lambda f, x, y: f.kl_div(x, y, reduction="batchmean"), X, P),
-    "kl_div of logs": (lambda f, x, y: f.kl_div(x, y, reduction="sum", log_target=True), X, P),
     "hinge_embedding_loss": (
         lambda f, x, t: f.hinge_embedding_loss(x, t.detach()),
         draw(4),
@@ -210,11 +138,6 @@ CASES = {
         lambda f, x, y, t: f.margin_ranking_loss(x, y, t.detach(), margin=0.3),
         draw(4),
         W4,
-        np.array([1.0, -1, -1, 1]),
-    ),
-    "soft_margin_loss": (
-        lambda f, x, t: f.soft_margin_loss(x, t.detach()),
-        draw(4),
         np.array([1.0, -1, -1, 1]),
     ),
     "triplet_margin_loss": (
@@ -229,72 +152,18 @@ CASES = {
         P,
         np.array([1.0, -1, 1]),
     ),
-}
-IMAGE, KERNELS = draw(2, 4, 6, 5), draw(6, 4, 3, 2)
-IMAGES = {
-    "conv2d": (lambda f, x, w, b: f.conv2d(x, w, b), IMAGE, KERNELS, draw(6)),
-    "conv2d, one": (lambda f, x, w: f.conv2d(x, w), IMAGE[0], KERNELS),
-    "conv2d, steps": (
-        lambda f, x, w: f.conv2d(x, w, stride=(2, 1), padding=(1, 2)),
-        IMAGE,
-        KERNELS,
-    ),
-    "conv2d, same": (lambda f, x, w: f.conv2d(x, w, padding="same"), IMAGE, KERNELS),
-    "conv2d, valid": (lambda f, x, w: f.conv2d(x, w, padding="valid"), IMAGE, KERNELS),
-    "conv2d, dilated": (
-        lambda f, x, w, b: f.conv2d(x, w, b, dilation=2, padding=1, stride=2),
-        IMAGE,
-        KERNELS,
-        draw(6),
-    ),
-    "conv2d, groups": (lambda f, x, w: f.conv2d(x, w, groups=2, padding=1), IMAGE, KERNELS[:, :2]),
-    "conv2d, depthwise": (lambda f, x, w: f.conv2d(x, w, groups=4), IMAGE, draw(8, 1, 3, 3)),
-    "conv2d, one channel": (lambda f, x, w: f.conv2d(x, w), draw(2, 1, 5, 5), draw(3, 1, 2, 2)),
-    "conv2d, 1x1": (lambda f, x, w: f.conv2d(x, w, stride=2), IMAGE, draw(3, 4, 1, 1)),
     "conv2d, no bias in the middle": (
         lambda f, x, w: f.conv2d(f.relu(f.conv2d(x, w)), w.transpose(0, 1)),
         IMAGE,
         draw(6, 4, 2, 2),
     ),
-    "conv1d": (
-        lambda f, x, w, b: f.conv1d(x, w, b, padding=1, stride=2),
-        draw(2, 3, 7),
-        draw(4, 3, 3),
-        draw(4),
-    ),
-    "conv1d, one": (
-        lambda f, x, w: f.conv1d(x, w, dilation=2, groups=3),
-        draw(3, 7),
-        draw(3, 1, 2),
-    ),
-    "conv1d, same": (
-        lambda f, x, w: f.conv1d(x, w, padding="same", dilation=2),
-        draw(2, 3, 7),
-        draw(4, 3, 3),
-    ),
-    "max_pool2d": (lambda f, x: f.max_pool2d(x, 2), IMAGE),
-    "max_pool2d, steps": (lambda f, x: f.max_pool2d(x, 3, stride=1, padding=1), IMAGE),
-    "max_pool2d, ceil": (lambda f, x: f.max_pool2d(x, (3, 2), 2, ceil_mode=True), IMAGE),
-    "max_pool2d, dilated": (lambda f, x: f.max_pool2d(x, 2, 1, dilation=2), IMAGE[0]),
-    "max_pool2d, places": (lambda f, x: f.max_pool2d(x, 3, 2, 1, return_indices=True), IMAGE),
-    "max_pool1d": (lambda f, x: f.max_pool1d(x, 3, 2, padding=1), draw(2, 3, 7)),
-    "max_pool1d, places": (
-        lambda f, x: f.max_pool1d(x, 2, return_indices=True, ceil_mode=True),
-        draw(3, 7),
-    ),
-    "avg_pool2d": (lambda f, x: f.avg_pool2d(x, 2), IMAGE),
-    "avg_pool2d, margin": (lambda f, x: f.avg_pool2d(x, 3, 2, padding=1), IMAGE),
     "avg_pool2d, margin not counted": (
         lambda f, x: f.avg_pool2d(x, 3, 2, padding=1, count_include_pad=False),
         IMAGE,
     ),
     "avg_pool2d, ceil": (lambda f, x: f.avg_pool2d(x, (3, 2), 2, ceil_mode=True, padding=1), IMAGE),
-    "avg_pool2d, divisor": (lambda f, x: f.avg_pool2d(x, 2, divisor_override=3), IMAGE[0]),
-    "avg_pool1d": (lambda f, x: f.avg_pool1d(x, 3, 2, 1), draw(2, 3, 7)),
-    "adaptive_avg_pool2d": (lambda f, x: f.adaptive_avg_pool2d(x, (4, 3)), IMAGE),
     "adaptive to one": (lambda f, x: f.adaptive_avg_pool2d(x, 1), IMAGE),
     "adaptive, halves": (lambda f, x: f.adaptive_avg_pool2d(x, (3, None)), IMAGE),
-    "adaptive_avg_pool1d": (lambda f, x: f.adaptive_avg_pool1d(x, 3), draw(2, 3, 7)),
     "a network": (
         lambda f, x, w, b: f.cross_entropy(
             f.max_pool2d(f.relu(f.conv2d(x, w, b)), 2).flatten(1),
@@ -304,6 +173,88 @@ IMAGES = {
         KERNELS,
         draw(6),
     ),
+    "rrelu in evaluation": (lambda f, x: f.rrelu(x), X),
+    "elu_": (lambda f, x: f.elu_(x * 1, 0.7), X),
+    "selu_": (lambda f, x: f.selu_(x * 1), X),
+    "celu_": (lambda f, x: f.celu_(x * 1, 2.0), X),
+    "leaky_relu_": (lambda f, x: f.leaky_relu_(x * 1, 0.2), X),
+    "hardtanh_": (lambda f, x: f.hardtanh_(x * 1), X),
+    "threshold_": (lambda f, x: f.threshold_(x * 1, 0.1, 5.0), X),
+    "local_response_norm": (lambda f, x: f.local_response_norm(x, 2), PICTURE),
+    "local_response_norm odd": (lambda f, x: f.local_response_norm(x, 3, 0.5, 0.6, 2.0), SIGNAL),
+    "unfold one": (lambda f, x: f.unfold(x, 2), PICTURE[0]),
+    "fold": (lambda f, x: f.fold(x, (3, 4), 2), draw(2, 8, 6)),
+    "fold at large": (lambda f, x: f.fold(x, 5, (3, 2), 1, (0, 1), (2, 1)), draw(2, 12, 12)),
+    "fold one": (lambda f, x: f.fold(x, (3, 4), 2), draw(8, 6)),
+    "nearest": (lambda f, x: f.interpolate(x, scale_factor=2), PICTURE),
+    "nearest to a size": (lambda f, x: f.interpolate(x, size=(7, 4)), PICTURE),
+    "nearest, by another factor": (lambda f, x: f.interpolate(x, scale_factor=1.7), SIGNAL),
+    "nearest-exact": (lambda f, x: f.interpolate(x, size=4, mode="nearest-exact"), SIGNAL),
+    "linear": (lambda f, x: f.interpolate(x, scale_factor=1.5, mode="linear"), SIGNAL),
+    "bilinear": (lambda f, x: f.interpolate(x, size=(7, 9), mode="bilinear"), PICTURE),
+    "bilinear, smaller": (
+        lambda f, x: f.interpolate(x, scale_factor=0.5, mode="bilinear"),
+        PICTURE,
+    ),
+    "bilinear, corners": (
+        lambda f, x: f.interpolate(x, size=(7, 9), mode="bilinear", align_corners=True),
+        PICTURE,
+    ),
+    "area": (lambda f, x: f.interpolate(x, size=(3, 4), mode="area"), PICTURE),
+    "lp_pool2d": (lambda f, x: f.lp_pool2d(x, 2, 2), np.abs(PICTURE)),
+    "lp_pool1d": (lambda f, x: f.lp_pool1d(x, 3, 2, 1), np.abs(SIGNAL)),
+    "attention": (lambda f, q, k, v: f.scaled_dot_product_attention(q, k, v), Q, K, V),
+    "attention, scaled": (
+        lambda f, q, k, v: f.scaled_dot_product_attention(q, k, v, scale=0.3),
+        Q,
+        K,
+        V,
+    ),
+    "attention, causal": (
+        lambda f, q, k, v: f.scaled_dot_product_attention(q, k, v, is_causal=True),
+        Q,
+        K,
+        V,
+    ),
+    "attention, masked": (
+        lambda f, q, k, v, m: f.scaled_dot_product_attention(q, k, v, m),
+        Q,
+        K,
+        V,
+        MASK,
+    ),
+    "attention to nothing": (
+        lambda f, q, k, v, m: f.scaled_dot_product_attention(q, k, v, m),
+        Q,
+        K,
+        V,
+        np.array([[True] * 5, [False] * 5, [True] * 5]),
+    ),
+    "attention, biased": (
+        lambda f, q, k, v, m: f.scaled_dot_product_attention(q, k, v, m),
+        Q,
+        K,
+        V,
+        draw(3, 5),
+    ),
+    "attention, grouped": (
+        lambda f, q, k, v: f.scaled_dot_product_attention(q, k, v, enable_gqa=True),
+        draw(1, 4, 3, 2),
+        draw(1, 2, 5, 2),
+        draw(1, 2, 5, 3),
+    ),
+    "gaussian, one variance for a row": (
+        lambda f, x, y, v: f.gaussian_nll_loss(x, y, v, full=True, reduction="none"),
+        X,
+        POSITIVE,
+        POSITIVE[:, 0],
+    ),
+    "embedding by frequency": (
+        lambda f, w, i: f.embedding(i, w, scale_grad_by_freq=True),
+        X,
+        np.array([[0, 2], [2, 1]]),
+    ),
+    "alpha_dropout in evaluation": (lambda f, x: f.alpha_dropout(x, 0.4), X),
 }
 
 
@@ -328,22 +279,7 @@ def test_activations_agree(name):
 
 @pytest.mark.parametrize(
     "name",
-    [
-        "relu",
-        "relu6",
-        "leaky_relu",
-        "elu",
-        "selu",
-        "silu",
-        "gelu",
-        "softplus",
-        "hardtanh",
-        "hardsigmoid",
-        "hardswish",
-        "threshold",
-        "softsign",
-        "mish",
-    ],
+    "relu relu6 leaky_relu elu selu silu gelu softplus hardtanh hardsigmoid hardswish threshold softsign mish".split(),
 )
 def test_kinks_are_decided_as_in_pytorch(name):
     kinks = np.array([0.0, -1, 1, 3, -3, 6, 1.5, -1.5, 1.2, 0.1, -0.0])
@@ -353,14 +289,8 @@ def test_kinks_are_decided_as_in_pytorch(name):
 @pytest.mark.parametrize("name", CASES)
 def test_functions_agree(name):
     case, *args = CASES[name]
-    check(on(case), *args, rtol=1e-8)
-
-
-@pytest.mark.parametrize("name", IMAGES)
-@pytest.mark.filterwarnings("ignore:Using padding='same'")
-def test_functions_of_images_agree(name):
-    case, *args = IMAGES[name]
-    check(on(case), *args)
+    order = 1 if name == "embedding by frequency" else 2  # PyTorch has no second derivative of it
+    check(on(case), *args, order=order)
 
 
 def test_softmax_in_another_type_agrees():
@@ -400,3 +330,15 @@ def test_a_batch_of_ignored_targets_gives_a_gradient_of_zero(settings):
         results.append((str(z.item()), x.grad.abs().sum().item()))
 
     assert results[0] == results[1]
+
+
+@pytest.mark.parametrize("rows, norm", [([[0, 2], [2, 0]], 2.0), ([1], 1.0)])
+def test_embedding_shortens_long_rows_as_in_pytorch(rows, norm):
+    found = []
+    for m in (minigrad, torch):
+        w = m.tensor(X * 3)
+        z = m.nn.functional.embedding(m.tensor(rows), w, max_norm=1.5, norm_type=norm)
+        found.append((w.numpy(), z.numpy()))
+
+    for ours, theirs in zip(*found, strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-12)

@@ -4,46 +4,19 @@ import pytest
 
 from tests.against_torch.agree import check, draw
 
+# What PyTorch's own samples, in test_opinfo.py, leave out.
 CASES = {
-    "mm": (lambda m, x, y: m.mm(x, y), (draw(2, 3), draw(3, 4))),
     "mm, no entries": (lambda m, x, y: m.mm(x, y), (draw(2, 0), draw(0, 4))),
-    "bmm": (lambda m, x, y: m.bmm(x, y), (draw(5, 2, 3), draw(5, 3, 4))),
-    "mv": (lambda m, x, y: m.mv(x, y), (draw(2, 3), draw(3))),
-    "dot": (lambda m, x, y: m.dot(x, y), (draw(3), draw(3, seed=1))),
-    "outer": (lambda m, x, y: m.outer(x, y), (draw(3), draw(2))),
     "inner": (lambda m, x, y: m.inner(x, y), (draw(2, 3), draw(4, 3))),
-    "inner of vectors": (lambda m, x, y: m.inner(x, y), (draw(3), draw(3, seed=1))),
     "inner with a number": (lambda m, x, y: m.inner(x, y), (draw(3), draw())),
-    "addmm": (lambda m, b, x, y: m.addmm(b, x, y), (draw(4), draw(2, 3), draw(3, 4))),
-    "addmm, scaled": (
-        lambda m, b, x, y: m.addmm(b, x, y, beta=0.5, alpha=2),
-        (draw(2, 1), draw(2, 3), draw(3, 4)),
-    ),
-    "addmm, beta 0": (
-        lambda m, b, x, y: m.addmm(b, x, y, beta=0),
-        (draw(4), draw(2, 3), draw(3, 4)),
-    ),
     "addmm_": (
         lambda m, b, x, y: (b * 1).addmm_(x, y, beta=0.5),
         (draw(2, 4), draw(2, 3), draw(3, 4)),
     ),
-    "addmv": (lambda m, b, x, y: m.addmv(b, x, y, beta=2, alpha=3), (draw(2), draw(2, 3), draw(3))),
-    "addbmm": (
-        lambda m, b, x, y: m.addbmm(b, x, y, beta=2, alpha=3),
-        (draw(2, 4), draw(5, 2, 3), draw(5, 3, 4)),
-    ),
-    "baddbmm": (
-        lambda m, b, x, y: m.baddbmm(b, x, y, beta=2, alpha=3),
-        (draw(5, 1, 4), draw(5, 2, 3), draw(5, 3, 4)),
-    ),
-    "addr": (lambda m, b, x, y: m.addr(b, x, y, beta=2, alpha=3), (draw(2, 3), draw(2), draw(3))),
-    "tensordot, 2": (lambda m, x, y: m.tensordot(x, y), (draw(2, 3, 4), draw(3, 4, 5))),
-    "tensordot, 0": (lambda m, x, y: m.tensordot(x, y, dims=0), (draw(2, 3), draw(2))),
     "tensordot, pairs": (
         lambda m, x, y: m.tensordot(x, y, dims=([0, 2], [2, -3])),
         (draw(2, 3, 4), draw(4, 5, 2)),
     ),
-    "trace": (lambda m, x: m.trace(x), (draw(3, 4),)),
 }
 EQUATIONS = {
     "ij,jk->ik": [(2, 3), (3, 4)],
