@@ -157,6 +157,7 @@ CASES = {
         IMAGE,
         draw(6, 4, 2, 2),
     ),
+    "max_pool2d, places": (lambda f, x: f.max_pool2d(x, 3, 2, 1, return_indices=True), IMAGE),
     "avg_pool2d, margin not counted": (
         lambda f, x: f.avg_pool2d(x, 3, 2, padding=1, count_include_pad=False),
         IMAGE,
