@@ -49,14 +49,14 @@ ARRAYS = {
     "rows": draw(0, 4), "i": np.array([0, 2]), "ij": np.array([[0, 2], [2, 1]]), "skip": np.array([1, -100, 3]),
     "positive": np.abs(X) + 0.1, "first": np.abs(X)[:, 0] + 0.1, "far": draw(3, 4, seed=8), "signs": np.array([1.0, -1, -1, 1]),
     "sides": np.array([1.0, -1, 1]), "small": draw(2, 3, 2, 2), "classes": np.array([[[0, 1], [2, 1]], [[1, 1], [0, 2]]]),
-    "image": draw(2, 4, 6, 5), "kernels": draw(6, 4, 3, 2), "square": draw(6, 4, 2, 2), "six": draw(6),
+    "image": draw(2, 4, 6, 5), "kernels": draw(6, 4, 3, 2), "square": draw(6, 4, 2, 2), "six": draw(6), "taps": draw(4, 3, 3), "turned": draw(3, 2, 3, 2),
     "picture": draw(2, 3, 5, 6), "signal": draw(2, 3, 7), "columns": draw(2, 8, 6), "patches": draw(2, 12, 12),
     "q": draw(2, 3, 4), "k": draw(2, 5, 4), "values": draw(2, 5, 3), "bias": draw(3, 5),
     "mask": np.array([[True, False, True, True, False]] * 2 + [[True] * 5]),
     "nobody": np.array([[True] * 5, [False] * 5, [True] * 5]),
     "heads": draw(1, 4, 3, 2), "keys": draw(1, 2, 5, 2), "their": draw(1, 2, 5, 3),
 }  # fmt: skip
-# What PyTorch's own samples, in test_opinfo.py, leave out. A call is made with leaves of these arrays.
+# What PyTorch's own samples, in test_opinfo.py, leave out; those of images are often batches of one.
 CALLS = """
 F.linear(x, v)
 F.embedding(ij, x, padding_idx=2)
@@ -89,6 +89,26 @@ F.avg_pool2d(image, (3, 2), 2, ceil_mode=True, padding=1)
 F.adaptive_avg_pool2d(image, 1)
 F.adaptive_avg_pool2d(image, (3, None))
 F.cross_entropy(F.max_pool2d(F.relu(F.conv2d(image, kernels, six)), 2).flatten(1), image.detach()[:, 0, 0, 0].abs().long())
+F.conv1d(signal, taps, padding=1, stride=2)
+F.conv2d(image, kernels, six, dilation=2, padding=1, stride=2)
+F.conv2d(image, kernels[:, :2], groups=2, padding=1)
+F.conv_transpose1d(signal, turned[..., 0], None, 2, 1, 1)
+F.conv_transpose2d(picture, turned, None, (2, 3), (1, 0), (1, 2), 1, (2, 1))
+F.max_pool1d(signal, 3, 2, padding=1)
+F.max_pool2d(image, 2, 1, dilation=2)
+F.max_pool2d(image, (3, 2), 2, ceil_mode=True)
+F.avg_pool1d(signal, 3, 2, 1)
+F.adaptive_avg_pool1d(signal, 3)
+F.adaptive_max_pool1d(signal, 3)
+F.adaptive_max_pool2d(picture, (3, None), return_indices=True)
+F.unfold(picture, (3, 2), (1, 2), (2, 1), (2, 3))
+F.pad(image, (1, 2, 2, 0), mode="reflect")
+F.pixel_shuffle(image, 2)
+F.pixel_unshuffle(picture[:, :, :4], 2)
+F.channel_shuffle(image, 2)
+F.prelu(picture, sides)
+F.group_norm(image, 2, w, v)
+F.instance_norm(image)
 F.rrelu(x)
 F.elu_(x * 1, 0.7)
 F.selu_(x * 1)
