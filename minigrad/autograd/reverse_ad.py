@@ -91,13 +91,12 @@ def grad(
     (27.0, 18.0)
     """
     zs, xs = _listed(outputs), _listed(inputs)
-    _check_arguments(xs, only_inputs, allow_unused, materialize_grads)
+    nodes = _nodes_of(xs, only_inputs, allow_unused, materialize_grads)
     gradients = _one_for_each(zs, grad_outputs, "outputs", "grad_outputs")
     if is_grads_batched:
         last = create_graph if retain_graph is None else retain_graph
         return _batched(zs, xs, gradients, last, create_graph, allow_unused, materialize_grads)
     tensors = create_graph or bool(state.levels)
-    nodes = [root_of(x) for x in xs]
     task = GraphTask(
         [root_of(z) for z in zs],
         [root_gradient(z, g, tensors) for z, g in zip(zs, gradients, strict=True)],
@@ -155,13 +154,15 @@ def _batched(
     return tuple(None if c[0] is None else stack([g for g in c if g is not None]) for c in columns)
 
 
-def _check_arguments(
+def _nodes_of(
     xs: Sequence[Any],
     only_inputs: bool,
     allow_unused: bool | None,
     materialize_grads: bool,
-) -> None:
-    """Refuse arguments of `grad` that contradict each other, and inputs that were not recorded."""
+) -> list[AnyNode]:
+    """The nodes of the inputs of `grad`. Refuses arguments that contradict each other, and inputs that
+    were not recorded.
+    """
     if not only_inputs:
         warnings.warn(
             "only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate gradient "
@@ -187,6 +188,7 @@ def _check_arguments(
                 "One of the differentiated Tensors does not require grad: its computation was not "
                 "recorded. To fix it, make it with requires_grad=True before it is used."
             )
+    return [root_of(x) for x in xs]
 
 
 def _captured(

@@ -181,9 +181,9 @@ IN_ORDER = """\
 """
 
 
-def text_of(op: Op, in_place: bool = False) -> tuple[str, dict[str, Any]]:
-    """The source of op.apply, or of op.apply_, and the names that it uses."""
-    scope: dict[str, Any] = {
+def _scope_of(op: Op, in_place: bool) -> dict[str, Any]:
+    """The names that the functions of an op use."""
+    return {
         "op": op, "modes": modes, "general": apply, "forward": op.forward, "ufunc": op.numpy,
         "new": new, "Tensor": Tensor, "View": View, "next_queue_key": next_queue_key,
         "FRESH": FRESH, "Counter": Counter, "slow": _writer(op) if in_place else op,
@@ -195,6 +195,11 @@ def text_of(op: Op, in_place: bool = False) -> tuple[str, dict[str, Any]]:
         "Hop": Hop, "shows": shows, "as_tuple": tuple.__new__,
         **{f"_{s}": default for s, default in op.settings.items()},
     }  # fmt: skip
+
+
+def text_of(op: Op, in_place: bool = False) -> tuple[str, dict[str, Any]]:
+    """The source of op.apply, or of op.apply_, and the names that it uses."""
+    scope = _scope_of(op, in_place)
     passed = "".join(f", {s}={s}" for s in op.settings)
     settings = {
         "name": op.name,

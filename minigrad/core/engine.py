@@ -98,7 +98,6 @@ class GraphTask:
         pending, heap, inputs, tensors = self.pending, self._heap, self.inputs, self.tensors
         freed = None if self.retain_graph else Freed()
         needed = self.prune()
-        captures = not self.accumulate  # a leaf among the inputs only keeps its gradient
         sums: set[AnyNode] = set()  # nodes whose pending gradient is a sum made here
         grads: Any
         heap += [(node.queue_key, node) for node in self._start() if self._leads_to_an_input(node)]
@@ -108,16 +107,16 @@ class GraphTask:
                 node = heappop(heap)[1]
                 while True:
                     g = pending.pop(node)
-                    if inputs is not None and node in inputs:
-                        if captures and node.plan is ACCUMULATE:
-                            self.captured[node] = g
-                            break
-                        grads = self.run_node(node, g, freed)
-                    else:
+                    if inputs is None or node not in inputs:
                         plan: Any = node.plan
                         grads = plan.run_tensors(g, node) if tensors else plan.run(g, node)
                         if freed is not None and plan.frees:
                             node.saved = freed
+                    elif not self.accumulate and node.plan is ACCUMULATE:
+                        self.captured[node] = g  # a leaf that nothing is added to
+                        break
+                    else:
+                        grads = self.run_node(node, g, freed)
                     following: AnyNode | None = None
                     for parent, d in zip(node.edges, grads):
                         if d is None or (needed is not None and parent not in needed):

@@ -5,6 +5,7 @@ are values, shapes, types of number, gradients and second derivatives; for a cas
 a mistake, the type of the error.
 """
 
+import re
 from typing import Any
 
 import numpy as np
@@ -80,6 +81,19 @@ def check(
             assert a.dtype == b.dtype, f"{name}: {a.dtype} but in PyTorch {b.dtype}"
             tolerance = rtol if dtype is np.float64 else 2e-4  # single precision
             np.testing.assert_allclose(a, b, rtol=tolerance, atol=tolerance, err_msg=name)
+
+
+def check_call(call: str, arrays: dict[str, Any], **settings: Any) -> None:
+    """The same for a call that is written down: `m` is the library, `F` its nn.functional.
+
+    The arrays that the call names become its leaves.
+    """
+    names = [name for name in arrays if re.search(rf"\b{name}\b(?!=)", call)]
+
+    def case(m: Any, *tensors: Any) -> Any:
+        return eval(call, {"m": m, "F": m.nn.functional, **dict(zip(names, tensors, strict=True))})
+
+    check(case, *(arrays[name] for name in names), **settings)
 
 
 def check_error(case: Any, *arrays: Any) -> None:

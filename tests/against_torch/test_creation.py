@@ -6,7 +6,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import minigrad
-from tests.against_torch.agree import check, check_error, draw
+from tests.against_torch.agree import check, draw
 
 CASES = {
     "empty": lambda m: m.empty(2, 3) * 0, "eye": lambda m: m.eye(3), "eye, wide": lambda m: m.eye(2, 3, dtype=m.int64), "linspace": lambda m: m.linspace(-1, 2, 7), "linspace of one": lambda m: m.linspace(3, 10, 1), "linspace of none": lambda m: m.linspace(0, 1, 0),
@@ -49,19 +49,6 @@ def test_answers_about_a_tensor_agree(name):
     ours, theirs = (ANSWERS[name](m, m.tensor(X)) for m in (minigrad, torch))
 
     assert ours == theirs or (name == "to a type" and ours == "int32")
-
-
-NUMBERS = np.array([1, 2])
-ERRORS = {
-    "negative size": (lambda m: m.zeros(-1),), "linspace": (lambda m: m.linspace(0, 1, -1),), "arange": (lambda m: m.arange(3, 0),), "arange by 0": (lambda m: m.arange(0, 3, 0),), "bincount": (lambda m, x: m.bincount(-x), NUMBERS), "histc of integers": (lambda m, x: m.histc(x), NUMBERS), "meshgrid": (lambda m, x: m.meshgrid(x, indexing="no"), NUMBERS),
-    "randint": (lambda m: m.randint(5, 5, (2,)),), "bernoulli": (lambda m: m.bernoulli(m.tensor([1.5])),), "multinomial of 0": (lambda m: m.multinomial(m.zeros(3), 1),), "multinomial, too many": (lambda m: m.multinomial(m.ones(3), 4),), "multinomial, negative": (lambda m: m.multinomial(m.tensor([-1.0, 2.0]), 1),), "uniform of integers": (lambda m, x: x.uniform_(), NUMBERS), "normal of integers": (lambda m, x: x.normal_(), NUMBERS), "std": (lambda m: m.normal(0.0, -1.0, (2,)),),
-    "uniform the wrong way": (lambda m: m.ones(1).uniform_(2, 1),), "exponential": (lambda m: m.ones(1).exponential_(0),), "a state": (lambda m: m.Generator().set_state(3),), "randperm": (lambda m: m.randperm(-1),),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("name", ERRORS)
-def test_mistakes_are_refused_alike(name):
-    check_error(*ERRORS[name])
 
 
 @pytest.mark.parametrize("name", ["rand", "randn", "zeros", "empty"])

@@ -157,20 +157,6 @@ def test_operators_on_integers_agree(name):
     check(OPERATORS[name], np.array([-4, 5, 9]), rtol=1e-6)
 
 
-TRUTHS, WHOLE, REAL = np.array([True, False]), np.array([3, -4]), np.array([1.5, -2.0], np.float32)
-ERRORS = {
-    "bool - bool": (lambda m, x: x - x, TRUTHS), "-bool": (lambda m, x: -x, TRUTHS), "float & float": (lambda m, x: x & x, REAL), "~float": (lambda m, x: ~x, REAL), "int // 0": (lambda m, x: x // 0, WHOLE), "int % 0": (lambda m, x: x % 0, WHOLE),
-    "int ** -1": (lambda m, x: x**-1, WHOLE), "clamp by nothing": (lambda m, x: x.clamp(), REAL), "rounding_mode": (lambda m, x: x.div(2, rounding_mode="up"), REAL), "addcdiv": (lambda m, x: m.addcdiv(x, x, x), WHOLE), "lerp": (lambda m, x: x.lerp(x.long(), 0.5), REAL),
-    "isclose": (lambda m, x: m.isclose(x, x.long()), REAL), "int.sqrt_": (lambda m, x: x.sqrt_(), WHOLE), "int.clamp_": (lambda m, x: x.clamp_(0, 1.5), WHOLE), "bool % bool": (lambda m, x: x % x, TRUTHS), "bool << bool": (lambda m, x: x << x, TRUTHS),
-    "shapes": (lambda m, x: m.atan2(x, m.ones(3)), REAL), "+ None": (lambda m, x: x + None, REAL),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("name", ERRORS)
-def test_mistakes_are_refused_alike(name):
-    check_error(*ERRORS[name])
-
-
 def test_erf_agrees_with_the_standard_library_to_the_last_digits():
     import math
 

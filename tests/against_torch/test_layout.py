@@ -4,111 +4,30 @@ import numpy as np
 import pytest
 
 import minigrad
-from tests.against_torch.agree import check, check_error, draw, torch
+from tests.against_torch.agree import check, draw, torch
 
 X = draw(2, 3, 4)
+# What PyTorch's own samples, in test_opinfo.py, leave out, and what is tried on other shapes below.
 CASES = {
     "view": lambda m, x: x.view(4, -1),
-    "view to none": lambda m, x: x[:1, :1, :1].view(()),
-    "view_as": lambda m, x: x.view_as(x.reshape(6, 4)),
-    "reshape": lambda m, x: x.transpose(0, 1).reshape(2, 12),
-    "reshape_as": lambda m, x: x.reshape_as(x.reshape(6, 4)),
-    "t": lambda m, x: x[0].t(),
-    "t of a vector": lambda m, x: x[0, 0].t(),
-    "T": lambda m, x: x[0].T,
-    "mT": lambda m, x: x.mT,
-    "transpose": lambda m, x: x.transpose(-1, 0),
     "permute": lambda m, x: x.permute(1, -1, 0),
-    "movedim": lambda m, x: m.movedim(x, 0, -1),
-    "movedim of two": lambda m, x: x.movedim((0, 1), (2, 0)),
     "moveaxis": lambda m, x: m.moveaxis(x, -1, 0),
     "swapaxes": lambda m, x: m.swapaxes(x, 0, 2),
     "expand": lambda m, x: x[:, :1].expand(5, 2, -1, 4),
-    "expand_as": lambda m, x: x[:1].expand_as(x),
-    "broadcast_to": lambda m, x: m.broadcast_to(x[0, 0], (3, 4)),
     "squeeze": lambda m, x: x[:, :1].squeeze(),
-    "squeeze one": lambda m, x: x[:, :1].squeeze(1),
-    "squeeze not": lambda m, x: x.squeeze(0),
-    "squeeze some": lambda m, x: x[:1, :1].squeeze((0, 1)),
     "unsqueeze": lambda m, x: x.unsqueeze(-1),
-    "flatten": lambda m, x: x.flatten(1),
     "unflatten": lambda m, x: x.unflatten(2, (2, -1)),
-    "ravel": lambda m, x: m.ravel(x),
     "flip": lambda m, x: m.flip(x, (0, -1)),
-    "flip none": lambda m, x: x.flip(()),
-    "fliplr": lambda m, x: m.fliplr(x),
-    "flipud": lambda m, x: m.flipud(x),
     "roll": lambda m, x: m.roll(x, 5),
-    "roll one": lambda m, x: m.roll(x, -1, 2),
-    "roll two": lambda m, x: x.roll((1, 2), (0, 1)),
-    "repeat": lambda m, x: x.repeat(2, 1, 1, 3),
-    "repeat 0": lambda m, x: x.repeat(1, 0, 1),
     "tile": lambda m, x: m.tile(x, (2,)),
-    "tile more": lambda m, x: x.tile(2, 1, 1, 2),
-    "repeat_interleave": lambda m, x: m.repeat_interleave(x, 2),
-    "repeat_interleave along": lambda m, x: x.repeat_interleave(3, dim=1),
     "repeat_interleave by": lambda m, x: m.repeat_interleave(x, m.tensor([0, 2, 1]), dim=1),
-    "narrow": lambda m, x: m.narrow(x, 2, -3, 2),
-    "select": lambda m, x: m.select(x, 1, -1),
-    "diagonal": lambda m, x: m.diagonal(x),
-    "diagonal off": lambda m, x: x.diagonal(-1, 2, 1),
-    "diag": lambda m, x: m.diag(x[0], 1),
-    "diag of a vector": lambda m, x: m.diag(x[0, 0], -1),
-    "diag_embed": lambda m, x: m.diag_embed(x, 1, 0, -2),
-    "diagonal_scatter": lambda m, x: m.diagonal_scatter(x[0], x[1, 0, :3]),
     "tril": lambda m, x: m.tril(x, 1),
-    "triu": lambda m, x: x.triu(-1),
-    "hstack": lambda m, x: m.hstack((x, x[:, :1])),
-    "vstack": lambda m, x: m.vstack((x[0, 0], x[0])),
-    "dstack": lambda m, x: m.dstack((x[0], x[1])),
-    "hstack of vectors": lambda m, x: m.hstack([x[0, 0], x[0, 1]]),
-    "column_stack": lambda m, x: m.column_stack((x[0, :, 0], x[1])),
     "split": lambda m, x: m.split(x, 3, dim=-1),
-    "split sizes": lambda m, x: x.split([1, 2], 1),
-    "split_with_sizes": lambda m, x: m.split_with_sizes(x, [1, 0, 3], 2),
     "chunk": lambda m, x: m.chunk(x, 3, -1),
-    "chunk too many": lambda m, x: x.chunk(5),
     "tensor_split": lambda m, x: m.tensor_split(x, 3, dim=2),
     "tensor_split at": lambda m, x: x.tensor_split((1, 2), dim=2),
-    "unbind": lambda m, x: m.unbind(x, 1),
-    "unfold": lambda m, x: x.unfold(2, 2, 1),
-    "unfold apart": lambda m, x: x.unfold(1, 2, 2),
-    "rot90": lambda m, x: m.rot90(x),
-    "rot90 thrice": lambda m, x: x.rot90(3, (1, 2)),
-    "rot90 twice": lambda m, x: x.rot90(-2, (2, 0)),
     "contiguous": lambda m, x: x.mT.contiguous(),
-    "cat": lambda m, x: m.cat((x, x[:, :1]), dim=1),
-    "stack": lambda m, x: m.stack((x[0], x[1]), dim=-1),
     "product of a view": lambda m, x: (x.view(6, 4) * x.unfold(2, 2, 2).reshape(6, 4)).tril(),
-}
-ERRORS = {
-    "view of no view": (lambda m, x: x.transpose(0, 1).view(-1), X),
-    "view of another size": (lambda m, x: x.view(5, -1), X),
-    "t of three": (lambda m, x: x.t(), X),
-    "unflatten": (lambda m, x: x.unflatten(2, (3, 2)), X),
-    "movedim": (lambda m, x: m.movedim(x, (0, 1), (1,)), X),
-    "expand": (lambda m, x: x.expand(2, 2, 4), X),
-    "expand to fewer": (lambda m, x: x.expand(4), X),
-    "transpose": (lambda m, x: x.transpose(0, 3), X),
-    "permute": (lambda m, x: x.permute(0, 1), X),
-    "repeat": (lambda m, x: x.repeat(2), X),
-    "narrow": (lambda m, x: x.narrow(0, 1, 2), X),
-    "select": (lambda m, x: x.select(1, 3), X),
-    "split": (lambda m, x: x.split([1, 1], 1), X),
-    "chunk": (lambda m, x: x.chunk(0), X),
-    "unfold": (lambda m, x: x.unfold(1, 4, 1), X),
-    "diagonal": (lambda m, x: x.diagonal(0, 1, 1), X),
-    "tril": (lambda m, x: x.tril(), draw(3)),
-    "fliplr": (lambda m, x: x.fliplr(), draw(3)),
-    "flip twice": (lambda m, x: x.flip(0, 0), X),
-    "unsqueeze": (lambda m, x: x.unsqueeze(4), X),
-    "squeeze": (lambda m, x: x.squeeze(3), X),
-    "diag": (lambda m, x: m.diag(x), X),
-    "roll": (lambda m, x: x.roll((1, 2), 0), X),
-    "unbind a number": (lambda m, x: x.unbind(), draw()),
-    "repeat_interleave": (lambda m, x: x.repeat_interleave(m.tensor([1, 2]), 1), X),
-    "cat": (lambda m, x: m.cat((x, x[0])), X),
-    "vstack": (lambda m, x: m.vstack(()), X),
 }
 
 
@@ -118,23 +37,10 @@ def test_arrangements_agree(name):
 
 
 @pytest.mark.parametrize(
-    "name",
-    [
-        "view",
-        "squeeze",
-        "unsqueeze",
-        "roll",
-        "tile",
-        "split",
-        "permute",
-        "flip",
-        "unflatten",
-        "chunk",
-        "tril",
-    ],
+    "name", "squeeze unsqueeze tile split permute flip unflatten chunk tril".split()
 )
 def test_arrangements_of_nothing_agree(name):
-    check(CASES[name], draw(0, 3, 4)) if name not in ("view", "roll") else None
+    check(CASES[name], draw(0, 3, 4))
 
 
 NUMBER = {
@@ -158,12 +64,6 @@ NUMBER = {
 @pytest.mark.parametrize("name", NUMBER)
 def test_arrangements_of_a_number_agree(name):
     check(NUMBER[name], draw())
-
-
-@pytest.mark.parametrize("name", ERRORS)
-def test_arrangements_refuse_the_same(name):
-    case, x = ERRORS[name]
-    check_error(case, x)
 
 
 VIEWS = {

@@ -8,7 +8,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import minigrad
-from tests.against_torch.agree import check, check_error, draw
+from tests.against_torch.agree import check, draw
 
 A = draw(3, 3) + 3 * np.eye(3)
 STACK = draw(2, 2, 2) + 3 * np.eye(2)
@@ -52,23 +52,12 @@ def test_linear_algebra_agrees(name):
     check(case, *args, order=0)
 
 
-ONE = np.ones((2, 2))
-ERRORS = {
-    "inv of a singular one": (lambda m, a: m.linalg.inv(a), 0 * ONE), "inv of no square": (lambda m, a: m.linalg.inv(a), W), "inv of a vector": (lambda m, a: m.linalg.inv(a), draw(3)), "inv of integers": (lambda m, a: m.linalg.inv(a), np.eye(2, dtype=int)), "solve a singular one": (lambda m, a: m.linalg.solve(a, a), 0 * ONE), "solve, sizes": (lambda m, a, b: m.linalg.solve(a, b), A, draw(2, 2)),
-    "cholesky of what is not positive": (lambda m, a: m.linalg.cholesky(a), -np.eye(2)), "nuclear of a vector": (lambda m, a: a.norm("nuc"), draw(3)), "norm by what": (lambda m, a: m.linalg.norm(a, "what"), W), "cross of twos": (lambda m, a: m.linalg.cross(a, a), draw(2, 2)), "det of a vector": (lambda m, a: m.det(a), draw(3)), "qr of a vector": (lambda m, a: m.linalg.qr(a), draw(3)), "pinv of a vector": (lambda m, a: m.linalg.pinv(a), draw(3)), "multi_dot of one": (lambda m, a: m.linalg.multi_dot([a]), A),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("name", ERRORS)
-def test_mistakes_are_refused_alike(name):
-    case, *args = ERRORS[name]
-    if (
-        "singular" in name or "positive" in name
-    ):  # PyTorch's LinAlgError, and minigrad's, are RuntimeErrors
-        with pytest.raises(minigrad.linalg.LinAlgError, match="linalg"):
-            case(minigrad, minigrad.tensor(args[0]))
-    else:
-        check_error(case, *args)
+@pytest.mark.parametrize(
+    "call", ["inv(x * 0)", "solve(x * 0, x * 0)", "cholesky(-x)"], ids=["inv", "solve", "cholesky"]
+)
+def test_a_matrix_without_an_answer_is_a_linalg_error(call):
+    with pytest.raises(minigrad.linalg.LinAlgError, match="linalg"):
+        eval(f"linalg.{call}", {"linalg": minigrad.linalg, "x": minigrad.eye(2)})
 
 
 def test_logdet_of_a_complex_matrix_has_the_angle_of_the_determinant():

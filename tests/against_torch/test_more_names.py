@@ -6,7 +6,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import minigrad
-from tests.against_torch.agree import check, check_error, draw
+from tests.against_torch.agree import check, draw
 
 X, Y = draw(3, 4), draw(3, 4, seed=1)
 V = draw(5)
@@ -97,21 +97,6 @@ def test_scatter_with_a_reduction_agrees(reduce):
     np.testing.assert_allclose(s.grad.numpy(), ts.grad.numpy(), rtol=1e-10)
 
 
-ERRORS = {
-    "scatter": (lambda m, x, i, s: x.scatter(0, i, s, reduce="sum"), X, AT, SRC), "scatter_reduce": (lambda m, x, i, s: x.scatter_reduce(0, i, s, "add"), X, AT, SRC), "quantile": (lambda m, x: x.quantile(1.5), X), "quantile, how": (lambda m, x: x.quantile(0.5, interpolation="so"), X), "quantile of integers": (lambda m, i: i.quantile(0.5), AT), "sum_to_size": (lambda m, x: x.sum_to_size(2, 4), X), "hsplit": (lambda m, x: m.hsplit(x, 3), X),
-    "cdist": (lambda m, x, y: m.cdist(x, y), X, draw(2, 3)), "cdist of vectors": (lambda m, x: m.cdist(x, x), V), "combinations": (lambda m, x: m.combinations(x), X), "broadcast_shapes": (lambda m: m.broadcast_shapes((2, 3), (2,))), "is_nonzero": (lambda m, x: m.is_nonzero(x), X), "vander": (lambda m, x: m.vander(x), X),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("name", ERRORS)
-def test_mistakes_are_refused_alike(name):
-    if name == "broadcast_shapes":
-        with pytest.raises(RuntimeError, match="Shape mismatch"):
-            minigrad.broadcast_shapes((2, 3), (2,))
-    else:
-        check_error(*ERRORS[name])
-
-
 def test_types_of_results_agree():
     for a, b in [
         ("float32", "int64"),
@@ -129,3 +114,5 @@ def test_shapes_that_are_broadcast_agree():
     assert minigrad.broadcast_shapes((2, 1), (3,), 1) == tuple(
         torch.broadcast_shapes((2, 1), (3,), 1)
     )
+    with pytest.raises(RuntimeError, match="Shape mismatch"):
+        minigrad.broadcast_shapes((2, 3), (2,))

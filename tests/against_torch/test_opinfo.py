@@ -40,7 +40,7 @@ DRAWN = """
     randint_like randn randn_like uniform
 """.split()
 
-# (operation, what was compared): why the results may differ.
+# (operation, what was compared, and perhaps of which dtype): why the results may differ.
 KNOWN = {
     ("addbmm", "in place"): "PyTorch lets a tensor grow in place",
     ("as_strided", "in place"): "as_strided_ is left out",
@@ -72,6 +72,9 @@ KNOWN = {
     ("local_response_norm", "values"): "of integers",
     ("cosine_embedding_loss", "values"): "of integers",
     ("scaled_dot_product_attention", "values"): "with dropout",
+    ("matrix_exp", "values of torch.float32"): "what is left of terms of 9e4 is rounded",
+    ("cumprod", "second_derivative of torch.float32"): "PyTorch has none; here it is rounding, 4e-9",
+    ("logcumsumexp", "gradient of torch.float32"): "PyTorch's is further from that of float64",
 }  # fmt: skip
 
 
@@ -167,7 +170,7 @@ def close(theirs: list[Any], mine: list[Any], rtol: float) -> bool:
             if np.any(a if b is None else b):
                 return False
             continue
-        rtol = rtol if a.dtype.kind != "f" or a.itemsize == 8 else 1e-4
+        rtol = rtol if a.dtype.kind != "f" or a.itemsize == 8 else 2e-4
         if (
             a.shape != b.shape
             or a.dtype != b.dtype
@@ -291,10 +294,14 @@ def names() -> list[Any]:
 def test_the_samples_of_pytorch_agree(op):
     short = op.name.rpartition(".")[2]
     found = []
-    for dtype in (torch.float64, torch.int64, torch.bool):
+    for dtype in (torch.float64, torch.float32, torch.int64, torch.bool):
         if dtype in op.dtypes:
             found += [f"{line} of {dtype}" for line in differences(op, dtype)]
-    unknown = [line for line in found if (short, re.split(":| of ", line)[0]) not in KNOWN]
+    unknown = [
+        line
+        for line in found
+        if (short, re.split(":| of ", line)[0]) not in KNOWN and (short, line) not in KNOWN
+    ]
 
     assert not unknown, "\n".join(dict.fromkeys(unknown))
 

@@ -2,48 +2,21 @@
 
 import pytest
 
-from tests.against_torch.agree import check, check_error, draw
+from tests.against_torch.agree import check, draw
 
+# What PyTorch's own samples, in test_opinfo.py, leave out.
 CASES = {
-    "mm": (lambda m, x, y: m.mm(x, y), (draw(2, 3), draw(3, 4))),
     "mm, no entries": (lambda m, x, y: m.mm(x, y), (draw(2, 0), draw(0, 4))),
-    "bmm": (lambda m, x, y: m.bmm(x, y), (draw(5, 2, 3), draw(5, 3, 4))),
-    "mv": (lambda m, x, y: m.mv(x, y), (draw(2, 3), draw(3))),
-    "dot": (lambda m, x, y: m.dot(x, y), (draw(3), draw(3, seed=1))),
-    "outer": (lambda m, x, y: m.outer(x, y), (draw(3), draw(2))),
     "inner": (lambda m, x, y: m.inner(x, y), (draw(2, 3), draw(4, 3))),
-    "inner of vectors": (lambda m, x, y: m.inner(x, y), (draw(3), draw(3, seed=1))),
     "inner with a number": (lambda m, x, y: m.inner(x, y), (draw(3), draw())),
-    "addmm": (lambda m, b, x, y: m.addmm(b, x, y), (draw(4), draw(2, 3), draw(3, 4))),
-    "addmm, scaled": (
-        lambda m, b, x, y: m.addmm(b, x, y, beta=0.5, alpha=2),
-        (draw(2, 1), draw(2, 3), draw(3, 4)),
-    ),
-    "addmm, beta 0": (
-        lambda m, b, x, y: m.addmm(b, x, y, beta=0),
-        (draw(4), draw(2, 3), draw(3, 4)),
-    ),
     "addmm_": (
         lambda m, b, x, y: (b * 1).addmm_(x, y, beta=0.5),
         (draw(2, 4), draw(2, 3), draw(3, 4)),
     ),
-    "addmv": (lambda m, b, x, y: m.addmv(b, x, y, beta=2, alpha=3), (draw(2), draw(2, 3), draw(3))),
-    "addbmm": (
-        lambda m, b, x, y: m.addbmm(b, x, y, beta=2, alpha=3),
-        (draw(2, 4), draw(5, 2, 3), draw(5, 3, 4)),
-    ),
-    "baddbmm": (
-        lambda m, b, x, y: m.baddbmm(b, x, y, beta=2, alpha=3),
-        (draw(5, 1, 4), draw(5, 2, 3), draw(5, 3, 4)),
-    ),
-    "addr": (lambda m, b, x, y: m.addr(b, x, y, beta=2, alpha=3), (draw(2, 3), draw(2), draw(3))),
-    "tensordot, 2": (lambda m, x, y: m.tensordot(x, y), (draw(2, 3, 4), draw(3, 4, 5))),
-    "tensordot, 0": (lambda m, x, y: m.tensordot(x, y, dims=0), (draw(2, 3), draw(2))),
     "tensordot, pairs": (
         lambda m, x, y: m.tensordot(x, y, dims=([0, 2], [2, -3])),
         (draw(2, 3, 4), draw(4, 5, 2)),
     ),
-    "trace": (lambda m, x: m.trace(x), (draw(3, 4),)),
 }
 EQUATIONS = {
     "ij,jk->ik": [(2, 3), (3, 4)],
@@ -70,26 +43,6 @@ EQUATIONS = {
     "...i,...i": [(4, 1, 3), (2, 3)],
     "ij,jk->ki": [(0, 3), (3, 2)],
 }
-ERRORS = {
-    "mm of vectors": (lambda m, x, y: m.mm(x, y), (draw(3), draw(3))),
-    "mm of shapes that do not fit": (lambda m, x, y: m.mm(x, y), (draw(2, 3), draw(2, 4))),
-    "bmm of matrices": (lambda m, x, y: m.bmm(x, y), (draw(2, 3), draw(3, 4))),
-    "bmm of stacks of two heights": (lambda m, x, y: m.bmm(x, y), (draw(2, 2, 3), draw(3, 3, 4))),
-    "mv": (lambda m, x, y: m.mv(x, y), (draw(2, 3), draw(2))),
-    "dot": (lambda m, x, y: m.dot(x, y), (draw(2), draw(3))),
-    "dot of matrices": (lambda m, x, y: m.dot(x, y), (draw(2, 2), draw(2, 2))),
-    "outer of matrices": (lambda m, x, y: m.outer(x, y), (draw(2, 2), draw(2))),
-    "addmm": (lambda m, b, x, y: m.addmm(b, x, y), (draw(4), draw(2, 3), draw(2, 4))),
-    "addmm, bias": (lambda m, b, x, y: m.addmm(b, x, y), (draw(3), draw(2, 3), draw(3, 4))),
-    "two types": (lambda m, x, y: m.mm(x, y), (draw(2, 2), draw(2, 2).astype("float32"))),
-    "einsum, sizes": (lambda m, x, y: m.einsum("ij,jk", x, y), (draw(2, 3), draw(2, 3))),
-    "einsum, subscripts": (lambda m, x: m.einsum("ijk", x), (draw(2, 3),)),
-    "einsum, operands": (lambda m, x: m.einsum("ij,jk", x), (draw(2, 3),)),
-    "einsum, output": (lambda m, x: m.einsum("ij->k", x), (draw(2, 3),)),
-    "einsum, output twice": (lambda m, x: m.einsum("ij->ii", x), (draw(2, 3),)),
-    "tensordot": (lambda m, x, y: m.tensordot(x, y, 1), (draw(2, 3), draw(2, 3))),
-    "trace": (lambda m, x: m.trace(x), (draw(2),)),
-}
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -109,9 +62,3 @@ def test_einsum_agrees(equation):
 def test_einsum_by_lists_agrees():
     check(lambda m, x, y: m.einsum(x, [0, 1], y, [1, 2], [0, 2]), draw(2, 3), draw(3, 4))
     check(lambda m, x, y: m.einsum(x, [..., 1], y, [1, 2]), draw(2, 3), draw(3, 4))
-
-
-@pytest.mark.parametrize("name", ERRORS)
-def test_products_refuse_the_same(name):
-    case, args = ERRORS[name]
-    check_error(case, *args)

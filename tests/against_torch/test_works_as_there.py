@@ -85,7 +85,7 @@ COMPARED = {
     "== None": lambda m, x: x == None, "!= None": lambda m, x: x != None, "None ==": lambda m, x: None == x,  # noqa: E711
     "== text": lambda m, x: x == "a", "== list": lambda m, x: x == [1, 2, 3],
     "< None": lambda m, x: x < None, "+ None": lambda m, x: x + None, "eq(None)": lambda m, x: x.eq(None),
-    "in a list": lambda m, x: x in [x, None],
+    "in a list": lambda m, x: x in [x, None], "is_nonzero of several": lambda m, x: m.is_nonzero(x),
 }  # fmt: skip
 CAT = {
     "first": lambda m, x: m.cat((m.tensor([]), x)), "along 1": lambda m, x: m.cat((x, m.tensor([])), 1),
