@@ -99,16 +99,14 @@ class GraphTask:
         freed = None if self.retain_graph else Freed()
         needed = self.prune()
         sums: set[AnyNode] = set()  # nodes whose pending gradient is a sum made here
-        grads: Any
-        heap += [(node.queue_key, node) for node in self._start() if self._leads_to_an_input(node)]
-        heap.sort()
+        heap += sorted([(n.queue_key, n) for n in self._start() if self._leads_to_an_input(n)])
         try:
             while heap:
-                node = heappop(heap)[1]
+                node: Any = heappop(heap)[1]
                 while True:
                     g = pending.pop(node)
                     if inputs is None or node not in inputs:
-                        plan: Any = node.plan
+                        plan = node.plan
                         grads = plan.run_tensors(g, node) if tensors else plan.run(g, node)
                         if freed is not None and plan.frees:
                             node.saved = freed
@@ -123,8 +121,7 @@ class GraphTask:
                             continue
                         arrived = pending.get(parent)
                         if arrived is not None:
-                            # For small arrays, a new sum is faster than adding in place.
-                            if parent in sums and arrived.size > SMALL:
+                            if parent in sums and arrived.size > SMALL:  # else, a new one is faster
                                 arrived += d
                             else:
                                 pending[parent] = total = arrived + d

@@ -127,7 +127,7 @@ def _avg_pool(
         return found.trunc().to(input.dtype)
     windows, _, pads = _windows(f"{name}{axes}d", axes, input, *how)
     x = as_image(input, axes)
-    count = divisor
+    count: int | Array | None = divisor
     if count is None and any(windows["padding"]):
         count = _counts(x.array.shape[-2:], windows, pads, with_margin)
     elif count is None:
