@@ -1,6 +1,7 @@
 """Every keyword that PyTorch has for a function that minigrad has too is accepted."""
 
 import inspect
+import operator
 import re
 from collections.abc import Hashable
 
@@ -60,6 +61,32 @@ def test_every_keyword_of_pytorch_is_accepted(stand_in, mine):
     }
 
     assert wanted - FIRST - ELSEWHERE - set(NAMED_OTHERWISE.get(name, "").split()) <= set(accepted)
+
+
+def defaults_of(thing):
+    """The default of each parameter; none for what is not written in Python."""
+    try:
+        parameters = inspect.signature(
+            thing.__init__ if inspect.isclass(thing) else thing
+        ).parameters
+    except ValueError:
+        return {}
+    return {n: p.default for n, p in parameters.items() if p.default is not p.empty}
+
+
+def with_defaults():
+    for space in ("nn", "nn.functional"):
+        theirs, ours = operator.attrgetter(space)(torch), operator.attrgetter(space)(minigrad)
+        for name in sorted(set(dir(theirs)) & set(dir(ours))):
+            if not name.startswith("_") and callable(getattr(theirs, name)):
+                pair = [defaults_of(getattr(m, name)) for m in (theirs, ours)]
+                if shared := set(pair[0]) & set(pair[1]) - {"activation"}:
+                    yield pytest.param(shared, *pair, id=f"{space}.{name}")
+
+
+@pytest.mark.parametrize("shared, theirs, ours", list(with_defaults()))
+def test_the_defaults_of_layers_and_their_functions_are_those_of_pytorch(shared, theirs, ours):
+    assert {name: ours[name] for name in shared} == {name: theirs[name] for name in shared}
 
 
 def test_out_is_accepted_where_pytorch_documents_it():

@@ -28,6 +28,7 @@ LAYERS = {
     "Conv2d valid": (lambda nn: nn.Conv2d(4, 2, 2, padding="valid"), J),
     "Conv2d same circular": (lambda nn: nn.Conv2d(4, 2, (2, 3), padding="same", padding_mode="circular"), J),
     "Conv2d replicate": (lambda nn: nn.Conv2d(4, 2, 3, padding=(2, 1), padding_mode="replicate", bias=False), J),
+    "MaxPool1d": (lambda nn: nn.MaxPool1d(2), V),
     "MaxPool1d settings": (lambda nn: nn.MaxPool1d(3, 2, 1, 1, ceil_mode=True), V),
     "MaxPool2d": (lambda nn: nn.MaxPool2d(2), J),
     "MaxPool2d indices": (lambda nn: nn.MaxPool2d(3, 2, return_indices=True), J),
