@@ -69,7 +69,7 @@ def test_logdet_of_a_complex_matrix_has_the_angle_of_the_determinant():
 @pytest.mark.parametrize(
     "call",
     [
-        "t.linalg.eigh(x)", "t.linalg.svd(x)", "t.linalg.qr(x)", "t.linalg.slogdet(x)", "t.slogdet(x)", "t.linalg.lstsq(x, x[:, :1])",
+        "t.linalg.eigh(x)", "t.linalg.svd(x)", "t.linalg.qr(x)", "t.linalg.slogdet(x)", "t.slogdet(x)", "t.linalg.lstsq(x, x.sum(1, keepdim=True))",
         "x.histogram(2)", "x.max(0)", "x.svd()", "t.aminmax(x)", "t.linalg.qr(x[:, :1], mode='complete').R", "t.linalg.qr(x, mode='r')",
         "t.einsum(x, [0, 1])", "t.einsum(x, [0, 1], [1, 0])", "t.linalg.matrix_exp(x)", "x.shape[1:]",
         "x[:, None].stride()", "x.unsqueeze(-1).stride()", "x[0].expand(1, 1, 2).stride()", "t.zeros(0, 3).stride()", "t.float_power(-2, t.tensor([1, 2, 255], dtype=t.uint8))",
