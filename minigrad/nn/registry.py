@@ -37,9 +37,8 @@ FITTING = {  # the types that fit a registered name
 }
 
 
-Hooks = defaultdict[
-    str, OrderedDict[int, Any]
-]  # the hooks of one module, by the time of their call
+# The hooks of one module, by the time of their call.
+Hooks = defaultdict[str, OrderedDict[int, Any]]
 
 
 def new_hooks() -> Hooks:
