@@ -432,7 +432,8 @@ def test_judging_starts_a_kernel_again_that_died_before_its_first_message(
     (profile / "ipython_kernel_config.py").write_text(
         "import os, pathlib\n"
         f"died = pathlib.Path({str(tmp_path / 'died')!r})\n"
-        "if not died.exists():\n    died.touch()\n    os._exit(1)\n"
+        "if not died.exists():\n    died.touch()\n    os._exit(1)\n",
+        encoding="utf-8",
     )
     monkeypatch.setenv("IPYTHONDIR", str(tmp_path / "ipython"))
 

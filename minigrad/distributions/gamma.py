@@ -132,9 +132,8 @@ class Dirichlet(Distribution):
         a = self.concentration.expand(shape)
         x = _StandardGamma.apply(a.double())
         z = (x / x.sum(-1, keepdim=True)).to(a.dtype)
-        z.detach().clamp_(
-            min=tiny(z), max=1 - np.finfo(z.dtype).eps / 2
-        )  # log_prob is finite inside
+        # Inside these limits, log_prob is finite.
+        z.detach().clamp_(min=tiny(z), max=1 - np.finfo(z.dtype).eps / 2)
         return z
 
     def _log_prob(self, value: Tensor) -> Tensor:

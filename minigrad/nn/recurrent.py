@@ -52,9 +52,8 @@ class RNNBase(_Recurrent):
         self._check_settings(proj_size)
         self.dropout = float(dropout)
         rows = KINDS[mode][0] * hidden_size
-        self._all_weights: list[
-            list[str]
-        ] = []  # the names of the parameters of each pass, in order
+        # The names of the parameters of each pass, in order.
+        self._all_weights: list[list[str]] = []
         for layer in range(num_layers):
             width = input_size if layer == 0 else hidden_size * (1 + bidirectional)
             for end in ("", "_reverse") if bidirectional else ("",):
@@ -140,11 +139,8 @@ class RNNBase(_Recurrent):
         Forward, packed sequences that end are removed at the bottom, and keep their last state.
         Backward, sequences are added at the bottom, with their initial state.
         """
-        w_ih, w_hh, b_ih, b_hh = (
-            *(getattr(self, name) for name in self._all_weights[k]),
-            None,
-            None,
-        )[:4]
+        weights = [getattr(self, name) for name in self._all_weights[k]]
+        w_ih, w_hh, b_ih, b_hh = [*weights, None, None][:4]  # without biases, there are two
         reverse, step = self.bidirectional and k % 2 == 1, KINDS[self.mode][2]
         a = F.linear(x, w_ih, b_ih)
         parts = list(a.unbind(0) if sizes is None else a.split(sizes))

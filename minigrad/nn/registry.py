@@ -26,6 +26,7 @@ from collections.abc import Callable, Iterator, MutableMapping
 from typing import Any
 
 from minigrad.core.tensor import Tensor
+from minigrad.methods.arguments import named_type
 from minigrad.nn.parameter import Buffer, Parameter
 
 PARAMETER, BUFFER, MODULE = "parameter", "buffer", "module"
@@ -36,9 +37,8 @@ FITTING = {  # the types that fit a registered name
 }
 
 
-Hooks = defaultdict[
-    str, OrderedDict[int, Any]
-]  # the hooks of one module, by the time of their call
+# The hooks of one module, by the time of their call.
+Hooks = defaultdict[str, OrderedDict[int, Any]]
 
 
 def new_hooks() -> Hooks:
@@ -378,7 +378,4 @@ def _joined(path: str, name: str) -> str:
 
 def type_name(value: object) -> str:
     """The name of a type in error messages: "list", "minigrad.FloatTensor"."""
-    if isinstance(value, Tensor):
-        return str(value.type())
-    cls = type(value)
-    return cls.__name__ if cls.__module__ == "builtins" else f"{cls.__module__}.{cls.__name__}"
+    return str(value.type()) if isinstance(value, Tensor) else named_type(value)

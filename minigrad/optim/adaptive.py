@@ -211,14 +211,12 @@ class Adagrad(Elementwise):
         super().__init__(params, settings_of(locals(), first="lr lr_decay eps"))
         for group in self.param_groups:
             for p in group["params"]:
-                self._begin(p.memory(), self.state[p], group)
+                self._begin(p, group)
 
-    def _begin(self, p: Array, state: dict[str, Any], group: Group) -> None:
-        if "sum" not in state:
-            state["step"] = tensor_of(np.array(0.0, np.float32))
-            state["sum"] = tensor_of(
-                np.full(p.shape, group["initial_accumulator_value"], dtype=p.dtype)
-            )
+    def _begin(self, p: Tensor, group: Group) -> None:
+        """Give a parameter its state: as in PyTorch, it is there before the first step."""
+        if "sum" not in self.state[p]:
+            Partition([p], self.state, self._slots(group), self.counters)
 
     def _slots(self, group: Group) -> dict[str, float]:
         return {"sum": group["initial_accumulator_value"]}
@@ -240,7 +238,7 @@ class Adagrad(Elementwise):
         if group["weight_decay"]:
             raise RuntimeError("weight_decay option is not compatible with sparse gradients")
         state = self.state[p]
-        self._begin(p.memory(), state, group)
+        self._begin(p, group)
         state["step"].array += 1
         (lr, eps), g = self._numbers(group, state["step"].item()), rows.values
         g = -g if group["maximize"] else g

@@ -33,7 +33,7 @@ elementwise.py shows how the optimizers of this package compute their steps.
 import functools
 import threading
 import warnings
-from collections import OrderedDict, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterable
 from copy import deepcopy
 from typing import Any
@@ -41,7 +41,9 @@ from typing import Any
 from minigrad.core.hooks import RemovableHandle
 from minigrad.core.modes import enable_grad, reports
 from minigrad.core.tensor import Tensor
+from minigrad.nn.calling import added
 from minigrad.nn.parameter import clear_gradients
+from minigrad.nn.registry import new_hooks
 
 Group = dict[str, Any]
 Closure = Callable[[], Any]
@@ -105,11 +107,7 @@ class Optimizer:
 
     def _forget(self) -> None:
         """Start without hooks, and without plans for computing a step (see blocks.py)."""
-        self._step_pre_hooks: OrderedDict[int, Any] = OrderedDict()
-        self._step_post_hooks: OrderedDict[int, Any] = OrderedDict()
-        self._state_dict_hooks: dict[str, OrderedDict[int, Any]] = {
-            name: OrderedDict() for name in ("save", "saved", "load", "loaded")
-        }
+        self._hooks = new_hooks()
         self._plans: dict[int, Any] = {}
         self._written: list[tuple[Tensor, int]] = []  # in the latest step: (tensor, new version)
         self._opt_called = False  # has step() been called? The schedulers check this
@@ -230,7 +228,7 @@ class Optimizer:
 
         Parameters are numbered in the order in which the groups list them.
         """
-        for hook in self._state_dict_hooks["save"].values():
+        for hook in self._hooks["before_saving"].values():
             hook(self)
         number: dict[int, int] = {}
         groups = []
@@ -247,7 +245,7 @@ class Optimizer:
             for key, value in self.state.items()
         }
         saved: dict[str, Any] = {"state": state, "param_groups": groups}
-        for hook in self._state_dict_hooks["saved"].values():
+        for hook in self._hooks["after_saving"].values():
             saved = _unless_none(hook(self, saved), saved)
         return saved
 
@@ -257,7 +255,7 @@ class Optimizer:
         Raises ValueError if the groups do not have as many parameters as the groups of this optimizer.
         """
         state_dict = state_dict.copy()
-        for hook in self._state_dict_hooks["load"].values():
+        for hook in self._hooks["before_loading"].values():
             state_dict = _unless_none(hook(self, state_dict), state_dict)
         saved_groups = deepcopy(state_dict["param_groups"])
         if len(saved_groups) != len(self.param_groups):
@@ -282,7 +280,7 @@ class Optimizer:
             p = by_number.get(key)
             state[key if p is None else p] = value if p is None else _fitted(value, p, None)
         self.__setstate__({"state": state, "param_groups": saved_groups})
-        for hook in self._state_dict_hooks["loaded"].values():
+        for hook in self._hooks["after_loading"].values():
             hook(self)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -302,31 +300,31 @@ class Optimizer:
 
     def register_step_pre_hook(self, hook: Hook) -> RemovableHandle:
         """Call hook(optimizer, args, kwargs) before each step; it may return new (args, kwargs)."""
-        return RemovableHandle(self._step_pre_hooks, hook)
+        return added(self._hooks, "before_step", hook)
 
     def register_step_post_hook(self, hook: Hook) -> RemovableHandle:
         """Call hook(optimizer, args, kwargs) after each step."""
-        return RemovableHandle(self._step_post_hooks, hook)
+        return added(self._hooks, "after_step", hook)
 
     def register_state_dict_pre_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
         """Call hook(optimizer) before `state_dict` starts."""
-        return _hang(self._state_dict_hooks["save"], hook, prepend)
+        return added(self._hooks, "before_saving", hook, prepend)
 
     def register_state_dict_post_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
         """Call hook(optimizer, state_dict) on its result; what the hook returns replaces it."""
-        return _hang(self._state_dict_hooks["saved"], hook, prepend)
+        return added(self._hooks, "after_saving", hook, prepend)
 
     def register_load_state_dict_pre_hook(
         self, hook: Hook, prepend: bool = False
     ) -> RemovableHandle:
         """Call hook(optimizer, state_dict) before loading; what the hook returns is loaded instead."""
-        return _hang(self._state_dict_hooks["load"], hook, prepend)
+        return added(self._hooks, "before_loading", hook, prepend)
 
     def register_load_state_dict_post_hook(
         self, hook: Hook, prepend: bool = False
     ) -> RemovableHandle:
         """Call hook(optimizer) after loading."""
-        return _hang(self._state_dict_hooks["loaded"], hook, prepend)
+        return added(self._hooks, "after_loading", hook, prepend)
 
 
 def _with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
@@ -337,13 +335,13 @@ def _with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
         self._opt_called = True
         if instead.step is not None:
             return instead.step(self, *args, **kwargs)
-        hooked = self._step_pre_hooks or self._step_post_hooks
+        hooked = self._hooks["before_step"] or self._hooks["after_step"]
         if self._stepping or (self._keeps_account and not hooked):
             return step(self, *args, **kwargs)
         self._stepping = True  # a step that calls super().step() is still one step
         before = [(p, p._version) for group in self.param_groups for p in group["params"]]
         try:
-            for hook in list(self._step_pre_hooks.values()):
+            for hook in list(self._hooks["before_step"].values()):
                 given = hook(self, args, kwargs)
                 if given is not None:
                     if not (isinstance(given, tuple) and len(given) == 2):
@@ -353,7 +351,7 @@ def _with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
                         )
                     args, kwargs = given
             result = step(self, *args, **kwargs)
-            for hook in list(self._step_post_hooks.values()):
+            for hook in list(self._hooks["after_step"].values()):
                 hook(self, args, kwargs)
             self._written = [(p, p._version) for p, version in before if p._version != version]
             return result
@@ -361,13 +359,6 @@ def _with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
             self._stepping = False
 
     return stepped
-
-
-def _hang(hooks: "OrderedDict[int, Any]", hook: Hook, prepend: bool) -> RemovableHandle:
-    handle = RemovableHandle(hooks, hook)
-    if prepend:
-        hooks.move_to_end(handle.id, last=False)
-    return handle
 
 
 def _unless_none(given: object, otherwise: object) -> Any:

@@ -234,7 +234,7 @@ def update(recorder: StepRecorder, optimizer: Optimizer) -> bool:
     """Record an optimizer's step; False if that is not possible."""
     if not isinstance(optimizer, Elementwise) or type(optimizer).__module__[:9] != "minigrad.":
         return False
-    if optimizer._step_pre_hooks or optimizer._step_post_hooks:
+    if optimizer._hooks["before_step"] or optimizer._hooks["after_step"]:
         return False
     begin = len(recorder.instructions)
     try:
@@ -574,7 +574,7 @@ def _write_adagrad_rows(
 ) -> None:
     """One instruction, since the values decide which rows are written: see adagrad_rows."""
     state = optimizer.state[p]
-    optimizer._begin(p.memory(), state, group)
+    optimizer._begin(p, group)
     count = state["step"]
 
     def rate() -> float:

@@ -206,20 +206,13 @@ def checkpoint_sequential(
     size = max(1, len(functions) // segments)
     starts = range(0, size * (segments - 1) + 1, size)
 
-    def run(start: int, end: int) -> Callable[[Any], Any]:
-        def part(x: Any) -> Any:
-            for f in functions[start:end]:
-                x = f(x)
-            return x
+    settings["use_reentrant"] = bool(use_reentrant)
 
-        return part
+    def part(start: int, end: int, x: Any) -> Any:
+        for f in functions[start:end]:
+            x = f(x)
+        return x
 
-    for start in starts:
-        last = start == starts[-1]
-        part = run(start, len(functions) if last else start + size)
-        input = (
-            part(input)
-            if last
-            else checkpoint(part, input, use_reentrant=bool(use_reentrant), **settings)
-        )
-    return input
+    for start in starts[:-1]:
+        input = checkpoint(part, start, start + size, input, **settings)
+    return part(starts[-1], len(functions), input)  # no memory is saved by running the last twice

@@ -14,7 +14,6 @@ from minigrad.nn.functional.activations import *
 from minigrad.nn.functional.attention import *
 from minigrad.nn.functional.classification import *
 from minigrad.nn.functional.convolution import *
-from minigrad.nn.functional.distance import *
 from minigrad.nn.functional.dropout import *
 from minigrad.nn.functional.images import *
 from minigrad.nn.functional.linear import *

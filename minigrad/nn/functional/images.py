@@ -27,11 +27,8 @@ __all__ = [
     "unfold",
 ]
 
-NUMPY_MODES: Any = {
-    "reflect": "reflect",
-    "replicate": "edge",
-    "circular": "wrap",
-}  # as np.pad names them
+# As np.pad names the modes.
+NUMPY_MODES: Any = {"reflect": "reflect", "replicate": "edge", "circular": "wrap"}
 LINEAR = {"linear": 1, "bilinear": 2, "trilinear": 3}  # the number of axes that a mode resizes
 
 

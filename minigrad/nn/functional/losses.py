@@ -3,11 +3,16 @@
 `input` is the prediction. A `reduction` is "mean", "sum", or "none" for the loss of each
 entry; `size_average` and `reduce` are PyTorch's older arguments for it. Classification losses
 are in classification.py.
+
+Lengths, angles and distances of vectors, which some losses compare, come first. The derivative of
+a length is undefined at 0, and it is 0 there (see `norm` in ops/reductions.py).
 """
 
 import math
 import warnings
 from collections.abc import Callable
+
+import numpy as np
 
 from minigrad import ops
 from minigrad.core.errors import levels_to_user
@@ -15,23 +20,68 @@ from minigrad.core.modes import no_grad
 from minigrad.core.op import Op
 from minigrad.core.tensor import Tensor
 from minigrad.methods.functions import broadcast_tensors
-from minigrad.nn.functional.distance import cosine_similarity, pairwise_distance
 from minigrad.ops.composites import named
 
 __all__ = [
     "cosine_embedding_loss",
+    "cosine_similarity",
     "gaussian_nll_loss",
     "hinge_embedding_loss",
     "huber_loss",
     "l1_loss",
     "margin_ranking_loss",
     "mse_loss",
+    "normalize",
+    "pairwise_distance",
+    "pdist",
     "poisson_nll_loss",
     "smooth_l1_loss",
     "soft_margin_loss",
     "triplet_margin_loss",
     "triplet_margin_with_distance_loss",
 ]
+
+
+def normalize(
+    input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12, out: Tensor | None = None
+) -> Tensor:
+    """x divided by its p-norm along dim (or by eps, if the norm is smaller)."""
+    return input / input.norm(p, dim, True).clamp_min(eps)
+
+
+def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
+    """The cosine of the angle between x1 and x2, broadcast together, along dim.
+
+    >>> cosine_similarity(minigrad.tensor([[1.0, 0.0]]), minigrad.tensor([[3.0, 4.0]]))
+    tensor([0.6000])
+    """
+    x1, x2 = broadcast_tensors(x1, x2)
+    # Use at least eps for each norm.
+    lengths = [x.norm(2, dim, True).clamp_min(eps) for x in (x1, x2)]
+    return ((x1 / lengths[0]) * (x2 / lengths[1])).sum(dim)
+
+
+def pairwise_distance(
+    x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False
+) -> Tensor:
+    """The p-norm of x1 - x2 + eps along the last axis.
+
+    >>> pairwise_distance(minigrad.tensor([[0.0, 0.0]]), minigrad.tensor([[3.0, 4.0]]), eps=0.0)
+    tensor([5.])
+    """
+    return (x1 - x2 + eps).norm(p, -1, keepdim)
+
+
+def pdist(input: Tensor, p: float = 2.0) -> Tensor:
+    """The distance between each row and each later row: n * (n - 1) / 2 numbers.
+
+    >>> pdist(minigrad.tensor([[0.0, 0.0], [3.0, 4.0], [0.0, 1.0]]))
+    tensor([5.0000, 1.0000, 4.2426])
+    """
+    if input.ndim != 2:
+        raise RuntimeError(f"pdist only supports 2D tensors, got: {input.ndim}D")
+    i, j = np.triu_indices(len(input), 1)
+    return (input.index_select(0, i) - input.index_select(0, j)).norm(p, -1)
 
 
 def mse_loss(

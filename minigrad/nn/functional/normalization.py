@@ -46,10 +46,7 @@ def layer_norm(
     tensor([[-1.,  1.],
             [-1.,  1.]])
     """
-    axes = _last_axes(input, normalized_shape)
-    shape = input.shape[axes[0] :]
-    given = f"normalized_shape = {list(shape)}"
-    _check_affine(input, weight, bias, shape, "of same shape as normalized_shape", given)
+    axes = _last_axes(input, normalized_shape, weight, bias)
     z: Tensor = ops.standardize.apply(input, axis=axes, eps=eps)
     if weight is not None:
         z = z * weight
@@ -69,10 +66,7 @@ def rms_norm(
     >>> rms_norm(minigrad.tensor([[3.0, 4.0]]), (2,)).round(decimals=3)
     tensor([[0.8490, 1.1310]])
     """
-    axes = _last_axes(input, normalized_shape)
-    shape = input.shape[axes[0] :]
-    given = f"normalized_shape = {list(shape)}"
-    _check_affine(input, weight, None, shape, "of same shape as normalized_shape", given)
+    axes = _last_axes(input, normalized_shape, weight, None)
     eps = float(np.finfo(input.dtype).eps) if eps is None else eps
     z = input * (input.square().mean(axes, keepdim=True) + eps).rsqrt()
     return z if weight is None else z * weight
@@ -267,8 +261,10 @@ def _same_dtype(input: Tensor, parameter: Tensor | None) -> None:
         )
 
 
-def _last_axes(input: Tensor, normalized_shape: Sequence[int]) -> tuple[int, ...]:
-    """The last axes, whose sizes must be normalized_shape."""
+def _last_axes(
+    input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None, bias: Tensor | None
+) -> tuple[int, ...]:
+    """The last axes, whose sizes must be normalized_shape; weight and bias must have this shape."""
     shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
     k = len(shape)
     if not k:
@@ -281,4 +277,6 @@ def _last_axes(input: Tensor, normalized_shape: Sequence[int]) -> tuple[int, ...
             f"Given normalized_shape={list(shape)}, expected input with shape [*, "
             f"{', '.join(map(str, shape))}], but got input of size{list(input.shape)}"
         )
+    given = f"normalized_shape = {list(shape)}"
+    _check_affine(input, weight, bias, shape, "of same shape as normalized_shape", given)
     return tuple(range(input.ndim - k, input.ndim))

@@ -167,13 +167,9 @@ def _parametrized(cls: Any) -> Any:
             "module.state_dict()."
         )
 
-    methods = {
-        "__getattr__": read,
-        "__setattr__": write,
-        "__deepcopy__": copied,
-        "__getstate__": refuse,
-    }
-    kind = type(f"Parametrized{cls.__name__}", (cls,), {**methods, "__module__": cls.__module__})
+    kind: Any = type(f"Parametrized{cls.__name__}", (cls,), {"__module__": cls.__module__})
+    kind.__getattr__, kind.__setattr__ = read, write
+    kind.__deepcopy__, kind.__getstate__ = copied, refuse
     return kind
 
 
