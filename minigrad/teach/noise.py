@@ -53,9 +53,7 @@ def _one_sided(a: Answer, error: Any, worst: float, size: float) -> bool:
             if g is None or not g.requires_grad:
                 return False
             second = np.zeros(a.right.size)
-            for k in range(a.right.size):
-                one = np.zeros(a.right.size, a.right.dtype)
-                one[k] = 1
+            for k, one in enumerate(np.eye(a.right.size, dtype=a.right.dtype)):
                 one_hot = wrap(one.reshape(a.right.shape))
                 (row,) = grad(g, a.x, one_hot, retain_graph=True, allow_unused=True)
                 second[k] = 0 if row is None else row.array.reshape(-1)[k]
