@@ -560,7 +560,7 @@ def in_type(f: Callable[[T], T], x: T, dtype: DTypeLike) -> T:
 
 
 def scaled(other: Any, alpha: Any, x: Any = None, op: Op = ops.add, called: str = "alpha") -> Operand:
-    """alpha * other, to be combined with x. For integer tensors it is an integer."""
+    """alpha * other, to be combined with x, in the dtype of the result. For integer tensors it is an integer."""
     if alpha.__class__ is builtins.int and alpha == 1:
         return other
     if op is ops.sub and (found := [v.dtype for v in (x, other) if hasattr(v, "dtype")]):
@@ -571,6 +571,9 @@ def scaled(other: Any, alpha: Any, x: Any = None, op: Op = ops.add, called: str 
         raise RuntimeError(f"For integral input tensors, argument {called} must not be a floating point number.")
     if isinstance(alpha, builtins.bool) and kinds != {"b"}:
         raise RuntimeError("Boolean alpha only supported for Boolean results.")
+    if isinstance(x, Base) and isinstance(other, Base) and x.dtype != other.dtype:
+        axes, none = ([v.dtype for v in (x, other) if bool(v.ndim) is k] for k in (True, False))
+        other = other.to(dtypes.common_dtype(axes, none, []))
     return other * (builtins.bool(alpha) if kinds == {"b"} else alpha)
 
 

@@ -34,7 +34,7 @@ def elu(x, *, alpha=1.0, out=None):
     return into(out, np.where(x > 0, x, z if alpha == 1 else x.dtype.type(alpha) * z))
 
 
-elu.vjp(x=lambda g, x, alpha: np.where(x > 0, g, g * (alpha * np.exp(np.minimum(x, 0)))))
+elu.vjp(x=lambda g, x, alpha: np.where(x <= 0, g * (alpha * np.exp(np.minimum(x, 0))), g))
 
 
 @elementwise(result="float", refuses="biu")
@@ -120,7 +120,7 @@ def hardswish(x, *, out=None):
     return into(out, x * hardsigmoid.forward(x))
 
 
-hardswish.vjp(x=lambda g, x: np.where(x >= 3, g, g * ((x / 3 + 0.5) * (x > -3))))
+hardswish.vjp(x=lambda g, x: np.where(x < 3, g * ((x / 3 + 0.5) * (x > -3)), g))
 
 
 @elementwise(refuses="b")

@@ -12,7 +12,7 @@ import numpy as np
 
 from minigrad.core.op import constant, general, linear, reduction
 from minigrad.core.shapes import normalize_axes, repeat_to, restore_axes
-from minigrad.ops.elementwise import keep
+from minigrad.ops.elementwise import keep, sign
 from minigrad.ops.indexing import along
 
 
@@ -266,15 +266,15 @@ def _norm_slope(x, z, x_shape, p, axis, keepdims):
     if p == 2:
         return x / without_zeros(z)
     if p == 1:
-        return np.sign(x)
+        return sign(x)
     if p == 0:
         return np.zeros_like(x)
     if p in (math.inf, -math.inf):
-        chosen = np.abs(x) == z
-        return np.sign(x) * chosen / np.sum(chosen, axis=axis, keepdims=True, dtype=x.dtype)
+        chosen = is_extreme(np.abs(x), z)
+        return sign(x) * chosen / np.sum(chosen, axis=axis, keepdims=True, dtype=x.dtype)
     if p > 2:
         return x * np.abs(x) ** (p - 2) / without_zeros(z) ** (p - 1)
-    return np.sign(x) * (without_zeros(np.abs(x), 1) / without_zeros(z, 1)) ** (p - 1)
+    return sign(x) * (without_zeros(np.abs(x), 1) / without_zeros(z, 1)) ** (p - 1)
 
 
 def _norm_dx(g, x, z, x_shape, p, axis, keepdims):

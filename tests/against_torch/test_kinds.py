@@ -97,6 +97,11 @@ def cases():
                     f"{n} {d} alpha={a}",
                     lambda m, n=n, d=d, a=a: getattr(given(m, d), n)(given(m, d), alpha=a),
                 )
+            for e in VALUES:  # 100 * 3 does not fit into the small types
+                yield (
+                    f"{n} {d} {e} alpha=100",
+                    lambda m, n=n, d=d, e=e: getattr(given(m, d), n)(given(m, e), alpha=100),
+                )
         for n in ("add_", "sub_", "mul_", "div_", "fill_", "pow_"):
             yield f"{n} {d}", lambda m, n=n, d=d: getattr(given(m, d), n)(2)
         for n in ("neg_", "exp_", "relu_", "zero_", "abs_"):
