@@ -6,7 +6,7 @@ from time import process_time
 import pytest
 
 from minigrad.tape.document import Bounds
-from minigrad.tape.layout import Box, Layout, lay_out, text_width
+from minigrad.tape.layout import Box, BoxLayout, lay_out, text_width
 
 
 def graph(edges: str, leaves: str = "") -> tuple[list[Box], list[tuple[str, str]]]:
@@ -38,7 +38,7 @@ def residual(n: int) -> tuple[list[Box], list[tuple[str, str]]]:
     return boxes, edges
 
 
-def overlaps(layout: Layout) -> list[tuple[str, str]]:
+def overlaps(layout: BoxLayout) -> list[tuple[str, str]]:
     places = [*layout.boxes.items(), *((f"chip {c.of}", c.place) for c in layout.chips)]
     return [
         (a, b)
@@ -50,13 +50,13 @@ def overlaps(layout: Layout) -> list[tuple[str, str]]:
     ]
 
 
-def layer(layout: Layout, place: Bounds) -> int:
+def layer(layout: BoxLayout, place: Bounds) -> int:
     """The number of the layer that a place is in: all places of a layer have one bottom."""
     places = [*layout.boxes.values(), *(chip.place for chip in layout.chips)]
     return sorted({p.y + p.height for p in places}).index(place.y + place.height)
 
 
-def layer_of(layout: Layout, name: str) -> int:
+def layer_of(layout: BoxLayout, name: str) -> int:
     return layer(layout, layout.boxes[name])
 
 

@@ -53,9 +53,9 @@ def _show(
     """IPython's handler: does the usual, with a shorter traceback."""
     shown: TracebackType | None = trace
     if os.environ.get(VARIABLE) != "full":
-        shown = shortened(kind, trace)
+        shown = users_traceback(kind, trace)
         for earlier in _chain(error):
-            earlier.__traceback__ = shortened(type(earlier), earlier.__traceback__)
+            earlier.__traceback__ = users_traceback(type(earlier), earlier.__traceback__)
     shell.showtraceback((kind, error, shown), tb_offset=tb_offset, running_compiled_code=True)
 
 
@@ -69,7 +69,7 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
         current = current.__cause__ or current.__context__
 
 
-def shortened(kind: type[BaseException], trace: TracebackType | None) -> TracebackType | None:
+def users_traceback(kind: type[BaseException], trace: TracebackType | None) -> TracebackType | None:
     """The traceback without minigrad's frames, if the error is about the user's code.
 
     Also removes IPython's frames between a cell and one of its magics, and the

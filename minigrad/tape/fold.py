@@ -37,7 +37,7 @@ from minigrad.tape.document import (
 )
 from minigrad.tape.events import Call, LoopTurn
 from minigrad.tape.labels import labelled
-from minigrad.tape.layout import Box, Layout, lay_out, text_width
+from minigrad.tape.layout import Box, BoxLayout, lay_out, text_width
 from minigrad.tape.recorder import Recorder
 
 MOST = 400  # boxes in a picture; with more, groups are folded
@@ -128,7 +128,7 @@ class Folding:
         self.leaves = {k for k in self.members if self._is_leaf(k)}
         self.sizes = Sizes(found)
         self.made: dict[int, Box] = {}
-        self.laid_out: dict[object, tuple[Layout, list[DrawnRoute]]] = {}
+        self.laid_out: dict[object, tuple[BoxLayout, list[DrawnRoute]]] = {}
         self.groups: list[NodeGroup] = []
 
     def result(self) -> tuple[list[FoldedGroup], list[PictureView]]:
@@ -351,7 +351,7 @@ class Folding:
 
     def _drawn(
         self, boxes: Mapping[str, Box], joined: Mapping[tuple[str, str, str], list[str]]
-    ) -> tuple[Layout, list[DrawnRoute]]:
+    ) -> tuple[BoxLayout, list[DrawnRoute]]:
         """Where the boxes are, called by their numbers, and the arrows with places for their texts.
 
         Pictures of one shape, as those of all calls of a module, are laid out once.

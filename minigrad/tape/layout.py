@@ -62,7 +62,7 @@ class Route:
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class BoxLayout:
     """The layout of a graph; ``routes`` is aligned with the given edges."""
 
     width: float
@@ -73,7 +73,7 @@ class Layout:
     crossings: int
 
 
-def lay_out(boxes: Sequence[Box], edges: Sequence[tuple[str, str]]) -> Layout:
+def lay_out(boxes: Sequence[Box], edges: Sequence[tuple[str, str]]) -> BoxLayout:
     """Place the boxes in layers so that every edge points down.
 
     boxes    ids must differ
@@ -104,7 +104,7 @@ def lay_out(boxes: Sequence[Box], edges: Sequence[tuple[str, str]]) -> Layout:
         top = bands[layers.layer[v]][1] - height[v]
         places.append(Bounds(round(center[v] - width[v] / 2, 1), top, width[v], height[v]))
     chips = places[len(boxes) :]
-    return Layout(
+    return BoxLayout(
         width=round(right - left),
         height=bands[-1][1] if bands else 0.0,
         boxes={box.id: place for box, place in zip(boxes, places)},
