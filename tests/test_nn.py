@@ -427,14 +427,18 @@ def test_results_of_convolution_and_pooling_can_be_viewed(layer, given):
     assert z.view(2, -1).shape == (2, z.numel() // 2)
 
 
-@pytest.mark.parametrize(
-    "norm", [nn.BatchNorm1d(2, affine=False), nn.LayerNorm(2, elementwise_affine=False)], ids=repr
-)
-def test_relu_may_write_over_what_a_norm_without_affine_gives(norm):
-    x = minigrad.tensor([[1.0, 4.0], [2.0, 0.0]], requires_grad=True)
+WRITTEN_OVER = [
+    nn.BatchNorm1d(2, affine=False), nn.LayerNorm(2, elementwise_affine=False), nn.MaxPool1d(2, 1),
+    nn.AvgPool1d(2, 1), nn.AdaptiveMaxPool1d(1), nn.Linear(2, 3),
+]  # fmt: skip
 
-    (expected,) = minigrad.autograd.grad((norm(x).relu() ** 2).sum(), x)
-    (gradient,) = minigrad.autograd.grad((nn.ReLU(inplace=True)(norm(x)) ** 2).sum(), x)
+
+@pytest.mark.parametrize("layer", WRITTEN_OVER, ids=repr)
+def test_relu_may_write_over_what_a_layer_gives(layer):
+    x = minigrad.tensor([[1.0, 4.0], [-2.0, 0.0]], requires_grad=True)
+
+    (expected,) = minigrad.autograd.grad((layer(x).relu() ** 2).sum(), x)
+    (gradient,) = minigrad.autograd.grad((nn.ReLU(inplace=True)(layer(x)) ** 2).sum(), x)
 
     assert_close(gradient, expected)
 

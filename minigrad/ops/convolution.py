@@ -265,14 +265,22 @@ def places(x, size, stride, padding, dilation, shape):
     return at
 
 
-def _max_pool_dx(g, x, z, x_shape, size, stride, padding, dilation, shape):
-    # The code below finds entries by value, but NaN is not equal to itself. Also, 0 * g is not 0 if g is infinite.
-    if not isinstance(g, np.ndarray) or not np.isfinite(np.add.reduce(z, axis=None) + np.add.reduce(g, axis=None)):
-        at = places(getattr(x, "array", x), size, stride, padding, dilation, shape)
-        flat = (*x_shape[:-2], x_shape[-2] * x_shape[-1])
-        g, at = (a.reshape((*at.shape[:-2], -1)) for a in (g, at))
-        return np.reshape(scatter_add(np.zeros(flat, g.dtype), g, index=at, axis=len(flat) - 1), x_shape)
-    x = _margin(x, padding, _lowest(x.dtype))
+def _max_pool_dx(g, x, x_shape, size, stride, padding, dilation, shape):
+    if isinstance(g, np.ndarray):
+        margined = _margin(x, padding, _lowest(x.dtype))
+        # Recomputed, because ReLU(inplace=True) may have overwritten the result.
+        z = _joined(np.maximum, margined, size, stride, dilation, shape)
+        # By value, unless there is NaN, which is not equal to itself, or infinity: 0 * g is not 0 then.
+        if np.isfinite(np.add.reduce(z, axis=None) + np.add.reduce(g, axis=None)):
+            return _inside(_put_where_greatest(g, margined, z, size, stride, dilation, shape), padding)
+    at = places(getattr(x, "array", x), size, stride, padding, dilation, shape)
+    flat = (*x_shape[:-2], x_shape[-2] * x_shape[-1])
+    g, at = (a.reshape((*at.shape[:-2], -1)) for a in (g, at))
+    return np.reshape(scatter_add(np.zeros(flat, g.dtype), g, index=at, axis=len(flat) - 1), x_shape)
+
+
+def _put_where_greatest(g, x, z, size, stride, dilation, shape):
+    """Zeros like x, with each g added at the first entry of its window that equals z."""
     d = np.zeros(x.shape, x.dtype)
     apart = stride[0] >= size[0] and stride[1] >= size[1] and dilation == (1, 1)  # windows do not overlap
     waiting = np.ones(z.shape, bool)  # the windows whose largest entry has not been found yet
@@ -283,7 +291,7 @@ def _max_pool_dx(g, x, z, x_shape, size, stride, padding, dilation, shape):
             np.multiply(g, here, out=d[window])
         else:
             d[window] += g * here
-    return _inside(d, padding)
+    return d
 
 
 def _max_pool_dot(x_dot, x, z, size, stride, padding, dilation, shape):
