@@ -508,6 +508,50 @@ def test_above_24_boxes_a_notebook_keeps_the_folded_picture(turns, boxes):
     assert ("27 nodes folded into" in picture) == (boxes == 2)
 
 
+def model_called(times, m=minigrad):
+    with minigrad.record() as tape:
+        model = m.nn.Sequential(m.nn.Linear(2, 2), m.nn.Tanh(), m.nn.Linear(2, 2))
+        x = m.ones(3, 2)
+        sum(model(x).sum() for _ in range(times)).backward()
+    return tape.shown()
+
+
+def test_what_a_layer_fills_its_parameters_with_are_the_values_of_leaves():
+    found = model_called(1)
+
+    ops = [n.op for n in found.nodes if n.kind == "op"]
+    assert ops == ["t", "addmm", "tanh", "t", "addmm", "sum", "add"]
+    leaves = [n.name for n in found.nodes if n.kind == "leaf"]
+    assert sorted(leaves) == [
+        "model.0.bias",
+        "model.0.weight",
+        "model.2.bias",
+        "model.2.weight",
+        "x",
+    ]
+
+
+def test_what_the_user_fills_a_parameter_with_and_a_later_reset_are_operations():
+    with minigrad.record() as tape:
+        layer = nn.Linear(2, 2, bias=False)
+        nn.init.ones_(layer.weight)
+        layer(minigrad.ones(2))
+        layer.reset_parameters()
+
+    ops = [(n.op, n.version) for n in tape.shown().nodes if n.kind == "op" and n.inplace]
+    assert [op for op, _ in ops] == ["copy", "copy"] and ops[0][1] < ops[1][1]
+
+
+@pytest.mark.parametrize("times, arrows", [(12, 12), (13, 0)])
+def test_a_weight_that_many_folded_boxes_use_is_drawn_inside_them(times, arrows):
+    found = model_called(times)
+    folded = next(v for v in found.views if v.id == "folded")
+    weight = next(n.id for n in found.nodes if n.name == "model.0.weight")
+
+    assert sum(route.from_ == weight for route in folded.routes) == arrows
+    assert sum(weight in view.boxes for view in found.views if view.group) >= times
+
+
 def test_a_long_tape_is_drawn_in_part_and_says_so():
     x = minigrad.ones(2).requires_grad_()
     h = x

@@ -54,6 +54,16 @@ def user_line() -> Place | None:
     return None
 
 
+def in_constructor() -> bool:
+    """Is it a layer of the library that is being made, or filled with its first values?"""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and _is_ours[frame.f_code.co_filename]:
+        if frame.f_code.co_name in ("__init__", "reset_parameters", "_reset_parameters"):
+            return True
+        frame = frame.f_back
+    return False
+
+
 def levels_to_user() -> int:
     """The `stacklevel` with which a function's warnings.warn points to the user's line."""
     frame, n = sys._getframe(1).f_back, 2

@@ -46,6 +46,7 @@ LONGEST_PERIOD = 60  # the longest loop iteration that we look for, in ops
 FEW_TURNS = 3  # of a longer training loop, each iteration is folded at first
 MOST_OF_TURN = 150  # of a turn with more nodes, its picture shows groups
 STRETCH = 60  # the minimum number of nodes in a stretch
+SHARED = 12  # a leaf that more folded boxes use is drawn in each of them, not between them
 
 
 @dataclass
@@ -314,7 +315,8 @@ class Folding:
     def _view(self, key: str, group: str, owner: Mapping[int, Item]) -> PictureView:
         """The picture of some entries; `owner` says in which entry or group each of them is drawn.
 
-        An input from outside is a port; a leaf that only one folded box uses is inside that box.
+        An input from outside is a port; a leaf that is used only in one folded box, or in very
+        many of them, as a weight by each turn of a loop, is inside.
         """
         box_of = {k: _id_of(item) for k, item in owner.items()}
         items = {_id_of(item): item for item in owner.values()}
@@ -388,13 +390,17 @@ class Folding:
         return widths if gradient else (), text_width(mark, LABEL)
 
     def _leaves_inside(self, box_of: dict[int, str]) -> set[int]:
-        """The leaves that are used by one folded box only."""
+        """The leaves that are used by folded boxes only: by one, or by more than SHARED."""
         users: dict[int, set[str]] = {}
         for v, box in box_of.items():
             for _, u in self.into[v]:
                 if u in self.leaves:
                     users.setdefault(u, set()).add(box)
-        return {u for u, boxes in users.items() if len(boxes) == 1 and min(boxes)[0] == "g"}
+        return {
+            u
+            for u, boxes in users.items()
+            if not 1 < len(boxes) <= SHARED and all(box[0] == "g" for box in boxes)
+        }
 
     def _box(self, item: Item) -> Box:
         if isinstance(item, NodeGroup):

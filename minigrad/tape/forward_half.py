@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from minigrad.core.errors import Place, user_line
+from minigrad.core.errors import Place, in_constructor, user_line
 from minigrad.core.leaf import AccumulateGrad
 from minigrad.core.memory import FRESH
 from minigrad.core.node import Node
@@ -34,6 +34,8 @@ class ForwardHalf(Identities):
         if self._open and not self._open[-1][0].create_graph:
             return  # a hook computes something that is not part of the graph
         results = result if isinstance(result, tuple) else (result,)
+        if self._is_first_value(operands, results[0]):
+            return
         through = None
         if inplace and isinstance(result, Tensor) and result._base is not None:
             # A write to a view is a write to its base, whose history now continues here.
@@ -76,6 +78,13 @@ class ForwardHalf(Identities):
             entry.stop = looks.why_no_gradient(op, results[0])
             if inplace and through is None and isinstance(results[0].node, AccumulateGrad):
                 self._goes_on(results[0].node, entry, number)
+
+    def _is_first_value(self, operands: Sequence[Any], result: Any) -> bool:
+        """Does a layer fill a parameter that the tape does not know? It is a leaf with these values."""
+        if not isinstance(result, Tensor) or result.grad_fn is not None:
+            return False
+        known = (self._known(x) for x in operands if isinstance(x, Tensor))
+        return not any(number in self._latest for number in known) and in_constructor()
 
     def renamed(self, node: Node) -> None:
         """The node of the operation just recorded has been given another name."""

@@ -917,6 +917,22 @@ def test_a_folded_tape_opens_and_follows_the_current_node(opened):
     assert page.problems == []
 
 
+def test_a_weight_inside_many_folded_boxes_is_found_there(opened):
+    layer = nn.Sequential(nn.Linear(2, 2), nn.Tanh())
+    with minigrad.record() as tape:
+        sum(layer(minigrad.ones(2)).sum() for _ in range(80)).backward()
+    page = opened(tape)
+    assert page.locator(".mg-leaf").count() == 0
+
+    page.locator(".mg-last").click()  # the last turn is that of a parameter
+    assert page.locator(".mg-group.mg-current").count() == page.locator(".mg-group").count() > 1
+    assert page.locator(".mg-elsewhere").is_hidden()
+    page.locator(".mg-search").fill("layer.0.bias")
+    page.locator(".mg-search").press("Enter")
+    found = page.locator(".mg-node.mg-selected").get_attribute("aria-label")
+    assert found.startswith("layer.0.bias") and page.problems == []
+
+
 def test_a_small_tape_can_be_folded_by_hand(opened):
     page = opened(cases.loop(12, ops=3))
     assert page.locator(".mg-group").count() == 0

@@ -6,7 +6,6 @@ entries are fetched. Tensors without numbers (fake, nested, or on the device "me
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from functools import partial
 
@@ -24,6 +23,8 @@ from minigrad.tape.snapshot import (
     spread,
     thinned,
 )
+
+HUGE = 1e30  # the norm of tensors whose sums may overflow in float32
 
 
 def snapshot(tensor: torch.Tensor | None) -> Snapshot | None:
@@ -66,22 +67,23 @@ def version_of(tensor: torch.Tensor) -> int:
 def _summary(tensor: torch.Tensor) -> Callable[[], ArrayFacts]:
     """The main facts about a large tensor, computed where it is; they are written down later.
 
-    If the norm is finite, so are all entries, and need not be counted.
+    If the norm is moderate, all entries are finite, and their sum fits into their dtype.
     """
     floating = tensor.is_floating_point() or tensor.is_complex()
     wide = tensor if floating and tensor.dtype.itemsize >= 4 else tensor.double()
     norm = torch.linalg.vector_norm(wide)
-    finite = not floating or math.isfinite(norm.item())
+    finite = norm.item() < HUGE
     nan, inf = (0, 0) if finite else (int(tensor.isnan().sum()), int(tensor.isinf().sum()))
     numbers = tensor if finite else tensor[tensor.isfinite()]
     first = array_of(tensor.reshape(-1)[:FIRST]).copy()
     ends: tuple[torch.Tensor | None, ...] = (None, None, None, None)
     if numbers.numel() and not tensor.is_complex():
-        mean = numbers.sum(dtype=torch.float64) / numbers.numel()
-        ends = (*torch.aminmax(numbers), mean, norm if finite else numbers.double().norm())
-    least, most, mean, length = (None if e is None else e.item() for e in ends)
+        total = wide.sum() if finite else numbers.sum(dtype=torch.float64)
+        length = norm if finite else numbers.double().norm()
+        ends = (*torch.aminmax(numbers), total / numbers.numel(), length)
+    least, most, mean, root = (None if e is None else e.item() for e in ends)
     return partial(
-        _facts, tensor.shape, dtype_name(tensor), least, most, mean, length, nan, inf, first
+        _facts, tensor.shape, dtype_name(tensor), least, most, mean, root, nan, inf, first
     )
 
 

@@ -226,7 +226,7 @@ const Boxes = (Base) => class extends Base {
   updateGroup(m, id, b) {
     const group = this.tape.group.get(id);
     const { ops } = b, done = m.pass ? m.order : m.computed, ran = ops.filter((x) => done.has(x)).length;
-    const here = m.node && this.tape.boxes(m.node).includes(id);
+    const here = m.node && !this.boxes.has(m.node) && this.tape.boxes(m.node).includes(id);
     b.g.classList.toggle("mg-current", Boolean(here));
     b.g.classList.toggle("mg-hit", this.ui.hits ? b.members.some((x) => this.ui.hits.has(x)) : false);
     b.count.textContent = `${group.count} ${group.count === 1 ? "operation" : "operations"}${ran ? `, ${ran} ${m.pass ? "ran back" : "done"}` : ""}`;

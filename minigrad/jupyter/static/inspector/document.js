@@ -79,6 +79,9 @@ class Tape {
   boxes(id) {
     const found = [id];
     for (let g = this.groupOf.get(id); g; g = this.groupOf.get(g)) found.push(g);
+    if (found.length === 1 && this.node.get(id)?.kind === "leaf") // a leaf is in the groups that use it
+      for (const user of new Set((this.outOf.get(id) ?? []).map((e) => this.groupOf.get(e.to))))
+        for (let g = user; g && !found.includes(g); g = this.groupOf.get(g)) found.push(g);
     return found;
   }
 }

@@ -197,10 +197,9 @@ class Inspector extends Keyboard(Lecture(Exporting(ByHand(Searching(Listing(Turn
   revealNow(id) {
     if (!id) return;
     if (!this.tape.boxes(id).some((b) => this.graph.boxes.has(b)) || (!this.graph.boxes.has(id) && this.tape.node.has(id))) {
-      const root = this.tape.view.get("root");
-      const group = this.tape.groupOf.get(id);
-      if (id in root.boxes) this.graph.open("root");
-      else if (group && this.tape.view.has(group)) this.graph.open(group);
+      const group = this.tape.groupOf.get(id), views = this.tape.views;
+      const view = views.find((v) => v.id === "root" && id in v.boxes) ?? this.tape.view.get(group) ?? views.find((v) => id in v.boxes);
+      if (view) this.graph.open(view.id);
     }
     this.refresh();
     this.graph.show(id);
