@@ -13,13 +13,14 @@ import numpy as np
 from minigrad import ops, return_types
 from minigrad.core import dtypes
 from minigrad.core.dtypes import Dtype, DTypeLike
-from minigrad.core.errors import NotForDtype
+from minigrad.core.errors import NotForDtype, levels_to_user
 from minigrad.core.op import Op
 from minigrad.core.shapes import Array, Dim, Shape, normalize_axes, normalize_one
 from minigrad.methods.base import Base, Operand, in_type, with_numpy_names
 from minigrad.methods.indexing import Indexing, part
 from minigrad.methods.operators import Operators
 from minigrad.ops import composites
+from minigrad.ops.reductions import number_reduced
 
 
 @with_numpy_names
@@ -214,7 +215,7 @@ class Reductions(Operators, Indexing):
         >>> x.var(dim=1, correction=0)
         tensor([0.6667, 0.6667])
         """
-        return ops.var.apply(self, **variance_settings(self, dim, unbiased, keepdim, correction, axis))
+        return ops.var.apply(self, **variance_settings("var", self, dim, unbiased, keepdim, correction, axis))
 
     def std(self, dim: Dim = None, unbiased: bool | None = None, keepdim: bool = False, *, correction: float | None = None, axis: Dim = None) -> Self:
         """The standard deviation: the square root of x.var().
@@ -229,7 +230,7 @@ class Reductions(Operators, Indexing):
         >>> x.std(dim=1)
         tensor([1., 1.])
         """
-        return ops.std.apply(self, **variance_settings(self, dim, unbiased, keepdim, correction, axis))
+        return ops.std.apply(self, **variance_settings("std", self, dim, unbiased, keepdim, correction, axis))
 
     def var_mean(self, dim: Dim = None, unbiased: bool | None = None, keepdim: bool = False, *, correction: float | None = None) -> tuple[Self, Self]:
         """A tuple (variance, mean) of all entries, or along dim, an axis or a tuple of axes.
@@ -864,7 +865,7 @@ def place_axis(name: str, x: Base, dim: int | None, axis: int | None) -> int | N
     return a
 
 
-def variance_settings(x: Base, dim: Dim, unbiased: bool | None, keepdims: bool, correction: float | None, axis: Dim) -> dict[str, Any]:
+def variance_settings(name: str, x: Base, dim: Dim, unbiased: bool | None, keepdims: bool, correction: float | None, axis: Dim) -> dict[str, Any]:
     """The settings of var and std, from their various arguments."""
     if x.dtype.kind not in "fc":
         raise RuntimeError("std and var only support floating point and complex dtypes")
@@ -872,7 +873,14 @@ def variance_settings(x: Base, dim: Dim, unbiased: bool | None, keepdims: bool, 
         dim, unbiased = None, dim
     if correction is None:
         correction = 0 if unbiased is False else 1
-    return {"axis": axes_of(dim, axis, x.ndim), "correction": correction, "keepdims": keepdims}
+    axes = axes_of(dim, axis, x.ndim)
+    if number_reduced(x.shape, axes) <= correction:
+        warnings.warn(
+            f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor, the number of "
+            "entries: the result is NaN. To fix it, give more entries, or correction=0.",
+            stacklevel=levels_to_user(),
+        )
+    return {"axis": axes, "correction": correction, "keepdims": keepdims}
 
 
 def quantiles(x: R, q: Any, dim: int | None, keepdims: bool, interpolation: str, ignore_nan: bool) -> R:

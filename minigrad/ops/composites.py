@@ -311,8 +311,9 @@ def insertion_points(edges: Any, x: Any, right: bool, out_int32: bool = False, s
     if rows.ndim == 1:
         z = np.asanyarray(np.searchsorted(rows, values, side))
     else:
-        pairs = zip(rows.reshape(-1, rows.shape[-1]), values.reshape(-1, values.shape[-1]), strict=True)
-        z = np.reshape([np.searchsorted(row, v, side) for row, v in pairs], values.shape)
+        z = np.zeros(values.shape, np.int64)
+        for row in np.ndindex(values.shape[:-1]):
+            z[row] = np.searchsorted(rows[row], values[row], side)
     return x._constant(z.astype(np.int32) if out_int32 else z)
 
 

@@ -28,7 +28,7 @@ def convolution(x, w, b, *, stride, padding, dilation, groups=1):
         wk, zk = windows.kernels(_group(w, k, groups, 0)), _group(z, k, groups, 1)
         if windows.in_rows:
             rows = windows.matrix(x, k).reshape(-1, wk.shape[1])
-            zk[...] = (rows @ wk.T).reshape(len(x), windows.count, -1).transpose(0, 2, 1)
+            zk[...] = (rows @ wk.T).reshape(len(x), windows.count, len(wk)).transpose(0, 2, 1)
         else:
             np.matmul(wk, windows.matrix(x, k), out=zk)
     if b.size:
@@ -59,8 +59,8 @@ def convolution_dw(y, x, *, shape, stride, padding, dilation, groups=1):
     for k in range(groups):
         yk, matrix = _group(y, k, groups, 1), windows.matrix(x, k)
         if windows.in_rows:
-            yk = yk.transpose(1, 0, 2).reshape(yk.shape[1], -1)
-            zk = yk @ matrix.reshape(yk.shape[1], -1)
+            yk = yk.transpose(1, 0, 2).reshape(yk.shape[1], len(x) * windows.count)
+            zk = yk @ matrix.reshape(yk.shape[1], matrix.shape[-1])
         else:
             zk = np.add.reduce(yk @ matrix.transpose(0, 2, 1), axis=0)
         parts.append(windows.as_kernels(zk))
@@ -162,11 +162,16 @@ def _margin(x, padding, value=0):
     return z
 
 
+def flat_images(x):
+    """x with its last two axes as one. That may be empty, so its size cannot be left to NumPy as -1."""
+    return np.reshape(x, (*x.shape[:-2], x.shape[-2] * x.shape[-1]))
+
+
 def _convolution_db(g, b_shape):
     if b_shape == (0,):
         return np.zeros(0, g.dtype)
     if isinstance(g, np.ndarray):
-        g = g.reshape(*g.shape[:2], -1)
+        g = flat_images(g)
         return np.add.reduce(g @ np.ones(g.shape[2], g.dtype), axis=0)  # the sum of each row, but faster
     return np.sum(g, axis=(0, 2, 3))
 
@@ -275,7 +280,7 @@ def _max_pool_dx(g, x, x_shape, size, stride, padding, dilation, shape):
             return _inside(_put_where_greatest(g, margined, z, size, stride, dilation, shape), padding)
     at = places(getattr(x, "array", x), size, stride, padding, dilation, shape)
     flat = (*x_shape[:-2], x_shape[-2] * x_shape[-1])
-    g, at = (a.reshape((*at.shape[:-2], -1)) for a in (g, at))
+    g, at = flat_images(g), flat_images(at)
     return np.reshape(scatter_add(np.zeros(flat, g.dtype), g, index=at, axis=len(flat) - 1), x_shape)
 
 
@@ -296,8 +301,8 @@ def _put_where_greatest(g, x, z, size, stride, dilation, shape):
 
 def _max_pool_dot(x_dot, x, z, size, stride, padding, dilation, shape):
     at = places(getattr(x, "array", x), size, stride, padding, dilation, shape)
-    flat = np.reshape(x_dot, (*x_dot.shape[:-2], -1))
-    return np.reshape(gather(flat, index=at.reshape((*at.shape[:-2], -1)), axis=flat.ndim - 1), z.shape)
+    flat = flat_images(x_dot)
+    return np.reshape(gather(flat, index=flat_images(at), axis=flat.ndim - 1), z.shape)
 
 
 max_pool2d.vjp(x=_max_pool_dx).jvp(_max_pool_dot)
@@ -306,8 +311,10 @@ max_pool2d.vjp(x=_max_pool_dx).jvp(_max_pool_dot)
 @linear()
 def window_sum(x, *, size, stride, padding, shape, count=1):
     """z = the sum of each window of the last two axes, over count        dL/dx = g / count, added to all of its window"""
-    z = _joined(np.add, _margin(x, padding), size, stride, (1, 1), shape)
-    return z if count == 1 else z / count
+    half = x.dtype == np.float16  # its sums are formed in float32, as PyTorch does
+    z = _joined(np.add, _margin(x.astype(np.float32) if half else x, padding), size, stride, (1, 1), shape)
+    z = z if count == 1 else z / count
+    return z.astype(np.float16) if half else z
 
 
 window_sum.vjp(x=lambda g, x_shape, size, stride, padding, count:

@@ -180,7 +180,7 @@ def _embedding_dx(g, x_shape, index, padding_idx, sparse, counts):
     if counts is not None:
         g = g / counts[..., None]
     if sparse and isinstance(g, np.ndarray):
-        rows, values = index.reshape(-1), g.reshape(-1, *x_shape[1:])
+        rows, values = index.reshape(-1), g.reshape(index.size, *x_shape[1:])
         kept = slice(None) if padding_idx is None else rows != padding_idx
         return RowSparse(rows[kept], values[kept], x_shape)
     if padding_idx is not None:

@@ -152,6 +152,45 @@ NORMS = {
     "GroupNorm": (lambda nn: nn.GroupNorm(1, 2, affine=False), (2, 2, 3, 3)), "eval": (lambda nn: nn.BatchNorm2d(2, affine=False).eval(), (2, 2, 3, 3)),
     "affine": (lambda nn: nn.BatchNorm2d(2), (2, 2, 3, 3)), "RMSNorm": (lambda nn: nn.RMSNorm((3,), elementwise_affine=False), (2, 2, 3, 3)),
 }  # fmt: skip
+
+
+def of_none(m, layer, *shape):
+    x = m.zeros(shape).requires_grad_()
+    z = layer(m.nn, x)
+    z.sum().backward()
+    return [z, x.grad]
+
+
+def empty_rows(m, *shape):
+    table = m.zeros(shape).requires_grad_()
+    m.nn.functional.embedding(m.zeros(2, 0, dtype=m.int64), table, sparse=True).sum().backward()
+    return table.grad.to_dense()
+
+
+EMPTY = {
+    "Conv2d": lambda m, x: of_none(m, lambda nn, v: nn.Conv2d(3, 4, 3)(v), 0, 3, 8, 8),
+    "Conv2d of many channels": lambda m, x: of_none(m, lambda nn, v: nn.Conv2d(16, 4, 3)(v), 0, 16, 4, 4),
+    "ConvTranspose1d": lambda m, x: of_none(m, lambda nn, v: nn.ConvTranspose1d(3, 4, 3)(v), 0, 3, 8),
+    "max_pool2d": lambda m, x: of_none(m, lambda nn, v: nn.functional.max_pool2d(v, 2), 0, 3, 8, 8),
+    "adaptive_max_pool1d": lambda m, x: of_none(m, lambda nn, v: nn.functional.adaptive_max_pool1d(v, 3), 0, 3, 8),
+    "adaptive_max_pool2d": lambda m, x: of_none(m, lambda nn, v: nn.functional.adaptive_max_pool2d(v, 2), 0, 3, 8, 8),
+    "adaptive_max_pool2d of no rows": lambda m, x: m.nn.functional.adaptive_max_pool2d(m.zeros(2, 3, 0, 8), 2),
+    "adaptive_avg_pool2d of no rows": lambda m, x: m.nn.functional.adaptive_avg_pool2d(m.zeros(2, 3, 0, 8), 3),
+    "adaptive_avg_pool2d of no channels": lambda m, x: m.nn.functional.adaptive_avg_pool2d(m.zeros(2, 0, 8, 8), 2),
+    "global average of no rows": lambda m, x: m.nn.functional.adaptive_avg_pool2d(m.zeros(2, 3, 0, 8), 1),
+    "InstanceNorm1d of no channels": lambda m, x: m.nn.InstanceNorm1d(0)(m.zeros(2, 0, 8)),
+    "replicate": lambda m, x: m.nn.functional.pad(m.zeros(2, 3, 0), (1, 1), mode="replicate"),
+    "embedding of no indices": lambda m, x: empty_rows(m, 5, 0), "embedding of no rows": lambda m, x: empty_rows(m, 0, 0),
+    "searchsorted in rows": lambda m, x: m.searchsorted(m.zeros(3, 0), m.zeros(3, 2)),
+    "searchsorted in no rows": lambda m, x: m.searchsorted(m.zeros(0, 3), m.zeros(0, 3)),
+    "var of one": lambda m, x: m.ones(1).var(), "std_mean of none": lambda m, x: m.std_mean(m.ones(0, 3), 0),
+}  # fmt: skip
+HALF = {
+    name: lambda m, x, pool=name, size=size: getattr(m.nn.functional, pool)(
+        (m.arange(2 * 13 * 13).reshape(1, 2, 13, 13) % 97 * 0.37).half(), size
+    )
+    for name, size in (("avg_pool2d", 7), ("adaptive_avg_pool2d", 1), ("max_pool2d", 3))
+}
 SURVEYED = {
     "arange of whole numbers, from fractions": lambda m, x: [m.arange(a, b, c, dtype=m.int64) for a, b, c in ((0.0, -8.1, -4.0), (-0.9, 2.1, 2.0), (1, 5.1, 2))],
     "arange of uint8": lambda m, x: m.arange(-0.9, 2.1, 2.0, dtype=m.uint8),
@@ -192,7 +231,7 @@ OF_ITS_TESTS = {
 CASES = {
     f"{group}: {name}": case
     for group, cases in (("in place", IN_PLACE), ("compared", COMPARED), ("cat", CAT), ("numpy", NUMPY), ("index", INDEXED),
-                         ("named", NAMED), ("function", FUNCTIONS), ("number", NUMBERS), ("surveyed", SURVEYED), ("of its tests", OF_ITS_TESTS))
+                         ("named", NAMED), ("function", FUNCTIONS), ("number", NUMBERS), ("surveyed", SURVEYED), ("empty", EMPTY), ("half", HALF), ("of its tests", OF_ITS_TESTS))
     for name, case in cases.items()
 }  # fmt: skip
 

@@ -84,6 +84,11 @@ def _padded_by_entries(z: Tensor, widths: tuple[tuple[int, int], ...], mode: str
                 "Padding size should be less than the corresponding input dimension, but got: "
                 f"padding ({a}, {b}) at dimension {axis} of input {list(shape)}"
             )
+        if mode == "replicate" and (a or b) and not shape[axis]:
+            raise RuntimeError(
+                "Expected a tensor with possibly 0 batch size and other non-zero dimensions for input, "
+                f"but got: {list(shape)}"
+            )
         if mode == "circular" and max(a, b) > shape[axis]:
             raise RuntimeError("Padding value causes wrapping around more than once.")
         if a or b:

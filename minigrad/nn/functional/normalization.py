@@ -189,7 +189,7 @@ def instance_norm(
         if running is not None:
             now = input.array.var(axes, ddof=ddof) if ddof else input.array.mean(axes)
             running.array[...] += momentum * (now.mean(0) - running.array)
-    return named(group_norm(input, input.shape[1], weight, bias, eps), "ViewBackward0")
+    return named(group_norm(input, input.shape[1] or 1, weight, bias, eps), "ViewBackward0")
 
 
 def group_norm(

@@ -259,10 +259,12 @@ def adaptive_avg_pool1d(input: Tensor, output_size: OutputSize) -> Tensor:
 def _adaptive_avg_pool(axes: int, input: Tensor, output_size: OutputSize) -> Tensor:
     """A product with the matrix `means` along each axis, or a faster way if there is one."""
     sizes = _output_size(f"adaptive_avg_pool{axes}d", axes, input, output_size)
+    if input.dtype == np.float16:  # its sums are formed in float32
+        return _adaptive_avg_pool(axes, input.float(), sizes).half()
     if all(m == 1 for m in sizes):
         return input.mean(tuple(range(-axes, 0)), keepdim=True)
     wanted = list(zip(input.shape[-axes:], sizes, strict=True))
-    if all(m and n % m == 0 for n, m in wanted):
+    if input.numel() and all(m and n % m == 0 for n, m in wanted):
         pool = avg_pool1d if axes == 1 else avg_pool2d
         z = pool(input, [n // m for n, m in wanted])
     else:
@@ -302,9 +304,9 @@ def _adaptive_max_pool(
     for i, (top, bottom) in enumerate(_parts(height, rows)):
         for j, (left, right) in enumerate(_parts(width, columns)):
             part = x.array[..., top:bottom, left:right]
-            best = part.reshape(*x.shape[:-2], -1).argmax(-1)
+            best = ops.flat_images(part).argmax(-1)
             at[..., i, j] = (top + best // (right - left)) * width + left + best % (right - left)
-    z = x.flatten(-2).gather(-1, at.reshape(*x.shape[:-2], -1))
+    z = x.flatten(-2).gather(-1, ops.flat_images(at))
     z = ops.unsafe_view.apply(z, shape=tuple(at.shape))
     z = from_image(z, axes) if axes == 1 else named(z, "AdaptiveMaxPool2DBackward0")
     return (z, from_image(wrap(at), axes)) if return_indices else z
@@ -325,6 +327,14 @@ def _output_size(name: str, axes: int, x: Tensor, output_size: Any) -> tuple[int
         raise RuntimeError(f"{name}: output_size must be {axes}, but it has {len(wanted)} sizes")
     each = zip(x.shape[-axes:], wanted, strict=True)
     sizes = tuple([n if m is None else as_int(m, "output_size") for n, m in each])
+    largest = "max" in name
+    if 0 in x.shape[-axes - largest :] and (
+        largest or max(sizes) > 1
+    ):  # the mean of nothing is NaN
+        raise RuntimeError(
+            f"{name}(): Expected input to have non-zero size for non-batch dimensions, but input has "
+            f"sizes {list(x.shape)}"
+        )
     if min(sizes) < 0:
         raise RuntimeError(
             f"{name}: Trying to create tensor with negative dimension {min(sizes)}: elements of output_size must be "
