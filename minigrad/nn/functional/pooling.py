@@ -304,9 +304,9 @@ def _adaptive_max_pool(
     for i, (top, bottom) in enumerate(_parts(height, rows)):
         for j, (left, right) in enumerate(_parts(width, columns)):
             part = x.array[..., top:bottom, left:right]
-            best = ops.flat_images(part).argmax(-1)
+            best = ops.flat_images(part).argmax(-1)  # type: ignore[no-untyped-call]
             at[..., i, j] = (top + best // (right - left)) * width + left + best % (right - left)
-    z = x.flatten(-2).gather(-1, ops.flat_images(at))
+    z = x.flatten(-2).gather(-1, ops.flat_images(at))  # type: ignore[no-untyped-call]
     z = ops.unsafe_view.apply(z, shape=tuple(at.shape))
     z = from_image(z, axes) if axes == 1 else named(z, "AdaptiveMaxPool2DBackward0")
     return (z, from_image(wrap(at), axes)) if return_indices else z
