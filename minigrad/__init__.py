@@ -150,6 +150,7 @@ _LATE: dict[str, tuple[str, str | None]] = {
     "Tape": ("minigrad.tape", "Tape"),
     "accelerator": ("minigrad.accelerator", None),
     "autocast": ("minigrad.compat.mixed_precision", "autocast"),
+    "is_autocast_enabled": ("minigrad.compat.mixed_precision", "is_autocast_enabled"),
     "backends": ("minigrad.backends", None),
     "both": ("minigrad.teach.two_engines", "both"),
     "chain": ("minigrad.tape", "chain"),
@@ -201,7 +202,7 @@ _LATE |= {
         "linalg": "cholesky_inverse cholesky_solve",
         "compat.old_programs": (
             "BoolTensor ByteTensor CharTensor DoubleTensor FloatTensor HalfTensor IntTensor LongTensor "
-            "ShortTensor chain_matmul lstsq range triangular_solve typename"
+            "ShortTensor chain_matmul lstsq qr range triangular_solve typename"
         ),
         "methods.windows": "bartlett_window blackman_window hamming_window hann_window",
         "compat.settings": (

@@ -69,10 +69,7 @@ def test_each_of_these_modules_leads_somewhere(name):
     [
         (minigrad, "BFloat16Tensor", "use float32"),
         (minigrad, "stft", "complex"),
-        (nn, "Conv3d", "one or two axes"),
         (nn.functional, "conv3d", "one or two axes"),
-        (nn, "Dropout3d", "one or two axes"),
-        (nn, "SyncBatchNorm", "nn.BatchNorm2d"),
         (minigrad, "sparse_csr_tensor", "sparse_coo_tensor"),
         (minigrad.cuda, "FloatTensor", "without `cuda`"),
         (minigrad, "lu", "numpy.linalg"),
@@ -82,6 +79,64 @@ def test_each_of_these_modules_leads_somewhere(name):
 def test_a_missing_name_that_pytorch_has_says_what_to_do(module, name, words):
     with pytest.raises(AttributeError, match=f"{name}.*leaves it out.*{words}.*PYTORCH.md"):
         getattr(module, name)
+
+
+@pytest.mark.parametrize(
+    "name, words",
+    [
+        ("Conv3d", "one or two axes"),
+        ("Dropout3d", "one or two axes"),
+        ("SyncBatchNorm", "nn.BatchNorm2d"),
+    ],
+)
+def test_a_layer_that_is_left_out_is_no_layer_and_cannot_be_made(name, words):
+    layer = getattr(nn, name)
+
+    assert not isinstance(nn.Linear(2, 3), (layer, nn.Conv2d))
+    with pytest.raises(NotImplementedError, match=f"{name}.*{words}.*PYTORCH.md"):
+        layer(3, 4, 5)
+
+
+def test_helpers_that_are_private_in_pytorch_are_found_where_it_has_them():
+    from minigrad._six import inf
+    from minigrad.autograd.function import FunctionCtx
+    from minigrad.distributions.utils import broadcast_all, lazy_property, probs_to_logits
+    from minigrad.nn.modules.batchnorm import _BatchNorm, _NormBase
+    from minigrad.nn.modules.conv import _ConvNd
+    from minigrad.nn.modules.loss import _Loss, _WeightedLoss
+    from minigrad.nn.modules.transformer import _get_clones
+    from minigrad.nn.modules.utils import _pair
+    from minigrad.nn.utils.clip_grad import clip_grad_norm_
+    from minigrad.overrides import has_torch_function
+    from minigrad.utils._pytree import tree_map
+
+    assert isinstance(nn.Conv1d(1, 1, 1), _ConvNd) and isinstance(nn.BatchNorm2d(1), _BatchNorm)
+    assert issubclass(_BatchNorm, _NormBase) and isinstance(nn.L1Loss(), _Loss)
+    assert isinstance(nn.CrossEntropyLoss(), _WeightedLoss) and inf > 1
+    first, second = _get_clones(nn.Linear(2, 2), 2)
+    assert first.weight is not second.weight and _pair(3) == (3, 3)
+    assert clip_grad_norm_ is nn.utils.clip_grad_norm_ and not has_torch_function((first,))
+    assert broadcast_all(1.0, minigrad.ones(2))[0].shape == (2,) and lazy_property is not None
+    assert minigrad.equal(probs_to_logits(minigrad.tensor([0.5]), True), minigrad.zeros(1))
+    assert tree_map(len, {"a": ("x", "yz")}) == {"a": (1, 2)} and FunctionCtx.__name__
+
+
+@pytest.mark.filterwarnings("ignore:minigrad compiles nothing")
+def test_what_has_nothing_to_do_here_does_nothing():
+    jit = minigrad.jit
+
+    @jit.ignore
+    def f(x):
+        return x + 1
+
+    @jit.script
+    def g(x):
+        return f(x) * 2
+
+    assert g(1) == 4 and not jit.is_scripting() and jit.trace(g, (1,)) is g
+    assert minigrad.compiler.disable(f) is f and jit.unused(drop=True)(f) is f
+    with pytest.raises(NotImplementedError, match="leaves out minigrad.jit.freeze"):
+        jit.freeze(f)
 
 
 @pytest.mark.parametrize(

@@ -55,6 +55,15 @@ class autocast(ContextDecorator):
         pass
 
 
+def is_autocast_enabled(device_type: str = "cuda") -> bool:
+    """False: see `autocast`.
+
+    >>> is_autocast_enabled()
+    False
+    """
+    return False
+
+
 class GradScaler:
     """Scales losses so that gradients in half precision do not vanish. Switched off: the scale is 1.
 

@@ -18,25 +18,32 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any, NoReturn
 
-from minigrad.compat import mixed_precision as mixed_precision  # ELSEWHERE leads there
+from minigrad.compat import helpers  # ELSEWHERE leads there
+from minigrad.compat import mixed_precision as mixed_precision
 
-# Where the names of a module are. What ends in .* stands for all modules below it.
+# Where the names of a module are, in the first of these places. What ends in .* stands for all modules below it.
+LAYERS = "nn nn.convolution nn.dropout nn.losses nn.normalization nn.pooling nn.recurrent nn.transformer compat.helpers"
 ELSEWHERE = {
+    "_six": "compat.helpers",
     "amp": "compat.mixed_precision",
     "amp.*": "compat.mixed_precision",
     "autograd.function": "core.function",
     "autograd.grad_mode": "core.modes",
     "cuda.amp": "compat.mixed_precision",
     "cuda.amp.*": "compat.mixed_precision",
-    "distributions.*": "distributions",
+    "distributions.*": "distributions distributions.distribution compat.helpers",
     "functional": "",
     "nn.modules": "nn",
-    "nn.modules.*": "nn",
-    "nn.modules.module": "nn.module",
-    "nn.utils.stateless": "nn.stateless",
+    "nn.modules.*": LAYERS,
+    "nn.modules.module": "nn.module compat.helpers",
+    "nn.utils.clip_grad": "nn.utils",
+    "nn.utils.convert_parameters": "nn.utils",
+    "nn.utils.stateless": "func",
     "optim.*": "optim",
-    "serialization": "",
-    "types": "",
+    "overrides": "compat.helpers",
+    "serialization": " compat.helpers",
+    "types": "compat.helpers core.tensor",
+    "utils._pytree": "compat.helpers",
     "utils.data.*": "utils.data",
     "utils.hooks": "core.hooks",
 }
@@ -49,11 +56,14 @@ NO_COMPILER = (
     "To fix it, leave it out: the program computes the same. minigrad.static records programs."
 )
 LEFT_OUT = {
+    "_dynamo": NO_COMPILER,
     "ao": "There are no quantized numbers.",
     "autograd.profiler": "To fix it, use utils.benchmark.Timer, or Python's cProfile.",
+    "compiler": NO_COMPILER,
     "distributed": ONE_PROCESS,
     "export": NO_COMPILER,
     "fft": "There are no gradients of complex numbers. To fix it, use numpy.fft on x.detach().numpy().",
+    "futures": ONE_PROCESS,
     "fx": NO_COMPILER,
     "hub": "minigrad has no models to download.",
     "jit": NO_COMPILER,
@@ -69,6 +79,15 @@ LEFT_OUT = {
     "utils.model_zoo": "minigrad has no models to download.",
     "utils.tensorboard": "To fix it, keep the numbers in a list, and draw them with Matplotlib.",
     "xpu": "minigrad computes on the CPU only.",
+}
+
+# What is there of these modules because it has nothing to do here.
+NOTHING_TO_DO = {
+    **dict.fromkeys(
+        "_dynamo.disable compiler.disable jit.export jit.ignore jit.unused".split(), "unchanged"
+    ),
+    **dict.fromkeys("compiler.is_compiling jit.is_scripting jit.is_tracing".split(), "never"),
+    **dict.fromkeys("jit.script jit.script_if_tracing jit.trace".split(), "not_compiled"),
 }
 
 # Names within modules that we do have.
@@ -130,9 +149,14 @@ class Elsewhere(ModuleType):
 
     def __getattr__(self, name: str) -> Any:
         if name == "__all__" or not name.startswith("__"):
-            path = [part for part in self._place.split(".") if part]
-            return getattr(reduce(getattr, path, sys.modules["minigrad"]), name)
+            *places, last = [_at(place) for place in self._place.split(" ")]
+            module = next((place for place in places if hasattr(place, name)), last)
+            return getattr(module, name)
         raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
+
+
+def _at(place: str) -> Any:
+    return reduce(getattr, [part for part in place.split(".") if part], sys.modules["minigrad"])
 
 
 class LeftOut(ModuleType):
@@ -150,6 +174,8 @@ class LeftOut(ModuleType):
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
+        if (found := NOTHING_TO_DO.get(f"{self.__name__}.{name}".partition(".")[2])) is not None:
+            return getattr(helpers, found)
         return Absent(f"{self.__name__}.{name}", self.__doc__ or "")
 
 
@@ -170,6 +196,13 @@ class Absent:
             raise AttributeError(name)
         return Absent(f"{self._name}.{name}", self._reason)
 
+    def __instancecheck__(self, thing: object) -> bool:
+        return False
+
+    def __getitem__(self, kind: object) -> "Absent":
+        """Future[int], in an annotation."""
+        return self
+
     def __repr__(self) -> str:
         return f"<{self._name}, which minigrad leaves out>"
 
@@ -179,14 +212,16 @@ def attribute(module: str, name: str) -> Any:
 
     For a module's `__getattr__`.
 
-    >>> attribute("minigrad", "jit").script
-    <minigrad.jit.script, which minigrad leaves out>
+    >>> attribute("minigrad", "jit").freeze
+    <minigrad.jit.freeze, which minigrad leaves out>
     >>> hasattr(minigrad, "stft")
     False
     """
     path = f"{module}.{name}".partition(".")[2]
     if (found := _module(path)) is not None:
         return found
+    if module == "minigrad.nn" and (advice := _advice(module, name)) is not None:
+        return Absent(f"{module}.{name}", advice)  # for  isinstance(layer, (nn.Conv2d, nn.Conv3d))
     missing(module, name)
 
 

@@ -15,10 +15,12 @@ from minigrad.core.dtypes import Dtype, DTypeLike
 from minigrad.core.errors import levels_to_user
 from minigrad.core.tensor import Tensor, made
 from minigrad.linalg import multi_dot, solve_triangular
+from minigrad.linalg import qr as linalg_qr
 from minigrad.methods.arguments import made_into_out, takes_out
 from minigrad.methods.creation import finish
 from minigrad.return_types import return_type
 
+qr_factors = return_type("qr", "Q", "R")
 triangular_solution = return_type("triangular_solve", "solution", "cloned_coefficient")
 
 
@@ -81,6 +83,23 @@ def triangular_solve(
     left = A.mT if transpose else A
     z = solve_triangular(left, b, upper=upper != transpose, unitriangular=unitriangular)
     return triangular_solution(z, A)
+
+
+@takes_out
+def qr(input: Tensor, some: bool = True) -> Any:
+    """The factors Q and R of matrices; with some=False, Q is square. `linalg.qr` is the one to use.
+
+    >>> import warnings
+    >>> with warnings.catch_warnings(action="ignore"):
+    ...     qr(minigrad.eye(2)).R.abs()
+    tensor([[1., 0.],
+            [0., 1.]])
+    """
+    warnings.warn(
+        "torch.qr is deprecated in favor of torch.linalg.qr and will be removed in a future release.",
+        stacklevel=levels_to_user(),
+    )
+    return qr_factors(*linalg_qr(input, "reduced" if some else "complete"))
 
 
 def lstsq(*args: object, **kwargs: object) -> Any:

@@ -43,7 +43,7 @@ from minigrad.core.tensor import Tensor
 __all__ = ["Function", "InplaceFunction", "once_differentiable"]
 
 
-class Context:
+class FunctionCtx:
     """The `ctx` of `forward` and `backward`: what forward keeps for backward.
 
     needs_input_grad    for each argument of forward: is its gradient needed?
@@ -177,7 +177,7 @@ class FunctionPlan(OwnPlan):
     def __init__(
         self,
         cls: type["Function"],
-        ctx: Context,
+        ctx: FunctionCtx,
         likes: list[Like | None],
         results: list[Like | None],
     ) -> None:
@@ -330,7 +330,7 @@ class Function:
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
         """Run forward, and put a node for backward on the tape if a gradient is needed."""
-        ctx = Context(f"{cls.__name__}Backward")
+        ctx = FunctionCtx(f"{cls.__name__}Backward")
         separate = cls.setup_context is not Function.setup_context
         if separate:  # these are the arguments of forward, including defaults
             bound = inspect.signature(cls.forward).bind(*args, **kwargs)
@@ -370,7 +370,7 @@ class Function:
         return returned
 
     @classmethod
-    def _result(cls, z: Any, ctx: Context, args: tuple[Any, ...]) -> Any:
+    def _result(cls, z: Any, ctx: FunctionCtx, args: tuple[Any, ...]) -> Any:
         """What to return for z: z itself; or a view of it, if forward returned an input unchanged."""
         if not isinstance(z, Tensor) or any(z is d for d in ctx._dirty):
             return z
@@ -379,7 +379,7 @@ class Function:
         return z if z.node is None else make.tensor(z.array, z._shared_counter(), None)
 
     @classmethod
-    def _mark_views(cls, ctx: Context, results: list[Any]) -> None:
+    def _mark_views(cls, ctx: FunctionCtx, results: list[Any]) -> None:
         """Refuse later writes to results that are views: their history would bypass the user's backward."""
         for number, z in enumerate(results):
             is_view = getattr(z, "_base", None) is not None
@@ -387,7 +387,7 @@ class Function:
                 z.origin = ("Function", cls.__name__, number)
 
     @classmethod
-    def _record(cls, ctx: Context, args: tuple[Any, ...], results: list[Any]) -> None:
+    def _record(cls, ctx: FunctionCtx, args: tuple[Any, ...], results: list[Any]) -> None:
         """Make the node and its edges, and connect the results to it."""
         likes = [like_of(a) if isinstance(a, Tensor) else None for a in args]
         shapes = [like_of(z) if isinstance(z, Tensor) else None for z in results]
@@ -427,7 +427,7 @@ class Function:
         ctx._versions = tuple(0 if e is None else e.counter.count for e in ctx._saved)
 
     @classmethod
-    def _push(cls, ctx: Context, args: tuple[Any, ...], results: list[Any], level: int) -> None:
+    def _push(cls, ctx: FunctionCtx, args: tuple[Any, ...], results: list[Any], level: int) -> None:
         """Forward mode: compute the results' tangents with the user's jvp."""
         tangents = [tangent_of(a, level) if isinstance(a, Tensor) else None for a in args]
         if all(t is None for t in tangents):
@@ -457,7 +457,7 @@ class Function:
                 set_tangent(z, level, z_dot)
 
     @classmethod
-    def _check_tangent(cls, ctx: Context, k: int, z: Tensor, z_dot: Any, level: int) -> None:
+    def _check_tangent(cls, ctx: FunctionCtx, k: int, z: Tensor, z_dot: Any, level: int) -> None:
         """Raise RuntimeError if z_dot cannot be the tangent of z, result k."""
         if not isinstance(z_dot, Tensor):
             raise RuntimeError(

@@ -101,8 +101,13 @@ class Accumulation:
         return ()
 
     def run_tensors(self, g: Any, leaf: AccumulateGrad) -> tuple[()]:
-        """Like `run`, for a gradient with its own history."""
-        leaf.grad = g if leaf.grad is None else leaf.grad + g
+        """Like `run`, for a gradient with its own history. It is copied: another leaf may get the same."""
+        if leaf.grad is not None:
+            leaf.grad = leaf.grad + g
+            return ()
+        leaf.grad = g.clone()
+        if leaf.grad.node is not None:
+            leaf.grad.node.rename("CopyBackwards")
         return ()
 
 

@@ -12,7 +12,7 @@ the methods that use them: `_draw`, `_log_prob`, `_cdf`, `_icdf`, `_entropy`, `_
 """
 
 from collections.abc import Sequence
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -88,10 +88,10 @@ class Distribution:
     def _extended_shape(self, sample_shape: Sequence[int] = ()) -> Shape:
         return (*sample_shape, *self._batch_shape, *self._event_shape)
 
-    def expand(self, batch_shape: Sequence[int]) -> Self:
+    def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Self:
         """The same distribution, as if its parameters had been expanded to this shape."""
         shape = tuple(batch_shape)
-        new = object.__new__(type(self))
+        new: Self = object.__new__(type(self)) if _instance is None else _instance
         new.__dict__.update(self.__dict__)
         for name, constraint in self.arg_constraints.items():
             value = self.__dict__.get(name)
@@ -100,6 +100,15 @@ class Distribution:
                 new.__dict__[name] = value.expand(*shape, *own)
         new._batch_shape = Size(shape)
         return new
+
+    def _get_checked_instance(self, cls: type, _instance: Any = None) -> Any:
+        """A new object for `expand` to fill, in a distribution of the user's that writes it as PyTorch's do."""
+        if _instance is None and type(self).__init__ is not cls.__init__:  # type: ignore[misc]
+            raise NotImplementedError(
+                f"Subclass {type(self).__name__} of {cls.__name__} that defines a custom __init__ method must also "
+                "define a custom .expand() method."
+            )
+        return object.__new__(type(self)) if _instance is None else _instance
 
     # ------------------------------------------------------------------ drawing
 

@@ -11,7 +11,7 @@ Gradients (2018).
 
 import numpy as np
 
-from minigrad.core.function import Context, Function
+from minigrad.core.function import Function, FunctionCtx
 from minigrad.core.shapes import Array
 from minigrad.core.tensor import Tensor, wrap
 from minigrad.distributions import constraints as c
@@ -28,13 +28,13 @@ class _StandardGamma(Function):
     """Numbers of the Gamma distribution with scale 1, as a function of the shape."""
 
     @staticmethod
-    def forward(ctx: Context, shape: Tensor) -> Tensor:
+    def forward(ctx: FunctionCtx, shape: Tensor) -> Tensor:
         x = wrap(kernels.gamma(np.asarray(shape.array), None))
         ctx.save_for_backward(x, shape.detach())
         return x
 
     @staticmethod
-    def backward(ctx: Context, g: Tensor) -> Tensor:
+    def backward(ctx: FunctionCtx, g: Tensor) -> Tensor:
         x, shape = ctx.saved_tensors
         slope = slope_of_gamma(np.asarray(x.array, np.float64), np.asarray(shape.array, np.float64))
         return g * wrap(slope.astype(x.dtype))

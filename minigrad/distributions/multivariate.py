@@ -155,10 +155,14 @@ class Independent(Distribution):
         n = self.reinterpreted_batch_ndims
         return base if base is None or n == 0 else c.independent(base, n)
 
-    def expand(self, batch_shape: Sequence[int]) -> "Independent":
+    def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> "Independent":
         """The same distribution, as if its parameters had been expanded to this shape."""
         shape = (*batch_shape, *self.event_shape[: self.reinterpreted_batch_ndims])
-        return Independent(self.base_dist.expand(Size(shape)), self.reinterpreted_batch_ndims)
+        new: Independent = self._get_checked_instance(Independent, _instance)
+        Independent.__init__(
+            new, self.base_dist.expand(Size(shape)), self.reinterpreted_batch_ndims
+        )
+        return new
 
     def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Draws, through which no gradient passes."""

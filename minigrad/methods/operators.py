@@ -3,12 +3,14 @@
 x + y, x.add(y) and x += y run the same op. An operand can be a tensor, an array or a number.
 """
 
+import warnings
 from typing import Any, Self
 
 import numpy as np
 
 from minigrad import ops
 from minigrad.core.dtypes import torch_name
+from minigrad.core.errors import levels_to_user
 from minigrad.methods.base import Base, Operand, T, or_ask, scaled
 from minigrad.methods.from_rows import FromRows
 from minigrad.ops.composites import named
@@ -23,20 +25,24 @@ class Operators(FromRows):
 
     def __pos__(self) -> Self: return self.positive()
 
-    def add(self, other: Operand, *, alpha: float = 1) -> Self:
+    def add(self, other: Operand, *older: Any, alpha: float = 1) -> Self:
         """x + alpha * other, entry by entry. `other` is a number or a tensor, broadcast with x.
 
         >>> minigrad.tensor([1.0, 2.0]).add(minigrad.tensor([10.0, 20.0]), alpha=2)
         tensor([21., 42.])
         """
+        if older:
+            other, alpha = number_last("add", "alpha", other, *older)
         return ops.add.apply(self, scaled(other, alpha, self))
 
-    def sub(self, other: Operand, *, alpha: float = 1) -> Self:
+    def sub(self, other: Operand, *older: Any, alpha: float = 1) -> Self:
         """x - alpha * other, entry by entry. `other` is a number or a tensor, broadcast with x.
 
         >>> minigrad.tensor([1.0, 2.0]).sub(1)
         tensor([0., 1.])
         """
+        if older:
+            other, alpha = number_last("sub", "alpha", other, *older)
         return ops.sub.apply(self, scaled(other, alpha, self, ops.sub))
 
     def div(self, other: Operand, *, rounding_mode: str | None = None) -> Self:
@@ -104,20 +110,24 @@ class Operators(FromRows):
         """
         return ops.lerp.apply(self, end, weight)
 
-    def addcmul(self, tensor1: Self, tensor2: Self, *, value: float = 1) -> Self:
+    def addcmul(self, tensor1: Self, tensor2: Self, *older: Any, value: float = 1) -> Self:
         """x + value * tensor1 * tensor2, broadcast.
 
         >>> minigrad.ones(2).addcmul(minigrad.tensor([1.0, 2.0]), minigrad.tensor([3.0, 4.0]))
         tensor([4., 9.])
         """
+        if older:
+            tensor1, tensor2, value = number_last("addcmul", "value", tensor1, tensor2, *older)
         return ops.addcmul.apply(self, tensor1, tensor2, value=value)
 
-    def addcdiv(self, tensor1: Self, tensor2: Self, *, value: float = 1) -> Self:
+    def addcdiv(self, tensor1: Self, tensor2: Self, *older: Any, value: float = 1) -> Self:
         """x + value * tensor1 / tensor2, broadcast.
 
         >>> minigrad.ones(2).addcdiv(minigrad.tensor([1.0, 2.0]), minigrad.tensor([2.0, 4.0]))
         tensor([1.5000, 1.5000])
         """
+        if older:
+            tensor1, tensor2, value = number_last("addcdiv", "value", tensor1, tensor2, *older)
         if tensor1.dtype.kind in "iub" and tensor2.dtype.kind in "iub":
             raise RuntimeError("Integer division with addcdiv is no longer supported. To fix it, use addcdiv of x.float().")
         return ops.addcdiv.apply(self, tensor1, tensor2, value=value)
@@ -260,6 +270,20 @@ class Operators(FromRows):
 
 # The types that == and != compare entry by entry; x == None is False.
 COMPARED = (Base, int, float, complex, np.ndarray, np.generic)
+
+
+def number_last(name: str, word: str, number: Any, *tensors: Any) -> tuple[Any, ...]:
+    """The operands of an old program, x.add_(-0.1, g), in the order of today's, x.add_(g, alpha=-0.1)."""
+    wanted = 2 if name.startswith("addc") else 1
+    if len(tensors) != wanted or getattr(number, "ndim", False) or not all(isinstance(x, Base) for x in tensors):
+        raise TypeError(f"{name}() takes {wanted} positional arguments but {1 + len(tensors)} were given: {word} is given by name.")
+    of_tensors = ", ".join([f"Tensor {'other' if wanted == 1 else f'tensor{k}'}" for k in range(1, wanted + 1)])
+    warnings.warn(
+        f"This overload of {name} is deprecated: {name}(Number {word}, {of_tensors}). "
+        f"Consider using instead: {name}({of_tensors}, *, Number {word})",
+        stacklevel=levels_to_user(),
+    )
+    return *tensors, getattr(number, "array", number)
 
 
 def divided(x: T, y: Any, rounding_mode: str) -> T:

@@ -67,7 +67,7 @@ class _Affine(Module):
             init.zeros_(self.bias)
 
 
-class _Tracking(_Affine):
+class _NormBase(_Affine):
     """A normalization of channels, optionally with running statistics."""
 
     ndims: tuple[int, ...]  # the numbers of axes that an input can have
@@ -131,7 +131,7 @@ class _Tracking(_Affine):
         return self._settings_text("num_features", *shown)
 
 
-class _BatchNorm(_Tracking):
+class _BatchNorm(_NormBase):
     """The base class of BatchNorm1d and BatchNorm2d."""
 
     def forward(self, input: Tensor) -> Tensor:
@@ -183,7 +183,7 @@ class BatchNorm2d(_BatchNorm):
     ndims = (4,)
 
 
-class _InstanceNorm(_Tracking):
+class _InstanceNorm(_NormBase):
     """The base class of InstanceNorm1d and InstanceNorm2d."""
 
     def __init__(

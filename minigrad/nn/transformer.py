@@ -179,12 +179,17 @@ def _activation(activation: Activation) -> Callable[[Tensor], Tensor]:
 # ------------------------------------------------------------------------ stacks
 
 
+def _get_clones(module: Module, n: int) -> ModuleList:
+    """Copies of a module, each with parameters of its own."""
+    return ModuleList([copy.deepcopy(module) for _ in range(n)])
+
+
 class _Stack(Module):
     """The base class of both stacks: copies of one layer, applied one after another."""
 
     def __init__(self, layer: Module, num_layers: int, norm: Module | None) -> None:
         super().__init__()
-        self.layers = ModuleList([copy.deepcopy(layer) for _ in range(num_layers)])
+        self.layers = _get_clones(layer, num_layers)
         self.num_layers, self.norm = num_layers, norm
 
     def _through(self, x: Tensor, *memory: Tensor, **masks: Tensor | None) -> Tensor:

@@ -335,6 +335,10 @@ def _with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
         self._opt_called = True
         if instead.step is not None:
             return instead.step(self, *args, **kwargs)
+        if "_hooks" not in vars(
+            self
+        ):  # it wraps another optimizer, and never called Optimizer.__init__
+            return step(self, *args, **kwargs)
         hooked = self._hooks["before_step"] or self._hooks["after_step"]
         if self._stepping or (self._keeps_account and not hooked):
             return step(self, *args, **kwargs)

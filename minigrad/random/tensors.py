@@ -145,7 +145,7 @@ def randn_like(input: Tensor, *, generator: Generator | None = None, dtype: DTyp
 
 
 @takes_tensors
-def randint_like(input: Tensor, low: int, high: int | None = None, *,
+def randint_like(input: Tensor, low: int | None = None, high: int | None = None, *,
                  generator: Generator | None = None, dtype: DTypeLike = None,
                  layout: Layout = strided,
                  device: DeviceLike = None, pin_memory: bool = False, requires_grad: bool = False,
@@ -155,7 +155,9 @@ def randint_like(input: Tensor, low: int, high: int | None = None, *,
     >>> randint_like(minigrad.zeros(3), 5, 6)
     tensor([5., 5., 5.])
     """
-    low, high = (0, low) if high is None else (low, high)
+    low, high = (0, low) if high is None else (low or 0, high)
+    if high is None:
+        raise TypeError("randint_like() missing 1 required positional argument: 'high'")
     return _like(
         input, kernels.integers, dtype, device, requires_grad, int(low), int(high), generator
     )

@@ -167,6 +167,42 @@ def empty_rows(m, *shape):
     return table.grad.to_dense()
 
 
+def clipped(m):
+    a, b = m.ones(3, requires_grad=True), m.ones(3, requires_grad=True)
+    (a + b).sum().backward(create_graph=True)
+    m.nn.utils.clip_grad_norm_([a], 1.0)
+    return [a.grad, b.grad]
+
+
+class Wrapping:
+    """An optimizer around another one, as published ones are, which never calls Optimizer.__init__."""
+
+    @staticmethod
+    def stepped(m):
+        class Lookahead(m.optim.Optimizer):
+            def __init__(self, inner):
+                self.inner, self.param_groups = inner, inner.param_groups
+
+            def step(self, closure=None):
+                return self.inner.step(closure)
+
+        p = m.ones(2, requires_grad=True)
+        optimizer = Lookahead(m.optim.SGD([p], lr=0.5))
+        (p * 3).sum().backward()
+        optimizer.step()
+        return p
+
+
+OLD = {
+    "add": lambda m, x: x.add(-0.1, x), "add_": lambda m, x: x.add_(2, x.clone()), "sub_": lambda m, x: x.sub_(0.5, x.clone()),
+    "add, a function": lambda m, x: m.add(x, 2, x), "addcmul_": lambda m, x: x.addcmul_(0.5, x.clone(), x.clone()),
+    "addcdiv": lambda m, x: x.addcdiv(-1, x, x + 1), "addcmul, a function": lambda m, x: m.addcmul(x, 2, x, x),
+    "add_ of three numbers": lambda m, x: x.add_(1, 2, 3), "addcmul_ of tensors": lambda m, x: x.addcmul_(x, x, x),
+    "qr": lambda m, x: [abs(f) for f in m.qr(x)], "qr, whole": lambda m, x: [f.shape for f in m.qr(x.T, some=False)],
+    "randint_like(high=)": lambda m, x: [m.manual_seed(0) and m.randint_like(x, high=5), m.randint_like(x, low=2, high=4)],
+    "clip_grad_norm_ of gradients with a history": lambda m, x: clipped(m), "an optimizer around another": lambda m, x: Wrapping.stepped(m),
+    "is_autocast_enabled": lambda m, x: m.is_autocast_enabled(),
+}  # fmt: skip
 EMPTY = {
     "Conv2d": lambda m, x: of_none(m, lambda nn, v: nn.Conv2d(3, 4, 3)(v), 0, 3, 8, 8),
     "Conv2d of many channels": lambda m, x: of_none(m, lambda nn, v: nn.Conv2d(16, 4, 3)(v), 0, 16, 4, 4),
@@ -231,7 +267,7 @@ OF_ITS_TESTS = {
 CASES = {
     f"{group}: {name}": case
     for group, cases in (("in place", IN_PLACE), ("compared", COMPARED), ("cat", CAT), ("numpy", NUMPY), ("index", INDEXED),
-                         ("named", NAMED), ("function", FUNCTIONS), ("number", NUMBERS), ("surveyed", SURVEYED), ("empty", EMPTY), ("half", HALF), ("of its tests", OF_ITS_TESTS))
+                         ("named", NAMED), ("function", FUNCTIONS), ("number", NUMBERS), ("surveyed", SURVEYED), ("old", OLD), ("empty", EMPTY), ("half", HALF), ("of its tests", OF_ITS_TESTS))
     for name, case in cases.items()
 }  # fmt: skip
 
