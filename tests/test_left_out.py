@@ -135,6 +135,10 @@ def test_what_has_nothing_to_do_here_does_nothing():
 
     assert g(1) == 4 and not jit.is_scripting() and jit.trace(g, (1,)) is g
     assert minigrad.compiler.disable(f) is f and jit.unused(drop=True)(f) is f
+    assert minigrad.fx.wrap(f) is f and minigrad.utils.checkpoint.get_device_states() == ([], [])
+    assert minigrad.nn.modules.batchnorm._BatchNorm is nn.normalization._BatchNorm
+    with pytest.raises(AttributeError, match="no_such_name"):
+        minigrad.nn.modules.no_such_name  # noqa: B018
     with pytest.raises(NotImplementedError, match="leaves out minigrad.jit.freeze"):
         jit.freeze(f)
 

@@ -220,4 +220,5 @@ def never(*args: object) -> bool:
     return False
 
 
+_log_api_usage_once = _get_tracing_state = never
 has_torch_function = has_torch_function_unary = has_torch_function_variadic = never

@@ -23,7 +23,12 @@ from minigrad.compat import mixed_precision as mixed_precision
 
 # Where the names of a module are, in the first of these places. What ends in .* stands for all modules below it.
 LAYERS = "nn nn.convolution nn.dropout nn.losses nn.normalization nn.pooling nn.recurrent nn.transformer compat.helpers"
+FILES_OF_LAYERS = (  # nn.modules.batchnorm, which needs no import in PyTorch
+    "activation adaptive batchnorm container conv distance dropout flatten fold instancenorm lazy linear loss "
+    "normalization padding pixelshuffle pooling rnn sparse transformer upsampling utils"
+).split()
 ELSEWHERE = {
+    "_C": "compat.helpers",
     "_six": "compat.helpers",
     "amp": "compat.mixed_precision",
     "amp.*": "compat.mixed_precision",
@@ -84,7 +89,8 @@ LEFT_OUT = {
 # What is there of these modules because it has nothing to do here.
 NOTHING_TO_DO = {
     **dict.fromkeys(
-        "_dynamo.disable compiler.disable jit.export jit.ignore jit.unused".split(), "unchanged"
+        "_dynamo.disable compiler.disable fx.wrap jit.export jit.ignore jit.unused".split(),
+        "unchanged",
     ),
     **dict.fromkeys("compiler.is_compiling jit.is_scripting jit.is_tracing".split(), "never"),
     **dict.fromkeys("jit.script jit.script_if_tracing jit.trace".split(), "not_compiled"),
@@ -149,9 +155,15 @@ class Elsewhere(ModuleType):
 
     def __getattr__(self, name: str) -> Any:
         if name == "__all__" or not name.startswith("__"):
-            *places, last = [_at(place) for place in self._place.split(" ")]
-            module = next((place for place in places if hasattr(place, name)), last)
-            return getattr(module, name)
+            places = [_at(place) for place in self._place.split(" ")]
+            module = next((place for place in places if hasattr(place, name)), None)
+            if (
+                module is None
+                and self.__name__ == "minigrad.nn.modules"
+                and name in FILES_OF_LAYERS
+            ):
+                return _module(f"nn.modules.{name}")
+            return getattr(module or places[-1], name)
         raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
 
 

@@ -63,6 +63,11 @@ class Storage:
         """The size in bytes."""
         return int(self._row.nbytes)
 
+    def __sizeof__(self) -> int:
+        return (
+            object.__sizeof__(self) + self.nbytes()
+        )  # sys.getsizeof counts the numbers, as PyTorch's does
+
     def element_size(self) -> int:
         """The size of one element in bytes."""
         return int(self._row.itemsize)

@@ -442,6 +442,8 @@ class Base:
         """
         return False
 
+    is_mps = is_xpu = is_cuda
+
     @property
     def is_cpu(self) -> builtins.bool:
         """Always True: minigrad runs on the CPU only.

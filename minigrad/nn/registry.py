@@ -22,7 +22,7 @@ A parameter that two modules share is listed once, under its first name.
 """
 
 from collections import OrderedDict, defaultdict
-from collections.abc import Callable, Iterator, MutableMapping
+from collections.abc import Callable, ItemsView, Iterator, MutableMapping
 from typing import Any
 
 from minigrad.core.tensor import Tensor
@@ -366,6 +366,10 @@ class OwnNames(MutableMapping[str, Any]):
 
     def __len__(self) -> int:
         return len(self._module._own_named(self._kind))
+
+    def items(self) -> ItemsView[str, Any]:
+        """The names and values, as they are now; unlike those of other mappings, they can be reversed."""
+        return dict(self._module._own_named(self._kind)).items()
 
     def __repr__(self) -> str:
         return repr(dict(self))

@@ -19,7 +19,14 @@ from minigrad.core import modes
 from minigrad.core.errors import levels_to_user
 from minigrad.core.tensor import Tensor
 
-__all__ = ["CheckpointError", "checkpoint", "checkpoint_sequential", "set_checkpoint_early_stop"]
+__all__ = [
+    "CheckpointError",
+    "checkpoint",
+    "checkpoint_sequential",
+    "get_device_states",
+    "set_checkpoint_early_stop",
+    "set_device_states",
+]
 
 Contexts = tuple[AbstractContextManager[Any], AbstractContextManager[Any]]
 
@@ -73,6 +80,22 @@ def checkpoint(
         result = function(*args, **kwargs)
     again.completed = True
     return result
+
+
+def get_device_states(*args: object) -> tuple[list[int], list[Tensor]]:
+    """The devices of these tensors that have generators of their own, and their states: none.
+
+    >>> get_device_states()
+    ([], [])
+    """
+    return [], []
+
+
+def set_device_states(devices: list[int], states: list[Tensor]) -> None:
+    """Give the generators of devices their states back: there are none; see `random.set_rng_state`.
+
+    >>> set_device_states(*get_device_states())
+    """
 
 
 def warn_unless_given(use_reentrant: bool | None) -> None:

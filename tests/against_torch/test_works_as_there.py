@@ -1,5 +1,7 @@
 """Small programs that once raised, crashed or gave other numbers here, beside PyTorch."""
 
+import sys
+
 import numpy as np
 import pytest
 
@@ -201,6 +203,9 @@ OLD = {
     "qr": lambda m, x: [abs(f) for f in m.qr(x)], "qr, whole": lambda m, x: [f.shape for f in m.qr(x.T, some=False)],
     "randint_like(high=)": lambda m, x: [m.manual_seed(0) and m.randint_like(x, high=5), m.randint_like(x, low=2, high=4)],
     "clip_grad_norm_ of gradients with a history": lambda m, x: clipped(m), "an optimizer around another": lambda m, x: Wrapping.stepped(m),
+    "is_mps, is_xpu": lambda m, x: [x.is_mps, x.is_xpu],
+    "getsizeof": lambda m, x: 1000 < sys.getsizeof(m.ones(250).untyped_storage()) < 1200,
+    "items of parameters, reversed": lambda m, x: [name for name, _ in reversed(m.nn.Linear(2, 2)._parameters.items())],
     "is_autocast_enabled": lambda m, x: m.is_autocast_enabled(),
 }  # fmt: skip
 EMPTY = {
