@@ -15,7 +15,7 @@ trace.py      makes the document from a recording; steps.py, its steps, as delta
 moment.py     the state after a step
 layout.py     where each box of a picture goes, in layers.py, ordering.py, coordinates.py,
               lanes.py; labels.py, where the texts beside its arrows go
-fold.py       which boxes there are; columns.py, pictures side by side
+fold.py       which boxes there are; pictures side by side
 boxes.py      the text in each box; measure.py, how wide it is
 draw.py       the picture: draw_boxes.py, arrows.py, legend.py, with the colors of palette.py
 shapes.py     the shapes of a picture, and SVG; bitmap.py, PNG; svg_reader.py, reads SVG back
@@ -27,7 +27,7 @@ walk.py       a backward pass, one node at a time
 check.py      compares hand-derived gradients with the tape's; differences.py, with slopes
 either.py     tensors of either engine: minigrad's, and PyTorch's if it is imported
 chain.py      the grad_fn chain of a tensor, as a tree
-dot.py        make_dot: the graph as torchviz shows it; dot_picture.py
+dot.py        make_dot: the graph as torchviz shows it
 torch/        what PyTorch's own engine did, as a recording of the same form
 """
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from minigrad.tape import palette
 from minigrad.tape.boxes import LABEL, edge_mark
 from minigrad.tape.document import DrawnRoute, LabelPlace, TapeEdge
 from minigrad.tape.draw_boxes import Canvas
 from minigrad.tape.labels import APART, LINE
 from minigrad.tape.lanes import sideways
 from minigrad.tape.names import clean
-from minigrad.tape.palette import BACKWARD, BACKWARD_INK, FAINT, FORWARD
 from minigrad.tape.shapes import Group, Item, Line, Point, Shape, Words
 
 LEAN = 8.0  # half the distance between their knees, where they go sideways
@@ -43,8 +43,8 @@ class Arrows:
         double = len(edges) == 1 and (edge.inplace or edge.view)
         for shift in (-2.2, 2.2) if double else (0.0,):
             line = [(x + shift, y) for x, y in down]
-            items.append(leaning(line, FORWARD, 1.6, knees=knees, end=-8, side=-both))
-        items.append(arrow_head(down[-1], FORWARD))
+            items.append(leaning(line, palette.FORWARD, 1.6, knees=knees, end=-8, side=-both))
+        items.append(arrow_head(down[-1], palette.FORWARD))
         title = (
             f"{self._called(route.from_, edge.from_)} goes into {self._called(route.to, edge.to)}"
         )
@@ -52,7 +52,7 @@ class Arrows:
             items += self._gradient(edges, points, knees, route.label)
             title += ", its gradient comes back"
         if route.mark:
-            items.append(self._words(route.mark, edge_mark(edge), FAINT))
+            items.append(self._words(route.mark, edge_mark(edge), palette.FAINT))
         return Group(f"{self.canvas.prefix}-r{number}", clean(title), tuple(items))
 
     def _gradient(
@@ -65,7 +65,7 @@ class Arrows:
         up = [(x + APART, y) for x, y in points]
         edge = edges[0]
         flow = self.flow.get((edge.to, edge.backward_edge))
-        ink = BACKWARD_INK if flow else BACKWARD
+        ink = palette.BACKWARD_INK if flow else palette.BACKWARD
         items: list[Item] = [leaning(up, ink, 1.8, "5 4", knees=knees, start=8, side=1)]
         items.append(arrow_head(up[0], ink, -9.0))
         words = []
@@ -75,12 +75,14 @@ class Arrows:
             words.append(f"{flow[0]} of {flow[1]}")
         words += [edge.summed] if edge.summed and len(edges) == 1 else []
         if label is not None:
-            items += [self._words(label, said, BACKWARD_INK, k) for k, said in enumerate(words)]
+            items += [
+                self._words(label, said, palette.BACKWARD_INK, k) for k, said in enumerate(words)
+            ]
         return items
 
     def _words(self, place: LabelPlace, said: str, ink: str, line: int = 0) -> Words:
         x, y = place.x + self.canvas.dx, place.y + self.canvas.dy + LINE * line
-        return Words(x, y, said, LABEL, ink, bold=ink == BACKWARD_INK)
+        return Words(x, y, said, LABEL, ink, bold=ink == palette.BACKWARD_INK)
 
     def _called(self, box: str, node: str) -> str:
         group = self.canvas.groups.get(box)

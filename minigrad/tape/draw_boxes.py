@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from minigrad.tape import palette
 from minigrad.tape.boxes import (
     BOTTOM,
     LABEL,
@@ -18,20 +19,6 @@ from minigrad.tape.boxes import (
 from minigrad.tape.document import Bounds, Chip, Document, FoldedGroup, PictureView, TapeNode
 from minigrad.tape.layout import text_width
 from minigrad.tape.names import clean, count_of, short
-from minigrad.tape.palette import (
-    BACKWARD_INK,
-    BACKWARD_TINT,
-    ERROR,
-    ERROR_TINT,
-    FAINT,
-    FORWARD_TINT,
-    HEAT,
-    INK,
-    LEAF,
-    LINE,
-    SECOND,
-    SECOND_TINT,
-)
 from minigrad.tape.shapes import Cells, Group, Hatching, Item, Line, Point, Rect, Shape, Words
 from minigrad.tape.thumbnail import LEVELS, level_of, picture_size
 
@@ -60,17 +47,17 @@ class Canvas:
         leaf, wanted = node.kind == "leaf", node.requires_grad
         failed = self.moment.failed == key or node.kind == "failed"
         band = y + h - BOTTOM
-        border, thick, dash = LINE, 1.2, ""
+        border, thick, dash = palette.LINE, 1.2, ""
         if leaf:
-            border, thick, dash = (LEAF, 3.0, "") if wanted else (FAINT, 1.4, "6 4")
+            border, thick, dash = (palette.LEAF, 3.0, "") if wanted else (palette.FAINT, 1.4, "6 4")
         if node.made_by is not None:
-            border, dash = SECOND, "2 3"
+            border, dash = palette.SECOND, "2 3"
         if failed:
-            border, thick = ERROR, 3.0
+            border, thick = palette.ERROR, 3.0
         tint = "#FFFFFF" if leaf else _tint(node)
         items: list[Item] = [Rect(x, y, w, h, tint, radius=7)]
         if wanted or failed:
-            below = ERROR_TINT if failed else BACKWARD_TINT
+            below = palette.ERROR_TINT if failed else palette.BACKWARD_TINT
             items += [Rect(x, band, w, BOTTOM, below, radius=7), Rect(x, band, w, 8, below)]
         if key in self.moment.freed:
             top = sizes.chips_at(node)
@@ -79,7 +66,7 @@ class Canvas:
         items.append(Line((x, band), (((x + w, band),),), border, 1.0, between))
         items.append(Rect(x, y, w, h, "none", border, thick, dash, 7))
         if node.stop:
-            items.append(Rect(x + 4, y - 3, w - 8, 6, INK))
+            items.append(Rect(x + 4, y - 3, w - 8, 6, palette.INK))
         items += self._upper(node, x, y, w)
         items += self._value(node, x + PAD, y + TOP)
         items += self._chips(node, x + PAD, y + sizes.chips_at(node))
@@ -94,23 +81,23 @@ class Canvas:
         at = x + PAD + text_width(name, 14, mono=True) + 7
         for version, own in sizes.tabs(node):
             wide = text_width(version, 11, bold=True) + 10
-            fill, ink = (INK, "#FFFFFF") if own else ("#FFFFFF", INK)
+            fill, ink = (palette.INK, "#FFFFFF") if own else ("#FFFFFF", palette.INK)
             items += [
-                Rect(at, y + ROW_1 - 12, wide, 16, fill, INK, 1.0, "", 4),
+                Rect(at, y + ROW_1 - 12, wide, 16, fill, palette.INK, 1.0, "", 4),
                 _middle(at + wide / 2, y + ROW_1, version, 11, ink),
             ]
             at += wide + 3
         items += [
-            Words(x + w - PAD, y + ROW_1, sizes.shape(node), 11.5, FAINT, anchor="end"),
+            Words(x + w - PAD, y + ROW_1, sizes.shape(node), 11.5, palette.FAINT, anchor="end"),
             Words(
                 x + PAD,
                 y + ROW_2,
                 sizes.what(node),
                 12,
-                FAINT if leaf else INK,
+                palette.FAINT if leaf else palette.INK,
                 mono=not leaf,
             ),
-            Words(x + w - PAD, y + ROW_2, sizes.line(node), 11, FAINT, anchor="end"),
+            Words(x + w - PAD, y + ROW_2, sizes.line(node), 11, palette.FAINT, anchor="end"),
         ]
         return items
 
@@ -121,11 +108,11 @@ class Canvas:
             return
         wide, tall = picture_size(shown)
         if shown.cells:
-            yield Cells(x, y, wide, tall, tuple(shown.cells), HEAT, INK)
-            yield Rect(x, y, wide, tall, "none", LINE)
+            yield Cells(x, y, wide, tall, tuple(shown.cells), palette.HEAT, palette.INK)
+            yield Rect(x, y, wide, tall, "none", palette.LINE)
         elif shown.bars:
-            yield Shape(_silhouette(shown.bars, x, y, wide, tall), LEAF)
-            yield Line((x, y + tall), (((x + wide, y + tall),),), LINE, 1.0)
+            yield Shape(_silhouette(shown.bars, x, y, wide, tall), palette.LEAF)
+            yield Line((x, y + tall), (((x + wide, y + tall),),), palette.LINE, 1.0)
         for k, line in enumerate(shown.lines):
             yield Words(x + (wide and wide + 7), y + 9.5 + 14 * k, clean(line), LABEL)
 
@@ -145,15 +132,15 @@ class Canvas:
         items: list[Item] = []
         sizes = self.sizes
         base, at, wanted = band + 17, x + PAD, node.requires_grad
-        beside = ERROR if failed else BACKWARD_INK
+        beside = palette.ERROR if failed else palette.BACKWARD_INK
         if failed or node.id in self.moment.order:
             mark = "×" if failed else str(self.moment.order[node.id])
             wide = sizes.badge(int(mark) if mark.isdigit() else 0)
             items.append(Rect(at, base - 13, wide, 18, beside, radius=9))
             items.append(_middle(at + wide / 2, base, mark, LABEL, "#FFFFFF"))
             at += wide + 8
-        ink = BACKWARD_INK if wanted else FAINT
-        ink = ERROR if node.kind == "failed" else ink
+        ink = palette.BACKWARD_INK if wanted else palette.FAINT
+        ink = palette.ERROR if node.kind == "failed" else ink
         items.append(Words(at, base, self.sizes.backward(node), 12, ink, bold=wanted))
         if note := self.sizes.note(node):
             items.append(Words(x + w - PAD, base, note, 11, beside, anchor="end"))
@@ -164,10 +151,10 @@ class Canvas:
         x, y, w, h = self.at(place)
         title, count = short(group.title), count_of(group.count, "operation")
         items: tuple[Item, ...] = (
-            Rect(x + 5, y - 5, w, h, "#FFFFFF", LINE, 1.0, "", 7),
-            Rect(x, y, w, h, FORWARD_TINT, LINE, 1.6, "", 7),
-            _middle(x + w / 2, y + 28, title, 14, INK),
-            Words(x + w / 2, y + 47, count, 11, FAINT, anchor="middle"),
+            Rect(x + 5, y - 5, w, h, "#FFFFFF", palette.LINE, 1.0, "", 7),
+            Rect(x, y, w, h, palette.FORWARD_TINT, palette.LINE, 1.6, "", 7),
+            _middle(x + w / 2, y + 28, title, 14, palette.INK),
+            Words(x + w / 2, y + 47, count, 11, palette.FAINT, anchor="middle"),
         )
         return Group(f"{self.prefix}-{group.id}", f"{title}, {count}, folded", items)
 
@@ -175,7 +162,7 @@ class Canvas:
         """A chip that repeats a leaf far from its box; `number` is its position in the view."""
         x, y, w, h = self.at(chip.place)
         node = self.found.node(chip.of)
-        stroke, dash = (LEAF, "") if node.requires_grad else (FAINT, "5 3")
+        stroke, dash = (palette.LEAF, "") if node.requires_grad else (palette.FAINT, "5 3")
         name = self.sizes.name(node)
         items: tuple[Item, ...] = (
             Rect(x, y, w, h, "#FFFFFF", stroke, 2.0, dash, h / 2),
@@ -186,9 +173,9 @@ class Canvas:
 
 def _tint(node: TapeNode) -> str:
     if node.made_by is not None:
-        return SECOND_TINT
+        return palette.SECOND_TINT
     by_rule = node.program is not None and node.program.role in ("rule", "sum")
-    return BACKWARD_TINT if by_rule else FORWARD_TINT
+    return palette.BACKWARD_TINT if by_rule else palette.FORWARD_TINT
 
 
 def _silhouette(bars: str, x: float, y: float, wide: float, tall: float) -> tuple[Point, ...]:
@@ -200,10 +187,10 @@ def _silhouette(bars: str, x: float, y: float, wide: float, tall: float) -> tupl
 
 
 _CHIP_LOOKS = {  # fill, border, dash, ink
-    "saved": ("#FFFFFF", BACKWARD_INK, "", BACKWARD_INK),
-    "freed": ("none", FAINT, "3 3", FAINT),
-    "bad": (ERROR_TINT, ERROR, "", ERROR),
-    "memory": ("#FFFFFF", LEAF, "", LEAF),
+    "saved": ("#FFFFFF", palette.BACKWARD_INK, "", palette.BACKWARD_INK),
+    "freed": ("none", palette.FAINT, "3 3", palette.FAINT),
+    "bad": (palette.ERROR_TINT, palette.ERROR, "", palette.ERROR),
+    "memory": ("#FFFFFF", palette.LEAF, "", palette.LEAF),
     "tangent": ("#FFFFFF", "#009E73", "", "#00664B"),
 }
 
