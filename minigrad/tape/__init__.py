@@ -4,7 +4,7 @@ A reading order:
 
 snapshot.py   a copy of an array, or of its main facts
 events.py     the records that a recording consists of
-recorder.py   the observer that writes them, with forward_half.py, update_half.py and identity.py;
+recorder.py   the observer that writes them, with forward_half.py and identity.py;
               looks.py extracts the details
 turns.py      the iterations of a training loop, and which of them are kept
 record.py     with record(): ... ; the Tape

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from minigrad.tape.check import close, last_turn, leaf_named, leaves_of, no_gradient
-from minigrad.tape.events import Input
+from minigrad.tape.events import Input, computed_from, result_of
 from minigrad.tape.names import number_text, short
 from minigrad.tape.naming import node_names
 from minigrad.tape.snapshot import Array, Snapshot
@@ -152,14 +152,8 @@ class _Rerun:
 
     def _path(self, roots: list[int]) -> list[int]:
         """The entries between the leaf and the roots, in order."""
-        above, stack = set(roots), list(roots)
-        while stack:
-            for i in self.entries[stack.pop()].inputs:
-                if i.entry is not None and i.gradient and i.entry not in above:
-                    above.add(i.entry)
-                    stack.append(i.entry)
         onward = {self.leaf}
-        for k in sorted(above):
+        for k in sorted(computed_from(self.entries, roots)):
             if any(i.entry in onward and i.gradient for i in self.entries[k].inputs):
                 onward.add(k)
         path = sorted(onward - {self.leaf})
@@ -211,9 +205,8 @@ class _Rerun:
     def _value(self, i: Input) -> Array:
         """An operand's recorded value, in float64."""
         assert i.entry is not None
-        results = self.entries[i.entry].results
-        value = results[i.output].value if i.output < len(results) else None
-        return self._whole(value, self.names[i.entry])
+        result = result_of(self.entries, i)
+        return self._whole(None if result is None else result.value, self.names[i.entry])
 
     def _whole(self, value: Snapshot | None, name: str) -> Array:
         array = None if value is None else value.array

@@ -35,14 +35,12 @@ class Identities:
         self.kinds: list[tuple[type[Any], Callable[[Any], int | None]]] = [(Tensor, self._known)]
         self.names: dict[int, str] = {}  # names of tensors, by number
         self.storages: dict[int, int] = {}  # tensor -> its memory, if shared or written to
-        self.bases: dict[int, int] = {}  # a view's tensor -> its base's
         self._numbers: dict[int, tuple[weakref.ref[Tensor], int]] = {}
         self._many = 0
         self._sought: set[int] = set()  # tensors whose names were looked up
         self._counters: dict[int, tuple[Any, int]] = {}  # id of a counter -> it, its storage
         self._latest: dict[int, tuple[int, int]] = {}  # tensor -> (entry, output) that made it
         self._entry_of: weakref.WeakKeyDictionary[AnyNode, int] = weakref.WeakKeyDictionary()
-        self._arrived: dict[tuple[int, int], int] = {}  # by pass and entry
         self._grads: dict[int, Snapshot | None] = {}  # of leaves, at the last look
         self._hooks: list[HookRan] = []
         self._open: list[tuple[GraphTask, int, list[HookRan]]] = []  # passes that are running
@@ -77,9 +75,8 @@ class Identities:
         if counter is not FRESH:
             kept = self._counters.setdefault(id(counter), (counter, len(self._counters)))
             self.storages[known] = kept[1]
-            base = tensor._base
-            if base is not None and known not in self.bases:
-                self.bases[known] = self._number(base)
+            if tensor._base is not None:
+                self._number(tensor._base)
         return known
 
     def called(self, name: str, tensor: Tensor) -> None:

@@ -10,31 +10,40 @@ It is an observer (see modes.py). The core calls
     finished    the pass has ended, perhaps with an error
     updating    gradients are cleared, parameters written to, or learning rates set
 
-The first two are in forward_half.py, the last in update_half.py, the others here.
+The first two are in forward_half.py, the others here.
 
-Read events.py first, then identity.py, forward_half.py and update_half.py.
+An update (zero_grad, or the step of an optimizer or a scheduler) changes something besides the graph.
+A parameter that was written to gets a new entry: the same tensor, the same AccumulateGrad, one version
+later. What is computed afterwards starts from that entry, so that the graphs of two training steps do
+not share their leaves.
+
+Read events.py first, then identity.py and forward_half.py.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from minigrad.core.engine import AnyNode, GraphTask, Step, contributions
-from minigrad.core.errors import user_line
+from minigrad.core.errors import Place, user_line
 from minigrad.core.hooks import Hooked
 from minigrad.core.leaf import AccumulateGrad
 from minigrad.core.node import Node, reachable
 from minigrad.core.results import Result as Edge
+from minigrad.core.tensor import Tensor
 from minigrad.tape import looks
-from minigrad.tape.document import Engine, SavedConflict, When
-from minigrad.tape.events import Backward, Entry, HookRan, Input, Saved, Sent, Turn
+from minigrad.tape.document import Engine, SavedConflict, UpdateKind, When
+from minigrad.tape.events import Backward, Entry, HookRan, Input, Saved, Turn, Update, WrittenTensor
+from minigrad.tape.forward_half import ForwardHalf
 from minigrad.tape.snapshot import Snapshot, maybe
-from minigrad.tape.update_half import UpdateHalf
+
+Before = list[tuple[Tensor, int, Snapshot | None]]  # tensors, their versions, their gradients
 
 
-class Recorder(UpdateHalf):
-    """Records what the core reports; this class handles backward passes."""
+class Recorder(ForwardHalf):
+    """Records what the core reports; this class handles backward passes and updates."""
 
     def backward(self, task: GraphTask, engine: Engine = "graph") -> None:
         """A backward pass begins."""
@@ -67,14 +76,8 @@ class Recorder(UpdateHalf):
         self._hooks = []
         self._take(task, step, turn, now)
         for edge, (parent, g) in enumerate(zip(step.node.edges, step.grads, strict=False)):
-            if not task._leads_to_an_input(parent) or self.entry_of(parent) not in now.expected:
-                continue
-            to = self.entry_of(parent)
-            expected = now.expected[to]
-            arrived = self._arrived[number, to] = self._arrived.get((number, to), 0) + 1
-            # Only the recursive engine passes each contribution on at once.
-            ready = arrived == expected or now.engine == "recursive"
-            turn.sent.append(Sent(to, edge, _opened(g), arrived, expected, ready))
+            if task._leads_to_an_input(parent) and (to := self.entry_of(parent)) in now.expected:
+                turn.sent.append(now.send(to, edge, _opened(g)))
         self.events.append(("turn", number, len(now.turns)))
         now.turns.append(turn)
 
@@ -152,6 +155,83 @@ class Recorder(UpdateHalf):
                 return f"n{k}"
         return None
 
+    # ---- updates -------------------------------------------------------------------
+
+    @contextmanager
+    def updating(self, what: UpdateKind, owner: Any) -> Iterator[None]:
+        """Within this block, `owner` clears gradients, writes to parameters, or sets rates."""
+        if what in self._updating or getattr(owner, "_is_initial", False):
+            yield  # a part of an update that is recorded as a whole
+            return
+        self._updating.append(what)
+        tensors = _tensors_of(owner) if what != "schedule" else []
+        before = [(t, t._version, maybe(t.grad)) for t in tensors]
+        if what == "step":
+            self._first_seen(before)
+        rates, place = _rates(owner), user_line()
+        try:
+            yield
+        finally:
+            self._updating.remove(what)
+        self._add_update(what, owner, before, rates, place)
+
+    def _first_seen(self, before: Before) -> None:
+        """Add the parameters that have a gradient, but have not been on the tape yet."""
+        for tensor, _, g in before:
+            if g is not None and (key := self._number(tensor)) not in self._latest:
+                self._add_leaf(tensor, key, overwritten=False)
+
+    def _add_update(
+        self, what: UpdateKind, owner: Any, before: Before, rates: list[float], place: Place | None
+    ) -> None:
+        update = Update(what, self._called(owner), type(owner).__name__, place)
+        update.rates = [*zip(rates, _rates(owner), strict=False)]
+        for tensor, version, g in before:
+            if what == "step" and tensor._version != version:
+                update.written.append(self._written(tensor, version, g, update))
+            elif what == "zero_grad" and g is not None:
+                known = self._known(tensor)
+                entry = None if known is None else self._latest.get(known, (None, 0))[0]
+                update.written.append(WrittenTensor(entry, None, g))
+                if entry is not None:
+                    self._grads[entry] = maybe(tensor.grad)
+        update.reached = len(self.entries)
+        self.events.append(("update", len(self.updates), 0))
+        self.updates.append(update)
+
+    def _written(
+        self, tensor: Tensor, version: int, g: Snapshot | None, update: Update
+    ) -> WrittenTensor:
+        """The new entry of a parameter that was written to."""
+        key = self._number(tensor)
+        if key not in self._latest:  # not seen before: an optimizer of the user's wrote to it
+            self._add_leaf(tensor, key, overwritten=True)
+        was, output = self._latest[key]
+        made = self.entries[was]
+        if output < len(made.results) and made.results[output].version == tensor._version:
+            return WrittenTensor(was, was, g)  # its ops were recorded one by one
+        entry = Entry(
+            "leaf",
+            inputs=[Input(was, output, version)],
+            results=[looks.tensor_version(tensor, key)],
+            inplace=True,
+            place=update.place,
+            backward=made.backward,
+            queue_key=made.queue_key,
+            update=update.call,
+        )
+        self._latest[key] = (len(self.entries), 0)
+        if tensor.node is not None:
+            self._entry_of[tensor.node] = len(self.entries)
+            self._grads[len(self.entries)] = g
+        self.entries.append(entry)
+        return WrittenTensor(was, len(self.entries) - 1, g)
+
+    def _called(self, owner: Any) -> str:
+        """The user's name of an optimizer, module or scheduler, or that of its class."""
+        names = (n for n, v in self.namespace().items() if v is owner and not n.startswith("_"))
+        return next(names, type(owner).__name__)
+
     # ---- nodes and their entries ---------------------------------------------------
 
     def entry_of(self, node: AnyNode) -> int:
@@ -207,3 +287,16 @@ def _opened(g: Any) -> Snapshot | None:
     if parts is not None:
         g = next(iter(parts.values()), None)
     return maybe(g)
+
+
+def _tensors_of(owner: Any) -> list[Tensor]:
+    groups = getattr(owner, "param_groups", None)
+    if groups is None:
+        return list(owner.parameters())
+    return [p for group in groups for p in group["params"]]
+
+
+def _rates(owner: Any) -> list[float]:
+    """The learning rates of an optimizer's groups, or of the optimizer that a scheduler sets."""
+    groups = getattr(getattr(owner, "optimizer", owner), "param_groups", [])
+    return [float(group["lr"]) for group in groups if "lr" in group]

@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Literal
 
 from minigrad.core.op import REGISTRY
 from minigrad.tape import document as doc
-from minigrad.tape.events import Backward, HookRan, Input, Sent, Turn, Update, WrittenTensor
+from minigrad.tape.events import Backward, HookRan, Sent, Turn, Update, WrittenTensor, result_of
 from minigrad.tape.names import count_not_finite, count_of, number_text, shape_text
 from minigrad.tape.naming import in_users_names
 from minigrad.tape.recorder import Recorder
@@ -151,9 +151,11 @@ class _Steps:
             text = f"{node.label} = {node.expression} was computed: {value}{purpose}."
         if node.stop:
             text += f" The tape stops here ({node.stop})."
-        inputs = [i for i in entry.inputs if i.entry is not None]
-        given = [self._value(i) for i in inputs]
-        made = made_not_finite(given, [r.value for r in entry.results])
+        entries = self.recorder.entries
+        given = [result_of(entries, i) for i in entry.inputs if i.entry is not None]
+        made = made_not_finite(
+            [None if r is None else r.value for r in given], [r.value for r in entry.results]
+        )
         first = self._first(node.made_by or 0, made)
         step = op_step(node, text + _said(first), backward=node.made_by is not None)
         return replace(step, first=first)
@@ -198,10 +200,6 @@ class _Steps:
             return "a parameter" if w.now is None else self.nodes[w.now].label
         was, now = self.nodes[w.was], self.nodes[w.now]
         return f"{now.name} v{was.version} → v{now.version}"
-
-    def _value(self, given: Input) -> Snapshot | None:
-        results = self.recorder.entries[given.entry or 0].results
-        return results[given.output].value if given.output < len(results) else None
 
     def _first(self, number: int, made: doc.NotFinite | None) -> doc.NotFinite | None:
         """What was made, if it is the first NaN or infinity of this pass; 0 is the forward pass."""

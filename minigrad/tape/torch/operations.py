@@ -29,7 +29,7 @@ from torch.utils._python_dispatch import (
 from minigrad.core.errors import _is_ours, in_constructor, user_line
 from minigrad.core.op import REGISTRY
 from minigrad.tape import looks
-from minigrad.tape.events import Again, Entry, Input, TorchCall
+from minigrad.tape.events import Again, Entry, Input, TorchCall, result_of
 from minigrad.tape.names import number_text
 from minigrad.tape.torch.tensors import TorchTensors
 
@@ -177,11 +177,8 @@ class Operations(TorchDispatchMode):  # type: ignore[misc]
             return None
         entry, entries = self.failed[1], self.recorder.entries
         entry.kind = "failed"
-        given = [
-            () if i.entry is None else entries[i.entry].results[i.output].shape
-            for i in entry.inputs
-        ]
-        entry.shapes = [str(shape) for shape in given]
+        given = [result_of(entries, i) for i in entry.inputs]
+        entry.shapes = [str(() if r is None else r.shape) for r in given]
         entries.append(entry)
         self.recorder.events.append(("failed", len(entries) - 1, 0))
         return len(entries) - 1

@@ -95,7 +95,6 @@ class OnePass:
         )
         self.record.pruned = sorted(self.entry[n] for n in self.nodes if n not in self.needed)
         self.record.expected = self._expected()
-        self.arrived = dict.fromkeys(self.entry.values(), 0)
         self.parts: dict[int, list[Snapshot | None]] = {}
         for entry, g in seeds:
             self.parts.setdefault(entry, []).append(g)
@@ -219,13 +218,11 @@ class OnePass:
         self.record.turns.append(turn)
 
     def _sent(self, to: int, edge: int, value: Snapshot | None) -> Sent:
-        expected = self.record.expected[to]
-        self.arrived[to] += 1
         self.parts.setdefault(to, []).append(value)
-        ready = self.arrived[to] == expected
-        if ready:
+        sent = self.record.send(to, edge, value)
+        if sent.ready:
             self.ready.add(to)
-        return Sent(to, edge, value, self.arrived[to], expected, ready)
+        return sent
 
     def _accumulated(self, node: Node, turn: Turn) -> None:
         """A leaf's .grad was added to."""

@@ -22,7 +22,7 @@ from minigrad.core.errors import AutogradError
 from minigrad.core.node import Node
 from minigrad.core.tensor import Tensor
 from minigrad.methods.creation import tensor
-from minigrad.tape.events import Entry, Input
+from minigrad.tape.events import Entry, Input, computed_from
 from minigrad.tape.naming import node_names
 from minigrad.tape.snapshot import Array
 from minigrad.tape.torch.operations import REDUCTIONS, Operations
@@ -132,14 +132,8 @@ class _Rerun:
 
     def run(self, z: torch.Tensor) -> dict[int, Tensor]:
         root = self.seen._latest[self.seen.known(z) or 0][0]
-        needed, stack = {root}, [root]
-        while stack:
-            for i in self.entries[stack.pop()].inputs:
-                if i.entry is not None and i.gradient and i.entry not in needed:
-                    needed.add(i.entry)
-                    stack.append(i.entry)
         ours: dict[int, Tensor] = {}
-        for k in sorted(needed):
+        for k in sorted(computed_from(self.entries, [root])):
             entry = self.entries[k]
             results = [self._leaf(k)] if entry.backward == "AccumulateGrad" else self._applied(k)
             for output, (made, result) in enumerate(zip(entry.results, results)):
