@@ -130,7 +130,7 @@ def user_namespace(tape: Tape) -> Mapping[str, Any]:
     recorder = tape._recorder
     found: dict[str, Any] = {"minigrad": minigrad}
     for number, name in recorder.names.items():
-        tensor = recorder.tensor(number)
+        tensor = recorder.alive(number)
         if tensor is not None:
             found[name] = tensor
     return found

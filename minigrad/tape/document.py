@@ -288,8 +288,13 @@ class Chip:
 
 @dataclass(frozen=True, slots=True)
 class DrawnRoute:
-    """The arrow that is drawn for one or more edges, from box to box; see layout.Route.
+    """The arrow that is drawn for one or more edges, from box to box.
 
+    Between points 0 and 1, 2 and 3, ... it crosses the gap between two layers and may go sideways,
+    at the height that `knees` has for this gap (lanes.py); in between it goes straight down through
+    a layer.
+
+    chip     the number of the chip that it starts from, or None
     label    where the text beside its gradient is; see labels.py
     mark     where "in place" or "view" is, if it is that
     """

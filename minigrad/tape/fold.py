@@ -89,16 +89,7 @@ def turn_title(turn: LoopTurn) -> str:
 
 def calls_of(recorder: Recorder) -> Calls:
     """For each entry of a recording, the module calls that it was made in."""
-    chains: list[list[tuple[int, Call]]] = []
-    for entry in recorder.entries:
-        chain: list[tuple[int, Call]] = []
-        number = entry.call
-        while number is not None:
-            call = recorder.calls[number]
-            chain.append((number, call))
-            number = call.parent
-        chains.append(chain[::-1])
-    return chains
+    return [recorder.calls_around(entry) for entry in recorder.entries]
 
 
 class Folding:
@@ -360,12 +351,8 @@ class Folding:
         shape = numbered, ends, texts
         if shape not in self.laid_out:
             layout = lay_out(numbered, ends)
-            routes = [
-                doc.DrawnRoute(u, v, [], route.points, route.knees, route.chip)
-                for (u, v), route in zip(ends, layout.routes, strict=True)
-            ]
             places = [*layout.boxes.values(), *(chip.place for chip in layout.chips)]
-            self.laid_out[shape] = layout, labelled(routes, texts, places)
+            self.laid_out[shape] = layout, labelled(layout.routes, texts, places)
         layout, routes = self.laid_out[shape]
         named = zip(joined.items(), routes, strict=True)
         return layout, [replace(r, from_=u, to=v, edges=edges) for ((u, v, _), edges), r in named]

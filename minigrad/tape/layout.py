@@ -35,30 +35,14 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from minigrad.tape.coordinates import centers
-from minigrad.tape.document import Bounds, Chip
-from minigrad.tape.lanes import height_of, knee, lanes_of
+from minigrad.tape.document import Bounds, Chip, DrawnRoute
+from minigrad.tape.lanes import Point, height_of, knee, lanes_of
 from minigrad.tape.layers import PORT, Layers
 from minigrad.tape.layers import Box as Box
 from minigrad.tape.measure import text_width as text_width
 from minigrad.tape.ordering import in_order
 
 LAYER_GAP = 54.0  # between the bottom of a layer and the top of the next
-
-Point = tuple[float, float]
-
-
-@dataclass(frozen=True, slots=True)
-class Route:
-    """The route of one edge: points from the bottom of its source to the top of its target.
-
-    Between points 0 and 1, 2 and 3, ... the arrow crosses the gap between two layers
-    and may go sideways, at the height that ``knees`` has for this gap (lanes.py); in between
-    it goes straight down through a layer. ``chip`` is the number of the chip it starts from, or None.
-    """
-
-    points: list[Point]
-    knees: list[float]
-    chip: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +53,7 @@ class BoxLayout:
     height: float
     boxes: dict[str, Bounds]
     chips: list[Chip]
-    routes: list[Route]
+    routes: list[DrawnRoute]
     crossings: int
 
 
@@ -109,7 +93,7 @@ def lay_out(boxes: Sequence[Box], edges: Sequence[tuple[str, str]]) -> BoxLayout
         height=bands[-1][1] if bands else 0.0,
         boxes={box.id: place for box, place in zip(boxes, places)},
         chips=[Chip(boxes[u].id, place) for u, place in zip(layers.chip_of, chips)],
-        routes=_routes(layers, sideways, lanes, bands, places),
+        routes=_routes(layers, edges, sideways, lanes, bands, places),
         crossings=crossings,
     )
 
@@ -145,11 +129,12 @@ def _lanes(layers: Layers, sideways: Sideways, count: int) -> list[dict[int, int
 
 def _routes(
     layers: Layers,
+    edges: Sequence[tuple[str, str]],
     sideways: Sideways,
     lanes: list[dict[int, int]],
     bands: list[tuple[float, float]],
     places: list[Bounds],
-) -> list[Route]:
+) -> list[DrawnRoute]:
     """The points of each edge, and its knees."""
     routes = []
     most = [max(gap.values(), default=0) for gap in lanes]
@@ -165,7 +150,7 @@ def _routes(
             points += [(x0, top), (x1, bottom)]
         points[0] = (points[0][0], source.y + source.height)
         points[-1] = (points[-1][0], target.y)
-        routes.append(Route(points, knees, layers.edge_chip[e]))
+        routes.append(DrawnRoute(*edges[e], [], points, knees, layers.edge_chip[e]))
     return routes
 
 

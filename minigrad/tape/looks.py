@@ -14,25 +14,11 @@ from minigrad.core.function import FunctionPlan
 from minigrad.core.op import Op
 from minigrad.core.saved import Packed
 from minigrad.core.tensor import Tensor
-from minigrad.tape.events import Again, Input, TensorVersion
+from minigrad.tape.events import Again, Input
 from minigrad.tape.names import number_text
 from minigrad.tape.snapshot import WHOLE, Snapshot
 
 SMALL = 64  # local derivatives are computed for at most this many entries
-
-
-def tensor_version(tensor: Tensor, key: int) -> TensorVersion:
-    """A record of the tensor's current state."""
-    tangents = [] if tensor._tangents is None else [*tensor._tangents.values()]
-    return TensorVersion(
-        key,
-        tensor._version,
-        tuple(tensor.shape),
-        str(tensor.dtype),
-        tensor.requires_grad,
-        Snapshot(tensor.array),
-        [Snapshot(t.array) for t in tangents],
-    )
 
 
 def constant(value: Any) -> str:

@@ -178,8 +178,8 @@ class Recorder(ForwardHalf):
     def _first_seen(self, before: Before) -> None:
         """Add the parameters that have a gradient, but have not been on the tape yet."""
         for tensor, _, g in before:
-            if g is not None and (key := self._number(tensor)) not in self._latest:
-                self._add_leaf(tensor, key, overwritten=False)
+            if g is not None and (key := self.number(tensor)) not in self._latest:
+                self._add_leaf(tensor, key)
 
     def _add_update(
         self, what: UpdateKind, owner: Any, before: Before, rates: list[float], place: Place | None
@@ -190,7 +190,7 @@ class Recorder(ForwardHalf):
             if what == "step" and tensor._version != version:
                 update.written.append(self._written(tensor, version, g, update))
             elif what == "zero_grad" and g is not None:
-                known = self._known(tensor)
+                known = self.known(tensor)
                 entry = None if known is None else self._latest.get(known, (None, 0))[0]
                 update.written.append(WrittenTensor(entry, None, g))
                 if entry is not None:
@@ -203,7 +203,7 @@ class Recorder(ForwardHalf):
         self, tensor: Tensor, version: int, g: Snapshot | None, update: Update
     ) -> WrittenTensor:
         """The new entry of a parameter that was written to."""
-        key = self._number(tensor)
+        key = self.number(tensor)
         if key not in self._latest:  # not seen before: an optimizer of the user's wrote to it
             self._add_leaf(tensor, key, overwritten=True)
         was, output = self._latest[key]
@@ -213,7 +213,7 @@ class Recorder(ForwardHalf):
         entry = Entry(
             "leaf",
             inputs=[Input(was, output, version)],
-            results=[looks.tensor_version(tensor, key)],
+            results=[self.version(tensor, key)],
             inplace=True,
             place=update.place,
             backward=made.backward,
@@ -273,12 +273,12 @@ class Recorder(ForwardHalf):
             self.entries.append(made)
             return
         tensor = node.variable
-        key = self._number(tensor)
+        key = self.number(tensor)
         if key in self._latest:
             self._entry_of[node] = self._latest[key][0]
         else:
             self._entry_of[node] = len(self.entries)
-            self._add_leaf(tensor, key, overwritten=False)
+            self._add_leaf(tensor, key)
 
 
 def _opened(g: Any) -> Snapshot | None:

@@ -122,7 +122,7 @@ def _run(recorder: Recorder, task: GraphTask) -> Iterator[WalkStep]:
     recorder.backward(task)
     nodes = nodes_of(recorder)
     now, begun = recorder.passes[-1], len(recorder.events)
-    number = _steps_in(recorder, 0)
+    number = sum(map(recorder.is_step, recorder.events))
     steps = task.steps()
     error: BaseException | None = None
     try:
@@ -133,7 +133,8 @@ def _run(recorder: Recorder, task: GraphTask) -> Iterator[WalkStep]:
             if step is None:
                 break
             recorder.step(task, step)
-            number, begun = number + _steps_in(recorder, begun), len(recorder.events)
+            number += sum(map(recorder.is_step, recorder.events[begun:]))
+            begun = len(recorder.events)
             place = (number, number + len(now.expected) - len(now.turns))
             ready = [recorder.entry_of(n) for n in task.ready]
             waiting = {
@@ -152,12 +153,6 @@ def _run(recorder: Recorder, task: GraphTask) -> Iterator[WalkStep]:
     finally:
         steps.close()  # type: ignore[attr-defined]
         recorder.finished(task, error)
-
-
-def _steps_in(recorder: Recorder, begin: int) -> int:
-    """How many steps the events from this one on are: all but the ends of passes without an error."""
-    events = recorder.events[begin:]
-    return sum(kind != "end" or recorder.passes[k].error is not None for kind, k, _ in events)
 
 
 def replayed(tape: Tape) -> Iterator[WalkStep]:

@@ -26,7 +26,7 @@ from torch.utils._python_dispatch import (
     _push_mode,
 )
 
-from minigrad.core.errors import _is_ours, in_constructor, user_line
+from minigrad.core.errors import _is_ours, user_line
 from minigrad.core.op import REGISTRY
 from minigrad.tape import looks
 from minigrad.tape.events import Again, Entry, Input, TorchCall, result_of
@@ -86,7 +86,7 @@ class Operations(TorchDispatchMode):  # type: ignore[misc]
         if facts is None or skipped or in_compiler():
             return func(*args, **kwargs)
         self.look()
-        if not on and self._is_first_value(args):
+        if not on and self.seen._is_first_value(_flat(args)):
             return func(*args, **kwargs)
         entry = self._begun(facts, args, kwargs)
         if not entry.inputs:
@@ -102,11 +102,6 @@ class Operations(TorchDispatchMode):  # type: ignore[misc]
         refs = [weakref.ref(x) for x in made]
         self._pending = Pending(entry, refs, [] if facts.view else made, on)
         return result
-
-    def _is_first_value(self, args: tuple[Any, ...]) -> bool:
-        """Does a layer fill a parameter that the tape does not know? It is a leaf with these values."""
-        known = (self.seen.known(x) for x in _flat(list(args)))
-        return not any(number in self.seen._latest for number in known) and in_constructor()
 
     def _begun(self, facts: OpFacts, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Entry:
         """The entry of an operation that is about to run."""
@@ -179,9 +174,7 @@ class Operations(TorchDispatchMode):  # type: ignore[misc]
         entry.kind = "failed"
         given = [result_of(entries, i) for i in entry.inputs]
         entry.shapes = [str(() if r is None else r.shape) for r in given]
-        entries.append(entry)
-        self.recorder.events.append(("failed", len(entries) - 1, 0))
-        return len(entries) - 1
+        return self.seen.add_op(entry, "failed")
 
     def leave(self) -> bool:
         """See nothing until `come_back`; False if we see nothing now, or a mode of the user is above.

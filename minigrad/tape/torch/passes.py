@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,7 @@ from minigrad.tape.torch.tensors import saved_of
 from minigrad.tape.torch.values import snapshot
 
 Run = Callable[..., Any]
+Gradients = Sequence[torch.Tensor | None]
 Node = Any  # PyTorch has no common type for the nodes of a graph
 
 
@@ -134,48 +136,37 @@ class OnePass:
         handles = []
         for node in self.nodes:
             if node in self.needed:
-                handles.append(node.register_prehook(self._before(node)))
-                handles.append(node.register_hook(self._after(node)))
+                hooked = any(raw.unpack_hook is not None for _, raw in saved_of(node))
+                runs_code = hooked or hasattr(node, "_forward_cls")
+                handles.append(node.register_prehook(partial(self._before, node, runs_code)))
+                handles.append(node.register_hook(partial(self._after, node)))
         if not self.accumulate:
-            handles += [x.register_hook(self._capture(edge_of(x))) for x in inputs]
+            handles += [x.register_hook(partial(self._capture, edge_of(x))) for x in inputs]
         return handles
 
-    def _before(self, node: Node) -> Callable[[Any], None]:
-        runs_code = hasattr(node, "_forward_cls") or any(
-            raw.unpack_hook is not None for _, raw in saved_of(node)
-        )
+    def _before(self, node: Node, runs_code: bool, grads: Gradients) -> None:
+        if self is self.passes.open[-1]:
+            self.begin(node, grads)
+            if runs_code and not self.record.create_graph:
+                self.passes.operations.come_back()
 
-        def arrive(grads: tuple[torch.Tensor | None, ...]) -> None:
-            if self is self.passes.open[-1]:
-                self.begin(node, grads)
-                if runs_code and not self.record.create_graph:
-                    self.passes.operations.come_back()
+    def _after(self, node: Node, grads: Gradients, came: Gradients) -> None:
+        if self is self.passes.open[-1]:
+            if not self.record.create_graph:
+                self.passes.operations.leave()
+            self.finish(node, grads)
 
-        return arrive
-
-    def _after(self, node: Node) -> Callable[[Any, Any], None]:
-        def depart(grads: tuple[torch.Tensor | None, ...], came: Any) -> None:
-            if self is self.passes.open[-1]:
-                if not self.record.create_graph:
-                    self.passes.operations.leave()
-                self.finish(node, grads)
-
-        return depart
-
-    def _capture(self, node: Node) -> Callable[[torch.Tensor], None]:
-        def capture(g: torch.Tensor) -> None:
-            if self is self.passes.open[-1] and not self._goes_on(node):
-                self.begin(node, (g,))
-                self.running[-1].captured = True
-                self.finish(node, ())
-
-        return capture
+    def _capture(self, node: Node, g: torch.Tensor) -> None:
+        if self is self.passes.open[-1] and not self._goes_on(node):
+            self.begin(node, (g,))
+            self.running[-1].captured = True
+            self.finish(node, ())
 
     def _goes_on(self, node: Node) -> bool:
         """Does the engine run this node, rather than only hand its gradient to the caller?"""
         return bool(self._parents(node)) or self.accumulate and hasattr(node, "variable")
 
-    def begin(self, node: Node, grads: tuple[torch.Tensor | None, ...]) -> None:
+    def begin(self, node: Node, grads: Gradients) -> None:
         """A node is about to run."""
         self.passes.operations.look()
         entry = self.entry[node]
@@ -201,7 +192,7 @@ class OnePass:
         best = min(keys, key=keys.__getitem__, default=None)
         return None if best is None or keys.get(entry) == keys[best] else best
 
-    def finish(self, node: Node, grads: Sequence[torch.Tensor | None]) -> None:
+    def finish(self, node: Node, grads: Gradients) -> None:
         """A node has run."""
         self.passes.operations.look()
         turn = self.running.pop()
@@ -288,13 +279,13 @@ class OnePass:
         rows: list[tuple[Any, ...]] = []
         if conflict is not None and conflict.by is not None:
             writer = self.recorder.entries[int(conflict.by[1:])]
-            rows = [("saved", entry.place, conflict.saved), ("changed", writer.place, conflict.now)]
-            return [(e, p.label, p.text, f"at version {v}") for e, p, v in rows if p is not None]
-        if "second time" in message:
+            versions = f"at version {conflict.saved}", f"at version {conflict.now}"
+            rows = [("saved", entry.place, versions[0]), ("changed", writer.place, versions[1])]
+        elif "second time" in message:
             ran = [b for b in self.recorder.passes[:-1] if any(t.entry == failed for t in b.turns)]
             if ran:
                 rows = [("first pass", ran[-1].place), ("this pass", self.record.place)]
-        return [(e, p.label, p.text) for e, p in rows if p is not None]
+        return [(e, p.label, p.text, *more) for e, p, *more in rows if p is not None]
 
 
 def edge_of(x: Any) -> Node:

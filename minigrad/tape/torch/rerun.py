@@ -46,6 +46,15 @@ def _loss(name: str) -> Called:
     return call
 
 
+def _by_place(name: str, *keys: str) -> Called:
+    """A function with these arguments, in its own order."""
+
+    def call(F: Any, given: Given) -> Any:
+        return getattr(F, name)(*[None if given[k] == [] else given[k] for k in keys])
+
+    return call
+
+
 def _reshaped(F: Any, given: Given) -> Any:
     return given["self"].reshape(given.get("size") or given.get("shape"))
 
@@ -71,39 +80,35 @@ def _convolution(F: Any, given: Given) -> Any:
 
 # What the dispatcher calls otherwise than our functions are called.
 OTHERWISE: dict[str, Called] = {
-    "_log_softmax": lambda F, g: F.log_softmax(g["self"], g["dim"]),
-    "_softmax": lambda F, g: F.softmax(g["self"], g["dim"]),
+    "_log_softmax": _by_place("log_softmax", "self", "dim"),
+    "_softmax": _by_place("softmax", "self", "dim"),
     "_to_copy": lambda F, g: g["self"].clone(),
     "_unsafe_view": _reshaped,
     "alias": lambda F, g: g["self"].view_as(g["self"]),
     "binary_cross_entropy": _loss("binary_cross_entropy"),
     "binary_cross_entropy_with_logits": _loss("binary_cross_entropy_with_logits"),
     "convolution": _convolution,
-    "embedding": lambda F, g: F.embedding(g["indices"], g["weight"]),
+    "embedding": _by_place("embedding", "indices", "weight"),
     "huber_loss": _loss("huber_loss"),
     "index": _indexed,
-    "max_pool2d_with_indices": lambda F, g: F.max_pool2d(
-        g["self"],
-        g["kernel_size"],
-        g["stride"] or None,
-        g["padding"],
-        g["dilation"],
-        g["ceil_mode"],
+    "max_pool2d_with_indices": _by_place(
+        "max_pool2d", "self", "kernel_size", "stride", "padding", "dilation", "ceil_mode"
     ),
     "mse_loss": _loss("mse_loss"),
-    "_safe_softmax": lambda F, g: F.softmax(g["self"], g["dim"]),
-    "native_batch_norm": lambda F, g: F.batch_norm(
-        g["input"],
-        g["running_mean"],
-        g["running_var"],
-        g["weight"],
-        g["bias"],
-        g["training"],
-        g["momentum"],
-        g["eps"],
+    "_safe_softmax": _by_place("softmax", "self", "dim"),
+    "native_batch_norm": _by_place(
+        "batch_norm",
+        "input",
+        "running_mean",
+        "running_var",
+        "weight",
+        "bias",
+        "training",
+        "momentum",
+        "eps",
     ),
-    "native_layer_norm": lambda F, g: F.layer_norm(
-        g["input"], g["normalized_shape"], g["weight"], g["bias"], g["eps"]
+    "native_layer_norm": _by_place(
+        "layer_norm", "input", "normalized_shape", "weight", "bias", "eps"
     ),
     "nll_loss_forward": _loss("nll_loss"),
     "rsub": lambda F, g: g["other"] - g["alpha"] * g["self"],
