@@ -39,6 +39,8 @@ Event = tuple[str, int, int]
 class Tensors(ABC):
     """The tensors of one engine in a recording: their numbers, and the entries that made them."""
 
+    kind: type[Any]
+
     def __init__(self, entries: list[Entry], events: list[Event], serial: Iterator[int]) -> None:
         self.entries, self.events = entries, events
         self._serial = serial  # numbers for tensors
@@ -144,6 +146,8 @@ class Tensors(ABC):
 class Identities(Tensors):
     """What has been recorded so far, and the tensors of minigrad in it."""
 
+    kind = Tensor
+
     def __init__(self, namespace: Callable[[], Mapping[str, Any]]) -> None:
         super().__init__([], [], count())
         self.namespace = namespace
@@ -152,8 +156,7 @@ class Identities(Tensors):
         self.updates: list[Update] = []
         self.turns: list[LoopTurn] = []  # of a long loop, those that are kept; see turns.py
         self.fixed: dict[int, str] = {}  # then, the names of tensors
-        # The kinds of tensors that are recorded, and where their numbers are found.
-        self.kinds: list[tuple[type[Any], Callable[[Any], int | None]]] = [(Tensor, self.known)]
+        self.engines: list[Tensors] = [self]  # whose tensors are recorded
         self.names: dict[int, str] = {}  # names of tensors, by number
         self.storages: dict[int, int] = {}  # tensor -> its memory, if shared or written to
         self._sought: set[int] = set()  # tensors whose names were looked up
@@ -214,10 +217,10 @@ class Identities(Tensors):
 
     def look_up_names(self) -> None:
         """Find names for tensors in the user's namespace."""
-        for kind, number_of in self.kinds:
-            for name, tensor in tensors_in(self.namespace(), kind):
+        for own in self.engines:
+            for name, tensor in tensors_in(self.namespace(), own.kind):
                 grad = tensor.grad if tensor.is_leaf else None
-                for known, path in ((number_of(tensor), name), (number_of(grad), f"{name}.grad")):
+                for known, path in ((own.known(tensor), name), (own.known(grad), f"{name}.grad")):
                     if known is not None:
                         self.names.setdefault(known, path)
 

@@ -145,7 +145,8 @@ class _Thinning:
         renumber = {"op": new, "failed": new, "update": update_of}
         recorder.events = [(e, renumber.get(e, pass_of)[which], k) for e, which, k in events]
         recorder.turns = self._turns()
-        recorder._latest = {t: (new[e], k) for t, (e, k) in recorder._latest.items() if e in new}
+        for own in recorder.engines:
+            own._latest = {t: (new[e], k) for t, (e, k) in own._latest.items() if e in new}
         recorder._grads = {new[e]: g for e, g in recorder._grads.items() if e in new}
         for node, entry in list(recorder._entry_of.items()):
             del recorder._entry_of[node]

@@ -60,7 +60,7 @@ def watching(recorder: Recorder) -> Iterator[Operations]:
         stack.callback(setattr, torch.autograd.Function, "apply", apply)
         torch.autograd._engine_run_backward = run
         torch.autograd.Function.apply = classmethod(applied)
-        recorder.kinds.append((torch.Tensor, operations.seen.known))
+        recorder.engines.append(operations.seen)
         stack.callback(operations.look)
         stack.enter_context(operations)
         yield operations

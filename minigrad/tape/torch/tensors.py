@@ -31,6 +31,8 @@ NodeKey = tuple[int, str]
 class TorchTensors(Tensors):
     """The numbers of PyTorch's tensors in a recording, and the entries that made them."""
 
+    kind = torch.Tensor
+
     def __init__(self, recorder: Recorder) -> None:
         super().__init__(recorder.entries, recorder.events, recorder._serial)
         self.recorder = recorder
