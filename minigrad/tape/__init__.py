@@ -17,7 +17,7 @@ layout.py     where each box of a picture goes, in layers.py, ordering.py, coord
               lanes.py; labels.py, where the texts beside its arrows go
 fold.py       which boxes there are; pictures side by side
 boxes.py      the text in each box; measure.py, how wide it is
-draw.py       the picture: draw_boxes.py, arrows.py, legend.py, with the colors of palette.py
+draw.py       the picture and its legend; canvas.py, its boxes and arrows; palette.py, its colors
 shapes.py     the shapes of a picture, and SVG; bitmap.py, PNG; svg_reader.py, reads SVG back
 text.py       tables; digraph.py, the Graphviz language
 film.py       a walk as pictures: SVG files, GIF

@@ -49,7 +49,7 @@ import numpy as np
 from minigrad.core.engine import AnyNode
 from minigrad.core.tensor import Tensor
 from minigrad.tape import bitmap
-from minigrad.tape.arrows import arrow_head, leaning
+from minigrad.tape.canvas import arrow_head, leaning
 from minigrad.tape.chain import is_leaf
 from minigrad.tape.digraph import Arrow, Vertex, digraph
 from minigrad.tape.either import node_of, tensor_kinds
