@@ -622,6 +622,11 @@ def index_of(key: NodeId) -> int:
     return int(key[1:])
 
 
+def id_of(entry: int | None) -> NodeId | None:
+    """The id of the node of an entry of a recording: "n3" for 3."""
+    return None if entry is None else f"n{entry}"
+
+
 # ---------------------------------------------------------------------- as JSON
 
 MANY_STEPS = 400  # in a longer tape, a step's sentence replaces those of its details

@@ -26,15 +26,16 @@ PALE = 0.25  # the opacity of what has not run yet
 CAPTION = 40.0  # the height of the sentence below
 LONGEST = 300  # pictures in a GIF
 WIDEST = 1280  # pixels
-SECONDS = 1.2  # that a GIF shows each of them
+PAUSE = 1200  # milliseconds that a GIF shows each of them
 
 
 def frames(found: Document, steps: Iterable[int] | None = None) -> list[Picture]:
     """A picture for each of these steps; by default for all, from 0, before anything ran."""
-    chosen = _chosen(found, steps)
-    pictures = [_frame(found, step) for step in chosen]
-    texts = [found.steps[step - 1].text if step else "Nothing has run yet." for step in chosen]
-    said = [f"{step}/{len(found.steps)}  {clean(t)}" for step, t in zip(chosen, texts, strict=True)]
+    pictures, said = [], []
+    for step in _chosen(found, steps):
+        pictures.append(_frame(found, step))
+        text = found.steps[step - 1].text if step else "Nothing has run yet."
+        said.append(f"{step}/{len(found.steps)}  {clean(text)}")
     width = max((p.width for p in pictures), default=0.0)
     height = max((p.height for p in pictures), default=0.0) + CAPTION
     return [_captioned(p, width, height, text) for p, text in zip(pictures, said, strict=True)]
@@ -91,14 +92,7 @@ def gif(found: Document, steps: Iterable[int] | None = None) -> bytes:
             "matplotlib ; or use  tape.save_steps(folder) , which writes SVG files without it."
         ) from error
     out = io.BytesIO()
-    images[0].save(
-        out,
-        format="GIF",
-        save_all=True,
-        append_images=images[1:],
-        duration=int(1000 * SECONDS),
-        loop=0,
-    )
+    images[0].save(out, "GIF", save_all=True, append_images=images[1:], duration=PAUSE, loop=0)
     return out.getvalue()
 
 
@@ -108,9 +102,8 @@ def _frame(found: Document, step: int) -> Picture:
     view = found.views[0]
     prefix = f"{picture.id}-"
     ran = _ran(found, step)
-    pale = {
-        prefix + key for key in view.boxes if key[0] == "n" and key not in ran and _runs(found, key)
-    }
+    unseen = [key for key in view.boxes if key[0] == "n" and key not in ran]
+    pale = {prefix + key for key in unseen if _runs(found, key)}
     pale |= {f"{prefix}r{k}" for k, route in enumerate(view.routes) if prefix + route.to in pale}
     now = found.steps[step - 1] if step else None
     current = {prefix + key for key in _boxes_of(found, now.node)} if now and now.node else set()

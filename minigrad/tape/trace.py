@@ -248,7 +248,7 @@ class _Nodes:
             backward=entry.backward,
             priority=self.priority.get(k),
             saved=[
-                doc.SavedValue(s.name, node_id(s.entry), s.version, s.constant, s.output)
+                doc.SavedValue(s.name, doc.id_of(s.entry), s.version, s.constant, s.output)
                 for s in entry.saved
             ],
             made_by=entry.made_by,
@@ -308,11 +308,6 @@ def _shared(recorder: Recorder) -> dict[int, int]:
     shared = [storage for storage, n in many.items() if n > 1]
     place = {storage: k for k, storage in enumerate(shared)}
     return {t: place[s] for t, s in recorder.storages.items() if s in place}
-
-
-def node_id(entry: int | None) -> str | None:
-    """The id of the node of an entry: "n3" for 3."""
-    return None if entry is None else f"n{entry}"
 
 
 def _edges(entries: list[Entry]) -> list[doc.TapeEdge]:
@@ -424,4 +419,4 @@ def _error(tape: Tape, nodes: list[doc.TapeNode], code: Code) -> doc.TapeError |
     passes = tape._recorder.passes
     same = passes and passes[-1].error == tape.error
     text = steps.told(passes[-1], nodes) if same else tape.error
-    return doc.TapeError(text, code.number(tape.error_place), node_id(tape.failed))
+    return doc.TapeError(text, code.number(tape.error_place), doc.id_of(tape.failed))

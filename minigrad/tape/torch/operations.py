@@ -34,13 +34,8 @@ from minigrad.tape.names import number_text
 from minigrad.tape.torch.tensors import TorchTensors
 
 NOT_SHOWN = (
-    "detach",
-    "alias",
-    "lift_fresh",
-    "is_same_size",
-    "_local_scalar_dense",
-    "record_stream",
-)
+    "detach", "alias", "lift_fresh", "is_same_size", "_local_scalar_dense", "record_stream",
+)  # fmt: skip
 OPERANDS = ("self", "other", "exponent")  # a number in this place is an operand, not a setting
 
 
@@ -110,18 +105,15 @@ class Operations(TorchDispatchMode):  # type: ignore[misc]
         entry.called = called = TorchCall(facts.called, given, {}, facts.defaults)
         operands: list[Any] = []
         for name, value in given.items():
-            if isinstance(value, torch.Tensor):
-                called.operands[name] = len(operands)
-                operands.append(value)
-            elif isinstance(value, list | tuple) and any(
-                isinstance(x, torch.Tensor) for x in value
-            ):
-                places: list[int | None] = []
-                for x in value:
+            several = isinstance(value, list | tuple)
+            parts = value if several else [value]
+            if any(isinstance(x, torch.Tensor) for x in parts):
+                places: list[Any] = []
+                for x in parts:
                     is_tensor = isinstance(x, torch.Tensor)
                     places.append(len(operands) if is_tensor else None)
                     operands += [x] * is_tensor
-                called.operands[name] = places
+                called.operands[name] = places if several else places[0]
             elif name in OPERANDS and isinstance(value, int | float | complex):
                 operands.append(value)
             elif is_worth_showing(facts, name, value):
@@ -139,9 +131,8 @@ class Operations(TorchDispatchMode):  # type: ignore[misc]
             entry.inputs = [self.input(x) for x in operands]
         if len(entry.inputs) != facts.operands:
             entry.formula = ""  # ours is of another number of operands
-        elif (
-            entry.formula and not entry.settings and entry.through is None
-        ):  # ours may be what this one is
+        elif entry.formula and not entry.settings and entry.through is None:
+            # ours may be what this one is
             numbers = {k: x for k, x in enumerate(operands) if not isinstance(x, torch.Tensor)}
             entry.again = Again(REGISTRY[facts.name], {}, numbers)
         self._placed(entry)
@@ -248,8 +239,8 @@ class Operations(TorchDispatchMode):  # type: ignore[misc]
         """An optimizer steps: one operation for each parameter."""
         self.look()
         params = [p for group in optimizer.param_groups for p in group["params"]]
-        given = [(p, p.grad) for p in params if p.grad is not None]
-        self.stepping.append([(p, p._version, [self.input(p), self.input(g)]) for p, g in given])
+        given = [p for p in params if p.grad is not None]
+        self.stepping.append([(p, p._version, [*map(self.input, (p, p.grad))]) for p in given])
         self.recorder.look_up_names()  # zero_grad() may drop the gradients before the next pass
 
     def step_ended(self, optimizer: torch.optim.Optimizer, args: Any, kwargs: Any) -> None:
