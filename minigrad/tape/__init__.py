@@ -13,8 +13,8 @@ naming.py     names for the entries of a recording
 document.py   what is shown of a tape, as typed records; as JSON, also in a compact form
 trace.py      makes the document from a recording; steps.py, its steps, as deltas
 moment.py     the state after a step
-layout.py     where each box of a picture goes, in layers.py, ordering.py, coordinates.py,
-              lanes.py; labels.py, where the texts beside its arrows go
+layout.py     where each box of a picture goes, with layers.py, ordering.py, coordinates.py;
+              labels.py, where the texts beside its arrows go
 fold.py       which boxes there are; pictures side by side
 boxes.py      the text in each box; measure.py, how wide it is
 draw.py       the picture and its legend; canvas.py, its boxes and arrows; palette.py, its colors

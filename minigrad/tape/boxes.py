@@ -3,8 +3,6 @@
 A box has the same size at every step, so that nothing moves while the user steps.
 """
 
-from __future__ import annotations
-
 from minigrad.tape.document import Document, SavedValue, SeedDetail, TapeEdge, TapeNode
 from minigrad.tape.layout import text_width
 from minigrad.tape.moment import Moment

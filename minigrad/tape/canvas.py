@@ -3,8 +3,6 @@
 Data flows down along an arrow, and gradients flow up next to it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from minigrad.tape import document as doc
@@ -22,8 +20,7 @@ from minigrad.tape.boxes import (
     edge_mark,
 )
 from minigrad.tape.labels import APART, LINE
-from minigrad.tape.lanes import sideways
-from minigrad.tape.layout import text_width
+from minigrad.tape.layout import sideways, text_width
 from minigrad.tape.names import clean, count_of, short
 from minigrad.tape.shapes import Cells, Group, Hatching, Item, Line, Point, Rect, Shape, Words
 from minigrad.tape.thumbnail import LEVELS, level_of, picture_size

@@ -9,8 +9,6 @@ Everything else refers to nodes by their ids ("n3"), and to snapshots of arrays 
     packed     the same for the inspector's script, without default values
 """
 
-from __future__ import annotations
-
 from dataclasses import MISSING, Field, dataclass, field, fields
 from functools import cache
 from typing import Annotated, Any, Literal, NamedTuple, NotRequired, TypedDict
@@ -108,7 +106,7 @@ class SavedValue:
     constant: str = ""
     output: int = 0
 
-    def of(self, nodes: list[TapeNode]) -> str:
+    def of(self, nodes: "list[TapeNode]") -> str:
         """The user's name of the saved tensor, or the number; the rule's, if the tensor is not on the tape."""
         if self.node is None:
             return self.constant or self.name
@@ -291,7 +289,7 @@ class DrawnRoute:
     """The arrow that is drawn for one or more edges, from box to box.
 
     Between points 0 and 1, 2 and 3, ... it crosses the gap between two layers and may go sideways,
-    at the height that `knees` has for this gap (lanes.py); in between it goes straight down through
+    at the height that `knees` has for this gap (layout.py); in between it goes straight down through
     a layer.
 
     chip     the number of the chip that it starts from, or None

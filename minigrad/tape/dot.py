@@ -37,8 +37,6 @@ The same graph always gives the same text and picture: boxes are numbered in the
 walk, not by an id(), which changes between runs.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -81,7 +79,7 @@ def make_dot(
     show_attrs: bool = False,
     show_saved: bool = False,
     max_attr_chars: int = 50,
-) -> Dot:
+) -> "Dot":
     """The graph of the backward pass of `var`, with torchviz's arguments.
 
     var               a tensor that requires a gradient, or several
@@ -139,7 +137,7 @@ class DotGraph:
         """Add an arrow with these attributes."""
         self.arrows.append(Arrow(start, end, looks))
 
-    def with_joined_leaves(self) -> DotGraph:
+    def with_joined_leaves(self) -> "DotGraph":
         """The graph with each leaf in one box with its AccumulateGrad."""
         of, leaves, one = self.leaf_of, {*self.leaf_of.values()}, DotGraph()
         for v in self.vertices.values():

@@ -21,8 +21,6 @@ The colors are Okabe and Ito's, and no information is given by color alone. The 
 the animation, from the same document.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable
 
 from minigrad.tape import palette

@@ -12,8 +12,6 @@ Entries are numbered in the order in which they were made, so the inputs of an e
 have smaller numbers.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -7,8 +7,6 @@ A `Tape` (record.py) and a shown program (static/view.py) provide a document; ev
 else is the same for both.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterable, Sequence
 from itertools import count

@@ -6,8 +6,6 @@ save_steps   numbered SVG files, for slides
 gif          an animated GIF, drawn by matplotlib
 """
 
-from __future__ import annotations
-
 import io
 from collections.abc import Iterable
 from dataclasses import replace

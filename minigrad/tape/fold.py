@@ -20,8 +20,6 @@ acyclic too. Leaves belong to no interval: a picture shows the leaves that it us
 A document in columns (`fold_columns`) is folded and laid out column by column; then the views are joined.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from graphlib import TopologicalSorter
@@ -50,7 +48,7 @@ class NodeGroup:
 
     kind: doc.GroupKind
     title: str
-    items: list[Item] = field(default_factory=list)
+    items: "list[Item]" = field(default_factory=list)
     id: str = ""
     path: str = ""
     parent: str = ""

@@ -6,12 +6,11 @@ view op between them was detached; a view whose version has changed has a new hi
 Read identity.py first.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from minigrad.core import dtypes, modes
 from minigrad.core.errors import Place, user_line
 from minigrad.core.leaf import AccumulateGrad
 from minigrad.core.memory import FRESH
@@ -71,9 +70,11 @@ class ForwardHalf(Identities):
             if not inplace and not self._open:
                 entry.local = looks.local_derivatives(op, operands, result, params)
         elif any(isinstance(x, Tensor) and x.node is not None for x in operands):
-            entry.stop = looks.why_no_gradient(op, results[0])
-            if inplace and through is None and isinstance(results[0].node, AccumulateGrad):
-                self._goes_on(results[0].node, entry, number)
+            z = results[0]
+            floating = not isinstance(z, Tensor) or dtypes.is_floating(z.array.dtype)
+            entry.stop = looks.why_no_gradient(modes.state.recording, floating)
+            if inplace and through is None and isinstance(z.node, AccumulateGrad):
+                self._goes_on(z.node, entry, number)
 
     def version_of(self, tensor: Tensor) -> int:
         """How often a tensor was written to."""

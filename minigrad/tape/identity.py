@@ -6,8 +6,6 @@
 Tensors and nodes are only referenced weakly: a recording does not keep a graph alive.
 """
 
-from __future__ import annotations
-
 import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping

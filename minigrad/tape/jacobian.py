@@ -11,8 +11,6 @@ The Jacobian of an elementwise op is diagonal. Its diagonal is recorded (`local`
 builds the matrix from that.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Any

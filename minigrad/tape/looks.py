@@ -1,13 +1,10 @@
 """Extracts details from tensors, settings, nodes and errors, for the recorder."""
 
-from __future__ import annotations
-
 from traceback import walk_tb
 from typing import Any
 
 import numpy as np
 
-from minigrad.core import dtypes, modes
 from minigrad.core.engine import AnyNode
 from minigrad.core.errors import Place, _is_ours
 from minigrad.core.function import FunctionPlan
@@ -88,13 +85,15 @@ def settings_given(op: Any, params: dict[str, Any]) -> dict[str, str]:
     return {k: setting(v) for k, v in params.items() if not same(v, op.settings.get(k))}
 
 
-def why_no_gradient(op: Any, z: Any) -> str:
-    """Why the result of an op requires no gradient although an operand does."""
-    if not modes.state.recording:
+def why_no_gradient(recording: bool, floating: bool) -> str:
+    """Why the result of an op requires no gradient although an operand does.
+
+    recording    were gradients recorded?
+    floating     is it a floating-point result?
+    """
+    if not recording:
         return "no_grad"
-    if isinstance(z, Tensor) and not dtypes.is_floating(z.array.dtype):
-        return "not a floating-point result"
-    return "no derivative"
+    return "no derivative" if floating else "not a floating-point result"
 
 
 def local_derivatives(

@@ -9,8 +9,6 @@ leads to on its line: PyTorch's LogSoftmaxBackward0 and NllLossBackward0 are one
 here. Leaves are matched where matched operations use them, then by name.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator

@@ -9,8 +9,6 @@
 The inspector's script does the same in the browser. The picture is drawn from a moment.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -61,7 +59,7 @@ class Moment:
     passes: dict[int, dict[str, object]] = field(default_factory=dict)  # how others stand
 
     @staticmethod
-    def of(found: doc.Document, step: int | None = None, detail: int | None = None) -> Moment:
+    def of(found: doc.Document, step: int | None = None, detail: int | None = None) -> "Moment":
         """The moment after a step (by default the last), or after a detail of it."""
         steps = found.steps
         step = len(steps) if step is None else step
@@ -73,7 +71,7 @@ class Moment:
         return moment
 
     @staticmethod
-    def turns(found: doc.Document, number: int) -> Iterator[Moment]:
+    def turns(found: doc.Document, number: int) -> Iterator["Moment"]:
         """The moments after each node's turn in a backward pass."""
         moment = Moment(found, 0, len(found.steps))
         for step in found.steps:

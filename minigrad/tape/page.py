@@ -7,8 +7,6 @@ anywhere, sent to anyone, and shown in a sandboxed frame. It follows the reader'
 or dark theme.
 """
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json

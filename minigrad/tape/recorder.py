@@ -20,8 +20,6 @@ not share their leaves.
 Read events.py first, then identity.py and forward_half.py.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any

@@ -4,8 +4,6 @@ The modules are in jupyter/static/inspector, and there is no build step: each ma
 before it in `MODULES`, as if all were one file. To add one, write it and put its name where it belongs.
 """
 
-from __future__ import annotations
-
 from functools import cache
 from pathlib import Path
 

@@ -4,8 +4,6 @@ A picture is first a list of shapes, the scene, so that the SVG and the PNG (bit
 always the same. All text from the user's code passes through `esc` before it goes into SVG.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from html import escape
@@ -141,7 +139,7 @@ class Group:
 
     id: str
     title: str
-    items: tuple[Item, ...]
+    items: "tuple[Item, ...]"
     opacity: float = 1.0
 
 

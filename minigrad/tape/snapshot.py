@@ -13,8 +13,6 @@ at once, and only its first entries are kept.
 For the picture in a box, every k-th entry of a large array is kept as well (`sample`).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -62,7 +60,7 @@ class Snapshot:
     @classmethod
     def described(
         cls, shape: tuple[int, ...], facts: Callable[[], ArrayFacts], sample: Array | None = None
-    ) -> Snapshot:
+    ) -> "Snapshot":
         """A snapshot of something that is described where it is; `facts` is called when needed."""
         found = cls.__new__(cls)
         found.rows, found.shape, found._sample = None, shape, sample

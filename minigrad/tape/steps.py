@@ -20,8 +20,6 @@ between any two of them:
 Each step and each detail has one sentence that says what happened (`text`).
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import replace
@@ -40,7 +38,7 @@ if TYPE_CHECKING:
 
 
 def steps(
-    recorder: Recorder, nodes: list[doc.TapeNode], values: Values, code: Code
+    recorder: Recorder, nodes: list[doc.TapeNode], values: "Values", code: "Code"
 ) -> list[doc.TapeStep]:
     """The steps of a tape, in chronological order."""
     return _Steps(recorder, nodes, values, code).all()
@@ -97,7 +95,7 @@ def made_by_turn(turn: Turn) -> doc.NotFinite | None:
 
 class _Steps:
     def __init__(
-        self, recorder: Recorder, nodes: list[doc.TapeNode], values: Values, code: Code
+        self, recorder: Recorder, nodes: list[doc.TapeNode], values: "Values", code: "Code"
     ) -> None:
         self.recorder, self.nodes, self.values, self.code = recorder, nodes, values, code
         self.seen: set[tuple[int, doc.NotFinite]] = set()  # the passes, 0 forward, that have some

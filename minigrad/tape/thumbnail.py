@@ -12,8 +12,6 @@ A picture is text, one character for each cell or bar, so that a page with hundr
     n         no finite number
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """Makes the document of a tape (document.py) from its recording."""
 
-from __future__ import annotations
-
 import linecache
 import re
 from collections import Counter
@@ -31,7 +29,7 @@ FAR = 40  # lines up to the head of a function
 BUDGET = 1 << 14  # array entries that are kept whole, about 200 KiB as text
 
 
-def document(tape: Tape) -> doc.Document:
+def document(tape: "Tape") -> doc.Document:
     """The document of a tape."""
     recorder = tape._recorder
     code, values = Code(tape.home), Values()
@@ -413,7 +411,7 @@ def _note(b: Backward, nodes: list[doc.TapeNode]) -> str | None:
     )
 
 
-def _error(tape: Tape, nodes: list[doc.TapeNode], code: Code) -> doc.TapeError | None:
+def _error(tape: "Tape", nodes: list[doc.TapeNode], code: Code) -> doc.TapeError | None:
     if tape.error is None:
         return None
     passes = tape._recorder.passes

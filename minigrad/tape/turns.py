@@ -7,8 +7,6 @@ when the recording ends, so that the page of a tape stays small. What a kept tur
 left out stays: above all the parameters, which are then several versions later.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import pairwise
 

@@ -12,8 +12,6 @@ dependency: nothing here is imported before it is.
 A recording changes nothing: not the results, gradients and versions, and not the random numbers.
 """
 
-from __future__ import annotations
-
 import os.path
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager

@@ -5,8 +5,6 @@ an `addmm`), before the node is tied to the result. So what an operation made is
 event comes: until then nothing can have changed it.
 """
 
-from __future__ import annotations
-
 import re
 import sys
 import weakref
@@ -98,7 +96,7 @@ class Operations(TorchDispatchMode):  # type: ignore[misc]
         self._pending = Pending(entry, refs, [] if facts.view else made, on)
         return result
 
-    def _begun(self, facts: OpFacts, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Entry:
+    def _begun(self, facts: "OpFacts", args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Entry:
         """The entry of an operation that is about to run."""
         entry = Entry("op", facts.name, facts.formula, inplace=facts.inplace, view=facts.view)
         given = {**dict(zip(facts.defaults, args)), **kwargs}
@@ -199,7 +197,8 @@ class Operations(TorchDispatchMode):  # type: ignore[misc]
         if node is not None and pending.recording:
             self.seen.link(entry, number, node, results)
         elif any(i.entry is not None and self._has_gradient(i) for i in entry.inputs):
-            entry.stop = why_stopped(pending.recording, first)
+            floating = first.is_floating_point() or first.is_complex()
+            entry.stop = looks.why_no_gradient(pending.recording, floating)
 
     def _has_gradient(self, given: Input) -> bool:
         return self.recorder.entries[given.entry or 0].backward is not None
@@ -368,14 +367,6 @@ def in_compiler() -> bool:
             return True
         frame = frame.f_back
     return False
-
-
-def why_stopped(recording: bool, result: torch.Tensor) -> str:
-    """Why the result of an operation requires no gradient although an operand does."""
-    if not recording:
-        return "no_grad"
-    floating = result.is_floating_point() or result.is_complex()
-    return "no derivative" if floating else "not a floating-point result"
 
 
 def _flat(result: Any) -> Iterator[torch.Tensor]:

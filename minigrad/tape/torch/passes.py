@@ -6,8 +6,6 @@ say how many contributions a node expects, and what else was ready: that is coun
 and each turn is checked against it. A turn that the counts do not explain says so.
 """
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Sequence
 from functools import partial

@@ -9,8 +9,6 @@ result must be the recorded one; if one is not, or an operation is not known her
 says which.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -79,22 +77,22 @@ def _convolution(F: Any, given: Given) -> Any:
 
 
 # What the dispatcher calls otherwise than our functions are called.
+LOSSES = (
+    "binary_cross_entropy", "binary_cross_entropy_with_logits", "huber_loss", "mse_loss", "smooth_l1_loss",
+)  # fmt: skip
 OTHERWISE: dict[str, Called] = {
+    **{name: _loss(name) for name in LOSSES},
     "_log_softmax": _by_place("log_softmax", "self", "dim"),
     "_softmax": _by_place("softmax", "self", "dim"),
     "_to_copy": lambda F, g: g["self"].clone(),
     "_unsafe_view": _reshaped,
     "alias": lambda F, g: g["self"].view_as(g["self"]),
-    "binary_cross_entropy": _loss("binary_cross_entropy"),
-    "binary_cross_entropy_with_logits": _loss("binary_cross_entropy_with_logits"),
     "convolution": _convolution,
     "embedding": _by_place("embedding", "indices", "weight"),
-    "huber_loss": _loss("huber_loss"),
     "index": _indexed,
     "max_pool2d_with_indices": _by_place(
         "max_pool2d", "self", "kernel_size", "stride", "padding", "dilation", "ceil_mode"
     ),
-    "mse_loss": _loss("mse_loss"),
     "_safe_softmax": _by_place("softmax", "self", "dim"),
     "native_batch_norm": _by_place(
         "batch_norm",
@@ -114,7 +112,6 @@ OTHERWISE: dict[str, Called] = {
     "rsub": lambda F, g: g["other"] - g["alpha"] * g["self"],
     "select": lambda F, g: g["self"].select(g["dim"], g["index"]),
     "slice": _sliced,
-    "smooth_l1_loss": _loss("smooth_l1_loss"),
     "view": _reshaped,
     "_reshape_alias": _reshaped,
 }

@@ -8,8 +8,6 @@ A node is known by its sequence number and its name; an AccumulateGrad, by its l
 node then, with the next sequence number. So it is looked at only where PyTorch has done so itself.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache

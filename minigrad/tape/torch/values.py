@@ -4,8 +4,6 @@ A small tensor is copied to an array. A large one is summarized on its device, a
 entries are fetched. Tensors without numbers (fake, nested, or on the device "meta") have none.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 
