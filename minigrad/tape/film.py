@@ -14,8 +14,9 @@ from pathlib import Path
 
 from minigrad.tape import draw
 from minigrad.tape.bitmap import rendered
-from minigrad.tape.document import Document, UpdateDetail
+from minigrad.tape.document import Document
 from minigrad.tape.layout import text_width
+from minigrad.tape.moment import Moment
 from minigrad.tape.names import clean
 from minigrad.tape.palette import BACKWARD_INK, FORWARD, INK
 from minigrad.tape.shapes import Group, Picture, Rect, Scene, Words
@@ -99,8 +100,8 @@ def _frame(found: Document, step: int) -> Picture:
     picture = draw.picture(found, step)
     view = found.views[0]
     prefix = f"{picture.id}-"
-    ran = _ran(found, step)
-    unseen = [key for key in view.boxes if key[0] == "n" and key not in ran]
+    made = Moment.of(found, step).made
+    unseen = [key for key in view.boxes if key[0] == "n" and key not in made]
     pale = {prefix + key for key in unseen if _runs(found, key)}
     pale |= {f"{prefix}r{k}" for k, route in enumerate(view.routes) if prefix + route.to in pale}
     now = found.steps[step - 1] if step else None
@@ -120,18 +121,6 @@ def _frame(found: Document, step: int) -> Picture:
 def _runs(found: Document, key: str) -> bool:
     """Is it made in some step? A leaf was there before, unless an optimizer wrote to it."""
     return found.node(key).kind in ("op", "failed") or bool(found.node(key).updated)
-
-
-def _ran(found: Document, step: int) -> set[str]:
-    """The nodes that the first steps have made."""
-    made: set[str] = set()
-    for now in found.steps[:step]:
-        if now.event in ("op", "failed") and now.node:
-            made.add(now.node)
-        for d in now.details:
-            if isinstance(d, UpdateDetail):
-                made |= {change.now for change in d.changes if change.now}
-    return made
 
 
 def _boxes_of(found: Document, key: str) -> list[str]:

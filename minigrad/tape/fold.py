@@ -53,20 +53,13 @@ class NodeGroup:
     path: str = ""
     parent: str = ""
 
-    def entries(self) -> list[int]:
-        """The entries in it, at any depth."""
-        found: list[int] = []
-        stack: list[Item] = [self]
-        while stack:
-            item = stack.pop()
-            if isinstance(item, NodeGroup):
-                stack.extend(reversed(item.items))
-            else:
-                found.append(item)
-        return found
-
 
 Item = int | NodeGroup
+
+
+def entries_of(item: Item) -> list[int]:
+    """The entry, or the entries in a group, at any depth."""
+    return [item] if isinstance(item, int) else [k for i in item.items for k in entries_of(i)]
 
 
 # For each entry, the module calls that it was made in, outermost first, with their numbers.
@@ -153,7 +146,7 @@ class Folding:
 
     def _shown_in(self, group: NodeGroup) -> Mapping[int, Item]:
         """What is drawn in the picture of a group; of a turn all, if that can be read."""
-        entries = group.entries()
+        entries = entries_of(group)
         if group.kind == "turn" and len(entries) <= MOST_OF_TURN:
             return {k: k for k in entries}
         return _owners(group)
@@ -203,7 +196,7 @@ class Folding:
         found: list[Item] = []
         turn = next(turns, None)
         for item in items:
-            first = item if isinstance(item, int) else item.entries()[0]
+            first = entries_of(item)[0]
             while turn is not None and first >= turn.entries.stop:
                 turn = next(turns, None)
             if turn is None or first not in turn.entries:
@@ -249,7 +242,7 @@ class Folding:
     def _sign(self, item: Item) -> tuple[object, ...]:
         """Two items with the same sign are iterations of one loop: same op on the same line, or same module."""
         if isinstance(item, NodeGroup):
-            first = item.entries()[:1]
+            first = entries_of(item)[:1]
             line = None if not first else self.nodes[first[0]].code
             return item.kind, item.path, len(item.items), line if not item.path else None
         node = self.nodes[item]
@@ -290,7 +283,7 @@ class Folding:
             title=group.title,
             path=group.path,
             parent=group.parent or None,
-            count=sum(k not in self.leaves for k in group.entries()),
+            count=sum(k not in self.leaves for k in entries_of(group)),
             members=[_id_of(i) for i in group.items],
         )
 
@@ -384,7 +377,7 @@ class Folding:
 
     def _box(self, item: Item) -> Box:
         if isinstance(item, NodeGroup):
-            many = f"{len(item.entries())} operations"
+            many = f"{len(entries_of(item))} operations"
             width = max(text_width(item.title, 14, bold=True), text_width(many, 11) + 60, 120)
             return Box(item.id, 2 * round(width / 2) + 40, 64.0)
         if item not in self.made:
@@ -413,11 +406,7 @@ def _id_of(item: Item) -> str:
 
 def _owners(group: NodeGroup) -> dict[int, Item]:
     """For each entry of the group, the item of the group that it is in."""
-    return {
-        k: item
-        for item in group.items
-        for k in (item.entries() if isinstance(item, NodeGroup) else [item])
-    }
+    return {k: item for item in group.items for k in entries_of(item)}
 
 
 def _holds_groups(item: Item) -> bool:

@@ -53,7 +53,7 @@ class ForwardHalf(Identities):
             inplace=inplace,
             place=user_line(),
             written=None if through is None else tuple(through.shape),
-            made_by=self.passes[self._open[-1][1]].number if self._open else None,
+            made_by=self._open[-1][1].number if self._open else None,
             call=self._modules[-1][1] if self._modules else None,
             again=None if through is not None else looks.again(op, operands, params, inputs),
         )

@@ -162,7 +162,7 @@ class Identities(Tensors):
         self._entry_of: weakref.WeakKeyDictionary[AnyNode, int] = weakref.WeakKeyDictionary()
         self._grads: dict[int, Snapshot | None] = {}  # of leaves, at the last look
         self._hooks: list[HookRan] = []
-        self._open: list[tuple[GraphTask, int, list[HookRan]]] = []  # passes that are running
+        self._open: list[tuple[GraphTask, Backward, list[HookRan]]] = []  # passes that are running
         self._modules: list[tuple[Any, int]] = []  # the modules being called, with their calls
         self._updating: list[str] = []  # the kinds of the updates that are running
         self._scalars: weakref.WeakValueDictionary[int, Tensor] = weakref.WeakValueDictionary()

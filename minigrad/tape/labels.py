@@ -34,11 +34,10 @@ class Taken:
         """How many things are drawn here."""
         x, y, right, bottom = place.x, place.y, place.x + place.width, place.y + place.height
         near = {k for cell in _cells(place) for k in self._cells.get(cell, ())}
-        meet = [
+        return sum(
             x < r and left < right and y < b and top < bottom
             for left, top, r, b in map(self._drawn.__getitem__, near)
-        ]
-        return sum(meet)
+        )
 
     def freest(self, places: Iterable[Bounds]) -> Bounds:
         """The first place where nothing is drawn, else the first where the least is."""

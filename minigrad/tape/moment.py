@@ -44,6 +44,7 @@ class Moment:
     number: int = 0  # of the backward pass, 0 before the first
     node: str | None = None  # the node whose turn it was
     event: str | None = None  # the kind of step: op, seed, node, error
+    made: set[str | None] = field(default_factory=set)  # the nodes that have run forward
     expected: dict[str, int] = field(default_factory=dict)
     pruned: set[str] = field(default_factory=set)
     arrived: dict[str, list[Arrival]] = field(default_factory=dict)
@@ -102,6 +103,8 @@ class Moment:
         match d:
             case doc.SeedDetail():
                 self._begin(step.pass_ or 0, d)
+            case doc.Detail("op" | "failed"):
+                self.made.add(node)
             case doc.Detail("pop"):
                 if node in self.queue:
                     self.queue.remove(node)
@@ -125,6 +128,7 @@ class Moment:
 
     def _change(self, kind: doc.UpdateKind, change: doc.ParameterChange) -> None:
         """A .grad was cleared, or it belongs to the next version of its parameter now."""
+        self.made.add(change.now)
         if kind == "zero_grad":
             self.terms.pop(change.was or "", None)
         elif change.was in self.terms and change.now not in (None, change.was):

@@ -48,12 +48,11 @@ class Recorder(ForwardHalf):
         self.look_up_names()
         self._grads |= self._adopt(task.roots)
         seeds = [(self.entry_of(n), maybe(g)) for n, g in zip(task.roots, task.gradients)]
-        number = len(self.passes)
-        self.events.append(("seed", number, 0))
-        self.passes.append(
-            Backward(number + 1, user_line(), engine, task.retain_graph, task.create_graph, seeds)
-        )
-        self._open.append((task, number, self._hooks))  # a hook of another pass may have started it
+        keeps = task.retain_graph, task.create_graph
+        now = Backward(len(self.passes) + 1, user_line(), engine, *keeps, seeds)
+        self.events.append(("seed", len(self.passes), 0))
+        self.passes.append(now)
+        self._open.append((task, now, self._hooks))  # a hook of another pass may have started it
         self._hooks = []
 
     def hooked(self, when: When, hooks: int, before: Sequence[Any], after: Sequence[Any]) -> None:
@@ -64,8 +63,7 @@ class Recorder(ForwardHalf):
         """A node ran."""
         if isinstance(step.node, Edge):
             return
-        number = self._open[-1][1]
-        now = self.passes[number]
+        now = self._open[-1][1]
         if not now.turns:
             self._count(task, now)
         entry = self.entry_of(step.node)
@@ -76,7 +74,7 @@ class Recorder(ForwardHalf):
         for edge, (parent, g) in enumerate(zip(step.node.edges, step.grads, strict=False)):
             if task._leads_to_an_input(parent) and (to := self.entry_of(parent)) in now.expected:
                 turn.sent.append(now.send(to, edge, _opened(g)))
-        self.events.append(("turn", number, len(now.turns)))
+        self.events.append(("turn", now.number - 1, len(now.turns)))
         now.turns.append(turn)
 
     def _take(self, task: GraphTask, step: Step, turn: Turn, now: Backward) -> None:
@@ -116,8 +114,7 @@ class Recorder(ForwardHalf):
 
     def finished(self, task: GraphTask, error: BaseException | None) -> None:
         """A backward pass has ended, perhaps with an error."""
-        _, number, self._hooks = self._open.pop()
-        now = self.passes[number]
+        _, now, self._hooks = self._open.pop()
         now.finished = error is None
         if error is not None:
             if not now.turns:
@@ -127,7 +124,7 @@ class Recorder(ForwardHalf):
             if node is not None and node in self._entry_of:
                 now.failed = self.entry_of(node)
                 now.conflict = self._conflict(node, now.failed)
-        self.events.append(("end", number, 0))
+        self.events.append(("end", now.number - 1, 0))
 
     def _conflict(self, node: AnyNode, number: int) -> SavedConflict | None:
         """The saved value of this node that was written to, and the entry that wrote to it."""

@@ -196,12 +196,9 @@ class Operations(TorchDispatchMode):  # type: ignore[misc]
         node = next((x.grad_fn for x in results if x is not None and x.requires_grad), None)
         if node is not None and pending.recording:
             self.seen.link(entry, number, node, results)
-        elif any(i.entry is not None and self._has_gradient(i) for i in entry.inputs):
+        elif any(self.seen.entries[k].backward for i in entry.inputs if (k := i.entry) is not None):
             floating = first.is_floating_point() or first.is_complex()
             entry.stop = looks.why_no_gradient(pending.recording, floating)
-
-    def _has_gradient(self, given: Input) -> bool:
-        return self.recorder.entries[given.entry or 0].backward is not None
 
     # ---- what is one box -----------------------------------------------------------
 
@@ -215,11 +212,8 @@ class Operations(TorchDispatchMode):  # type: ignore[misc]
         entry.inputs = [self.input(x) for x in args if isinstance(x, torch.Tensor)]
         self._placed(entry)
         recording = torch.is_grad_enabled()
-        self.hidden += 1
-        try:
+        with self.unseen():
             result = apply(cls, *args, **kwargs)
-        finally:
-            self.hidden -= 1
         made = list(_flat(result))
         self._pending = Pending(entry, [weakref.ref(x) for x in made], made, recording)
         return result
