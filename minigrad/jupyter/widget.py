@@ -100,13 +100,13 @@ def inspector_of(tape: Faces) -> Inspector:
 
 def check_answer(tape: Tape, leaf: str, text: str) -> tuple[bool, str]:
     """Evaluate the user's expression in their namespace and compare it with the tape."""
-    row = check_leaf(tape, leaf, evaluated(tape, text))
+    row = check_leaf(tape._recorder, leaf, evaluated(tape, text))
     return row.ok, row.text()
 
 
 def differences_answer(tape: Tape, leaf: str, text: str) -> tuple[bool, str]:
     """The central differences of a leaf, compared with the user's gradient if there is one."""
-    found = differences_of_leaf(tape, leaf)
+    found = differences_of_leaf(tape._recorder, leaf)
     mine = evaluated(tape, text) if text else None
     return found.agrees(mine), found.text(mine)
 
@@ -130,7 +130,7 @@ def user_namespace(tape: Tape) -> Mapping[str, Any]:
     recorder = tape._recorder
     found: dict[str, Any] = {"minigrad": minigrad}
     for number, name in recorder.names.items():
-        tensor = recorder.tensor(number)
+        tensor = recorder.alive(number)
         if tensor is not None:
             found[name] = tensor
     return found

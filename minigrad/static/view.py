@@ -41,7 +41,6 @@ from minigrad.static.ir import Instruction, Program, ProgramError, Wrt
 from minigrad.static.tracing import Origin
 from minigrad.tape import document as doc
 from minigrad.tape import fold
-from minigrad.tape.columns import fold_columns
 from minigrad.tape.faces import Faces
 from minigrad.tape.names import count_of, number_text
 from minigrad.tape.snapshot import Snapshot
@@ -188,7 +187,7 @@ def program_document(name: str, serial: int, columns: Sequence[Column], why: str
     )
     if len(columns) > 1:
         members = [(c.title, [doc.index_of(n) for n in c.node.values()]) for c in columns]
-        groups, views = fold_columns(found, members)
+        groups, views = fold.fold_columns(found, members)
     else:
         groups, views = fold.fold_document(found, [()] * len(found.nodes))
     return replace(found, groups=groups, views=views)

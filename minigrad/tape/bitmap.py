@@ -4,8 +4,6 @@ There is only one renderer. If a picture is only available as SVG text, in a sto
 is first read back (svg_reader.py).
 """
 
-from __future__ import annotations
-
 import io
 from collections.abc import Iterator
 from typing import Any

@@ -3,8 +3,6 @@
 A box has the same size at every step, so that nothing moves while the user steps.
 """
 
-from __future__ import annotations
-
 from minigrad.tape.document import Document, SavedValue, SeedDetail, TapeEdge, TapeNode
 from minigrad.tape.layout import text_width
 from minigrad.tape.moment import Moment
@@ -48,13 +46,8 @@ class Sizes:
         ]
         # With an even width, the middle of the box is on a whole pixel.
         width = 2 * round(max(*rows, 108.0) / 2) + 2 * PAD
-        chips = (
-            node.id in self.firsts
-            or node.saved
-            or node.hooks
-            or node.storage is not None
-            or node.tangents
-        )
+        chips = node.saved or node.hooks or node.storage is not None or node.tangents
+        chips = chips or node.id in self.firsts
         return width, self.chips_at(node) + (CHIPS if chips else 0) + BOTTOM
 
     def chips_at(self, node: TapeNode) -> float:
@@ -195,14 +188,12 @@ class Sizes:
         """The notes that may appear at some step, and whether the badge of a node that ran is there."""
         found = [(bool(node.backward) or node.kind == "failed", self.note(node))]
         terms = self.most.get(node.id, 0)
+        leaf = node.backward == "AccumulateGrad"
+        if leaf:
+            found.append((False, ".grad none yet"))
         if terms > 1:
             found.append((False, f"{terms} of {terms} arrived"))
-        if node.backward == "AccumulateGrad":
-            found += [(False, ".grad none yet"), (True, f".grad, {terms} contributions")][
-                : 1 + (terms > 1)
-            ]
-        elif terms > 1:
-            found.append((True, f"{terms} contributions"))
+            found.append((True, f"{'.grad, ' if leaf else ''}{terms} contributions"))
         return found
 
     def _beside(self, badge: bool, note: str) -> float:

@@ -14,8 +14,6 @@ lines. The walk uses its own stack instead of recursion. A node with one success
 indented further, and a branch that is indented too deeply continues at the margin.
 """
 
-from __future__ import annotations
-
 import sys
 from collections import deque
 from collections.abc import Callable, Mapping

@@ -10,11 +10,9 @@ over a broadcast axis, and only the part that came through one op.
 See also minigrad.compare, which computes with the graph itself.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -22,10 +20,8 @@ from minigrad.tape.either import numbers_of
 from minigrad.tape.events import Backward, Turn
 from minigrad.tape.names import near
 from minigrad.tape.naming import label, node_names, versions_of
+from minigrad.tape.recorder import Recorder
 from minigrad.tape.snapshot import Array, Snapshot
-
-if TYPE_CHECKING:
-    from minigrad.tape.record import Tape
 
 
 @dataclass(frozen=True)
@@ -67,17 +63,17 @@ class Checked:
         return "\n".join([head, *(f"    {r.name:<{width}}    {r.text()}" for r in self.rows)])
 
 
-def check(tape: Tape, derived: Mapping[str, Any]) -> Checked:
+def check(recorder: Recorder, derived: Mapping[str, Any]) -> Checked:
     """Compare gradients, given by the names of leaves."""
     if not derived:
         raise TypeError("tape.check needs at least one gradient, like  tape.check(x=my_gradient).")
-    leaves = [(leaf_named(tape, name, "check"), mine) for name, mine in derived.items()]
-    return Checked([check_leaf(tape, leaf, mine) for leaf, mine in leaves])
+    leaves = [(leaf_named(recorder, name, "check"), mine) for name, mine in derived.items()]
+    return Checked([check_leaf(recorder, leaf, mine) for leaf, mine in leaves])
 
 
-def leaves_of(tape: Tape) -> dict[str, int]:
+def leaves_of(recorder: Recorder) -> dict[str, int]:
     """The entries of the leaves that require a gradient, by their names."""
-    names, recorder = node_names(tape._recorder), tape._recorder
+    names = node_names(recorder)
     ran = {turn.entry for b in recorder.passes for turn in b.turns}
     found: dict[str, int] = {}
     for k, e in enumerate(recorder.entries):  # of a parameter's versions, the last with a gradient
@@ -86,9 +82,9 @@ def leaves_of(tape: Tape) -> dict[str, int]:
     return found
 
 
-def leaf_named(tape: Tape, name: str, method: str) -> str:
+def leaf_named(recorder: Recorder, name: str, method: str) -> str:
     """The id of a leaf in the document; KeyError if there is no such leaf."""
-    leaves = leaves_of(tape)
+    leaves = leaves_of(recorder)
     if name not in leaves:
         raise KeyError(
             f"tape.{method}: there is no leaf {name!r} that requires a gradient on this tape."
@@ -97,10 +93,9 @@ def leaf_named(tape: Tape, name: str, method: str) -> str:
     return f"n{leaves[name]}"
 
 
-def check_leaf(tape: Tape, leaf: str, mine: Any) -> CheckedLeaf:
+def check_leaf(recorder: Recorder, leaf: str, mine: Any) -> CheckedLeaf:
     """Compare one gradient with that of a leaf, given by the leaf's id in the document."""
-    recorder, entry = tape._recorder, int(leaf[1:])
-    names = node_names(recorder)
+    names, entry = node_names(recorder), int(leaf[1:])
     array = numbers_of(mine).astype(np.float64)
     found = last_turn(recorder.passes, entry)
     if found is None:

@@ -7,8 +7,6 @@ leaf almost none. With equal weights, each repeated part of a network would be s
 the boxes next to it, and the picture of a deep network would drift far sideways.
 """
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 from minigrad.tape.layers import Layers

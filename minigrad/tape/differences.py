@@ -15,22 +15,18 @@ or written in place through a view. The error says which of these, and where.
 See also minigrad.autograd.gradcheck, which calls a function again and needs no tape.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from minigrad.tape.check import close, last_turn, leaf_named, leaves_of, no_gradient
-from minigrad.tape.events import Input
+from minigrad.tape.events import Input, computed_from, result_of
 from minigrad.tape.names import number_text, short
 from minigrad.tape.naming import node_names
+from minigrad.tape.recorder import Recorder
 from minigrad.tape.snapshot import Array, Snapshot
 from minigrad.tape.text import table_text
-
-if TYPE_CHECKING:
-    from minigrad.tape.record import Tape
 
 STEP = 6e-6  # the cube root of float64's precision: balances rounding error and curvature error
 MOST = 200_000  # operations to apply again, at most
@@ -86,26 +82,27 @@ class AllDifferences:
         return "\n\n".join(_table(d, None if m is None else _array(m)) for d, m in self.found)
 
 
-def differences(tape: Tape, names: Sequence[str], derived: Mapping[str, Any]) -> AllDifferences:
+def differences(
+    recorder: Recorder, names: Sequence[str], derived: Mapping[str, Any]
+) -> AllDifferences:
     """The central differences of the named leaves; of all leaves, if none is named."""
-    passes = tape._recorder.passes
-    leaves = leaves_of(tape)
-    received = [name for name, k in leaves.items() if last_turn(passes, k) is not None]
+    leaves = leaves_of(recorder)
+    received = [name for name, k in leaves.items() if last_turn(recorder.passes, k) is not None]
     ids = {
-        name: leaf_named(tape, name, "differences")
+        name: leaf_named(recorder, name, "differences")
         for name in [*names, *derived] or received or list(leaves)
     }
     return AllDifferences(
-        [(differences_of_leaf(tape, leaf), derived.get(name)) for name, leaf in ids.items()]
+        [(differences_of_leaf(recorder, leaf), derived.get(name)) for name, leaf in ids.items()]
     )
 
 
-def differences_of_leaf(tape: Tape, leaf: str) -> Differences:
+def differences_of_leaf(recorder: Recorder, leaf: str) -> Differences:
     """The central differences of a leaf, given by its id in the document.
 
     Raises ValueError, with the reason, if this tape does not allow it.
     """
-    rerun = _Rerun(tape, int(leaf[1:]))
+    rerun = _Rerun(recorder, int(leaf[1:]))
     x, central = rerun.x, np.empty(rerun.x.shape)
     kinks = []
     middle = rerun.loss(x)
@@ -126,11 +123,11 @@ def differences_of_leaf(tape: Tape, leaf: str) -> Differences:
 class _Rerun:
     """The part that the last backward pass through a leaf used, ready to run again."""
 
-    def __init__(self, tape: Tape, leaf: int) -> None:
-        self.entries, self.leaf = tape._recorder.entries, leaf
-        self.names = node_names(tape._recorder)
+    def __init__(self, recorder: Recorder, leaf: int) -> None:
+        self.entries, self.leaf = recorder.entries, leaf
+        self.names = node_names(recorder)
         self.name = self.names[leaf]
-        found = last_turn(tape._recorder.passes, leaf)
+        found = last_turn(recorder.passes, leaf)
         if found is None:
             raise ValueError(f"tape.differences: {no_gradient(self.name)}")
         ran, turn = found
@@ -152,14 +149,8 @@ class _Rerun:
 
     def _path(self, roots: list[int]) -> list[int]:
         """The entries between the leaf and the roots, in order."""
-        above, stack = set(roots), list(roots)
-        while stack:
-            for i in self.entries[stack.pop()].inputs:
-                if i.entry is not None and i.gradient and i.entry not in above:
-                    above.add(i.entry)
-                    stack.append(i.entry)
         onward = {self.leaf}
-        for k in sorted(above):
+        for k in sorted(computed_from(self.entries, roots)):
             if any(i.entry in onward and i.gradient for i in self.entries[k].inputs):
                 onward.add(k)
         path = sorted(onward - {self.leaf})
@@ -211,9 +202,8 @@ class _Rerun:
     def _value(self, i: Input) -> Array:
         """An operand's recorded value, in float64."""
         assert i.entry is not None
-        results = self.entries[i.entry].results
-        value = results[i.output].value if i.output < len(results) else None
-        return self._whole(value, self.names[i.entry])
+        result = result_of(self.entries, i)
+        return self._whole(None if result is None else result.value, self.names[i.entry])
 
     def _whole(self, value: Snapshot | None, name: str) -> Array:
         array = None if value is None else value.array

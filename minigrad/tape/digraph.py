@@ -11,8 +11,6 @@ The tape (text.py), static programs and make_dot are its users: each provides th
 and arrows.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 

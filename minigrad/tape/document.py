@@ -9,8 +9,6 @@ Everything else refers to nodes by their ids ("n3"), and to snapshots of arrays 
     packed     the same for the inspector's script, without default values
 """
 
-from __future__ import annotations
-
 from dataclasses import MISSING, Field, dataclass, field, fields
 from functools import cache
 from typing import Annotated, Any, Literal, NamedTuple, NotRequired, TypedDict
@@ -108,7 +106,7 @@ class SavedValue:
     constant: str = ""
     output: int = 0
 
-    def of(self, nodes: list[TapeNode]) -> str:
+    def of(self, nodes: "list[TapeNode]") -> str:
         """The user's name of the saved tensor, or the number; the rule's, if the tensor is not on the tape."""
         if self.node is None:
             return self.constant or self.name
@@ -288,8 +286,13 @@ class Chip:
 
 @dataclass(frozen=True, slots=True)
 class DrawnRoute:
-    """The arrow that is drawn for one or more edges, from box to box; see layout.Route.
+    """The arrow that is drawn for one or more edges, from box to box.
 
+    Between points 0 and 1, 2 and 3, ... it crosses the gap between two layers and may go sideways,
+    at the height that `knees` has for this gap (layout.py); in between it goes straight down through
+    a layer.
+
+    chip     the number of the chip that it starts from, or None
     label    where the text beside its gradient is; see labels.py
     mark     where "in place" or "view" is, if it is that
     """
@@ -615,6 +618,11 @@ class Document:
 def index_of(key: NodeId) -> int:
     """The index of a node, from its id: 3 for "n3"."""
     return int(key[1:])
+
+
+def id_of(entry: int | None) -> NodeId | None:
+    """The id of the node of an entry of a recording: "n3" for 3."""
+    return None if entry is None else f"n{entry}"
 
 
 # ---------------------------------------------------------------------- as JSON

@@ -11,7 +11,9 @@ A box is a node of the backward pass, and arrows point in the direction of the d
 
 The DOT text has these nodes and edges one by one, like torchviz's. In the picture, a
 leaf and its AccumulateGrad share a box, and a leaf that is used far away is repeated
-there. Otherwise a weight that is used often would have too many arrows to follow.
+there. Otherwise a weight that is used often would have too many arrows to follow. With more
+than 400 boxes, only those nearest to the outputs are drawn, and the picture says how many are
+left out.
 
 >>> import minigrad
 >>> w = minigrad.tensor([1.0, 2.0], requires_grad=True)
@@ -35,10 +37,9 @@ The same graph always gives the same text and picture: boxes are numbered in the
 walk, not by an id(), which changes between runs.
 """
 
-from __future__ import annotations
-
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -46,15 +47,30 @@ import numpy as np
 from minigrad.core.engine import AnyNode
 from minigrad.core.tensor import Tensor
 from minigrad.tape import bitmap
+from minigrad.tape.canvas import arrow_head, leaning
 from minigrad.tape.chain import is_leaf
-from minigrad.tape.digraph import digraph
-from minigrad.tape.dot_picture import LEAF, DotGraph, draw_graph
+from minigrad.tape.digraph import Arrow, Vertex, digraph
 from minigrad.tape.either import node_of, tensor_kinds
+from minigrad.tape.layout import Box, lay_out, text_width
 from minigrad.tape.names import clean, namespace_of, shape_text, short, tensors_in
+from minigrad.tape.shapes import Picture, Rect, Scene, Words
 
 Names = dict[int | AnyNode, str]  # by the id of a tensor, or by a node
 
 FORMATS = ("svg", "png", "pdf", "dot", "gv")
+
+# The Graphviz colors of the boxes, and the colors in our own picture.
+COLORS = {
+    "lightgray": "#E8EAED",
+    "lightblue": "#DCEBF7",
+    "darkolivegreen1": "#E2F3C8",
+    "darkolivegreen3": "#C5DE9B",
+    "orange": "#FFE3B3",
+}
+LEAF = "lightblue"
+LINE = "#6B727B"
+SIZE, ROW, PAD, MARGIN = 12.0, 16.0, 10.0, 16.0
+MOST_DRAWN = 400
 
 
 def make_dot(
@@ -63,7 +79,7 @@ def make_dot(
     show_attrs: bool = False,
     show_saved: bool = False,
     max_attr_chars: int = 50,
-) -> Dot:
+) -> "Dot":
     """The graph of the backward pass of `var`, with torchviz's arguments.
 
     var               a tensor that requires a gradient, or several
@@ -100,6 +116,40 @@ def make_dot(
     return Dot(graph)
 
 
+@dataclass
+class DotGraph:
+    """Nodes and edges, numbered in the order of the walk.
+
+    leaf_of    for each AccumulateGrad, its leaf
+    """
+
+    vertices: dict[str, Vertex] = field(default_factory=dict)
+    arrows: list[Arrow] = field(default_factory=list)
+    leaf_of: dict[str, str] = field(default_factory=dict)
+
+    def add(self, lines: Iterable[str], color: str) -> str:
+        """Add a node with these lines, without the empty ones; returns its id: n0, n1, ..."""
+        key = f"n{len(self.vertices)}"
+        self.vertices[key] = Vertex(key, list(filter(None, lines)), {"fillcolor": color})
+        return key
+
+    def connect(self, start: str, end: str, **looks: str) -> None:
+        """Add an arrow with these attributes."""
+        self.arrows.append(Arrow(start, end, looks))
+
+    def with_joined_leaves(self) -> "DotGraph":
+        """The graph with each leaf in one box with its AccumulateGrad."""
+        of, leaves, one = self.leaf_of, {*self.leaf_of.values()}, DotGraph()
+        for v in self.vertices.values():
+            if v.id not in of:
+                more = ["AccumulateGrad"] if v.id in leaves else []
+                one.vertices[v.id] = Vertex(v.id, [*v.lines, *more], v.looks)
+        one.arrows = [
+            Arrow(of.get(a.start, a.start), a.end, a.looks) for a in self.arrows if a.end not in of
+        ]
+        return one
+
+
 class _Builder:
     """Walks from the outputs to the leaves, with its own queue."""
 
@@ -134,6 +184,7 @@ class _Builder:
                 leaf = self.graph.add(lines, LEAF)
                 self.met[node] = self.graph.add([node.name()], "lightgray")
                 self.graph.connect(leaf, self.met[node])
+                self.graph.leaf_of[self.met[node]] = leaf
             else:
                 lines = [node.name(), *self._attributes(node)]
                 self.met[node] = self.graph.add(lines, "lightgray")
@@ -256,3 +307,58 @@ class Dot:
 
     def _repr_svg_(self) -> str:
         return self.svg()
+
+
+# ---------------------------------------------------------------------- the picture
+
+
+def draw_graph(graph: DotGraph) -> Picture:
+    """The picture of the graph."""
+    graph = graph.with_joined_leaves()
+    vertices = list(graph.vertices.values())[:MOST_DRAWN]  # those nearest to the outputs
+    shown = {v.id for v in vertices}
+    arrows = [a for a in graph.arrows if a.start in shown and a.end in shown]
+    layout = lay_out([_measured(v) for v in vertices], [(a.start, a.end) for a in arrows])
+    left_out = len(graph.vertices) - len(vertices)
+    note = f"{left_out} more nodes, further up, are not drawn" if left_out else ""
+    above = ROW + PAD if note else 0
+    wide = max(layout.width, text_width(note, SIZE)) + 2 * MARGIN
+    high = layout.height + 2 * MARGIN + above
+    shapes: Scene = [Rect(0, 0, wide, high, "#FFFFFF")]
+    if note:
+        shapes.append(Words(MARGIN, MARGIN + SIZE, note, SIZE, mono=True))
+    dx, dy = (wide - layout.width) / 2, MARGIN + above
+    for a, route in zip(arrows, layout.routes, strict=True):
+        headed, dash = a.looks.get("dir") != "none", "3 3" if a.looks else ""
+        points = [(x + dx, y + dy) for x, y in route.points]
+        knees = [y + dy for y in route.knees]
+        shapes.append(leaning(points, LINE, 1.4, dash, knees=knees, end=-7 if headed else 0))
+        shapes += [arrow_head(points[-1], LINE, 8.0, 4.0)] if headed else []
+    for c in layout.chips:
+        p = c.place
+        x, y = p.x + dx, p.y + dy
+        shapes.append(_box(x, y, p.width, p.height, COLORS[LEAF], p.height / 2))
+        name = graph.vertices[c.of].lines[0]
+        shapes.append(_words(x + p.width / 2, y + p.height / 2 + 4, f"↑ {name}"))
+    for v in vertices:
+        p = layout.boxes[v.id]
+        x, y = p.x + dx, p.y + dy
+        shapes.append(_box(x, y, p.width, p.height, COLORS[v.looks["fillcolor"]], 4))
+        for k, line in enumerate(v.lines):
+            shapes.append(_words(x + p.width / 2, y + PAD / 2 + ROW * (k + 0.75), line))
+    return Picture(wide, high, shapes, "make-dot", f"graph of {len(graph.vertices)} nodes")
+
+
+def _measured(v: Vertex) -> Box:
+    width = max(text_width(line, SIZE, mono=True) for line in v.lines) + 2 * PAD
+    chip = text_width(f"↑ {v.lines[0]}", SIZE, mono=True) + 2 * PAD
+    leaf = v.looks["fillcolor"] == LEAF
+    return Box(v.id, width, ROW * len(v.lines) + PAD, leaf=leaf, chip=chip)
+
+
+def _box(x: float, y: float, width: float, height: float, fill: str, radius: float) -> Rect:
+    return Rect(x, y, width, height, fill, LINE, 1.2, "", radius)
+
+
+def _words(x: float, y: float, text: str) -> Words:
+    return Words(x, y, text, SIZE, mono=True, anchor="middle")

@@ -4,8 +4,6 @@ What looks at a graph (chain.py, dot.py, a tensor's picture) asks here for a ten
 numbers. PyTorch's are given the form of ours by torch/, which is imported when the first one comes.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Iterable
 from types import ModuleType

@@ -12,9 +12,8 @@ Entries are numbered in the order in which they were made, so the inputs of an e
 have smaller numbers.
 """
 
-from __future__ import annotations
-
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -232,6 +231,32 @@ class Backward:
     ran_as: int = 0  # as which pass it ran: its number, before some were left out
     threads: int = 1  # in how many of them PyTorch's engine ran it
     finished: bool = False
+    arrived: Counter[int] = field(default_factory=Counter)  # so many contributions, so far
 
     def __post_init__(self) -> None:
         self.ran_as = self.ran_as or self.number
+
+    def send(self, to: int, edge: int, value: Snapshot | None) -> Sent:
+        """A gradient is sent to an entry: counts it."""
+        self.arrived[to] += 1
+        arrived, expected = self.arrived[to], self.expected[to]
+        # Only the recursive engine passes each contribution on at once.
+        ready = arrived == expected or self.engine == "recursive"
+        return Sent(to, edge, value, arrived, expected, ready)
+
+
+def result_of(entries: Sequence[Entry], given: Input) -> TensorVersion | None:
+    """The result that an operand is; None for a constant, and if the tape does not have it."""
+    results = [] if given.entry is None else entries[given.entry].results
+    return results[given.output] if given.output < len(results) else None
+
+
+def computed_from(entries: Sequence[Entry], roots: Iterable[int]) -> set[int]:
+    """These entries, and all to which a backward pass from them sends gradients."""
+    found = set(roots)
+    stack = list(found)
+    while stack:
+        above = {i.entry for i in entries[stack.pop()].inputs if i.gradient and i.entry is not None}
+        stack += above - found
+        found |= above
+    return found

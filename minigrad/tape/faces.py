@@ -7,8 +7,6 @@ A `Tape` (record.py) and a shown program (static/view.py) provide a document; ev
 else is the same for both.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterable, Sequence
 from itertools import count
@@ -199,11 +197,9 @@ class Faces:
         """
         path = Path(path)
         ending = path.suffix.lower()
-        bitmaps = {".png": self.png, ".gif": lambda: film.gif(self.shown())}
-        if ending in bitmaps:
-            path.write_bytes(bitmaps[ending]())
-            return path
-        writers: dict[str, Callable[[], str]] = {
+        writers: dict[str, Callable[[], str | bytes]] = {
+            ".png": self.png,
+            ".gif": lambda: film.gif(self.shown()),
             ".svg": self.svg,
             ".html": self.html,
             ".htm": self.html,
@@ -217,7 +213,8 @@ class Faces:
                 f"{self.what}.save: a name ends in .html, .svg, .png, .gif, .txt, .json or .dot,"
                 f" not in {ending!r}."
             )
-        path.write_text(writers[ending](), encoding="utf-8")
+        written = writers[ending]()
+        path.write_bytes(written if isinstance(written, bytes) else written.encode())
         return path
 
     def __repr__(self) -> str:

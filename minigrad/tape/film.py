@@ -6,8 +6,6 @@ save_steps   numbered SVG files, for slides
 gif          an animated GIF, drawn by matplotlib
 """
 
-from __future__ import annotations
-
 import io
 from collections.abc import Iterable
 from dataclasses import replace
@@ -16,8 +14,9 @@ from pathlib import Path
 
 from minigrad.tape import draw
 from minigrad.tape.bitmap import rendered
-from minigrad.tape.document import Document, UpdateDetail
+from minigrad.tape.document import Document
 from minigrad.tape.layout import text_width
+from minigrad.tape.moment import Moment
 from minigrad.tape.names import clean
 from minigrad.tape.palette import BACKWARD_INK, FORWARD, INK
 from minigrad.tape.shapes import Group, Picture, Rect, Scene, Words
@@ -26,15 +25,16 @@ PALE = 0.25  # the opacity of what has not run yet
 CAPTION = 40.0  # the height of the sentence below
 LONGEST = 300  # pictures in a GIF
 WIDEST = 1280  # pixels
-SECONDS = 1.2  # that a GIF shows each of them
+PAUSE = 1200  # milliseconds that a GIF shows each of them
 
 
 def frames(found: Document, steps: Iterable[int] | None = None) -> list[Picture]:
     """A picture for each of these steps; by default for all, from 0, before anything ran."""
-    chosen = _chosen(found, steps)
-    pictures = [_frame(found, step) for step in chosen]
-    texts = [found.steps[step - 1].text if step else "Nothing has run yet." for step in chosen]
-    said = [f"{step}/{len(found.steps)}  {clean(t)}" for step, t in zip(chosen, texts, strict=True)]
+    pictures, said = [], []
+    for step in _chosen(found, steps):
+        pictures.append(_frame(found, step))
+        text = found.steps[step - 1].text if step else "Nothing has run yet."
+        said.append(f"{step}/{len(found.steps)}  {clean(text)}")
     width = max((p.width for p in pictures), default=0.0)
     height = max((p.height for p in pictures), default=0.0) + CAPTION
     return [_captioned(p, width, height, text) for p, text in zip(pictures, said, strict=True)]
@@ -91,14 +91,7 @@ def gif(found: Document, steps: Iterable[int] | None = None) -> bytes:
             "matplotlib ; or use  tape.save_steps(folder) , which writes SVG files without it."
         ) from error
     out = io.BytesIO()
-    images[0].save(
-        out,
-        format="GIF",
-        save_all=True,
-        append_images=images[1:],
-        duration=int(1000 * SECONDS),
-        loop=0,
-    )
+    images[0].save(out, "GIF", save_all=True, append_images=images[1:], duration=PAUSE, loop=0)
     return out.getvalue()
 
 
@@ -107,10 +100,9 @@ def _frame(found: Document, step: int) -> Picture:
     picture = draw.picture(found, step)
     view = found.views[0]
     prefix = f"{picture.id}-"
-    ran = _ran(found, step)
-    pale = {
-        prefix + key for key in view.boxes if key[0] == "n" and key not in ran and _runs(found, key)
-    }
+    made = Moment.of(found, step).made
+    unseen = [key for key in view.boxes if key[0] == "n" and key not in made]
+    pale = {prefix + key for key in unseen if _runs(found, key)}
     pale |= {f"{prefix}r{k}" for k, route in enumerate(view.routes) if prefix + route.to in pale}
     now = found.steps[step - 1] if step else None
     current = {prefix + key for key in _boxes_of(found, now.node)} if now and now.node else set()
@@ -129,18 +121,6 @@ def _frame(found: Document, step: int) -> Picture:
 def _runs(found: Document, key: str) -> bool:
     """Is it made in some step? A leaf was there before, unless an optimizer wrote to it."""
     return found.node(key).kind in ("op", "failed") or bool(found.node(key).updated)
-
-
-def _ran(found: Document, step: int) -> set[str]:
-    """The nodes that the first steps have made."""
-    made: set[str] = set()
-    for now in found.steps[:step]:
-        if now.event in ("op", "failed") and now.node:
-            made.add(now.node)
-        for d in now.details:
-            if isinstance(d, UpdateDetail):
-                made |= {change.now for change in d.changes if change.now}
-    return made
 
 
 def _boxes_of(found: Document, key: str) -> list[str]:

@@ -16,25 +16,17 @@ acyclic too. Leaves belong to no interval: a picture shows the leaves that it us
     views[0]    the picture of the whole tape, folded if it has more than 400 nodes
     "unfolded"  the same without folding, if it is small enough
     then        one picture for each group: its content, with ports to what is outside
-"""
 
-from __future__ import annotations
+A document in columns (`fold_columns`) is folded and laid out column by column; then the views are joined.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from graphlib import TopologicalSorter
 from heapq import heappop, heappush
 
+from minigrad.tape import document as doc
 from minigrad.tape.boxes import LABEL, Sizes, edge_mark
-from minigrad.tape.document import (
-    Document,
-    DrawnRoute,
-    FoldedGroup,
-    GroupKind,
-    PictureView,
-    TapeEdge,
-    index_of,
-)
 from minigrad.tape.events import Call, LoopTurn
 from minigrad.tape.labels import labelled
 from minigrad.tape.layout import Box, BoxLayout, lay_out, text_width
@@ -46,6 +38,7 @@ LONGEST_PERIOD = 60  # the longest loop iteration that we look for, in ops
 FEW_TURNS = 3  # of a longer training loop, each iteration is folded at first
 MOST_OF_TURN = 150  # of a turn with more nodes, its picture shows groups
 STRETCH = 60  # the minimum number of nodes in a stretch
+COLUMN_GAP = 70.0  # between two columns of a picture
 SHARED = 12  # a leaf that more folded boxes use is drawn in each of them, not between them
 
 
@@ -53,27 +46,20 @@ SHARED = 12  # a leaf that more folded boxes use is drawn in each of them, not b
 class NodeGroup:
     """Nodes that can be drawn as one box. `items` are entries and groups, in order."""
 
-    kind: GroupKind
+    kind: doc.GroupKind
     title: str
-    items: list[Item] = field(default_factory=list)
+    items: "list[Item]" = field(default_factory=list)
     id: str = ""
     path: str = ""
     parent: str = ""
 
-    def entries(self) -> list[int]:
-        """The entries in it, at any depth."""
-        found: list[int] = []
-        stack: list[Item] = [self]
-        while stack:
-            item = stack.pop()
-            if isinstance(item, NodeGroup):
-                stack.extend(reversed(item.items))
-            else:
-                found.append(item)
-        return found
-
 
 Item = int | NodeGroup
+
+
+def entries_of(item: Item) -> list[int]:
+    """The entry, or the entries in a group, at any depth."""
+    return [item] if isinstance(item, int) else [k for i in item.items for k in entries_of(i)]
 
 
 # For each entry, the module calls that it was made in, outermost first, with their numbers.
@@ -81,8 +67,8 @@ Calls = Sequence[Sequence[tuple[int, Call]]]
 
 
 def fold_document(
-    found: Document, calls: Calls, turns: Sequence[LoopTurn] = ()
-) -> tuple[list[FoldedGroup], list[PictureView]]:
+    found: doc.Document, calls: Calls, turns: Sequence[LoopTurn] = ()
+) -> tuple[list[doc.FoldedGroup], list[doc.PictureView]]:
     """The groups and the views of a document; `turns` are the iterations of a training loop."""
     return Folding(found, calls, range(len(found.nodes)), MOST, 0, turns).result()
 
@@ -94,16 +80,7 @@ def turn_title(turn: LoopTurn) -> str:
 
 def calls_of(recorder: Recorder) -> Calls:
     """For each entry of a recording, the module calls that it was made in."""
-    chains: list[list[tuple[int, Call]]] = []
-    for entry in recorder.entries:
-        chain: list[tuple[int, Call]] = []
-        number = entry.call
-        while number is not None:
-            call = recorder.calls[number]
-            chain.append((number, call))
-            number = call.parent
-        chains.append(chain[::-1])
-    return chains
+    return [recorder.calls_around(entry) for entry in recorder.entries]
 
 
 class Folding:
@@ -111,7 +88,7 @@ class Folding:
 
     def __init__(
         self,
-        found: Document,
+        found: doc.Document,
         calls: Calls,
         members: Sequence[int],
         most: int,
@@ -125,14 +102,14 @@ class Folding:
         self.into: list[list[tuple[str, int]]] = [[] for _ in self.nodes]  # (edge, source)
         self.edges = {e.id: e for e in found.edges}
         for e in found.edges:
-            self.into[index_of(e.to)].append((e.id, index_of(e.from_)))
+            self.into[doc.index_of(e.to)].append((e.id, doc.index_of(e.from_)))
         self.leaves = {k for k in self.members if self._is_leaf(k)}
         self.sizes = Sizes(found)
         self.made: dict[int, Box] = {}
-        self.laid_out: dict[object, tuple[BoxLayout, list[DrawnRoute]]] = {}
+        self.laid_out: dict[object, tuple[BoxLayout, list[doc.DrawnRoute]]] = {}
         self.groups: list[NodeGroup] = []
 
-    def result(self) -> tuple[list[FoldedGroup], list[PictureView]]:
+    def result(self) -> tuple[list[doc.FoldedGroup], list[doc.PictureView]]:
         """The groups, and the views: what is shown at first, and one for each group.
 
         With at most `most` members all are shown at first; with more, the folded groups are.
@@ -169,7 +146,7 @@ class Folding:
 
     def _shown_in(self, group: NodeGroup) -> Mapping[int, Item]:
         """What is drawn in the picture of a group; of a turn all, if that can be read."""
-        entries = group.entries()
+        entries = entries_of(group)
         if group.kind == "turn" and len(entries) <= MOST_OF_TURN:
             return {k: k for k in entries}
         return _owners(group)
@@ -219,7 +196,7 @@ class Folding:
         found: list[Item] = []
         turn = next(turns, None)
         for item in items:
-            first = item if isinstance(item, int) else item.entries()[0]
+            first = entries_of(item)[0]
             while turn is not None and first >= turn.entries.stop:
                 turn = next(turns, None)
             if turn is None or first not in turn.entries:
@@ -265,7 +242,7 @@ class Folding:
     def _sign(self, item: Item) -> tuple[object, ...]:
         """Two items with the same sign are iterations of one loop: same op on the same line, or same module."""
         if isinstance(item, NodeGroup):
-            first = item.entries()[:1]
+            first = entries_of(item)[:1]
             line = None if not first else self.nodes[first[0]].code
             return item.kind, item.path, len(item.items), line if not item.path else None
         node = self.nodes[item]
@@ -299,20 +276,20 @@ class Folding:
             return NodeGroup("stretch", f"{turn}s {ends}", items)
         return NodeGroup("stretch", f"operations {ends}", items)
 
-    def _plain(self, group: NodeGroup) -> FoldedGroup:
-        return FoldedGroup(
+    def _plain(self, group: NodeGroup) -> doc.FoldedGroup:
+        return doc.FoldedGroup(
             id=group.id,
             kind=group.kind,
             title=group.title,
             path=group.path,
             parent=group.parent or None,
-            count=sum(k not in self.leaves for k in group.entries()),
+            count=sum(k not in self.leaves for k in entries_of(group)),
             members=[_id_of(i) for i in group.items],
         )
 
     # ---- views -------------------------------------------------------------------
 
-    def _view(self, key: str, group: str, owner: Mapping[int, Item]) -> PictureView:
+    def _view(self, key: str, group: str, owner: Mapping[int, Item]) -> doc.PictureView:
         """The picture of some entries; `owner` says in which entry or group each of them is drawn.
 
         An input from outside is a port; a leaf that is used only in one folded box, or in very
@@ -338,7 +315,7 @@ class Folding:
                     ends = (source, box_of[v], "" if merged else edge)
                     joined.setdefault(ends, []).append(edge)
         layout, routes = self._drawn(boxes, joined)
-        return PictureView(
+        return doc.PictureView(
             id=key,
             group=group or None,
             folded=False,
@@ -353,7 +330,7 @@ class Folding:
 
     def _drawn(
         self, boxes: Mapping[str, Box], joined: Mapping[tuple[str, str, str], list[str]]
-    ) -> tuple[BoxLayout, list[DrawnRoute]]:
+    ) -> tuple[BoxLayout, list[doc.DrawnRoute]]:
         """Where the boxes are, called by their numbers, and the arrows with places for their texts.
 
         Pictures of one shape, as those of all calls of a module, are laid out once.
@@ -365,17 +342,13 @@ class Folding:
         shape = numbered, ends, texts
         if shape not in self.laid_out:
             layout = lay_out(numbered, ends)
-            routes = [
-                DrawnRoute(u, v, [], route.points, route.knees, route.chip)
-                for (u, v), route in zip(ends, layout.routes, strict=True)
-            ]
             places = [*layout.boxes.values(), *(chip.place for chip in layout.chips)]
-            self.laid_out[shape] = layout, labelled(routes, texts, places)
+            self.laid_out[shape] = layout, labelled(layout.routes, texts, places)
         layout, routes = self.laid_out[shape]
         named = zip(joined.items(), routes, strict=True)
         return layout, [replace(r, from_=u, to=v, edges=edges) for ((u, v, _), edges), r in named]
 
-    def _texts(self, edges: list[TapeEdge]) -> tuple[tuple[float, ...], float]:
+    def _texts(self, edges: list[doc.TapeEdge]) -> tuple[tuple[float, ...], float]:
         """The widths of what may be written beside an arrow; see labels.labelled."""
         edge, many = edges[0], len(edges)
         mark = edge_mark(edge) if many == 1 else ""
@@ -404,7 +377,7 @@ class Folding:
 
     def _box(self, item: Item) -> Box:
         if isinstance(item, NodeGroup):
-            many = f"{len(item.entries())} operations"
+            many = f"{len(entries_of(item))} operations"
             width = max(text_width(item.title, 14, bold=True), text_width(many, 11) + 60, 120)
             return Box(item.id, 2 * round(width / 2) + 40, 64.0)
         if item not in self.made:
@@ -433,11 +406,7 @@ def _id_of(item: Item) -> str:
 
 def _owners(group: NodeGroup) -> dict[int, Item]:
     """For each entry of the group, the item of the group that it is in."""
-    return {
-        k: item
-        for item in group.items
-        for k in (item.entries() if isinstance(item, NodeGroup) else [item])
-    }
+    return {k: item for item in group.items for k in entries_of(item)}
 
 
 def _holds_groups(item: Item) -> bool:
@@ -469,3 +438,74 @@ def _period(signs: Sequence[object], k: int) -> tuple[int, int]:
         if times >= 3 and times * period > best[0] * best[1]:
             best = (period, times)
     return best
+
+
+# ---------------------------------------------------------------------- columns
+
+
+def fold_columns(
+    found: doc.Document, columns: Sequence[tuple[str, Sequence[int]]]
+) -> tuple[list[doc.FoldedGroup], list[doc.PictureView]]:
+    """Like `fold`, for a document whose nodes are in several columns, side by side.
+
+    columns    for each, the title and the numbers of its nodes; no edge goes from one to another
+    """
+    groups: list[doc.FoldedGroup] = []
+    parts = []
+    none: Calls = [()] * len(found.nodes)
+    for title, members in columns:
+        part = Folding(found, none, members, MOST // len(columns), len(groups))
+        some, views = part.result()
+        groups += some
+        parts.append((title, {v.id: v for v in views}))
+    names = dict.fromkeys(key for _, views in parts for key in views)
+    joined = []
+    for key in names:
+        if key in ("root", "folded"):
+            joined.append(beside(key, [(title, own.get(key, own["root"])) for title, own in parts]))
+        else:
+            joined += [own[key] for _, own in parts if key in own]
+    return groups, joined
+
+
+def beside(key: str, views: Sequence[tuple[str, doc.PictureView]]) -> doc.PictureView:
+    """Join views into one: from left to right, aligned at the top."""
+    columns: list[doc.TitledColumn] = []
+    moved: list[doc.PictureView] = []
+    x, chips = 0.0, 0
+    for title, view in views:
+        wide = max(view.width, text_width(title, 13, bold=True))
+        columns.append(doc.TitledColumn(title, x, COLUMN_GAP))
+        moved.append(_moved(view, x + round((wide - view.width) / 2), chips))
+        chips += len(view.chips)
+        x += wide + COLUMN_GAP
+    return doc.PictureView(
+        id=key,
+        group=None,
+        folded=any(view.folded for view in moved),
+        width=x - COLUMN_GAP,
+        height=max(view.height for view in moved),
+        crossings=sum(view.crossings for view in moved),
+        boxes={name: place for view in moved for name, place in view.boxes.items()},
+        ports=[port for view in moved for port in view.ports],
+        chips=[chip for view in moved for chip in view.chips],
+        routes=[route for view in moved for route in view.routes],
+        columns=columns,
+    )
+
+
+def _moved(view: doc.PictureView, shift: float, chips: int) -> doc.PictureView:
+    """The view, moved to the right, with its chips numbered after those of other views."""
+
+    def route(r: doc.DrawnRoute) -> doc.DrawnRoute:
+        points = [(x + shift, y) for x, y in r.points]
+        label, mark = (p and p._replace(x=p.x + shift) for p in (r.label, r.mark))
+        chip = None if r.chip is None else r.chip + chips
+        return replace(r, points=points, chip=chip, label=label, mark=mark)
+
+    return replace(
+        view,
+        boxes={name: p._replace(x=p.x + shift) for name, p in view.boxes.items()},
+        chips=[doc.Chip(c.of, c.place._replace(x=c.place.x + shift)) for c in view.chips],
+        routes=[route(r) for r in view.routes],
+    )

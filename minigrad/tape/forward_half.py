@@ -6,13 +6,12 @@ view op between them was detached; a view whose version has changed has a new hi
 Read identity.py first.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from minigrad.core.errors import Place, in_constructor, user_line
+from minigrad.core import dtypes, modes
+from minigrad.core.errors import Place, user_line
 from minigrad.core.leaf import AccumulateGrad
 from minigrad.core.memory import FRESH
 from minigrad.core.node import Node
@@ -20,8 +19,9 @@ from minigrad.core.tensor import Tensor
 from minigrad.core.views import CopySlices
 from minigrad.tape import looks
 from minigrad.tape.document import Kind
-from minigrad.tape.events import Call, Entry, Input, Saved
+from minigrad.tape.events import Call, Entry, Input, Saved, TensorVersion
 from minigrad.tape.identity import Identities
+from minigrad.tape.snapshot import Snapshot
 
 
 class ForwardHalf(Identities):
@@ -34,15 +34,16 @@ class ForwardHalf(Identities):
         if self._open and not self._open[-1][0].create_graph:
             return  # a hook computes something that is not part of the graph
         results = result if isinstance(result, tuple) else (result,)
-        if self._is_first_value(operands, results[0]):
-            return
+        made = results[0]
+        if isinstance(made, Tensor) and made.grad_fn is None:
+            if self._is_first_value(x for x in operands if isinstance(x, Tensor)):
+                return
         through = None
         if inplace and isinstance(result, Tensor) and result._base is not None:
             # A write to a view is a write to its base, whose history now continues here.
             through, base = result, result._base
             operands, results = (base, *operands[1:]), (base,)
         inputs = [self._input(x, inplace and k == 0) for k, x in enumerate(operands)]
-        number = len(self.entries)  # only now, because an input may have created a new entry
         entry = Entry(
             "op",
             op.name,
@@ -52,20 +53,14 @@ class ForwardHalf(Identities):
             inplace=inplace,
             place=user_line(),
             written=None if through is None else tuple(through.shape),
-            made_by=self.passes[self._open[-1][1]].number if self._open else None,
+            made_by=self._open[-1][1].number if self._open else None,
             call=self._modules[-1][1] if self._modules else None,
             again=None if through is not None else looks.again(op, operands, params, inputs),
         )
-        self.entries.append(entry)
-        self.events.append(("op", number, 0))
-        for output, tensor in enumerate(results):
-            if not isinstance(tensor, Tensor):
-                continue
-            key = self._number(tensor)
-            entry.results.append(looks.tensor_version(tensor, key))
-            self._latest[key] = (number, output)
+        number = self.add_op(entry)
+        self.add_results(entry, number, (x if isinstance(x, Tensor) else None for x in results))
         if through is not None:
-            entry.through = self._number(through)
+            entry.through = self.number(through)
             self._look_up_one(through, entry.through)
         elif isinstance(result, Tensor) and not inplace:
             entry.view = bool(getattr(op, "view", False)) and result._base is not None
@@ -75,16 +70,28 @@ class ForwardHalf(Identities):
             if not inplace and not self._open:
                 entry.local = looks.local_derivatives(op, operands, result, params)
         elif any(isinstance(x, Tensor) and x.node is not None for x in operands):
-            entry.stop = looks.why_no_gradient(op, results[0])
-            if inplace and through is None and isinstance(results[0].node, AccumulateGrad):
-                self._goes_on(results[0].node, entry, number)
+            z = results[0]
+            floating = not isinstance(z, Tensor) or dtypes.is_floating(z.array.dtype)
+            entry.stop = looks.why_no_gradient(modes.state.recording, floating)
+            if inplace and through is None and isinstance(z.node, AccumulateGrad):
+                self._goes_on(z.node, entry, number)
 
-    def _is_first_value(self, operands: Sequence[Any], result: Any) -> bool:
-        """Does a layer fill a parameter that the tape does not know? It is a leaf with these values."""
-        if not isinstance(result, Tensor) or result.grad_fn is not None:
-            return False
-        known = (self._known(x) for x in operands if isinstance(x, Tensor))
-        return not any(number in self._latest for number in known) and in_constructor()
+    def version_of(self, tensor: Tensor) -> int:
+        """How often a tensor was written to."""
+        return tensor._version
+
+    def version(self, tensor: Tensor, number: int) -> TensorVersion:
+        """A record of the tensor's current state."""
+        tangents = [] if tensor._tangents is None else [*tensor._tangents.values()]
+        return TensorVersion(
+            number,
+            tensor._version,
+            tuple(tensor.shape),
+            str(tensor.dtype),
+            tensor.requires_grad,
+            Snapshot(tensor.array),
+            [Snapshot(t.array) for t in tangents],
+        )
 
     def renamed(self, node: Node) -> None:
         """The node of the operation just recorded has been given another name."""
@@ -103,12 +110,8 @@ class ForwardHalf(Identities):
         """An op raised an error, and the recorded code stopped there."""
         inputs = [self._input(x, overwritten=False) for x in operands]
         shapes = [str(tuple(getattr(x, "shape", ()))) for x in operands]
-        number = len(self.entries)
-        self.entries.append(
-            Entry("failed", op.name, op.formula, inputs, place=place, shapes=shapes)
-        )
-        self.events.append(("failed", number, 0))
-        return number
+        entry = Entry("failed", op.name, op.formula, inputs, place=place, shapes=shapes)
+        return self.add_op(entry, "failed")
 
     @contextmanager
     def module(self, module: Any) -> Iterator[None]:
@@ -133,47 +136,16 @@ class ForwardHalf(Identities):
             return Input(None, constant=looks.constant(operand))
         if self._is_number(operand):
             return Input(None, constant=looks.constant(operand.array))
-        key = self._number(operand)
-        if key not in self._latest:
-            self._add_leaf(operand, key, overwritten)
-        elif not overwritten:
-            self._follow_base(operand, key)
-        self._look_up_one(operand, key)
-        entry, output = self._latest[key]
-        return Input(entry, output, operand._version - overwritten)
+        return self.input(operand, overwritten)
 
-    def _follow_base(self, view: Tensor, key: int) -> None:
-        """A view whose base was written to has a new history: the same hops again."""
-        entry, output = self._latest[key]
-        base = view._base
-        if base is None or self.entries[entry].results[output].version == view._version:
-            return
-        before = self._input(base, overwritten=False)
-        made = self.entries[entry]
-        again = Entry(
-            "op",
-            made.op or "view",
-            made.formula,
-            [before],
-            made.settings,
-            [looks.tensor_version(view, key)],
-            view=True,
-            replayed=True,
-            place=made.place,
-            call=made.call,
-            again=made.again,
-        )
-        number = len(self.entries)
-        self.entries.append(again)
-        self.events.append(("op", number, 0))
-        self._latest[key] = (number, 0)
+    def _link_again(self, entry: Entry, number: int, view: Tensor) -> None:
         node = view.grad_fn
         if isinstance(node, Node):
-            self._link(again, number, node)
+            self._link(entry, number, node)
 
-    def _add_leaf(self, tensor: Tensor, key: int, overwritten: bool) -> None:
+    def _add_leaf(self, tensor: Tensor, key: int, overwritten: bool = False) -> None:
         """Add a tensor that existed before; if it was overwritten, its old value is lost."""
-        result = looks.tensor_version(tensor, key)
+        result = self.version(tensor, key)
         if overwritten:
             result.value = None
             result.version -= 1
@@ -188,11 +160,7 @@ class ForwardHalf(Identities):
         entry = Entry(kind, results=[result])
         source = None if node is not None else self._same_memory(tensor, key)
         if source is not None:
-            entry.kind, entry.op, entry.stop = "op", "detach", "detach"
-            entry.formula, entry.place, entry.view = "z = x, without its history", None, True
-            from_entry, output = self._latest[source]
-            entry.inputs = [Input(from_entry, output, tensor._version)]
-            self.events.append(("op", len(self.entries), 0))
+            self._detached(entry, source, tensor._version)
         if result.requires_grad:
             entry.backward = "AccumulateGrad" if node is None else node.name()
             entry.kind = kind
@@ -239,7 +207,7 @@ class ForwardHalf(Identities):
             if own is not None and own < len(entry.results):
                 made_by, key = (number, own), entry.results[own].tensor
             elif isinstance(value, Tensor):
-                key = self._known(value)
+                key = self.known(value)
                 made_by = None if key is None else self._latest.get(key)
                 if key is None and not value.array.ndim:  # made of a number, for the op
                     constant = looks.constant(value.array)

@@ -1,90 +1,203 @@
 """Identifies tensors in a recording: their numbers, their names, and the memory they use.
 
+    Tensors       those of one engine: minigrad's, or PyTorch's (torch/tensors.py)
+    Identities    what has been recorded so far, and the names of tensors
+
 Tensors and nodes are only referenced weakly: a recording does not keep a graph alive.
 """
 
-from __future__ import annotations
-
 import weakref
-from collections.abc import Callable, Iterable, Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import count
 from typing import Any
 
 from minigrad.core.engine import AnyNode, GraphTask
+from minigrad.core.errors import in_constructor
 from minigrad.core.memory import FRESH, INFERENCE
 from minigrad.core.tensor import Tensor
-from minigrad.tape.events import Backward, Call, Entry, HookRan, LoopTurn, Update
+from minigrad.tape.events import (
+    Backward,
+    Call,
+    Entry,
+    HookRan,
+    Input,
+    LoopTurn,
+    TensorVersion,
+    Update,
+)
 from minigrad.tape.names import tensors_in
 from minigrad.tape.snapshot import Snapshot
 
+# ("op", entry, 0), ("failed", entry, 0), ("seed", pass, 0), ("turn", pass, turn), ("end", pass, 0), or
+# ("update", update, 0)
+Event = tuple[str, int, int]
 
-class Identities:
-    """What has been recorded so far, and the numbers of the tensors in it."""
+
+class Tensors(ABC):
+    """The tensors of one engine in a recording: their numbers, and the entries that made them."""
+
+    kind: type[Any]
+
+    def __init__(self, entries: list[Entry], events: list[Event], serial: Iterator[int]) -> None:
+        self.entries, self.events = entries, events
+        self._serial = serial  # numbers for tensors
+        self._numbers: dict[int, tuple[weakref.ref[Any], int]] = {}  # by the tensor's id
+        self._refs: dict[int, weakref.ref[Any]] = {}  # the latest object of each tensor
+        self._latest: dict[int, tuple[int, int]] = {}  # tensor -> (entry, output) that made it
+
+    def known(self, tensor: Any) -> int | None:
+        """The number of a tensor that was seen before; None for another.
+
+        An id may be reused after its tensor is gone, so it only counts together
+        with a weak reference that is still alive.
+        """
+        found = self._numbers.get(id(tensor))
+        return found[1] if found is not None and found[0]() is tensor else None
+
+    def alive(self, number: int) -> Any:
+        """The tensor with this number, if it is still there; else None."""
+        return self._refs[number]() if number in self._refs else None
+
+    def _numbered(self, tensor: Any, number: int | None = None) -> int:
+        """Give a tensor this number, or a new one."""
+        number = next(self._serial) if number is None else number
+        self._refs[number] = ref = weakref.ref(tensor)
+        self._numbers[id(tensor)] = (ref, number)
+        return number
+
+    @abstractmethod
+    def number(self, tensor: Any) -> int:
+        """The tensor's number in this recording; assigned on first sight."""
+
+    @abstractmethod
+    def version_of(self, tensor: Any) -> int:
+        """How often a tensor was written to."""
+
+    @abstractmethod
+    def version(self, tensor: Any, number: int) -> TensorVersion:
+        """A record of the tensor's current state."""
+
+    @abstractmethod
+    def _add_leaf(self, tensor: Any, number: int, overwritten: bool = False) -> None:
+        """Add a tensor that was not computed in this recording."""
+
+    @abstractmethod
+    def _look_up_one(self, tensor: Any, number: int) -> None:
+        """Look up the name of a tensor."""
+
+    @abstractmethod
+    def _link_again(self, entry: Entry, number: int, view: Any) -> None:
+        """A view has a new history: read from its node what gets a gradient."""
+
+    def input(self, operand: Any, overwritten: bool = False) -> Input:
+        """A tensor as an operand: the result that it is, or else a leaf, which is added."""
+        number = self.number(operand)
+        if number not in self._latest:
+            self._add_leaf(operand, number, overwritten)
+        elif not overwritten:
+            self._follow_base(operand, number)
+        self._look_up_one(operand, number)
+        entry, output = self._latest[number]
+        return Input(entry, output, self.version_of(operand) - overwritten)
+
+    def _follow_base(self, view: Any, number: int) -> None:
+        """A view whose base was written to has a new history: the same hops again."""
+        entry, output = self._latest[number]
+        made, base = self.entries[entry], view._base
+        if base is None or made.results[output].version == self.version_of(view):
+            return
+        source, result = self.input(base), self.version(view, number)
+        again = Entry("op", made.op or "view", made.formula, [source], made.settings, [result])
+        again.view, again.replayed, again.place, again.call = True, True, made.place, made.call
+        again.again = None if made.called else made.again
+        place = self.add_op(again)
+        self._latest[number] = (place, 0)
+        self._link_again(again, place, view)
+
+    def _is_first_value(self, tensors: Iterable[Any]) -> bool:
+        """Does a layer fill a parameter that the tape does not know? It is a leaf with these values."""
+        return not any(self.known(x) in self._latest for x in tensors) and in_constructor()
+
+    def _detached(self, entry: Entry, source: int, version: int) -> None:
+        """Say of a new entry that it is a tensor that is known already, without its history."""
+        entry.kind, entry.op, entry.stop, entry.view = "op", "detach", "detach", True
+        entry.formula = "z = x, without its history"
+        entry.inputs = [Input(*self._latest[source], version)]
+        self.events.append(("op", len(self.entries), 0))
+
+    def add_op(self, entry: Entry, kind: str = "op") -> int:
+        """Append the entry of an operation; returns its number."""
+        self.entries.append(entry)
+        self.events.append((kind, len(self.entries) - 1, 0))
+        return len(self.entries) - 1
+
+    def add_results(self, entry: Entry, number: int, results: Iterable[Any]) -> None:
+        """Record what an operation made; None for a result that is no tensor, or gone."""
+        for output, tensor in enumerate(results):
+            if tensor is not None:
+                key = self.number(tensor)
+                entry.results.append(self.version(tensor, key))
+                self._latest[key] = (number, output)
+
+
+class Identities(Tensors):
+    """What has been recorded so far, and the tensors of minigrad in it."""
+
+    kind = Tensor
 
     def __init__(self, namespace: Callable[[], Mapping[str, Any]]) -> None:
+        super().__init__([], [], count())
         self.namespace = namespace
-        self.entries: list[Entry] = []
         self.calls: list[Call] = []
         self.passes: list[Backward] = []
         self.updates: list[Update] = []
         self.turns: list[LoopTurn] = []  # of a long loop, those that are kept; see turns.py
         self.fixed: dict[int, str] = {}  # then, the names of tensors
-        # In order: ("op", entry, 0), ("seed", pass, 0), ("turn", pass, turn), ("end", pass, 0),
-        # ("update", update, 0).
-        self.events: list[tuple[str, int, int]] = []
-        # The kinds of tensors that are recorded, and where their numbers are found.
-        self.kinds: list[tuple[type[Any], Callable[[Any], int | None]]] = [(Tensor, self._known)]
+        self.engines: list[Tensors] = [self]  # whose tensors are recorded
         self.names: dict[int, str] = {}  # names of tensors, by number
         self.storages: dict[int, int] = {}  # tensor -> its memory, if shared or written to
-        self.bases: dict[int, int] = {}  # a view's tensor -> its base's
-        self._numbers: dict[int, tuple[weakref.ref[Tensor], int]] = {}
-        self._many = 0
         self._sought: set[int] = set()  # tensors whose names were looked up
         self._counters: dict[int, tuple[Any, int]] = {}  # id of a counter -> it, its storage
-        self._latest: dict[int, tuple[int, int]] = {}  # tensor -> (entry, output) that made it
         self._entry_of: weakref.WeakKeyDictionary[AnyNode, int] = weakref.WeakKeyDictionary()
-        self._arrived: dict[tuple[int, int], int] = {}  # by pass and entry
         self._grads: dict[int, Snapshot | None] = {}  # of leaves, at the last look
         self._hooks: list[HookRan] = []
-        self._open: list[tuple[GraphTask, int, list[HookRan]]] = []  # passes that are running
+        self._open: list[tuple[GraphTask, Backward, list[HookRan]]] = []  # passes that are running
         self._modules: list[tuple[Any, int]] = []  # the modules being called, with their calls
         self._updating: list[str] = []  # the kinds of the updates that are running
         self._scalars: weakref.WeakValueDictionary[int, Tensor] = weakref.WeakValueDictionary()
         self._note_scalars(tensor for _, tensor in tensors_in(namespace()))
 
-    def tensor(self, number: int) -> Tensor | None:
-        """The tensor with this number, if it is still alive."""
-        for ref, n in self._numbers.values():
-            if n == number:
-                return ref()
-        return None
-
-    def _known(self, tensor: Tensor) -> int | None:
-        found = self._numbers.get(id(tensor))
-        return found[1] if found is not None and found[0]() is tensor else None
-
-    def _number(self, tensor: Tensor) -> int:
-        """The tensor's number in this recording; assigned on first sight.
-
-        An id may be reused after its tensor is gone, so it only counts together
-        with a weak reference that is still alive.
-        """
-        known = self._known(tensor)
+    def number(self, tensor: Tensor) -> int:
+        """The tensor's number in this recording; assigned on first sight."""
+        known = self.known(tensor)
         if known is None:
-            known = self._many
-            self._many += 1
-            self._numbers[id(tensor)] = (weakref.ref(tensor), known)
+            known = self._numbered(tensor)
         counter = tensor.counter
         if counter is not FRESH:
             kept = self._counters.setdefault(id(counter), (counter, len(self._counters)))
             self.storages[known] = kept[1]
-            base = tensor._base
-            if base is not None and known not in self.bases:
-                self.bases[known] = self._number(base)
+            if tensor._base is not None:
+                self.number(tensor._base)
         return known
+
+    def is_step(self, event: Event) -> bool:
+        """Is this event a step of the tape? All are but the ends of passes without an error."""
+        kind, which, _ = event
+        return kind != "end" or self.passes[which].error is not None
+
+    def calls_around(self, entry: Entry) -> list[tuple[int, Call]]:
+        """The module calls that an entry was made in, with their numbers, outermost first."""
+        found: list[tuple[int, Call]] = []
+        number = entry.call
+        while number is not None:
+            found.insert(0, (number, self.calls[number]))
+            number = self.calls[number].parent
+        return found
 
     def called(self, name: str, tensor: Tensor) -> None:
         """What to call a tensor that no variable of the user holds, such as the mask of dropout."""
-        self.names.setdefault(self._number(tensor), name)
+        self.names.setdefault(self.number(tensor), name)
 
     def _note_scalars(self, tensors: Iterable[Tensor]) -> None:
         """Remember tensors without axes that have names, and so are no plain numbers."""
@@ -94,7 +207,7 @@ class Identities:
         """Was this operand a plain number? The core wraps it in a fresh tensor that has no name."""
         if operand.node is not None or operand.array.ndim or operand._tangents is not None:
             return False
-        if operand.counter not in (FRESH, INFERENCE) or self._known(operand) is not None:
+        if operand.counter not in (FRESH, INFERENCE) or self.known(operand) is not None:
             return False
         if self._scalars.get(id(operand)) is operand:
             return False
@@ -102,10 +215,10 @@ class Identities:
 
     def look_up_names(self) -> None:
         """Find names for tensors in the user's namespace."""
-        for kind, number_of in self.kinds:
-            for name, tensor in tensors_in(self.namespace(), kind):
+        for own in self.engines:
+            for name, tensor in tensors_in(self.namespace(), own.kind):
                 grad = tensor.grad if tensor.is_leaf else None
-                for known, path in ((number_of(tensor), name), (number_of(grad), f"{name}.grad")):
+                for known, path in ((own.known(tensor), name), (own.known(grad), f"{name}.grad")):
                     if known is not None:
                         self.names.setdefault(known, path)
 

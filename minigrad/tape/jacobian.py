@@ -11,8 +11,6 @@ The Jacobian of an elementwise op is diagonal. Its diagonal is recorded (`local`
 builds the matrix from that.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -22,7 +20,7 @@ import numpy as np
 from minigrad.autograd.reverse_ad import grad
 from minigrad.core import modes
 from minigrad.core.tensor import Tensor, wrap
-from minigrad.tape.events import Again, Entry, Input, TensorVersion
+from minigrad.tape.events import Again, Entry, Input, result_of
 from minigrad.tape.snapshot import Array, Snapshot
 
 LARGEST = 16  # rows and columns at most
@@ -43,33 +41,24 @@ class Jacobians:
         if entry.again is None or entry.local or len(entry.results) != 1:
             return {}
         rows = math.prod(entry.results[0].shape)
-        columns = {k: self._size(i) for k, i in enumerate(entry.inputs) if i.gradient}
+        operands = {k: result_of(self.entries, i) for k, i in enumerate(entry.inputs) if i.gradient}
+        columns = {k: 0 if x is None else math.prod(x.shape) for k, x in operands.items()}
         wanted = [k for k, n in columns.items() if 0 < n <= LARGEST and 1 < n * rows]
         if not wanted or not 0 < rows <= LARGEST:
             return {}
         z = entry.results[0].value
-        operands = [self._operand(entry.again, k, i) for k, i in enumerate(entry.inputs)]
+        given = [self._operand(entry.again, k, i) for k, i in enumerate(entry.inputs)]
         many = rows * sum(columns[k] for k in wanted)
-        if many > self.left or z is None or z.array is None or any(x is None for x in operands):
+        if many > self.left or z is None or z.array is None or any(x is None for x in given):
             return {}
         self.left -= many
-        return {k: Snapshot(j) for k, j in _run(entry.again, operands, wanted, z.array).items()}
-
-    def _result(self, i: Input) -> TensorVersion | None:
-        """The result that an operand is."""
-        results = self.entries[i.entry].results if i.entry is not None else []
-        return results[i.output] if i.output < len(results) else None
-
-    def _size(self, i: Input) -> int:
-        """How many entries an operand has."""
-        result = self._result(i)
-        return 0 if result is None else math.prod(result.shape)
+        return {k: Snapshot(j) for k, j in _run(entry.again, given, wanted, z.array).items()}
 
     def _operand(self, again: Again, k: int, i: Input) -> Any:
         """The value of an operand: a tensor or a constant; None if the tape does not have all of it."""
         if i.entry is None:
             return again.constants[k]
-        result = self._result(i)
+        result = result_of(self.entries, i)
         array = None if result is None or result.value is None else result.value.array
         if array is None or (i.gradient and array.dtype.kind != "f"):
             return None  # PyTorch differentiates complex numbers, too

@@ -4,13 +4,11 @@ Texts are placed one after the other, each at the first place near its arrow tha
 arrow, and no other text is there. If there is none, at the place where it lies on the least.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from minigrad.tape.document import Bounds, DrawnRoute, LabelPlace
-from minigrad.tape.lanes import Point, sideways
+from minigrad.tape.layout import Point, sideways
 
 APART = 6.0  # half the distance between an arrow and the gradient's arrow next to it
 LINE = 14.0  # the height of a line of text
@@ -36,11 +34,10 @@ class Taken:
         """How many things are drawn here."""
         x, y, right, bottom = place.x, place.y, place.x + place.width, place.y + place.height
         near = {k for cell in _cells(place) for k in self._cells.get(cell, ())}
-        meet = [
+        return sum(
             x < r and left < right and y < b and top < bottom
             for left, top, r, b in map(self._drawn.__getitem__, near)
-        ]
-        return sum(meet)
+        )
 
     def freest(self, places: Iterable[Bounds]) -> Bounds:
         """The first place where nothing is drawn, else the first where the least is."""

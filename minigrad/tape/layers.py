@@ -5,8 +5,6 @@ Source: Sugiyama, Tagawa, Toda, Methods for visual understanding of hierarchical
 system structures (1981).
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass

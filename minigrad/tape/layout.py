@@ -14,9 +14,11 @@ the problem into steps that have good solutions:
                   its neighbors, layer by layer, down and up, and swap adjacent
                   boxes as long as this removes crossings
     coordinates   as close to the neighbors as the boxes to the left and right allow
-    lanes         the height at which each arrow goes sideways, so that none lies on another
+    lanes         between two layers an arrow leaves a box downward, goes sideways, and arrives
+                  downward. Arrows that overlap where they go sideways get lanes of their own,
+                  and the space between the layers grows with their number
 
-The first three are in layers.py, the others in ordering.py, coordinates.py and lanes.py.
+The first three are in layers.py, the next in ordering.py and coordinates.py.
 
 The same graph always gives the same picture: nothing here depends on hashes, the
 time, or installed fonts. There is no recursion: a tape may have thousands of
@@ -28,15 +30,12 @@ system structures (1981).
 Not included: folding of repeats and scopes, and nested boxes.
 """
 
-from __future__ import annotations
-
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
 from minigrad.tape.coordinates import centers
-from minigrad.tape.document import Bounds, Chip
-from minigrad.tape.lanes import height_of, knee, lanes_of
+from minigrad.tape.document import Bounds, Chip, DrawnRoute
 from minigrad.tape.layers import PORT, Layers
 from minigrad.tape.layers import Box as Box
 from minigrad.tape.measure import text_width as text_width
@@ -44,21 +43,13 @@ from minigrad.tape.ordering import in_order
 
 LAYER_GAP = 54.0  # between the bottom of a layer and the top of the next
 
+SLANTED = 40.0  # an arrow that goes less far sideways needs no lane
+SHARED = 24.0  # two arrows that overlap by less may share a lane
+MOST_LANES = 5
+BEND = 40.0  # how wide a bend is
+LANE = 24.0  # the height of a lane: an arrow, and the gradient's beside it
+
 Point = tuple[float, float]
-
-
-@dataclass(frozen=True, slots=True)
-class Route:
-    """The route of one edge: points from the bottom of its source to the top of its target.
-
-    Between points 0 and 1, 2 and 3, ... the arrow crosses the gap between two layers
-    and may go sideways, at the height that ``knees`` has for this gap (lanes.py); in between
-    it goes straight down through a layer. ``chip`` is the number of the chip it starts from, or None.
-    """
-
-    points: list[Point]
-    knees: list[float]
-    chip: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +60,7 @@ class BoxLayout:
     height: float
     boxes: dict[str, Bounds]
     chips: list[Chip]
-    routes: list[Route]
+    routes: list[DrawnRoute]
     crossings: int
 
 
@@ -91,8 +82,8 @@ def lay_out(boxes: Sequence[Box], edges: Sequence[tuple[str, str]]) -> BoxLayout
     left = min((x[v] - width[v] / 2 for v in range(len(x))), default=0.0)
     right = max((x[v] + width[v] / 2 for v in range(len(x))), default=0.0)
     center = [round(at - left) for at in x]
-    sideways = _sideways(layers, center)
-    lanes = _lanes(layers, sideways, len(rows))
+    spans = _spans(layers, center)
+    lanes = _lanes(layers, spans, len(rows))
     bands: list[tuple[float, float]] = []  # the top and the bottom of each layer
     y = 0.0
     for row, gap in zip(rows, lanes, strict=True):
@@ -109,16 +100,16 @@ def lay_out(boxes: Sequence[Box], edges: Sequence[tuple[str, str]]) -> BoxLayout
         height=bands[-1][1] if bands else 0.0,
         boxes={box.id: place for box, place in zip(boxes, places)},
         chips=[Chip(boxes[u].id, place) for u, place in zip(layers.chip_of, chips)],
-        routes=_routes(layers, sideways, lanes, bands, places),
+        routes=_routes(layers, edges, spans, lanes, bands, places),
         crossings=crossings,
     )
 
 
 # For each edge, where it is at the ends of each gap that it crosses: from x, to x.
-Sideways = list[list[tuple[float, float]]]
+Spans = list[list[tuple[float, float]]]
 
 
-def _sideways(layers: Layers, center: list[int]) -> Sideways:
+def _spans(layers: Layers, center: list[int]) -> Spans:
     starts, ends = _ports(layers, center, 0), _ports(layers, center, -1)
     found = []
     for e, path in enumerate(layers.paths):
@@ -129,7 +120,7 @@ def _sideways(layers: Layers, center: list[int]) -> Sideways:
     return found
 
 
-def _lanes(layers: Layers, sideways: Sideways, count: int) -> list[dict[int, int]]:
+def _lanes(layers: Layers, spans: Spans, count: int) -> list[dict[int, int]]:
     """For the gap below each layer, the lane of each edge that crosses it."""
     crossing: list[list[int]] = [[] for _ in range(count)]
     for e, path in enumerate(layers.paths):
@@ -138,18 +129,19 @@ def _lanes(layers: Layers, sideways: Sideways, count: int) -> list[dict[int, int
                 crossing[layers.layer[v]].append(e)
     found = []
     for layer, edges in enumerate(crossing):
-        segments = [sideways[e][layer - layers.layer[layers.paths[e][0]]] for e in edges]
+        segments = [spans[e][layer - layers.layer[layers.paths[e][0]]] for e in edges]
         found.append(dict(zip(edges, lanes_of(segments))))
     return found
 
 
 def _routes(
     layers: Layers,
-    sideways: Sideways,
+    edges: Sequence[tuple[str, str]],
+    spans: Spans,
     lanes: list[dict[int, int]],
     bands: list[tuple[float, float]],
     places: list[Bounds],
-) -> list[Route]:
+) -> list[DrawnRoute]:
     """The points of each edge, and its knees."""
     routes = []
     most = [max(gap.values(), default=0) for gap in lanes]
@@ -157,7 +149,7 @@ def _routes(
         source, target = places[path[0]], places[path[-1]]
         points: list[Point] = []
         knees: list[float] = []
-        for v, (x0, x1) in zip(path, sideways[e]):
+        for v, (x0, x1) in zip(path, spans[e]):
             top, layer = bands[layers.layer[v]][1], layers.layer[v]
             whole = e not in lanes[layer]
             bottom = target.y if whole else bands[layer + 1][0]
@@ -165,7 +157,7 @@ def _routes(
             points += [(x0, top), (x1, bottom)]
         points[0] = (points[0][0], source.y + source.height)
         points[-1] = (points[-1][0], target.y)
-        routes.append(Route(points, knees, layers.edge_chip[e]))
+        routes.append(DrawnRoute(*edges[e], [], points, knees, layers.edge_chip[e]))
     return routes
 
 
@@ -185,3 +177,69 @@ def _ports(layers: Layers, center: list[int], end: int) -> dict[int, float]:
         for k, e in enumerate(edges):
             ports[e] = round(center[v] + (k - (len(edges) - 1) / 2) * pitch, 1)
     return ports
+
+
+# ---------------------------------------------------------------------- lanes
+
+
+def lanes_of(segments: Sequence[tuple[float, float]]) -> list[int]:
+    """The lane of each arrow of a gap, from the top; 0 for those that go almost straight.
+
+    segments    where each begins and ends, from left to right
+
+    Of two arrows to the right, the one that begins further right is higher: then they do not cross.
+
+    >>> lanes_of([(0, 200), (50, 300), (0, 10), (400, 600)])
+    [2, 1, 0, 1]
+    """
+    lanes = [0] * len(segments)
+    slanted = [k for k, (a, b) in enumerate(segments) if abs(b - a) >= SLANTED]
+    slanted.sort(key=lambda k: (segments[k][1] < segments[k][0], _turn(segments[k]), k))
+    placed: list[tuple[float, float, int]] = []
+    for k in slanted:
+        left, right = sorted(segments[k])
+        over = (
+            lane for a, b, lane in placed if min(b, right) - max(a, left) > SHARED
+        )  # those above it
+        lanes[k] = min(max(over, default=0) + 1, MOST_LANES)
+        placed.append((left, right, lanes[k]))
+    return lanes
+
+
+def sideways(start: Point, end: Point, middle: float) -> list[tuple[Point, ...]]:
+    """The pieces of a line from one layer to the next, which goes sideways at the height `middle`.
+
+    Over a short way that is one curve; over a long one a straight line between two bends, so that
+    an arrow and the gradient's beside it keep their distance.
+    """
+    (x0, _), (x1, y1) = start, end
+    if abs(x1 - x0) <= 2 * BEND:
+        return [((x0, middle), (x1, middle), (x1, y1))]
+    by = BEND if x1 > x0 else -BEND
+    return [
+        ((x0, middle), (x0, middle), (x0 + by, middle)),
+        ((x1 - by, middle),),
+        ((x1, middle), (x1, middle), (x1, y1)),
+    ]
+
+
+def _turn(segment: tuple[float, float]) -> float:
+    """Its place among those of its direction, the highest first."""
+    start, end = segment
+    return -start if end > start else start
+
+
+def height_of(lanes: Iterable[int], least: float) -> float:
+    """The height of a gap with these lanes: `least`, or more if there are several."""
+    return max(least, 30.0 + LANE * max(lanes, default=0))
+
+
+def knee(lane: int, most: int, top: float, bottom: float) -> float:
+    """The height at which an arrow in this lane, of so many, goes sideways.
+
+    >>> knee(1, 2, 0, 90), knee(2, 2, 0, 90), knee(0, 2, 0, 54)
+    (30.0, 60.0, 27.0)
+    """
+    if not lane:
+        return (top + bottom) / 2
+    return round(top + (bottom - top) * lane / (most + 1), 1)

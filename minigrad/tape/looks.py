@@ -1,38 +1,21 @@
 """Extracts details from tensors, settings, nodes and errors, for the recorder."""
 
-from __future__ import annotations
-
 from traceback import walk_tb
 from typing import Any
 
 import numpy as np
 
-from minigrad.core import dtypes, modes
 from minigrad.core.engine import AnyNode
 from minigrad.core.errors import Place, _is_ours
 from minigrad.core.function import FunctionPlan
 from minigrad.core.op import Op
 from minigrad.core.saved import Packed
 from minigrad.core.tensor import Tensor
-from minigrad.tape.events import Again, Input, TensorVersion
+from minigrad.tape.events import Again, Input
 from minigrad.tape.names import number_text
 from minigrad.tape.snapshot import WHOLE, Snapshot
 
 SMALL = 64  # local derivatives are computed for at most this many entries
-
-
-def tensor_version(tensor: Tensor, key: int) -> TensorVersion:
-    """A record of the tensor's current state."""
-    tangents = [] if tensor._tangents is None else [*tensor._tangents.values()]
-    return TensorVersion(
-        key,
-        tensor._version,
-        tuple(tensor.shape),
-        str(tensor.dtype),
-        tensor.requires_grad,
-        Snapshot(tensor.array),
-        [Snapshot(t.array) for t in tangents],
-    )
 
 
 def constant(value: Any) -> str:
@@ -102,13 +85,15 @@ def settings_given(op: Any, params: dict[str, Any]) -> dict[str, str]:
     return {k: setting(v) for k, v in params.items() if not same(v, op.settings.get(k))}
 
 
-def why_no_gradient(op: Any, z: Any) -> str:
-    """Why the result of an op requires no gradient although an operand does."""
-    if not modes.state.recording:
+def why_no_gradient(recording: bool, floating: bool) -> str:
+    """Why the result of an op requires no gradient although an operand does.
+
+    recording    were gradients recorded?
+    floating     is it a floating-point result?
+    """
+    if not recording:
         return "no_grad"
-    if isinstance(z, Tensor) and not dtypes.is_floating(z.array.dtype):
-        return "not a floating-point result"
-    return "no derivative"
+    return "no derivative" if floating else "not a floating-point result"
 
 
 def local_derivatives(

@@ -9,8 +9,6 @@ leads to on its line: PyTorch's LogSoftmaxBackward0 and NllLossBackward0 are one
 here. Leaves are matched where matched operations use them, then by name.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -77,29 +75,25 @@ def matched(theirs: Document, ours: Document) -> list[Match]:
     """The nodes of two tapes of one program, those that belong together in one group."""
     first, second = ([n for n in d.nodes if n.kind in ("op", "failed")] for d in (theirs, ours))
     found = _led_to(list(_aligned(first, second)))
-    known: tuple[set[NodeId], set[NodeId]] = set(), set()
-    for match in found:
-        for side, ids in zip(known, match.ids):
-            side.update(ids)
+    known = [{k for m in found for k in m.ids[side]} for side in (0, 1)]
 
-    def pair(a: TapeNode | None, b: TapeNode | None) -> None:
-        for side, node in zip(known, (a, b)):
-            if node is not None:
-                side.add(node.id)
-        found.append(Match([a] if a else [], [b] if b else []))
+    def pair(a: list[TapeNode], b: list[TapeNode]) -> None:
+        found.append(Match(a, b))
+        for side, ids in zip(known, found[-1].ids):
+            side.update(ids)
 
     for match in [m for m in found if m.single]:
         operands = [[theirs.node(k) for k in _operands(n)] for n in match.theirs]
         for a, b in zip(operands[0], [ours.node(k) for k in _operands(match.ours[0])]):
             if a.id not in known[0] and b.id not in known[1]:
-                pair(a, b)
+                pair([a], [b])
     left = {n.name: n for n in ours.nodes if n.id not in known[1]}
     for a in theirs.nodes:
         if a.id not in known[0]:
-            named = "#" not in a.name  # by the user
-            pair(a, left.pop(a.name, None) if named else None)
+            by_user = "#" not in a.name and a.name in left
+            pair([a], [left.pop(a.name)] if by_user else [])
     for b in left.values():
-        pair(None, b)
+        pair([], [b])
     return found
 
 
@@ -138,14 +132,9 @@ def _led_to(matches: list[Match]) -> list[Match]:
     for m in reversed(matches):
         node, ours = (m.theirs or m.ours)[0], not m.theirs
         reader = None if m.theirs and m.ours else readers.get((ours, node.id))
-        nodes = reader and (reader.ours if ours else reader.theirs)
-        if (
-            reader
-            and nodes
-            and node.backward
-            and nodes[-1].backward
-            and nodes[-1].line == node.line
-        ):
+        nodes = [] if reader is None else reader.ours if ours else reader.theirs
+        read_by = nodes[-1] if nodes else None
+        if reader and read_by and node.backward and read_by.backward and read_by.line == node.line:
             nodes.insert(0, node)
         else:
             found.append(reader := m)

@@ -1,7 +1,5 @@
 """The width of a text, the same on every machine: it does not use installed fonts."""
 
-from __future__ import annotations
-
 import unicodedata
 
 # Widths of DejaVu Sans, in thousandths of the font size. It is the widest of the

@@ -9,8 +9,6 @@
 The inspector's script does the same in the browser. The picture is drawn from a moment.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -46,6 +44,7 @@ class Moment:
     number: int = 0  # of the backward pass, 0 before the first
     node: str | None = None  # the node whose turn it was
     event: str | None = None  # the kind of step: op, seed, node, error
+    made: set[str | None] = field(default_factory=set)  # the nodes that have run forward
     expected: dict[str, int] = field(default_factory=dict)
     pruned: set[str] = field(default_factory=set)
     arrived: dict[str, list[Arrival]] = field(default_factory=dict)
@@ -61,7 +60,7 @@ class Moment:
     passes: dict[int, dict[str, object]] = field(default_factory=dict)  # how others stand
 
     @staticmethod
-    def of(found: doc.Document, step: int | None = None, detail: int | None = None) -> Moment:
+    def of(found: doc.Document, step: int | None = None, detail: int | None = None) -> "Moment":
         """The moment after a step (by default the last), or after a detail of it."""
         steps = found.steps
         step = len(steps) if step is None else step
@@ -73,7 +72,7 @@ class Moment:
         return moment
 
     @staticmethod
-    def turns(found: doc.Document, number: int) -> Iterator[Moment]:
+    def turns(found: doc.Document, number: int) -> Iterator["Moment"]:
         """The moments after each node's turn in a backward pass."""
         moment = Moment(found, 0, len(found.steps))
         for step in found.steps:
@@ -104,6 +103,8 @@ class Moment:
         match d:
             case doc.SeedDetail():
                 self._begin(step.pass_ or 0, d)
+            case doc.Detail("op" | "failed"):
+                self.made.add(node)
             case doc.Detail("pop"):
                 if node in self.queue:
                     self.queue.remove(node)
@@ -127,6 +128,7 @@ class Moment:
 
     def _change(self, kind: doc.UpdateKind, change: doc.ParameterChange) -> None:
         """A .grad was cleared, or it belongs to the next version of its parameter now."""
+        self.made.add(change.now)
         if kind == "zero_grad":
             self.terms.pop(change.was or "", None)
         elif change.was in self.terms and change.now not in (None, change.was):

@@ -10,8 +10,6 @@ could break a picture, and numbers are written with four digits, because the fif
 may differ between machines.
 """
 
-from __future__ import annotations
-
 import inspect
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping

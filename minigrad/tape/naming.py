@@ -1,7 +1,5 @@
 """Names for the entries of a recording, and what they computed, as a user would write it."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 

@@ -7,8 +7,6 @@ Source: Sugiyama, Tagawa, Toda (1981); the crossing count follows Barth, Jünger
 Simple and efficient bilayer cross counting (2002).
 """
 
-from __future__ import annotations
-
 from bisect import bisect_right, insort
 from itertools import pairwise
 

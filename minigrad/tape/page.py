@@ -7,8 +7,6 @@ anywhere, sent to anyone, and shown in a sandboxed frame. It follows the reader'
 or dark theme.
 """
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json
@@ -18,48 +16,8 @@ from typing import Any
 from minigrad.tape import draw, text
 from minigrad.tape.document import Document, packed
 from minigrad.tape.names import short
-from minigrad.tape.script import script, style
+from minigrad.tape.script import script, static_file, style
 from minigrad.tape.shapes import esc
-
-STYLE = """
-:root { color-scheme: light dark; --ink: #1a1a1a; --faint: #5f6670; --ground: #fff; --line: #d4d8dd; }
-@media (prefers-color-scheme: dark) {
-  :root { --ink: #e8eaed; --faint: #a7adb5; --ground: #0e1013; --line: #3a4048; }
-}
-body { margin: 12px; color: var(--ink); background: var(--ground); font: 15px/1.5 system-ui, sans-serif; }
-.picture { overflow-x: auto; border: 1px solid var(--line); background: #fff; }
-.scroll { overflow-x: auto; }
-.fallback table { border-collapse: collapse; font-size: 0.93rem; }
-.fallback :is(th, td) { padding: 0.3rem 0.9rem 0.3rem 0; border-bottom: 1px solid var(--line); text-align: left; }
-.fallback td { font-family: ui-monospace, Menlo, Consolas, monospace; }
-"""
-
-# Stands in for the notebook's model in a page without one, as far as the inspector needs it.
-STAND_IN = """
-const state = JSON.parse(document.getElementById("document").textContent);
-const tape = new Tape(state.doc), heard = {};
-function fromAddress() { // tape.html#step=12&node=z
-  const at = new URLSearchParams(location.hash.slice(1)), found = {};
-  if (at.has("step")) found.step = Math.max(0, Math.min(tape.last, Math.trunc(Number(at.get("step"))) || 0));
-  if (at.has("node")) found.selected = tape.named(at.get("node"))?.id ?? "";
-  return found;
-}
-Object.assign(state, fromAddress());
-const model = {
-  alone: true,
-  get: (name) => state[name],
-  set: (name, value) => { state[name] = value; for (const f of heard["change:" + name] ?? []) f(); },
-  on: (name, f) => { (heard[name] ??= new Set()).add(f); },
-  off: (name, f) => { heard[name]?.delete(f); },
-  save_changes: () => { // the address can be copied and sent
-    const at = new URLSearchParams({ step: state.step }), node = tape.node.get(state.selected)?.label;
-    if (node) at.set("node", node);
-    try { history.replaceState(null, "", `#${at}`); } catch { /* a frame without an address */ }
-  },
-};
-render({ model, el: document.getElementById("inspector") });
-addEventListener("hashchange", () => Object.entries(fromAddress()).forEach(([name, value]) => model.set(name, value)));
-"""
 
 
 def html(found: Document, step: int | None = None) -> str:
@@ -75,8 +33,10 @@ def page(state: dict[str, Any], title: str, fallback: str) -> str:
     state       the packed document, the step, and which node is selected
     fallback    HTML for readers without scripts
     """
-    module = script() + STAND_IN
+    # page.js stands in for the notebook's model, as far as the inspector needs it.
+    module = f"{script()}\n{static_file('page.js')}"
     hashed = base64.b64encode(hashlib.sha256(module.encode()).digest()).decode()
+    css = f"\n{static_file('page.css')}{style()}"
     policy = (
         f"default-src 'none'; script-src 'sha256-{hashed}'; style-src 'unsafe-inline';"
         " img-src data: blob:; base-uri 'none'; form-action 'none'"
@@ -86,7 +46,7 @@ def page(state: dict[str, Any], title: str, fallback: str) -> str:
         '<html lang="en"><head><meta charset="utf-8">',
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
-        f"<title>{esc(title)}</title><style>{STYLE + style()}</style></head><body>",
+        f"<title>{esc(title)}</title><style>{css}</style></head><body>",
         '<div id="inspector"></div>',
         f'<noscript><div class="fallback">{fallback}</div></noscript>',
         f'<script type="application/json" id="document">{json_in_html(state)}</script>',

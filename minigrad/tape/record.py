@@ -15,8 +15,6 @@ Recording costs about 45 microseconds per operation and 10 per backward step; no
 is off.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
@@ -71,7 +69,7 @@ class record:
     ) -> None:
         self._name, self._namespace = name, namespace
 
-    def __enter__(self) -> Tape:
+    def __enter__(self) -> "Tape":
         given = self._namespace
         if given is not None:
             look: Callable[[], Mapping[str, Any]] = given if callable(given) else lambda: given
@@ -195,8 +193,8 @@ class Tape(Faces):
             waiting   none
         """
         if z is None:
-            return walk.replayed(self)
-        return walk.live(self, z, gradient, retain_graph, create_graph)
+            return walk.replayed(self._recorder, self.shown)
+        return walk.live(self._recorder, z, gradient, retain_graph, create_graph)
 
     def check(self, *, strict: bool = False, **derived: Any) -> Checked:
         """Compare hand-derived gradients, given by name, with those of the last backward pass.
@@ -211,7 +209,7 @@ class Tape(Faces):
         check: 0 of 1 gradients agree with the tape
             x    different: yours [1, 2], the tape's [2, 4]. It is half of it: a factor 2 is missing.
         """
-        found = check(self, derived)
+        found = check(self._recorder, derived)
         if strict and not found.ok:
             raise AssertionError(repr(found))
         return found
@@ -231,4 +229,4 @@ class Tape(Faces):
         >>> tape.differences("x").leaves["x"].round(6)
         array([2., 4.])
         """
-        return differences(self, leaves, derived)
+        return differences(self._recorder, leaves, derived)

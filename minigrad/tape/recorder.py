@@ -10,43 +10,49 @@ It is an observer (see modes.py). The core calls
     finished    the pass has ended, perhaps with an error
     updating    gradients are cleared, parameters written to, or learning rates set
 
-The first two are in forward_half.py, the last in update_half.py, the others here.
+The first two are in forward_half.py, the others here.
 
-Read events.py first, then identity.py, forward_half.py and update_half.py.
+An update (zero_grad, or the step of an optimizer or a scheduler) changes something besides the graph.
+A parameter that was written to gets a new entry: the same tensor, the same AccumulateGrad, one version
+later. What is computed afterwards starts from that entry, so that the graphs of two training steps do
+not share their leaves.
+
+Read events.py first, then identity.py and forward_half.py.
 """
 
-from __future__ import annotations
-
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from minigrad.core.engine import AnyNode, GraphTask, Step, contributions
-from minigrad.core.errors import user_line
+from minigrad.core.errors import Place, user_line
 from minigrad.core.hooks import Hooked
 from minigrad.core.leaf import AccumulateGrad
 from minigrad.core.node import Node, reachable
 from minigrad.core.results import Result as Edge
+from minigrad.core.tensor import Tensor
 from minigrad.tape import looks
-from minigrad.tape.document import Engine, SavedConflict, When
-from minigrad.tape.events import Backward, Entry, HookRan, Input, Saved, Sent, Turn
+from minigrad.tape.document import Engine, SavedConflict, UpdateKind, When
+from minigrad.tape.events import Backward, Entry, HookRan, Input, Saved, Turn, Update, WrittenTensor
+from minigrad.tape.forward_half import ForwardHalf
 from minigrad.tape.snapshot import Snapshot, maybe
-from minigrad.tape.update_half import UpdateHalf
+
+Before = list[tuple[Tensor, int, Snapshot | None]]  # tensors, their versions, their gradients
 
 
-class Recorder(UpdateHalf):
-    """Records what the core reports; this class handles backward passes."""
+class Recorder(ForwardHalf):
+    """Records what the core reports; this class handles backward passes and updates."""
 
     def backward(self, task: GraphTask, engine: Engine = "graph") -> None:
         """A backward pass begins."""
         self.look_up_names()
         self._grads |= self._adopt(task.roots)
         seeds = [(self.entry_of(n), maybe(g)) for n, g in zip(task.roots, task.gradients)]
-        number = len(self.passes)
-        self.events.append(("seed", number, 0))
-        self.passes.append(
-            Backward(number + 1, user_line(), engine, task.retain_graph, task.create_graph, seeds)
-        )
-        self._open.append((task, number, self._hooks))  # a hook of another pass may have started it
+        keeps = task.retain_graph, task.create_graph
+        now = Backward(len(self.passes) + 1, user_line(), engine, *keeps, seeds)
+        self.events.append(("seed", len(self.passes), 0))
+        self.passes.append(now)
+        self._open.append((task, now, self._hooks))  # a hook of another pass may have started it
         self._hooks = []
 
     def hooked(self, when: When, hooks: int, before: Sequence[Any], after: Sequence[Any]) -> None:
@@ -57,8 +63,7 @@ class Recorder(UpdateHalf):
         """A node ran."""
         if isinstance(step.node, Edge):
             return
-        number = self._open[-1][1]
-        now = self.passes[number]
+        now = self._open[-1][1]
         if not now.turns:
             self._count(task, now)
         entry = self.entry_of(step.node)
@@ -67,15 +72,9 @@ class Recorder(UpdateHalf):
         self._hooks = []
         self._take(task, step, turn, now)
         for edge, (parent, g) in enumerate(zip(step.node.edges, step.grads, strict=False)):
-            if not task._leads_to_an_input(parent) or self.entry_of(parent) not in now.expected:
-                continue
-            to = self.entry_of(parent)
-            expected = now.expected[to]
-            arrived = self._arrived[number, to] = self._arrived.get((number, to), 0) + 1
-            # Only the recursive engine passes each contribution on at once.
-            ready = arrived == expected or now.engine == "recursive"
-            turn.sent.append(Sent(to, edge, _opened(g), arrived, expected, ready))
-        self.events.append(("turn", number, len(now.turns)))
+            if task._leads_to_an_input(parent) and (to := self.entry_of(parent)) in now.expected:
+                turn.sent.append(now.send(to, edge, _opened(g)))
+        self.events.append(("turn", now.number - 1, len(now.turns)))
         now.turns.append(turn)
 
     def _take(self, task: GraphTask, step: Step, turn: Turn, now: Backward) -> None:
@@ -115,8 +114,7 @@ class Recorder(UpdateHalf):
 
     def finished(self, task: GraphTask, error: BaseException | None) -> None:
         """A backward pass has ended, perhaps with an error."""
-        _, number, self._hooks = self._open.pop()
-        now = self.passes[number]
+        _, now, self._hooks = self._open.pop()
         now.finished = error is None
         if error is not None:
             if not now.turns:
@@ -126,7 +124,7 @@ class Recorder(UpdateHalf):
             if node is not None and node in self._entry_of:
                 now.failed = self.entry_of(node)
                 now.conflict = self._conflict(node, now.failed)
-        self.events.append(("end", number, 0))
+        self.events.append(("end", now.number - 1, 0))
 
     def _conflict(self, node: AnyNode, number: int) -> SavedConflict | None:
         """The saved value of this node that was written to, and the entry that wrote to it."""
@@ -151,6 +149,83 @@ class Recorder(UpdateHalf):
             if e.inplace and same and e.results[0].version > (saved.version or 0):
                 return f"n{k}"
         return None
+
+    # ---- updates -------------------------------------------------------------------
+
+    @contextmanager
+    def updating(self, what: UpdateKind, owner: Any) -> Iterator[None]:
+        """Within this block, `owner` clears gradients, writes to parameters, or sets rates."""
+        if what in self._updating or getattr(owner, "_is_initial", False):
+            yield  # a part of an update that is recorded as a whole
+            return
+        self._updating.append(what)
+        tensors = _tensors_of(owner) if what != "schedule" else []
+        before = [(t, t._version, maybe(t.grad)) for t in tensors]
+        if what == "step":
+            self._first_seen(before)
+        rates, place = _rates(owner), user_line()
+        try:
+            yield
+        finally:
+            self._updating.remove(what)
+        self._add_update(what, owner, before, rates, place)
+
+    def _first_seen(self, before: Before) -> None:
+        """Add the parameters that have a gradient, but have not been on the tape yet."""
+        for tensor, _, g in before:
+            if g is not None and (key := self.number(tensor)) not in self._latest:
+                self._add_leaf(tensor, key)
+
+    def _add_update(
+        self, what: UpdateKind, owner: Any, before: Before, rates: list[float], place: Place | None
+    ) -> None:
+        update = Update(what, self._called(owner), type(owner).__name__, place)
+        update.rates = [*zip(rates, _rates(owner), strict=False)]
+        for tensor, version, g in before:
+            if what == "step" and tensor._version != version:
+                update.written.append(self._written(tensor, version, g, update))
+            elif what == "zero_grad" and g is not None:
+                known = self.known(tensor)
+                entry = None if known is None else self._latest.get(known, (None, 0))[0]
+                update.written.append(WrittenTensor(entry, None, g))
+                if entry is not None:
+                    self._grads[entry] = maybe(tensor.grad)
+        update.reached = len(self.entries)
+        self.events.append(("update", len(self.updates), 0))
+        self.updates.append(update)
+
+    def _written(
+        self, tensor: Tensor, version: int, g: Snapshot | None, update: Update
+    ) -> WrittenTensor:
+        """The new entry of a parameter that was written to."""
+        key = self.number(tensor)
+        if key not in self._latest:  # not seen before: an optimizer of the user's wrote to it
+            self._add_leaf(tensor, key, overwritten=True)
+        was, output = self._latest[key]
+        made = self.entries[was]
+        if output < len(made.results) and made.results[output].version == tensor._version:
+            return WrittenTensor(was, was, g)  # its ops were recorded one by one
+        entry = Entry(
+            "leaf",
+            inputs=[Input(was, output, version)],
+            results=[self.version(tensor, key)],
+            inplace=True,
+            place=update.place,
+            backward=made.backward,
+            queue_key=made.queue_key,
+            update=update.call,
+        )
+        self._latest[key] = (len(self.entries), 0)
+        if tensor.node is not None:
+            self._entry_of[tensor.node] = len(self.entries)
+            self._grads[len(self.entries)] = g
+        self.entries.append(entry)
+        return WrittenTensor(was, len(self.entries) - 1, g)
+
+    def _called(self, owner: Any) -> str:
+        """The user's name of an optimizer, module or scheduler, or that of its class."""
+        names = (n for n, v in self.namespace().items() if v is owner and not n.startswith("_"))
+        return next(names, type(owner).__name__)
 
     # ---- nodes and their entries ---------------------------------------------------
 
@@ -193,12 +268,12 @@ class Recorder(UpdateHalf):
             self.entries.append(made)
             return
         tensor = node.variable
-        key = self._number(tensor)
+        key = self.number(tensor)
         if key in self._latest:
             self._entry_of[node] = self._latest[key][0]
         else:
             self._entry_of[node] = len(self.entries)
-            self._add_leaf(tensor, key, overwritten=False)
+            self._add_leaf(tensor, key)
 
 
 def _opened(g: Any) -> Snapshot | None:
@@ -207,3 +282,16 @@ def _opened(g: Any) -> Snapshot | None:
     if parts is not None:
         g = next(iter(parts.values()), None)
     return maybe(g)
+
+
+def _tensors_of(owner: Any) -> list[Tensor]:
+    groups = getattr(owner, "param_groups", None)
+    if groups is None:
+        return list(owner.parameters())
+    return [p for group in groups for p in group["params"]]
+
+
+def _rates(owner: Any) -> list[float]:
+    """The learning rates of an optimizer's groups, or of the optimizer that a scheduler sets."""
+    groups = getattr(getattr(owner, "optimizer", owner), "param_groups", [])
+    return [float(group["lr"]) for group in groups if "lr" in group]

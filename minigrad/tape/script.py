@@ -4,8 +4,6 @@ The modules are in jupyter/static/inspector, and there is no build step: each ma
 before it in `MODULES`, as if all were one file. To add one, write it and put its name where it belongs.
 """
 
-from __future__ import annotations
-
 from functools import cache
 from pathlib import Path
 
@@ -20,17 +18,21 @@ MODULES = (
 
 
 @cache
+def static_file(name: str) -> str:
+    """The text of a file that belongs to the inspector, by its path in jupyter/static."""
+    return (STATIC / name).read_text(encoding="utf-8")
+
+
+@cache
 def script() -> str:
     """The whole script, without an export: it defines `render`.
 
     >>> script().count("function render(")
     1
     """
-    folder = STATIC / "inspector"
-    return "\n".join((folder / f"{name}.js").read_text(encoding="utf-8") for name in MODULES)
+    return "\n".join(static_file(f"inspector/{name}.js") for name in MODULES)
 
 
-@cache
 def style() -> str:
     """The inspector's style sheet."""
-    return (STATIC / "inspector.css").read_text(encoding="utf-8")
+    return static_file("inspector.css")

@@ -4,10 +4,9 @@ A picture is first a list of shapes, the scene, so that the SVG and the PNG (bit
 always the same. All text from the user's code passes through `esc` before it goes into SVG.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
+from html import escape
 from itertools import pairwise
 from typing import Literal
 
@@ -119,13 +118,9 @@ class Cells:
 
     def filled(self) -> dict[str, list[tuple[float, float, float, float]]]:
         """For each color, the cells that have it: x, y, width, height."""
-        across = [
-            round(self.x + self.width * k / len(self.rows[0]), 1)
-            for k in range(len(self.rows[0]) + 1)
-        ]
-        down = [
-            round(self.y + self.height * k / len(self.rows), 1) for k in range(len(self.rows) + 1)
-        ]
+        n, m = len(self.rows), len(self.rows[0])
+        across = [round(self.x + self.width * k / m, 1) for k in range(m + 1)]
+        down = [round(self.y + self.height * k / n, 1) for k in range(n + 1)]
         found: dict[str, list[tuple[float, float, float, float]]] = {}
         for row, (top, bottom) in zip(self.rows, pairwise(down), strict=True):
             for character, (left, right) in zip(row, pairwise(across), strict=True):
@@ -144,7 +139,7 @@ class Group:
 
     id: str
     title: str
-    items: tuple[Item, ...]
+    items: "tuple[Item, ...]"
     opacity: float = 1.0
 
 
@@ -158,14 +153,7 @@ def esc(text: object) -> str:
     >>> esc('<b a="1">')
     '&lt;b a=&quot;1&quot;&gt;'
     """
-    return (
-        clean(text)
-        .replace("&", "&amp;")
-        .replace("<", "&lt;")
-        .replace(">", "&gt;")
-        .replace('"', "&quot;")
-        .replace("'", "&#39;")
-    )
+    return escape(clean(text)).replace("&#x27;", "&#39;")
 
 
 # ---------------------------------------------------------------------- as SVG

@@ -13,10 +13,8 @@ at once, and only its first entries are kept.
 For the picture in a box, every k-th entry of a large array is kept as well (`sample`).
 """
 
-from __future__ import annotations
-
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -62,7 +60,7 @@ class Snapshot:
     @classmethod
     def described(
         cls, shape: tuple[int, ...], facts: Callable[[], ArrayFacts], sample: Array | None = None
-    ) -> Snapshot:
+    ) -> "Snapshot":
         """A snapshot of something that is described where it is; `facts` is called when needed."""
         found = cls.__new__(cls)
         found.rows, found.shape, found._sample = None, shape, sample
@@ -88,38 +86,22 @@ class Snapshot:
         return in_words(self.facts())
 
     def _described(self, a: Array) -> ArrayFacts:
-        size = math.prod(self.shape)
-        std: float | None = None
-        if size == 1 and a.dtype.kind == "f" and math.isfinite(x := a.item()):  # fast
-            least = most = mean = x
-            norm, nan, inf, first = abs(x), 0, 0, [x]
-            std = 0.0
-        else:
-            floating = a.dtype.kind in "fc"
-            nan = int(np.isnan(a).sum()) if floating else 0
-            inf = int(np.isinf(a).sum()) if floating else 0
-            numbers = a[np.isfinite(a)] if nan or inf else a
-            least = most = mean = norm = None
-            if numbers.size > 0 and a.dtype.kind in "fiub":
-                least, most = numbers.min().item(), numbers.max().item()
-                mean = float(numbers.mean(dtype=np.float64))
-                flat = numbers.reshape(-1).astype(np.float64)
-                norm = float(np.sqrt(flat @ flat))
-                std = spread(norm, mean, flat.size)
-            first = (a.reshape(-1)[:FIRST] if a.size > WHOLE else a.reshape(-1)).tolist()
-        facts: ArrayFacts = {
-            "shape": list(self.shape),
-            "dtype": str(a.dtype),
-            "size": size,
-            "min": json_number(least),
-            "max": json_number(most),
-            "mean": json_number(mean),
-            "std": json_number(std),
-            "norm": json_number(norm),
-            "nan": nan,
-            "inf": inf,
-            "first": json_numbers(first),
-        }
+        dtype, least, most, mean, norm = str(a.dtype), None, None, None, None
+        if a.size == 1 and self.rows is None and a.dtype.kind == "f" and math.isfinite(a.item()):
+            x = a.item()  # fast
+            return facts_of(self.shape, dtype, (x, x, x, abs(x)), (1, 0, 0), [x])
+        floating = a.dtype.kind in "fc"
+        nan = int(np.isnan(a).sum()) if floating else 0
+        inf = int(np.isinf(a).sum()) if floating else 0
+        numbers = a[np.isfinite(a)] if nan or inf else a
+        if numbers.size > 0 and a.dtype.kind in "fiub":
+            least, most = numbers.min().item(), numbers.max().item()
+            mean = float(numbers.mean(dtype=np.float64))
+            flat = numbers.reshape(-1).astype(np.float64)
+            norm = float(np.sqrt(flat @ flat))
+        first = (a.reshape(-1)[:FIRST] if a.size > WHOLE else a.reshape(-1)).tolist()
+        ends = (least, most, mean, norm)
+        facts = facts_of(self.shape, dtype, ends, (numbers.size, nan, inf), first)
         if self.rows is not None:
             facts["rows"] = self.rows
         return facts
@@ -132,10 +114,37 @@ def thinned(a: Any) -> Any:
     return a.reshape(-1)[:: -(-math.prod(a.shape) // SAMPLE)]
 
 
-def spread(norm: float, mean: float, size: int) -> float:
-    """The standard deviation of numbers of this norm and mean; 0 if it is lost in rounding."""
-    square, of_mean = norm * norm / size, mean * mean
-    return math.sqrt(square - of_mean) if square - of_mean > 1e-12 * square else 0.0
+def facts_of(
+    shape: Sequence[int],
+    dtype: str,
+    of_finite: tuple[float | None, float | None, float | None, float | None],
+    counts: tuple[int, int, int],
+    first: list[Any],
+) -> ArrayFacts:
+    """The facts about an array, with numbers as they are written.
+
+    of_finite    the least, the largest, the mean and the norm of the finite entries
+    counts       how many entries are finite, nan and infinite
+    """
+    _, _, mean, norm = of_finite
+    std = None
+    if mean is not None and norm is not None:  # 0 if it is lost in rounding
+        square, of_mean = norm * norm / counts[0], mean * mean
+        std = math.sqrt(square - of_mean) if square - of_mean > 1e-12 * square else 0.0
+    numbers = [*map(json_number, (*of_finite, std))]
+    return {
+        "shape": list(shape),
+        "dtype": dtype,
+        "size": math.prod(shape),
+        "min": numbers[0],
+        "max": numbers[1],
+        "mean": numbers[2],
+        "std": numbers[4],
+        "norm": numbers[3],
+        "nan": counts[1],
+        "inf": counts[2],
+        "first": json_numbers(first),
+    }
 
 
 def maybe(value: Any) -> Snapshot | None:

@@ -20,16 +20,14 @@ between any two of them:
 Each step and each detail has one sentence that says what happened (`text`).
 """
 
-from __future__ import annotations
-
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 from minigrad.core.op import REGISTRY
 from minigrad.tape import document as doc
-from minigrad.tape.events import Backward, HookRan, Input, Sent, Turn, Update, WrittenTensor
+from minigrad.tape.events import Backward, HookRan, Sent, Turn, Update, WrittenTensor, result_of
 from minigrad.tape.names import count_not_finite, count_of, number_text, shape_text
 from minigrad.tape.naming import in_users_names
 from minigrad.tape.recorder import Recorder
@@ -40,7 +38,7 @@ if TYPE_CHECKING:
 
 
 def steps(
-    recorder: Recorder, nodes: list[doc.TapeNode], values: Values, code: Code
+    recorder: Recorder, nodes: list[doc.TapeNode], values: "Values", code: "Code"
 ) -> list[doc.TapeStep]:
     """The steps of a tape, in chronological order."""
     return _Steps(recorder, nodes, values, code).all()
@@ -97,32 +95,23 @@ def made_by_turn(turn: Turn) -> doc.NotFinite | None:
 
 class _Steps:
     def __init__(
-        self, recorder: Recorder, nodes: list[doc.TapeNode], values: Values, code: Code
+        self, recorder: Recorder, nodes: list[doc.TapeNode], values: "Values", code: "Code"
     ) -> None:
         self.recorder, self.nodes, self.values, self.code = recorder, nodes, values, code
         self.seen: set[tuple[int, doc.NotFinite]] = set()  # the passes, 0 forward, that have some
 
     def all(self) -> list[doc.TapeStep]:
-        found: list[doc.TapeStep] = []
-        wanted_by = self._wanted_by()
-        for kind, which, k in self.recorder.events:
-            if kind == "failed":
-                found.append(self._failed(self.nodes[which]))
-                continue
-            if kind == "op":
-                found.append(self._op(which, wanted_by.get(which, "")))
-                continue
-            if kind == "update":
-                found.append(self._update(self.recorder.updates[which]))
-                continue
-            b = self.recorder.passes[which]
-            if kind == "seed":
-                found.append(self._seed(b))
-            elif kind == "turn":
-                found.append(self._turn(b, b.turns[k], k + 1))
-            elif b.error is not None:
-                found.append(self._error(b))
-        return found
+        recorder, wanted_by = self.recorder, self._wanted_by()
+        step_of: dict[str, Callable[[int, int], doc.TapeStep]] = {
+            "failed": lambda entry, _: self._failed(self.nodes[entry]),
+            "op": lambda entry, _: self._op(entry, wanted_by.get(entry, "")),
+            "update": lambda update, _: self._update(recorder.updates[update]),
+            "seed": lambda ran, _: self._seed(recorder.passes[ran]),
+            "turn": lambda ran, k: self._turn(recorder.passes[ran], k),
+            "end": lambda ran, _: self._error(recorder.passes[ran]),
+        }
+        events = filter(recorder.is_step, recorder.events)
+        return [step_of[kind](which, k) for kind, which, k in events]
 
     def _wanted_by(self) -> dict[int, str]:
         """For each op that a pass of ours computes: the node whose turn it is.
@@ -151,9 +140,11 @@ class _Steps:
             text = f"{node.label} = {node.expression} was computed: {value}{purpose}."
         if node.stop:
             text += f" The tape stops here ({node.stop})."
-        inputs = [i for i in entry.inputs if i.entry is not None]
-        given = [self._value(i) for i in inputs]
-        made = made_not_finite(given, [r.value for r in entry.results])
+        entries = self.recorder.entries
+        given = [result_of(entries, i) for i in entry.inputs if i.entry is not None]
+        made = made_not_finite(
+            [None if r is None else r.value for r in given], [r.value for r in entry.results]
+        )
         first = self._first(node.made_by or 0, made)
         step = op_step(node, text + _said(first), backward=node.made_by is not None)
         return replace(step, first=first)
@@ -166,7 +157,7 @@ class _Steps:
             owner=update.owner,
             code=None if update.place is None else self.code.number(update.place),
             changes=[
-                doc.ParameterChange(_id(w.was), _id(w.now), self.values.number(w.g))
+                doc.ParameterChange(doc.id_of(w.was), doc.id_of(w.now), self.values.number(w.g))
                 for w in update.written
             ],
             rates=[doc.RateChange(*map(_rounded, r)) for r in update.rates],
@@ -199,10 +190,6 @@ class _Steps:
         was, now = self.nodes[w.was], self.nodes[w.now]
         return f"{now.name} v{was.version} → v{now.version}"
 
-    def _value(self, given: Input) -> Snapshot | None:
-        results = self.recorder.entries[given.entry or 0].results
-        return results[given.output].value if given.output < len(results) else None
-
     def _first(self, number: int, made: doc.NotFinite | None) -> doc.NotFinite | None:
         """What was made, if it is the first NaN or infinity of this pass; 0 is the forward pass."""
         if made is None or (number, made) in self.seen:
@@ -212,9 +199,8 @@ class _Steps:
 
     def _failed(self, node: doc.TapeNode) -> doc.TapeStep:
         text = f"{node.expression} failed, with operands of shapes {' and '.join(node.shapes)}."
-        return doc.TapeStep(
-            "forward", "failed", text, [doc.Detail("failed", text, node.id)], node.id
-        )
+        detail = doc.Detail("failed", text, node.id)
+        return doc.TapeStep("forward", "failed", text, [detail], node.id)
 
     def _seed(self, b: Backward) -> doc.TapeStep:
         said = ", ".join(f"{self.nodes[e].title} gets {words(g)}" for e, g in b.seeds)
@@ -229,7 +215,8 @@ class _Steps:
         )
         return _backward_step(b, "seed", None, text, [detail])
 
-    def _turn(self, b: Backward, turn: Turn, order: int) -> doc.TapeStep:
+    def _turn(self, b: Backward, k: int) -> doc.TapeStep:
+        turn = b.turns[k]
         g, first = self.values.number(turn.g), self._first(b.number, made_by_turn(turn))
         details = [
             *self._taken(b, turn),
@@ -251,7 +238,7 @@ class _Steps:
             details.append(doc.Detail("free", "Its saved values are freed."))
         text = self._summary(turn) + self._instead(turn) + _said(first)
         step = _backward_step(b, "node", turn.entry, text, details)
-        return replace(step, order=order, g=g, first=first)
+        return replace(step, order=k + 1, g=g, first=first)
 
     def _taken(self, b: Backward, turn: Turn) -> list[doc.AnyDetail]:
         """The node is taken from the queue, and its saved values are checked."""
@@ -293,10 +280,9 @@ class _Steps:
             for rule in entry.formula.split("  ")[1:]
             if rule.strip() and any(x is None or f"/d{x}" in rule for x in letters)
         ]
-        said = f"rule is applied: {rules[0]}" if len(rules) == 1 else "rules are applied"
-        if len(rules) > 1:
-            said += ": " + ", ".join(rules)
-        return [doc.Detail("apply", f"Its {said}.{first}")]
+        said = "rule is applied" if len(rules) == 1 else "rules are applied"
+        which = f": {', '.join(rules)}" if rules else ""
+        return [doc.Detail("apply", f"Its {said}{which}.{first}")]
 
     def _letters(self, node: doc.TapeNode) -> dict[str, str]:
         """What the letters of the node's rules stand for, in the user's names."""
@@ -376,9 +362,8 @@ class _Steps:
         text = f"Backward pass {b.ran_as} stopped: {message.splitlines()[0]}"
         details: list[doc.AnyDetail] = []
         if b.failed is not None:
-            details.append(
-                doc.Detail("pop", f"{self.nodes[b.failed].title} is taken from the queue.")
-            )
+            taken = f"{self.nodes[b.failed].title} is taken from the queue."
+            details.append(doc.Detail("pop", taken))
         details.append(doc.ErrorDetail(text=text, message=message, conflict=b.conflict))
         return _backward_step(b, "error", b.failed, text, details)
 
@@ -421,8 +406,7 @@ def _backward_step(
     text: str,
     details: list[doc.AnyDetail],
 ) -> doc.TapeStep:
-    node = None if entry is None else f"n{entry}"
-    return doc.TapeStep("backward", event, text, details, node, b.number)
+    return doc.TapeStep("backward", event, text, details, doc.id_of(entry), b.number)
 
 
 def op_step(node: doc.TapeNode, text: str, backward: bool) -> doc.TapeStep:
@@ -430,10 +414,6 @@ def op_step(node: doc.TapeNode, text: str, backward: bool) -> doc.TapeStep:
     details: list[doc.AnyDetail] = [doc.Detail("op", text, node.id)]
     phase: doc.Phase = "backward" if backward else "forward"
     return doc.TapeStep(phase, "op", text, details, node.id, node.made_by)
-
-
-def _id(entry: int | None) -> str | None:
-    return None if entry is None else f"n{entry}"
 
 
 def _rounded(rate: float) -> float:

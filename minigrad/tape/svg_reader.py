@@ -11,8 +11,6 @@ We need it if only the picture is available and not its source: in a stored
 notebook, whose SVG many viewers do not show.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from xml.etree import ElementTree

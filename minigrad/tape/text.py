@@ -1,7 +1,5 @@
 """The tape as text: tables for terminals and screen readers, and DOT for Graphviz."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from minigrad.tape import digraph

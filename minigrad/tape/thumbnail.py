@@ -12,8 +12,6 @@ A picture is text, one character for each cell or bar, so that a page with hundr
     n         no finite number
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 
@@ -27,6 +25,7 @@ PRINTED = 30  # characters of an array that is printed
 MOST_PRINTED = 12  # its entries
 BARS = 12
 LEVELS = 9  # above zero, and as many below
+CHARACTERS = np.array([*"IHGFEDCBA0123456789"])  # of the levels from -9 to 9
 DIGITS = 4  # an entry between two levels or two bars is on the same side on every CPU
 
 
@@ -103,10 +102,7 @@ def heat_cells(a: Array) -> list[str]:
     finite = np.isfinite(a)
     most = np.abs(a[finite]).max(initial=0.0) or 1.0
     levels = np.rint((np.where(finite, a, 0.0) / most * LEVELS).round(DIGITS)).astype(int)
-    return [
-        "".join(_character(level) if known else "n" for level, known in zip(*row, strict=True))
-        for row in zip(levels.tolist(), finite.tolist(), strict=True)
-    ]
+    return ["".join(row) for row in np.where(finite, CHARACTERS[levels + LEVELS], "n")]
 
 
 def bars_of(a: Array) -> str:
@@ -123,12 +119,7 @@ def bars_of(a: Array) -> str:
     places = np.floor(((numbers - least) / (most - least) * BARS).round(DIGITS)).astype(int)
     counts = np.bincount(np.minimum(places, BARS - 1), minlength=BARS)
     heights = -(-counts * LEVELS // counts.max())  # rounded up: a bar that is not empty can be seen
-    return "".join(map(_character, heights.tolist()))
-
-
-def _character(level: int) -> str:
-    """A level from -9 to 9 as a character."""
-    return str(level) if level >= 0 else chr(ord("A") - 1 - level)
+    return "".join(CHARACTERS[heights + LEVELS])
 
 
 def level_of(character: str) -> int | None:
@@ -137,9 +128,7 @@ def level_of(character: str) -> int | None:
     >>> level_of("9"), level_of("C"), level_of("n")
     (9, -3, None)
     """
-    if character == "n":
-        return None
-    return int(character) if character.isdigit() else ord("A") - 1 - ord(character)
+    return None if character == "n" else CHARACTERS.tolist().index(character) - LEVELS
 
 
 def picture_size(found: Thumbnail) -> tuple[float, float]:

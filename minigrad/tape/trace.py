@@ -1,13 +1,12 @@
 """Makes the document of a tape (document.py) from its recording."""
 
-from __future__ import annotations
-
 import linecache
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from itertools import zip_longest
+from graphlib import CycleError, TopologicalSorter
+from itertools import accumulate, pairwise, zip_longest
 from typing import TYPE_CHECKING, Any
 
 from minigrad.core.errors import Place
@@ -30,7 +29,7 @@ FAR = 40  # lines up to the head of a function
 BUDGET = 1 << 14  # array entries that are kept whole, about 200 KiB as text
 
 
-def document(tape: Tape) -> doc.Document:
+def document(tape: "Tape") -> doc.Document:
     """The document of a tape."""
     recorder = tape._recorder
     code, values = Code(tape.home), Values()
@@ -61,10 +60,8 @@ def _turns(
     nodes: list[doc.TapeNode],
 ) -> list[doc.TrainingTurn]:
     """The iterations of a training loop, with their steps, groups and losses."""
-    steps_until = [0]  # how many steps the first events have made: the end of a pass is none
-    for kind, which, _ in recorder.events:
-        ended = kind == "end" and recorder.passes[which].error is None
-        steps_until.append(steps_until[-1] + (not ended))
+    # How many steps the first events have made.
+    steps_until = [*accumulate(map(recorder.is_step, recorder.events), initial=0)]
     group = {g.title: g.id for g in groups if g.kind == "turn"}
     found = []
     for turn in loop:
@@ -249,7 +246,7 @@ class _Nodes:
             backward=entry.backward,
             priority=self.priority.get(k),
             saved=[
-                doc.SavedValue(s.name, node_id(s.entry), s.version, s.constant, s.output)
+                doc.SavedValue(s.name, doc.id_of(s.entry), s.version, s.constant, s.output)
                 for s in entry.saved
             ],
             made_by=entry.made_by,
@@ -274,13 +271,8 @@ class _Nodes:
 
     def _calls(self, entry: Entry) -> list[int]:
         """The lines from which the modules were called that it ran in, but for its own line."""
-        places, call = [entry.place], entry.call
-        while call is not None:
-            place = self.recorder.calls[call].place
-            if place != places[-1]:
-                places.append(place)
-            call = self.recorder.calls[call].parent
-        found = [self.code.number(place) for place in reversed(places[1:])]
+        places = [call.place for _, call in self.recorder.calls_around(entry)] + [entry.place]
+        found = [self.code.number(p) for p, inside in pairwise(places) if p != inside]
         return [code for code in found if code is not None]
 
     def _with_results(self, node: doc.TapeNode, entry: Entry) -> doc.TapeNode:
@@ -316,11 +308,6 @@ def _shared(recorder: Recorder) -> dict[int, int]:
     return {t: place[s] for t, s in recorder.storages.items() if s in place}
 
 
-def node_id(entry: int | None) -> str | None:
-    """The id of the node of an entry: "n3" for 3."""
-    return None if entry is None else f"n{entry}"
-
-
 def _edges(entries: list[Entry]) -> list[doc.TapeEdge]:
     edges: list[doc.TapeEdge] = []
     for number, entry in enumerate(entries):
@@ -353,29 +340,20 @@ def _without_circles(edges: list[doc.TapeEdge]) -> list[doc.TapeEdge]:
     made. If a transform of minigrad.func uses one tensor in several graphs, such a node can
     seem to come before its inputs.
     """
-    onward: dict[str, list[str]] = {}
-    doubtful = {e.id for e in edges if doc.index_of(e.from_) >= doc.index_of(e.to)}
+    doubtful = [e for e in edges if doc.index_of(e.from_) >= doc.index_of(e.to)]
+    sources: dict[str, set[str]] = {}
     for e in edges:
-        if e.id not in doubtful:
-            onward.setdefault(e.from_, []).append(e.to)
-    kept = []
-    for e in edges:
-        if e.id in doubtful:
-            if e.from_ in _reached(e.to, onward):
-                continue
-            onward.setdefault(e.from_, []).append(e.to)
-        kept.append(e)
-    return kept
-
-
-def _reached(start: str, onward: dict[str, list[str]]) -> set[str]:
-    """The nodes that edges lead to from here, including this one."""
-    seen, stack = {start}, [start]
-    while stack:
-        new = [key for key in onward.get(stack.pop(), ()) if key not in seen]
-        seen.update(new)
-        stack += new
-    return seen
+        sources.setdefault(e.to, set())
+        if e not in doubtful:
+            sources[e.to].add(e.from_)
+    closing = []
+    for e in doubtful:
+        try:
+            TopologicalSorter({**sources, e.to: sources[e.to] | {e.from_}}).prepare()
+            sources[e.to].add(e.from_)
+        except CycleError:
+            closing.append(e)
+    return [e for e in edges if e not in closing]
 
 
 def _summed(source: Entry, given: Input, entry: Entry) -> str | None:
@@ -433,10 +411,10 @@ def _note(b: Backward, nodes: list[doc.TapeNode]) -> str | None:
     )
 
 
-def _error(tape: Tape, nodes: list[doc.TapeNode], code: Code) -> doc.TapeError | None:
+def _error(tape: "Tape", nodes: list[doc.TapeNode], code: Code) -> doc.TapeError | None:
     if tape.error is None:
         return None
     passes = tape._recorder.passes
     same = passes and passes[-1].error == tape.error
     text = steps.told(passes[-1], nodes) if same else tape.error
-    return doc.TapeError(text, code.number(tape.error_place), node_id(tape.failed))
+    return doc.TapeError(text, code.number(tape.error_place), doc.id_of(tape.failed))

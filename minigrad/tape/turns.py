@@ -7,12 +7,10 @@ when the recording ends, so that the page of a tape stays small. What a kept tur
 left out stays: above all the parameters, which are then several versions later.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import pairwise
 
-from minigrad.tape.events import Backward, Entry, Input, LoopTurn, Saved, Sent, Turn
+from minigrad.tape.events import Backward, Entry, Input, LoopTurn
 from minigrad.tape.naming import result_names
 from minigrad.tape.recorder import Recorder
 
@@ -110,10 +108,10 @@ class _Thinning:
         stay = {k for k in range(len(recorder.entries)) if k not in self.whole} | self._needed()
         self.new = {old: k for k, old in enumerate(sorted(stay))}
 
-    def _passes(self) -> list[int]:
-        """The passes that stay, in order."""
+    def _happened(self, wanted: str) -> list[int]:
+        """The numbers of the passes ("seed") or the updates that stay, in order."""
         events = (self.recorder.events[k] for k in self.events)
-        return [which for kind, which, _ in events if kind == "seed"]
+        return [which for kind, which, _ in events if kind == wanted]
 
     def _needed(self) -> set[int]:
         """The entries that kept turns read, update, or send gradients to."""
@@ -122,11 +120,9 @@ class _Thinning:
         inside += range(self.turns[-1].entries.stop, len(entries))
         found = {i.entry for k in inside for i in entries[k].inputs}
         found |= {s.entry for k in inside for s in entries[k].saved}
-        for k in self.events:
-            kind, which, _ = self.recorder.events[k]
-            if kind == "update":
-                found |= {w.was for w in updates[which].written}
-        for number in self._passes():
+        for number in self._happened("update"):
+            found |= {w.was for w in updates[number].written}
+        for number in self._happened("seed"):
             b = self.recorder.passes[number]
             found |= {t.entry for t in b.turns} | {*b.expected, *b.pruned, *b.grads, b.failed}
             found |= {e for e, _ in b.seeds}
@@ -134,11 +130,8 @@ class _Thinning:
 
     def run(self) -> None:
         recorder, new = self.recorder, self.new
-        passes, updates = self._passes(), []
         events = [recorder.events[k] for k in self.events]
-        for kind, which, _ in events:
-            if kind == "update":
-                updates.append(which)
+        passes, updates = self._happened("seed"), self._happened("update")
         pass_of = {old: k for k, old in enumerate(passes)}
         update_of = {old: k for k, old in enumerate(updates)}
         self._entries()
@@ -150,18 +143,13 @@ class _Thinning:
         renumber = {"op": new, "failed": new, "update": update_of}
         recorder.events = [(e, renumber.get(e, pass_of)[which], k) for e, which, k in events]
         recorder.turns = self._turns()
-        recorder._latest = {t: (new[e], k) for t, (e, k) in recorder._latest.items() if e in new}
+        for own in recorder.engines:
+            own._latest = {t: (new[e], k) for t, (e, k) in own._latest.items() if e in new}
         recorder._grads = {new[e]: g for e, g in recorder._grads.items() if e in new}
-        recorder._arrived = {
-            (pass_of[p], new[e]): n
-            for (p, e), n in recorder._arrived.items()
-            if p in pass_of and e in new
-        }
         for node, entry in list(recorder._entry_of.items()):
+            del recorder._entry_of[node]
             if entry in new:
                 recorder._entry_of[node] = new[entry]
-            else:
-                del recorder._entry_of[node]
 
     def _at(self, entry: int | None) -> int | None:
         return None if entry is None else self.new.get(entry)
@@ -178,7 +166,7 @@ class _Thinning:
                     entry.kind, entry.stop = "before" if made else "leaf", None
                     entry.update = None if made else "an earlier step"
             entry.inputs = [self._input(i, last) for i in entry.inputs]
-            entry.saved = [self._saved(s) for s in entry.saved]
+            entry.saved = [replace(s, entry=self._at(s.entry)) for s in entry.saved]
             last |= {r.tensor: len(kept) for r in entry.results}
             kept.append(entry)
         self.recorder.entries[:] = kept
@@ -191,9 +179,6 @@ class _Thinning:
             return replace(given, entry=last[source.tensor], output=0)
         return Input(None, constant="…")
 
-    def _saved(self, saved: Saved) -> Saved:
-        return replace(saved, entry=self._at(saved.entry))
-
     def _pass(self, b: Backward, number: int) -> Backward:
         new = self.new
         return replace(
@@ -202,14 +187,18 @@ class _Thinning:
             seeds=[(new[e], g) for e, g in b.seeds],
             expected={new[e]: n for e, n in b.expected.items()},
             pruned=[new[e] for e in b.pruned],
-            turns=[self._turn(turn) for turn in b.turns],
+            turns=[
+                replace(
+                    turn,
+                    entry=new[turn.entry],
+                    sent=[replace(s, to=new[s.to]) for s in turn.sent],
+                    instead=self._at(turn.instead),
+                )
+                for turn in b.turns
+            ],
             grads={new[e]: g for e, g in b.grads.items()},
             failed=self._at(b.failed),
         )
-
-    def _turn(self, turn: Turn) -> Turn:
-        sent: list[Sent] = [replace(s, to=self.new[s.to]) for s in turn.sent]
-        return replace(turn, entry=self.new[turn.entry], sent=sent, instead=self._at(turn.instead))
 
     def _turns(self) -> list[LoopTurn]:
         event_at = {old: k for k, old in enumerate(self.events)}

@@ -12,17 +12,15 @@ There is no second engine for this. `live` uses the engine's own generator,
 a recorded pass again (moment.py), and computes nothing.
 """
 
-from __future__ import annotations
-
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from minigrad.core import modes
 from minigrad.core.backward import root_gradient, root_of
 from minigrad.core.engine import AnyNode, GraphTask
 from minigrad.core.tensor import Tensor
-from minigrad.tape.document import NotFinite, TapeNode, index_of
+from minigrad.tape.document import Document, NotFinite, TapeNode, index_of
 from minigrad.tape.either import tensor_kinds
 from minigrad.tape.events import Backward, Turn
 from minigrad.tape.moment import Moment, queue_lines
@@ -30,10 +28,6 @@ from minigrad.tape.names import shape_text, short
 from minigrad.tape.recorder import Recorder
 from minigrad.tape.steps import made_by_turn
 from minigrad.tape.trace import nodes_of
-
-if TYPE_CHECKING:
-    from minigrad.tape.record import Tape
-
 
 NONE = "no gradient"
 
@@ -101,7 +95,7 @@ class WalkStep:
 
 
 def live(
-    tape: Tape, z: Any, gradient: Any, retain_graph: bool, create_graph: bool
+    recorder: Recorder, z: Any, gradient: Any, retain_graph: bool, create_graph: bool
 ) -> Iterator[WalkStep]:
     """A backward pass of z, step by step; `Tape.steps` has the user's documentation."""
     if not isinstance(z, Tensor) and isinstance(z, tensor_kinds()):
@@ -115,14 +109,14 @@ def live(
         retain_graph=retain_graph,
         create_graph=create_graph,
     )
-    return _run(tape._recorder, task)
+    return _run(recorder, task)
 
 
 def _run(recorder: Recorder, task: GraphTask) -> Iterator[WalkStep]:
     recorder.backward(task)
     nodes = nodes_of(recorder)
     now, begun = recorder.passes[-1], len(recorder.events)
-    number = _steps_in(recorder, 0)
+    number = sum(map(recorder.is_step, recorder.events))
     steps = task.steps()
     error: BaseException | None = None
     try:
@@ -133,7 +127,8 @@ def _run(recorder: Recorder, task: GraphTask) -> Iterator[WalkStep]:
             if step is None:
                 break
             recorder.step(task, step)
-            number, begun = number + _steps_in(recorder, begun), len(recorder.events)
+            number += sum(map(recorder.is_step, recorder.events[begun:]))
+            begun = len(recorder.events)
             place = (number, number + len(now.expected) - len(now.turns))
             ready = [recorder.entry_of(n) for n in task.ready]
             waiting = {
@@ -154,24 +149,18 @@ def _run(recorder: Recorder, task: GraphTask) -> Iterator[WalkStep]:
         recorder.finished(task, error)
 
 
-def _steps_in(recorder: Recorder, begin: int) -> int:
-    """How many steps the events from this one on are: all but the ends of passes without an error."""
-    events = recorder.events[begin:]
-    return sum(kind != "end" or recorder.passes[k].error is not None for kind, k, _ in events)
-
-
-def replayed(tape: Tape) -> Iterator[WalkStep]:
-    """Replay the last backward pass on the tape."""
-    if not tape._recorder.passes:
+def replayed(recorder: Recorder, shown: Callable[[], Document]) -> Iterator[WalkStep]:
+    """Replay the last backward pass on the tape, whose document is `shown()`."""
+    if not recorder.passes:
         raise ValueError(
             "tape.steps(): no backward pass was recorded. To walk one, name the tensor it "
             "starts from: tape.steps(z)."
         )
-    return _again(tape, tape._recorder.passes[-1])
+    return _again(recorder.passes[-1], shown)
 
 
-def _again(tape: Tape, now: Backward) -> Iterator[WalkStep]:
-    found = tape.shown()
+def _again(now: Backward, shown: Callable[[], Document]) -> Iterator[WalkStep]:
+    found = shown()
     places = [
         k for k, s in enumerate(found.steps, 1) if s.event == "node" and s.pass_ == now.number
     ]

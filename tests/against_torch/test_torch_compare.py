@@ -27,6 +27,16 @@ def test_the_mistake_in_a_recorded_program_is_named():
     assert compared(z, x, 2 * x * torch.cos(x * x), tape).note == ""
 
 
+def test_the_mistake_in_the_last_of_many_turns_is_named_although_others_are_left_out():
+    x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    with minigrad.record() as tape:
+        for _ in range(60):
+            z = (x * x).sin()
+            z.sum().backward(retain_graph=True)
+    assert len(tape.document["turns"]) == 24
+    assert compared(z, x, torch.cos(x * x), tape).diagnosis.kind == "forgot_inner"
+
+
 def test_what_the_dispatcher_calls_otherwise_is_run_again():
     torch.manual_seed(0)
     net = nn.Sequential(

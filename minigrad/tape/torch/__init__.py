@@ -12,8 +12,6 @@ dependency: nothing here is imported before it is.
 A recording changes nothing: not the results, gradients and versions, and not the random numbers.
 """
 
-from __future__ import annotations
-
 import os.path
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -60,7 +58,7 @@ def watching(recorder: Recorder) -> Iterator[Operations]:
         stack.callback(setattr, torch.autograd.Function, "apply", apply)
         torch.autograd._engine_run_backward = run
         torch.autograd.Function.apply = classmethod(applied)
-        recorder.kinds.append((torch.Tensor, operations.seen.known))
+        recorder.engines.append(operations.seen)
         stack.callback(operations.look)
         stack.enter_context(operations)
         yield operations

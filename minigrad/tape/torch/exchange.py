@@ -7,8 +7,6 @@ functions of the user, which then see the copy. In it, `import torch` imports mi
 has made and cannot be copied, like a model, is left out: the cell may make it anew.
 """
 
-from __future__ import annotations
-
 import ast
 import builtins
 import sys

@@ -1,7 +1,5 @@
 """PyTorch's graph, in the form in which `chain` and `make_dot` look at ours."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch
@@ -31,12 +29,12 @@ class TorchNode:
         return type(self._node).__name__
 
     @property
-    def next_functions(self) -> list[tuple[TorchNode | None, int]]:
+    def next_functions(self) -> list["tuple[TorchNode | None, int]"]:
         """Where it sends gradients."""
         return [(p and TorchNode(p), output) for p, output in self._node.next_functions]
 
     @property
-    def edges(self) -> list[TorchNode]:
+    def edges(self) -> "list[TorchNode]":
         """The same, without inputs that get none."""
         return [parent for parent, _ in self.next_functions if parent is not None]
 

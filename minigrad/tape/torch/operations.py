@@ -5,8 +5,6 @@ an `addmm`), before the node is tied to the result. So what an operation made is
 event comes: until then nothing can have changed it.
 """
 
-from __future__ import annotations
-
 import re
 import sys
 import weakref
@@ -26,21 +24,16 @@ from torch.utils._python_dispatch import (
     _push_mode,
 )
 
-from minigrad.core.errors import _is_ours, in_constructor, user_line
+from minigrad.core.errors import _is_ours, user_line
 from minigrad.core.op import REGISTRY
 from minigrad.tape import looks
-from minigrad.tape.events import Again, Entry, Input, TorchCall
+from minigrad.tape.events import Again, Entry, Input, TorchCall, result_of
 from minigrad.tape.names import number_text
 from minigrad.tape.torch.tensors import TorchTensors
 
 NOT_SHOWN = (
-    "detach",
-    "alias",
-    "lift_fresh",
-    "is_same_size",
-    "_local_scalar_dense",
-    "record_stream",
-)
+    "detach", "alias", "lift_fresh", "is_same_size", "_local_scalar_dense", "record_stream",
+)  # fmt: skip
 OPERANDS = ("self", "other", "exponent")  # a number in this place is an operand, not a setting
 
 
@@ -86,7 +79,7 @@ class Operations(TorchDispatchMode):  # type: ignore[misc]
         if facts is None or skipped or in_compiler():
             return func(*args, **kwargs)
         self.look()
-        if not on and self._is_first_value(args):
+        if not on and self.seen._is_first_value(_flat(args)):
             return func(*args, **kwargs)
         entry = self._begun(facts, args, kwargs)
         if not entry.inputs:
@@ -103,30 +96,22 @@ class Operations(TorchDispatchMode):  # type: ignore[misc]
         self._pending = Pending(entry, refs, [] if facts.view else made, on)
         return result
 
-    def _is_first_value(self, args: tuple[Any, ...]) -> bool:
-        """Does a layer fill a parameter that the tape does not know? It is a leaf with these values."""
-        known = (self.seen.known(x) for x in _flat(list(args)))
-        return not any(number in self.seen._latest for number in known) and in_constructor()
-
-    def _begun(self, facts: OpFacts, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Entry:
+    def _begun(self, facts: "OpFacts", args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Entry:
         """The entry of an operation that is about to run."""
         entry = Entry("op", facts.name, facts.formula, inplace=facts.inplace, view=facts.view)
         given = {**dict(zip(facts.defaults, args)), **kwargs}
         entry.called = called = TorchCall(facts.called, given, {}, facts.defaults)
         operands: list[Any] = []
         for name, value in given.items():
-            if isinstance(value, torch.Tensor):
-                called.operands[name] = len(operands)
-                operands.append(value)
-            elif isinstance(value, list | tuple) and any(
-                isinstance(x, torch.Tensor) for x in value
-            ):
-                places: list[int | None] = []
-                for x in value:
+            several = isinstance(value, list | tuple)
+            parts = value if several else [value]
+            if any(isinstance(x, torch.Tensor) for x in parts):
+                places: list[Any] = []
+                for x in parts:
                     is_tensor = isinstance(x, torch.Tensor)
                     places.append(len(operands) if is_tensor else None)
                     operands += [x] * is_tensor
-                called.operands[name] = places
+                called.operands[name] = places if several else places[0]
             elif name in OPERANDS and isinstance(value, int | float | complex):
                 operands.append(value)
             elif is_worth_showing(facts, name, value):
@@ -144,9 +129,8 @@ class Operations(TorchDispatchMode):  # type: ignore[misc]
             entry.inputs = [self.input(x) for x in operands]
         if len(entry.inputs) != facts.operands:
             entry.formula = ""  # ours is of another number of operands
-        elif (
-            entry.formula and not entry.settings and entry.through is None
-        ):  # ours may be what this one is
+        elif entry.formula and not entry.settings and entry.through is None:
+            # ours may be what this one is
             numbers = {k: x for k, x in enumerate(operands) if not isinstance(x, torch.Tensor)}
             entry.again = Again(REGISTRY[facts.name], {}, numbers)
         self._placed(entry)
@@ -177,14 +161,9 @@ class Operations(TorchDispatchMode):  # type: ignore[misc]
             return None
         entry, entries = self.failed[1], self.recorder.entries
         entry.kind = "failed"
-        given = [
-            () if i.entry is None else entries[i.entry].results[i.output].shape
-            for i in entry.inputs
-        ]
-        entry.shapes = [str(shape) for shape in given]
-        entries.append(entry)
-        self.recorder.events.append(("failed", len(entries) - 1, 0))
-        return len(entries) - 1
+        given = [result_of(entries, i) for i in entry.inputs]
+        entry.shapes = [str(() if r is None else r.shape) for r in given]
+        return self.seen.add_op(entry, "failed")
 
     def leave(self) -> bool:
         """See nothing until `come_back`; False if we see nothing now, or a mode of the user is above.
@@ -217,11 +196,9 @@ class Operations(TorchDispatchMode):  # type: ignore[misc]
         node = next((x.grad_fn for x in results if x is not None and x.requires_grad), None)
         if node is not None and pending.recording:
             self.seen.link(entry, number, node, results)
-        elif any(i.entry is not None and self._has_gradient(i) for i in entry.inputs):
-            entry.stop = why_stopped(pending.recording, first)
-
-    def _has_gradient(self, given: Input) -> bool:
-        return self.recorder.entries[given.entry or 0].backward is not None
+        elif any(self.seen.entries[k].backward for i in entry.inputs if (k := i.entry) is not None):
+            floating = first.is_floating_point() or first.is_complex()
+            entry.stop = looks.why_no_gradient(pending.recording, floating)
 
     # ---- what is one box -----------------------------------------------------------
 
@@ -235,11 +212,8 @@ class Operations(TorchDispatchMode):  # type: ignore[misc]
         entry.inputs = [self.input(x) for x in args if isinstance(x, torch.Tensor)]
         self._placed(entry)
         recording = torch.is_grad_enabled()
-        self.hidden += 1
-        try:
+        with self.unseen():
             result = apply(cls, *args, **kwargs)
-        finally:
-            self.hidden -= 1
         made = list(_flat(result))
         self._pending = Pending(entry, [weakref.ref(x) for x in made], made, recording)
         return result
@@ -258,8 +232,8 @@ class Operations(TorchDispatchMode):  # type: ignore[misc]
         """An optimizer steps: one operation for each parameter."""
         self.look()
         params = [p for group in optimizer.param_groups for p in group["params"]]
-        given = [(p, p.grad) for p in params if p.grad is not None]
-        self.stepping.append([(p, p._version, [self.input(p), self.input(g)]) for p, g in given])
+        given = [p for p in params if p.grad is not None]
+        self.stepping.append([(p, p._version, [*map(self.input, (p, p.grad))]) for p in given])
         self.recorder.look_up_names()  # zero_grad() may drop the gradients before the next pass
 
     def step_ended(self, optimizer: torch.optim.Optimizer, args: Any, kwargs: Any) -> None:
@@ -387,14 +361,6 @@ def in_compiler() -> bool:
             return True
         frame = frame.f_back
     return False
-
-
-def why_stopped(recording: bool, result: torch.Tensor) -> str:
-    """Why the result of an operation requires no gradient although an operand does."""
-    if not recording:
-        return "no_grad"
-    floating = result.is_floating_point() or result.is_complex()
-    return "no derivative" if floating else "not a floating-point result"
 
 
 def _flat(result: Any) -> Iterator[torch.Tensor]:

@@ -6,10 +6,9 @@ say how many contributions a node expects, and what else was ready: that is coun
 and each turn is checked against it. A turn that the counts do not explain says so.
 """
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -26,6 +25,7 @@ from minigrad.tape.torch.tensors import saved_of
 from minigrad.tape.torch.values import snapshot
 
 Run = Callable[..., Any]
+Gradients = Sequence[torch.Tensor | None]
 Node = Any  # PyTorch has no common type for the nodes of a graph
 
 
@@ -95,7 +95,6 @@ class OnePass:
         )
         self.record.pruned = sorted(self.entry[n] for n in self.nodes if n not in self.needed)
         self.record.expected = self._expected()
-        self.arrived = dict.fromkeys(self.entry.values(), 0)
         self.parts: dict[int, list[Snapshot | None]] = {}
         for entry, g in seeds:
             self.parts.setdefault(entry, []).append(g)
@@ -135,48 +134,37 @@ class OnePass:
         handles = []
         for node in self.nodes:
             if node in self.needed:
-                handles.append(node.register_prehook(self._before(node)))
-                handles.append(node.register_hook(self._after(node)))
+                hooked = any(raw.unpack_hook is not None for _, raw in saved_of(node))
+                runs_code = hooked or hasattr(node, "_forward_cls")
+                handles.append(node.register_prehook(partial(self._before, node, runs_code)))
+                handles.append(node.register_hook(partial(self._after, node)))
         if not self.accumulate:
-            handles += [x.register_hook(self._capture(edge_of(x))) for x in inputs]
+            handles += [x.register_hook(partial(self._capture, edge_of(x))) for x in inputs]
         return handles
 
-    def _before(self, node: Node) -> Callable[[Any], None]:
-        runs_code = hasattr(node, "_forward_cls") or any(
-            raw.unpack_hook is not None for _, raw in saved_of(node)
-        )
+    def _before(self, node: Node, runs_code: bool, grads: Gradients) -> None:
+        if self is self.passes.open[-1]:
+            self.begin(node, grads)
+            if runs_code and not self.record.create_graph:
+                self.passes.operations.come_back()
 
-        def arrive(grads: tuple[torch.Tensor | None, ...]) -> None:
-            if self is self.passes.open[-1]:
-                self.begin(node, grads)
-                if runs_code and not self.record.create_graph:
-                    self.passes.operations.come_back()
+    def _after(self, node: Node, grads: Gradients, came: Gradients) -> None:
+        if self is self.passes.open[-1]:
+            if not self.record.create_graph:
+                self.passes.operations.leave()
+            self.finish(node, grads)
 
-        return arrive
-
-    def _after(self, node: Node) -> Callable[[Any, Any], None]:
-        def depart(grads: tuple[torch.Tensor | None, ...], came: Any) -> None:
-            if self is self.passes.open[-1]:
-                if not self.record.create_graph:
-                    self.passes.operations.leave()
-                self.finish(node, grads)
-
-        return depart
-
-    def _capture(self, node: Node) -> Callable[[torch.Tensor], None]:
-        def capture(g: torch.Tensor) -> None:
-            if self is self.passes.open[-1] and not self._goes_on(node):
-                self.begin(node, (g,))
-                self.running[-1].captured = True
-                self.finish(node, ())
-
-        return capture
+    def _capture(self, node: Node, g: torch.Tensor) -> None:
+        if self is self.passes.open[-1] and not self._goes_on(node):
+            self.begin(node, (g,))
+            self.running[-1].captured = True
+            self.finish(node, ())
 
     def _goes_on(self, node: Node) -> bool:
         """Does the engine run this node, rather than only hand its gradient to the caller?"""
         return bool(self._parents(node)) or self.accumulate and hasattr(node, "variable")
 
-    def begin(self, node: Node, grads: tuple[torch.Tensor | None, ...]) -> None:
+    def begin(self, node: Node, grads: Gradients) -> None:
         """A node is about to run."""
         self.passes.operations.look()
         entry = self.entry[node]
@@ -202,7 +190,7 @@ class OnePass:
         best = min(keys, key=keys.__getitem__, default=None)
         return None if best is None or keys.get(entry) == keys[best] else best
 
-    def finish(self, node: Node, grads: Sequence[torch.Tensor | None]) -> None:
+    def finish(self, node: Node, grads: Gradients) -> None:
         """A node has run."""
         self.passes.operations.look()
         turn = self.running.pop()
@@ -219,13 +207,11 @@ class OnePass:
         self.record.turns.append(turn)
 
     def _sent(self, to: int, edge: int, value: Snapshot | None) -> Sent:
-        expected = self.record.expected[to]
-        self.arrived[to] += 1
         self.parts.setdefault(to, []).append(value)
-        ready = self.arrived[to] == expected
-        if ready:
+        sent = self.record.send(to, edge, value)
+        if sent.ready:
             self.ready.add(to)
-        return Sent(to, edge, value, self.arrived[to], expected, ready)
+        return sent
 
     def _accumulated(self, node: Node, turn: Turn) -> None:
         """A leaf's .grad was added to."""
@@ -291,13 +277,13 @@ class OnePass:
         rows: list[tuple[Any, ...]] = []
         if conflict is not None and conflict.by is not None:
             writer = self.recorder.entries[int(conflict.by[1:])]
-            rows = [("saved", entry.place, conflict.saved), ("changed", writer.place, conflict.now)]
-            return [(e, p.label, p.text, f"at version {v}") for e, p, v in rows if p is not None]
-        if "second time" in message:
+            versions = f"at version {conflict.saved}", f"at version {conflict.now}"
+            rows = [("saved", entry.place, versions[0]), ("changed", writer.place, versions[1])]
+        elif "second time" in message:
             ran = [b for b in self.recorder.passes[:-1] if any(t.entry == failed for t in b.turns)]
             if ran:
                 rows = [("first pass", ran[-1].place), ("this pass", self.record.place)]
-        return [(e, p.label, p.text) for e, p in rows if p is not None]
+        return [(e, p.label, p.text, *more) for e, p, *more in rows if p is not None]
 
 
 def edge_of(x: Any) -> Node:

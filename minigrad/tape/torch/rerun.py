@@ -9,8 +9,6 @@ result must be the recorded one; if one is not, or an operation is not known her
 says which.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -22,7 +20,7 @@ from minigrad.core.errors import AutogradError
 from minigrad.core.node import Node
 from minigrad.core.tensor import Tensor
 from minigrad.methods.creation import tensor
-from minigrad.tape.events import Entry, Input
+from minigrad.tape.events import Entry, Input, computed_from
 from minigrad.tape.naming import node_names
 from minigrad.tape.snapshot import Array
 from minigrad.tape.torch.operations import REDUCTIONS, Operations
@@ -42,6 +40,15 @@ def _loss(name: str) -> Called:
     def call(F: Any, given: Given) -> Any:
         given["reduction"] = REDUCTIONS[given["reduction"]]
         return getattr(F, name)(given.pop("self"), **_unspoken(given))
+
+    return call
+
+
+def _by_place(name: str, *keys: str) -> Called:
+    """A function with these arguments, in its own order."""
+
+    def call(F: Any, given: Given) -> Any:
+        return getattr(F, name)(*[None if given[k] == [] else given[k] for k in keys])
 
     return call
 
@@ -70,46 +77,41 @@ def _convolution(F: Any, given: Given) -> Any:
 
 
 # What the dispatcher calls otherwise than our functions are called.
+LOSSES = (
+    "binary_cross_entropy", "binary_cross_entropy_with_logits", "huber_loss", "mse_loss", "smooth_l1_loss",
+)  # fmt: skip
 OTHERWISE: dict[str, Called] = {
-    "_log_softmax": lambda F, g: F.log_softmax(g["self"], g["dim"]),
-    "_softmax": lambda F, g: F.softmax(g["self"], g["dim"]),
+    **{name: _loss(name) for name in LOSSES},
+    "_log_softmax": _by_place("log_softmax", "self", "dim"),
+    "_softmax": _by_place("softmax", "self", "dim"),
     "_to_copy": lambda F, g: g["self"].clone(),
     "_unsafe_view": _reshaped,
     "alias": lambda F, g: g["self"].view_as(g["self"]),
-    "binary_cross_entropy": _loss("binary_cross_entropy"),
-    "binary_cross_entropy_with_logits": _loss("binary_cross_entropy_with_logits"),
     "convolution": _convolution,
-    "embedding": lambda F, g: F.embedding(g["indices"], g["weight"]),
-    "huber_loss": _loss("huber_loss"),
+    "embedding": _by_place("embedding", "indices", "weight"),
     "index": _indexed,
-    "max_pool2d_with_indices": lambda F, g: F.max_pool2d(
-        g["self"],
-        g["kernel_size"],
-        g["stride"] or None,
-        g["padding"],
-        g["dilation"],
-        g["ceil_mode"],
+    "max_pool2d_with_indices": _by_place(
+        "max_pool2d", "self", "kernel_size", "stride", "padding", "dilation", "ceil_mode"
     ),
-    "mse_loss": _loss("mse_loss"),
-    "_safe_softmax": lambda F, g: F.softmax(g["self"], g["dim"]),
-    "native_batch_norm": lambda F, g: F.batch_norm(
-        g["input"],
-        g["running_mean"],
-        g["running_var"],
-        g["weight"],
-        g["bias"],
-        g["training"],
-        g["momentum"],
-        g["eps"],
+    "_safe_softmax": _by_place("softmax", "self", "dim"),
+    "native_batch_norm": _by_place(
+        "batch_norm",
+        "input",
+        "running_mean",
+        "running_var",
+        "weight",
+        "bias",
+        "training",
+        "momentum",
+        "eps",
     ),
-    "native_layer_norm": lambda F, g: F.layer_norm(
-        g["input"], g["normalized_shape"], g["weight"], g["bias"], g["eps"]
+    "native_layer_norm": _by_place(
+        "layer_norm", "input", "normalized_shape", "weight", "bias", "eps"
     ),
     "nll_loss_forward": _loss("nll_loss"),
     "rsub": lambda F, g: g["other"] - g["alpha"] * g["self"],
     "select": lambda F, g: g["self"].select(g["dim"], g["index"]),
     "slice": _sliced,
-    "smooth_l1_loss": _loss("smooth_l1_loss"),
     "view": _reshaped,
     "_reshape_alias": _reshaped,
 }
@@ -132,14 +134,8 @@ class _Rerun:
 
     def run(self, z: torch.Tensor) -> dict[int, Tensor]:
         root = self.seen._latest[self.seen.known(z) or 0][0]
-        needed, stack = {root}, [root]
-        while stack:
-            for i in self.entries[stack.pop()].inputs:
-                if i.entry is not None and i.gradient and i.entry not in needed:
-                    needed.add(i.entry)
-                    stack.append(i.entry)
         ours: dict[int, Tensor] = {}
-        for k in sorted(needed):
+        for k in sorted(computed_from(self.entries, [root])):
             entry = self.entries[k]
             results = [self._leaf(k)] if entry.backward == "AccumulateGrad" else self._applied(k)
             for output, (made, result) in enumerate(zip(entry.results, results)):

@@ -8,11 +8,8 @@ A node is known by its sequence number and its name; an AccumulateGrad, by its l
 node then, with the next sequence number. So it is looked at only where PyTorch has done so itself.
 """
 
-from __future__ import annotations
-
 import re
-import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from typing import Any
 
@@ -20,6 +17,7 @@ import torch
 
 from minigrad.tape.document import Kind
 from minigrad.tape.events import Entry, Input, Saved, TensorVersion
+from minigrad.tape.identity import Tensors
 from minigrad.tape.recorder import Recorder
 from minigrad.tape.torch.values import dtype_name, snapshot, version_of
 
@@ -28,15 +26,15 @@ LEAVES_FIRST = -(1 << 62)  # before all sequence numbers, which count down
 NodeKey = tuple[int, str]
 
 
-class TorchTensors:
+class TorchTensors(Tensors):
     """The numbers of PyTorch's tensors in a recording, and the entries that made them."""
 
+    kind = torch.Tensor
+
     def __init__(self, recorder: Recorder) -> None:
-        self.recorder, self.entries = recorder, recorder.entries
-        self._numbers: dict[int, tuple[weakref.ref[torch.Tensor], int]] = {}
-        self._refs: dict[int, weakref.ref[torch.Tensor]] = {}  # the latest object of each tensor
+        super().__init__(recorder.entries, recorder.events, recorder._serial)
+        self.recorder = recorder
         self._at: dict[int, int] = {}  # address of the memory -> the first tensor there
-        self._latest: dict[int, tuple[int, int]] = {}  # tensor -> (entry, output)
         self._entry_of: dict[NodeKey, int] = {}
         self._walked: set[NodeKey] = set()  # nodes whose edges are known
         self._leaf_at: dict[int, int] = {}  # a leaf -> its entry, when last it was an operand
@@ -44,28 +42,13 @@ class TorchTensors:
 
     # ---- tensors -------------------------------------------------------------------
 
-    def known(self, tensor: torch.Tensor) -> int | None:
-        """The number of a tensor that was seen before; None for another."""
-        found = self._numbers.get(id(tensor))
-        return found[1] if found is not None and found[0]() is tensor else None
-
-    def alive(self, number: int) -> torch.Tensor | None:
-        """The tensor with this number, if it is still there."""
-        return self._refs[number]() if number in self._refs else None
-
     def number(self, tensor: torch.Tensor) -> int:
         """The number of a tensor in this recording; assigned on first sight."""
         found = self.known(tensor)
         if found is None:
-            found = self._result_known(tensor)
-            if found is None:
-                found = self.recorder._many
-                self.recorder._many += 1
-            self._refs[found] = weakref.ref(tensor)
-            self._numbers[id(tensor)] = (self._refs[found], found)
-            base = tensor._base
-            if base is not None:
-                self._share(found, self.number(base))
+            found = self._numbered(tensor, self._result_known(tensor))
+            if tensor._base is not None:
+                self._share(found, self.number(tensor._base))
         return found
 
     def _share(self, tensor: int, other: int) -> None:
@@ -82,16 +65,12 @@ class TorchTensors:
         results = self.entries[entry].results
         return results[tensor.output_nr].tensor if tensor.output_nr < len(results) else None
 
-    def input(self, operand: torch.Tensor) -> Input:
-        """A tensor as an operand: the result that it is, or else a leaf, which is added."""
-        number = self.number(operand)
-        if number not in self._latest:
-            self._add_leaf(operand, number)
-        else:
-            self._follow_base(operand, number)
-        self.recorder._look_up_one(operand, number)
-        entry, output = self._latest[number]
-        return Input(entry, output, version_of(operand))
+    def _look_up_one(self, tensor: torch.Tensor, number: int) -> None:
+        self.recorder._look_up_one(tensor, number)
+
+    def version_of(self, tensor: torch.Tensor) -> int:
+        """How often a tensor was written to."""
+        return version_of(tensor)
 
     def version(self, tensor: torch.Tensor, number: int) -> TensorVersion:
         """A record of the tensor's current state."""
@@ -99,7 +78,7 @@ class TorchTensors:
         now = version_of(tensor)
         return TensorVersion(number, now, shape, kind, tensor.requires_grad, snapshot(tensor))
 
-    def _add_leaf(self, tensor: torch.Tensor, number: int) -> None:
+    def _add_leaf(self, tensor: torch.Tensor, number: int, overwritten: bool = False) -> None:
         """Add a tensor that was not computed in this recording."""
         node = tensor.grad_fn if torch.is_grad_enabled() and tensor.requires_grad else None
         known = self._entry_of.get(key_of(node)) if node is not None else None
@@ -112,12 +91,9 @@ class TorchTensors:
         self._latest[number] = (len(self.entries), 0)
         source = None if node is not None else self._same_memory(tensor, number)
         if source is not None:
-            entry.op, entry.stop, entry.view = "detach", "detach", True
-            entry.formula, (from_entry, output) = "z = x, without its history", self._latest[source]
-            entry.inputs = [Input(from_entry, output, version_of(tensor))]
+            self._detached(entry, source, version_of(tensor))
             entry.kind = "leaf" if tensor.requires_grad else "op"
             self._share(number, source)
-            self.recorder.events.append(("op", len(self.entries), 0))
             entry.made_by = self.computing[-1] if self.computing else None
         if node is not None:
             self._belongs(entry, len(self.entries), node)
@@ -137,40 +113,25 @@ class TorchTensors:
             return None
         return source
 
-    def _follow_base(self, view: torch.Tensor, number: int) -> None:
-        """A view whose base was written to has a new history."""
-        entry, output = self._latest[number]
-        made, base = self.entries[entry], view._base
-        if base is None or made.results[output].version == version_of(view):
-            return
-        source = self.input(base)
-        result = self.version(view, number)
-        again = Entry("op", made.op or "view", made.formula, [source], made.settings, [result])
-        again.view, again.replayed, again.place, again.call = True, True, made.place, made.call
-        place = self.add_op(again)
-        self._latest[number] = (place, 0)
+    def _link_again(self, entry: Entry, number: int, view: torch.Tensor) -> None:
         if view.requires_grad and torch.is_grad_enabled():
-            self.link(again, place, view.grad_fn)
+            self.link(entry, number, view.grad_fn)
 
-    def add_op(self, entry: Entry) -> int:
+    def add_op(self, entry: Entry, kind: str = "op") -> int:
         """Append the entry of an operation; returns its number."""
-        entry.made_by = self.computing[-1] if self.computing else None
-        self.entries.append(entry)
-        self.recorder.events.append(("op", len(self.entries) - 1, 0))
-        return len(self.entries) - 1
+        if kind == "op":
+            entry.made_by = self.computing[-1] if self.computing else None
+        return super().add_op(entry, kind)
 
     def add_results(
-        self, entry: Entry, number: int, results: Sequence[torch.Tensor | None]
+        self, entry: Entry, number: int, results: Iterable[torch.Tensor | None]
     ) -> None:
         """Record what an operation made."""
-        for output, tensor in enumerate(results):
-            if tensor is None:
-                continue
-            key = self.number(tensor)
-            entry.results.append(self.version(tensor, key))
-            self._latest[key] = (number, output)
-            if tensor._base is None and (address := address_of(tensor)):
-                self._at[address] = key
+        results = [*results]
+        super().add_results(entry, number, results)
+        for tensor in results:
+            if tensor is not None and tensor._base is None and (address := address_of(tensor)):
+                self._at[address] = self.number(tensor)
 
     # ---- nodes ---------------------------------------------------------------------
 
@@ -207,16 +168,12 @@ class TorchTensors:
                 continue  # hooks have packed it, or there is nothing
             key = self.known(data)
             if key is not None and key in self._latest:
-                yield Saved(
-                    name, self._latest[key][0], version_of(data), key, "", self._latest[key][1]
-                )
+                made_by, output = self._latest[key]
+                yield Saved(name, made_by, version_of(data), key, "", output)
                 continue
+            place = address_of(data), data.shape
             for output, own in enumerate(results):  # a result is saved without its history
-                if (
-                    own is not None
-                    and address_of(own) == address_of(data)
-                    and own.shape == data.shape
-                ):
+                if own is not None and (address_of(own), own.shape) == place:
                     made = entry.results[output]
                     yield Saved(name, number, made.version, made.tensor, "", output)
                     break

@@ -4,8 +4,6 @@ A small tensor is copied to an array. A large one is summarized on its device, a
 entries are fetched. Tensors without numbers (fake, nested, or on the device "meta") have none.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 
@@ -13,16 +11,7 @@ import torch
 
 from minigrad.core.sparse import RowSparse
 from minigrad.tape.document import ArrayFacts
-from minigrad.tape.snapshot import (
-    FIRST,
-    WHOLE,
-    Array,
-    Snapshot,
-    json_number,
-    json_numbers,
-    spread,
-    thinned,
-)
+from minigrad.tape.snapshot import FIRST, WHOLE, Array, Snapshot, facts_of, thinned
 
 HUGE = 1e30  # the norm of tensors whose sums may overflow in float32
 
@@ -82,19 +71,5 @@ def _summary(tensor: torch.Tensor) -> Callable[[], ArrayFacts]:
         length = norm if finite else numbers.double().norm()
         ends = (*torch.aminmax(numbers), total / numbers.numel(), length)
     least, most, mean, root = (None if e is None else e.item() for e in ends)
-    return partial(
-        _facts, tensor.shape, dtype_name(tensor), least, most, mean, root, nan, inf, first
-    )
-
-
-def _facts(
-    shape: torch.Size, dtype: str, least: float | None, most: float | None, mean: float | None,
-    norm: float | None, nan: int, inf: int, first: Array,
-) -> ArrayFacts:  # fmt: skip
-    std = None if mean is None or norm is None else spread(norm, mean, shape.numel() - nan - inf)
-    return {
-        "shape": list(shape), "dtype": dtype, "size": shape.numel(),
-        "min": json_number(least), "max": json_number(most), "mean": json_number(mean),
-        "std": json_number(std), "norm": json_number(norm), "nan": nan, "inf": inf,
-        "first": json_numbers(first.tolist()),
-    }  # fmt: skip
+    counts, kind = (tensor.numel() - nan - inf, nan, inf), dtype_name(tensor)
+    return partial(facts_of, tensor.shape, kind, (least, most, mean, root), counts, first.tolist())

@@ -3,7 +3,7 @@
 const TOP = 47, BOTTOM = 25, PAD = 12; // the rows of a box, as tape/boxes.py has them
 const PRINTED = 17, PICTURED = 31, TALL = 24; // above the chips: the value, in one line or beside a picture
 
-/** The value in a box: its text, beside a heat map or a histogram. As tape/draw_boxes.py draws it. */
+/** The value in a box: its text, beside a heat map or a histogram. As tape/canvas.py draws it. */
 function thumbnail(found, x, y) {
   const parts = [], cells = found.cells ?? [], bars = found.bars ?? "";
   let wide = 0;
