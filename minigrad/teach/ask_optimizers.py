@@ -19,14 +19,14 @@ from typing import Any
 import numpy as np
 
 from minigrad.core.modes import unobserved
-from minigrad.core.tensor import wrap
 from minigrad.teach.cases import Shape, draw
 from minigrad.teach.difference import Array, real_array
 from minigrad.teach.question import Question
 from minigrad.teach.results import CheckRow
 from minigrad.teach.running import run
+from minigrad.teach.steps_by_hand import settings_of_steps
 from minigrad.teach.trying import judge_array
-from minigrad.teach.updates import compare_update, run_optimizer
+from minigrad.teach.updates import compare_update, run_optimizer, stepped
 
 
 @dataclass(eq=False, repr=False)
@@ -107,8 +107,8 @@ def by_function(step: Callable[..., Any], settings: Mapping[str, Any]) -> Callab
 
     def student(p: Array, grads: Sequence[Array]) -> Iterator[Any]:
         state: dict[str, Any] = {}
-        for k, g in enumerate(grads):
-            p = step(p, g, state, **_at(settings, k))
+        for g, now in zip(grads, settings_of_steps(settings, len(grads)), strict=True):
+            p = step(p, g, state, **now)
             yield p if p is None else np.array(real_array(p), copy=True)
 
     return student
@@ -118,28 +118,8 @@ def by_class(make: type, settings: Mapping[str, Any]) -> Callable[..., Any]:
     """The steps of a class make(params, **settings) with a method step()."""
 
     def student(p: Array, grads: Sequence[Array]) -> Iterator[Any]:
-        with unobserved():
-            t = wrap(np.array(p)).requires_grad_()
-            other = wrap(np.array(p)).requires_grad_()  # it never has a gradient
-            optimizer = make([t, other], **_at(settings, 0))
-            for k, g in enumerate(grads):
-                t.grad = wrap(np.array(g))
-                if isinstance(settings.get("lr"), Sequence):
-                    _set_rate(optimizer, settings["lr"][k])
-                optimizer.step()
-                yield t.detach().numpy().copy()
+        with unobserved():  # the second parameter never has a gradient
+            for t, _ in stepped(make, settings, [p, p], [(g, None) for g in grads]):
+                yield t
 
     return student
-
-
-def _set_rate(optimizer: Any, lr: float) -> None:
-    if getattr(optimizer, "param_groups", None):
-        optimizer.param_groups[0]["lr"] = lr
-    else:
-        optimizer.lr = lr
-
-
-def _at(settings: Mapping[str, Any], k: int) -> dict[str, Any]:
-    """The settings of one step: of a list of rates, the one for it."""
-    lr = settings.get("lr")
-    return {**settings, "lr": lr[k]} if isinstance(lr, Sequence) else dict(settings)

@@ -55,8 +55,11 @@ class CompareRow(Compared):
 
     name: str
     shape: tuple[int, ...]
-    relative: float | None
-    tape: float | None
+
+    @property
+    def tape(self) -> float | None:
+        """The tape's value where the greatest difference sits."""
+        return self.theirs
 
     @property
     def answered(self) -> bool:
@@ -65,7 +68,7 @@ class CompareRow(Compared):
 
     def cells(self) -> tuple[str, ...]:
         """Name, shape, verdict, differences; if they count, where, and yours and the tape's."""
-        return self.name, str(self.shape), *self.measured(self.tape, self.relative)
+        return self.name, str(self.shape), *self.measured(self.absolute, self.relative)
 
 
 class Comparison(Report[CompareRow]):
@@ -249,18 +252,8 @@ def _row(
     said = [f"{name}: {one}" for one in (d.reason, note) if one]
     if found is not None:
         said.append(found.about(name))
-    return CompareRow(
-        name=name,
-        shape=tuple(tensor.shape),
-        verdict=d.verdict,
-        absolute=d.absolute,
-        relative=d.relative,
-        index=d.index,
-        yours=d.mine,
-        tape=d.theirs,
-        note="\n".join(said),
-        diagnosis=found,
-    )
+    note, shape = "\n".join(said), tuple(tensor.shape)
+    return CompareRow(**vars(d), name=name, shape=shape, note=note, diagnosis=found)
 
 
 def _from_the_tape(z: Any, tensors: list[Any], gradient: object) -> list[tuple[Any, str]]:

@@ -27,14 +27,14 @@ _TOLERANCES = {2: (1e-3, 1e-5), 4: (1.3e-6, 1e-5), 8: (1e-7, 1e-7)}  # bytes -> 
 
 @dataclass(frozen=True)
 class Difference:
-    """How `mine` differs from `theirs`.
+    """How an array differs from the right one.
 
     verdict    exact, close, different, wrong shape, not an array, not answered
-    absolute   the greatest |mine - theirs|; None when the two cannot be subtracted
-    relative   the greatest |mine - theirs| / |theirs|; inf where theirs is 0
+    absolute   the greatest |yours - theirs|; None when the two cannot be subtracted
+    relative   the greatest |yours - theirs| / |theirs|; inf where theirs is 0
     index      where the greatest absolute difference sits, the first if there are several
-    mine       the value there
-    theirs     the value there
+    yours      the value there
+    theirs     the right value there
     reason     for a wrong shape or no array: what is the matter, in words
     """
 
@@ -42,7 +42,7 @@ class Difference:
     absolute: float | None = None
     relative: float | None = None
     index: tuple[int, ...] | None = None
-    mine: float | None = None
+    yours: float | None = None
     theirs: float | None = None
     reason: str = ""
 
@@ -102,7 +102,7 @@ def _difference(
         absolute=float(absolute[worst]),
         relative=float(np.max(relative)),  # NaN if there is one
         index=tuple(int(i) for i in worst),
-        mine=float(mine[worst]),
+        yours=float(mine[worst]),
         theirs=float(theirs[worst]),
     )
 
