@@ -137,6 +137,11 @@ class Use:
         """The name of the other operand, of x and y."""
         return "y" if self.name == "x" else "x"
 
+    def needed(self, name: str) -> Any:
+        """A value by its name in a rule, or `share`, `wide` or `widened`; None if it is not known."""
+        derived = {"share": self.share, "wide": self.wide, "widened": self.widened}
+        return derived[name]() if name in derived else self.values.get(name)
+
     def reads(self) -> tuple[str, ...]:
         """The names that the rule of this operand reads."""
         if self.op is None or self.name not in self.op.rules:
