@@ -73,13 +73,10 @@ def difference(
         return Difference("not an array", reason=str(error))
     if mine.shape != theirs.shape:
         return Difference("wrong shape", reason=f"shape {mine.shape} instead of {theirs.shape}")
-    narrow, wide = _tolerances(mine, theirs)
-    return _difference(
-        mine.astype(np.float64),
-        theirs.astype(np.float64),
-        narrow if rtol is None else rtol,
-        wide if atol is None else atol,
-    )
+    sizes = [a.dtype.itemsize for a in (mine, theirs) if a.dtype.kind == "f"]
+    narrow, wide = _TOLERANCES[min([*sizes, 8])]  # of the coarser type
+    rtol, atol = narrow if rtol is None else rtol, wide if atol is None else atol
+    return _difference(mine.astype(np.float64), theirs.astype(np.float64), rtol, atol)
 
 
 def _difference(
@@ -146,9 +143,3 @@ def magnitude(value: float | None, verdict: Verdict) -> str:
 def position(index: tuple[int, ...] | None) -> str:
     """An index as it is written in Python: [0, 2]; nothing for a scalar."""
     return f"[{', '.join(map(str, index))}]" if index else ""
-
-
-def _tolerances(*arrays: Array) -> tuple[float, float]:
-    """rtol and atol of the coarsest floating-point type among the arrays."""
-    sizes = [a.dtype.itemsize for a in arrays if a.dtype.kind == "f"]
-    return _TOLERANCES[min([*sizes, 8])]

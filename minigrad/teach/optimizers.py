@@ -116,7 +116,10 @@ def explain(optimizer: Optimizer, loss: Tensor | None = None) -> Explanation:
     if loss is not None and not isinstance(loss, Tensor):
         raise TypeError(f"loss must be a Tensor, but got {type(loss).__name__}.")
     names = _names(namespace_of(sys._getframe(1)))
-    leaves = None if loss is None else _leaves_of(loss)
+    leaves = None
+    if loss is not None:
+        nodes = reachable([] if loss.node is None else [loss.node])
+        leaves = [node for node in nodes if isinstance(node, AccumulateGrad)]
     written = {id(p): version for p, version in optimizer._written}
     rows = [_row(p, name, k, leaves, written.get(id(p))) for k, name, p in _held(optimizer, names)]
     groups = len(optimizer.param_groups)
@@ -141,12 +144,6 @@ def _names(namespace: Mapping[str, Any]) -> dict[int, str]:
         if id(x) not in found or found[id(x)].endswith("]"):
             found[id(x)] = name
     return found
-
-
-def _leaves_of(loss: Tensor) -> list[AccumulateGrad]:
-    if loss.node is None:
-        return []
-    return [node for node in reachable([loss.node]) if isinstance(node, AccumulateGrad)]
 
 
 def _row(

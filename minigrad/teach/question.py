@@ -210,6 +210,16 @@ class Written(Question):
             return CheckRow(None, "", "", "wrong type", message)
         return None
 
+    def judged(self, answer: Any) -> Iterator[CheckRow]:
+        """One row for each part: that there is no entry for it, or what `judge` says."""
+        for name in self.parts():
+            mine = answer.get(name, ...)
+            yield self.no_entry(name) if mine is ... else self.row(name, *self.judge(name, mine))
+
+    def judge(self, name: str, mine: Any) -> tuple[Kind, str, Diagnosis | None]:
+        """Is one entry right? The verdict, a message, and the mistake that was recognized."""
+        raise NotImplementedError
+
     def row(
         self, what: str, verdict: Kind, message: str = "", found: Diagnosis | None = None
     ) -> CheckRow:

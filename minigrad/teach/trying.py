@@ -162,12 +162,13 @@ def judge_array(
         return "wrong type", f"{what} is {d.reason}"
     if d.verdict == "wrong shape":
         return "wrong shape", f"{what} has {d.reason}"
-    first = _first_wrong(real_array(mine), right, rtol or 0.0, atol or 0.0)
-    yours, theirs = float(real_array(mine)[first]), float(right[first])
-    digits = next(
-        (n for n in (6, 9, 12, 17) if decimal_text(yours, n) != decimal_text(theirs, n)), 17
-    )
-    is_it, should_be = decimal_text(yours, digits), decimal_text(theirs, digits)
+    mine = real_array(mine)
+    wrong = np.argwhere(~np.isclose(mine, right, rtol or 0.0, atol or 0.0, equal_nan=True))
+    first = tuple(int(i) for i in (wrong[0] if len(wrong) else np.zeros(right.ndim)))
+    for digits in (6, 9, 12, 17):
+        is_it, should_be = (decimal_text(float(a[first]), digits) for a in (mine, right))
+        if is_it != should_be:
+            break
     return "wrong value", f"{what}{position(first)} is {is_it} and should be {should_be}"
 
 
@@ -191,13 +192,6 @@ def shortened(value: object, length: int = 90) -> str:
     except Exception:
         text = f"of type {type(value).__name__}"
     return text if len(text) <= length else text[: length - 3] + "..."
-
-
-def _first_wrong(mine: Array, right: Array, rtol: float, atol: float) -> tuple[int, ...]:
-    """The first entry, in reading order, that is not close."""
-    near = np.isclose(mine, right, rtol=rtol, atol=atol, equal_nan=True)
-    wrong = np.argwhere(~near)
-    return tuple(int(i) for i in (wrong[0] if len(wrong) else np.zeros(right.ndim)))
 
 
 def count(returned: object, names: Sequence[str], whole: bool = False) -> Sequence[Any] | str:

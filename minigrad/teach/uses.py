@@ -336,16 +336,16 @@ class Graph:
         if "xs" in values:
             values["xs"] = tuple(np.asarray(getattr(x, "array", x)) for x in values["xs"])
         if isinstance(node, CopySlices):  # the part that was written, before and after
-            first = plan.op.operands[0] if plan.op.operands else ""
-            if node.keeps and first and first not in values and node.edges[0] in self.known:
-                values[first] = np.asarray(walk(self.known[node.edges[0]], node.way))
-            if "z" not in values and node in self.known:
-                values["z"] = np.asarray(walk(self.known[node], node.way))
+            if node.keeps and plan.op.operands and node.edges[0] in self.known:
+                before = np.asarray(walk(self.known[node.edges[0]], node.way))
+                values.setdefault(plan.op.operands[0], before)
+            if node in self.known:
+                values.setdefault("z", np.asarray(walk(self.known[node], node.way)))
         for name, parent in zip(names_of(plan), edges, strict=True):
-            if name not in values and parent in self.known and name != "xs":
-                values[name] = self.known[parent]
-        if "z" not in values and node in self.known and not isinstance(node, CopySlices):
-            values["z"] = self.known[node]
+            if parent in self.known and name != "xs":
+                values.setdefault(name, self.known[parent])
+        if node in self.known:
+            values.setdefault("z", self.known[node])
         for name in plan.op.operands:
             if name in values:
                 values.setdefault(f"{name}_shape", np.shape(values[name]))
