@@ -188,7 +188,7 @@ def stepped(
     ps = [wrap(np.array(p)).requires_grad_() for p in start]
     each = settings_of_steps(settings, len(grads))
     changes = any(now != each[0] for now in each)  # the rate, from step to step
-    optimizer = make(ps, **each[0])
+    optimizer = make(ps, **(each[0] if each else settings))
     for now, gs in zip(each, grads, strict=True):
         for p, g in zip(ps, gs, strict=True):
             p.grad = None if g is None else wrap(np.array(g))
