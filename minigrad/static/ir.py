@@ -485,7 +485,7 @@ class Program:
 
     def save(self, path: str | Path) -> Path:
         """Write it to a file; the extension sets the format: .html .svg .png .txt .json .dot."""
-        return forms.view.save_program(self, path)
+        return forms.view.picture_of(self).save(path)
 
     def _ipython_display_(self) -> None:
         forms.view.picture_of(self)._ipython_display_()

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import Generic, Protocol, TypeVar
 
+from minigrad.tape.text import table_text
 from minigrad.teach.answer import Diagnosis
 from minigrad.teach.difference import Difference, decimal_text, magnitude, position
 
@@ -95,12 +96,8 @@ class Report(Generic[R]):
 
     def _table(self) -> list[str]:
         lines = [self.header, *(row.cells() for row in self.rows)]
-        rows = [[_plain(cell) for cell in line] for line in lines]
-        widths = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]
-        return [
-            "    " + "  ".join(f"{c:<{w}}" for c, w in zip(row, widths, strict=True)).rstrip()
-            for row in rows
-        ]
+        text = table_text([[_plain(cell) for cell in line] for line in lines])
+        return [f"    {line}" for line in text.split("\n")]
 
     def _notes(self) -> list[str]:
         return [_plain(line) for row in self.rows for line in row.note.splitlines()]
