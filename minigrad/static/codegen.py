@@ -59,6 +59,7 @@ from minigrad.static.ir import (
     RuleOp,
     forward_of,
     resolved,
+    slice_text,
 )
 from minigrad.static.passes import LESS, adds_rows, lowered
 from minigrad.static.tracing import Memory
@@ -234,15 +235,9 @@ class Writer(Buffers):
         if "index" in settings:
             index = settings["index"]
             parts = index if isinstance(index, tuple) else (index,)
-            settings["index"] = ", ".join(map(self._index_text, parts)) or "()"
+            texts = [slice_text(p) if isinstance(p, slice) else self.source_of(p) for p in parts]
+            settings["index"] = ", ".join(texts) or "()"
         return self.filled(text, x=x, **settings)
-
-    def _index_text(self, part: object) -> str:
-        """A part of an index as source: 0, 1:3"""
-        if not isinstance(part, slice):
-            return self.source_of(part)
-        start, stop = ("" if n is None else str(n) for n in (part.start, part.stop))
-        return f"{start}:{stop}" + ("" if part.step is None else f":{part.step}")
 
     def fixed_name(self, i: int) -> str:
         """The name of a value's memory outside of run."""
