@@ -97,6 +97,8 @@ class FunctionQuestion(Question):
     def judge(self, what: str, mine: object, case: Case, k: int) -> tuple[Kind, str]:
         """Is one part right?"""
         right = case.expected[k]
+        if isinstance(right, dict):
+            return judge_mapping(what, mine, right)
         if not isinstance(right, np.ndarray | float | int | np.generic) or isinstance(right, bool):
             return judge_plain(what, mine, right)
         rtol = 0.0 if self.rtol is None and case.atol else self.rtol
@@ -170,6 +172,25 @@ def judge_array(
         if is_it != should_be:
             break
     return "wrong value", f"{what}{position(first)} is {is_it} and should be {should_be}"
+
+
+def judge_mapping(what: str, mine: object, right: Mapping[str, Any]) -> tuple[Kind, str]:
+    """Numbers by name: the first name that is missing, too many, or has a wrong number."""
+    if not isinstance(mine, Mapping):
+        return "wrong type", f"{what} is of type {type(mine).__name__}; it must be a dict"
+    for key, value in right.items():
+        if key not in mine:
+            return "wrong answer", f"{what} has no entry {key!r}"
+        try:
+            near = bool(np.all(np.isclose(mine[key], value, rtol=1e-9, atol=1e-12)))
+        except (TypeError, ValueError):
+            near = False
+        if not near:
+            return "wrong value", f"{what}[{key!r}] is {mine[key]!r} and should be {value!r}"
+    extra = [key for key in mine if key not in right]
+    if extra:
+        return "wrong answer", f"{what} has an entry {extra[0]!r} too many"
+    return "right", ""
 
 
 def judge_plain(what: str, mine: object, right: object) -> tuple[Kind, str]:
