@@ -199,7 +199,10 @@ def _of_one_number(a: Answer, first: Diagnosis, d: Diagnosis) -> bool:
 def _of_the_power(a: Answer, first: Diagnosis, d: Diagnosis) -> bool:
     if op_name(first.node) != "sum" or d.node is None:
         return False
-    return a.graph.exponent(d.node) == a.graph.entries(first.node)
+    name, y = op_name(d.node), a.graph.values(d.node).get("y")
+    exponent = 2 if name == "square" else y if name == "pow" else None
+    summed = next((u.gathered for u in a.graph.uses if u.node is first.node), 0)
+    return exponent is not None and np.size(exponent) == 1 and bool(np.all(exponent == summed))
 
 
 # Tried from the first to the last.

@@ -261,6 +261,8 @@ def _tell() -> None:
 class ProgressRow:
     """How far an exercise is."""
 
+    note = ""  # the cells say all
+
     name: str
     right: int | None
     n: int
@@ -277,11 +279,6 @@ class ProgressRow:
     def share(self) -> int:
         """How many of its checks are right, in percent."""
         return 0 if not self.n or self.right is None else round(100 * self.right / self.n)
-
-    @property
-    def note(self) -> str:
-        """Empty: the cells say all."""
-        return ""
 
     def cells(self) -> tuple[str, ...]:
         """Name, state (not tried, begun, solved), checks, points and hints."""

@@ -80,20 +80,15 @@ class Use:
         passed = np.asarray(_dense(plan_of_node(self.node).run(g, self.node)[self.k]))
         return Use(self.graph, self.node, self.k, self.parent, g, passed, self.part)
 
-    def whole(self, change: Array) -> Array:
-        """A change of what passes, in the shape of the parent."""
-        if not self.part or not isinstance(self.node, CopySlices):
-            return change
-        full = np.zeros(self.graph.gradients[self.parent].shape, change.dtype)
-        walk(full, self.node.way)[...] = change
-        return full
-
     def changes(self, array: Array | None) -> dict[AnyNode, Array]:
         """What is added to the gradients of the nodes after this edge if `array` passes instead."""
-        change = np.asarray(array) - self.passed
+        change = (np.asarray(array) - self.passed).astype(self.passed.dtype)
         if not np.any(change):
             return {}
-        return self.graph.changes(self.parent, self.whole(change.astype(self.passed.dtype)))
+        if self.part and isinstance(self.node, CopySlices):  # in the shape of the parent
+            part, change = change, np.zeros_like(self.graph.gradients[self.parent], change.dtype)
+            walk(change, self.node.way)[...] = part
+        return self.graph.changes(self.parent, change)
 
     @property
     def wrote(self) -> bool:
@@ -291,18 +286,6 @@ class Graph:
                 if node.edges[0] not in known and np.all(np.isfinite(x)):
                     known[node.edges[0]] = x
         return known
-
-    def exponent(self, node: Node) -> float:
-        """The exponent of a power; 0 if the operation is none."""
-        name = op_name(node)
-        if name == "square":
-            return 2.0
-        y = self.values(node).get("y") if name == "pow" else None
-        return float(np.reshape(y, ())) if y is not None and np.size(y) == 1 else 0.0
-
-    def entries(self, node: AnyNode | None) -> int:
-        """How many entries of its operand go into each of a node's result."""
-        return next((u.gathered for u in self.uses if u.node is node), 0)
 
     def earlier(self, node: AnyNode) -> list[Array]:
         """What the tensor held before the write of this node, and before those further back."""
