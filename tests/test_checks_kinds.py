@@ -226,6 +226,16 @@ def test_a_function_is_compared_with_a_second_one_or_judged_by_its_author():
     assert any_multiple.check(lambda n: "21 of them").rows[0].verdict == "wrong type"
 
 
+def test_the_entry_that_is_shown_is_wrong_by_more_than_rounding():
+    exercise = Function(
+        "f", lambda x: (np.array([0.3, 2.0]), "up"), [{"x": [1.0]}], returns=("a", "b")
+    )
+
+    result = exercise.check(lambda x: (np.array([0.1 + 0.2, 5.0]), "up"))
+
+    assert result.rows[0].message == "a[1] is 5 and should be 2"
+
+
 # ------------------------------------------------------------------ optimizers
 
 

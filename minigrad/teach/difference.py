@@ -73,10 +73,17 @@ def difference(
         return Difference("not an array", reason=str(error))
     if mine.shape != theirs.shape:
         return Difference("wrong shape", reason=f"shape {mine.shape} instead of {theirs.shape}")
+    bounds = tolerances(mine, theirs, rtol, atol)
+    return _difference(mine.astype(np.float64), theirs.astype(np.float64), *bounds)
+
+
+def tolerances(
+    mine: Array, theirs: Array, rtol: float | None, atol: float | None
+) -> tuple[float, float]:
+    """rtol and atol; where one is left out, that of the coarser floating-point type."""
     sizes = [a.dtype.itemsize for a in (mine, theirs) if a.dtype.kind == "f"]
-    narrow, wide = _TOLERANCES[min([*sizes, 8])]  # of the coarser type
-    rtol, atol = narrow if rtol is None else rtol, wide if atol is None else atol
-    return _difference(mine.astype(np.float64), theirs.astype(np.float64), rtol, atol)
+    narrow, wide = _TOLERANCES[min([*sizes, 8])]
+    return narrow if rtol is None else rtol, wide if atol is None else atol
 
 
 def _difference(

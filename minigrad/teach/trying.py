@@ -16,7 +16,14 @@ import numpy as np
 
 from minigrad.teach.answer import Diagnosis, exchanged
 from minigrad.teach.cases import Case, in_full
-from minigrad.teach.difference import Array, decimal_text, difference, position, real_array
+from minigrad.teach.difference import (
+    Array,
+    decimal_text,
+    difference,
+    position,
+    real_array,
+    tolerances,
+)
 from minigrad.teach.misconceptions import Misconception, Seen, generally, recognize
 from minigrad.teach.question import Question
 from minigrad.teach.results import CheckRow, Kind
@@ -165,7 +172,8 @@ def judge_array(
     if d.verdict == "wrong shape":
         return "wrong shape", f"{what} has {d.reason}"
     mine = real_array(mine)
-    wrong = np.argwhere(~np.isclose(mine, right, rtol or 0.0, atol or 0.0, equal_nan=True))
+    bounds = tolerances(mine, right, rtol, atol)
+    wrong = np.argwhere(~np.isclose(mine, right, *bounds, equal_nan=True))
     first = tuple(int(i) for i in (wrong[0] if len(wrong) else np.zeros(right.ndim)))
     for digits in (6, 9, 12, 17):
         is_it, should_be = (decimal_text(float(a[first]), digits) for a in (mine, right))
