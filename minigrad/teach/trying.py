@@ -24,7 +24,7 @@ from minigrad.teach.difference import (
     real_array,
     tolerances,
 )
-from minigrad.teach.misconceptions import Misconception, Seen, generally, recognize
+from minigrad.teach.misconceptions import Misconception, Seen, alike, generally, recognize
 from minigrad.teach.question import Question
 from minigrad.teach.results import CheckRow, Kind
 from minigrad.teach.running import Outcome, run, written_for
@@ -202,9 +202,14 @@ def judge_mapping(what: str, mine: object, right: Mapping[str, Any]) -> tuple[Ki
 
 
 def judge_plain(what: str, mine: object, right: object) -> tuple[Kind, str]:
-    """Names, truth values, lists of them: right if they are equal."""
+    """Names, truth values, lists of them: right if they are equal; of a float, but for rounding."""
+    both = mine, right
+    floats = all(isinstance(one, int | float) for one in both) and not all(
+        isinstance(one, int) for one in both
+    )
     try:
-        same = bool(mine == right) and isinstance(mine, bool) == isinstance(right, bool)
+        same = alike(mine, right) if floats else mine == right
+        same = bool(same) and isinstance(mine, bool) == isinstance(right, bool)
     except Exception:  # an object whose == raises, or gives an array
         same = False
     if same:
