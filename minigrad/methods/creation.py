@@ -283,7 +283,8 @@ def arange(start: float | Tensor = 0, end: float | Tensor | None = None, step: f
         if numbers[2] == 0:
             raise ValueError("step must be nonzero: it was cut to an integer.")
         n = math.ceil((numbers[1] - numbers[0]) / numbers[2])
-        return finish(np.arange(first, first + stride * n, stride).astype(d, copy=False), requires_grad)
+        whole = np.arange(first, first + stride * n, stride) if stride else np.full(n, first)
+        return finish(whole.astype(d, copy=False), requires_grad)
     return finish(np.arange(*numbers).astype(d, copy=False), requires_grad)
 
 
