@@ -88,10 +88,7 @@ def compare_update(
     >>> report.parts_at, report.diagnosis.kind
     (1, 'sign')
     """
-    if len(grads) != len(yours):
-        raise ValueError(
-            f"compare_update: there are {len(grads)} gradients and {len(yours)} results; each step has one of both."
-        )
+    _check_steps(grads, yours)
     names = _names(params)
     start = [np.asarray(p, dtype=np.float64) for p in _parts(params, names)]
     gs = [[np.asarray(g, np.float64) for g in _parts(step, names)] for step in grads]
@@ -111,6 +108,13 @@ def compare_update(
     title = f"{sum(row.ok for row in rows)} of {len(rows)} steps agree with {optimizer.__name__}"
     title += "" if first is None else f"; the two part at step {first + 1}"
     return UpdateComparison(f"compare_update: {title}", rows)
+
+
+def _check_steps(grads: Sequence[Any], yours: Sequence[Any]) -> None:
+    if len(grads) != len(yours):
+        raise ValueError(
+            f"compare_update: there are {len(grads)} gradients and {len(yours)} results; each step has one of both."
+        )
 
 
 def _row(step: int, name: str, d: Difference, found: Diagnosis | None) -> UpdateRow:
