@@ -197,7 +197,7 @@ _LATE |= {
     name: (f"minigrad.{module}", name)
     for module, names in {
         "core.limits": "finfo iinfo",
-        "methods.buffers": "asarray frombuffer",
+        "methods.creation": "asarray frombuffer",
         "methods.calculus": "cumulative_trapezoid gradient trapezoid trapz",
         "linalg": "cholesky_inverse cholesky_solve",
         "compat.old_programs": (

@@ -226,6 +226,26 @@ def test_a_function_is_compared_with_a_second_one_or_judged_by_its_author():
     assert any_multiple.check(lambda n: "21 of them").rows[0].verdict == "wrong type"
 
 
+def test_a_predicted_number_may_differ_by_rounding_but_an_integer_may_not():
+    exercise = Facts("predicted", lambda: {"loss": 0.1 + 0.2, "bytes": 10**12, "freed": True})
+
+    near = exercise.check({"loss": 0.3, "bytes": 10**12, "freed": True})
+    far = exercise.check({"loss": 0.301, "bytes": 10**12 + 1, "freed": 1.0})
+
+    assert near.ok
+    assert not any(row.ok for row in far.rows)
+
+
+def test_the_entry_that_is_shown_is_wrong_by_more_than_rounding():
+    exercise = Function(
+        "f", lambda x: (np.array([0.3, 2.0]), "up"), [{"x": [1.0]}], returns=("a", "b")
+    )
+
+    result = exercise.check(lambda x: (np.array([0.1 + 0.2, 5.0]), "up"))
+
+    assert result.rows[0].message == "a[1] is 5 and should be 2"
+
+
 # ------------------------------------------------------------------ optimizers
 
 

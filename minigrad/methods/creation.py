@@ -1,6 +1,7 @@
-"""Functions that create tensors."""
+"""Functions that create tensors: filled ones, sequences, and tensors on existing memory."""
 
 import math
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -169,16 +170,7 @@ def _evenly(name: str, start: float | Tensor, end: float | Tensor, steps: int, d
 
 
 @made_into_out
-def logspace(
-    start: float | Tensor,
-    end: float | Tensor,
-    steps: int,
-    base: float = 10.0,
-    *,
-    dtype: DTypeLike = None,
-    layout: Layout = strided, device: DeviceLike = None,
-    pin_memory: bool = False, requires_grad: bool = False,
-) -> Tensor:
+def logspace(start: float | Tensor, end: float | Tensor, steps: int, base: float = 10.0, *, dtype: DTypeLike = None, layout: Layout = strided, device: DeviceLike = None, pin_memory: bool = False, requires_grad: bool = False) -> Tensor:
     """Logarithmically spaced numbers from base ** start to base ** end, inclusive.
 
     >>> logspace(0, 3, 4)
@@ -291,7 +283,8 @@ def arange(start: float | Tensor = 0, end: float | Tensor | None = None, step: f
         if numbers[2] == 0:
             raise ValueError("step must be nonzero: it was cut to an integer.")
         n = math.ceil((numbers[1] - numbers[0]) / numbers[2])
-        return finish(np.arange(first, first + stride * n, stride).astype(d, copy=False), requires_grad)
+        whole = np.arange(first, first + stride * n, stride) if stride else np.full(n, first)
+        return finish(whole.astype(d, copy=False), requires_grad)
     return finish(np.arange(*numbers).astype(d, copy=False), requires_grad)
 
 
@@ -328,3 +321,47 @@ def as_tensor(data: Any, dtype: DTypeLike = None, device: DeviceLike = None) -> 
         z: Tensor = data if dtype is None else data.to(dtype=dtype)
         return z
     return wrap(as_array(data, dtype))
+
+
+# ------------------------------------------------------------------------ on existing memory
+
+
+def asarray(obj: object, *, dtype: DTypeLike = None, device: DeviceLike = None, copy: bool | None = None, requires_grad: bool | None = None) -> Tensor:
+    """A tensor with this data, in the same memory where possible.
+
+    copy            True: always copy; False: never copy, and raise ValueError if a copy is needed
+    requires_grad   of a tensor, None keeps its history, and False drops it
+
+    >>> asarray([1.0, 2.0])
+    tensor([1., 2.])
+    """
+    check_device(device)
+    if isinstance(obj, (bytes, bytearray, memoryview)):
+        obj = frombuffer(obj, dtype=dtypes.get_default_dtype() if dtype is None else dtype)
+    array = obj.detach().memory() if isinstance(obj, Tensor) else obj
+    x = wrap(as_array(array, dtype))
+    shares = isinstance(array, np.ndarray) and np.may_share_memory(x.memory(), array)
+    if copy is False and not shares:
+        raise ValueError("can't alias arbitrary sequence or another type of number into a tensor.")
+    if isinstance(obj, Tensor) and obj.requires_grad and requires_grad is not False:
+        return obj if shares and not copy else obj.to(x.dtype, copy=True)
+    if isinstance(obj, Tensor) and shares and not copy:
+        x = obj.detach() if requires_grad is not obj.requires_grad else obj
+    elif copy and shares:
+        x = wrap(x.array.copy())
+    return x.requires_grad_() if requires_grad else x
+
+
+def frombuffer(buffer: Any, *, dtype: DTypeLike, count: int = -1, offset: int = 0, requires_grad: bool = False) -> Tensor:
+    """A tensor on the memory of a byte buffer, without a copy.
+
+    >>> frombuffer(bytearray([1, 0, 2, 0]), dtype="int16")
+    tensor([1, 2], dtype=minigrad.int16)
+    """
+    if memoryview(buffer).readonly:
+        warnings.warn(
+            "The given buffer is not writable, and PyTorch does not support non-writable tensors. "
+            "To fix it, copy it: bytearray(buffer).",
+            stacklevel=2,
+        )
+    return finish(np.frombuffer(buffer, dtypes.as_dtype(dtype), count, offset), requires_grad)

@@ -22,7 +22,7 @@ import numpy as np
 
 from minigrad import ops
 from minigrad.core.shapes import Array
-from minigrad.static.ir import Instruction, Program, Value, dry_run
+from minigrad.static.ir import Instruction, Program, Value, dry_run, slice_text
 
 SMALL = 8192  # entries; for larger arrays, NumPy's own broadcasting is as fast as copying first
 Part = tuple[slice, ...]
@@ -291,7 +291,7 @@ def parts_of(line: Instruction, values: list[Value]) -> Iterator[tuple[int, Part
 
 def part_text(part: Part) -> str:
     """The source of a slice of a row: ":, 2:5" is all of the first axis, 2 to 4 of the second."""
-    return ", ".join(":" if s.start is None else f"{s.start}:{s.stop}" for s in part)
+    return ", ".join(map(slice_text, part))
 
 
 def name_in_numpy(dtype: np.dtype[Any]) -> str:

@@ -59,6 +59,7 @@ from minigrad.static.ir import (
     RuleOp,
     forward_of,
     resolved,
+    slice_text,
 )
 from minigrad.static.passes import LESS, adds_rows, lowered
 from minigrad.static.tracing import Memory
@@ -234,15 +235,9 @@ class Writer(Buffers):
         if "index" in settings:
             index = settings["index"]
             parts = index if isinstance(index, tuple) else (index,)
-            settings["index"] = ", ".join(map(self._index_text, parts)) or "()"
+            texts = [slice_text(p) if isinstance(p, slice) else self.source_of(p) for p in parts]
+            settings["index"] = ", ".join(texts) or "()"
         return self.filled(text, x=x, **settings)
-
-    def _index_text(self, part: object) -> str:
-        """A part of an index as source: 0, 1:3"""
-        if not isinstance(part, slice):
-            return self.source_of(part)
-        start, stop = ("" if n is None else str(n) for n in (part.start, part.stop))
-        return f"{start}:{stop}" + ("" if part.step is None else f":{part.step}")
 
     def fixed_name(self, i: int) -> str:
         """The name of a value's memory outside of run."""
@@ -590,20 +585,10 @@ def _plain_shape(line: Instruction) -> tuple[int, ...]:
     return tuple([int(n) for n in line.settings["shape"]])
 
 
-def _sigmoid(writer: Writer, line: Instruction, out: str) -> list[str]:
-    """(1 + tanh(x / 2)) / 2"""
-    half = writer.number(writer.values[line.result].dtype.type(0.5))
-    return _scaled_tanh(writer, line, out, half, half)
-
-
 def _gates(writer: Writer, line: Instruction, out: str) -> list[str]:
-    """A sigmoid of three quarters, (1 + tanh(x / 2)) / 2, and the tanh of one."""
+    """A sigmoid of three quarters, (1 + tanh(x / 2)) / 2, and the tanh of one: scale * tanh(scale * x) + shift."""
     scale = _by_quarter(writer, line, [0.5, 0.5, 1.0, 0.5])
-    return _scaled_tanh(writer, line, out, scale, _by_quarter(writer, line, [0.5, 0.5, 0.0, 0.5]))
-
-
-def _scaled_tanh(writer: Writer, line: Instruction, out: str, scale: str, shift: str) -> list[str]:
-    """scale * tanh(scale * x) + shift"""
+    shift = _by_quarter(writer, line, [0.5, 0.5, 0.0, 0.5])
     texts = (
         "multiply({x}, {scale}, {out})",
         "tanh({out}, {out})",
@@ -679,7 +664,7 @@ def _scatter(writer: Writer, line: Instruction, at: str, out: str) -> str | None
 
 # For arrays: written to a buffer.
 STATEMENTS: dict[AnyOp, Template] = {
-    ops.relu: _rectify, ops.keep: _select, ops.sigmoid: _sigmoid, ops.embedding: _rows,
+    ops.relu: _rectify, ops.keep: _select, ops.embedding: _rows,
     ops.lstm_gates: _gates, RuleOp(ops.lstm_gates, "x"): _gates_dx,
     ops.matmul: _product, ops.mm: _product, ops.mv: _product,
     ops.addmm: _affine,
@@ -694,7 +679,7 @@ FRESH = (_rows,)  # templates whose result has new memory in each run
 # Writes to the first operand.
 OVER: dict[AnyOp, Template] = {ops.index_put: _add_to_rows, LESS: _add_to_rows}
 # Templates that may write to an operand, because each entry only depends on the same entry.
-Writer.by_entry = (_elementwise, _rectify, _power, _sigmoid)
+Writer.by_entry = (_elementwise, _rectify, _power)
 
 
 # ------------------------------------------------------------------ plans

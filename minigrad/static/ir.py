@@ -283,8 +283,7 @@ def _text_of(setting: object) -> str:
     if isinstance(setting, Ref):
         return f"%{setting.number}"
     if isinstance(setting, slice):
-        ends = (setting.start, setting.stop, setting.step)
-        return ":".join("" if n is None else str(n) for n in ends).removesuffix(":") or ":"
+        return slice_text(setting)
     if isinstance(setting, np.ndarray):
         return f"array{setting.shape}" if setting.size > 6 else str(setting.tolist())
     if isinstance(setting, list):
@@ -292,6 +291,12 @@ def _text_of(setting: object) -> str:
     if isinstance(setting, tuple):
         return f"({', '.join(map(_text_of, setting))}{',' * (len(setting) == 1)})"
     return "..." if setting is Ellipsis else str(setting)
+
+
+def slice_text(part: slice) -> str:
+    """A slice as it is written in an index: 1:3"""
+    ends = (part.start, part.stop, part.step)
+    return ":".join("" if n is None else str(n) for n in ends).removesuffix(":")
 
 
 # ------------------------------------------------------------------ programs
@@ -485,7 +490,7 @@ class Program:
 
     def save(self, path: str | Path) -> Path:
         """Write it to a file; the extension sets the format: .html .svg .png .txt .json .dot."""
-        return forms.view.save_program(self, path)
+        return forms.view.picture_of(self).save(path)
 
     def _ipython_display_(self) -> None:
         forms.view.picture_of(self)._ipython_display_()

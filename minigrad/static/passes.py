@@ -15,7 +15,6 @@ anyway, or that was already done:
     repeated x    an elementwise op reads x without expanding it, if its other operand has the full shape
     one number    a constant array in which all entries are equal becomes that number
     signs         (-x) * c is x * -c;  x * -1 is -x;  -(-x) is x;  table[rows] += -y subtracts
-    zeros         (a, 0) + (0, b), two rows of parts, is (a, b)
 
 All of these give the same numbers to the last bit (a zero may have the other sign). The result
 cannot be differentiated again, so this is done last.
@@ -271,10 +270,10 @@ class Lowering(Rewriter):
                     operands[k] = number
         return tuple(operands)
 
-    # ------------------------------------------------------------------ signs and zeros
+    # ------------------------------------------------------------------ signs
 
     def tidy(self, line: Instruction) -> None:
-        """Add a line in the second pass, without needless signs and zeros: see the module's top."""
+        """Add a line in the second pass, without needless signs: see the module's top."""
         if line.over is not None or not self.shape(line.result):
             y = self.negated(line.operands[1]) if line.op is ops.index_put else None
             if y is not None and adds_rows(line, self.values):  # table[rows] += -y subtracts y
@@ -288,12 +287,6 @@ class Lowering(Rewriter):
             y = self.negated(line.operands[0])
             if y is not None:
                 self.put(line, op=ops.clone, operands=(y,))
-                return
-        elif line.op is ops.add:
-            first, second = (self.made.get(i) for i in line.operands)
-            parts = self.joined(first, second)
-            if first is not None and parts is not None:
-                self.put(line, op=ops.cat, operands=parts, settings=first.settings)
                 return
         self.put(line)
 
@@ -320,26 +313,6 @@ class Lowering(Rewriter):
         """The value of a 0-d constant; else None."""
         a = self.constant(i)
         return None if a is None or a.ndim or a.dtype.kind != "f" else float(a[()])
-
-    def joined(self, x: Instruction | None, y: Instruction | None) -> tuple[int, ...] | None:
-        """For two rows with the same parts, where one of each pair of parts is zero: the nonzero parts."""
-        if x is None or y is None or x.op is not ops.cat or y.op is not ops.cat:
-            return None
-        if x.settings != y.settings or len(x.operands) != len(y.operands) or x.over or y.over:
-            return None
-        parts = []
-        for a, b in zip(x.operands, y.operands, strict=True):
-            if self.shape(a) != self.shape(b) or not (self.is_zero(a) or self.is_zero(b)):
-                return None
-            parts.append(b if self.is_zero(a) else a)
-        return tuple(parts)
-
-    def is_zero(self, i: int) -> bool:
-        """Is it a product with the constant 0? Such zeros fill the other parts of a row."""
-        line = self.made.get(i)
-        if line is None or line.op is not ops.mul or line.over is not None:
-            return False
-        return any(self.known(k) == 0 for k in line.operands)
 
 
 # ------------------------------------------------------------------ the parts of ops

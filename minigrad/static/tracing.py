@@ -88,16 +88,9 @@ class TracingObserver:
         yield
 
     def forward(self, *details: object) -> None:
-        """Ignored: `interpret` has recorded the ops."""
+        """Ignored: `interpret` has recorded the ops, and ProgramRecorder.backward the backward pass."""
 
-    def backward(self, task: object, engine: str) -> None:
-        """Ignored: a backward pass of Slots is recorded by ProgramRecorder.backward."""
-
-    def step(self, task: object, step: object) -> None:
-        """Ignored, as `backward`."""
-
-    def finished(self, task: object, error: object) -> None:
-        """Ignored, as `backward`."""
+    backward = step = finished = forward
 
 
 def _known_by_locals_only(thing: object, apart: set[int], depth: int = 3) -> bool:

@@ -195,12 +195,6 @@ class StepRecorder(ProgramRecorder):
             self.capture(tensor, as_memory=True)
         return next((i for i, t in self.captured.items() if t is tensor), None)
 
-    def latest_of(self, tensor: Tensor | Memory) -> int:
-        """The number of the tensor's memory as it is now."""
-        first = self.first_of(tensor)
-        assert first is not None
-        return self.current.get(first, first)
-
     def optimizer_step(
         self, optimizer: Optimizer, closure: Closure | None = None, *args: object, **kwargs: object
     ) -> None:
@@ -358,13 +352,15 @@ class Part(Block):
         else:
             self.members = (block.index,)
             homes = [own[name] for name in names]
-            for home, name in zip(homes, names, strict=True):
-                recorder.capture(home, name, as_memory=True)
         self.sources = [params[k] for k in self.members]
         self.cells: list[Array] = []
         self.out, self.own, self.more = (self._symbol() for _ in range(3))
+        latest = [
+            recorder.capture(home, name, as_memory=True)
+            for home, name in zip(homes, names, strict=True)
+        ]
         self.state = tuple(
-            [self._symbol(Slot(recorder, recorder.latest_of(home)), home) for home in homes]
+            [self._symbol(Slot(recorder, i), home) for i, home in zip(latest, homes, strict=True)]
         )
 
     def _symbol(self, slot: Slot | None = None, home: Tensor | Memory | None = None) -> Any:

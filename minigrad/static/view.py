@@ -29,7 +29,6 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import zip_longest
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -78,7 +77,8 @@ class Column:
         self.wrt, self.origins = wrt, origins
         self.node: dict[int, str] = {}
         self.buffers, self.buffer_bytes = _buffers_of(program)
-        self.views = _views_in(program)
+        known, views = run_of(program), [line for line in program.instructions if line.op.view]
+        self.views = {v.result for v in views if may_show(known[v.result], known[v.operands[0]])}
         ends = program.last_uses()
         self.reader = {i: k for k, own in ends.items() for i in own}
         self.frees = {program.instructions[k].result: own for k, own in ends.items()}
@@ -144,13 +144,6 @@ def _buffers_of(program: Program) -> tuple[dict[int, str], int]:
         if name and v.kind == "result":
             found[i] = name[0]
     return found, writer.buffer_bytes
-
-
-def _views_in(program: Program) -> set[int]:
-    """The results that are views of their operand."""
-    known = run_of(program)
-    views = [line for line in program.instructions if line.op.view]
-    return {v.result for v in views if may_show(known[v.result], known[v.operands[0]])}
 
 
 # ------------------------------------------------------------------ the document
@@ -405,11 +398,6 @@ def to_dot(program: Program) -> str:
     }
     """
     return dot_text(Shown(program, False, None, False).shown()).rstrip("\n")
-
-
-def save_program(program: Program, path: str | Path) -> Path:
-    """Write the program to a file; the extension sets the format: .html .svg .png .txt .json .dot."""
-    return picture_of(program).save(path)
 
 
 def picture_of(program: Program) -> Shown:

@@ -14,7 +14,7 @@ import numpy as np
 from minigrad.core.node import Node
 from minigrad.core.tensor import Tensor
 from minigrad.core.views import CopySlices
-from minigrad.teach.difference import Array, real_array
+from minigrad.teach.difference import real_array
 from minigrad.teach.uses import Graph, Use, called
 
 
@@ -98,11 +98,6 @@ class Answer:
         if a.shape != b.shape:
             return False
         return bool(np.allclose(a, b, self.rtol, self.atol, equal_nan=True))
-
-    def same_contracted(self, jacobian: Array) -> bool:
-        """Does a whole Jacobian, multiplied by the gradient that arrives, give the right gradient?"""
-        seed = np.broadcast_to(self.graph.seed, self.z.shape)
-        return self.equal(np.tensordot(seed, jacobian, self.z.array.ndim), self.right)
 
     def found(
         self,

@@ -79,11 +79,13 @@ class Facts(Written):
             elif name not in wrong:
                 yield self.row(name, "right")
             else:
+                # Not what is right: a prediction is to be thought over, or tried out.
                 message = f"{shortened(mine)} is not what happens"
                 if self.choices and mine not in self.choices:
                     message = f"{shortened(mine)} is none of " + ", ".join(map(repr, self.choices))
-                # Not what is right: a prediction is to be thought over, or tried out.
-                yield self.row(name, _verdict(mine, right), message, explained.get(name))
+                numbers = all(isinstance(one, int | float) for one in (mine, right))
+                verdict: Kind = "wrong value" if numbers else "wrong answer"
+                yield self.row(name, verdict, message, explained.get(name))
 
     def _explained(
         self, answer: Mapping[str, object], wrong: Sequence[str]
@@ -101,11 +103,6 @@ class Facts(Written):
                 found |= {name: one.diagnosis() for name in its[:1]}
                 left.difference_update(its)
         return found
-
-
-def _verdict(mine: object, right: object) -> Kind:
-    numbers = isinstance(mine, int | float) and isinstance(right, int | float)
-    return "wrong value" if numbers else "wrong answer"
 
 
 def outcome(program: Callable[[], Any]) -> str:

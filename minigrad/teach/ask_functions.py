@@ -256,32 +256,11 @@ class Function(FunctionQuestion):
         return count(returned, self.returns, whole=len(self.returns) == 1)
 
     def judge(self, what: str, mine: object, case: Case, k: int) -> tuple[Kind, str]:
-        """Ask `accepts`, if there is one; a dict is compared name by name, the rest as always."""
+        """Ask `accepts`, if there is one."""
         if self.accepts is None:
-            if isinstance(case.expected[k], dict):
-                return judge_mapping(what, mine, case.expected[k])
             return super().judge(what, mine, case, k)
         try:
             objection = self.accepts(mine, *case.inputs.values())
         except Exception as error:  # the answer is of a form that nobody thought of
             return "wrong type", f"{what} cannot be read: {type(error).__name__}: {error}"
         return ("right", "") if objection is None else ("wrong answer", objection)
-
-
-def judge_mapping(what: str, mine: object, right: Mapping[str, Any]) -> tuple[Kind, str]:
-    """Numbers by name: the first name that is missing, too many, or has a wrong number."""
-    if not isinstance(mine, Mapping):
-        return "wrong type", f"{what} is of type {type(mine).__name__}; it must be a dict"
-    for key, value in right.items():
-        if key not in mine:
-            return "wrong answer", f"{what} has no entry {key!r}"
-        try:
-            near = bool(np.all(np.isclose(mine[key], value, rtol=1e-9, atol=1e-12)))
-        except (TypeError, ValueError):
-            near = False
-        if not near:
-            return "wrong value", f"{what}[{key!r}] is {mine[key]!r} and should be {value!r}"
-    extra = [key for key in mine if key not in right]
-    if extra:
-        return "wrong answer", f"{what} has an entry {extra[0]!r} too many"
-    return "right", ""

@@ -19,14 +19,14 @@ from typing import Any
 import numpy as np
 
 from minigrad.core.modes import unobserved
-from minigrad.core.tensor import wrap
 from minigrad.teach.cases import Shape, draw
 from minigrad.teach.difference import Array, real_array
 from minigrad.teach.question import Question
 from minigrad.teach.results import CheckRow
 from minigrad.teach.running import run
+from minigrad.teach.steps_by_hand import settings_of_steps
 from minigrad.teach.trying import judge_array
-from minigrad.teach.updates import compare_update, run_optimizer
+from minigrad.teach.updates import compare_update, run_optimizer, stepped
 
 
 @dataclass(eq=False, repr=False)
@@ -66,9 +66,9 @@ class Updates(Question):
         start = draw(f"public/{self.name}/{n}/p", self.shape)
         grads = [draw(f"public/{self.name}/{n}/g{k}", self.shape) for k in range(self.steps)]
         words = ", ".join(f"{k}={v}" for k, v in settings.items())
-        student = (by_class if isinstance(answer, type) else by_function)(answer, settings)
         # One call for all the steps: the time limit and the messages are those of any function.
-        outcome = run(_all_steps(answer, student), {"p": start, "grads": grads}, self.seconds)
+        steps = (by_class if isinstance(answer, type) else by_function)(answer, settings)
+        outcome = run(steps, {"p": start, "grads": grads}, self.seconds)
         row = CheckRow(n, words, f"settings {n}", "right", printed=outcome.printed)
         if outcome.trouble is not None:
             verdict, message = outcome.trouble
@@ -79,67 +79,38 @@ class Updates(Question):
             verdict, message = judge_array("p", mine, np.asarray(r), 1e-10, 1e-13)
             if verdict == "right":
                 continue
-            found = None
+            row = replace(row, verdict=verdict, message=f"after step {k}: {message}")
             if verdict == "wrong value":
-                report = compare_update(
-                    self.optimizer, settings, params=start, grads=grads, yours=yours
-                )
-                found = report.diagnosis
-            message = f"after step {k}: {message}"
-            return replace(row, verdict=verdict, message=message, diagnosis=found)
+                given = {"params": start, "grads": grads, "yours": yours}
+                found = compare_update(self.optimizer, settings, **given).diagnosis
+                row = replace(row, diagnosis=found)
+            return row
         return row
 
 
-def _all_steps(
-    answer: Callable[..., object], student: Callable[..., Any]
-) -> Callable[..., list[Any]]:
-    """All the steps as one call; errors are looked up in the student's own code."""
+# Both wrap the answer: errors are looked up in the student's own code.
 
-    @wraps(answer)
+
+def by_function(step: Callable[..., Any], settings: Mapping[str, Any]) -> Callable[..., list[Any]]:
+    """The steps of a function step(p, g, state, **settings) -> p."""
+
+    @wraps(step)
     def steps(p: Array, grads: Sequence[Array]) -> list[Any]:
-        return list(student(p, grads))
+        state, after = dict[str, Any](), list[Any]()
+        for g, now in zip(grads, settings_of_steps(settings, len(grads)), strict=True):
+            p = step(p, g, state, **now)
+            after.append(p if p is None else np.array(real_array(p), copy=True))
+        return after
 
     return steps
 
 
-def by_function(step: Callable[..., Any], settings: Mapping[str, Any]) -> Callable[..., Any]:
-    """The steps of a function step(p, g, state, **settings) -> p."""
-
-    def student(p: Array, grads: Sequence[Array]) -> Iterator[Any]:
-        state: dict[str, Any] = {}
-        for k, g in enumerate(grads):
-            p = step(p, g, state, **_at(settings, k))
-            yield p if p is None else np.array(real_array(p), copy=True)
-
-    return student
-
-
-def by_class(make: type, settings: Mapping[str, Any]) -> Callable[..., Any]:
+def by_class(make: type, settings: Mapping[str, Any]) -> Callable[..., list[Any]]:
     """The steps of a class make(params, **settings) with a method step()."""
 
-    def student(p: Array, grads: Sequence[Array]) -> Iterator[Any]:
-        with unobserved():
-            t = wrap(np.array(p)).requires_grad_()
-            other = wrap(np.array(p)).requires_grad_()  # it never has a gradient
-            optimizer = make([t, other], **_at(settings, 0))
-            for k, g in enumerate(grads):
-                t.grad = wrap(np.array(g))
-                if isinstance(settings.get("lr"), Sequence):
-                    _set_rate(optimizer, settings["lr"][k])
-                optimizer.step()
-                yield t.detach().numpy().copy()
+    @wraps(make)
+    def steps(p: Array, grads: Sequence[Array]) -> list[Any]:
+        with unobserved():  # the second parameter never has a gradient
+            return [t for t, _ in stepped(make, settings, [p, p], [(g, None) for g in grads])]
 
-    return student
-
-
-def _set_rate(optimizer: Any, lr: float) -> None:
-    if getattr(optimizer, "param_groups", None):
-        optimizer.param_groups[0]["lr"] = lr
-    else:
-        optimizer.lr = lr
-
-
-def _at(settings: Mapping[str, Any], k: int) -> dict[str, Any]:
-    """The settings of one step: of a list of rates, the one for it."""
-    lr = settings.get("lr")
-    return {**settings, "lr": lr[k]} if isinstance(lr, Sequence) else dict(settings)
+    return steps

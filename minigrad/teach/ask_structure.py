@@ -89,33 +89,21 @@ class Edges(OnATape):
 
     column, form, example = "node of", dict, '{"z": ["a", "b"]}'
 
-    def judged(self, answer: Any) -> Iterator[CheckRow]:
-        """One row for each result: right, or which names are missing and which are too many."""
-        edges = self.edges()
-        users = {name: [z for z, xs in edges.items() if name in xs] for name in self.tensors()}
-        for name, right in edges.items():
-            if answer.get(name, ...) is ...:
-                yield self.no_entry(name)
-                continue
-            mine = [answer[name]] if isinstance(answer[name], str) else answer[name]
-            try:
-                have, want = Counter(mine), Counter(right)
-            except TypeError:
-                yield self.row(name, "wrong type", f"{shortened(mine)} is no list of names")
-                continue
-            if have == want:
-                yield self.row(name, "right")
-                continue
-            missing, extra = want - have, have - want
-            words = [f"{k} is missing" for k in missing]
-            words += [f"{k} does not belong here" for k in extra]
-            found = self._explain(name, have, want, users)
-            yield self.row(name, "wrong answer", "; ".join(words), found)
+    def judge(self, name: str, mine: Any) -> tuple[Kind, str, Diagnosis | None]:
+        """Right, or which names are missing and which are too many."""
+        try:
+            have = Counter([mine] if isinstance(mine, str) else mine)
+        except TypeError:
+            return "wrong type", f"{shortened(mine)} is no list of names", None
+        want = Counter(self.edges()[name])
+        if have == want:
+            return "right", "", None
+        words = [f"{k} is missing" for k in want - have]
+        words += [f"{k} does not belong here" for k in have - want]
+        return "wrong answer", "; ".join(words), self._explain(name, have, want)
 
-    def _explain(
-        self, name: str, have: Counter[str], want: Counter[str], users: Mapping[str, list[str]]
-    ) -> Diagnosis | None:
-        if have == Counter(users.get(name, [])):
+    def _explain(self, name: str, have: Counter[str], want: Counter[str]) -> Diagnosis | None:
+        if have == Counter(z for z, xs in self.edges().items() if name in xs):
             return nowhere(
                 "forward_edges",
                 f"These are the operations that read {name}: the edges of the forward pass.",
@@ -206,20 +194,15 @@ class Adjoints(OnATape):
         """The names of the tensors whose adjoints are asked for."""
         return self.of
 
-    def judged(self, answer: Any) -> Iterator[CheckRow]:
-        """One row for each tensor, beside the engine's gradient; a wrong one is diagnosed."""
+    def judge(self, name: str, mine: Any) -> tuple[Kind, str, Diagnosis | None]:
+        """Beside the engine's gradient; a wrong one is diagnosed."""
+        if mine is None:
+            return "missing", self.no_entry(name).message, None
         tensors = self.tensors()
-        z = tensors["z"]
-        wanted = [tensors[name] for name in self.of]
+        z, t = tensors["z"], tensors[name]
         with unobserved():
-            right = grad(z, wanted, grad_outputs=tensor(np.ones(z.shape)), retain_graph=True)
-        for name, t, r in zip(self.of, wanted, right, strict=True):
-            mine = answer.get(name)
-            if mine is None or mine is Ellipsis:
-                yield self.no_entry(name)
-                continue
-            verdict, message = judge_array(name, mine, np.asarray(real_array(r)), 1e-9, 1e-12)
-            found = None
-            if verdict not in ("right", "wrong type"):
-                found = diagnose(z, t, mine, name=name, namespace=tensors)
-            yield self.row(name, verdict, message, found)
+            (right,) = grad(z, t, grad_outputs=tensor(np.ones(z.shape)), retain_graph=True)
+        verdict, message = judge_array(name, mine, real_array(right), 1e-9, 1e-12)
+        if verdict in ("right", "wrong type"):
+            return verdict, message, None
+        return verdict, message, diagnose(z, t, mine, name=name, namespace=tensors)

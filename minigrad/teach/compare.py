@@ -55,8 +55,11 @@ class CompareRow(Compared):
 
     name: str
     shape: tuple[int, ...]
-    relative: float | None
-    tape: float | None
+
+    @property
+    def tape(self) -> float | None:
+        """The tape's value where the greatest difference sits."""
+        return self.theirs
 
     @property
     def answered(self) -> bool:
@@ -65,7 +68,7 @@ class CompareRow(Compared):
 
     def cells(self) -> tuple[str, ...]:
         """Name, shape, verdict, differences; if they count, where, and yours and the tape's."""
-        return self.name, str(self.shape), *self.measured(self.tape, self.relative)
+        return self.name, str(self.shape), *self.measured(self.absolute, self.relative)
 
 
 class Comparison(Report[CompareRow]):
@@ -169,8 +172,9 @@ def compare_in(
         if not d.ok and mine is not ...:
             found = (repeated(name, mine, right) if note else None) or exchanges.get(name)
             if found is None:
-                asked = Asked(z, x, gradient, name, namespace)
-                found, why = _mistake(asked, mine, right, rtol, atol)
+                asked = Asked(z, x, gradient, name, namespace, rtol, atol)
+                ours, why = (asked, "") if isinstance(z, Tensor) else _on_ours(asked, right)
+                found = None if ours is None else diagnose(mine=mine, **ours._asdict())
                 note = "\n".join(filter(None, (note, why)))
         rows.append(_row(name, x, d, note, found))
     return Comparison(rows)
@@ -196,27 +200,15 @@ def _exchanges(
 
 
 class Asked(NamedTuple):
-    """A gradient that was asked for: that of z with respect to x."""
+    """A gradient that was asked for, that of z with respect to x: the arguments of `diagnose`."""
 
     z: Any
     x: Any
     gradient: object
     name: str
     namespace: Mapping[str, Any]
-
-
-def _mistake(
-    asked: Asked, mine: object, right: object, rtol: float | None, atol: float | None
-) -> tuple[Diagnosis | None, str]:
-    """The mistake that gives this wrong gradient, if one is known; and why none can be looked for."""
-    ours, why = (asked, "") if isinstance(asked.z, Tensor) else _on_ours(asked, right)
-    if ours is None:
-        return None, why
-    found = diagnose(
-        ours.z, ours.x, mine, gradient=ours.gradient, name=asked.name,
-        namespace=ours.namespace, rtol=rtol, atol=atol,
-    )  # fmt: skip
-    return found, why
+    rtol: float | None
+    atol: float | None
 
 
 def _on_ours(asked: Asked, right: Any) -> tuple[Asked | None, str]:
@@ -238,7 +230,7 @@ def _on_ours(asked: Asked, right: Any) -> tuple[Asked | None, str]:
         grads = None if z is None or x is None else _gradients(z, [x], g)
         if grads and grads[0] is not None and difference(grads[0], right, None, None).ok:
             known = {k: v for k, v in names.items() if v is not None}
-            return Asked(z, x, g, asked.name, known), ""
+            return asked._replace(z=z, x=x, gradient=g, namespace=known), ""
         why = f"run again, the gradient of {asked.name} comes out differently"
     return None, f"No mistake is named, because minigrad cannot run the program again: {why}."
 
@@ -249,18 +241,8 @@ def _row(
     said = [f"{name}: {one}" for one in (d.reason, note) if one]
     if found is not None:
         said.append(found.about(name))
-    return CompareRow(
-        name=name,
-        shape=tuple(tensor.shape),
-        verdict=d.verdict,
-        absolute=d.absolute,
-        relative=d.relative,
-        index=d.index,
-        yours=d.mine,
-        tape=d.theirs,
-        note="\n".join(said),
-        diagnosis=found,
-    )
+    note, shape = "\n".join(said), tuple(tensor.shape)
+    return CompareRow(**vars(d), name=name, shape=shape, note=note, diagnosis=found)
 
 
 def _from_the_tape(z: Any, tensors: list[Any], gradient: object) -> list[tuple[Any, str]]:

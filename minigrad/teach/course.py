@@ -17,7 +17,7 @@ from typing import Any, Literal
 State = Literal["solved", "begun", "not tried"]
 
 _LINK = re.compile(r"\]\((\.\./exercises/[^)\s]+\.ipynb)\)")
-_RIGHT = re.compile(r"(all |\d+ of )(\d+) public checks? (?:are|is) right")
+_RIGHT = re.compile(r"(all |\d+ of )\d+ public checks? (?:are|is) right")
 _SIGNS: dict[State, str] = {"solved": "✓", "begun": "…", "not tried": "○"}
 _CELL = 'style="vertical-align: top; text-align: left"'  # of each cell: JupyterLab sets these to the right
 
@@ -45,9 +45,7 @@ class CourseMap:
     @property
     def solved(self) -> tuple[int, int]:
         """How many exercises are solved, and how many there are. One that two lessons name counts once."""
-        states = {
-            exercise.path: exercise.state for _, notebooks in self.rows for exercise in notebooks
-        }
+        states = {one.path: one.state for _, notebooks in self.rows for one in notebooks}
         return list(states.values()).count("solved"), len(states)
 
     @property
@@ -67,9 +65,7 @@ class CourseMap:
 
         rows = ""
         for lesson, notebooks in self.rows:
-            practice = "<br>".join(
-                f"{_SIGNS[notebook.state]} {link(notebook)}" for notebook in notebooks
-            )
+            practice = "<br>".join(f"{_SIGNS[one.state]} {link(one)}" for one in notebooks)
             rows += f"<tr><td {_CELL}>{link(lesson)}</td><td {_CELL}>{practice}</td></tr>"
         head = f"<tr><th {_CELL}>lesson</th><th {_CELL}>exercises</th></tr>"
         meaning = ", ".join(f"{sign} {state}" for state, sign in _SIGNS.items())
@@ -101,10 +97,9 @@ def _exercise(folder: Path, link: str) -> CourseNotebook:
     path = folder / link
     cells = _cells(path)
     printed = "\n".join(_text(o) for cell in cells for o in _outputs(cell))
-    found = [(said == "all ", int(n)) for said, n in _RIGHT.findall(printed)]
-    state: State = "not tried"
-    if found:
-        state = "solved" if all(right for right, _ in found) else "begun"
+    said = _RIGHT.findall(printed)
+    tried: State = "solved" if all(right == "all " for right in said) else "begun"
+    state = tried if said else "not tried"
     return CourseNotebook(link, _title(path, cells), state)
 
 
@@ -130,7 +125,5 @@ def _text(source: Any) -> str:
 
 def _title(path: Path, cells: list[dict[str, Any]]) -> str:
     texts = (_text(cell["source"]) for cell in cells if cell.get("cell_type") == "markdown")
-    headings = (
-        line[2:].strip() for text in texts for line in text.splitlines() if line[:2] == "# "
-    )
-    return next(headings, path.stem)
+    lines = (line for text in texts for line in text.splitlines() if line[:2] == "# ")
+    return next((line[2:].strip() for line in lines), path.stem)

@@ -16,7 +16,7 @@ from rich.text import Text
 
 import minigrad
 from minigrad.tape import Tape
-from minigrad.teach.compare import Comparison, compare_in
+from minigrad.teach.compare import compare_in
 
 EXAMPLE = """\
 y1 = x1 + x2        # x1 and x2 require gradients
@@ -61,7 +61,8 @@ def show_demo(console: Console) -> Tape:
         "\nBy hand: z = (x1 + x2) * y2 + x2, so dz/dx1 = y2, and dz/dx2 = y2 + 1, since x2 is used twice.",
         highlight=False,
     )
-    console.print(_comparison(compare_in(variables, z, {"x1": y2, "x2": y2 + 1})))
+    found = compare_in(variables, z, {"x1": y2, "x2": y2 + 1})
+    console.print(_table(found.headline, found.header, [row.cells() for row in found.rows]))
     return tape
 
 
@@ -78,21 +79,12 @@ def _backward(steps: Any) -> Table:
             f"{sent.to}  ({sent.arrived} of {sent.expected})" if sent.expected > 1 else sent.to
             for sent in step.sends
         ]
-        rows.append(
-            (
-                str(step.number),
-                f"{step.name} of {step.label}",
-                "\n".join(sends) or f"added to {step.label}.grad",
-                "\n".join(step.ready) or "-",
-                "\n".join(f"{node}: {n} more" for node, n in step.waiting.items()) or "-",
-            )
-        )
+        sent = "\n".join(sends) or f"added to {step.label}.grad"
+        ready = "\n".join(step.ready) or "-"
+        waiting = "\n".join(f"{node}: {n} more" for node, n in step.waiting.items()) or "-"
+        rows.append((str(step.number), f"{step.name} of {step.label}", sent, ready, waiting))
     header = ("step", "runs", "sends a gradient to", "then ready", "still waiting for")
     return _table("z.backward(ones_like(z)), step by step", header, rows, ruled=True)
-
-
-def _comparison(found: Comparison) -> Table:
-    return _table(found.headline, found.header, [row.cells() for row in found.rows])
 
 
 def _table(

@@ -192,10 +192,6 @@ class Likelier(NamedTuple):
     fits: Callable[[Answer, Diagnosis, Diagnosis], bool]
 
 
-def _one_vector_from_another(a: Answer, first: Diagnosis, d: Diagnosis) -> bool:
-    return a.plain and a.x.ndim == a.z.ndim == 1
-
-
 def _of_one_number(a: Answer, first: Diagnosis, d: Diagnosis) -> bool:
     return one_number(a.mine)
 
@@ -203,13 +199,17 @@ def _of_one_number(a: Answer, first: Diagnosis, d: Diagnosis) -> bool:
 def _of_the_power(a: Answer, first: Diagnosis, d: Diagnosis) -> bool:
     if op_name(first.node) != "sum" or d.node is None:
         return False
-    return a.graph.exponent(d.node) == a.graph.entries(first.node)
+    name, y = op_name(d.node), a.graph.values(d.node).get("y")
+    exponent = 2 if name == "square" else y if name == "pow" else None
+    summed = next((u.gathered for u in a.graph.uses if u.node is first.node), 0)
+    return exponent is not None and np.size(exponent) == 1 and bool(np.all(exponent == summed))
 
 
 # Tried from the first to the last.
 LIKELIER = [
     # J @ 1 in the place of 1 @ J is rather the other mode than a matrix that was not transposed
-    Likelier("tangent_for_gradient", {"transposed"}, _one_vector_from_another),
+    Likelier("tangent_for_gradient", {"transposed"},
+             lambda a, first, d: a.plain and a.x.ndim == a.z.ndim == 1),
     # the inner derivative is forgotten rather than the outer one taken at another place (x**2)
     Likelier("forgot_inner", {"wrong_argument"}, lambda a, first, d: True),
     # a rule that only leaves something out is rather the gradient of another leaf, if it is one;
@@ -252,7 +252,5 @@ def _best(found: list[Diagnosis], a: Answer) -> Diagnosis | None:
 def _a_function(found: list[Diagnosis]) -> bool:
     """Is what was left out at a node the derivative of a function of one tensor, like tanh?"""
     nodes = [d.node for d in found if "upstream_only" in (d.kind, *d.also) and d.node is not None]
-    return any(
-        getattr(plan_of_node(n), "op", None) and plan_of_node(n).op.kind == "elementwise"
-        for n in nodes
-    )
+    ops = [getattr(plan_of_node(node), "op", None) for node in nodes]
+    return any(op is not None and op.kind == "elementwise" for op in ops)

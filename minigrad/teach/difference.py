@@ -27,14 +27,14 @@ _TOLERANCES = {2: (1e-3, 1e-5), 4: (1.3e-6, 1e-5), 8: (1e-7, 1e-7)}  # bytes -> 
 
 @dataclass(frozen=True)
 class Difference:
-    """How `mine` differs from `theirs`.
+    """How an array differs from the right one.
 
     verdict    exact, close, different, wrong shape, not an array, not answered
-    absolute   the greatest |mine - theirs|; None when the two cannot be subtracted
-    relative   the greatest |mine - theirs| / |theirs|; inf where theirs is 0
+    absolute   the greatest |yours - theirs|; None when the two cannot be subtracted
+    relative   the greatest |yours - theirs| / |theirs|; inf where theirs is 0
     index      where the greatest absolute difference sits, the first if there are several
-    mine       the value there
-    theirs     the value there
+    yours      the value there
+    theirs     the right value there
     reason     for a wrong shape or no array: what is the matter, in words
     """
 
@@ -42,7 +42,7 @@ class Difference:
     absolute: float | None = None
     relative: float | None = None
     index: tuple[int, ...] | None = None
-    mine: float | None = None
+    yours: float | None = None
     theirs: float | None = None
     reason: str = ""
 
@@ -73,13 +73,17 @@ def difference(
         return Difference("not an array", reason=str(error))
     if mine.shape != theirs.shape:
         return Difference("wrong shape", reason=f"shape {mine.shape} instead of {theirs.shape}")
-    narrow, wide = _tolerances(mine, theirs)
-    return _difference(
-        mine.astype(np.float64),
-        theirs.astype(np.float64),
-        narrow if rtol is None else rtol,
-        wide if atol is None else atol,
-    )
+    bounds = tolerances(mine, theirs, rtol, atol)
+    return _difference(mine.astype(np.float64), theirs.astype(np.float64), *bounds)
+
+
+def tolerances(
+    mine: Array, theirs: Array, rtol: float | None, atol: float | None
+) -> tuple[float, float]:
+    """rtol and atol; where one is left out, that of the coarser floating-point type."""
+    sizes = [a.dtype.itemsize for a in (mine, theirs) if a.dtype.kind == "f"]
+    narrow, wide = _TOLERANCES[min([*sizes, 8])]
+    return narrow if rtol is None else rtol, wide if atol is None else atol
 
 
 def _difference(
@@ -102,7 +106,7 @@ def _difference(
         absolute=float(absolute[worst]),
         relative=float(np.max(relative)),  # NaN if there is one
         index=tuple(int(i) for i in worst),
-        mine=float(mine[worst]),
+        yours=float(mine[worst]),
         theirs=float(theirs[worst]),
     )
 
@@ -146,9 +150,3 @@ def magnitude(value: float | None, verdict: Verdict) -> str:
 def position(index: tuple[int, ...] | None) -> str:
     """An index as it is written in Python: [0, 2]; nothing for a scalar."""
     return f"[{', '.join(map(str, index))}]" if index else ""
-
-
-def _tolerances(*arrays: Array) -> tuple[float, float]:
-    """rtol and atol of the coarsest floating-point type among the arrays."""
-    sizes = [a.dtype.itemsize for a in arrays if a.dtype.kind == "f"]
-    return _TOLERANCES[min([*sizes, 8])]

@@ -23,8 +23,8 @@ z = x * y)", or nothing), {x} the tensor whose gradient was asked for, {n} what 
 
 Here are the mistakes that can be made at any operation. Those of single ones are in
 mistakes_of_ops.py (values, masks, ties), mistakes_of_losses.py (softmax and losses),
-mistakes_of_statistics.py (variance, norm), mistakes_of_arrays.py (indices, sums and axes) and
-mistakes_of_products.py (matrices, einsum, convolution).
+mistakes_of_statistics.py (variance, norm), and mistakes_of_arrays.py (indices, sums and axes,
+products of matrices, einsum, convolution).
 """
 
 import inspect
@@ -110,7 +110,7 @@ TABLE: list[Mistake] = []  # the rows, as the modules of mistakes write them
 def mistake(kind: str, *ops: str) -> Callable[[F], F]:
     """Add a function to the table: a mistake of this kind, at the operations named; if none, at any.
 
-    The values that it needs are its parameters after `use`.
+    The values that it needs are its parameters after `use`: see Use.needed.
     """
 
     def add(passes: F) -> F:
@@ -130,16 +130,12 @@ def message_and_hint(function: Callable[..., object]) -> tuple[str, str]:
 
 def variants(row: Mistake, use: Use) -> Iterator[Variant]:
     """What the row's mistake would pass along this edge: none, one, or several possibilities."""
-    values = [use.values.get(name) for name in row.needs]
-    if (row.ops and use.op_name not in row.ops) or any(v is None for v in values):
+    if row.ops and use.op_name not in row.ops:
         return
     try:
-        given = row.passes(use, *values)
-        if given is None:
-            return
-        if isinstance(given, np.ndarray | np.generic):
-            given = [given]
-        for one in given:
+        values = [use.needed(name) for name in row.needs]
+        given = None if any(v is None for v in values) else row.passes(use, *values)
+        for one in [given] if isinstance(given, np.ndarray | np.generic) else given or ():
             v = one if isinstance(one, Variant) else Variant(one)
             if v.array is not None and np.shape(v.array) == use.passed.shape:
                 yield v
@@ -333,22 +329,21 @@ def _swapped_operands(use: Use) -> Variants:
 
 
 @mistake("upstream_ignored")
-def _upstream_ignored(use: Use) -> Passes:
+def _upstream_ignored(use: Use, share: Array) -> Passes:
     """The derivative of {op}{line} is there, but not multiplied by the gradient that arrives there.
 
     Each rule is multiplied by g, the gradient of the operation's result.
     """
-    return None if np.all(use.g == 1) else use.share()
+    return None if np.all(use.g == 1) else share
 
 
 @mistake("upstream_twice")
-def _upstream_twice(use: Use) -> Passes:
+def _upstream_twice(use: Use, share: Array) -> Passes:
     """The gradient that arrives at {op}{line} was multiplied in twice.
 
     Each rule is multiplied by g once, and passes the product on.
     """
-    share = use.share()
-    if share is None or any(np.all(a == a**3) for a in (share, use.g)):
+    if any(np.all(a == a**3) for a in (share, use.g)):
         return None  # all 0, 1 or -1: nothing to tell it by, or g * g alone, which may be anything
     return use.rule(use.g**2)
 

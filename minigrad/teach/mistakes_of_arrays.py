@@ -1,12 +1,13 @@
 """The table of mistakes, continued: where entries come from, and where they go.
 
-    indices     sums, means and axes
+    indices     sums, means and axes     matrices     einsum     convolution
 
 Read mistakes.py first.
 """
 
+from collections.abc import Iterator
 from contextlib import suppress
-from itertools import combinations
+from itertools import combinations, product
 
 import numpy as np
 
@@ -47,18 +48,15 @@ def _only_the_first(use: Use, index: Array) -> Passes:
 
 
 @mistake("index_not_scattered", "getitem narrow select")
-def _slices_overwrite_each_other(use: Use) -> Passes:
+def _slices_overwrite_each_other(use: Use, share: Array) -> Passes:
     """{op}{line} reads entries that are read elsewhere too, and its part overwrote theirs, where it
     had to be added.
 
     Add each part to what is there already:  d[index] += g,  not  d[index] = g.
     """
     # x[:3] and x[1:]: d[:3] = ..., then d[1:] = ...
-    read = use.share()
-    if use.fan_in < 2 or read is None:
-        return None
     others = np.asarray(use.graph.gradients[use.parent]) - use.passed
-    return use.passed - others * (read != 0)
+    return use.passed - others * (share != 0) if use.fan_in > 1 else None
 
 
 def _written(use: Use, g: Array, index: Array) -> Array | None:
@@ -73,14 +71,13 @@ def _written(use: Use, g: Array, index: Array) -> Array | None:
 
 
 @mistake("mean_for_sum", PICKING)
-def _mean_over_repeated_indices(use: Use) -> Passes:
+def _mean_over_repeated_indices(use: Use, share: Array) -> Passes:
     """{op}{line} reads some entries more than once, and your gradient is the mean of their parts,
     not the sum.
 
     What was read several times gets the sum of what comes back.
     """
-    counts = use.share()
-    return use.passed / np.maximum(counts, 1) if counts is not None and np.any(counts > 1) else None
+    return use.passed / np.maximum(share, 1) if np.any(share > 1) else None
 
 
 # ------------------------------------------------------------------ sums, means and axes
@@ -154,10 +151,10 @@ def _reduction_axis(use: Use, axis: Axis) -> Variants:
     """
     values, op, right = use.values, use.op, use.one_axis
     if use.op_name == "cross_entropy":
-        if use.passed.ndim == 2 and (parts := parts_of_cross_entropy(use)) is not None:
-            yield Variant(
-                softmax(values["x"], 1 - int(values["axis"])) * parts[3] - parts[1], str(axis)
-            )
+        if use.passed.ndim == 2:
+            _, gradient, _, g = parts_of_cross_entropy(use)
+            turned = softmax(values["x"], 1 - int(values["axis"])) * g
+            yield Variant(turned - gradient, str(axis))
         return
     if op is None or use.passed.ndim < 2 or right is None:
         return
@@ -176,9 +173,8 @@ def _reduction_axis(use: Use, axis: Axis) -> Variants:
 def _half_turned(use: Use, axis: Axis, z: Array, right: str) -> Variants:
     """g repeated along one axis, and the derivative taken along another."""
     here, wide = use.share(), use.widened()
-    if use.op_name not in ("logsumexp", "amax", "amin", "prod") or use.values.get("keepdims"):
-        return
-    if here is None:
+    of_one = use.op_name in ("logsumexp", "amax", "amin", "prod")
+    if not of_one or use.values.get("keepdims") or here is None:
         return
     there = use.rule(np.ones_like(z), axis=axis, z=z)
     if there is not None and wide is not None:
@@ -199,17 +195,197 @@ def _summed_from_the_front(use: Use, axis: int) -> Passes:
 
 
 @mistake("reduction_axis")
-def _broadcast_axis(use: Use) -> Variants:
+def _broadcast_axis(use: Use, wide: Array) -> Variants:
     """The sum that undoes the broadcast in {op}{line} was taken along another axis.
 
     Sum along the axis along which the value was repeated.
     """
     # Only between axes of one length can the two be mistaken for each other.
-    wide, shape = use.wide(), use.passed.shape
-    if wide is None or not 2 <= wide.ndim <= 4:
+    shape = use.passed.shape
+    if not 2 <= wide.ndim <= 4:
         return
     long = [n for n in shape if n != 1]
     for many in range(1, wide.ndim + 1):
         for axes in combinations(range(wide.ndim), many):
             if [n for k, n in enumerate(wide.shape) if k not in axes and n != 1] == long:
                 yield wide.sum(axes).reshape(shape)
+
+
+# ------------------------------------------------------------------ matrices
+
+
+PRODUCTS = "matmul mm bmm addmm baddbmm mv addmv"
+
+
+@mistake("matmul_order", PRODUCTS)
+def _matmul_order(use: Use) -> Passes:
+    """The factors of the product {op}{line} are in the wrong order on the way back.
+
+    Try the formula on matrices that are not square: the shapes tell where g belongs.
+    """
+    return [_product(b, a) for a, b in _factors(use) if a.ndim > 1 and b.ndim > 1]
+
+
+@mistake("matmul_order", PRODUCTS)
+def _transpose_of_a_product(use: Use) -> Variants:
+    """The other factor of {op}{line} is a product itself, and its transpose was taken in the wrong
+    order.
+
+    (A @ B).T  is  B.T @ A.T.
+    """
+    for a, b in _other_is_a_product(use):
+        if (
+            a.ndim > 1 and b.ndim > 1
+        ):  # ValueError: no square matrices, the order cannot be mistaken
+            yield _with_other(use, _T(_T(a) @ _T(b)))
+
+
+@mistake("transposed", PRODUCTS)
+def _transposed_further_in(use: Use) -> Variants:
+    """The other factor of {op}{line} is the product of a matrix and a vector, with the matrix
+    transposed.
+
+    x @ A  is  A.T @ x.
+    """
+    for a, b in _other_is_a_product(use):
+        if 1 in (a.ndim, b.ndim) and 2 in (a.ndim, b.ndim):
+            yield _with_other(use, b @ a if a.shape[-1] == b.shape[0] == b.shape[-1] else None)
+
+
+def _other_is_a_product(use: Use) -> Iterator[tuple[Array, Array]]:
+    """The factors of the other operand, for z = (a @ b) @ y or x @ (a @ b)."""
+    other = use.origins.get(use.beside)
+    inner = next((u for u in use.graph.uses if u.node is other and not u.part), None)
+    if inner is not None and inner.op_name in ("matmul", "mm", "mv", "bmm"):
+        a, b = inner.values.get("x"), inner.values.get("y")
+        if a is not None and b is not None:
+            yield a, b
+
+
+def _with_other(use: Use, value: Array | None) -> Array | None:
+    """The rule, with this value in the place of the other operand."""
+    name = use.beside
+    if value is None or name not in use.values or np.shape(value) != np.shape(use.values[name]):
+        return None
+    return use.rule(use.g, **{name: value})
+
+
+@mistake("transposed", PRODUCTS)
+def _transposed_factor(use: Use) -> Variants:
+    """A factor of the product {op}{line}, or the product itself, is transposed and should not be,
+    or the reverse.
+
+    Try the formula on matrices that are not square: the shapes tell which factor is transposed.
+    """
+    for a, b in _factors(use):
+        for left, right in ((_T(a), b), (a, _T(b)), (_T(a), _T(b))):
+            yield _product(left, right)
+    if use.passed.ndim > 1:
+        yield _T(use.passed)
+
+
+@mistake("transposed", "t transpose permute")
+def _not_transposed_back(use: Use) -> Passes:
+    """{op}{line} exchanges two axes, and they were not exchanged back.
+
+    The gradient of a transpose is the transpose of the gradient.
+    """
+    # reshape gives the shape back, not the order.
+    return use.g.reshape(use.passed.shape)
+
+
+def _factors(use: Use) -> list[tuple[Array, Array]]:
+    """The two matrices whose product is what should pass; none, if it is no product of two."""
+    other = use.values.get(use.beside)
+    if other is None or np.ndim(other) < 2:
+        return []
+    if use.name == "x":
+        return [(use.g, _T(other))] if use.g.ndim >= 2 else [(other, use.g)]
+    return [(_T(other), use.g)] if use.name == "y" else []
+
+
+def _T(a: Array) -> Array:
+    return a if np.ndim(a) < 2 else np.swapaxes(a, -1, -2)
+
+
+def _product(a: Array, b: Array) -> Array | None:
+    try:
+        return a @ b
+    except ValueError:  # the shapes do not go together
+        return None
+
+
+# ------------------------------------------------------------------ einsum
+
+
+def _turned_einsum(use: Use, all_turned: bool) -> Variants:
+    """An einsum of two operands with g, the other operand, or the result transposed; or with all."""
+    xs, equation = use.values.get("xs", ()), use.values.get("equation")
+    if not isinstance(equation, str) or len(xs) != 2:
+        return
+    ins, out = equation.split("->")
+    own, other = ins.split(",")[use.position], ins.split(",")[1 - use.position]
+    v = xs[1 - use.position]
+    if len(set(own)) != len(own) or not set(own) <= set(out) | set(other):
+        return
+    if len(set(own) & set(out) & set(other)) == len(own):
+        return  # no product of matrices: all letters are of one sort
+    for turns in product((False, True), repeat=3):
+        if not any(turns) or all(turns) != all_turned:
+            continue
+        g, factor, back = (_T if turn else np.asarray for turn in turns)
+        with suppress(ValueError):
+            yield back(np.einsum(f"{out},{other}->{own}", g(use.g), factor(v)))
+
+
+@mistake("matmul_order", "einsum")
+def _einsum_order(use: Use) -> Passes:
+    """The factors of the product {op}{line} are in the wrong order on the way back.
+
+    Try the formula on matrices that are not square: the shapes tell where g belongs.
+    """
+    return _turned_einsum(use, all_turned=True)
+
+
+@mistake("transposed", "einsum")
+def _einsum_transposed(use: Use) -> Passes:
+    """A factor of the product {op}{line}, or the product itself, is transposed and should not be,
+    or the reverse.
+
+    Write the letters of each array down: those of g, of the other operand, and of the result.
+    """
+    return _turned_einsum(use, all_turned=False)
+
+
+@mistake("swapped_operands", "einsum")
+def _einsum_operands(use: Use) -> Variants:
+    """The operands of {op}{line} are exchanged: this is the rule for the other one.
+
+    Write the rule of each operand down beside its name.
+    """
+    beside = [u for u in use.graph.uses if u.node is use.node and u.k != use.k]
+    yield from (u.at(use.g).passed for u in beside)
+
+
+# ------------------------------------------------------------------ convolution
+
+
+@mistake("transposed", "convolution")
+def _kernel_flipped(use: Use) -> Variants:
+    """The kernel of {op}{line} is flipped, or its axes are exchanged: it does not meet the entries
+    it has met before.
+
+    Write out one entry of z, and see which entry of the kernel each entry of x was multiplied with.
+    """
+    w = use.values.get("w")
+    axes = tuple(range(2, use.passed.ndim))
+    if use.name == "w":
+        yield np.flip(use.passed, axes)
+        if len(axes) > 1:
+            yield _T(use.passed)
+    elif use.name == "x" and w is not None:
+        yield use.rule(use.g, w=np.flip(w, axes))
+        if len(axes) > 1 and w.shape[-1] == w.shape[-2]:
+            yield use.rule(use.g, w=_T(w))
+        if w.shape[0] == w.shape[1]:
+            yield use.rule(use.g, w=np.swapaxes(w, 0, 1))

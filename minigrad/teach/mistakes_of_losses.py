@@ -21,14 +21,13 @@ def _softmax_diagonal_only(use: Use) -> Passes:
 
     Write down how one probability moves with the score of another, and add that part up as well.
     """
-    if (parts := parts_of_cross_entropy(use)) is not None:
-        return use.passed * (np.abs(parts[1]) > 1e-6 * np.max(np.abs(parts[3])))
+    if use.op_name == "cross_entropy":
+        _, gradient, _, g = parts_of_cross_entropy(use)
+        return use.passed * (np.abs(gradient) > 1e-6 * np.max(np.abs(g)))
     if use.op_name == "logsumexp":
         p, wide = use.share(), use.widened()
         return None if p is None or wide is None else wide * p * (1 - p)
-    z = use.values.get("z")
-    if z is None or use.op_name == "cross_entropy":
-        return None
+    z = use.values["z"]
     return use.g * z * (1 - z) if use.op_name == "softmax" else use.g * (1 - np.exp(z))
 
 
@@ -50,10 +49,11 @@ def _softmax_by_hand_diagonal_only(use: Use, x: Array, y: Array) -> Passes:
     return None
 
 
-def parts_of_cross_entropy(use: Use) -> tuple[Array, Array, Array, Array] | None:
-    """Cross-entropy's gradient as softmax minus one-hot, each times g; and the scores times g."""
-    if "x" not in use.values or use.op_name != "cross_entropy":
-        return None
+def parts_of_cross_entropy(use: Use) -> tuple[Array, Array, Array, Array]:
+    """Cross-entropy's gradient as softmax minus one-hot, each times g; and the scores times g.
+
+    LookupError, so that no mistake is found, if the scores are not known.
+    """
     x, axis, weights = (use.values[name] for name in ("x", "axis", "weights"))
     g = np.expand_dims(np.broadcast_to(use.g * weights, np.delete(x.shape, axis)), axis)
     soft = softmax(x, axis) * g
@@ -67,24 +67,24 @@ def softmax(x: Array, axis: int) -> Array:
 
 
 @mistake("missing_path", "cross_entropy")
-def _half_of_cross_entropy(use: Use, x: Array) -> Passes:
+def _half_of_cross_entropy(use: Use) -> Passes:
     """{op}{line} reads the scores twice, in the numerator and in the sum: only one of the two parts
     is there.
 
     Write the loss as  -x[t] + log(sum(exp(x))),  and differentiate both terms.
     """
-    parts = parts_of_cross_entropy(use)
-    return None if parts is None else [parts[0], -parts[1]]
+    soft, gradient, _, _ = parts_of_cross_entropy(use)
+    return [soft, -gradient]
 
 
 @mistake("wrong_argument", "cross_entropy")
-def _scores_for_probabilities(use: Use, x: Array) -> Passes:
+def _scores_for_probabilities(use: Use) -> Passes:
     """In the derivative of {op}{line} the scores stand where their softmax is meant.
 
     Write the loss as  -x[t] + log(sum(exp(x))),  and differentiate both terms.
     """
-    parts = parts_of_cross_entropy(use)
-    return None if parts is None else parts[2] - parts[1]
+    _, gradient, scores, _ = parts_of_cross_entropy(use)
+    return scores - gradient
 
 
 @mistake("missing_path", "standardize")
@@ -120,11 +120,10 @@ def _sign_in_softmax(use: Use, axis: int) -> Passes:
 
     Check the minus signs of this derivative.
     """
-    if (parts := parts_of_cross_entropy(use)) is not None:
-        return parts[0] + parts[1]  # p + onehot
-    z, g = use.values.get("z"), use.g
-    if z is None or use.op_name == "cross_entropy":
-        return None
+    if use.op_name == "cross_entropy":
+        soft, gradient, _, _ = parts_of_cross_entropy(use)
+        return soft + gradient  # p + onehot
+    z, g = use.values["z"], use.g
     if use.op_name == "softmax":
         return z * (g + np.sum(g * z, int(axis), keepdims=True))
     return g + np.exp(z) * np.sum(g, int(axis), keepdims=True)

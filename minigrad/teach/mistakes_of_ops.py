@@ -195,31 +195,29 @@ MASKED = " ".join(("relu", "threshold", "leaky_relu", *CLAMPS, *OF_TWO, *EXTREME
                    "masked_fill", "tril", "triu", "max_pool2d", "mul"))  # fmt: skip
 
 
-def _mask(use: Use) -> tuple[Array, Array] | None:
-    """(the gradient as it stands where the operation lets it pass, where that is); or None."""
-    op, g = use.op_name, use.g
-    if op == "mul":  # by the mask of a dropout
-        return (g, use.values[use.beside] != 0) if is_dropout(use) else None
+def _mask(use: Use) -> tuple[Array, Array]:
+    """The gradient as it stands where the operation lets it pass, and where that is.
+
+    LookupError, so that no mistake is found, if the operation has no mask here.
+    """
+    op, wide = use.op_name, use.g
+    if op == "mul" and not is_dropout(use):
+        raise LookupError
+    if op == "mul":
+        return wide, use.values[use.beside] != 0
     if op == "where":
-        c = use.values.get("c")
-        return None if c is None else (g, c if use.name == "x" else np.logical_not(c))
-    if op in EXTREMES:
-        wide = use.widened()
-    elif op == "max_pool2d":
-        wide = _pooled(use)
-    else:
-        wide = g if g.shape == use.passed.shape or op in ("tril", "triu") else None
+        c = use.values["c"]
+        return wide, c if use.name == "x" else np.logical_not(c)
+    if op == "max_pool2d":  # to every entry of its window, where the windows do not overlap
+        rows, columns = use.values["size"]
+        wide = np.repeat(np.repeat(wide, rows, -2), columns, -1)
+    given = use.widened() if op in EXTREMES else wide
     through = use.share()
-    return None if wide is None or through is None else (wide, through != 0)
-
-
-def _pooled(use: Use) -> Array | None:
-    """g, given to every entry of its window, where the windows do not overlap."""
-    size = use.values.get("size")
-    if not isinstance(size, tuple) or len(size) != 2:
-        return None
-    wide = np.repeat(np.repeat(use.g, size[0], -2), size[1], -1)
-    return wide if wide.shape == use.passed.shape else None
+    if given is None or through is None:
+        raise LookupError
+    if given.shape != use.passed.shape and op not in ("tril", "triu"):
+        raise LookupError
+    return given, through != 0
 
 
 @mistake("mask_missing", MASKED)
@@ -230,10 +228,8 @@ def _mask_missing(use: Use) -> Passes:
     """
     if use.op_name == "leaky_relu" and "x" in use.values:
         return [use.g, use.g * (use.values["x"] > 0)]
-    found = _mask(use)
-    if found is None:
-        return None
-    return _scaled(use, found[0]) if use.op_name == "mul" else use.fit(found[0])
+    wide, _ = _mask(use)
+    return _scaled(use, wide) if use.op_name == "mul" else use.fit(wide)
 
 
 def _scaled(use: Use, d: Array) -> list[Array]:
@@ -250,14 +246,12 @@ def _mask_inverted(use: Use) -> Passes:
     """
     if use.op_name == "leaky_relu" and "x" in use.values:
         return use.rule(use.g, x=-use.values["x"])
-    found = _mask(use)
-    if found is None:
-        return None
-    turned = found[0] * np.logical_not(found[1])
+    wide, passes = _mask(use)
+    turned = wide * np.logical_not(passes)
     if use.op_name == "mul":
         return _scaled(use, turned)
     if use.op_name in ("tril", "triu"):
-        return [turned, (np.triu if use.op_name == "tril" else np.tril)(found[0])]
+        return [turned, (np.triu if use.op_name == "tril" else np.tril)(wide)]
     return use.fit(turned)
 
 
@@ -282,8 +276,8 @@ def _dropout_scale_missing(use: Use) -> Passes:
 
     The gradient is scaled as the value was.
     """
-    found = _mask(use)
-    return None if found is None else found[0] * found[1]
+    wide, passes = _mask(use)
+    return wide * passes
 
 
 @mistake("ties", "relu", "abs", *CLAMPS, *OF_TWO, *EXTREMES)

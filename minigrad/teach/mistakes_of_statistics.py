@@ -49,32 +49,28 @@ def _variance_not_divided(use: Use) -> Passes:
 
 
 @mistake("wrong_argument", "var std norm")
-def _statistics_elsewhere(use: Use) -> Variants:
+def _statistics_elsewhere(use: Use, widened: Array) -> Variants:
     """The derivative of {op}{line} was taken at the wrong place: {n}.
 
     Look up whether the rule is written in terms of the input x or of the result z.
     """
-    z, x, wide = use.values.get("z"), use.values.get("x"), use.widened()
-    if wide is None:
-        return
+    z, x = use.values.get("z"), use.values.get("x")
     if z is not None and use.op_name != "var":
         yield Variant(use.passed / use.widened(z), "the square stands where its root is meant")
     if x is not None and use.op_name != "norm":
         center = x - np.mean(x, axis=use.values.get("axis"), keepdims=True)
         with np.errstate(all="ignore"):
-            at_x = np.where(center == 0, np.nan, use.share() * wide / center * x)
+            at_x = np.where(center == 0, np.nan, use.share() * widened / center * x)
         yield Variant(at_x, "at x, instead of at x minus its mean")
 
 
 @mistake("upstream_ignored", "std norm")
-def _under_the_root(use: Use, z: Array) -> Passes:
+def _under_the_root(use: Use, z: Array, widened: Array) -> Passes:
     """{op}{line} is a root, and only what stands under the root was differentiated.
 
     The chain rule has one more factor here: the derivative of the root.
     """
-    if use.values.get("p", 2) != 2 or use.widened() is None:
-        return None
-    return 2 * use.passed * use.widened(z)
+    return 2 * use.passed * use.widened(z) if use.values.get("p", 2) == 2 else None
 
 
 # ------------------------------------------------------------------ sums that are broadcast again
@@ -103,7 +99,7 @@ def spread(use: Use, instead: Array | None = None) -> Array | None:
         try:
             wide = u.formula(wide, **swapped)
         except ValueError:
-            return None
+            wide = None
         if wide is None:
             return None
     return wide if np.shape(wide) == use.passed.shape else None

@@ -65,26 +65,13 @@ class ParameterRow:
 
     def cells(self) -> tuple[str, ...]:
         """Name, group, shape, identity, what fills .grad, what the last step wrote."""
-        return (
-            self.name,
-            str(self.group),
-            str(tuple(self.parameter.array.shape)),
-            hex(id(self.parameter)),
-            self._filled(),
-            self._written(),
-        )
-
-    def _filled(self) -> str:
+        filled = f"AccumulateGrad, node.variable is p: {self.same}" if self.graded else "None"
         if self.node is None:
-            return "requires no gradient"
-        if not self.graded:
-            return "None"
-        return f"AccumulateGrad, node.variable is p: {self.same}"
-
-    def _written(self) -> str:
-        if self.wrote is None:
-            return "nothing"
-        return f"in place, version {self.wrote - 1} -> {self.wrote}"
+            filled = "requires no gradient"
+        wrote = self.wrote
+        written = "nothing" if wrote is None else f"in place, version {wrote - 1} -> {wrote}"
+        shape, identity = tuple(self.parameter.array.shape), hex(id(self.parameter))
+        return self.name, str(self.group), str(shape), identity, filled, written
 
 
 class Explanation(Report[ParameterRow]):
@@ -129,7 +116,10 @@ def explain(optimizer: Optimizer, loss: Tensor | None = None) -> Explanation:
     if loss is not None and not isinstance(loss, Tensor):
         raise TypeError(f"loss must be a Tensor, but got {type(loss).__name__}.")
     names = _names(namespace_of(sys._getframe(1)))
-    leaves = None if loss is None else _leaves_of(loss)
+    leaves = None
+    if loss is not None:
+        nodes = reachable([] if loss.node is None else [loss.node])
+        leaves = [node for node in nodes if isinstance(node, AccumulateGrad)]
     written = {id(p): version for p, version in optimizer._written}
     rows = [_row(p, name, k, leaves, written.get(id(p))) for k, name, p in _held(optimizer, names)]
     groups = len(optimizer.param_groups)
@@ -156,12 +146,6 @@ def _names(namespace: Mapping[str, Any]) -> dict[int, str]:
     return found
 
 
-def _leaves_of(loss: Tensor) -> list[AccumulateGrad]:
-    if loss.node is None:
-        return []
-    return [node for node in reachable([loss.node]) if isinstance(node, AccumulateGrad)]
-
-
 def _row(
     p: Tensor, name: str, group: int, leaves: list[AccumulateGrad] | None, wrote: int | None
 ) -> ParameterRow:
@@ -178,25 +162,33 @@ def _row(
     return ParameterRow(p, name, group, node, same, reached, graded, p._version, wrote, trouble)
 
 
-def _said_of(names: Sequence[str], trouble: Trouble) -> str:
+# What is said of one parameter, and of several.
+SAID = {
+    "frozen": (
+        "{who} requires no gradient, so no backward pass fills its .grad, and step skips it.",
+        "{who} require no gradient, so no backward pass fills their .grad, and step skips them.",
+    ),
+    "not on the tape": (
+        "{who} is not on the tape of this loss: no backward pass from it fills {who}.grad. "
+        "Was the model created again after the optimizer, or is this layer unused?",
+        "{who} are not on the tape of this loss: no backward pass from it fills their .grad. "
+        "Was the model created again after the optimizer, or are these layers unused?",
+    ),
+    "no gradient": (
+        "{grads} is None: step skips it until a backward pass has filled it.",
+        "{grads} are None: step skips them until a backward pass has filled them.",
+    ),
+    "not held": (
+        "{who} is on the tape of this loss, but the optimizer does not hold it: it stays as it is.",
+        "{who} are on the tape of this loss, but the optimizer does not hold them: they stay as they are.",
+    ),
+}
+
+
+def _said_of(names: Sequence[str], trouble: str) -> str:
     """Why the optimizer will not change these parameters."""
-    one = len(names) == 1
-    who, them, grads = (
-        _joined(names),
-        "it" if one else "them",
-        _joined([f"{n}.grad" for n in names]),
-    )
-    if trouble == "frozen":
-        require, their = ("requires", "its") if one else ("require", "their")
-        return f"{who} {require} no gradient, so no backward pass fills {their} .grad, and step skips {them}."
-    if trouble == "not on the tape":
-        filled = f"{who}.grad" if one else "their .grad"
-        layer = "is this layer" if one else "are these layers"
-        return (
-            f"{who} {'is' if one else 'are'} not on the tape of this loss: no backward pass from it fills {filled}. "
-            f"Was the model created again after the optimizer, or {layer} unused?"
-        )
-    return f"{grads} {'is' if one else 'are'} None: step skips {them} until a backward pass has filled {them}."
+    who, grads = (_joined([name + end for name in names]) for end in ("", ".grad"))
+    return SAID[trouble][len(names) > 1].format(who=who, grads=grads)
 
 
 def _joined(names: Sequence[str]) -> str:
@@ -211,12 +203,9 @@ def _strangers(
     """Leaves of the loss that the optimizer does not hold: they get a .grad, and no step."""
     held = {row.node for row in rows}
     free = [node.variable for node in leaves or () if node not in held]
-    if free:
-        who = _joined([names.get(id(x), f"a leaf of shape {tuple(x.array.shape)}") for x in free])
-        if len(free) == 1:
-            yield f"{who} is on the tape of this loss, but the optimizer does not hold it: it stays as it is."
-        else:
-            yield f"{who} are on the tape of this loss, but the optimizer does not hold them: they stay as they are."
+    called = [names.get(id(x), f"a leaf of shape {tuple(x.array.shape)}") for x in free]
+    if called:
+        yield _said_of(called, "not held")
 
 
 def _answers(rows: Sequence[ParameterRow], optimizer: Optimizer) -> Iterator[str]:

@@ -210,6 +210,16 @@ class Written(Question):
             return CheckRow(None, "", "", "wrong type", message)
         return None
 
+    def judged(self, answer: Any) -> Iterator[CheckRow]:
+        """One row for each part: that there is no entry for it, or what `judge` says."""
+        for name in self.parts():
+            mine = answer.get(name, ...)
+            yield self.no_entry(name) if mine is ... else self.row(name, *self.judge(name, mine))
+
+    def judge(self, name: str, mine: Any) -> tuple[Kind, str, Diagnosis | None]:
+        """Is one entry right? The verdict, a message, and the mistake that was recognized."""
+        raise NotImplementedError
+
     def row(
         self, what: str, verdict: Kind, message: str = "", found: Diagnosis | None = None
     ) -> CheckRow:
@@ -251,6 +261,8 @@ def _tell() -> None:
 class ProgressRow:
     """How far an exercise is."""
 
+    note = ""  # the cells say all
+
     name: str
     right: int | None
     n: int
@@ -267,11 +279,6 @@ class ProgressRow:
     def share(self) -> int:
         """How many of its checks are right, in percent."""
         return 0 if not self.n or self.right is None else round(100 * self.right / self.n)
-
-    @property
-    def note(self) -> str:
-        """Empty: the cells say all."""
-        return ""
 
     def cells(self) -> tuple[str, ...]:
         """Name, state (not tried, begun, solved), checks, points and hints."""

@@ -15,8 +15,9 @@ from dataclasses import dataclass
 from html import escape
 from typing import Generic, Protocol, TypeVar
 
+from minigrad.tape.text import table_text
 from minigrad.teach.answer import Diagnosis
-from minigrad.teach.difference import Verdict, decimal_text, magnitude, position
+from minigrad.teach.difference import Difference, decimal_text, magnitude, position
 
 # Notebooks break words in a table, and give all columns the same width, unless told otherwise.
 _CELL = (
@@ -46,35 +47,22 @@ R = TypeVar("R", bound=Row)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Compared:
-    """A row about numbers that were derived by hand, beside the right ones.
+class Compared(Difference):
+    """A row about numbers that were derived by hand, and how they differ from the right ones.
 
-    verdict    exact, close, different, wrong shape, not an array, not answered
-    absolute   the greatest absolute difference; None if the two cannot be subtracted
-    index      where it sits
-    yours      the value there, derived by hand
     note       what else is to be known, in words
     diagnosis  the mistake that gives just these numbers, if one is known
     """
 
-    verdict: Verdict
-    absolute: float | None
-    index: tuple[int, ...] | None
-    yours: float | None
     note: str = ""
     diagnosis: Diagnosis | None = None
 
-    @property
-    def ok(self) -> bool:
-        """True for "exact" and "close"."""
-        return self.verdict in ("exact", "close")
-
-    def measured(self, right: float | None, *relative: float | None) -> tuple[str, ...]:
+    def measured(self, *differences: float | None) -> tuple[str, ...]:
         """The verdict and the differences as cells, and if they count, where and what they are."""
-        sizes = [magnitude(size, self.verdict) for size in (self.absolute, *relative)]
+        sizes = [magnitude(size, self.verdict) for size in differences]
         where = ("", "", "")
         if self.verdict == "different":
-            where = position(self.index), decimal_text(self.yours), decimal_text(right)
+            where = position(self.index), decimal_text(self.yours), decimal_text(self.theirs)
         return (self.verdict, *sizes, *where)
 
 
@@ -108,12 +96,8 @@ class Report(Generic[R]):
 
     def _table(self) -> list[str]:
         lines = [self.header, *(row.cells() for row in self.rows)]
-        rows = [[_plain(cell) for cell in line] for line in lines]
-        widths = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]
-        return [
-            "    " + "  ".join(f"{c:<{w}}" for c, w in zip(row, widths, strict=True)).rstrip()
-            for row in rows
-        ]
+        text = table_text([[_plain(cell) for cell in line] for line in lines])
+        return [f"    {line}" for line in text.split("\n")]
 
     def _notes(self) -> list[str]:
         return [_plain(line) for row in self.rows for line in row.note.splitlines()]

@@ -133,7 +133,8 @@ def by_hand(
         s |= mistake.changes(s)
     state: dict[str, Any] = {}
     after = []
-    for t, (lr, g) in enumerate(zip(rates_of(s["lr"], len(grads)), grads, strict=True), 1):
+    for t, (now, g) in enumerate(zip(settings_of_steps(s, len(grads)), grads, strict=True), 1):
+        lr = now["lr"]
         state = {k: v for k, v in state.items() if k not in s["forgets"].split()}
         t = 1 if "t" in s["forgets"].split() else t
         p, g = s["decay"](p, -g if s["maximize"] else g, lr, s)
@@ -142,13 +143,16 @@ def by_hand(
     return after
 
 
-def rates_of(lr: Any, n: int) -> list[float]:
-    """The learning rate of each step."""
+def settings_of_steps(settings: Settings, n: int) -> list[dict[str, Any]]:
+    """The settings of each of n steps: `lr` may be a list, one rate for each."""
+    if "lr" not in settings:
+        return [dict(settings)] * n
+    lr: Any = settings["lr"]
     several = isinstance(lr, Sequence) or np.ndim(getattr(lr, "array", lr)) > 0
-    rates = [float(r) for r in lr] if several else [float(lr)] * n
+    rates = list(lr) if several else [lr] * n
     if len(rates) != n:
         raise ValueError(f"compare_update: there are {len(rates)} learning rates for {n} steps.")
-    return rates
+    return [{**settings, "lr": float(rate)} for rate in rates]
 
 
 # ------------------------------------------------------------------ the mistakes

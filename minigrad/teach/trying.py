@@ -16,8 +16,15 @@ import numpy as np
 
 from minigrad.teach.answer import Diagnosis, exchanged
 from minigrad.teach.cases import Case, in_full
-from minigrad.teach.difference import Array, decimal_text, difference, position, real_array
-from minigrad.teach.misconceptions import Misconception, Seen, generally, recognize
+from minigrad.teach.difference import (
+    Array,
+    decimal_text,
+    difference,
+    position,
+    real_array,
+    tolerances,
+)
+from minigrad.teach.misconceptions import Misconception, Seen, alike, generally, recognize
 from minigrad.teach.question import Question
 from minigrad.teach.results import CheckRow, Kind
 from minigrad.teach.running import Outcome, run, written_for
@@ -97,6 +104,8 @@ class FunctionQuestion(Question):
     def judge(self, what: str, mine: object, case: Case, k: int) -> tuple[Kind, str]:
         """Is one part right?"""
         right = case.expected[k]
+        if isinstance(right, dict):
+            return judge_mapping(what, mine, right)
         if not isinstance(right, np.ndarray | float | int | np.generic) or isinstance(right, bool):
             return judge_plain(what, mine, right)
         rtol = 0.0 if self.rtol is None and case.atol else self.rtol
@@ -162,19 +171,45 @@ def judge_array(
         return "wrong type", f"{what} is {d.reason}"
     if d.verdict == "wrong shape":
         return "wrong shape", f"{what} has {d.reason}"
-    first = _first_wrong(real_array(mine), right, rtol or 0.0, atol or 0.0)
-    yours, theirs = float(real_array(mine)[first]), float(right[first])
-    digits = next(
-        (n for n in (6, 9, 12, 17) if decimal_text(yours, n) != decimal_text(theirs, n)), 17
-    )
-    is_it, should_be = decimal_text(yours, digits), decimal_text(theirs, digits)
+    mine = real_array(mine)
+    bounds = tolerances(mine, right, rtol, atol)
+    wrong = np.argwhere(~np.isclose(mine, right, *bounds, equal_nan=True))
+    first = tuple(int(i) for i in (wrong[0] if len(wrong) else np.zeros(right.ndim)))
+    for digits in (6, 9, 12, 17):
+        is_it, should_be = (decimal_text(float(a[first]), digits) for a in (mine, right))
+        if is_it != should_be:
+            break
     return "wrong value", f"{what}{position(first)} is {is_it} and should be {should_be}"
 
 
+def judge_mapping(what: str, mine: object, right: Mapping[str, Any]) -> tuple[Kind, str]:
+    """Numbers by name: the first name that is missing, too many, or has a wrong number."""
+    if not isinstance(mine, Mapping):
+        return "wrong type", f"{what} is of type {type(mine).__name__}; it must be a dict"
+    for key, value in right.items():
+        if key not in mine:
+            return "wrong answer", f"{what} has no entry {key!r}"
+        try:
+            near = bool(np.all(np.isclose(mine[key], value, rtol=1e-9, atol=1e-12)))
+        except (TypeError, ValueError):
+            near = False
+        if not near:
+            return "wrong value", f"{what}[{key!r}] is {mine[key]!r} and should be {value!r}"
+    extra = [key for key in mine if key not in right]
+    if extra:
+        return "wrong answer", f"{what} has an entry {extra[0]!r} too many"
+    return "right", ""
+
+
 def judge_plain(what: str, mine: object, right: object) -> tuple[Kind, str]:
-    """Names, truth values, lists of them: right if they are equal."""
+    """Names, truth values, lists of them: right if they are equal; of a float, but for rounding."""
+    both = mine, right
+    floats = all(isinstance(one, int | float) for one in both) and not all(
+        isinstance(one, int) for one in both
+    )
     try:
-        same = bool(mine == right) and isinstance(mine, bool) == isinstance(right, bool)
+        same = alike(mine, right) if floats else mine == right
+        same = bool(same) and isinstance(mine, bool) == isinstance(right, bool)
     except Exception:  # an object whose == raises, or gives an array
         same = False
     if same:
@@ -191,13 +226,6 @@ def shortened(value: object, length: int = 90) -> str:
     except Exception:
         text = f"of type {type(value).__name__}"
     return text if len(text) <= length else text[: length - 3] + "..."
-
-
-def _first_wrong(mine: Array, right: Array, rtol: float, atol: float) -> tuple[int, ...]:
-    """The first entry, in reading order, that is not close."""
-    near = np.isclose(mine, right, rtol=rtol, atol=atol, equal_nan=True)
-    wrong = np.argwhere(~near)
-    return tuple(int(i) for i in (wrong[0] if len(wrong) else np.zeros(right.ndim)))
 
 
 def count(returned: object, names: Sequence[str], whole: bool = False) -> Sequence[Any] | str:

@@ -152,14 +152,12 @@ def imported_torch(who: str) -> ModuleType:
     """PyTorch; ImportError, with what to do, if it is not imported."""
     if has_torch():
         return sys.modules["torch"]
+    why, fix = "imported", "write  import torch  before."
     if importlib.util.find_spec("torch") is None:
-        raise ImportError(
-            f"{who} runs a program with PyTorch, too, and PyTorch is not installed here. To fix it, "
-            "run  pip install torch;  %%autograd and minigrad.record() work without it."
-        )
+        why = "installed here"
+        fix = "run  pip install torch;  %%autograd and minigrad.record() work without it."
     raise ImportError(
-        f"{who} runs a program with PyTorch, too, and PyTorch is not imported. To fix it, write  "
-        "import torch  before."
+        f"{who} runs a program with PyTorch, too, and PyTorch is not {why}. To fix it, {fix}"
     )
 
 

@@ -8,7 +8,7 @@ thing done as the literature, another library, or a tired student does it (steps
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +18,7 @@ from minigrad.core.tensor import Tensor, wrap
 from minigrad.teach.answer import Diagnosis, nowhere
 from minigrad.teach.difference import Difference, difference
 from minigrad.teach.report import Compared, Report
-from minigrad.teach.steps_by_hand import MISTAKES, UPDATES, UPHILL, by_hand, rates_of
+from minigrad.teach.steps_by_hand import MISTAKES, UPDATES, UPHILL, by_hand, settings_of_steps
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,11 +32,15 @@ class UpdateRow(Compared):
     """
 
     step: int
-    optimizer: float | None
+
+    @property
+    def optimizer(self) -> float | None:
+        """The optimizer's value where the greatest difference is."""
+        return self.theirs
 
     def cells(self) -> tuple[str, ...]:
         """Step, verdict, difference; if it counts, where, and yours and the optimizer's."""
-        return str(self.step), *self.measured(self.optimizer)
+        return str(self.step), *self.measured(self.absolute)
 
 
 class UpdateComparison(Report[UpdateRow]):
@@ -116,16 +120,8 @@ def _check_steps(grads: Sequence[Any], yours: Sequence[Any]) -> None:
 def _row(step: int, name: str, d: Difference, found: Diagnosis | None) -> UpdateRow:
     where = f"the greatest difference is in {name}" if name and d.verdict == "different" else ""
     reason = f"{name}: {d.reason}" if name and d.reason else d.reason
-    return UpdateRow(
-        step=step,
-        verdict=d.verdict,
-        absolute=d.absolute,
-        index=d.index,
-        yours=d.mine,
-        optimizer=d.theirs,
-        note="; ".join(str(said) for said in (reason, where, found) if said),
-        diagnosis=found,
-    )
+    note = "; ".join(str(said) for said in (reason, where, found) if said)
+    return UpdateRow(**vars(d), step=step, note=note, diagnosis=found)
 
 
 # ------------------------------------------------------------------ one parameter, or several
@@ -181,20 +177,30 @@ def run_optimizer(
     optimizer: Callable[..., Any], settings: Mapping[str, Any], start: Any, grads: Sequence[Any]
 ) -> list[Any]:
     """The values after each step of the optimizer itself, for one array or for a list of them."""
-    several = isinstance(start, list)
-    ps = [wrap(p.copy()).requires_grad_() for p in (start if several else [start])]
-    rates = rates_of(settings["lr"], len(grads)) if "lr" in settings else []
-    opt = optimizer(ps, **{**settings, **({"lr": rates[0]} if rates else {})})
-    after = []
-    for k, step in enumerate(grads):
-        for p, g in zip(ps, step if several else [step], strict=True):
-            p.grad = wrap(g)
-        if rates:
-            opt.param_groups[0]["lr"] = rates[k]
-        opt.step()
-        values = [p.detach().numpy().copy() for p in ps]
-        after.append(values if several else values[0])
-    return after
+    if isinstance(start, list):
+        return list(stepped(optimizer, settings, start, grads))
+    return [after for (after,) in stepped(optimizer, settings, [start], [[g] for g in grads])]
+
+
+def stepped(
+    make: Callable[..., Any],
+    settings: Mapping[str, Any],
+    start: Sequence[Any],
+    grads: Sequence[Sequence[Any]],
+) -> Iterator[list[Any]]:
+    """The values after each step of an optimizer, or of a class like one; a gradient may be None."""
+    ps = [wrap(np.array(p)).requires_grad_() for p in start]
+    each = settings_of_steps(settings, len(grads))
+    changes = any(now != each[0] for now in each)  # the rate, from step to step
+    optimizer = make(ps, **(each[0] if each else settings))
+    for now, gs in zip(each, grads, strict=True):
+        for p, g in zip(ps, gs, strict=True):
+            p.grad = None if g is None else wrap(np.array(g))
+        if changes:
+            of = getattr(optimizer, "param_groups", None)
+            of[0].update(lr=now["lr"]) if of else setattr(optimizer, "lr", now["lr"])
+        optimizer.step()
+        yield [p.detach().numpy().copy() for p in ps]
 
 
 def diagnose_update(

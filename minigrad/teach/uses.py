@@ -80,20 +80,15 @@ class Use:
         passed = np.asarray(_dense(plan_of_node(self.node).run(g, self.node)[self.k]))
         return Use(self.graph, self.node, self.k, self.parent, g, passed, self.part)
 
-    def whole(self, change: Array) -> Array:
-        """A change of what passes, in the shape of the parent."""
-        if not self.part or not isinstance(self.node, CopySlices):
-            return change
-        full = np.zeros(self.graph.gradients[self.parent].shape, change.dtype)
-        walk(full, self.node.way)[...] = change
-        return full
-
     def changes(self, array: Array | None) -> dict[AnyNode, Array]:
         """What is added to the gradients of the nodes after this edge if `array` passes instead."""
-        change = np.asarray(array) - self.passed
+        change = (np.asarray(array) - self.passed).astype(self.passed.dtype)
         if not np.any(change):
             return {}
-        return self.graph.changes(self.parent, self.whole(change.astype(self.passed.dtype)))
+        if self.part and isinstance(self.node, CopySlices):  # in the shape of the parent
+            part, change = change, np.zeros_like(self.graph.gradients[self.parent], change.dtype)
+            walk(change, self.node.way)[...] = part
+        return self.graph.changes(self.parent, change)
 
     @property
     def wrote(self) -> bool:
@@ -136,6 +131,11 @@ class Use:
     def beside(self) -> str:
         """The name of the other operand, of x and y."""
         return "y" if self.name == "x" else "x"
+
+    def needed(self, name: str) -> Any:
+        """A value by its name in a rule, or `share`, `wide` or `widened`; None if it is not known."""
+        derived = {"share": self.share, "wide": self.wide, "widened": self.widened}
+        return derived[name]() if name in derived else self.values.get(name)
 
     def reads(self) -> tuple[str, ...]:
         """The names that the rule of this operand reads."""
@@ -287,18 +287,6 @@ class Graph:
                     known[node.edges[0]] = x
         return known
 
-    def exponent(self, node: Node) -> float:
-        """The exponent of a power; 0 if the operation is none."""
-        name = op_name(node)
-        if name == "square":
-            return 2.0
-        y = self.values(node).get("y") if name == "pow" else None
-        return float(np.reshape(y, ())) if y is not None and np.size(y) == 1 else 0.0
-
-    def entries(self, node: AnyNode | None) -> int:
-        """How many entries of its operand go into each of a node's result."""
-        return next((u.gathered for u in self.uses if u.node is node), 0)
-
     def earlier(self, node: AnyNode) -> list[Array]:
         """What the tensor held before the write of this node, and before those further back."""
         found = []
@@ -331,16 +319,16 @@ class Graph:
         if "xs" in values:
             values["xs"] = tuple(np.asarray(getattr(x, "array", x)) for x in values["xs"])
         if isinstance(node, CopySlices):  # the part that was written, before and after
-            first = plan.op.operands[0] if plan.op.operands else ""
-            if node.keeps and first and first not in values and node.edges[0] in self.known:
-                values[first] = np.asarray(walk(self.known[node.edges[0]], node.way))
-            if "z" not in values and node in self.known:
-                values["z"] = np.asarray(walk(self.known[node], node.way))
+            if node.keeps and plan.op.operands and node.edges[0] in self.known:
+                before = np.asarray(walk(self.known[node.edges[0]], node.way))
+                values.setdefault(plan.op.operands[0], before)
+            if node in self.known:
+                values.setdefault("z", np.asarray(walk(self.known[node], node.way)))
         for name, parent in zip(names_of(plan), edges, strict=True):
-            if name not in values and parent in self.known and name != "xs":
-                values[name] = self.known[parent]
-        if "z" not in values and node in self.known and not isinstance(node, CopySlices):
-            values["z"] = self.known[node]
+            if parent in self.known and name != "xs":
+                values.setdefault(name, self.known[parent])
+        if node in self.known:
+            values.setdefault("z", self.known[node])
         for name in plan.op.operands:
             if name in values:
                 values.setdefault(f"{name}_shape", np.shape(values[name]))
