@@ -358,7 +358,8 @@ def _without_circles(edges: list[doc.TapeEdge]) -> list[doc.TapeEdge]:
 
 def _summed(source: Entry, given: Input, entry: Entry) -> str | None:
     """As text, the axes over which a gradient is summed on its way back after a broadcast."""
-    if not given.gradient or not source.results or not entry.results or entry.view:
+    known = given.output < len(source.results)  # of a node from before the recording, not all are
+    if not given.gradient or not known or not entry.results or entry.view:
         return None
     op = REGISTRY.get(entry.op)
     if op is None or op.kind != "elementwise":

@@ -547,3 +547,31 @@ def test_both_engines_walk_the_same_nodes_and_edges_back_from_an_expression(line
     expressions = [e.strip() for e in line.split(" | ")]
     differing = {e for e in expressions if walked(minigrad, e) != walked(torch, e)}
     assert differing == OTHERWISE & set(expressions)
+
+
+def test_memory_that_nobody_has_written_to_is_not_shown():
+    with minigrad.record() as tape:
+        x = torch.ones(3, 4, requires_grad=True)
+        torch.nn.functional.dropout(x * 1, 0.5).sum().backward()
+
+    nodes = {n.op: n for n in tape.shown().nodes}
+    mask = next(n for n in tape.shown().nodes if n.kind == "leaf" and n.name != "x")
+    assert mask.value is None
+    assert set(tape.shown().values[nodes["bernoulli"].value]["first"]) <= {0.0, 1.0}
+
+
+def test_the_second_result_of_a_function_from_before_the_recording_can_be_used_first():
+    class Twice(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2, x * 3
+
+        @staticmethod
+        def backward(ctx, g, h):
+            return g * 2 + h * 3
+
+    a, b = Twice.apply(torch.ones(4, requires_grad=True))
+    with minigrad.record() as tape:
+        (b * 1 + a * 1).sum().backward()
+
+    assert "TwiceBackward" in tape.text()

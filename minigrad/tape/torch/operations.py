@@ -82,8 +82,11 @@ class Operations(TorchDispatchMode):  # type: ignore[misc]
         if not on and self.seen._is_first_value(_flat(args)):
             return func(*args, **kwargs)
         entry = self._begun(facts, args, kwargs)
-        if not entry.inputs:
-            return func(*args, **kwargs)  # it makes a leaf
+        if not entry.inputs:  # it makes a leaf
+            made = func(*args, **kwargs)
+            if facts.name.startswith(("empty", "new_empty")):
+                self.seen.unset.add(self.seen.number(made))
+            return made
         try:
             result = func(*args, **kwargs)
         except Exception as error:
@@ -190,6 +193,9 @@ class Operations(TorchDispatchMode):  # type: ignore[misc]
         entry, results = pending.entry, [ref() for ref in pending.results]
         number = self.seen.add_op(entry)
         self.seen.add_results(entry, number, results)
+        if entry.op == "rnn_layer":
+            for workspace in entry.results[3:]:
+                workspace.value = None  # for PyTorch itself, and partly whatever was in memory
         first = next((x for x in results if x is not None), None)
         if first is None:
             return

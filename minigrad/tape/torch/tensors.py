@@ -37,6 +37,7 @@ class TorchTensors(Tensors):
         self._at: dict[int, int] = {}  # address of the memory -> the first tensor there
         self._entry_of: dict[NodeKey, int] = {}
         self._walked: set[NodeKey] = set()  # nodes whose edges are known
+        self.unset: set[int] = set()  # those of `empty`: until they are written, they hold anything
         self._leaf_at: dict[int, int] = {}  # a leaf -> its entry, when last it was an operand
         self.computing: list[int] = []  # the passes that run, by their numbers
 
@@ -76,7 +77,8 @@ class TorchTensors(Tensors):
         """A record of the tensor's current state."""
         shape, kind = tuple(tensor.shape), dtype_name(tensor)
         now = version_of(tensor)
-        return TensorVersion(number, now, shape, kind, tensor.requires_grad, snapshot(tensor))
+        value = None if now == 0 and number in self.unset else snapshot(tensor)
+        return TensorVersion(number, now, shape, kind, tensor.requires_grad, value)
 
     def _add_leaf(self, tensor: torch.Tensor, number: int, overwritten: bool = False) -> None:
         """Add a tensor that was not computed in this recording."""
