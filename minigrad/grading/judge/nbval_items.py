@@ -28,8 +28,9 @@ import pytest
 from nbval.plugin import IPyNbCell, IPyNbFile
 
 from minigrad.grading.documents import AnswersDocument, Drawn, EncodedValue, VerdictText, answers_to
+from minigrad.grading.files import digest
 from minigrad.grading.judge.compare import judge_question
-from minigrad.grading.release.bundles import Judge, digest, read_judge
+from minigrad.grading.release.bundles import Judge, read_judge
 from minigrad.grading.release.check_in_kernel import MIME
 from minigrad.grading.release.inputs import check_cell, draw_inputs
 from minigrad.grading.release.questions import GradedQuestion

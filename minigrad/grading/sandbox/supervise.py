@@ -12,6 +12,7 @@ import select
 import subprocess
 import sys
 import time
+from contextlib import suppress
 
 PATIENCE = 30  # seconds until an engine that does not answer is given up
 
@@ -42,15 +43,8 @@ def supervise(engine: str, name: str, arguments: list[str]) -> int:
 
 
 def _tell(engine: str, *arguments: str) -> None:
-    quiet = {
-        "stdin": subprocess.DEVNULL,
-        "stdout": subprocess.DEVNULL,
-        "stderr": subprocess.DEVNULL,
-    }
-    try:
-        subprocess.run([engine, *arguments], timeout=PATIENCE, **quiet)  # type: ignore[call-overload]
-    except subprocess.TimeoutExpired:
-        pass
+    with suppress(subprocess.TimeoutExpired):
+        subprocess.run([engine, *arguments], input=b"", capture_output=True, timeout=PATIENCE)
 
 
 if __name__ == "__main__":
