@@ -289,6 +289,14 @@ def test_who_handed_in_nothing_has_zero_and_who_is_not_on_the_roster_is_said(
     assert "nothing was handed in" in (tmp_path / "out" / "feedback" / "cy.html").read_text("utf-8")
 
 
+def test_no_submission_hides_another_that_is_called_like_its_second():
+    book = gradebook_of("ps1", [[a_grade(name) for name in ("ada", "ada (2)", "ada")]])
+
+    assert [(row.student.id, len(row.grades)) for row in book.rows] == [
+        ("ada", 1), ("ada (2)", 1), ("ada (3)", 1),
+    ]  # fmt: skip
+
+
 def test_points_are_exact_decimals(tmp_path):
     tenths = a_grade("ada", a_question("a", 0.1, 0.1), a_question("b", 0.2, 0.2))
 
