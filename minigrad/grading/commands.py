@@ -35,11 +35,7 @@ from minigrad.grading.gradebook.book import NOTHING, Gradebook, gradebook_of
 from minigrad.grading.gradebook.course import course_of, write_course
 from minigrad.grading.gradebook.csv_files import GradebookError, clean_text
 from minigrad.grading.gradebook.given import STRANGER
-from minigrad.grading.gradebook.settings import (
-    NAME,
-    CourseSettings,
-    read_settings,
-)
+from minigrad.grading.gradebook.settings import NAME, CourseSettings, read_settings
 from minigrad.grading.judge.grades import JudgeError
 from minigrad.grading.marking import MarkingServer
 from minigrad.grading.release.bundles import (

@@ -12,13 +12,7 @@ from minigrad.grading.files import free_name
 from minigrad.grading.gradebook.by_hand import GradebookCell, ManualMark, read_manual
 from minigrad.grading.gradebook.csv_files import TableRow, nearest, read_table
 from minigrad.grading.gradebook.handed_in import HandedIn, StudentAnswer, read_times
-from minigrad.grading.gradebook.roster import (
-    Roster,
-    Student,
-    read_roster,
-    roster_of,
-    student_name,
-)
+from minigrad.grading.gradebook.roster import Roster, Student, read_roster, roster_of, student_name
 from minigrad.grading.gradebook.settings import NAME, AssignmentSettings
 
 STRANGER = "it is nobody's on the roster: please confirm whose it is"

@@ -224,29 +224,24 @@ def time_in_name(name: str) -> datetime | None:
     >>> time_in_name("137-678 - Ada Lovelace - Nov 30, 2026 1159 PM")
     datetime.datetime(2026, 11, 30, 23, 59)
     """
-    try:
+    with suppress(ValueError):  # no time after all: a month 13, an hour 25
         if found := DIGITS.search(name):
             return datetime(*(int(part or 0) for part in found.groups()))  # type: ignore[arg-type]
         if found := WORDS.search(name):
             month, day, year, hour, minute, half = found.groups()
             hours = int(hour) % 12 + (12 if half == "P" else 0)
             return datetime(int(year), MONTHS.index(month) + 1, int(day), hours, int(minute))
-    except ValueError:  # no time after all: a month 13, an hour 25
-        pass
     return None
 
 
 def _time_of_nbgrader(text: str) -> datetime | None:
     """nbgrader writes  2026-11-30 23:59:00.000000 UTC."""
     time, _, zone = text.rpartition(" ")
-    try:
+    with suppress(ValueError, OSError, KeyError):
         return datetime.fromisoformat(time).replace(tzinfo=ZoneInfo(zone))
-    except (ValueError, OSError, KeyError):
-        pass
-    try:
+    with suppress(ValueError):
         return datetime.fromisoformat(text)
-    except ValueError:
-        return None
+    return None
 
 
 def read_times(settings: AssignmentSettings, roster: Roster) -> dict[str, datetime]:

@@ -171,12 +171,8 @@ class AnswersCell(IPyNbCell):  # type: ignore[misc]
             said = right.get(wanting[0], {"error": "no answer"})["error"]
             raise SolutionFailed(f"the solution itself gives no answer to {wanting[0]}: {said}")
         verdicts = judge_question(question, mine, right, self.parent.drawn[question.id])
-        self.verdicts = {
-            identity: {"ok": v.ok, "reason": v.reason} for identity, v in verdicts.items()
-        }
-        self.comparison_traceback = [
-            f"{identity}: {v.reason}" for identity, v in verdicts.items() if not v.ok
-        ]
+        self.verdicts = {i: {"ok": v.ok, "reason": v.reason} for i, v in verdicts.items()}
+        self.comparison_traceback = [f"{i}: {v.reason}" for i, v in verdicts.items() if not v.ok]
         return not self.comparison_traceback
 
 
