@@ -219,6 +219,15 @@ def test_a_file_is_whole_or_as_it_was(tmp_path, monkeypatch):
     assert "ada" in path.read_text("utf-8")
 
 
+def test_a_file_that_is_written_again_is_shown_to_nobody_else(tmp_path):
+    path = write_table(tmp_path / "x.csv", [["student"], ["ada"]])
+    path.chmod(0o600)
+
+    write_table(path, [["student"], ["bob"]])
+
+    assert "bob" in path.read_text("utf-8") and path.stat().st_mode & 0o777 == 0o600
+
+
 # ------------------------------------------------------------------------- the roster
 
 CANVAS = """Student,ID,SIS User ID,SIS Login ID,Section,ps1 (77)
@@ -480,6 +489,23 @@ def test_who_is_known_to_be_late_and_not_by_how_much_is_said_and_not_punished(
     (found,) = handed_in(tmp_path / "class", "ps1", settings(POLICY))
 
     assert found.time is None and "Canvas calls it late" in found.source
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "lovelaceada_LATE_12345_678_ps1-2026-11-01-10-00.ipynb",
+        "Ada Lovelace_77_assignsubmission_file_/ps1 2026-11-01 10-00.ipynb",
+        "ada/ps1 2026-11-01 10-00.ipynb",
+    ],
+)
+def test_a_time_that_students_write_into_a_name_is_none(file, settings, tmp_path, path):
+    file(f"class/{path}", "{}")
+    file("class/bob/ps1.ipynb", "{}")
+
+    found = handed_in(tmp_path / "class", "ps1", settings(POLICY))
+
+    assert [one.time for one in found] == [None, None]
 
 
 # ------------------------------------------------------------------------- overrides

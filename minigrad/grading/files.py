@@ -11,6 +11,7 @@ import hashlib
 import json
 import os
 import secrets
+import stat
 from collections.abc import Callable
 from itertools import count
 from pathlib import Path
@@ -23,7 +24,10 @@ def write_whole(path: Path, text: str, *, encoding: str = "utf-8", private: bool
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
-    descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600 if private else 0o666)
+    mode = 0o600
+    if not private:  # whom its owner has shut out of it before stays out
+        mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else 0o666
+    descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
     with open(descriptor, "w", newline="", encoding=encoding) as file:
         file.write(text)
         if not private:

@@ -35,7 +35,8 @@ DIGITS = re.compile(
     r"(?<!\d)(\d{4})-?(\d\d)-?(\d\d)[T_ -](\d\d)[-:.h]?(\d\d)(?:[-:.]?(\d\d))?(?!\d)"
 )
 WORDS = re.compile(rf"({'|'.join(MONTHS)})\w* (\d\d?), (\d{{4}}),? (\d\d?)[:.]?(\d\d) ([AP])M")
-LATE = re.compile(r"[^_]+_LATE_\d+_\d+_.+")  # Canvas says that it is late, and not by how much
+# Canvas says that it is late, and not by how much; behind its numbers stands what the student called the file
+CANVAS = re.compile(r"(?P<known>[^_]+_(?P<late>LATE_)?\d+_\d+)_.+")
 
 
 @dataclass(frozen=True)
@@ -165,13 +166,13 @@ class _Clock:
             if path.is_relative_to(root) and path != root
             else Path(path.name)
         )
-        for part in reversed(inside.parts):
+        for part in reversed(_not_the_student_s(inside, submission.student)):
             if time := time_in_name(part):
                 return self.settings.aware(time), "by the name of the download"
         if "submitted" in (self.place.name, *inside.parts[:1]):
             if time := _time_of_nbgrader(self.note_beside(path)):
                 return self.settings.aware(time), "by nbgrader's timestamp.txt"
-        if any(LATE.fullmatch(part) for part in inside.parts):
+        if any((found := CANVAS.fullmatch(part)) and found["late"] for part in inside.parts):
             return None, "Canvas calls it late, and does not say by how much"
         time = self.stamp(path)
         if time is None:
@@ -214,6 +215,14 @@ class _Clock:
                     return file.read(MOST_NOTE).decode(errors="replace").strip()
             return read_bytes(note)[:MOST_NOTE].decode(errors="replace").strip()
         return ""
+
+
+def _not_the_student_s(inside: Path, student: str) -> list[str]:
+    """The names down to that of the submission. In what students name themselves, a time says nothing."""
+    called = {student, re.sub(r" \(\d+\)$", "", student)}  # (2) of two of one name: see collect.py
+    own = [k for k, part in enumerate(inside.parts) if called & {part, Path(part).stem}]
+    given = inside.parts[: own[0] + 1] if own else ()
+    return [found["known"] if (found := CANVAS.fullmatch(part)) else part for part in given]
 
 
 def time_in_name(name: str) -> datetime | None:
