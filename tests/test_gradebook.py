@@ -256,6 +256,9 @@ MOODLE = """Identifier,"Full name","ID number","Email address",Status
         (MOODLE, "Ada Lovelace_77_assignsubmission_file_"),
         (MOODLE, "Ada Lovelace_9_assignsubmission_file"),
         (MOODLE, "u1"),
+        # behind whose it is stands what the student called the file, which is no other student's
+        (CANVAS, "ps1_ada_attempt_2026-11-30-10-00-00_x_cb_attempt_2026-1"),
+        (MOODLE, "Ada Lovelace_77_assignsubmission_file_x_78_assignsubmission_y"),
         ("First name,Surname,Username\nAda,Lovelace,al\n", "al"),
     ],
 )
