@@ -43,8 +43,10 @@ def supervise(engine: str, name: str, arguments: list[str]) -> int:
 
 
 def _tell(engine: str, *arguments: str) -> None:
+    quiet = subprocess.DEVNULL  # and no pipe, whose end would be waited for beyond the time limit
+    command = [engine, *arguments]
     with suppress(subprocess.TimeoutExpired):
-        subprocess.run([engine, *arguments], input=b"", capture_output=True, timeout=PATIENCE)
+        subprocess.run(command, stdin=quiet, stdout=quiet, stderr=quiet, timeout=PATIENCE)
 
 
 if __name__ == "__main__":
