@@ -43,10 +43,10 @@ def supervise(engine: str, name: str, arguments: list[str]) -> int:
 
 
 def _tell(engine: str, *arguments: str) -> None:
-    quiet = subprocess.DEVNULL  # and no pipe, whose end would be waited for beyond the time limit
-    command = [engine, *arguments]
+    # no pipe, whose end would be waited for beyond the time limit
+    quiet = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.DEVNULL)
     with suppress(subprocess.TimeoutExpired):
-        subprocess.run(command, stdin=quiet, stdout=quiet, stderr=quiet, timeout=PATIENCE)
+        subprocess.run([engine, *arguments], timeout=PATIENCE, **quiet)  # type: ignore[call-overload]
 
 
 if __name__ == "__main__":
