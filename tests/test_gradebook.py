@@ -511,6 +511,15 @@ def test_a_time_that_students_write_into_a_name_is_none(file, settings, tmp_path
     assert [one.time for one in found] == [None, None]
 
 
+def test_a_time_in_the_name_of_a_whole_download_makes_nobody_late(file, settings, tmp_path):
+    for student in ("ada", "bob"):
+        file(f"class/downloaded 2026-12-24 10-00/{student}/ps1.ipynb", "{}")
+
+    found = handed_in(tmp_path / "class", "ps1", settings(POLICY))
+
+    assert [(one.submission, one.time) for one in found] == [("ada", None), ("bob", None)]
+
+
 # ------------------------------------------------------------------------- overrides
 
 

@@ -161,18 +161,14 @@ class _Clock:
         """When one was handed in, and what says so or why it is not known."""
         path = submission.path
         root = self.unpacked if path.is_relative_to(self.unpacked) else self.place
-        inside = (
-            path.relative_to(root)
-            if path.is_relative_to(root) and path != root
-            else Path(path.name)
-        )
-        for part in reversed(_not_the_student_s(inside, submission.student)):
-            if time := time_in_name(part):
-                return self.settings.aware(time), "by the name of the download"
-        if "submitted" in (self.place.name, *inside.parts[:1]):
+        # of the submission's name alone: students call what is in their folder as they like
+        canvas = CANVAS.fullmatch(submission.student)
+        if time := time_in_name(canvas["known"] if canvas else submission.student):
+            return self.settings.aware(time), "by the name of the download"
+        if self.place.name == "submitted" or path.is_relative_to(root / "submitted"):
             if time := _time_of_nbgrader(self.note_beside(path)):
                 return self.settings.aware(time), "by nbgrader's timestamp.txt"
-        if any((found := CANVAS.fullmatch(part)) and found["late"] for part in inside.parts):
+        if canvas and canvas["late"]:
             return None, "Canvas calls it late, and does not say by how much"
         time = self.stamp(path)
         if time is None:
@@ -215,14 +211,6 @@ class _Clock:
                     return file.read(MOST_NOTE).decode(errors="replace").strip()
             return read_bytes(note)[:MOST_NOTE].decode(errors="replace").strip()
         return ""
-
-
-def _not_the_student_s(inside: Path, student: str) -> list[str]:
-    """The names down to that of the submission. In what students name themselves, a time says nothing."""
-    called = {student, re.sub(r" \(\d+\)$", "", student)}  # (2) of two of one name: see collect.py
-    own = [k for k, part in enumerate(inside.parts) if called & {part, Path(part).stem}]
-    given = inside.parts[: own[0] + 1] if own else ()
-    return [found["known"] if (found := CANVAS.fullmatch(part)) else part for part in given]
 
 
 def time_in_name(name: str) -> datetime | None:
