@@ -17,10 +17,18 @@ from itertools import count
 from pathlib import Path
 
 
-def write_whole(path: Path, text: str, *, encoding: str = "utf-8", private: bool = False) -> Path:
+def write_whole(
+    path: Path,
+    text: str,
+    *,
+    encoding: str = "utf-8",
+    private: bool = False,
+    lasting: bool = False,
+) -> Path:
     """Write a file, in a folder that is made if need be, so that it is whole or as it was; returns its path.
 
-    private    only its owner can read it; and it can be made again, so nobody waits for the disk
+    private    only its owner can read it
+    lasting    it is on the disk before this returns: nobody could make it again
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
@@ -30,7 +38,7 @@ def write_whole(path: Path, text: str, *, encoding: str = "utf-8", private: bool
     descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
     with open(descriptor, "w", newline="", encoding=encoding) as file:
         file.write(text)
-        if not private:
+        if lasting:
             file.flush()
             os.fsync(descriptor)
     os.replace(part, path)

@@ -168,7 +168,8 @@ def write_table(path: Path, rows: Iterable[Sequence[str]], *, edited: bool = Fal
     """
     text = io.StringIO(newline="")
     csv.writer(text).writerows([cell_text(cell, lines=edited) for cell in row] for row in rows)
-    return write_whole(path, text.getvalue(), encoding="utf-8-sig" if edited else "utf-8")
+    encoding = "utf-8-sig" if edited else "utf-8"
+    return write_whole(path, text.getvalue(), encoding=encoding, lasting=True)
 
 
 def cell_text(text: str, *, lines: bool = False) -> str:
