@@ -386,6 +386,7 @@ def test_lateness_takes_off_what_was_earned_and_is_told_everywhere(settings, tmp
     [
         "ada - 2026-11-30 2359",
         "ps1_ada_attempt_2026-11-30-23-59-00_x",
+        "due 2026-11-29 23-59_ada_attempt_2026-11-30-23-59-00_x",
         "1-2 - Ada L - Nov 30, 2026 1159 PM",
         "ada_20261130T235900",
     ],

@@ -221,6 +221,7 @@ def time_in_name(name: str) -> datetime | None:
     >>> time_in_name("137-678 - Ada Lovelace - Nov 30, 2026 1159 PM")
     datetime.datetime(2026, 11, 30, 23, 59)
     """
+    name = name.partition("_attempt_")[2] or name  # before it stands the assignment of Blackboard's
     with suppress(ValueError):  # no time after all: a month 13, an hour 25
         if found := DIGITS.search(name):
             return datetime(*(int(part or 0) for part in found.groups()))  # type: ignore[arg-type]
