@@ -50,10 +50,7 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         module.__getattr__ = _attribute(module.__name__)  # type: ignore[method-assign]
 
 
-def load_ipython_extension(shell: object) -> None:
-    """Do nothing: the magics of minigrad are not here either."""
-
-
 if __name__ == "minigrad":  # and not where somebody only looks at this file
     __getattr__ = _attribute("minigrad")
+    load_ipython_extension = _Absent("minigrad.load_ipython_extension", inert=True)
     sys.meta_path.insert(0, _Finder())
