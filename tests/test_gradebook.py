@@ -219,6 +219,15 @@ def test_a_file_is_whole_or_as_it_was(tmp_path, monkeypatch):
     assert "ada" in path.read_text("utf-8")
 
 
+def test_a_file_that_is_written_again_is_shown_to_nobody_else(tmp_path):
+    path = write_table(tmp_path / "x.csv", [["student"], ["ada"]])
+    path.chmod(0o600)
+
+    write_table(path, [["student"], ["bob"]])
+
+    assert "bob" in path.read_text("utf-8") and path.stat().st_mode & 0o777 == 0o600
+
+
 # ------------------------------------------------------------------------- the roster
 
 CANVAS = """Student,ID,SIS User ID,SIS Login ID,Section,ps1 (77)
@@ -247,6 +256,9 @@ MOODLE = """Identifier,"Full name","ID number","Email address",Status
         (MOODLE, "Ada Lovelace_77_assignsubmission_file_"),
         (MOODLE, "Ada Lovelace_9_assignsubmission_file"),
         (MOODLE, "u1"),
+        # behind whose it is stands what the student called the file, which is no other student's
+        (CANVAS, "ps1_ada_attempt_2026-11-30-10-00-00_x_cb_attempt_2026-1"),
+        (MOODLE, "Ada Lovelace_77_assignsubmission_file_x_78_assignsubmission_y"),
         ("First name,Surname,Username\nAda,Lovelace,al\n", "al"),
     ],
 )
@@ -287,6 +299,14 @@ def test_who_handed_in_nothing_has_zero_and_who_is_not_on_the_roster_is_said(
     overview = (tmp_path / "out" / "overview.html").read_text("utf-8")
     assert "cy (Cy)" in overview and "nobody&#39;s on the roster" in overview
     assert "nothing was handed in" in (tmp_path / "out" / "feedback" / "cy.html").read_text("utf-8")
+
+
+def test_no_submission_hides_another_that_is_called_like_its_second():
+    book = gradebook_of("ps1", [[a_grade(name) for name in ("ada", "ada (2)", "ada")]])
+
+    assert [(row.student.id, len(row.grades)) for row in book.rows] == [
+        ("ada", 1), ("ada (2)", 1), ("ada (3)", 1),
+    ]  # fmt: skip
 
 
 def test_points_are_exact_decimals(tmp_path):
@@ -366,6 +386,7 @@ def test_lateness_takes_off_what_was_earned_and_is_told_everywhere(settings, tmp
     [
         "ada - 2026-11-30 2359",
         "ps1_ada_attempt_2026-11-30-23-59-00_x",
+        "due 2026-11-29 23-59_ada_attempt_2026-11-30-23-59-00_x",
         "1-2 - Ada L - Nov 30, 2026 1159 PM",
         "ada_20261130T235900",
     ],
@@ -472,6 +493,32 @@ def test_who_is_known_to_be_late_and_not_by_how_much_is_said_and_not_punished(
     (found,) = handed_in(tmp_path / "class", "ps1", settings(POLICY))
 
     assert found.time is None and "Canvas calls it late" in found.source
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "lovelaceada_LATE_12345_678_ps1-2026-11-01-10-00.ipynb",
+        "Ada Lovelace_77_assignsubmission_file_/ps1 2026-11-01 10-00.ipynb",
+        "ada/ps1 2026-11-01 10-00.ipynb",
+    ],
+)
+def test_a_time_that_students_write_into_a_name_is_none(file, settings, tmp_path, path):
+    file(f"class/{path}", "{}")
+    file("class/bob/ps1.ipynb", "{}")
+
+    found = handed_in(tmp_path / "class", "ps1", settings(POLICY))
+
+    assert [one.time for one in found] == [None, None]
+
+
+def test_a_time_in_the_name_of_a_whole_download_makes_nobody_late(file, settings, tmp_path):
+    for student in ("ada", "bob"):
+        file(f"class/downloaded 2026-12-24 10-00/{student}/ps1.ipynb", "{}")
+
+    found = handed_in(tmp_path / "class", "ps1", settings(POLICY))
+
+    assert [(one.submission, one.time) for one in found] == [("ada", None), ("bob", None)]
 
 
 # ------------------------------------------------------------------------- overrides

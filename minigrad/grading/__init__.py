@@ -7,6 +7,7 @@
     gradebook/  the grades of a class, with what people add: roster, lateness, marks, weights
     reports/    all of it as JSON, CSV, XML and pages
     documents   the JSON that goes from one to the next
+    files       written whole or not at all
     trusted_process    runs the author's given cells, and none of a student's
     assignment  an assignment of one notebook or several, from submissions to gradebook
     marking     a page in which a person marks answers

@@ -42,15 +42,9 @@ def encoded(value: object) -> EncodedValue:
         return {"dtype": array.dtype.str, "shape": list(array.shape), "data": data}
     if callable(value):
         return {"name": cast(Callable[..., object], value).__name__}
-    if json.loads(json.dumps(value)) == value and not _has_tuples(value):
+    if json.loads(json.dumps(value)) == value:  # not so of tuples, nor of keys that are no text
         return {"json": value}
     return {"literal": repr(value)}
-
-
-def _has_tuples(value: object) -> bool:
-    if isinstance(value, dict):
-        return any(_has_tuples(v) or not isinstance(k, str) for k, v in value.items())
-    return isinstance(value, tuple) or (isinstance(value, list) and any(map(_has_tuples, value)))
 
 
 def checked_answer(content: object) -> EncodedValue:

@@ -4,7 +4,6 @@ Each command says what it did; the work is done elsewhere.
 """
 
 import json
-import secrets
 import webbrowser
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -36,11 +35,7 @@ from minigrad.grading.gradebook.book import NOTHING, Gradebook, gradebook_of
 from minigrad.grading.gradebook.course import course_of, write_course
 from minigrad.grading.gradebook.csv_files import GradebookError, clean_text
 from minigrad.grading.gradebook.given import STRANGER
-from minigrad.grading.gradebook.settings import (
-    NAME,
-    CourseSettings,
-    read_settings,
-)
+from minigrad.grading.gradebook.settings import NAME, CourseSettings, read_settings
 from minigrad.grading.judge.grades import JudgeError
 from minigrad.grading.marking import MarkingServer
 from minigrad.grading.release.bundles import (
@@ -59,16 +54,14 @@ from minigrad.grading.run.batch import (
     CLASS,
     BatchError,
     Recorded,
-    Run,
     Settings,
     judge_class,
     read_answers,
     read_class,
-    record_class,
+    record_one,
     record_submissions,
 )
 from minigrad.grading.run.collect import NoSubmissions, Submission
-from minigrad.grading.run.place import place_here
 from minigrad.grading.run.recorder import AGAIN, RecorderFailed
 from minigrad.grading.sandbox.image import NoSuchPackage
 from minigrad.grading.sandbox.launch import Limits
@@ -228,9 +221,7 @@ def record_command(
 def _record_one(path: Path, recording: Recording, settings: Settings, out: Path | None) -> None:
     """Record one notebook, and say what it answers."""
     target = out or Path(f"{path.stem}.answers.json")
-    tier = place_here(settings.isolation, recording.engine, recording.packages).tier
-    run = Run(recording, settings.seed or secrets.token_hex(16), tier, settings)
-    (document,) = record_class([Submission(path.stem, path)], run)
+    document = record_one(Submission(path.stem, path), recording, settings)
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
     for question, said in document["questions"].items():
@@ -238,7 +229,7 @@ def _record_one(path: Path, recording: Recording, settings: Settings, out: Path 
         typer.echo(f"{question}: {len(said['answers'])} answers{because}")
     if document["unreadable"]:
         typer.echo(clean_text(f"{path} cannot be read: {document['unreadable']}"))
-    typer.echo(f"wrote {target}  (isolation: {tier})")
+    typer.echo(f"wrote {target}  (isolation: {document['isolation']})")
 
 
 @app.command("judge")

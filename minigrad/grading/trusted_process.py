@@ -10,6 +10,7 @@ from pathlib import Path
 
 from IPython.core.interactiveshell import InteractiveShell
 
+from minigrad.grading.files import write_json
 from minigrad.grading.judge.explain import explained
 from minigrad.grading.release.exercises import drawn_cases, questions
 
@@ -26,9 +27,7 @@ def _answer(folder: Path) -> None:
     for source in request["sources"]:
         shell.run_cell(source, silent=True).raise_error()
     reply = FUNCTIONS[request["function"]](shell.user_ns, *request["arguments"])
-    target = folder / "reply.part"
-    target.write_text(json.dumps(reply), encoding="utf-8")
-    target.rename(folder / "reply.json")
+    write_json(folder / "reply.json", reply, private=True)
 
 
 if __name__ == "__main__":

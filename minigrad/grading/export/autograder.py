@@ -8,7 +8,6 @@ The places in Gradescope's container can be changed by environment variables, fo
 
 import json
 import os
-import secrets
 import sys
 from collections.abc import Collection, Sequence
 from dataclasses import asdict
@@ -17,6 +16,7 @@ from pathlib import Path
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 from minigrad.grading.documents import Grade
+from minigrad.grading.files import write_json
 from minigrad.grading.gradebook.book import columns_of, gradebook_of
 from minigrad.grading.gradebook.csv_files import GradebookError
 from minigrad.grading.gradebook.given import Given
@@ -24,9 +24,8 @@ from minigrad.grading.gradebook.settings import AssignmentSettings, QuestionSett
 from minigrad.grading.judge.grades import judge
 from minigrad.grading.release.bundles import Judge, Recording, find_bundles
 from minigrad.grading.reports.tables import gradescope_results
-from minigrad.grading.run.batch import Run, Settings, record_class
+from minigrad.grading.run.batch import Settings, record_one
 from minigrad.grading.run.collect import Submission
-from minigrad.grading.run.place import place_here
 from minigrad.grading.run.recorder import RecorderFailed
 from minigrad.version import __version__
 
@@ -97,9 +96,8 @@ def _graded(
     recording: Recording, judged: Judge, folder: Path, others: Collection[str], isolation: str
 ) -> Grade:
     """The grade of one notebook of the submission."""
-    place = place_here(isolation, recording.engine, recording.packages)
-    run = Run(recording, secrets.token_hex(16), place.tier, Settings(jobs=1))
-    (answers,) = record_class([_notebook(folder, recording.name, others)], run)
+    notebook = _notebook(folder, recording.name, others)
+    answers = record_one(notebook, recording, Settings(isolation=isolation, jobs=1))
     if answers.get("lost"):
         raise RecorderFailed(answers["unreadable"])
     (grade,) = judge(judged, [answers])
@@ -131,10 +129,7 @@ def grade_submission() -> None:
         RuntimeError
     ) as error:  # of the sandbox, the recorder or the judge: no fault of the submission's
         sys.exit(f"The submission could not be graded, through no fault of its own: {error}")
-    results.parent.mkdir(parents=True, exist_ok=True)
-    part = results.with_name(f".{results.name}.part")
-    part.write_text(json.dumps(graded, indent=1) + "\n", encoding="utf-8")
-    os.replace(part, results)
+    write_json(results, graded)
 
 
 if __name__ == "__main__":

@@ -22,12 +22,7 @@ from pathlib import Path
 from typing import Literal
 
 from minigrad.grading.export.marks import AssignmentMarks, StudentMarks
-from minigrad.grading.gradebook.csv_files import (
-    GradebookError,
-    TableRow,
-    points_text,
-    write_table,
-)
+from minigrad.grading.gradebook.csv_files import GradebookError, TableRow, points_text, write_table
 from minigrad.grading.gradebook.roster import Roster, Student, roster_rows
 
 CsvRows = list[list[str]]

@@ -7,7 +7,6 @@ A row has a mark for each column. What was earned is multiplied by what lateness
 override comes last. All points are decimals, so that a sum is the sum of what is written.
 """
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -15,6 +14,7 @@ from functools import cached_property
 from typing import Literal
 
 from minigrad.grading.documents import Grade, QuestionGrade
+from minigrad.grading.files import free_name
 from minigrad.grading.gradebook.by_hand import CHANGED, GradebookCell
 from minigrad.grading.gradebook.csv_files import (
     GradebookError,
@@ -228,11 +228,10 @@ class _Maker:
         """Each student, what they handed in, and a note on whose it is."""
         grades: dict[str, list[Grade]] = {}
         for run in self.runs:
-            count: Counter[str] = Counter()
+            taken: set[str] = set()
             for grade in run:
-                count[grade["student"]] += 1
-                n = count[grade["student"]]
-                name = f"{grade['student']} ({n})" if n > 1 else grade["student"]
+                name = free_name(grade["student"], taken.__contains__)
+                taken.add(name)
                 grades.setdefault(name, []).append(grade)
         owners = owners_of(list(grades), self.given.roster) | self.given.owners
         for name, of_one in grades.items():

@@ -96,9 +96,7 @@ def read_manual(path: Path) -> dict[GradebookCell, ManualMark]:
                 f"line {lines[cell]} is about the same. To fix it, remove one of the two."
             )
         lines[cell] = row.line
-        found[cell] = ManualMark(
-            *cell, of, points, row["comment"], row["version"], row["note"], row["answer"]
-        )
+        found[cell] = ManualMark(*cell, of, points, *(row[column] for column in COLUMNS[4:]))
     return found
 
 

@@ -9,7 +9,7 @@ its points; the lowest may be dropped, and the others are averaged by their weig
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
 
@@ -20,7 +20,7 @@ from minigrad.grading.gradebook.csv_files import (
     write_table,
 )
 from minigrad.grading.gradebook.roster import Student, read_roster
-from minigrad.grading.gradebook.settings import NAME, AssignmentSettings, CourseSettings
+from minigrad.grading.gradebook.settings import NAME, CourseSettings
 
 HUNDREDTH = Decimal("0.01")
 
@@ -42,15 +42,6 @@ class CourseRow:
     notes: tuple[str, ...] = ()
 
 
-@dataclass
-class _Found:
-    """A student, while the gradebooks are read."""
-
-    student: Student
-    shares: dict[str, Decimal] = field(default_factory=dict)
-    notes: list[str] = field(default_factory=list)
-
-
 def course_of(course: CourseSettings, default: Path) -> tuple[list[CourseRow], dict[str, Path]]:
     """The rows of a course, and the assignments that are not graded yet, which count for nobody.
 
@@ -65,20 +56,22 @@ def course_of(course: CourseSettings, default: Path) -> tuple[list[CourseRow], d
         raise GradebookError(
             f"{NAME} names no assignment. To fix it, write  [assignments.NAME]  for each of the course."
         )
-    found: dict[str, _Found] = {}
-    if course.roster is not None:
-        found = {student.id: _Found(student) for student in read_roster(course.roster).students}
-    graded: dict[str, AssignmentSettings] = {}
+    roster = read_roster(course.roster).students if course.roster else ()
+    students = {student.id: student for student in roster}
+    graded: dict[str, dict[str, GradebookLine]] = {}
     missing: dict[str, Path] = {}
     for name, assignment in course.assignments.items():
         path = (assignment.folder or default / name) / "gradebook.csv"
         if path.is_file():
-            graded[name] = assignment
-            _read(path, name, found)
+            graded[name] = lines = {line.student.id: line for line in gradebook_lines(path)}
+            students |= {i: line.student for i, line in lines.items() if i not in students}
         else:
             missing[name] = path
-    weights = {name: assignment.weight for name, assignment in graded.items()}
-    rows = [_row(one, weights, course.drop_lowest) for one in found.values()]
+    weights = {name: course.assignments[name].weight for name in graded}
+    rows = []
+    for i, student in students.items():
+        lines_of_one = {name: lines[i] for name, lines in graded.items() if i in lines}
+        rows.append(_row(student, lines_of_one, weights, course.drop_lowest))
     return rows, missing
 
 
@@ -109,19 +102,12 @@ def gradebook_lines(path: Path) -> list[GradebookLine]:
     return found
 
 
-def _read(path: Path, name: str, found: dict[str, _Found]) -> None:
-    """Add the gradebook of an assignment to what is found."""
-    for line in gradebook_lines(path):
-        one = found.setdefault(line.student.id, _Found(line.student))
-        if line.of:
-            one.shares[name] = 100 * line.points / line.of
-        if line.unsure:
-            one.notes.append(f"{name}: {line.unsure}")
-
-
-def _row(found: _Found, weights: Mapping[str, Decimal], drop: int) -> CourseRow:
+def _row(
+    student: Student, lines: Mapping[str, GradebookLine], weights: Mapping[str, Decimal], drop: int
+) -> CourseRow:
     """The total of a student. Of equal shares, that of the assignment with less weight is dropped first."""
-    shares = {name: found.shares.get(name, Decimal(0)) for name in weights}
+    shares = dict.fromkeys(weights, Decimal(0))
+    shares |= {name: 100 * line.points / line.of for name, line in lines.items() if line.of}
     counted = [name for name in shares if weights[name]]
     lowest = sorted(counted, key=lambda name: (shares[name], weights[name]))
     dropped = lowest[: max(0, min(drop, len(counted) - 1))]
@@ -130,7 +116,8 @@ def _row(found: _Found, weights: Mapping[str, Decimal], drop: int) -> CourseRow:
     if kept:
         earned = sum((shares[name] * weights[name] for name in kept), Decimal(0))
         total = _hundredths(earned / sum(weights[name] for name in kept))
-    return CourseRow(found.student, shares, tuple(dropped), total, tuple(found.notes))
+    notes = tuple(f"{name}: {line.unsure}" for name, line in lines.items() if line.unsure)
+    return CourseRow(student, shares, tuple(dropped), total, notes)
 
 
 def _hundredths(share: Decimal) -> Decimal:

@@ -9,14 +9,14 @@ clean_text      text from a submission that can be shown
 import csv
 import difflib
 import io
-import os
 import re
-import secrets
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
+
+from minigrad.grading.files import write_whole
 
 # with which a formula begins in Excel, LibreOffice or Sheets; the last four are their full-width twins
 FORMULA = ("=", "+", "-", "@", "|", "%", "\uff1d", "\uff0b", "\uff0d", "\uff20")
@@ -168,14 +168,8 @@ def write_table(path: Path, rows: Iterable[Sequence[str]], *, edited: bool = Fal
     """
     text = io.StringIO(newline="")
     csv.writer(text).writerows([cell_text(cell, lines=edited) for cell in row] for row in rows)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
-    with open(part, "w", newline="", encoding="utf-8-sig" if edited else "utf-8") as file:
-        file.write(text.getvalue())
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(part, path)
-    return path
+    encoding = "utf-8-sig" if edited else "utf-8"
+    return write_whole(path, text.getvalue(), encoding=encoding, lasting=True)
 
 
 def cell_text(text: str, *, lines: bool = False) -> str:

@@ -1,6 +1,6 @@
 """What people give beside the submissions: read before anything is run, so that a typo costs no run."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from decimal import Decimal
@@ -8,16 +8,11 @@ from functools import cached_property
 from pathlib import Path
 
 from minigrad.grading.documents import Grade
+from minigrad.grading.files import free_name
 from minigrad.grading.gradebook.by_hand import GradebookCell, ManualMark, read_manual
 from minigrad.grading.gradebook.csv_files import TableRow, nearest, read_table
 from minigrad.grading.gradebook.handed_in import HandedIn, StudentAnswer, read_times
-from minigrad.grading.gradebook.roster import (
-    Roster,
-    Student,
-    read_roster,
-    roster_of,
-    student_name,
-)
+from minigrad.grading.gradebook.roster import Roster, Student, read_roster, roster_of, student_name
 from minigrad.grading.gradebook.settings import NAME, AssignmentSettings
 
 STRANGER = "it is nobody's on the roster: please confirm whose it is"
@@ -116,19 +111,14 @@ def owners_of(
                 note = f"{AGAIN}, this one or that of {student.id}"
             elif roster is not None:
                 note = STRANGER
-            student = Student(_free(student_name(submission), taken, roster))
+            name = free_name(
+                student_name(submission),
+                lambda one: one in taken or (roster is not None and roster.find(one) is not None),
+            )
+            student = Student(name)
         taken.add(student.id)
         found[submission] = student, note
     return found
-
-
-def _free(name: str, taken: Collection[str], roster: Roster | None) -> str:
-    """The name, or the first of "name (2)", "name (3)" that nobody has."""
-    new, n = name, 1
-    while new in taken or (roster is not None and roster.find(new)):
-        n += 1
-        new = f"{name} ({n})"
-    return new
 
 
 def read_overrides(

@@ -35,7 +35,8 @@ DIGITS = re.compile(
     r"(?<!\d)(\d{4})-?(\d\d)-?(\d\d)[T_ -](\d\d)[-:.h]?(\d\d)(?:[-:.]?(\d\d))?(?!\d)"
 )
 WORDS = re.compile(rf"({'|'.join(MONTHS)})\w* (\d\d?), (\d{{4}}),? (\d\d?)[:.]?(\d\d) ([AP])M")
-LATE = re.compile(r"[^_]+_LATE_\d+_\d+_.+")  # Canvas says that it is late, and not by how much
+# Canvas says that it is late, and not by how much; behind its numbers stands what the student called the file
+CANVAS = re.compile(r"(?P<known>[^_]+_(?P<late>LATE_)?\d+_\d+)_.+")
 
 
 @dataclass(frozen=True)
@@ -160,18 +161,14 @@ class _Clock:
         """When one was handed in, and what says so or why it is not known."""
         path = submission.path
         root = self.unpacked if path.is_relative_to(self.unpacked) else self.place
-        inside = (
-            path.relative_to(root)
-            if path.is_relative_to(root) and path != root
-            else Path(path.name)
-        )
-        for part in reversed(inside.parts):
-            if time := time_in_name(part):
-                return self.settings.aware(time), "by the name of the download"
-        if "submitted" in (self.place.name, *inside.parts[:1]):
+        # of the submission's name alone: students call what is in their folder as they like
+        canvas = CANVAS.fullmatch(submission.student)
+        if time := time_in_name(canvas["known"] if canvas else submission.student):
+            return self.settings.aware(time), "by the name of the download"
+        if self.place.name == "submitted" or path.is_relative_to(root / "submitted"):
             if time := _time_of_nbgrader(self.note_beside(path)):
                 return self.settings.aware(time), "by nbgrader's timestamp.txt"
-        if any(LATE.fullmatch(part) for part in inside.parts):
+        if canvas and canvas["late"]:
             return None, "Canvas calls it late, and does not say by how much"
         time = self.stamp(path)
         if time is None:
@@ -224,29 +221,25 @@ def time_in_name(name: str) -> datetime | None:
     >>> time_in_name("137-678 - Ada Lovelace - Nov 30, 2026 1159 PM")
     datetime.datetime(2026, 11, 30, 23, 59)
     """
-    try:
+    name = name.partition("_attempt_")[2] or name  # before it stands the assignment of Blackboard's
+    with suppress(ValueError):  # no time after all: a month 13, an hour 25
         if found := DIGITS.search(name):
             return datetime(*(int(part or 0) for part in found.groups()))  # type: ignore[arg-type]
         if found := WORDS.search(name):
             month, day, year, hour, minute, half = found.groups()
             hours = int(hour) % 12 + (12 if half == "P" else 0)
             return datetime(int(year), MONTHS.index(month) + 1, int(day), hours, int(minute))
-    except ValueError:  # no time after all: a month 13, an hour 25
-        pass
     return None
 
 
 def _time_of_nbgrader(text: str) -> datetime | None:
     """nbgrader writes  2026-11-30 23:59:00.000000 UTC."""
     time, _, zone = text.rpartition(" ")
-    try:
+    with suppress(ValueError, OSError, KeyError):
         return datetime.fromisoformat(time).replace(tzinfo=ZoneInfo(zone))
-    except (ValueError, OSError, KeyError):
-        pass
-    try:
+    with suppress(ValueError):
         return datetime.fromisoformat(text)
-    except ValueError:
-        return None
+    return None
 
 
 def read_times(settings: AssignmentSettings, roster: Roster) -> dict[str, datetime]:

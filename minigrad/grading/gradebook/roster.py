@@ -33,11 +33,12 @@ COLUMNS = {
 IDENTIFIERS = ("id", "login", "number", "email", "participant", "name")
 NOBODY = ("points possible", "student, test")  # rows of Canvas's that are no student's
 
-# how the files and folders of a download are called, and what in it says whose they are
+# how the files and folders of a download are called, and what in it says whose they are: as far to the left as
+# it can be, since what the student called the file stands at the end
 DOWNLOADS = [
-    re.compile(r"(?P<name>.+)_(?P<participant>\d+)_assignsubmission_\w*"),  # Moodle
+    re.compile(r"(?P<name>.+?)_(?P<participant>\d+)_assignsubmission_\w*"),  # Moodle
     re.compile(r"(?P<name>[^_]+)_(?:LATE_)?(?P<id>\d+)_\d+_.+"),  # Canvas
-    re.compile(r".*_(?P<id>[^_]+)_attempt_\d{4}-.*"),  # Blackboard
+    re.compile(r".*?_(?P<id>[^_]+)_attempt_\d{4}-.*"),  # Blackboard
     re.compile(r"[\d-]+ - (?P<name>.+?) - .*"),  # Brightspace
 ]
 

@@ -20,8 +20,9 @@ from minigrad.grading.documents import (
     WrongAnswers,
     answers_to,
 )
+from minigrad.grading.files import digest
 from minigrad.grading.judge.compare import NO_CREDIT
-from minigrad.grading.release.bundles import Judge, digest
+from minigrad.grading.release.bundles import Judge
 from minigrad.grading.release.questions import GradedQuestion
 from minigrad.grading.release.trusted import GivenCellsFailed, ask
 

@@ -25,10 +25,11 @@ from minigrad.grading.documents import (
     ResultGrade,
     VerdictText,
 )
+from minigrad.grading.files import digest, write_json
 from minigrad.grading.judge.compare import NO_CREDIT
 from minigrad.grading.judge.feedback import add_diagnoses
 from minigrad.grading.pytest_run import REPEATABLE, run_pytest
-from minigrad.grading.release.bundles import BundleError, Judge, digest, write_private
+from minigrad.grading.release.bundles import BundleError, Judge
 from minigrad.grading.release.questions import GradedQuestion
 from minigrad.version import __version__
 
@@ -72,11 +73,11 @@ def _verdicts(bundle: Judge, answers: Sequence[AnswersDocument]) -> list[Verdict
         return found
     with tempfile.TemporaryDirectory(prefix="mg-judge-") as name:
         folder = Path(name)
-        (folder / "answers").mkdir()
-        write_private(folder / "judge.json", bundle.data)
+        write_json(folder / "judge.json", bundle.data, private=True)
         for number, document in enumerate(answers):
             if not document["unreadable"]:
-                write_private(folder / "answers" / f"{number:05d}.answers.json", document)
+                path = folder / "answers" / f"{number:05d}.answers.json"
+                write_json(path, document, private=True)
         done = run_pytest(
             folder,
             *("-p", "minigrad.grading.plugin", "--minigrad=judge.json"),

@@ -28,8 +28,9 @@ import pytest
 from nbval.plugin import IPyNbCell, IPyNbFile
 
 from minigrad.grading.documents import AnswersDocument, Drawn, EncodedValue, VerdictText, answers_to
+from minigrad.grading.files import digest
 from minigrad.grading.judge.compare import judge_question
-from minigrad.grading.release.bundles import Judge, digest, read_judge
+from minigrad.grading.release.bundles import Judge, read_judge
 from minigrad.grading.release.check_in_kernel import MIME
 from minigrad.grading.release.inputs import check_cell, draw_inputs
 from minigrad.grading.release.questions import GradedQuestion
@@ -170,12 +171,8 @@ class AnswersCell(IPyNbCell):  # type: ignore[misc]
             said = right.get(wanting[0], {"error": "no answer"})["error"]
             raise SolutionFailed(f"the solution itself gives no answer to {wanting[0]}: {said}")
         verdicts = judge_question(question, mine, right, self.parent.drawn[question.id])
-        self.verdicts = {
-            identity: {"ok": v.ok, "reason": v.reason} for identity, v in verdicts.items()
-        }
-        self.comparison_traceback = [
-            f"{identity}: {v.reason}" for identity, v in verdicts.items() if not v.ok
-        ]
+        self.verdicts = {i: {"ok": v.ok, "reason": v.reason} for i, v in verdicts.items()}
+        self.comparison_traceback = [f"{i}: {v.reason}" for i, v in verdicts.items() if not v.ok]
         return not self.comparison_traceback
 
 

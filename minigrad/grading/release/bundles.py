@@ -8,15 +8,13 @@ The first may lie on the machine where students' code runs; the second should no
 the hash of the other's content that it belongs to, so that they cannot be mixed up.
 """
 
-import hashlib
 import json
-import os
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, NotRequired, TypedDict
+from typing import NotRequired, TypedDict
 
 from minigrad.grading.documents import Declaration
+from minigrad.grading.files import digest, write_json
 from minigrad.grading.release.markers import ReleaseError
 from minigrad.grading.release.questions import (
     GradedQuestion,
@@ -174,20 +172,10 @@ def make_bundles(author: str | Path) -> tuple[Recording, Judge] | None:
 
 def write_bundles(recording: Recording, judge: Judge, folder: Path) -> tuple[Path, Path]:
     """Write both; the judge bundle so that only its owner can read it."""
-    folder.mkdir(parents=True, exist_ok=True)
-    first = folder / f"{recording.name}.recording.json"
-    first.write_text(json.dumps(recording.data, indent=1) + "\n", encoding="utf-8")
-    second = folder / f"{judge.name}.judge.json"
-    write_private(second, judge.data)
-    return first, second
-
-
-def write_private(path: Path, data: Mapping[str, Any]) -> None:
-    """Write JSON to a file that only its owner can read."""
-    path.unlink(missing_ok=True)
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-        file.write(json.dumps(data, indent=1) + "\n")
+    return (
+        write_json(folder / f"{recording.name}.recording.json", recording.data),
+        write_json(folder / f"{judge.name}.judge.json", judge.data, private=True),
+    )
 
 
 def read_judge(path: str | Path) -> Judge:
@@ -251,11 +239,6 @@ def _read(path: Path, form: str) -> BundleDocument:
     if not isinstance(data, dict) or data.get("format") != form:
         raise BundleError(f"{path} is no {form.split('-')[1]} bundle of this version of minigrad.")
     return data
-
-
-def digest(data: object) -> str:
-    """A hash of a JSON document, whatever the order of its keys."""
-    return hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()
 
 
 def _public_cell(cell: Notebook) -> BundleCell:

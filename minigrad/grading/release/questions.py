@@ -22,9 +22,9 @@ It holds no expected value: those come from running the solution. A check cell t
 import ast
 import re
 from collections.abc import Collection, Iterable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from fractions import Fraction
-from typing import Literal, TypedDict
+from typing import Literal, TypedDict, get_origin
 
 from minigrad.grading.documents import Declaration
 from minigrad.grading.release.markers import ReleaseError
@@ -175,18 +175,8 @@ def _check_id(identity: str, where: str) -> None:
 
 def from_dict(data: Declaration) -> GradedQuestion:
     """A GradedQuestion as it was written to a bundle."""
-    lists = {
-        "results",
-        "cases",
-        "weights",
-        "answers",
-        "given",
-        "checks",
-        "packages",
-        "right",
-        "wrong",
-    }
-    arguments: Declaration = {k: tuple(v) if k in lists else v for k, v in data.items()}
+    tuples = {f.name for f in fields(GradedQuestion) if get_origin(f.type) is tuple}
+    arguments: Declaration = {k: tuple(v) if k in tuples else v for k, v in data.items()}
     return GradedQuestion(**arguments)
 
 

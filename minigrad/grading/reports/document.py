@@ -1,6 +1,5 @@
 """grades.json, from which all other reports are made, and the schema that it keeps."""
 
-import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -15,6 +14,7 @@ from minigrad.grading.documents import (
     Grade,
     QuestionSummary,
 )
+from minigrad.grading.files import free_name, write_json
 
 
 def class_document(grades: Sequence[Grade]) -> ClassGrades:
@@ -53,10 +53,8 @@ def _commonest(lists: Iterable[list[DiagnosisText]]) -> list[CommonDiagnosis]:
 
 def write_document(document: ClassGrades, out: Path) -> Path:
     """Write grades.json into this folder, and its schema beside it; returns the former's path."""
-    path = out / "grades.json"
-    path.write_text(json.dumps(document, indent=1, ensure_ascii=True) + "\n", encoding="utf-8")
-    (out / "grades.schema.json").write_text(json.dumps(SCHEMA, indent=1) + "\n", encoding="utf-8")
-    return path
+    write_json(out / "grades.schema.json", SCHEMA)
+    return write_json(out / "grades.json", document)
 
 
 def file_name(student: str) -> str:
@@ -76,10 +74,7 @@ def file_names(students: Sequence[str]) -> list[str]:
     names: list[str] = []
     taken: set[str] = set()
     for student in students:
-        name, k = file_name(student), 1
-        while name.casefold() in taken:
-            k += 1
-            name = f"{file_name(student)}-{k}"
+        name = free_name(file_name(student), lambda one: one.casefold() in taken, "{}-{}")
         taken.add(name.casefold())
         names.append(name)
     return names

@@ -1,11 +1,11 @@
 """The grades as other programs want them: CSV, Gradescope's results.json, JUnit XML."""
 
-import json
 import re
 from pathlib import Path
 from xml.etree import ElementTree
 
 from minigrad.grading.documents import ClassGrades, QuestionGrade
+from minigrad.grading.files import write_json
 from minigrad.grading.gradebook.book import Gradebook, GradebookRow, Mark
 from minigrad.grading.gradebook.csv_files import clean_text, points_text, write_table
 from minigrad.grading.reports.document import file_names
@@ -46,9 +46,7 @@ def write_gradescope(book: Gradebook, folder: Path) -> None:
     """STUDENT/results.json for each student, as an autograder of Gradescope's writes it."""
     names = file_names([row.student.id for row in book.rows])
     for row, name in zip(book.rows, names):
-        path = folder / name / "results.json"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(gradescope_results(row), indent=1) + "\n", encoding="utf-8")
+        write_json(folder / name / "results.json", gradescope_results(row))
 
 
 def gradescope_results(row: GradebookRow) -> dict[str, object]:

@@ -24,25 +24,26 @@ import os
 import secrets
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
 from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from minigrad.grading.documents import AnswersDocument, Grade
+from minigrad.grading.files import digest, write_json
 from minigrad.grading.judge.grades import judge
-from minigrad.grading.release.bundles import Judge, Recording, digest, write_private
+from minigrad.grading.release.bundles import Judge, Recording
 from minigrad.grading.release.inputs import draw_inputs
 from minigrad.grading.run.collect import Submission, content_of, submissions_in
 from minigrad.grading.run.notebook import Unreadable, read_bytes
 from minigrad.grading.run.place import place_here
 from minigrad.grading.run.record import unrecorded
-from minigrad.grading.run.recorder import AGAIN, Job, RecorderFailed, record_job, stop_recorders
+from minigrad.grading.run.recorder import Job, RecorderFailed, lost, record_job, stop_recorders
 from minigrad.grading.sandbox.launch import Limits
 
-AHEAD = 4  # submissions for each thread of a cluster that are there at a time
+AHEAD = 4  # submissions for each thread that are there at a time
 CLASS = "class.json"
 FRESH = "recorded after the rest of the class, on inputs of its own"
 CONNECT = 15.0  # seconds to find a scheduler, and a worker of it
@@ -171,7 +172,8 @@ def record_submissions(
         for one, document in zip(found, answers)
     ]
     listed = [asdict(one) for one in recorded]
-    _write_whole(out / CLASS, {"format": "minigrad-class-1", "submissions": listed})
+    document = {"format": "minigrad-class-1", "submissions": listed}
+    write_json(out / CLASS, document, private=True)
     return list(zip(recorded, answers))
 
 
@@ -191,7 +193,7 @@ def record_class(
     answers = {t.key: t.answers for t in tasks if t.answers is not None}
     for key, document in answers.items():
         if folder is not None and document["unreadable"]:  # it was not run, so has no file yet
-            _write_whole(folder / f"{key}.answers.json", document)
+            write_json(folder / f"{key}.answers.json", document, private=True)
     waiting = {t.key: t.job for t in tasks if t.job is not None}
     count = Counter(t.key for t in tasks)
     done = sum(count[key] for key in answers)
@@ -200,27 +202,20 @@ def record_class(
     if waiting and record is _on_this_machine:
         place_here(run.tier, run.recording.engine, run.recording.packages)
     for key, recorded, problem in record(waiting, run.settings):
-        answers[key] = recorded or _unrecorded(waiting[key], run, problem)
+        problem = f"it could not be run, through no fault of its own ({problem})"
+        answers[key] = recorded or lost(waiting[key], problem)
         if folder is not None:
-            _write_whole(folder / f"{key}.answers.json", answers[key])
+            write_json(folder / f"{key}.answers.json", answers[key], private=True)
         done += count[key]
         progress(done, len(tasks), "recording")
     return [answers[t.key] for t in tasks]
 
 
-def _unrecorded(job: Job, run: Run, problem: str) -> AnswersDocument:
-    """What the machine could not record is told like what cannot be read; it is not final."""
-    said = f"it could not be run, through no fault of its own ({problem}); {AGAIN}"
-    limits = run.settings.limits
-    document = unrecorded(run.recording, job["submission"], job["seed"], run.tier, limits, said)
-    return {**document, "lost": True}
-
-
-def _write_whole(path: Path, document: Mapping[str, Any]) -> None:
-    """Write JSON so that the file is whole or not there, whenever this process is killed."""
-    part = path.with_name(f"{path.name}.{secrets.token_hex(4)}.part")
-    write_private(part, document)
-    os.replace(part, path)
+def record_one(submission: Submission, recording: Recording, settings: Settings) -> AnswersDocument:
+    """The answers document of a single submission, which is kept nowhere. Raises NoSandbox."""
+    tier = place_here(settings.isolation, recording.engine, recording.packages).tier
+    run = Run(recording, settings.seed or secrets.token_hex(16), tier, settings)
+    return record_class([submission], run)[0]
 
 
 def _task(submission: Submission, run: Run) -> _Task:
@@ -273,34 +268,45 @@ def _kept(path: Path, sha: str) -> AnswersDocument | None:
 Outcome = tuple[str, AnswersDocument | None, str]  # key, answers, why there are none
 
 
+def _outcomes(
+    pool: Executor, jobs: Iterable[tuple[str, Job]], threads: int, fault: type[Exception]
+) -> Iterator[Outcome]:
+    """Record with these threads. A few submissions for each are there at a time, and never a whole class.
+
+    fault    what is raised if the machine is to blame
+    """
+    left = iter(jobs)
+    running: dict[Future[AnswersDocument], str] = {}
+    while True:
+        for key, job in islice(left, AHEAD * threads - len(running)):
+            running[pool.submit(record_job, job)] = key
+        if not running:
+            return
+        for future in wait(running, return_when=FIRST_COMPLETED).done:
+            key = running.pop(future)
+            try:
+                yield key, future.result(), ""
+            except RecorderFailed as error:
+                yield key, None, str(error)
+            except fault as error:
+                yield key, None, f"{type(error).__name__}: {error}"
+
+
 def _on_this_machine(waiting: dict[str, Job], settings: Settings) -> Iterator[Outcome]:
     """Record with threads of this process."""
-    jobs = settings.jobs or os.cpu_count() or 1
-    with ThreadPoolExecutor(jobs, thread_name_prefix="record") as pool:
-        running = {pool.submit(record_job, job): key for key, job in waiting.items()}
+    threads = settings.jobs or os.cpu_count() or 1
+    with ThreadPoolExecutor(threads, thread_name_prefix="record") as pool:
         try:
-            for future in as_completed(list(running)):
-                key = running.pop(future)
-                try:
-                    yield key, future.result(), ""
-                except RecorderFailed as error:
-                    yield key, None, str(error)
-        except BaseException:
-            pool.shutdown(cancel_futures=True)
-            raise
+            yield from _outcomes(pool, waiting.items(), threads, RecorderFailed)
         finally:
+            pool.shutdown(cancel_futures=True)
             stop_recorders()
 
 
 def _on_a_cluster(waiting: dict[str, Job], settings: Settings) -> Iterator[Outcome]:
-    """Record on a Dask cluster. Only what is the machine's fault raises there, and is tried again.
-
-    A few submissions for each of its threads are there at a time, each with its file, so that
-    neither the scheduler nor this process holds a whole class.
-    """
+    """Record on a Dask cluster. Only what is the machine's fault raises there, and is tried again."""
     try:
         from distributed import Client
-        from distributed import as_completed as completed
     except ImportError:
         raise BatchError(
             'Dask is not installed here. To fix it, run  pip install "minigrad-jupyter[scale]"'
@@ -320,25 +326,9 @@ def _on_a_cluster(waiting: dict[str, Job], settings: Settings) -> Iterator[Outco
             raise BatchError(
                 f"The Dask scheduler at {address} has no worker. To fix it, run  dask worker {address}"
             ) from None
-        left = iter(waiting.items())
-
-        def submit(count: int) -> list[Any]:
-            return [
-                client.submit(record_job, _with_content(job), key=f"record-{key}", retries=2, pure=False)
-                for key, job in islice(left, count)
-            ]  # fmt: skip
-
-        first = submit(AHEAD * max(1, sum(client.nthreads().values())))
-        running = completed(first, loop=client.loop)
-        for future in running:
-            key = str(future.key).removeprefix("record-")
-            try:
-                yield key, future.result(), ""
-            except Exception as error:
-                yield key, None, f"{type(error).__name__}: {error}"
-            future.release()
-            for new in submit(1):
-                running.add(new)
+        threads = max(1, sum(client.nthreads().values()))
+        jobs = ((key, _with_content(job)) for key, job in waiting.items())
+        yield from _outcomes(client.get_executor(retries=2, pure=False), jobs, threads, Exception)
 
 
 def _with_content(job: Job) -> Job:
@@ -390,8 +380,7 @@ def _seed(out: Path, recording: Recording, settings: Settings, tier: str) -> str
             "or the same settings, to go on with it."
         )
     if not before:
-        out.mkdir(parents=True, exist_ok=True)
-        _write_whole(out / "run.json", wanted)
+        write_json(out / "run.json", wanted, private=True)
     return seed
 
 

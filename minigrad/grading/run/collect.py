@@ -20,7 +20,8 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
-from minigrad.grading.run.notebook import MOST_BYTES, Unreadable, read_bytes
+from minigrad.grading.files import free_name
+from minigrad.grading.run.notebook import LINK, MOST_BYTES, Unreadable, read_bytes
 
 MOST_FILES = 20_000
 MOST_IN_ALL = 4 * 2**30
@@ -30,7 +31,6 @@ IGNORED = re.compile(r"(\._.*|\.(?!.*ipynb$).*|__MACOSX|timestamp\.txt|.*\.csv|T
 LeftOut = list[tuple[Path, str]]  # of a zip: where it would have been, and why it is not
 TWICE = "the zip has several files of this name; the last one is graded"
 CONFIRM = "please confirm which one counts"
-LINK = "it is a link to another file, and links are not followed"
 
 
 class NoSubmissions(ValueError):
@@ -146,10 +146,7 @@ def _distinct(found: list[Submission]) -> list[Submission]:
     count = Counter(one.student for one in found)
     result = []
     for one in found:
-        name, n = one.student, 1
-        while name in seen:
-            n += 1
-            name = f"{one.student} ({n})"
+        name = free_name(one.student, seen.__contains__)
         seen.add(name)
         if count[one.student] > 1:
             note = f"{count[one.student]} submissions are called {one.student}: {CONFIRM}"
@@ -216,9 +213,7 @@ def _wanted(
                 continue
             if written in wanted and path.suffix == ".ipynb":
                 again = written.with_name(f"{path.stem}.ipynb ")
-                left_out.append(
-                    (again, "the zip has several files of this name; the last one is graded")
-                )
+                left_out.append((again, TWICE))
             wanted[written] = entry
     return wanted
 

@@ -20,6 +20,7 @@ MOST_PIECES = 20_000_000  # strings and brackets in a file
 MOST_CELLS = 5000
 MOST_SOURCE = 200_000  # characters in one cell
 MOST_PARSED = 1_000_000  # characters of all cells in which names are looked for
+LINK = "it is a link to another file, and links are not followed"
 
 
 class Unreadable(ValueError):
@@ -47,12 +48,8 @@ def read_bytes(path: Path) -> bytes:
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError as error:
-        link = path.is_symlink()
-        raise Unreadable(
-            "it is a link to another file, and links are not followed"
-            if link
-            else f"it cannot be read ({error.strerror})"
-        ) from error
+        why = LINK if path.is_symlink() else f"it cannot be read ({error.strerror})"
+        raise Unreadable(why) from error
     with os.fdopen(descriptor, "rb") as file:
         about = os.fstat(descriptor)
         if not stat.S_ISREG(about.st_mode):

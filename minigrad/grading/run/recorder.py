@@ -78,12 +78,8 @@ class RecorderProcess:
         """
         reply = self._once(job) or self._once(job)
         if reply is None:
-            lost = _without_answers(
-                job,
-                f"the process that ran it was lost, twice; {AGAIN}",
-            )
-            # Nobody knows what the cause was. So no other submission is affected, and this is not final.
-            return {**lost, "lost": True}
+            # nobody knows what the cause was, so no other submission is affected
+            return lost(job, "the process that ran it was lost, twice")
         if "failed" in reply:
             raise RecorderFailed(reply["failed"])
         return reply["answers"]
@@ -148,36 +144,28 @@ def stop_recorders() -> None:
 
 
 def _without_answers(job: Job, reason: str) -> AnswersDocument:
-    return unrecorded(
-        Recording(job["recording"]),
-        job["submission"],
-        job["seed"],
-        job["isolation"],
-        Limits(**job["limits"]),
-        reason,
-    )
+    recording, limits = Recording(job["recording"]), Limits(**job["limits"])
+    return unrecorded(recording, job["submission"], job["seed"], job["isolation"], limits, reason)
+
+
+def lost(job: Job, problem: str) -> AnswersDocument:
+    """What the machine could not record is told like what cannot be read; it is not final."""
+    return {**_without_answers(job, f"{problem}; {AGAIN}"), "lost": True}
 
 
 def _do(job: Job) -> _Reply:
-    recording = Recording(job["recording"])
+    recording, limits = Recording(job["recording"]), Limits(**job["limits"])
     try:
-        content = (
-            base64.b64decode(job["content"])
-            if "content" in job
-            else read_bytes(Path(job["path"] or ""))
-        )
+        path = job["path"]
+        content = read_bytes(Path(path)) if path else base64.b64decode(job["content"])
     except Unreadable as error:
         return {"answers": _without_answers(job, str(error))}
     if hashlib.sha256(content).hexdigest() != job["submission"]:
         return {"failed": "the file has changed since the run began"}
     try:
         place = place_here(job["isolation"], recording.engine, recording.packages)
-        limits = Limits(**job["limits"])
-        return {
-            "answers": record_submission(
-                recording, content, place, job["seed"], job["drawn"], limits
-            )
-        }
+        seed, drawn = job["seed"], job["drawn"]
+        return {"answers": record_submission(recording, content, place, seed, drawn, limits)}
     except (NotStarted, NoSandbox, NoSuchPackage, OSError) as error:
         return {"failed": f"{type(error).__name__}: {error}"}
 

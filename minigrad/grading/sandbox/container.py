@@ -74,8 +74,8 @@ def engine() -> Engine:
         (p for n in ([wanted] if wanted else ["podman", "docker"]) if (p := shutil.which(n))), None
     )
     if program is None:
-        raise NoContainer(f"{wanted or 'neither podman nor docker'} is not installed" if wanted
-                          else "neither podman nor docker is installed")  # fmt: skip
+        who = f"{wanted} is not" if wanted else "neither podman nor docker is"
+        raise NoContainer(f"{who} installed")
     image = os.environ.get("MINIGRAD_CONTAINER_IMAGE") or EMPTY
     if image == EMPTY and _asked(program, "image", "inspect", EMPTY) is None:
         nothing = bytes(10240)  # a tar archive without a file

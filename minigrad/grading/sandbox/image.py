@@ -4,9 +4,7 @@ A kernel gets NumPy and what ipykernel needs; no other autograd package, and the
 only for questions that allow it. So the installed packages are not shown and then hidden, but
 chosen and copied; no links, through which a kernel without a sandbox could write.
 
-Without the engine, `import minigrad` finds a stand-in. Its `teach` takes any declaration and does
-nothing, because given cells declare exercises; all else can be imported and named, as they do
-too, and says that the engine is not here when it is used.
+Without the engine, `import minigrad` finds a stand-in: see stand_in.py.
 """
 
 import compileall
@@ -23,59 +21,7 @@ from packaging.requirements import Requirement
 HERE = Path(__file__).parent
 LEFT_OUT = {"debugpy", "jedi", "parso"}  # ipykernel and IPython do without them
 UNNEEDED = shutil.ignore_patterns("tests", "*.pyi", "*.lib", "*.h")
-STAND_IN = '''\
-"""While this question is graded, the engine is not here. Declarations of exercises do nothing."""
-
-import importlib.abc
-import importlib.machinery
-import sys
-
-
-class _Absent:
-    """Stands where something of the engine was imported; fails when it is used."""
-
-    def __init__(self, name, inert):
-        self.__dict__.update(_name=name, _inert=inert)
-
-    def __getattr__(self, name):
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return _Absent(f"{self._name}.{name}", self._inert)
-
-    def __call__(self, *arguments, **settings):
-        if not self._inert:
-            raise ImportError(f"{self._name}: the engine is not here while this question is graded")
-        return self
-
-
-def _attribute(module):
-    def get(name):
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return _Absent(f"{module}.{name}", module.startswith("minigrad.teach"))
-
-    return get
-
-
-class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    def find_spec(self, name, path=None, target=None):
-        if name.startswith("minigrad."):
-            return importlib.machinery.ModuleSpec(name, self, is_package=True)
-
-    def create_module(self, spec):
-        return None
-
-    def exec_module(self, module):
-        module.__getattr__ = _attribute(module.__name__)
-
-
-__getattr__ = _attribute("minigrad")
-sys.meta_path.insert(0, _Finder())
-
-
-def load_ipython_extension(shell):
-    pass
-'''
+STAND_IN = HERE / "stand_in.py"
 
 
 class NoSuchPackage(RuntimeError):
@@ -100,7 +46,7 @@ def build_image(folder: Path, *, engine: bool, packages: tuple[str, ...] = ()) -
         shutil.copytree(package, site / "minigrad", ignore=shutil.ignore_patterns("grading"))
     else:
         (site / "minigrad").mkdir()
-        (site / "minigrad" / "__init__.py").write_text(STAND_IN, encoding="utf-8")
+        shutil.copy2(STAND_IN, site / "minigrad" / "__init__.py")
     # what an installer has not compiled, no kernel could keep: it cannot write here
     compileall.compile_dir(site, quiet=2)
     for path in (folder, *folder.rglob("*")):  # for a user who is not the one that made it
@@ -112,7 +58,7 @@ def contents(*, engine: bool, packages: tuple[str, ...] = ()) -> str:
     """What would be in an image, as text: the same text, the same image."""
     found = _with_dependencies(("ipykernel", "numpy", *packages))
     said = [f"{name}=={each.version}" for name, each in sorted(found.items())]
-    said += [sys.version, STAND_IN]
+    said.append(sys.version)
     ours = sorted(HERE.glob("*.py"))
     if engine:
         ours += sorted(HERE.parent.parent.rglob("*.py"))

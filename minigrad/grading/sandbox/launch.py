@@ -128,11 +128,13 @@ class Process:
         elif self.tier == "gvisor":
             self._start_gvisor(options, environment)
         elif self.tier == "bwrap":
-            arguments = _memory_file("\0".join(self._bwrap(environment)).encode())
-            command = ["/python/bin/python3", *options]
-            command = [_bubblewrap(), "--args", str(arguments), "--", *command]
-            self._start(command, "/", arguments, stdin=subprocess.PIPE)
-            os.close(arguments)
+            # a file without a name: nobody else can read the arguments in it
+            with tempfile.TemporaryFile() as file:
+                file.write("\0".join(self._bwrap(environment)).encode())
+                file.seek(0)
+                command = [_bubblewrap(), "--args", str(file.fileno()), "--"]
+                command += ["/python/bin/python3", *options]
+                self._start(command, "/", file.fileno(), stdin=subprocess.PIPE)
         else:
             self._start([_python(), *options], work, environment=environment)
 
@@ -442,11 +444,3 @@ def _libraries() -> list[str]:
     if not several or not os.path.isdir(f"/usr/lib/{several}"):
         candidates = ["/lib64", "/usr/lib64", "/lib", "/usr/lib"]
     return [p for p in [*candidates, "/etc/ld.so.cache"] if os.path.exists(p)]
-
-
-def _memory_file(content: bytes) -> int:
-    """A file without a name, to hand over arguments that nobody else can read."""
-    descriptor = os.memfd_create(f"arguments-{secrets.token_hex(4)}")
-    os.write(descriptor, content)
-    os.lseek(descriptor, 0, os.SEEK_SET)
-    return descriptor

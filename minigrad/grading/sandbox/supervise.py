@@ -12,6 +12,7 @@ import select
 import subprocess
 import sys
 import time
+from contextlib import suppress
 
 PATIENCE = 30  # seconds until an engine that does not answer is given up
 
@@ -42,15 +43,10 @@ def supervise(engine: str, name: str, arguments: list[str]) -> int:
 
 
 def _tell(engine: str, *arguments: str) -> None:
-    quiet = {
-        "stdin": subprocess.DEVNULL,
-        "stdout": subprocess.DEVNULL,
-        "stderr": subprocess.DEVNULL,
-    }
-    try:
+    # no pipe, whose end would be waited for beyond the time limit
+    quiet = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.DEVNULL)
+    with suppress(subprocess.TimeoutExpired):
         subprocess.run([engine, *arguments], timeout=PATIENCE, **quiet)  # type: ignore[call-overload]
-    except subprocess.TimeoutExpired:
-        pass
 
 
 if __name__ == "__main__":
