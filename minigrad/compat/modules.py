@@ -89,7 +89,8 @@ LEFT_OUT = {
 # What is there of these modules because it has nothing to do here.
 NOTHING_TO_DO = {
     **dict.fromkeys(
-        "_dynamo.disable compiler.disable fx.wrap jit.export jit.ignore jit.unused".split(),
+        "_dynamo.allow_in_graph _dynamo.disable compiler.allow_in_graph compiler.disable "
+        "fx.wrap jit.export jit.ignore jit.unused".split(),
         "unchanged",
     ),
     **dict.fromkeys("compiler.is_compiling jit.is_scripting jit.is_tracing".split(), "never"),
@@ -154,17 +155,13 @@ class Elsewhere(ModuleType):
         self._place = place
 
     def __getattr__(self, name: str) -> Any:
-        if name == "__all__" or not name.startswith("__"):
-            places = [_at(place) for place in self._place.split(" ")]
-            module = next((place for place in places if hasattr(place, name)), None)
-            if (
-                module is None
-                and self.__name__ == "minigrad.nn.modules"
-                and name in FILES_OF_LAYERS
-            ):
-                return _module(f"nn.modules.{name}")
-            return getattr(module or places[-1], name)
-        raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
+        places = [] if name.startswith("__") and name != "__all__" else self._place.split(" ")
+        for place in map(_at, places):
+            if hasattr(place, name):
+                return getattr(place, name)
+        if self.__name__ == "minigrad.nn.modules" and name in FILES_OF_LAYERS:
+            return _module(f"nn.modules.{name}")
+        missing(self.__name__, name)
 
 
 def _at(place: str) -> Any:
