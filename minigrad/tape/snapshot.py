@@ -15,6 +15,7 @@ For the picture in a box, every k-th entry of a large array is kept as well (`sa
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -53,9 +54,13 @@ class Snapshot:
         else:
             array = np.asarray(value)
             self.shape = array.shape
-        self._array: Array | None = array.copy() if array.size <= WHOLE else None
-        self._facts: ArrayFacts | None = None if array.size <= WHOLE else self._described(array)
-        self._sample: Array | None = None if array.size <= WHOLE else thinned(array).copy()
+        self._facts: ArrayFacts | None = None
+        self._array: Array | None = None
+        self._sample: Array | None = None
+        if array.size <= WHOLE:
+            self._array = array.copy()
+        else:
+            self._later, self._sample = self._summary(array), thinned(array).copy()
 
     @classmethod
     def described(
@@ -79,32 +84,35 @@ class Snapshot:
     def facts(self) -> ArrayFacts:
         """The snapshot as plain data, ready for JSON."""
         if self._facts is None:
-            self._facts = self._later() if self._array is None else self._described(self._array)
+            later = self._later if self._array is None else self._summary(self._array)
+            self._facts = later()
+            if self.rows is not None:
+                self._facts["rows"] = self.rows
         return self._facts
 
     def __str__(self) -> str:
         return in_words(self.facts())
 
-    def _described(self, a: Array) -> ArrayFacts:
+    def _summary(self, a: Array) -> Callable[[], ArrayFacts]:
+        """What is to be known of an array that will change; it is written down when it is asked for."""
         dtype, least, most, mean, norm = str(a.dtype), None, None, None, None
         if a.size == 1 and self.rows is None and a.dtype.kind == "f" and math.isfinite(a.item()):
             x = a.item()  # fast
-            return facts_of(self.shape, dtype, (x, x, x, abs(x)), (1, 0, 0), [x])
-        floating = a.dtype.kind in "fc"
-        nan = int(np.isnan(a).sum()) if floating else 0
-        inf = int(np.isinf(a).sum()) if floating else 0
-        numbers = a[np.isfinite(a)] if nan or inf else a
-        if numbers.size > 0 and a.dtype.kind in "fiub":
+            return partial(facts_of, self.shape, dtype, (x, x, x, abs(x)), (1, 0, 0), [x])
+        real = a.dtype.kind in "fiub"
+        numbers, nan, inf = a, 0, 0
+        flat = a.reshape(-1).astype(np.float64 if real else a.dtype)
+        if not np.isfinite(square := flat @ flat):  # otherwise all entries are finite
+            nan, inf = int(np.isnan(a).sum()), int(np.isinf(a).sum())
+            numbers = a[np.isfinite(a)]
+            flat = numbers.astype(np.float64 if real else a.dtype)
+            square = flat @ flat
+        if numbers.size > 0 and real:
             least, most = numbers.min().item(), numbers.max().item()
-            mean = float(numbers.mean(dtype=np.float64))
-            flat = numbers.reshape(-1).astype(np.float64)
-            norm = float(np.sqrt(flat @ flat))
+            mean, norm = float(np.add.reduce(flat) / flat.size), float(np.sqrt(square))
         first = (a.reshape(-1)[:FIRST] if a.size > WHOLE else a.reshape(-1)).tolist()
         ends = (least, most, mean, norm)
-        facts = facts_of(self.shape, dtype, ends, (numbers.size, nan, inf), first)
-        if self.rows is not None:
-            facts["rows"] = self.rows
-        return facts
+        return partial(facts_of, self.shape, dtype, ends, (numbers.size, nan, inf), first)
 
 
 def thinned(a: Any) -> Any:
