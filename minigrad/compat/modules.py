@@ -23,10 +23,14 @@ from minigrad.compat import mixed_precision as mixed_precision
 
 # Where the names of a module are, in the first of these places. What ends in .* stands for all modules below it.
 LAYERS = "nn nn.convolution nn.dropout nn.losses nn.normalization nn.pooling nn.recurrent nn.transformer compat.helpers"
-FILES_OF_LAYERS = (  # nn.modules.batchnorm, which needs no import in PyTorch
-    "activation adaptive batchnorm container conv distance dropout flatten fold instancenorm lazy linear loss "
-    "normalization padding pixelshuffle pooling rnn sparse transformer upsampling utils"
-).split()
+# Files that need no import in PyTorch: nn.modules.batchnorm, distributions.transforms.
+FILES = {
+    "distributions": "bernoulli beta categorical dirichlet exponential gamma geometric independent kl laplace "
+    "multivariate_normal normal one_hot_categorical poisson transformed_distribution transforms uniform utils",
+    "nn.modules": "activation adaptive batchnorm container conv distance dropout flatten fold instancenorm lazy "
+    "linear loss normalization padding pixelshuffle pooling rnn sparse transformer upsampling utils",
+    "optim": "adadelta adagrad adam adamax adamw asgd lbfgs nadam radam rmsprop rprop sgd sparse_adam",
+}
 ELSEWHERE = {
     "_C": "compat.helpers",
     "_six": "compat.helpers",
@@ -36,7 +40,7 @@ ELSEWHERE = {
     "autograd.grad_mode": "core.modes",
     "cuda.amp": "compat.mixed_precision",
     "cuda.amp.*": "compat.mixed_precision",
-    "distributions.*": "distributions distributions.distribution compat.helpers",
+    "distributions.*": "distributions distributions.distribution distributions.transformed compat.helpers",
     "functional": "",
     "nn.modules": "nn",
     "nn.modules.*": LAYERS,
@@ -159,9 +163,7 @@ class Elsewhere(ModuleType):
         for place in map(_at, places):
             if hasattr(place, name):
                 return getattr(place, name)
-        if self.__name__ == "minigrad.nn.modules" and name in FILES_OF_LAYERS:
-            return _module(f"nn.modules.{name}")
-        missing(self.__name__, name)
+        return attribute(self.__name__, name)
 
 
 def _at(place: str) -> Any:
@@ -226,8 +228,10 @@ def attribute(module: str, name: str) -> Any:
     >>> hasattr(minigrad, "stft")
     False
     """
-    path = f"{module}.{name}".partition(".")[2]
-    if (found := _module(path)) is not None:
+    room = module.partition(".")[2]
+    path = f"{room}.{name}" if room else name
+    known = path in ELSEWHERE or _reason(path) is not None or name in FILES.get(room, "").split()
+    if known and (found := _module(path)) is not None:
         return found
     if module == "minigrad.nn" and (advice := _advice(module, name)) is not None:
         return Absent(f"{module}.{name}", advice)  # for  isinstance(layer, (nn.Conv2d, nn.Conv3d))

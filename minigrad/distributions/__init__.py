@@ -30,7 +30,7 @@ Source: Mohamed and others, Monte Carlo Gradient Estimation in Machine Learning 
 
 from functools import partial as _partial
 
-from minigrad.compat.modules import missing as _missing
+from minigrad.compat.modules import attribute as _attribute
 from minigrad.distributions import constraints
 from minigrad.distributions.continuous import *
 from minigrad.distributions.discrete import *
@@ -40,7 +40,7 @@ from minigrad.distributions.kl import *
 from minigrad.distributions.multivariate import *
 from minigrad.distributions.transformed import *
 
-__getattr__ = _partial(_missing, __name__)  # what PyTorch has and minigrad leaves out
+__getattr__ = _partial(_attribute, __name__)  # what PyTorch has and minigrad leaves out
 
 # What `from minigrad.distributions import *` brings: not the names of the files.
 __all__ = [n for n, v in vars().items() if callable(v) and not n.startswith("_")] + ["constraints"]

@@ -14,12 +14,14 @@ tensor(-0.9189)
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
+from minigrad.core.modes import no_grad
 from minigrad.core.tensor import Tensor
 from minigrad.distributions import constraints as c
 from minigrad.distributions.continuous import Normal
 from minigrad.distributions.distribution import Distribution
-from minigrad.distributions.multivariate import sum_last
+from minigrad.distributions.multivariate import Independent, sum_last
 from minigrad.nn.functional import softplus
 
 __all__ = [
@@ -36,33 +38,96 @@ __all__ = [
 class Transform:
     """A function with an inverse: `t(x)`, `t.inv(y)`, and log abs(dy/dx).
 
-    cache_size   accepted and ignored
+    cache_size   1 to remember the latest pair: t.inv(t(x)) is then x itself, where the inverse
+                 would lose it, as that of tanh at 1.0
+
+    A transform of your own has `_call(x)`, `_inverse(y)` and `log_abs_det_jacobian(x, y)`; its `domain`
+    and `codomain` are constraints.
+
+    >>> import minigrad
+    >>> class Cube(Transform):
+    ...     def _call(self, x):
+    ...         return x**3
+    ...
+    ...     def _inverse(self, y):
+    ...         return y ** (1 / 3)
+    ...
+    ...     def log_abs_det_jacobian(self, x, y):
+    ...         return (3 * x**2).log()
+    >>> Cube().inv(minigrad.tensor([8.0]))
+    tensor([2.])
     """
 
-    codomain: c.Constraint = c.real
+    bijective = True
+    domain: Any = c.real
+    codomain: Any = c.real
 
     def __init__(self, cache_size: int = 0) -> None:
+        if cache_size not in (0, 1):
+            raise ValueError("cache_size must be 0 or 1")
         self._cache_size = cache_size
+        self._latest: tuple[Any, Any] = (None, None)
 
     def __call__(self, x: Tensor) -> Tensor:
-        raise NotImplementedError
+        if self._cache_size and x is self._latest[0]:
+            return self._latest[1]
+        return self._remembered(x, self._call(x))[1]
 
-    def inv(self, y: Tensor) -> Tensor:
+    def _inv_call(self, y: Tensor) -> Tensor:
         """The x that is taken to y."""
-        return self._inverse(y)
+        if self._cache_size and y is self._latest[1]:
+            return self._latest[0]
+        return self._remembered(self._inverse(y), y)[0]
+
+    def _remembered(self, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+        if self._cache_size:
+            self._latest = x, y
+        return x, y
+
+    @property
+    def inv(self) -> "Transform":
+        """The inverse, as a transform: `t.inv(y)` is the x that t takes to y."""
+        return _InverseTransform(self)
 
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
         """log abs(dy/dx)"""
-        return self._log_slope(x)
+        raise NotImplementedError
+
+    def _call(self, x: Tensor) -> Tensor:
+        raise NotImplementedError
 
     def _inverse(self, y: Tensor) -> Tensor:
         raise NotImplementedError
 
-    def _log_slope(self, x: Tensor) -> Tensor:
-        raise NotImplementedError
-
     def __repr__(self) -> str:
         return f"{type(self).__name__}()"
+
+
+class _InverseTransform(Transform):
+    """A transform from the codomain to the domain of another."""
+
+    def __init__(self, of: Transform) -> None:
+        super().__init__()
+        self._of = of
+        self.domain, self.codomain = of.codomain, of.domain
+
+    @property
+    def inv(self) -> Transform:
+        """The transform of which this is the inverse."""
+        return self._of
+
+    def _call(self, x: Tensor) -> Tensor:
+        return self._of._inv_call(x)
+
+    def _inverse(self, y: Tensor) -> Tensor:
+        return self._of(y)
+
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
+        """log abs(dy/dx)"""
+        return -self._of.log_abs_det_jacobian(y, x)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._of!r})"
 
 
 class AffineTransform(Transform):
@@ -73,14 +138,16 @@ class AffineTransform(Transform):
     ) -> None:
         super().__init__(cache_size)
         self.loc, self.scale, self.event_dim = loc, scale, event_dim
+        self.domain = self.codomain = c.independent(c.real, event_dim) if event_dim else c.real
 
-    def __call__(self, x: Tensor) -> Tensor:
+    def _call(self, x: Tensor) -> Tensor:
         return self.loc + self.scale * x
 
     def _inverse(self, y: Tensor) -> Tensor:
         return (y - self.loc) / self.scale
 
-    def _log_slope(self, x: Tensor) -> Tensor:
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
+        """log abs(dy/dx)"""
         scale = self.scale
         stretch = math.log(abs(scale)) if isinstance(scale, (int, float)) else scale.abs().log()
         return sum_last(x * 0 + stretch, self.event_dim)
@@ -91,13 +158,14 @@ class ExpTransform(Transform):
 
     codomain = c.positive
 
-    def __call__(self, x: Tensor) -> Tensor:
+    def _call(self, x: Tensor) -> Tensor:
         return x.exp()
 
     def _inverse(self, y: Tensor) -> Tensor:
         return y.log()
 
-    def _log_slope(self, x: Tensor) -> Tensor:
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
+        """log abs(dy/dx)"""
         return x
 
 
@@ -106,13 +174,14 @@ class SigmoidTransform(Transform):
 
     codomain = c.unit_interval
 
-    def __call__(self, x: Tensor) -> Tensor:
+    def _call(self, x: Tensor) -> Tensor:
         return x.sigmoid()
 
     def _inverse(self, y: Tensor) -> Tensor:
         return y.log() - (-y).log1p()
 
-    def _log_slope(self, x: Tensor) -> Tensor:
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
+        """log abs(dy/dx)"""
         return -softplus(-x) - softplus(x)
 
 
@@ -121,13 +190,14 @@ class TanhTransform(Transform):
 
     codomain = c.interval(-1.0, 1.0)
 
-    def __call__(self, x: Tensor) -> Tensor:
+    def _call(self, x: Tensor) -> Tensor:
         return x.tanh()
 
     def _inverse(self, y: Tensor) -> Tensor:
         return y.atanh()
 
-    def _log_slope(self, x: Tensor) -> Tensor:
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
+        """log abs(dy/dx)"""
         # log(1 - tanh(x)**2), without losing digits where tanh(x) is nearly 1
         return 2.0 * (math.log(2.0) - x - softplus(-2.0 * x))
 
@@ -145,13 +215,13 @@ class TransformedDistribution(Distribution):
         transforms: Transform | Sequence[Transform],
         validate_args: bool | None = None,
     ) -> None:
-        self.base_dist = base_distribution
         self.transforms: list[Transform] = (
             [transforms] if isinstance(transforms, Transform) else list(transforms)
         )
-        super().__init__(
-            base_distribution.batch_shape, base_distribution.event_shape, validate_args
-        )
+        base, axes = base_distribution, len(base_distribution.event_shape)
+        wanted = max((t.domain.event_dim for t in self.transforms), default=0)
+        self.base_dist = base if wanted <= axes else Independent(base, wanted - axes)
+        super().__init__(self.base_dist.batch_shape, self.base_dist.event_shape, validate_args)
 
     @property
     def has_rsample(self) -> bool:  # type: ignore[override]
@@ -168,7 +238,8 @@ class TransformedDistribution(Distribution):
 
     def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Draws, through which no gradient passes."""
-        return self._through(self.base_dist.sample(sample_shape)).detach()
+        with no_grad():
+            return self._through(self.base_dist.sample(sample_shape))
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Draws as a function of the parameters, so that gradients pass through."""
@@ -180,16 +251,14 @@ class TransformedDistribution(Distribution):
         return x
 
     def _log_prob(self, value: Tensor) -> Tensor:
-        y, total = value, None
+        y: Tensor = value
+        total: Any = 0.0
         for transform in reversed(self.transforms):
             x = transform.inv(y)
             stretch = transform.log_abs_det_jacobian(x, y)
-            own = getattr(transform, "event_dim", 0)
-            stretch = sum_last(stretch, len(self._event_shape) - own)
-            total = stretch if total is None else total + stretch
+            total = total - sum_last(stretch, len(self._event_shape) - transform.domain.event_dim)
             y = x
-        base = self.base_dist.log_prob(y)
-        return base if total is None else base - total
+        return total + self.base_dist.log_prob(y)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}()"

@@ -12,6 +12,9 @@ lr_scheduler.py   learning rates that change during training
 Read optimizer.py and sgd.py first.
 """
 
+from functools import partial as _partial
+
+from minigrad.compat.modules import attribute as _attribute
 from minigrad.optim import lr_scheduler, swa_utils
 from minigrad.optim.adaptive import (
     Adadelta,
@@ -47,3 +50,5 @@ __all__ = [
     "lr_scheduler",
     "swa_utils",
 ]
+
+__getattr__ = _partial(_attribute, __name__)  # files that PyTorch has: optim.adam

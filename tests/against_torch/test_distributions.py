@@ -212,3 +212,63 @@ def test_expanding_agrees():
         return d.log_prob(x), d.mean
 
     check(case, X, A)
+
+
+def squashed(m, cache_size):
+    """The policy of published programs for soft actor-critic: a transform and a distribution of their own."""
+    d = m.distributions
+
+    class Tanh(d.transforms.Transform):
+        domain, codomain = d.constraints.real, d.constraints.interval(-1.0, 1.0)
+        bijective, sign = True, +1
+
+        def _call(self, x):
+            return x.tanh()
+
+        def _inverse(self, y):
+            return 0.5 * (y.log1p() - (-y).log1p())
+
+        def log_abs_det_jacobian(self, x, y):
+            return 2.0 * (0.6931471805599453 - x - m.nn.functional.softplus(-2.0 * x))
+
+    class Squashed(d.transformed_distribution.TransformedDistribution):
+        def __init__(self, loc, scale):
+            super().__init__(d.Normal(loc, scale), [Tanh(cache_size=cache_size)])
+
+    m.manual_seed(0)
+    loc = m.tensor([0.5, 20.0], requires_grad=True)  # tanh(20) is 1.0, whose inverse is infinite
+    policy = Squashed(loc, m.ones(2))
+    action = policy.rsample()
+    policy.log_prob(action).sum().backward()
+    return [action, loc.grad, policy.log_prob(policy.sample((2,)))]
+
+
+@pytest.mark.parametrize("cache_size", [0, 1])
+def test_a_transform_of_ones_own_remembers_what_it_came_from(cache_size):
+    ours, theirs = squashed(minigrad, cache_size), squashed(torch, cache_size)
+
+    for a, b in zip(ours, theirs, strict=True):
+        np.testing.assert_allclose(a.detach().numpy(), b.detach().numpy(), rtol=1e-5)
+    assert np.isfinite(ours[1].numpy()).all() == bool(cache_size)
+
+
+def test_the_inverse_of_a_transform_is_a_transform_and_axes_of_events_are_those_of_the_domain():
+    def made(m):
+        d = m.distributions
+        exp, line = (
+            d.ExpTransform(),
+            d.AffineTransform(m.zeros(2), m.tensor([2.0, 3.0]), event_dim=1),
+        )
+        z = d.TransformedDistribution(d.Normal(m.zeros(2), 1.0), line)
+        y = m.tensor([1.0, 2.0])
+        assert exp.inv.inv is exp and exp.inv(exp(y)).shape == (2,)
+        with pytest.raises(ValueError, match="cache_size must be 0 or 1"):
+            d.TanhTransform(cache_size=2)
+        found = [exp.inv(y), exp.inv.log_abs_det_jacobian(y, y.log()), z.log_prob(m.ones(2))]
+        return [
+            tuple(z.batch_shape),
+            tuple(z.event_shape),
+            *(np.round(f.numpy(), 5).tolist() for f in found),
+        ]
+
+    assert made(minigrad) == made(torch)
