@@ -11,7 +11,7 @@ tensor([[4., 0.],
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -26,12 +26,20 @@ from minigrad.methods.arguments import takes_out, takes_tensors
 from minigrad.methods.functions import cat
 from minigrad.methods.products import checked_square, decomposed, one_triangle, svd_of
 from minigrad.ops.composites import level
-from minigrad.return_types import linalg_eigh, linalg_lstsq, linalg_qr, linalg_slogdet, linalg_svd
+from minigrad.return_types import (
+    linalg_cholesky_ex,
+    linalg_eigh,
+    linalg_inv_ex,
+    linalg_lstsq,
+    linalg_qr,
+    linalg_slogdet,
+    linalg_svd,
+)
 
 __all__ = [
-    "LinAlgError", "cholesky", "cond", "cross", "det", "diagonal", "eigh", "eigvalsh", "inv", "lstsq", "matmul",
-    "matrix_exp", "matrix_norm", "matrix_power", "matrix_rank", "multi_dot", "norm", "pinv", "qr", "slogdet",
-    "solve", "solve_triangular", "svd", "svdvals", "vander", "vecdot", "vector_norm",
+    "LinAlgError", "cholesky", "cholesky_ex", "cond", "cross", "det", "diagonal", "eigh", "eigvalsh", "inv", "inv_ex",
+    "lstsq", "matmul", "matrix_exp", "matrix_norm", "matrix_power", "matrix_rank", "multi_dot", "norm", "pinv", "qr",
+    "slogdet", "solve", "solve_triangular", "svd", "svdvals", "vander", "vecdot", "vector_norm",
 ]  # fmt: skip
 
 
@@ -174,6 +182,65 @@ def cholesky(A: Tensor, *, upper: bool = False) -> Tensor:
             [1., 2.]])
     """
     return A.cholesky(upper)
+
+
+@takes_out
+def cholesky_ex(A: Tensor, *, upper: bool = False, check_errors: bool = False) -> Any:
+    """The Cholesky factor L, and `info`: for each matrix 0, or the size of its first leading block that is not
+    positive definite. Such a matrix has a factor of NaN, and raises no error, unless check_errors.
+
+    >>> cholesky_ex(minigrad.tensor([[1.0, 2.0], [2.0, 1.0]])).info
+    tensor(2, dtype=minigrad.int32)
+    """
+
+    def first_indefinite(a: Array) -> int:
+        try:
+            np.linalg.cholesky(a)
+        except np.linalg.LinAlgError:
+            smaller = first_indefinite(a[:-1, :-1])
+            return smaller or len(a)
+        return 0
+
+    A = checked_square("linalg.cholesky_ex", A)
+    factor = _of_those_that_have_one(A, lambda a: a.cholesky(upper), first_indefinite, check_errors)
+    return linalg_cholesky_ex(*factor)
+
+
+@takes_out
+def inv_ex(A: Tensor, *, check_errors: bool = False) -> Any:
+    """The inverse, and `info`: for each matrix 0, or a number above 0 if it is singular. A singular matrix has
+    an inverse of NaN, and raises no error, unless check_errors.
+
+    >>> inv_ex(minigrad.ones(2, 2)).info
+    tensor(2, dtype=minigrad.int32)
+    """
+
+    def first_dependent(a: Array) -> int:
+        try:
+            np.linalg.inv(a)
+        except np.linalg.LinAlgError:
+            return int(np.linalg.matrix_rank(a)) + 1
+        return 0
+
+    A = checked_square("linalg.inv_ex", A)
+    return linalg_inv_ex(*_of_those_that_have_one(A, inv, first_dependent, check_errors))
+
+
+def _of_those_that_have_one(
+    A: Tensor,
+    compute: Callable[[Tensor], Tensor],
+    problem: Callable[[Array], int],
+    check_errors: bool,
+) -> tuple[Tensor, Tensor]:
+    """compute(A), with NaN for each matrix that has a problem, and the problems as int32."""
+    info = np.zeros(A.shape[:-2], np.int32)
+    for place in np.ndindex(info.shape):
+        info[place] = problem(A.array[place])
+    if check_errors or not info.any():
+        return compute(A), wrap(info)
+    wrong = wrap(np.expand_dims(info > 0, (-2, -1)))
+    harmless = A.where(~wrong, wrap(np.eye(A.shape[-1], dtype=A.dtype)))
+    return compute(harmless).masked_fill(wrong, math.nan), wrap(info)
 
 
 @takes_out

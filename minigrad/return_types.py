@@ -25,6 +25,8 @@ max, min, sort, topk, kthvalue, median, nanmedian, mode, cummax, cummin = (
 aminmax = return_type("aminmax", "min", "max")
 frexp = return_type("frexp", "mantissa", "exponent")
 svd = return_type("svd", "U", "S", "V")
+linalg_cholesky_ex = return_type("linalg_cholesky_ex", "L", "info")
+linalg_inv_ex = return_type("linalg_inv_ex", "inverse", "info")
 
 
 class linalg_svd(NamedTuple):

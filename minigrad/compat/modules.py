@@ -101,6 +101,9 @@ NOTHING_TO_DO = {
     **dict.fromkeys("jit.script jit.script_if_tracing jit.trace".split(), "not_compiled"),
 }
 
+# Modules whose names programs write down together with others: from torch.nn.functional import conv2d, conv3d.
+NAMED_ALONG = ("minigrad.nn", "minigrad.nn.functional")
+
 # Names within modules that we do have.
 NO_BFLOAT16 = "NumPy has no bfloat16. To fix it, use float32."
 NO_COMPLEX = "There are no gradients of complex numbers. To fix it, keep the real and the imaginary part apart."
@@ -214,6 +217,12 @@ class Absent:
         """Future[int], in an annotation."""
         return self
 
+    def __or__(self, other: object) -> "Absent":
+        """ProcessGroup | None, in an annotation."""
+        return self
+
+    __ror__ = __or__
+
     def __repr__(self) -> str:
         return f"<{self._name}, which minigrad leaves out>"
 
@@ -233,7 +242,7 @@ def attribute(module: str, name: str) -> Any:
     known = path in ELSEWHERE or _reason(path) is not None or name in FILES.get(room, "").split()
     if known and (found := _module(path)) is not None:
         return found
-    if module == "minigrad.nn" and (advice := _advice(module, name)) is not None:
+    if module in NAMED_ALONG and (advice := _advice(module, name)) is not None:
         return Absent(f"{module}.{name}", advice)  # for  isinstance(layer, (nn.Conv2d, nn.Conv3d))
     missing(module, name)
 

@@ -208,6 +208,25 @@ OLD = {
     "items of parameters, reversed": lambda m, x: [name for name, _ in reversed(m.nn.Linear(2, 2)._parameters.items())],
     "is_autocast_enabled": lambda m, x: m.is_autocast_enabled(),
 }  # fmt: skip
+
+
+def with_info(m):
+    a = m.tensor(
+        [[[4.0, 2.0], [2.0, 5.0]], [[1.0, 2.0], [2.0, 1.0]], [[1.0, 1.0], [1.0, 1.0]]],
+        requires_grad=True,
+    )
+    factor, inverse = m.linalg.cholesky_ex(a), m.linalg.inv_ex(a)
+    (factor.L[0].sum() + inverse.inverse[0].sum()).backward()
+    return [factor.L[0], factor.info, inverse.inverse[:2], inverse.info, a.grad[0]]
+
+
+INFO = {
+    "values and gradients of those that have one": lambda m, x: with_info(m),
+    "upper": lambda m, x: m.linalg.cholesky_ex(x @ x.T + m.eye(2), upper=True),
+    "check_errors": lambda m, x: m.linalg.cholesky_ex(-m.eye(2), check_errors=True),
+    "check_errors of inv_ex": lambda m, x: m.linalg.inv_ex(m.ones(2, 2), check_errors=True),
+    "not square": lambda m, x: m.linalg.inv_ex(x), "none": lambda m, x: m.linalg.cholesky_ex(m.ones(0, 2, 2)),
+}  # fmt: skip
 EMPTY = {
     "Conv2d": lambda m, x: of_none(m, lambda nn, v: nn.Conv2d(3, 4, 3)(v), 0, 3, 8, 8),
     "Conv2d of many channels": lambda m, x: of_none(m, lambda nn, v: nn.Conv2d(16, 4, 3)(v), 0, 16, 4, 4),
@@ -272,7 +291,7 @@ OF_ITS_TESTS = {
 CASES = {
     f"{group}: {name}": case
     for group, cases in (("in place", IN_PLACE), ("compared", COMPARED), ("cat", CAT), ("numpy", NUMPY), ("index", INDEXED),
-                         ("named", NAMED), ("function", FUNCTIONS), ("number", NUMBERS), ("surveyed", SURVEYED), ("old", OLD), ("empty", EMPTY), ("half", HALF), ("of its tests", OF_ITS_TESTS))
+                         ("named", NAMED), ("function", FUNCTIONS), ("number", NUMBERS), ("surveyed", SURVEYED), ("old", OLD), ("info", INFO), ("empty", EMPTY), ("half", HALF), ("of its tests", OF_ITS_TESTS))
     for name, case in cases.items()
 }  # fmt: skip
 
