@@ -48,6 +48,7 @@ KNOWN = {
     ("batch_norm", "values"): "a vector without entries",
     ("cholesky_inverse", "tangent"): "only a triangle is read; PyTorch's tangent reads the other one as well",
     ("cholesky", "tangent"): "the same, for a tangent that is not symmetric",
+    ("cholesky_ex", "tangent"): "the same",
     ("ctc_loss", "gradient"): "PyTorch's gradient holds for inputs from log_softmax only: PYTORCH.md",
     ("cfloat", "values"): "there are no such methods",
     ("cdouble", "values"): "there are no such methods",
