@@ -11,6 +11,7 @@ tensor([[4., 0.],
 """
 
 import math
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -193,13 +194,16 @@ def cholesky_ex(A: Tensor, *, upper: bool = False, check_errors: bool = False) -
     tensor(2, dtype=minigrad.int32)
     """
 
-    def first_indefinite(a: Array) -> int:
+    def fails(block: Array) -> bool:
         try:
-            np.linalg.cholesky(a)
+            np.linalg.cholesky(block)
         except np.linalg.LinAlgError:
-            smaller = first_indefinite(a[:-1, :-1])
-            return smaller or len(a)
-        return 0
+            return True
+        return False
+
+    def first_indefinite(a: Array) -> int:  # if a block fails, so do all that contain it
+        sizes = range(1, len(a) + 1)
+        return 1 + bisect_left(sizes, True, key=lambda n: fails(a[:n, :n])) if fails(a) else 0
 
     A = checked_square("linalg.cholesky_ex", A)
     factor = _of_those_that_have_one(A, lambda a: a.cholesky(upper), first_indefinite, check_errors)
@@ -234,10 +238,13 @@ def _of_those_that_have_one(
 ) -> tuple[Tensor, Tensor]:
     """compute(A), with NaN for each matrix that has a problem, and the problems as int32."""
     info = np.zeros(A.shape[:-2], np.int32)
+    try:
+        return compute(A), wrap(info)
+    except LinAlgError:
+        if check_errors:
+            raise
     for place in np.ndindex(info.shape):
         info[place] = problem(A.array[place])
-    if check_errors or not info.any():
-        return compute(A), wrap(info)
     wrong = wrap(np.expand_dims(info > 0, (-2, -1)))
     harmless = A.where(~wrong, wrap(np.eye(A.shape[-1], dtype=A.dtype)))
     return compute(harmless).masked_fill(wrong, math.nan), wrap(info)

@@ -1,7 +1,6 @@
 """Helpers that are private in PyTorch, and that published programs import all the same.
 
     from torch.nn.modules.utils import _pair                     layers of one's own
-    from torch.distributions.utils import broadcast_all          distributions of one's own
     from torch.utils._pytree import tree_map                     nested tuples, lists and dicts
 
 modules.py leads the names of these modules here.
@@ -10,16 +9,11 @@ modules.py leads the names of these modules here.
 import math
 import warnings
 from collections.abc import Callable, Iterable, Sequence
-from functools import partial
 from typing import Any
 
 from minigrad.autograd.transforms import flatten, replaced
 from minigrad.core.devices import DeviceLike
-from minigrad.core.dtypes import DTypeLike
 from minigrad.core.errors import levels_to_user
-from minigrad.core.limits import finfo
-from minigrad.core.tensor import Tensor
-from minigrad.random.tensors import randn
 
 inf = math.inf
 Number = int | float | bool
@@ -60,83 +54,6 @@ def _addindent(text: str, spaces: int) -> str:
     return text.replace("\n", "\n" + " " * spaces)
 
 
-# ------------------------------------------------------------------------ of distributions
-
-
-def _standard_normal(shape: Sequence[int], dtype: DTypeLike, device: DeviceLike = None) -> Tensor:
-    """Noise from the normal distribution, of mean 0 and standard deviation 1.
-
-    >>> import minigrad
-    >>> _standard_normal((2, 3), minigrad.float32).shape
-    minigrad.Size([2, 3])
-    """
-    return randn(tuple(shape), dtype=dtype, device=device)
-
-
-def clamp_probs(probs: Tensor) -> Tensor:
-    """Probabilities, kept from 0 and 1 by the smallest step of their dtype.
-
-    >>> import minigrad
-    >>> clamp_probs(minigrad.tensor([0.0, 0.5])) > 0
-    tensor([True, True])
-    """
-    eps = finfo(probs.dtype).eps
-    return probs.clamp(eps, 1 - eps)
-
-
-def probs_to_logits(probs: Tensor, is_binary: bool = False) -> Tensor:
-    """log(p), or log(p / (1 - p)) of binary events.
-
-    >>> import minigrad
-    >>> probs_to_logits(minigrad.tensor([0.5]), is_binary=True)
-    tensor([0.])
-    """
-    p = clamp_probs(probs)
-    return p.log() - (-p).log1p() if is_binary else p.log()
-
-
-def logits_to_probs(logits: Tensor, is_binary: bool = False) -> Tensor:
-    """softmax(logits) over the last axis, or sigmoid(logits) of binary events.
-
-    >>> import minigrad
-    >>> logits_to_probs(minigrad.tensor([0.0, 0.0]))
-    tensor([0.5000, 0.5000])
-    """
-    return logits.sigmoid() if is_binary else logits.softmax(-1)
-
-
-def _sum_rightmost(x: Tensor, n: int) -> Tensor:
-    """The sum over the last n axes.
-
-    >>> import minigrad
-    >>> _sum_rightmost(minigrad.ones(2, 3), 1)
-    tensor([3., 3.])
-    """
-    return x if n == 0 else x.sum(tuple(range(-n, 0)))
-
-
-class lazy_property:
-    """A property that is computed once, when it is first read.
-
-    >>> class Square:
-    ...     area = lazy_property(lambda self: 4)
-    >>> Square().area
-    4
-    """
-
-    def __init__(self, compute: Callable[[Any], Any]) -> None:
-        self.compute, self.__doc__ = compute, compute.__doc__
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        self.name = name
-
-    def __get__(self, instance: Any, owner: type | None = None) -> Any:
-        if instance is None:
-            return self
-        value = instance.__dict__[self.name] = self.compute(instance)
-        return value
-
-
 # ------------------------------------------------------------------------ of nested structures
 
 
@@ -156,7 +73,7 @@ def tree_map_only(kind: Any, f: Callable[[Any], Any], tree: Any) -> Any:
     >>> tree_map_only(int, lambda x: -x, (1, 2.0))
     (-1, 2.0)
     """
-    return tree_map(lambda x: f(x) if isinstance(x, kind) else x, tree)
+    return replaced(tree, f, kind)
 
 
 def tree_leaves(tree: Any) -> list[Any]:
@@ -192,7 +109,7 @@ def unchanged(function: Any = None, **settings: object) -> Any:
     >>> unchanged(abs) is abs and unchanged(drop=True)(abs) is abs
     True
     """
-    return function if callable(function) else partial(unchanged)
+    return function if callable(function) else unchanged
 
 
 def not_compiled(function: Any = None, *example: object, **settings: object) -> Any:
@@ -208,7 +125,7 @@ def not_compiled(function: Any = None, *example: object, **settings: object) -> 
         "minigrad.static records programs.",
         stacklevel=levels_to_user(),
     )
-    return function if callable(function) else unchanged
+    return unchanged(function)
 
 
 def never(*args: object) -> bool:

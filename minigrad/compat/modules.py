@@ -21,7 +21,6 @@ from typing import Any, NoReturn
 from minigrad.compat import helpers  # ELSEWHERE leads there
 from minigrad.compat import mixed_precision as mixed_precision
 
-# Where the names of a module are, in the first of these places. What ends in .* stands for all modules below it.
 LAYERS = "nn nn.convolution nn.dropout nn.losses nn.normalization nn.pooling nn.recurrent nn.transformer compat.helpers"
 # Files that need no import in PyTorch: nn.modules.batchnorm, distributions.transforms.
 FILES = {
@@ -31,6 +30,8 @@ FILES = {
     "linear loss normalization padding pixelshuffle pooling rnn sparse transformer upsampling utils",
     "optim": "adadelta adagrad adam adamax adamw asgd lbfgs nadam radam rmsprop rprop sgd sparse_adam",
 }
+# Where the names of a module are, in the first of these places; "." is minigrad itself. What ends in .* stands
+# for all modules below it.
 ELSEWHERE = {
     "_C": "compat.helpers",
     "_six": "compat.helpers",
@@ -40,8 +41,8 @@ ELSEWHERE = {
     "autograd.grad_mode": "core.modes",
     "cuda.amp": "compat.mixed_precision",
     "cuda.amp.*": "compat.mixed_precision",
-    "distributions.*": "distributions distributions.distribution distributions.transformed compat.helpers",
-    "functional": "",
+    "distributions.*": "distributions distributions.transformed",
+    "functional": ".",
     "nn.modules": "nn",
     "nn.modules.*": LAYERS,
     "nn.modules.module": "nn.module compat.helpers",
@@ -50,7 +51,7 @@ ELSEWHERE = {
     "nn.utils.stateless": "func",
     "optim.*": "optim",
     "overrides": "compat.helpers",
-    "serialization": " compat.helpers",
+    "serialization": ". compat.helpers",
     "types": "compat.helpers core.tensor",
     "utils._pytree": "compat.helpers",
     "utils.data.*": "utils.data",

@@ -14,6 +14,7 @@ from minigrad.core import modes
 from minigrad.core.tensor import Tensor, wrap
 from minigrad.distributions import constraints as c
 from minigrad.distributions.distribution import Distribution, Shape, broadcast_all, tiny
+from minigrad.distributions.utils import clamp_probs, probs_to_logits
 from minigrad.methods.functions import broadcast_tensors
 from minigrad.methods.methods_as_functions import lgamma
 from minigrad.nn.functional import binary_cross_entropy_with_logits, one_hot
@@ -32,12 +33,6 @@ def _one_of(probs: P | None, logits: P | None) -> P:
     if logits is not None and probs is None:
         return logits
     raise ValueError("Either `probs` or `logits` must be specified, but not both.")
-
-
-def _inside(probs: Tensor) -> Tensor:
-    """Probabilities kept away from 0 and 1, so that their logarithms are finite."""
-    eps = float(np.finfo(probs.dtype).eps)
-    return probs.clamp(eps, 1 - eps)
 
 
 class _Discrete(Distribution):
@@ -73,8 +68,7 @@ class _Coin(_Discrete):
         if name == "probs" and "logits" in given:
             return given["logits"].sigmoid()
         if name == "logits" and "probs" in given:
-            p = _inside(given["probs"])
-            return p.log() - (-p).log1p()
+            return probs_to_logits(given["probs"], is_binary=True)
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
 
@@ -204,7 +198,7 @@ class Categorical(Distribution):
         if name == "probs" and "logits" in given:
             return given["logits"].softmax(-1)
         if name == "logits" and "probs" in given:
-            return _inside(given["probs"]).log()
+            return clamp_probs(given["probs"]).log()
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
     @property

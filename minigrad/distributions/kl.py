@@ -23,7 +23,8 @@ from minigrad.distributions.discrete import (
 )
 from minigrad.distributions.distribution import Distribution
 from minigrad.distributions.gamma import Beta, Dirichlet, Gamma
-from minigrad.distributions.multivariate import Independent, MultivariateNormal, sum_last
+from minigrad.distributions.multivariate import Independent, MultivariateNormal
+from minigrad.distributions.utils import _sum_rightmost
 from minigrad.linalg import solve_triangular
 from minigrad.methods.functions import where
 from minigrad.methods.methods_as_functions import digamma, lgamma
@@ -154,4 +155,4 @@ def _multivariate(p: MultivariateNormal, q: MultivariateNormal) -> Tensor:
 def _independent(p: Independent, q: Independent) -> Tensor:
     if p.reinterpreted_batch_ndims != q.reinterpreted_batch_ndims:
         raise NotImplementedError
-    return sum_last(kl_divergence(p.base_dist, q.base_dist), p.reinterpreted_batch_ndims)
+    return _sum_rightmost(kl_divergence(p.base_dist, q.base_dist), p.reinterpreted_batch_ndims)

@@ -9,6 +9,7 @@ import numpy as np
 from minigrad.core.tensor import Size, Tensor
 from minigrad.distributions import constraints as c
 from minigrad.distributions.distribution import Distribution, Shape, standard_normal
+from minigrad.distributions.utils import _sum_rightmost
 from minigrad.linalg import inv, solve_triangular
 from minigrad.methods.methods_as_functions import cholesky
 
@@ -174,10 +175,10 @@ class Independent(Distribution):
 
     def log_prob(self, value: Tensor) -> Tensor:
         """The sum of the entries' log_prob."""
-        return sum_last(self.base_dist.log_prob(value), self.reinterpreted_batch_ndims)
+        return _sum_rightmost(self.base_dist.log_prob(value), self.reinterpreted_batch_ndims)
 
     def _entropy(self) -> Tensor:
-        return sum_last(self.base_dist.entropy(), self.reinterpreted_batch_ndims)
+        return _sum_rightmost(self.base_dist.entropy(), self.reinterpreted_batch_ndims)
 
     @property
     def mean(self) -> Tensor:
@@ -191,8 +192,3 @@ class Independent(Distribution):
 
     def __repr__(self) -> str:
         return f"Independent({self.base_dist!r}, {self.reinterpreted_batch_ndims})"
-
-
-def sum_last(x: Tensor, n: int) -> Tensor:
-    """The sum over the last n axes."""
-    return x.sum(tuple(range(-n, 0))) if n else x

@@ -21,7 +21,8 @@ from minigrad.core.tensor import Tensor
 from minigrad.distributions import constraints as c
 from minigrad.distributions.continuous import Normal
 from minigrad.distributions.distribution import Distribution
-from minigrad.distributions.multivariate import Independent, sum_last
+from minigrad.distributions.multivariate import Independent
+from minigrad.distributions.utils import _sum_rightmost
 from minigrad.nn.functional import softplus
 
 __all__ = [
@@ -150,7 +151,7 @@ class AffineTransform(Transform):
         """log abs(dy/dx)"""
         scale = self.scale
         stretch = math.log(abs(scale)) if isinstance(scale, (int, float)) else scale.abs().log()
-        return sum_last(x * 0 + stretch, self.event_dim)
+        return _sum_rightmost(x * 0 + stretch, self.event_dim)
 
 
 class ExpTransform(Transform):
@@ -256,7 +257,9 @@ class TransformedDistribution(Distribution):
         for transform in reversed(self.transforms):
             x = transform.inv(y)
             stretch = transform.log_abs_det_jacobian(x, y)
-            total = total - sum_last(stretch, len(self._event_shape) - transform.domain.event_dim)
+            total = total - _sum_rightmost(
+                stretch, len(self._event_shape) - transform.domain.event_dim
+            )
             y = x
         return total + self.base_dist.log_prob(y)
 

@@ -328,9 +328,8 @@ def _output_size(name: str, axes: int, x: Tensor, output_size: Any) -> tuple[int
     each = zip(x.shape[-axes:], wanted, strict=True)
     sizes = tuple([n if m is None else as_int(m, "output_size") for n, m in each])
     largest = "max" in name
-    if 0 in x.shape[-axes - largest :] and (
-        largest or max(sizes) > 1
-    ):  # the mean of nothing is NaN
+    filled = x.shape[-axes - 1 :] if largest else x.shape[-axes:]
+    if 0 in filled and (largest or max(sizes) > 1):  # the mean of nothing is NaN
         raise RuntimeError(
             f"{name}(): Expected input to have non-zero size for non-batch dimensions, but input has "
             f"sizes {list(x.shape)}"

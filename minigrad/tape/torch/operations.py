@@ -192,10 +192,9 @@ class Operations(TorchDispatchMode):  # type: ignore[misc]
     def _look_at(self, pending: Pending) -> None:
         entry, results = pending.entry, [ref() for ref in pending.results]
         number = self.seen.add_op(entry)
+        if entry.op == "rnn_layer":  # its workspace is partly whatever was in memory
+            self.seen.unset.update(self.seen.number(x) for x in results[3:] if x is not None)
         self.seen.add_results(entry, number, results)
-        if entry.op == "rnn_layer":
-            for workspace in entry.results[3:]:
-                workspace.value = None  # for PyTorch itself, and partly whatever was in memory
         first = next((x for x in results if x is not None), None)
         if first is None:
             return

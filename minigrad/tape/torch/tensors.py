@@ -37,7 +37,9 @@ class TorchTensors(Tensors):
         self._at: dict[int, int] = {}  # address of the memory -> the first tensor there
         self._entry_of: dict[NodeKey, int] = {}
         self._walked: set[NodeKey] = set()  # nodes whose edges are known
-        self.unset: set[int] = set()  # those of `empty`: until they are written, they hold anything
+        self.unset: set[int] = (
+            set()
+        )  # until they are written to, these hold anything: results of `empty`
         self._leaf_at: dict[int, int] = {}  # a leaf -> its entry, when last it was an operand
         self.computing: list[int] = []  # the passes that run, by their numbers
 
