@@ -48,7 +48,6 @@ def test_modules_whose_names_stand_elsewhere():
     from minigrad.nn.modules.loss import MSELoss
     from minigrad.nn.modules.module import Module
     from minigrad.optim.adam import Adam
-
     from minigrad.utils.data.dataset import Dataset
 
     assert MSELoss is nn.MSELoss and Module is nn.Module and Adam is minigrad.optim.Adam
