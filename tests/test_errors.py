@@ -163,6 +163,17 @@ def test_a_place_knows_its_line():
     assert Place("<string>", 3).label == "<string>, line 3"
 
 
+def test_the_line_of_an_instruction_is_looked_up_later():
+    places = [
+        errors.place_of(errors.user_instruction()),
+        (errors.place_of(errors.user_instruction()), errors.user_line())[0],
+    ]
+
+    assert places[0].text == "errors.place_of(errors.user_instruction()),"
+    assert places[1].line == places[0].line + 1
+    assert errors.place_of(None) is None
+
+
 @pytest.mark.parametrize(
     ("program", "phrase", "mend"),
     [

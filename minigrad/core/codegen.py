@@ -49,7 +49,7 @@ import numpy as np
 
 from minigrad.core import modes
 from minigrad.core.dispatch import apply, keep_line, record_node
-from minigrad.core.errors import user_line
+from minigrad.core.errors import user_instruction
 from minigrad.core.inplace import attach, copy_of, is_plain
 from minigrad.core.leaf import AccumulateGrad
 from minigrad.core.memory import FRESH, INFERENCE, Counter, new
@@ -145,7 +145,7 @@ def {name}_({operands}{signature}):
         {forward}
     except (TypeError, ValueError, IndexError):
         return x._write(op{others}{passed})                    # which says why
-    c.count += 1; c.place = user_line()
+    c.count += 1; c.where = user_instruction()
     if n is not None:
         if unusual: keep_line(n)
         if view: attach(n, x)
@@ -191,7 +191,7 @@ def _scope_of(op: Op, in_place: bool) -> dict[str, Any]:
         "named": op.named and op.named.formula,
         "ndarray": np.ndarray, "in_order": np.ascontiguousarray, "INFERENCE": INFERENCE,
         "AccumulateGrad": AccumulateGrad, "copy_of": copy_of, "is_plain": is_plain, "attach": attach,
-        "user_line": user_line, "keep_line": keep_line, "record_node": record_node,
+        "user_instruction": user_instruction, "keep_line": keep_line, "record_node": record_node,
         "Hop": Hop, "shows": shows, "as_tuple": tuple.__new__,
         **{f"_{s}": default for s, default in op.settings.items()},
     }  # fmt: skip
@@ -370,8 +370,7 @@ def is_usual(op: Op, in_place: bool = False) -> bool:
     if op.rules and any(x not in op.rules for x in op.operands if x not in op.masks):
         return False  # Plan raises an error if the missing gradient is requested
     if in_place:
-        usual = op.kind == "elementwise" and op.inplace and op.result in ("same", "float", "strict")
-        return usual and bool(op.rules) and not op.masks and "dtype" not in op.settings
+        return op.inplace and bool(op.rules) and not op.masks and "dtype" not in op.settings
     return not op.view or bool(op.rules)
 
 

@@ -5,8 +5,9 @@ contains PyTorch's phrase, because that is what a user will search for. The exce
 subclasses the one that PyTorch raises, so code written for one library catches the errors
 of the other.
 
-    Place        a line of the user's code, under the name the user knows
-    user_line    the nearest line on the stack that is not in minigrad
+    Place               a line of the user's code, under the name the user knows
+    user_line           the nearest line on the stack that is not in minigrad
+    user_instruction    the same, for a writer in a hurry: place_of says later which line it is
 """
 
 import linecache
@@ -14,7 +15,7 @@ import math
 import os.path
 import sys
 from collections.abc import Sequence
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
 CO_OPTIMIZED = 1  # flag of a code object: a function with its own local variables
@@ -43,15 +44,41 @@ class Place(NamedTuple):
         return f"{self.label}    {self.text}" if self.text else self.label
 
 
-def user_line() -> Place | None:
+Instruction = tuple[CodeType, int]  # code, and the position in its bytecode
+
+
+def user_frame() -> FrameType | None:
     """The nearest caller outside minigrad (and outside NumPy, which may be in between)."""
+    frame: FrameType | None = sys._getframe(2)
+    while frame is not None and _is_ours[frame.f_code.co_filename]:
+        frame = frame.f_back
+    return frame
+
+
+def user_line() -> Place | None:
+    """The user's line that is running now; None if only minigrad's own code is."""
+    frame = user_frame()
+    return None if frame is None else Place(frame.f_code.co_filename, frame.f_lineno)
+
+
+def user_instruction() -> Instruction | None:
+    """What runs on the user's line now. Python needs longer to find a line's number than we to write a tensor."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
-        file = frame.f_code.co_filename
-        if not _is_ours[file]:
-            return tuple.__new__(Place, (file, frame.f_lineno))  # Place(...), twice as fast
+        code = frame.f_code
+        if not _is_ours[code.co_filename]:
+            return code, frame.f_lasti
         frame = frame.f_back
     return None
+
+
+def place_of(instruction: Instruction | None) -> Place | None:
+    """The line to which an instruction belongs."""
+    if instruction is None:
+        return None
+    code, position = instruction
+    lines = (line for start, end, line in code.co_lines() if start <= position < end)
+    return Place(code.co_filename, next(lines, None) or code.co_firstlineno)
 
 
 def in_constructor() -> bool:
@@ -77,9 +104,7 @@ def user_names(arrays: Sequence[Any]) -> list[str | None]:
 
     None for one that has no name there: a constant, or a value inside an expression.
     """
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None and _is_ours[frame.f_code.co_filename]:
-        frame = frame.f_back
+    frame = user_frame()
     if frame is None:
         return [None] * len(arrays)
     local = frame.f_locals

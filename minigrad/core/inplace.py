@@ -24,6 +24,7 @@ from minigrad.core.errors import (
     ShapeError,
     at,
     shape_error,
+    user_instruction,
     user_line,
 )
 from minigrad.core.hooks import hooks_of
@@ -157,7 +158,7 @@ def bump(x: Tensor) -> None:
     if counter is INFERENCE:
         return check_not_inference(x)
     counter.count += 1
-    counter.place = user_line()
+    counter.where = user_instruction()
 
 
 def attach(node: Node, x: Tensor) -> None:

@@ -7,7 +7,7 @@ make a Tensor they call `make`, which tensor.py fills in. So no module imports o
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from minigrad.core.errors import AutogradError, Place
+from minigrad.core.errors import AutogradError, Instruction, Place, place_of
 
 if TYPE_CHECKING:
     from minigrad.core.tensor import Tensor as Tensor  # for annotations
@@ -19,13 +19,18 @@ new = object.__new__
 class Counter:
     """Counts the writes to a piece of memory. A base and all its views share one counter."""
 
-    __slots__ = ("count", "history", "place", "undo")
+    __slots__ = ("count", "history", "undo", "where")
 
     def __init__(self) -> None:
         self.count = 0
         self.history = 0  # how often the history of this memory was rewritten
         self.undo: dict[Any, Any] = {}  # layout before t_() and the like -> hops back to it
-        self.place: Place | None = None  # the line of the latest write
+        self.where: Instruction | None = None  # the latest write
+
+    @property
+    def place(self) -> Place | None:
+        """The line of the latest write."""
+        return place_of(self.where)
 
 
 class Uncounted(Counter):
@@ -35,7 +40,7 @@ class Uncounted(Counter):
 
     def __init__(self) -> None:
         self.history = 0
-        self.place = None
+        self.where = None
         self.undo = {}
 
     @property

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from minigrad.core import modes
-from minigrad.core.errors import BackwardTwice, aligned, at, user_line, user_names
+from minigrad.core.errors import BackwardTwice, aligned, at, place_of, user_instruction, user_names
 from minigrad.core.memory import FRESH, Counter, make
 
 Hooks = tuple[Callable[[Any], Any], Callable[[Any], Any]]  # pack, unpack
@@ -19,16 +19,16 @@ Hooks = tuple[Callable[[Any], Any], Callable[[Any], Any]]  # pack, unpack
 class Freed:
     """Replaces the saved values after they are freed. Unpacking it raises BackwardTwice."""
 
-    __slots__ = ("place",)
+    __slots__ = ("where",)
 
     def __init__(self) -> None:
-        self.place = user_line()
+        self.where = user_instruction()
 
     def __iter__(self) -> Iterator[Any]:
         raise BackwardTwice(
             "Trying to backward through the graph a second time (or directly access saved tensors "
             "after they have already been freed). The saved values of the graph are freed as a "
-            f"backward pass uses them.{at('first pass', self.place)}\n"
+            f"backward pass uses them.{at('first pass', place_of(self.where))}\n"
             "    Specify retain_graph=True in the first pass if you need a second one, or compute the result again."
         )
 

@@ -85,10 +85,15 @@ def ways_back(undo: dict[Layout, Way], hop: Hop, before: Array, after: Array) ->
 
     A layout that comes back needs no way: a base that is transposed a million times has had two.
     """
-    last = undoing(hop, before)
-    ways = {layout: (last, *way) for layout, way in undo.items()}
+    last, now = undoing(hop, before), (after.shape, after.strides)
+    detour = undo.get(now, ())  # the hop led to where this way ends: other ways start from its end
+    n = len(detour)
+    ways = {
+        layout: way[n:] if n and way[:n] == detour else (last, *way)
+        for layout, way in undo.items()
+        if layout != now
+    }
     ways[before.shape, before.strides] = (last,)
-    ways.pop((after.shape, after.strides), None)
     return ways
 
 

@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from minigrad.core.errors import user_line
+from minigrad.core.errors import user_instruction
 from minigrad.core.leaf import AccumulateGrad
 from minigrad.core.memory import FRESH
 from minigrad.core.shapes import Array
@@ -146,12 +146,12 @@ class Elementwise(Optimizer):
 
     def _count(self, written: list[Tensor]) -> None:
         """Give each parameter that was written to a new version."""
-        place = user_line()
+        where = user_instruction()
         log = []
         for p in written:
             counter = p.counter if p.counter is not FRESH else p._shared_counter()
             counter.count += 1
-            counter.place = place
+            counter.where = where
             log.append((p, counter.count))
         self._written = log
 
