@@ -256,6 +256,10 @@ def _special(op: Op, typed: list[str]) -> str:
     """The condition for unusual dtypes: operands of different dtypes, or a dtype the op does not compute with."""
     first, *others = typed
     questions = [f"{first}d.dtype is not {x}d.dtype" for x in others]
+    if op.casts:  # without a gradient, which would be cast back, NumPy casts as it writes
+        questions = [
+            "xd.dtype is not yd.dtype and (not xn is yn is None or xd.dtype.kind != 'f' or yd.dtype.kind == 'c')"
+        ]
     questions += [f"{x}d.dtype.kind != 'b'" for x in op.masks]
     if op.refuses not in ("", "c") or op.result in ("float", "sum") or "dtype" in op.settings:
         questions += [f"{first}d.dtype.kind != 'f'"]

@@ -28,10 +28,9 @@ from minigrad.core.inplace import (
     check_fits,
     check_not_inference,
     copy_of,
-    is_plain,
     refuse,
 )
-from minigrad.core.memory import INFERENCE, Tensor, make, new
+from minigrad.core.memory import Tensor, make, new
 from minigrad.core.node import Node, next_queue_key
 from minigrad.core.op import Op
 from minigrad.core.plan import plan_of, value_of
@@ -110,39 +109,6 @@ def write(op: Op, x: Tensor, others: Sequence[Any], settings: dict[str, Any]) ->
     if state.observer is not None:
         state.observer.forward(op, tuple(operands), x, settings, True)
     return None
-
-
-def written_at_once(op: Op, x: Tensor, others: Sequence[Any], settings: dict[str, Any]) -> bool:
-    """Try the fast path for a write of real numbers, without observer or gradient. Returns True if it wrote."""
-    recording = not modes.unusual or modes.state.recording
-    if modes.unusual > modes.light:
-        return False
-    if recording and (x.node is not None or (x._base is not None and not is_plain(x, None))):
-        return False
-    array = x.array
-    if array.__class__ is not np.ndarray or array.dtype.kind != "f" or not op.takes_out:
-        return False
-    if x.counter is INFERENCE or (array.base is not None and 0 in array.strides):
-        return False
-    arrays = [array]
-    for k, y in enumerate(others, 1):
-        if y.__class__ in NUMBERS and op.kind == "elementwise":
-            y = number_like(y, x)
-        elif not isinstance(y, make.Tensor) or (recording and y.node is not None):
-            return False
-        a = y.array
-        fits = (
-            a.dtype is array.dtype or a.dtype.kind == "b" and (op.is_mask(k) or op.name == "copy")
-        )
-        if not fits or a.ndim > array.ndim:
-            return False
-        arrays.append(a)
-    try:
-        op.forward(*arrays, **settings, out=array)
-    except (TypeError, ValueError, IndexError):
-        return False  # the general path raises the right error
-    bump(x)
-    return True
 
 
 def computed(op: Op, arrays: Sequence[Any], settings: dict[str, Any]) -> Any:

@@ -16,16 +16,23 @@ else:
 new = object.__new__
 
 
+NOTHING: dict[
+    Any, Any
+] = {}  # stays empty: a dict for each counter would take as long as the counter
+
+
 class Counter:
     """Counts the writes to a piece of memory. A base and all its views share one counter."""
 
     __slots__ = ("count", "history", "undo", "where")
 
+    count: int
+    history: int  # how often the history of this memory was rewritten
+    undo: dict[Any, Any]  # layout before t_() and the like -> hops back to it
+    where: Instruction | None  # the latest write
+
     def __init__(self) -> None:
-        self.count = 0
-        self.history = 0  # how often the history of this memory was rewritten
-        self.undo: dict[Any, Any] = {}  # layout before t_() and the like -> hops back to it
-        self.where: Instruction | None = None  # the latest write
+        self.count, self.history, self.undo, self.where = 0, 0, NOTHING, None
 
     @property
     def place(self) -> Place | None:
@@ -39,9 +46,7 @@ class Uncounted(Counter):
     __slots__ = ()
 
     def __init__(self) -> None:
-        self.history = 0
-        self.where = None
-        self.undo = {}
+        self.history, self.undo, self.where = 0, NOTHING, None
 
     @property
     def count(self) -> int:  # type: ignore[override]

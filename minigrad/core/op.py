@@ -76,6 +76,7 @@ class Op:
     view        may the result share memory with the first operand?
     exact       do the rules themselves return gradients with the inputs' shapes?
     refuses     the kinds of dtype that the op does not support: b, or b, i and u
+    casts       is the second operand converted to the first one's dtype (copy_)?
     variadic    does the op take any number of arrays (cat, stack)?
     in_order    must the result be copied to C order? Results of elementwise ops have the memory
                 order of the operands, and products are in C order; all other results are
@@ -95,6 +96,7 @@ class Op:
         exact: bool = False,
         as_computed: bool = False,
         refuses: str = "",
+        casts: bool = False,
         node: "str | Callable[..., str] | None" = None,
     ) -> None:
         code = forward.__code__
@@ -105,7 +107,7 @@ class Op:
         self.node_name = node if isinstance(node, str) else camel + "Backward0"
         self.forward = numpy if forward.__code__.co_code == _ONLY_TEXT else forward
         self.kind, self.result, self.view, self.masks = kind, result, view, masks
-        self.exact, self.refuses = exact, refuses
+        self.exact, self.refuses, self.casts = exact, refuses, casts
         changes_order = kind in ("linear", "reduction", "general") and result != "strict"
         changes_order |= kind == "constant" and "axis" in defaults  # all, any
         self.in_order = changes_order and not (view or as_computed)
@@ -238,6 +240,7 @@ def _declare(kind: str) -> Callable[..., Any]:
         masks     operands that are boolean and do not affect the dtype of the result
         exact     True if nothing is broadcast, or the rules sum the gradients themselves
         refuses   kinds of dtype that the op does not support: "b" booleans, "biu" integers as well
+        casts     True if the second operand is converted to the first one's dtype
         as_computed  True if the result may keep the memory order that forward gave it
         node      the name of its nodes, if it does not follow from the op's name; or a function that
                   returns it, whose parameters are named as in a rule

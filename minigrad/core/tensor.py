@@ -24,7 +24,7 @@ from minigrad.core import dtypes, formatting, modes
 from minigrad.core.backward import keep_gradient, run_backward
 from minigrad.core.data import sized_or_filled
 from minigrad.core.devices import check_device
-from minigrad.core.dispatch import apply, write, written_at_once
+from minigrad.core.dispatch import apply, computed, write
 from minigrad.core.dtypes import DTypeLike
 from minigrad.core.errors import AutogradError, DtypeError, ShapeError
 from minigrad.core.hooks import Hook, Hooked, RemovableHandle, hooks_of
@@ -504,13 +504,17 @@ class Tensor(Outside, Sampling, Rows, ArrayMethods):
 
     def _write(self, op: Op, *others: object, **settings: object) -> Self:
         """Apply an op in place: write its result to this tensor."""
-        if written_at_once(op, self, others, settings):
-            return self
         z: Self | None = write(op, self, others, settings)
         return self if z is None else z
 
     def _rearrange(self, op: Op, **settings: object) -> Self:
         """Rearrange this tensor on its own memory (x.t_())."""
+        if (
+            self.counter is FRESH and self.node is None and modes.unusual <= modes.light
+        ):  # nobody else knows it
+            self.array = computed(op, [self.memory()], settings)
+            bump(self)
+            return self
         if modes.state.recording:
             refuse(self, [self.node])
         same: Tensor = self

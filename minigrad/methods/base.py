@@ -565,6 +565,9 @@ def scaled(other: Any, alpha: Any, x: Any = None, op: Op = ops.add, called: str 
     """alpha * other, to be combined with x, in the dtype of the result. For integer tensors it is an integer."""
     if alpha.__class__ is builtins.int and alpha == 1:
         return other
+    if alpha.__class__ is builtins.float and isinstance(x, Base) and isinstance(other, Base):
+        if x.dtype is other.dtype and x.dtype.kind == "f":
+            return ops.mul.apply(other, alpha)
     if op is ops.sub and (found := [v.dtype for v in (x, other) if hasattr(v, "dtype")]):
         if any(d.kind == "b" for d in found):
             raise wrong_kind("sub", [dtypes.torch_name(d) for d in found])

@@ -512,14 +512,32 @@ def plain_index(index: Any, x: Base) -> tuple[Any, ...]:
         numbers = np.array(index)
         if numbers.dtype == np.int64:
             return (numbers,)
+    # Nearly all others are tensors of int64 among numbers and slices, or one mask.
+    parts = index if isinstance(index, tuple) else (index,)
+    plain: list[Any] = []
+    for part in parts:
+        if part.__class__ is int or part is ... or part.__class__ is slice and goes_forward(part):
+            plain.append(part)
+        elif isinstance(part, Base) and part.ndim and (part.dtype is INT64 or part.dtype is BOOL and len(parts) == 1 and part.shape == x.shape[: part.ndim]):
+            plain.append(part.array)
+        else:
+            break
+    else:
+        if len(plain) <= x.ndim:
+            return tuple(plain)
+    return converted(index, x)
+
+
+def converted(index: Any, x: Base) -> tuple[Any, ...]:
+    """The same for all other indices."""
+    parts = index if isinstance(index, tuple) else (index,)
     if isinstance(index, list) and len(index) < 32 and any(  # as in old NumPy, and in PyTorch
         isinstance(p, SEVERAL) or p is None for p in index):
         warnings.warn(
             "Using a non-tuple sequence for multidimensional indexing is deprecated; use x[tuple(seq)] instead of x[seq].",
-            stacklevel=3,
+            stacklevel=4,
         )
-        index = tuple(index)  # x[[[1, 2], [0]]] is x[[1, 2], [0]]
-    parts = index if isinstance(index, tuple) else (index,)
+        parts = tuple(index)  # x[[[1, 2], [0]]] is x[[1, 2], [0]]
     plain = []
     for part in parts:
         if isinstance(part, Base):
@@ -534,7 +552,7 @@ def plain_index(index: Any, x: Base) -> tuple[Any, ...]:
             warnings.warn(
                 "indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead. "
                 "To fix it, use mask.bool().",
-                stacklevel=3,
+                stacklevel=4,
             )
             part = part.astype(bool)  # old programs use uint8 for booleans
         elif isinstance(part, (np.integer, np.ndarray)) and part.ndim == 0 and part.dtype.kind in "iu":
@@ -570,7 +588,8 @@ def fitting_masks(index: list[Any], shape: tuple[int, ...]) -> None:
 
 PLAIN = frozenset([int, slice, type(None), type(...)])  # parts that need no conversion
 SEVERAL = (Base, np.ndarray, list, tuple, range, slice, type(...))  # in a list of these, each is a separate index
-INDICES = (np.dtype(np.int64), np.dtype(np.int32), np.dtype(np.bool_))
+INT64, BOOL = np.dtype(np.int64), np.dtype(np.bool_)
+INDICES = (INT64, np.dtype(np.int32), BOOL)
 
 
 def without_ones(value: Any, ndim: int) -> Operand:

@@ -202,8 +202,12 @@ def pow(x, y, *, out=None):
     """
     if x.dtype.kind in "iu" and np.any(y < 0):  # 1 / x**n as an integer is 1, -1 or 0
         return np.where(y < 0, (x == 1) + (x == -1) * (1 - 2 * (y & 1)), x ** np.maximum(y, 0)).astype(x.dtype)
-    if np.ndim(y) == 0 and out is None:  # much faster with y as a number (x ** 2) than as an array
-        return np.asarray(x) ** (y.item() if hasattr(y, "item") else y)
+    if getattr(y, "ndim", 0) == 0:  # much faster with y as a number (x ** 2) than as an array
+        n = y.item() if hasattr(y, "item") else y
+        if out is None:
+            return np.asarray(x) ** n
+        if n == 2:
+            return np.multiply(x, x, out=out)
     return np.power(x, y, out=out)
 
 

@@ -276,7 +276,7 @@ stack.vjp(xs=lambda g, k, axis: g[(slice(None),) * (axis % g.ndim) + (k,)])
 stack.jvp(lambda xs_dot, xs, axis: stack(*map(or_zero, xs_dot, xs), axis=axis))
 
 
-@elementwise(inplace=True, node="CopyBackwards")
+@elementwise(inplace=True, casts=True, node="CopyBackwards")
 def copy(x, y, *, out=None):
     """z = y        dz/dx = 0        dz/dy = 1
 

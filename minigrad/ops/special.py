@@ -377,7 +377,7 @@ def lerp(x, y, w, *, out=None):
     middle on it is computed from y.
     """
     d = y - x
-    if np.ndim(w):
+    if w.ndim:
         z = np.where(np.abs(w) < 0.5, x + w * d, y - d * (1 - w))
     else:
         z = x + w * d if np.abs(w) < 0.5 else y - d * (1 - w)
