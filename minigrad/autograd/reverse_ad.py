@@ -99,7 +99,7 @@ def grad(
     tensors = create_graph or bool(state.levels)
     task = GraphTask(
         [root_of(z) for z in zs],
-        [root_gradient(z, g, tensors) for z, g in zip(zs, gradients, strict=True)],
+        [root_gradient(z, g, tensors) for z, g in zip(zs, gradients)],
         retain_graph=create_graph if retain_graph is None else retain_graph,
         create_graph=create_graph,
         tensors=tensors,

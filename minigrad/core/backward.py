@@ -71,7 +71,7 @@ def run_backward(
     tensors = create_graph or (modes.unusual > 0 and bool(modes.state.levels))
     task = GraphTask(
         [root_of(z) for z in outputs],
-        [root_gradient(z, g, tensors) for z, g in zip(outputs, gradients, strict=True)],
+        [root_gradient(z, g, tensors) for z, g in zip(outputs, gradients)],
         retain_graph=retain_graph,
         create_graph=create_graph,
         tensors=tensors,

