@@ -420,6 +420,25 @@ def test_the_last_digit_of_a_number_changes_nothing_in_a_box():
         assert thumbnail(Snapshot(moved)).bars == thumbnail(Snapshot(many)).bars
 
 
+@pytest.mark.parametrize("kind", [np.float16, np.float32, np.float64])
+@pytest.mark.parametrize("center, spread", [(0, 1), (1000, 1), (0, 1e-25), (0, 1e25), (7, 0)])
+@pytest.mark.parametrize("shape", [(30, 20), (60, 50)])  # copied whole, and summarized
+def test_the_facts_about_an_array_are_right_wherever_its_numbers_lie(kind, center, spread, shape):
+    with np.errstate(over="ignore"):
+        x = (center + spread * np.random.default_rng(0).normal(size=shape)).astype(kind)
+    exact = x[np.isfinite(x)].astype(np.float64)
+    facts = Snapshot(x).facts()
+
+    assert facts["inf"] == x.size - exact.size
+    if exact.size:
+        found = [facts[k] for k in ("min", "max", "mean", "std", "norm")]
+        wanted = [exact.min(), exact.max(), exact.mean(), exact.std(), np.sqrt((exact**2).sum())]
+        np.testing.assert_allclose(found, wanted, rtol=3e-6, atol=3e-6 * np.abs(exact).mean())
+    x.flat[:3] = np.nan, np.inf, -np.inf
+    with np.errstate(all="raise"):
+        assert [Snapshot(x).facts()[k] for k in ("nan", "inf")] == [1, np.isinf(x).sum()]
+
+
 def test_an_update_under_no_grad_is_a_new_version_of_the_parameter():
     w = minigrad.tensor([1.0, 2.0], requires_grad=True)
     with minigrad.record() as tape:

@@ -21,7 +21,7 @@ from minigrad.tape import looks
 from minigrad.tape.document import Kind
 from minigrad.tape.events import Call, Entry, Input, Saved, TensorVersion
 from minigrad.tape.identity import Identities
-from minigrad.tape.snapshot import Snapshot
+from minigrad.tape.snapshot import Snapshot, name_of
 
 
 class ForwardHalf(Identities):
@@ -87,7 +87,7 @@ class ForwardHalf(Identities):
             number,
             tensor._version,
             tuple(tensor.shape),
-            str(tensor.dtype),
+            name_of(tensor.dtype),
             tensor.requires_grad,
             Snapshot(tensor.array),
             [Snapshot(t.array) for t in tangents],
@@ -120,8 +120,8 @@ class ForwardHalf(Identities):
         parent = None
         if self._modules:
             caller, parent = self._modules[-1]
-            names = [name for name, inner in caller.named_modules() if inner is module and name]
-            path = f"{self.calls[parent].path}.{names[0] if names else kind}"
+            names = (name for name, inner in caller.named_modules() if inner is module and name)
+            path = f"{self.calls[parent].path}.{next(names, kind)}"
         self._modules.append((module, len(self.calls)))
         self._note_scalars(module.buffers(recurse=False))
         sequence = getattr(module, "_goes_through_sequence", False)

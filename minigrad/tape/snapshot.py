@@ -15,7 +15,7 @@ For the picture in a box, every k-th entry of a large array is kept as well (`sa
 
 import math
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -31,6 +31,10 @@ SAMPLE = 256  # entries kept of another large array
 
 
 Array = np.ndarray[Any, Any]
+# The least, the largest, the mean, the norm and the std.
+Ends = tuple[float | None, float | None, float | None, float | None, float | None]
+
+name_of = cache(str)  # of a dtype: NumPy puts it together anew each time
 
 
 class Snapshot:
@@ -95,24 +99,52 @@ class Snapshot:
 
     def _summary(self, a: Array) -> Callable[[], ArrayFacts]:
         """What is to be known of an array that will change; it is written down when it is asked for."""
-        dtype, least, most, mean, norm = str(a.dtype), None, None, None, None
+        dtype = name_of(a.dtype)
         if a.size == 1 and self.rows is None and a.dtype.kind == "f" and math.isfinite(a.item()):
             x = a.item()  # fast
-            return partial(facts_of, self.shape, dtype, (x, x, x, abs(x)), (1, 0, 0), [x])
-        real = a.dtype.kind in "fiub"
-        numbers, nan, inf = a, 0, 0
-        flat = a.reshape(-1).astype(np.float64 if real else a.dtype)
-        if not np.isfinite(square := flat @ flat):  # otherwise all entries are finite
-            nan, inf = int(np.isnan(a).sum()), int(np.isinf(a).sum())
-            numbers = a[np.isfinite(a)]
-            flat = numbers.astype(np.float64 if real else a.dtype)
-            square = flat @ flat
-        if numbers.size > 0 and real:
-            least, most = numbers.min().item(), numbers.max().item()
-            mean, norm = float(np.add.reduce(flat) / flat.size), float(np.sqrt(square))
-        first = (a.reshape(-1)[:FIRST] if a.size > WHOLE else a.reshape(-1)).tolist()
-        ends = (least, most, mean, norm)
-        return partial(facts_of, self.shape, dtype, ends, (numbers.size, nan, inf), first)
+            return partial(facts_of, self.shape, dtype, (x, x, x, abs(x), 0.0), (1, 0, 0), [x])
+        flat = a.reshape(-1)
+        first = (flat[:FIRST] if a.size > WHOLE else flat).tolist()
+        lengths = flat if a.dtype.kind in "fiub" else np.abs(flat)
+        large = a.size > WHOLE and a.dtype.kind == "f" and a.itemsize >= 4
+        ends, counts = measured(lengths if large else _double(lengths), _double)
+        return partial(facts_of, self.shape, dtype, ends, counts, first)
+
+
+def _double(a: Array) -> Array:
+    return a.astype(np.float64)
+
+
+def measured(flat: Any, double: Callable[[Any], Any]) -> tuple[Ends, tuple[int, int, int]]:
+    """The least, largest, mean, norm and std of the finite entries; and how many are finite, nan, infinite.
+
+    flat      the entries, an array or a PyTorch tensor of one axis, which is measured where it is
+    double    converts it to float64, which is done if float32 could overflow or underflow
+
+    Squares are summed when the mean is taken away: entries that lie close together lose no digits.
+    """
+    n, nan = len(flat), 0
+    if not n:
+        return (None,) * 5, (0, 0, 0)
+    least, most = flat.min().item(), flat.max().item()
+    if not (math.isfinite(least) and math.isfinite(most)):
+        nan = int((flat != flat).sum())
+        finite = double(flat)[(flat == flat) & (abs(flat) != math.inf)]
+        ends, _ = measured(finite, double)
+        return ends, (len(finite), nan, n - len(finite) - nan)
+    mean, square = least, 0.0
+    if least != most:
+        moderate = 1e-15 < max(-least, most) < 1e15
+        mean, square = _moments(flat if moderate else double(flat))
+    norm = math.hypot(mean, math.sqrt(square / n)) * math.sqrt(n)
+    return (least, most, mean, norm, math.sqrt(square / n)), (n, 0, 0)
+
+
+def _moments(flat: Any) -> tuple[float, float]:
+    """The mean, and the sum of the squared distances from it."""
+    mean = flat.sum().item() / len(flat)
+    apart = flat - mean
+    return mean, (apart @ apart).item()
 
 
 def thinned(a: Any) -> Any:
@@ -125,21 +157,16 @@ def thinned(a: Any) -> Any:
 def facts_of(
     shape: Sequence[int],
     dtype: str,
-    of_finite: tuple[float | None, float | None, float | None, float | None],
+    ends: Ends,
     counts: tuple[int, int, int],
     first: list[Any],
 ) -> ArrayFacts:
-    """The facts about an array, with numbers as they are written.
-
-    of_finite    the least, the largest, the mean and the norm of the finite entries
-    counts       how many entries are finite, nan and infinite
-    """
-    _, _, mean, norm = of_finite
-    std = None
-    if mean is not None and norm is not None:  # 0 if it is lost in rounding
-        square, of_mean = norm * norm / counts[0], mean * mean
-        std = math.sqrt(square - of_mean) if square - of_mean > 1e-12 * square else 0.0
-    numbers = [*map(json_number, (*of_finite, std))]
+    """The facts about an array, as `measured` found them, with numbers as they are written."""
+    kind = type(first[0]) if first else float
+    if kind is complex:
+        ends = (None,) * 5  # they have no order, and the pictures show real numbers
+    least, most = (None if e is None else kind(e) for e in ends[:2])
+    numbers = [*map(json_number, (least, most, *ends[2:]))]
     return {
         "shape": list(shape),
         "dtype": dtype,

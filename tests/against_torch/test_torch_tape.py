@@ -307,6 +307,33 @@ def test_large_tensors_are_summarized_and_strange_ones_have_no_numbers():
     assert tape.shown().nodes[-1].value is None
 
 
+@pytest.mark.parametrize("kind", ["float32", "bfloat16", "int64", "complex64"])
+def test_a_large_tensor_of_any_type_is_summarized(kind):
+    x = (torch.arange(4000) % 7 + 1000).to(getattr(torch, kind))
+    with minigrad.record() as tape:
+        x * 1
+    value = tape.shown().value(tape.shown().nodes[-1].value)
+    assert (value["dtype"], value["size"]) == (kind, 4000)
+    if kind == "complex64":  # which has no order
+        assert value["min"] is value["std"] is value["norm"] is None and value["nan"] == 0
+    else:
+        exact = x.double()
+        wanted = [exact.min(), exact.max(), exact.mean(), exact.std(correction=0), exact.norm()]
+        wanted = [number.item() for number in wanted]
+        assert [value[k] for k in ("min", "max", "mean", "std", "norm")] == pytest.approx(wanted)
+        assert kind != "int64" or value["min"].__class__ is int
+
+
+def test_a_hook_that_writes_past_the_versions_is_seen():
+    x = torch.ones(3, requires_grad=True)
+    with minigrad.record() as tape:
+        y = x * 1
+        y.register_hook(lambda g: [None, g.data.mul_(5)][0])
+        (y * 2).sum().backward()
+    [turn] = [t for t in tape._recorder.passes[0].turns if t.hooks]
+    assert [v.array.tolist() for v in (*turn.hooks[0].before, turn.g)] == [[2.0] * 3, [10.0] * 3]
+
+
 def test_what_is_not_finite_in_a_large_tensor_is_counted():
     x = torch.full((2000,), 2.0)
     x[0], x[3], x[4] = float("nan"), float("inf"), 3e38

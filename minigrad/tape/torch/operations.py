@@ -9,7 +9,7 @@ import re
 import sys
 import weakref
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cache
 from types import FrameType
@@ -45,6 +45,21 @@ class Pending:
     results: list[weakref.ref[torch.Tensor]]
     kept: list[torch.Tensor]  # a view is not kept: PyTorch would make another object of it
     recording: bool
+
+
+class Unseen:
+    """The block of `Operations.unseen`, which is entered for each operation: a generator would take longer."""
+
+    __slots__ = ("operations",)
+
+    def __init__(self, operations: "Operations") -> None:
+        self.operations = operations
+
+    def __enter__(self) -> None:
+        self.operations.hidden += 1
+
+    def __exit__(self, *error: object) -> None:
+        self.operations.hidden -= 1
 
 
 class Operations(TorchDispatchMode):  # type: ignore[misc]
@@ -149,14 +164,9 @@ class Operations(TorchDispatchMode):  # type: ignore[misc]
         modules = self.recorder._modules
         entry.call = modules[-1][1] if modules else None
 
-    @contextmanager
-    def unseen(self) -> Iterator[None]:
+    def unseen(self) -> "Unseen":
         """What is computed in this block is not recorded."""
-        self.hidden += 1
-        try:
-            yield
-        finally:
-            self.hidden -= 1
+        return Unseen(self)
 
     def add_failed(self, error: BaseException) -> int | None:
         """Add the operation that raised this error, if one did; returns its entry's number."""

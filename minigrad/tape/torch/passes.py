@@ -22,7 +22,7 @@ from minigrad.tape.events import Backward, HookRan, Sent, Turn
 from minigrad.tape.snapshot import Array, Snapshot
 from minigrad.tape.torch.operations import Operations, in_compiler
 from minigrad.tape.torch.tensors import saved_of
-from minigrad.tape.torch.values import snapshot
+from minigrad.tape.torch.values import memory_of, snapshot
 
 Run = Callable[..., Any]
 Gradients = Sequence[torch.Tensor | None]
@@ -100,6 +100,9 @@ class OnePass:
             self.parts.setdefault(entry, []).append(g)
         self.ready = {e for e, _ in seeds if not self.record.expected.get(e)}
         self.running: list[Turn] = []
+        self.sent: dict[
+            tuple[int, int], tuple[Any, Snapshot] | None
+        ] = {}  # (entry, which) -> latest
         self.recorder.passes.append(self.record)
         self.recorder.events.append(("seed", number, 0))
 
@@ -170,7 +173,7 @@ class OnePass:
         entry = self.entry[node]
         self.threads.add(threading.get_ident())
         with self.passes.operations.unseen():
-            came = [snapshot(g) for g in grads]
+            came = [self._arriving(entry, k, g) for k, g in enumerate(grads)]
         turn = Turn(entry, next((g for g in came if g is not None), None))
         if len(grads) > 1:
             turn.parts = {k: g for k, g in enumerate(came) if g is not None}
@@ -182,6 +185,23 @@ class OnePass:
             before = node.variable.grad
             turn.accumulated = (self._unseen(before), None)
         self.running.append(turn)
+
+    def _arriving(self, entry: int, which: int, g: torch.Tensor | None) -> Snapshot | None:
+        """A snapshot of a gradient that arrives: the one that was sent, if nobody can have changed it since."""
+        memory, value = self.sent.pop((entry, which), None) or (None, None)
+        tensor = self._result(entry)
+        if (
+            memory is None
+            or memory != memory_of(g)
+            or (tensor is not None and tensor._backward_hooks)
+        ):
+            return snapshot(g)
+        return value
+
+    def _result(self, entry: int) -> torch.Tensor | None:
+        """The tensor whose gradient an entry receives, if there is one, and it is still there."""
+        results = self.recorder.entries[entry].results
+        return self.seen.alive(results[0].tensor) if len(results) == 1 else None
 
     def _instead(self, entry: int) -> int | None:
         """The node whose turn it is by the counts of the graph, if it is not this one."""
@@ -195,11 +215,14 @@ class OnePass:
         self.passes.operations.look()
         turn = self.running.pop()
         edge = 0
-        for (parent, _), g in zip(node.next_functions, grads, strict=False):
+        for (parent, which), g in zip(node.next_functions, grads, strict=False):
             if parent is None:
                 continue
             if parent in self.needed:
-                turn.sent.append(self._sent(self.entry[parent], edge, self._unseen(g)))
+                to, value = self.entry[parent], self._unseen(g)
+                turn.sent.append(self._sent(to, edge, value))
+                first = (to, which) not in self.sent
+                self.sent[to, which] = (memory_of(g), value) if first and value else None
             edge += 1
         if turn.accumulated is not None:
             self._accumulated(node, turn)
@@ -231,16 +254,15 @@ class OnePass:
     def _hooks(self, turn: Turn, node: Node) -> None:
         """Hooks of the user ran before ours: they are known by their tensor, or by what they changed."""
         parts, came = self.parts.get(turn.entry, []), turn.g
-        results = self.recorder.entries[turn.entry].results
-        tensor = self.seen.alive(results[0].tensor) if len(results) == 1 else None
-        hooks = 0
+        tensor, hooks = self._result(turn.entry), 0
         if tensor is not None:
             hooks = len(tensor._backward_hooks or ()) - (tensor.is_leaf and turn.captured)
             turn.kept = not tensor.is_leaf and tensor.retains_grad
         total = total_of(parts)
         if total is None or came is None or came.array is None or len(turn.parts) > 1:
             return
-        changed = not np.array_equal(total, came.array, equal_nan=True)
+        as_sent = len(parts) == 1 and parts[0] is came
+        changed = not (as_sent or np.array_equal(total, came.array, equal_nan=True))
         if hooks or changed:
             turn.hooks.append(HookRan("before", max(hooks, 1), [Snapshot(total)], [came]))
 

@@ -19,7 +19,7 @@ from minigrad.tape.document import Kind
 from minigrad.tape.events import Entry, Input, Saved, TensorVersion
 from minigrad.tape.identity import Tensors
 from minigrad.tape.recorder import Recorder
-from minigrad.tape.torch.values import dtype_name, snapshot, version_of
+from minigrad.tape.torch.values import name_of, snapshot, version_of
 
 LEAVES_FIRST = -(1 << 62)  # before all sequence numbers, which count down
 
@@ -77,7 +77,7 @@ class TorchTensors(Tensors):
 
     def version(self, tensor: torch.Tensor, number: int) -> TensorVersion:
         """A record of the tensor's current state."""
-        shape, kind = tuple(tensor.shape), dtype_name(tensor)
+        shape, kind = tuple(tensor.shape), name_of(tensor.dtype)
         now = version_of(tensor)
         value = None if now == 0 and number in self.unset else snapshot(tensor)
         return TensorVersion(number, now, shape, kind, tensor.requires_grad, value)

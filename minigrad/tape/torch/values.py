@@ -5,15 +5,14 @@ entries are fetched. Tensors without numbers (fake, nested, or on the device "me
 """
 
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
+from typing import Any
 
 import torch
 
 from minigrad.core.sparse import RowSparse
 from minigrad.tape.document import ArrayFacts
-from minigrad.tape.snapshot import FIRST, WHOLE, Array, Snapshot, facts_of, thinned
-
-HUGE = 1e30  # the norm of tensors whose sums may overflow in float32
+from minigrad.tape.snapshot import FIRST, WHOLE, Array, Snapshot, facts_of, measured, thinned
 
 
 def snapshot(tensor: torch.Tensor | None) -> Snapshot | None:
@@ -21,16 +20,17 @@ def snapshot(tensor: torch.Tensor | None) -> Snapshot | None:
     if tensor is None:
         return None
     try:
+        if tensor.layout is torch.sparse_coo:
+            if tensor.sparse_dim() == 1:
+                index, rows = array_of(tensor._indices()[0]), array_of(tensor._values())
+                return Snapshot(RowSparse(index, rows, tuple(tensor.shape)))
+            tensor = tensor.detach().to_dense()
+        here = tensor.device.type == "cpu" and tensor.dtype in (torch.float32, torch.float64)
+        if here or tensor.numel() <= WHOLE:  # NumPy is quicker, where the numbers are
+            return Snapshot(array_of(tensor))
         with torch.no_grad():
-            if tensor.layout is torch.sparse_coo:
-                if tensor.sparse_dim() == 1:
-                    index, rows = array_of(tensor._indices()[0]), array_of(tensor._values())
-                    return Snapshot(RowSparse(index, rows, tuple(tensor.shape)))
-                tensor = tensor.to_dense()
-            if tensor.numel() <= WHOLE:
-                return Snapshot(array_of(tensor))
             sample = array_of(thinned(tensor)).copy()
-            return Snapshot.described(tuple(tensor.shape), _summary(tensor.detach()), sample)
+            return Snapshot.described(tuple(tensor.shape), _summary(tensor), sample)
     except (RuntimeError, TypeError):  # NotImplementedError is a RuntimeError
         return None
 
@@ -43,9 +43,10 @@ def array_of(tensor: torch.Tensor) -> Array:
     return tensor.numpy() if tensor.device.type == "cpu" else tensor.cpu().numpy()
 
 
-def dtype_name(tensor: torch.Tensor) -> str:
+@cache
+def name_of(dtype: torch.dtype) -> str:
     """ "float32"."""
-    return str(tensor.dtype).removeprefix("torch.")
+    return str(dtype).removeprefix("torch.")
 
 
 def version_of(tensor: torch.Tensor) -> int:
@@ -53,23 +54,19 @@ def version_of(tensor: torch.Tensor) -> int:
     return 0 if tensor.is_inference() else tensor._version
 
 
-def _summary(tensor: torch.Tensor) -> Callable[[], ArrayFacts]:
-    """The main facts about a large tensor, computed where it is; they are written down later.
+def memory_of(tensor: torch.Tensor | None) -> tuple[Any, ...] | None:
+    """What stays the same until a tensor is written to or replaced; None for one without numbers in a row."""
+    if tensor is None or tensor.layout is not torch.strided or tensor.device.type == "meta":
+        return None
+    return tensor.data_ptr(), version_of(tensor), tensor.shape, tensor.stride()
 
-    If the norm is moderate, all entries are finite, and their sum fits into their dtype.
-    """
-    floating = tensor.is_floating_point() or tensor.is_complex()
-    wide = tensor if floating and tensor.dtype.itemsize >= 4 else tensor.double()
-    norm = torch.linalg.vector_norm(wide)
-    finite = norm.item() < HUGE
-    nan, inf = (0, 0) if finite else (int(tensor.isnan().sum()), int(tensor.isinf().sum()))
-    numbers = tensor if finite else tensor[tensor.isfinite()]
-    first = array_of(tensor.reshape(-1)[:FIRST]).copy()
-    ends: tuple[torch.Tensor | None, ...] = (None, None, None, None)
-    if numbers.numel() and not tensor.is_complex():
-        total = wide.sum() if finite else numbers.sum(dtype=torch.float64)
-        length = norm if finite else numbers.double().norm()
-        ends = (*torch.aminmax(numbers), total / numbers.numel(), length)
-    least, most, mean, root = (None if e is None else e.item() for e in ends)
-    counts, kind = (tensor.numel() - nan - inf, nan, inf), dtype_name(tensor)
-    return partial(facts_of, tensor.shape, kind, (least, most, mean, root), counts, first.tolist())
+
+def _summary(tensor: torch.Tensor) -> Callable[[], ArrayFacts]:
+    """The main facts about a large tensor, computed where it is; they are written down later."""
+    flat = tensor.detach().reshape(-1)
+    lengths = flat.abs() if tensor.is_complex() else flat
+    if not lengths.is_floating_point() or lengths.dtype.itemsize < 4:
+        lengths = lengths.double()
+    ends, counts = measured(lengths, torch.Tensor.double)
+    first = array_of(flat[:FIRST]).tolist()
+    return partial(facts_of, tensor.shape, name_of(tensor.dtype), ends, counts, first)
