@@ -399,6 +399,16 @@ def test_results_that_were_computed_in_another_shape_are_no_views():
         assert slope[:1].tolist() == (2 * part).tolist()
 
 
+def test_a_view_is_rearranged_after_its_base_was():
+    base = minigrad.arange(6.0).reshape(2, 3).clone().requires_grad_() * 1
+    part = base.as_strided((2, 2), (1, 2))
+    base.transpose_(0, -1)
+    part.t_()
+    part.mul_(2)
+
+    assert part.tolist() == [[0, 2], [4, 6]] and base.tolist() == [[0, 6], [2, 4], [4, 5]]
+
+
 @pytest.mark.parametrize("names", [("t_",), ("unsqueeze_", "squeeze_")])
 @pytest.mark.parametrize("whole", [True, False])
 def test_what_is_rearranged_a_thousand_times_makes_no_more_objects(names, whole):

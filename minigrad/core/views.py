@@ -58,16 +58,18 @@ def way_of(x: Any) -> Way:
     way: Way = x.way
     undo: dict[Layout, Way] = x.counter.undo
     for back in ((), *undo.values()) if undo else ():
-        longer = back + way
-        try:
-            z = walk(x._base.array, longer)
-        except (ValueError, IndexError, RuntimeError):
-            continue
-        # The same address, shape and strides?
-        if z.__array_interface__ == x.array.__array_interface__:
-            x.way = longer
-            return longer
+        if _leads_to(x.array, x._base.array, back + way):
+            x.way = back + way
+            return x.way
     return way
+
+
+def _leads_to(x: Array, base: Array, way: Way) -> bool:
+    """Does this view chain lead from the base, as it is laid out now, to x: the same address, shape and strides?"""
+    try:
+        return bool(walk(base, way).__array_interface__ == x.__array_interface__)
+    except (ValueError, IndexError, RuntimeError):
+        return False  # it began at another layout
 
 
 def undoing(hop: Hop, x: Array) -> Hop:
@@ -100,9 +102,7 @@ def ways_back(undo: dict[Layout, Way], hop: Hop, before: Array, after: Array) ->
 def without_detour(base: Array, x: Any) -> Way:
     """The view chain of x without its last two hops, if they lead back to where they began."""
     way: Way = x.way
-    if len(way) > 1 and walk(base, way[:-2]).__array_interface__ == x.array.__array_interface__:
-        return way[:-2]
-    return way
+    return way[:-2] if len(way) > 1 and _leads_to(x.array, base, way[:-2]) else way
 
 
 def axes_in_memory(x: Array) -> tuple[int, ...] | None:
