@@ -37,7 +37,15 @@ next_queue_key = count(-1, -1).__next__  # -1, -2, ...: later nodes come first
 
 # The nodes whose last operands, if they need no gradient, PyTorch does not count among the inputs.
 WITH_NUMBERS = frozenset(
-    "ClampBackward1 MaskedFillBackward0 PowBackward0 RemainderBackward0 RsubBackward1".split()
+    "BernoulliBackward2 CauchyBackward0 ClampBackward1 ClampMaxBackward0 ClampMinBackward0 EqBackward0 "
+    "ExponentialBackward0 FillBackward2 FmodBackward0 GeBackward0 GeometricBackward0 GtBackward0 "
+    "IndexFillBackward0 LeBackward0 LogNormalBackward0 LtBackward0 MaskedFillBackward0 NeBackward0 "
+    "NormalBackward0 PowBackward0 RandomBackward0 RandomBackward1 RandomBackward2 RemainderBackward0 "
+    "RsubBackward1 ScatterBackward1 UniformBackward0 ZeroBackward0".split()
+)
+# The same of their first operand, a mask or the 2 of 2 ** x.
+AFTER_THE_FIRST = frozenset(
+    "HardshrinkBackward0 PowBackward2 PreluKernelBackward0 WhereBackward0".split()
 )
 
 
@@ -97,10 +105,12 @@ class Node(Hookable):
         needs = list(self.plan.needs)
         if self.reflected:
             of_inputs, needs = of_inputs[::-1], needs[::-1]
-        if type(self).__name__ in WITH_NUMBERS:
+        name = type(self).__name__
+        if name in WITH_NUMBERS:
             while not needs[-1]:
                 needs.pop()
-        return tuple(of_inputs[: len(needs)])
+        first = int(name in AFTER_THE_FIRST and not needs[0])
+        return tuple(of_inputs[first : len(needs)])
 
     def __call__(self, *grads: Any) -> Any:
         """The gradients for the inputs, given that of the result: what the engine passes to `next_functions`.

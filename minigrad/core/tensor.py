@@ -530,8 +530,10 @@ class Tensor(Outside, Sampling, Rows, ArrayMethods):
             counter, hop = same.counter, Hop(op, settings)
             counter.undo = ways_back(counter.undo, hop, self.array, z.array)
         self._replace_array(z.array)
-        if z.node is not None:
+        if isinstance(z.node, Node):
             self.node = z.node
+            if op.name in ("t", "transpose", "unsqueeze"):
+                z.node.rename(op.node_name.replace("0", "1"))
         bump(self)
         return self
 

@@ -12,6 +12,7 @@ from minigrad.core import dtypes
 from minigrad.core.devices import MemoryFormat
 from minigrad.core.shapes import Dim, Several, broadcast_axes, normalize_axes, normalize_one
 from minigrad.methods.base import Base, T, Values, sizes, with_numpy_names
+from minigrad.ops.composites import named
 
 
 @with_numpy_names
@@ -235,7 +236,11 @@ class Arrangement(Base):
         >>> minigrad.zeros(1, 3, 1).squeeze(0).shape
         minigrad.Size([3, 1])
         """
-        return ops.squeeze.apply(self, axis=squeezable(self.shape, dim))
+        z = ops.squeeze.apply(self, axis=squeezable(self.shape, dim))
+        if dim is None and z is not self or getattr(z, "node", None) is None:
+            return z
+        form = 0 if dim is None else 1 if isinstance(dim, int) else 2
+        return named(z, f"SqueezeBackward{form + 3 * (z is self)}", ops.squeeze)
 
     def contiguous(self, memory_format: MemoryFormat | None = None) -> Self:
         """The tensor with contiguous memory: itself if it is contiguous already, else a copy.

@@ -28,6 +28,7 @@ from minigrad.core.dtypes import Dtype, DTypeLike
 from minigrad.core.errors import wrong_kind
 from minigrad.core.op import Op
 from minigrad.core.shapes import Array, Several, Shape, as_ints, normalize_one
+from minigrad.ops.composites import named
 
 Operand = Union["Base", Array, np.generic, complex]  # a tensor, an array or a number
 Values = Operand | Sequence[object]  # what indices and masks may be: lists, too
@@ -161,7 +162,7 @@ class Base:
                 f"fill_ only supports 0-dimension value tensor but got tensor with {value.ndim} dimensions. "
                 "To fix it, use  copy_()."
             )
-        return ops.copy.apply_(self, written_over(self, value))
+        return overwritten(self, value, "FillBackward3" if isinstance(value, Base) else "FillBackward2")
 
     def zero_(self) -> Self:
         """Set every entry to 0, in place. Returns the tensor itself.
@@ -172,7 +173,7 @@ class Base:
         >>> minigrad.tensor([1.0, 2.0]).zero_()
         tensor([0., 0.])
         """
-        return ops.copy.apply_(self, 0 if self.dtype.kind == "f" else written_over(self, 0))
+        return overwritten(self, 0.0, "ZeroBackward0")
 
     # ------------------------------------------------------------------ dtypes
 
@@ -541,13 +542,23 @@ def sizes(size: tuple[Any, ...], named: Several | None = None) -> tuple[int, ...
 
 def written_over(x: Base, value: Operand) -> Operand:
     """The value converted so that x can hold it. Integer tensors drop the fraction."""
-    if x.dtype.kind not in "iub":
+    kind = x.array.dtype.kind
+    if kind == "f" and isinstance(value, builtins.float) and -65000 < value < 65000:
+        return value  # the usual case
+    if kind not in "iub":
         if isinstance(value, NUMBERS):
             dtypes.exact_number(value, x.dtype)  # raises an error if it is too large
         return value
     if isinstance(value, Base):
         return value if value.dtype == x.dtype else value.to(x.dtype)
     return dtypes.exact_number(value, x.dtype) if isinstance(value, NUMBERS) else value
+
+
+def overwritten(x: T, value: Operand, name: str) -> T:
+    """x with the value written over it. If that is recorded, the node gets PyTorch's name for this write."""
+    before = getattr(x, "node", None)
+    z: T = ops.copy.apply_(x, written_over(x, value))
+    return z if getattr(z, "node", None) is before else named(z, name, ops.copy)
 
 
 def in_type(f: Callable[[T], T], x: T, dtype: DTypeLike) -> T:

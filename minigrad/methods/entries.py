@@ -38,7 +38,8 @@ class Entries(Operators, Indexing):
             raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
         if max is None:
             return ops.clamp_min.apply(self, min)
-        return ops.clamp_max.apply(self, max) if min is None else ops.clamp.apply(self, min, max)
+        z = ops.clamp_max.apply(self, max) if min is None else ops.clamp.apply(self, min, max)
+        return named(z, "ClampBackward0", ops.clamp) if isinstance(min, Base) or isinstance(max, Base) else z
 
     def clamp_min(self, min: Operand) -> Self:
         """The larger of each entry and min. The gradient of a clamped entry is 0.
@@ -84,7 +85,7 @@ class Entries(Operators, Indexing):
         >>> minigrad.tensor([1.5, -2.25]).frac()
         tensor([ 0.5000, -0.2500])
         """
-        return self - self.trunc()
+        return named(self - self.trunc(), "FracBackward0")
 
     def logit(self, eps: float | None = None) -> Self:
         """log(x / (1 - x)), the inverse of sigmoid, for x between 0 and 1.
@@ -96,7 +97,7 @@ class Entries(Operators, Indexing):
         """
         x = self / 1 if self.dtype.kind in "biu" else self
         x = x if eps is None else x.clamp(eps, 1 - eps)
-        return (x / (1 - x)).log()
+        return named((x / (1 - x)).log(), "LogitBackward0")
 
     def nan_to_num(self, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None) -> Self:
         """x with `nan` in place of NaN, `posinf` in place of inf, `neginf` in place of -inf.
@@ -115,7 +116,7 @@ class Entries(Operators, Indexing):
         low = -most if neginf is None else exact_number(neginf, self.dtype)
         for_nan = exact_number(0.0 if nan is None else nan, self.dtype)
         instead = np.where(np.isnan(array), for_nan, np.where(array > 0, high, low))
-        return ops.where.apply(self._constant(np.isfinite(array)), self, self._constant(instead))
+        return named(ops.where.apply(self._constant(np.isfinite(array)), self, self._constant(instead)), "NanToNumBackward0")
 
     def deg2rad(self) -> Self:
         """x converted from degrees to radians: x * pi / 180.
@@ -123,7 +124,7 @@ class Entries(Operators, Indexing):
         >>> minigrad.tensor([0.0, 90.0, 180.0]).deg2rad()
         tensor([0.0000, 1.5708, 3.1416])
         """
-        return ops.mul.apply(self, np.pi / 180)
+        return named(ops.mul.apply(self, np.pi / 180), "Deg2RadBackward0")
 
     def rad2deg(self) -> Self:
         """x converted from radians to degrees: x * 180 / pi.
@@ -131,7 +132,7 @@ class Entries(Operators, Indexing):
         >>> minigrad.tensor([0.0, minigrad.pi]).rad2deg().round()
         tensor([  0., 180.])
         """
-        return ops.mul.apply(self, 180 / np.pi)
+        return named(ops.mul.apply(self, 180 / np.pi), "Rad2DegBackward0")
 
     def sinc(self) -> Self:
         """sin(pi * x) / (pi * x), and 1 at 0.
@@ -141,7 +142,7 @@ class Entries(Operators, Indexing):
         """
         there = self._constant(self.array != 0)
         y = ops.where.apply(there, self, self._constant(self.dtype.type(1))) * np.pi
-        return ops.where.apply(there, y.sin() / y, self._constant(y.dtype.type(1)))
+        return named(ops.where.apply(there, y.sin() / y, self._constant(y.dtype.type(1))), "SincBackward0")
 
     def copysign(self, other: Operand) -> Self:
         """abs(x) with the sign of other, a number or a tensor broadcast with x. -0.0 counts as negative.

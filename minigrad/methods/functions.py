@@ -159,7 +159,7 @@ def block_diag(*tensors: Tensor) -> Tensor:
     for x in blocks:
         rows.append(ops.pad.apply(x, widths=((0, 0), (left, width - left - x.shape[1]))))
         left += x.shape[1]
-    return cat(rows, 0)
+    return composites.named(cat(rows, 0), "BlockDiagBackward0")
 
 
 # ------------------------------------------------------------------------ choosing, summing
@@ -428,7 +428,7 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str | None = Non
         raise RuntimeError("cdist only supports at least 2D tensors")
     if x1.shape[-1] != x2.shape[-1]:
         raise RuntimeError(f"X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} X2: {x2.shape[-1]}")
-    return (x1.unsqueeze(-2) - x2.unsqueeze(-3)).norm(p, -1)
+    return composites.named((x1.unsqueeze(-2) - x2.unsqueeze(-3)).norm(p, -1), "CdistBackward0")
 
 
 @takes_tensors

@@ -20,7 +20,15 @@ from minigrad.core.op import Op
 from minigrad.core.shapes import Array, Several, Shape, normalize_one
 from minigrad.methods.arguments import not_a_tensor
 from minigrad.methods.arrangement import Arrangement
-from minigrad.methods.base import Base, Operand, T, Values, scaled, with_numpy_names, written_over
+from minigrad.methods.base import (
+    Base,
+    Operand,
+    T,
+    Values,
+    overwritten,
+    scaled,
+    with_numpy_names,
+)
 from minigrad.ops import composites
 from minigrad.ops.composites import named
 
@@ -253,8 +261,9 @@ class Indexing(Arrangement):
     def __setitem__(self, index: Index, value: Any) -> None:
         index = plain_index(index, self)
         if ops.is_basic(index):  # type: ignore[no-untyped-call]
-            there = ops.getitem.apply(self, index=index)
-            ops.copy.apply_(there, without_ones(written_over(self, value), there.ndim))
+            there = self if self.ndim and index in WHOLE else ops.getitem.apply(self, index=index)
+            value = without_ones(value, there.ndim)
+            overwritten(there, value, "CopyBackwards" if getattr(value, "ndim", 0) else "FillBackward3")
         else:
             if getattr(value, "ndim", 0) > 1 and value.shape[0] == 1:
                 value = without_ones(value, np.broadcast_to(False, self.shape)[index].ndim)
@@ -287,7 +296,8 @@ class Indexing(Arrangement):
                 [5., 0., 0.]])
         """
         op, others, settings = scattering("scatter", self, dim, index, src if value is None else value, reduce)
-        return op.apply(self, *others, **settings)
+        z = op.apply(self, *others, **settings)
+        return z if isinstance(src, Base) else named(z, "ScatterBackward1", ops.scatter)
 
     def scatter_add(self, dim: int, index: Values, src: Operand) -> Self:
         """A copy of x with entries of src added at the positions in index: z[index[i][j]][j] += src[i][j] for dim=0.
@@ -452,7 +462,7 @@ class Indexing(Arrangement):
         n = int(mask.sum())
         if source.numel() < n:
             raise RuntimeError(f"masked_scatter: expected source to have at least {n} elements, one for each true entry of the mask, but it has {source.numel()}")
-        return ops.index_put.apply(x, source.reshape(-1)[:n], index=(mask,))
+        return named(ops.index_put.apply(x, source.reshape(-1)[:n], index=(mask,)), "MaskedScatterBackward0")
 
     def select_scatter(self, src: Operand, dim: int, index: int) -> Self:
         """A copy of x with x.select(dim, index) replaced by src.
@@ -495,7 +505,8 @@ class Indexing(Arrangement):
         """
         flat, places = self.reshape(-1), in_range(indices_of("put", index), self.numel())
         fits = isinstance(source, Base) and source.numel() == places.size
-        return flat.index_put((places,), source.reshape(places.shape) if fits else source, accumulate).reshape(self.shape)
+        z = flat.index_put((places,), source.reshape(places.shape) if fits else source, accumulate).reshape(self.shape)
+        return named(z, "PutBackward0")
 
 
 def plain_index(index: Any, x: Base) -> tuple[Any, ...]:
@@ -588,6 +599,7 @@ def fitting_masks(index: list[Any], shape: tuple[int, ...]) -> None:
 
 PLAIN = frozenset([int, slice, type(None), type(...)])  # parts that need no conversion
 SEVERAL = (Base, np.ndarray, list, tuple, range, slice, type(...))  # in a list of these, each is a separate index
+WHOLE = ((slice(None),), (...,))  # x[:] = y is x.copy_(y)
 INT64, BOOL = np.dtype(np.int64), np.dtype(np.bool_)
 INDICES = (INT64, np.dtype(np.int32), BOOL)
 

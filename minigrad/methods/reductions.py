@@ -16,7 +16,7 @@ from minigrad.core.dtypes import Dtype, DTypeLike
 from minigrad.core.errors import NotForDtype, levels_to_user
 from minigrad.core.op import Op
 from minigrad.core.shapes import Array, Dim, Shape, normalize_axes, normalize_one
-from minigrad.methods.base import Base, Operand, in_type, with_numpy_names
+from minigrad.methods.base import Base, Operand, in_type, overwritten, with_numpy_names
 from minigrad.methods.indexing import Indexing, part
 from minigrad.methods.operators import Operators
 from minigrad.ops import composites
@@ -241,7 +241,8 @@ class Reductions(Operators, Indexing):
         >>> minigrad.tensor([1.0, 2.0, 3.0]).var_mean()
         (tensor(1.), tensor(2.))
         """
-        return self.var(dim, unbiased, keepdim, correction=correction), self.mean(None if isinstance(dim, bool) else dim, keepdim)
+        both = self.var(dim, unbiased, keepdim, correction=correction), self.mean(None if isinstance(dim, bool) else dim, keepdim)
+        return composites.named(both[0], "VarMeanBackward0"), composites.named(both[1], "VarMeanBackward0")
 
     def std_mean(self, dim: Dim = None, unbiased: bool | None = None, keepdim: bool = False, *, correction: float | None = None) -> tuple[Self, Self]:
         """A tuple (standard deviation, mean) of all entries, or along dim, an axis or a tuple of axes.
@@ -252,7 +253,8 @@ class Reductions(Operators, Indexing):
         >>> minigrad.tensor([1.0, 2.0, 3.0]).std_mean()
         (tensor(1.), tensor(2.))
         """
-        return self.std(dim, unbiased, keepdim, correction=correction), self.mean(None if isinstance(dim, bool) else dim, keepdim)
+        both = self.std(dim, unbiased, keepdim, correction=correction), self.mean(None if isinstance(dim, bool) else dim, keepdim)
+        return composites.named(both[0], "StdMeanBackward0"), composites.named(both[1], "StdMeanBackward0")
 
     def logsumexp(self, dim: Dim, keepdim: bool = False) -> Self:
         """log(sum(exp(x))) along some axes, without overflow.
@@ -316,7 +318,8 @@ class Reductions(Operators, Indexing):
         axis = normalize_one(dim, self.ndim)
         norms = self.norm(p, [k for k in range(self.ndim) if k != axis], keepdim=True)
         long = self._constant(np.asanyarray(norms.array) > maxnorm)
-        return self * ops.where.apply(long, maxnorm / (norms + 1e-7), self._constant(np.ones((), self.dtype)))
+        z = self * ops.where.apply(long, maxnorm / (norms + 1e-7), self._constant(np.ones((), self.dtype)))
+        return composites.named(z, "RenormBackward0")
 
     def cumsum(self, dim: int, *, dtype: DTypeLike = None) -> Self:
         """The cumulative sum along an axis. The result has the shape of x.
@@ -352,7 +355,7 @@ class Reductions(Operators, Indexing):
         >>> minigrad.tensor([1.0, 2.0, 3.0]).cumsum_(0)
         tensor([1., 3., 6.])
         """
-        return self.copy_(self.cumsum(dim, dtype=same_type(self, dtype)))
+        return overwritten(self, self.cumsum(dim, dtype=same_type(self, dtype)), "CumsumBackward0")
 
     def cumprod_(self, dim: int, *, dtype: DTypeLike = None) -> Self:
         """Write the cumulative product along an axis into x.
@@ -366,7 +369,7 @@ class Reductions(Operators, Indexing):
         >>> minigrad.tensor([1.0, 2.0, 3.0]).cumprod_(0)
         tensor([1., 2., 6.])
         """
-        return self.copy_(self.clone().cumprod(dim, dtype=same_type(self, dtype)))
+        return overwritten(self, self.clone().cumprod(dim, dtype=same_type(self, dtype)), "CumprodBackward0")
 
     def logcumsumexp(self, dim: int) -> Self:
         """log(cumsum(exp(x))) along an axis, without overflow. The result has the shape of x.

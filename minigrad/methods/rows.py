@@ -12,7 +12,13 @@ from types import CodeType, FunctionType
 from typing import Any
 
 from minigrad.core.op import Op
-from minigrad.methods.base import Base, is_foreign, or_ask, taking_numpy_names
+from minigrad.methods.base import (
+    Base,
+    is_foreign,
+    or_ask,
+    overwritten,
+    taking_numpy_names,
+)
 
 WITHOUT_METHODS = ("minigrad.ops.neural", "minigrad.ops.losses", "minigrad.ops.layout")
 SHAPES = {
@@ -48,6 +54,7 @@ SYNONYMS = {
 # PyTorch takes no plain number for the second operand of these: maximum(x, 0) is clamp_min(x, 0) there.
 OF_TENSORS = frozenset("atan2 fmax fmin hypot logaddexp logaddexp2 logical_and logical_or logical_xor maximum minimum".split())
 # PyTorch computes 2 * x and 2 + x as x * 2 and x + 2, and 2 - x by an operation of its own: its nodes lead to x first.
+# It computes 2 / x as x.reciprocal() * 2.
 X_FIRST = {"add": "", "mul": "", "sub": "RsubBackward1"}
 
 
@@ -67,7 +74,7 @@ def complete(cls: type[Any], op: Op) -> None:
         if op.inplace:
             _add(cls, op, op.name + "_", "apply_", writing(method))
         elif op.name in WRITTEN_AS_NUMBERS:
-            _add(cls, op, op.name + "_", "", copying(method))
+            _add(cls, op, op.name + "_", "", copying(renamed(method, op.name)))
     if (word := OF_ONE_DIRECTION.get(op.name) or OPERATORS.get(op.name)) is not None:
         _add(cls, op, f"__{word}__", "apply", method if single else or_ask(method))
     if (word := OPERATORS.get(op.name)) is not None:
@@ -94,6 +101,9 @@ def reflecting(op: Op) -> FunctionType:
     """Make x.__rmul__(2), which is 2 * x; its node says so if PyTorch's leads to x first."""
     node_name = X_FIRST.get(op.name)
 
+    def of_reciprocal(self: Any, other: Any) -> Any:
+        return NotImplemented if is_foreign(other) else self.reciprocal() * other
+
     def other_first(self: Base, other: Any) -> Any:
         try:
             return op.apply(other, self)
@@ -113,6 +123,8 @@ def reflecting(op: Op) -> FunctionType:
                 node.rename(node_name)
         return z
 
+    if op.name == "div":
+        return of_reciprocal  # type: ignore[return-value]
     return other_first if node_name is None else x_first  # type: ignore[return-value]
 
 
@@ -147,7 +159,11 @@ def copying(f: FunctionType, clone: bool = False) -> FunctionType:
 
     @functools.wraps(f)
     def method(self: Base, *args: object, **kwargs: object) -> Base:
-        return self.copy_(f(self.clone() if clone else self, *args, **kwargs))
+        z = f(self.clone() if clone else self, *args, **kwargs)
+        node = getattr(z, "node", None)
+        number = int(any(isinstance(a, Base) for a in args))
+        name = type(node).__name__ if node else f"{f.__name__.title().replace('_', '')}Backward{number}"  # of eq_
+        return overwritten(self, z, name)
 
     return method  # type: ignore[return-value]
 

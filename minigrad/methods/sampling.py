@@ -11,6 +11,7 @@ import numpy as np
 from minigrad.core.memory import make
 from minigrad.core.shapes import Array
 from minigrad.methods import ArrayMethods
+from minigrad.methods.base import overwritten
 from minigrad.ops.composites import level
 from minigrad.random import kernels
 from minigrad.random.generator import Generator
@@ -32,7 +33,7 @@ class Sampling(ArrayMethods):
         """
         if a > b:
             raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={a} > to={b}")
-        return self._fill(kernels.uniform, a, b, generator)
+        return self._fill("UniformBackward0", kernels.uniform, a, b, generator)
 
     def normal_(self, mean: float = 0, std: float = 1, *, generator: Generator | None = None) -> Self:
         """Fill with samples from the normal distribution.
@@ -43,7 +44,7 @@ class Sampling(ArrayMethods):
         if std < 0:
             raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
         dense = self.array.flags.c_contiguous
-        return self._fill(kernels.normals, mean, std, generator, dense)
+        return self._fill("NormalBackward0", kernels.normals, mean, std, generator, dense)
 
     def bernoulli_(self, p: "float | Tensor" = 0.5, *, generator: Generator | None = None) -> Self:
         """Fill with ones, with probability p, and zeros.
@@ -52,8 +53,8 @@ class Sampling(ArrayMethods):
         tensor([1., 1., 1.])
         """
         if isinstance(p, make.Tensor):
-            return self.copy_(kernels.coins(p.array, self.array.shape, self.array.dtype, generator))
-        return self._fill(lambda shape, dtype: kernels.coins(p, shape, dtype, generator))
+            return overwritten(self, kernels.coins(p.array, self.array.shape, self.array.dtype, generator), "BernoulliBackward1")
+        return self._fill("BernoulliBackward2", lambda shape, dtype: kernels.coins(p, shape, dtype, generator))
 
     def bernoulli(self, p: float | None = None, *, generator: Generator | None = None) -> "Tensor":
         """A tensor of samples that are 1 with the probability in each entry of x (or with probability p), else 0.
@@ -117,9 +118,10 @@ class Sampling(ArrayMethods):
         tensor([5., 5.])
         """
         if to is None and not low:
-            return self._fill(kernels.anything, generator)
+            return self._fill("RandomBackward2", kernels.anything, generator)
+        name = "RandomBackward1" if to is None else "RandomBackward0"
         low, to = (0, low) if to is None else (low, to)
-        return self._fill(kernels.integers, low, to, generator)
+        return self._fill(name, kernels.integers, low, to, generator)
 
     def exponential_(self, lambd: float = 1, *, generator: Generator | None = None) -> Self:
         """Fill with samples from the exponential distribution with rate `lambd`.
@@ -127,7 +129,7 @@ class Sampling(ArrayMethods):
         >>> minigrad.zeros(2).exponential_().shape
         minigrad.Size([2])
         """
-        return self._fill(kernels.exponential, lambd, generator)
+        return self._fill("ExponentialBackward0", kernels.exponential, lambd, generator)
 
     def log_normal_(self, mean: float = 1, std: float = 2, *, generator: Generator | None = None) -> Self:
         """Fill with exp(x), where x is sampled from the normal distribution with this mean and standard deviation.
@@ -135,7 +137,7 @@ class Sampling(ArrayMethods):
         >>> minigrad.zeros(2).log_normal_().shape
         minigrad.Size([2])
         """
-        return self._fill(kernels.log_normal, mean, std, generator)
+        return self._fill("LogNormalBackward0", kernels.log_normal, mean, std, generator)
 
     def geometric_(self, p: float, *, generator: Generator | None = None) -> Self:
         """Fill with samples from the geometric distribution: the number of trials up to the first success.
@@ -145,7 +147,7 @@ class Sampling(ArrayMethods):
         >>> minigrad.zeros(2, 3).geometric_(0.5).shape
         minigrad.Size([2, 3])
         """
-        return self._fill(kernels.geometric, p, generator)
+        return self._fill("GeometricBackward0", kernels.geometric, p, generator)
 
     def cauchy_(self, median: float = 0, sigma: float = 1, *, generator: Generator | None = None) -> Self:
         """Fill with samples from the Cauchy distribution: the tangent of a uniform random angle.
@@ -153,9 +155,10 @@ class Sampling(ArrayMethods):
         >>> minigrad.zeros(2).cauchy_().shape
         minigrad.Size([2])
         """
-        return self._fill(kernels.cauchy, median, sigma, generator)
+        return self._fill("CauchyBackward0", kernels.cauchy, median, sigma, generator)
 
-    def _fill(self, kernel: Callable[..., Array], *settings: object) -> Self:
-        """Write random numbers into x, in the memory order of its entries."""
+    def _fill(self, name: str, kernel: Callable[..., Array], *settings: object) -> Self:
+        """Write random numbers into x, in the memory order of its entries. `name` is that of the node, if there is one."""
         dtype = self.array.dtype
-        return self.copy_(kernels.in_memory_order(self.array, lambda shape: kernel(shape, dtype, *settings)))
+        numbers = kernels.in_memory_order(self.array, lambda shape: kernel(shape, dtype, *settings))
+        return overwritten(self, numbers, name)

@@ -26,7 +26,7 @@ def named(z: Any, name: str, op: Any = None) -> Any:
     op   rename a node of this op only: a write to a view leaves another one, CopySlices
     """
     node = getattr(z, "node", None)
-    if hasattr(node, "rename") and (op is None or getattr(node.plan, "op", None) is op):
+    if node is not None and hasattr(node, "rename") and (op is None or getattr(node.plan, "op", None) is op):
         node.rename(name)
     return z
 

@@ -19,7 +19,7 @@ from minigrad.ops.elementwise import copied, keep
 
 def kind_of_index(index):
     """The name of the node of x[index]. As in PyTorch, it is that of the last part of the index that has an effect."""
-    name = "AliasBackward0"
+    name = "SliceBackward0" if len(index) == 1 and index[0].__class__ is slice else "AliasBackward0"
     for part in index:
         if part.__class__ is int:
             name = "SelectBackward0"

@@ -693,12 +693,8 @@ def _refused_here_only(error: Exception, lines: Sequence[str], k: int, theirs: R
         or (nothing and isinstance(error, IndexError | ValueError | TypeError | RuntimeError))
         # a gradient has memory of its own here, and may be an expanded number there
         or ("view size is not compatible" in str(error) and any("grad(" in line for line in lines))
-        # other things are kept there; 2 / x is made of 1 / x, which is kept in place of x
+        # other things are kept there
         or re.match("MaxPool2DWithIndicesBackward|CrossEntropyBackward", str(error)) is not None
-        or (
-            "DivBackward" in str(error)
-            and any(re.search(r"= (-?[\d.]+|True) / ", line) for line in lines)
-        )
         # a result whose shape was changed under no_grad
         or (
             "could not broadcast" in str(error)

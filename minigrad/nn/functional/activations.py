@@ -19,6 +19,7 @@ from minigrad.core.op import Op
 from minigrad.core.shapes import normalize_one
 from minigrad.core.tensor import Tensor, wrap
 from minigrad.methods.arguments import not_a_tensor
+from minigrad.methods.base import overwritten
 from minigrad.ops.composites import named
 from minigrad.random import kernels
 
@@ -65,12 +66,19 @@ def _activation(op: Op, x: Tensor, inplace: bool, **settings: object) -> Tensor:
     """The op applied to x. In place, x is copied first if the op's rule needs the old x."""
     if not hasattr(x, "__apply_op__"):
         raise not_a_tensor(op.name, "input", 1, x)
-    return (op.apply_ if inplace else op.apply)(x, **settings)
+    if not inplace:
+        return op.apply(x, **settings)
+    before = x.node
+    z = op.apply_(x, **settings)
+    renamed = op.name in ("elu", "leaky_relu", "threshold") and z.node is not before
+    return named(z, op.node_name.replace("0", "1"), op) if renamed else z
 
 
 def _composite(f: Callable[[Tensor], Tensor], x: Tensor, inplace: bool, name: str) -> Tensor:
     """f of x, which is several ops here; PyTorch has one node with this name."""
-    return x.copy_(f(x.clone())) if inplace else named(f(x), f"{name}Backward0")
+    if inplace:
+        return overwritten(x, f(x.clone()), f"{name}Backward{int(name != 'Mish')}")
+    return named(f(x), f"{name}Backward0")
 
 
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
