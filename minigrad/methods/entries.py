@@ -84,7 +84,7 @@ class Entries(Operators, Indexing):
         >>> minigrad.tensor([1.5, -2.25]).frac()
         tensor([ 0.5000, -0.2500])
         """
-        return self - self.trunc()
+        return named(self - self.trunc(), "FracBackward0")
 
     def logit(self, eps: float | None = None) -> Self:
         """log(x / (1 - x)), the inverse of sigmoid, for x between 0 and 1.
@@ -96,7 +96,7 @@ class Entries(Operators, Indexing):
         """
         x = self / 1 if self.dtype.kind in "biu" else self
         x = x if eps is None else x.clamp(eps, 1 - eps)
-        return (x / (1 - x)).log()
+        return named((x / (1 - x)).log(), "LogitBackward0")
 
     def nan_to_num(self, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None) -> Self:
         """x with `nan` in place of NaN, `posinf` in place of inf, `neginf` in place of -inf.
@@ -115,7 +115,8 @@ class Entries(Operators, Indexing):
         low = -most if neginf is None else exact_number(neginf, self.dtype)
         for_nan = exact_number(0.0 if nan is None else nan, self.dtype)
         instead = np.where(np.isnan(array), for_nan, np.where(array > 0, high, low))
-        return ops.where.apply(self._constant(np.isfinite(array)), self, self._constant(instead))
+        z = ops.where.apply(self._constant(np.isfinite(array)), self, self._constant(instead))
+        return named(z, "NanToNumBackward0")
 
     def deg2rad(self) -> Self:
         """x converted from degrees to radians: x * pi / 180.
@@ -141,7 +142,7 @@ class Entries(Operators, Indexing):
         """
         there = self._constant(self.array != 0)
         y = ops.where.apply(there, self, self._constant(self.dtype.type(1))) * np.pi
-        return ops.where.apply(there, y.sin() / y, self._constant(y.dtype.type(1)))
+        return named(ops.where.apply(there, y.sin() / y, self._constant(y.dtype.type(1))), "SincBackward0")
 
     def copysign(self, other: Operand) -> Self:
         """abs(x) with the sign of other, a number or a tensor broadcast with x. -0.0 counts as negative.

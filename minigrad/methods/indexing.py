@@ -452,7 +452,7 @@ class Indexing(Arrangement):
         n = int(mask.sum())
         if source.numel() < n:
             raise RuntimeError(f"masked_scatter: expected source to have at least {n} elements, one for each true entry of the mask, but it has {source.numel()}")
-        return ops.index_put.apply(x, source.reshape(-1)[:n], index=(mask,))
+        return named(ops.index_put.apply(x, source.reshape(-1)[:n], index=(mask,)), "MaskedScatterBackward0")
 
     def select_scatter(self, src: Operand, dim: int, index: int) -> Self:
         """A copy of x with x.select(dim, index) replaced by src.
@@ -461,7 +461,7 @@ class Indexing(Arrangement):
         tensor([[0., 0.],
                 [1., 2.]])
         """
-        return ops.index_put.apply(self, src, index=part(self.shape, dim, index))
+        return named(ops.index_put.apply(self, src, index=part(self.shape, dim, index)), "SelectScatterBackward0")
 
     def slice_scatter(self, src: Operand, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> Self:
         """A copy of x with the slice start:end:step along dim replaced by src.
@@ -469,7 +469,8 @@ class Indexing(Arrangement):
         >>> minigrad.zeros(4).slice_scatter(minigrad.ones(2), start=1, end=3)
         tensor([0., 1., 1., 0.])
         """
-        return ops.index_put.apply(self, src, index=part(self.shape, dim, slice(start, end, step)))
+        z = ops.index_put.apply(self, src, index=part(self.shape, dim, slice(start, end, step)))
+        return named(z, "SliceScatterBackward0")
 
     def diagonal_scatter(self, src: Operand, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Self:
         """A copy of x with x.diagonal(offset, dim1, dim2) replaced by src.

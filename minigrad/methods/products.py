@@ -12,7 +12,7 @@ from minigrad.core.op import Op
 from minigrad.core.shapes import Array, Several, normalize_axes, normalize_one
 from minigrad.methods.arrangement import Arrangement
 from minigrad.methods.base import Base, T, scaled
-from minigrad.ops.composites import level
+from minigrad.ops.composites import level, named
 
 
 class Products(Arrangement):
@@ -117,7 +117,7 @@ class Products(Arrangement):
             raise RuntimeError(f"linalg.cross: inputs dimension {dim} must have length 3. Got {self.shape[axis]} and {other.shape[axis]}")
         # z[i] = x[i + 1] * y[i + 2] - x[i + 2] * y[i + 1], where 3 stands for 0 again
         x: Any = self
-        return (x * other.roll(-1, dim) - x.roll(-1, dim) * other).roll(-1, dim)
+        return named((x * other.roll(-1, dim) - x.roll(-1, dim) * other).roll(-1, dim), "LinalgCrossBackward0")
 
     def kron(self, other: Self) -> Self:
         """The Kronecker product: each entry of x times all of other, arranged as blocks.
@@ -156,7 +156,8 @@ class Products(Arrangement):
         """
         x: Any = checked_square("slogdet", self)
         sign = np.asarray(np.linalg.slogdet(x.array)[0])
-        return return_types.slogdet(level(x.sum((-2, -1)), x._constant(sign)), ops.logabsdet.apply(x))
+        z = level(x.sum((-2, -1)), x._constant(sign))
+        return return_types.slogdet(named(z, "LinalgSlogdetBackward0"), ops.logabsdet.apply(x))
 
     def logdet(self) -> Self:
         """The logarithm of the determinant of a square matrix or a batch of them. NaN if the determinant is negative.
@@ -167,7 +168,7 @@ class Products(Arrangement):
         sign, z = self.slogdet()
         if sign.dtype.kind == "c":
             return z + sign.log()
-        return z if (sign.array >= 0).all() else z.masked_fill(sign < 0, np.nan)
+        return named(z if (sign.array >= 0).all() else z.masked_fill(sign < 0, np.nan), "WhereBackward0")
 
     def inverse(self) -> Self:
         """The inverse of a square matrix, or of each matrix in a batch.
@@ -318,7 +319,7 @@ class Products(Arrangement):
             z = one + y @ z / k
         for _ in range(halvings):
             z = z @ z
-        return z
+        return named(z, "LinalgMatrixExpBackward0")
 
 
 def identities(x: T) -> T:

@@ -241,7 +241,8 @@ class Reductions(Operators, Indexing):
         >>> minigrad.tensor([1.0, 2.0, 3.0]).var_mean()
         (tensor(1.), tensor(2.))
         """
-        return self.var(dim, unbiased, keepdim, correction=correction), self.mean(None if isinstance(dim, bool) else dim, keepdim)
+        both = self.var(dim, unbiased, keepdim, correction=correction), self.mean(None if isinstance(dim, bool) else dim, keepdim)
+        return composites.named(both[0], "VarMeanBackward0"), composites.named(both[1], "VarMeanBackward0")
 
     def std_mean(self, dim: Dim = None, unbiased: bool | None = None, keepdim: bool = False, *, correction: float | None = None) -> tuple[Self, Self]:
         """A tuple (standard deviation, mean) of all entries, or along dim, an axis or a tuple of axes.
@@ -252,7 +253,8 @@ class Reductions(Operators, Indexing):
         >>> minigrad.tensor([1.0, 2.0, 3.0]).std_mean()
         (tensor(1.), tensor(2.))
         """
-        return self.std(dim, unbiased, keepdim, correction=correction), self.mean(None if isinstance(dim, bool) else dim, keepdim)
+        both = self.std(dim, unbiased, keepdim, correction=correction), self.mean(None if isinstance(dim, bool) else dim, keepdim)
+        return composites.named(both[0], "StdMeanBackward0"), composites.named(both[1], "StdMeanBackward0")
 
     def logsumexp(self, dim: Dim, keepdim: bool = False) -> Self:
         """log(sum(exp(x))) along some axes, without overflow.
@@ -316,7 +318,8 @@ class Reductions(Operators, Indexing):
         axis = normalize_one(dim, self.ndim)
         norms = self.norm(p, [k for k in range(self.ndim) if k != axis], keepdim=True)
         long = self._constant(np.asanyarray(norms.array) > maxnorm)
-        return self * ops.where.apply(long, maxnorm / (norms + 1e-7), self._constant(np.ones((), self.dtype)))
+        z = self * ops.where.apply(long, maxnorm / (norms + 1e-7), self._constant(np.ones((), self.dtype)))
+        return composites.named(z, "RenormBackward0")
 
     def cumsum(self, dim: int, *, dtype: DTypeLike = None) -> Self:
         """The cumulative sum along an axis. The result has the shape of x.

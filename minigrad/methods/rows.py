@@ -47,8 +47,9 @@ SYNONYMS = {
 
 # PyTorch takes no plain number for the second operand of these: maximum(x, 0) is clamp_min(x, 0) there.
 OF_TENSORS = frozenset("atan2 fmax fmin hypot logaddexp logaddexp2 logical_and logical_or logical_xor maximum minimum".split())
-# PyTorch computes 2 * x and 2 + x as x * 2 and x + 2, and 2 - x by an operation of its own: its nodes lead to x first.
-X_FIRST = {"add": "", "mul": "", "sub": "RsubBackward1"}
+# PyTorch computes 2 * x and 2 + x as x * 2 and x + 2, 2 / x as x.reciprocal() * 2, and 2 - x by an operation of its own:
+# its nodes lead to x first.
+X_FIRST = {"add": "", "mul": "", "sub": "RsubBackward1", "div": "MulBackward0"}
 
 
 def has_methods(op: Op) -> bool:
