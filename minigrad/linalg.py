@@ -26,7 +26,7 @@ from minigrad.core.tensor import Tensor, wrap
 from minigrad.methods.arguments import takes_out, takes_tensors
 from minigrad.methods.functions import cat
 from minigrad.methods.products import checked_square, decomposed, one_triangle, svd_of
-from minigrad.ops.composites import level
+from minigrad.ops.composites import level, named
 from minigrad.return_types import (
     linalg_cholesky_ex,
     linalg_eigh,
@@ -295,7 +295,7 @@ def svd(A: Tensor, full_matrices: bool = True) -> linalg_svd:
     tensor([3., 2.])
     """
     U, S, V = svd_of(checked_square("svd", A, must=False), full_matrices)
-    return linalg_svd(U, S, V.mT)
+    return linalg_svd(U, S, named(V.mT, "LinalgSvdBackward0"))
 
 
 @takes_out
@@ -432,7 +432,7 @@ def lstsq(
     if driver != "gelsy" and m > n and bool((rank == n).all()):
         residuals = ((A @ z - right) ** 2).sum(-2)
     return linalg_lstsq(
-        z.squeeze(-1) if vector else z,
+        named(z.squeeze(-1) if vector else z, "LinalgLstsqBackward0"),
         residuals,
         rank.new_zeros(0) if driver == "gels" else rank,
         values if driver in ("gelsd", "gelss") else A.new_zeros(0),

@@ -416,10 +416,10 @@ class Arrangement(Base):
             raise RuntimeError(f"expected rotation dims to be two different ones, but got dims = {list(dims)}")
         a, b = (normalize_one(d, self.ndim) for d in dims)
         if k == 0:
-            return self.clone()
+            return named(self.clone(), "Rot90Backward0")
         if k == 2:
-            return self.flip(a, b)
-        return self.flip(b).transpose(a, b) if k == 1 else self.flip(a).transpose(a, b)
+            return named(self.flip(a, b), "Rot90Backward0")
+        return named(self.flip(b if k == 1 else a).transpose(a, b), "Rot90Backward0")
 
     def repeat(self, *times: Several, repeats: Several | None = None) -> Self:
         """A copy with the whole tensor repeated along each axis. To repeat single entries, use repeat_interleave.
@@ -475,7 +475,8 @@ class Arrangement(Base):
             raise RuntimeError(f"repeats must have the same size as input along dim, but got repeats.size(0) = {counts.size} and input.size({dim}) = {n}")
         if counts.size and counts.min() < 0:
             raise RuntimeError("repeats can not be negative")
-        return ops.index_select.apply(self if self.ndim else self.reshape(1), index=np.repeat(np.arange(n), counts), axis=dim)
+        z = ops.index_select.apply(self if self.ndim else self.reshape(1), index=np.repeat(np.arange(n), counts), axis=dim)
+        return z if isinstance(repeats, Base) else named(z, "ViewBackward0")
 
     def unfold(self, dimension: int, size: int, step: int) -> Self:
         """A view of sliding windows along `dimension`. Window i holds the entries i * step to i * step + size, on a new last axis.
@@ -518,7 +519,7 @@ class Arrangement(Base):
         """
         if self.ndim not in (1, 2):
             raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {self.ndim}D")
-        return self.diag_embed(diagonal, 0, 1) if self.ndim == 1 else self.diagonal(diagonal).clone()
+        return self.diag_embed(diagonal, 0, 1) if self.ndim == 1 else named(self.diagonal(diagonal).clone(), "DiagonalBackward0_copy")
 
     def diag_embed(self, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Self:
         """Matrices with the last axis of x on a diagonal and 0 elsewhere: (..., n) becomes (..., n, n).

@@ -116,7 +116,8 @@ class Entries(Operators, Indexing):
         low = -most if neginf is None else exact_number(neginf, self.dtype)
         for_nan = exact_number(0.0 if nan is None else nan, self.dtype)
         instead = np.where(np.isnan(array), for_nan, np.where(array > 0, high, low))
-        return named(ops.where.apply(self._constant(np.isfinite(array)), self, self._constant(instead)), "NanToNumBackward0")
+        z = ops.where.apply(self._constant(np.isfinite(array)), self, self._constant(instead))
+        return named(z, "NanToNumBackward0")
 
     def deg2rad(self) -> Self:
         """x converted from degrees to radians: x * pi / 180.

@@ -22,6 +22,7 @@ from minigrad.core.tensor import Size, Tensor, wrap
 from minigrad.methods.arguments import into_out, named_type, takes_out, takes_tensors
 from minigrad.methods.indexing import broadcast, truth_values
 from minigrad.ops import composites
+from minigrad.ops.composites import named
 from minigrad.ops.products import LETTERS
 
 # ------------------------------------------------------------------------ joining
@@ -159,7 +160,7 @@ def block_diag(*tensors: Tensor) -> Tensor:
     for x in blocks:
         rows.append(ops.pad.apply(x, widths=((0, 0), (left, width - left - x.shape[1]))))
         left += x.shape[1]
-    return composites.named(cat(rows, 0), "BlockDiagBackward0")
+    return named(cat(rows, 0), "BlockDiagBackward0")
 
 
 # ------------------------------------------------------------------------ choosing, summing
@@ -387,7 +388,7 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
         return input[:0]
     choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
     index = np.array(list(choose(range(len(input)), r)), np.int64).reshape(-1, r)
-    return input[index]
+    return named(input[index], "StackBackward0")
 
 
 @takes_tensors
@@ -428,7 +429,7 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str | None = Non
         raise RuntimeError("cdist only supports at least 2D tensors")
     if x1.shape[-1] != x2.shape[-1]:
         raise RuntimeError(f"X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} X2: {x2.shape[-1]}")
-    return composites.named((x1.unsqueeze(-2) - x2.unsqueeze(-3)).norm(p, -1), "CdistBackward0")
+    return named((x1.unsqueeze(-2) - x2.unsqueeze(-3)).norm(p, -1), "CdistBackward0")
 
 
 @takes_tensors

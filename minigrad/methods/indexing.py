@@ -471,7 +471,7 @@ class Indexing(Arrangement):
         tensor([[0., 0.],
                 [1., 2.]])
         """
-        return ops.index_put.apply(self, src, index=part(self.shape, dim, index))
+        return named(ops.index_put.apply(self, src, index=part(self.shape, dim, index)), "SelectScatterBackward0")
 
     def slice_scatter(self, src: Operand, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> Self:
         """A copy of x with the slice start:end:step along dim replaced by src.
@@ -479,7 +479,8 @@ class Indexing(Arrangement):
         >>> minigrad.zeros(4).slice_scatter(minigrad.ones(2), start=1, end=3)
         tensor([0., 1., 1., 0.])
         """
-        return ops.index_put.apply(self, src, index=part(self.shape, dim, slice(start, end, step)))
+        z = ops.index_put.apply(self, src, index=part(self.shape, dim, slice(start, end, step)))
+        return named(z, "SliceScatterBackward0")
 
     def diagonal_scatter(self, src: Operand, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Self:
         """A copy of x with x.diagonal(offset, dim1, dim2) replaced by src.

@@ -156,7 +156,8 @@ class Products(Arrangement):
         """
         x: Any = checked_square("slogdet", self)
         sign = np.asarray(np.linalg.slogdet(x.array)[0])
-        return return_types.slogdet(level(x.sum((-2, -1)), x._constant(sign)), ops.logabsdet.apply(x))
+        z = level(x.sum((-2, -1)), x._constant(sign))
+        return return_types.slogdet(named(z, "LinalgSlogdetBackward0"), ops.logabsdet.apply(x))
 
     def logdet(self) -> Self:
         """The logarithm of the determinant of a square matrix or a batch of them. NaN if the determinant is negative.
@@ -167,7 +168,7 @@ class Products(Arrangement):
         sign, z = self.slogdet()
         if sign.dtype.kind == "c":
             return z + sign.log()
-        return z if (sign.array >= 0).all() else z.masked_fill(sign < 0, np.nan)
+        return named(z if (sign.array >= 0).all() else z.masked_fill(sign < 0, np.nan), "WhereBackward0")
 
     def inverse(self) -> Self:
         """The inverse of a square matrix, or of each matrix in a batch.

@@ -189,7 +189,7 @@ def quantile(x: Any, axis: int, q: Any, keepdims: bool, interpolation: str, igno
         z = z.lerp(rows.gather(-1, np.ceil(place).astype(np.int64)), weight)
     z = z.movedim(-1, 0)
     z = z.unsqueeze(axis + 1) if keepdims else z
-    return z if q.ndim else z.squeeze(0)
+    return z if q.ndim else named(z.squeeze(0), "SqueezeBackward4")
 
 
 # ------------------------------------------- counting and searching: no gradients

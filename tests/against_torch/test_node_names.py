@@ -49,6 +49,13 @@ F.softshrink(x) | F.linear(b, x) | F.linear(b, x, v[:3]) | F.linear(b.transpose(
 F.mse_loss(x, y, reduction="none") | F.smooth_l1_loss(x, y) | F.huber_loss(x, y, reduction="sum") | F.binary_cross_entropy(x, y)
 F.binary_cross_entropy_with_logits(x, y) | F.binary_cross_entropy_with_logits(x, y, pos_weight=m.ones(4))
 F.cross_entropy(x, m.tensor([0, 1, 2])) | F.cross_entropy(I[:, :, 0], m.zeros(1, 6, dtype=m.int64)) | F.nll_loss(I, z.new_zeros(1, 6, 6))
+2 / x | 1 / (1 + m.exp(-x)) | m.cdist(x, x) | m.cdist(x, x, p=1) | F.pdist(x) | F.pairwise_distance(x, x) | m.logdet(x @ x.T + m.eye(3))
+m.slogdet(x @ x.T + m.eye(3))[0] | m.linalg.svd(x + y)[2] | m.linalg.lstsq(x.T, x.T).solution | m.matrix_exp(x @ x.T) | x.diag()
+m.cross(x[:, :3], x[:, :3], dim=1) | m.var_mean(x)[1] | m.std_mean(x, 0)[0] | F.cross_entropy(x, x.softmax(1)) | x.quantile(0.5)
+F.grid_sample(I, m.zeros(1, 2, 2, 2), align_corners=False) | F.affine_grid(I[0, :, :2, :3], (2, 1, 2, 2), align_corners=False)
+F.embedding_bag(i[None], x) | F.max_unpool2d(*F.max_pool2d(I, 2, return_indices=True), 2) | x.rot90() | x.repeat_interleave(2) | x.frac()
+x.logit() | x.sinc() | x.nan_to_num() | x.renorm(2, 0, 1.0) | m.block_diag(x, x) | m.combinations(v) | x.masked_scatter(x > 0, x)
+x.select_scatter(v, 0, 1) | x.slice_scatter(x[:1], 0, 0, 1)
 """
 
 

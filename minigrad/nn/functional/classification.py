@@ -129,7 +129,7 @@ def _soft_cross_entropy(
     if weight is not None:
         logp = logp * _along(weight, x, axis)
     if reduction == "mean":
-        return -logp.sum() / (x.numel() // max(n, 1))
+        return named(-logp.sum() / (x.numel() // max(n, 1)), "DivBackward1")
     return reduced_by(-logp.sum(axis), reduction)
 
 

@@ -69,7 +69,7 @@ def pairwise_distance(
     >>> pairwise_distance(minigrad.tensor([[0.0, 0.0]]), minigrad.tensor([[3.0, 4.0]]), eps=0.0)
     tensor([5.])
     """
-    return (x1 - x2 + eps).norm(p, -1, keepdim)
+    return named((x1 - x2 + eps).norm(p, -1, keepdim), "NormBackward1")
 
 
 def pdist(input: Tensor, p: float = 2.0) -> Tensor:
@@ -81,7 +81,8 @@ def pdist(input: Tensor, p: float = 2.0) -> Tensor:
     if input.ndim != 2:
         raise RuntimeError(f"pdist only supports 2D tensors, got: {input.ndim}D")
     i, j = np.triu_indices(len(input), 1)
-    return (input.index_select(0, i) - input.index_select(0, j)).norm(p, -1)
+    z = (input.index_select(0, i) - input.index_select(0, j)).norm(p, -1)
+    return named(z, "PdistBackward0")
 
 
 def mse_loss(

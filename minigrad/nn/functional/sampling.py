@@ -13,6 +13,7 @@ from minigrad.core.tensor import Tensor, wrap
 from minigrad.nn.functional.convolution import several
 from minigrad.nn.functional.images import interpolate
 from minigrad.nn.functional.pooling import as_image, from_image
+from minigrad.ops.composites import named
 
 __all__ = [
     "affine_grid",
@@ -85,7 +86,8 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None =
     n, _, h, w = size
     x, y = np.meshgrid(_places(w, align), _places(h, align))
     points = np.stack([x, y, np.ones_like(x)], -1).reshape(1, h * w, 3).astype(theta.dtype)
-    return (wrap(np.broadcast_to(points, (n, h * w, 3))) @ theta.mT).reshape(n, h, w, 2)
+    z = (wrap(np.broadcast_to(points, (n, h * w, 3))) @ theta.mT).reshape(n, h, w, 2)
+    return named(z, "AffineGridGeneratorBackward0")
 
 
 def _align(align_corners: bool | None) -> bool:
@@ -135,14 +137,14 @@ def grid_sample(
     pixels, (x, y) = input.permute(0, 2, 3, 1), place
     if mode == "nearest":
         z = _read(pixels, np.rint(x.detach().array), np.rint(y.detach().array))
-        return z.permute(0, 3, 1, 2).contiguous()
+        return named(z.permute(0, 3, 1, 2).contiguous(), "GridSampler2DBackward0")
     left, top = np.floor(x.detach().array), np.floor(y.detach().array)
     right_share, low_share = x - wrap(left), y - wrap(top)
     total: Any = 0
     for i, share_x in ((0, 1 - right_share), (1, right_share)):
         for j, share_y in ((0, 1 - low_share), (1, low_share)):
             total = total + _read(pixels, left + i, top + j) * (share_x * share_y).unsqueeze(-1)
-    return total.permute(0, 3, 1, 2).contiguous()
+    return named(total.permute(0, 3, 1, 2).contiguous(), "GridSampler2DBackward0")
 
 
 def _check_grid(input: Tensor, grid: Tensor, mode: str, padding_mode: str) -> None:
@@ -244,4 +246,5 @@ def _max_unpool(axes: int, input: Tensor, indices: Tensor, size: Several, stride
     z = ops.scatter.apply(
         zeros, x.reshape(*lead, rows), index=at.reshape(*lead, rows), axis=len(lead)
     )
-    return from_image(z.reshape(*lead, *(1,) * (2 - axes), *shape), axes)
+    z = z.reshape(*lead, *(1,) * (2 - axes), *shape)
+    return from_image(z, axes) if axes == 1 else named(z, "MaxUnpool2DBackward0")

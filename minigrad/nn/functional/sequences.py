@@ -9,6 +9,7 @@ from minigrad.methods.base import Values
 from minigrad.methods.functions import cat, stack, where
 from minigrad.nn.functional.linear import embedding
 from minigrad.nn.functional.losses import reduced_by
+from minigrad.ops.composites import named
 
 __all__ = ["ctc_loss", "embedding_bag", "multilabel_margin_loss"]
 
@@ -150,12 +151,13 @@ def embedding_bag(
     if mode == "max":
         nothing = rows[:0].sum(0)  # zeros with a history
         bags = [np.nonzero(bag == k)[0] for k in range(n)]
-        return stack([rows[b].max(0).values if len(b) else nothing for b in bags])
-    z: Tensor = weight.new_zeros(n, weight.shape[1]).index_add(0, wrap(bag), rows)
+        z = stack([rows[b].max(0).values if len(b) else nothing for b in bags])
+        return named(z, "EmbeddingBagBackward0")
+    z = weight.new_zeros(n, weight.shape[1]).index_add(0, wrap(bag), rows)
     if mode == "mean":
         counts = np.maximum(np.bincount(bag, minlength=n), 1).astype(weight.dtype)
         z = z / wrap(counts[:, None])
-    return z
+    return named(z, "EmbeddingBagBackward0")
 
 
 def _starts(input: Tensor, offsets: Tensor | None, include_last_offset: bool) -> Array:
