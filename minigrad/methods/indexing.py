@@ -163,11 +163,10 @@ class Indexing(Arrangement):
         tensor([[1.],
                 [6.]])
         """
-        dim = normalize_one(dim, self.ndim)
-        shape = np.shape(getattr(index, "array", index))
-        index = index_along("gather", self, dim, index)
-        z = ops.gather.apply(self, index=index, axis=dim)
-        return z if z.shape == shape else z.reshape(shape)
+        dim, index = normalize_one(dim, self.array.ndim), indices_of("gather", index)
+        at = index_along("gather", self, dim, index)
+        z = ops.gather.apply(self, index=at, axis=dim)
+        return z if at.shape == index.shape else z.reshape(index.shape)
 
     def index_select(self, dim: int, index: Values) -> Self:
         """A copy of the rows (columns, ...) of x given by the index, in its order and with repeats.
@@ -588,7 +587,7 @@ def fitting_masks(index: list[Any], shape: tuple[int, ...]) -> None:
 
 PLAIN = frozenset([int, slice, type(None), type(...)])  # parts that need no conversion
 SEVERAL = (Base, np.ndarray, list, tuple, range, slice, type(...))  # in a list of these, each is a separate index
-INT64, BOOL = np.dtype(np.int64), np.dtype(np.bool_)
+INT64, UINT64, BOOL = np.dtype(np.int64), np.dtype(np.uint64), np.dtype(np.bool_)
 INDICES = (INT64, np.dtype(np.int32), BOOL)
 
 
@@ -627,6 +626,8 @@ def filling(name: str, value: Operand, x: Base) -> Operand:
 def indices_of(name: str, index: Values) -> Array:
     """An index as an array of integers."""
     index = np.asarray(getattr(index, "array", index))
+    if index.dtype is INT64:
+        return index
     if index.dtype not in INDICES[:2] and index.size:
         raise RuntimeError(f"{name}(): Expected dtype int32 or int64 for index, but got {index.dtype}.")
     return index.astype(np.int64, copy=False)
@@ -676,8 +677,8 @@ def truth_values(condition: Operand) -> Any:
 
 def beyond(index: Array, n: int) -> bool:
     """True if an index is negative or at least n. (Read as unsigned, a negative index is very large.)"""
-    values = np.asarray(index, np.int64)
-    return bool(values.size and values.view(np.uint64).max() >= n)
+    values = np.asarray(index, np.int64).view(UINT64)
+    return values.size > 0 and values.item(values.argmax()) >= n  # argmax takes a quarter of the time of max
 
 
 class OutOfRange(IndexError, RuntimeError):
@@ -692,32 +693,32 @@ def in_range(index: Array, n: int, kind: type[Exception] = IndexError) -> Array:
     return index
 
 
-def index_along(name: str, x: Base, dim: int, index: Values) -> Array:
+def index_along(name: str, x: Base, dim: int, index: Array) -> Array:
     """The index of gather and scatter, after checking it: as many axes as x, and no larger in the other axes."""
-    index = indices_of(name, index)
-    if max(index.ndim, 1) != max(x.ndim, 1) and index.size:
+    shape = x.array.shape
+    if max(index.ndim, 1) != max(len(shape), 1) and index.size:
         raise RuntimeError(f"Index tensor must have the same number of dimensions as {'input' if name == 'gather' else 'self'} tensor: it has {index.ndim}, not {x.ndim}.")
-    for i, (n, m) in enumerate(zip(index.shape, x.shape, strict=False)):
+    for i, (n, m) in enumerate(zip(index.shape, shape)):
         if n > m and i != dim and index.size:
-            raise RuntimeError(f"Size does not match at dimension {i} expected index {list(index.shape)} to be no larger than self {list(x.shape)} apart from dimension {dim}")
-    n = x.shape[dim] if x.ndim else 1
+            raise RuntimeError(f"Size does not match at dimension {i} expected index {list(index.shape)} to be no larger than self {list(shape)} apart from dimension {dim}")
+    n = shape[dim] if shape else 1
     if beyond(index, n):
         raise RuntimeError(f"index {index[(index >= n) | (index < 0)].flat[0]} is out of bounds for dimension {dim} with size {n}")
-    if not index.size and index.ndim != x.ndim:
-        return index.reshape((0,) * max(x.ndim, 1))
-    return index if index.ndim or not x.ndim else index.reshape(1)
+    if not index.size and index.ndim != len(shape):
+        return index.reshape((0,) * max(len(shape), 1))
+    return index if index.ndim or not shape else index.reshape(1)
 
 
 def scattering(name: str, x: Base, dim: int, index: Values, src: Any, reduce: str | None) -> tuple[Op, tuple[Any, ...], dict[str, Any]]:
     """The op, other operands and settings for scatter and scatter_add."""
-    dim = normalize_one(dim, x.ndim)
-    index = index_along(name, x, dim, index)
+    dim = normalize_one(dim, x.array.ndim)
+    index = index_along(name, x, dim, indices_of(name, index))
     if reduce not in (None, "add", "multiply"):
         raise RuntimeError("reduce argument must be either add or multiply.")
     if isinstance(src, Indexing):
-        if src.dtype != x.dtype:
+        if src.array.dtype != x.array.dtype:
             raise RuntimeError(f"{name}(): Expected self.dtype to be equal to src.dtype: {x.dtype} and {src.dtype}.")
-        if src.shape != index.shape:
+        if src.array.shape != index.shape:
             src = fitting_source(name, x, dim, index, src)
     op = {None: ops.scatter, "add": ops.scatter_add, "multiply": ops.scatter_mul}[reduce]
     return op, (like(src, x),), {"index": index, "axis": dim}

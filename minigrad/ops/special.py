@@ -5,6 +5,7 @@ Rules use `z` where this avoids computing a root or an exponential again.
 """
 
 import math
+from functools import lru_cache
 
 import numpy as np
 
@@ -453,12 +454,19 @@ def _error_function(x, complement):
     x = np.asarray(x)
     if x.size <= FEW:  # for so few entries, Python's own functions are faster
         values = map(math.erfc if complement else math.erf, x.ravel().tolist())
-        return np.array(list(values), x.dtype).reshape(x.shape)
+        return np.fromiter(values, x.dtype, x.size).reshape(x.shape)
     if x.dtype == np.float16:  # too small for the polynomials
         return _error_function(x.astype(np.float32), complement).astype(np.float16)
+    return in_pieces(lambda x: _rational(x, complement), x, 8192)
+
+
+def in_pieces(f, x, size):
+    """f(x), for a function that reads each entry many times: in pieces of this size, which fit into the CPU cache."""
+    if x.size <= size:
+        return f(x)
     flat, z = x.ravel(), np.empty(x.size, x.dtype)
-    for i in range(0, x.size, 8192):  # in pieces that fit into the CPU cache, since each is read about forty times
-        z[i : i + 8192] = _rational(flat[i : i + 8192], complement)
+    for i in range(0, x.size, size):
+        z[i : i + size] = f(flat[i : i + size])
     return z.reshape(x.shape)
 
 
@@ -500,16 +508,23 @@ def _exp_of_minus_square(y):
 
 
 def horner(coefficients, x):
-    """The polynomial with these coefficients, highest power first."""
-    z = np.full_like(x, coefficients[0])
-    for c in coefficients[1:]:
-        z *= x
+    """The polynomial with these coefficients, at least two, highest power first."""
+    first, *middle, last = _as_arrays(coefficients, x.dtype)
+    z = np.multiply(x, first)
+    for c in middle:
         z += c
+        z *= x
+    z += last
     return z
 
 
+@lru_cache(maxsize=64)
+def _as_arrays(coefficients, dtype):
+    return [np.array(c, dtype) for c in coefficients]  # to NumPy, numbers of Python are slower
+
+
 # Taylor's series of erf(x) / x in x**2, highest power first.
-NEAR = [TWO_OVER_SQRT_PI * (-1) ** k / (math.factorial(k) * (2 * k + 1)) for k in range(11, -1, -1)]
+NEAR = tuple(TWO_OVER_SQRT_PI * (-1) ** k / (math.factorial(k) * (2 * k + 1)) for k in range(11, -1, -1))
 BETWEEN_ABOVE = (
     2.15311535474403846e-8, 5.64188496988670089e-1, 8.88314979438837594, 6.61191906371416295e1,
     2.98635138197400131e2, 8.81952221241769090e2, 1.71204761263407058e3, 2.05107837782607147e3,
