@@ -536,7 +536,9 @@ class Base:
 def sizes(size: tuple[Any, ...], named: Several | None = None) -> tuple[int, ...]:
     """view(2, 3), view((2, 3)) and view(size=(2, 3)) mean the same."""
     size = size if named is None else (named,)
-    return as_ints(size[0] if len(size) == 1 and isinstance(size[0], Sequence) else size, "size")
+    if len(size) == 1 and size[0].__class__ is not builtins.int and isinstance(size[0], Sequence):
+        return as_ints(size[0], "size")
+    return as_ints(size, "size")
 
 
 def written_over(x: Base, value: Operand) -> Operand:

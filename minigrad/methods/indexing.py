@@ -66,13 +66,13 @@ class Indexing(Arrangement):
         >>> minigrad.tensor([[1, 2, 3], [4, 5, 6]]).select(1, -1)
         tensor([3, 6])
         """
-        shape = self.shape
+        shape = self.array.shape
         if not shape:
             raise IndexError("select() cannot be applied to a 0-dim tensor.")
         dim, index = normalize_one(dim, len(shape)), int(index)
         if not -shape[dim] <= index < shape[dim]:
             raise IndexError(f"select(): index {index} out of range for tensor of size {list(shape)} at dimension {dim}")
-        return ops.getitem.apply(self, index=part(shape, dim, index))
+        return ops.getitem.apply(self, index=(*(slice(None),) * dim, index))
 
     def unbind(self, dim: int = 0) -> tuple[Self, ...]:
         """A tuple of the slices along dim, without that axis: x.unbind() is x[0], x[1], ...
@@ -653,7 +653,7 @@ def length(name: str, x: Base, dim: int) -> int:
     """The length of an axis that will be split."""
     if not x.ndim:
         raise (IndexError if name == "unbind" else RuntimeError)(f"{name} expects at least a 1-dimensional tensor: Dimension specified as {dim} but tensor has no dimensions")
-    return int(x.size(dim))
+    return x.array.shape[normalize_one(dim, x.array.ndim)]
 
 
 def mask_of(name: str, mask: Values) -> Array:
@@ -792,13 +792,14 @@ def pieces(n: int, size: Several) -> list[int]:
         return list(size)
     if size < 0 or (size == 0 and n):
         raise RuntimeError(f"split expects split_size be non-negative, but got split_size={size}")
-    return [int(min(size, n - i)) for i in range(0, n, size)] if n else [0]
+    whole, rest = divmod(n, int(size)) if n else (0, 0)
+    return [int(size)] * whole + [rest] * (rest > 0 or not n)
 
 
 def cut(node: str, x: T, dim: int, lengths: list[int]) -> tuple[T, ...]:
     """Views of x: pieces of these lengths along dim. `node` is the name of PyTorch's node."""
-    whole, dim = length("split_with_sizes", x, dim), normalize_one(dim, x.ndim)
-    if sum(lengths) != whole or any(n < 0 for n in lengths):
+    whole, dim = length("split_with_sizes", x, dim), normalize_one(dim, x.array.ndim)
+    if sum(lengths) != whole or min(lengths, default=0) < 0:
         raise RuntimeError(f"split_with_sizes expects split_sizes to sum exactly to {whole} (input tensor's size at dimension {dim}), but got split_sizes={lengths}")
     before = (slice(None),) * dim
     ends = list(itertools.accumulate(lengths))

@@ -50,9 +50,16 @@ def ordered(name: str, x: Any) -> None:
 def sorting(values: Any, axis: int, descending: bool = False) -> Any:
     """The indices that sort the values, with a stable sort. NaN counts as the largest value."""
     if not descending:
-        return np.argsort(values, axis=axis, kind="stable")
-    from_the_end = np.argsort(np.flip(values, axis), axis=axis, kind="stable")
-    return np.flip(values.shape[axis] - 1 - from_the_end, axis)
+        return values.argsort(axis, kind="stable")
+    from_the_end = backward(values, axis).argsort(axis, kind="stable")
+    return backward(values.shape[axis] - 1 - from_the_end, axis)
+
+
+def backward(values: Any, axis: int) -> Any:
+    """np.flip, ten times as fast for a plain array. (A program records np.flip.)"""
+    if values.__class__ is not np.ndarray:
+        return np.flip(values, axis)
+    return values[(slice(None),) * axis + (slice(None, None, -1),)]
 
 
 def sort(x: Any, axis: int, descending: bool) -> Any:

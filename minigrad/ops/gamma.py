@@ -34,10 +34,10 @@ def lgamma(x, *, out=None):
     x = np.asarray(x)
     values = x.ravel().tolist()
     try:
-        z = [math.lgamma(v) for v in values]
+        z = np.fromiter(map(math.lgamma, values), x.dtype, x.size)
     except (ValueError, OverflowError):
-        z = [math.inf if v <= 0 and v.is_integer() or v > LARGEST else math.lgamma(v) for v in values]
-    return into(out, np.fromiter(z, x.dtype, x.size).reshape(x.shape))
+        z = np.array([math.inf if v <= 0 and v.is_integer() or v > LARGEST else math.lgamma(v) for v in values], x.dtype)
+    return into(out, z.reshape(x.shape))
 
 
 lgamma.vjp(x=lambda g, x: g * digamma(x))

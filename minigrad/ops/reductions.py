@@ -51,7 +51,7 @@ def amax(x, *, axis=None, keepdims=False, out=None):
 
     If several entries are the largest, they share g equally.
     """
-    return np.max(x, axis=axis, keepdims=keepdims, out=out)
+    return np.maximum.reduce(x, axis=axis, keepdims=keepdims, out=out)
 
 
 @general(refuses="c")
@@ -60,7 +60,7 @@ def amin(x, *, axis=None, keepdims=False, out=None):
 
     If several entries are the smallest, they share g equally.
     """
-    return np.min(x, axis=axis, keepdims=keepdims, out=out)
+    return np.minimum.reduce(x, axis=axis, keepdims=keepdims, out=out)
 
 
 def is_extreme(x, z):
@@ -229,8 +229,8 @@ def logsumexp(x, *, axis=None, keepdims=False):
 
     The largest entry is subtracted first and added at the end. This does not change the result, and exp cannot overflow.
     """
-    top = np.max(x, axis=axis, keepdims=True, initial=-np.inf)
-    top = np.where(np.isfinite(top), top, 0).astype(x.dtype)
+    top = np.maximum.reduce(x, axis=axis, keepdims=True, initial=-np.inf)
+    top = np.where(np.isfinite(top), top, x.dtype.type(0))
     z = np.log(np.add.reduce(np.exp(x - top), axis=axis, keepdims=True)) + top
     return z if keepdims or not x.ndim else z.squeeze(axis)
 
@@ -399,13 +399,13 @@ def argmin(x, *, axis=None, keepdims=False):
 @constant(np.all, result="bool")
 def all(x, *, axis=None, keepdims=False, out=None):
     """z = are all entries true?"""
-    return _old_truth(x, np.all(x, axis=axis, keepdims=keepdims, out=out))
+    return _old_truth(x, np.logical_and.reduce(x, axis=axis, keepdims=keepdims, out=out))
 
 
 @constant(np.any, result="bool")
 def any(x, *, axis=None, keepdims=False, out=None):
     """z = is any entry true?"""
-    return _old_truth(x, np.any(x, axis=axis, keepdims=keepdims, out=out))
+    return _old_truth(x, np.logical_or.reduce(x, axis=axis, keepdims=keepdims, out=out))
 
 
 def _old_truth(x, z):
