@@ -283,6 +283,7 @@ def test_the_formula_of_the_docstring_is_the_rule(sample):
             "cosh",
             "floor",
             "trunc",
+            "isfinite",
             "pi",
         )
     }

@@ -21,7 +21,6 @@ from minigrad.core.shapes import Array, Several, Shape, normalize_one
 from minigrad.methods.arguments import not_a_tensor
 from minigrad.methods.arrangement import Arrangement
 from minigrad.methods.base import Base, Operand, T, Values, scaled, with_numpy_names, written_over
-from minigrad.ops import composites
 from minigrad.ops.composites import named
 
 Index = Values | slice | EllipsisType | None  # what may stand in x[index]; several in a tuple
@@ -319,7 +318,7 @@ class Indexing(Arrangement):
         if reduce == "prod":
             return ops.scatter_mul.apply(x, src, **place)
         if reduce in ("amax", "amin"):
-            return composites.scatter_extreme(x, src, np.maximum if reduce == "amax" else np.minimum, **place)
+            return ops.scatter_extreme.apply(x, src, **place, largest=reduce == "amax")
         total = ops.scatter_add.apply(x, src, **place)
         if reduce == "sum":
             return total

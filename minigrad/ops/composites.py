@@ -15,9 +15,8 @@ from minigrad import return_types
 from minigrad.core.dtypes import torch_name
 from minigrad.core.errors import wrong_kind
 from minigrad.core.shapes import normalize_one
-from minigrad.ops.indexing import flat_along, gather, own_places, scatter_add, where
+from minigrad.ops.indexing import gather, own_places
 from minigrad.ops.layout import unsafe_view
-from minigrad.ops.reductions import is_extreme
 
 
 def named(z: Any, name: str, op: Any = None) -> Any:
@@ -137,23 +136,6 @@ def running_extreme(x: Any, axis: int, function: Any) -> Any:
 def level(x: Any, values: Any) -> Any:
     """These values as a constant function of x: its gradient is zeros."""
     return x.masked_fill(x._constant(np.ones(x.shape, bool)), -0.0) + values  # -0.0 + z is z, even if that is -0.0
-
-
-def scatter_extreme(x: Any, y: Any, function: Any, index: Any, axis: int) -> Any:
-    """The largest (or smallest) of each entry of x and all entries of y scattered to it. Ties share the gradient."""
-    best = np.array(x.array, order="C")
-    if index.size:
-        at = flat_along(index, axis, x.shape) if x.ndim else index.reshape(-1)
-        function.at(best.reshape(-1), at, np.broadcast_to(y.array, index.shape).reshape(-1))
-    of_x = is_extreme(x.array, best)
-    of_y = is_extreme(y.array, gather.forward(best, index=index, axis=axis))
-    if x.dtype.kind != "f":
-        return x._constant(best)
-    ties = scatter_add.forward(of_x.astype(x.dtype), of_y.astype(x.dtype), index=index, axis=axis)
-    zero = x._constant(x.dtype.type(0))
-    of_x, of_y = (where.apply(x._constant(best), z, zero) for best, z in ((of_x, x), (of_y, y)))
-    total = scatter_add.apply(of_x, of_y, index=index, axis=axis)
-    return total / x._constant(np.maximum(ties, 1))
 
 
 def quantile(x: Any, axis: int, q: Any, keepdims: bool, interpolation: str, ignore_nan: bool) -> Any:

@@ -8,6 +8,8 @@ convolution, its gradient with respect to x and its gradient with respect to w a
 one trilinear form in x, w and g. The rules of each one use the other two.
 """
 
+from functools import lru_cache
+
 import numpy as np
 
 from minigrad.core.op import general, linear
@@ -229,12 +231,19 @@ def _joined(function, x, size, stride, dilation, shape):
     """Reduce each window to one number with a ufunc: first along axis 0 of the window, then along axis 1."""
     if size == (1, 1):
         x = np.array(x)
-    for axis in (0, 1):
-        z, *others = [x[..., s, :] if axis == 0 else x[..., s] for s in _slices(axis, size, stride, dilation, shape)]
+    for offsets in _places_along(size, stride, dilation, shape):
+        z, *others = [x[place] for place in offsets]
         x = function(z, others[0]) if others else z
         for other in others[1:]:
             function(x, other, out=x)
     return x
+
+
+@lru_cache(maxsize=256)
+def _places_along(size, stride, dilation, shape):
+    """For each axis of the windows, and each offset along it: the index of x at this offset in all windows."""
+    rows, columns = (_slices(axis, size, stride, dilation, shape) for axis in (0, 1))
+    return [(..., s, slice(None)) for s in rows], [(..., s) for s in columns]
 
 
 def _lowest(dtype):

@@ -225,6 +225,35 @@ hypot.vjp(x=lambda g, x, z: g * (x / z),
           y=lambda g, y, z: g * (y / z))
 
 
+@elementwise(result="float")
+def sinc(x, *, out=None):
+    """z = sin(pi * x) / (pi * x)        dz/dx = (cos(pi * x) - z) / x
+
+    At 0, where both have 0 / 0, z is 1 and the derivative is 0.
+
+    >>> minigrad.tensor([0.0, 0.5]).sinc()
+    tensor([1.0000, 0.6366])
+    """
+    y = x * x.dtype.type(math.pi)
+    zero = y == 0  # added above and below, it makes 1 of 0 / 0
+    return into(out, (np.sin(y) + zero) / (y + zero))
+
+
+sinc.vjp(x=lambda g, x, z: g * ((np.cos(x * math.pi) - z) / (x + (x == 0))))
+
+
+@elementwise()
+def nan_to_num(x, *, nan, posinf, neginf, out=None):
+    """z = x, but these numbers in place of NaN, infinity and -infinity        dz/dx = isfinite(x)"""
+    finite = np.isfinite(x)
+    if np.logical_and.reduce(finite, axis=None):
+        return into(out, np.array(x))
+    return into(out, np.where(finite, x, np.where(np.isnan(x), nan, np.where(x > 0, posinf, neginf))))
+
+
+nan_to_num.vjp(x=lambda g, x: keep(g, np.isfinite(x)))
+
+
 # ----------------------------------------------------------------- hyperbolic functions
 
 

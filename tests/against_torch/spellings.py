@@ -117,6 +117,8 @@ SPELLINGS: dict[str, Any] = {
     "gather": lambda m, x, index, axis: m.gather(x, axis, tensor(m, index)),
     "scatter": lambda m, x, y, index, axis: m.scatter(x, axis, tensor(m, index), y.expand(index.shape)),
     "scatter_add": lambda m, x, y, index, axis: m.scatter_add(x, axis, tensor(m, index), y.expand(index.shape)),
+    "scatter_extreme": lambda m, x, y, index, axis, largest: m.scatter_reduce(
+        x, axis, tensor(m, index), y.expand(index.shape), "amax" if largest else "amin"),
     "scatter_mul": lambda m, x, y, index, axis: m.scatter_reduce(x, axis, tensor(m, index), y.expand(index.shape), "prod"),
     "index_select": lambda m, x, index, axis: m.index_select(x, axis, tensor(m, index)),
     "masked_fill": lambda m, x, y, mask: m.masked_fill(x, tensor(m, mask), y),
@@ -141,8 +143,9 @@ SPELLINGS: dict[str, Any] = {
     # neural networks
     **{
         name: of_nn(name)
-        for name in "leaky_relu elu silu gelu softplus logsigmoid hardtanh hardsigmoid hardswish threshold".split()
+        for name in "leaky_relu silu gelu mish softplus logsigmoid hardtanh hardsigmoid hardswish threshold".split()
     },
+    "elu": lambda m, x, alpha=1.0, scale=1.0: m.nn.functional.elu(x, alpha) * scale,
     "softmax": lambda m, x, axis: m.softmax(x, 0 if axis is None else axis),
     "log_softmax": lambda m, x, axis: m.log_softmax(x, 0 if axis is None else axis),
     "entr": lambda m, x: m.special.entr(x),

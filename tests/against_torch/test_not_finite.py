@@ -21,7 +21,7 @@ pytestmark = [
 # PyTorch spreads NaN over all entries; sums taken in another order; zeros times infinity in a running product.
 GRADIENTS_DIFFER = {"amax", "amin", "einsum", "standardize", "cumprod", "logcumsumexp"}
 # PYTORCH.md: the slope at NaN (of abs it is NaN, of elu and hardswish too), and what lies in the same row.
-ENTRIES_DIFFER = GRADIENTS_DIFFER | {"polygamma", "prod", "binary_cross_entropy"}
+ENTRIES_DIFFER = GRADIENTS_DIFFER | {"polygamma", "prod", "binary_cross_entropy", "scatter_extreme"}
 MATRICES = {
     name for name, op in REGISTRY.items() if op.forward.__module__ == "minigrad.ops.matrices"
 }

@@ -172,7 +172,7 @@ def selu(input: Tensor, inplace: bool = False) -> Tensor:
     tensor([-1.1113,  2.1014])
     """
     scale, alpha = 1.0507009873554805, 1.6732632423543772
-    return _composite(lambda x: ops.elu.apply(x, alpha=alpha) * scale, input, inplace, "Elu")
+    return _activation(ops.elu, input, inplace, alpha=alpha, scale=scale)
 
 
 def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
@@ -183,7 +183,7 @@ def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """
     if alpha <= 0:
         raise RuntimeError(f"ZeroDivisionError: celu: alpha must be greater than 0, but is {alpha}")
-    return _composite(lambda x: ops.elu.apply(x / alpha, alpha=1.0) * alpha, input, inplace, "Celu")
+    return _composite(lambda x: ops.elu.apply(x / alpha, scale=alpha), input, inplace, "Celu")
 
 
 def gelu(input: Tensor, approximate: str = "none") -> Tensor:
@@ -208,7 +208,7 @@ def silu(input: Tensor, inplace: bool = False) -> Tensor:
 
 def mish(input: Tensor, inplace: bool = False) -> Tensor:
     """x * tanh(softplus(x))"""
-    return _composite(lambda x: x * ops.softplus.apply(x).tanh(), input, inplace, "Mish")
+    return _activation(ops.mish, input, inplace)
 
 
 def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor:

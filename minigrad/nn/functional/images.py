@@ -55,7 +55,8 @@ def pad(
         )
     pairs = list(zip(pad[::2], pad[1::2], strict=True))
     widths = tuple([(0, 0)] * (input.ndim - len(pairs)) + pairs[::-1])
-    if any(n + a + b < 0 for n, (a, b) in zip(input.shape, widths, strict=True)):
+    sizes = [n + a + b for n, (a, b) in zip(input.array.shape, widths, strict=True)]
+    if min(sizes, default=0) < 0:
         raise RuntimeError(
             f"The input size {list(input.shape)}, plus negative padding {list(pad)}, resulted in a "
             "negative output size."
@@ -77,7 +78,7 @@ def pad(
 
 def _padded_by_entries(z: Tensor, widths: tuple[tuple[int, int], ...], mode: str) -> Tensor:
     """Padding with entries of the input itself, along one axis after the other."""
-    shape = z.shape
+    shape = z.array.shape
     for axis, (a, b) in enumerate(widths):
         if mode == "reflect" and (a or b) and max(a, b) >= shape[axis]:
             raise RuntimeError(
