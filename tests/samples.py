@@ -211,6 +211,8 @@ sample(ops.addmv, normal(2), normal(2, 3), normal(3, seed=1), alpha=3)
 sample(ops.addmv, normal(), normal(2, 3), normal(3, seed=1))
 sample(ops.baddbmm, normal(5, 2, 4), normal(5, 2, 3), normal(5, 3, 4), beta=0.5)
 sample(ops.baddbmm, normal(4), normal(5, 2, 3), normal(5, 3, 4), alpha=2)
+sample(ops.cross, normal(2, 3), normal(2, 3, seed=1), axis=1)
+sample(ops.cross, normal(3, 1), normal(3, 2, seed=1), axis=0)
 sample(ops.trace, normal(3, 2))
 for equation, args in [
     ("ij,jk->ik", (normal(2, 3), normal(3, 4))), ("ij->ji", (normal(2, 3),)), ("ii->i", (normal(3, 3),)),
@@ -266,6 +268,13 @@ sample(ops.put_diagonal, normal(2), shape=(3, 3), offset=-1)
 sample(ops.put_diagonal, normal(3, 2), shape=(2, 3, 2), axis0=0, axis1=2)
 sample(ops.unfold, normal(2, 7), axis=1, size=3, step=2)
 sample(ops.unfold, normal(5, 2), axis=0, size=2, step=1)
+for how in [
+    {"size": (2, 2), "stride": (1, 1), "padding": (0, 0, 0, 0), "dilation": (1, 1)},
+    {"size": (2, 3), "stride": (2, 1), "padding": (1, 1, 0, 0), "dilation": (1, 2)},
+    {"size": (1, 1), "stride": (1, 1), "padding": (0, 0, 0, 0), "dilation": (1, 1)},
+]:  # fmt: skip
+    sample(ops.im2col, normal(2, 2, 4, 5), **how)
+    sample(ops.col2im, ops.im2col.forward(normal(1, 2, 4, 5), **how), shape=(4, 5), **how)
 sample(ops.fold, normal(2, 3, 3), shape=(2, 8), axis=1, size=3, step=2)
 sample(ops.flip, normal(2, 3), axes=(1,))
 sample(ops.flip, normal(2, 3), axes=(0, 1))

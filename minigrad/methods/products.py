@@ -113,11 +113,9 @@ class Products(Arrangement):
         if self.ndim != other.ndim:
             raise RuntimeError("linalg.cross: inputs must have the same number of dimensions.")
         axis = normalize_one(dim, self.ndim)
-        if self.shape[axis] != 3 or other.shape[normalize_one(dim, other.ndim)] != 3:
+        if self.array.shape[axis] != 3 or other.array.shape[axis] != 3:
             raise RuntimeError(f"linalg.cross: inputs dimension {dim} must have length 3. Got {self.shape[axis]} and {other.shape[axis]}")
-        # z[i] = x[i + 1] * y[i + 2] - x[i + 2] * y[i + 1], where 3 stands for 0 again
-        x: Any = self
-        return (x * other.roll(-1, dim) - x.roll(-1, dim) * other).roll(-1, dim)
+        return ops.cross.apply(self, other, axis=axis)
 
     def kron(self, other: Self) -> Self:
         """The Kronecker product: each entry of x times all of other, arranged as blocks.

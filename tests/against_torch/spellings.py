@@ -101,6 +101,8 @@ SPELLINGS: dict[str, Any] = {
     "squeeze": lambda m, x, axis: m.squeeze(x, axis),
     "diagonal": lambda m, x, offset=0, axis0=0, axis1=1: m.diagonal(x, offset, axis0, axis1),
     "put_diagonal": lambda m, x, shape, offset=0, axis0=0, axis1=1: m.diagonal_scatter(m.zeros(shape, dtype=x.dtype), x, offset, axis0, axis1),
+    "im2col": lambda m, x, size, stride, padding, dilation: m.nn.functional.unfold(x, size, dilation, padding[::2], stride),
+    "col2im": lambda m, x, shape, size, stride, padding, dilation: m.nn.functional.fold(x, shape, size, dilation, padding[::2], stride),
     "unfold": lambda m, x, axis, size, step: x.unfold(axis, size, step),
     "flip": lambda m, x, axes: m.flip(x, axes),
     "roll": lambda m, x, shift, axis=None: m.roll(x, shift, axis),
