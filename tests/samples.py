@@ -114,7 +114,7 @@ for op, args in [
     sample(op, normal(2, 3), *args)
     sample(op, normal(), normal(seed=1), normal(seed=2))
     sample(op, normal(0, 3), normal(0, 1), normal(3))
-for x in (normal(3), np.array([1.0, np.nan, np.inf, -np.inf])):
+for x in (normal(3), np.array([1.0, np.inf, -np.inf])):
     sample(ops.nan_to_num, x, nan=0.5, posinf=9.0, neginf=-9.0)
 for n, args in [(1, normal), (1, positive), (2, positive), (3, positive)]:
     sample(ops.polygamma, args(3, 2), order=n)

@@ -110,6 +110,8 @@ def as_int(value: Any, name: str) -> int:
     >>> as_int(np.int64(3), "dim")
     3
     """
+    if value.__class__ is int:
+        return value
     if not isinstance(value, (bool, np.bool_)) and str(getattr(value, "dtype", "int")) != "bool":
         try:
             return int(value.__index__())
