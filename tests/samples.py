@@ -340,6 +340,8 @@ for op, settings in [
     sample(op, normal(3, 2), **settings)
     sample(op, 3 * normal(), **settings)
     sample(op, normal(0, 2), **settings)
+sample(ops.glu, normal(2, 4), axis=1)
+sample(ops.glu, normal(4, 3), axis=0)
 for op in [ops.softmax, ops.log_softmax]:
     sample(op, normal(2, 3), axis=1)
     sample(op, normal(2, 3, 2), axis=0)

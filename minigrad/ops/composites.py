@@ -78,7 +78,7 @@ def topk(x: Any, axis: int, k: int, largest: bool) -> Any:
     ordered("topk", x)
     if x.dtype.kind == "b":
         raise RuntimeError("topk does not support bool dtypes on CPU")
-    if not 0 <= k <= x.shape[axis]:
+    if not 0 <= k <= x.array.shape[axis]:
         raise RuntimeError(f"selected index k out of range: k is {k}, and there are {x.shape[axis]} entries.")
     first = (slice(None),) * axis + (slice(0, k),)
     return taken(return_types.topk, x, in_c_order(sorting(x.array, axis, largest)[first]), axis)
@@ -99,9 +99,9 @@ def median_along(x: Any, axis: int, keepdims: bool, ignore_nan: bool = False) ->
     kind = return_types.nanmedian if ignore_nan else return_types.median
     ordered(kind.__name__, x)
     nonempty(kind.__name__, x, axis)
-    last, nans = x.shape[axis] - 1, np.isnan(x.array).sum(axis, keepdims=True)
+    last, nans = x.array.shape[axis] - 1, np.add.reduce(np.isnan(x.array), axis=axis, keepdims=True)
     place = np.maximum(last - nans, 0) // 2 if ignore_nan else np.where(nans > 0, last, last // 2)
-    at = np.take_along_axis(sorting(x.array, axis), place, axis)  # NaNs are sorted to the end
+    at = gather(sorting(x.array, axis), index=place, axis=axis)  # NaNs are sorted to the end
     return taken(kind, x, at, axis, keepdims)
 
 
@@ -308,5 +308,5 @@ def insertion_points(edges: Any, x: Any, right: bool, out_int32: bool = False, s
 
 def nonempty(name: str, x: Any, axis: int) -> None:
     """Raise an error for an axis of size 0, which has no largest entry, no median and so on."""
-    if not x.shape[axis]:
+    if not x.array.shape[axis]:
         raise IndexError(f"{name}(): Expected reduction dim {axis} to have non-zero size.")

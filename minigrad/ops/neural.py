@@ -139,6 +139,33 @@ def hardswish(x, *, out=None):
 hardswish.vjp(x=lambda g, x: np.where(x < 3, g * ((x / 3 + 0.5) * (x > -3)), g))
 
 
+@general(result="float", refuses="biuc")
+def glu(x, *, axis):
+    """z = a * sigmoid(b), for the halves a and b of x along axis        dL/da = g * sigmoid(b)        dL/db = g * z * (1 - sigmoid(b))"""
+    a, b = _halves(x, axis)
+    return a * sigmoid.forward(b)
+
+
+def _halves(x, axis):
+    before, n = (slice(None),) * axis, x.shape[axis] // 2
+    return x[(*before, slice(n))], x[(*before, slice(n, None))]
+
+
+def _glu_dx(g, x, axis):
+    a, b = _halves(x, axis)
+    s = sigmoid(b)
+    return np.concatenate([g * s, g * (a * s * (1 - s))], axis=axis)
+
+
+def _glu_dot(x_dot, x, axis):
+    (a, b), (a_dot, b_dot) = _halves(x, axis), _halves(x_dot, axis)
+    s = sigmoid(b)
+    return a_dot * s + b_dot * (a * s * (1 - s))
+
+
+glu.vjp(x=_glu_dx).jvp(_glu_dot)
+
+
 @elementwise(refuses="b")
 def threshold(x, *, threshold, value, out=None):
     """z = value where x <= threshold, else x        dz/dx = 1 - (x <= threshold)

@@ -148,6 +148,7 @@ SPELLINGS: dict[str, Any] = {
         for name in "leaky_relu silu gelu mish softplus logsigmoid hardtanh hardsigmoid hardswish threshold".split()
     },
     "elu": lambda m, x, alpha=1.0, scale=1.0: m.nn.functional.elu(x, alpha) * scale,
+    "glu": lambda m, x, axis: m.nn.functional.glu(x, axis),
     "softmax": lambda m, x, axis: m.softmax(x, 0 if axis is None else axis),
     "log_softmax": lambda m, x, axis: m.log_softmax(x, 0 if axis is None else axis),
     "entr": lambda m, x: m.special.entr(x),
