@@ -89,7 +89,7 @@ for op, args in [
     (ops.cosh, normal), (ops.asinh, normal),
     (ops.acosh, lambda *shape: 1 + positive(*shape)),
     (ops.atanh, fraction), (ops.erf, normal),
-    (ops.erfc, normal), (ops.lgamma, normal),
+    (ops.erfc, normal), (ops.lgamma, normal), (ops.sinc, normal),
     (ops.digamma, normal), (ops.erfinv, fraction),
 ]:  # fmt: skip
     sample(op, args(3, 2))
@@ -114,6 +114,8 @@ for op, args in [
     sample(op, normal(2, 3), *args)
     sample(op, normal(), normal(seed=1), normal(seed=2))
     sample(op, normal(0, 3), normal(0, 1), normal(3))
+for x in (normal(3), np.array([1.0, np.inf, -np.inf])):
+    sample(ops.nan_to_num, x, nan=0.5, posinf=9.0, neginf=-9.0)
 for n, args in [(1, normal), (1, positive), (2, positive), (3, positive)]:
     sample(ops.polygamma, args(3, 2), order=n)
     sample(ops.polygamma, args(), order=n)
@@ -209,6 +211,8 @@ sample(ops.addmv, normal(2), normal(2, 3), normal(3, seed=1), alpha=3)
 sample(ops.addmv, normal(), normal(2, 3), normal(3, seed=1))
 sample(ops.baddbmm, normal(5, 2, 4), normal(5, 2, 3), normal(5, 3, 4), beta=0.5)
 sample(ops.baddbmm, normal(4), normal(5, 2, 3), normal(5, 3, 4), alpha=2)
+sample(ops.cross, normal(2, 3), normal(2, 3, seed=1), axis=1)
+sample(ops.cross, normal(3, 1), normal(3, 2, seed=1), axis=0)
 sample(ops.trace, normal(3, 2))
 for equation, args in [
     ("ij,jk->ik", (normal(2, 3), normal(3, 4))), ("ij->ji", (normal(2, 3),)), ("ii->i", (normal(3, 3),)),
@@ -264,6 +268,13 @@ sample(ops.put_diagonal, normal(2), shape=(3, 3), offset=-1)
 sample(ops.put_diagonal, normal(3, 2), shape=(2, 3, 2), axis0=0, axis1=2)
 sample(ops.unfold, normal(2, 7), axis=1, size=3, step=2)
 sample(ops.unfold, normal(5, 2), axis=0, size=2, step=1)
+for how in [
+    {"size": (2, 2), "stride": (1, 1), "padding": (0, 0, 0, 0), "dilation": (1, 1)},
+    {"size": (2, 3), "stride": (2, 1), "padding": (1, 1, 0, 0), "dilation": (1, 2)},
+    {"size": (1, 1), "stride": (1, 1), "padding": (0, 0, 0, 0), "dilation": (1, 1)},
+]:  # fmt: skip
+    sample(ops.im2col, normal(2, 2, 4, 5), **how)
+    sample(ops.col2im, ops.im2col.forward(normal(1, 2, 4, 5), **how), shape=(4, 5), **how)
 sample(ops.fold, normal(2, 3, 3), shape=(2, 8), axis=1, size=3, step=2)
 sample(ops.flip, normal(2, 3), axes=(1,))
 sample(ops.flip, normal(2, 3), axes=(0, 1))
@@ -303,6 +314,8 @@ for index, axis in [
     sample(ops.gather, normal(3, 4), index=index, axis=axis)
     sample(ops.scatter_add, normal(3, 4), normal(*index.shape, seed=1), index=index, axis=axis)
     sample(ops.scatter_mul, normal(3, 4), normal(*index.shape, seed=1), index=index, axis=axis)
+    for largest in (True, False):
+        sample(ops.scatter_extreme, normal(3, 4), normal(*index.shape, seed=1), index=index, axis=axis, largest=largest)
 zeros_to_scatter = np.array([[0.5, 0.0, 0.0, 0.7], [-1.2, 0.0, 0.4, 0.0]])
 sample(ops.scatter_mul, zeros, zeros_to_scatter, index=np.array([[0, 1, 2, 2], [0, 1, 1, 1]]), axis=0)
 sample(ops.scatter_mul, normal(3), normal(seed=1), index=np.array([0, 2, 0]), axis=0)
@@ -317,7 +330,7 @@ sample(ops.masked_fill, normal(2, 3), normal(seed=1), mask=np.zeros((2, 3), bool
 # neural networks: activations (away from their kinks), softmax, losses
 for op, settings in [
     (ops.leaky_relu, {}), (ops.leaky_relu, {"negative_slope": -0.5}),
-    (ops.elu, {}), (ops.elu, {"alpha": 0.5}),
+    (ops.elu, {}), (ops.elu, {"alpha": 0.5}), (ops.elu, {"alpha": 0.5, "scale": 3.0}), (ops.mish, {}),
     (ops.silu, {}), (ops.gelu, {}),
     (ops.softplus, {}), (ops.softplus, {"beta": 3.0, "threshold": 2.0}),
     (ops.logsigmoid, {}), (ops.hardtanh, {"min_val": -0.95, "max_val": 1.1}),
@@ -327,6 +340,8 @@ for op, settings in [
     sample(op, normal(3, 2), **settings)
     sample(op, 3 * normal(), **settings)
     sample(op, normal(0, 2), **settings)
+sample(ops.glu, normal(2, 4), axis=1)
+sample(ops.glu, normal(4, 3), axis=0)
 for op in [ops.softmax, ops.log_softmax]:
     sample(op, normal(2, 3), axis=1)
     sample(op, normal(2, 3, 2), axis=0)

@@ -283,6 +283,7 @@ def test_the_formula_of_the_docstring_is_the_rule(sample):
             "cosh",
             "floor",
             "trunc",
+            "isfinite",
             "pi",
         )
     }
@@ -341,6 +342,12 @@ def test_the_gradient_of_a_product_is_that_of_the_others_beside_infinity_and_nan
     alone.prod(0).backward()
 
     assert x.grad.tolist() == [6, np.inf, np.inf] and alone.grad.tolist() == [1]
+
+
+def test_erfinv_keeps_its_digits_close_to_1():
+    far = minigrad.tensor([1 - 1e-6, 1 - 1e-12, 1 - 1e-15], dtype=minigrad.float64)
+
+    assert_close(far.erfinv().erfc().array, (1 - far).array, rtol=1e-13, atol=0)
 
 
 def test_second_derivatives_of_norm_and_deviation_where_they_are_zero():

@@ -261,12 +261,12 @@ def _special(op: Op, typed: list[str]) -> str:
             "xd.dtype is not yd.dtype and (not xn is yn is None or xd.dtype.kind != 'f' or yd.dtype.kind == 'c')"
         ]
     questions += [f"{x}d.dtype.kind != 'b'" for x in op.masks]
-    if op.refuses not in ("", "c") or op.result in ("float", "sum") or "dtype" in op.settings:
+    if op.refuses not in ("", "c") or op.result in ("float", "sum"):
         questions += [f"{first}d.dtype.kind != 'f'"]
     elif op.refuses:
         questions += [f"{first}d.dtype.kind == 'c'"]
-    if "dtype" in op.settings:
-        questions += ["dtype.kind != 'f'"]
+    if "dtype" in op.settings:  # only numbers with fractions have gradients
+        questions += [f"{first}n is not None and dtype.kind != 'f'"]
     return " or ".join(questions) or "False"
 
 

@@ -145,7 +145,9 @@ def number(value: Any, dtype: Dtype) -> Any:
 
 def exact_number(value: Any, dtype: Dtype) -> Any:
     """The same for a number that will be stored: RuntimeError if it is too large."""
-    if value.__class__ is float and dtype.kind == "f" and -65000 < value < 65000:  # fits into all
+    if (
+        value.__class__ in (int, float) and dtype.kind == "f" and -65000 < value < 65000
+    ):  # fits into all
         return dtype.type(value)
     check_range(value, dtype)
     z = number(value, dtype)

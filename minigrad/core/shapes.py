@@ -79,10 +79,12 @@ def normalize_axes(axis: int | Sequence[int] | None, ndim: int) -> tuple[int, ..
     >>> normalize_axes(-1, 3), normalize_axes(None, 2)
     ((2,), (0, 1))
     """
+    if axis.__class__ is int:
+        return (normalize_one(axis, ndim),)
     axes = () if axis is None else tuple(axis) if isinstance(axis, Sequence) else (axis,)
     if not axes:
         return tuple(range(ndim))
-    seen = tuple(normalize_one(a, ndim) for a in axes)
+    seen = tuple([normalize_one(a, ndim) for a in axes])
     for a in seen:
         if seen.count(a) > 1:
             raise RuntimeError(f"dim {a} appears multiple times in the list of dims {list(axes)}.")
@@ -108,6 +110,8 @@ def as_int(value: Any, name: str) -> int:
     >>> as_int(np.int64(3), "dim")
     3
     """
+    if value.__class__ is int:
+        return value
     if not isinstance(value, (bool, np.bool_)) and str(getattr(value, "dtype", "int")) != "bool":
         try:
             return int(value.__index__())
@@ -122,7 +126,8 @@ def as_ints(values: Any, name: str) -> Shape:
     >>> as_ints([2, 3], "size")
     (2, 3)
     """
-    if values.__class__ is tuple or isinstance(values, Sequence) and not isinstance(values, str):
+    kind = values.__class__
+    if kind is tuple or kind is list or isinstance(values, Sequence) and kind is not str:
         return tuple([n if n.__class__ is int else as_int(n, name) for n in values])
     raise TypeError(f"argument '{name}' must be tuple of ints, not {type(values).__name__}.")
 

@@ -18,13 +18,13 @@ from typing import Any, Self
 import numpy as np
 
 from minigrad.core.dtypes import DTypeLike
-from minigrad.core.shapes import Array
+from minigrad.core.shapes import Array, Shape
 
 
 @lru_cache(maxsize=16)
-def element_numbers(shape: tuple[int, int]) -> Array:
-    """The index of each entry of a table in memory order, as a table of the same shape."""
-    return np.arange(shape[0] * shape[1]).reshape(shape)
+def element_numbers(shape: Shape) -> Array:
+    """The index of each entry in memory order, as an array of the same shape."""
+    return np.arange(math.prod(shape)).reshape(shape)
 
 
 def add_rows(table: Array, indices: Array, values: Array) -> None:

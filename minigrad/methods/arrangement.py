@@ -137,10 +137,10 @@ class Arrangement(Base):
         >>> minigrad.zeros(4, 3, 2, 2).flatten(1).shape
         minigrad.Size([4, 12])
         """
-        start, end = normalize_one(start_dim, self.ndim), normalize_one(end_dim, self.ndim)
+        shape = self.array.shape
+        start, end = normalize_one(start_dim, len(shape)), normalize_one(end_dim, len(shape))
         if start > end:
             raise RuntimeError("flatten() has invalid args: start_dim cannot come after end_dim")
-        shape = self.shape
         return flattened(self, (*shape[:start], math.prod(shape[start : end + 1]), *shape[end + 1 :]))
 
     def ravel(self) -> Self:
@@ -187,7 +187,7 @@ class Arrangement(Base):
         tensor([[1., 1., 1.],
                 [2., 2., 2.]])
         """
-        old, new = self.shape, sizes(shape, size)
+        old, new = self.array.shape, sizes(shape, size)
         extra = len(new) - len(old)
         if extra < 0:
             raise RuntimeError(
@@ -199,15 +199,14 @@ class Arrangement(Base):
                 f"The expanded size of the tensor (-1) isn't allowed in a leading, non-existing dimension "
                 f"{new.index(-1)}: -1 keeps a size, and the tensor has only {len(old)} dimensions."
             )
-        found = []
-        for i, (n, wanted) in enumerate(zip((1,) * extra + tuple(old), new, strict=True)):
-            found.append(n if wanted == -1 else wanted)
-            if n != 1 and n != found[-1]:
+        found = tuple([n if wanted == -1 else wanted for n, wanted in zip(old, new[extra:])])
+        for i, (n, wanted) in enumerate(zip(old, found), extra):
+            if n != 1 and n != wanted:
                 raise RuntimeError(
                     f"The expanded size of the tensor ({wanted}) must match the existing size ({n}) at "
                     f"non-singleton dimension {i}.  Target sizes: {list(new)}.  Tensor sizes: {list(old)}"
                 )
-        return ops.expand.apply(self, shape=tuple(found))
+        return ops.expand.apply(self, shape=new[:extra] + found)
 
     def expand_as(self, other: Self) -> Self:
         """A view broadcast to the shape of `other`: x.expand(other.shape).
@@ -289,16 +288,17 @@ class Arrangement(Base):
         >>> minigrad.zeros(4, 6).unflatten(1, (2, -1)).shape
         minigrad.Size([4, 2, 3])
         """
-        dim, sizes = normalize_one(dim, self.ndim), tuple(sizes)
-        n, known = self.shape[dim], math.prod(k for k in sizes if k != -1)
+        shape, sizes = self.array.shape, tuple(sizes)
+        dim = normalize_one(dim, len(shape))
+        n, known = shape[dim], math.prod([k for k in sizes if k != -1])
         if -1 in sizes and known:
-            sizes = tuple(n // known if k == -1 else k for k in sizes)
+            sizes = tuple([n // known if k == -1 else k for k in sizes])
             known *= n // known
         if known != n:
             raise RuntimeError(
                 f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {dim} ({n}) in the input tensor"
             )
-        return self.view((*self.shape[:dim], *sizes, *self.shape[dim + 1 :]))
+        return self.view((*shape[:dim], *sizes, *shape[dim + 1 :]))
 
     def swapaxes(self, axis0: int, axis1: int) -> Self:
         """transpose() with NumPy's names for the axes. (help() shows its text: see rows.py.)"""
@@ -312,18 +312,18 @@ class Arrangement(Base):
         >>> minigrad.zeros(2, 3, 4).movedim(0, -1).shape
         minigrad.Size([3, 4, 2])
         """
-        ndim = max(self.ndim, 1)
+        ndim = self.array.ndim
         given = [[axes] if isinstance(axes, int) else list(axes) for axes in (source, destination)]
         if len(given[0]) != len(given[1]):
             raise RuntimeError(f"movedim: Invalid source or destination dims: source ({given[0]} dims) should contain the same number of dims as destination ({given[1]} dims)")
-        for name, axes in zip(("source", "destination"), given, strict=True):
-            if len({normalize_one(axis, ndim) for axis in axes}) < len(axes):
+        found = [[normalize_one(axis, ndim) for axis in axes] for axes in given]
+        for name, axes, places in zip(("source", "destination"), given, found):
+            if len(set(places)) < len(places):
                 raise RuntimeError(f"movedim: repeated dim in `{name}` ({axes})")
-        source, destination = normalize_axes(source, ndim), normalize_axes(destination, ndim)
-        axes = [i for i in range(ndim) if i not in source]
-        for to, axis in sorted(zip(destination, source, strict=True)):
+        axes = [i for i in range(ndim) if i not in found[0]]
+        for to, axis in sorted(zip(found[1], found[0])):
             axes.insert(to, axis)
-        return ops.permute.apply(self, axes=tuple(axes[: self.ndim]))
+        return ops.permute.apply(self, axes=tuple(axes[:ndim]))
 
     def adjoint(self) -> Self:
         """x.mH as a method. Raises RuntimeError for a 1-d tensor. (help() is from rows.py.)"""
@@ -535,9 +535,9 @@ class Arrangement(Base):
                  [0, 4]]])
         """
         axes = two_axes(self.ndim + 1, dim1, dim2)
-        shape = list(self.shape[:-1])
+        *shape, n = self.array.shape
         for axis in sorted(axes.values()):
-            shape.insert(axis, self.shape[-1] + abs(offset))
+            shape.insert(axis, n + abs(offset))
         return ops.put_diagonal.apply(self, shape=tuple(shape), offset=offset, **axes)
 
     def diagflat(self, offset: int = 0) -> Self:
@@ -688,7 +688,7 @@ def of_matrices(name: str, x: Any) -> Any:
 
 def flattened(x: T, shape: tuple[int, ...]) -> T:
     """x with this shape; x itself if it has this shape already."""
-    return x if x.shape == shape else ops.reshape.apply(x, shape=shape)
+    return x if x.array.shape == shape else ops.reshape.apply(x, shape=shape)
 
 
 def at_least_2d(name: str, x: T) -> T:

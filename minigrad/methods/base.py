@@ -198,9 +198,7 @@ class Base:
             elif not isinstance(a, bool):  # non_blocking
                 dtype = a
         check_device(device)
-        if dtype is None or dtypes.as_dtype(dtype) == self.dtype:
-            return self.clone() if copy else self
-        return ops.to.apply(self, dtype=dtypes.as_dtype(dtype))
+        return converted(self, dtype, copy)
 
     def astype(self, dtype: DTypeLike) -> Self:
         """The tensor converted to another dtype: NumPy's name for x.to(dtype).
@@ -216,7 +214,7 @@ class Base:
         >>> minigrad.tensor([1, 2]).double()
         tensor([1., 2.], dtype=minigrad.float64)
         """
-        return self.to(np.float64)
+        return converted(self, dtypes.float64)
 
     def float(self, memory_format: object = None) -> Self:
         """x.to(minigrad.float32): the tensor itself if it has that dtype already. The gradient flows through.
@@ -224,7 +222,7 @@ class Base:
         >>> minigrad.tensor([1, 2]).float()
         tensor([1., 2.])
         """
-        return self.to(np.float32)
+        return converted(self, dtypes.float32)
 
     def half(self, memory_format: object = None) -> Self:
         """x.to(minigrad.float16): the tensor itself if it has that dtype already. The gradient flows through.
@@ -232,7 +230,7 @@ class Base:
         >>> minigrad.tensor([1, 2]).half()
         tensor([1., 2.], dtype=minigrad.float16)
         """
-        return self.to(np.float16)
+        return converted(self, dtypes.float16)
 
     def long(self, memory_format: object = None) -> Self:
         """x.to(minigrad.int64), the type of indices and class labels. Fractions are cut off, and no gradient flows through.
@@ -240,7 +238,7 @@ class Base:
         >>> minigrad.tensor([1.7, -1.7]).long()
         tensor([ 1, -1])
         """
-        return self.to(np.int64)
+        return converted(self, dtypes.int64)
 
     def int(self, memory_format: object = None) -> Self:
         """x.to(minigrad.int32). Fractions are cut off, and no gradient flows through.
@@ -248,7 +246,7 @@ class Base:
         >>> minigrad.tensor([1.7, -1.7]).int()
         tensor([ 1, -1], dtype=minigrad.int32)
         """
-        return self.to(np.int32)
+        return converted(self, dtypes.int32)
 
     def bool(self, memory_format: object = None) -> Self:
         """x.to(minigrad.bool): True where an entry is not 0. NaN is True.
@@ -256,7 +254,7 @@ class Base:
         >>> minigrad.tensor([0.0, 0.5, -1.0]).bool()
         tensor([False,  True,  True])
         """
-        return self.to(np.bool_)
+        return converted(self, dtypes.bool_)
 
     def short(self, memory_format: object = None) -> Self:
         """x.to(minigrad.int16). Fractions are cut off, and no gradient flows through.
@@ -264,7 +262,7 @@ class Base:
         >>> minigrad.tensor([1.7, -1.7]).short()
         tensor([ 1, -1], dtype=minigrad.int16)
         """
-        return self.to(np.int16)
+        return converted(self, dtypes.int16)
 
     def char(self, memory_format: object = None) -> Self:
         """x.to(minigrad.int8): integers from -128 to 127. Larger ones wrap around.
@@ -272,7 +270,7 @@ class Base:
         >>> minigrad.tensor([1, 130]).char()
         tensor([   1, -126], dtype=minigrad.int8)
         """
-        return self.to(np.int8)
+        return converted(self, dtypes.int8)
 
     def byte(self, memory_format: object = None) -> Self:
         """x.to(minigrad.uint8): integers from 0 to 255. Others wrap around.
@@ -280,7 +278,7 @@ class Base:
         >>> minigrad.tensor([1, 257]).byte()
         tensor([1, 1], dtype=minigrad.uint8)
         """
-        return self.to(np.uint8)
+        return converted(self, dtypes.uint8)
 
     def type_as(self, other: Self) -> Self:
         """The tensor converted to the dtype of `other`: x.to(other.dtype).
@@ -534,10 +532,20 @@ class Base:
         return z.requires_grad_() if requires_grad else z
 
 
+def converted(x: T, dtype: DTypeLike, copy: builtins.bool = False) -> T:
+    """x in this dtype, or x itself if it has this dtype already."""
+    dtype = None if dtype is None else dtypes.as_dtype(dtype)
+    if dtype is None or dtype == x.array.dtype:
+        return x.clone() if copy else x
+    return ops.to.apply(x, dtype=dtype)
+
+
 def sizes(size: tuple[Any, ...], named: Several | None = None) -> tuple[int, ...]:
     """view(2, 3), view((2, 3)) and view(size=(2, 3)) mean the same."""
     size = size if named is None else (named,)
-    return as_ints(size[0] if len(size) == 1 and isinstance(size[0], Sequence) else size, "size")
+    if len(size) == 1 and size[0].__class__ is not builtins.int and isinstance(size[0], Sequence):
+        return as_ints(size[0], "size")
+    return as_ints(size, "size")
 
 
 def written_over(x: Base, value: Operand) -> Operand:

@@ -111,13 +111,11 @@ class Entries(Operators, Indexing):
         """
         if self.dtype.kind not in "fc":
             return self.clone()
-        most, array = np.finfo(self.dtype).max, self.array
-        high = most if posinf is None else exact_number(posinf, self.dtype)
-        low = -most if neginf is None else exact_number(neginf, self.dtype)
-        for_nan = exact_number(0.0 if nan is None else nan, self.dtype)
-        instead = np.where(np.isnan(array), for_nan, np.where(array > 0, high, low))
-        z = ops.where.apply(self._constant(np.isfinite(array)), self, self._constant(instead))
-        return named(z, "NanToNumBackward0")
+        dtype = self.array.dtype
+        most = np.finfo(dtype).max
+        high = most if posinf is None else exact_number(posinf, dtype)
+        low = -most if neginf is None else exact_number(neginf, dtype)
+        return ops.nan_to_num.apply(self, nan=exact_number(0.0 if nan is None else nan, dtype), posinf=high, neginf=low)
 
     def deg2rad(self) -> Self:
         """x converted from degrees to radians: x * pi / 180.
@@ -134,16 +132,6 @@ class Entries(Operators, Indexing):
         tensor([  0., 180.])
         """
         return named(ops.mul.apply(self, 180 / np.pi), "Rad2DegBackward0")
-
-    def sinc(self) -> Self:
-        """sin(pi * x) / (pi * x), and 1 at 0.
-
-        >>> minigrad.tensor([0.0, 0.5]).sinc()
-        tensor([1.0000, 0.6366])
-        """
-        there = self._constant(self.array != 0)
-        y = ops.where.apply(there, self, self._constant(self.dtype.type(1))) * np.pi
-        return named(ops.where.apply(there, y.sin() / y, self._constant(y.dtype.type(1))), "SincBackward0")
 
     def copysign(self, other: Operand) -> Self:
         """abs(x) with the sign of other, a number or a tensor broadcast with x. -0.0 counts as negative.

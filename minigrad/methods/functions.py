@@ -100,7 +100,7 @@ def hstack(tensors: Sequence[Tensor]) -> Tensor:
     >>> hstack([minigrad.tensor([1, 2]), minigrad.tensor([3, 4])])
     tensor([1, 2, 3, 4])
     """
-    xs = atleast_1d(_sequence("hstack", tensors))
+    xs = [x if x.ndim else x.reshape(1) for x in _sequence("hstack", tensors)]
     return cat(xs, 0 if xs[0].ndim == 1 else 1)
 
 
@@ -112,7 +112,7 @@ def vstack(tensors: Sequence[Tensor]) -> Tensor:
     tensor([[1, 2],
             [3, 4]])
     """
-    return cat(atleast_2d(_sequence("vstack", tensors)), 0)
+    return cat([x if x.ndim > 1 else x.reshape(1, -1) for x in _sequence("vstack", tensors)])
 
 
 row_stack = vstack

@@ -33,14 +33,13 @@ def function(method: Callable[..., Any], found_as: str | None = None) -> Callabl
     name, compute = method.__name__.strip("_"), getattr(method, "unchecked", method)
 
     @functools.wraps(method)
-    def called(input: Tensor, *args: object, **kwargs: object) -> Any:
+    def called(input: Tensor, *args: object, out: Any = None, **kwargs: object) -> Any:
         if not hasattr(input, "__apply_op__"):
             other = args[0] if args else kwargs.get("other")
             if not isinstance(other, Tensor) or not isinstance(input, (int, float, bool)):
                 raise not_a_tensor(name, "input", 1, input)
             fits = isinstance(input, int) and np.can_cast(np.min_scalar_type(input), other.dtype)
             input = wrap(as_array(input, other.dtype if fits else None))
-        out = kwargs.pop("out", None)
         try:
             z = compute(input, *args, **kwargs)
         except AttributeError:

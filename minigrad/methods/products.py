@@ -113,11 +113,9 @@ class Products(Arrangement):
         if self.ndim != other.ndim:
             raise RuntimeError("linalg.cross: inputs must have the same number of dimensions.")
         axis = normalize_one(dim, self.ndim)
-        if self.shape[axis] != 3 or other.shape[normalize_one(dim, other.ndim)] != 3:
+        if self.array.shape[axis] != 3 or other.array.shape[axis] != 3:
             raise RuntimeError(f"linalg.cross: inputs dimension {dim} must have length 3. Got {self.shape[axis]} and {other.shape[axis]}")
-        # z[i] = x[i + 1] * y[i + 2] - x[i + 2] * y[i + 1], where 3 stands for 0 again
-        x: Any = self
-        return named((x * other.roll(-1, dim) - x.roll(-1, dim) * other).roll(-1, dim), "LinalgCrossBackward0")
+        return ops.cross.apply(self, other, axis=axis)
 
     def kron(self, other: Self) -> Self:
         """The Kronecker product: each entry of x times all of other, arranged as blocks.
@@ -384,25 +382,27 @@ def tensordot(a: Any, b: Any, dims: Several | Sequence[Sequence[int]] = 2) -> An
         if dims < 0 or dims > min(a.ndim, b.ndim):
             raise RuntimeError(f"tensordot expects dims >= 0 and not more than the axes of a or b, but got dims={dims}")
         dims = (range(a.ndim - dims, a.ndim), range(dims))
-    of_a, of_b = (contracted(x, d) for x, d in zip((a, b), dims, strict=True))
+    of_a, of_b = contracted(a, dims[0]), contracted(b, dims[1])
     if len(of_a) != len(of_b):
         raise RuntimeError("both dimension lists should have same length")
-    for i, j in zip(of_a, of_b, strict=True):
-        if a.shape[i] == b.shape[j]:
+    of_each = [(a.array.shape[i], b.array.shape[j]) for i, j in zip(of_a, of_b)]
+    for i, j, (n, m) in zip(of_a, of_b, of_each):
+        if n == m:
             continue
-        if b.shape[j] == 1:  # broadcast: each entry of a is multiplied by the same one
+        if m == 1:  # broadcast: each entry of a is multiplied by the same one
             a = ops.sum.apply(a, axis=i, keepdims=True)
-        elif a.shape[i] == 1:
+        elif n == 1:
             b = ops.sum.apply(b, axis=j, keepdims=True)
         else:
-            raise RuntimeError(f"contracted dimensions need to match, but first has size {a.shape[i]} in dim {i} and second has size {b.shape[j]} in dim {j}")
-    left = [i for i in range(a.ndim) if i not in of_a]
-    right = [j for j in range(b.ndim) if j not in of_b]
-    shape = tuple(a.shape[i] for i in left) + tuple(b.shape[j] for j in right)
-    rows, n, columns = (math.prod(x.shape[i] for i in axes) for x, axes in ((a, left), (a, of_a), (b, right)))
+            raise RuntimeError(f"contracted dimensions need to match, but first has size {n} in dim {i} and second has size {m} in dim {j}")
+    left = [i for i in range(a.array.ndim) if i not in of_a]
+    right = [j for j in range(b.array.ndim) if j not in of_b]
+    rows, columns = [a.array.shape[i] for i in left], [b.array.shape[j] for j in right]
     a, b = ops.permute.apply(a, axes=(*left, *of_a)), ops.permute.apply(b, axes=(*of_b, *right))
-    a, b = ops.reshape.apply(a, shape=(rows, n)), ops.reshape.apply(b, shape=(n, columns))
-    return ops.reshape.apply(ops.mm.apply(a, b), shape=shape)
+    n = math.prod([min(pair) for pair in of_each])
+    a = ops.reshape.apply(a, shape=(math.prod(rows), n))
+    b = ops.reshape.apply(b, shape=(n, math.prod(columns)))
+    return ops.reshape.apply(ops.mm.apply(a, b), shape=(*rows, *columns))
 
 
 def contracted(x: Any, axes: Any) -> tuple[int, ...]:

@@ -543,7 +543,7 @@ class Reductions(Operators, Indexing):
         >>> minigrad.tensor([1.0, float("nan"), 2.0]).nansum()
         tensor(3.)
         """
-        z = self.masked_fill(self.isnan(), 0).sum(dim, keepdim, dtype=dtype)
+        z = self.masked_fill(self.isnan(), 0.0).sum(dim, keepdim, dtype=dtype)
         return composites.named(z, "NansumBackward0")
 
     def nanmean(self, dim: Dim = None, keepdim: bool = False, *, dtype: DTypeLike = None) -> Self:
@@ -914,8 +914,9 @@ def one_axis(dim: int | None, axis: int | None, ndim: int) -> int | None:
 
 def axis_for_softmax(x: Base, dim: int) -> int | None:
     """The axis of a softmax. None for a tensor without axes."""
-    axis = normalize_one(dim, x.ndim)
-    return axis if x.ndim else None
+    ndim = x.array.ndim
+    axis = normalize_one(dim, ndim)
+    return axis if ndim else None
 
 
 def checked_weights(name: str, w: Base | None, n: int, kinds: str, words: str) -> None:

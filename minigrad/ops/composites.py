@@ -15,9 +15,8 @@ from minigrad import return_types
 from minigrad.core.dtypes import torch_name
 from minigrad.core.errors import wrong_kind
 from minigrad.core.shapes import normalize_one
-from minigrad.ops.indexing import flat_along, gather, own_places, scatter_add, where
+from minigrad.ops.indexing import gather, own_places
 from minigrad.ops.layout import unsafe_view
-from minigrad.ops.reductions import is_extreme
 
 
 def named(z: Any, name: str, op: Any = None) -> Any:
@@ -50,9 +49,16 @@ def ordered(name: str, x: Any) -> None:
 def sorting(values: Any, axis: int, descending: bool = False) -> Any:
     """The indices that sort the values, with a stable sort. NaN counts as the largest value."""
     if not descending:
-        return np.argsort(values, axis=axis, kind="stable")
-    from_the_end = np.argsort(np.flip(values, axis), axis=axis, kind="stable")
-    return np.flip(values.shape[axis] - 1 - from_the_end, axis)
+        return values.argsort(axis, kind="stable")
+    from_the_end = backward(values, axis).argsort(axis, kind="stable")
+    return backward(values.shape[axis] - 1 - from_the_end, axis)
+
+
+def backward(values: Any, axis: int) -> Any:
+    """np.flip, ten times as fast for a plain array. (A program records np.flip.)"""
+    if values.__class__ is not np.ndarray:
+        return np.flip(values, axis)
+    return values[(slice(None),) * axis + (slice(None, None, -1),)]
 
 
 def sort(x: Any, axis: int, descending: bool) -> Any:
@@ -72,7 +78,7 @@ def topk(x: Any, axis: int, k: int, largest: bool) -> Any:
     ordered("topk", x)
     if x.dtype.kind == "b":
         raise RuntimeError("topk does not support bool dtypes on CPU")
-    if not 0 <= k <= x.shape[axis]:
+    if not 0 <= k <= x.array.shape[axis]:
         raise RuntimeError(f"selected index k out of range: k is {k}, and there are {x.shape[axis]} entries.")
     first = (slice(None),) * axis + (slice(0, k),)
     return taken(return_types.topk, x, in_c_order(sorting(x.array, axis, largest)[first]), axis)
@@ -93,9 +99,9 @@ def median_along(x: Any, axis: int, keepdims: bool, ignore_nan: bool = False) ->
     kind = return_types.nanmedian if ignore_nan else return_types.median
     ordered(kind.__name__, x)
     nonempty(kind.__name__, x, axis)
-    last, nans = x.shape[axis] - 1, np.isnan(x.array).sum(axis, keepdims=True)
+    last, nans = x.array.shape[axis] - 1, np.add.reduce(np.isnan(x.array), axis=axis, keepdims=True)
     place = np.maximum(last - nans, 0) // 2 if ignore_nan else np.where(nans > 0, last, last // 2)
-    at = np.take_along_axis(sorting(x.array, axis), place, axis)  # NaNs are sorted to the end
+    at = gather(sorting(x.array, axis), index=place, axis=axis)  # NaNs are sorted to the end
     return taken(kind, x, at, axis, keepdims)
 
 
@@ -130,23 +136,6 @@ def running_extreme(x: Any, axis: int, function: Any) -> Any:
 def level(x: Any, values: Any) -> Any:
     """These values as a constant function of x: its gradient is zeros."""
     return x.masked_fill(x._constant(np.ones(x.shape, bool)), -0.0) + values  # -0.0 + z is z, even if that is -0.0
-
-
-def scatter_extreme(x: Any, y: Any, function: Any, index: Any, axis: int) -> Any:
-    """The largest (or smallest) of each entry of x and all entries of y scattered to it. Ties share the gradient."""
-    best = np.array(x.array, order="C")
-    if index.size:
-        at = flat_along(index, axis, x.shape) if x.ndim else index.reshape(-1)
-        function.at(best.reshape(-1), at, np.broadcast_to(y.array, index.shape).reshape(-1))
-    of_x = is_extreme(x.array, best)
-    of_y = is_extreme(y.array, gather.forward(best, index=index, axis=axis))
-    if x.dtype.kind != "f":
-        return x._constant(best)
-    ties = scatter_add.forward(of_x.astype(x.dtype), of_y.astype(x.dtype), index=index, axis=axis)
-    zero = x._constant(x.dtype.type(0))
-    of_x, of_y = (where.apply(x._constant(best), z, zero) for best, z in ((of_x, x), (of_y, y)))
-    total = scatter_add.apply(of_x, of_y, index=index, axis=axis)
-    return total / x._constant(np.maximum(ties, 1))
 
 
 def quantile(x: Any, axis: int, q: Any, keepdims: bool, interpolation: str, ignore_nan: bool) -> Any:
@@ -319,5 +308,5 @@ def insertion_points(edges: Any, x: Any, right: bool, out_int32: bool = False, s
 
 def nonempty(name: str, x: Any, axis: int) -> None:
     """Raise an error for an axis of size 0, which has no largest entry, no median and so on."""
-    if not x.shape[axis]:
+    if not x.array.shape[axis]:
         raise IndexError(f"{name}(): Expected reduction dim {axis} to have non-zero size.")

@@ -8,6 +8,8 @@ convolution, its gradient with respect to x and its gradient with respect to w a
 one trilinear form in x, w and g. The rules of each one use the other two.
 """
 
+from functools import lru_cache
+
 import numpy as np
 
 from minigrad.core.op import general, linear
@@ -75,13 +77,13 @@ class _Windows:
               read in runs as long as one row of a window with all its channels
     """
 
-    def __init__(self, x_shape, w_shape, stride, dilation, groups):
+    def __init__(self, x_shape, w_shape, stride, dilation, groups, in_rows=None):
         self.x_shape, self.stride, self.dilation, self.groups = x_shape, stride, dilation, groups
         _, self.c, *self.size = w_shape
         self.shape = tuple((n - d * (k - 1) - 1) // s + 1
                            for n, k, s, d in zip(x_shape[2:], self.size, stride, dilation, strict=True))
         self.count = self.shape[0] * self.shape[1]
-        self.in_rows = self.size[1] * self.c > 2 * self.shape[1]
+        self.in_rows = self.size[1] * self.c > 2 * self.shape[1] if in_rows is None else in_rows
 
     def arranged(self, x):
         """x with its memory in the order in which `matrix` reads it."""
@@ -212,6 +214,30 @@ convolution_dw.vjp(
 )
 
 
+@linear(node="Im2ColBackward0")
+def im2col(x, *, size, stride, padding, dilation):
+    """z[n, k, p] = x[n, p + k]: each window as a column        dL/dx = col2im(g)"""
+    windows = _Windows(_padded(x.shape, padding), (1, x.shape[1], *size), stride, dilation, 1, in_rows=False)
+    z = windows.matrix(_margin(x, padding), 0)
+    return z.copy() if np.may_share_memory(x, z) else z
+
+
+@linear(node="Col2ImBackward0")
+def col2im(x, *, shape, size, stride, padding, dilation):
+    """z = zeros of that shape, with each column added at its window        dL/dx = im2col(g)"""
+    shape = _padded((len(x), x.shape[1] // (size[0] * size[1]), *shape), padding)
+    windows = _Windows(shape, (1, shape[1], *size), stride, dilation, 1, in_rows=False)
+    z = windows.zeros(x.dtype)
+    windows.add(z, 0, x)
+    return np.ascontiguousarray(_inside(z, padding))
+
+
+im2col.vjp(x=lambda g, x_shape, size, stride, padding, dilation:
+               col2im(g, shape=x_shape[2:], size=size, stride=stride, padding=padding, dilation=dilation))
+col2im.vjp(x=lambda g, size, stride, padding, dilation:
+               im2col(g, size=size, stride=stride, padding=padding, dilation=dilation))
+
+
 # --------------------------------------------------------------------------- pooling
 
 
@@ -229,12 +255,19 @@ def _joined(function, x, size, stride, dilation, shape):
     """Reduce each window to one number with a ufunc: first along axis 0 of the window, then along axis 1."""
     if size == (1, 1):
         x = np.array(x)
-    for axis in (0, 1):
-        z, *others = [x[..., s, :] if axis == 0 else x[..., s] for s in _slices(axis, size, stride, dilation, shape)]
+    for offsets in _places_along(size, stride, dilation, shape):
+        z, *others = [x[place] for place in offsets]
         x = function(z, others[0]) if others else z
         for other in others[1:]:
             function(x, other, out=x)
     return x
+
+
+@lru_cache(maxsize=256)
+def _places_along(size, stride, dilation, shape):
+    """For each axis of the windows, and each offset along it: the index of x at this offset in all windows."""
+    rows, columns = (_slices(axis, size, stride, dilation, shape) for axis in (0, 1))
+    return [(..., s, slice(None)) for s in rows], [(..., s) for s in columns]
 
 
 def _lowest(dtype):

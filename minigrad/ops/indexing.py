@@ -13,7 +13,7 @@ from functools import lru_cache
 import numpy as np
 
 from minigrad.core.op import general, linear
-from minigrad.core.sparse import add_rows
+from minigrad.core.sparse import add_rows, element_numbers
 from minigrad.ops.elementwise import copied, keep
 
 
@@ -76,7 +76,12 @@ def add_at(z, index, x):
     """z[index] += x, where a position can occur more than once."""
     rows = index[0] if isinstance(index, tuple) and len(index) == 1 else index
     if not isinstance(rows, np.ndarray):
-        np.add.at(z, index, x)
+        if not z.flags.c_contiguous or z.size > 1 << 24:
+            np.add.at(z, index, x)
+            return
+        places = element_numbers(z.shape)[index]  # np.add.at is fast only for vectors
+        x = x if np.shape(x) == places.shape else np.broadcast_to(x, places.shape)
+        np.add.at(z.reshape(-1), places.reshape(-1), np.reshape(x, -1))
     elif rows.dtype.kind == "b":
         z[rows] += x  # in a mask, no position occurs twice
     else:

@@ -9,7 +9,7 @@ from functools import lru_cache
 import numpy as np
 
 from minigrad.core.op import constant, elementwise, general, linear
-from minigrad.core.shapes import order_of, repeat_to, sum_to
+from minigrad.core.shapes import order_of, sum_to
 from minigrad.ops.elementwise import copied, into
 from minigrad.ops.indexing import or_zero, strided_view
 
@@ -52,8 +52,9 @@ def expand(x, *, shape):
     """z = x repeated along new axes and those of size 1        dL/dx = g, summed over them"""
     if x.shape == tuple(shape):
         return x[...]
-    if isinstance(x, np.ndarray) and x.flags.c_contiguous and 0 not in shape:
-        return repeat_to(x.reshape((1,) * (len(shape) - x.ndim) + x.shape), shape)
+    if isinstance(x, np.ndarray) and x.flags.c_contiguous and 0 not in shape:  # the same, but faster
+        strides = [0 if n == 1 else step for n, step in zip(x.shape, x.strides, strict=True)]
+        return np.ndarray(shape, x.dtype, x, 0, [0] * (len(shape) - x.ndim) + strides)
     z = np.broadcast_to(x, shape)
     # A view of x that can be written, though not where several entries share their memory.
     return strided_view(x, z.shape, z.strides) if type(z) is np.ndarray else z
@@ -116,7 +117,7 @@ t.vjp(x=lambda g: t(g))
 @linear(view=True)
 def diagonal(x, *, offset=0, axis0=0, axis1=1):
     """z[..., i] = x[i, ..., i]        dL/dx = g on the diagonal, 0 elsewhere"""
-    z = np.diagonal(x, offset, axis0, axis1)
+    z = x.diagonal(offset, axis0, axis1)
     if x.flags.writeable:
         z.flags.writeable = True
     return z
@@ -178,11 +179,10 @@ def roll(x, *, shift, axis=None):
     """z[i + shift] = x[i], around the end        dL/dx[i] = g[i + shift]"""
     if axis is None:
         return roll.forward(x.reshape(-1), shift=(shift,), axis=(0,)).reshape(x.shape)
-    z = x.copy()
     for n, k in zip(shift, axis, strict=True):
         before, first = (slice(None),) * k, -n % max(1, x.shape[k])
-        z = np.concatenate((z[(*before, slice(first, None))], z[(*before, slice(first))]), k)
-    return z
+        x = np.concatenate((x[(*before, slice(first, None))], x[(*before, slice(first))]), k)
+    return x
 
 
 roll.vjp(x=lambda g, shift, axis:
@@ -207,12 +207,17 @@ tile.vjp(x=_tile_dx)
 @linear(inplace=True)
 def tril(x, *, diagonal=0, out=None):
     """z = x on and below the diagonal, 0 above        dL/dx = g there"""
-    n, m = x.shape[-2:]
-    return _without(x, np.arange(m) > np.arange(diagonal, n + diagonal)[:, None], out)
+    return _without(x, _places_above(*x.shape[-2:], diagonal), out)
+
+
+@lru_cache(maxsize=16)
+def _places_above(n, m, diagonal):
+    """True above the diagonal of an (n, m) matrix. The array is cached: do not write to it."""
+    return np.arange(m) > np.arange(diagonal, n + diagonal)[:, None]
 
 
 def _without(x, outside, out):
-    """x with zeros outside a triangle: np.tril, twice as fast."""
+    """x with zeros outside a triangle: np.tril, three times as fast."""
     z = copied(x, out)
     np.copyto(z, z.dtype.type(0), where=outside)
     return z
@@ -224,8 +229,7 @@ tril.vjp(x=lambda g, diagonal: tril(g, diagonal=diagonal))
 @linear(inplace=True)
 def triu(x, *, diagonal=0, out=None):
     """z = x on and above the diagonal, 0 below        dL/dx = g there"""
-    n, m = x.shape[-2:]
-    return _without(x, np.arange(m) < np.arange(diagonal, n + diagonal)[:, None], out)
+    return _without(x, np.logical_not(_places_above(*x.shape[-2:], diagonal - 1)), out)
 
 
 triu.vjp(x=lambda g, diagonal: triu(g, diagonal=diagonal))
@@ -264,10 +268,10 @@ cat.jvp(lambda xs_dot, xs, axis: cat(*map(or_zero, xs_dot, xs), axis=axis))
 @general(np.stack)
 def stack(*xs, axis=0, out=None):
     """z = the xs side by side along a new axis        dL/dx[k] = g at k along it"""
-    if len({np.shape(x) for x in xs}) > 1:
+    if len({x.shape for x in xs}) > 1:
         raise ValueError("all input arrays must have the same shape")
     if axis < 0:
-        axis += np.ndim(xs[0]) + 1
+        axis += xs[0].ndim + 1
     new = (slice(None),) * axis + (None,)
     return np.concatenate([x[new] for x in xs], axis, out)  # np.stack, three times as fast
 

@@ -77,9 +77,8 @@ def cross_entropy(x, *, target, weights, axis, reduced):
 
     Without `reduced`, the losses are not summed.
     """
-    top = greatest(x, axis)
-    z = np.log(np.add.reduce(np.exp(x - top), axis)) + top.reshape(target.shape)
-    z = (z - x[at_class(target, axis)]) * weights
+    x = x - greatest(x, axis)
+    z = (np.log(np.add.reduce(np.exp(x), axis)) - x[at_class(target, axis)]) * weights
     return np.add.reduce(z, axis=None) if reduced else z
 
 

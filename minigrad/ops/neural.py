@@ -6,6 +6,7 @@ more accurate, than building them from the ops of earlier chapters.
 """
 
 import math
+from functools import lru_cache
 
 import numpy as np
 
@@ -28,13 +29,14 @@ leaky_relu.vjp(x=lambda g, x, negative_slope: np.where(x > 0, g, g * negative_sl
 
 
 @elementwise(result="float", refuses="biuc")
-def elu(x, *, alpha=1.0, out=None):
-    """z = x where x > 0, else alpha * (exp(x) - 1)        dz/dx = where(x > 0, 1, alpha * exp(x))"""
-    z = np.expm1(np.minimum(x, np.zeros((), x.dtype)))
-    return into(out, np.where(x > 0, x, z if alpha == 1 else x.dtype.type(alpha) * z))
+def elu(x, *, alpha=1.0, scale=1.0, out=None):
+    """z = scale * x where x > 0, else scale * alpha * (exp(x) - 1)        dz/dx = scale * where(x > 0, 1, alpha * exp(x))"""
+    below = np.expm1(np.minimum(x, np.zeros((), x.dtype)))  # 0 where x > 0
+    z = np.maximum(x, np.zeros((), x.dtype)) + (below if alpha == 1 else below * np.array(alpha, x.dtype))
+    return into(out, z if scale == 1 else z * np.array(scale, x.dtype))
 
 
-elu.vjp(x=lambda g, x, alpha: np.where(x <= 0, g * (alpha * np.exp(np.minimum(x, 0))), g))
+elu.vjp(x=lambda g, x, alpha, scale: np.where(x <= 0, g * (scale * alpha * np.exp(np.minimum(x, 0))), g * scale))
 
 
 @elementwise(result="float", refuses="biu")
@@ -63,6 +65,20 @@ def _gelu_dx(g, x):
 
 
 gelu.vjp(x=_gelu_dx)
+
+
+@elementwise(result="float", refuses="biuc")
+def mish(x, *, out=None):
+    """z = x * tanh(log(1 + exp(x)))        dz/dx = z / x + x * (1 - (z / x)**2) / (1 + exp(-x))"""
+    return into(out, x * np.tanh(softplus.forward(x)))
+
+
+def _mish_dx(g, x):
+    t = np.tanh(softplus(x))
+    return g * (t + x * (1 - t * t) * sigmoid(x))
+
+
+mish.vjp(x=_mish_dx)
 
 
 @elementwise(result="float", refuses="biuc")
@@ -121,6 +137,33 @@ def hardswish(x, *, out=None):
 
 
 hardswish.vjp(x=lambda g, x: np.where(x < 3, g * ((x / 3 + 0.5) * (x > -3)), g))
+
+
+@general(result="float", refuses="biuc")
+def glu(x, *, axis):
+    """z = a * sigmoid(b), for the halves a and b of x along axis        dL/da = g * sigmoid(b)        dL/db = g * z * (1 - sigmoid(b))"""
+    a, b = _halves(x, axis)
+    return a * sigmoid.forward(b)
+
+
+def _halves(x, axis):
+    before, n = (slice(None),) * axis, x.shape[axis] // 2
+    return x[(*before, slice(n))], x[(*before, slice(n, None))]
+
+
+def _glu_dx(g, x, axis):
+    a, b = _halves(x, axis)
+    s = sigmoid(b)
+    return np.concatenate([g * s, g * (a * s * (1 - s))], axis=axis)
+
+
+def _glu_dot(x_dot, x, axis):
+    (a, b), (a_dot, b_dot) = _halves(x, axis), _halves(x_dot, axis)
+    s = sigmoid(b)
+    return a_dot * s + b_dot * (a * s * (1 - s))
+
+
+glu.vjp(x=_glu_dx).jvp(_glu_dot)
 
 
 @elementwise(refuses="b")
@@ -194,11 +237,20 @@ embedding.vjp(x=_embedding_dx)
 @general(node="ConstantPadNdBackward0")
 def pad(x, *, widths, value=0):
     """z = x with a margin of `value`, widths (before, after) for each axis        dL/dx = g without the margin"""
-    inner = tuple(slice(max(-a, 0), n - max(-b, 0)) for n, (a, b) in zip(x.shape, widths, strict=True))
-    before, x = [max(a, 0) for a, _ in widths], x[inner]
-    z = np.full([n + a + max(b, 0) for n, a, (_, b) in zip(x.shape, before, widths, strict=True)], value, x.dtype)
-    z[tuple([slice(a, a + n) for n, a in zip(x.shape, before, strict=True)])] = x
+    inner, outer, shape = _places_in_pad(x.shape, widths)
+    z = np.empty(shape, x.dtype)
+    z.fill(value)
+    z[outer] = x[inner]
     return z
+
+
+@lru_cache(maxsize=256)
+def _places_in_pad(x_shape, widths):
+    """What is kept of x, where it is in the result, and the shape of that. A negative width takes entries away."""
+    inner = tuple(slice(max(-a, 0), n - max(-b, 0)) for n, (a, b) in zip(x_shape, widths, strict=True))
+    sizes = [len(range(*kept.indices(n))) for n, kept in zip(x_shape, inner, strict=True)]
+    outer = tuple(slice(max(a, 0), max(a, 0) + n) for n, (a, _) in zip(sizes, widths, strict=True))
+    return inner, outer, tuple(part.stop + max(b, 0) for part, (_, b) in zip(outer, widths, strict=True))
 
 
 pad.vjp(x=lambda g, widths: pad(g, widths=tuple((-a, -b) for a, b in widths)))

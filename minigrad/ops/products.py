@@ -171,10 +171,22 @@ for _op in (addmm, addmv, baddbmm):
     _op.jvp(_product_dot)
 
 
+@linear(node="LinalgCrossBackward0")
+def cross(x, y, *, axis):
+    """z = x × y, the cross product of vectors of size 3 along axis        dL/dx = y × g        dL/dy = g × x"""
+    # z[i] = x[i + 1] * y[i + 2] - x[i + 2] * y[i + 1], where 3 stands for 0 again
+    return (x * y.take(NEXT, axis) - x.take(NEXT, axis) * y).take(NEXT, axis)
+
+
+NEXT = np.array([1, 2, 0])
+cross.vjp(x=lambda g, y, axis: cross(y, g, axis=axis),
+          y=lambda g, x, axis: cross(g, x, axis=axis))
+
+
 @linear()
 def trace(x):
     """z = sum of x[i, i]        dL/dx = g on the diagonal, 0 elsewhere"""
-    return np.trace(x, dtype=x.dtype if x.dtype.kind in "fc" else np.int64)
+    return x.trace(dtype=x.dtype if x.dtype.kind in "fc" else np.int64)
 
 
 trace.vjp(x=lambda g, x_shape: keep(repeat_to(g, x_shape), np.eye(*x_shape, dtype=bool)))

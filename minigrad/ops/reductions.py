@@ -13,7 +13,7 @@ import numpy as np
 from minigrad.core.op import constant, general, linear, reduction
 from minigrad.core.shapes import normalize_axes, repeat_to, restore_axes
 from minigrad.ops.elementwise import keep, sign
-from minigrad.ops.indexing import along
+from minigrad.ops.indexing import along, flat_along, gather, or_zero, scatter_add
 
 
 @linear(np.sum, result="sum", node=lambda axis: "SumBackward0" if axis is None else "SumBackward1")
@@ -51,7 +51,7 @@ def amax(x, *, axis=None, keepdims=False, out=None):
 
     If several entries are the largest, they share g equally.
     """
-    return np.max(x, axis=axis, keepdims=keepdims, out=out)
+    return np.maximum.reduce(x, axis=axis, keepdims=keepdims, out=out)
 
 
 @general(refuses="c")
@@ -60,7 +60,7 @@ def amin(x, *, axis=None, keepdims=False, out=None):
 
     If several entries are the smallest, they share g equally.
     """
-    return np.min(x, axis=axis, keepdims=keepdims, out=out)
+    return np.minimum.reduce(x, axis=axis, keepdims=keepdims, out=out)
 
 
 def is_extreme(x, z):
@@ -82,6 +82,43 @@ def _average_over_ties(x_dot, x, z, x_shape, axis, keepdims):
 
 for _op in (amax, amin):
     _op.vjp(x=_shared_by_ties).jvp(_average_over_ties)
+
+
+@general(refuses="c", node="ScatterReduceBackward0")
+def scatter_extreme(x, y, *, index, axis, largest):
+    """z = x, or the largest (smallest) of x and all y[i, j] with index[i, j] there        dL/dx, dL/dy = g where it is that
+
+    As in `amax`, equal entries share g equally.
+    """
+    z = np.array(x, order="C")
+    at = flat_along(index, axis, x.shape) if x.ndim else index.reshape(-1)
+    (np.maximum if largest else np.minimum).at(z.reshape(-1), at, np.broadcast_to(y, index.shape).reshape(-1))
+    return z
+
+
+def _chosen(x, y, z, index, axis):
+    """Which entries of x and of y are the extreme ones, and how many share each place."""
+    of_x, of_y = is_extreme(x, z), is_extreme(y, gather(z, index=index, axis=axis))
+    ones = (getattr(chosen, "array", chosen).astype(x.dtype) for chosen in (of_x, of_y))
+    return of_x, of_y, np.maximum(scatter_add(*ones, index=index, axis=axis), 1)
+
+
+def _scatter_extreme_dx(g, x, y, z, index, axis):
+    of_x, _, ties = _chosen(x, y, z, index, axis)
+    return keep(g / ties, of_x)
+
+
+def _scatter_extreme_dy(g, x, y, z, index, axis):
+    _, of_y, ties = _chosen(x, y, z, index, axis)
+    return keep(gather(g / ties, index=index, axis=axis), of_y)
+
+
+def _scatter_extreme_dot(x_dot, y_dot, x, y, z, index, axis):
+    of_x, of_y, ties = _chosen(x, y, z, index, axis)
+    return scatter_add(keep(or_zero(x_dot, x), of_x), keep(or_zero(y_dot, y), of_y), index=index, axis=axis) / ties
+
+
+scatter_extreme.vjp(x=_scatter_extreme_dx, y=_scatter_extreme_dy).jvp(_scatter_extreme_dot)
 
 
 @linear(refuses="c")
@@ -229,8 +266,8 @@ def logsumexp(x, *, axis=None, keepdims=False):
 
     The largest entry is subtracted first and added at the end. This does not change the result, and exp cannot overflow.
     """
-    top = np.max(x, axis=axis, keepdims=True, initial=-np.inf)
-    top = np.where(np.isfinite(top), top, 0).astype(x.dtype)
+    top = np.maximum.reduce(x, axis=axis, keepdims=True, initial=-np.inf)
+    top = np.where(np.isfinite(top), top, x.dtype.type(0))
     z = np.log(np.add.reduce(np.exp(x - top), axis=axis, keepdims=True)) + top
     return z if keepdims or not x.ndim else z.squeeze(axis)
 
@@ -399,13 +436,13 @@ def argmin(x, *, axis=None, keepdims=False):
 @constant(np.all, result="bool")
 def all(x, *, axis=None, keepdims=False, out=None):
     """z = are all entries true?"""
-    return _old_truth(x, np.all(x, axis=axis, keepdims=keepdims, out=out))
+    return _old_truth(x, np.logical_and.reduce(x, axis=axis, keepdims=keepdims, out=out))
 
 
 @constant(np.any, result="bool")
 def any(x, *, axis=None, keepdims=False, out=None):
     """z = is any entry true?"""
-    return _old_truth(x, np.any(x, axis=axis, keepdims=keepdims, out=out))
+    return _old_truth(x, np.logical_or.reduce(x, axis=axis, keepdims=keepdims, out=out))
 
 
 def _old_truth(x, z):

@@ -5,6 +5,7 @@ Rules use `z` where this avoids computing a root or an exponential again.
 """
 
 import math
+from functools import lru_cache
 
 import numpy as np
 
@@ -222,6 +223,35 @@ def hypot(x, y, *, out=None):
 
 hypot.vjp(x=lambda g, x, z: g * (x / z),
           y=lambda g, y, z: g * (y / z))
+
+
+@elementwise(result="float")
+def sinc(x, *, out=None):
+    """z = sin(pi * x) / (pi * x)        dz/dx = (cos(pi * x) - z) / x
+
+    At 0, where both have 0 / 0, z is 1 and the derivative is 0.
+
+    >>> minigrad.tensor([0.0, 0.5]).sinc()
+    tensor([1.0000, 0.6366])
+    """
+    y = x * x.dtype.type(math.pi)
+    zero = y == 0  # added above and below, it makes 1 of 0 / 0
+    return into(out, (np.sin(y) + zero) / (y + zero))
+
+
+sinc.vjp(x=lambda g, x, z: g * ((np.cos(x * math.pi) - z) / (x + (x == 0))))
+
+
+@elementwise()
+def nan_to_num(x, *, nan, posinf, neginf, out=None):
+    """z = x, but these numbers in place of NaN, infinity and -infinity        dz/dx = isfinite(x)"""
+    finite = np.isfinite(x)
+    if np.logical_and.reduce(finite, axis=None):
+        return into(out, np.array(x))
+    return into(out, np.where(finite, x, np.where(np.isnan(x), nan, np.where(x > 0, posinf, neginf))))
+
+
+nan_to_num.vjp(x=lambda g, x: keep(g, np.isfinite(x)))
 
 
 # ----------------------------------------------------------------- hyperbolic functions
@@ -453,12 +483,19 @@ def _error_function(x, complement):
     x = np.asarray(x)
     if x.size <= FEW:  # for so few entries, Python's own functions are faster
         values = map(math.erfc if complement else math.erf, x.ravel().tolist())
-        return np.array(list(values), x.dtype).reshape(x.shape)
+        return np.fromiter(values, x.dtype, x.size).reshape(x.shape)
     if x.dtype == np.float16:  # too small for the polynomials
         return _error_function(x.astype(np.float32), complement).astype(np.float16)
+    return in_pieces(lambda x: _rational(x, complement), x, 8192)
+
+
+def in_pieces(f, x, size):
+    """f(x), for a function that reads each entry many times: in pieces of this size, which fit into the CPU cache."""
+    if x.size <= size:
+        return f(x)
     flat, z = x.ravel(), np.empty(x.size, x.dtype)
-    for i in range(0, x.size, 8192):  # in pieces that fit into the CPU cache, since each is read about forty times
-        z[i : i + 8192] = _rational(flat[i : i + 8192], complement)
+    for i in range(0, x.size, size):
+        z[i : i + size] = f(flat[i : i + size])
     return z.reshape(x.shape)
 
 
@@ -500,16 +537,23 @@ def _exp_of_minus_square(y):
 
 
 def horner(coefficients, x):
-    """The polynomial with these coefficients, highest power first."""
-    z = np.full_like(x, coefficients[0])
-    for c in coefficients[1:]:
-        z *= x
+    """The polynomial with these coefficients, at least two, highest power first."""
+    first, *middle, last = _as_arrays(coefficients, x.dtype)
+    z = np.multiply(x, first)
+    for c in middle:
         z += c
+        z *= x
+    z += last
     return z
 
 
+@lru_cache(maxsize=64)
+def _as_arrays(coefficients, dtype):
+    return [np.array(c, dtype) for c in coefficients]  # to NumPy, numbers of Python are slower
+
+
 # Taylor's series of erf(x) / x in x**2, highest power first.
-NEAR = [TWO_OVER_SQRT_PI * (-1) ** k / (math.factorial(k) * (2 * k + 1)) for k in range(11, -1, -1)]
+NEAR = tuple(TWO_OVER_SQRT_PI * (-1) ** k / (math.factorial(k) * (2 * k + 1)) for k in range(11, -1, -1))
 BETWEEN_ABOVE = (
     2.15311535474403846e-8, 5.64188496988670089e-1, 8.88314979438837594, 6.61191906371416295e1,
     2.98635138197400131e2, 8.81952221241769090e2, 1.71204761263407058e3, 2.05107837782607147e3,

@@ -101,6 +101,8 @@ SPELLINGS: dict[str, Any] = {
     "squeeze": lambda m, x, axis: m.squeeze(x, axis),
     "diagonal": lambda m, x, offset=0, axis0=0, axis1=1: m.diagonal(x, offset, axis0, axis1),
     "put_diagonal": lambda m, x, shape, offset=0, axis0=0, axis1=1: m.diagonal_scatter(m.zeros(shape, dtype=x.dtype), x, offset, axis0, axis1),
+    "im2col": lambda m, x, size, stride, padding, dilation: m.nn.functional.unfold(x, size, dilation, padding[::2], stride),
+    "col2im": lambda m, x, shape, size, stride, padding, dilation: m.nn.functional.fold(x, shape, size, dilation, padding[::2], stride),
     "unfold": lambda m, x, axis, size, step: x.unfold(axis, size, step),
     "flip": lambda m, x, axes: m.flip(x, axes),
     "roll": lambda m, x, shift, axis=None: m.roll(x, shift, axis),
@@ -117,6 +119,8 @@ SPELLINGS: dict[str, Any] = {
     "gather": lambda m, x, index, axis: m.gather(x, axis, tensor(m, index)),
     "scatter": lambda m, x, y, index, axis: m.scatter(x, axis, tensor(m, index), y.expand(index.shape)),
     "scatter_add": lambda m, x, y, index, axis: m.scatter_add(x, axis, tensor(m, index), y.expand(index.shape)),
+    "scatter_extreme": lambda m, x, y, index, axis, largest: m.scatter_reduce(
+        x, axis, tensor(m, index), y.expand(index.shape), "amax" if largest else "amin"),
     "scatter_mul": lambda m, x, y, index, axis: m.scatter_reduce(x, axis, tensor(m, index), y.expand(index.shape), "prod"),
     "index_select": lambda m, x, index, axis: m.index_select(x, axis, tensor(m, index)),
     "masked_fill": lambda m, x, y, mask: m.masked_fill(x, tensor(m, mask), y),
@@ -141,8 +145,10 @@ SPELLINGS: dict[str, Any] = {
     # neural networks
     **{
         name: of_nn(name)
-        for name in "leaky_relu elu silu gelu softplus logsigmoid hardtanh hardsigmoid hardswish threshold".split()
+        for name in "leaky_relu silu gelu mish softplus logsigmoid hardtanh hardsigmoid hardswish threshold".split()
     },
+    "elu": lambda m, x, alpha=1.0, scale=1.0: m.nn.functional.elu(x, alpha) * scale,
+    "glu": lambda m, x, axis: m.nn.functional.glu(x, axis),
     "softmax": lambda m, x, axis: m.softmax(x, 0 if axis is None else axis),
     "log_softmax": lambda m, x, axis: m.log_softmax(x, 0 if axis is None else axis),
     "entr": lambda m, x: m.special.entr(x),

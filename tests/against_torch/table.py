@@ -119,11 +119,12 @@ def names_of(op: Op, written: dict[str, str]) -> str:
 
 
 EXTRA_NAMES = {
-    "entr": "`special.entr`",
+    "entr": "`special.entr`", "to": "`to`, `astype`, `type_as`, `float`, `long` and so on",
     "cat": "`cat`, `concat`, `hstack`, `vstack`", "stack": "`stack`", "where": "`where`", "einsum": "`einsum`",
     "max_pool2d": "`F.max_pool2d`, `F.max_pool1d`", "window_sum": "`F.avg_pool2d`, `F.avg_pool1d`",
     "convolution": "`F.conv2d`, `F.conv1d`", "convolution_dx": "`F.conv_transpose2d`, `F.conv_transpose1d`",
     "norm": "`norm`, `linalg.vector_norm`", "scatter_add": "`scatter_add`, `scatter_add_`, `index_add`",
+    "scatter_extreme": "`scatter_reduce(..., \"amax\")`, `\"amin\"`",
     "scatter_mul": "`scatter(reduce=\"multiply\")`, `scatter_reduce`", "scatter": "`scatter`, `scatter_`",
     "getitem": "`x[...]`, `narrow`, `select`, `split`, `chunk`, `unbind`, `take`", "clamp": "`clamp`, `clamp_`, `clip`",
     "transpose": "`transpose`, `transpose_`, `swapaxes`, `mT`", "positive": "`+x`, `positive`",

@@ -180,7 +180,7 @@ def selu(input: Tensor, inplace: bool = False) -> Tensor:
     tensor([-1.1113,  2.1014])
     """
     scale, alpha = 1.0507009873554805, 1.6732632423543772
-    return _composite(lambda x: ops.elu.apply(x, alpha=alpha) * scale, input, inplace, "Elu")
+    return _activation(ops.elu, input, inplace, alpha=alpha, scale=scale)
 
 
 def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
@@ -191,7 +191,7 @@ def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """
     if alpha <= 0:
         raise RuntimeError(f"ZeroDivisionError: celu: alpha must be greater than 0, but is {alpha}")
-    return _composite(lambda x: ops.elu.apply(x / alpha, alpha=1.0) * alpha, input, inplace, "Celu")
+    return _composite(lambda x: ops.elu.apply(x / alpha, scale=alpha), input, inplace, "Celu")
 
 
 def gelu(input: Tensor, approximate: str = "none") -> Tensor:
@@ -216,7 +216,7 @@ def silu(input: Tensor, inplace: bool = False) -> Tensor:
 
 def mish(input: Tensor, inplace: bool = False) -> Tensor:
     """x * tanh(softplus(x))"""
-    return _composite(lambda x: x * ops.softplus.apply(x).tanh(), input, inplace, "Mish")
+    return _activation(ops.mish, input, inplace)
 
 
 def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
@@ -303,17 +303,15 @@ def threshold_(input: Tensor, threshold: float, value: float) -> Tensor:
 
 def glu(input: Tensor, dim: int = -1) -> Tensor:
     """The first half along dim, times the sigmoid of the second"""
-    if not input.ndim:
+    shape = input.array.shape
+    if not shape:
         raise RuntimeError("glu does not support 0-dimensional tensors")
-    axis = normalize_one(dim, input.ndim)
-    n = input.shape[axis]
-    if n % 2:
-        raise RuntimeError(f"Halving dimension must be even, but dimension {dim} is size {n}")
-    a, b = (
-        ops.getitem.apply(input, index=(*(slice(None),) * axis, half))
-        for half in (slice(0, n // 2), slice(n // 2, n))
-    )
-    return named(a * b.sigmoid(), "GluBackward0")
+    axis = normalize_one(dim, len(shape))
+    if shape[axis] % 2:
+        raise RuntimeError(
+            f"Halving dimension must be even, but dimension {dim} is size {shape[axis]}"
+        )
+    return ops.glu.apply(input, axis=axis)
 
 
 def softmax(

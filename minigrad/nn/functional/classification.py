@@ -16,6 +16,7 @@ from minigrad.core.op import Op
 from minigrad.core.shapes import Array
 from minigrad.core.tensor import Tensor
 from minigrad.methods.base import Values
+from minigrad.methods.indexing import beyond
 from minigrad.nn.functional.losses import checked, reduced_by, reduction_of
 from minigrad.ops.composites import named
 
@@ -321,7 +322,7 @@ def _class_weights(
     n, dtype = x.array.shape[axis], x.array.dtype
     weights = None
     values = np.asarray(target)  # while a program is being recorded: the values of the example
-    if values.size and values.view(np.uint64).max() >= n:
+    if beyond(values, n):
         bad = ((values < 0) | (values >= n)) & (values != ignore_index)
         if bad.any():
             where = np.argwhere(bad)[0].tolist()
@@ -347,7 +348,7 @@ def _class_weights(
         weights = of_class if weights is None else weights * of_class
     if reduction == "mean":
         if weights is None:
-            return dtype.type(1) / dtype.type(target.size), target
+            return dtype.type(1 / max(target.size, 1)), target
         nothing_left = ignored.__class__ is np.ndarray and ignored.all()
         return (weights if nothing_left else weights / weights.sum()), target
     return dtype.type(1) if weights is None else weights, target

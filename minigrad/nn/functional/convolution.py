@@ -260,7 +260,7 @@ def check_not_negative(**margins: tuple[int, ...]) -> None:
 
 def several(value: Several, n: int, name: str) -> tuple[int, ...]:
     """One number for each axis: a single number is repeated."""
-    if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
+    if value.__class__ is int or isinstance(value, np.integer):
         return (int(value),) * n
     values = as_ints(value, name)
     if len(values) == 1:

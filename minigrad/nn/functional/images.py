@@ -55,7 +55,8 @@ def pad(
         )
     pairs = list(zip(pad[::2], pad[1::2], strict=True))
     widths = tuple([(0, 0)] * (input.ndim - len(pairs)) + pairs[::-1])
-    if any(n + a + b < 0 for n, (a, b) in zip(input.shape, widths, strict=True)):
+    sizes = [n + a + b for n, (a, b) in zip(input.array.shape, widths, strict=True)]
+    if min(sizes, default=0) < 0:
         raise RuntimeError(
             f"The input size {list(input.shape)}, plus negative padding {list(pad)}, resulted in a "
             "negative output size."
@@ -77,7 +78,7 @@ def pad(
 
 def _padded_by_entries(z: Tensor, widths: tuple[tuple[int, int], ...], mode: str) -> Tensor:
     """Padding with entries of the input itself, along one axis after the other."""
-    shape = z.shape
+    shape = z.array.shape
     for axis, (a, b) in enumerate(widths):
         if mode == "reflect" and (a or b) and max(a, b) >= shape[axis]:
             raise RuntimeError(
@@ -141,12 +142,8 @@ def unfold(
         raise RuntimeError(
             f"Expected 3D or 4D (batch mode) tensor for input, but got: {list(input.shape)}"
         )
-    index, widths = _window_index(input.shape[2:], kernel_size, dilation, padding, stride)
-    padded = ops.pad.apply(input, widths=widths) if any(map(any, widths)) else input
-    z = ops.getitem.apply(padded, index=index)
-    n, c, kh, rows, kw, columns = z.shape
-    z = z.permute(0, 1, 2, 4, 3, 5).reshape(n, c * kh * kw, rows * columns)
-    return named(z, "Im2ColBackward0")
+    how, _ = _windows(input.array.shape[2:], kernel_size, dilation, padding, stride)
+    return ops.im2col.apply(input, **how)
 
 
 def fold(
@@ -170,10 +167,9 @@ def fold(
             f"Expected 2D or 3D (batch mode) tensor for input, but got: {list(input.shape)}"
         )
     height, width = several(output_size, 2, "output_size")
-    kh, kw = several(kernel_size, 2, "kernel_size")
-    index, widths = _window_index((height, width), kernel_size, dilation, padding, stride)
-    rows, columns = index[2].shape[1], index[3].shape[3]
-    n, entries, windows = input.shape
+    settings, counts = _windows((height, width), kernel_size, dilation, padding, stride)
+    (kh, kw), (rows, columns) = settings["size"], counts
+    _, entries, windows = input.shape
     if entries % (kh * kw):
         raise RuntimeError(
             "Expected size of input's dimension 1 to be divisible by the product of kernel_size, but got "
@@ -185,22 +181,18 @@ def fold(
             f"dimension 2 to match the calculated number of sliding blocks {rows} * {columns} = "
             f"{rows * columns}, but got input.size(2)={windows}."
         )
-    c = entries // (kh * kw)
-    blocks = input.reshape(n, c, kh, kw, rows, columns).permute(0, 1, 2, 4, 3, 5)
-    shape = (n, c, height + sum(widths[2]), width + sum(widths[3]))
-    z = ops.put_zeros.apply(blocks, index=index, shape=shape)
-    return named(ops.pad.apply(z, widths=tuple([(-a, -b) for a, b in widths])), "Col2ImBackward0")
+    return ops.col2im.apply(input, shape=(height, width), **settings)
 
 
-def _window_index(size: Sequence[int], *how: Several) -> tuple[Any, Any]:
-    """The index (:, :, rows, columns) of all windows in a padded image, and the padding."""
+def _windows(size: Sequence[int], *how: Several) -> tuple[dict[str, Any], list[int]]:
+    """The settings of im2col, and the number of windows along each axis."""
     kernel, dilation, padding, stride = (
         several(v, 2, name)
         for v, name in zip(how, ("kernel_size", "dilation", "padding", "stride"), strict=True)
     )
     check_steps(kernel_size=kernel, dilation=dilation, stride=stride)
     check_not_negative(padding=padding)
-    places = []
+    counts = []
     for n, k, d, p, s in zip(size, kernel, dilation, padding, stride, strict=True):
         count = (n + 2 * p - d * (k - 1) - 1) // s + 1
         if count < 1:
@@ -209,10 +201,9 @@ def _window_index(size: Sequence[int], *how: Several) -> tuple[Any, Any]:
                 f"padding={padding}, calculated shape of the array of sliding blocks has an axis of size "
                 f"{count}, which is too small (non-positive)."
             )
-        places.append(np.add.outer(np.arange(k) * d, np.arange(count) * s))
-    rows, columns = places
-    index = (slice(None), slice(None), rows[:, :, None, None], columns[None, None])
-    return index, ((0, 0), (0, 0), *((p, p) for p in padding))
+        counts.append(count)
+    (top, left), around = padding, {"size": kernel, "stride": stride, "dilation": dilation}
+    return {**around, "padding": (top, top, left, left)}, counts
 
 
 # ------------------------------------------------------------------------ resizing

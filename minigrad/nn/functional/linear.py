@@ -12,8 +12,8 @@ from minigrad import ops
 from minigrad.core.modes import no_grad
 from minigrad.core.shapes import Array
 from minigrad.core.tensor import Tensor, wrap
-from minigrad.methods import indices_of
 from minigrad.methods.base import Values
+from minigrad.methods.indexing import beyond, indices_of
 
 __all__ = ["bilinear", "embedding", "linear", "one_hot"]
 
@@ -98,7 +98,7 @@ def embedding(
         )
     index = indices_of("embedding", input)
     n = weight.shape[0]
-    if index.size and index.view(np.uint64).max() >= n:
+    if beyond(index, n):
         bad = index[(index < 0) | (index >= n)].flat[0]
         raise IndexError(f"index out of range in self: index {bad}, but the table has {n} rows.")
     if padding_idx is not None:

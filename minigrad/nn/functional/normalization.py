@@ -111,7 +111,8 @@ def batch_norm(
     tensor([[-1.],
             [ 1.]])
     """
-    if training and input.ndim > 1 and math.prod(input.shape[:1] + input.shape[2:]) == 1:
+    sizes = input.array.shape
+    if training and len(sizes) > 1 and math.prod(sizes[:1] + sizes[2:]) == 1:
         raise ValueError(
             f"Expected more than 1 value per channel when training, got input size {input.shape}"
         )
@@ -122,12 +123,12 @@ def batch_norm(
         raise ValueError(
             "running_mean and running_var must either both be None or neither be None."
         )
-    shape = (1, -1, *(1,) * (input.ndim - 2))
-    axes = (0, *range(2, input.ndim))
+    shape = (1, -1, *(1,) * (len(sizes) - 2))
+    axes = (0, *range(2, len(sizes)))
     if training:
         if eps <= 0:
             raise ValueError(f"batch_norm eps must be positive during training, but got {eps}")
-        if running_mean is not None and running_var is not None and input.numel():
+        if running_mean is not None and running_var is not None and 0 not in sizes:
             _move(running_mean, input.array.mean(axes), momentum)
             _move(running_var, input.array.var(axes, ddof=1), momentum)
         z: Tensor = ops.standardize.apply(input, axis=axes, eps=eps)
@@ -149,9 +150,11 @@ def _move(running: Tensor, of_batch: Array, momentum: float) -> None:
 
 def _check_channels(input: Tensor, **parameters: Tensor | None) -> None:
     """Raise an error unless each parameter has a number for each channel, and the input's dtype."""
-    channels = input.shape[1] if input.ndim > 1 else 0
+    channels = input.array.shape[1] if input.array.ndim > 1 else 0
     for name, parameter in parameters.items():
-        if parameter is not None and parameter.numel() != channels:
+        if parameter is None:
+            continue
+        if parameter.array.size != channels:
             raise RuntimeError(
                 f"{name} should contain {channels} elements not {parameter.numel()}: the input is "
                 f"{tuple(input.shape)}, with the channels along axis 1."
@@ -204,22 +207,23 @@ def group_norm(
     >>> group_norm(minigrad.tensor([[1.0, 3.0, 5.0, 9.0]]), 2).round(decimals=3)
     tensor([[-1.,  1., -1.,  1.]])
     """
-    if input.ndim < 2:
+    shape = input.array.shape
+    if len(shape) < 2:
         raise RuntimeError(
-            f"Expected at least 2 dimensions for input tensor but received {input.ndim}"
+            f"Expected at least 2 dimensions for input tensor but received {len(shape)}"
         )
-    n, c = input.shape[:2]
+    n, c = shape[:2]
     if c % num_groups:
         raise RuntimeError(
             "Expected number of channels in input to be divisible by num_groups, but got input of "
             f"shape {list(input.shape)} and num_groups={num_groups}"
         )
-    grouped = input.reshape(n, num_groups, math.prod(input.shape[1:]) // num_groups)
+    grouped = ops.reshape.apply(input, shape=(n, num_groups, math.prod(shape[1:]) // num_groups))
     z: Tensor = ops.standardize.apply(grouped, axis=(2,), eps=eps)
-    z = ops.unsafe_view.apply(z, shape=tuple(input.shape))
+    z = ops.unsafe_view.apply(z, shape=shape)
     wanted = "a vector of size equal to the number of channels in input"
-    _check_affine(input, weight, bias, (c,), wanted, f"input of shape {list(input.shape)}")
-    z = _scaled(z, weight, bias, (1, c, *(1,) * (input.ndim - 2)))
+    _check_affine(input, weight, bias, (c,), wanted, f"input of shape {list(shape)}")
+    z = _scaled(z, weight, bias, (1, c, *(1,) * (len(shape) - 2)))
     return named(z, "NativeGroupNormBackward0")
 
 
@@ -229,7 +233,9 @@ def _check_affine(
 ) -> None:  # fmt: skip
     """Raise an error unless weight and bias have this shape, and the input's dtype."""
     for name, parameter in (("weight", weight), ("bias", bias)):
-        if parameter is not None and parameter.shape != shape:
+        if parameter is None:
+            continue
+        if parameter.array.shape != shape:
             raise RuntimeError(
                 f"Expected {name} to be {wanted}, but got {name} of shape {list(parameter.shape)} and {given}"
             )
@@ -245,9 +251,9 @@ def _scaled(
     return z if bias is None else z + ops.view.apply(bias, shape=shape)
 
 
-def _same_dtype(input: Tensor, parameter: Tensor | None) -> None:
+def _same_dtype(input: Tensor, parameter: Tensor) -> None:
     """Raise an error unless the parameter has the input's dtype (or float32, for float16 input)."""
-    if parameter is None or parameter.dtype == input.dtype:
+    if parameter.array.dtype == input.array.dtype:
         return
     if input.dtype.kind != "f":
         raise NotForDtype(
@@ -272,11 +278,12 @@ def _last_axes(
             "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, but "
             "got normalized_shape = []"
         )
-    if tuple(input.shape[input.ndim - k :]) != shape:
+    ndim = input.array.ndim
+    if input.array.shape[ndim - k :] != shape:
         raise RuntimeError(
             f"Given normalized_shape={list(shape)}, expected input with shape [*, "
             f"{', '.join(map(str, shape))}], but got input of size{list(input.shape)}"
         )
     given = f"normalized_shape = {list(shape)}"
     _check_affine(input, weight, bias, shape, "of same shape as normalized_shape", given)
-    return tuple(range(input.ndim - k, input.ndim))
+    return tuple(range(ndim - k, ndim))

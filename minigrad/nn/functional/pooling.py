@@ -261,12 +261,12 @@ def _adaptive_avg_pool(axes: int, input: Tensor, output_size: OutputSize) -> Ten
     sizes = _output_size(f"adaptive_avg_pool{axes}d", axes, input, output_size)
     if input.dtype == np.float16:  # its sums are formed in float32
         return _adaptive_avg_pool(axes, input.float(), sizes).half()
-    if all(m == 1 for m in sizes):
+    if sizes == (1,) * axes:
         return input.mean(tuple(range(-axes, 0)), keepdim=True)
-    wanted = list(zip(input.shape[-axes:], sizes, strict=True))
-    if input.numel() and all(m and n % m == 0 for n, m in wanted):
-        pool = avg_pool1d if axes == 1 else avg_pool2d
-        z = pool(input, [n // m for n, m in wanted])
+    wanted = list(zip(input.array.shape[-axes:], sizes, strict=True))
+    if input.array.size and not any(n % m if m else True for n, m in wanted):
+        window = tuple([n // m for n, m in wanted])
+        z = _avg_pool("avg_pool", axes, input, True, None, window, window, 0, 1, False)
     else:
         rows, columns = wanted[0], wanted[-1]
         z = input @ wrap(means(*columns).astype(input.dtype))
@@ -313,11 +313,12 @@ def _adaptive_max_pool(
 
 
 def _output_size(name: str, axes: int, x: Tensor, output_size: Any) -> tuple[int, ...]:
-    if x.ndim not in (axes + 1, axes + 2):
+    shape = x.array.shape
+    if len(shape) not in (axes + 1, axes + 2):
         raise RuntimeError(
-            f"{name}: Expected {axes + 1}D or {axes + 2}D tensor, but got input of size: {list(x.shape)}"
+            f"{name}: Expected {axes + 1}D or {axes + 2}D tensor, but got input of size: {list(shape)}"
         )
-    if x.dtype.kind != "f":
+    if x.array.dtype.kind != "f":
         raise NotImplementedError(
             f"\"{name[:-2]}2d\" not implemented for '{torch_name(x.dtype)}'. To fix it, use x.float()."
         )
@@ -325,14 +326,14 @@ def _output_size(name: str, axes: int, x: Tensor, output_size: Any) -> tuple[int
     wanted = (output_size,) * axes if single else tuple(output_size)
     if len(wanted) != axes:
         raise RuntimeError(f"{name}: output_size must be {axes}, but it has {len(wanted)} sizes")
-    each = zip(x.shape[-axes:], wanted, strict=True)
+    each = zip(shape[-axes:], wanted, strict=True)
     sizes = tuple([n if m is None else as_int(m, "output_size") for n, m in each])
     largest = "max" in name
-    filled = x.shape[-axes - 1 :] if largest else x.shape[-axes:]
+    filled = shape[-axes - 1 :] if largest else shape[-axes:]
     if 0 in filled and (largest or max(sizes) > 1):  # the mean of nothing is NaN
         raise RuntimeError(
             f"{name}(): Expected input to have non-zero size for non-batch dimensions, but input has "
-            f"sizes {list(x.shape)}"
+            f"sizes {list(shape)}"
         )
     if min(sizes) < 0:
         raise RuntimeError(
