@@ -134,7 +134,8 @@ def needed(
     for k, statement in enumerate(statements):
         for name in names_made(statement):
             makers[name].append(k)
-    waiting, seen, chosen = set(names), set(names), set()
+    waiting, seen = set(names), set(names)
+    chosen: set[int] = set()
     while waiting:
         for k in makers[waiting.pop()]:
             if k not in chosen and len(chosen) <= most:
