@@ -200,6 +200,17 @@ def test_a_file_of_many_parts_is_refused_before_it_takes_memory(monkeypatch):
         cells_of(b'{"cells": [' + b"1.5," * 1000 + b"1]}")
 
 
+@pytest.mark.parametrize("end", [b"", b"\\"])
+def test_a_string_without_an_end_is_read_once(end):
+    content = b'{"cells": "' + b'\\"' * 7_000_000 + end
+    started = time.process_time()
+
+    with pytest.raises(Unreadable, match="MB; the most is"):
+        cells_of(content)
+
+    assert time.process_time() - started < 20  # it took days
+
+
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
 def test_outputs_are_cut_out_of_a_large_file_and_nothing_else(monkeypatch, encoding):
     monkeypatch.setattr(notebook, "MOST_TEXT", 1000)
