@@ -260,6 +260,9 @@ MOODLE = """Identifier,"Full name","ID number","Email address",Status
         (CANVAS, "ps1_ada_attempt_2026-11-30-10-00-00_x_cb_attempt_2026-1"),
         (MOODLE, "Ada Lovelace_77_assignsubmission_file_x_78_assignsubmission_y"),
         ("First name,Surname,Username\nAda,Lovelace,al\n", "al"),
+        # a Mac writes é as e and an accent
+        ("id,name\n7,Zoé Lovelace\n", "Zoe\u0301 Lovelace"),
+        ("id,name\nzoé,Zoé Lovelace\n", "zoe\u0301"),
     ],
 )
 def test_a_submission_finds_its_student_on_rosters_of_many_forms(file, text, submission):

@@ -365,15 +365,23 @@ def test_a_zip_that_is_none_and_an_empty_folder_are_explained(tmp_path):
         submissions_in(tmp_path / "class.zip", "ex", tmp_path / "u")
 
 
-def test_students_of_one_name_are_told_apart_and_each_says_so(tmp_path):
-    for name in ("ana.ipynb", "ana/ex.ipynb", "ana (2).ipynb"):
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).write_text("{}", encoding="utf-8")
+@pytest.mark.parametrize(
+    "name, other, third",
+    [
+        ("ana", "ana/ex.ipynb", "ana (2).ipynb"),
+        ("José", "Jose\u0301.ipynb", "Jose.ipynb"),
+        ("ana", "ana .ipynb", "ANA.ipynb"),
+    ],
+)
+def test_students_of_one_name_are_told_apart_and_each_says_so(tmp_path, name, other, third):
+    for file in (f"{name}.ipynb", other, third):
+        (tmp_path / file).parent.mkdir(exist_ok=True)
+        (tmp_path / file).write_text("{}", encoding="utf-8")
 
     found = submissions_in(tmp_path, "ex", tmp_path / "u")
 
     assert len({s.student for s in found}) == 3
-    said = "2 submissions are called ana: please confirm which one counts"
+    said = f"2 submissions are called {name}: please confirm which one counts"
     assert sorted(str(s.note) for s in found) == [said, said, "None"]
 
 

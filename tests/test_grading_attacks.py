@@ -6,12 +6,14 @@ What runs in the sandbox is tried in test_grading_verdicts.py.
 import csv
 import json
 import math
+import time
 from xml.etree import ElementTree
 
 import nbformat
 import pytest
 
 from minigrad.grading.gradebook.book import gradebook_of
+from minigrad.grading.gradebook.csv_files import cell_text
 from minigrad.grading.judge.compare import compare_answer
 from minigrad.grading.judge.grades import judge
 from minigrad.grading.release.bundles import make_bundles
@@ -21,7 +23,9 @@ from minigrad.grading.reports import write_reports
 from minigrad.grading.reports.document import file_names
 from minigrad.grading.run import notebook
 from minigrad.grading.run.batch import Settings, grade_class
-from minigrad.grading.run.notebook import Unreadable, cells_of
+from minigrad.grading.run.carried import carried_with
+from minigrad.grading.run.differences import is_by_differences
+from minigrad.grading.run.notebook import SubmittedCell, Unreadable, cells_of
 from minigrad.grading.run.record import unrecorded
 from minigrad.grading.sandbox.launch import Limits, Process
 from tests.submissions.authors import AUTHORS, author
@@ -151,6 +155,10 @@ def test_no_cell_of_the_gradebook_begins_like_a_formula(tmp_path, student):
         assert cell.startswith("'") and "\r" not in cell and "\n" not in cell and "\x00" not in cell
 
 
+def test_nor_does_a_part_of_a_cell_behind_a_semicolon():
+    assert cell_text('wrong; =A1;"+1; right-hand; a=b') == "wrong; '=A1;\"'+1; right-hand; a=b"
+
+
 def test_hostile_text_stays_text_in_xml_and_json(tmp_path):
     text = "]]></failure><x/>&lt;!--\x00\x0b\ufffe\ud800 \u202e ü"
     grade = a_grade(text)
@@ -192,6 +200,17 @@ def test_a_file_of_many_parts_is_refused_before_it_takes_memory(monkeypatch):
         cells_of(b'{"cells": [' + b"1.5," * 1000 + b"1]}")
 
 
+@pytest.mark.parametrize("end", [b"", b"\\"])
+def test_a_string_without_an_end_is_read_once(end):
+    content = b'{"cells": "' + b'\\"' * 7_000_000 + end
+    started = time.process_time()
+
+    with pytest.raises(Unreadable, match="MB; the most is"):
+        cells_of(content)
+
+    assert time.process_time() - started < 20  # it took days
+
+
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
 def test_outputs_are_cut_out_of_a_large_file_and_nothing_else(monkeypatch, encoding):
     monkeypatch.setattr(notebook, "MOST_TEXT", 1000)
@@ -212,6 +231,33 @@ def test_names_are_looked_for_in_so_much_text_only(monkeypatch):
     read, _ = cells_of(json.dumps({"cells": cells}).encode())
 
     assert [cell.names for cell in read] == [("name_0",), ("name_1",), ("name_2",), (), ()]
+
+
+FAR = "+".join("x" * 700)  # each of its 699 sums is itself a long sum
+
+
+@pytest.mark.parametrize(
+    "source, by_differences",
+    [
+        (" " * 190_000 + "x)", False),
+        ("\n".join(f"a=x+h{k};b=x-h{k};c=a/h{k}" for k in range(7000)), True),
+        ("\n".join([f"a = {FAR}"] * 140), True),  # too much of it: a person looks
+        ("s = " + "+".join(f"h{k}" for k in range(600)) + "\na = x + s; b = x - s" * 9000, True),
+    ],
+)
+def test_a_program_is_looked_at_in_seconds_however_it_is_written(source, by_differences):
+    started = time.process_time()
+
+    assert is_by_differences(source, "f(x)") is by_differences
+    assert time.process_time() - started < 20  # it took minutes
+
+
+def test_an_answer_that_could_take_everything_along_takes_some():
+    cells = [SubmittedCell("code", "a=1\n" * 48_000, (), (), place) for place in range(5)]
+    started = time.process_time()
+
+    assert carried_with("def f(x):\n    return a", cells, [], []).names == ["a"]
+    assert time.process_time() - started < 60
 
 
 # ------------------------------------------------------------------------- whole runs

@@ -24,7 +24,7 @@ Read node.py first. Not supported: devices, and several threads in one pass over
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from heapq import heappop, heappush
+from heapq import heapify, heappop, heappush
 from operator import attrgetter
 from typing import Any, NamedTuple
 
@@ -99,9 +99,8 @@ class GraphTask:
         freed = None if self.retain_graph else Freed()
         needed = self.prune()
         sums: set[AnyNode] = set()  # nodes whose pending gradient is a sum made here
-        for root in self._start():
-            if needed is None or root in needed:
-                heappush(heap, (root.queue_key, root))
+        heap += [(n.queue_key, n) for n in self._start() if needed is None or n in needed]
+        heapify(heap)
         try:
             while heap:
                 node: Any = heappop(heap)[1]

@@ -52,6 +52,12 @@ REVERSE = {
     "warnings.simplefilter('error'); np.seterr(all='raise')\n"
     + PRODUCT.format("logging.info('called with %s', x.shape)"),
     "full_before_an_error_at_the_end": RIGHT + "\n1 / 0",
+    "full_imports_what_is_not_here": "import matplotlib.pyplot as plt, math; import pandas\nfrom scipy import special\n"
+    + RIGHT
+    + "\nplt.plot([math.pi])",
+    "full_in_higher_precision": "def product_backward(x, y, g):\n    return np.longdouble(g) * y, np.longdouble(g) * x",
+    "full_with_the_other_order_of_bytes": "def product_backward(x, y, g):\n"
+    "    return (g * y).astype('>f8'), (g * x).astype('>f8')",
     # honest, and wrong
     "half_one_gradient": "def product_backward(x, y, g):\n    return g * y, g",
     "half_for_one_shape": PRODUCT.format("assert x.ndim == 1"),

@@ -162,6 +162,10 @@ FILES = {
         lambda n, s: (_cell(n, "answer").update(source=""), n["cells"].append(_new(s)), n)[2]
     ),
     "full_old_format_please_confirm": _whole(_old_format),
+    "full_tried_again_below_please_confirm": _do(lambda n: n["cells"].append(_new(WRONG))),
+    "zero_written_below_a_wrong_answer_please_confirm": _whole(
+        lambda n, s: (_cell(n, "answer").update(source=WRONG), n["cells"].append(_new(s)), n)[2]
+    ),
     "full_byte_order_mark": _whole(lambda n, s: b"\xef\xbb\xbf" + json.dumps(n).encode()),
     "full_utf_16": _whole(lambda n, s: json.dumps(n).encode("utf-16")),
     "full_source_as_a_list": _whole(

@@ -21,6 +21,7 @@ from minigrad.grading.files import write_whole
 # with which a formula begins in Excel, LibreOffice or Sheets; the last four are their full-width twins
 FORMULA = ("=", "+", "-", "@", "|", "%", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 LEFT_OUT = " \u00a0\u3000\ufffd'\""  # what some of them leave out at the beginning of a cell
+INNER = re.compile(rf"(;[{LEFT_OUT}]*+)(?=[{''.join(map(re.escape, FORMULA))}])")
 MOST_WRITTEN = 30_000  # characters in a cell that people edit; Excel has room for 32767
 PLACES = Decimal("0.000001")  # points are exact up to here: a third of a point has no decimal
 
@@ -177,9 +178,11 @@ def cell_text(text: str, *, lines: bool = False) -> str:
 
     >>> cell_text("=1+1"), cell_text("1")
     ("'=1+1", '1')
+
+    So does what stands behind a semicolon, where a spreadsheet takes that for the end of a cell.
     """
     text = clean_text(text, MOST_WRITTEN if lines else 2000)
-    text = text if lines else text.replace("\n", " ")
+    text = text if lines else INNER.sub(r"\1'", text.replace("\n", " "))
     return f"'{text}" if text.lstrip(LEFT_OUT + "\n").startswith(FORMULA) else text
 
 

@@ -6,6 +6,7 @@ student's only, and by the name that a file has in a download from an LMS.
 """
 
 import re
+import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -71,7 +72,7 @@ class Roster:
 
     def find(self, name: str) -> Student | None:
         """The student with this identifier, or with this name if no other one has it."""
-        exact = self._by_identifier.get(name.casefold(), [])
+        exact = self._by_identifier.get(_folded(name), [])
         found = exact or self._by_name.get(_squeezed(name), [])
         return found[0] if len(found) == 1 else None
 
@@ -90,7 +91,7 @@ class Roster:
 
     @cached_property
     def _by_identifier(self) -> dict[str, list[Student]]:
-        return _index((key.casefold(), s) for s in self.students for key in (s.id, *s.known_as))
+        return _index((_folded(key), s) for s in self.students for key in (s.id, *s.known_as))
 
     @cached_property
     def _by_name(self) -> dict[str, list[Student]]:
@@ -156,8 +157,13 @@ def _index(pairs: Iterator[tuple[str, Student]]) -> dict[str, list[Student]]:
     return found
 
 
+def _folded(name: str) -> str:
+    """A name in small letters, in one form: a Mac writes é as e and an accent."""
+    return unicodedata.normalize("NFC", name.casefold())
+
+
 def _squeezed(name: str) -> str:
-    return "".join(c for c in name.casefold() if c.isalnum())
+    return "".join(c for c in _folded(name) if c.isalnum())
 
 
 def _spellings(name: str) -> set[str]:

@@ -62,10 +62,11 @@ def __minigrad_encoder() -> "Callable[[Any], dict[str, object]]":
             return {"error": "not written yet"}
         try:
             array = numpy.asarray(value)
-            if array.dtype.kind in "fiub" and array.dtype.itemsize <= 8:
+            if array.dtype.kind in "fiub":
                 if array.size > 20000:
                     return {"error": f"an array of {array.size} numbers"}
-                array = numpy.ascontiguousarray(array).reshape(array.shape)
+                here = array.dtype.newbyteorder("<") if array.dtype.itemsize <= 8 else "<f8"
+                array = numpy.ascontiguousarray(array, here).reshape(array.shape)
                 data = base64.b64encode(array.tobytes()).decode()
                 return {"dtype": array.dtype.str, "shape": list(array.shape), "data": data}
         except ValueError:

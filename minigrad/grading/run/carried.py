@@ -79,7 +79,7 @@ def carried_with(
     there = {name for source in given for s in statements_of(source) for name in names_made(s)}
     candidates = list(_candidates(others, layout, there))
     ours = [one for one in candidates if not one.made & (made | one.barred)]
-    chosen = needed({"*", *wanted}, [one.statement for one in ours])[:MOST] if own else []
+    chosen = needed({"*", *wanted}, [one.statement for one in ours], MOST)[:MOST] if own else []
     refused = {n for one in candidates for n in one.made & one.barred & wanted if one.own}
     found = Carried(refused=sorted(refused - {"*"}))
     for one in (one for one in ours if one.statement in chosen):

@@ -19,6 +19,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
+from unicodedata import normalize
 
 from minigrad.grading.files import free_name
 from minigrad.grading.run.notebook import LINK, MOST_BYTES, Unreadable, read_bytes
@@ -141,7 +142,11 @@ def _notebooks(folder: Path, deep: bool = True) -> list[Path]:
 
 
 def _distinct(found: list[Submission]) -> list[Submission]:
-    """Two files of one name become two students of different names, and both say so."""
+    """Two files of one name become two students of different names, and both say so.
+
+    Names are one if they look alike: spaces at the end, or é as e and an accent, make no difference.
+    """
+    found = [replace(one, student=normalize("NFC", one.student).strip()) for one in found]
     seen: set[str] = set()
     count = Counter(one.student for one in found)
     result = []

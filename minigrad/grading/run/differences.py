@@ -18,6 +18,7 @@ from collections.abc import Iterator, Mapping
 from minigrad.grading.release.syntax import Function, names_made, names_used, statements_of
 
 LARGEST = 0.1  # a number that is written out counts as a step up to this size
+MOST = 300_000  # nodes that are looked at in sums: of an answer with more, a person decides
 Step = str | float
 
 
@@ -49,12 +50,17 @@ def _is_by_differences(source: str, call: str) -> bool:
             for name in names_made(node):
                 made[name] |= set(names_used(node.value))
     signs: defaultdict[tuple[str, Step], set[str]] = defaultdict(set)
+    room = MOST
     for base, move, sign in _moves(nodes):
         factors = list(_factors(move))
+        steps = _steps(factors, made)
+        room -= len(steps) + sum(1 for _ in ast.walk(base))
+        if room < 0:
+            return True
         repeated = any(isinstance(f, ast.Name) and f.id in counters for f in factors)
         many = repeated and bool(parameters & set(names_used(base)))
         many |= any(isinstance(f, ast.Constant) and isinstance(f.value, complex) for f in factors)
-        for step in _steps(factors, made) - set(names_used(base)):
+        for step in steps - set(names_used(base)):
             where = ast.dump(base.slice) if isinstance(base, ast.Subscript) else ast.dump(base)
             signs[where, step] |= {"+", "-"} if many else {sign}
     moved = {step for (_, step), both in signs.items() if len(both) == 2} - inputs
@@ -103,7 +109,5 @@ def _divisors(nodes: list[ast.AST], steps: set[Step]) -> set[Step]:
         factors = list(_factors(node.right if isinstance(node, ast.BinOp) else node.value))
         found |= {f.id for f in factors if isinstance(f, ast.Name)}
         numbers = [f.value for f in factors if isinstance(f, ast.Constant)]
-        for step in steps:
-            of_it = [n for n in numbers if isinstance(step, float) and isinstance(n, float | int)]
-            found |= {step for n in of_it if isinstance(step, float) and n in (step, 2 * step)}
+        found |= {s for n in numbers if isinstance(n, float) for s in (n, n / 2) if s in steps}
     return found

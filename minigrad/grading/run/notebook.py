@@ -150,7 +150,8 @@ def _where(error: json.JSONDecodeError) -> str:
     return f"it is a damaged notebook: its JSON goes wrong in line {error.lineno}"
 
 
-TOKEN = re.compile(rb'"(?:[^"\\]++|\\.)*+"|[\[\]{}]', re.DOTALL)
+# a string that is not closed goes to the end: looking for its end from each of its quotes takes days
+TOKEN = re.compile(rb'"(?:[^"\\]++|\\.?)*+(?:"|\Z)|[\[\]{}]', re.DOTALL)
 LARGE = re.compile(rb'"(?:outputs|attachments|widgets)"')
 OPENED = re.compile(rb"\s*:\s*(?=[\[{])")
 

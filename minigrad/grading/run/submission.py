@@ -87,6 +87,10 @@ class _Search:
         elif guess:
             self.found.guessed.append(identity)
             self.found.notes.append(f"the answer {identity} was found {guess}: please confirm")
+        elif again := self._defined_again(answer, parts[-1].place):
+            self.found.guessed.append(identity)
+            note = f"cell {again.place + 1} defines {', '.join(answer['names'])} again, and was not graded"
+            self.found.notes.append(f"{note}: please confirm")
         self.used |= {part.place for part in parts}
         self.found.sources[identity] = source
         self.found.places[identity] = {part.place for part in parts}
@@ -151,6 +155,12 @@ class _Search:
                 free = below[0].place not in self.used and not set(below[0].ids) & self.known
                 return below[:1] if free and below[0].source.strip() not in sources else []
         return []
+
+    def _defined_again(self, answer: BundleCell, place: int) -> SubmittedCell | None:
+        """A cell of the student's own, below the answer, that defines all of it anew: a later try?"""
+        named = self._by_name(answer) if answer["names"] else None
+        own = named is not None and named.place > place and not set(named.ids) & self.known
+        return named if own else None
 
     def _with_what_is_below(self, cell: SubmittedCell) -> list[SubmittedCell]:
         """A function that was cut in two goes on in a cell that is no Python by itself."""
