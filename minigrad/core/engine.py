@@ -96,8 +96,7 @@ class GraphTask:
     def run(self) -> None:
         """Run the whole pass, by age: take the latest node that has a gradient, until none is left."""
         pending, heap, inputs, tensors = self.pending, self._heap, self.inputs, self.tensors
-        freed = None if self.retain_graph else Freed()
-        needed = self.prune()
+        freed, needed = None if self.retain_graph else Freed(), self.prune()
         sums: set[AnyNode] = set()  # nodes whose pending gradient is a sum made here
         heap += [(n.queue_key, n) for n in self._start() if needed is None or n in needed]
         heapify(heap)

@@ -137,9 +137,8 @@ def batch_norm(
             raise RuntimeError(
                 "running_mean must be defined in evaluation mode, and running_var too."
             )
-        z = (input - ops.view.apply(running_mean, shape=shape)) / (
-            ops.view.apply(running_var, shape=shape) + eps
-        ).sqrt()
+        mean, var = (ops.view.apply(x, shape=shape) for x in (running_mean, running_var))
+        z = (input - mean) / (var + eps).sqrt()
     return named(_scaled(z, weight, bias, shape).contiguous(), "NativeBatchNormBackward0")
 
 

@@ -130,13 +130,7 @@ def embedding_bag(
     padding_idx          a row index to ignore
     returns              (n, d)   zeros for an empty bag
     """
-    if mode not in ("sum", "mean", "max"):
-        raise ValueError("mode has to be one of sum or mean")
-    if per_sample_weights is not None and mode != "sum":
-        raise NotImplementedError(
-            "embedding_bag: per_sample_weights was not None. per_sample_weights is only supported for "
-            f"mode='sum' (got mode='{mode}')."
-        )
+    _check_mode(mode, per_sample_weights)
     flat = input.reshape(-1)
     starts = _starts(input, offsets, include_last_offset)
     _check_bags(input, weight, per_sample_weights, padding_idx)
@@ -158,6 +152,16 @@ def embedding_bag(
         counts = np.maximum(np.bincount(bag, minlength=n), 1).astype(weight.dtype)
         z = z / wrap(counts[:, None])
     return named(z, "EmbeddingBagBackward0")
+
+
+def _check_mode(mode: str, per_sample_weights: Tensor | None) -> None:
+    if mode not in ("sum", "mean", "max"):
+        raise ValueError("mode has to be one of sum or mean")
+    if per_sample_weights is not None and mode != "sum":
+        raise NotImplementedError(
+            "embedding_bag: per_sample_weights was not None. per_sample_weights is only supported for "
+            f"mode='sum' (got mode='{mode}')."
+        )
 
 
 def _starts(input: Tensor, offsets: Tensor | None, include_last_offset: bool) -> Array:
