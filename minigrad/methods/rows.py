@@ -40,8 +40,8 @@ APPLIED = """
     rad2deg round scatter scatter_add squeeze sub swapaxes t transpose tril triu unsqueeze
 """
 # x.frac_() copies the result of x.frac() into x. COPIED_FROM_A_CLONE: the gradient reads x, so f gets a copy of it.
-COPIED = "addbmm addmm addmv addr baddbmm frac gcd heaviside lcm masked_scatter nan_to_num put"
-COPIED_FROM_A_CLONE = "copysign index_reduce ldexp logit mvlgamma renorm scatter_reduce"
+COPIED = "addbmm addmm addmv addr baddbmm frac gcd heaviside lcm masked_scatter put"
+COPIED_FROM_A_CLONE = "copysign index_reduce ldexp logit mvlgamma nan_to_num renorm scatter_reduce"
 SYNONYMS = {
     "absolute": "abs", "adjoint": "mH", "arccos": "acos", "arccosh": "acosh", "arcsin": "asin", "arcsinh": "asinh",
     "arctan": "atan", "arctan2": "atan2", "arctanh": "atanh", "clip": "clamp", "divide": "div", "fix": "trunc",

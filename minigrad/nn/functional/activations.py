@@ -68,10 +68,11 @@ def _activation(op: Op, x: Tensor, inplace: bool, **settings: object) -> Tensor:
         raise not_a_tensor(op.name, "input", 1, x)
     if not inplace:
         return op.apply(x, **settings)
-    before = x.node
-    z = op.apply_(x, **settings)
-    renamed = op.name in ("elu", "leaky_relu", "threshold") and z.node is not before
-    return named(z, op.node_name.replace("0", "1"), op) if renamed else z
+    before = getattr(x, "node", None)
+    z: Tensor = op.apply_(x, **settings)
+    if op.name not in ("elu", "leaky_relu", "threshold") or getattr(z, "node", None) is before:
+        return z
+    return named(z, op.node_name.replace("0", "1"), op)
 
 
 def _composite(f: Callable[[Tensor], Tensor], x: Tensor, inplace: bool, name: str) -> Tensor:
