@@ -55,10 +55,11 @@ def taking_numpy_names(method: FunctionType) -> Callable[..., object]:
 
     @functools.wraps(method)
     def called(self: object, *args: object, **kwargs: object) -> object:
-        if kwargs:
-            for twin, own in twins.items():
-                if twin in kwargs and own not in kwargs:
-                    kwargs[own] = kwargs.pop(twin)
+        if not kwargs:
+            return method(self, *args)
+        for twin, own in twins.items():
+            if twin in kwargs and own not in kwargs:
+                kwargs[own] = kwargs.pop(twin)
         return method(self, *args, **kwargs)
 
     return called

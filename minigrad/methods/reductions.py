@@ -540,7 +540,8 @@ class Reductions(Operators, Indexing):
         >>> minigrad.tensor([1.0, float("nan"), 2.0]).nansum()
         tensor(3.)
         """
-        z = self.masked_fill(self.isnan(), 0.0).sum(dim, keepdim, dtype=dtype)
+        there = self._constant(self.array == self.array)
+        z = ops.keep.apply(self, there).sum(dim, keepdim, dtype=dtype)
         return composites.named(z, "NansumBackward0")
 
     def nanmean(self, dim: Dim = None, keepdim: bool = False, *, dtype: DTypeLike = None) -> Self:

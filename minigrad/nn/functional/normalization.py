@@ -129,8 +129,8 @@ def batch_norm(
         if eps <= 0:
             raise ValueError(f"batch_norm eps must be positive during training, but got {eps}")
         if running_mean is not None and running_var is not None and 0 not in sizes:
-            _move(running_mean, input.array.mean(axes), momentum)
-            _move(running_var, input.array.var(axes, ddof=1), momentum)
+            _move(running_mean, ops.mean.forward(input.array, axis=axes), momentum)
+            _move(running_var, ops.var.forward(input.array, axis=axes), momentum)
         z: Tensor = ops.standardize.apply(input, axis=axes, eps=eps)
     else:
         if running_mean is None or running_var is None:
