@@ -179,16 +179,19 @@ class Indexing(Arrangement):
         tensor([[3., 1.],
                 [6., 4.]])
         """
-        dim, index = normalize_one(dim, self.ndim), indices_of("index_select", index)
+        shape = self.array.shape
+        dim, index = normalize_one(dim, len(shape)), indices_of("index_select", index)
         if index.ndim > 1:
             raise IndexError("index_select(): Index is supposed to be a vector")
-        if not self.ndim:
+        if not shape:
             if index.size != 1:
                 raise RuntimeError(f"index_select(): Index to scalar can have only 1 value, got {index.size} value(s)")
             return self.clone()
-        if beyond(index, self.shape[dim]) and index.min() < 0:
-            raise IndexError(f"index out of range in self: index_select takes no negative index, but got {index.min()}. To fix it, use x[index].")
-        return ops.index_select.apply(self, index=in_range(index, self.shape[dim]).reshape(-1), axis=dim)
+        if beyond(index, shape[dim]):
+            if index.min() < 0:
+                raise IndexError(f"index out of range in self: index_select takes no negative index, but got {index.min()}. To fix it, use x[index].")
+            in_range(index, shape[dim])  # which raises
+        return ops.index_select.apply(self, index=index.reshape(-1), axis=dim)
 
     def masked_select(self, mask: Values) -> Self:
         """A vector of the entries where the mask is True, copied: x[mask]. The mask and x are broadcast.
@@ -203,10 +206,10 @@ class Indexing(Arrangement):
             raise RuntimeError(f"masked_select: expected BoolTensor for mask, but got {getattr(mask, 'dtype', type(mask))}. To fix it, use mask.bool().")
         mask = mask_of("masked_select", mask)
         x = self
-        if mask.shape != self.shape:
-            shape = broadcast("masked_select", self.shape, mask.shape)
+        if mask.shape != self.array.shape:
+            shape = broadcast("masked_select", self.array.shape, mask.shape)
             x, mask = self.expand(shape), np.broadcast_to(mask, shape)
-        return named(x[mask], "MaskedSelectBackward0")
+        return named(ops.getitem.apply(x, index=(mask,)), "MaskedSelectBackward0")
 
     def take(self, index: Values) -> Self:
         """The entries at these positions of the flattened x. The result has the shape of index.
@@ -239,9 +242,9 @@ class Indexing(Arrangement):
         dim = normalize_one(dim, self.ndim)
         if indices.ndim != self.ndim:
             raise RuntimeError(f"torch.take_along_dim(): input and indices should have the same number of dimensions, but got {self.ndim} dimensions for input, and {indices.ndim} dimensions for indices")
-        if indices.size and indices.min() < 0:
+        if indices.size and indices.item(indices.argmin()) < 0:
             indices = np.where(indices < 0, indices + self.shape[dim], indices)
-        if indices.shape == self.shape:
+        if indices.shape == self.array.shape:
             return self.gather(dim, indices)
         rest = broadcast("take_along_dim", *(tuple(1 if i == dim else n for i, n in enumerate(s)) for s in (self.shape, indices.shape)))
         wide = [tuple(s[dim] if i == dim else n for i, n in enumerate(rest)) for s in (self.shape, indices.shape)]
