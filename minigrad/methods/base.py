@@ -27,7 +27,7 @@ from minigrad.core.devices import (
 from minigrad.core.dtypes import Dtype, DTypeLike
 from minigrad.core.errors import wrong_kind
 from minigrad.core.op import Op
-from minigrad.core.shapes import Array, Several, Shape, as_ints, normalize_one
+from minigrad.core.shapes import LISTED, Array, Several, Shape, as_ints, normalize_one
 
 Operand = Union["Base", Array, np.generic, complex]  # a tensor, an array or a number
 Values = Operand | Sequence[object]  # what indices and masks may be: lists, too
@@ -543,7 +543,7 @@ def converted(x: T, dtype: DTypeLike, copy: builtins.bool = False) -> T:
 def sizes(size: tuple[Any, ...], named: Several | None = None) -> tuple[int, ...]:
     """view(2, 3), view((2, 3)) and view(size=(2, 3)) mean the same."""
     size = size if named is None else (named,)
-    if len(size) == 1 and size[0].__class__ is not builtins.int and isinstance(size[0], Sequence):
+    if len(size) == 1 and size[0].__class__ is not builtins.int and isinstance(size[0], LISTED):
         return as_ints(size[0], "size")
     return as_ints(size, "size")
 

@@ -65,7 +65,7 @@ class Products(Arrangement):
         """
         if self.ndim != 1 or vec2.ndim != 1:
             raise RuntimeError(f"outer: Expected 1-D argument self, but got {self.ndim}-D and {vec2.ndim}-D")
-        return ops.mul.apply(self.unsqueeze(1), vec2)
+        return ops.mul.apply(ops.unsqueeze.apply(self, axis=1), vec2)
 
     def inner(self, other: Self) -> Self:
         """The sum of products over the last axis of both tensors: (..., n) and (---, n) give (..., ---).

@@ -15,7 +15,7 @@ from minigrad.core import dtypes
 from minigrad.core.dtypes import Dtype, DTypeLike
 from minigrad.core.errors import NotForDtype, levels_to_user
 from minigrad.core.op import Op
-from minigrad.core.shapes import Array, Dim, Shape, normalize_axes, normalize_one
+from minigrad.core.shapes import LISTED, Array, Dim, Shape, normalize_axes, normalize_one
 from minigrad.methods.base import Base, Operand, in_type, with_numpy_names
 from minigrad.methods.indexing import Indexing
 from minigrad.methods.operators import Operators
@@ -788,7 +788,7 @@ def axes_of(dim: Dim, axis: Dim, ndim: int) -> tuple[int, ...] | None:
     dim = axis if dim is None else dim
     if type(dim) is int and -ndim <= dim < ndim:
         return (dim % ndim,)
-    if dim is None or (isinstance(dim, Sequence) and not dim):
+    if dim is None or (isinstance(dim, LISTED) and not dim):
         return None
     return normalize_axes(dim, ndim) if ndim else (normalize_axes(dim, ndim) and None)
 
