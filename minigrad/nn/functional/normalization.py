@@ -222,14 +222,14 @@ def group_norm(
     z: Tensor = ops.standardize.apply(grouped, axis=(2,), eps=eps)
     z = ops.unsafe_view.apply(z, shape=shape)
     wanted = "a vector of size equal to the number of channels in input"
-    _check_affine(input, weight, bias, (c,), wanted, f"input of shape {list(shape)}")
+    _check_affine(input, weight, bias, (c,), wanted, "input of shape", shape)
     z = _scaled(z, weight, bias, (1, c, *(1,) * (len(shape) - 2)))
     return named(z, "NativeGroupNormBackward0")
 
 
 def _check_affine(
     input: Tensor, weight: Tensor | None, bias: Tensor | None, shape: tuple[int, ...], wanted: str,
-    given: str,
+    given: str, given_shape: tuple[int, ...],
 ) -> None:  # fmt: skip
     """Raise an error unless weight and bias have this shape, and the input's dtype."""
     for name, parameter in (("weight", weight), ("bias", bias)):
@@ -237,7 +237,8 @@ def _check_affine(
             continue
         if parameter.array.shape != shape:
             raise RuntimeError(
-                f"Expected {name} to be {wanted}, but got {name} of shape {list(parameter.shape)} and {given}"
+                f"Expected {name} to be {wanted}, but got {name} of shape {list(parameter.shape)} and "
+                f"{given} {list(given_shape)}"
             )
         _same_dtype(input, parameter)
 
@@ -284,6 +285,6 @@ def _last_axes(
             f"Given normalized_shape={list(shape)}, expected input with shape [*, "
             f"{', '.join(map(str, shape))}], but got input of size{list(input.shape)}"
         )
-    given = f"normalized_shape = {list(shape)}"
-    _check_affine(input, weight, bias, shape, "of same shape as normalized_shape", given)
+    wanted = "of same shape as normalized_shape"
+    _check_affine(input, weight, bias, shape, wanted, "normalized_shape =", shape)
     return tuple(range(ndim - k, ndim))
