@@ -84,6 +84,8 @@ def as_dtype(dtype: DTypeLike) -> Dtype:
     >>> as_dtype("float32"), as_dtype(float), as_dtype(int)
     (dtype('float32'), dtype('float64'), dtype('int64'))
     """
+    if isinstance(dtype, np.dtype) and dtype.kind != "O":
+        return dtype
     if dtype is int:
         return int64
     if isinstance(dtype, NotInNumPy):

@@ -10,7 +10,7 @@ import numpy as np
 from minigrad import ops
 from minigrad.core import dtypes
 from minigrad.core.devices import MemoryFormat
-from minigrad.core.shapes import Dim, Several, broadcast_axes, normalize_axes, normalize_one
+from minigrad.core.shapes import LISTED, Dim, Several, broadcast_axes, normalize_axes, normalize_one
 from minigrad.methods.base import Base, T, Values, sizes, with_numpy_names
 from minigrad.ops.composites import named
 
@@ -235,7 +235,7 @@ class Arrangement(Base):
         >>> minigrad.zeros(1, 3, 1).squeeze(0).shape
         minigrad.Size([3, 1])
         """
-        z = ops.squeeze.apply(self, axis=squeezable(self.shape, dim))
+        z = ops.squeeze.apply(self, axis=squeezable(self.array.shape, dim))
         if dim is None and z is not self or getattr(z, "node", None) is None:
             return z
         form = 0 if dim is None else 1 if isinstance(dim, int) else 2
@@ -385,7 +385,7 @@ class Arrangement(Base):
         >>> minigrad.tensor([1, 2, 3]).roll(1)
         tensor([3, 1, 2])
         """
-        if dims is None or (isinstance(dims, Sequence) and not dims):
+        if dims is None or (isinstance(dims, LISTED) and not dims):
             if not isinstance(shifts, int) and len(shifts) != 1:
                 raise RuntimeError(f"shifts and dimensions must align. shifts: {len(shifts)}, dims:0" if shifts else "`shifts` required")
             return ops.roll.apply(self, shift=shifts if isinstance(shifts, int) else int(shifts[0]))
@@ -486,15 +486,16 @@ class Arrangement(Base):
                 [1, 2, 3],
                 [2, 3, 4]])
         """
-        axis = normalize_one(dimension, self.ndim)
-        n = self.shape[axis] if self.ndim else 1
+        shape = self.array.shape
+        axis = normalize_one(dimension, len(shape))
+        n = shape[axis] if shape else 1
         if size > n:
             raise RuntimeError(f"maximum size for tensor at dimension {axis} is {n} but size is {size}")
         if size < 0:
             raise RuntimeError(f"size is {size} but must be >= 0")
         if step <= 0:
             raise RuntimeError(f"step is {step} but must be > 0")
-        return ops.unfold.apply(self, axis=axis, size=size, step=step) if self.ndim else ops.getitem.apply(self.reshape(1), index=(slice(size),))
+        return ops.unfold.apply(self, axis=axis, size=size, step=step) if shape else ops.getitem.apply(self.reshape(1), index=(slice(size),))
 
     def diagonal(self, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Self:
         """A view of the diagonal over the axes dim1 and dim2, on a new last axis.
@@ -660,15 +661,14 @@ def squeezable(shape: tuple[int, ...], dim: Dim) -> tuple[int, ...]:
     """Those of the given axes (or of all axes) that have size 1."""
     if isinstance(dim, tuple | list) and not dim:
         return ()
-    return tuple(i for i in normalize_axes(dim, len(shape)) if shape and shape[i] == 1)
+    return tuple([i for i in normalize_axes(dim, len(shape)) if shape and shape[i] == 1])
 
 
 def new_shape(size: tuple[Any, ...], named: Several | None = None) -> tuple[int, ...]:
     """The sizes for a reshape. One of them may be -1."""
     shape = sizes(size, named)
-    for k, n in enumerate(shape):
-        if n < -1:
-            raise RuntimeError(f"invalid shape dimension {n} at index {k} of shape {list(shape)}")
+    if (least := min(shape, default=0)) < -1:
+        raise RuntimeError(f"invalid shape dimension {least} at index {shape.index(least)} of shape {list(shape)}")
     return shape
 
 

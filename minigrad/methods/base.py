@@ -27,7 +27,7 @@ from minigrad.core.devices import (
 from minigrad.core.dtypes import Dtype, DTypeLike
 from minigrad.core.errors import wrong_kind
 from minigrad.core.op import Op
-from minigrad.core.shapes import Array, Several, Shape, as_ints, normalize_one
+from minigrad.core.shapes import LISTED, Array, Several, Shape, as_ints, normalize_one
 from minigrad.ops.composites import named
 
 Operand = Union["Base", Array, np.generic, complex]  # a tensor, an array or a number
@@ -56,10 +56,11 @@ def taking_numpy_names(method: FunctionType) -> Callable[..., object]:
 
     @functools.wraps(method)
     def called(self: object, *args: object, **kwargs: object) -> object:
-        if kwargs:
-            for twin, own in twins.items():
-                if twin in kwargs and own not in kwargs:
-                    kwargs[own] = kwargs.pop(twin)
+        if not kwargs:
+            return method(self, *args)
+        for twin, own in twins.items():
+            if twin in kwargs and own not in kwargs:
+                kwargs[own] = kwargs.pop(twin)
         return method(self, *args, **kwargs)
 
     return called
@@ -543,7 +544,7 @@ def converted(x: T, dtype: DTypeLike, copy: builtins.bool = False) -> T:
 def sizes(size: tuple[Any, ...], named: Several | None = None) -> tuple[int, ...]:
     """view(2, 3), view((2, 3)) and view(size=(2, 3)) mean the same."""
     size = size if named is None else (named,)
-    if len(size) == 1 and size[0].__class__ is not builtins.int and isinstance(size[0], Sequence):
+    if len(size) == 1 and size[0].__class__ is not builtins.int and isinstance(size[0], LISTED):
         return as_ints(size[0], "size")
     return as_ints(size, "size")
 

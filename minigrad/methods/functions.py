@@ -237,7 +237,7 @@ def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
             [3, 4]]))
     """
     shape = broadcast("broadcast_tensors", *[x.array.shape for x in tensors])
-    return tuple([x if x.shape == shape else x.expand(shape) for x in tensors])
+    return tuple([x if x.array.shape == shape else x.expand(shape) for x in tensors])
 
 
 def broadcast_shapes(*shapes: Several) -> Size:

@@ -57,7 +57,8 @@ class Indexing(Arrangement):
             raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
         if isinstance(start, Base) and (start.ndim or start.dtype.kind not in "iu"):
             raise RuntimeError("start must be an 0-dim integral Tensor.")
-        start, n = int(start), self.shape[normalize_one(dim, self.ndim)]
+        dim = normalize_one(dim, self.ndim)
+        start, n = int(start), self.array.shape[dim]
         if length < 0:
             raise RuntimeError("narrow(): length must be non-negative.")
         if not -n <= start <= n:
@@ -65,7 +66,7 @@ class Indexing(Arrangement):
         start += n if start < 0 else 0
         if start + length > n:
             raise RuntimeError(f"start ({start}) + length ({length}) exceeds dimension size ({n}).")
-        return ops.getitem.apply(self, index=part(self.shape, dim, slice(start, start + length)))
+        return ops.getitem.apply(self, index=(*(slice(None),) * dim, slice(start, start + length)))
 
     def select(self, dim: int, index: int) -> Self:
         """A view of the slice at this index of axis dim, without that axis: x[index] for dim 0, x[:, index] for dim 1.
@@ -154,8 +155,8 @@ class Indexing(Arrangement):
                 raise RuntimeError(f"number of sections must be larger than 0, got {where}")
             least, more = divmod(self.shape[dim], where)
             where = list(itertools.accumulate([least + (i < more) for i in range(where)]))[:-1]
-        ends = zip((0, *where), (*where, None), strict=True)
-        return tuple([ops.getitem.apply(self, index=part(self.shape, dim, slice(a, b))) for a, b in ends])
+        before, ends = (slice(None),) * dim, zip((0, *where), (*where, None))
+        return tuple([ops.getitem.apply(self, index=(*before, slice(a, b))) for a, b in ends])
 
     def gather(self, dim: int, index: Any, *, sparse_grad: bool = False) -> Self:
         """z[i][j] = x[index[i][j]][j] for dim=0, x[i][index[i][j]] for dim=1: one entry for each index.
@@ -186,16 +187,19 @@ class Indexing(Arrangement):
         tensor([[3., 1.],
                 [6., 4.]])
         """
-        dim, index = normalize_one(dim, self.ndim), indices_of("index_select", index)
+        shape = self.array.shape
+        dim, index = normalize_one(dim, len(shape)), indices_of("index_select", index)
         if index.ndim > 1:
             raise IndexError("index_select(): Index is supposed to be a vector")
-        if not self.ndim:
+        if not shape:
             if index.size != 1:
                 raise RuntimeError(f"index_select(): Index to scalar can have only 1 value, got {index.size} value(s)")
             return self.clone()
-        if beyond(index, self.shape[dim]) and index.min() < 0:
-            raise IndexError(f"index out of range in self: index_select takes no negative index, but got {index.min()}. To fix it, use x[index].")
-        return ops.index_select.apply(self, index=in_range(index, self.shape[dim]).reshape(-1), axis=dim)
+        if beyond(index, shape[dim]):
+            if index.min() < 0:
+                raise IndexError(f"index out of range in self: index_select takes no negative index, but got {index.min()}. To fix it, use x[index].")
+            in_range(index, shape[dim])  # which raises
+        return ops.index_select.apply(self, index=index.reshape(-1), axis=dim)
 
     def masked_select(self, mask: Values) -> Self:
         """A vector of the entries where the mask is True, copied: x[mask]. The mask and x are broadcast.
@@ -210,10 +214,10 @@ class Indexing(Arrangement):
             raise RuntimeError(f"masked_select: expected BoolTensor for mask, but got {getattr(mask, 'dtype', type(mask))}. To fix it, use mask.bool().")
         mask = mask_of("masked_select", mask)
         x = self
-        if mask.shape != self.shape:
-            shape = broadcast("masked_select", self.shape, mask.shape)
+        if mask.shape != self.array.shape:
+            shape = broadcast("masked_select", self.array.shape, mask.shape)
             x, mask = self.expand(shape), np.broadcast_to(mask, shape)
-        return named(x[mask], "MaskedSelectBackward0")
+        return named(ops.getitem.apply(x, index=(mask,)), "MaskedSelectBackward0")
 
     def take(self, index: Values) -> Self:
         """The entries at these positions of the flattened x. The result has the shape of index.
@@ -223,8 +227,8 @@ class Indexing(Arrangement):
         >>> minigrad.tensor([[10, 20], [30, 40]]).take(minigrad.tensor([0, -1]))
         tensor([10, 40])
         """
-        z = ops.getitem.apply(self.reshape(-1), index=(in_range(indices_of("take", index), self.numel()),))
-        return named(z, "TakeBackward0")
+        index = in_range(indices_of("take", index), self.array.size)
+        return named(ops.getitem.apply(ops.reshape.apply(self, shape=(-1,)), index=(index,)), "TakeBackward0")
 
     def take_along_dim(self, indices: Values, dim: int | None = None) -> Self:
         """The entries at these positions along dim: gather, but with x and indices broadcast.
@@ -246,9 +250,9 @@ class Indexing(Arrangement):
         dim = normalize_one(dim, self.ndim)
         if indices.ndim != self.ndim:
             raise RuntimeError(f"torch.take_along_dim(): input and indices should have the same number of dimensions, but got {self.ndim} dimensions for input, and {indices.ndim} dimensions for indices")
-        if indices.size and indices.min() < 0:
+        if indices.size and indices.item(indices.argmin()) < 0:
             indices = np.where(indices < 0, indices + self.shape[dim], indices)
-        if indices.shape == self.shape:
+        if indices.shape == self.array.shape:
             return self.gather(dim, indices)
         rest = broadcast("take_along_dim", *(tuple(1 if i == dim else n for i, n in enumerate(s)) for s in (self.shape, indices.shape)))
         wide = [tuple(s[dim] if i == dim else n for i, n in enumerate(rest)) for s in (self.shape, indices.shape)]
@@ -647,6 +651,8 @@ def indices_of(name: str, index: Values) -> Array:
 
 def broadcast(name: str, *shapes: Shape) -> Shape:
     """The shape that these shapes broadcast to."""
+    if shapes and shapes.count(shapes[0]) == len(shapes):
+        return shapes[0]
     try:
         return np.broadcast_shapes(*shapes)
     except ValueError as error:
@@ -782,12 +788,13 @@ def rows_of(name: str, x: Base, dim: int, given: Values, source: Any = None) -> 
             index = np.array(sorted(set(index.tolist())), np.int64)
         else:
             index = np.unique(np.asanyarray(given))  # write the value only once, even if a position occurs several times
+    shape = x.array.shape
     if source is not None:
-        expected = (*x.shape[:dim], len(index), *x.shape[dim + 1 :])
-        if tuple(source.shape) != expected and not (source.ndim == 0 and x.ndim == 1 and len(index) == 1):
+        expected = (*shape[:dim], len(index), *shape[dim + 1 :])
+        if source.array.shape != expected and not (source.ndim == 0 and x.ndim == 1 and len(index) == 1):
             raise (IndexError if name == "index_copy" else RuntimeError)(f"{name}(): Number of indices ({len(index)}) should be equal to source.size(dim), and the other sizes to those of self: self {list(x.shape)}, dim {dim}, source {list(source.shape)}")
-    n = x.shape[dim]
-    if index.size and index.min() < 0 and (name == "index_copy" or name == "index_add" and x.ndim == 1):
+    n = shape[dim]
+    if (name == "index_copy" or name == "index_add" and len(shape) == 1) and index.size and index.min() < 0:
         raise OutOfRange(f"{name}_(): index {index.min()} is out of bounds for dimension {dim} with size {n}")
     index = in_range(index, n, OutOfRange if name == "index_add" else IndexError)
     return (*(slice(None),) * dim, index)

@@ -65,7 +65,7 @@ class Products(Arrangement):
         """
         if self.ndim != 1 or vec2.ndim != 1:
             raise RuntimeError(f"outer: Expected 1-D argument self, but got {self.ndim}-D and {vec2.ndim}-D")
-        return ops.mul.apply(self.unsqueeze(1), vec2)
+        return ops.mul.apply(ops.unsqueeze.apply(self, axis=1), vec2)
 
     def inner(self, other: Self) -> Self:
         """The sum of products over the last axis of both tensors: (..., n) and (---, n) give (..., ---).
@@ -129,11 +129,12 @@ class Products(Arrangement):
         for name, z in (("self", self), ("other", other)):
             if not isinstance(z, Base):
                 raise TypeError(f"kron(): argument '{name}' must be Tensor, not {type(z).__name__}")
-        n = max(self.ndim, other.ndim)
-        a, b = ((1,) * (n - z.ndim) + tuple(z.shape) for z in (self, other))
+        a, b = self.array.shape, other.array.shape
+        n = max(len(a), len(b))
+        a, b = (1,) * (n - len(a)) + a, (1,) * (n - len(b)) + b
         shapes = tuple([m for k in a for m in (k, 1)]), tuple([m for k in b for m in (1, k)])
         whole = ops.reshape.apply(self, shape=shapes[0]) * ops.reshape.apply(other, shape=shapes[1])
-        return ops.unsafe_view.apply(whole, shape=tuple([i * j for i, j in zip(a, b, strict=True)]))
+        return ops.unsafe_view.apply(whole, shape=tuple([i * j for i, j in zip(a, b)]))
 
     def det(self) -> Self:
         """The determinant of a square matrix, or of each matrix in a batch (..., n, n). The result has shape x.shape[:-2].
@@ -340,9 +341,10 @@ def weighted_sum(x: Any, beta: Any, y: Any, alpha: Any) -> Any:
 
 def checked_square(name: str, x: T, must: bool = True) -> T:
     """x, after checking that it holds square matrices (unless must=False) of floats."""
-    if x.ndim < 2:
+    shape = x.array.shape
+    if len(shape) < 2:
         raise RuntimeError(f"linalg.{name}: The input tensor A must have at least 2 dimensions.")
-    if must and x.shape[-1] != x.shape[-2]:
+    if must and shape[-1] != shape[-2]:
         raise RuntimeError(f"linalg.{name}: A must be batches of square matrices, but they are {x.shape[-2]} by {x.shape[-1]} matrices")
     if x.dtype.kind not in "fc":
         raise RuntimeError(f"linalg.{name}: Expected a floating point or complex tensor as input. Got {x.dtype}. To fix it, use x.float().")
@@ -369,9 +371,9 @@ def matrices(name: str, x: Base, y: Base, x_ndim: int, y_ndim: int) -> tuple[Any
         raise RuntimeError(
             f"{name}: {which[0]} must be a {words[which[1]]}, {which[1]}D tensor expected, but got a {which[2].ndim}D tensor of shape {tuple(which[2].shape)}."
         )
-    if name == "dot" and x.shape != y.shape:
+    if name == "dot" and x.array.shape != y.array.shape:
         raise RuntimeError(f"inconsistent tensor size, expected tensor [{x.numel()}] and src [{y.numel()}] to have the same number of elements, but got {x.numel()} and {y.numel()} elements respectively")
-    if x_ndim == 3 and x.shape[0] != y.shape[0]:
+    if x_ndim == 3 and x.array.shape[0] != y.array.shape[0]:
         raise RuntimeError(f"Expected size for first two dimensions of batch2 tensor to be: [{x.shape[0]}, {x.shape[2]}] but got: [{y.shape[0]}, {y.shape[1]}].")
     return x, y
 
@@ -433,7 +435,7 @@ def one_triangle(x: Any, which: str) -> Any:
     """
     if which not in ("L", "U", "l", "u"):
         raise RuntimeError(f"Expected UPLO argument to be 'L' or 'U', but got {which}")
-    inside = np.tri(x.shape[-1], dtype=bool)
-    array = x.array
-    whole = np.where(inside if which in "Ll" else inside.T, array, np.swapaxes(array, -1, -2))
+    array, rows = x.array, np.arange(x.array.shape[-1])
+    inside = rows[:, None] >= rows
+    whole = np.where(inside if which in "Ll" else inside.T, array, array.swapaxes(-1, -2))
     return x if (whole == array).all() else x - x.detach() + x._constant(whole)

@@ -15,9 +15,9 @@ from minigrad.core import dtypes
 from minigrad.core.dtypes import Dtype, DTypeLike
 from minigrad.core.errors import NotForDtype, levels_to_user
 from minigrad.core.op import Op
-from minigrad.core.shapes import Array, Dim, Shape, normalize_axes, normalize_one
+from minigrad.core.shapes import LISTED, Array, Dim, Shape, normalize_axes, normalize_one
 from minigrad.methods.base import Base, Operand, in_type, overwritten, with_numpy_names
-from minigrad.methods.indexing import Indexing, part
+from minigrad.methods.indexing import Indexing
 from minigrad.methods.operators import Operators
 from minigrad.ops import composites
 from minigrad.ops.reductions import number_reduced
@@ -543,7 +543,8 @@ class Reductions(Operators, Indexing):
         >>> minigrad.tensor([1.0, float("nan"), 2.0]).nansum()
         tensor(3.)
         """
-        z = self.masked_fill(self.isnan(), 0.0).sum(dim, keepdim, dtype=dtype)
+        there = self._constant(self.array == self.array)
+        z = ops.keep.apply(self, there).sum(dim, keepdim, dtype=dtype)
         return composites.named(z, "NansumBackward0")
 
     def nanmean(self, dim: Dim = None, keepdim: bool = False, *, dtype: DTypeLike = None) -> Self:
@@ -636,7 +637,8 @@ class Reductions(Operators, Indexing):
             raise RuntimeError(f"order must be non-negative but got {n}")
         x, axis = self, normalize_one(dim, self.ndim)
         for _ in range(min(n, x.shape[axis])):
-            later, earlier = (ops.getitem.apply(x, index=part(x.shape, axis, at)) for at in (slice(1, None), slice(0, -1)))
+            before = (slice(None),) * axis
+            later, earlier = [ops.getitem.apply(x, index=(*before, at)) for at in (slice(1, None), slice(0, -1))]
             x = later ^ earlier if x.dtype.kind == "b" else later - earlier
         return x
 
@@ -789,7 +791,7 @@ def axes_of(dim: Dim, axis: Dim, ndim: int) -> tuple[int, ...] | None:
     dim = axis if dim is None else dim
     if type(dim) is int and -ndim <= dim < ndim:
         return (dim % ndim,)
-    if dim is None or (isinstance(dim, Sequence) and not dim):
+    if dim is None or (isinstance(dim, LISTED) and not dim):
         return None
     return normalize_axes(dim, ndim) if ndim else (normalize_axes(dim, ndim) and None)
 

@@ -197,9 +197,11 @@ def unique(x: Any, return_inverse: bool, return_counts: bool, dim: int | None) -
     if dim is not None:
         dim = normalize_one(dim, x.ndim)
         _slices(x, dim)
-    z, inverse, counts = np.unique(x.array, return_inverse=True, return_counts=True, axis=dim, equal_nan=False)
-    inverse = inverse.reshape(x.shape if dim is None else -1)
-    return _those_asked_for(x, z, inverse if return_inverse else None, counts if return_counts else None)
+    found = np.unique(x.array, return_inverse=return_inverse, return_counts=return_counts, axis=dim, equal_nan=False)
+    z, *others = found if isinstance(found, tuple) else (found,)
+    if return_inverse:
+        others[0] = others[0].reshape(x.shape if dim is None else -1)
+    return _those_asked_for(x, z, *others)
 
 
 def _slices(x: Any, dim: int) -> Any:

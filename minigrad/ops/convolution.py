@@ -280,11 +280,11 @@ def _slices(axis, size, stride, dilation, shape):
     return [slice(k * d, k * d + s * (n - 1) + 1, s) for k in range(size[axis])]
 
 
+@lru_cache(maxsize=256)
 def _each_place(size, stride, dilation, shape):
     """For each offset (i, j) in a window: the offset, and the index of x at this offset in all windows."""
-    for i, rows in enumerate(_slices(0, size, stride, dilation, shape)):
-        for j, columns in enumerate(_slices(1, size, stride, dilation, shape)):
-            yield (i, j), (..., rows, columns)
+    down, across = (_slices(axis, size, stride, dilation, shape) for axis in (0, 1))
+    return [((i, j), (..., down[i], across[j])) for i in range(size[0]) for j in range(size[1])]
 
 
 def places(x, size, stride, padding, dilation, shape):

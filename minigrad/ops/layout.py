@@ -83,7 +83,7 @@ def squeeze(x, *, axis):
 def view(x, *, shape):
     """z = x with another shape, sharing its memory        dL/dx = g with the shape of x"""
     z = x.reshape(shape)
-    if x.ndim and x.size and not np.may_share_memory(x, z):  # NumPy had to copy
+    if z.base is not x and x.ndim and x.size and not np.may_share_memory(x, z):  # NumPy had to copy
         raise RuntimeError(
             "view size is not compatible with input tensor's size and stride (at least one dimension "
             "spans across two contiguous subspaces). Use .reshape(...) instead."

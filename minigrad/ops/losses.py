@@ -90,13 +90,13 @@ def at_class(target, axis):
 
 def _cross_entropy_dx(g, x, x_shape, target, weights, axis):
     g = repeat_to(g * weights, target.shape)
-    column = tuple(1 if i == axis else n for i, n in enumerate(x_shape))
+    column = (*x_shape[:axis], 1, *x_shape[axis + 1 :])
     if not isinstance(x, np.ndarray):
         g = np.reshape(g, column)
         at = target.reshape(column)
         return softmax(x, axis=axis) * g - scatter_add(np.zeros(x_shape, g.dtype), g, index=at, axis=axis)
     d = np.exp(x - greatest(x, axis))
-    d *= g.reshape(column) / np.add.reduce(d, axis=axis, keepdims=True)
+    d *= g.reshape(column) / np.add.reduce(d, axis, None, None, True)
     d[at_class(target, axis)] -= g
     return d
 

@@ -22,7 +22,8 @@ from minigrad.ops.special import erf
 @elementwise(result="float", refuses="biuc")
 def leaky_relu(x, *, negative_slope=0.01, out=None):
     """z = x where x > 0, else negative_slope * x        dz/dx = where(x > 0, 1, negative_slope)"""
-    return into(out, np.where(x > 0, x, x * x.dtype.type(negative_slope)))
+    below = x * np.array(negative_slope, x.dtype)
+    return into(out, np.maximum(x, below) if 0 < negative_slope < 1 else np.where(x > 0, x, below))
 
 
 leaky_relu.vjp(x=lambda g, x, negative_slope: np.where(x > 0, g, g * negative_slope))
@@ -88,8 +89,9 @@ def softplus(x, *, beta=1.0, threshold=20.0, out=None):
     Where beta * x > threshold, z is x.
     """
     y = x if beta == 1 else x * x.dtype.type(beta)
-    z = np.log1p(np.exp(np.minimum(y, threshold)))
-    return into(out, np.where(y > threshold, x, z if beta == 1 else z / x.dtype.type(beta)))
+    bound = np.array(threshold, x.dtype)
+    z = np.log1p(np.exp(np.minimum(y, bound)))
+    return into(out, np.where(y > bound, x, z if beta == 1 else z / x.dtype.type(beta)))
 
 
 softplus.vjp(x=lambda g, x, beta, threshold: np.where(x * beta > threshold, g, g * sigmoid(x * beta)))
@@ -115,7 +117,7 @@ def hardtanh(x, *, min_val=-1.0, max_val=1.0, out=None):
 
 def between(x, low, high):
     """x clamped to the range from low to high. A NaN stays NaN."""
-    return np.minimum(np.maximum(x, np.asarray(x.dtype.type(low))), np.asarray(x.dtype.type(high)))
+    return np.minimum(np.maximum(x, np.array(low, x.dtype)), np.array(high, x.dtype))
 
 
 hardtanh.vjp(x=lambda g, x, min_val, max_val: keep(g, np.logical_not((x <= min_val) | (x >= max_val))))

@@ -133,7 +133,7 @@ def xlogy(x, y, *, out=None):
     >>> minigrad.tensor([0.0, 2.0]).xlogy(minigrad.tensor([0.0, 3.0]))
     tensor([0.0000, 2.1972])
     """
-    return into(out, np.where((x == 0) & ~np.isnan(y), x.dtype.type(0), x * np.log(y)))
+    return into(out, np.where((x == 0) & (y == y), x.dtype.type(0), x * np.log(y)))
 
 
 xlogy.vjp(x=lambda g, x, y: g * np.log(np.where((x == 0) & (y <= 0), np.ones_like(y), y)),

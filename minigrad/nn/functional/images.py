@@ -255,13 +255,18 @@ def interpolate(
     for axis, (n, m, factor) in enumerate(zip(input.shape[2:], sizes, factors, strict=True), 2):
         step = n / m if factor is None else 1 / factor
         if mode.startswith("nearest"):
-            middle = 0.5 if mode == "nearest-exact" else 0.0
-            at = np.floor((np.arange(m, dtype=np.float32) + middle) * np.float32(step))
-            z = _taken(z, axis, np.minimum(at.astype(np.int64), n - 1))
+            z = _taken(z, axis, _nearest(n, m, step, 0.5 if mode == "nearest-exact" else 0.0))
         else:
             matrix = means(n, m) if mode == "area" else _between(n, m, step, bool(align_corners))
             z = (z.movedim(axis, -1) @ wrap(matrix.astype(z.dtype))).movedim(-1, axis)
     return named(z, UPSAMPLED[mode].format(axes))
+
+
+@lru_cache(maxsize=256)
+def _nearest(n: int, m: int, step: float, middle: float) -> Array:
+    """For each of m entries, the nearest of n. The array is cached: do not write to it."""
+    at = np.floor((np.arange(m, dtype=np.float32) + middle) * np.float32(step))
+    return np.minimum(at.astype(np.int64), n - 1)
 
 
 def _check_interpolation(

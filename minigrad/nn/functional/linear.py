@@ -42,10 +42,10 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
         )
     if bias is not None and not input.is_contiguous():  # where PyTorch adds the bias afterwards
         return linear(input, weight) + bias
-    rows = input.reshape(math.prod(input.shape[:-1]), input.shape[-1])
-    z = linear(rows, weight, bias)
+    *rows, n = input.array.shape
+    z = linear(ops.reshape.apply(input, shape=(math.prod(rows), n)), weight, bias)
     whole = ops.unsafe_view if bias is None else ops.view  # with a bias, PyTorch returns a view
-    return whole.apply(z, shape=(*input.shape[:-1], weight.shape[0]))
+    return whole.apply(z, shape=(*rows, weight.array.shape[0]))
 
 
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:

@@ -129,8 +129,8 @@ def batch_norm(
         if eps <= 0:
             raise ValueError(f"batch_norm eps must be positive during training, but got {eps}")
         if running_mean is not None and running_var is not None and 0 not in sizes:
-            _move(running_mean, input.array.mean(axes), momentum)
-            _move(running_var, input.array.var(axes, ddof=1), momentum)
+            _move(running_mean, ops.mean.forward(input.array, axis=axes), momentum)
+            _move(running_var, ops.var.forward(input.array, axis=axes), momentum)
         z: Tensor = ops.standardize.apply(input, axis=axes, eps=eps)
     else:
         if running_mean is None or running_var is None:
@@ -221,14 +221,14 @@ def group_norm(
     z: Tensor = ops.standardize.apply(grouped, axis=(2,), eps=eps)
     z = ops.unsafe_view.apply(z, shape=shape)
     wanted = "a vector of size equal to the number of channels in input"
-    _check_affine(input, weight, bias, (c,), wanted, f"input of shape {list(shape)}")
+    _check_affine(input, weight, bias, (c,), wanted, "input of shape", shape)
     z = _scaled(z, weight, bias, (1, c, *(1,) * (len(shape) - 2)))
     return named(z, "NativeGroupNormBackward0")
 
 
 def _check_affine(
     input: Tensor, weight: Tensor | None, bias: Tensor | None, shape: tuple[int, ...], wanted: str,
-    given: str,
+    given: str, given_shape: tuple[int, ...],
 ) -> None:  # fmt: skip
     """Raise an error unless weight and bias have this shape, and the input's dtype."""
     for name, parameter in (("weight", weight), ("bias", bias)):
@@ -236,7 +236,8 @@ def _check_affine(
             continue
         if parameter.array.shape != shape:
             raise RuntimeError(
-                f"Expected {name} to be {wanted}, but got {name} of shape {list(parameter.shape)} and {given}"
+                f"Expected {name} to be {wanted}, but got {name} of shape {list(parameter.shape)} and "
+                f"{given} {list(given_shape)}"
             )
         _same_dtype(input, parameter)
 
@@ -283,6 +284,6 @@ def _last_axes(
             f"Given normalized_shape={list(shape)}, expected input with shape [*, "
             f"{', '.join(map(str, shape))}], but got input of size{list(input.shape)}"
         )
-    given = f"normalized_shape = {list(shape)}"
-    _check_affine(input, weight, bias, shape, "of same shape as normalized_shape", given)
+    wanted = "of same shape as normalized_shape"
+    _check_affine(input, weight, bias, shape, wanted, "normalized_shape =", shape)
     return tuple(range(ndim - k, ndim))
