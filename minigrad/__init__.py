@@ -147,6 +147,7 @@ sys.meta_path.append(_ModulesOfPyTorch)  # see compat/modules.py
 
 _LATE: dict[str, tuple[str, str | None]] = {
     "__version__": ("minigrad.version", "__version__"),
+    "_assert": ("minigrad.compat.helpers", "_assert"),
     "Tape": ("minigrad.tape", "Tape"),
     "accelerator": ("minigrad.accelerator", None),
     "autocast": ("minigrad.compat.mixed_precision", "autocast"),
@@ -185,8 +186,8 @@ _LATE: dict[str, tuple[str, str | None]] = {
 _LATE |= {
     name: ("minigrad.nn.functional", name)
     for name in (
-        "adaptive_avg_pool1d adaptive_max_pool1d avg_pool1d batch_norm bilinear celu conv1d conv2d "
-        "conv_transpose1d conv_transpose2d cosine_similarity dropout group_norm instance_norm "
+        "adaptive_avg_pool1d adaptive_max_pool1d avg_pool1d batch_norm bilinear celu channel_shuffle "
+        "conv1d conv2d conv_transpose1d conv_transpose2d cosine_similarity dropout group_norm instance_norm "
         "layer_norm max_pool1d max_pool2d pairwise_distance pdist pixel_shuffle pixel_unshuffle "
         "prelu rms_norm rrelu selu threshold"
     ).split()
@@ -199,7 +200,7 @@ _LATE |= {
         "core.limits": "finfo iinfo",
         "methods.creation": "asarray frombuffer",
         "methods.calculus": "cumulative_trapezoid gradient trapezoid trapz",
-        "linalg": "cholesky_inverse cholesky_solve",
+        "linalg": "cholesky_inverse cholesky_solve pca_lowrank svd_lowrank",
         "compat.old_programs": (
             "BoolTensor ByteTensor CharTensor DoubleTensor FloatTensor HalfTensor IntTensor LongTensor "
             "ShortTensor chain_matmul lstsq qr range triangular_solve typename"

@@ -7,6 +7,8 @@
 """
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 
@@ -26,6 +28,16 @@ class Backend:
 
     def version(self) -> None:
         """None: there is no such library."""
+
+    @contextmanager
+    def flags(self, **settings: Any) -> Iterator[None]:
+        """Settings for a block: with backends.cudnn.flags(enabled=False): ..."""
+        before = dict(self.__dict__)
+        self.__dict__.update(settings)
+        try:
+            yield
+        finally:
+            self.__dict__.update(before)
 
 
 cudnn = Backend(enabled=True, benchmark=False, deterministic=False, allow_tf32=True)

@@ -11,7 +11,6 @@ tensor([[4., 0.],
 """
 
 import math
-from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -25,8 +24,16 @@ from minigrad.core.shapes import Array, Dim, as_int, normalize_axes
 from minigrad.core.tensor import Tensor, wrap
 from minigrad.methods.arguments import takes_out, takes_tensors
 from minigrad.methods.functions import cat
-from minigrad.methods.products import checked_square, decomposed, one_triangle, svd_of
+from minigrad.methods.products import (
+    checked_square,
+    decomposed,
+    first_dependent,
+    first_indefinite,
+    one_triangle,
+    svd_of,
+)
 from minigrad.ops.composites import level, named
+from minigrad.random.tensors import randn
 from minigrad.return_types import (
     linalg_cholesky_ex,
     linalg_eigh,
@@ -84,8 +91,8 @@ def solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
             f"linalg.solve: Incompatible shapes of A and B for the equation AX = B "
             f"({A.shape[-2]}x{A.shape[-1]} and {right.shape[-2]}x{right.shape[-1]})"
         )
-    why = "The solver failed because the input matrix is singular."
-    z: Tensor = decomposed("solve", ops.solve, why, A, right)
+    why = "torch.linalg.solve: {}The solver failed because the input matrix is singular."
+    z: Tensor = decomposed(ops.solve, why, first_dependent, A, right)
     return ops.unsafe_view.apply(z, shape=tuple(z.shape[:-1])) if vector else z
 
 
@@ -193,18 +200,6 @@ def cholesky_ex(A: Tensor, *, upper: bool = False, check_errors: bool = False) -
     >>> cholesky_ex(minigrad.tensor([[1.0, 2.0], [2.0, 1.0]])).info
     tensor(2, dtype=minigrad.int32)
     """
-
-    def fails(block: Array) -> bool:
-        try:
-            np.linalg.cholesky(block)
-        except np.linalg.LinAlgError:
-            return True
-        return False
-
-    def first_indefinite(a: Array) -> int:  # if a block fails, so do all that contain it
-        sizes = range(1, len(a) + 1)
-        return 1 + bisect_left(sizes, True, key=lambda n: fails(a[:n, :n])) if fails(a) else 0
-
     A = checked_square("linalg.cholesky_ex", A)
     factor = _of_those_that_have_one(A, lambda a: a.cholesky(upper), first_indefinite, check_errors)
     return linalg_cholesky_ex(*factor)
@@ -218,14 +213,6 @@ def inv_ex(A: Tensor, *, check_errors: bool = False) -> Any:
     >>> inv_ex(minigrad.ones(2, 2)).info
     tensor(2, dtype=minigrad.int32)
     """
-
-    def first_dependent(a: Array) -> int:
-        try:
-            np.linalg.inv(a)
-        except np.linalg.LinAlgError:
-            return int(np.linalg.matrix_rank(a)) + 1
-        return 0
-
     A = checked_square("linalg.inv_ex", A)
     return linalg_inv_ex(*_of_those_that_have_one(A, inv, first_dependent, check_errors))
 
@@ -480,7 +467,8 @@ def cond(A: Tensor, p: int | float | str | None = None) -> Tensor:
     if p not in ("fro", "nuc", math.inf, -math.inf, 1, -1):
         raise RuntimeError(f"linalg.cond got an invalid norm type: {p}")
     checked_square(f"cond(ord={p})", A)
-    return matrix_norm(A, p) * matrix_norm(inv(A), p)
+    inverse, info = inv_ex(A)
+    return (matrix_norm(A, p) * matrix_norm(inverse, p)).masked_fill(info > 0, math.inf)
 
 
 # ------------------------------------------------------------------------ norms
@@ -669,3 +657,59 @@ def cholesky_inverse(L: Tensor, upper: bool = False) -> Tensor:
     checked_square("cholesky_inverse", L)
     one = np.broadcast_to(np.eye(L.shape[-1], dtype=L.dtype), L.shape)
     return cholesky_solve(L._constant(one.copy()), L, upper)
+
+
+# ------------------------------------------------------------------------ nearly
+
+
+@takes_tensors
+def svd_lowrank(
+    A: Tensor, q: int = 6, niter: int = 2, M: Tensor | None = None
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The q greatest singular values, nearly, and their vectors: A - M is about U @ diag(S) @ V.T.
+
+    A        (..., m, n)
+    niter    how often the random columns are multiplied by A @ A.T
+    returns  U (..., m, q), S (..., q) in descending order, V (..., n, q)
+
+    A is multiplied by q random columns. Their span holds most of A, and has a decomposition that is cheap.
+
+    >>> x = minigrad.tensor([[3.0, 4.0], [6.0, 8.0]])
+    >>> svd_lowrank(x, q=1)[1]
+    tensor([11.1803])
+
+    Source: Halko, Martinsson and Tropp, Finding structure with randomness (2009), algorithm 5.1.
+    """
+    A = A if M is None else A - M
+    if A.shape[-2] < A.shape[-1]:
+        V, S, U = svd_lowrank(A.mT, q, niter)
+        return U, S, V
+    Q = qr(A @ randn(A.shape[-1], q, dtype=A.dtype))[0]
+    for _ in range(niter):
+        Q = qr(A @ qr(A.mT @ Q)[0])[0]
+    U, S, Vh = svd(Q.mT @ A, full_matrices=False)
+    return Q @ U, S, Vh.mT
+
+
+@takes_tensors
+def pca_lowrank(
+    A: Tensor, q: int | None = None, center: bool = True, niter: int = 2
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The principal components of the rows of A, nearly: the columns of V, and A @ V has the scores.
+
+    q        how many, by default 6 or what A has
+    center   subtract the mean of the rows first
+    returns  U (..., m, q), S (..., q) in descending order, V (..., n, q); see svd_lowrank
+
+    >>> minigrad.manual_seed(0) and pca_lowrank(minigrad.tensor([[0.0, 1.0], [2.0, 1.0], [4.0, 1.0]]), q=1)[1]
+    tensor([2.8284])
+    """
+    most = min(A.shape[-2:])
+    q = min(6, most) if q is None else q
+    if not 0 <= q <= most:
+        raise ValueError(
+            f"q(={q}) must be non-negative integer and not greater than min(m, n)={most}"
+        )
+    if niter < 0:
+        raise ValueError(f"niter(={niter}) must be non-negative integer")
+    return svd_lowrank(A - A.mean(-2, True) if center else A, q, niter)

@@ -106,10 +106,15 @@ def test_helpers_that_are_private_in_pytorch_are_found_where_it_has_them():
     from minigrad.nn.modules.loss import _Loss, _WeightedLoss
     from minigrad.nn.modules.transformer import _get_clones
     from minigrad.nn.modules.utils import _pair
+    from minigrad.nn.parameter import UninitializedParameter
     from minigrad.nn.utils.clip_grad import clip_grad_norm_
     from minigrad.overrides import has_torch_function
     from minigrad.utils._pytree import tree_map
+    from minigrad.utils.data._utils.collate import default_collate
 
+    assert default_collate([1, 2]).tolist() == [1, 2] and issubclass(
+        UninitializedParameter, nn.Parameter
+    )
     assert isinstance(nn.Conv1d(1, 1, 1), _ConvNd) and isinstance(nn.BatchNorm2d(1), _BatchNorm)
     assert issubclass(_BatchNorm, _NormBase) and isinstance(nn.L1Loss(), _Loss)
     assert isinstance(nn.CrossEntropyLoss(), _WeightedLoss) and inf > 1
@@ -135,6 +140,11 @@ def test_what_has_nothing_to_do_here_does_nothing():
 
     assert g(1) == 4 and not jit.is_scripting() and jit.trace(g, (1,)) is g
     assert minigrad.compiler.disable(f) is f and jit.unused(drop=True)(f) is f
+    with nn.attention.sdpa_kernel([nn.attention.SDPBackend.MATH]):
+        minigrad._assert(True, "never shown")
+    with minigrad.backends.cudnn.flags(enabled=False):
+        assert not minigrad.backends.cudnn.enabled
+    assert minigrad.backends.cudnn.enabled
     assert minigrad.fx.wrap(f) is f and minigrad.utils.checkpoint.get_device_states() == ([], [])
     assert minigrad.nn.modules.batchnorm._BatchNorm is nn.normalization._BatchNorm
     with pytest.raises(AttributeError, match="no_such_name"):
@@ -241,6 +251,11 @@ def test_older_spellings():
     assert minigrad.typename(minigrad.ones(2)) == "minigrad.FloatTensor"
     assert minigrad.optim.lr_scheduler._LRScheduler is minigrad.optim.lr_scheduler.LRScheduler
     assert minigrad.ones(1, 2, 3, 3).to(memory_format=minigrad.channels_last).shape == (1, 2, 3, 3)
+    assert minigrad.utils.data.DataLoader[int]  # in an annotation
+    p = nn.Parameter(minigrad.zeros(2))
+    p.grad = minigrad.tensor([3.0, 4.0])
+    with pytest.warns(FutureWarning, match="clip_grad_norm_"):
+        assert nn.utils.clip_grad_norm([p], 1.0).item() == 5
     assert not minigrad.accelerator.is_available()
     assert minigrad.accelerator.current_accelerator() is None
     wrapped = nn.DataParallel(nn.Linear(2, 3))

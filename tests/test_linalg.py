@@ -70,9 +70,33 @@ def test_numpy_functions_of_matrices_are_recorded():
     assert np.kron(a, a).shape == (4, 4)
 
 
-def test_a_singular_matrix_is_refused_by_name():
-    with pytest.raises(linalg.LinAlgError, match="linalg.inv: .* singular"):
-        linalg.inv(minigrad.zeros(2, 2))
+def test_a_matrix_without_an_inverse_or_a_factor_is_refused_with_the_row_where_it_fails():
+    good, singular = minigrad.eye(2), tensor([[1.0, 2.0], [2.0, 4.0]])
+    indefinite = tensor([[1.0, 2.0], [2.0, 1.0]])
+    both = minigrad.stack([good, singular])
+
+    with pytest.raises(linalg.LinAlgError, match="^linalg.inv: The diagonal element 2 is zero"):
+        linalg.inv(singular)
+    with pytest.raises(
+        linalg.LinAlgError, match=r"^torch.linalg.solve: \(Batch element 1\): The solver failed"
+    ):
+        linalg.solve(both, good)
+    with pytest.raises(linalg.LinAlgError, match="the leading minor of order 2 is not positive"):
+        linalg.cholesky(indefinite)
+    assert linalg.cond(both, 1).tolist() == [1, minigrad.inf]
+
+
+def test_the_greatest_singular_values_and_the_components_are_found_without_the_others():
+    x = minigrad.diag(tensor([5.0, 3.0, 0.0]))[:, [2, 0, 1]]
+
+    U, S, V = minigrad.svd_lowrank(x, q=2)
+    _, spread, components = minigrad.pca_lowrank(x + 7, q=2)
+
+    assert S.round(decimals=4).tolist() == [5, 3]
+    assert minigrad.allclose(U @ S.diag() @ V.T, x, atol=1e-5)  # float32
+    assert minigrad.allclose(((x - x.mean(0)) @ components).norm(dim=0), spread, atol=1e-5)
+    with pytest.raises(ValueError, match="not greater than min"):
+        minigrad.pca_lowrank(x, q=4)
 
 
 def test_only_the_named_triangle_of_a_symmetric_matrix_is_read():

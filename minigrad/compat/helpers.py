@@ -54,6 +54,14 @@ def _addindent(text: str, spaces: int) -> str:
     return text.replace("\n", "\n" + " " * spaces)
 
 
+def _assert(condition: Any, message: str) -> None:
+    """`assert condition, message`, which PyTorch can trace.
+
+    >>> _assert(True, "never shown")
+    """
+    assert condition, message
+
+
 # ------------------------------------------------------------------------ of nested structures
 
 

@@ -55,6 +55,7 @@ ELSEWHERE = {
     "types": "compat.helpers core.tensor",
     "utils._pytree": "compat.helpers",
     "utils.data.*": "utils.data",
+    "utils.data._utils.*": "utils.data",
     "utils.hooks": "core.hooks",
 }
 

@@ -41,6 +41,19 @@ def greater_than_eq(lower_bound: float | Tensor) -> Constraint:
     )
 
 
+def less_than(upper_bound: float | Tensor) -> Constraint:
+    """Below a bound."""
+    return Constraint(f"LessThan(upper_bound={upper_bound})", lambda x: x < _array(upper_bound))
+
+
+def half_open_interval(lower_bound: float | Tensor, upper_bound: float | Tensor) -> Constraint:
+    """At a bound or above, and below another."""
+    return Constraint(
+        f"HalfOpenInterval(lower_bound={lower_bound}, upper_bound={upper_bound})",
+        lambda x: (x >= _array(lower_bound)) & (x < _array(upper_bound)),
+    )
+
+
 def interval(lower_bound: float | Tensor, upper_bound: float | Tensor) -> Constraint:
     """Between two bounds, or at one."""
     return Constraint(
@@ -68,6 +81,13 @@ def independent(base: Constraint, event_dim: int) -> Constraint:
     return Constraint(
         f"IndependentConstraint({base}, {event_dim})", test, event_dim + base.event_dim
     )
+
+
+def dependent_property(
+    f: Any = None, *, is_discrete: bool = False, event_dim: int = 0
+) -> Callable[[Any], property] | property:
+    """A property: a `support` that depends on the parameters, in a distribution of your own."""
+    return property if f is None else property(f)
 
 
 def _array(bound: float | Tensor) -> Array:
@@ -104,6 +124,9 @@ simplex = Constraint(
 )
 one_hot = Constraint(
     "OneHot()", lambda x: ((x == 0) | (x == 1)).all(-1) & (x.sum(-1) == 1), 1, discrete=True
+)
+positive_integer = Constraint(
+    "IntegerGreaterThan(lower_bound=1)", lambda x: (x >= 1) & (x == np.floor(x)), discrete=True
 )
 positive_vector = independent(positive, 1)
 positive_definite = Constraint("PositiveDefinite()", _positive_definite, 2)

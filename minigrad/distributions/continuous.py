@@ -87,6 +87,7 @@ class HalfNormal(Distribution):
     """The absolute value of a number from the normal distribution of mean 0."""
 
     arg_constraints = {"scale": c.positive}
+    _shows_parameters = False
     support = c.nonnegative
     has_rsample = True
 
@@ -103,6 +104,11 @@ class HalfNormal(Distribution):
 
     def _entropy(self) -> Tensor:
         return 0.5 + 0.5 * LOG_2PI + self.scale.log() - math.log(2)
+
+    @property
+    def mode(self) -> Tensor:
+        """The most likely value."""
+        return self.scale * 0
 
     def _moments(self) -> tuple[Tensor, Tensor]:
         return self.scale * math.sqrt(2 / math.pi), self.scale**2 * (1 - 2 / math.pi)
@@ -146,6 +152,11 @@ class Uniform(Distribution):
     def _entropy(self) -> Tensor:
         return (self.high - self.low).log()
 
+    @property
+    def mode(self) -> Tensor:
+        """NaN: all are equally likely."""
+        return self.high * math.nan
+
     def _moments(self) -> tuple[Tensor, Tensor]:
         return (self.high + self.low) / 2, (self.high - self.low) ** 2 / 12
 
@@ -175,6 +186,11 @@ class Exponential(Distribution):
 
     def _entropy(self) -> Tensor:
         return 1.0 - self.rate.log()
+
+    @property
+    def mode(self) -> Tensor:
+        """The most likely value."""
+        return self.rate * 0
 
     def _moments(self) -> tuple[Tensor, Tensor]:
         mean = self.rate.reciprocal()

@@ -15,6 +15,7 @@ from minigrad.core.tensor import Tensor, wrap
 from minigrad.distributions import constraints as c
 from minigrad.distributions.distribution import Distribution, Shape, broadcast_all, tiny
 from minigrad.distributions.utils import clamp_probs, probs_to_logits
+from minigrad.methods.creation import eye
 from minigrad.methods.functions import broadcast_tensors
 from minigrad.methods.methods_as_functions import lgamma
 from minigrad.nn.functional import binary_cross_entropy_with_logits, one_hot
@@ -136,6 +137,11 @@ class Geometric(_Coin):
             binary_cross_entropy_with_logits(self.logits, self.probs, reduction="none") / self.probs
         )
 
+    @property
+    def mode(self) -> Tensor:
+        """The most likely value."""
+        return self.probs * 0
+
     def _moments(self) -> tuple[Tensor, Tensor]:
         mean = 1.0 / self.probs - 1.0
         return mean, mean / self.probs
@@ -157,6 +163,11 @@ class Poisson(_Discrete):
     def _log_prob(self, value: Tensor) -> Tensor:
         rate, x = broadcast_tensors(self.rate, value)
         return x.xlogy(rate) - rate - lgamma(x + 1)
+
+    @property
+    def mode(self) -> Tensor:
+        """The most likely value."""
+        return self.rate.floor()
 
     def _moments(self) -> tuple[Tensor, Tensor]:
         return self.rate, self.rate
@@ -271,6 +282,19 @@ class OneHotCategorical(Distribution):
         """Draws, through which no gradient passes."""
         z = one_hot(self._categorical.sample(sample_shape), self._event_shape[-1])
         return z.to(self.probs.dtype)
+
+    has_enumerate_support = True
+
+    def enumerate_support(self, expand: bool = True) -> Tensor:
+        """The rows of the identity matrix, along a new first axis."""
+        n, batch = self._event_shape[-1], self._batch_shape
+        values = eye(n, dtype=self.probs.dtype).reshape((n,) + (1,) * len(batch) + (n,))
+        return values.expand((n, *batch, n)) if expand else values
+
+    @property
+    def mode(self) -> Tensor:
+        """The most likely choice."""
+        return one_hot(self._categorical.mode, self._event_shape[-1]).to(self.probs.dtype)
 
     def _log_prob(self, value: Tensor) -> Tensor:
         return self._categorical.log_prob(value.argmax(-1))

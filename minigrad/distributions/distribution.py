@@ -39,6 +39,7 @@ class Distribution:
     has_enumerate_support = False
     arg_constraints: ClassVar[dict[str, Constraint]] = {}
     _validate_args = True
+    _shows_parameters = True  # PyTorch prints Beta(), as its parameters are kept elsewhere
 
     def __init__(
         self,
@@ -150,6 +151,15 @@ class Distribution:
         """exp(entropy): among how many equally likely ones the choice is as uncertain."""
         return self.entropy().exp()
 
+    def enumerate_support(self, expand: bool = True) -> Tensor:
+        """All that can come out, along a new first axis, if that is finite."""
+        raise NotImplementedError
+
+    @property
+    def mode(self) -> Tensor:
+        """The most likely value."""
+        raise NotImplementedError(f"{type(self)} does not implement mode")
+
     @property
     def mean(self) -> Tensor:
         """The mean of the draws."""
@@ -215,11 +225,10 @@ class Distribution:
 
     def __repr__(self) -> str:
         parts = []
-        for name in self.arg_constraints:
+        for name in self.arg_constraints if self._shows_parameters else ():
             value = self.__dict__.get(name)
             if value is not None:
-                shown = value.item() if value.numel() == 1 else value.shape
-                parts.append(f"{name}: {shown}")
+                parts.append(f"{name}: {value if value.numel() == 1 else value.shape}")
         return f"{type(self).__name__}({', '.join(parts)})"
 
 

@@ -16,8 +16,9 @@ from minigrad.core.shapes import Array
 from minigrad.core.tensor import Tensor, wrap
 from minigrad.distributions import constraints as c
 from minigrad.distributions.distribution import Distribution, Shape, broadcast_all, tiny
-from minigrad.methods.functions import stack
+from minigrad.methods.functions import stack, where
 from minigrad.methods.methods_as_functions import digamma, lgamma
+from minigrad.nn.functional import one_hot
 from minigrad.ops.gamma import digamma as psi
 from minigrad.random import kernels
 
@@ -103,6 +104,7 @@ class Chi2(Gamma):
     """The sum of the squares of df numbers of the normal distribution."""
 
     arg_constraints = {"df": c.positive}
+    _shows_parameters = False
 
     def __init__(self, df: float | Tensor, validate_args: bool | None = None) -> None:
         (self.df,) = broadcast_all(df)
@@ -146,6 +148,14 @@ class Dirichlet(Distribution):
         z = lgamma(a).sum(-1) - lgamma(total) - (k - total) * digamma(total)
         return z - ((a - 1.0) * digamma(a)).sum(-1)
 
+    @property
+    def mode(self) -> Tensor:
+        """The most likely shares; where all a_k are below 1, all of it for the greatest."""
+        above = (self.concentration - 1).clamp(min=0.0)
+        shares = above / above.sum(-1, keepdim=True)
+        first = one_hot(shares.argmax(-1), shares.shape[-1]).to(shares.dtype)
+        return where((self.concentration < 1).all(-1, keepdim=True), first, shares)
+
     def _moments(self) -> tuple[Tensor, Tensor]:
         a = self.concentration
         total = a.sum(-1, keepdim=True)
@@ -160,6 +170,7 @@ class Beta(Distribution):
     """
 
     arg_constraints = {"concentration1": c.positive, "concentration0": c.positive}
+    _shows_parameters = False
     support = c.unit_interval
     has_rsample = True
 
@@ -184,6 +195,11 @@ class Beta(Distribution):
 
     def _entropy(self) -> Tensor:
         return self._dirichlet.entropy()
+
+    @property
+    def mode(self) -> Tensor:
+        """The most likely value."""
+        return self._dirichlet.mode.select(-1, 0)
 
     def _moments(self) -> tuple[Tensor, Tensor]:
         a, b = self.concentration1, self.concentration0

@@ -180,6 +180,17 @@ class Independent(Distribution):
     def _entropy(self) -> Tensor:
         return _sum_rightmost(self.base_dist.entropy(), self.reinterpreted_batch_ndims)
 
+    def enumerate_support(self, expand: bool = True) -> Tensor:
+        """All that can come out, along a new first axis. Raises NotImplementedError for draws of several entries."""
+        if self.reinterpreted_batch_ndims:
+            raise NotImplementedError("Enumeration over cartesian product is not implemented")
+        return self.base_dist.enumerate_support(expand)
+
+    @property
+    def mode(self) -> Tensor:
+        """The most likely value."""
+        return self.base_dist.mode
+
     @property
     def mean(self) -> Tensor:
         """The mean of the draws."""

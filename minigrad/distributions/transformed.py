@@ -271,6 +271,7 @@ class LogNormal(TransformedDistribution):
     """exp(x), for x from the normal distribution."""
 
     arg_constraints = {"loc": c.real, "scale": c.positive}
+    _shows_parameters = False
     base_dist: Normal
 
     def __init__(
@@ -282,6 +283,11 @@ class LogNormal(TransformedDistribution):
 
     def _entropy(self) -> Tensor:
         return self.base_dist.entropy() + self.loc
+
+    @property
+    def mode(self) -> Tensor:
+        """The most likely value."""
+        return (self.loc - self.scale.square()).exp()
 
     def _moments(self) -> tuple[Tensor, Tensor]:
         square = self.scale**2

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from minigrad.core import modes
 from minigrad.core.devices import DeviceLike
 from minigrad.core.dtypes import DTypeLike
 from minigrad.core.limits import finfo
@@ -64,7 +65,7 @@ def _sum_rightmost(x: Tensor, n: int) -> Tensor:
 
 
 class lazy_property:
-    """A property that is computed once, when it is first read.
+    """A property that is computed once, when it is first read, with its history even under no_grad.
 
     >>> class Square:
     ...     area = lazy_property(lambda self: 4)
@@ -81,5 +82,6 @@ class lazy_property:
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         if instance is None:
             return self
-        value = instance.__dict__[self.name] = self.compute(instance)
+        with modes.enable_grad():
+            value = instance.__dict__[self.name] = self.compute(instance)
         return value

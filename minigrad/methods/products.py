@@ -1,7 +1,9 @@
 """Products of vectors and matrices."""
 
+import builtins
 import math
-from collections.abc import Sequence
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -178,7 +180,8 @@ class Products(Arrangement):
         tensor([[0.5000, 0.0000],
                 [0.0000, 0.2500]])
         """
-        return decomposed("inv", ops.inverse, "The inversion could not be completed because the input matrix is singular.", checked_square("inv", self))
+        why = "linalg.inv: {}The diagonal element {} is zero, the inversion could not be completed because the input matrix is singular."
+        return decomposed(ops.inverse, why, first_dependent, checked_square("inv", self))
 
     def cholesky(self, upper: bool = False) -> Self:
         """The Cholesky factor of x: the lower triangular matrix L with x = L @ L.T.
@@ -191,7 +194,8 @@ class Products(Arrangement):
         tensor([[2., 0.],
                 [1., 2.]])
         """
-        z = decomposed("cholesky", ops.cholesky, "The factorization could not be completed because the input is not positive-definite.", one_triangle(checked_square("cholesky", self), "U" if upper else "L"))
+        why = "linalg.cholesky: {}The factorization could not be completed because the input is not positive-definite (the leading minor of order {} is not positive-definite)."
+        z = decomposed(ops.cholesky, why, first_indefinite, one_triangle(checked_square("cholesky", self), "U" if upper else "L"))
         return ops.transpose.apply(z, axis0=z.ndim - 2, axis1=z.ndim - 1) if upper else z
 
     def matrix_power(self, n: int) -> Self:
@@ -351,14 +355,50 @@ def checked_square(name: str, x: T, must: bool = True) -> T:
     return x
 
 
-def decomposed(name: str, op: Op, why: str, *operands: Base) -> Any:
-    """The op's result. If NumPy fails, raise LinAlgError with PyTorch's message."""
+def decomposed(op: Op, why: str, problem: Callable[[Any], int], A: Base, *operands: Base) -> Any:
+    """The op's result. If NumPy fails, raise LinAlgError with PyTorch's message.
+
+    why       the message, with a place for the matrix of the batch, and one for what is wrong with it
+    problem   0 for a good matrix; else the number of the row where it goes wrong
+    """
     try:
-        return op.apply(*operands)
+        return op.apply(A, *operands)
     except RuntimeError as error:
         if not any(word in str(error) for word in ("Singular", "definite", "converge")):
             raise
-        raise LinAlgError(f"linalg.{name}: {why}") from None
+    rows = [problem(a) for a in A.array.reshape(-1, *A.shape[-2:])]
+    at = builtins.next((k for k, row in enumerate(rows) if row), 0)
+    raise LinAlgError(why.format(f"(Batch element {at}): " if A.ndim > 2 else "", rows[at]))
+
+
+def first_dependent(a: Any) -> int:
+    """The first row whose pivot is 0 in Gaussian elimination with row exchanges; 0 if there is an inverse."""
+    try:
+        np.linalg.inv(a)
+    except np.linalg.LinAlgError:
+        u = a.copy()
+        for k in range(len(u)):
+            pivot = k + int(np.abs(u[k:, k]).argmax())
+            u[[k, pivot]] = u[[pivot, k]]
+            if not u[k, k]:
+                return k + 1
+            u[k + 1 :] -= np.outer(u[k + 1 :, k] / u[k, k], u[k])
+        return len(u)
+    return 0
+
+
+def first_indefinite(a: Any) -> int:
+    """The size of the first leading block that is not positive definite; 0 if there is a Cholesky factor."""
+
+    def fails(block: Any) -> bool:
+        try:
+            np.linalg.cholesky(block)
+        except np.linalg.LinAlgError:
+            return True
+        return False
+
+    sizes = range(1, len(a) + 1)  # if a block fails, so do all that contain it
+    return 1 + bisect_left(sizes, True, key=lambda n: fails(a[:n, :n])) if fails(a) else 0
 
 
 def matrices(name: str, x: Base, y: Base, x_ndim: int, y_ndim: int) -> tuple[Any, Any]:

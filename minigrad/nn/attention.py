@@ -13,8 +13,10 @@ the scores.
 Source: Vaswani et al., Attention Is All You Need (2017), section 3.2.2.
 """
 
+import enum
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 import numpy as np
 
@@ -30,6 +32,27 @@ from minigrad.nn.module import Module
 from minigrad.nn.parameter import Parameter
 
 __all__ = ["MultiheadAttention"]
+
+
+class SDPBackend(enum.Enum):
+    """The ways in which PyTorch computes attention. Here there is one, MATH."""
+
+    MATH = 0
+    FLASH_ATTENTION = 1
+    EFFICIENT_ATTENTION = 2
+    CUDNN_ATTENTION = 3
+
+
+@contextmanager
+def sdpa_kernel(
+    backends: SDPBackend | Sequence[SDPBackend], set_priority: bool = False
+) -> Iterator[None]:
+    """A block that says which ways of computing attention are allowed. It changes nothing.
+
+    >>> with sdpa_kernel(SDPBackend.MATH):
+    ...     pass
+    """
+    yield
 
 
 class NonDynamicallyQuantizableLinear(Linear):

@@ -11,7 +11,6 @@ them, and turns the layer into an ordinary one:
 (minigrad.Size([2, 3]), Linear(in_features=5, out_features=3, bias=True))
 """
 
-from collections.abc import Sequence
 from typing import Any
 
 from minigrad.core.devices import DeviceLike
@@ -23,7 +22,7 @@ from minigrad.nn.convolution import Conv1d, Conv2d
 from minigrad.nn.functional.convolution import check_batched
 from minigrad.nn.linear import Linear
 from minigrad.nn.normalization import BatchNorm1d, BatchNorm2d
-from minigrad.nn.parameter import Parameter
+from minigrad.nn.parameter import UninitializedParameter
 
 __all__ = [
     "LazyBatchNorm1d",
@@ -33,31 +32,6 @@ __all__ = [
     "LazyLinear",
     "UninitializedParameter",
 ]
-
-
-class UninitializedParameter(Parameter):
-    """A parameter that has no shape yet."""
-
-    __slots__ = ()
-
-    def materialize(
-        self, shape: Sequence[int], device: DeviceLike = None, dtype: DTypeLike = None
-    ) -> None:
-        """Give it a shape, which makes it an ordinary Parameter."""
-        self._replace_array(empty(shape, dtype=dtype or self.array.dtype).array)
-        self.__class__ = Parameter  # type: ignore[assignment]
-
-    @property
-    def shape(self) -> Any:
-        """Raises RuntimeError: there is no shape yet."""
-        raise RuntimeError(
-            "Can't access the shape of an uninitialized parameter or buffer. This error usually happens in "
-            "`load_state_dict` when trying to load an uninitialized parameter into an initialized one. Call "
-            "the model once, with an input, to initialize its parameters."
-        )
-
-    def __repr__(self, *, tensor_contents: str | None = None) -> str:  # type: ignore[override]
-        return "<UninitializedParameter>"
 
 
 class _Lazy:

@@ -4,16 +4,20 @@ Both are ordinary tensors. The only difference is that a module registers them w
 assigned to it; see registry.py.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, Self, SupportsIndex
 
+import numpy as np
+
 from minigrad.core.data import as_array
+from minigrad.core.devices import DeviceLike
+from minigrad.core.dtypes import DTypeLike, as_dtype
 from minigrad.core.leaf import AccumulateGrad
 from minigrad.core.memory import FRESH, new
 from minigrad.core.shapes import Array
 from minigrad.core.tensor import Tensor, wrap
 
-__all__ = ["Buffer", "Parameter"]
+__all__ = ["Buffer", "Parameter", "UninitializedParameter"]
 
 
 class Parameter(Tensor):
@@ -60,6 +64,31 @@ class Parameter(Tensor):
     def __reduce_ex__(self, protocol: SupportsIndex) -> tuple[Any, ...]:
         """For pickle: the values and requires_grad. The gradient is not included."""
         return _parameter, (type(self), self.array, self.requires_grad)
+
+
+class UninitializedParameter(Parameter):
+    """A parameter that has no shape yet."""
+
+    __slots__ = ()
+
+    def materialize(
+        self, shape: Sequence[int], device: DeviceLike = None, dtype: DTypeLike = None
+    ) -> None:
+        """Give it a shape, which makes it an ordinary Parameter."""
+        self._replace_array(np.zeros(tuple(shape), as_dtype(dtype or self.array.dtype)))
+        self.__class__ = Parameter  # type: ignore[assignment]
+
+    @property
+    def shape(self) -> Any:
+        """Raises RuntimeError: there is no shape yet."""
+        raise RuntimeError(
+            "Can't access the shape of an uninitialized parameter or buffer. This error usually happens in "
+            "`load_state_dict` when trying to load an uninitialized parameter into an initialized one. Call "
+            "the model once, with an input, to initialize its parameters."
+        )
+
+    def __repr__(self, *, tensor_contents: str | None = None) -> str:  # type: ignore[override]
+        return "<UninitializedParameter>"
 
 
 class Buffer(Tensor):

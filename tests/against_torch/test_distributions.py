@@ -202,8 +202,24 @@ def test_they_print_as_in_pytorch():
         lambda m: m.distributions.Categorical(logits=m.zeros(3)),
         lambda m: m.distributions.Normal(m.zeros(3), 1.0),
         lambda m: m.distributions.Independent(m.distributions.Normal(m.zeros(3), 1.0), 1),
+        lambda m: m.distributions.Poisson(m.ones(1)),
+        lambda m: m.distributions.Beta(1.0, m.ones(1)),
     ):
         assert repr(make(minigrad)).replace("minigrad", "torch") == repr(make(torch))
+
+
+@every_kind
+def test_modes_and_what_can_be_enumerated_agree(name):
+    make, parameters, _ = KINDS[name]
+
+    def found(m, ask):
+        try:
+            return ask(make(m, *map(m.tensor, parameters))).numpy().round(5).tolist()
+        except NotImplementedError:
+            return "refused"
+
+    for ask in (lambda d: d.mode, lambda d: d.enumerate_support()):
+        assert str(found(minigrad, ask)) == str(found(torch, ask))
 
 
 def test_expanding_agrees():

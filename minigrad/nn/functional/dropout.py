@@ -49,6 +49,9 @@ def alpha_dropout(
 ) -> Tensor:
     """Dropout for selu: dropped entries get selu's minimum, and mean and variance are preserved.
 
+    >>> alpha_dropout(minigrad.tensor([1.0, 2.0]), training=False)
+    tensor([1., 2.])
+
     Source: Klambauer et al., Self-Normalizing Neural Networks (2017).
     """
     check_probability(p)

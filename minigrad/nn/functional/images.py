@@ -375,7 +375,11 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
 
 
 def channel_shuffle(input: Tensor, groups: int) -> Tensor:
-    """The channels in a new order: one from each group in turn."""
+    """The channels in a new order: one from each group in turn.
+
+    >>> channel_shuffle(minigrad.arange(4.0).reshape(1, 4, 1, 1), 2).flatten()
+    tensor([0., 2., 1., 3.])
+    """
     check_image("channel_shuffle", input)
     n, c, *rest = input.shape
     if groups <= 0 or c % groups:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from minigrad.core import modes
+from minigrad.core.errors import levels_to_user
 from minigrad.core.shapes import Array
 from minigrad.core.sparse import RowSparse
 from minigrad.core.tensor import Tensor, wrap
@@ -112,6 +113,16 @@ def clip_grad_norm_(
     total = get_total_norm(grads, norm_type, error_if_nonfinite, foreach)
     clip_grads_with_norm_(listed, max_norm, total, foreach)
     return total
+
+
+def clip_grad_norm(parameters: Tensors, max_norm: float, norm_type: float = 2.0) -> Tensor:
+    """The name of clip_grad_norm_ in old programs."""
+    warnings.warn(
+        "`torch.nn.utils.clip_grad_norm` is now deprecated in favor of `torch.nn.utils.clip_grad_norm_`.",
+        FutureWarning,
+        stacklevel=levels_to_user(),
+    )
+    return clip_grad_norm_(parameters, max_norm, norm_type)
 
 
 def clip_grad_value_(parameters: Tensors, clip_value: float, foreach: bool | None = None) -> None:

@@ -12,19 +12,19 @@ are the same, in the same order, but this process loads them.
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import Any, Generic
 
 from minigrad.core import dtypes
 from minigrad.methods.creation import empty
 from minigrad.random.generator import Generator
 from minigrad.utils.data.collate import default_collate, default_convert
-from minigrad.utils.data.dataset import IterableDataset, examples_at
+from minigrad.utils.data.dataset import IterableDataset, T_co, examples_at
 from minigrad.utils.data.sampler import BatchSampler, RandomSampler, SequentialSampler
 
 FIXED = ("batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers")
 
 
-class DataLoader:
+class DataLoader(Generic[T_co]):
     """Batches of a dataset; each `for` loop over it is one pass over the examples.
 
     dataset         anything with `__getitem__` and `__len__`, or an IterableDataset
@@ -118,7 +118,7 @@ class DataLoader:
 class _Pass(Iterator[Any]):
     """One pass over the examples."""
 
-    def __init__(self, loader: DataLoader) -> None:
+    def __init__(self, loader: DataLoader[Any]) -> None:
         self.loader = loader
         # This number is not used here; but PyTorch draws it, and the following ones must agree.
         empty((), dtype=dtypes.int64).random_(generator=loader.generator)
