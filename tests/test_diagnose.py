@@ -1283,6 +1283,58 @@ def test_every_kind_has_two_lines_on_different_programs():
     assert {k for k in KINDS if sum(kind == k for kind, _ in made) < 2} == of_grad | of_two
 
 
+X4, Y4, G4 = draw(4, 4), draw(4, 4, seed=1), draw(4, 4, seed=2)
+S4, TANH, LABELS = 1 / (1 + np.exp(-X4)), np.tanh(X4), (Y4 > 0) * 1.0
+P4 = np.exp(X4) / np.exp(X4).sum(1, keepdims=True)
+INV = np.linalg.inv(X4 + 3 * np.eye(4))
+SOLVED = np.linalg.inv(X4 + 3 * np.eye(4)) @ G4
+PHI = F.gelu(minigrad.tensor(X4)).numpy() / X4
+ROWS, HOT = np.array([0, 3, -100, 1]), np.eye(4)[[0, 3, 0, 1]]
+WEIGHTS = np.array([1.0, 2.0, 4.0, 1.0])
+FORMULAS = {
+    "sigmoid twice": (lambda x: F.binary_cross_entropy_with_logits(x, minigrad.tensor(LABELS)),
+                      (S4 - LABELS) * S4 * (1 - S4) / 16, None, "double_counted"),
+    "of p": (lambda x: F.binary_cross_entropy_with_logits(x, minigrad.tensor(LABELS)),
+             (S4 - LABELS) / (S4 * (1 - S4)) / 16, None, "forgot_inner"),
+    "tanh twice": (lambda x: x.tanh(), G4 * (1 - TANH**2) ** 2, G4, "double_counted"),
+    "1 - z": (lambda x: x.tanh(), G4 * (1 - TANH), G4, "wrong_argument"),
+    "1 + z**2": (lambda x: x.tanh(), G4 * (1 + TANH**2), G4, "sign"),
+    "z alone": (lambda x: x.sigmoid(), G4 * S4, G4, "wrong_argument"),
+    "softmax, a mean": (lambda x: x.softmax(1), P4 * (G4 - (G4 * P4).mean(1, keepdims=True)), G4, "mean_for_sum"),
+    "softmax, all": (lambda x: x.softmax(1), P4 * (G4 - (G4 * P4).sum()), G4, "reduction_axis"),
+    "log_softmax, a mean": (lambda x: x.log_softmax(1), G4 - P4 * G4.mean(1, keepdims=True), G4, "mean_for_sum"),
+    "log_softmax, all": (lambda x: x.log_softmax(1), G4 - P4 * G4.sum(), G4, "reduction_axis"),
+    "gelu, a half": (F.gelu, G4 * PHI, G4, "missing_path"),
+    "silu, the other": (F.silu, G4 * X4 * S4 * (1 - S4), G4, "missing_path"),
+    "silu, sign": (F.silu, G4 * (S4 - X4 * S4 * (1 - S4)), G4, "sign"),
+    "inverse": (lambda x: (x + 3 * minigrad.eye(4)).inverse(), -INV @ G4 @ INV, G4, "transposed"),
+    "solve": (lambda x: minigrad.linalg.solve(minigrad.tensor(X4 + 3 * np.eye(4)), x), SOLVED, G4, "transposed"),
+    "all rows": (lambda x: F.cross_entropy(x, minigrad.tensor(ROWS)),
+                 (P4 - HOT) * (ROWS >= 0)[:, None] / 4, None, "mask_missing"),
+    "no weights": (lambda x: F.cross_entropy(x, minigrad.tensor(np.abs(ROWS % 100)), weight=minigrad.tensor(WEIGHTS)),
+                   (P4 - HOT) / 4, None, "scale"),
+    "a half": (lambda x: x.abs().sum() + (x**2).sum() / 2, np.sign(X4) + 2 * X4, None, "scale"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("f, mine, gradient, kind", FORMULAS.values(), ids=FORMULAS)
+def test_a_slip_in_a_formula_of_the_course_has_its_name(f, mine, gradient, kind):
+    x = leaf(X4)
+
+    found = one_row({"x": x}, f(x), "x", mine, gradient).diagnosis
+
+    assert found is not None and found.kind == kind, found
+
+
+def test_only_axes_that_were_broadcast_can_have_become_a_mean():
+    b, r = leaf(draw(2)), draw(6, 2)
+    z = ((minigrad.tensor(r) + b) ** 2).sum()
+
+    found = one_row({"b": b}, z, "b", (r + b.detach().numpy()).sum(0)).diagnosis
+
+    assert found.kind == "scale" and "mean" not in found.message  # 2 is the number of columns, too
+
+
 @pytest.mark.parametrize("once", [True, False])
 def test_paths_are_multiplied_with_the_gradient_of_z_once_or_in_each(once):
     X, Y, G = draw(4), draw(4, seed=1), draw(4, seed=2)

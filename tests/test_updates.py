@@ -22,10 +22,16 @@ SETTINGS = [
     ("RMSprop", {"lr": 0.1, "momentum": 0.9, "centered": True, "eps": 1e-3}),
     ("RMSprop", {"lr": 0.1, "weight_decay": 0.1}),
 ]
-LR, STATE, EPS = "lr_missing", "state_not_kept", "eps_inside_sqrt"
-DECAY = {"weight_decay_sign", "weight_decay_missing", "decoupled_weight_decay"}
+LR, STATE = "lr_missing", "state_not_kept"
+DIVISOR = {"eps_inside_sqrt", "eps_missing", "root_missing"}
+DECAY = {
+    "weight_decay_sign",
+    "weight_decay_missing",
+    "weight_decay_factor",
+    "decoupled_weight_decay",
+}
 MOMENTUM = {LR, STATE, "momentum_convention", "dampening"}
-ADAM = {LR, STATE, EPS, "bias_correction", "wrong_beta"}
+ADAM = {LR, STATE, *DIVISOR, "bias_correction", "wrong_beta"}
 WRONG = {
     ("SGD", 0): {LR},
     ("SGD", 1): MOMENTUM,
@@ -35,9 +41,9 @@ WRONG = {
     ("Adam", 5): ADAM,
     ("Adam", 6): ADAM | DECAY,
     ("AdamW", 7): ADAM | DECAY,
-    ("Adagrad", 8): {LR, STATE, EPS, "lr_decay_missing"} | DECAY,
-    ("RMSprop", 9): {LR, STATE, EPS, "momentum_convention", "wrong_beta", "centering_missing"},
-    ("RMSprop", 10): {LR, STATE, EPS, "wrong_beta"} | DECAY,
+    ("Adagrad", 8): {LR, STATE, *DIVISOR, "lr_decay_missing"} | DECAY,
+    ("RMSprop", 9): {LR, STATE, *DIVISOR, "momentum_convention", "wrong_beta", "centering_missing"},
+    ("RMSprop", 10): {LR, STATE, *DIVISOR, "wrong_beta"} | DECAY,
 }
 
 
@@ -242,6 +248,17 @@ def adagrad_step(inside=False, keep=True):
     return step
 
 
+def adam_of_sums(p, g, lr, t, s):
+    s["m"] = 0.9 * s.get("m", 0) + g
+    s["v"] = 0.999 * s.get("v", 0) + g**2
+    return p - lr * s["m"] / (1 - 0.9**t) / (np.sqrt(s["v"] / (1 - 0.999**t)) + 1e-2)
+
+
+def without_a_root(p, g, lr, t, s):
+    s["a"] = 0.9 * s.get("a", 0) + 0.1 * g * g
+    return p - lr * g / (s["a"] + 1e-2)
+
+
 FALLING = [0.1, 0.1, 0.05, 0.02]
 SGD9 = {"lr": 0.1, "momentum": 0.9}
 ADAM_ = {"lr": 0.1, "eps": 1e-2}
@@ -266,7 +283,12 @@ BY_HAND = [
     ("SGD", {"lr": 0.1}, lambda p, g, lr, t, s: p - g, "lr_missing"),
     ("SGD", {"lr": 0.1, "weight_decay": 0.2}, decay_away, "weight_decay_sign"),
     ("SGD", {"lr": 0.1, "weight_decay": 0.2}, plain, "weight_decay_missing"),
+    ("SGD", {"lr": 0.1, "weight_decay": 0.2}, lambda p, g, lr, t, s: p - lr * g - 0.2 * p, "lr_missing"),
+    ("SGD", {"lr": 0.1, "weight_decay": 0.2}, lambda p, g, lr, t, s: p - lr * (g + 0.4 * p), "weight_decay_factor"),
     ("Adam", ADAM_, adam_step(), None),
+    ("Adam", ADAM_, adam_of_sums, "wrong_beta"),
+    ("RMSprop", RMS, lambda p, g, lr, t, s: adagrad_step()(p, g, lr, t, s), "wrong_beta"),
+    ("RMSprop", RMS, without_a_root, "root_missing"),
     ("Adam", ADAM_, adam_step(corrected=""), "bias_correction"),
     ("Adam", ADAM_, adam_step(corrected="m"), "bias_correction"),
     ("Adam", ADAM_, adam_step(corrected="v"), "bias_correction"),

@@ -30,7 +30,7 @@ from minigrad.teach import whole
 from minigrad.teach.all_mistakes import known_mistakes
 from minigrad.teach.answer import Answer, Diagnosis
 from minigrad.teach.difference import Array, real_array
-from minigrad.teach.mistakes import KINDS, ORDER, one_number, variants
+from minigrad.teach.mistakes import KINDS, ORDER, constant_factor, one_number, variants
 from minigrad.teach.noise import noise
 from minigrad.teach.pairs import AT_A_NODE, Tried, everywhere, two_at_once
 from minigrad.teach.uses import op_name, plan_of_node
@@ -205,6 +205,10 @@ def _of_the_power(a: Answer, first: Diagnosis, d: Diagnosis) -> bool:
     return exponent is not None and np.size(exponent) == 1 and bool(np.all(exponent == summed))
 
 
+def _of_a_half(a: Answer, first: Diagnosis, d: Diagnosis) -> bool:
+    return any(u.node is d.node and abs(constant_factor(u)) in (0.5, 2.0) for u in a.graph.uses)
+
+
 # Tried from the first to the last.
 LIKELIER = [
     # J @ 1 in the place of 1 @ J is rather the other mode than a matrix that was not transposed
@@ -219,6 +223,8 @@ LIKELIER = [
     # one number only (2 * 2 is 2**2): what is simple, before what happens to give it
     Likelier("scale", {"wrong_argument", "stale_value"}, _of_one_number),
     Likelier("sign", {"wrong_argument"}, _of_one_number),
+    # the 1/2 of x**2 / 2 is forgotten rather than its path counted twice
+    Likelier("scale", {"double_counted"}, _of_a_half),
     # x**2 summed over two entries: the 2 that is missing is rather that of the square
     Likelier("scale", {"mean_for_sum"}, _of_the_power),
     # of several places for a sign or a factor, the operation that has one

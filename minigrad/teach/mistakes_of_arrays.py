@@ -5,6 +5,7 @@
 Read mistakes.py first.
 """
 
+import math
 from collections.abc import Iterator
 from contextlib import suppress
 from itertools import combinations, product
@@ -131,14 +132,19 @@ def _mean_over_a_broadcast(use: Use) -> Variants:
 
     What was repeated gets the sum of what comes back, not its mean.
     """
-    wide = use.g if use.op_name == "convolution" and use.name == "b" else use.wide()
+    bias = use.op_name == "convolution" and use.name == "b"
+    wide = use.g if bias else use.wide()
     n = 0 if wide is None or not use.passed.size else wide.size // use.passed.size
     if wide is None or n < 2:
         return
     yield Variant(use.passed / n, str(n))
-    for m in sorted(set(wide.shape)):  # a mean along one of several axes
-        if 1 < m < n and n % m == 0:
-            yield Variant(use.passed / m, str(m))
+    own = [1] * (wide.ndim - use.passed.ndim) + list(use.passed.shape)
+    if bias:
+        own = [m if k == 1 else 1 for k, m in enumerate(wide.shape)]
+    summed = [m for m, kept in zip(wide.shape, own) if m != kept]
+    several = {math.prod(c) for r in range(1, len(summed)) for c in combinations(summed, r)}
+    for m in sorted(several - {1, n}):  # a mean along some of the axes
+        yield Variant(use.passed / m, str(m))
 
 
 @mistake(
@@ -184,6 +190,27 @@ def _half_turned(use: Use, axis: Axis, z: Array, right: str) -> Variants:
         yield Variant(here * turned, right)
 
 
+@mistake("mean_for_sum", "softmax log_softmax")
+def _mean_in_softmax(use: Use, z: Array, axis: int) -> Passes:
+    """The sum in the derivative of {op}{line} became a mean.
+
+    Every score moves every probability, and what comes back through them is added up.
+    """
+    if use.op_name == "softmax":
+        return z * (use.g - np.mean(use.g * z, int(axis), keepdims=True))
+    return use.g - np.exp(z) * np.mean(use.g, int(axis), keepdims=True)
+
+
+@mistake("reduction_axis", "softmax log_softmax")
+def _sum_over_all(use: Use, z: Array) -> Passes:
+    """The sum in the derivative of {op}{line} was taken over all entries, not along one axis.
+
+    What was summed along an axis is summed along the same axis on the way back.
+    """
+    p = z if use.op_name == "softmax" else np.exp(z)
+    return p * (use.g - np.sum(use.g * z)) if p is z else use.g - p * np.sum(use.g)
+
+
 @mistake("tangent_for_gradient", "cumsum")
 def _summed_from_the_front(use: Use, axis: int) -> Passes:
     """{op}{line} is summed up from the front on the way back as well: so tangents move (forward
@@ -215,6 +242,18 @@ def _broadcast_axis(use: Use, wide: Array) -> Variants:
 
 
 PRODUCTS = "matmul mm bmm addmm baddbmm mv addmv"
+
+
+@mistake("transposed", "inverse solve")
+def _inverse_not_transposed(use: Use, z: Array) -> Passes:
+    """The inverse in the derivative of {op}{line} is not transposed, or on one side only.
+
+    The gradient of x**-1 is  -z.T @ g @ z.T,  and that of x**-1 @ y by y is  x.T**-1 @ g.
+    """
+    if use.op_name == "solve":
+        return np.linalg.solve(use.values["x"], use.g) if use.name == "y" else None
+    t = np.swapaxes(z, -1, -2)
+    return [-(a @ use.g @ b) for a, b in ((z, z), (t, z), (z, t))]
 
 
 @mistake("matmul_order", PRODUCTS)

@@ -33,10 +33,10 @@ def _softmax_diagonal_only(use: Use) -> Passes:
 
 @mistake("softmax_diagonal_only", "div")
 def _softmax_by_hand_diagonal_only(use: Use, x: Array, y: Array) -> Passes:
-    """The sum in {op}{line} depends on every score, and only the diagonal of the softmax's
-    derivative was taken.
+    """The sum in {op}{line} depends on every entry, and only the diagonal of the derivative was
+    taken.
 
-    Write down how one probability moves with the score of another, and add that part up as well.
+    Write down how one share moves with the entry of another, and add that part up as well.
     """
     # e / e.sum(): of what comes back through the sum, only each entry's own part.
     below = next((u for u in use.graph.uses if u.node is use.node and u.name == "y"), None)
@@ -85,6 +85,35 @@ def _scores_for_probabilities(use: Use) -> Passes:
     """
     _, gradient, scores, _ = parts_of_cross_entropy(use)
     return scores - gradient
+
+
+@mistake("mask_missing", "cross_entropy")
+def _ignored_rows(use: Use, target: Array, weights: Array, axis: int) -> Passes:
+    """{op}{line} leaves out the rows whose target is ignored, and your gradient does not.
+
+    Such a row adds nothing to the loss, and is not counted in its mean.
+    """
+    counts = np.broadcast_to(weights, target.shape) != 0
+    if counts.all() or not counts.any():
+        return None
+    x, share = use.values["x"], use.g * np.max(weights)
+    everywhere = softmax(x, axis) * np.expand_dims(np.broadcast_to(share, target.shape), axis)
+    soft, gradient, _, _ = parts_of_cross_entropy(use)
+    return [use.passed * counts.sum() / counts.size, everywhere - gradient]
+
+
+@mistake("scale", "cross_entropy")
+def _weights_of_classes_missing(use: Use, target: Array, weights: Array, axis: int) -> Passes:
+    """The weights of the classes are missing in the derivative of {op}{line}.
+
+    Each row of the gradient is multiplied by the weight of its class, and divided by the sum of them.
+    """
+    # A mean: the weights add up to 1.
+    counts = np.broadcast_to(weights, target.shape)
+    if np.ptp(counts[counts != 0]) < 1e-9 or abs(np.sum(counts) - 1) > 1e-6:
+        return None
+    each = np.expand_dims(np.where(counts == 0, 1, counts), axis)
+    return [use.passed / each / n for n in (1, np.count_nonzero(counts))]
 
 
 @mistake("missing_path", "standardize")
@@ -184,6 +213,32 @@ def _probability_without_target(use: Use, y: Array) -> Passes:
     """
     share = use.g * y / (y.size if use.values["reduction"] == "mean" else 1)
     return [use.passed + share, -share] if use.name == "x" else None
+
+
+@mistake("forgot_inner", "binary_cross_entropy_with_logits")
+def _gradient_of_the_probability(use: Use, x: Array) -> Passes:
+    """This is how the loss{line} moves with the probability. The derivative of the sigmoid is missing.
+
+    The scores come first: differentiate  p = sigmoid(x)  as well. Most of it cancels.
+    """
+    p = _sigmoid(x)
+    return use.passed / (p * (1 - p)) if use.name == "x" else None
+
+
+@mistake("double_counted", "binary_cross_entropy_with_logits sigmoid tanh")
+def _derivative_of_the_sigmoid_twice(use: Use, share: Array) -> Passes:
+    """The derivative p * (1 - p) of the sigmoid (of tanh: 1 - z**2) was multiplied in twice{line}.
+
+    In  sigmoid(x) - y,  the gradient of the cross-entropy by the scores, it is in already.
+    """
+    if use.op_name == "binary_cross_entropy_with_logits":
+        p = _sigmoid(use.values["x"])
+        share = p * (1 - p)
+    return use.passed * share if use.name == "x" else None
+
+
+def _sigmoid(x: Array) -> Array:
+    return 1 / (1 + np.exp(-x))
 
 
 @mistake("wrong_argument", "logsigmoid softplus")

@@ -111,6 +111,54 @@ def _exponent_not_lowered(use: Use, x: Array, y: Array) -> Variants:
         yield Variant(use.fit(-use.g * x / y), "the divisor was not squared")
 
 
+@mistake("wrong_argument", "tanh sigmoid")
+def _half_of_the_formula(use: Use, z: Array) -> Variants:
+    """The derivative of {op}{line} is {n}.
+
+    Differentiate the quotient of exponentials, and write the result with z.
+    """
+    if use.op_name == "tanh":
+        yield Variant(use.g * (1 - z), "1 - z**2: the square is missing")
+    else:
+        yield Variant(use.g * z, "z * (1 - z): the second factor is missing")
+        yield Variant(use.g * (1 - z), "z * (1 - z): the first factor is missing")
+
+
+@mistake("sign", "tanh sigmoid")
+def _sign_in_the_formula(use: Use, z: Array) -> Passes:
+    """A sign in the derivative of {op}{line} is wrong: tanh has 1 - z**2, and sigmoid z * (1 - z).
+
+    Differentiate the quotient of exponentials, and write the result with z.
+    """
+    return use.g * (1 + z**2 if use.op_name == "tanh" else z * (1 + z))
+
+
+@mistake("missing_path", "gelu silu mish hardswish")
+def _half_of_an_activation(use: Use, x: Array) -> Passes:
+    """{op}{line} is a product, x times a function of x, and only one of its two parts is there.
+
+    Use the product rule: the function itself, and x times its derivative.
+    """
+    first = _factor_beside_x(use, x)
+    return [first, use.passed - first]
+
+
+@mistake("sign", "gelu silu mish hardswish")
+def _sign_in_an_activation(use: Use, x: Array) -> Passes:
+    """{op}{line} is a product, x times a function of x, and the sign of the second part is wrong.
+
+    Use the product rule: the function itself, and x times its derivative.
+    """
+    return 2 * _factor_beside_x(use, x) - use.passed
+
+
+def _factor_beside_x(use: Use, x: Array) -> Array:
+    """g times h(x), where the operation is x * h(x)."""
+    assert use.op is not None
+    settings = {s: use.values[s] for s in use.op.settings}
+    return use.g * use.op.forward(x, **settings) / x
+
+
 def _factors_from_further_in(use: Use, behind_a_mask: bool) -> Variants:
     """For w in tanh(x) * w, say: x in the place of tanh(x); or only where tanh is a dropout."""
     graph = use.graph

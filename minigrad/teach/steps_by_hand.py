@@ -40,6 +40,7 @@ RULES: dict[str, Any] = {
     "added": lambda g, lr, s: (1 - s["dampening"]) * g if s["momentum"] else g,  # to mu * v, later
     "step": lambda v, g, lr, s: lr * (g + s["momentum"] * v if s["nesterov"] else v),
     "average": average,
+    "average_v": average,  # Adam's second one
     "correct_m": lambda beta, t: 1 - beta**t,
     "correct_v": lambda beta, t: 1 - beta**t,
     "divisor": lambda v, c, eps: (
@@ -68,7 +69,7 @@ def adam(p: Array, g: Array, lr: float, t: int, state: dict[str, Any], s: Settin
     """m = b1 * m + (1 - b1) * g;  v = b2 * v + (1 - b2) * g**2;  p = p - lr * m^ / (sqrt(v^) + eps)"""
     b1, b2 = s["betas"]
     m = state["m"] = s["average"](state.get("m", 0), g, b1)
-    v = state["v"] = average(state.get("v", 0), g * g, b2)
+    v = state["v"] = s["average_v"](state.get("v", 0), g * g, b2)
     greatest = state["greatest"] = np.maximum(state.get("greatest", 0), v)
     c1, c2 = s["correct_m"](b1, t), s["correct_v"](b2, t)
     return p - lr * (m / c1) / s["divisor"](greatest if s["amsgrad"] else v, c2, s["eps"])
@@ -194,6 +195,11 @@ def _turned_betas(s: Settings) -> Settings:
     return {name: 1 - np.asarray(s[name]) for name in ("betas", "alpha") if name in s}
 
 
+def _averaged(average: Callable[..., Any]) -> Callable[[Settings], Settings]:
+    """Both averages formed in another way."""
+    return lambda s: {"average": average, "average_v": average}
+
+
 def _not_corrected(beta: float, t: int) -> float:
     return 1.0
 
@@ -212,6 +218,9 @@ MISTAKES = [Slip(*row) for row in (
     ("lr_missing", ADAMS, _decayed_without_lr,
      "The learning rate is missing in the weight decay: p - wd * p.",
      "AdamW: p = p - lr * wd * p, apart from the step."),
+    ("lr_missing", "SGD", lambda s: {"decay": lambda p, g, lr, s: (p, g + s["weight_decay"] * p / lr)},
+     "The learning rate is missing in the weight decay: p - wd * p.",
+     "The decay is a part of the gradient, and multiplied by lr with it: p = p - lr * (g + wd * p)."),
     ("state_not_kept", ALL,
      lambda s: {"forgets": "velocity m v a mean", "initial_accumulator_value": 0},
      "What the optimizer remembers starts from zero at each step.",
@@ -269,6 +278,18 @@ MISTAKES = [Slip(*row) for row in (
     ("eps_inside_sqrt", ADAMS, lambda s: {"divisor": lambda v, c, eps: np.sqrt(v + eps) / np.sqrt(c)},
      "eps is inside the square root, before the bias correction.",
      "It is added to the root of the corrected average: sqrt(v_hat) + eps."),
+    ("eps_missing", "Adam AdamW Adagrad RMSprop", lambda s: {"eps": 0.0},
+     "eps is missing in the divisor.",
+     "It is added to the root: sqrt(v) + eps."),
+    ("root_missing", "Adam AdamW Adagrad RMSprop", lambda s: {"divisor": lambda v, c, eps: v / c + eps},
+     "The square root is missing: the step is divided by the average of the squares.",
+     "Divide by  sqrt(v) + eps."),
+    ("weight_decay_factor", ALL, lambda s: {"weight_decay": 2 * s["weight_decay"]},
+     "The weight decay is twice what it should be.",
+     "weight_decay * p  is added, the derivative of  weight_decay / 2 * p**2."),
+    ("weight_decay_factor", ALL, lambda s: {"weight_decay": s["weight_decay"] / 2},
+     "The weight decay is half of what it should be.",
+     "weight_decay * p  is added, the derivative of  weight_decay / 2 * p**2."),
     ("weight_decay_sign", ALL, lambda s: {"weight_decay": -s["weight_decay"]},
      "Weight decay has the wrong sign: it pushes away from zero.",
      "It is added to the gradient: g + weight_decay * p."),
@@ -292,6 +313,15 @@ MISTAKES = [Slip(*row) for row in (
     ("wrong_beta", "Adam AdamW RMSprop", lambda s: {"average": lambda a, g, beta: beta * a + g},
      "The factor 1 - beta before the gradient is missing.",
      "An average takes beta of the old value, and 1 - beta of the new one."),
+    ("wrong_beta", ADAMS, _averaged(lambda a, g, beta: (1 - beta) * a + beta * g),
+     "The averages keep 1 - beta of the old value, and take beta of the new one.",
+     "beta says how much is kept."),
+    ("wrong_beta", ADAMS, _averaged(lambda a, g, beta: beta * a + g),
+     "The factor 1 - beta before the gradient, and before its square, is missing.",
+     "An average takes beta of the old value, and 1 - beta of the new one."),
+    ("wrong_beta", "RMSprop", _averaged(lambda a, g, beta: a + g),
+     "The squares are added up, as in Adagrad.",
+     "RMSprop averages them:  a = alpha * a + (1 - alpha) * g**2."),
     ("wrong_beta", "Adam AdamW RMSprop", lambda s: {"betas": (0.9, 0.999), "alpha": 0.99},
      "The averages keep as much as they do by default, not as the settings say.",
      "Look at the settings."),
