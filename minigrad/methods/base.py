@@ -199,7 +199,7 @@ class Base:
             elif not isinstance(a, bool):  # non_blocking
                 dtype = a
         check_device(device)
-        return converted(self, dtype, copy)
+        return in_dtype(self, dtype, copy)
 
     def astype(self, dtype: DTypeLike) -> Self:
         """The tensor converted to another dtype: NumPy's name for x.to(dtype).
@@ -215,7 +215,7 @@ class Base:
         >>> minigrad.tensor([1, 2]).double()
         tensor([1., 2.], dtype=minigrad.float64)
         """
-        return converted(self, dtypes.float64)
+        return in_dtype(self, dtypes.float64)
 
     def float(self, memory_format: object = None) -> Self:
         """x.to(minigrad.float32): the tensor itself if it has that dtype already. The gradient flows through.
@@ -223,7 +223,7 @@ class Base:
         >>> minigrad.tensor([1, 2]).float()
         tensor([1., 2.])
         """
-        return converted(self, dtypes.float32)
+        return in_dtype(self, dtypes.float32)
 
     def half(self, memory_format: object = None) -> Self:
         """x.to(minigrad.float16): the tensor itself if it has that dtype already. The gradient flows through.
@@ -231,7 +231,7 @@ class Base:
         >>> minigrad.tensor([1, 2]).half()
         tensor([1., 2.], dtype=minigrad.float16)
         """
-        return converted(self, dtypes.float16)
+        return in_dtype(self, dtypes.float16)
 
     def long(self, memory_format: object = None) -> Self:
         """x.to(minigrad.int64), the type of indices and class labels. Fractions are cut off, and no gradient flows through.
@@ -239,7 +239,7 @@ class Base:
         >>> minigrad.tensor([1.7, -1.7]).long()
         tensor([ 1, -1])
         """
-        return converted(self, dtypes.int64)
+        return in_dtype(self, dtypes.int64)
 
     def int(self, memory_format: object = None) -> Self:
         """x.to(minigrad.int32). Fractions are cut off, and no gradient flows through.
@@ -247,7 +247,7 @@ class Base:
         >>> minigrad.tensor([1.7, -1.7]).int()
         tensor([ 1, -1], dtype=minigrad.int32)
         """
-        return converted(self, dtypes.int32)
+        return in_dtype(self, dtypes.int32)
 
     def bool(self, memory_format: object = None) -> Self:
         """x.to(minigrad.bool): True where an entry is not 0. NaN is True.
@@ -255,7 +255,7 @@ class Base:
         >>> minigrad.tensor([0.0, 0.5, -1.0]).bool()
         tensor([False,  True,  True])
         """
-        return converted(self, dtypes.bool_)
+        return in_dtype(self, dtypes.bool_)
 
     def short(self, memory_format: object = None) -> Self:
         """x.to(minigrad.int16). Fractions are cut off, and no gradient flows through.
@@ -263,7 +263,7 @@ class Base:
         >>> minigrad.tensor([1.7, -1.7]).short()
         tensor([ 1, -1], dtype=minigrad.int16)
         """
-        return converted(self, dtypes.int16)
+        return in_dtype(self, dtypes.int16)
 
     def char(self, memory_format: object = None) -> Self:
         """x.to(minigrad.int8): integers from -128 to 127. Larger ones wrap around.
@@ -271,7 +271,7 @@ class Base:
         >>> minigrad.tensor([1, 130]).char()
         tensor([   1, -126], dtype=minigrad.int8)
         """
-        return converted(self, dtypes.int8)
+        return in_dtype(self, dtypes.int8)
 
     def byte(self, memory_format: object = None) -> Self:
         """x.to(minigrad.uint8): integers from 0 to 255. Others wrap around.
@@ -279,7 +279,7 @@ class Base:
         >>> minigrad.tensor([1, 257]).byte()
         tensor([1, 1], dtype=minigrad.uint8)
         """
-        return converted(self, dtypes.uint8)
+        return in_dtype(self, dtypes.uint8)
 
     def type_as(self, other: Self) -> Self:
         """The tensor converted to the dtype of `other`: x.to(other.dtype).
@@ -533,7 +533,7 @@ class Base:
         return z.requires_grad_() if requires_grad else z
 
 
-def converted(x: T, dtype: DTypeLike, copy: builtins.bool = False) -> T:
+def in_dtype(x: T, dtype: DTypeLike, copy: builtins.bool = False) -> T:
     """x in this dtype, or x itself if it has this dtype already."""
     dtype = None if dtype is None else dtypes.as_dtype(dtype)
     if dtype is None or dtype == x.array.dtype:

@@ -50,11 +50,11 @@ def sorting(values: Any, axis: int, descending: bool = False) -> Any:
     """The indices that sort the values, with a stable sort. NaN counts as the largest value."""
     if not descending:
         return values.argsort(axis, kind="stable")
-    from_the_end = backward(values, axis).argsort(axis, kind="stable")
-    return backward(values.shape[axis] - 1 - from_the_end, axis)
+    from_the_end = read_backward(values, axis).argsort(axis, kind="stable")
+    return read_backward(values.shape[axis] - 1 - from_the_end, axis)
 
 
-def backward(values: Any, axis: int) -> Any:
+def read_backward(values: Any, axis: int) -> Any:
     """np.flip, ten times as fast for a plain array. (A program records np.flip.)"""
     if values.__class__ is not np.ndarray:
         return np.flip(values, axis)

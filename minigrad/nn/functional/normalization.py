@@ -111,8 +111,7 @@ def batch_norm(
     tensor([[-1.],
             [ 1.]])
     """
-    sizes = input.array.shape
-    if training and len(sizes) > 1 and math.prod(sizes[:1] + sizes[2:]) == 1:
+    if training and input.ndim > 1 and math.prod(input.shape[:1] + input.shape[2:]) == 1:
         raise ValueError(
             f"Expected more than 1 value per channel when training, got input size {input.shape}"
         )
@@ -123,12 +122,12 @@ def batch_norm(
         raise ValueError(
             "running_mean and running_var must either both be None or neither be None."
         )
-    shape = (1, -1, *(1,) * (len(sizes) - 2))
-    axes = (0, *range(2, len(sizes)))
+    shape = (1, -1, *(1,) * (input.ndim - 2))
+    axes = (0, *range(2, input.ndim))
     if training:
         if eps <= 0:
             raise ValueError(f"batch_norm eps must be positive during training, but got {eps}")
-        if running_mean is not None and running_var is not None and 0 not in sizes:
+        if running_mean is not None and running_var is not None and input.array.size:
             _move(running_mean, ops.mean.forward(input.array, axis=axes), momentum)
             _move(running_var, ops.var.forward(input.array, axis=axes), momentum)
         z: Tensor = ops.standardize.apply(input, axis=axes, eps=eps)
