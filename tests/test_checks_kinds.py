@@ -181,6 +181,14 @@ def test_tangents_are_those_of_forward_mode_and_their_mistakes_are_known():
     assert exercise.check(lambda x, y, u, v: u @ y + x @ v).ok
     assert kinds(exercise.check(lambda x, y, u, v: u @ y)) == ["missing_path"]
     assert kinds(exercise.check(lambda x, y, u, v: -(u @ y + x @ v))) == ["sign"]
+    assert kinds(exercise.check(lambda x, y, u, v: u @ y - x @ v)) == ["sign"]
+
+
+def test_a_wrong_tangent_of_a_sum_is_a_verdict_and_no_error():
+    exercise = Tangents("f", lambda x: (x * x).mean(), shapes=[[(3,)], [(2, 2)]])
+
+    assert not exercise.check(lambda x, x_dot: np.sum(2 * x * x_dot)).ok
+    assert not exercise.check(lambda x, x_dot: 2 * x * x_dot / x.size).ok
 
 
 def test_entry_by_entry_a_tangent_s_mistake_is_searched_on_the_tape():

@@ -397,6 +397,13 @@ def told(place, target, exercise="ex"):
     return {s.student: s.problem for s in submissions_in(place, exercise, target)}
 
 
+@pytest.mark.parametrize("other", ["ada.ipynb", "ada/ex.ipynb"])
+def test_a_student_who_is_called_submitted_hides_nobody(tmp_path, other):
+    place = zipped(tmp_path / "class.zip", ("submitted/ex.ipynb", "{}"), (other, "{}"))
+
+    assert told(place, tmp_path / "u") == {"ada": None, "submitted": None}
+
+
 def test_two_notebooks_of_one_name_in_a_folder_are_to_be_confirmed(tmp_path):
     for name in ("ana/b/ex.ipynb", "ana/a/ex.ipynb", "bob/ex.ipynb", "bob/other.ipynb"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)

@@ -89,6 +89,8 @@ class Tangents(Exercise):
         x, x_dot = m.case.inputs.values()
         (name,) = self.inputs
         z, tensors = self._program({name: x})
+        if z.shape != np.shape(x):
+            return None
         with unobserved():
             (back,) = grad(z, tensors[name], tensor(x_dot), retain_graph=True)
         if not alike(real_array(back), m.case.expected[0]):
@@ -108,6 +110,17 @@ class Tangents(Exercise):
                 without,
                 f"The part that comes from {name}_dot is missing.",
                 "z moves with each of its inputs; their contributions are added.",
+            )
+
+            def turned(*given: object, k: int = k) -> Array:
+                turned = [-np.asarray(v) if j == half + k else v for j, v in enumerate(given)]
+                return self.tangent(*turned)
+
+            yield Misconception(
+                "sign",
+                turned,
+                f"The part that comes from {name}_dot has the wrong sign.",
+                "Check the minus signs of this derivative.",
             )
         yield Misconception(
             "upstream_ignored",

@@ -68,7 +68,8 @@ def submissions_in(place: Path, exercise: str, unpacked: Path) -> list[Submissio
     elif not place.is_dir():
         raise NoSubmissions(f"{place} is neither a folder, nor a zip file, nor a notebook.")
     root = place / "submitted"
-    place = root if root.is_dir() and not root.is_symlink() else place
+    if root.is_dir() and not root.is_symlink() and not _is_a_class(place, exercise):
+        place = root
     entries = _entries(place)
     if len(entries) == 1 and entries[0].is_dir():
         all_of_it = [*_notebooks(entries[0], deep=False), *(path for path, _ in left_out)]
@@ -82,6 +83,12 @@ def submissions_in(place: Path, exercise: str, unpacked: Path) -> list[Submissio
     if not found:
         raise NoSubmissions(f"There is no submission in {place}.")
     return sorted(_distinct(found), key=lambda s: s.student)
+
+
+def _is_a_class(place: Path, exercise: str) -> bool:
+    """Are there students beside one who is called submitted? Not in nbgrader's tree."""
+    beside = [e for e in _entries(place) if e.name != "submitted"]
+    return any(e.suffix == ".ipynb" or (e / f"{exercise}.ipynb").is_file() for e in beside)
 
 
 def _rows(left_out: LeftOut, place: Path) -> Iterator[Submission]:
