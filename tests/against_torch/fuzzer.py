@@ -696,7 +696,7 @@ def _refused_here_only(error: Exception, lines: Sequence[str], k: int, theirs: R
         # other things are kept there; 2 / x is made of 1 / x, which is kept in place of x
         or re.match("MaxPool2DWithIndicesBackward|CrossEntropyBackward", str(error)) is not None
         or (
-            "DivBackward" in str(error)
+            str(error).startswith(("DivBackward", "MulBackward"))
             and any(re.search(r"= (-?[\d.]+|True) / ", line) for line in lines)
         )
         # a result whose shape was changed under no_grad
