@@ -229,7 +229,8 @@ def test_types_that_do_not_fit():
         x = minigrad.tensor([1, 2])
         x += 0.5
     with pytest.raises(
-        RuntimeError, match="expected the operands of matmul to have the same dtype"
+        RuntimeError,
+        match="expected m1 and m2 to have the same dtype, but got: float != double.* To fix it",
     ):
         minigrad.ones(2, 2) @ minigrad.ones(2, 2, dtype=minigrad.float64)
     with pytest.raises(TypeError, match="must be Tensor, not list"):

@@ -15,6 +15,7 @@ import math
 import os.path
 import sys
 from collections.abc import Sequence
+from itertools import zip_longest
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
@@ -367,7 +368,6 @@ def _matmul_error(x: tuple[int, ...], y: tuple[int, ...]) -> Exception:
             f"{len(x)}D and {len(y)}D.",
             fix="x * y",
         )
-    times = " and ".join("x".join(map(str, s)) for s in (x, y))
     inner = y[-2] if len(y) > 1 else y[0]
     if x[-1] == inner:
         return ShapeError(
@@ -379,10 +379,31 @@ def _matmul_error(x: tuple[int, ...], y: tuple[int, ...]) -> Exception:
         fix = "y.T" if len(y) == 2 else "y.mT"
     elif len(x) > 1 and x[-2] == inner:
         fix = "x.T" if len(x) == 2 else "x.mT"
+    shapes = "" if len(x) == len(y) == 2 else f", of shapes {x} and {y},"
     return ShapeError(
-        f"mat1 and mat2 shapes cannot be multiplied ({times}): in x @ y the last axis of x ({x[-1]}) "
+        f"{_product_refused(x, y)}: in x @ y{shapes} the last axis of x ({x[-1]}) "
         f"must match the {'second-to-last' if len(y) > 1 else 'only'} axis of y ({inner}).",
         fix=fix,
+    )
+
+
+def _product_refused(x: tuple[int, ...], y: tuple[int, ...]) -> str:
+    """PyTorch's words, which are those of the product that it makes of x @ y, with the first axes of x folded."""
+    rows = math.prod(x[:-1])
+    if len(x) == len(y) == 1:
+        return (
+            f"inconsistent tensor size, expected tensor [{x[0]}] and src [{y[0]}] to have the same number of "
+            f"elements, but got {x[0]} and {y[0]} elements respectively"
+        )
+    if len(y) == 1:
+        return f"size mismatch, got input ({rows}), mat ({rows}x{x[-1]}), vec ({y[0]})"
+    if len(y) == 2:
+        return f"mat1 and mat2 shapes cannot be multiplied ({rows}x{x[-1]} and {y[0]}x{y[1]})"
+    pairs = zip_longest(x[-3::-1], y[-3::-1], fillvalue=1)
+    n = math.prod(max(pair) for pair in pairs)
+    return (
+        f"Expected size for first two dimensions of batch2 tensor to be: [{n}, {x[-1]}] but got: "
+        f"[{n}, {y[-2]}]."
     )
 
 

@@ -19,6 +19,11 @@ from minigrad.core.memory import Tensor, make
 from minigrad.core.op import Op
 from minigrad.core.shapes import order_of
 
+SIGNS = {
+    "add": "+", "sub": "-", "mul": "*", "div": "/", "floor_divide": "//", "remainder": "%", "pow": "** or pow()",
+    "matmul": "@", "bitwise_and": "&", "bitwise_or": "|", "bitwise_xor": "^",
+    "lt": "<", "le": "<=", "gt": ">", "ge": ">=",
+}  # fmt: skip
 CONSTANTS = (int, float, complex, np.generic)
 
 
@@ -29,7 +34,9 @@ def prepare(op: Op, args: Sequence[Any]) -> tuple[Sequence[Tensor], list[Any]]:
     try:
         arrays = [a.array for a in args]
     except AttributeError:  # a number, an array, a list
-        return convert(op, [a if isinstance(a, CONSTANTS) else _as_tensor(a) for a in args])
+        return convert(
+            op, [a if isinstance(a, CONSTANTS) else _as_tensor(a, op, args) for a in args]
+        )
     dtype = arrays[0].dtype
     for array in arrays:
         if array.dtype is not dtype:
@@ -82,8 +89,8 @@ def number_like(value: Any, x: Tensor) -> Any:
     return make.wrap(np.array(value, like.dtype) if like.ndim else like.dtype.type(value))
 
 
-def _as_tensor(a: object) -> Tensor:
-    """A tensor unchanged, an array as a constant. Raises TypeError for lists and anything without numbers."""
+def _as_tensor(a: object, op: Op, args: Sequence[Any]) -> Tensor:
+    """An operand: a tensor unchanged, an array as a constant. Raises TypeError for anything without numbers."""
     if isinstance(a, make.Tensor):
         return a
     if isinstance(a, np.ndarray):
@@ -93,10 +100,33 @@ def _as_tensor(a: object) -> Tensor:
             raise TypeError(
                 f"unsupported operand type(s): 'Tensor' and 'ndarray'. {error}"
             ) from None
+    kinds, sign = " and ".join(repr(type(a).__name__) for a in args), SIGNS.get(op.name, op.name)
+    what = f"unsupported operand type(s) for {sign}: {kinds}"
+    if sign[0] in "<>":
+        what = f"{sign!r} not supported between instances of {kinds}"
     raise TypeError(
-        f"unsupported operand type(s): 'Tensor' and {type(a).__name__!r}. An operand must be Tensor or a number. "
+        f"{what}. An operand must be Tensor or a number. "
         "To fix it, make a tensor of it: minigrad.tensor(...)."
     )
+
+
+def _mixed(name: str, names: list[str]) -> str:
+    """PyTorch's words for operands of these dtypes, which this product does not mix."""
+    if name in ("mm", "matmul"):
+        return f"expected m1 and m2 to have the same dtype, but got: {' != '.join(names).lower()}"
+    if name == "addmm" and names[0] == names[-1]:
+        return f"mat1 and mat2 must have the same dtype, but got {names[1]} and {names[-1]}"
+    if name == "addmm":
+        return f"self and mat2 must have the same dtype, but got {names[0]} and {names[-1]}"
+    if name == "dot":
+        return (
+            f"dot : expected both vectors to have same dtype, but found {names[0]} and {names[-1]}"
+        )
+    if name == "convolution" and names[0] != names[-1]:
+        first, last = names[0].lower(), names[-1].lower()
+        return f"Input type ({first}) and bias type ({last}) should be the same"
+    other = next(n for n in names if n != names[0])
+    return f"expected scalar type {names[0]} but found {other}, in {name}"
 
 
 def convert(op: Op, args: Sequence[Any]) -> tuple[list[Tensor], list[Any]]:
@@ -125,11 +155,8 @@ def computing_dtype(op: Op, args: Sequence[Any]) -> dtypes.Dtype:
     numbers = [dtypes.of_number(a) for a in typed if not isinstance(a, make.Tensor)]
     dtype = dtypes.common_dtype(with_axes, without, numbers)
     if op.result == "strict" and len({*with_axes, *without}) > 1:
-        names = " != ".join(map(str, (*with_axes, *without)))
-        raise DtypeError(
-            f"expected the operands of {op.name} to have the same dtype, but got: {names}. "
-            f"To fix it, convert one, like  x.to({dtype})."
-        )
+        names = [dtypes.torch_name(d) for d in (*with_axes, *without)]
+        raise DtypeError(f"{_mixed(op.name, names)}. To fix it, convert one, like  x.to({dtype}).")
     if op.result in ("float", "sum") and not dtypes.is_floating(dtype):
         return dtypes.get_default_dtype() if op.result == "float" else dtypes.int64
     return dtype

@@ -36,7 +36,7 @@ def _sequence(name: str, tensors: Sequence[Tensor]) -> tuple[Any, ...]:
         if not hasattr(x, "__apply_op__"):
             raise TypeError(f"{name}: expected Tensor as element {k} in argument 0, but got {named_type(x)}.")
     if not xs:
-        if name in ("hstack", "vstack", "dstack"):
+        if name in ("stack", "hstack", "vstack", "dstack"):
             raise RuntimeError(f"{name} expects a non-empty TensorList")
         raise (ValueError if "cat" in name else RuntimeError)(f"{name}: expected a non-empty list of Tensors")
     return xs

@@ -407,7 +407,10 @@ def matrices(name: str, x: Base, y: Base, x_ndim: int, y_ndim: int) -> tuple[Any
         if y_ndim == 1 and x_ndim == 1:
             raise RuntimeError(f"1D tensors expected, but got {x.ndim}D and {y.ndim}D tensors: {name} of shapes {tuple(x.shape)} and {tuple(y.shape)}. For the product of matrices, write  x @ y.")
         words = {1: "vector", 2: "matrix", 3: "3D tensor"}
-        which = ("self", x_ndim, x) if x.ndim != x_ndim else ("mat2", y_ndim, y)
+        if name == "mv":
+            raise RuntimeError(f"vector + matrix @ vector expected, got 1, {x.ndim}, {y.ndim}: mv of shapes {tuple(x.shape)} and {tuple(y.shape)}.")
+        both = ("batch1", "batch2") if name == "bmm" else ("self", "mat2")
+        which = (both[0], x_ndim, x) if x.ndim != x_ndim else (both[1], y_ndim, y)
         raise RuntimeError(
             f"{name}: {which[0]} must be a {words[which[1]]}, {which[1]}D tensor expected, but got a {which[2].ndim}D tensor of shape {tuple(which[2].shape)}."
         )

@@ -98,8 +98,6 @@ class Sampling(ArrayMethods):
             raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
         if (w.sum(-1) <= 0).any():
             raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
-        if not replacement and ((w > 0).sum(-1) < num_samples).any():
-            raise RuntimeError("invalid multinomial distribution (with replacement=False, not enough non-negative category to sample)")
         if not replacement or num_samples == 1:
             hurry = w / kernels.exponential(w.shape, w.dtype, 1, generator)  # 1 / waiting time
             return make.wrap(np.argsort(-hurry, axis=-1, kind="stable")[..., :num_samples])

@@ -244,7 +244,7 @@ ONLY_MINIGRAD_REFUSES = [
     '"softmax" not implemented',  # of no entries
     '"pow" not implemented for',  # of truth values
     "Can't detach views in-place",  # of a view that is a tensor of its own there
-    "expected the operands of einsum",  # of two types
+    "expected scalar type",  # of two types
     "Should the write be recorded or not?",  # said when the view is used, not only when it is differentiated
     "more than one element of the written-to tensor",  # a whole write to an expanded tensor
     '"median" not implemented',  # of truth values

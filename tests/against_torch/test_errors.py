@@ -31,7 +31,63 @@ PROGRAMS = {
         lambda t: t.ones(2, requires_grad=True).numpy(),
         "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.",
     ),
+    "a layer of another dtype": (
+        lambda t: t.nn.Linear(3, 2)(t.ones(1, 3, dtype=t.float64)),
+        "mat1 and mat2 must have the same dtype, but got Double and Float",
+    ),
+    "matrices of two dtypes": (
+        lambda t: t.ones(2, 3) @ t.ones(3, 2, dtype=t.float64),
+        "expected m1 and m2 to have the same dtype, but got: float != double",
+    ),
+    "images of another dtype": (
+        lambda t: t.nn.Conv2d(1, 1, 1)(t.ones(1, 1, 2, 2, dtype=t.float64)),
+        "Input type (double) and bias type (float) should be the same",
+    ),
+    "a sum with None": (
+        lambda t: t.ones(2) + None,
+        "unsupported operand type(s) for +: 'Tensor' and 'NoneType'",
+    ),
+    "a column of classes": (
+        lambda t: t.nn.CrossEntropyLoss()(t.ones(2, 3), t.tensor([[0], [1]])),
+        "0D or 1D target tensor expected, multi-target not supported",
+    ),
 }
+# What is said without advice.
+PHRASES = {
+    "classes that are not whole": (
+        lambda t: t.nn.CrossEntropyLoss()(t.ones(2, 3), t.ones(2)),
+        "expected target dtype to be Long or Byte, but got Float",
+    ),
+    "a window larger than the image": (
+        lambda t: t.nn.MaxPool2d(5)(t.ones(1, 3, 4, 6)),
+        "Given input size: (3x4x6). Calculated output size: (3x0x1). Output size is too small",
+    ),
+    "nothing to stack": (lambda t: t.stack([]), "stack expects a non-empty TensorList"),
+    "a batch of rows": (
+        lambda t: t.ones(2, 5, 3) @ t.ones(4, 2),
+        "mat1 and mat2 shapes cannot be multiplied (10x3 and 4x2)",
+    ),
+    "a vector": (
+        lambda t: t.ones(2, 3) @ t.ones(4),
+        "size mismatch, got input (2), mat (2x3), vec (4)",
+    ),
+    "two batches": (
+        lambda t: t.ones(5, 3) @ t.ones(2, 4, 2),
+        "Expected size for first two dimensions of batch2 tensor to be: [2, 3] but got: [2, 4].",
+    ),
+    "batches for bmm": (
+        lambda t: t.bmm(t.ones(2, 3), t.ones(2, 3, 1)),
+        "batch1 must be a 3D tensor",
+    ),
+}
+
+
+@pytest.mark.parametrize("program, phrase", PHRASES.values(), ids=PHRASES)
+def test_both_say_what_is_wrong_in_the_same_words(program, phrase):
+    (theirs, their_text), (ours, our_text) = said_by(torch, program), said_by(minigrad, program)
+
+    assert phrase in their_text and phrase in our_text
+    assert issubclass(ours, theirs)
 
 
 @pytest.mark.parametrize("program, phrase", PROGRAMS.values(), ids=PROGRAMS)

@@ -279,7 +279,9 @@ def _class_targets(x: Tensor, target: Values, name: str) -> tuple[Any, int]:
     """The array of targets, and the axis of the classes. The targets have the shape of x without it."""
     target = np.asanyarray(getattr(target, "array", target))
     if target.dtype.kind not in "iu":
-        raise RuntimeError(f"expected scalar type Long but found {target.dtype}")
+        raise RuntimeError(
+            f"expected target dtype to be Long or Byte, but got {torch_name(target.dtype)}"
+        )
     target = target.astype(np.int64, order="C", copy=False)
     shape, ndim = x.array.shape, x.array.ndim
     axis = 0 if ndim == 1 else 1
@@ -306,6 +308,17 @@ def _class_targets(x: Tensor, target: Values, name: str) -> tuple[Any, int]:
     if ndim > 1 and shape[0] != batch:
         raise ValueError(
             f"Expected input batch_size ({shape[0]}) to match target batch_size ({batch})."
+        )
+    if ndim == 2 and target.ndim > 1:
+        advice = " To fix it, write  target.squeeze(1)." if target.shape[1:] == (1,) else ""
+        raise RuntimeError(
+            "0D or 1D target tensor expected, multi-target not supported: the target is "
+            f"{list(target.shape)}, and needs one class for each row.{advice}"
+        )
+    if ndim == 4 and target.ndim != 3:
+        raise RuntimeError(
+            "only batches of spatial targets supported (3D tensors) but got targets of dimension: "
+            f"{target.ndim}"
         )
     if ndim > 1 and target.shape != expected:
         raise RuntimeError(

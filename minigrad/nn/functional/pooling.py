@@ -189,12 +189,15 @@ def _fitted(
         m = (room + (s - 1 if ceil_mode else 0)) // s + 1
         if ceil_mode and (m - 1) * s >= n + p:  # the last window must start inside the input
             m -= 1
-        if m < 1:
-            raise RuntimeError(
-                f"Given input size: {list(x_shape)}. Calculated output size: {m}. Output size is too small"
-            )
         shape += (m,)
         margins += (p, max(p, (m - 1) * s + d * (k - 1) + 1 - n - p))
+    if min(shape) < 1:
+        before, after = (
+            "x".join(map(str, (x_shape[-axes - 1], *s))) for s in ((*one, *x_shape[-axes:]), shape)
+        )
+        raise RuntimeError(
+            f"Given input size: ({before}). Calculated output size: ({after}). Output size is too small"
+        )
     windows = {"size": one + size, "stride": one + stride, "padding": margins, "shape": shape}
     return windows, one + dilation, (0,) * (2 - axes) + padding
 
