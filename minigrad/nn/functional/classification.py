@@ -277,28 +277,9 @@ def multilabel_soft_margin_loss(
 
 def _class_targets(x: Tensor, target: Values, name: str) -> tuple[Any, int]:
     """The array of targets, and the axis of the classes. The targets have the shape of x without it."""
-    target = np.asanyarray(getattr(target, "array", target))
-    if target.dtype.kind not in "iu":
-        raise RuntimeError(
-            f"expected target dtype to be Long or Byte, but got {torch_name(target.dtype)}"
-        )
-    target = target.astype(np.int64, order="C", copy=False)
+    target = _whole_numbers(x, np.asanyarray(getattr(target, "array", target)), name)
     shape, ndim = x.array.shape, x.array.ndim
     axis = 0 if ndim == 1 else 1
-    if name == "cross_entropy" and target.shape == shape and ndim:
-        raise RuntimeError(
-            "Expected floating point type for target with class probabilities, got integers: the target has "
-            "the shape of the input. To fix it, give one class for each row, or probabilities."
-        )
-    if x.array.dtype.kind != "f":
-        raise NotForDtype(
-            f"\"{name}\" not implemented for '{torch_name(x.dtype)}'. To fix it, use x.float()."
-        )
-    if ndim == 0:
-        kind = ValueError if name == "nll_loss" else IndexError if target.ndim else RuntimeError
-        raise kind(
-            f"{name}: Expected 1 or more dimensions (got 0): input tensor should be 1D or 2D."
-        )
     expected = shape[:axis] + shape[axis + 1 :]
     if ndim == 1 and target.size != 1:
         raise ValueError(
@@ -326,6 +307,30 @@ def _class_targets(x: Tensor, target: Values, name: str) -> tuple[Any, int]:
             f"{list(shape)}, with the classes along axis {axis}."
         )
     return (target.reshape(()) if ndim == 1 else target), axis
+
+
+def _whole_numbers(x: Tensor, target: Array, name: str) -> Array:
+    """The targets as int64. Raises an error if their type, or that of x, does not suit the loss."""
+    if target.dtype.kind not in "iu":
+        raise RuntimeError(
+            f"expected target dtype to be Long or Byte, but got {torch_name(target.dtype)}"
+        )
+    target = target.astype(np.int64, order="C", copy=False)
+    if name == "cross_entropy" and target.shape == x.array.shape != ():
+        raise RuntimeError(
+            "Expected floating point type for target with class probabilities, got integers: the target has "
+            "the shape of the input. To fix it, give one class for each row, or probabilities."
+        )
+    if x.array.dtype.kind != "f":
+        raise NotForDtype(
+            f"\"{name}\" not implemented for '{torch_name(x.dtype)}'. To fix it, use x.float()."
+        )
+    if not x.array.ndim:
+        kind = ValueError if name == "nll_loss" else IndexError if target.ndim else RuntimeError
+        raise kind(
+            f"{name}: Expected 1 or more dimensions (got 0): input tensor should be 1D or 2D."
+        )
+    return target
 
 
 def _class_weights(
