@@ -97,8 +97,12 @@ class Node(Hookable):
         (None, 0) for an input that needs no gradient. Of 2 * x and 2 - x, as in PyTorch, x comes first.
         What PyTorch takes as a number or a mask, as the 2 in x ** 2, is not among them.
         """
+        return self._counted(self.makers())
+
+    def makers(self) -> list[tuple["Node | AccumulateGrad | None", int]]:
+        """The same for each operand, in the order in which the op takes them."""
         edges = iter(self.edges)
-        return self._counted([shown(next(edges)) if n else (None, 0) for n in self.plan.needs])
+        return [shown(next(edges)) if n else (None, 0) for n in self.plan.needs]
 
     def _counted(self, of_inputs: list[Any]) -> tuple[Any, ...]:
         """What belongs to each input, for the inputs that PyTorch counts, in its order."""

@@ -188,7 +188,7 @@ class ForwardHalf(Identities):
         """Read from the new node which inputs get a gradient, and what is saved."""
         entry.backward, entry.queue_key = node.name(), node.queue_key
         self._entry_of[node] = number
-        parents = node.next_functions
+        parents = node.next_functions if isinstance(node, CopySlices) else node.makers()
         if isinstance(node, CopySlices) or not entry.replayed:
             for given, (parent, _) in zip(entry.inputs, parents, strict=False):
                 given.gradient = parent is not None

@@ -22,18 +22,19 @@ m.linalg.inv(x @ x.T + m.eye(3)) | m.linalg.det(x @ x.T) | m.linalg.solve(x @ x.
 x.clone().mul_(2) | x.clone().relu_() | x.square() | x.reciprocal() | x.rsqrt() | x.atan2(x) | x.fmod(2) | m.lerp(x, x, 0.5)
 m.addcmul(x, x, x) | x.unfold(0, 2, 1) | x.logcumsumexp(0) | x.median() | x.select(0, 1) | x.narrow(0, 0, 1) | x.movedim(0, 1)
 x.tile(2) | x.type_as(y.double()) | x.view_as(x) | x.unflatten(1, (2, 2)) | x.as_strided((2,), (1,)) | x.expand_as(b)
-x[:] | x.squeeze(0) | x.squeeze((0, 1)) | 2 / x | 1 / x | x.clone().zero_() | x.clone().fill_(2) | x.clone().fill_(m.tensor(2.0)) | x.clone().normal_()
-x.clone().uniform_() | x.clone().bernoulli_(0.5) | x.clone().exponential_() | x.clone().random_() | x.clone().random_(3) | x.clone().random_(1, 3)
-x.clone().log_normal_() | x.clone().cauchy_() | x.clone().geometric_(0.5) | x.clone().t_() | x.clone().transpose_(0, 1) | x.clone().unsqueeze_(0)
-x.clone().squeeze_() | x.clone().squeeze_(0) | x.clone().squeeze_((0, 1)) | x.clone().eq_(1) | x.clone().gt_(x) | x.clone().cumsum_(0) | x.clone().logit_()
-F.elu(x.clone(), inplace=True) | F.leaky_relu(x.clone(), inplace=True) | F.threshold(x.clone(), 0, 1, inplace=True) | F.celu(x.clone(), inplace=True)
-F.selu(x.clone(), inplace=True) | F.mish(x.clone(), inplace=True) | filled(x.clone(), 1.0)
-x.scatter(0, z, 1.0) | x.scatter(0, z, x)
+x[:] | x.squeeze(0) | x.squeeze((0, 1)) | 2 / x | 1 / x | x.clone().zero_() | x.clone().fill_(2) | x.clone().normal_() | x.scatter(0, z, 1.0)
 """
 # Several nodes in one of the libraries, of which the last has the same name.
 LAST_ONES = """
 2 - x | 1 - x | m.rsub(x, x) | b @ b.mT | b @ x.T | b @ v | v @ b.mT | v @ x.T | x.max() | x.min() | x.sort()[0] | x.topk(1)[0] | x.kthvalue(1)[0]
 x.mode()[0] | x.median(0)[0] | x.nanmedian(0)[0] | x.cummax(0)[0] | x.cummin(0)[0] | x.aminmax()[0] | x.nansum() | x.dist(y) | x.log1p()
+x.clone().fill_(m.tensor(2.0))
+x.clone().uniform_() | x.clone().bernoulli_(0.5) | x.clone().exponential_() | x.clone().random_() | x.clone().random_(3) | x.clone().random_(1, 3)
+x.clone().log_normal_() | x.clone().cauchy_() | x.clone().geometric_(0.5) | x.clone().t_() | x.clone().transpose_(0, 1) | x.clone().unsqueeze_(0)
+x.clone().squeeze_() | x.clone().squeeze_(0) | x.clone().squeeze_((0, 1)) | x.clone().eq_(1) | x.clone().gt_(x) | x.clone().cumsum_(0) | x.clone().logit_()
+F.elu(x.clone(), inplace=True) | F.leaky_relu(x.clone(), inplace=True) | F.threshold(x.clone(), 0, 1, inplace=True) | F.celu(x.clone(), inplace=True)
+F.selu(x.clone(), inplace=True) | F.mish(x.clone(), inplace=True) | filled(x.clone(), 1.0)
+x.scatter(0, z, x[:1])
 x.logit() | x.nan_to_num() | x.frac() | x.deg2rad() | x.sinc() | x.renorm(2, 0, 1) | x.put(i, v[:2]) | x.masked_scatter(x > 0, x) | m.cdist(x, y)
 m.block_diag(x, y) | m.cross(x[:, :3], y[:, :3], dim=1) | m.matrix_exp(x[:, :3]) | m.var_mean(x)[0] | m.std_mean(x)[1] | x.clamp(y, y + 1)
 x.split(2)[0] | x.split([1, 2])[1] | x.chunk(3)[1] | x.unbind()[0] | x.take(i) | x.masked_select(x > 0) | x.diag_embed()

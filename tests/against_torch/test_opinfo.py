@@ -68,6 +68,8 @@ KNOWN = {
     ("pinv", "tangent"): "the same",
     ("pinv", "second_derivative"): "the same",
     ("svd", "values"): "the sign of a vector is free",
+    ("svd_lowrank", "values"): "the same",
+    ("pca_lowrank", "values"): "the same",
     ("triangular_solve", "tangent"): "PyTorch's reads the other triangle as well",
     ("einsum", "values"): "the dtype of a sum of small integers: PYTORCH.md",
     ("local_response_norm", "values"): "of integers",
