@@ -1,13 +1,15 @@
 """What the gate refuses before an exercise is released, and in which words."""
 
 import json
+import subprocess
 
 import nbformat
 import pytest
 from typer.testing import CliRunner
 
 from minigrad.cli import app
-from minigrad.grading.gate import GateError, gate_bundles
+from minigrad.grading import gate
+from minigrad.grading.gate import GateError, gate_bundles, run_nbval
 from minigrad.grading.release.bundles import make_bundles
 from minigrad.grading.release.questions import QuestionError
 from minigrad.grading.release.student import read_notebook
@@ -34,6 +36,21 @@ def changed(author):
         return author
 
     return change
+
+
+@pytest.mark.parametrize(
+    "words", ["Kernel didn't respond in 60 seconds", "Kernel died before replying to kernel_info"]
+)
+def test_a_notebook_whose_kernel_did_not_start_is_run_once_more(monkeypatch, author, words):
+    ends = [(1, f"ERROR submission.ipynb::Cell 2 - RuntimeError: {words}"), (0, "3 passed")]
+
+    def run_pytest(folder, *options):
+        code, text = ends.pop(0)
+        return subprocess.CompletedProcess([], code, text, "")
+
+    monkeypatch.setattr(gate, "run_pytest", run_pytest)
+
+    assert run_nbval(read_notebook(author)) == gate.NbvalReport(True, "3 passed")
 
 
 def question(cells):
