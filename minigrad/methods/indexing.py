@@ -28,6 +28,7 @@ from minigrad.methods.base import (
     overwritten,
     scaled,
     with_numpy_names,
+    written_over,
 )
 from minigrad.ops.composites import named
 
@@ -263,9 +264,12 @@ class Indexing(Arrangement):
     def __setitem__(self, index: Index, value: Any) -> None:
         index = plain_index(index, self)
         if ops.is_basic(index):  # type: ignore[no-untyped-call]
-            there = self if self.ndim and index in WHOLE else ops.getitem.apply(self, index=index)
-            value = without_ones(value, there.ndim)
-            overwritten(there, value, "CopyBackwards" if getattr(value, "ndim", 0) else "FillBackward3")
+            if index in WHOLE and self.ndim:
+                value = without_ones(value, self.ndim)
+                overwritten(self, value, "CopyBackwards" if getattr(value, "ndim", 0) else "FillBackward3")
+            else:
+                there = ops.getitem.apply(self, index=index)
+                ops.copy.apply_(there, without_ones(written_over(self, value), there.ndim))
         else:
             if getattr(value, "ndim", 0) > 1 and value.shape[0] == 1:
                 value = without_ones(value, np.broadcast_to(False, self.shape)[index].ndim)
