@@ -147,10 +147,8 @@ def number(value: Any, dtype: Dtype) -> Any:
 
 def exact_number(value: Any, dtype: Dtype) -> Any:
     """The same for a number that will be stored: RuntimeError if it is too large."""
-    if (
-        value.__class__ in (int, float) and dtype.kind == "f" and -65000 < value < 65000
-    ):  # fits into all
-        return dtype.type(value)
+    if dtype.kind == "f" and value.__class__ in (int, float) and -65000 < value < 65000:
+        return dtype.type(value)  # the usual case: even float16 has room for it
     check_range(value, dtype)
     z = number(value, dtype)
     if dtype.kind == "f" and math.isinf(z) and math.isfinite(value):

@@ -24,7 +24,7 @@ Read node.py first. Not supported: devices, and several threads in one pass over
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from heapq import heapify, heappop, heappush
+from heapq import heappop, heappush
 from operator import attrgetter
 from typing import Any, NamedTuple
 
@@ -96,10 +96,10 @@ class GraphTask:
     def run(self) -> None:
         """Run the whole pass, by age: take the latest node that has a gradient, until none is left."""
         pending, heap, inputs, tensors = self.pending, self._heap, self.inputs, self.tensors
-        freed, needed = None if self.retain_graph else Freed(), self.prune()
+        freed = None if self.retain_graph else Freed()
+        needed = self.prune()
         sums: set[AnyNode] = set()  # nodes whose pending gradient is a sum made here
-        heap += [(n.queue_key, n) for n in self._start() if needed is None or n in needed]
-        heapify(heap)
+        heap += sorted([(n.queue_key, n) for n in self._start() if needed is None or n in needed])
         try:
             while heap:
                 node: Any = heappop(heap)[1]

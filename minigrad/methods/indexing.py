@@ -67,7 +67,7 @@ class Indexing(Arrangement):
         start += n if start < 0 else 0
         if start + length > n:
             raise RuntimeError(f"start ({start}) + length ({length}) exceeds dimension size ({n}).")
-        return ops.getitem.apply(self, index=(*(slice(None),) * dim, slice(start, start + length)))
+        return ops.getitem.apply(self, index=part(dim, slice(start, start + length)))
 
     def select(self, dim: int, index: int) -> Self:
         """A view of the slice at this index of axis dim, without that axis: x[index] for dim 0, x[:, index] for dim 1.
@@ -81,7 +81,7 @@ class Indexing(Arrangement):
         dim, index = normalize_one(dim, len(shape)), int(index)
         if not -shape[dim] <= index < shape[dim]:
             raise IndexError(f"select(): index {index} out of range for tensor of size {list(shape)} at dimension {dim}")
-        return ops.getitem.apply(self, index=(*(slice(None),) * dim, index))
+        return ops.getitem.apply(self, index=part(dim, index))
 
     def unbind(self, dim: int = 0) -> tuple[Self, ...]:
         """A tuple of the slices along dim, without that axis: x.unbind() is x[0], x[1], ...
@@ -156,8 +156,8 @@ class Indexing(Arrangement):
                 raise RuntimeError(f"number of sections must be larger than 0, got {where}")
             least, more = divmod(self.shape[dim], where)
             where = list(itertools.accumulate([least + (i < more) for i in range(where)]))[:-1]
-        before, ends = (slice(None),) * dim, zip((0, *where), (*where, None))
-        return tuple([ops.getitem.apply(self, index=(*before, slice(a, b))) for a, b in ends])
+        ends = zip((0, *where), (*where, None))
+        return tuple([ops.getitem.apply(self, index=part(dim, slice(a, b))) for a, b in ends])
 
     def gather(self, dim: int, index: Any, *, sparse_grad: bool = False) -> Self:
         """z[i][j] = x[index[i][j]][j] for dim=0, x[i][index[i][j]] for dim=1: one entry for each index.
@@ -477,7 +477,7 @@ class Indexing(Arrangement):
         tensor([[0., 0.],
                 [1., 2.]])
         """
-        return named(ops.index_put.apply(self, src, index=part(self.shape, dim, index)), "SelectScatterBackward0")
+        return named(ops.index_put.apply(self, src, index=part(normalize_one(dim, self.ndim), index)), "SelectScatterBackward0")
 
     def slice_scatter(self, src: Operand, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> Self:
         """A copy of x with the slice start:end:step along dim replaced by src.
@@ -485,7 +485,7 @@ class Indexing(Arrangement):
         >>> minigrad.zeros(4).slice_scatter(minigrad.ones(2), start=1, end=3)
         tensor([0., 1., 1., 0.])
         """
-        z = ops.index_put.apply(self, src, index=part(self.shape, dim, slice(start, end, step)))
+        z = ops.index_put.apply(self, src, index=part(normalize_one(dim, self.ndim), slice(start, end, step)))
         return named(z, "SliceScatterBackward0")
 
     def diagonal_scatter(self, src: Operand, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Self:
@@ -801,12 +801,12 @@ def rows_of(name: str, x: Base, dim: int, given: Values, source: Any = None) -> 
     if (name == "index_copy" or name == "index_add" and len(shape) == 1) and index.size and index.min() < 0:
         raise OutOfRange(f"{name}_(): index {index.min()} is out of bounds for dimension {dim} with size {n}")
     index = in_range(index, n, OutOfRange if name == "index_add" else IndexError)
-    return (*(slice(None),) * dim, index)
+    return part(dim, index)
 
 
-def part(shape: tuple[int, ...], dim: int, which: int | slice | Array) -> tuple[Any, ...]:
-    """The index that takes `which` along one axis and all entries along the others."""
-    return (*(slice(None),) * normalize_one(dim, len(shape)), which)
+def part(axis: int, which: int | slice | Array) -> tuple[Any, ...]:
+    """The index that takes `which` along one axis, counted from the front, and all entries along the others."""
+    return (*(slice(None),) * axis, which)
 
 
 def pieces(n: int, size: Several) -> list[int]:

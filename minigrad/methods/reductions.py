@@ -17,7 +17,7 @@ from minigrad.core.errors import NotForDtype, levels_to_user
 from minigrad.core.op import Op
 from minigrad.core.shapes import LISTED, Array, Dim, Shape, normalize_axes, normalize_one
 from minigrad.methods.base import Base, Operand, in_type, overwritten, with_numpy_names
-from minigrad.methods.indexing import Indexing
+from minigrad.methods.indexing import Indexing, part
 from minigrad.methods.operators import Operators
 from minigrad.ops import composites
 from minigrad.ops.reductions import number_reduced
@@ -637,8 +637,7 @@ class Reductions(Operators, Indexing):
             raise RuntimeError(f"order must be non-negative but got {n}")
         x, axis = self, normalize_one(dim, self.ndim)
         for _ in range(min(n, x.shape[axis])):
-            before = (slice(None),) * axis
-            later, earlier = [ops.getitem.apply(x, index=(*before, at)) for at in (slice(1, None), slice(0, -1))]
+            later, earlier = [ops.getitem.apply(x, index=part(axis, at)) for at in (slice(1, None), slice(0, -1))]
             x = later ^ earlier if x.dtype.kind == "b" else later - earlier
         return x
 

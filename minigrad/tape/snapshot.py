@@ -34,7 +34,11 @@ Array = np.ndarray[Any, Any]
 # The least, the largest, the mean, the norm and the std.
 Ends = tuple[float | None, float | None, float | None, float | None, float | None]
 
-name_of = cache(str)  # of a dtype: NumPy puts it together anew each time
+
+@cache
+def name_of(dtype: Any) -> str:
+    """The name of a dtype of NumPy or PyTorch, which put it together anew each time: float32."""
+    return str(dtype).removeprefix("torch.")
 
 
 class Snapshot:

@@ -100,9 +100,8 @@ class OnePass:
             self.parts.setdefault(entry, []).append(g)
         self.ready = {e for e, _ in seeds if not self.record.expected.get(e)}
         self.running: list[Turn] = []
-        self.sent: dict[
-            tuple[int, int], tuple[Any, Snapshot] | None
-        ] = {}  # (entry, which) -> latest
+        # What is on its way to an entry and its result: the memory, and how it was seen. None: several are.
+        self.sent: dict[tuple[int, int], tuple[Any, Snapshot] | None] = {}
         self.recorder.passes.append(self.record)
         self.recorder.events.append(("seed", number, 0))
 

@@ -19,7 +19,8 @@ from minigrad.tape.document import Kind
 from minigrad.tape.events import Entry, Input, Saved, TensorVersion
 from minigrad.tape.identity import Tensors
 from minigrad.tape.recorder import Recorder
-from minigrad.tape.torch.values import name_of, snapshot, version_of
+from minigrad.tape.snapshot import name_of
+from minigrad.tape.torch.values import snapshot, version_of
 
 LEAVES_FIRST = -(1 << 62)  # before all sequence numbers, which count down
 
@@ -37,9 +38,8 @@ class TorchTensors(Tensors):
         self._at: dict[int, int] = {}  # address of the memory -> the first tensor there
         self._entry_of: dict[NodeKey, int] = {}
         self._walked: set[NodeKey] = set()  # nodes whose edges are known
-        self.unset: set[int] = (
-            set()
-        )  # until they are written to, these hold anything: results of `empty`
+        # Results of `empty`: until they are written to, they hold anything.
+        self.unset: set[int] = set()
         self._leaf_at: dict[int, int] = {}  # a leaf -> its entry, when last it was an operand
         self.computing: list[int] = []  # the passes that run, by their numbers
 

@@ -5,14 +5,23 @@ entries are fetched. Tensors without numbers (fake, nested, or on the device "me
 """
 
 from collections.abc import Callable
-from functools import cache, partial
+from functools import partial
 from typing import Any
 
 import torch
 
 from minigrad.core.sparse import RowSparse
 from minigrad.tape.document import ArrayFacts
-from minigrad.tape.snapshot import FIRST, WHOLE, Array, Snapshot, facts_of, measured, thinned
+from minigrad.tape.snapshot import (
+    FIRST,
+    WHOLE,
+    Array,
+    Snapshot,
+    facts_of,
+    measured,
+    name_of,
+    thinned,
+)
 
 
 def snapshot(tensor: torch.Tensor | None) -> Snapshot | None:
@@ -41,12 +50,6 @@ def array_of(tensor: torch.Tensor) -> Array:
     if tensor.is_floating_point() and tensor.dtype.itemsize < 4 and tensor.dtype != torch.float16:
         tensor = tensor.float()
     return tensor.numpy() if tensor.device.type == "cpu" else tensor.cpu().numpy()
-
-
-@cache
-def name_of(dtype: torch.dtype) -> str:
-    """ "float32"."""
-    return str(dtype).removeprefix("torch.")
 
 
 def version_of(tensor: torch.Tensor) -> int:
