@@ -12,7 +12,7 @@ import minigrad
 from minigrad.core.op import REGISTRY
 from minigrad.methods.rows import SYNONYMS, has_methods
 
-METHODS = [name for name in dir(minigrad.Tensor) if not name.startswith("_")]
+METHODS = [n for n in dir(minigrad.Tensor) if n[0] != "_" and hasattr(minigrad.Tensor, n)]
 FUNCTIONS = {
     name: value
     for name in {*dir(minigrad), *(op.name for op in REGISTRY.values() if has_methods(op))}

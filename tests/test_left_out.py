@@ -83,6 +83,24 @@ def test_a_missing_name_that_pytorch_has_says_what_to_do(module, name, words):
 @pytest.mark.parametrize(
     "name, words",
     [
+        ("bfloat16", "use float32"),
+        ("angle", "the real and the imaginary part"),
+        ("to_sparse_csr", "sparse_coo_tensor"),
+        ("lu", "numpy.linalg"),
+        ("pin_memory", "leave it out"),
+    ],
+)
+def test_so_does_a_missing_method(name, words):
+    x = minigrad.ones(2)
+
+    assert not hasattr(x, name) and not hasattr(minigrad.Tensor, name)
+    with pytest.raises(AttributeError, match=f"{name}.*leaves it out.*{words}.*PYTORCH.md"):
+        getattr(x, name)
+
+
+@pytest.mark.parametrize(
+    "name, words",
+    [
         ("Conv3d", "one or two axes"),
         ("functional.conv3d", "one or two axes"),
         ("Dropout3d", "one or two axes"),

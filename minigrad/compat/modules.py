@@ -20,6 +20,7 @@ from typing import Any, NoReturn
 
 from minigrad.compat import helpers  # ELSEWHERE leads there
 from minigrad.compat import mixed_precision as mixed_precision
+from minigrad.core.tensor import Tensor
 
 LAYERS = "nn nn.convolution nn.dropout nn.losses nn.normalization nn.pooling nn.recurrent nn.transformer compat.helpers"
 # Files that need no import in PyTorch: nn.modules.batchnorm, distributions.transforms.
@@ -131,6 +132,15 @@ GROUPS = {
     "quantize_per_channel quantize_per_tensor": "There are no quantized numbers.",
 }
 NAMES = {name: reason for names, reason in GROUPS.items() for name in names.split()}
+# Methods and attributes of tensors.
+OF_TENSORS = {
+    "bfloat16": NO_BFLOAT16,
+    "angle cdouble cfloat chalf conj_physical imag istft resolve_conj resolve_neg stft": NO_COMPLEX,
+    "col_indices crow_indices dense_dim sparse_dim sparse_mask to_sparse_coo to_sparse_csc to_sparse_csr": NO_SPARSE,
+    "geqrf lu lu_solve orgqr ormqr": BY_NUMPY,
+    "dequantize int_repr q_scale q_zero_point qscheme": "There are no quantized numbers.",
+    "pin_memory": "minigrad computes on the CPU only. To fix it, leave it out.",
+}
 
 
 class ModulesOfPyTorch:
@@ -255,6 +265,25 @@ def missing(module: str, name: str) -> NoReturn:
     if (advice := _advice(module, name)) is not None:
         message += f". minigrad leaves it out. {advice} PYTORCH.md lists what else is left out."
     raise AttributeError(message, name=name)
+
+
+class LeftOutOfTensors:
+    """A method or attribute of tensors that minigrad leaves out: asking for it is an error that says what to do.
+
+    (`__getattr__` could say it too, but then every attribute would be slower.)
+    """
+
+    def __init__(self, name: str, advice: str) -> None:
+        self._name, self._advice = name, advice
+
+    def __get__(self, x: object, owner: type | None = None) -> NoReturn:
+        message = f"'Tensor' object has no attribute {self._name!r}. minigrad leaves it out. {self._advice}"
+        raise AttributeError(f"{message} PYTORCH.md lists what else is left out.", name=self._name)
+
+
+for _names, _text in OF_TENSORS.items():
+    for _name in _names.split():
+        setattr(Tensor, _name, LeftOutOfTensors(_name, _text))
 
 
 def _advice(module: str, name: str) -> str | None:

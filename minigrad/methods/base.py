@@ -445,6 +445,25 @@ class Base:
     is_mps = is_xpu = is_cuda
 
     @property
+    def is_quantized(self) -> builtins.bool:
+        """Always False: all tensors are dense arrays of NumPy's numbers.
+
+        >>> minigrad.zeros(2).is_quantized
+        False
+        """
+        return False
+
+    is_meta = is_mkldnn = is_nested = is_sparse_csr = is_quantized
+
+    def is_pinned(self, device: DeviceLike = None) -> builtins.bool:
+        """False: memory is pinned for the sake of a GPU.
+
+        >>> minigrad.zeros(2).is_pinned()
+        False
+        """
+        return False
+
+    @property
     def is_cpu(self) -> builtins.bool:
         """Always True: minigrad runs on the CPU only.
 
