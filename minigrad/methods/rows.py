@@ -8,6 +8,7 @@ A handwritten method gets its in-place variant automatically if its name is in `
 """
 
 import functools
+from inspect import cleandoc
 from types import CodeType, FunctionType
 from typing import Any
 
@@ -179,7 +180,7 @@ def renamed(f: FunctionType, name: str, code: CodeType | None = None) -> Functio
 
 def described(op: Op, name: str) -> str:
     """The help() text of a method: the row's formula, remarks, shapes, errors and example."""
-    formula, *rest = dedented(op.__doc__ or op.name, 4).split("\n\n")
+    formula, *rest = cleandoc(op.__doc__ or op.name).split("\n\n")
     remarks = [part for part in rest if not part.startswith(">>>")]
     parts = [formula, *remarks, *([SHAPES[op.kind]] if op.kind in SHAPES else [])]
     if name.endswith("_") and name[0] != "_":
@@ -199,8 +200,8 @@ def add_docstrings(cls: type[Any], op: Op) -> None:
     """Add the row's formula to the docstring of the handwritten method with the op's name."""
     method = getattr(cls, op.name, None)
     if method is not None and method.__module__ != __name__ and op.formula not in method.__doc__:
-        text, example, rest = method.__doc__.partition("\n\n        >>>")
-        method.__doc__ = f"{text.rstrip()}\n\n        {op.formula}{example}{rest}"
+        text, example, rest = cleandoc(method.__doc__).partition("\n\n>>>")
+        method.__doc__ = f"{text}\n\n{op.formula}{example}{rest}"
 
 
 def add_other_docstrings(cls: type[Any]) -> None:
@@ -209,7 +210,7 @@ def add_other_docstrings(cls: type[Any]) -> None:
     for name, method in said.items():
         plain = name.removesuffix("_")
         if name != plain and name[0] != "_" and plain not in SYNONYMS and method.__doc__ is None:
-            text, example, rest = dedented(said[plain].__doc__).partition("\n\n>>>")
+            text, example, rest = cleandoc(said[plain].__doc__ or "").partition("\n\n>>>")
             method.__doc__ = f"{text}\n\n{about_in_place(plain)}{example}{rest}"
 
 
@@ -222,9 +223,4 @@ def add_synonyms(cls: type[Any]) -> None:
                 setattr(cls, synonym + end, renamed(f, synonym + end))
             if hasattr(cls, synonym + end):
                 call = "" if isinstance(f, property) else "()"
-                getattr(cls, synonym + end).__doc__ = f"Another name of x.{own}{end}{call}.\n\n{dedented(f.__doc__)}"
-
-
-def dedented(text: str, by: int = 8) -> str:
-    """The docstring without the indentation it has in the source of a method or a row."""
-    return "\n".join([line.removeprefix(" " * by) for line in text.splitlines()]).strip()
+                getattr(cls, synonym + end).__doc__ = f"Another name of x.{own}{end}{call}.\n\n{cleandoc(f.__doc__)}"
