@@ -169,7 +169,7 @@ class ProgramRecorder:
         if kind in ("input", "captured") and example.dtype.kind in "fc":
             self._live.add(i)
         if isinstance(example, np.ndarray) and kind != "constant":
-            self._by_memory[memory_of(example)] = i
+            self._by_memory[place_in_memory(example)] = i
         return i
 
     def input(self, example: Array, name: str | None = None) -> Slot:
@@ -242,12 +242,12 @@ class ProgramRecorder:
         """
         if not isinstance(array, np.ndarray) or not array.size:
             return None
-        i = self._by_memory.get(memory_of(array))
+        i = self._by_memory.get(place_in_memory(array))
         return None if i is None else self.current.get(i, i)
 
     def held(self, array: Array, name: str | None = None) -> int:
         """The number of an array that belongs to no tensor: its content is read again in each run."""
-        i = self._by_memory.get(memory_of(array))
+        i = self._by_memory.get(place_in_memory(array))
         if i is None:
             i = self._value("captured", array, name)
             self.captured[i] = holder = Memory(array)
@@ -496,7 +496,7 @@ class ProgramRecorder:
                 or not np.may_share_memory(tensor.array, other.array)
             ):
                 continue
-            if memory_of(tensor.array) != memory_of(other.array):
+            if place_in_memory(tensor.array) != place_in_memory(other.array):
                 raise ProgramError(
                     "a part of a tensor that the recorded function has made and written to is used through NumPy, "
                     "which a program cannot follow. To fix it, index the tensor itself."
@@ -555,7 +555,7 @@ class Memory:
         return self.array
 
 
-def memory_of(a: Array) -> tuple[Any, ...]:
+def place_in_memory(a: Array) -> tuple[Any, ...]:
     """Identifies an array in memory: its address, shape, dtype and strides."""
     return a.__array_interface__["data"][0], a.shape, a.dtype.str, a.strides
 

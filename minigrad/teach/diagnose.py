@@ -132,8 +132,8 @@ def _search(a: Answer) -> list[Diagnosis]:
         searches: Sequence[Iterator[Diagnosis]] = [whole.shapes(a)]
     else:
         searches = [
-            whole.named(a, whole.KEPT),
-            chain(at_the_uses(a, tried, until), whole.named(a, AT_A_NODE)),
+            whole.recognized(a, whole.KEPT),
+            chain(at_the_uses(a, tried, until), whole.recognized(a, AT_A_NODE)),
             everywhere(a, until),
         ]
     found: list[Diagnosis] = []
@@ -141,13 +141,13 @@ def _search(a: Answer) -> list[Diagnosis]:
         found += search
         if found:
             break
-    found += whole.named(a, whole.IN_ALL)
+    found += whole.recognized(a, whole.IN_ALL)
     if not found:
         found += noise(a)
     if not found:
         found += two_at_once(a, tried, min(until, time.thread_time() + SECONDS / 2))
     if not found:
-        found += whole.named(a, whole.STOPPED)
+        found += whole.recognized(a, whole.STOPPED)
     return found
 
 

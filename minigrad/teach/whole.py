@@ -48,7 +48,7 @@ def mistake_in(table: Table, kind: str) -> Callable[[Search], Search]:
     return add
 
 
-def named(a: Answer, table: Table) -> Iterator[Diagnosis]:
+def recognized(a: Answer, table: Table) -> Iterator[Diagnosis]:
     """The diagnoses of those mistakes in a table that give the student's numbers."""
     for kind, search in table:
         for words in search(a):
@@ -60,8 +60,8 @@ def named(a: Answer, table: Table) -> Iterator[Diagnosis]:
 
 def shapes(a: Answer) -> Iterator[Diagnosis]:
     """Mistakes that leave an array of the wrong shape; of those in WRONG_SHAPE the first."""
-    yield from named(a, BROADCAST)
-    yield from islice(named(a, WRONG_SHAPE), 1)
+    yield from recognized(a, BROADCAST)
+    yield from islice(recognized(a, WRONG_SHAPE), 1)
 
 
 @mistake_in(WRONG_SHAPE, "transposed")

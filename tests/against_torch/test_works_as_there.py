@@ -287,11 +287,19 @@ OF_ITS_TESTS = {
     "the mean of swa": lambda m, x: [m.optim.swa_utils.get_swa_avg_fn()(x, x * 2, m.tensor(3)), m.optim.swa_utils.get_swa_multi_avg_fn()([x], [x * 2], m.tensor(1)), x],
     "gradcheck of what is detached": lambda m, x: m.autograd.gradcheck(lambda v: v.detach(), x.double().requires_grad_()),
 }  # fmt: skip
+# Found by drawing calls of nn.functional at random.
+DRAWN = {
+    "lp_pool of cut windows": lambda m, x: m.nn.functional.lp_pool1d(x, 2, 2, ceil_mode=True),
+    "lp_pool of negative sums": lambda m, x: m.nn.functional.lp_pool1d(-x, 1.0, 2),
+    "group_norm of single numbers": lambda m, x: m.nn.functional.group_norm(x[:1], 3),
+    "gradient of the nearest pixels' places": lambda m, x: m.autograd.grad(m.nn.functional.grid_sample(x[None, None], g := m.zeros(1, 1, 2, 2, requires_grad=True), mode="nearest", align_corners=True).sum(), g),
+    "pad by too many": lambda m, x: m.nn.functional.pad(x, (3, -1, -1, -1), mode="replicate"), "pad to nothing": lambda m, x: m.nn.functional.pad(x, (-2, -1), mode="replicate"),
+}  # fmt: skip
 
 CASES = {
     f"{group}: {name}": case
     for group, cases in (("in place", IN_PLACE), ("compared", COMPARED), ("cat", CAT), ("numpy", NUMPY), ("index", INDEXED),
-                         ("named", NAMED), ("function", FUNCTIONS), ("number", NUMBERS), ("surveyed", SURVEYED), ("old", OLD), ("info", INFO), ("empty", EMPTY), ("half", HALF), ("of its tests", OF_ITS_TESTS))
+                         ("named", NAMED), ("function", FUNCTIONS), ("number", NUMBERS), ("surveyed", SURVEYED), ("old", OLD), ("info", INFO), ("empty", EMPTY), ("half", HALF), ("of its tests", OF_ITS_TESTS), ("drawn", DRAWN))
     for name, case in cases.items()
 }  # fmt: skip
 

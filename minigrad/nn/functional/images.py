@@ -55,6 +55,11 @@ def pad(
         )
     pairs = list(zip(pad[::2], pad[1::2], strict=True))
     widths = tuple([(0, 0)] * (input.ndim - len(pairs)) + pairs[::-1])
+    if mode in NUMPY_MODES and len(pairs) not in (input.ndim - 1, input.ndim - 2):
+        raise NotImplementedError(
+            f"Padding size {len(pad)} is not supported for {input.ndim}D input tensor. To fix it, with "
+            f'mode="{mode}" give a padding for all axes but the batch and the channels.'
+        )
     sizes = [n + a + b for n, (a, b) in zip(input.array.shape, widths, strict=True)]
     if min(sizes, default=0) < 0:
         raise RuntimeError(
@@ -68,11 +73,6 @@ def pad(
         raise RuntimeError(f'Padding mode "{mode}" doesn\'t take in value argument')
     if mode not in NUMPY_MODES:
         raise NotImplementedError(f"Unrecognised padding mode {mode}")
-    if len(pairs) not in (input.ndim - 1, input.ndim - 2):
-        raise NotImplementedError(
-            f"Padding size {len(pad)} is not supported for {input.ndim}D input tensor. To fix it, with "
-            f'mode="{mode}" give a padding for all axes but the batch and the channels.'
-        )
     return _padded_by_entries(input, widths, mode)
 
 
@@ -89,6 +89,10 @@ def _padded_by_entries(z: Tensor, widths: tuple[tuple[int, int], ...], mode: str
             raise RuntimeError(
                 "Expected a tensor with possibly 0 batch size and other non-zero dimensions for input, "
                 f"but got: {list(shape)}"
+            )
+        if mode != "circular" and shape[axis] + a + b < 1:
+            raise RuntimeError(
+                f"input {list(shape)} is too small. Calculated output size at dimension {axis}: {shape[axis] + a + b}"
             )
         if mode == "circular" and max(a, b) > shape[axis]:
             raise RuntimeError("Padding value causes wrapping around more than once.")

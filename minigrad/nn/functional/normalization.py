@@ -111,10 +111,8 @@ def batch_norm(
     tensor([[-1.],
             [ 1.]])
     """
-    if training and input.ndim > 1 and math.prod(input.shape[:1] + input.shape[2:]) == 1:
-        raise ValueError(
-            f"Expected more than 1 value per channel when training, got input size {input.shape}"
-        )
+    if training and input.ndim > 1:
+        _check_several(input.shape[:1] + input.shape[2:], input)
     _check_channels(
         input, running_mean=running_mean, running_var=running_var, weight=weight, bias=bias
     )
@@ -216,6 +214,7 @@ def group_norm(
             "Expected number of channels in input to be divisible by num_groups, but got input of "
             f"shape {list(input.shape)} and num_groups={num_groups}"
         )
+    _check_several((n, c // num_groups, *shape[2:]), input)
     grouped = ops.reshape.apply(input, shape=(n, num_groups, math.prod(shape[1:]) // num_groups))
     z: Tensor = ops.standardize.apply(grouped, axis=(2,), eps=eps)
     z = ops.unsafe_view.apply(z, shape=shape)
@@ -223,6 +222,14 @@ def group_norm(
     _check_affine(input, weight, bias, (c,), wanted, "input of shape", shape)
     z = _scaled(z, weight, bias, (1, c, *(1,) * (len(shape) - 2)))
     return named(z, "NativeGroupNormBackward0")
+
+
+def _check_several(sizes: Sequence[int], input: Tensor) -> None:
+    """Raise ValueError if only one number is normalized: it would be 0."""
+    if math.prod(sizes) == 1:
+        raise ValueError(
+            f"Expected more than 1 value per channel when training, got input size {input.shape}"
+        )
 
 
 def _check_affine(

@@ -219,7 +219,10 @@ def lp_pool2d(
     stride: Several | None = None,
     ceil_mode: bool = False,
 ) -> Tensor:
-    """(sum of x**p)**(1/p) over each window: its p-norm, but without absolute values."""
+    """(sum of x**p)**(1/p) over each window: its p-norm, but without absolute values.
+
+    As in PyTorch, a window that is cut off at the border (with ceil_mode) counts its mean for the missing entries.
+    """
     return _lp_pool(2, input, norm_type, kernel_size, stride, 0, 1, ceil_mode)
 
 
@@ -234,9 +237,10 @@ def lp_pool1d(
     return _lp_pool(1, input, norm_type, kernel_size, stride, 0, 1, ceil_mode)
 
 
-def _lp_pool(axes: int, input: Tensor, p: float, *how: Any) -> Tensor:
-    sums = _avg_pool("lp_pool", axes, input**p, True, 1, *how)
-    return sums.relu() ** (1 / p)
+def _lp_pool(axes: int, input: Tensor, p: float, size: Several, *how: Any) -> Tensor:
+    means = _avg_pool("lp_pool", axes, input**p, True, None, size, *how)
+    entries = math.prod(several(size, axes, "kernel_size"))
+    return (means.sign() * means.abs().relu() * entries) ** (1 / p)
 
 
 # ------------------------------------------------------------------------ adaptive pooling

@@ -123,7 +123,7 @@ def grid_sample(
     padding_mode    outside the image: "zeros", or the nearest pixel of the "border"
     returns         (n, c, h', w')
 
-    The gradient flows to the image, and with "bilinear" also to the grid.
+    The gradient flows to the image, and with "bilinear" also to the grid; with "nearest", that of the grid is 0.
 
     Source: Jaderberg et al., Spatial Transformer Networks (2015).
     """
@@ -137,6 +137,7 @@ def grid_sample(
     pixels, (x, y) = input.permute(0, 2, 3, 1), place
     if mode == "nearest":
         z = _read(pixels, np.rint(x.detach().array), np.rint(y.detach().array))
+        z = z + (x * 0 + y * 0).unsqueeze(-1) if grid.requires_grad else z
         return named(z.permute(0, 3, 1, 2).contiguous(), "GridSampler2DBackward0")
     left, top = np.floor(x.detach().array), np.floor(y.detach().array)
     right_share, low_share = x - wrap(left), y - wrap(top)
