@@ -102,13 +102,19 @@ class HalfNormal(Distribution):
         width = self.scale
         return math.log(2) - value**2 / (2 * width**2) - width.log() - LOG_2PI / 2
 
+    def _cdf(self, value: Tensor) -> Tensor:
+        return erf(value / self.scale / math.sqrt(2))
+
+    def _icdf(self, value: Tensor) -> Tensor:
+        return self.scale * value.erfinv() * math.sqrt(2)
+
     def _entropy(self) -> Tensor:
         return 0.5 + 0.5 * LOG_2PI + self.scale.log() - math.log(2)
 
     @property
     def mode(self) -> Tensor:
         """The most likely value."""
-        return self.scale * 0
+        return self.scale.new_zeros(self.scale.shape)
 
     def _moments(self) -> tuple[Tensor, Tensor]:
         return self.scale * math.sqrt(2 / math.pi), self.scale**2 * (1 - 2 / math.pi)
@@ -190,7 +196,7 @@ class Exponential(Distribution):
     @property
     def mode(self) -> Tensor:
         """The most likely value."""
-        return self.rate * 0
+        return self.rate.new_zeros(self.rate.shape)
 
     def _moments(self) -> tuple[Tensor, Tensor]:
         mean = self.rate.reciprocal()
@@ -237,6 +243,12 @@ class Cauchy(_PlaceAndWidth):
     def _log_prob(self, value: Tensor) -> Tensor:
         away = (value - self.loc) / self.scale
         return -math.log(math.pi) - self.scale.log() - (away**2).log1p()
+
+    def _cdf(self, value: Tensor) -> Tensor:
+        return ((value - self.loc) / self.scale).atan() / math.pi + 0.5
+
+    def _icdf(self, value: Tensor) -> Tensor:
+        return (math.pi * (value - 0.5)).tan() * self.scale + self.loc
 
     def _entropy(self) -> Tensor:
         return math.log(4 * math.pi) + self.scale.log()

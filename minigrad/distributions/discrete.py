@@ -140,7 +140,7 @@ class Geometric(_Coin):
     @property
     def mode(self) -> Tensor:
         """The most likely value."""
-        return self.probs * 0
+        return self.probs.new_zeros(self.probs.shape)
 
     def _moments(self) -> tuple[Tensor, Tensor]:
         mean = 1.0 / self.probs - 1.0

@@ -90,15 +90,17 @@ class Distribution:
         return (*sample_shape, *self._batch_shape, *self._event_shape)
 
     def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Self:
-        """The same distribution, as if its parameters had been expanded to this shape."""
+        """The same distribution, as if its parameters, and the distributions it is made of, had been expanded."""
         shape = tuple(batch_shape)
         new: Self = object.__new__(type(self)) if _instance is None else _instance
-        new.__dict__.update(self.__dict__)
-        for name, constraint in self.arg_constraints.items():
-            value = self.__dict__.get(name)
-            if value is not None:
-                own = value.shape[value.ndim - constraint.event_dim :]
-                new.__dict__[name] = value.expand(*shape, *own)
+        kinds = [vars(cls).get("arg_constraints", {}) for cls in type(self).__mro__]
+        axes = {name: constraint.event_dim for kind in kinds for name, constraint in kind.items()}
+        for name, value in self.__dict__.items():
+            if isinstance(value, Distribution):
+                value = value.expand(shape)
+            elif name in axes and value is not None:
+                value = value.expand(*shape, *value.shape[value.ndim - axes[name] :])
+            new.__dict__[name] = value
         new._batch_shape = Size(shape)
         return new
 

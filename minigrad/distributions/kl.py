@@ -13,7 +13,14 @@ from collections.abc import Callable
 from typing import Any
 
 from minigrad.core.tensor import Tensor
-from minigrad.distributions.continuous import Exponential, Laplace, Normal, Uniform
+from minigrad.distributions.continuous import (
+    Cauchy,
+    Exponential,
+    HalfNormal,
+    Laplace,
+    Normal,
+    Uniform,
+)
 from minigrad.distributions.discrete import (
     Bernoulli,
     Categorical,
@@ -24,6 +31,7 @@ from minigrad.distributions.discrete import (
 from minigrad.distributions.distribution import Distribution
 from minigrad.distributions.gamma import Beta, Dirichlet, Gamma
 from minigrad.distributions.multivariate import Independent, MultivariateNormal
+from minigrad.distributions.transformed import TransformedDistribution
 from minigrad.distributions.utils import _sum_rightmost
 from minigrad.linalg import solve_triangular
 from minigrad.methods.functions import where
@@ -69,6 +77,28 @@ def kl_divergence(p: Distribution, q: Distribution) -> Tensor:
 def _normal(p: Normal, q: Normal) -> Tensor:
     ratio = (p.scale / q.scale) ** 2
     return 0.5 * (ratio + ((p.loc - q.loc) / q.scale) ** 2 - 1 - ratio.log())
+
+
+@register_kl(HalfNormal, HalfNormal)
+def _half_normal(p: HalfNormal, q: HalfNormal) -> Tensor:
+    return _normal(Normal(0.0, p.scale), Normal(0.0, q.scale))
+
+
+@register_kl(Cauchy, Cauchy)
+def _cauchy(p: Cauchy, q: Cauchy) -> Tensor:
+    """Source: Chyzak and Nielsen, A closed-form formula for the KL divergence between Cauchy distributions (2019)."""
+    both = (p.scale + q.scale) ** 2 + (p.loc - q.loc) ** 2
+    return (both / (4 * p.scale * q.scale)).log()
+
+
+@register_kl(TransformedDistribution, TransformedDistribution)
+def _transformed(p: TransformedDistribution, q: TransformedDistribution) -> Tensor:
+    """That of the distributions before the same functions: these lose nothing."""
+    if p.transforms != q.transforms or p.event_shape != q.event_shape:
+        raise NotImplementedError(
+            f"No KL(p || q) is implemented for different functions: {p.transforms} and {q.transforms}."
+        )
+    return kl_divergence(p.base_dist, q.base_dist)
 
 
 @register_kl(Bernoulli, Bernoulli)

@@ -16,6 +16,8 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from minigrad.core.modes import no_grad
 from minigrad.core.tensor import Tensor
 from minigrad.distributions import constraints as c
@@ -60,6 +62,8 @@ class Transform:
     """
 
     bijective = True
+    sign: int | Tensor = 0  # 1 if it increases, -1 if it decreases, 0 if nobody knows
+    _fixed = False  # are all of this class the same function?
     domain: Any = c.real
     codomain: Any = c.real
 
@@ -100,6 +104,11 @@ class Transform:
     def _inverse(self, y: Tensor) -> Tensor:
         raise NotImplementedError
 
+    def __eq__(self, other: object) -> bool:
+        return self is other or (self._fixed and type(self) is type(other))
+
+    __hash__ = object.__hash__
+
     def __repr__(self) -> str:
         return f"{type(self).__name__}()"
 
@@ -109,7 +118,7 @@ class _InverseTransform(Transform):
 
     def __init__(self, of: Transform) -> None:
         super().__init__()
-        self._of = of
+        self._of, self.sign = of, of.sign
         self.domain, self.codomain = of.codomain, of.domain
 
     @property
@@ -140,9 +149,18 @@ class AffineTransform(Transform):
         super().__init__(cache_size)
         self.loc, self.scale, self.event_dim = loc, scale, event_dim
         self.domain = self.codomain = c.independent(c.real, event_dim) if event_dim else c.real
+        self.sign = scale.sign() if isinstance(scale, Tensor) else 1 if scale > 0 else -1
 
     def _call(self, x: Tensor) -> Tensor:
         return self.loc + self.scale * x
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, AffineTransform):
+            return False
+        pairs = ((self.loc, other.loc), (self.scale, other.scale))
+        return all(np.array_equal(getattr(a, "array", a), getattr(b, "array", b)) for a, b in pairs)
+
+    __hash__ = object.__hash__
 
     def _inverse(self, y: Tensor) -> Tensor:
         return (y - self.loc) / self.scale
@@ -158,6 +176,8 @@ class ExpTransform(Transform):
     """y = exp(x)"""
 
     codomain = c.positive
+    sign = 1
+    _fixed = True
 
     def _call(self, x: Tensor) -> Tensor:
         return x.exp()
@@ -174,6 +194,8 @@ class SigmoidTransform(Transform):
     """y = 1 / (1 + exp(-x))"""
 
     codomain = c.unit_interval
+    sign = 1
+    _fixed = True
 
     def _call(self, x: Tensor) -> Tensor:
         return x.sigmoid()
@@ -190,6 +212,8 @@ class TanhTransform(Transform):
     """y = tanh(x)"""
 
     codomain = c.interval(-1.0, 1.0)
+    sign = 1
+    _fixed = True
 
     def _call(self, x: Tensor) -> Tensor:
         return x.tanh()
@@ -262,6 +286,25 @@ class TransformedDistribution(Distribution):
             )
             y = x
         return total + self.base_dist.log_prob(y)
+
+    def cdf(self, value: Tensor) -> Tensor:
+        """The probability of at most value, if each function increases or decreases."""
+        for transform in reversed(self.transforms):
+            value = transform.inv(value)
+        return self._turned(self.base_dist.cdf(value))
+
+    def icdf(self, value: Tensor) -> Tensor:
+        """The number that is not exceeded with this probability."""
+        return self._through(self.base_dist.icdf(self._turned(value)))
+
+    def _turned(self, probability: Tensor) -> Tensor:
+        """A probability of at most; where the functions decrease, that of more."""
+        sign = math.prod(transform.sign for transform in self.transforms)
+        if isinstance(sign, int) and not sign:
+            raise NotImplementedError(
+                f"{self.transforms} do not say whether they increase (sign = 1) or decrease (sign = -1)."
+            )
+        return sign * (probability - 0.5) + 0.5
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}()"

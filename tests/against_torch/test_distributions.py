@@ -25,6 +25,13 @@ def tanh_of_normal(m, x, a):
     )
 
 
+def turned(m, x, a):
+    d = m.distributions
+    return d.TransformedDistribution(
+        d.Normal(x, a), [d.AffineTransform(0.5, -x - 3), d.SigmoidTransform()]
+    )
+
+
 # name -> how it is made, the parameters, values that could come out
 KINDS = {
     "Normal": (lambda m, x, a: m.distributions.Normal(x, a), (X, A), X * 2),
@@ -51,10 +58,11 @@ KINDS = {
     "MultivariateNormal by precision": (lambda m, v, low: m.distributions.MultivariateNormal(v, precision_matrix=low @ low.mT), (V, L), V[::-1] * 2),
     "Independent": (lambda m, x, a: m.distributions.Independent(m.distributions.Normal(x, a), 1), (X, A), X * 2),
     "tanh of Normal": (tanh_of_normal, (X, A), P * 1.6 - 0.8),
+    "decreasing function of Normal": (turned, (X, A), P),
 }  # fmt: skip
 every_kind = pytest.mark.parametrize("name", KINDS)
-NO_ENTROPY = {"Poisson", "tanh of Normal"}
-NO_MOMENTS = {"tanh of Normal"}
+NO_MOMENTS = {"tanh of Normal", "decreasing function of Normal"}
+NO_ENTROPY = {"Poisson", *NO_MOMENTS}
 
 
 @every_kind
@@ -127,12 +135,9 @@ def test_the_mean_of_dirichlets_gradients_is_the_gradient_of_the_mean():
     np.testing.assert_allclose(estimate.numpy(), exact.numpy(), atol=0.01)  # 20,000 draws
 
 
-PAIRS = [
-    n for n in KINDS if n not in ("HalfNormal", "Cauchy", "LogNormal", "tanh of Normal", "Uniform")
-]
-
-
-@pytest.mark.parametrize("name", PAIRS)
+@pytest.mark.parametrize(
+    "name", [n for n in KINDS if n not in ("Uniform", "decreasing function of Normal")]
+)
 def test_divergences_agree(name):
     make, parameters, _ = KINDS[name]
     others = [np.roll(p, 1, 0) if p is not L else L @ np.diag([0.5, 2.0, 1.0]) for p in parameters]
@@ -154,7 +159,22 @@ def test_divergences_of_uniform_distributions_agree():
     check(case, X, A, order=0)
 
 
-@pytest.mark.parametrize("name", ["Normal", "Uniform", "Exponential", "Laplace"])
+def test_no_divergence_is_given_under_different_functions():
+    def shifted(m, loc):
+        d = m.distributions
+        return d.TransformedDistribution(d.Normal(0.0, 1.0), [d.AffineTransform(loc, 2.0)])
+
+    for m in (minigrad, torch):
+        assert m.distributions.kl_divergence(shifted(m, 1.0), shifted(m, 1.0)).item() == 0
+        with pytest.raises(NotImplementedError):
+            m.distributions.kl_divergence(shifted(m, 1.0), shifted(m, 3.0))
+
+
+@pytest.mark.parametrize(
+    "name",
+    "Normal HalfNormal Uniform Exponential Laplace Cauchy LogNormal".split()
+    + ["tanh of Normal", "decreasing function of Normal"],
+)
 def test_cdf_and_its_inverse_agree(name):
     make, parameters, value = KINDS[name]
 
@@ -222,12 +242,17 @@ def test_modes_and_what_can_be_enumerated_agree(name):
         assert str(found(minigrad, ask)) == str(found(torch, ask))
 
 
-def test_expanding_agrees():
-    def case(m, x, a):
-        d = m.distributions.Normal(x, a).expand((4, 3, 2))
-        return d.log_prob(x), d.mean
+@every_kind
+def test_expanding_agrees(name):
+    make, parameters, value = KINDS[name]
 
-    check(case, X, A)
+    def case(m, value, *ps):
+        d = make(m, *ps)
+        d = d.expand((2, *d.batch_shape))
+        assert d.sample((2,)).shape == (2, *d.batch_shape, *d.event_shape)
+        return d.log_prob(value), d.expand((4, *d.batch_shape)).log_prob(value)
+
+    check(case, value, *parameters, order=1)
 
 
 def squashed(m, cache_size):
