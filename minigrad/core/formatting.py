@@ -6,7 +6,7 @@ Four digits after the decimal point, all entries at the same width; large tensor
 import math
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -68,7 +68,7 @@ def describe(x: Any) -> str:
     if array.size == 0 and array.ndim != 1:
         notes.append(f"size={tuple(array.shape)}")
     usual = (dtypes.get_default_dtype(), dtypes.int64, dtypes.bool_, dtypes.of_number(1j))
-    if array.dtype not in usual or (array.size == 0 and array.dtype == dtypes.int64):
+    if array.dtype not in usual or (array.size == 0 and array.dtype != usual[0]):
         notes.append(f"dtype=minigrad.{array.dtype}")
     if x.grad_fn is not None:
         notes.append(f"grad_fn=<{x.grad_fn.name()}>")
@@ -79,54 +79,66 @@ def describe(x: Any) -> str:
             notes.append(f"tangent={describe(x._tangents[level])}")
             break
     text = "tensor(" + values(array, indent=len("tensor("))
+    length = len(text.rpartition("\n")[2]) + 2  # as PyTorch counts
     for note in notes:
-        last = text.rpartition("\n")[2]
-        joint = ", " if len(last) + len(note) + 3 <= WIDTH else ",\n" + " " * len("tensor(")
-        text += joint + note
+        more = len(note.replace("minigrad", "torch"))  # lines break where PyTorch's do
+        if length + more + 2 > WIDTH:
+            text, length = text + ",\n" + " " * len("tensor(") + note, len("tensor(") + more
+        else:
+            text, length = f"{text}, {note}", length + more + 2
     return text + ")"
+
+
+class _Style(NamedTuple):
+    """How one entry is written, and the width by which PyTorch counts how many fit into a line."""
+
+    write: Callable[[Any], str]
+    width: int
 
 
 def values(array: Array, indent: int = 0) -> str:
     """The entries in brackets, one row per line."""
     if array.size == 0:
         return "[]" if array.ndim else ""
-    return _nested(array, _writer(array), indent, array.size > THRESHOLD)
+    return _nested(array, _style(array), indent, array.size > THRESHOLD)
 
 
-def _nested(array: Array, write: Callable[[Any], str], indent: int, shorten: bool) -> str:
+def _nested(array: Array, style: _Style, indent: int, shorten: bool) -> str:
     if array.ndim == 0:
-        return write(array.item())
+        return style.write(array.item())
     shown: list[Any] = list(range(len(array)))
     if shorten and len(array) > 2 * EDGE:
         shown[EDGE:-EDGE] = [None]
     if array.ndim == 1:
-        words = [" ..." if i is None else write(array[i].item()) for i in shown]
-        return "[" + _wrapped(words, indent) + "]"
-    rows = ["..." if i is None else _nested(array[i], write, indent + 1, shorten) for i in shown]
+        words = [" ..." if i is None else style.write(array[i].item()) for i in shown]
+        return "[" + _wrapped(words, style.width, indent) + "]"
+    rows = ["..." if i is None else _nested(array[i], style, indent + 1, shorten) for i in shown]
     gap: str = ",\n" + "\n" * (array.ndim - 2) + " " * (indent + 1)
     return "[" + gap.join(rows) + "]"
 
 
-def _wrapped(words: list[str], indent: int) -> str:
+def _wrapped(words: list[str], width: int, indent: int) -> str:
     """Join words with commas, broken into lines of at most WIDTH characters."""
-    width = max(len(w) for w in words) + 2
-    per_line = max(1, (WIDTH - indent) // width)
+    per_line = max(1, (WIDTH - indent) // (width + 2))
     lines = [", ".join(words[i : i + per_line]) for i in range(0, len(words), per_line)]
     return (",\n" + " " * (indent + 1)).join(lines)
 
 
-def _writer(array: Array) -> Callable[[Any], str]:
-    """A function that formats one entry, at a width that fits all of them."""
+def _style(array: Array) -> _Style:
+    """How entries are written, at a width that fits all of them."""
     shown = _corners(array) if array.size > THRESHOLD else array
     if array.dtype.kind not in "fc":
         width = max(len(str(v)) for v in shown.ravel().tolist())
-        return lambda v: str(v).rjust(width)
+        return _Style(lambda v: str(v).rjust(width), width)
     if array.dtype.kind == "c":
-        re, im = _float_writer(shown.real), _float_writer(np.abs(shown.imag))
-        return lambda v: (
-            f"{re(v.real)}{'-' if math.copysign(1, v.imag) < 0 else '+'}{im(abs(v.imag)).strip()}j"
-        )
-    return _float_writer(shown)
+        re, im = _float_style(shown.real), _float_style(shown.imag)
+
+        def text(v: complex) -> str:
+            imaginary = im.write(v.imag).strip()
+            return f"{re.write(v.real)}{'' if imaginary[0] == '-' else '+'}{imaginary}j"
+
+        return _Style(text, re.width + im.width + 1)
+    return _float_style(shown)
 
 
 def _corners(array: Array) -> Array:
@@ -136,8 +148,9 @@ def _corners(array: Array) -> Array:
     return array
 
 
-def _float_writer(array: Array) -> Callable[[Any], str]:
-    # As in PyTorch, zeros and non-finite entries affect neither the style nor the width.
+def _float_style(array: Array) -> _Style:
+    # As in PyTorch, zeros and non-finite entries affect neither the style nor the width. If there are
+    # no others, the width counts as 1: a line has room for 24 zeros.
     ordinary = array[np.isfinite(array) & (array != 0)]
     style = "{:.0f}."
     if ordinary.size:
@@ -152,8 +165,8 @@ def _float_writer(array: Array) -> Callable[[Any], str]:
     def text(v: float) -> str:
         return style.format(v) if math.isfinite(v) else str(v)
 
-    width = max((len(text(v)) for v in ordinary.tolist()), default=0)
-    return lambda v: text(v).rjust(width)
+    width = max((len(text(v)) for v in ordinary.tolist()), default=1)
+    return _Style(lambda v: text(v).rjust(width), width)
 
 
 def warn_about_grad_of_non_leaf() -> None:
