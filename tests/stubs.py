@@ -1,10 +1,11 @@
-"""The type stubs of what is made while minigrad is imported: methods of rows, and methods as functions.
+"""The type stubs: what `minigrad` exports, and what is made at import (methods of rows, methods as functions).
 
     python -m tests.stubs        writes them anew
 
 Editors and mypy read them in place of the modules beside them. test_stubs.py says if they are out of date.
 """
 
+import ast
 import inspect
 from pathlib import Path
 from typing import Any, Self
@@ -13,6 +14,7 @@ import minigrad
 from minigrad import Tensor
 from minigrad.methods import ArrayMethods, from_rows, methods_as_functions
 
+EXPORTS = Path(minigrad.__file__).with_suffix(".pyi")
 METHODS = Path(from_rows.__file__).with_suffix(".pyi")
 FUNCTIONS = Path(methods_as_functions.__file__).with_suffix(".pyi")
 MADE = "# Written by python -m tests.stubs: see the module beside it.\n"
@@ -32,6 +34,29 @@ def shown(name: str, f: Any, first: str, result: str, out: bool = False) -> str:
         last = [parts.pop()] if parts[-1].startswith("**") else []
         parts += ["out: Any = ..." if star else "*, out: Any = ...", *last]
     return f"def {name}({', '.join(parts)}) -> {result}: ..."
+
+
+def exports() -> str:
+    """__init__.pyi: each name with `as`, which says that it is public, and the names that are imported late."""
+    body = ast.parse(Path(minigrad.__file__).read_text(encoding="utf-8")).body
+    imports = [
+        (node.module, alias.name, alias.asname or alias.name)
+        for node in body
+        if isinstance(node, ast.ImportFrom) and node.module != "typing"
+        for alias in node.names
+    ]
+    for name, (module, inside) in minigrad._LATE.items():
+        room, _, last = module.rpartition(".")
+        imports.append((module, inside, name) if inside else (room, last, name))
+    lines, renamed = [], []
+    for module, name, public in imports:
+        if public[0] == "_" and public != "__version__":
+            continue
+        if name not in (public, "*"):  # `import float_ as float` alone is not an export
+            renamed.append(f"{public} = _{public}")
+            public = f"_{public}"
+        lines.append(f"from {module} import {name}" + ("" if name == "*" else f" as {public}"))
+    return MADE + "\n".join([*lines, "", *renamed, "display: str"]) + "\n"
 
 
 def methods() -> str:
@@ -81,6 +106,8 @@ def functions() -> str:
     return MADE + "\n".join(lines) + "\n"
 
 
+MADE_FILES = {EXPORTS: exports, METHODS: methods, FUNCTIONS: functions}
+
 if __name__ == "__main__":
-    METHODS.write_text(methods(), encoding="utf-8")
-    FUNCTIONS.write_text(functions(), encoding="utf-8")
+    for page, made in MADE_FILES.items():
+        page.write_text(made(), encoding="utf-8")
