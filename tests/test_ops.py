@@ -357,3 +357,19 @@ def test_second_derivatives_of_norm_and_deviation_where_they_are_zero():
         (second,) = minigrad.autograd.grad(g.sum(), x)
 
         assert g.tolist() == second.tolist() == [0, 0, 0]
+
+
+@pytest.mark.parametrize("name", ["cumsum", "cumprod", "logcumsumexp"])
+def test_running_results_of_float16_do_not_stop_growing(name):
+    x = minigrad.full((3000,), 1.001 if name == "cumprod" else 0.1, dtype=minigrad.float16)
+
+    z, exact = (getattr(v, name)(0)[-1].item() for v in (x, x.double()))
+
+    assert z == pytest.approx(exact, rel=1e-3)  # half of the last of 11 bits
+
+
+@pytest.mark.parametrize("name", ["var", "std"])
+def test_the_spread_of_large_float16_is_finite(name):
+    x = minigrad.tensor([40000.0, 40100.0], dtype=minigrad.float16)
+
+    assert getattr(x, name)().item() == pytest.approx(getattr(x.double(), name)().item(), rel=1e-3)

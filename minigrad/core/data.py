@@ -103,6 +103,8 @@ def _array_of_python(data: object, dtype: dtypes.Dtype | None) -> Array:
         raise ValueError("Overflow when unpacking long long: a number is too large for 64 bits.")
     if dtype is None:
         return array.astype(_joined(kinds), copy=False)
+    if array.dtype.kind == "c" and dtype.kind not in "cb":
+        raise TypeError(f"must be real number, not complex: the dtype is {dtype}.")
     dtypes.check_range(array, dtype)
     return array
 

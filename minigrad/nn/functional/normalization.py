@@ -67,9 +67,14 @@ def rms_norm(
     tensor([[0.8490, 1.1310]])
     """
     axes = _last_axes(input, normalized_shape, weight, None)
-    eps = float(np.finfo(input.dtype).eps) if eps is None else eps
-    z = input * (input.square().mean(axes, keepdim=True) + eps).rsqrt()
-    return z if weight is None else z * weight
+    if input.dtype.kind != "f":
+        raise NotForDtype(
+            f"\"rms_norm\" not implemented for '{torch_name(input.dtype)}'. To fix it, use x.float()."
+        )
+    x = input.float() if input.dtype == np.float16 else input  # squares may overflow
+    eps = float(np.finfo(x.dtype).eps) if eps is None else eps
+    z = x * (x.square().mean(axes, keepdim=True) + eps).rsqrt()
+    return (z if weight is None else z * weight).to(input.dtype)
 
 
 def local_response_norm(
@@ -216,7 +221,12 @@ def group_norm(
             "Expected number of channels in input to be divisible by num_groups, but got input of "
             f"shape {list(input.shape)} and num_groups={num_groups}"
         )
-    grouped = ops.reshape.apply(input, shape=(n, num_groups, math.prod(shape[1:]) // num_groups))
+    size = math.prod(shape[1:]) // num_groups
+    if n * size == 1:
+        raise ValueError(
+            f"Expected more than 1 value per channel when training, got input size {list(shape)}"
+        )
+    grouped = ops.reshape.apply(input, shape=(n, num_groups, size))
     z: Tensor = ops.standardize.apply(grouped, axis=(2,), eps=eps)
     z = ops.unsafe_view.apply(z, shape=shape)
     wanted = "a vector of size equal to the number of channels in input"
