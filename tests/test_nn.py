@@ -306,6 +306,18 @@ def test_an_argument_without_a_gradient_stays_so_under_backward_hooks():
     pair(minigrad.ones(1).requires_grad_(), minigrad.ones(1)).sum().backward()
 
 
+def test_a_named_tuple_stays_one_under_backward_hooks():
+    class Both(nn.Module):
+        def forward(self, x):
+            return minigrad.sort(x)
+
+    both = Both()
+    both.register_full_backward_hook(lambda module, given, out: None)
+
+    assert both(tensor([2.0, 1.0], requires_grad=True)).values.tolist() == [1, 2]
+    assert both(tensor([2.0, 1.0])).indices.tolist() == [1, 0]
+
+
 def test_a_tape_knows_in_which_module_an_operation_ran():
     class Net(nn.Module):
         def __init__(self):
