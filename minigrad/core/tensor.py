@@ -216,7 +216,7 @@ class Tensor(Outside, Sampling, Rows, ArrayMethods):
         array = (
             data.detach().clone().array
             if isinstance(data, Tensor)
-            else as_array(data, dtype or self.dtype)
+            else as_array(data, self.dtype if dtype is None else dtype)
         )
         return self._new(array, dtype, device, requires_grad)
 

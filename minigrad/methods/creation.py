@@ -174,6 +174,7 @@ def tril_indices(row: int, col: int, offset: int = 0, *, dtype: DTypeLike = None
     tensor([[0, 1, 1],
             [0, 0, 1]])
     """
+    row, col = shape_of((row, col))
     return wrap(np.stack(np.tril_indices(row, offset, col)).astype(type_to_make(dtype, device, dtypes.int64)))
 
 
@@ -184,6 +185,7 @@ def triu_indices(row: int, col: int, offset: int = 0, *, dtype: DTypeLike = None
     tensor([[0, 0, 1],
             [0, 1, 1]])
     """
+    row, col = shape_of((row, col))
     return wrap(np.stack(np.triu_indices(row, offset, col)).astype(type_to_make(dtype, device, dtypes.int64)))
 
 
@@ -345,7 +347,13 @@ def frombuffer(buffer: Any, *, dtype: DTypeLike, count: int = -1, offset: int = 
     >>> frombuffer(bytearray([1, 0, 2, 0]), dtype="int16")
     tensor([1, 2], dtype=minigrad.int16)
     """
-    if memoryview(buffer).readonly:
+    try:
+        view = memoryview(buffer)
+    except TypeError:
+        raise ValueError(f"object does not implement Python buffer protocol. It is a {named_type(buffer)}.") from None
+    if not (view.nbytes and count):
+        raise ValueError(f"both buffer length ({view.nbytes}) and count ({count}) must not be 0")
+    if view.readonly:
         warnings.warn(
             "The given buffer is not writable, and PyTorch does not support non-writable tensors. "
             "To fix it, copy it: bytearray(buffer).",

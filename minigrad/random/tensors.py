@@ -100,6 +100,8 @@ def randperm(
     d = type_to_make(dtype, device, dtypes.int64)
     if d.kind == "b":
         raise NotImplementedError("\"randperm\" not implemented for 'Bool'")
+    if dtype is not None:
+        dtypes.check_range(n - 1, d)
     return finish(kernels.permutation(n, generator).astype(d, copy=False), requires_grad)
 
 
