@@ -373,3 +373,13 @@ def test_the_spread_of_large_float16_is_finite(name):
     x = minigrad.tensor([40000.0, 40100.0], dtype=minigrad.float16)
 
     assert getattr(x, name)().item() == pytest.approx(getattr(x.double(), name)().item(), rel=1e-3)
+
+
+def test_the_numerical_gradient_of_whole_numbers_takes_fractional_coordinates():
+    y, x = minigrad.tensor([1, 4, 9]), minigrad.tensor([1.0, 2.0, 2.5], dtype=minigrad.float64)
+
+    (slope,) = minigrad.gradient(y, spacing=[x])
+
+    # 3 / 1 at the start, 5 / 0.5 at the end; between, each weighted by the width of the other
+    assert slope.dtype == minigrad.float64
+    assert slope.tolist() == pytest.approx([3, (3 * 0.5 + 10 * 1) / 1.5, 10], rel=1e-12)

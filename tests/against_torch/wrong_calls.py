@@ -732,6 +732,8 @@ u.histogram(2, weight=t.ones(2))
 t.searchsorted(w, u, sorter=t.tensor([0, 1, 5]))
 t.searchsorted(w, u, sorter=t.tensor([0, 1, -1]))
 t.searchsorted(w, u, sorter=t.tensor([0.0, 1.0, 2.0]))
+x.clone().float_power_(2)
+i.clone().float_power_(2)
 # new tensors and random numbers
 [z := [0], z.append(z), t.tensor(z)]
 t.tensor(b'ab')
