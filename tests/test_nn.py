@@ -306,6 +306,18 @@ def test_an_argument_without_a_gradient_stays_so_under_backward_hooks():
     pair(minigrad.ones(1).requires_grad_(), minigrad.ones(1)).sum().backward()
 
 
+def test_a_named_tuple_stays_one_under_backward_hooks():
+    class Both(nn.Module):
+        def forward(self, x):
+            return minigrad.sort(x)
+
+    both = Both()
+    both.register_full_backward_hook(lambda module, given, out: None)
+
+    assert both(tensor([2.0, 1.0], requires_grad=True)).values.tolist() == [1, 2]
+    assert both(tensor([2.0, 1.0])).indices.tolist() == [1, 0]
+
+
 def test_a_tape_knows_in_which_module_an_operation_ran():
     class Net(nn.Module):
         def __init__(self):
@@ -627,3 +639,20 @@ def test_float16_is_normalized_in_float32():
     assert z.dtype == minigrad.float16
     assert_close(z.array, [0.9775, -0.9775], atol=1e-3)
     assert_close(F.group_norm(x[None], 1).array, [[0.9775, -0.9775]], atol=1e-3)
+
+
+@pytest.mark.parametrize("values", [[300.0, 400.0], [1e-3, 2e-3]])
+def test_the_root_mean_square_of_float16_neither_overflows_nor_vanishes(values):
+    x = tensor(values, dtype=minigrad.float16)
+
+    z = F.rms_norm(x, (2,))
+
+    assert z.dtype == minigrad.float16
+    assert_close(z.array, F.rms_norm(x.float(), (2,)).array, rtol=1e-3)
+
+
+def test_dropout_of_channels_refuses_an_input_without_channels():
+    with pytest.raises(RuntimeError, match="Expected 2D or 3D input, but received a 1D input"):
+        F.dropout1d(minigrad.ones(3))
+    with pytest.warns(UserWarning, match="Received a 2-D input to dropout2d"):
+        F.dropout2d(minigrad.ones(3, 2))

@@ -357,3 +357,29 @@ def test_second_derivatives_of_norm_and_deviation_where_they_are_zero():
         (second,) = minigrad.autograd.grad(g.sum(), x)
 
         assert g.tolist() == second.tolist() == [0, 0, 0]
+
+
+@pytest.mark.parametrize("name", ["cumsum", "cumprod", "logcumsumexp"])
+def test_running_results_of_float16_do_not_stop_growing(name):
+    x = minigrad.full((3000,), 1.001 if name == "cumprod" else 0.1, dtype=minigrad.float16)
+
+    z, exact = (getattr(v, name)(0)[-1].item() for v in (x, x.double()))
+
+    assert z == pytest.approx(exact, rel=1e-3)  # half of the last of 11 bits
+
+
+@pytest.mark.parametrize("name", ["var", "std"])
+def test_the_spread_of_large_float16_is_finite(name):
+    x = minigrad.tensor([40000.0, 40100.0], dtype=minigrad.float16)
+
+    assert getattr(x, name)().item() == pytest.approx(getattr(x.double(), name)().item(), rel=1e-3)
+
+
+def test_the_numerical_gradient_of_whole_numbers_takes_fractional_coordinates():
+    y, x = minigrad.tensor([1, 4, 9]), minigrad.tensor([1.0, 2.0, 2.5], dtype=minigrad.float64)
+
+    (slope,) = minigrad.gradient(y, spacing=[x])
+
+    # 3 / 1 at the start, 5 / 0.5 at the end; between, each weighted by the width of the other
+    assert slope.dtype == minigrad.float64
+    assert slope.tolist() == pytest.approx([3, (3 * 0.5 + 10 * 1) / 1.5, 10], rel=1e-12)

@@ -44,7 +44,7 @@ def sized_or_filled(what: Sequence[Any], dtype: dtypes.Dtype) -> Array:
     if isinstance(data, np.ndarray) and (data.ndim or data.dtype.kind not in "iu"):
         dtypes.category(data.dtype)
         return data.astype(dtype, copy=False)
-    if isinstance(data, (list, tuple, range, str)):  # of a str, as_array says that it is no number
+    if isinstance(data, Sequence):  # of a str, as_array says that it is no number
         return as_array(data, dtype)
     if len(what) == 1 and (isinstance(data, (bool, np.bool_)) or not hasattr(data, "__index__")):
         raise TypeError(
@@ -85,8 +85,12 @@ def _array_of_python(data: object, dtype: dtypes.Dtype | None) -> Array:
             array = np.asarray(value)
             kinds.add(array.dtype)
             return array
-        if isinstance(value, str):
-            raise TypeError("tensors hold numbers or truth values; new(): invalid data type 'str'.")
+        if isinstance(value, (str, bytes)):
+            raise TypeError(
+                f"tensors hold numbers or truth values; new(): invalid data type {type(value).__name__!r}."
+            )
+        if isinstance(value, Sequence):  # a deque
+            return plain(list(value))
         if not isinstance(value, (int, float, complex)):
             raise DtypeError(
                 f"Could not infer dtype of {type(value).__name__}: tensors hold numbers or truth values."
@@ -94,15 +98,24 @@ def _array_of_python(data: object, dtype: dtypes.Dtype | None) -> Array:
         kinds.add(type(value))
         return value
 
-    numbers = plain(data)
+    try:
+        numbers = plain(data)
+    except RecursionError:
+        raise TypeError("new(): self-referential lists are incompatible") from None
     try:
         array = np.array(numbers)
     except ValueError as error:
         raise ValueError(_unequal(numbers)) from error
     if array.dtype == object or array.dtype == np.uint64:
-        raise ValueError("Overflow when unpacking long long: a number is too large for 64 bits.")
+        if (_joined(kinds) if dtype is None else dtype).kind not in "fc":
+            raise ValueError(
+                "Overflow when unpacking long long: a number is too large for 64 bits."
+            )
+        array = array.astype(np.float64)
     if dtype is None:
         return array.astype(_joined(kinds), copy=False)
+    if array.dtype.kind == "c" and dtype.kind not in "cb":
+        raise TypeError(f"must be real number, not complex: the dtype is {dtype}.")
     dtypes.check_range(array, dtype)
     return array
 

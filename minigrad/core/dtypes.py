@@ -146,9 +146,13 @@ def number(value: Any, dtype: Dtype) -> Any:
 
 
 def exact_number(value: Any, dtype: Dtype) -> Any:
-    """The same for a number that will be stored: RuntimeError if it is too large."""
+    """The same for a number that will be stored: RuntimeError if it is too large, or complex and the dtype is not."""
     if dtype.kind == "f" and value.__class__ in (int, float) and -65000 < value < 65000:
         return dtype.type(value)  # the usual case: even float16 has room for it
+    if isinstance(value, complex) and dtype.kind not in "cb":
+        raise RuntimeError(
+            f"value cannot be converted to type {dtype} without overflow: {value} is complex."
+        )
     check_range(value, dtype)
     z = number(value, dtype)
     if dtype.kind == "f" and math.isinf(z) and math.isfinite(value):

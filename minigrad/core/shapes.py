@@ -136,6 +136,21 @@ def as_ints(values: Any, name: str) -> Shape:
     raise TypeError(f"argument '{name}' must be tuple of ints, not {type(values).__name__}.")
 
 
+def shape_of(size: tuple[Any, ...], named: Several | None = None) -> Shape:
+    """zeros(2, 3), zeros((2, 3)) and zeros(size=(2, 3)) mean the same."""
+    size = size if named is None else (named,)
+    if not size:
+        raise TypeError(
+            "missing 1 required positional argument: 'size'. To fix it, write  zeros(())  for a number."
+        )
+    first = size[0]
+    alone = len(size) == 1 and first.__class__ is not int and isinstance(first, LISTED)
+    shape = as_ints(first if alone else size, "size")
+    if shape and min(shape) < 0:
+        raise RuntimeError(f"Trying to create tensor with negative dimension: {list(shape)}")
+    return shape
+
+
 @lru_cache(maxsize=64)
 def _ones(n: int, dtype: np.dtype[Any]) -> Array:
     """A cached, read-only vector of ones, for summing over rows."""

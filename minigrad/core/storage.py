@@ -107,6 +107,8 @@ def resize(x: Any, shape: tuple[int, ...]) -> None:
     """Give x another shape, in its memory if that is large enough."""
     if x.requires_grad:
         raise RuntimeError("cannot resize variables that require grad")
+    if shape == x.shape:
+        return
     n, old = math.prod(shape), x.memory()
     if n <= old.size and old.flags.c_contiguous:
         array = old.reshape(-1)[:n].reshape(shape)

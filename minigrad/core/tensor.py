@@ -22,8 +22,8 @@ import numpy as np
 
 from minigrad.core import dtypes, formatting, modes
 from minigrad.core.backward import keep_gradient, run_backward
-from minigrad.core.data import sized_or_filled
-from minigrad.core.devices import check_device
+from minigrad.core.data import as_array, sized_or_filled
+from minigrad.core.devices import DeviceLike, check_device
 from minigrad.core.dispatch import apply, computed, write
 from minigrad.core.dtypes import DTypeLike
 from minigrad.core.errors import AutogradError, DtypeError, ShapeError
@@ -196,6 +196,29 @@ class Tensor(Outside, Sampling, Rows, ArrayMethods):
         tensor([[0., 0., 0.]], dtype=minigrad.float64)
         """
         return made(Tensor, self.dtype, *data, **settings)
+
+    def new_tensor(
+        self,
+        data: Any,
+        *,
+        dtype: DTypeLike = None,
+        device: DeviceLike = None,
+        requires_grad: bool = False,
+    ) -> Self:
+        """A new tensor with a copy of this data and, by default, this tensor's dtype.
+
+        data    nested lists, an array, a number, or a tensor (only its values are used)
+        dtype   another dtype; requires_grad=True makes a leaf that requires a gradient
+
+        >>> minigrad.tensor([0.5]).new_tensor([1, 2])
+        tensor([1., 2.])
+        """
+        array = (
+            data.detach().clone().array
+            if isinstance(data, Tensor)
+            else as_array(data, self.dtype if dtype is None else dtype)
+        )
+        return self._new(array, dtype, device, requires_grad)
 
     @property
     def output_nr(self) -> int:

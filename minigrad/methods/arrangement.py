@@ -463,7 +463,7 @@ class Arrangement(Base):
         if repeats is None:
             if self.ndim != 1:
                 raise RuntimeError("repeat_interleave only accept 1D vector as repeat")
-            return self.new_tensor(range(self.shape[0])).repeat_interleave(self, 0)
+            return self._constant(np.arange(self.shape[0], dtype=self.dtype)).repeat_interleave(self, 0)
         if dim is None:
             return self.reshape(-1).repeat_interleave(repeats, 0)
         dim = normalize_one(dim, self.ndim)

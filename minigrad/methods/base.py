@@ -27,7 +27,7 @@ from minigrad.core.devices import (
 from minigrad.core.dtypes import Dtype, DTypeLike
 from minigrad.core.errors import wrong_kind
 from minigrad.core.op import Op
-from minigrad.core.shapes import LISTED, Array, Several, Shape, as_ints, normalize_one
+from minigrad.core.shapes import LISTED, Array, Several, Shape, as_ints, normalize_one, shape_of
 from minigrad.ops.composites import named
 
 Operand = Union["Base", Array, np.generic, complex]  # a tensor, an array or a number
@@ -497,17 +497,6 @@ class Base:
 
     # ------------------------------------------------------------------ new tensors of the same dtype
 
-    def new_tensor(self, data: Any, *, dtype: DTypeLike = None, device: DeviceLike = None, requires_grad: builtins.bool = False) -> Self:
-        """A new tensor with a copy of this data and, by default, this tensor's dtype.
-
-        data    nested lists, an array, a number, or a tensor (only its values are used)
-        dtype   another dtype; requires_grad=True makes a leaf that requires a gradient
-
-        >>> minigrad.tensor([0.5]).new_tensor([1, 2])
-        tensor([1., 2.])
-        """
-        return self._new(data.detach().clone().array if hasattr(data, "__apply_op__") else np.array(data), dtype, device, requires_grad)
-
     def new_zeros(self, *shape: Several, size: Several | None = None, dtype: DTypeLike = None, layout: Layout = strided, device: DeviceLike = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False) -> Self:
         """A new tensor of zeros with this shape and this tensor's dtype.
 
@@ -516,7 +505,7 @@ class Base:
         >>> minigrad.tensor([5, 6]).new_zeros(3)
         tensor([0, 0, 0])
         """
-        return self._new(np.zeros(sizes(shape, size)), dtype, device, requires_grad)
+        return self._new(np.zeros(shape_of(shape, size)), dtype, device, requires_grad)
 
     def new_ones(self, *shape: Several, size: Several | None = None, dtype: DTypeLike = None, layout: Layout = strided, device: DeviceLike = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False) -> Self:
         """A new tensor of ones with this shape and this tensor's dtype.
@@ -526,7 +515,7 @@ class Base:
         >>> minigrad.tensor([5, 6]).new_ones(3)
         tensor([1, 1, 1])
         """
-        return self._new(np.ones(sizes(shape, size)), dtype, device, requires_grad)
+        return self._new(np.ones(shape_of(shape, size)), dtype, device, requires_grad)
 
     def new_empty(self, *shape: Several, size: Several | None = None, dtype: DTypeLike = None, layout: Layout = strided, device: DeviceLike = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False) -> Self:
         """A new tensor with this shape and this tensor's dtype, for you to fill.
@@ -544,7 +533,9 @@ class Base:
         >>> minigrad.tensor([5, 6]).new_full((3,), 7)
         tensor([7, 7, 7])
         """
-        return self._new(np.full(tuple(size), fill_value), dtype, device, requires_grad)
+        array = np.zeros(shape_of((tuple(size),)), self.dtype if dtype is None else dtypes.as_dtype(dtype))
+        array.fill(dtypes.exact_number(fill_value, array.dtype))
+        return self._new(array, dtype, device, requires_grad)
 
     def _new(self, array: Array, dtype: DTypeLike, device: DeviceLike, requires_grad: builtins.bool) -> Self:
         check_device(device)

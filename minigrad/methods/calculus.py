@@ -38,7 +38,7 @@ def _slope(x: Tensor, axis: int, h: float | Tensor, edge_order: int) -> Tensor:
     x = x.movedim(axis, 0)
     column = [-1] + [1] * (x.ndim - 1)
     if isinstance(h, Tensor) and h.ndim:  # coordinates
-        steps = h.diff().to(x.dtype).reshape(column)
+        steps = h.diff().reshape(column)
     else:
         steps = x.new_ones(n - 1).reshape(column) * h
     rises = (x[1:] - x[:-1]) / steps

@@ -12,7 +12,7 @@ from minigrad.core.data import as_array
 from minigrad.core.devices import DeviceLike, Layout, MemoryFormat, check_device, strided
 from minigrad.core.dtypes import Dtype, DTypeLike
 from minigrad.core.errors import DtypeError
-from minigrad.core.shapes import LISTED, Array, Several, as_int, as_ints
+from minigrad.core.shapes import Array, Several, as_int, shape_of
 from minigrad.core.tensor import Tensor, wrap
 from minigrad.methods.arguments import made_into_out, named_type, takes_tensors
 from minigrad.random.kernels import in_memory_order, in_rows
@@ -56,19 +56,6 @@ def tensor(data: object, *, dtype: DTypeLike = None, device: DeviceLike = None, 
     elif isinstance(data, (np.ndarray, Tensor)) and np.may_share_memory(array, getattr(data, "array", data)):
         array = array.copy()
     return finish(array, requires_grad)
-
-
-def shape_of(size: tuple[Any, ...], named: Sequence[int] | None = None) -> tuple[int, ...]:
-    """zeros(2, 3), zeros((2, 3)) and zeros(size=(2, 3)) mean the same."""
-    size = size if named is None else (tuple(named),)
-    if not size:
-        raise TypeError("missing 1 required positional argument: 'size'. To fix it, write  zeros(())  for a number.")
-    first = size[0]
-    alone = len(size) == 1 and first.__class__ is not int and isinstance(first, LISTED)
-    shape = as_ints(first if alone else size, "size")
-    if shape and min(shape) < 0:
-        raise RuntimeError(f"Trying to create tensor with negative dimension: {list(shape)}")
-    return shape
 
 
 def _filled(value: Any, shape: tuple[int, ...], dtype: DTypeLike, device: DeviceLike, requires_grad: bool) -> Tensor:
@@ -187,6 +174,7 @@ def tril_indices(row: int, col: int, offset: int = 0, *, dtype: DTypeLike = None
     tensor([[0, 1, 1],
             [0, 0, 1]])
     """
+    row, col = shape_of((row, col))
     return wrap(np.stack(np.tril_indices(row, offset, col)).astype(type_to_make(dtype, device, dtypes.int64)))
 
 
@@ -197,6 +185,7 @@ def triu_indices(row: int, col: int, offset: int = 0, *, dtype: DTypeLike = None
     tensor([[0, 0, 1],
             [0, 1, 1]])
     """
+    row, col = shape_of((row, col))
     return wrap(np.stack(np.triu_indices(row, offset, col)).astype(type_to_make(dtype, device, dtypes.int64)))
 
 
@@ -358,7 +347,13 @@ def frombuffer(buffer: Any, *, dtype: DTypeLike, count: int = -1, offset: int = 
     >>> frombuffer(bytearray([1, 0, 2, 0]), dtype="int16")
     tensor([1, 2], dtype=minigrad.int16)
     """
-    if memoryview(buffer).readonly:
+    try:
+        view = memoryview(buffer)
+    except TypeError:
+        raise ValueError(f"object does not implement Python buffer protocol. It is a {named_type(buffer)}.") from None
+    if not (view.nbytes and count):
+        raise ValueError(f"both buffer length ({view.nbytes}) and count ({count}) must not be 0")
+    if view.readonly:
         warnings.warn(
             "The given buffer is not writable, and PyTorch does not support non-writable tensors. "
             "To fix it, copy it: bytearray(buffer).",

@@ -400,9 +400,11 @@ def unravel_index(indices: Tensor, shape: Several) -> tuple[Tensor, ...]:
     """
     if indices.dtype.kind not in "iu":
         raise TypeError(f"expected 'indices' to be integer dtype, but got {indices.dtype}")
+    if not isinstance(shape, (int, tuple, list)):
+        raise TypeError(f"expected 'shape' to be int or sequence of ints, but got {named_type(shape)}")
     sizes = (shape,) if isinstance(shape, int) else tuple(shape)
     if not all(isinstance(n, int) for n in sizes):
-        raise TypeError(f"expected 'shape' to be int or sequence of ints, but got {shape!r}")
+        raise TypeError(f"expected 'shape' sequence to only contain ints, but got {shape!r}")
     if min(sizes, default=0) < 0:
         raise ValueError(f"'shape' cannot have negative values, but got {sizes}")
     places, z = indices.long(), []

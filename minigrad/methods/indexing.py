@@ -234,7 +234,7 @@ class Indexing(Arrangement):
     def take_along_dim(self, indices: Values, dim: int | None = None) -> Self:
         """The entries at these positions along dim: gather, but with x and indices broadcast.
 
-        indices   integers, with as many axes as x, such as the result of argsort or argmax(keepdim=True)
+        indices   int64, with as many axes as x, such as the result of argsort or argmax(keepdim=True)
         Without dim, both are flattened first.
 
         >>> x = minigrad.tensor([[3, 1, 2], [4, 6, 5]])
@@ -243,7 +243,7 @@ class Indexing(Arrangement):
                 [6]])
         """
         given = getattr(indices, "dtype", None)
-        if given in (np.bool_, np.float32, np.float64):
+        if given not in (None, np.int64):
             raise RuntimeError(f"torch.take_along_dim(): dtype of indices should be Long but got {torch_name(given)}")
         indices = indices_of("take_along_dim", indices)
         if dim is None:
@@ -619,7 +619,7 @@ def without_ones(value: Any, ndim: int) -> Operand:
 
 def like(value: Operand, x: Base) -> Operand:
     """A number as a constant of x's dtype; a tensor unchanged."""
-    if isinstance(value, (int, float)):
+    if isinstance(value, (int, float, complex)):
         return x._constant(dtypes.exact_number(value, x.dtype))
     return value
 

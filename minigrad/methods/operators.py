@@ -92,7 +92,7 @@ class Operators(FromRows):
         return ops.pow.apply(doubled(self), doubled(exponent))
 
     def float_power_(self, exponent: Operand) -> Self:
-        """x **= exponent, in the dtype of x. (Only x.float_power() computes in float64.)
+        """x **= exponent, for x of float64, in which it is computed. Raises RuntimeError for another dtype.
 
         Writes the result into the tensor itself and returns it; x.float_power() returns a
         new tensor. Raises an error for a leaf that requires a gradient, unless recording is off.
@@ -100,6 +100,8 @@ class Operators(FromRows):
         >>> minigrad.tensor([1.0, 2.0], dtype=minigrad.float64).float_power_(3)
         tensor([1., 8.], dtype=minigrad.float64)
         """
+        if self.dtype != np.float64:
+            raise RuntimeError(f"the base given to float_power_ has dtype {torch_name(self.dtype)} but the operation's result requires dtype Double")
         return ops.pow.apply_(self, doubled(exponent))
 
     def lerp(self, end: Operand, weight: Operand) -> Self:

@@ -217,7 +217,9 @@ class MultiheadAttention(Module):
             mask = additive(attn_mask, "attn_mask", q.dtype)
             wanted = {2: (rows, columns), 3: (n * self.num_heads, rows, columns)}.get(mask.ndim)
             if wanted is None:
-                raise RuntimeError(f"attn_mask's dimension {mask.ndim} is not supported")
+                raise AssertionError(
+                    f"expected `attn_mask` to be `None`, 2-D or 3-D but found {mask.ndim}-D tensor instead"
+                )
             if tuple(mask.shape) != wanted:
                 raise RuntimeError(
                     f"The shape of the {mask.ndim}D attn_mask is {Size(mask.shape)}, but should be {wanted}."
@@ -256,7 +258,8 @@ class MultiheadAttention(Module):
             )
         if padding is not None and padding.ndim != query.ndim - 1:
             raise AssertionError(
-                f"Expected `key_padding_mask` to be None or {query.ndim - 1}-D but found {padding.ndim}-D tensor"
+                f"expected `key_padding_mask` to be `None` or {query.ndim - 1}-D but found {padding.ndim}-D "
+                "tensor instead"
             )
 
 

@@ -327,7 +327,11 @@ class BackwardHooks:
             )
         results = (result,) if single else result
         watched, _ = passed_through(self._result_gradient, results)
-        return watched[0] if single else watched
+        if single:
+            return watched[0]
+        return (
+            type(result)(*watched) if hasattr(result, "_fields") else watched
+        )  # a named tuple stays one
 
     def _result_gradient(self, grads: tuple[Any, ...]) -> tuple[Any, ...]:
         for hook in self.before:

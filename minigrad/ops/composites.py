@@ -272,7 +272,10 @@ def histogram(x: Any, bins: Any, range: Any, weight: Any, density: bool) -> retu
     ends = () if hasattr(bins, "array") or not x.array.size else (x.array.min(), x.array.max()) if range is None else range
     if not np.isfinite(ends).all():
         raise RuntimeError(f"histogram: range [{ends[0]}, {ends[1]}] is not finite: does x have a NaN or an infinity?")
-    hist, edges = np.histogram(x.array, getattr(bins, "array", bins), range, density, weights)
+    try:
+        hist, edges = np.histogram(x.array, getattr(bins, "array", bins), range, density, weights)
+    except ValueError as error:
+        raise RuntimeError(f"torch.histogram(): {error}") from None
     return return_types.histogram(x._constant(hist.astype(x.dtype)), x._constant(edges.astype(x.dtype)))
 
 
@@ -297,6 +300,10 @@ def insertion_points(edges: Any, x: Any, right: bool, out_int32: bool = False, s
                 "searchsorted(): boundary and sorter must have the same size, but got boundary tensor "
                 f"{list(rows.shape)} and got sorter tensor {list(sorter.shape)}"
             )
+        if sorter.dtype != np.int64:
+            raise RuntimeError(f"torch.searchsorted(): sorter must be a tensor of long dtype but got dtype {torch_name(sorter.dtype)}")
+        if sorter.size and not 0 <= sorter.min() <= sorter.max() < rows.shape[-1]:
+            raise RuntimeError("torch.searchsorted(): sorter index out of range")
         rows = np.take_along_axis(rows, sorter, -1)
     side = "right" if right else "left"
     if rows.ndim == 1:

@@ -12,7 +12,7 @@ import numpy as np
 
 from minigrad.core.op import constant, general, linear, reduction
 from minigrad.core.shapes import normalize_axes, repeat_to, restore_axes
-from minigrad.ops.elementwise import keep, sign
+from minigrad.ops.elementwise import into, keep, sign
 from minigrad.ops.indexing import along, flat_along, gather, or_zero, scatter_add
 
 
@@ -221,6 +221,8 @@ def var(x, *, axis=None, correction=1, keepdims=False):
     Computed in two passes, first the mean and then the squares. The formula with the mean of
     the squares loses all its digits if the mean is large.
     """
+    if x.dtype == np.float16:  # sums and squares may overflow
+        return var.forward(x.astype(np.float32), axis=axis, correction=correction, keepdims=keepdims).astype(np.float16)
     apart = x - np.add.reduce(x, axis=axis, keepdims=True) / x.dtype.type(number_reduced(x.shape, axis))
     squares = (apart * apart.conj()).real if x.dtype.kind == "c" else np.square(apart)
     total = np.add.reduce(squares, axis=axis, keepdims=keepdims)
@@ -248,6 +250,8 @@ def std(x, *, axis=None, correction=1, keepdims=False):
 
     If all entries are equal, the derivative is undefined, and it is 0 here.
     """
+    if x.dtype == np.float16:
+        return std.forward(x.astype(np.float32), axis=axis, correction=correction, keepdims=keepdims).astype(np.float16)
     return np.sqrt(var.forward(x, axis=axis, correction=correction, keepdims=keepdims))
 
 
@@ -344,7 +348,14 @@ median.vjp(x=_shared_by_ties).jvp(_average_over_ties)
 @linear(result="sum")
 def cumsum(x, *, axis, out=None):
     """z[k] = x[0] + ... + x[k] along axis        dL/dx[k] = g[k] + ... + g[n - 1]"""
-    return np.add.accumulate(x, axis=axis, out=out)
+    return _accumulated(np.add, x, axis, out)
+
+
+def _accumulated(ufunc, x, axis, out=None):
+    """The results of the ufunc along axis, one after the other. float16 is too small for them: 256 + 0.1 is 256."""
+    if x.dtype == np.float16:
+        return into(out, ufunc.accumulate(x, axis=axis, dtype=np.float32).astype(np.float16))
+    return ufunc.accumulate(x, axis=axis, out=out)
 
 
 cumsum.vjp(x=lambda g, axis: np.flip(cumsum(np.flip(g, axis), axis=axis), axis))
@@ -353,7 +364,7 @@ cumsum.vjp(x=lambda g, axis: np.flip(cumsum(np.flip(g, axis), axis=axis), axis))
 @general(result="sum")
 def cumprod(x, *, axis, out=None):
     """z[k] = x[0] * ... * x[k] along axis        dL/dx[k] = sum of g[i] * z[i] / x[k] over i >= k"""
-    return np.multiply.accumulate(x, axis=axis, out=out)
+    return _accumulated(np.multiply, x, axis, out)
 
 
 def recurrence(a, b):
@@ -396,7 +407,7 @@ cumprod.vjp(x=_cumprod_dx).jvp(_cumprod_dot)
 @general(result="float", refuses="biu")
 def logcumsumexp(x, *, axis):
     """z[k] = log(exp(x[0]) + ... + exp(x[k]))        dL/dx[k] = sum of g[i] * exp(x[k] - z[i]) over i >= k"""
-    return np.logaddexp.accumulate(x, axis=axis)
+    return _accumulated(np.logaddexp, x, axis)
 
 
 def _shrinking(z):

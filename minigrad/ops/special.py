@@ -422,7 +422,7 @@ lerp.vjp(x=lambda g, w: g * (1 - w),
 @elementwise()
 def addcmul(x, a, b, *, value=1, out=None):
     """z = x + value * a * b        dz/dx = 1        dz/da = value * b        dz/db = value * a"""
-    return np.add(x, a * b if value == 1 else a * b * value, out=out)
+    return np.add(x, a * b if value == 1 else value * a * b, out=out)
 
 
 addcmul.vjp(x=lambda g: g,
@@ -433,7 +433,7 @@ addcmul.vjp(x=lambda g: g,
 @elementwise()
 def addcdiv(x, a, b, *, value=1, out=None):
     """z = x + value * a / b        dz/dx = 1        dz/da = value / b        dz/db = -value * a / b**2"""
-    return np.add(x, a / b if value == 1 else a / b * value, out=out)
+    return np.add(x, a / b if value == 1 else value * a / b, out=out)
 
 
 addcdiv.vjp(x=lambda g: g,

@@ -19,10 +19,10 @@ import numpy as np
 from minigrad.core import dtypes
 from minigrad.core.devices import DeviceLike, Layout, MemoryFormat, strided
 from minigrad.core.dtypes import DTypeLike
-from minigrad.core.shapes import Several
+from minigrad.core.shapes import Several, shape_of
 from minigrad.core.tensor import Tensor, wrap
 from minigrad.methods.arguments import made_into_out, takes_out, takes_tensors
-from minigrad.methods.creation import finish, shape_of, type_to_make
+from minigrad.methods.creation import finish, type_to_make
 from minigrad.methods.indexing import broadcast
 from minigrad.ops.composites import level
 from minigrad.random import kernels
@@ -100,6 +100,8 @@ def randperm(
     d = type_to_make(dtype, device, dtypes.int64)
     if d.kind == "b":
         raise NotImplementedError("\"randperm\" not implemented for 'Bool'")
+    if dtype is not None:
+        dtypes.check_range(n - 1, d)
     return finish(kernels.permutation(n, generator).astype(d, copy=False), requires_grad)
 
 

@@ -1,5 +1,8 @@
 """What tensors are made of, beside PyTorch: tensor(...), Tensor(...), and the types of number."""
 
+from array import array
+from collections import deque
+
 import numpy as np
 import pytest
 
@@ -17,6 +20,12 @@ MADE = {
     "Tensor(tuple)": lambda m: m.Tensor((2, 3)),
     "Tensor(range)": lambda m: m.Tensor(range(3)),
     "Tensor(no numbers)": lambda m: m.Tensor([]),
+    "tensor(deque)": lambda m: m.tensor([deque([1.0, 2.0]), deque([m.tensor(3.0), 4])]),
+    "tensor(array.array)": lambda m: m.tensor(array("f", [1.5, 2.5])),
+    "tensor(bytearray)": lambda m: m.tensor(bytearray(b"ab")),
+    "FloatTensor(deque)": lambda m: m.FloatTensor(deque([1, 2])),
+    "tensor(2**64, float)": lambda m: m.tensor([2**64], dtype=m.float64),
+    "tensor(2**64 beside a float)": lambda m: m.tensor([2**64, 1.5]),
     "Tensor(tensors)": lambda m: m.Tensor([m.tensor(1.0), m.tensor([2])]),
     "Tensor(data=)": lambda m: m.Tensor(data=[1]),
     "Tensor(device=)": lambda m: m.Tensor([1], device="cpu"),

@@ -5,9 +5,11 @@ mean, so nothing needs to change in evaluation.
 """
 
 import math
+import warnings
 
 import numpy as np
 
+from minigrad.core.errors import levels_to_user
 from minigrad.core.modes import with_name
 from minigrad.core.shapes import Array, Shape
 from minigrad.core.tensor import Tensor, wrap
@@ -32,7 +34,11 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
 def dropout1d(
     input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
 ) -> Tensor:
-    """Dropout of whole channels, for input (n, c, l)."""
+    """Dropout of whole channels, for input (n, c, l) or (c, l)."""
+    if input.ndim not in (2, 3):
+        raise RuntimeError(
+            f"dropout1d: Expected 2D or 3D input, but received a {input.ndim}D input. To fix it, use dropout."
+        )
     return _dropout(input, p, training, inplace, (*input.shape[:-1], 1))
 
 
@@ -40,6 +46,12 @@ def dropout2d(
     input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
 ) -> Tensor:
     """Dropout of whole channels, for input (n, c, h, w). As in PyTorch, three axes are treated as (n, c, l)."""
+    if input.ndim not in (3, 4):
+        warnings.warn(
+            f"dropout2d: Received a {input.ndim}-D input to dropout2d, which is deprecated. It drops whole "
+            "channels of an input with 4 axes. To fix it, use dropout.",
+            stacklevel=levels_to_user(),
+        )
     shape = (*input.shape[:2], *(1,) * (input.ndim - 2))
     return _dropout(input, p, training, inplace, shape)
 

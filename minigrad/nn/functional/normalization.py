@@ -67,9 +67,14 @@ def rms_norm(
     tensor([[0.8490, 1.1310]])
     """
     axes = _last_axes(input, normalized_shape, weight, None)
-    eps = float(np.finfo(input.dtype).eps) if eps is None else eps
-    z = input * (input.square().mean(axes, keepdim=True) + eps).rsqrt()
-    return z if weight is None else z * weight
+    if input.dtype.kind != "f":
+        raise NotForDtype(
+            f"\"rms_norm\" not implemented for '{torch_name(input.dtype)}'. To fix it, use x.float()."
+        )
+    x = input.float() if input.dtype == np.float16 else input  # squares may overflow
+    eps = float(np.finfo(x.dtype).eps) if eps is None else eps
+    z = x * (x.square().mean(axes, keepdim=True) + eps).rsqrt()
+    return (z if weight is None else z * weight).to(input.dtype)
 
 
 def local_response_norm(

@@ -109,7 +109,9 @@ def pack_padded_sequence(
         raise RuntimeError(
             f"Expected `len(lengths)` to be equal to batch_size, but got {len(given)} (batch_size={x.shape[1]})"
         )
-    if given.min(initial=1) <= 0:
+    if not x.numel():
+        raise RuntimeError("Cannot pack empty tensors.")
+    if given.min() <= 0:
         raise RuntimeError(
             "Length of all samples has to be greater than 0, but found an element in 'lengths' "
             "that is <= 0"
