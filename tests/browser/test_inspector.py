@@ -275,6 +275,35 @@ def opened(browser, tmp_path):
         context.close()
 
 
+OUT_OF_SIGHT = """() => {
+    const {graph} = document.getElementById('inspector').inspector, seen = graph.box.getBoundingClientRect();
+    return [...graph.svg.querySelectorAll('text, .mg-border')].map(e => [e.textContent, e.getBoundingClientRect()])
+      .filter(([, r]) => r.width && (r.left < seen.left || r.right > seen.right)).map(([text]) => text);
+  }"""
+
+
+@pytest.mark.parametrize("width", [800, 1000, 1280])
+def test_the_whole_width_of_a_small_tape_is_in_sight_at_once(opened, width):
+    page = opened(cases.broadcasting())
+    page.set_viewport_size({"width": width, "height": 900})
+    page.wait_for_function("w => document.querySelector('.mg-frame').clientWidth < w", arg=width)
+
+    assert page.evaluate(OUT_OF_SIGHT) == []
+
+
+@pytest.mark.parametrize("key", ["?", "l"])
+def test_the_keys_and_the_legend_are_not_cut_off(opened, key):
+    page = opened(cases.fan_in())
+    page.set_viewport_size({"width": 760, "height": 900})
+    page.locator(".mg-canvas").focus()
+
+    page.keyboard.press(key)
+    over = page.locator(".mg-help, .mg-legend").locator("visible=true").bounding_box()
+    frame = page.locator(".mg-frame").bounding_box()
+
+    assert over["x"] >= frame["x"] and over["x"] + over["width"] <= frame["x"] + frame["width"]
+
+
 def test_each_result_has_its_own_name_and_rules_are_in_the_users_names(opened):
     page = opened(cases.user_function())
     details = page.locator(".mg-details")

@@ -58,8 +58,10 @@ const Arrows = (Base) => class extends Base {
       g.append(parts.back, parts.tip, parts.label);
       const summed = edges.length === 1 ? edge.summed : null;
       if (summed) g.append(written(route.label, "mg-flow", summed, 1));
+      this.left = Math.min(this.left, route.label[0]);
       this.right = Math.max(this.right, route.label[0] + Math.max(route.label[2], 64));
     }
+    if (route.mark) this.left = Math.min(this.left, route.mark[0]);
     if (route.mark) g.append(written(route.mark, "mg-small", edge.inplace ? "in place" : "view"));
     this.routes.push(parts);
     return g;

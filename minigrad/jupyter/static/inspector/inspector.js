@@ -5,6 +5,9 @@
    model does (see tape/page.py). Of the model only get, set, on, off and save_changes are used. A kernel
    is asked only about hand-derived gradients. */
 
+const NOTHING = "Nothing was recorded: no operation on a tensor ran.";
+const NARROWEST = 280, WIDEST = 340; // pixels: the panels beside a picture
+
 let serial = 0;
 
 class Inspector extends Keyboard(Lecture(Exporting(ByHand(Searching(Listing(Turns(Strips(Timeline(Coding(Object)))))))))) {
@@ -117,8 +120,10 @@ class Inspector extends Keyboard(Lecture(Exporting(ByHand(Searching(Listing(Turn
 
   /** Give the panels their height, which the style sheet bounds: as the picture and the code need it. */
   arrange() {
-    const { middle, graph } = this, room = middle.clientWidth;
-    middle.classList.toggle("mg-stacked", this.tape.program?.columns.length > 1);
+    const { middle, graph } = this, room = middle.clientWidth, wide = graph.size[0] + 8;
+    const wider = !this.lecture && room >= 720 && wide > room - NARROWEST && wide <= room; // it fits if the panels go below
+    middle.style.setProperty("--mg-beside", `${Math.max(NARROWEST, Math.min(WIDEST, room - wide))}px`);
+    middle.classList.toggle("mg-stacked", this.tape.program?.columns.length > 1 || wider);
     const beside = middle.classList.contains("mg-stacked") || room < 720 ? 0 : this.details.parentElement.clientWidth;
     const k = Math.max(SMALLEST, Math.min(1.1, (room - beside - 8) / graph.size[0])), below = this.code.clientHeight + (graph.crumbs.hidden ? 0 : graph.crumbs.clientHeight);
     middle.style.setProperty("--mg-tall", `${Math.ceil(graph.size[1] * k + below + 8)}px`);
@@ -156,7 +161,7 @@ class Inspector extends Keyboard(Lecture(Exporting(ByHand(Searching(Listing(Turn
     const all = this.detail === null || !this.step ? "" : `, detail ${this.detail} of ${this.tape.steps[this.step - 1].details.length}`;
     this.where.textContent = `step ${this.step}/${this.tape.last}${all}`;
     this.slider.setAttribute("aria-valuetext", `step ${this.step} of ${this.tape.last}, ${m.phase}`);
-    this.said.textContent = long(m.text);
+    this.said.textContent = this.step ? long(m.text) : this.tape.last ? `${m.text} Press Next to replay what ran.` : NOTHING;
     this.said.className = `mg-said mg-${m.failed || m.event === "failed" ? "error" : m.phase}`;
     if (this.tab === "list") this.refreshList(); // first: it asks where it is scrolled to, before others change the page
     this.graph.update(m);
