@@ -149,12 +149,15 @@ def test_search_by_words_help_and_a_verdict_that_does_not_outlive_its_question(l
     notebook.page.keyboard.press("Escape")
     assert not keys.is_visible()
 
+    inspector.locator(".mg-entry").fill("b +")
+    inspector.locator(".mg-check").click()
+    inspector.locator(".mg-verdict", has_text="b + is not a valid expression").wait_for()
     inspector.locator(".mg-entry").fill("b + 1")
     inspector.locator(".mg-check").click()
     verdict = inspector.locator(".mg-verdict")
     inspector.locator(".mg-verdict", has_text="✓ right").wait_for()
     inspector.locator(".mg-hand select").select_option(label="b.grad")
-    assert verdict.inner_text() == "not shown until you check"
+    assert verdict.inner_text() == "The answer stays hidden until you check yours."
     assert "mg-right" not in verdict.get_attribute("class")
     assert notebook.outside == [] and notebook.widget_errors() == []
 
