@@ -97,8 +97,8 @@ def _array_of_python(data: object, dtype: dtypes.Dtype | None) -> Array:
     numbers = plain(data)
     try:
         array = np.array(numbers)
-    except ValueError as error:
-        raise ValueError(_unequal(numbers)) from error
+    except ValueError:
+        raise ValueError(_unequal(numbers)) from None
     if array.dtype == object or array.dtype == np.uint64:
         raise ValueError("Overflow when unpacking long long: a number is too large for 64 bits.")
     if dtype is None:
