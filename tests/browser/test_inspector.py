@@ -47,7 +47,7 @@ def test_stepping_selecting_and_reading_the_queue(lab, app):
     for _ in range(3):
         notebook.page.keyboard.press("ArrowRight")
     notebook.wait_python("tape.step", "4")
-    assert "AddBackward0 of loss took 1" in said.inner_text()
+    assert "AddBackward0 of loss received 1" in said.inner_text()
     queue = inspector.locator(".mg-ready li")
     assert "MulBackward0 of c" in queue.inner_text() and "seq 1" in queue.inner_text()
     assert "AccumulateGrad of a 1 more" in inspector.locator(".mg-waits").inner_text()
