@@ -120,12 +120,12 @@ class Inspector extends Keyboard(Lecture(Exporting(ByHand(Searching(Listing(Turn
 
   /** Give the panels their height, which the style sheet bounds: as the picture and the code need it. */
   arrange() {
-    const { middle, graph } = this, room = middle.clientWidth, wide = graph.size[0] + 8;
-    const wider = !this.lecture && room >= 720 && wide > room - NARROWEST && wide <= room; // it fits if the panels go below
+    const { middle, graph } = this, room = middle.clientWidth, wide = graph.size[0] + 8, least = LEGIBLE * wide;
+    const wider = !this.lecture && room >= 720 && least > room - NARROWEST && least <= room; // it fits if the panels go below
     middle.style.setProperty("--mg-beside", `${Math.max(NARROWEST, Math.min(WIDEST, room - wide))}px`);
     middle.classList.toggle("mg-stacked", this.tape.program?.columns.length > 1 || wider);
     const beside = middle.classList.contains("mg-stacked") || room < 720 ? 0 : this.details.parentElement.clientWidth;
-    const k = Math.max(SMALLEST, Math.min(1.1, (room - beside - 8) / graph.size[0])), below = this.code.clientHeight + (graph.crumbs.hidden ? 0 : graph.crumbs.clientHeight);
+    const across = (room - beside - 8) / graph.size[0], k = Math.max(widthOf(across), Math.min(1.1, across)), below = this.code.clientHeight + (graph.crumbs.hidden ? 0 : graph.crumbs.clientHeight);
     middle.style.setProperty("--mg-tall", `${Math.ceil(graph.size[1] * k + below + 8)}px`);
     if (typeof graph.scale !== "number") graph.zoom(graph.scale);
     graph.drawMap();
