@@ -263,7 +263,7 @@ def test_dot_frames_the_columns_and_joins_what_belongs_together(tmp_path):
 
     assert text.startswith("digraph program {")
     assert text.count("subgraph cluster") == 2
-    assert 'label="its gradient by x, w, b"' in text
+    assert 'label="its gradient with respect to x, w, b"' in text
     assert "n7 -> n18 [style=dotted" in text
     assert "cluster1" not in program().to_dot()
 
