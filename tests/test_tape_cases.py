@@ -770,3 +770,15 @@ def test_what_came_in_with_a_nan_made_none():
     [first] = [s for s in tape.document["steps"] if s.get("first")]
 
     assert (first["first"], first["phase"]) == ("NaN", "backward")
+
+
+def test_a_bias_that_was_left_out_is_no_input_of_a_convolution():
+    x, w = minigrad.ones(1, 1, 4, 4), minigrad.ones(1, 1, 3, 3).requires_grad_()
+    with minigrad.record() as tape:
+        z = nn.functional.conv2d(x, w)
+        z.sum().backward()
+
+    assert [n["name"] for n in nodes(tape, kind="leaf")] == ["x", "w"]
+    (made,) = (n["expression"] for n in nodes(tape) if n["op"] == "convolution")
+    assert made.startswith("convolution(x, w, None")
+    assert tape.differences("w")
