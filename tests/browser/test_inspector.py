@@ -295,6 +295,24 @@ def test_the_whole_width_of_a_small_tape_is_in_sight_at_once(opened, case, width
     assert page.evaluate(OUT_OF_SIGHT) == []
 
 
+def test_values_on_arrows_are_in_sight_too_and_the_focus_stays(opened):
+    page = opened(cases.loop(3, ops=2))
+    page.locator(".mg-last").click()
+    page.locator(".mg-node").first.focus()
+    before = page.evaluate("document.activeElement.getAttribute('aria-label')")
+
+    page.keyboard.press("v")
+    wide = page.evaluate(
+        """() => { const {graph} = document.getElementById('inspector').inspector;
+                   return [...graph.svg.querySelectorAll('text')].map(e => e.getBBox())
+                     .filter(b => b.width && b.x + b.width + graph.shift[0] > graph.size[0]).length; }"""
+    )
+
+    assert (
+        wide == 0 and page.evaluate("document.activeElement.getAttribute('aria-label')") == before
+    )
+
+
 @pytest.mark.parametrize("key", ["?", "l"])
 def test_the_keys_and_the_legend_are_not_cut_off(opened, key):
     page = opened(cases.fan_in())

@@ -66,7 +66,7 @@ class Inspector extends Keyboard(Lecture(Exporting(ByHand(Searching(Listing(Turn
   build() {
     const tape = this.tape, button = (text, label, f, more) => h("button", { type: "button", "aria-label": label, title: label, onclick: f, ...more }, text);
     this.graph = new Graph(this);
-    const name = h("h3", { class: "mg-title", title: this.summary().trim() }, tape.program ? clean(tape.name) : `tape: ${clean(tape.name)}`, h("span", {}, this.summary()));
+    const name = h("h3", { class: "mg-title", title: this.summary().trim() }, clean(tape.name), h("span", {}, this.summary()));
     this.tabs = ["graph", "list", "code"].map((t) => h("button", { type: "button", role: "tab", id: `mg-${this.serial}-${t}`, "data-tab": t, "aria-controls": `mg-${this.serial}-panel`, onclick: () => this.openTab(t) }, t[0].toUpperCase() + t.slice(1)));
     this.search = h("input", { type: "search", class: "mg-search", placeholder: "search /", "aria-label": "Search by name, operation, module or shape", oninput: () => this.find(), onkeydown: (e) => this.searchKey(e) });
     this.count = h("span", { class: "mg-count" });
@@ -227,7 +227,11 @@ class Inspector extends Keyboard(Lecture(Exporting(ByHand(Searching(Listing(Turn
   toggleValues() {
     this.values = !this.values;
     this.valueButton.setAttribute("aria-pressed", String(this.values));
+    const { graph } = this, at = graph.svg.contains(this.el.getRootNode().activeElement) && graph.focused;
+    graph.open(graph.view.id); // values need more room than counts
     this.refresh();
+    this.resized();
+    if (at) graph.focus(at);
   }
   /** Show the keys or the legend over the picture; null closes both. */
   overlay(which) {
