@@ -123,7 +123,7 @@ def _unequal(rows: Any, dim: int = 1) -> str:
         if n == sizes[0]:
             continue
         if n is None or sizes[0] is None:
-            return "not a sequence: in the data, a number stands beside a list."
+            return "not a sequence: the data mixes numbers and lists."
         return (
             f"expected sequence of length {sizes[0]} at dim {dim} (got {n}): the rows of the data are "
             "not all of the same length."
