@@ -42,6 +42,7 @@ app = typer.Typer(
     help="A small autograd engine to read, to step through, and to learn from.",
     no_args_is_help=True,
     add_completion=False,
+    rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
 )
 
@@ -69,19 +70,19 @@ def _options(
 
 @app.command()
 def lab(
-    folder: Annotated[
-        Path, typer.Argument(help="Where your copy of the lessons is, or shall be.")
-    ] = Path("minigrad-lessons"),
+    folder: Annotated[Path, typer.Argument(help="The folder for your copy of the lessons.")] = Path(
+        "minigrad-lessons"
+    ),
     browser: Annotated[
         bool, typer.Option("--browser/--no-browser", help="Open a browser window.")
     ] = True,
     port: Annotated[
-        int | None, typer.Option(min=1, max=65535, help="The port to serve on; fails if taken.")
+        int | None, typer.Option(min=1, max=65535, help="The port to serve on. It must be free.")
     ] = None,
 ) -> None:
-    """Open the lessons in JupyterLab, in a copy of your own.
+    """Open your own copy of the lessons in JupyterLab.
 
-    Files that you have changed are never overwritten; the others are renewed when minigrad is.
+    Files that you have changed are never overwritten. The others are updated when minigrad is updated.
     """
     from minigrad.grading.lessons import NoLessons, copy_lessons, first_lesson, trust
 
@@ -143,23 +144,26 @@ def _serve(folder: Path, lesson: str | None, browser: bool, port: int | None) ->
 
 
 kernels = typer.Typer(
-    help='The kernel "Python (minigrad)": Python with the magics loaded, for notebooks of a course.',
+    help='Add or remove the kernel "Python (minigrad)", which loads the magics by itself.',
     no_args_is_help=True,
+    rich_markup_mode="markdown",
 )
 app.add_typer(kernels, name="kernel")
 
-User = Annotated[bool, typer.Option("--user", help="For this user, in Jupyter's data folder.")]
+User = Annotated[
+    bool, typer.Option("--user", help="Install for this user, in Jupyter's data folder.")
+]
 Prefix = Annotated[
     Path | None,
-    typer.Option("--prefix", help="For the Jupyter installed there, in PREFIX/share/jupyter."),
+    typer.Option("--prefix", help="Install for the Jupyter at PREFIX, in PREFIX/share/jupyter."),
 ]
 
 
 @kernels.command("install")
 def kernel_install(user: User = False, prefix: Prefix = None) -> None:
-    """Add the kernel to Jupyter: by default, to that of this Python environment.
+    """Add the kernel to Jupyter; by default, to the Jupyter of this Python environment.
 
-    Notebooks that use it need no %load_ext: the magics are there from the first cell on.
+    Notebooks that use it need no %load_ext: the magics work from the first cell.
     """
     from minigrad.jupyter import kernel
 
@@ -177,7 +181,7 @@ def kernel_install(user: User = False, prefix: Prefix = None) -> None:
 
 @kernels.command("remove")
 def kernel_remove(user: User = False, prefix: Prefix = None) -> None:
-    """Take the kernel away again, from wherever it is; nothing is left behind."""
+    """Remove the kernel from wherever it was installed."""
     from minigrad.jupyter import kernel
 
     try:
@@ -191,14 +195,13 @@ def kernel_remove(user: User = False, prefix: Prefix = None) -> None:
 def strip(
     notebooks: Annotated[list[Path], typer.Argument(help="The notebooks to strip, in place.")],
     check: Annotated[
-        bool, typer.Option("--check", help="Change nothing; fail if something is to be stripped.")
+        bool, typer.Option("--check", help="Change nothing; fail if there is something to strip.")
     ] = False,
 ) -> None:
-    """Take out of notebooks what only a running kernel can show.
+    """Remove widgets, which need a running kernel, from notebooks, and keep their pictures.
 
-    The outputs and the state of widgets go; the pictures and the text beside them stay, and
-    each picture is also kept as PNG, for viewers that show no SVG of an untrusted notebook.
-    Stripping again changes nothing.
+    The text beside a widget stays as well. Each picture is also stored as PNG, because some viewers show no
+    SVG of an untrusted notebook. Stripping again changes nothing.
     """
     from minigrad.jupyter.strip import StripError, strip_file
 
@@ -221,10 +224,10 @@ def demo(
         "minigrad-demo.html"
     ),
 ) -> None:
-    """Run the lesson's example here, step by step, and write its tape as an HTML page.
+    """Run the example of lesson 1 in the terminal, step by step, and write its tape as an HTML page.
 
-    Shown are the chain of nodes behind z, each step of the backward pass with the nodes that are
-    ready and those that still wait, and gradients derived by hand beside the tape's.
+    You see the chain of nodes behind z, each step of the backward pass with the nodes that are ready and
+    those that still wait, and gradients derived by hand beside the tape's.
     """
     from minigrad.teach.demo import show_demo
 

@@ -96,5 +96,5 @@ def test_the_chain_is_the_same_each_time_and_escaped_in_html():
 
 
 def test_only_tensors_have_a_chain():
-    with pytest.raises(TypeError, match="this is a int"):
+    with pytest.raises(TypeError, match="takes a tensor, but got int"):
         minigrad.chain(3)

@@ -79,8 +79,8 @@ def test_every_valid_order_is_right(order):
         (["x", "y", "s", "t", "z"], "x is visited before s", "forward_order"),
         (["z", "t", "s", "x", "y", "x"], "x is visited 2 times", "visited_twice"),
         (["z", "t", "s", "x"], "y is missing", None),
-        (["z", "t", "s", "x", "y", "w"], "'w' is no tensor behind z", None),
-        (["z", "t", ["s"], "x", "y"], "['s'] is no tensor", None),
+        (["z", "t", "s", "x", "y", "w"], "'w' is not a tensor behind z", None),
+        (["z", "t", ["s"], "x", "y"], "['s'] is not a tensor", None),
     ],
 )
 def test_an_order_that_is_not_valid_is_told_why(order, message, kind):

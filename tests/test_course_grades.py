@@ -45,7 +45,7 @@ SAID = {
     "wrong shape": "shape",
     "changed input": "changed in place",
     "error": ": ",
-    "too slow": "not done in",
+    "too slow": "not finish in",
 }
 
 FORGED = """

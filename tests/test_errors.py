@@ -260,6 +260,22 @@ def test_shapes_that_cannot_be_broadcast_are_called_by_the_users_names():
     assert (x * v.unsqueeze(-1)).shape == (2, 3)
 
 
+def test_a_tensor_called_a_is_not_said_to_be_a():
+    a, v = minigrad.ones(2, 3), minigrad.ones(4)
+
+    with pytest.raises(ShapeError) as caught:
+        a * v
+
+    assert "where b is v." in str(caught.value)
+
+
+def test_rows_of_unequal_length_are_one_error_and_not_two():
+    with pytest.raises(ValueError, match="expected sequence of length 2") as caught:
+        minigrad.tensor([[1.0, 2.0], [3.0]])
+
+    assert caught.value.__suppress_context__ and caught.value.__cause__ is None
+
+
 @pytest.mark.parametrize(
     "shapes, remedy",
     [

@@ -120,8 +120,8 @@ def rows_of(path):
         ("deadline = 2026-11-30", "deadline is .*To fix it, write a date with a time"),
         ("time_zone = 'Europe/Atlantis'", "is no time zone"),
         ("assignments = 3", "assignments is 3"),
-        ("roster = ", "is no TOML: Invalid value"),
-        (b"\xff\xfe", "is no TOML"),
+        ("roster = ", "is not valid TOML: Invalid value"),
+        (b"\xff\xfe", "is not valid TOML"),
     ],
 )  # fmt: skip
 def test_a_setting_that_makes_no_sense_is_an_error_that_names_it(file, text, said):
@@ -173,7 +173,7 @@ def test_the_guide_s_example_is_read_and_every_setting_is_in_its_table(settings)
     "text, said",
     [
         ("student,points\nada,1,2\n", "line 2: there are 3 cells, and 2 columns"),
-        ('student,points\nada,1\nbob,"2\n', "line 3: it is no CSV"),
+        ('student,points\nada,1\nbob,"2\n', "line 3: it is not a CSV file"),
         ("student,pionts\n", "line 1: there is no column 'pionts' here. Did you mean points?"),
         ("points\n1\n", "line 1: there is no column student"),
         ("", "is empty"),
@@ -1115,6 +1115,14 @@ def test_at_least_one_assignment_counts(course, tmp_path, drop):
     (ada, *_), _ = course_of(replace(course, drop_lowest=drop), tmp_path / "graded")
 
     assert len(ada.dropped) == min(drop, 2) and ada.total == (100 if drop else Decimal("62.50"))
+
+
+def test_a_course_without_settings_asks_for_them(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    done = CliRunner().invoke(app, ["course"])
+
+    assert done.exit_code == 1 and "There is no gradebook.toml in this folder" in done.output
 
 
 def test_the_course_is_a_command_that_says_what_is_missing(course, file, tmp_path, monkeypatch):

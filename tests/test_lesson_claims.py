@@ -443,7 +443,7 @@ def test_the_picture_of_the_dual_is_that_of_the_gradient_that_is_printed():
     cell = next(c for c in cells_of(find(13)) if c["id"] == "c06b")
     shown = "".join(cell["outputs"][0]["data"]["text/plain"])
 
-    assert "its gradient by w, v\n" in shown
+    assert "its gradient with respect to w, v\n" in shown
 
 
 def test_an_input_that_is_not_used_has_a_gradient_of_zeros():

@@ -123,7 +123,15 @@ def test_a_syntax_error_is_the_users_and_shows_no_tape(shell, capsys):
 
     out = capsys.readouterr().out
     assert "SyntaxError" in out and "line 2" in out
+    assert "run_cell_magic" not in out and "magics.py" not in out
     assert shell.shown == []
+
+
+def test_a_cell_that_records_nothing_says_so(shell):
+    run(shell, "%%autograd\nu = 3 + 4")
+
+    assert "Nothing was recorded: no operation on a tensor ran." in shell.shown[0].text()
+    assert "Nothing was recorded" in shell.shown[0].svg()
 
 
 def test_a_cell_under_autograd_may_use_magics_itself(shell):
@@ -144,12 +152,12 @@ def test_a_cell_under_autograd_may_use_magics_itself(shell):
         ("%%autograd --engine steam", "--engine graph|tape|recursive"),
         ("%%autograd --wrong", "Write  %%autograd [NAME]"),
         ("%tape nope", "there is no tape called nope. To record one, write %%autograd over a cell"),
-        ("%tape x1", "x1 is no tape, but a Tensor"),
+        ("%tape x1", "x1 is a tensor of float32, not a tape"),
         ("%tape x1 x2", "one tape at a time"),
         ("%chain", "which tensor? For example: %chain z"),
         ("%chain nope", "there is nothing called nope"),
         ("%chain x9", "there is nothing called x9. Did you mean x4?"),
-        ("%chain x1 +", "'x1 +' is no expression. See %chain?"),
+        ("%chain x1 +", "'x1 +' is not a valid expression. %chain?"),
         ("%compare x1", "%compare z x1=y2"),
         ("%compare nope x1=1", "there is nothing called nope"),
         ("%compare x1=x2", "The tensor comes first: %compare z x1=x2"),

@@ -1,4 +1,4 @@
-"""The markers of nbgrader and otter: what comes in the place of a solution, and what is refused."""
+"""The markers of nbgrader and otter: what comes in place of a solution, and what is refused."""
 
 import base64
 

@@ -109,11 +109,11 @@ def test_a_picture_of_somebody_elses_that_cannot_be_drawn_is_left(notebook):
 
 
 @pytest.mark.parametrize("text", ["{", "{}", "[]", '{"nbformat": 4, "cells": 3}'])
-def test_what_is_no_notebook_is_refused(tmp_path, text):
+def test_what_is_not_a_notebook_is_refused(tmp_path, text):
     path = tmp_path / "no.ipynb"
     path.write_text(text, encoding="utf-8")
 
-    with pytest.raises(StripError, match="no notebook of format 4"):
+    with pytest.raises(StripError, match="not a notebook of format 4"):
         strip_file(path)
     with pytest.raises(StripError, match="cannot be read"):
         strip_file(tmp_path / "none.ipynb")

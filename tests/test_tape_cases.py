@@ -268,7 +268,7 @@ def test_create_graph_makes_a_second_layer():
 
 def test_what_a_pass_computes_is_said_to_be_for_the_node_whose_turn_follows():
     texts = [s["text"] for s in cases.higher_order().document["steps"]]
-    turn = next(k for k, text in enumerate(texts) if text.startswith("MulBackward0 of z took"))
+    turn = next(k for k, text in enumerate(texts) if text.startswith("MulBackward0 of z received"))
 
     assert [text.partition(", for ")[2] for text in texts[turn - 2 : turn]] == 2 * [
         "MulBackward0 of z."
@@ -319,7 +319,7 @@ def test_each_result_of_a_function_has_a_name_of_its_own():
     sends = [row[-1] for row in text.backward_rows(tape.shown(), 1)][1:]
     assert sends[:3] == ["c", "p, q", "a, b"]
     assert told["n2"] == (
-        "ProductAndSumBackward of p, q took [4, 6] for p, [3, 8] for q; "
+        "ProductAndSumBackward of p, q received [4, 6] for p, [3, 8] for q; "
         "sent [15, 32] to a, [7, 20] to b. Ready now: a, b."
     )
     assert "receives  [4, 6] and [3, 8]" in repr(list(tape.steps())[2])
@@ -745,7 +745,7 @@ def test_numbers_that_are_not_finite_are_counted():
     assert "from 0.5 to 0.5, mean 0.5; 2 NaN of 8, 1 inf of 8" in values
     assert not any(text.startswith("all ") for text in values)
     assert (
-        "roots = rsqrt(w) was computed: a (2, 4) of norm 1.118, but for 2 NaN of 8, 1 inf of 8."
+        "roots = rsqrt(w) was computed: a (2, 4) array of norm 1.118, but for 2 NaN of 8, 1 inf of 8."
         in told
     )
 
@@ -770,3 +770,15 @@ def test_what_came_in_with_a_nan_made_none():
     [first] = [s for s in tape.document["steps"] if s.get("first")]
 
     assert (first["first"], first["phase"]) == ("NaN", "backward")
+
+
+def test_a_bias_that_was_left_out_is_no_input_of_a_convolution():
+    x, w = minigrad.ones(1, 1, 4, 4), minigrad.ones(1, 1, 3, 3).requires_grad_()
+    with minigrad.record() as tape:
+        z = nn.functional.conv2d(x, w)
+        z.sum().backward()
+
+    assert [n["name"] for n in nodes(tape, kind="leaf")] == ["x", "w"]
+    (made,) = (n["expression"] for n in nodes(tape) if n["op"] == "convolution")
+    assert made.startswith("convolution(x, w, None")
+    assert tape.differences("w")

@@ -228,7 +228,7 @@ def test_a_view_lies_in_what_it_is_a_view_of_and_an_index_by_numbers_is_none():
 
 @pytest.mark.parametrize(
     "f, why",
-    [(lambda x: x * 2, "is no scalar"), (lambda x: x.argmax(), "")],
+    [(lambda x: x * 2, "is not a scalar"), (lambda x: x.argmax(), "")],
     ids=["no scalar", "no floats"],
 )
 def test_where_there_is_no_gradient_program_it_is_said(f, why):
@@ -263,7 +263,7 @@ def test_dot_frames_the_columns_and_joins_what_belongs_together(tmp_path):
 
     assert text.startswith("digraph program {")
     assert text.count("subgraph cluster") == 2
-    assert 'label="its gradient by x, w, b"' in text
+    assert 'label="its gradient with respect to x, w, b"' in text
     assert "n7 -> n18 [style=dotted" in text
     assert "cluster1" not in program().to_dot()
 

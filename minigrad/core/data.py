@@ -104,8 +104,8 @@ def _array_of_python(data: object, dtype: dtypes.Dtype | None) -> Array:
         raise TypeError("new(): self-referential lists are incompatible") from None
     try:
         array = np.array(numbers)
-    except ValueError as error:
-        raise ValueError(_unequal(numbers)) from error
+    except ValueError:
+        raise ValueError(_unequal(numbers)) from None
     if array.dtype == object or array.dtype == np.uint64:
         if (_joined(kinds) if dtype is None else dtype).kind not in "fc":
             raise ValueError(
@@ -136,7 +136,7 @@ def _unequal(rows: Any, dim: int = 1) -> str:
         if n == sizes[0]:
             continue
         if n is None or sizes[0] is None:
-            return "not a sequence: in the data, a number stands beside a list."
+            return "not a sequence: the data mixes numbers and lists."
         return (
             f"expected sequence of length {sizes[0]} at dim {dim} (got {n}): the rows of the data are "
             "not all of the same length."

@@ -325,7 +325,11 @@ def _broadcast_error(
         if differing:
             a, b = large[0], differing[0]
             given = {letter: dict(enumerate(called)).get(k) for letter, k in (("a", a), ("b", b))}
-            who = " and ".join(f"{letter} is {word}" for letter, word in given.items() if word)
+            who = " and ".join(
+                f"{letter} is {word}"
+                for letter, word in given.items()
+                if word not in (None, letter)
+            )
             a_or_name, b_or_name = (word or letter for letter, word in given.items())
             message = (
                 f"The size of tensor a ({sizes[a]}) must match the size of tensor b ({sizes[b]}) at "

@@ -53,7 +53,7 @@ class Uncounted(Counter):
         """There is none: raises AutogradError, which says how to go on."""
         raise AutogradError(
             "Inference tensors cannot be saved for backward: they were made in inference_mode, and nobody counts the "
-            "writes to them. To fix it, use  x.clone()  outside of the block, or no_grad() in the place of "
+            "writes to them. To fix it, use  x.clone()  outside of the block, or no_grad() in place of "
             "inference_mode()."
         )
 

@@ -83,7 +83,8 @@ class Outside(ArrayMethods):
         """The single entry, for float(x), int(x) and complex(x)."""
         if self.array.size != 1:
             raise ValueError(
-                f"only one element tensors can be converted to Python scalars, and this one is {self.array.shape}."
+                "only one element tensors can be converted to Python scalars, and this one has the shape "
+                f"{self.array.shape}. To fix it, pick an entry, or write tolist() for all of them."
             )
         return self.array.item()
 
@@ -193,7 +194,7 @@ def shared_with_numpy(x: Any, although_recorded: bool) -> Array:
     if x.node is not None and not although_recorded:
         raise RuntimeError(
             "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead. "
-            "(What NumPy computes is not recorded, so the gradient would stop here without a word: "
-            "detach() says that it may.) To fix it, write  x.detach().numpy()  for the values alone."
+            "NumPy's operations are not recorded, so no gradient would flow back through them. "
+            "To fix it, write  x.detach().numpy()  if you need only the values."
         )
     return x.memory()

@@ -298,7 +298,7 @@ class Tensor(Outside, Sampling, Rows, ArrayMethods):
 
     @grad.setter
     def grad(self, value: "Tensor | None") -> None:
-        """Put a tensor like this one, or None, in the place of the gradient."""
+        """Put a tensor like this one, or None, in place of the gradient."""
         if value is not None:
             if not isinstance(value, Tensor):
                 raise TypeError(

@@ -68,7 +68,7 @@ from minigrad.grading.sandbox.launch import Limits
 from minigrad.grading.sandbox.selftest import NoSandbox
 from minigrad.tape.names import count_of
 
-app = typer.Typer()
+app = typer.Typer(rich_markup_mode="markdown")
 
 NO_EXERCISE = (
     "For Gradescope an exercise is needed, and no marks. To fix it, name what release wrote:  "
@@ -80,26 +80,31 @@ Exercise = Annotated[
     typer.Option(
         "--exercise",
         "-e",
-        help="What release wrote: the folder, or a bundle; or the author's notebook.",
+        help="The folder that release wrote, one of its bundles, or the author's notebook.",
     ),
 ]
-Out = Annotated[Path, typer.Option("--out", "-o", help="The folder for what is written.")]
+Out = Annotated[
+    Path, typer.Option("--out", "-o", file_okay=False, help="The folder to write the results to.")
+]
 Submissions = Annotated[
     Path,
-    typer.Argument(help="A folder, a zip file, nbgrader's folder with submitted/, or a notebook."),
+    typer.Argument(
+        help="A folder, a zip file, nbgrader's course folder (with submitted/), or a notebook."
+    ),
 ]
-Each = Annotated[bool, typer.Option("--each", help="Draw inputs of its own for every submission.")]
+Each = Annotated[bool, typer.Option("--each", help="Draw different inputs for each submission.")]
 Jobs = Annotated[
-    int, typer.Option("--jobs", "-j", min=0, help="How many run at once; 0: one for each core.")
+    int, typer.Option("--jobs", "-j", min=0, help="How many to run at once; 0 means one per core.")
 ]
-Scheduler = Annotated[str | None, typer.Option(help="Run on the Dask cluster with this address.")]
+Scheduler = Annotated[str | None, typer.Option(help="The address of a Dask cluster to run on.")]
 Seed = Annotated[
-    str | None, typer.Option(help="What inputs are drawn from. Left out: a new secret one.")
+    str | None, typer.Option(help="The seed for the test inputs. By default, a new secret one.")
 ]
 Isolation = Annotated[
-    str,
+    Literal["auto", "gvisor", "bwrap", "landlock", "container", "none"],
     typer.Option(
-        help="auto, gvisor, bwrap, landlock, container; or none, which lets students' code do anything."
+        help="The sandbox for students' code. auto takes the strongest that works here; none lets the code "
+        "do anything."
     ),
 ]
 CellSeconds = Annotated[float, typer.Option(min=0.1, help="The time limit of one cell.")]
@@ -109,23 +114,26 @@ Exercises = Annotated[
     typer.Option(
         "--exercise",
         "-e",
-        help="As for record; given again for each further notebook of the assignment.",
+        help="The folder that release wrote, one of its bundles, or the author's notebook. Repeat it if the "
+        "assignment has several notebooks.",
     ),
 ]
 AssignmentName = Annotated[
     str | None,
     typer.Option(
-        help="Its name in gradebook.toml. Left out: that of the exercise; of several, that of OUT."
+        help="The assignment's name in gradebook.toml. By default, the name of the exercise, or of OUT if there "
+        "are several."
     ),
 ]
 SettingsFile = Annotated[
     Path | None,
     typer.Option(
         "--settings",
-        help=f"Deadline, late policy, roster, weights: see GRADEBOOK.md. Left out: {NAME}, if it is here.",
+        help=f"The file with deadline, late policy, roster and weights (see GRADEBOOK.md). By default, {NAME} in "
+        "this folder, if there is one.",
     ),
 ]
-Memory = Annotated[int, typer.Option(min=256, help="Megabytes of memory for one kernel.")]
+Memory = Annotated[int, typer.Option(min=256, help="Memory for one kernel, in megabytes.")]
 
 
 @app.command("release")
@@ -182,7 +190,9 @@ def record_command(
     out: Annotated[
         Path | None,
         typer.Option(
-            "--out", "-o", help="The folder to write; of one notebook, its answers file, a .json."
+            "--out",
+            "-o",
+            help="The folder to write to; for a single notebook, the answers file (.json).",
         ),
     ] = None,
     seed: Seed = None,
@@ -194,10 +204,10 @@ def record_command(
     seconds: Seconds = 120.0,
     memory: Memory = 2048,
 ) -> None:
-    """Run submissions in the sandbox, and write what they answer. Nothing is judged.
+    """Run submissions in the sandbox and write their answers to files, without judging them.
 
-    Needs no solution: what  release  wrote to *.recording.json is enough. Judge what is written here, or on
-    another machine.
+    This needs no solution: the *.recording.json that  release  wrote is enough. Run  minigrad judge  on the
+    answers afterwards, on this machine or another.
     """
     limits = Limits(cell=cell_seconds, submission=seconds, memory=memory)
     with _errors_shown():
@@ -235,12 +245,12 @@ def _record_one(path: Path, recording: Recording, settings: Settings, out: Path 
 @app.command("judge")
 def judge_command(
     answers: Annotated[
-        list[Path], typer.Argument(help="What record wrote: folders, or answers files.")
+        list[Path], typer.Argument(help="Folders or answers files that record wrote.")
     ],
     exercise: Exercise,
     out: Out = Path("graded"),
 ) -> None:
-    """Judge recorded answers against the solution, through nbval. Runs no student's code."""
+    """Compare recorded answers with the solution, through nbval. No student code runs."""
     with _errors_shown():
         _, bundle = find_bundles(exercise)
         recorded = [one for place in answers for one in _recorded(place)]
@@ -284,10 +294,10 @@ def grade_command(
     seconds: Seconds = 120.0,
     memory: Memory = 2048,
 ) -> None:
-    """Grade a class: record every submission in the sandbox, judge them all, write the reports.
+    """Grade a class: run every submission in the sandbox, judge the answers, write the reports.
 
-    Killed at any moment, the same command goes on where it was. Exit status 0 means that every
-    submission has a grade, whatever the grades are; if the machine could not run one, it is 1.
+    If a run is killed, give the same command again: it continues where it stopped. Exit status 0 means that
+    every submission has a grade, whatever the grades are; it is 1 if the machine could not run one of them.
     """
     with _errors_shown():
         exercises = [find_bundles(place) for place in exercise]
@@ -304,16 +314,18 @@ def grade_command(
 @app.command("mark")
 def mark_command(
     place: Annotated[
-        Path, typer.Argument(help="What grade wrote: the folder, or the CSV of marks.")
+        Path, typer.Argument(help="The folder that grade wrote, or the CSV of marks.")
     ] = Path("graded"),
-    port: Annotated[int, typer.Option(min=0, max=65535, help="0: any that is free.")] = 0,
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="The port to serve on; 0 means any free one.")
+    ] = 0,
     browser: Annotated[
         bool, typer.Option("--browser/--no-browser", help="Open a browser window.")
     ] = True,
 ) -> None:
-    """Mark answers in a page on this machine, one at a time. To stop, press Ctrl-C.
+    """Mark answers by hand, one at a time, in a browser page. To stop, press Ctrl-C.
 
-    Points and comments are written to the CSV at once; minigrad grade brings them into the reports.
+    Points and comments are saved to the CSV at once. Run  minigrad grade  again to get them into the reports.
     """
     with _errors_shown():
         path = place / "manual.csv" if place.is_dir() else place
@@ -336,8 +348,13 @@ def course_command(
     ),
     settings_file: SettingsFile = None,
 ) -> None:
-    """The total over the assignments of a course, in percent, from the gradebooks of all of them."""
+    """Compute each student's total for a course, in percent, from the gradebooks of its assignments."""
     with _errors_shown():
+        if settings_file is None and not Path(NAME).is_file():
+            _stop(
+                f"There is no {NAME} in this folder. To fix it, write one (GRADEBOOK.md shows how), or name "
+                "it:  minigrad course --settings FILE"
+            )
         settings = _settings(settings_file)
         rows, missing = course_of(settings, (settings_file or Path(NAME)).parent / "graded")
         write_course(rows, out)
@@ -352,17 +369,21 @@ def course_command(
 @app.command("export")
 def export_command(
     to: Annotated[
-        Literal["canvas", "moodle", "nbgrader", "gradescope"], typer.Argument(help="For which.")
+        Literal["canvas", "moodle", "nbgrader", "gradescope"],
+        typer.Argument(help="Which system to write for."),
     ],
     place: Annotated[
         list[Path] | None,
         typer.Argument(
-            help="What grade wrote; left out: graded. For gradescope: what release wrote, for each notebook."
+            help="The folder that grade wrote; by default, graded. For gradescope, the folder that release wrote, "
+            "one for each notebook."
         ),
     ] = None,
     roster: Annotated[
         Path | None,
-        typer.Option(help="What Canvas or Moodle exported. Left out: the roster of the settings."),
+        typer.Option(
+            help="The file that Canvas or Moodle exported. By default, the roster of the settings."
+        ),
     ] = None,
     out: Annotated[
         Path | None,
@@ -370,16 +391,20 @@ def export_command(
     ] = None,
     assignment: Annotated[
         str | None,
-        typer.Option(help="Its name there and in gradebook.toml. Left out: as in grade."),
+        typer.Option(
+            help="The assignment's name, there and in gradebook.toml. By default, as for grade."
+        ),
     ] = None,
     settings_file: SettingsFile = None,
     isolation: Isolation = "auto",
     wheel: Annotated[
         Path | None,
-        typer.Option(help="For gradescope: of minigrad; left out: this version, from PyPI."),
+        typer.Option(
+            help="For gradescope, a wheel of minigrad. By default, this version from PyPI."
+        ),
     ] = None,
 ) -> None:
-    """Write marks as Canvas, Moodle or nbgrader takes them in; or an autograder for Gradescope."""
+    """Write marks in a format that Canvas, Moodle or nbgrader imports, or an autograder for Gradescope."""
     with _errors_shown():
         settings = _settings(settings_file)
         if to == "gradescope":
@@ -415,11 +440,11 @@ def _say_unsure(marks: AssignmentMarks) -> None:
 
 @app.command("doctor")
 def doctor_command(
-    as_json: Annotated[bool, typer.Option("--json", help="A JSON document instead.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Write a JSON document instead.")] = False,
 ) -> None:
-    """What this machine can do: front ends, browser, sandboxes, cluster; and how to fix what is missing.
+    """Show what this machine can do (front ends, browser, sandboxes, cluster), and how to add what is missing.
 
-    Exit status 1 means that something is missing without which nothing can be graded.
+    Exit status 1 means that something is missing that grading needs.
     """
     found = []
     for finding in examine():
@@ -455,6 +480,9 @@ def _say_graded(book: Gradebook, written: list[Path]) -> None:
         f"{count_of(len(rows), 'submission')} graded, {sum(bool(row.unreadable) for row in rows)} unreadable, "
         f"{sum(row.confirm for row in rows)} to be confirmed (isolation: {tiers})"
     )
+    for row in rows:
+        if row.unreadable:
+            typer.echo(clean_text(f"    {row.student.id}: {row.unreadable}"))
     _say_of_people(book)
     _say_written(written)
     lost = sum(AGAIN in row.unreadable for row in rows)

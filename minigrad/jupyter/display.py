@@ -86,6 +86,6 @@ def _checked(wanted: Any, where: str) -> str:
     near = difflib.get_close_matches(str(wanted).lower(), MODES, n=1)
     names = ", ".join(f'"{name}"' for name in MODES)
     raise ValueError(
-        f"{where} is {wanted!r}, which is no way to show things: it must be one of {names}."
+        f"{where} is {wanted!r}. It must be one of {names}."
         + (f' Did you mean "{near[0]}"?' if near else "")
     )

@@ -121,7 +121,7 @@ def remove_kernel(user: bool = False, prefix: str | Path | None = None) -> list[
     places = [folder(user, prefix)] if user or prefix is not None else [folder(), folder(user=True)]
     there = [place for place in dict.fromkeys(places) if (place / "kernel.json").is_file()]
     if not there:
-        looked = " and ".join(str(place) for place in dict.fromkeys(places))
+        looked = " or ".join(str(place) for place in dict.fromkeys(places))
         raise KernelError(f'There is no kernel "{DISPLAY_NAME}" to remove: it is not in {looked}.')
     for place in there:
         try:

@@ -238,8 +238,9 @@ class AutogradMagics(Magics):
         if name not in namespace:
             raise UsageError(f"%tape: there is no tape called {name}.{known or _RECORD}")
         if not isinstance(namespace[name], Tape | BothTapes):
-            kind = type(namespace[name]).__name__
-            raise UsageError(f"%tape: {name} is no tape, but a {kind}.{known or _RECORD}")
+            raise UsageError(
+                f"%tape: {name} is {_a(namespace[name])}, not a tape.{known or _RECORD}"
+            )
         return namespace[name]
 
     @line_magic
@@ -318,7 +319,7 @@ class AutogradMagics(Magics):
             return self.session.ev(expression)
         except SyntaxError:
             raise UsageError(
-                f"{magic}: {expression!r} is no expression. See {magic}? for how to write the line."
+                f"{magic}: {expression!r} is not a valid expression. {magic}? shows how to write the line."
             ) from None
         except NameError as error:
             trace = error.__traceback__
@@ -329,7 +330,9 @@ class AutogradMagics(Magics):
             near = difflib.get_close_matches(
                 error.name or "", variables(self.session), n=1, cutoff=0.5
             )
-            remedy = f" Did you mean {near[0]}?" if near else " Was the cell run that makes it?"
+            remedy = (
+                f" Did you mean {near[0]}?" if near else " Have you run the cell that defines it?"
+            )
             raise UsageError(f"{magic}: there is nothing called {error.name}.{remedy}") from None
 
 

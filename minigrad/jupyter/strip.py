@@ -49,9 +49,9 @@ def strip_file(path: str | Path, *, check: bool = False) -> list[str]:
     except OSError as error:
         raise StripError(f"{path} cannot be read: {error.strerror or error}.") from error
     except AttributeError:
-        raise StripError(f"{path} is no notebook of format 4: it has no cells.") from None
+        raise StripError(f"{path} is not a notebook of format 4: it has no cells.") from None
     except (ValueError, TypeError, nbformat.reader.NotJSONError) as error:
-        raise StripError(f"{path} is no notebook of format 4: {str(error)[:200]}.") from error
+        raise StripError(f"{path} is not a notebook of format 4: {str(error)[:200]}.") from error
     before = json.dumps(notebook)
     changes = strip_notebook(notebook, draw=not check)
     if not check and json.dumps(notebook) != before:

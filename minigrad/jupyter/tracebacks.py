@@ -52,11 +52,18 @@ def _show(
 ) -> None:
     """IPython's handler: does the usual, with a shorter traceback."""
     shown: TracebackType | None = trace
+    ran = not _is_in_a_cell(shell, error)
     if os.environ.get(VARIABLE) != "full":
         shown = users_traceback(kind, trace)
         for earlier in _chain(error):
             earlier.__traceback__ = users_traceback(type(earlier), earlier.__traceback__)
-    shell.showtraceback((kind, error, shown), tb_offset=tb_offset, running_compiled_code=True)
+    shell.showtraceback((kind, error, shown), tb_offset=tb_offset, running_compiled_code=ran)
+
+
+def _is_in_a_cell(shell: Any, error: BaseException) -> bool:
+    """Is it the cell itself that Python cannot read? Then no frame says more than its line."""
+    cells = getattr(shell.compile, "_filename_map", {})
+    return isinstance(error, SyntaxError) and error.filename in cells
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:

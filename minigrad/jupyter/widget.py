@@ -82,6 +82,8 @@ class Inspector(Live):
             answered = ANSWERS[question["kind"]]
             try:
                 ok, text = answered(tape, str(question.get("leaf")), str(question.get("text")))
+            except SyntaxError as error:
+                ok, text = False, f"{question.get('text')} is not a valid expression: {error.msg}."
             except Exception as error:  # any error in the user's expression is the answer
                 ok, text = False, f"{type(error).__name__}: {error}"
             self.answer = reply | {"ok": ok, "text": text}

@@ -111,7 +111,7 @@ def _check_names(module: Module, own: State, given: State) -> None:
         )
 
 
-NOTHING = object()  # in the place of an attribute that a module does not have
+NOTHING = object()  # in place of an attribute that a module does not have
 
 
 @contextmanager

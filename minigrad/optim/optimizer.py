@@ -207,7 +207,7 @@ class Optimizer:
         if not (p.is_leaf or p.retains_grad):
             raise ValueError(
                 f"can't optimize a non-leaf Tensor: parameter {k}, of shape {p.array.shape}, is the result "
-                "of an operation, so the next forward pass would compute it anew. To fix it, give the "
+                "of an operation, so the next forward pass would compute it again. To fix it, give the "
                 "optimizer the leaf that it was computed from, or make it one: x.detach().requires_grad_()."
             )
 

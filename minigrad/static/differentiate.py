@@ -208,7 +208,7 @@ def _seeds_of(recorder: ProgramRecorder, outputs: list[int], seeded: bool) -> di
         if z.shape != () and int(np.prod(z.shape)) != 1:
             raise ProgramError(
                 "grad can be implicitly created only for scalar outputs: the program's output, of shape "
-                f"{z.shape}, is no scalar. To fix it, reduce it to a scalar in the recorded function (sum, "
+                f"{z.shape}, is not a scalar. To fix it, reduce it to a scalar in the recorded function (sum, "
                 "mean), or ask for program.gradient(wrt, seeded=True), which "
                 "takes the gradient of the output as a further input."
             )

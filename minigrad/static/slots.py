@@ -276,7 +276,7 @@ class Slot(ArrayMethods):
             if self.memory_.uncounted and self.recorder.is_saved(self.index_):
                 raise ProgramError(
                     "x or x.data is written to after an operation has saved it for its gradient, and eagerly that goes "
-                    "unnoticed: the gradient is of neither value. To fix it, use x.detach() in the place of x.data, or "
+                    "unnoticed: the gradient is of neither value. To fix it, use x.detach() in place of x.data, or "
                     "make a new tensor."
                 )
             self._stand_for(z, recorded)
@@ -548,7 +548,7 @@ def slot_of(a: Slot | Traced) -> Slot:
         return a.slot
     raise ProgramError(
         "NumPy made an array of values that are only computed when the program runs. To fix it, use an "
-        "operation of tensors in the place of the NumPy method."
+        "operation of tensors in place of the NumPy method."
     )
 
 

@@ -130,7 +130,7 @@ class StepRecorder(ProgramRecorder):
                 raise ProgramError(
                     f"{op.name} reads a tensor as it was before the step wrote over it (one of the variables needed "
                     "for gradient computation has been modified by an inplace operation). To fix it, call backward() "
-                    "before the optimizer's step(), or compute the loss anew after it."
+                    "before the optimizer's step(), or compute the loss again after it."
                 )
         z = super().emit(op, operands, settings)
         if op.view:

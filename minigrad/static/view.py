@@ -325,7 +325,7 @@ class Shown(Faces):
         if g is not None and self._origins is not None:
             by = ", ".join(self.program.values[i].name or f"%{i}" for i in self._wrt)
             own = [i for i, o in self._origins.items() if o.role == "copy" and o.of in self._wrt]
-            columns.append(Column(1, g, f"its gradient by {by}", own, self._origins))
+            columns.append(Column(1, g, f"its gradient with respect to {by}", own, self._origins))
         ran = self.program._ran
         if ran is not None:
             columns[0].run(ran)
@@ -370,7 +370,7 @@ def show_program(
     %2  mul(%0, %1)  (2,)   [3, 8]  buffer b0          last read by %3
     %3  sum(%2)      ()     11                         returned
     <BLANKLINE>
-    its gradient by w
+    its gradient with respect to w
         instruction  shape  value   lies in            then
     %0  input x      (2,)   [1, 2]  given at each run  returned
     %1  input w      (2,)   [3, 4]  given at each run

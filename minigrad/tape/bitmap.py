@@ -5,6 +5,7 @@ is first read back (svg_reader.py).
 """
 
 import io
+import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -39,10 +40,13 @@ def rendered(picture: Picture, scale: float = 2.0, form: str = "png") -> bytes:
     FigureCanvasAgg(figure)
     figure.add_artist(Shapes())
     out = io.BytesIO()
-    if form == "png":
-        _save_with_few_colors(figure, out)
-    else:  # nothing that differs between runs: no date, no version
-        figure.savefig(out, format=form, metadata={"CreationDate": None, "Producer": None})
+    with warnings.catch_warnings():
+        # A name may have letters that DejaVu lacks. They become boxes here; the SVG has them.
+        warnings.filterwarnings("ignore", "Glyph .* missing from font")
+        if form == "png":
+            _save_with_few_colors(figure, out)
+        else:  # nothing that differs between runs: no date, no version
+            figure.savefig(out, format=form, metadata={"CreationDate": None, "Producer": None})
     return out.getvalue()
 
 

@@ -192,7 +192,7 @@ def chain(z: Any, *, namespace: Mapping[str, Any] | None = None) -> Chain:
     └─ x  AccumulateGrad  shown above
     """
     if not isinstance(z, tensor_kinds()):
-        raise TypeError(f"chain: a tensor has a grad_fn chain, but this is a {type(z).__name__}.")
+        raise TypeError(f"chain takes a tensor, but got {type(z).__name__}.")
     if namespace is None:
         namespace = namespace_of(sys._getframe(1))
     return Chain(z, namespace)

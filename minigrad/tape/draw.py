@@ -51,6 +51,9 @@ LEGEND_ROW = 26.0
 PER_ROW = 4  # signs of the legend
 
 
+NOTHING = "Nothing was recorded: no operation on a tensor ran."
+
+
 def headline(found: Document, folded: bool = False) -> tuple[str, str]:
     """The two lines above the picture."""
     if found.program is not None:
@@ -58,7 +61,7 @@ def headline(found: Document, folded: bool = False) -> tuple[str, str]:
     ops = sum(n.kind == "op" for n in found.nodes)
     leaves = sum(n.kind == "leaf" and not n.updated for n in found.nodes)
     first = f"{count_of(ops, 'operation')}, {count_of(leaves, 'leaf', 'leaves')}"
-    second = "no backward pass yet"
+    second = "no backward pass yet" if found.nodes else NOTHING
     if found.backward:
         last, count = found.backward[-1], len(found.backward)
         which = f"backward {last.number} of {count}" if count > 1 else "backward"

@@ -141,7 +141,7 @@ class Faces:
         ...     z.backward()
         >>> tape.at(4)
         step 4 of 6    backward 1
-            just now  AddBackward0 of z took 1; sent 1 to mul#1, 1 to x. Ready now: mul#1.
+            just now  AddBackward0 of z received 1; sent 1 to mul#1, 1 to x. Ready now: mul#1.
             ready     MulBackward0 of mul#1
             waiting   AccumulateGrad of x (2 more)
         >>> tape.at(4).ready

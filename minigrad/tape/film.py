@@ -33,7 +33,7 @@ def frames(found: Document, steps: Iterable[int] | None = None) -> list[Picture]
     pictures, said = [], []
     for step in _chosen(found, steps):
         pictures.append(_frame(found, step))
-        text = found.steps[step - 1].text if step else "Nothing has run yet."
+        text = found.steps[step - 1].text if step else "Before the first step."
         said.append(f"{step}/{len(found.steps)}  {clean(text)}")
     width = max((p.width for p in pictures), default=0.0)
     height = max((p.height for p in pictures), default=0.0) + CAPTION

@@ -43,7 +43,7 @@ class ForwardHalf(Identities):
             # A write to a view is a write to its base, whose history now continues here.
             through, base = result, result._base
             operands, results = (base, *operands[1:]), (base,)
-        inputs = [self._input(x, inplace and k == 0) for k, x in enumerate(operands)]
+        inputs = [self._input(op, x, inplace and k == 0) for k, x in enumerate(operands)]
         entry = Entry(
             "op",
             op.name,
@@ -108,7 +108,7 @@ class ForwardHalf(Identities):
 
     def failed(self, op: Any, operands: Sequence[Any], place: Place | None) -> int:
         """An op raised an error, and the recorded code stopped there."""
-        inputs = [self._input(x, overwritten=False) for x in operands]
+        inputs = [self._input(op, x, overwritten=False) for x in operands]
         shapes = [str(tuple(getattr(x, "shape", ()))) for x in operands]
         entry = Entry("failed", op.name, op.formula, inputs, place=place, shapes=shapes)
         return self.add_op(entry, "failed")
@@ -131,9 +131,11 @@ class ForwardHalf(Identities):
         finally:
             self._modules.pop()
 
-    def _input(self, operand: Any, overwritten: bool) -> Input:
+    def _input(self, op: Any, operand: Any, overwritten: bool) -> Input:
         if not isinstance(operand, Tensor):
             return Input(None, constant=looks.constant(operand))
+        if op.name == "convolution" and operand.shape == (0,):  # no bias
+            return Input(None, constant="None")
         if self._is_number(operand):
             return Input(None, constant=looks.constant(operand.array))
         return self.input(operand, overwritten)

@@ -56,7 +56,7 @@ class Moment:
     failed: str | None = None
     conflict: doc.SavedConflict | None = None
     firsts: dict[str, list[str]] = field(default_factory=dict)  # node -> "first NaN made here"
-    just_now: str = "Nothing has run yet."
+    just_now: str = "Before the first step."
     passes: dict[int, dict[str, object]] = field(default_factory=dict)  # how others stand
 
     @staticmethod

@@ -54,7 +54,7 @@ def words(value: Snapshot | None) -> str:
         return said
     not_finite = count_not_finite(facts)
     also = f", but for {not_finite}" if not_finite else ""
-    return f"a {shape_text(facts['shape'])} of norm {number_text(facts['norm'])}{also}"
+    return f"a {shape_text(facts['shape'])} array of norm {number_text(facts['norm'])}{also}"
 
 
 def told(b: Backward, nodes: list[doc.TapeNode]) -> str:
@@ -376,10 +376,10 @@ class _Steps:
                 return f"{name}.grad is now {words(after)}."
             return f"{name}.grad was {words(before)} and is now {words(after)}."
         if turn.captured:
-            return f"{title} took {words(turn.g)}: that is the gradient asked for."
+            return f"{title} received {words(turn.g)}: that is the gradient asked for."
         sent = ", ".join(f"{words(s.value)} to {self._target(turn, s)}" for s in turn.sent)
         ready = ", ".join(self.nodes[s.to].label for s in turn.sent if s.ready)
-        text = f"{title} took {self._took(turn)}; sent {sent or 'nothing'}."
+        text = f"{title} received {self._took(turn)}; sent {sent or 'nothing'}."
         return text + (f" Ready now: {ready}." if ready else "")
 
     def _target(self, turn: Turn, s: Sent, title: bool = False) -> str:

@@ -35,13 +35,13 @@ def read(svg: str) -> Picture:
     [Disc(x=4.0, y=4.0, radius=2.0, fill='#000000', stroke='none', thick=0.0, dash='')]
     """
     if re.search(r"<!(?!--)", svg):  # a DOCTYPE may define entities that never end
-        raise ValueError("this is no picture of minigrad's: it has a document type of its own.")
+        raise ValueError("this is not a picture of minigrad: it has a document type of its own.")
     try:
         root = ElementTree.fromstring(svg)
     except ElementTree.ParseError as error:
-        raise ValueError(f"this is no SVG: {error}.") from None
+        raise ValueError(f"this is not an SVG: {error}.") from None
     if _tag(root) != "svg":
-        raise ValueError(f"this is no SVG, but <{_tag(root)}>.")
+        raise ValueError(f"this is not an SVG, but <{_tag(root)}>.")
     box = re.findall(NUMBER, root.get("viewBox", ""))
     given = box[2:] if len(box) == 4 else [root.get(k) for k in ("width", "height")]
     width, height = map(_first, given)

@@ -127,6 +127,8 @@ def text(found: Document) -> str:
         for column, title in enumerate(found.program.columns):
             parts.append(title + "\n" + _elided(program_rows(found, column), ()))
         return "\n\n".join(parts)
+    if not found.nodes:
+        parts.append(second)
     for rows, right in ((leaf_rows(found), ()), (forward_rows(found), (0, 1, 6))):
         if len(rows) > 1:
             parts.append(_elided(rows, right))

@@ -133,7 +133,7 @@ class Answer:
 
 def exchanged(one: str, other: str) -> Diagnosis:
     """Each of two answers is what was asked for as the other."""
-    message = f"{one} and {other} are exchanged: each is right in the place of the other."
+    message = f"{one} and {other} are exchanged: each is right in place of the other."
     return nowhere("exchanged", message, "Check which of the two each result belongs to.")
 
 

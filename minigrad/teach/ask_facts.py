@@ -43,7 +43,7 @@ class Facts(Written):
     """
 
     column = "fact"
-    begin = "put a prediction in the place of each ..."
+    begin = "put a prediction in place of each ..."
 
     program: Callable[[], Mapping[str, object]]
     _: KW_ONLY

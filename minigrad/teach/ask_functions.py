@@ -35,7 +35,7 @@ class Tangents(Exercise):
     The arguments are those of Exercise.
 
     Found without being declared: that another tangent was forgotten, that the tangents were
-    not used at all, and that the gradient was given in the place of the tangent.
+    not used at all, and that the gradient was given in place of the tangent.
     """
 
     column = "tangent"

@@ -94,7 +94,7 @@ class Edges(OnATape):
         try:
             have = Counter([mine] if isinstance(mine, str) else mine)
         except TypeError:
-            return "wrong type", f"{shortened(mine)} is no list of names", None
+            return "wrong type", f"{shortened(mine)} is not a list of names", None
         want = Counter(self.edges()[name])
         if have == want:
             return "right", "", None
@@ -146,7 +146,7 @@ class Order(OnATape):
         place = {name: k for k, name in enumerate(order) if isinstance(name, str)}
         unknown = [n for n in order if not isinstance(n, str) or n not in reached]
         if unknown:
-            return "wrong answer", f"{shortened(unknown[0])} is no tensor behind z", None
+            return "wrong answer", f"{shortened(unknown[0])} is not a tensor behind z", None
         missing = sorted(reached - set(place))
         if missing:
             return "wrong answer", f"{missing[0]} is missing", None

@@ -161,7 +161,7 @@ def compare_in(
         if right is None:
             raise NoGradient(
                 f"compare: z does not depend on {name}, so its gradient is None (not zeros). "
-                f"If {name} was assigned anew after z had been computed, compute z again."
+                f"If {name} was assigned again after z was computed, compute z again."
             )
         if not isinstance(z, Tensor):
             mine, right = (

@@ -211,7 +211,7 @@ def _of_a_half(a: Answer, first: Diagnosis, d: Diagnosis) -> bool:
 
 # Tried from the first to the last.
 LIKELIER = [
-    # J @ 1 in the place of 1 @ J is rather the other mode than a matrix that was not transposed
+    # J @ 1 in place of 1 @ J is rather the other mode than a matrix that was not transposed
     Likelier("tangent_for_gradient", {"transposed"},
              lambda a, first, d: a.plain and a.x.ndim == a.z.ndim == 1),
     # the inner derivative is forgotten rather than the outer one taken at another place (x**2)

@@ -302,7 +302,7 @@ def _other_is_a_product(use: Use) -> Iterator[tuple[Array, Array]]:
 
 
 def _with_other(use: Use, value: Array | None) -> Array | None:
-    """The rule, with this value in the place of the other operand."""
+    """The rule, with this value in place of the other operand."""
     name = use.beside
     if value is None or name not in use.values or np.shape(value) != np.shape(use.values[name]):
         return None

@@ -160,7 +160,7 @@ def _factor_beside_x(use: Use, x: Array) -> Array:
 
 
 def _factors_from_further_in(use: Use, behind_a_mask: bool) -> Variants:
-    """For w in tanh(x) * w, say: x in the place of tanh(x); or only where tanh is a dropout."""
+    """For w in tanh(x) * w, say: x in place of tanh(x); or only where tanh is a dropout."""
     graph = use.graph
     for name, node in use.origins.items():
         if name == use.name or name not in use.reads() or name == "xs":

@@ -81,7 +81,7 @@ def spread(use: Use, instead: Array | None = None) -> Array | None:
 
     None if this is no sum whose result is broadcast to the shape of what was summed.
 
-    instead   stands in the place of the sum, where the rules on the way read it
+    instead   stands in place of the sum, where the rules on the way read it
     """
     above, node, total, wide = [], use.node, use.values.get("z"), None
     while wide is None or wide.shape != use.passed.shape:

@@ -35,7 +35,7 @@ class Wrong:
     """An answer that must lose points.
 
     kind     the diagnosis that it was written for; or a verdict, such as "wrong shape"
-    answer   what stands in the place of the student's answer
+    answer   what stands in place of the student's answer
     """
 
     kind: str

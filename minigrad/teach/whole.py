@@ -68,7 +68,7 @@ def shapes(a: Answer) -> Iterator[Diagnosis]:
 def _matrix_turned(a: Answer) -> Places:
     """The gradient of {x} is transposed: it has the shape {mine}, and {x} is {right}.
 
-    A gradient has the shape of its tensor. To fix it, write  .T  behind it, or exchange the
+    A gradient has the shape of its tensor. To fix it, add  .T  to it, or exchange the
     factors.
     """
     if a.right.ndim == 2 and a.same(a.right.T):
@@ -79,7 +79,7 @@ def _matrix_turned(a: Answer) -> Places:
 def _axes_exchanged(a: Answer) -> Places:
     """The axes of the gradient of {x} are exchanged: it has the shape {mine}, and {x} is {right}.
 
-    A gradient has the shape of its tensor. To fix it, write  .transpose{n}  behind it.
+    A gradient has the shape of its tensor. To fix it, add  .transpose{n}  to it.
     """
     if a.right.ndim in (3, 4) and sorted(a.mine.shape) == sorted(a.right.shape):
         for order in permutations(range(a.right.ndim)):
@@ -301,7 +301,7 @@ def repeated(name: str, mine: Any, kept: Any) -> Diagnosis | None:
             return nowhere(
                 "not_accumulated",
                 f"{name}.grad holds {times} times this: backward() ran {times} times, and adds to .grad.",
-                f"To begin anew, write  {name}.grad = None  (or zero_grad()) before backward().",
+                f"To start over, write  {name}.grad = None  (or zero_grad()) before backward().",
             )
         if difference(mine, times * kept).ok:
             return nowhere(

@@ -1,4 +1,4 @@
-"""PyTorch's own samples of its operations and modules, run with minigrad in the place of torch.
+"""PyTorch's own samples of its operations and modules, run with minigrad in place of torch.
 
 PyTorch tests itself with these samples (its tables OpInfo and ModuleInfo): for each operation some arguments
 of every kind that it takes. Each sample is run by both, and compared: values, shapes and dtypes; gradients;

@@ -47,7 +47,7 @@ def test_stepping_selecting_and_reading_the_queue(lab, app):
     for _ in range(3):
         notebook.page.keyboard.press("ArrowRight")
     notebook.wait_python("tape.step", "4")
-    assert "AddBackward0 of loss took 1" in said.inner_text()
+    assert "AddBackward0 of loss received 1" in said.inner_text()
     queue = inspector.locator(".mg-ready li")
     assert "MulBackward0 of c" in queue.inner_text() and "seq 1" in queue.inner_text()
     assert "AccumulateGrad of a 1 more" in inspector.locator(".mg-waits").inner_text()
@@ -149,12 +149,15 @@ def test_search_by_words_help_and_a_verdict_that_does_not_outlive_its_question(l
     notebook.page.keyboard.press("Escape")
     assert not keys.is_visible()
 
+    inspector.locator(".mg-entry").fill("b +")
+    inspector.locator(".mg-check").click()
+    inspector.locator(".mg-verdict", has_text="b + is not a valid expression").wait_for()
     inspector.locator(".mg-entry").fill("b + 1")
     inspector.locator(".mg-check").click()
     verdict = inspector.locator(".mg-verdict")
     inspector.locator(".mg-verdict", has_text="✓ right").wait_for()
     inspector.locator(".mg-hand select").select_option(label="b.grad")
-    assert verdict.inner_text() == "not shown until you check"
+    assert verdict.inner_text() == "The answer stays hidden until you check yours."
     assert "mg-right" not in verdict.get_attribute("class")
     assert notebook.outside == [] and notebook.widget_errors() == []
 
@@ -273,6 +276,54 @@ def opened(browser, tmp_path):
     yield open_page
     for context in contexts:
         context.close()
+
+
+OUT_OF_SIGHT = """() => {
+    const {graph} = document.getElementById('inspector').inspector, seen = graph.box.getBoundingClientRect();
+    return [...graph.svg.querySelectorAll('text, .mg-border')].map(e => [e.textContent, e.getBoundingClientRect()])
+      .filter(([, r]) => r.width && (r.left < seen.left || r.right > seen.right)).map(([text]) => text);
+  }"""
+
+
+@pytest.mark.parametrize("width", [740, 900, 1000, 1280])
+@pytest.mark.parametrize("case", [cases.broadcasting, cases.fan_in])
+def test_the_whole_width_of_a_small_tape_is_in_sight_at_once(opened, case, width):
+    page = opened(case())
+    page.set_viewport_size({"width": width, "height": 900})
+    page.wait_for_function("w => document.querySelector('.mg-frame').clientWidth < w", arg=width)
+
+    assert page.evaluate(OUT_OF_SIGHT) == []
+
+
+def test_values_on_arrows_are_in_sight_too_and_the_focus_stays(opened):
+    page = opened(cases.loop(3, ops=2))
+    page.locator(".mg-last").click()
+    page.locator(".mg-node").first.focus()
+    before = page.evaluate("document.activeElement.getAttribute('aria-label')")
+
+    page.keyboard.press("v")
+    wide = page.evaluate(
+        """() => { const {graph} = document.getElementById('inspector').inspector;
+                   return [...graph.svg.querySelectorAll('text')].map(e => e.getBBox())
+                     .filter(b => b.width && b.x + b.width + graph.shift[0] > graph.size[0]).length; }"""
+    )
+
+    assert (
+        wide == 0 and page.evaluate("document.activeElement.getAttribute('aria-label')") == before
+    )
+
+
+@pytest.mark.parametrize("key", ["?", "l"])
+def test_the_keys_and_the_legend_are_not_cut_off(opened, key):
+    page = opened(cases.fan_in())
+    page.set_viewport_size({"width": 760, "height": 900})
+    page.locator(".mg-canvas").focus()
+
+    page.keyboard.press(key)
+    over = page.locator(".mg-help, .mg-legend").locator("visible=true").bounding_box()
+    frame = page.locator(".mg-frame").bounding_box()
+
+    assert over["x"] >= frame["x"] and over["x"] + over["width"] <= frame["x"] + frame["width"]
 
 
 def test_each_result_has_its_own_name_and_rules_are_in_the_users_names(opened):
@@ -534,7 +585,7 @@ def test_the_picture_is_zoomed_at_the_pointer_moved_by_hand_and_found_on_the_min
     page.mouse.wheel(0, 60)
     page.wait_for_function("() => document.querySelector('.mg-canvas').scrollTop > 0")
     before = state()
-    assert before[0] >= 1  # a plain wheel scrolls; and no text is below 11 px
+    assert before[0] >= 1  # a plain wheel scrolls, and a picture that fits is not made smaller
     page.keyboard.down("Control")
     under = (y - box.bounding_box()["y"]) / before[0]
     page.mouse.wheel(0, -120)

@@ -113,7 +113,7 @@ def canvas_table(marks: AssignmentMarks, roster: Path) -> CsvRows:
     names = exported.names
     if "ID" not in names:
         raise GradebookError(
-            f"{roster} is no gradebook of Canvas's: there is no column ID. To fix it, take the file of "
+            f"{roster} is not a Canvas gradebook: it has no column ID. To fix it, take the file of "
             "*Grades, Export Entire Gradebook*."
         )
     kept = [k for k, name in enumerate(names) if name in CANVAS]

@@ -108,7 +108,7 @@ def read_table(
         except StopIteration:
             break
         except csv.Error as error:
-            raise GradebookError(f"{path}, line {line}: it is no CSV ({error}).") from error
+            raise GradebookError(f"{path}, line {line}: it is not a CSV file ({error}).") from error
         if not any(cells):
             continue
         if header is None:

@@ -135,7 +135,7 @@ def read_settings(path: Path) -> CourseSettings:
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8-sig"), parse_float=Decimal)
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise GradebookError(f"{path} is no TOML: {error}.") from error
+        raise GradebookError(f"{path} is not valid TOML: {error}.") from error
     reader = _Reader(path)
     course = reader.table(CourseSettings, table, "")
     reader.check(course, "")

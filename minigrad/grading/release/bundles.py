@@ -221,10 +221,14 @@ def _path_of_bundles(place: Path, kind: str) -> Path:
         if len(found) != 1:
             names = ", ".join(p.name for p in found) or "none"
             raise BundleError(
-                f"{place}: one recording bundle is expected there; found: {names}. To fix it, name one of them, "
-                f"or run  minigrad release AUTHOR.ipynb -o {place}"
+                f"{place} must have one recording bundle, and it has: {names}. To fix it, name one of them, "
+                f"or write one:  minigrad release AUTHOR.ipynb -o {place}"
             )
         (place,) = found
+    if not place.exists() and not place.with_name(f"{place.name}.{kind}.json").exists():
+        raise BundleError(
+            f"There is no {place}. To fix it, name the folder that  minigrad release  wrote, or the author's notebook."
+        )
     stem = place.name.removesuffix(".json").removesuffix(".recording").removesuffix(".judge")
     return place.with_name(f"{stem}.{kind}.json")
 
@@ -235,9 +239,11 @@ def _read(path: Path, form: str) -> BundleDocument:
     except OSError as error:
         raise BundleError(f"{path} cannot be read: {error.strerror or error}.") from error
     except ValueError as error:
-        raise BundleError(f"{path} is no bundle: it is not JSON ({error}).") from error
+        raise BundleError(f"{path} is not a bundle: it is not JSON ({error}).") from error
     if not isinstance(data, dict) or data.get("format") != form:
-        raise BundleError(f"{path} is no {form.split('-')[1]} bundle of this version of minigrad.")
+        raise BundleError(
+            f"{path} is not a {form.split('-')[1]} bundle of this version of minigrad."
+        )
     return data
 
 

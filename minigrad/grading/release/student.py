@@ -152,9 +152,9 @@ def read_notebook(path: str | Path) -> Notebook:
     except OSError as error:
         raise UnreadableNotebook(f"{path} cannot be read: {error.strerror or error}.") from error
     except (ValueError, RecursionError) as error:
-        raise UnreadableNotebook(f"{path} is no notebook: it is not JSON ({error}).") from error
+        raise UnreadableNotebook(f"{path} is not a notebook: it is not JSON ({error}).") from error
     if not isinstance(data, dict) or not isinstance(data.get("cells"), list):
-        raise UnreadableNotebook(f"{path} is no notebook of format 4: it has no list of cells.")
+        raise UnreadableNotebook(f"{path} is not a notebook of format 4: it has no list of cells.")
     version = data.get("nbformat"), data.get("nbformat_minor")
     if version[0] != 4 or not isinstance(version[1], int) or version[1] < 5:
         raise UnreadableNotebook(

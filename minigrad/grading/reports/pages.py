@@ -188,8 +188,10 @@ def kind_of(reason: str) -> str:
     'wrong value'
     >>> kind_of("1/dx: ValueError: operands could not be broadcast together")
     'ValueError'
+    >>> kind_of("the check did not finish in 10 s. Is there a loop that never ends?")
+    'did not finish in time'
     """
-    said = re.sub(r"^\d+/\S+: |^the (check of it|answer \S+|given cell \S+): ", "", reason)
+    said = re.sub(r"^\d+/\S+: |^the (check|answer \S+|given cell \S+?):? ", "", reason)
     said = re.sub(r" in [\d.]+ s\b.*", " in time", said)
     found = re.match(r"[A-Za-z_]\w*(Error|Exception|Exit|Interrupt|Warning)\b|[^:;(]+", said)
     kind = found.group(0) if found else said

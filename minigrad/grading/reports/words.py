@@ -27,13 +27,16 @@ def wrong_parts(question: QuestionGrade) -> list[str]:
     >>> results = [{"id": f"q/{n}/dx", "ok": False, "reason": "not written yet"} for n in (1, 2)]
     >>> wrong_parts({"reason": "1/dx: not written yet", "results": results})
     ['dx: not written yet.']
+    >>> wrong_parts({"reason": "the check did not finish in 10 s", "results": []})
+    ['The check did not finish in 10 s']
     """
     parts: dict[str, list[ResultGrade]] = {}
     for result in question["results"]:
         parts.setdefault(result["id"].split("/")[-1], []).append(result)
     reasons = {result["reason"] for result in question["results"]}
     bare = _bare(question)
-    alone = [question["reason"]] if question["reason"] and bare not in reasons else []
+    whole = question["reason"] or ""
+    alone = [whole[0].upper() + whole[1:]] if whole and bare not in reasons else []
     if reasons <= {"", SILENT}:
         return alone
     if len(reasons) == 1 and len(parts) > 1:

@@ -108,7 +108,7 @@ def _of(entry: Path, exercise: str) -> Submission:
         return Submission(entry.stem if is_notebook else entry.name, entry, LINK)
     if not entry.is_dir():
         kind = f"a {entry.suffix} file" if entry.suffix else "a file without a suffix"
-        problem = None if is_notebook else f"it is no notebook, but {kind}"
+        problem = None if is_notebook else f"it is not a notebook, but {kind}"
         return Submission(entry.stem, entry, problem)
     notebooks = _notebooks(entry)
     named = [p for p in notebooks if p.stem == exercise]

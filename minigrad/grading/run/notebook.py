@@ -138,9 +138,9 @@ def _kind(content: bytes) -> str | None:
         if start.lower().startswith(beginning.lower()):
             return said
     if b"<<<<<<<" in content:
-        return "it has a merge conflict in it, and is no valid JSON"
+        return "it has a merge conflict in it, so it is not valid JSON"
     if not start.startswith((b"{", b"[")):
-        return "it is no notebook, but some other text"
+        return "it is not a notebook, but some other text"
     return None
 
 

@@ -35,16 +35,16 @@ from minigrad.grading.sandbox.launch import Limits, Process, Tier
 from minigrad.grading.sandbox.wire import CellRun, Kernel, NotStarted
 from minigrad.version import __version__
 
-TAKEN = "what was taken along with the answer"
+TAKEN = "the code that the answer uses from other cells"
 ABSENT = re.compile(r"ModuleNotFoundError: No module named '(\w{1,40})[.']")  # of a plot, mostly
 MOST_NOTES = 20
 ENDS = {
-    "died": "it ended the kernel",
-    "time": "it was not done in {seconds:g} s",
-    "messages": "it published too many messages",
-    "bytes": "it printed or published too much",
-    "disk": "it wrote too much to the disk",
-    "nonsense": "it did not behave like a kernel",
+    "died": "ended the kernel",
+    "time": "did not finish in {seconds:g} s. Is there a loop that never ends?",
+    "messages": "published too many messages",
+    "bytes": "printed or published too much",
+    "disk": "wrote too much to the disk",
+    "nonsense": "did not behave like a kernel",
 }
 
 
@@ -147,7 +147,7 @@ class _Run:
             return _nothing("missing", "there is no answer")
         if time.monotonic() >= self.ends:
             seconds = f"{self.limits.submission:g} s"
-            return _nothing("time", f"the submission's {seconds} were used up before")
+            return _nothing("time", f"earlier questions used all {seconds} of this submission")
         with suppress(NotStarted):
             first = self._in_a_kernel(question)
             if first["end"] != "died":
@@ -186,9 +186,9 @@ class _Run:
         answers, more = collect(published, _expected(question, self.drawn))
         reason = problem
         if run.end != "idle":
-            reason = _why(run, "the check of it", seconds)
+            reason = _why(run, "the check", seconds)
         elif problem is None and run.error is not None:
-            reason = f"the check of it: {run.error}"
+            reason = f"the check: {run.error}"
         return {"end": run.end, "reason": reason, "answers": answers, "notes": notes + more}
 
     def _cells(self, question: GradedQuestion, carried: Carried) -> list[tuple[str, str, bool]]:
@@ -229,7 +229,7 @@ def _nothing(end: str, reason: str) -> QuestionAnswers:
 def _why(run: CellRun, what: str, seconds: float) -> str:
     """Why a cell did not come to its end."""
     how = f" ({run.error})" if run.end == "died" and run.error else ""
-    return f"{what}: {ENDS[run.end].format(seconds=seconds)}{how}"
+    return f"{what} {ENDS[run.end].format(seconds=seconds)}{how}"
 
 
 def _expected(question: GradedQuestion, drawn: Drawn) -> list[str]:

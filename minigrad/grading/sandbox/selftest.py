@@ -78,8 +78,9 @@ def choose(image: Path, wanted: str = "auto") -> Finding:
                 return finding
             tried.append(finding)
     said = "\n".join(f"    {f.tier:<10} {f.reason}\n               {f.mend}" for f in tried)
+    said = said or f"    {wanted} is not one of auto, {', '.join(TIERS)}"
     raise NoSandbox(
-        f"A student's code cannot be run safely on this machine:\n{said or '    ' + wanted + ' is no tier'}\n"
+        f"A student's code cannot be run safely on this machine:\n{said}\n"
         "To fix it, see  minigrad doctor. To grade without isolation, which only suits notebooks that you "
         "trust, add  --isolation none."
     )

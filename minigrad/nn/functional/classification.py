@@ -345,8 +345,8 @@ def _class_weights(
         if bad.any():
             where = np.argwhere(bad)[0].tolist()
             raise IndexError(
-                f"Target {values[tuple(where)]} is out of bounds: it stands in row "
-                f"{', '.join(map(str, where)) or 0} of the target, and there are {n} classes."
+                f"Target {values[tuple(where)]} is out of bounds. With {n} classes a target is 0 to {n - 1}; "
+                f"this one is at row {', '.join(map(str, where)) or 0}."
             )
         ignored = target == ignore_index
     elif 0 <= ignore_index < n:

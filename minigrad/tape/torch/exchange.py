@@ -1,4 +1,4 @@
-"""The same variables, with minigrad in the place of PyTorch: for a cell that runs on both.
+"""The same variables, with minigrad in place of PyTorch: for a cell that runs on both.
 
     exchange(code, namespace)    a copy of the namespace, in which `torch` is minigrad
 
@@ -27,7 +27,7 @@ OURS = "minigrad"
 
 
 def exchange(code: ast.AST, namespace: dict[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
-    """A copy of the variables that some code uses, with minigrad in the place of PyTorch.
+    """A copy of the variables that some code uses, with minigrad in place of PyTorch.
 
     Also returns the variables that are left out, and for each what is to be said if it is missed.
     """

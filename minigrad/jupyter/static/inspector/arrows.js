@@ -2,6 +2,7 @@
 
 const APART = 6; // half the distance between an arrow and its gradient's
 const BEND = 40; // how wide a bend is
+const LETTER = 7; // pixels: of a text beside an arrow
 const LEAN = 8; // half the distance between their knees, where they go sideways
 
 /** A line through a route: it goes sideways between two layers, at its knee there, and is straight within one. */
@@ -54,12 +55,15 @@ const Arrows = (Base) => class extends Base {
       parts.back = s("path", { class: "mg-backward", d: path(shift(APART), route.knees, 8, 0, 1) });
       parts.tip = s("polygon", { class: "mg-backhead", points: head(x + APART, y, 9) });
       parts.label = written(route.label, "mg-flow", "");
-      parts.room = Math.floor(route.label[2] / 7);
+      parts.room = Math.floor(route.label[2] / LETTER);
       g.append(parts.back, parts.tip, parts.label);
       const summed = edges.length === 1 ? edge.summed : null;
       if (summed) g.append(written(route.label, "mg-flow", summed, 1));
-      this.right = Math.max(this.right, route.label[0] + Math.max(route.label[2], 64));
+      this.left = Math.min(this.left, route.label[0]);
+      const wide = this.ui.values ? route.label[2] : LETTER * (summed ?? "").length;
+      this.right = Math.max(this.right, route.label[0] + Math.max(wide, 64));
     }
+    if (route.mark) this.left = Math.min(this.left, route.mark[0]);
     if (route.mark) g.append(written(route.mark, "mg-small", edge.inplace ? "in place" : "view"));
     this.routes.push(parts);
     return g;

@@ -3,10 +3,13 @@
 
    The wheel zooms while Ctrl is held (so does a pinch on a touchpad), or while the canvas has the focus. */
 
-const SMALLEST = 1; // at first, so that no text is below 11 px: a larger picture is moved
+const LEGIBLE = 0.85; // at first a picture has its own size, 11 px for the smallest text, or so much less that its width fits
 const LEAST = 0.05, MOST = 4; // of a zoom by hand
 const MAPPED = 40; // boxes; above, a minimap is drawn
 const MAP = [160, 130]; // its size at most
+
+/** The scale that shows all of the width, if texts stay legible; else 1, and the picture is scrolled. */
+const widthOf = (wide) => (wide >= LEGIBLE && wide < 1 ? wide : 1);
 
 /** What part of the picture is in sight. */
 const Canvas = (Base) => class extends Base {
@@ -40,7 +43,7 @@ const Canvas = (Base) => class extends Base {
     if (typeof scale === "number") return scale;
     if (scale === "fit") return Math.min(1.1, whole);
     if (lecture) return Math.max(READABLE, Math.min(2.5, whole));
-    return Math.max(SMALLEST, Math.min(1.1, whole));
+    return Math.max(widthOf(wide), Math.min(1.1, whole));
   }
   larger(times) { this.zoom(this.k * times); }
 

@@ -18,13 +18,14 @@ class Graph extends Arrows(Boxes(Hovering(Canvas(Object)))) {
     this.boxes = new Map();
     this.routes = [];
     const pad = 16, hatch = `mg-hatch-${this.ui.serial}`;
+    this.left = 0; // labels of arrows may begin left of all boxes
     this.right = Math.max(view.width, 60) + 10; // a place in the queue may be written beside a box
     this.svg = s("svg", { class: "mg-svg", role: "group",
       "aria-label": `Graph of ${clean(this.tape.name)}. Arrow keys move, Enter selects.` },
       s("defs", {}, s("pattern", { id: hatch, width: 8, height: 8, patternUnits: "userSpaceOnUse", patternTransform: "rotate(30)" },
         s("line", { class: "mg-hatch", x1: 0, y1: 0, x2: 0, y2: 8 }))));
     const top = pad + (view.columns ? 34 : 4);
-    const layer = s("g", { transform: `translate(${pad} ${top})` });
+    const layer = s("g");
     for (const c of view.columns ?? []) {
       layer.append(s("text", { class: "mg-grouptitle", x: c.x, y: -18 }, clean(c.title, 80)));
       if (c.x > 0) layer.append(s("line", { class: "mg-between", x1: c.x - c.gap / 2, y1: -30, x2: c.x - c.gap / 2, y2: view.height }));
@@ -38,8 +39,9 @@ class Graph extends Arrows(Boxes(Hovering(Canvas(Object)))) {
       layer.append(this.tape.group.has(id) ? this.groupBox(id, place) : (view.ports ?? []).includes(id) ? this.port(id, place) : this.nodeBox(id, place, hatch));
     layer.append(this.culprit);
     this.svg.append(layer);
-    this.shift = [pad, top];
-    this.size = [this.right + 2 * pad, view.height + top + pad + 4];
+    this.shift = [pad - this.left, top];
+    this.size = [this.right - this.left + 2 * pad, view.height + top + pad + 4];
+    layer.setAttribute("transform", `translate(${this.shift.join(" ")})`);
     this.svg.setAttribute("viewBox", `0 0 ${this.size[0]} ${this.size[1]}`);
     clear(this.box, this.svg);
     this.zoom(this.scale);

@@ -1,5 +1,7 @@
 /* Gradients derived by hand: compared by the kernel, or here with what the tape has. */
 
+const UNSEEN = "The answer stays hidden until you check yours.";
+
 /** Asks for a gradient, and judges it. */
 const ByHand = (Base) => class extends Base {
   handDerived() {
@@ -7,11 +9,11 @@ const ByHand = (Base) => class extends Base {
     this.leaf = h("select", { "aria-label": "Leaf" }, this.tape.leaves.map((n) => h("option", { value: n.id }, `${clean(n.name)}.grad`)));
     const asked = () => { // a verdict is about what was checked
       this.verdict.className = "mg-verdict";
-      this.verdict.textContent = "not shown until you check";
+      this.verdict.textContent = UNSEEN;
     };
     this.leaf.onchange = asked;
     this.entry = h("input", { type: "text", class: "mg-entry", placeholder: "an expression, or [2.0, 4.0]", "aria-label": "Your gradient", oninput: asked, onkeydown: (e) => { if (e.key === "Enter") this.check(); } });
-    this.verdict = h("span", { class: "mg-verdict" }, "not shown until you check");
+    this.verdict = h("span", { class: "mg-verdict" }, UNSEEN);
     return h("div", { class: "mg-hand" }, h("span", {}, "hand-derived:"), this.leaf, " = ", this.entry, h("button", { type: "button", class: "mg-check", onclick: () => this.check() }, "check"),
       h("button", { type: "button", class: "mg-differences", title: "Run the recorded operations again, one entry of the leaf a little larger and a little smaller", onclick: () => this.differences() }, "central differences"), this.verdict);
   }

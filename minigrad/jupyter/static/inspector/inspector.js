@@ -5,6 +5,9 @@
    model does (see tape/page.py). Of the model only get, set, on, off and save_changes are used. A kernel
    is asked only about hand-derived gradients. */
 
+const NOTHING = "Nothing was recorded: no operation on a tensor ran.";
+const NARROWEST = 280, WIDEST = 340; // pixels: the panels beside a picture
+
 let serial = 0;
 
 class Inspector extends Keyboard(Lecture(Exporting(ByHand(Searching(Listing(Turns(Strips(Timeline(Coding(Object)))))))))) {
@@ -63,7 +66,7 @@ class Inspector extends Keyboard(Lecture(Exporting(ByHand(Searching(Listing(Turn
   build() {
     const tape = this.tape, button = (text, label, f, more) => h("button", { type: "button", "aria-label": label, title: label, onclick: f, ...more }, text);
     this.graph = new Graph(this);
-    const name = h("h3", { class: "mg-title", title: this.summary().trim() }, tape.program ? clean(tape.name) : `tape: ${clean(tape.name)}`, h("span", {}, this.summary()));
+    const name = h("h3", { class: "mg-title", title: this.summary().trim() }, clean(tape.name), h("span", {}, this.summary()));
     this.tabs = ["graph", "list", "code"].map((t) => h("button", { type: "button", role: "tab", id: `mg-${this.serial}-${t}`, "data-tab": t, "aria-controls": `mg-${this.serial}-panel`, onclick: () => this.openTab(t) }, t[0].toUpperCase() + t.slice(1)));
     this.search = h("input", { type: "search", class: "mg-search", placeholder: "search /", "aria-label": "Search by name, operation, module or shape", oninput: () => this.find(), onkeydown: (e) => this.searchKey(e) });
     this.count = h("span", { class: "mg-count" });
@@ -117,10 +120,12 @@ class Inspector extends Keyboard(Lecture(Exporting(ByHand(Searching(Listing(Turn
 
   /** Give the panels their height, which the style sheet bounds: as the picture and the code need it. */
   arrange() {
-    const { middle, graph } = this, room = middle.clientWidth;
-    middle.classList.toggle("mg-stacked", this.tape.program?.columns.length > 1);
+    const { middle, graph } = this, room = middle.clientWidth, wide = graph.size[0] + 8, least = LEGIBLE * wide;
+    const wider = !this.lecture && room >= 720 && least > room - NARROWEST && least <= room; // it fits if the panels go below
+    middle.style.setProperty("--mg-beside", `${Math.max(NARROWEST, Math.min(WIDEST, room - wide))}px`);
+    middle.classList.toggle("mg-stacked", this.tape.program?.columns.length > 1 || wider);
     const beside = middle.classList.contains("mg-stacked") || room < 720 ? 0 : this.details.parentElement.clientWidth;
-    const k = Math.max(SMALLEST, Math.min(1.1, (room - beside - 8) / graph.size[0])), below = this.code.clientHeight + (graph.crumbs.hidden ? 0 : graph.crumbs.clientHeight);
+    const across = (room - beside - 8) / graph.size[0], k = Math.max(widthOf(across), Math.min(1.1, across)), below = this.code.clientHeight + (graph.crumbs.hidden ? 0 : graph.crumbs.clientHeight);
     middle.style.setProperty("--mg-tall", `${Math.ceil(graph.size[1] * k + below + 8)}px`);
     if (typeof graph.scale !== "number") graph.zoom(graph.scale);
     graph.drawMap();
@@ -156,7 +161,7 @@ class Inspector extends Keyboard(Lecture(Exporting(ByHand(Searching(Listing(Turn
     const all = this.detail === null || !this.step ? "" : `, detail ${this.detail} of ${this.tape.steps[this.step - 1].details.length}`;
     this.where.textContent = `step ${this.step}/${this.tape.last}${all}`;
     this.slider.setAttribute("aria-valuetext", `step ${this.step} of ${this.tape.last}, ${m.phase}`);
-    this.said.textContent = long(m.text);
+    this.said.textContent = this.step ? long(m.text) : this.tape.last ? `${m.text} Press Next to replay what ran.` : NOTHING;
     this.said.className = `mg-said mg-${m.failed || m.event === "failed" ? "error" : m.phase}`;
     if (this.tab === "list") this.refreshList(); // first: it asks where it is scrolled to, before others change the page
     this.graph.update(m);
@@ -222,7 +227,11 @@ class Inspector extends Keyboard(Lecture(Exporting(ByHand(Searching(Listing(Turn
   toggleValues() {
     this.values = !this.values;
     this.valueButton.setAttribute("aria-pressed", String(this.values));
+    const { graph } = this, at = graph.svg.contains(this.el.getRootNode().activeElement) && graph.focused;
+    graph.open(graph.view.id); // values need more room than counts
     this.refresh();
+    this.resized();
+    if (at) graph.focus(at);
   }
   /** Show the keys or the legend over the picture; null closes both. */
   overlay(which) {

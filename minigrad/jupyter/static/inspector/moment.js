@@ -9,7 +9,7 @@ function momentAt(tape, k, detail) {
   const m = (detail === null && tape.reached?.k <= k && tape.reached) || { k: 0, passes: new Map(), pass: 0, computed: new Set(), node: null, expected: {}, pruned: new Set(), seeds: new Map(),
     arrived: new Map(), queue: [], queued: new Set(), order: new Map(), freed: new Map(), first: new Map(), terms: new Map(), kept: new Map(),
     sent: new Map(), sentBy: new Map(), hooks: new Map(), g: new Map(), failed: null, conflict: null, event: null, detail: null,
-    wrote: new Set(), text: "Nothing has run yet.", phase: "forward", now: new Set() };
+    wrote: new Set(), text: "Before the first step.", phase: "forward", now: new Set() };
   const { passes } = m; // how the others stand: one pass may run within another
   const enter = (number, begun) => {
     passes.set(m.pass, Object.fromEntries(OF_A_PASS.map((key) => [key, m[key]])));
