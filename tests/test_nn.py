@@ -656,3 +656,13 @@ def test_dropout_of_channels_refuses_an_input_without_channels():
         F.dropout1d(minigrad.ones(3))
     with pytest.warns(UserWarning, match="Received a 2-D input to dropout2d"):
         F.dropout2d(minigrad.ones(3, 2))
+
+
+def test_a_state_of_the_older_weight_norm_is_loaded_by_the_newer_one():
+    with pytest.warns(FutureWarning):
+        older = nn.Sequential(nn.utils.weight_norm(nn.Linear(2, 3)))
+    newer = nn.Sequential(nn.utils.parametrizations.weight_norm(nn.Linear(2, 3)))
+    newer.load_state_dict(older.state_dict())
+    x = minigrad.randn(4, 2)
+
+    assert_close(newer(x).array, older(x).array, rtol=1e-6)  # float32

@@ -152,7 +152,7 @@ def into_out(name: str, out: Any, z: Any) -> Any:
     if not isinstance(z, tuple):
         allowed, phrase = OF_ONE_DTYPE.get(name, ((), ""))
         if allowed and str(getattr(out, "dtype", "")) not in allowed:
-            raise RuntimeError(f"{phrase}, but out has dtype {getattr(out, 'dtype', named_type(out))}.")
+            raise RuntimeError(f"{phrase}, got: {torch_name(out.dtype) if hasattr(out, 'dtype') else named_type(out)}")
         return _written(name, out, z)
     if not isinstance(out, (tuple, list)) or len(out) != len(z):
         raise TypeError(f"{name}(): argument 'out' must be tuple of {len(z)} Tensors.")

@@ -10,6 +10,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from minigrad.core.dtypes import float16
 from minigrad.core.op import constant, general, linear, reduction
 from minigrad.core.shapes import normalize_axes, repeat_to, restore_axes
 from minigrad.ops.elementwise import into, keep, sign
@@ -35,7 +36,7 @@ def number_reduced(x_shape, axis):
 @linear(np.mean, node=lambda axis: "MeanBackward0" if axis is None else "MeanBackward1")
 def mean(x, *, axis=None, keepdims=False, out=None):
     """z = sum of x over axis / n        dL/dx = g / n, repeated along axis"""
-    if x.dtype == np.float16:  # whose sum may overflow
+    if x.dtype == float16:  # whose sum may overflow
         return np.mean(x, axis=axis, keepdims=keepdims, out=out)
     total = np.add.reduce(x, axis=axis, keepdims=keepdims, out=out)
     return np.divide(total, total.dtype.type(number_reduced(x.shape, axis)), out=out)
@@ -221,7 +222,7 @@ def var(x, *, axis=None, correction=1, keepdims=False):
     Computed in two passes, first the mean and then the squares. The formula with the mean of
     the squares loses all its digits if the mean is large.
     """
-    if x.dtype == np.float16:  # sums and squares may overflow
+    if x.dtype == float16:  # sums and squares may overflow
         return var.forward(x.astype(np.float32), axis=axis, correction=correction, keepdims=keepdims).astype(np.float16)
     apart = x - np.add.reduce(x, axis=axis, keepdims=True) / x.dtype.type(number_reduced(x.shape, axis))
     squares = (apart * apart.conj()).real if x.dtype.kind == "c" else np.square(apart)
@@ -250,7 +251,7 @@ def std(x, *, axis=None, correction=1, keepdims=False):
 
     If all entries are equal, the derivative is undefined, and it is 0 here.
     """
-    if x.dtype == np.float16:
+    if x.dtype == float16:
         return std.forward(x.astype(np.float32), axis=axis, correction=correction, keepdims=keepdims).astype(np.float16)
     return np.sqrt(var.forward(x, axis=axis, correction=correction, keepdims=keepdims))
 
@@ -295,7 +296,7 @@ def norm(x, *, p=2, axis=None, keepdims=False):
     """
     if x.dtype.kind == "c":
         x = np.abs(x)
-    if x.dtype == np.float16:  # squares may overflow
+    if x.dtype == float16:  # squares may overflow
         return norm.forward(x.astype(np.float32), p=p, axis=axis, keepdims=keepdims).astype(np.float16)
     if p == 2:  # the usual one, in a third of the time
         return np.sqrt(np.add.reduce(np.square(x), axis=axis, keepdims=keepdims))
@@ -353,7 +354,7 @@ def cumsum(x, *, axis, out=None):
 
 def _accumulated(ufunc, x, axis, out=None):
     """The results of the ufunc along axis, one after the other. float16 is too small for them: 256 + 0.1 is 256."""
-    if x.dtype == np.float16:
+    if x.dtype == float16:
         return into(out, ufunc.accumulate(x, axis=axis, dtype=np.float32).astype(np.float16))
     return ufunc.accumulate(x, axis=axis, out=out)
 

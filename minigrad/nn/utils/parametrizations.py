@@ -71,11 +71,20 @@ def weight_norm(module: Any, name: str = "weight", dim: int | None = 0) -> Any:
     """Make the length of each row of a weight a separate parameter: weight = g * v / |v|.
 
     The parameters are parametrizations.weight.original0 (g) and original1 (v);
-    `parametrize.remove_parametrizations` is the inverse.
+    `parametrize.remove_parametrizations` is the inverse. A state of the older `nn.utils.weight_norm`
+    (weight_g, weight_v) can be loaded.
 
     Source: Salimans and Kingma, Weight Normalization (2016).
     """
-    return register_parametrization(module, name, _WeightNorm(dim), unsafe=True)
+
+    def rename(state: dict[str, Any], prefix: str, *rest: object) -> None:
+        for k, part in enumerate("gv"):
+            if (old := f"{prefix}{name}_{part}") in state:
+                state[f"{prefix}parametrizations.{name}.original{k}"] = state.pop(old)
+
+    module = register_parametrization(module, name, _WeightNorm(dim), unsafe=True)
+    module._register_load_state_dict_pre_hook(rename)
+    return module
 
 
 def spectral_norm(
