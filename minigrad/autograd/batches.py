@@ -3,9 +3,9 @@
 PyTorch replaces the function's operations by batched ones. Here, the function is called once per
 example and the results are stacked, which is simpler and gives the same numbers.
 
-What a batch is made of is nested: tuples, lists and dicts of tensors. Read `flatten` in
-transforms.py first. `in_dims` and `out_dims` are nested in the same way, or one number stands for
-all the tensors below it.
+Arguments and results can be pytrees: tensors in nested tuples, lists and dicts. `in_dims` and
+`out_dims` have the same structure; one number may stand for a whole subtree. Read `flatten` in
+transforms.py first.
 """
 
 from typing import Any
@@ -34,14 +34,14 @@ def vmap(
 
     in_dims       the batch axis of each argument; None if all examples share the argument. An
                   argument can be a dict or a list of tensors, and so can its axes
-    out_dims      the batch axis of each result; None for what is the same for all examples, and need
-                  not be a tensor
+    out_dims      the batch axis of each result; None if it is the same for all examples, in which
+                  case it may be something other than a tensor
     randomness    "error": f may not draw random numbers; "same": each example gets the same ones;
-                  "different": each its own
-    chunk_size    accepted: here, each example is a call of its own
+                  "different": each example gets its own
+    chunk_size    accepted but ignored, because f is called once per example
 
     Raises ValueError if the axes do not fit the arguments or the results, and RuntimeError if f
-    draws random numbers and may not.
+    draws random numbers while randomness is "error".
 
     >>> import minigrad
     >>> vmap(lambda a, b: (a * b).sum())(minigrad.ones(3, 2), minigrad.ones(3, 2))
@@ -73,7 +73,10 @@ def vmap(
 
 
 def _spread(dims: Any, tree: Any, misfit: str) -> list[Any]:
-    """The axis of each entry of a tree: one for all, or nested like the tree. Otherwise raises ValueError(misfit)."""
+    """The axis of each leaf of a tree. `dims` is one axis for all leaves, or a tree of the same structure.
+
+    Raises ValueError(misfit) if it is neither.
+    """
     if not isinstance(dims, (tuple, list, dict)):
         return [dims] * len(flatten(tree, object)[0])
     if type(dims) is not type(tree) or len(dims) != len(tree):
@@ -162,7 +165,7 @@ def _example(x: Tensor, dim: int, k: int) -> Tensor:
 
 
 def _joined(name: str, column: list[Any], axis: Axis, n: int) -> Any:
-    """One entry of the result: those of the n examples, stacked along the axis; without an axis, the one for all."""
+    """One leaf of the result: the n values in `column`, stacked along the axis. For None, the value they share."""
     first = column[0]
     tensors = all(isinstance(x, Tensor) for x in column)
     if axis is None:

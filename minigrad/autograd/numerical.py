@@ -125,7 +125,7 @@ def gradcheck(
     func      takes the inputs; returns a tensor or a tuple of tensors
     inputs    a tensor or a tuple; those that require a gradient are checked. They should be
               float64, because differences of float32 numbers are too inaccurate
-    nondet_tol   how much two backward passes may differ
+    nondet_tol   the largest difference allowed between two backward passes
     returns   True; raises GradcheckError with the input, the entry and the two numbers (or
               returns False without raise_exception)
 
