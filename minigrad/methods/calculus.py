@@ -15,7 +15,7 @@ def gradient(input: Tensor, *, spacing: float | Tensor | Sequence[float | Tensor
     spacing      between neighboring points: a number, or one for each axis; or their
                  coordinates, a vector for each axis
     dim          the axes; by default all of them
-    edge_order   at the ends, 1: the difference to the only neighbor; 2: a parabola through three points
+    edge_order   the formula at the ends. 1: the difference to the only neighbor; 2: a parabola through three points
 
     >>> import minigrad
     >>> gradient(minigrad.tensor([0.0, 1.0, 4.0, 9.0]))
@@ -45,7 +45,7 @@ def _slope(x: Tensor, axis: int, h: float | Tensor, edge_order: int) -> Tensor:
     a, b = steps[:-1], steps[1:]
     if isinstance(h, Tensor) and h.ndim:
         inner = (rises[:-1] * b + rises[1:] * a) / (a + b)
-    else:  # the same, written so that two infinite neighbors of one sign have the middle's slope
+    else:  # equivalent, but does not use the middle entry, which may be infinite
         inner = (x[2:] - x[:-2]) / (a + b)
     first, last = rises[:1], rises[-1:]
     if edge_order == 2:

@@ -33,14 +33,14 @@ OPERATORS = {
     "bitwise_left_shift": "lshift", "bitwise_right_shift": "rshift",
 }  # fmt: skip
 OF_ONE_DIRECTION = {"neg": "neg", "abs": "abs", "lt": "lt", "le": "le", "gt": "gt", "ge": "ge"}
-# Boolean results, which x.f_() writes into a tensor of numbers as 1 and 0.
+# Their results are booleans, which x.f_() writes into a tensor of numbers as 1 and 0.
 WRITTEN_AS_NUMBERS = {"eq", "ne", "lt", "le", "gt", "ge", "logical_and", "logical_or", "logical_xor", "logical_not"}
 # x.lerp_() is x.lerp() with op.apply_ in place of op.apply.
 APPLIED = """
     add addcdiv addcmul clamp clamp_max clamp_min deg2rad index_add index_copy index_fill index_put lerp polygamma pow
     rad2deg round scatter scatter_add squeeze sub swapaxes t transpose tril triu unsqueeze
 """
-# x.frac_() copies the result of x.frac() into x. COPIED_FROM_A_CLONE: the gradient reads x, so f gets a copy of it.
+# x.frac_() copies the result of x.frac() into x. If the rule reads x (COPIED_FROM_A_CLONE), f runs on a copy of x.
 COPIED = "addbmm addmm addmv addr baddbmm frac gcd heaviside lcm masked_scatter put"
 COPIED_FROM_A_CLONE = "copysign index_reduce ldexp logit mvlgamma nan_to_num renorm scatter_reduce"
 SYNONYMS = {
@@ -52,10 +52,10 @@ SYNONYMS = {
 }  # fmt: skip
 
 
-# PyTorch takes no plain number for the second operand of these: maximum(x, 0) is clamp_min(x, 0) there.
+# In PyTorch, the second operand of these must be a tensor. For maximum(x, 0), it has clamp_min(x, 0).
 OF_TENSORS = frozenset("atan2 fmax fmin hypot logaddexp logaddexp2 logical_and logical_or logical_xor maximum minimum".split())
-# PyTorch computes 2 * x and 2 + x as x * 2 and x + 2, and 2 - x by an operation of its own: its nodes lead to x first.
-# It computes 2 / x as x.reciprocal() * 2.
+# PyTorch computes 2 * x and 2 + x as x * 2 and x + 2, and 2 - x with a separate operation (rsub), so x is the first
+# input of these nodes. It computes 2 / x as x.reciprocal() * 2.
 X_FIRST = {"add": "", "mul": "", "sub": "RsubBackward1"}
 
 
@@ -85,7 +85,7 @@ def complete(cls: type[Any], op: Op) -> None:
 
 
 def of_tensors(op: Op) -> FunctionType:
-    """Make x.maximum(y), which refuses a plain number: PyTorch has another function for it, or none."""
+    """Make x.maximum(y), which raises TypeError for a plain number, as in PyTorch."""
 
     def method(self, other):  # type: ignore[no-untyped-def]
         if isinstance(other, (int, float)):
@@ -99,7 +99,7 @@ def of_tensors(op: Op) -> FunctionType:
 
 
 def reflecting(op: Op) -> FunctionType:
-    """Make x.__rmul__(2), which is 2 * x; its node says so if PyTorch's leads to x first."""
+    """Make x.__rmul__(2), which is 2 * x. If x is the first input of PyTorch's node, so it is here."""
     node_name = X_FIRST.get(op.name)
 
     def of_reciprocal(self: Any, other: Any) -> Any:

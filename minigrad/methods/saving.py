@@ -1,10 +1,10 @@
 """`save` and `load` tensors, for a state_dict or anything with a similar structure.
 
-A file is in NumPy's npz format, an ordinary zip archive of arrays: one member for each tensor,
-and one JSON member that describes how they were nested. Loading it never runs code.
+A file is in NumPy's npz format, a zip archive of arrays: one member for each tensor, and one JSON
+member that describes how they were nested. Loading such a file never runs code.
 
-Other objects, such as a whole module, are pickled, as in PyTorch. Loading a pickle can run any code.
-So `load` refuses it, unless you say `weights_only=False`.
+Other objects, such as a whole module, are pickled, as in PyTorch. Loading a pickle can run arbitrary
+code. So `load` refuses to, unless you pass `weights_only=False`.
 
     {"w": tensor, "steps": [1, 2.5]}     ->     array_0: the values of the tensor
                                                 structure: {"dict": [["w", {"tensor": 0}], ...]}
@@ -28,10 +28,10 @@ from minigrad.core.tensor import Tensor, wrap
 def save(obj: object, f: str | PathLike[str] | IO[bytes]) -> None:
     """Write obj to a file. f is a file name or an open binary file.
 
-    A tensor that occurs twice is written once, and is again one tensor after loading.
+    A tensor that occurs twice is written once, and is a single tensor again after loading.
 
-    Raises TypeError, with the position, for an object that cannot be saved: a sparse gradient, or one
-    that cannot be pickled either, such as a lambda.
+    Raises TypeError, which names the position, for an object that cannot be saved: a sparse gradient,
+    or an object that cannot be pickled, such as a lambda.
 
     >>> import io
     >>> file = io.BytesIO()
@@ -60,11 +60,12 @@ def save(obj: object, f: str | PathLike[str] | IO[bytes]) -> None:
 def load(f: str | PathLike[str] | IO[bytes], map_location: object = None, *, weights_only: bool = True) -> Any:
     """Read what `save` wrote.
 
-    weights_only    False: also load a file with other objects than tensors, numbers, strings and their
-                    containers. Such a file can run any code: do so only if you trust its author
-    map_location    accepted as in PyTorch; there is only one device
+    weights_only    False: also load files with objects other than tensors, numbers, strings and their
+                    containers. Such a file can run arbitrary code: do so only if you trust its author
+    map_location    accepted but ignored, because there is only one device
 
-    Raises pickle.UnpicklingError for such a file otherwise, RuntimeError for a file that `save` did not write.
+    Raises pickle.UnpicklingError for such a file if weights_only is True, and RuntimeError for a file
+    that `save` did not write.
 
     >>> import io, minigrad
     >>> file = io.BytesIO()
@@ -82,7 +83,7 @@ def load(f: str | PathLike[str] | IO[bytes], map_location: object = None, *, wei
         if "pickle" not in members:
             structure = json.loads(members.pop("structure").tobytes().decode())
     except (ValueError, KeyError, AttributeError, EOFError, zipfile.BadZipFile) as error:
-        raise RuntimeError(f"this is not a file that minigrad.save wrote: {error}") from None
+        raise RuntimeError(f"this file was not written by minigrad.save: {error}") from None
     if "pickle" in members:
         if weights_only:
             raise pickle.UnpicklingError(
