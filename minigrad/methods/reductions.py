@@ -296,7 +296,7 @@ class Reductions(Operators, Indexing):
         if p == "nuc":
             return nuclear(x, dim, keepdim)
         if isinstance(p, str):
-            raise RuntimeError(f"norm does not support p={p!r}. Use a number, 'fro' or 'nuc'.")
+            raise RuntimeError(f"norm: p must be a number, 'fro' or 'nuc', but is {p!r}.")
         axes = axes_of(dim, None, x.ndim)
         if (p < 0 or p == np.inf) and not all(x.shape[i] for i in (range(x.ndim) if axes is None else axes)):
             raise RuntimeError(f"linalg.vector_norm cannot compute the {p} norm on an empty tensor because the operation does not have an identity")
