@@ -66,13 +66,13 @@ def vmap(
             results.append(flatten(result, object))
         axes = _output_axes(name, out_dims, result)
         columns = zip(*(found for found, _ in results), strict=True)
-        joined = [_joined(name, list(c), d, n) for c, d in zip(columns, axes, strict=True)]
+        joined = [_stacked(name, list(c), d, n) for c, d in zip(columns, axes, strict=True)]
         return results[0][1](joined)
 
     return mapped
 
 
-def _spread(dims: Any, tree: Any, misfit: str) -> list[Any]:
+def _axes_of_leaves(dims: Any, tree: Any, misfit: str) -> list[Any]:
     """The axis of each leaf of a tree. `dims` is one axis for all leaves, or a tree of the same structure.
 
     Raises ValueError(misfit) if it is neither.
@@ -84,7 +84,7 @@ def _spread(dims: Any, tree: Any, misfit: str) -> list[Any]:
     keys = tree if isinstance(tree, dict) else range(len(tree))
     if set(keys) != set(dims if isinstance(dims, dict) else keys):
         raise ValueError(misfit)
-    return [axis for key in keys for axis in _spread(dims[key], tree[key], misfit)]
+    return [axis for key in keys for axis in _axes_of_leaves(dims[key], tree[key], misfit)]
 
 
 def _input_axes(name: str, in_dims: object, args: tuple[Any, ...], leaves: list[Any]) -> list[Axis]:
@@ -99,7 +99,7 @@ def _input_axes(name: str, in_dims: object, args: tuple[Any, ...], leaves: list[
             f"{api}: expected `in_dims` to be int or a (potentially nested) tuple matching the structure of inputs, "
             f"got: {type(in_dims)}."
         )
-    axes = _spread(
+    axes = _axes_of_leaves(
         in_dims,
         args,
         f"{api}: in_dims is not compatible with the structure of `inputs`: {len(args)} arguments. To fix it, give one "
@@ -136,7 +136,7 @@ def _output_axes(name: str, out_dims: object, result: object) -> list[Axis]:
             )
     if isinstance(result, Tensor) and isinstance(out_dims, tuple) and len(out_dims) == 1:
         return [out_dims[0]]
-    return _spread(
+    return _axes_of_leaves(
         out_dims,
         result,
         f"{api}: out_dims is not compatible with the structure of `outputs`. To fix it, give one axis for each result, "
@@ -164,7 +164,7 @@ def _example(x: Tensor, dim: int, k: int) -> Tensor:
     return x.new_zeros(x.shape[:dim] + x.shape[dim + 1 :])
 
 
-def _joined(name: str, column: list[Any], axis: Axis, n: int) -> Any:
+def _stacked(name: str, column: list[Any], axis: Axis, n: int) -> Any:
     """One leaf of the result: the n values in `column`, stacked along the axis. For None, the value they share."""
     first = column[0]
     tensors = all(isinstance(x, Tensor) for x in column)

@@ -62,17 +62,18 @@ class MultiGradHook:
         self._left: WeakKeyDictionary[GraphTask, int] = WeakKeyDictionary()
         self._handles = [t.register_hook(self._arrival(k)) for k, t in enumerate(tensors)]
 
-    def _arrival(self, place: int) -> Callable[[Tensor], None]:
+    def _arrival(self, index: int) -> Callable[[Tensor], None]:
         def arrive(g: Tensor) -> None:
             task: GraphTask = modes.state.task
             new = task not in self._open
             if new:
-                below = set(reachable(task.roots))
-                taking = [
-                    n is not None and n in below and task._leads_to_an_input(n) for n in self._nodes
+                reached = set(reachable(task.roots))
+                expected = [
+                    n is not None and n in reached and task._leads_to_an_input(n)
+                    for n in self._nodes
                 ]
-                self._open[task], self._left[task] = [None] * len(taking), sum(taking)
-            self._open[task][place] = g
+                self._open[task], self._left[task] = [None] * len(expected), sum(expected)
+            self._open[task][index] = g
             self._left[task] -= 1
             if self._first and new:
                 self._fn(g)
