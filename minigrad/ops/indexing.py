@@ -79,9 +79,9 @@ def add_at(z, index, x):
         if not z.flags.c_contiguous or z.size > 1 << 24:
             np.add.at(z, index, x)
             return
-        places = element_numbers(z.shape)[index]  # np.add.at is fast only for vectors
-        x = x if np.shape(x) == places.shape else np.broadcast_to(x, places.shape)
-        np.add.at(z.reshape(-1), places.reshape(-1), np.reshape(x, -1))
+        positions = element_numbers(z.shape)[index]  # np.add.at is fast only for vectors
+        x = x if np.shape(x) == positions.shape else np.broadcast_to(x, positions.shape)
+        np.add.at(z.reshape(-1), positions.reshape(-1), np.reshape(x, -1))
     elif rows.dtype.kind == "b":
         z[rows] += x  # in a mask, no position occurs twice
     else:
@@ -115,7 +115,7 @@ def strided_view(x, shape, strides):
 
 def _memory_positions(size, stride, offset):
     """The position in memory of each entry."""
-    steps = [places * step for places, step in zip(own_places(size), stride, strict=True)]
+    steps = [positions * step for positions, step in zip(own_places(size), stride, strict=True)]
     return np.asarray(offset + sum(steps))
 
 

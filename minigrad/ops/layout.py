@@ -30,12 +30,12 @@ def permute(x, *, axes):
 
 
 @lru_cache(maxsize=256)
-def _back_in_order(axes):
+def _inverse_permutation(axes):
     """The inverse permutation of `axes`."""
     return tuple(axes.index(i) for i in range(len(axes)))
 
 
-permute.vjp(x=lambda g, axes: permute(g, axes=_back_in_order(axes)))
+permute.vjp(x=lambda g, axes: permute(g, axes=_inverse_permutation(axes)))
 
 
 @linear(view=True)

@@ -177,8 +177,8 @@ def product_of_others(x, axis):
     if not x.ndim:
         return np.ones_like(x)
     x = np.moveaxis(x, axis, 0)
-    before = running_product(_one_before(x))
-    after = np.flip(running_product(_one_before(np.flip(x, 0))), 0)
+    before = running_product(_shifted_by_one(x))
+    after = np.flip(running_product(_shifted_by_one(np.flip(x, 0))), 0)
     return np.moveaxis(before * after, 0, axis)
 
 
@@ -370,7 +370,7 @@ def recurrence(a, b):
     return b
 
 
-def _one_before(x):
+def _shifted_by_one(x):
     """1, x[0], x[1], ... without the last entry."""
     return np.concatenate([np.ones_like(x[:1]), x[:-1]])
 
@@ -381,13 +381,13 @@ def _cumprod_dx(g, x, z, axis):
     # With zeros: dx[k] = z[k - 1] * r[k], where r[k] = g[k] + x[k + 1] * r[k + 1].
     g, x, z = (np.moveaxis(a, axis, 0) for a in (g, x, z))
     r = np.flip(recurrence(np.flip(x[1:], 0), np.flip(g, 0)), 0)
-    return np.moveaxis(_one_before(z) * r, 0, axis)
+    return np.moveaxis(_shifted_by_one(z) * r, 0, axis)
 
 
 def _cumprod_dot(x_dot, x, z, axis):
     """The product rule, step by step: z_dot[k] = x[k] * z_dot[k - 1] + z[k - 1] * x_dot[k]."""
     x_dot, x, z = (np.moveaxis(a, axis, 0) for a in (x_dot, x, z))
-    return np.moveaxis(recurrence(x[1:], _one_before(z) * x_dot), 0, axis)
+    return np.moveaxis(recurrence(x[1:], _shifted_by_one(z) * x_dot), 0, axis)
 
 
 cumprod.vjp(x=_cumprod_dx).jvp(_cumprod_dot)
@@ -399,7 +399,7 @@ def logcumsumexp(x, *, axis):
     return np.logaddexp.accumulate(x, axis=axis)
 
 
-def _shrinking(z):
+def _decay_factors(z):
     """exp(z[k] - z[k + 1]): the share of the previous sum in each sum."""
     return np.exp(z[:-1] - z[1:])
 
@@ -408,13 +408,13 @@ def _logcumsumexp_dx(g, x, z, axis):
     # All exponents are <= 0: dx[k] = exp(x[k] - z[k]) * r[k], where
     # r[k] = g[k] + exp(z[k] - z[k + 1]) * r[k + 1].
     g, x, z = (np.moveaxis(a, axis, 0) for a in (g, x, z))
-    r = np.flip(recurrence(np.flip(_shrinking(z), 0), np.flip(g, 0)), 0)
+    r = np.flip(recurrence(np.flip(_decay_factors(z), 0), np.flip(g, 0)), 0)
     return np.moveaxis(np.exp(x - z) * r, 0, axis)
 
 
 def _logcumsumexp_dot(x_dot, x, z, axis):
     x_dot, x, z = (np.moveaxis(a, axis, 0) for a in (x_dot, x, z))
-    return np.moveaxis(recurrence(_shrinking(z), np.exp(x - z) * x_dot), 0, axis)
+    return np.moveaxis(recurrence(_decay_factors(z), np.exp(x - z) * x_dot), 0, axis)
 
 
 logcumsumexp.vjp(x=_logcumsumexp_dx).jvp(_logcumsumexp_dot)

@@ -64,7 +64,7 @@ for _op in (ceil, floor, trunc, round):
 
 def _check_divisor(x, y):
     if y.dtype.kind == "b":
-        raise TypeError("ufunc not defined for truth values")
+        raise TypeError("ufunc not defined for booleans")
     if y.dtype.kind in "iu" and x.size and not np.all(y):
         raise RuntimeError("ZeroDivisionError: integer division or modulo by zero.")
 
