@@ -67,11 +67,11 @@ class ArrayMethods(Entries, Products, Reductions, Operators, Indexing, Arrangeme
             return function(*values_only(args), **values_only(kwargs))
         if "a" in kwargs:
             args = (kwargs.pop("a"), *args)  # np.sum(a=x)
-        stand_in = NUMPY_FUNCTIONS.get(function)
-        known = () if stand_in is None else stand_in.__code__.co_varnames
+        replacement = NUMPY_FUNCTIONS.get(function)
+        known = () if replacement is None else replacement.__code__.co_varnames
         unknown = [name for name in kwargs if name not in known]
-        if stand_in is not None and not unknown:
-            z = stand_in(*args, **kwargs)
+        if replacement is not None and not unknown:
+            z = replacement(*args, **kwargs)
             if z is not NotImplemented:
                 return z
         if values_suffice((args, kwargs)):

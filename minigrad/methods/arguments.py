@@ -41,7 +41,7 @@ def not_a_tensor(function: str, parameter: str, position: int, value: object) ->
     "linear(): argument 'input' (position 1) must be Tensor, not list"
     """
     if value is None:
-        fix = f"{parameter} is None: if a function was to return it (a module's forward, say), does it end with a return?"
+        fix = f"{parameter} is None: if it is the result of a function (such as a module's forward), does it end with a return?"
     else:
         fix = f"To fix it, make one with minigrad.tensor({parameter if hasattr(value, '__len__') else '...'})."
     return TypeError(
@@ -153,14 +153,14 @@ def into_out(name: str, out: Any, z: Any) -> Any:
         allowed, phrase = OF_ONE_DTYPE.get(name, ((), ""))
         if allowed and str(getattr(out, "dtype", "")) not in allowed:
             raise RuntimeError(f"{phrase}, but out has dtype {getattr(out, 'dtype', named_type(out))}.")
-        return _written(name, out, z)
+        return _write_out(name, out, z)
     if not isinstance(out, (tuple, list)) or len(out) != len(z):
         raise TypeError(f"{name}(): argument 'out' must be tuple of {len(z)} Tensors.")
-    tensors = [_written(name, a, b) for a, b in zip(out, z, strict=True)]
+    tensors = [_write_out(name, a, b) for a, b in zip(out, z, strict=True)]
     return type(z)(*tensors) if hasattr(z, "_fields") else tuple(tensors)
 
 
-def _written(name: str, out: Any, z: Any) -> Any:
+def _write_out(name: str, out: Any, z: Any) -> Any:
     """Write z into the tensor given as `out=`, and return that tensor."""
     if not hasattr(out, "__apply_op__"):
         raise TypeError(f"argument 'out' must be Tensor, not {named_type(out)}.")

@@ -114,9 +114,9 @@ class Arrangement(Base):
         whole = base is None or (x.is_contiguous() and x.numel() == base.numel())
         memory: Any = x if whole else base  # a dual tensor is a view of its whole base, and it carries the tangent
         if x.requires_grad and memory is not x and (x.is_leaf or not memory.requires_grad):
-            raise RuntimeError("as_strided: this leaf is a view, or shows one, and its gradient could not be told from that of the rest of the memory. To fix it, use x.contiguous() first.")
+            raise RuntimeError("as_strided: this leaf is a view or has one, so its gradient could not be separated from the gradient of the rest of the memory. To fix it, use x.contiguous() first.")
         if not memory.is_contiguous():
-            raise RuntimeError("as_strided: this tensor's memory is not in order. To fix it, use x.contiguous() first.")
+            raise RuntimeError("as_strided: this tensor's memory is not contiguous. To fix it, use x.contiguous() first.")
         if len(size) != len(stride):
             raise RuntimeError("mismatch in length of strides and shape")
         last = start + builtins.sum((n - 1) * s for n, s in zip(size, stride))

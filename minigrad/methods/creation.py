@@ -64,8 +64,8 @@ def shape_of(size: tuple[Any, ...], named: Sequence[int] | None = None) -> tuple
     if not size:
         raise TypeError("missing 1 required positional argument: 'size'. To fix it, write  zeros(())  for a number.")
     first = size[0]
-    alone = len(size) == 1 and first.__class__ is not int and isinstance(first, LISTED)
-    shape = as_ints(first if alone else size, "size")
+    single = len(size) == 1 and first.__class__ is not int and isinstance(first, LISTED)
+    shape = as_ints(first if single else size, "size")
     if shape and min(shape) < 0:
         raise RuntimeError(f"Trying to create tensor with negative dimension: {list(shape)}")
     return shape
@@ -149,10 +149,10 @@ def linspace(start: float | Tensor, end: float | Tensor, steps: int, *, dtype: D
     tensor([0.0000, 0.2500, 0.5000, 0.7500, 1.0000])
     """
     d = type_to_make(dtype, device)
-    return finish(_evenly("linspace", start, end, steps, d).astype(d), requires_grad)
+    return finish(_evenly_spaced("linspace", start, end, steps, d).astype(d), requires_grad)
 
 
-def _evenly(name: str, start: float | Tensor, end: float | Tensor, steps: int, dtype: dtypes.Dtype) -> Array:
+def _evenly_spaced(name: str, start: float | Tensor, end: float | Tensor, steps: int, dtype: dtypes.Dtype) -> Array:
     """Evenly spaced numbers from start to end. For an integer result, start and end are cut to integers."""
     steps = as_int(steps, "steps")
     if steps < 0:
@@ -177,7 +177,7 @@ def logspace(start: float | Tensor, end: float | Tensor, steps: int, base: float
     tensor([   1.,   10.,  100., 1000.])
     """
     d = type_to_make(dtype, device)
-    return finish((float(base) ** _evenly("logspace", start, end, steps, d)).astype(d), requires_grad)
+    return finish((float(base) ** _evenly_spaced("logspace", start, end, steps, d)).astype(d), requires_grad)
 
 
 def tril_indices(row: int, col: int, offset: int = 0, *, dtype: DTypeLike = None, device: DeviceLike = None) -> Tensor:

@@ -195,9 +195,9 @@ def einsum(equation: Any, *operands: Any) -> Tensor:
         operands = tuple(operands[0])
     if not isinstance(equation, str):  # einsum(x, [0, 1], y, [1, 2], [0, 2])
         parts = (equation, *operands)
-        spelled = ["".join("..." if i is ... else LETTERS[i] for i in axes) for axes in parts[1::2]]
+        terms = ["".join("..." if i is ... else LETTERS[i] for i in axes) for axes in parts[1::2]]
         result = "" if len(parts) % 2 == 0 else "->" + "".join("..." if i is ... else LETTERS[i] for i in parts[-1])
-        equation, operands = ",".join(spelled) + result, parts[: 2 * len(spelled) : 2]
+        equation, operands = ",".join(terms) + result, parts[: 2 * len(terms) : 2]
     return ops.einsum(*operands, equation=ops.explicit(equation, tuple(x.ndim for x in operands)))
 
 

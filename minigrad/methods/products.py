@@ -460,8 +460,8 @@ def svd_of(x: T, full: bool) -> tuple[T, T, T]:
     """u, s and v with x = u @ diag(s) @ vᵀ. If full, u and v are square."""
     u, v = ops.left_vectors.apply(x), ops.right_vectors.apply(x)
     if full and x.shape[-1] != x.shape[-2]:
-        whole, _, turned = np.linalg.svd(x.array)
-        u, v = (completed(thin, basis) for thin, basis in ((u, whole), (v, np.swapaxes(turned, -1, -2))))
+        whole, _, vt = np.linalg.svd(x.array)
+        u, v = (completed(thin, basis) for thin, basis in ((u, whole), (v, np.swapaxes(vt, -1, -2))))
     return u, ops.singular_values.apply(x), v
 
 

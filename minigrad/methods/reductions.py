@@ -795,7 +795,7 @@ def axes_of(dim: Dim, axis: Dim, ndim: int) -> tuple[int, ...] | None:
     return normalize_axes(dim, ndim) if ndim else (normalize_axes(dim, ndim) and None)
 
 
-def extreme(x: Reductions, along: Op, over: Op, of_two: Op, place: Callable[..., Array], dim: int | Base | None, axis: int | None, keepdims: bool) -> Any:
+def extreme(x: Reductions, along: Op, over: Op, of_two: Op, argextreme: Callable[..., Array], dim: int | Base | None, axis: int | None, keepdims: bool) -> Any:
     """Implements x.max() and x.min(): over all entries, along one axis with indices, or of two tensors."""
     if isinstance(dim, Base):
         return of_two.apply(x, dim)
@@ -809,7 +809,7 @@ def extreme(x: Reductions, along: Op, over: Op, of_two: Op, place: Callable[...,
         return kind(x.clone(), ops.zeros_like(x).long())
     composites.nonempty(along.name, x, a)
     composites.ordered(along.name, x)
-    at = place(x.array, axis=a, keepdims=True)
+    at = argextreme(x.array, axis=a, keepdims=True)
     indices = x._constant(at if keepdims else at.squeeze(a))
     return kind(along.apply(x, at=at, axis=a, keepdims=keepdims), indices)
 

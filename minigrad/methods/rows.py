@@ -206,11 +206,11 @@ def add_docstrings(cls: type[Any], op: Op) -> None:
 
 def add_other_docstrings(cls: type[Any]) -> None:
     """Give in-place variants without a row the docstring of their method."""
-    said = {name: method for chapter in reversed(cls.__mro__) for name, method in vars(chapter).items()}
-    for name, method in said.items():
+    methods = {name: method for chapter in reversed(cls.__mro__) for name, method in vars(chapter).items()}
+    for name, method in methods.items():
         plain = name.removesuffix("_")
         if name != plain and name[0] != "_" and plain not in SYNONYMS and method.__doc__ is None:
-            text, example, rest = cleandoc(said[plain].__doc__ or "").partition("\n\n>>>")
+            text, example, rest = cleandoc(methods[plain].__doc__ or "").partition("\n\n>>>")
             method.__doc__ = f"{text}\n\n{about_in_place(plain)}{example}{rest}"
 
 

@@ -65,8 +65,8 @@ class Sampling(ArrayMethods):
         x: Any = self
         if x.dtype.kind != "f" and p is None:
             raise NotImplementedError(f'"bernoulli_tensor_cpu_p_" not implemented for {str(x.dtype)!r}')
-        chances = x.array if p is None else p
-        drawn = make.wrap(kernels.coins(chances, x.shape, x.dtype, generator))
+        probabilities = x.array if p is None else p
+        drawn = make.wrap(kernels.coins(probabilities, x.shape, x.dtype, generator))
         return level(x, drawn) if x.requires_grad else drawn
 
     def multinomial(self, num_samples: int, replacement: bool = False, *, generator: Generator | None = None) -> "Tensor":
@@ -101,10 +101,10 @@ class Sampling(ArrayMethods):
         if not replacement or num_samples == 1:
             priority = w / kernels.exponential(w.shape, w.dtype, 1, generator)  # 1 / sample with rate w
             return make.wrap(np.argsort(-priority, axis=-1, kind="stable")[..., :num_samples])
-        stretches = np.cumsum(w, -1, dtype=w.dtype)
-        stretches = (stretches / stretches[..., -1:]).reshape(-1, w.shape[-1])
-        at = kernels.unit(len(stretches) * num_samples, np.float64, generator).reshape(-1, num_samples)
-        z = [np.searchsorted(row, a) for row, a in zip(stretches, at, strict=True)]
+        cumulative = np.cumsum(w, -1, dtype=w.dtype)
+        cumulative = (cumulative / cumulative[..., -1:]).reshape(-1, w.shape[-1])
+        at = kernels.unit(len(cumulative) * num_samples, np.float64, generator).reshape(-1, num_samples)
+        z = [np.searchsorted(row, a) for row, a in zip(cumulative, at, strict=True)]
         return make.wrap(np.reshape(z, (*w.shape[:-1], num_samples)).astype(np.int64, copy=False))
 
     def random_(self, low: int = 0, to: int | None = None, *, generator: Generator | None = None) -> Self:

@@ -42,7 +42,7 @@ def save(obj: object, f: str | PathLike[str] | IO[bytes]) -> None:
     """
     arrays: list[Any] = []
     try:
-        structure = _described(obj, arrays, {}, "the object")
+        structure = _to_json(obj, arrays, {}, "the object")
         members = {f"array_{k}": array for k, array in enumerate(arrays)}
         members["structure"] = np.frombuffer(json.dumps(structure).encode(), np.uint8)
     except _NotPlain as found:
@@ -91,10 +91,10 @@ def load(f: str | PathLike[str] | IO[bytes], map_location: object = None, *, wei
                 "it can run any code. If you trust whoever wrote it, write  load(f, weights_only=False)."
             )
         return pickle.loads(members["pickle"].tobytes())
-    return _rebuilt(structure, members, {})
+    return _from_json(structure, members, {})
 
 
-def _described(obj: object, arrays: list[Any], seen: dict[int, Any], place: str) -> Any:
+def _to_json(obj: object, arrays: list[Any], seen: dict[int, Any], path: str) -> Any:
     """A JSON description of the object. Its arrays are added to the list."""
     if obj is None or isinstance(obj, (bool, int, float, str)):
         return obj
@@ -102,7 +102,7 @@ def _described(obj: object, arrays: list[Any], seen: dict[int, Any], place: str)
         return seen[id(obj)][0]
     if isinstance(obj, Tensor):
         if obj.is_sparse:
-            raise TypeError(f"{place} is a sparse gradient. To fix it, save x.to_dense().")
+            raise TypeError(f"{path} is a sparse gradient. To fix it, save x.to_dense().")
         arrays.append(np.asarray(obj.array))
         entry = {"tensor": len(arrays) - 1, "requires_grad": obj.requires_grad}
         seen[id(obj)] = (entry, obj)
@@ -114,15 +114,15 @@ def _described(obj: object, arrays: list[Any], seen: dict[int, Any], place: str)
         return {"dtype": str(obj)}
     if isinstance(obj, dict):
         pairs = [
-            [_described(k, arrays, seen, f"a key of {place}"), _described(v, arrays, seen, f"{place}[{k!r}]")]
+            [_to_json(k, arrays, seen, f"a key of {path}"), _to_json(v, arrays, seen, f"{path}[{k!r}]")]
             for k, v in obj.items()
         ]
         return {"ordered" if isinstance(obj, OrderedDict) else "dict": pairs}
     if isinstance(obj, (list, tuple)):
-        items = [_described(v, arrays, seen, f"{place}[{k}]") for k, v in enumerate(obj)]
+        items = [_to_json(v, arrays, seen, f"{path}[{k}]") for k, v in enumerate(obj)]
         return {"tuple" if isinstance(obj, tuple) else "list": items}
     raise _NotPlain(
-        f"{place} is a {type(obj).__name__}, which cannot be saved: tensors, numbers, strings, None, and "
+        f"{path} is a {type(obj).__name__}, which cannot be saved: tensors, numbers, strings, None, and "
         "dicts, lists and tuples of them can. To fix it, save its state_dict()."
     )
 
@@ -131,7 +131,7 @@ class _NotPlain(TypeError):
     """An object that only a pickle can hold."""
 
 
-def _rebuilt(entry: object, members: dict[str, Any], made: dict[int, Tensor]) -> Any:
+def _from_json(entry: object, members: dict[str, Any], made: dict[int, Tensor]) -> Any:
     """Rebuild the object from its JSON description."""
     if not isinstance(entry, dict):
         return entry
@@ -145,7 +145,7 @@ def _rebuilt(entry: object, members: dict[str, Any], made: dict[int, Tensor]) ->
     if kind == "dtype":
         return dtypes.as_dtype(value)
     if kind in ("dict", "ordered"):
-        pairs = [(_rebuilt(k, members, made), _rebuilt(v, members, made)) for k, v in value]
+        pairs = [(_from_json(k, members, made), _from_json(v, members, made)) for k, v in value]
         return OrderedDict(pairs) if kind == "ordered" else dict(pairs)
-    items = [_rebuilt(v, members, made) for v in value]
+    items = [_from_json(v, members, made) for v in value]
     return tuple(items) if kind == "tuple" else items
