@@ -231,8 +231,8 @@ class MultiheadAttention(Module):
                 raise AssertionError(
                     f"expecting key_padding_mask shape of {(n, columns)}, but got {Size(padding.shape)}"
                 )
-            of_keys = additive(padding, "key_padding_mask", q.dtype).reshape(n, 1, 1, columns)
-            mask = of_keys if mask is None else mask + of_keys
+            key_mask = additive(padding, "key_padding_mask", q.dtype).reshape(n, 1, 1, columns)
+            mask = key_mask if mask is None else mask + key_mask
         return mask
 
     def _check(self, query: Tensor, key: Tensor, value: Tensor, padding: Tensor | None) -> None:

@@ -43,8 +43,8 @@ def added(
 ) -> RemovableHandle:
     """Add a hook after the existing hooks of this kind, or before them."""
     handle = handle_type(hooks[when], hook, (hooks["with_kwargs"], hooks["always"]))
-    for mark, is_so in (("with_kwargs", with_kwargs), ("always", always)):
-        if is_so:
+    for mark, enabled in (("with_kwargs", with_kwargs), ("always", always)):
+        if enabled:
             hooks[mark][handle.id] = True
     if prepend:
         hooks[when].move_to_end(handle.id, last=False)

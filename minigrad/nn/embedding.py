@@ -22,7 +22,7 @@ __all__ = ["Embedding", "EmbeddingBag"]
 class _Table(Module):
     """The base class of Embedding and EmbeddingBag: the table and its settings."""
 
-    _padding_text = "Padding_idx"  # as PyTorch's error begins
+    _padding_error = "Padding_idx"  # as PyTorch's error begins
 
     def __init__(
         self,
@@ -42,7 +42,7 @@ class _Table(Module):
         self.num_embeddings, self.embedding_dim = num_embeddings, embedding_dim
         if padding_idx is not None:
             if not -num_embeddings <= padding_idx < num_embeddings:
-                raise AssertionError(f"{self._padding_text} must be within num_embeddings")
+                raise AssertionError(f"{self._padding_error} must be within num_embeddings")
             padding_idx %= num_embeddings
         self.padding_idx = padding_idx
         self.max_norm, self.norm_type = max_norm, norm_type
@@ -133,7 +133,7 @@ class EmbeddingBag(_Table):
     weight    (num_embeddings, embedding_dim)      from the normal distribution
     """
 
-    _padding_text = "padding_idx"
+    _padding_error = "padding_idx"
 
     def __init__(
         self,

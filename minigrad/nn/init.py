@@ -226,23 +226,23 @@ def trunc_normal_(
             "The distribution of values may be incorrect.",
             stacklevel=2,
         )
-    share_below = [(1 + math.erf((x - mean) / std / math.sqrt(2))) / 2 for x in (a, b)]
-    often_inside = share_below[1] - share_below[0] > 0.3
+    cdf = [(1 + math.erf((x - mean) / std / math.sqrt(2))) / 2 for x in (a, b)]
+    mostly_inside = cdf[1] - cdf[0] > 0.3
     top = max(a, min(mean, b))  # the mode of the truncated distribution
     shape, dtype = tuple(tensor.shape), tensor.dtype
     low, high = dtype.type(a), dtype.type(b)
     values = np.zeros(shape, dtype)
-    open_ = np.ones(shape, bool)  # entries without an accepted sample
-    while open_.any():
-        if often_inside:
+    pending = np.ones(shape, bool)  # entries without an accepted sample
+    while pending.any():
+        if mostly_inside:
             x = kernels.normals(shape, dtype, mean, std, generator)
             keep = (x >= low) & (x <= high)
         else:
             x = kernels.uniform(shape, dtype, a, b, generator)
-            log_height = ((top - mean) / std) ** 2 / 2 - ((x - mean) / std) ** 2 / 2
-            keep = np.log(kernels.uniform(shape, dtype, 0, 1, generator)) <= log_height
-        values[open_ & keep] = x[open_ & keep]
-        open_ &= ~keep
+            log_acceptance = ((top - mean) / std) ** 2 / 2 - ((x - mean) / std) ** 2 / 2
+            keep = np.log(kernels.uniform(shape, dtype, 0, 1, generator)) <= log_acceptance
+        values[pending & keep] = x[pending & keep]
+        pending &= ~keep
     with modes.no_grad():
         return tensor.copy_(wrap(values))
 
@@ -291,7 +291,7 @@ def sparse_(
 # ------------------------------------------------------------------------ older names
 
 
-def _older(function: Any) -> Callable[..., Any]:
+def _deprecated(function: Any) -> Callable[..., Any]:
     """The function under its old name, without the underscore. It warns that the name is deprecated."""
     new = function.__name__
 
@@ -308,7 +308,7 @@ def _older(function: Any) -> Callable[..., Any]:
     return older
 
 
-uniform, normal, constant, eye = map(_older, (uniform_, normal_, constant_, eye_))
-dirac, orthogonal, sparse = map(_older, (dirac_, orthogonal_, sparse_))
-xavier_uniform, xavier_normal = map(_older, (xavier_uniform_, xavier_normal_))
-kaiming_uniform, kaiming_normal = map(_older, (kaiming_uniform_, kaiming_normal_))
+uniform, normal, constant, eye = map(_deprecated, (uniform_, normal_, constant_, eye_))
+dirac, orthogonal, sparse = map(_deprecated, (dirac_, orthogonal_, sparse_))
+xavier_uniform, xavier_normal = map(_deprecated, (xavier_uniform_, xavier_normal_))
+kaiming_uniform, kaiming_normal = map(_deprecated, (kaiming_uniform_, kaiming_normal_))

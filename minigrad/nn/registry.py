@@ -62,15 +62,15 @@ class Registry:
     def __setattr__(self, name: str, value: object) -> None:
         kind = self.__dict__.get("_registered_kinds", {}).get(name)
         if isinstance(value, Parameter):
-            self._make_room_for(name, PARAMETER)
+            self._unregister_other_kind(name, PARAMETER)
             self.register_parameter(name, value)
         elif kind != PARAMETER and isinstance(value, Registry):
-            self._make_room_for(name, MODULE)
+            self._unregister_other_kind(name, MODULE)
             self._register_as(name, MODULE, value)
         elif kind is not None:
             self._reassign_registered(name, kind, value)
         elif isinstance(value, Buffer):
-            self._make_room_for(name, BUFFER)
+            self._unregister_other_kind(name, BUFFER)
             self.register_buffer(name, value, value.persistent)
         else:
             object.__setattr__(self, name, value)
@@ -93,7 +93,7 @@ class Registry:
             keep.discard(name) if value.persistent else keep.add(name)
         self._register_as(name, kind, value)
 
-    def _make_room_for(self, name: str, kind: str) -> None:
+    def _unregister_other_kind(self, name: str, kind: str) -> None:
         """Unregister the name if it was registered with another kind."""
         kinds = self._get_registered_kinds("parameters" if kind == PARAMETER else kind)
         if kinds.get(name) != kind:

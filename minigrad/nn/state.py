@@ -4,8 +4,8 @@
     net.load_state_dict(minigrad.load(path))
 
 The names are those of named_parameters and the persistent buffers. So a state can be loaded into
-any module with the same structure, including states from PyTorch, which uses the same names. The
-tensors share memory with the module. Loading copies into this memory.
+any module with the same structure. PyTorch uses the same names, so its states can be loaded, too.
+The tensors share memory with the module. Loading copies into this memory.
 """
 
 from collections import OrderedDict

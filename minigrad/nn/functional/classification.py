@@ -253,9 +253,9 @@ def multi_margin_loss(
         input = input.reshape(1)
     t, axis = _class_targets(input, target, "multi_margin_loss")
     at = np.expand_dims(t, axis)
-    room = (input - input.gather(axis, at) + margin).relu()
-    room = room.scatter(axis, at, 0.0)
-    z = (room if p == 1 else room.square()).sum(axis) / input.shape[axis]
+    hinge = (input - input.gather(axis, at) + margin).relu()
+    hinge = hinge.scatter(axis, at, 0.0)
+    z = (hinge if p == 1 else hinge.square()).sum(axis) / input.shape[axis]
     if weight is not None:
         z = z * _weight_of_target(weight, t)
     return reduced_by(z, reduction, size_average, reduce)

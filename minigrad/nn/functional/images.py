@@ -206,8 +206,8 @@ def _windows(size: Sequence[int], *how: Several) -> tuple[dict[str, Any], list[i
                 f"{count}, which is too small (non-positive)."
             )
         counts.append(count)
-    (top, left), around = padding, {"size": kernel, "stride": stride, "dilation": dilation}
-    return {**around, "padding": (top, top, left, left)}, counts
+    (top, left), window_settings = padding, {"size": kernel, "stride": stride, "dilation": dilation}
+    return {**window_settings, "padding": (top, top, left, left)}, counts
 
 
 # ------------------------------------------------------------------------ resizing

@@ -293,8 +293,8 @@ def gaussian_nll_loss(
         ):
             raise ValueError("var is of incorrect size")
     with no_grad():
-        lifted = var.detach().clamp(min=eps) - var.detach()
-    var = var + lifted
+        increase = var.detach().clamp(min=eps) - var.detach()
+    var = var + increase
     z = (var.log() + (input - target) ** 2 / var) * 0.5
     return reduced_by(z + 0.5 * math.log(2 * math.pi) if full else z, reduction)
 
@@ -325,14 +325,14 @@ def reduction_of(size_average: bool | None, reduce: bool | None, reduction: str)
     if size_average is None and reduce is None:
         return reduction
     if reduce is not None and not reduce:
-        meant = "none"
+        chosen = "none"
     else:
-        meant = "mean" if size_average is None or size_average else "sum"
+        chosen = "mean" if size_average is None or size_average else "sum"
     warnings.warn(
-        f"size_average and reduce args will be deprecated, please use reduction='{meant}' instead.",
+        f"size_average and reduce args will be deprecated, please use reduction='{chosen}' instead.",
         stacklevel=levels_to_user(),
     )
-    return meant
+    return chosen
 
 
 def reduced_by(

@@ -86,8 +86,10 @@ def local_response_norm(
     if size <= 0:
         raise RuntimeError(f"kernel size should be greater than zero, but got size={size}")
     squares = input.square().movedim(1, -1)
-    around = pad(squares, (size // 2, (size - 1) // 2)).unfold(-1, size, 1).mean(-1).movedim(-1, 1)
-    return input / (around * alpha + k) ** beta
+    mean_square = (
+        pad(squares, (size // 2, (size - 1) // 2)).unfold(-1, size, 1).mean(-1).movedim(-1, 1)
+    )
+    return input / (mean_square * alpha + k) ** beta
 
 
 def batch_norm(

@@ -140,11 +140,11 @@ def grid_sample(
         z = z + (x * 0 + y * 0).unsqueeze(-1) if grid.requires_grad else z
         return named(z.permute(0, 3, 1, 2).contiguous(), "GridSampler2DBackward0")
     left, top = np.floor(x.detach().array), np.floor(y.detach().array)
-    right_share, low_share = x - wrap(left), y - wrap(top)
+    right_weight, bottom_weight = x - wrap(left), y - wrap(top)
     total: Any = 0
-    for i, share_x in ((0, 1 - right_share), (1, right_share)):
-        for j, share_y in ((0, 1 - low_share), (1, low_share)):
-            total = total + _read(pixels, left + i, top + j) * (share_x * share_y).unsqueeze(-1)
+    for i, weight_x in ((0, 1 - right_weight), (1, right_weight)):
+        for j, weight_y in ((0, 1 - bottom_weight), (1, bottom_weight)):
+            total = total + _read(pixels, left + i, top + j) * (weight_x * weight_y).unsqueeze(-1)
     return named(total.permute(0, 3, 1, 2).contiguous(), "GridSampler2DBackward0")
 
 

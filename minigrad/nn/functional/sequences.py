@@ -49,16 +49,16 @@ def ctc_loss(
     t, n, k = x.shape
     _check_lengths(frames, letters, t, n)
     _check_blank(blank, k)
-    spelled = _with_blanks(_array(targets), letters, blank, single)
-    before = np.concatenate([np.full((n, 2), -1), spelled[:, :-2]], 1)
-    jump = wrap((spelled != blank) & (spelled != before))
-    never = x.new_full((n, 2), NEVER)
-    scores = x.gather(2, wrap(np.broadcast_to(spelled, (t, *spelled.shape)).copy()))
-    first = np.arange(spelled.shape[1]) < np.minimum(2, 2 * letters[:, None] + 1)
+    extended = _with_blanks(_array(targets), letters, blank, single)
+    before = np.concatenate([np.full((n, 2), -1), extended[:, :-2]], 1)
+    may_skip = wrap((extended != blank) & (extended != before))
+    log_zero = x.new_full((n, 2), NEVER)
+    scores = x.gather(2, wrap(np.broadcast_to(extended, (t, *extended.shape)).copy()))
+    first = np.arange(extended.shape[1]) < np.minimum(2, 2 * letters[:, None] + 1)
     alpha = where(wrap(first), scores[0], NEVER)
     for i in range(1, t):
-        one = cat([never[:, :1], alpha[:, :-1]], 1)
-        two = where(jump, cat([never, alpha[:, :-2]], 1), NEVER)
+        one = cat([log_zero[:, :1], alpha[:, :-1]], 1)
+        two = where(may_skip, cat([log_zero, alpha[:, :-2]], 1), NEVER)
         new = scores[i] + stack([alpha, one, two]).logsumexp(0)
         alpha = where(wrap((i < frames)[:, None]), new, alpha)
     loss = -_log_end_probability(alpha, letters)
@@ -245,8 +245,8 @@ def multilabel_margin_loss(
     rows, columns = np.nonzero(given)
     right[rows, labels[rows, columns]] = True
     at = x.gather(1, wrap(np.where(given, labels, 0)))
-    room = (1 - at.unsqueeze(2) + x.unsqueeze(1)).relu()
+    hinge = (1 - at.unsqueeze(2) + x.unsqueeze(1)).relu()
     counted = given[:, :, None] & ~right[:, None, :]
-    z = (room * wrap(counted.astype(x.dtype))).sum((1, 2)) / k
+    z = (hinge * wrap(counted.astype(x.dtype))).sum((1, 2)) / k
     z = z if input.ndim == 2 else z.squeeze(0)
     return reduced_by(z, reduction, size_average, reduce)

@@ -96,6 +96,6 @@ def spectral_norm(
 
 orthogonal = Absent(
     "minigrad.nn.utils.parametrizations.orthogonal",
-    "To fix it, write a module whose forward(X) is  matrix_exp(X.triu(1) - X.triu(1).mT), and hand it to "
+    "To fix it, write a module whose forward(X) is  matrix_exp(X.triu(1) - X.triu(1).mT), and pass it to "
     "nn.utils.parametrize.register_parametrization.",
 )
