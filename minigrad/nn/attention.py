@@ -167,9 +167,8 @@ class MultiheadAttention(Module):
         mask = self._mask(q, k, attn_mask, key_padding_mask)
         k, v = self._append_extra(k, self.bias_k), self._append_extra(v, self.bias_v)
         if mask is not None and k.shape[1] > mask.shape[-1]:
-            mask = F.pad(
-                mask, (0, k.shape[1] - mask.shape[-1])
-            )  # every query may attend to added keys
+            # Every query may attend to the added keys.
+            mask = F.pad(mask, (0, k.shape[1] - mask.shape[-1]))
         q, k, v = (x.unflatten(-1, (self.num_heads, -1)).transpose(1, 2) for x in (q, k, v))
         scores = (q * (1 / math.sqrt(self.head_dim))) @ k.mT
         if need_weights and mask is not None:

@@ -97,13 +97,13 @@ class _ConvNd(Module):
         """(n, in_channels, ...) to (n, out_channels, ...)."""
         padding = self.padding
         if self.padding_mode != "zeros":
-            input, padding = F.pad(input, self._padding_widths(), mode=self.padding_mode), 0
+            input, padding = F.pad(input, self._pad_widths(), mode=self.padding_mode), 0
         convolve = F.conv1d if self.axes == 1 else F.conv2d
         return convolve(
             input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups
         )
 
-    def _padding_widths(self) -> list[int]:
+    def _pad_widths(self) -> list[int]:
         """(before, after) for each axis, the last axis first, as F.pad takes them."""
         margins = []
         for k in reversed(range(self.axes)):

@@ -45,9 +45,7 @@ class FunctionLayer(Module):
     A subclass without `of` is an ordinary module, with the `__init__` and `forward` of its row.
     """
 
-    _fields: dict[
-        str, Any
-    ] = {}  # name -> default, for the fields of this row and of its base classes
+    _fields: dict[str, Any] = {}  # name -> default, for this row and its base classes
     _types: dict[str, Any] = {}  # name -> annotation
     # the fields to show in repr(), for Module._settings_text; None: all, but `inplace` only if it is set
     _shown: tuple[str, ...] | None = None

@@ -75,9 +75,7 @@ class Module(Stateful, Called):
         super().__init__()
         self.training = True
         if self.call_super_init:
-            super(Registry, self).__init__(
-                *args, **kwargs
-            )  # for the classes after Module in the MRO
+            super(Registry, self).__init__(*args, **kwargs)  # the next class in the MRO
 
     # ------------------------------------------------------------------ training and evaluation
 

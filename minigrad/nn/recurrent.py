@@ -134,15 +134,14 @@ class RNNBase(_Recurrent):
 
         x       (l, n, width); or packed, (sum of the sizes, width)
         first   the initial state
-        sizes   of a packed sequence, the number of sequences in each step
+        sizes   for packed sequences, the number of sequences in each step
 
-        In a forward pass over packed sequences, a sequence that ends is removed from the bottom rows
-        and keeps its last state. In a backward pass, it is added at the bottom with its initial state.
+        The rows of a packed sequence are sorted by length. In forward direction, a sequence that ends
+        is removed from the bottom, and its last state is kept. In backward direction, it is added at
+        the bottom, with its initial state, when its last element is reached.
         """
         weights = [getattr(self, name) for name in self._all_weights[k]]
-        w_ih, w_hh, b_ih, b_hh = [*weights, None, None][
-            :4
-        ]  # without biases, `weights` has two entries
+        w_ih, w_hh, b_ih, b_hh = [*weights, None, None][:4]  # None for both biases if bias=False
         reverse, step = self.bidirectional and k % 2 == 1, KINDS[self.mode][2]
         a = F.linear(x, w_ih, b_ih)
         parts = list(a.unbind(0) if sizes is None else a.split(sizes))

@@ -339,9 +339,7 @@ def _class_weights(
     """The weight of each example, and the targets. Ignored examples get weight 0 and target 0."""
     n, dtype = x.array.shape[axis], x.array.dtype
     weights = None
-    values = np.asarray(
-        target
-    )  # while a program is being recorded, the values of the example input
+    values = np.asarray(target)  # while recording a program, the values of the example input
     if beyond(values, n):
         bad = ((values < 0) | (values >= n)) & (values != ignore_index)
         if bad.any():

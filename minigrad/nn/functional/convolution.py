@@ -92,7 +92,7 @@ def conv_transpose2d(
               [2., 4., 2.],
               [1., 2., 1.]]]])
     """
-    return _transposed_convolution(
+    return _conv_transpose(
         2, input, weight, bias, stride, padding, output_padding, groups, dilation
     )
 
@@ -112,7 +112,7 @@ def conv_transpose1d(
     >>> conv_transpose1d(minigrad.tensor([[[1.0, 2.0]]]), minigrad.tensor([[[1.0, 10.0]]]))
     tensor([[[ 1., 12., 20.]]])
     """
-    return _transposed_convolution(
+    return _conv_transpose(
         1, input, weight, bias, stride, padding, output_padding, groups, dilation
     )
 
@@ -130,7 +130,7 @@ def _convolution(
     check_steps(stride=stride, dilation=dilation)
     _check_kernels(axes, x, w, b, groups)
     reach = [d * (k - 1) + 1 for d, k in zip(dilation, w.shape[2:], strict=True)]
-    widths = _padding_widths(padding, stride, reach)
+    widths = _pad_widths(padding, stride, reach)
     padded = [n + sum(m) for n, m in zip(x.shape[2:], widths, strict=True)]
     if any(n < r for n, r in zip(padded, reach, strict=True)):
         raise RuntimeError(
@@ -173,9 +173,7 @@ def _check_kernels(axes: int, x: Tensor, w: Tensor, b: Tensor | None, groups: in
         )
 
 
-def _padding_widths(
-    padding: Any, stride: tuple[int, ...], reach: list[int]
-) -> list[tuple[int, int]]:
+def _pad_widths(padding: Any, stride: tuple[int, ...], reach: list[int]) -> list[tuple[int, int]]:
     """The padding (before, after) of each axis. `reach` is the extent of a window, including dilation."""
     if padding == "same":
         if max(stride) > 1:
@@ -188,14 +186,14 @@ def _padding_widths(
     return [(n, n) for n in amounts]
 
 
-def _transposed_convolution(
+def _conv_transpose(
     axes: int, x: Tensor, w: Tensor, b: Tensor | None, stride: Several, padding: Several,
     output_padding: Several, groups: int, dilation: Several,
 ) -> Tensor:  # fmt: skip
     """Check the arguments of the transposed convolutions, and apply the adjoint op."""
     if x.ndim == axes + 1:
         how = (stride, padding, output_padding, groups, dilation)
-        return _transposed_convolution(axes, x.unsqueeze(0), w, b, *how).squeeze(0)
+        return _conv_transpose(axes, x.unsqueeze(0), w, b, *how).squeeze(0)
     check_batched(f"conv_transpose{axes}d", axes, x)
     stride, dilation = several(stride, axes, "stride"), several(dilation, axes, "dilation")
     padding = several(padding, axes, "padding")
