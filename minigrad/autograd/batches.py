@@ -102,7 +102,7 @@ def _input_axes(name: str, in_dims: object, args: tuple[Any, ...], leaves: list[
     axes = _axes_of_leaves(
         in_dims,
         args,
-        f"{api}: in_dims is not compatible with the structure of `inputs`: {len(args)} arguments. To fix it, give one "
+        f"{api}: in_dims is not compatible with the structure of `inputs`: {len(args)} arguments. To fix it, pass one "
         "axis for each, or None for an argument that all examples share.",
     )
     for x, d in zip(leaves, axes, strict=True):
@@ -139,7 +139,7 @@ def _output_axes(name: str, out_dims: object, result: object) -> list[Axis]:
     return _axes_of_leaves(
         out_dims,
         result,
-        f"{api}: out_dims is not compatible with the structure of `outputs`. To fix it, give one axis for each result, "
+        f"{api}: out_dims is not compatible with the structure of `outputs`. To fix it, pass one axis for each result, "
         "or one number for all.",
     )
 
