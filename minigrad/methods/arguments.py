@@ -180,7 +180,7 @@ def _write_out(name: str, out: Any, z: Any) -> Any:
         if out.numel():
             warnings.warn(
                 f"An output with one or more elements was resized since it had shape {list(out.shape)}, which "
-                f"does not match the required output shape {list(z.shape)}. To fix it, give a tensor of that shape, or an empty one.",
+                f"does not match the required output shape {list(z.shape)}. To fix it, pass a tensor of that shape, or an empty one.",
                 stacklevel=levels_to_user(),
             )
         out.data = out.new_empty(z.shape)

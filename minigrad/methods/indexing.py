@@ -638,7 +638,7 @@ def filling(name: str, value: Operand, x: Base) -> Operand:
     """The single number that masked_fill and index_fill write, in x's dtype."""
     if isinstance(value, Base):
         if value.ndim:
-            raise RuntimeError(f"{name} only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s). To fix it, give a number, like  value.item().")
+            raise RuntimeError(f"{name} only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s). To fix it, pass a number, like  value.item().")
         return value if value.dtype == x.dtype else value.to(x.dtype)
     return like(value, x)
 

@@ -881,7 +881,7 @@ def variance_settings(name: str, x: Base, dim: Dim, unbiased: bool | None, keepd
     if number_reduced(x.shape, axes) <= correction:
         warnings.warn(
             f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor, the number of "
-            "entries: the result is NaN. To fix it, give more entries, or correction=0.",
+            "entries: the result is NaN. To fix it, use more entries, or correction=0.",
             stacklevel=levels_to_user(),
         )
     return {"axis": axes, "correction": correction, "keepdims": keepdims}

@@ -99,7 +99,7 @@ def of_tensors(op: Op) -> FunctionType:
 
 
 def reflecting(op: Op) -> FunctionType:
-    """Make x.__rmul__(2), which is 2 * x. If x is the first input of PyTorch's node, so it is here."""
+    """Make x.__rmul__(2), which is 2 * x. As in PyTorch, x is the first input of the node for the ops in X_FIRST."""
     node_name = X_FIRST.get(op.name)
 
     def of_reciprocal(self: Any, other: Any) -> Any:
@@ -130,7 +130,7 @@ def reflecting(op: Op) -> FunctionType:
 
 
 def _add(cls: type[Any], op: Op, name: str, way: str, f: Any) -> None:
-    """Add one method. If its operands cannot be passed by name (x.exp(), x + y), the generated op.apply later replaces it."""
+    """Add one method. If it has no named parameters (x.exp(), x + y), the generated op.apply replaces it later."""
     method = renamed(f, name)
     method.__doc__ = described(op, name)
     setattr(cls, name, method)
@@ -156,7 +156,7 @@ def writing(f: FunctionType) -> FunctionType:
 
 
 def copying(f: FunctionType, clone: bool = False) -> FunctionType:
-    """Make x.frac_() from x.frac(): copy its result into x. With `clone`, f works on a copy of x, so its gradient can still read the old values."""
+    """Make x.frac_() from x.frac(): copy its result into x. With `clone`, f runs on a copy of x, so that its rule can read the old values."""
 
     @functools.wraps(f)
     def method(self: Base, *args: object, **kwargs: object) -> Base:
@@ -170,7 +170,7 @@ def copying(f: FunctionType, clone: bool = False) -> FunctionType:
 
 
 def renamed(f: FunctionType, name: str, code: CodeType | None = None) -> FunctionType:
-    """A copy of the function as a method with this name and no docstring yet, and optionally with other code."""
+    """A copy of the function as a method with this name, without a docstring, and optionally with other code."""
     g = FunctionType(code or f.__code__, f.__globals__, name, f.__defaults__, f.__closure__)
     g.__dict__.update(f.__dict__)
     g.__kwdefaults__, g.__annotations__ = f.__kwdefaults__, f.__annotations__
