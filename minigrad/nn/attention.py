@@ -118,11 +118,11 @@ class MultiheadAttention(Module):
         if self.head_dim * num_heads != embed_dim:
             raise AssertionError("embed_dim must be divisible by num_heads")
         same, e = self._qkv_same_embed_dim, embed_dim
-        apart = {"q_proj_weight": (e, e), "k_proj_weight": (e, self.kdim),
-                 "v_proj_weight": (e, self.vdim)}  # fmt: skip
-        add_parameters(self, device, dtype, **(dict.fromkeys(apart) if same else apart))
-        stacked, of_bias = (3 * e, e) if same else None, (3 * e,) if bias else None
-        add_parameters(self, device, dtype, in_proj_weight=stacked, in_proj_bias=of_bias)
+        separate = {"q_proj_weight": (e, e), "k_proj_weight": (e, self.kdim),
+                    "v_proj_weight": (e, self.vdim)}  # fmt: skip
+        add_parameters(self, device, dtype, **(dict.fromkeys(separate) if same else separate))
+        stacked, bias_shape = (3 * e, e) if same else None, (3 * e,) if bias else None
+        add_parameters(self, device, dtype, in_proj_weight=stacked, in_proj_bias=bias_shape)
         self.out_proj = NonDynamicallyQuantizableLinear(e, e, bias, device, dtype)
         extra = (1, 1, e) if add_bias_kv else None
         add_parameters(self, device, dtype, bias_k=extra, bias_v=extra)

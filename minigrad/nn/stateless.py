@@ -89,7 +89,7 @@ def _with_tied_names(own: State, given: State) -> State:
         if any(given[name] is not given[used_names[0]] for name in used_names):
             raise ValueError(
                 f"functional_call got multiple values for keys {used_names}, which are names of one "
-                "tensor. To fix it, give one of them, or call it with tie_weights=False."
+                "tensor. To fix it, pass only one of them, or use tie_weights=False."
             )
         if used_names:
             tied.update(dict.fromkeys(same, given[used_names[0]]))

@@ -319,7 +319,7 @@ def _integer_targets(x: Tensor, target: Array, name: str) -> Array:
     if name == "cross_entropy" and target.shape == x.array.shape != ():
         raise RuntimeError(
             "Expected floating point type for target with class probabilities, got integers: the target has "
-            "the shape of the input. To fix it, give one class for each row, or probabilities."
+            "the shape of the input. To fix it, pass one class for each row, or probabilities."
         )
     if x.array.dtype.kind != "f":
         raise NotForDtype(
