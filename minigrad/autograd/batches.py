@@ -40,7 +40,7 @@ def vmap(
                   "different": each example gets its own
     chunk_size    accepted but ignored, because f is called once per example
 
-    Raises ValueError if the axes do not fit the arguments or the results, and RuntimeError if f
+    Raises ValueError if the axes do not match the arguments or the results, and RuntimeError if f
     draws random numbers while randomness is "error".
 
     >>> import minigrad

@@ -149,7 +149,7 @@ def _convolution(
 
 
 def _check_kernels(axes: int, x: Tensor, w: Tensor, b: Tensor | None, groups: int) -> None:
-    """Raise an error unless weight and bias fit the input of a convolution."""
+    """Raise an error unless the shapes of weight and bias match the input of a convolution."""
     if w.ndim != axes + 2:
         raise RuntimeError(
             f"weight should have {axes + 2} dimensions, but it has {w.ndim}: {list(w.shape)}"
