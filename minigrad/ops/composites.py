@@ -192,7 +192,7 @@ def nonzero(x: Any, as_tuple: bool) -> Any:
 
 
 def unique(x: Any, return_inverse: bool, return_counts: bool, dim: int | None) -> Any:
-    """The unique values, sorted; for each entry of x, its index among them; how often each occurs."""
+    """The sorted unique values; for each entry of x, the index of its value; the count of each value."""
     ordered("unique", x)
     if dim is not None:
         dim = normalize_one(dim, x.ndim)

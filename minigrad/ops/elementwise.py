@@ -4,7 +4,7 @@ Each row is a function, followed by one rule per input: the incoming gradient `g
 the derivative. The parameters of a rule are exactly the values saved for it. If there is a
 choice, a rule uses what is cheaper to save: tanh saves `z`, which exists anyway, and not `x`.
 
-If a function is only its docstring, the NumPy function that the decorator names computes the result.
+If a function has only a docstring, the NumPy function in its decorator computes the result.
 
 You can find the formulas in any table of derivatives. Where the derivative is undefined
 (|x| at 0, a tie of two maxima), the row says which value is used; it is PyTorch's.

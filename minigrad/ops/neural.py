@@ -215,7 +215,7 @@ def embedding(x, *, index, padding_idx=None, sparse=False, counts=None):
     """z = x[index], rows of a table        dL/dx = zeros like x, with g added at index
 
     The row padding_idx, if given, gets no gradient. With sparse, the gradient holds only the rows
-    that were read. With counts (how often each index occurs), the gradient of a row is a mean, not
+    that were read. With counts (of each index in the input), the gradient of a row is a mean, not
     a sum. This is not the true derivative; it is used to limit the effect of frequent words.
     """
     return x.take(index, 0)

@@ -1,6 +1,6 @@
 """Table of derivatives, chapter 1, continued: more functions from calculus.
 
-All are elementwise functions of one, two or three inputs. The derivatives are in any table.
+All are elementwise functions of one, two or three inputs. Any table of derivatives has the rules.
 Rules use `z` where this avoids computing a root or an exponential again.
 """
 
@@ -371,7 +371,7 @@ clamp_max.vjp(x=lambda g, x, b: keep(g, x <= b),
 
 @elementwise(np.fmax, refuses="c")
 def fmax(x, y, *, out=None):
-    """z = the greater of x and y, or the one that is a number        dz/dx = x >= y        dz/dy = x < y
+    """z = the larger of x and y; if one is NaN, the other        dz/dx = x >= y        dz/dy = x < y
 
     Unlike `maximum`, x gets the whole gradient in a tie.
 
@@ -386,7 +386,7 @@ fmax.vjp(x=lambda g, x, y: keep(g, (x >= y) | (y != y)),
 
 @elementwise(np.fmin, refuses="c")
 def fmin(x, y, *, out=None):
-    """z = the less of x and y, or the one that is a number        dz/dx = x <= y        dz/dy = x > y
+    """z = the smaller of x and y; if one is NaN, the other        dz/dx = x <= y        dz/dy = x > y
 
     Unlike `minimum`, x gets the whole gradient in a tie.
 
