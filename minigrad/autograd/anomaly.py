@@ -9,7 +9,7 @@ Traceback (most recent call last):
     ...
 RuntimeError: Function 'MulBackward0' returned nan values in its 0th output. ...
 
-Inside such a block, every operation remembers its source line, so that the error can show it.
+Inside such a block, every operation stores its source line, so that the error can show it.
 The backward pass runs step by step and checks every gradient. Outside the block, nothing is checked.
 """
 
@@ -22,7 +22,7 @@ class set_detect_anomaly:
     """Switch anomaly detection on or off, at once, or until the end of a `with` block.
 
     mode        True to switch it on
-    check_nan   whether a NaN is an error. If not, only source lines are remembered, for other errors
+    check_nan   whether a NaN is an error. If False, source lines are still kept, for other errors
 
     >>> x = minigrad.tensor(0.0, requires_grad=True)
     >>> with set_detect_anomaly(True):  # doctest: +ELLIPSIS

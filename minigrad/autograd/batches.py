@@ -3,9 +3,9 @@
 PyTorch replaces the function's operations by batched ones. Here, the function is called once per
 example and the results are stacked, which is simpler and gives the same numbers.
 
-What a batch is made of is nested: tuples, lists and dicts of tensors. Read `flatten` in
-transforms.py first. `in_dims` and `out_dims` are nested in the same way, or one number stands for
-all the tensors below it.
+Arguments and results can be pytrees: tensors in nested tuples, lists and dicts. `in_dims` and
+`out_dims` have the same structure; one number may stand for a whole subtree. Read `flatten` in
+transforms.py first.
 """
 
 from typing import Any
@@ -34,14 +34,14 @@ def vmap(
 
     in_dims       the batch axis of each argument; None if all examples share the argument. An
                   argument can be a dict or a list of tensors, and so can its axes
-    out_dims      the batch axis of each result; None for what is the same for all examples, and need
-                  not be a tensor
+    out_dims      the batch axis of each result; None if it is the same for all examples, in which
+                  case it may be something other than a tensor
     randomness    "error": f may not draw random numbers; "same": each example gets the same ones;
-                  "different": each its own
-    chunk_size    accepted: here, each example is a call of its own
+                  "different": each example gets its own
+    chunk_size    accepted but ignored, because f is called once per example
 
-    Raises ValueError if the axes do not fit the arguments or the results, and RuntimeError if f
-    draws random numbers and may not.
+    Raises ValueError if the axes do not match the arguments or the results, and RuntimeError if f
+    draws random numbers while randomness is "error".
 
     >>> import minigrad
     >>> vmap(lambda a, b: (a * b).sum())(minigrad.ones(3, 2), minigrad.ones(3, 2))
@@ -66,14 +66,17 @@ def vmap(
             results.append(flatten(result, object))
         axes = _output_axes(name, out_dims, result)
         columns = zip(*(found for found, _ in results), strict=True)
-        joined = [_joined(name, list(c), d, n) for c, d in zip(columns, axes, strict=True)]
+        joined = [_stacked(name, list(c), d, n) for c, d in zip(columns, axes, strict=True)]
         return results[0][1](joined)
 
     return mapped
 
 
-def _spread(dims: Any, tree: Any, misfit: str) -> list[Any]:
-    """The axis of each entry of a tree: one for all, or nested like the tree. Otherwise raises ValueError(misfit)."""
+def _axes_of_leaves(dims: Any, tree: Any, misfit: str) -> list[Any]:
+    """The axis of each leaf of a tree. `dims` is one axis for all leaves, or a tree of the same structure.
+
+    Raises ValueError(misfit) if it is neither.
+    """
     if not isinstance(dims, (tuple, list, dict)):
         return [dims] * len(flatten(tree, object)[0])
     if type(dims) is not type(tree) or len(dims) != len(tree):
@@ -81,7 +84,7 @@ def _spread(dims: Any, tree: Any, misfit: str) -> list[Any]:
     keys = tree if isinstance(tree, dict) else range(len(tree))
     if set(keys) != set(dims if isinstance(dims, dict) else keys):
         raise ValueError(misfit)
-    return [axis for key in keys for axis in _spread(dims[key], tree[key], misfit)]
+    return [axis for key in keys for axis in _axes_of_leaves(dims[key], tree[key], misfit)]
 
 
 def _input_axes(name: str, in_dims: object, args: tuple[Any, ...], leaves: list[Any]) -> list[Axis]:
@@ -96,10 +99,10 @@ def _input_axes(name: str, in_dims: object, args: tuple[Any, ...], leaves: list[
             f"{api}: expected `in_dims` to be int or a (potentially nested) tuple matching the structure of inputs, "
             f"got: {type(in_dims)}."
         )
-    axes = _spread(
+    axes = _axes_of_leaves(
         in_dims,
         args,
-        f"{api}: in_dims is not compatible with the structure of `inputs`: {len(args)} arguments. To fix it, give one "
+        f"{api}: in_dims is not compatible with the structure of `inputs`: {len(args)} arguments. To fix it, pass one "
         "axis for each, or None for an argument that all examples share.",
     )
     for x, d in zip(leaves, axes, strict=True):
@@ -133,10 +136,10 @@ def _output_axes(name: str, out_dims: object, result: object) -> list[Axis]:
             )
     if isinstance(result, Tensor) and isinstance(out_dims, tuple) and len(out_dims) == 1:
         return [out_dims[0]]
-    return _spread(
+    return _axes_of_leaves(
         out_dims,
         result,
-        f"{api}: out_dims is not compatible with the structure of `outputs`. To fix it, give one axis for each result, "
+        f"{api}: out_dims is not compatible with the structure of `outputs`. To fix it, pass one axis for each result, "
         "or one number for all.",
     )
 
@@ -161,8 +164,8 @@ def _example(x: Tensor, dim: int, k: int) -> Tensor:
     return x.new_zeros(x.shape[:dim] + x.shape[dim + 1 :])
 
 
-def _joined(name: str, column: list[Any], axis: Axis, n: int) -> Any:
-    """One entry of the result: those of the n examples, stacked along the axis; without an axis, the one for all."""
+def _stacked(name: str, column: list[Any], axis: Axis, n: int) -> Any:
+    """One leaf of the result: the n values in `column`, stacked along the axis. For None, the value they share."""
     first = column[0]
     tensors = all(isinstance(x, Tensor) for x in column)
     if axis is None:

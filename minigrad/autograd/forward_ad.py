@@ -135,8 +135,9 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
 
 
 def same_memory(x: Tensor) -> Tensor:
-    """A new tensor on x's memory, with x's history, but not a view of it: its views are views of the
-    new tensor, so their gradients and tangents go through it.
+    """A new tensor that shares memory and graph with x but is not a view of x.
+
+    Views of it are views of the new tensor, so their gradients and tangents go through it.
     """
     with unobserved():
         view = reshape(x, shape=x.array.shape)

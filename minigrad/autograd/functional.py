@@ -29,7 +29,7 @@ __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
 JACOBIAN = "The jacobian of the user-provided function"
 HESSIAN = "The hessian of the user-provided function"
 Tensors = tuple[Tensor, ...]
-Given = Tensor | Tensors  # one tensor, or a tuple of several
+Given = Tensor | Tensors  # as PyTorch takes them: one tensor or a tuple
 
 
 def vjp(
@@ -50,8 +50,8 @@ def vjp(
     """
     xs, value, outputs = _run(func, inputs, "vjp", create_graph, strict)
     vs = _directions(v, "vjp", value, "the user-provided function returns")
-    grads = _pulled(outputs, xs, vs, create_graph, strict)
-    return _finished((value, _like(inputs, grads)), create_graph)
+    grads = _vector_jacobian(outputs, xs, vs, create_graph, strict)
+    return _detach_unless((value, _like(inputs, grads)), create_graph)
 
 
 def jvp(
@@ -73,8 +73,8 @@ def jvp(
     _tuple(inputs, "inputs", "jvp")
     vs = _directions(v, "jvp", inputs, "the input to the user-provided function is")
     xs, value, outputs = _run(func, inputs, "jvp", create_graph, strict)
-    tangents = _pushed(outputs, xs, vs, create_graph, strict)
-    return _finished((value, _like(value, tangents)), create_graph)
+    tangents = _jacobian_vector(outputs, xs, vs, create_graph, strict)
+    return _detach_unless((value, _like(value, tangents)), create_graph)
 
 
 def jacobian(
@@ -89,26 +89,26 @@ def jacobian(
 
     strategy   "reverse-mode": one pass for each entry of the results; "forward-mode": one pass
                for each entry of the inputs
-    returns    a tensor for one input and one result. With a tuple of inputs, a tuple with one
-               block for each; with a tuple of results, a tuple of those.
+    returns    a tensor for one input and one result. For a tuple of inputs, a tuple with one block
+               per input. For a tuple of results, a tuple with one such Jacobian per result.
 
     >>> import minigrad
     >>> jacobian(lambda x: (x.sum(), x * x), minigrad.tensor([1.0, 2.0]))
     (tensor([1., 1.]), tensor([[2., 0.],
             [0., 4.]]))
     """
-    _known(strategy, strict, vectorize, "jacobian")
+    _check_options(strategy, strict, vectorize, "jacobian")
     if strategy == "forward-mode":
-        return _finished(_by_columns(func, inputs), create_graph)
+        return _detach_unless(_forward_jacobian(func, inputs), create_graph)
     xs, value, outputs = _run(func, inputs, "jacobian", create_graph, strict)
     blocks = []
     for i, z in enumerate(outputs):
         who = f"Output {i} of the user-provided function"
-        rows = [_pulled([z], xs, [g], create_graph, strict, who) for g in F.basis(z)]
+        rows = [_vector_jacobian([z], xs, [g], create_graph, strict, who) for g in F.basis(z)]
         with modes.set_grad_enabled(create_graph):
             parts = [F.joined_blocks([row[k] for row in rows], z, x) for k, x in enumerate(xs)]
         blocks.append(_like(inputs, parts))
-    return _finished(_like(value, blocks), create_graph)
+    return _detach_unless(_like(value, blocks), create_graph)
 
 
 def hessian(
@@ -119,7 +119,7 @@ def hessian(
     vectorize: bool = False,
     outer_jacobian_strategy: str = "reverse-mode",
 ) -> Any:
-    """The Hessian of a function whose result is one number.
+    """The Hessian of a scalar function.
 
     returns    for one input x, a tensor of shape (*x.shape, *x.shape); for several inputs, a tuple
                of tuples: entry [i][j] is the derivative with respect to input i, then input j
@@ -129,16 +129,16 @@ def hessian(
     tensor([[ 6.,  0.],
             [ 0., 12.]])
     """
-    _known(outer_jacobian_strategy, strict, vectorize, "hessian")
+    _check_options(outer_jacobian_strategy, strict, vectorize, "hessian")
     _tuple(inputs, "inputs", "hessian")
 
     def gradient(*xs: Tensor) -> Any:
-        def number(*ys: Tensor) -> Tensor:
-            value = _number(func(*ys), "hessian")
+        def scalar(*ys: Tensor) -> Tensor:
+            value = _scalar(func(*ys), "hessian")
             _refuse_unrecorded((value,), strict)
             return value
 
-        found = jacobian(number, _like(inputs, xs), create_graph=True)
+        found = jacobian(scalar, _like(inputs, xs), create_graph=True)
         _refuse_constant(_tuple(found, "jacobian", "hessian"), strict)
         return found
 
@@ -152,7 +152,7 @@ def hvp(
     create_graph: bool = False,
     strict: bool = False,
 ) -> Any:
-    """A tuple (f(inputs), H·v) for a function with one number as result. H·v is the derivative of its gradient along v.
+    """A tuple (f(inputs), H·v) for a scalar function f. H·v is the derivative of the gradient along v.
 
     v         shaped like the inputs; optional if the input is a single number
     returns   the result of f, and a tensor shaped like each input
@@ -161,9 +161,9 @@ def hvp(
     >>> hvp(lambda x: (x ** 3).sum(), minigrad.tensor([1.0, 2.0]), minigrad.ones(2))[1]
     tensor([ 6., 12.])
     """
-    xs, value, vs, gradient = _run_for_gradient(func, inputs, v, "hvp", create_graph, strict)
-    products = _pushed(gradient, xs, vs, create_graph, strict, HESSIAN)
-    return _finished((value, _like(inputs, products)), create_graph)
+    xs, value, vs, gradient = _run_with_gradient(func, inputs, v, "hvp", create_graph, strict)
+    products = _jacobian_vector(gradient, xs, vs, create_graph, strict, HESSIAN)
+    return _detach_unless((value, _like(inputs, products)), create_graph)
 
 
 def vhp(
@@ -173,7 +173,7 @@ def vhp(
     create_graph: bool = False,
     strict: bool = False,
 ) -> Any:
-    """A tuple (f(inputs), v·H) for a function with one number as result. v·H is the gradient of v·(gradient).
+    """A tuple (f(inputs), v·H) for a scalar function f. v·H is the gradient of v·(gradient).
 
     v         shaped like the inputs; optional if the input is a single number
     returns   the result of f, and a tensor shaped like each input
@@ -182,21 +182,21 @@ def vhp(
     >>> vhp(lambda x: (x ** 3).sum(), minigrad.tensor([1.0, 2.0]), minigrad.ones(2))[1]
     tensor([ 6., 12.])
     """
-    xs, value, vs, gradient = _run_for_gradient(func, inputs, v, "vhp", create_graph, strict)
-    products = _pulled(gradient, xs, vs, create_graph, strict, JACOBIAN, HESSIAN)
-    return _finished((value, _like(inputs, products)), create_graph)
+    xs, value, vs, gradient = _run_with_gradient(func, inputs, v, "vhp", create_graph, strict)
+    products = _vector_jacobian(gradient, xs, vs, create_graph, strict, JACOBIAN, HESSIAN)
+    return _detach_unless((value, _like(inputs, products)), create_graph)
 
 
-# ---------------------------------------------------------------------- the steps
+# ---------------------------------------------------------------------- building blocks
 
 
 def _run(
     func: Func, inputs: Given, name: str, create_graph: bool, strict: bool
 ) -> tuple[Tensors, Any, Tensors]:
-    """Copies of the inputs, the function's result for them, and this result as a tuple."""
+    """Run func on copies of the inputs. Returns the copies, the result, and the result as a tuple."""
     xs = _tuple(inputs, "inputs", name)
     with modes.enable_grad():
-        xs = _fresh(xs, create_graph)
+        xs = _copies(xs, create_graph)
         value = func(*xs)
     outputs = _tuple(value, "outputs of the user-provided function", name)
     _refuse_unrecorded(outputs, strict)
@@ -213,23 +213,25 @@ def _refuse_unrecorded(outputs: Tensors, strict: bool) -> None:
             )
 
 
-def _run_for_gradient(
+def _run_with_gradient(
     func: Func, inputs: Given, v: Given | None, name: str, create_graph: bool, strict: bool
 ) -> tuple[Tensors, Tensor, Tensors, Tensors]:
-    """The inputs, the function's result (one number), v, and a gradient that can be differentiated."""
-    xs, value, _ = _run(lambda *ys: _number(func(*ys), name), inputs, name, create_graph, strict)
+    """Run a scalar func. Returns copies of the inputs, the result, v, and a gradient that can be differentiated."""
+    xs, value, _ = _run(lambda *ys: _scalar(func(*ys), name), inputs, name, create_graph, strict)
     vs = _directions(v, name, inputs, "the input to the user-provided function is")
-    gradient = _pulled([value], xs, [wrap(np.ones_like(value.array))], True, strict, whose="")
+    gradient = _vector_jacobian(
+        [value], xs, [wrap(np.ones_like(value.array))], True, strict, whose=""
+    )
     _refuse_constant(gradient, strict)
     return xs, value, vs, gradient
 
 
-def _fresh(xs: Tensors, connected: bool) -> Tensors:
-    """New tensors with the same values, so that the old ones are constants if `func` refers to them."""
+def _copies(xs: Tensors, connected: bool) -> Tensors:
+    """Copies of xs to differentiate with respect to. If `func` uses the originals, they count as constants."""
     return tuple(F.watched(x) if connected else x.detach().requires_grad_() for x in xs)
 
 
-def _pulled(
+def _vector_jacobian(
     outputs: Sequence[Tensor],
     xs: Tensors,
     vs: Sequence[Tensor],
@@ -240,7 +242,7 @@ def _pulled(
 ) -> Tensors:
     """The gradients of vs·outputs with respect to xs, or zeros if there is no dependence.
 
-    who, whose    what does not depend on the inputs, in strict mode: the outputs, or their derivative
+    who, whose    for the errors of strict mode: what does not depend on the inputs
     """
     grads = F.passes_back(outputs, xs, create_graph)(vs)
     for k, g in enumerate(grads if strict else ()):
@@ -261,12 +263,12 @@ def _refuse_constant(gradient: Tensors, strict: bool) -> None:
         if not g.requires_grad:
             raise RuntimeError(
                 "While computing the hessian, found that the jacobian of the user-provided function with respect to "
-                f"input {k} is independent of the input, as that of a linear function is. This is not allowed in "
+                f"input {k} is independent of the input, as it is for a linear function. This is not allowed in "
                 "strict mode."
             )
 
 
-def _pushed(
+def _jacobian_vector(
     outputs: Sequence[Tensor],
     xs: Tensors,
     vs: Tensors,
@@ -274,21 +276,21 @@ def _pushed(
     strict: bool,
     whose: str = JACOBIAN,
 ) -> Tensors:
-    """The derivatives of the outputs along vs: the derivatives of u·J with respect to u, at u = 0."""
+    """The derivatives of the outputs along vs, as the derivatives of u·J with respect to u at u = 0."""
     us = tuple(F.zero_gradient(z).requires_grad_() for z in outputs)
-    grads = _pulled(outputs, xs, us, True, strict, whose="")
-    return _pulled(grads, us, vs, create_graph, strict, whose, whose)
+    grads = _vector_jacobian(outputs, xs, us, True, strict, whose="")
+    return _vector_jacobian(grads, us, vs, create_graph, strict, whose, whose)
 
 
-def _by_columns(func: Func, inputs: Given) -> Any:
-    """The Jacobian by forward mode."""
+def _forward_jacobian(func: Func, inputs: Given) -> Any:
+    """The Jacobian, computed with forward mode."""
     xs = _tuple(inputs, "inputs", "jacobian")
     with modes.enable_grad():
-        places = 0 if isinstance(inputs, Tensor) else tuple(range(len(xs)))
-        return F.jacfwd(func, places)(*_fresh(xs, True))
+        argnums = 0 if isinstance(inputs, Tensor) else tuple(range(len(xs)))
+        return F.jacfwd(func, argnums)(*_copies(xs, True))
 
 
-def _finished(tree: object, create_graph: bool) -> Any:
+def _detach_unless(tree: object, create_graph: bool) -> Any:
     tensors, build = F.flatten(tree)
     return build(tensors if create_graph else [t.detach() for t in tensors])
 
@@ -315,7 +317,7 @@ def _tuple(given: object, what: str, name: str) -> Tensors:
 
 
 def _directions(v: Given | None, name: str, given: Given, what: str) -> Tensors:
-    """v as a tuple of tensors, shaped like the given ones. If v is None, ones for a single number."""
+    """v as a tuple of tensors, checked to have the given shapes. If v is None, ones for a single number."""
     like = given if isinstance(given, tuple) else (given,)
     if v is None:
         if len(like) != 1 or like[0].array.size != 1:
@@ -339,8 +341,8 @@ def _directions(v: Given | None, name: str, given: Given, what: str) -> Tensors:
     return vs
 
 
-def _number(value: object, name: str) -> Tensor:
-    """A function's result, which must be one number, as a tensor without axes."""
+def _scalar(value: object, name: str) -> Tensor:
+    """The result of a scalar function, as a tensor without axes. Raises RuntimeError if it has several entries."""
     _tuple(value, "outputs of the user-provided function", name)
     if not isinstance(value, Tensor):
         raise RuntimeError(f"The function given to {name} should return a single Tensor")
@@ -352,7 +354,7 @@ def _number(value: object, name: str) -> Tensor:
     return value.reshape(())
 
 
-def _known(strategy: str, strict: bool, vectorize: bool, name: str) -> None:
+def _check_options(strategy: str, strict: bool, vectorize: bool, name: str) -> None:
     if strategy not in ("reverse-mode", "forward-mode"):
         raise RuntimeError(
             f'{name}: Expected strategy to be either "forward-mode" or "reverse-mode", got {strategy!r}.'

@@ -36,7 +36,7 @@ __all__ = [
 
 
 def get_gradient_edge(tensor: Tensor) -> GradientEdge:
-    """The edge of the graph that the gradient of a tensor goes along.
+    """The edge of the graph along which the gradient of this tensor is passed.
 
     Raises RuntimeError if the tensor requires no gradient.
 
@@ -54,7 +54,7 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
 
 
 class MultiGradHook:
-    """The handle of a hook on several tensors: `remove()` removes it, and so does the end of a `with`."""
+    """The handle of a hook on several tensors. `remove()` or the end of a `with` block removes the hook."""
 
     def __init__(self, tensors: Sequence[Tensor], fn: Callable[[Any], None], first: bool) -> None:
         self._nodes, self._fn, self._first = [t.node for t in tensors], fn, first
@@ -62,17 +62,18 @@ class MultiGradHook:
         self._left: WeakKeyDictionary[GraphTask, int] = WeakKeyDictionary()
         self._handles = [t.register_hook(self._arrival(k)) for k, t in enumerate(tensors)]
 
-    def _arrival(self, place: int) -> Callable[[Tensor], None]:
+    def _arrival(self, index: int) -> Callable[[Tensor], None]:
         def arrive(g: Tensor) -> None:
             task: GraphTask = modes.state.task
             new = task not in self._open
             if new:
-                below = set(reachable(task.roots))
-                taking = [
-                    n is not None and n in below and task._leads_to_an_input(n) for n in self._nodes
+                reached = set(reachable(task.roots))
+                expected = [
+                    n is not None and n in reached and task._leads_to_an_input(n)
+                    for n in self._nodes
                 ]
-                self._open[task], self._left[task] = [None] * len(taking), sum(taking)
-            self._open[task][place] = g
+                self._open[task], self._left[task] = [None] * len(expected), sum(expected)
+            self._open[task][index] = g
             self._left[task] -= 1
             if self._first and new:
                 self._fn(g)
@@ -101,8 +102,8 @@ def register_multi_grad_hook(
 ) -> MultiGradHook:
     """Call a function once in each backward pass, with the gradients of several tensors.
 
-    mode    "all": fn(gradients), when all that this pass computes are there; None for the others.
-            "any": fn(gradient), with the first
+    mode    "all": fn(gradients), once all of them have arrived; None for a tensor that this pass
+            does not reach. "any": fn(gradient), as soon as the first arrives
 
     >>> import minigrad
     >>> x, w = minigrad.ones(1, requires_grad=True), minigrad.full((1,), 3.0, requires_grad=True)
@@ -148,7 +149,7 @@ class saved_tensors_hooks:
 
 @contextmanager
 def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
-    """A `with` block that saved-tensor hooks may not be used in: a RuntimeError with this message.
+    """A `with` block in which using saved-tensor hooks raises a RuntimeError with this message.
 
     >>> with disable_saved_tensors_hooks("not here"):
     ...     with save_on_cpu():
@@ -166,7 +167,7 @@ def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
 
 
 def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
-    """Count a write to one or several tensors that was made behind minigrad's back, in their NumPy array say.
+    """Increment the version counter of tensors that were changed outside minigrad, e.g. through their NumPy arrays.
 
     >>> import minigrad
     >>> x = minigrad.zeros(2)

@@ -32,7 +32,7 @@ __all__ = ["GradcheckError", "complex_step", "gradcheck", "gradgradcheck", "nume
 
 
 class GradcheckError(RuntimeError):
-    """Raised when a gradient differs from the difference quotient."""
+    """Raised when a gradient differs from the finite differences."""
 
 
 def numerical_jacobian(f: Func, xs: tuple[Tensor, ...], which: int, eps: float = 1e-6) -> list[Any]:
@@ -58,7 +58,7 @@ def numerical_jacobian(f: Func, xs: tuple[Tensor, ...], which: int, eps: float =
 def complex_step(f: Callable[[Any], Any], x: Any, direction: Any = None, h: float = 1e-20) -> Any:
     """The derivative of f at x along a direction v, without subtraction: Im f(x + ih v) / h.
 
-    f     a function of an array, made of NumPy functions that support complex numbers
+    f     a function of an array that uses only NumPy functions that support complex numbers
     x     an array or a number
 
     >>> round(float(complex_step(np.sin, 1.0)), 12) == round(float(np.cos(1.0)), 12)
@@ -125,7 +125,7 @@ def gradcheck(
     func      takes the inputs; returns a tensor or a tuple of tensors
     inputs    a tensor or a tuple; those that require a gradient are checked. They should be
               float64, because differences of float32 numbers are too inaccurate
-    nondet_tol   how much two backward passes may differ
+    nondet_tol   the largest difference allowed between two backward passes
     returns   True; raises GradcheckError with the input, the entry and the two numbers (or
               returns False without raise_exception)
 
@@ -179,10 +179,10 @@ def _check(
     with modes.enable_grad():
         outputs = _outputs(f(*xs))
     by_rows = partial(F.jacrev, differentiable=False)
-    ways = [("backward", by_rows)] * backward + [("forward", F.jacfwd)] * forward
+    transforms = [("backward", by_rows)] * backward + [("forward", F.jacfwd)] * forward
     for k in places:
         numeric = numerical_jacobian(f, xs, k, eps)
-        for mode, transform in ways:
+        for mode, transform in transforms:
             found = _jacobians(transform, f, xs, k) if outputs else []
             for i, analytic in enumerate(found):
                 how = "computed with forward mode " if mode == "forward" else ""
@@ -194,11 +194,13 @@ def _check(
 
 def _check_repeatable(first: list[Array], second: list[Array], tolerance: float) -> None:
     """Raise GradcheckError if two backward passes gave different Jacobians."""
-    apart = max(float(np.abs(a - b).max(initial=0)) for a, b in zip(first, second, strict=True))
-    if apart > tolerance:
+    difference = max(
+        float(np.abs(a - b).max(initial=0)) for a, b in zip(first, second, strict=True)
+    )
+    if difference > tolerance:
         raise GradcheckError(
             "Backward is not reentrant, i.e., running backward with same input and grad_output multiple times gives "
-            f"different values, {apart:.3g} apart, although analytical gradient matches numerical gradient. The "
+            f"different values, {difference:.3g} apart, although analytical gradient matches numerical gradient. The "
             f"tolerance for nondeterminism was {tolerance}."
         )
 

@@ -26,7 +26,7 @@ def _listed(given: Tensors) -> list[Any]:
 def _one_for_each(
     outputs: Sequence[Any], given: Tensor | Sequence[Tensor | None] | None, what: str, name: str
 ) -> list[Any]:
-    """The gradient of each output; None for each if none is given."""
+    """A list with one gradient per output. If none are given, all are None."""
     if given is None:
         return [None] * len(outputs)
     gradients = list(given) if isinstance(given, (list, tuple)) else [given]
@@ -77,7 +77,7 @@ def grad(
     grad_outputs       one gradient for each output, with its shape; optional for scalars
     retain_graph       keep the saved values; by default, the same as create_graph
     create_graph       record the backward pass, so that you can differentiate the gradients
-    is_grads_batched   grad_outputs have a batch axis in front, and so have the results: one pass for each
+    is_grads_batched   grad_outputs and results have a batch axis in front: one pass per batch entry
     allow_unused       return None for an input that the outputs do not depend on
     materialize_grads  return zeros for such an input
     returns            one gradient for each input; `.grad` is not changed (only_inputs is ignored)
@@ -114,7 +114,7 @@ def grad(
 def _with_zeros(
     grads: Sequence[Tensor | None], xs: Sequence[Any], requires_grad: bool
 ) -> list[Tensor]:
-    """The gradients, with zeros for those that are missing, each its own."""
+    """The gradients, with a new tensor of zeros in place of each None."""
     zeros = [like_of(x).zeros().requires_grad_(requires_grad) for x in xs]
     return [z if g is None else g for g, z in zip(grads, zeros, strict=True)]
 
@@ -127,7 +127,7 @@ def _batched(
     create_graph: bool,
     *unused: Any,
 ) -> tuple[Tensor | None, ...]:
-    """The gradients for each of a batch of gradients of the outputs, stacked."""
+    """Run one pass for each entry of a batch of output gradients, and stack the results."""
     for k, (z, g) in enumerate(zip(zs, gradients, strict=True)):
         if isinstance(z, Tensor) and (g is None or g.shape[1:] != z.shape):
             raise ShapeError(
@@ -160,9 +160,7 @@ def _nodes_of(
     allow_unused: bool | None,
     materialize_grads: bool,
 ) -> list[AnyNode]:
-    """The nodes of the inputs of `grad`. Refuses arguments that contradict each other, and inputs that
-    were not recorded.
-    """
+    """The nodes of the inputs of `grad`. Raises if arguments contradict each other or an input was not recorded."""
     if not only_inputs:
         warnings.warn(
             "only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate gradient "
@@ -194,7 +192,7 @@ def _nodes_of(
 def _captured(
     task: GraphTask, nodes: Sequence[AnyNode], allow_unused: bool | None
 ) -> list[Tensor | None]:
-    """The gradients that a pass has found for its inputs, as tensors."""
+    """The gradients that a pass computed for its inputs, as tensors."""
     found: dict[Any, Tensor | None] = {}  # an input that is given twice gets one gradient
     for k, node in enumerate(nodes):
         if node in found:

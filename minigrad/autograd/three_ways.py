@@ -1,6 +1,6 @@
 """Three ways to differentiate a function: numeric, symbolic and automatic.
 
-    numeric     (f(x + h) - f(x - h)) / 2h: two calls of f for each input. No h removes the
+    numeric     (f(x + h) - f(x - h)) / 2h: two calls of f per input. No choice of h removes the
                     error: a small h has large rounding errors, a large h is not local
         symbolic    a formula for the derivative, from the formula of f: exact, but it can get
                     much larger than f, because shared parts are repeated wherever they occur
@@ -101,7 +101,7 @@ class _Formula:
 def three_ways(f: Callable[..., Tensor], *x: float, h: float = 1e-6) -> ThreeWays:
     """The derivatives of f, a function of numbers, computed in three ways.
 
-    f    takes one tensor without axes for each number, and returns one
+    f    takes one scalar tensor for each number, and returns a scalar tensor
     x    the point, one number per input
     h    the step of the differences
 

@@ -57,7 +57,7 @@ ArgNums = int | tuple[int, ...]
 def flatten(tree: object, kind: type = Tensor) -> tuple[list[Any], Callable[[Sequence[Any]], Any]]:
     """The tensors in nested tuples, lists and dicts, and a function that rebuilds the structure with other tensors.
 
-    kind    what counts as an entry: Tensor; or object, for everything that is not nested further
+    kind    the type of a leaf: Tensor; or object, if everything that is not a container is a leaf
     """
     entries: list[Any] = []
 
@@ -74,7 +74,7 @@ def flatten(tree: object, kind: type = Tensor) -> tuple[list[Any], Callable[[Seq
 
 
 def replaced(tree: object, f: Callable[[Any], Any], kind: type = Tensor) -> Any:
-    """Nested tuples, lists and dicts, with f(x) in place of each tensor x, or of each entry of another kind."""
+    """Nested tuples, lists and dicts, with f(x) in place of each tensor x, or each leaf of another kind."""
     if isinstance(tree, dict):
         entries = copy.copy(tree)  # which may be an OrderedDict
         entries.update((key, replaced(child, f, kind)) for key, child in tree.items())
@@ -235,7 +235,7 @@ def vjp(func: Func, *primals: object, has_aux: bool = False, differentiable: boo
 def _vjp(
     func: Func, primals: Sequence[Any], has_aux: bool, differentiable: bool, api: str
 ) -> tuple[Any, ...]:
-    """As `vjp`, for the transform that an error names."""
+    """`vjp`, with the name of the transform to use in error messages."""
     inputs, build, outputs, rebuild, aux = recorded(func, primals, has_aux, api)
     back = passes_back(outputs, inputs, differentiable)
     connected = modes.state.recording
@@ -245,8 +245,8 @@ def _vjp(
         if not same_structure(cotangents, value):
             raise RuntimeError(
                 "Expected pytree structure of cotangents to be the same as pytree structure of outputs to the "
-                f"function: one gradient for each of the {len(outputs)} results, but got {len(gradients)}, or they "
-                "are nested in another way."
+                f"function: one gradient for each of the {len(outputs)} results, nested in the same way, but got "
+                f"{len(gradients)}."
             )
         grads = zip(back(gradients), inputs, strict=True)
         outside = connected and modes.state.recording
@@ -264,7 +264,7 @@ def of_chosen(
     func: Func, argnums: ArgNums, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[Func, tuple[Any, ...]]:
     """func as a function of only the chosen arguments, and these arguments."""
-    places = _places(argnums, len(args))
+    places = _positions(argnums, len(args))
 
     def f(*chosen: object) -> Any:
         full = list(args)
@@ -275,8 +275,8 @@ def of_chosen(
     return f, tuple(args[k] for k in places)
 
 
-def _places(argnums: ArgNums, n: int) -> list[int]:
-    """The positions of the chosen ones among n arguments. Raises unless they are distinct, and there is one."""
+def _positions(argnums: ArgNums, n: int) -> list[int]:
+    """argnums as a list of positions among n arguments. Raises if it is empty or has duplicates."""
     if not isinstance(argnums, (int, tuple)):
         raise RuntimeError(f"argnums must be int or Tuple[int, ...], got: {type(argnums)}")
     places = []
@@ -421,8 +421,8 @@ def jacrev(
 ) -> Func:
     """A function that returns the Jacobian of f, computed row by row: one reverse pass per result entry.
 
-    chunk_size   accepted: here, each row is a pass of its own
-    returns      the shape of f's result, then that of the argument
+    chunk_size   accepted but ignored, because each row takes one pass
+    returns      a tensor with the axes of f's result first, then those of the argument
 
     >>> import minigrad
     >>> jacrev(lambda x: x * x)(minigrad.tensor([1.0, 2.0]))
@@ -457,8 +457,8 @@ def jacfwd(
 ) -> Func:
     """A function that returns the Jacobian of f, computed column by column: one forward pass per input entry.
 
-    randomness   as in `vmap`: f is called once for each entry of the input
-    returns      the shape of f's result, then that of the argument
+    randomness   as in `vmap`; f is called once for each entry of the input
+    returns      a tensor with the axes of f's result first, then those of the argument
 
     >>> jacfwd(lambda x: x ** 2)(minigrad.tensor([1.0, 3.0]))
     tensor([[2., 0.],

@@ -14,7 +14,7 @@ class _EveryTensor(type):
 
 
 class Variable(metaclass=_EveryTensor):
-    """Variable(x, requires_grad=False): x as a leaf on the same memory. New programs use x itself.
+    """Variable(x, requires_grad=False): a leaf that shares memory with x. New programs use tensors directly.
 
     >>> import minigrad
     >>> Variable(minigrad.ones(2), requires_grad=True)

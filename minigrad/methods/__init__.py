@@ -9,8 +9,8 @@
     products       x @ y
     from_rows      x.exp(), x + y: methods made from the rows of ops/; see rows.py
 
-`ArrayMethods` combines them. It is the base class of Tensor and of the Slots of a recorded
-program, which run the same ops in different ways. If you step into `x.exp()` with a debugger,
+`ArrayMethods` combines them. It is the base class of Tensor and of Slot (a value in a recorded
+program), which run the same ops in different ways. If you step into `x.exp()` with a debugger,
 you land in the code generated for the row `exp`. Checks and helpers are below the methods
 that use them.
 
@@ -67,11 +67,11 @@ class ArrayMethods(Entries, Products, Reductions, Operators, Indexing, Arrangeme
             return function(*values_only(args), **values_only(kwargs))
         if "a" in kwargs:
             args = (kwargs.pop("a"), *args)  # np.sum(a=x)
-        stand_in = NUMPY_FUNCTIONS.get(function)
-        known = () if stand_in is None else stand_in.__code__.co_varnames
+        replacement = NUMPY_FUNCTIONS.get(function)
+        known = () if replacement is None else replacement.__code__.co_varnames
         unknown = [name for name in kwargs if name not in known]
-        if stand_in is not None and not unknown:
-            z = stand_in(*args, **kwargs)
+        if replacement is not None and not unknown:
+            z = replacement(*args, **kwargs)
             if z is not NotImplemented:
                 return z
         if values_suffice((args, kwargs)):
@@ -104,13 +104,13 @@ def values_suffice(arguments: object) -> bool:
 
 
 def numpy_name(function: Callable[..., object]) -> str:
-    """What users write for a NumPy function: np.sum, np.linalg.norm."""
+    """The name of a NumPy function as users write it: np.sum, np.linalg.norm."""
     linalg = getattr(function, "__module__", None) == "numpy.linalg"
     return f"np.linalg.{function.__name__}" if linalg else f"np.{function.__name__}"
 
 
 def unknown_function(name: str, arguments: Iterable[str]) -> str:
-    """The error message for a NumPy function without an op, with similar names that have one; or for its arguments."""
+    """The error message for a NumPy function without an op (with similar names that have one), or for arguments it does not take."""
     known = sorted({numpy_name(f) for f in (*BY_NUMPY, *NUMPY_FUNCTIONS)})
     start = f"Can't call numpy() on Tensor that requires grad: {name}"
     if name in known:
@@ -133,7 +133,7 @@ def values_only(arguments: Any) -> Any:
     return arguments
 
 
-# Functions that only ask about values and have no gradient. They run on the arrays.
+# Functions without a gradient, which only ask about values. They run on the arrays.
 NUMPY_QUESTIONS = {
     np.allclose, np.array2string, np.array_equal, np.array_equiv, np.array_repr, np.array_str,
     np.bincount, np.can_cast, np.histogram, np.isclose, np.isin, np.may_share_memory, np.nonzero,
@@ -142,7 +142,7 @@ NUMPY_QUESTIONS = {
 
 
 def norm_of_entries(x: Reductions, ord: float | str | None = None, axis: Dim = None, keepdims: bool = False) -> Any:
-    """np.linalg.norm as a norm of entries. With a number and two axes NumPy computes a matrix norm, which this leaves to it."""
+    """np.linalg.norm, if it is a norm of the entries. If `ord` is a number and there are two axes, NumPy's own matrix norm is used."""
     axes = x.ndim if axis is None else np.size(axis)
     several = axes != 1 and ord is not None and not isinstance(ord, str)
     return NotImplemented if several else x.norm(ord, axis, keepdims)
@@ -152,7 +152,7 @@ def norm_of_entries(x: Reductions, ord: float | str | None = None, axis: Dim = N
 NUMPY_FUNCTIONS: dict[Any, Any] = {getattr(np, name): getattr(ArrayMethods, name) for name in "all any mean moveaxis ravel reshape sum trace".split()}
 NUMPY_FUNCTIONS |= {np.max: ArrayMethods.amax, np.min: ArrayMethods.amin, np.copy: ArrayMethods.clone, np.size: ArrayMethods.numel}
 NUMPY_FUNCTIONS |= {getattr(np.linalg, name): getattr(ArrayMethods, name) for name in ("cholesky", "det", "matrix_power")}
-# These are methods with other arguments, or with other names for them.
+# These correspond to methods with other arguments or argument names.
 NUMPY_FUNCTIONS |= {
     np.linalg.inv: lambda a: a.inverse(),
     np.argmax: lambda a, axis=None: a.argmax(axis=axis),

@@ -1,11 +1,11 @@
-"""What functions have in common: tensors as arguments, and `out=`.
+"""Argument handling that all functions share: checks for tensors, and `out=`.
 
-    takes_tensors    says which argument is not a tensor, what it is, and how to fix it
+    takes_tensors    makes a function raise a helpful TypeError for an argument that is not a tensor
     takes_out        adds `out=`, a tensor for the result, to a function of tensors
-    made_into_out    adds it to a function that makes a tensor
+    made_into_out    adds `out=` to a function that creates a tensor
 
-A function reads its tensors without checking them first (`x.ndim`, `x.array`): a check takes as long
-as a small op does. If an attribute is missing, the arguments are checked then.
+Functions use their tensors (`x.ndim`, `x.array`) without checking them first, because a check takes
+as long as a small op. The arguments are checked only after an attribute turned out to be missing.
 """
 
 import functools
@@ -22,14 +22,14 @@ from minigrad.core.dtypes import torch_name
 from minigrad.core.errors import levels_to_user
 from minigrad.methods.base import Base
 
-OF_ONE_DTYPE = {  # the dtypes that `out` can have, and how PyTorch says so
+OF_ONE_DTYPE = {  # the dtypes that `out` can have, and PyTorch's error message
     "all": (("bool", "uint8"), "all only supports bool tensor for result"),
     "any": (("bool", "uint8"), "any only supports bool tensor for result"),
     "isposinf": (("bool",), "isposinf does not support non-boolean outputs"),
     "isneginf": (("bool",), "isneginf does not support non-boolean outputs"),
     "nonzero": (("int64",), "nonzero: Expected out tensor to have scalar type Long"),
 }
-SEQUENCES = ("arange", "linspace", "logspace", "range")  # fill a tensor of any shape, given as out, in order
+SEQUENCES = ("arange", "linspace", "logspace", "range")  # with out=, they fill a tensor of any shape, in order
 F = TypeVar("F", bound=Callable[..., Any])  # a function
 R = TypeVar("R")  # what it returns
 
@@ -41,7 +41,7 @@ def not_a_tensor(function: str, parameter: str, position: int, value: object) ->
     "linear(): argument 'input' (position 1) must be Tensor, not list"
     """
     if value is None:
-        fix = f"{parameter} is None: if a function was to return it (a module's forward, say), does it end with a return?"
+        fix = f"{parameter} is None: if it is the result of a function (such as a module's forward), does it end with a return?"
     else:
         fix = f"To fix it, make one with minigrad.tensor({parameter if hasattr(value, '__len__') else '...'})."
     return TypeError(
@@ -50,7 +50,7 @@ def not_a_tensor(function: str, parameter: str, position: int, value: object) ->
 
 
 def named_type(value: object) -> str:
-    """The name of a value's type, as PyTorch's messages have it.
+    """The name of a value's type, as in PyTorch's error messages.
 
     >>> named_type(np.ones(2)), named_type(2), named_type(None)
     ('numpy.ndarray', 'int', 'NoneType')
@@ -60,7 +60,7 @@ def named_type(value: object) -> str:
 
 
 def check_tensors(function: Callable[..., Any], args: Sequence[object], kwargs: Mapping[str, object], first: int = 1) -> None:
-    """Raise TypeError for the first argument that is not a tensor, of those that the function declares as tensors.
+    """Raise TypeError for the first argument that is annotated as a tensor but is something else.
 
     first    the number of the first argument in messages: 0 if it is the tensor whose method is called
     """
@@ -80,16 +80,16 @@ def check_tensors(function: Callable[..., Any], args: Sequence[object], kwargs: 
 
 
 def _is_tensor(annotation: Any) -> bool:
-    """Does this annotation stand for a tensor: Tensor, Self, a type variable of tensors, `Tensor | None`?"""
+    """True if the annotation means a tensor: Tensor, Self, a type variable bound to tensors, or `Tensor | None`."""
     kinds = [k for k in get_args(annotation) if k is not type(None)] or [annotation]
     return all(k is Self or isinstance(k, TypeVar) or (isinstance(k, type) and issubclass(k, Base)) for k in kinds)
 
 
 def takes_tensors(function: F, first: int = 1) -> F:
-    """The function, with TypeError for an argument that must be a tensor and is something else.
+    """Make the function raise a TypeError for an argument that should be a tensor and is not.
 
-    Without it, the reader of an error would see which attribute the other thing lacks; and a function that
-    is made of ops alone would take an array, return an array, and record nothing.
+    Otherwise, the error would be about an attribute that the argument lacks. Worse, a function that only
+    calls ops would silently take an array and return an array, and record nothing.
     """
 
     @functools.wraps(function)
@@ -108,7 +108,7 @@ def takes_tensors(function: F, first: int = 1) -> F:
 
 
 def check_methods(cls: type) -> None:
-    """Have the methods of a class that take other tensors say so if they are given something else."""
+    """Apply `takes_tensors` to all methods of a class that take other tensors."""
     for name, method in list(vars(cls).items()):
         kinds = getattr(method, "__annotations__", {})
         if isinstance(method, FunctionType) and any(_is_tensor(k) for p, k in kinds.items() if p != "return"):
@@ -148,19 +148,19 @@ def made_into_out(make: Callable[..., R]) -> Callable[..., R]:
 
 
 def into_out(name: str, out: Any, z: Any) -> Any:
-    """Write the result z of a function, a tensor or a tuple of them, into what was given as `out=`."""
+    """Write the result z of a function (a tensor or a tuple of tensors) into the argument `out`."""
     if not isinstance(z, tuple):
         allowed, phrase = OF_ONE_DTYPE.get(name, ((), ""))
         if allowed and str(getattr(out, "dtype", "")) not in allowed:
             raise RuntimeError(f"{phrase}, got: {torch_name(out.dtype) if hasattr(out, 'dtype') else named_type(out)}")
-        return _written(name, out, z)
+        return _write_out(name, out, z)
     if not isinstance(out, (tuple, list)) or len(out) != len(z):
         raise TypeError(f"{name}(): argument 'out' must be tuple of {len(z)} Tensors.")
-    tensors = [_written(name, a, b) for a, b in zip(out, z, strict=True)]
+    tensors = [_write_out(name, a, b) for a, b in zip(out, z, strict=True)]
     return type(z)(*tensors) if hasattr(z, "_fields") else tuple(tensors)
 
 
-def _written(name: str, out: Any, z: Any) -> Any:
+def _write_out(name: str, out: Any, z: Any) -> Any:
     """Write z into the tensor given as `out=`, and return that tensor."""
     if not hasattr(out, "__apply_op__"):
         raise TypeError(f"argument 'out' must be Tensor, not {named_type(out)}.")
@@ -180,7 +180,7 @@ def _written(name: str, out: Any, z: Any) -> Any:
         if out.numel():
             warnings.warn(
                 f"An output with one or more elements was resized since it had shape {list(out.shape)}, which "
-                f"does not match the required output shape {list(z.shape)}. To fix it, give a tensor of that shape, or an empty one.",
+                f"does not match the required output shape {list(z.shape)}. To fix it, pass a tensor of that shape, or an empty one.",
                 stacklevel=levels_to_user(),
             )
         out.data = out.new_empty(z.shape)

@@ -45,7 +45,7 @@ class Arrangement(Base):
 
     @property
     def H(self) -> Self:
-        """The transpose of a matrix, as a view; of complex numbers, a new tensor of their conjugates.
+        """The transpose of a matrix, as a view; for complex numbers, the conjugate transpose, as a new tensor.
 
         Raises RuntimeError for a vector, and for more than two axes: use x.mH there.
 
@@ -59,7 +59,7 @@ class Arrangement(Base):
 
     @property
     def mH(self) -> Self:
-        """A view with the last two axes swapped; of complex numbers, a new tensor of their conjugates.
+        """A view with the last two axes swapped; for complex numbers, also conjugated, as a new tensor.
 
         >>> minigrad.zeros(5, 2, 3).mH.shape
         minigrad.Size([5, 3, 2])
@@ -112,11 +112,11 @@ class Arrangement(Base):
         start = x.storage_offset() if storage_offset is None else storage_offset
         base: Any = getattr(x, "_base", None)
         whole = base is None or (x.is_contiguous() and x.numel() == base.numel())
-        memory: Any = x if whole else base  # a dual number is a view of its whole base, and it carries the tangent
+        memory: Any = x if whole else base  # a dual tensor is a view of its whole base, and it carries the tangent
         if x.requires_grad and memory is not x and (x.is_leaf or not memory.requires_grad):
-            raise RuntimeError("as_strided: this leaf is a view, or shows one, and its gradient could not be told from that of the rest of the memory. To fix it, use x.contiguous() first.")
+            raise RuntimeError("as_strided: this leaf is a view or has one, so its gradient could not be separated from the gradient of the rest of the memory. To fix it, use x.contiguous() first.")
         if not memory.is_contiguous():
-            raise RuntimeError("as_strided: this tensor's memory is not in order. To fix it, use x.contiguous() first.")
+            raise RuntimeError("as_strided: this tensor's memory is not contiguous. To fix it, use x.contiguous() first.")
         if len(size) != len(stride):
             raise RuntimeError("mismatch in length of strides and shape")
         last = start + builtins.sum((n - 1) * s for n, s in zip(size, stride))
@@ -149,7 +149,7 @@ class Arrangement(Base):
         >>> minigrad.tensor([[1, 2], [3, 4]]).ravel()
         tensor([1, 2, 3, 4])
         """
-        x = self if self.ndim != 1 else self.contiguous()  # flattened returns a vector as it is
+        x = self if self.ndim != 1 else self.contiguous()  # flattened() returns a vector unchanged
         return flattened(x, (x.numel(),))
 
     def permute(self, *axes: Several, dims: Several | None = None) -> Self:
@@ -301,7 +301,7 @@ class Arrangement(Base):
         return self.view((*shape[:dim], *sizes, *shape[dim + 1 :]))
 
     def swapaxes(self, axis0: int, axis1: int) -> Self:
-        """transpose() with NumPy's names for the axes. (help() shows its text: see rows.py.)"""
+        """transpose() with NumPy's argument names. (rows.py replaces this docstring by the one of transpose.)"""
         return ops.transpose.apply(self, axis0=normalize_one(axis0, self.ndim), axis1=normalize_one(axis1, self.ndim))
 
     def movedim(self, source: Several, destination: Several) -> Self:
@@ -326,7 +326,7 @@ class Arrangement(Base):
         return ops.permute.apply(self, axes=tuple(axes[:ndim]))
 
     def adjoint(self) -> Self:
-        """x.mH as a method. Raises RuntimeError for a 1-d tensor. (help() is from rows.py.)"""
+        """x.mH as a method. Raises RuntimeError for a 1-d tensor. (rows.py replaces this docstring.)"""
         return of_matrices("adjoint()", self).conj()
 
     def broadcast_to(self, size: Several) -> Self:
@@ -424,7 +424,7 @@ class Arrangement(Base):
     def repeat(self, *times: Several, repeats: Several | None = None) -> Self:
         """A copy with the whole tensor repeated along each axis. To repeat single entries, use repeat_interleave.
 
-        times   how often, for each axis; additional numbers add new axes at the front
+        times   the number of repeats for each axis; additional numbers add new axes at the front
         x.expand(...) repeats along axes of size 1 without copying.
 
         >>> minigrad.tensor([1, 2]).repeat(2, 2)
@@ -658,7 +658,7 @@ class Arrangement(Base):
 
 
 def squeezable(shape: tuple[int, ...], dim: Dim) -> tuple[int, ...]:
-    """Those of the given axes (or of all axes) that have size 1."""
+    """The axes of size 1 among the given axes, or among all axes."""
     if isinstance(dim, tuple | list) and not dim:
         return ()
     return tuple([i for i in normalize_axes(dim, len(shape)) if shape and shape[i] == 1])
@@ -673,7 +673,7 @@ def new_shape(size: tuple[Any, ...], named: Several | None = None) -> tuple[int,
 
 
 def backward_axes(x: Base) -> tuple[int, ...]:
-    """The axes of a matrix, vector or number, in reverse order."""
+    """The axes of a matrix, vector or single number, in reverse order."""
     if x.ndim > 2:
         raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {x.ndim}D. To fix it, use x.mT, or x.permute(...).")
     return tuple(range(x.ndim))[::-1]
@@ -687,7 +687,7 @@ def of_matrices(name: str, x: Any) -> Any:
 
 
 def flattened(x: T, shape: tuple[int, ...]) -> T:
-    """x with this shape; x itself if it has this shape already."""
+    """x with this shape, or x itself if it already has this shape."""
     return x if x.array.shape == shape else ops.reshape.apply(x, shape=shape)
 
 

@@ -1,7 +1,7 @@
 """The base of all methods: the array, its shape and dtype, and its memory.
 
-`Base` declares what a tensor and a slot must have. In-place changes of a tensor's entries, such as those of
-methods whose names end in an underscore, always go through `op.apply_(x, ...)`.
+`Base` declares the interface of tensors and slots. Every method that changes entries in place (its name ends
+in an underscore) does so with `op.apply_(x, ...)`.
 """
 
 import builtins
@@ -31,8 +31,8 @@ from minigrad.core.shapes import LISTED, Array, Several, Shape, as_ints, normali
 from minigrad.ops.composites import named
 
 Operand = Union["Base", Array, np.generic, complex]  # a tensor, an array or a number
-Values = Operand | Sequence[object]  # what indices and masks may be: lists, too
-T = TypeVar("T", bound="Base")  # what goes in and what comes out are of one kind: Tensors, or Slots
+Values = Operand | Sequence[object]  # indices and masks can also be lists
+T = TypeVar("T", bound="Base")  # arguments and result have the same class: Tensor or Slot
 
 NUMBERS = (builtins.bool, builtins.int, builtins.float, np.generic)
 TWINS = {"axis": "dim", "keepdims": "keepdim"}  # NumPy's names, which PyTorch also accepts
@@ -184,7 +184,7 @@ class Base:
         dtype          for example minigrad.float64
         device         "cpu" is the only one
         copy           always make a copy
-        non_blocking   accepted, but has no effect; so is memory_format
+        non_blocking   accepted but ignored, like memory_format
 
         The gradient flows through a conversion between float types, but not through integers or booleans.
 
@@ -305,7 +305,7 @@ class Base:
         if isinstance(dtype, str) and dtype.endswith("Tensor"):
             name = dtype.rpartition(".")[2].removesuffix("Tensor")
             dtype = next(d for d in dtypes.ALL if dtypes.torch_name(d) == name)
-        elif isinstance(dtype, builtins.type) and issubclass(dtype, Base):  # what old programs call the default dtype
+        elif isinstance(dtype, builtins.type) and issubclass(dtype, Base):  # x.type(Tensor) in old programs: the default dtype
             dtype = dtypes.get_default_dtype()
         return self.to(dtypes.as_dtype(dtype))
 
@@ -334,7 +334,7 @@ class Base:
         return self.dtype.kind in "ifc"
 
     def conj(self) -> Self:
-        """The complex conjugate. Of real numbers it is the tensor itself.
+        """The complex conjugate. For real numbers, this is the tensor itself.
 
         >>> minigrad.tensor([1 + 2j]).conj()
         tensor([1.-2.j])
@@ -343,7 +343,7 @@ class Base:
 
     @property
     def real(self) -> Self:
-        """The real part. Of real numbers it is the tensor itself.
+        """The real part. For real numbers, this is the tensor itself.
 
         >>> minigrad.tensor([1 + 2j]).real
         tensor([1.])
@@ -392,7 +392,7 @@ class Base:
         """
         x: Any = self
         strides = [n // x.dtype.itemsize for n in x.memory().strides]
-        for k in reversed(range(x.ndim)):  # NumPy has 0 where PyTorch has the stride of an axis in rows
+        for k in reversed(range(x.ndim)):  # where NumPy has a stride of 0, PyTorch has the row-major stride
             if not strides[k] and (x.shape[k] == 1 or not x.numel()):
                 strides[k] = max(x.shape[k + 1], 1) * strides[k + 1] if k + 1 < x.ndim else 1
         return tuple(strides) if dim is None else strides[normalize_one(dim, x.ndim)]
@@ -446,7 +446,7 @@ class Base:
 
     @property
     def is_quantized(self) -> builtins.bool:
-        """Always False: all tensors are dense arrays of NumPy's numbers.
+        """Always False: minigrad has no quantized dtypes.
 
         >>> minigrad.zeros(2).is_quantized
         False
@@ -456,7 +456,7 @@ class Base:
     is_meta = is_mkldnn = is_nested = is_sparse_csr = is_quantized
 
     def is_pinned(self, device: DeviceLike = None) -> builtins.bool:
-        """False: memory is pinned for the sake of a GPU.
+        """Always False: only copies to a GPU use pinned memory.
 
         >>> minigrad.zeros(2).is_pinned()
         False
@@ -544,7 +544,7 @@ class Base:
 
 
 def in_dtype(x: T, dtype: DTypeLike, copy: builtins.bool = False) -> T:
-    """x in this dtype, or x itself if it has this dtype already."""
+    """x converted to this dtype, or x itself if it already has this dtype."""
     dtype = None if dtype is None else dtypes.as_dtype(dtype)
     if dtype is None or dtype == x.array.dtype:
         return x.clone() if copy else x
@@ -560,7 +560,7 @@ def sizes(size: tuple[Any, ...], named: Several | None = None) -> tuple[int, ...
 
 
 def written_over(x: Base, value: Operand) -> Operand:
-    """The value converted so that x can hold it. Integer tensors drop the fraction."""
+    """The value, converted to the dtype of x. For integer tensors, the fraction is dropped."""
     kind = x.array.dtype.kind
     if kind == "f" and isinstance(value, builtins.float) and -65000 < value < 65000:
         return value  # the usual case
@@ -574,7 +574,7 @@ def written_over(x: Base, value: Operand) -> Operand:
 
 
 def overwritten(x: T, value: Operand, name: str) -> T:
-    """x with the value written over it. If that is recorded, the node gets PyTorch's name for this write."""
+    """Overwrite x with the value, and return x. If this is recorded, the node gets PyTorch's name for it."""
     before = getattr(x, "node", None)
     z: T = ops.copy.apply_(x, written_over(x, value))
     return z if getattr(z, "node", None) is before else named(z, name, ops.copy)
@@ -592,7 +592,7 @@ def in_type(f: Callable[[T], T], x: T, dtype: DTypeLike) -> T:
 
 
 def scaled(other: Any, alpha: Any, x: Any = None, op: Op = ops.add, called: str = "alpha") -> Operand:
-    """alpha * other, to be combined with x, in the dtype of the result. For integer tensors it is an integer."""
+    """alpha * other, in the dtype of its combination with x. For integer tensors, alpha must be an integer."""
     if alpha.__class__ is builtins.int and alpha == 1:
         return other
     if alpha.__class__ is builtins.float and isinstance(x, Base) and isinstance(other, Base):
@@ -619,14 +619,14 @@ def address(x: Any) -> int:
 
 # ------------------------------------------------------------------------ operands of other classes
 
-# An operand of such a class gets our error.
+# An operand of one of these classes gets minigrad's own error message.
 BUILTIN = (builtins.int, builtins.float, complex, list, tuple, dict, set, str, bytes, type(None))
 
 
 def is_foreign(value: object) -> bool:
-    """Is this an object of a class that knows more than we do about its sum with a tensor?
+    """True if the operand's class may define its own operators with tensors.
 
-    An operator returns NotImplemented for it, so Python calls its y.__radd__(x), if it has one.
+    Our operator then returns NotImplemented, so Python calls y.__radd__(x), if there is one.
     """
     return not (
         hasattr(value, "__apply_op__") or isinstance(value, (np.ndarray, np.generic, *BUILTIN))
@@ -634,7 +634,7 @@ def is_foreign(value: object) -> bool:
 
 
 def or_ask(f: Callable[..., Any]) -> Callable[..., Any]:
-    """The function of an operator, which returns NotImplemented if the other operand is foreign."""
+    """Make f an operator method, which returns NotImplemented if the other operand is foreign."""
 
     @functools.wraps(f)
     def operator(x: Any, y: Any) -> Any:
@@ -645,5 +645,5 @@ def or_ask(f: Callable[..., Any]) -> Callable[..., Any]:
                 return NotImplemented
             raise
 
-    del operator.__wrapped__  # it takes two operands, whatever f takes
+    del operator.__wrapped__  # it takes exactly two operands, even if f takes more
     return operator

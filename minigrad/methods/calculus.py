@@ -15,7 +15,7 @@ def gradient(input: Tensor, *, spacing: float | Tensor | Sequence[float | Tensor
     spacing      between neighboring points: a number, or one for each axis; or their
                  coordinates, a vector for each axis
     dim          the axes; by default all of them
-    edge_order   at the ends, 1: the difference to the only neighbor; 2: a parabola through three points
+    edge_order   the formula at the ends. 1: the difference to the only neighbor; 2: a parabola through three points
 
     >>> import minigrad
     >>> gradient(minigrad.tensor([0.0, 1.0, 4.0, 9.0]))
@@ -41,16 +41,16 @@ def _slope(x: Tensor, axis: int, h: float | Tensor, edge_order: int) -> Tensor:
         steps = h.diff().reshape(column)
     else:
         steps = x.new_ones(n - 1).reshape(column) * h
-    rises = (x[1:] - x[:-1]) / steps
+    slopes = (x[1:] - x[:-1]) / steps
     a, b = steps[:-1], steps[1:]
     if isinstance(h, Tensor) and h.ndim:
-        inner = (rises[:-1] * b + rises[1:] * a) / (a + b)
-    else:  # the same, written so that two infinite neighbors of one sign have the middle's slope
+        inner = (slopes[:-1] * b + slopes[1:] * a) / (a + b)
+    else:  # equivalent, but does not use the middle entry, which may be infinite
         inner = (x[2:] - x[:-2]) / (a + b)
-    first, last = rises[:1], rises[-1:]
+    first, last = slopes[:1], slopes[-1:]
     if edge_order == 2:
-        first = first - (rises[1:2] - first) * a[:1] / (a[:1] + b[:1])
-        last = last + (last - rises[-2:-1]) * b[-1:] / (a[-1:] + b[-1:])
+        first = first - (slopes[1:2] - first) * a[:1] / (a[:1] + b[:1])
+        last = last + (last - slopes[-2:-1]) * b[-1:] / (a[-1:] + b[-1:])
     return cat([first, inner, last]).movedim(0, axis)
 
 
@@ -81,9 +81,9 @@ def _trapezoids(y: Tensor, x: Tensor | None, dx: float | None, dim: int) -> Tens
     n = y.size(dim)
     if not n:
         return y
-    heights = (y.narrow(dim, 1, n - 1) + y.narrow(dim, 0, n - 1)) / 2
+    averages = (y.narrow(dim, 1, n - 1) + y.narrow(dim, 0, n - 1)) / 2
     if x is None:
-        return heights * (1 if dx is None else dx)
+        return averages * (1 if dx is None else dx)
     if x.ndim == 1:
         x = x.reshape([-1 if i == normalize_one(dim, y.ndim) else 1 for i in range(y.ndim)])
-    return heights * x.diff(1, dim)
+    return averages * x.diff(1, dim)

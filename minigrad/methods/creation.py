@@ -52,7 +52,7 @@ def tensor(data: object, *, dtype: DTypeLike = None, device: DeviceLike = None, 
     check_device(device)
     array = as_array(data, dtype)
     if array.ndim == 0:
-        array = array[()]  # a NumPy scalar for tensors without axes: NumPy is ten times faster with these
+        array = array[()]  # a NumPy scalar: NumPy is ten times faster with scalars than with 0-d arrays
     elif isinstance(data, (np.ndarray, Tensor)) and np.may_share_memory(array, getattr(data, "array", data)):
         array = array.copy()
     return finish(array, requires_grad)
@@ -93,7 +93,7 @@ def ones(*shape: Several, size: Sequence[int] | None = None, dtype: DTypeLike = 
 
 @made_into_out
 def full(size: Sequence[int], fill_value: Any, *, dtype: DTypeLike = None, layout: Layout = strided, device: DeviceLike = None, pin_memory: bool = False, requires_grad: bool = False) -> Tensor:
-    """A tensor with the same value everywhere. By default its dtype is that of the value.
+    """A tensor with the same value everywhere. By default, it has the dtype of the value.
 
     >>> full((2,), 7)
     tensor([7, 7])
@@ -136,10 +136,10 @@ def linspace(start: float | Tensor, end: float | Tensor, steps: int, *, dtype: D
     tensor([0.0000, 0.2500, 0.5000, 0.7500, 1.0000])
     """
     d = type_to_make(dtype, device)
-    return finish(_evenly("linspace", start, end, steps, d).astype(d), requires_grad)
+    return finish(_evenly_spaced("linspace", start, end, steps, d).astype(d), requires_grad)
 
 
-def _evenly(name: str, start: float | Tensor, end: float | Tensor, steps: int, dtype: dtypes.Dtype) -> Array:
+def _evenly_spaced(name: str, start: float | Tensor, end: float | Tensor, steps: int, dtype: dtypes.Dtype) -> Array:
     """Evenly spaced numbers from start to end. For an integer result, start and end are cut to integers."""
     steps = as_int(steps, "steps")
     if steps < 0:
@@ -164,7 +164,7 @@ def logspace(start: float | Tensor, end: float | Tensor, steps: int, base: float
     tensor([   1.,   10.,  100., 1000.])
     """
     d = type_to_make(dtype, device)
-    return finish((float(base) ** _evenly("logspace", start, end, steps, d)).astype(d), requires_grad)
+    return finish((float(base) ** _evenly_spaced("logspace", start, end, steps, d)).astype(d), requires_grad)
 
 
 def tril_indices(row: int, col: int, offset: int = 0, *, dtype: DTypeLike = None, device: DeviceLike = None) -> Tensor:
@@ -190,7 +190,7 @@ def triu_indices(row: int, col: int, offset: int = 0, *, dtype: DTypeLike = None
 
 
 def _like(x: Tensor, value: complex | Tensor, dtype: DTypeLike, requires_grad: bool, device: DeviceLike = None) -> Tensor:
-    """A tensor with this value in every entry, in the shape of x and in the order of its memory."""
+    """A tensor with this value in every entry, and the shape and memory order of x."""
     dtype = x.dtype if dtype is None else dtype
     if in_rows(x.array):
         return _filled(value, x.shape, dtype, device, requires_grad)
@@ -319,7 +319,7 @@ def asarray(obj: object, *, dtype: DTypeLike = None, device: DeviceLike = None, 
     """A tensor with this data, in the same memory where possible.
 
     copy            True: always copy; False: never copy, and raise ValueError if a copy is needed
-    requires_grad   of a tensor, None keeps its history, and False drops it
+    requires_grad   if obj is a tensor: None keeps its graph, False drops it
 
     >>> asarray([1.0, 2.0])
     tensor([1., 2.])

@@ -272,9 +272,9 @@ class Entries(Operators, Indexing):
 
 
 def whole(x: T, function: Callable[..., Array], other: Base) -> T:
-    """The result of a function that takes integers only, such as gcd."""
+    """The result of a function that is defined for integers only, such as gcd."""
     if x.dtype.kind not in "iu" or other.dtype.kind not in "iu":
-        raise NotImplementedError(f'"{function.__name__}_cpu" not implemented for {str(x.dtype)!r}: it takes whole numbers.')
+        raise NotImplementedError(f'"{function.__name__}_cpu" not implemented for {str(x.dtype)!r}: it takes integers.')
     return x._constant(function(x.array, other.array))
 
 

@@ -6,7 +6,7 @@ from minigrad.methods.rows import complete
 
 
 class FromRows(Base):
-    """x.exp() and x.exp_(), x + y and x += y: methods that are not written out anywhere."""
+    """x.exp() and x.exp_(), x + y and x += y: generated methods, without source code of their own."""
 
     __slots__ = ()
 

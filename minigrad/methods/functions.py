@@ -58,7 +58,7 @@ def cat(tensors: Sequence[Tensor], dim: int = 0, *, axis: int | None = None, out
         )
     if (0,) in shapes:  # tensor([]) can be joined with tensors of any shape
         like = next((x for x, shape in zip(xs, shapes, strict=True) if shape != (0,)), None)
-        if like is None:  # nothing but such tensors: PyTorch does not look at dim
+        if like is None:  # all tensors are like this: PyTorch ignores dim
             like, dim, axis = xs[0], 0, None
         k = normalize_one(dim if axis is None else axis, like.ndim)
         none = (*like.shape[:k], 0, *like.shape[k + 1 :])
@@ -132,7 +132,7 @@ def dstack(tensors: Sequence[Tensor]) -> Tensor:
 
 @takes_out
 def column_stack(tensors: Sequence[Tensor]) -> Tensor:
-    """The tensors side by side. A vector counts as a column.
+    """The tensors joined along the second axis. A vector counts as a column.
 
     >>> column_stack([minigrad.tensor([1, 2]), minigrad.tensor([3, 4])])
     tensor([[1, 3],
@@ -195,9 +195,9 @@ def einsum(equation: Any, *operands: Any) -> Tensor:
         operands = tuple(operands[0])
     if not isinstance(equation, str):  # einsum(x, [0, 1], y, [1, 2], [0, 2])
         parts = (equation, *operands)
-        spelled = ["".join("..." if i is ... else LETTERS[i] for i in axes) for axes in parts[1::2]]
+        terms = ["".join("..." if i is ... else LETTERS[i] for i in axes) for axes in parts[1::2]]
         result = "" if len(parts) % 2 == 0 else "->" + "".join("..." if i is ... else LETTERS[i] for i in parts[-1])
-        equation, operands = ",".join(spelled) + result, parts[: 2 * len(spelled) : 2]
+        equation, operands = ",".join(terms) + result, parts[: 2 * len(terms) : 2]
     return ops.einsum(*operands, equation=ops.explicit(equation, tuple(x.ndim for x in operands)))
 
 
@@ -283,7 +283,7 @@ def atleast_3d(*tensors: Tensor | Sequence[Tensor]) -> Any:
 
 
 def _each(f: Callable[[Any], Any], tensors: tuple[Any, ...]) -> Any:
-    """f of a single tensor, or a tuple of f of each tensor in several arguments or in a list."""
+    """Apply f to a single tensor; or to each of several arguments or list entries, and return a tuple."""
     if len(tensors) == 1:
         return f(tensors[0]) if isinstance(tensors[0], Tensor) else tuple([f(x) for x in tensors[0]])
     return tuple([f(x) for x in tensors])
@@ -299,7 +299,7 @@ def is_tensor(obj: object) -> bool:
 
 
 def is_inference(input: Tensor) -> bool:
-    """Was this tensor made in `inference_mode`?
+    """True if the tensor was created in `inference_mode`.
 
     >>> is_inference(minigrad.tensor(1.0))
     False
@@ -393,7 +393,7 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
 
 @takes_tensors
 def unravel_index(indices: Tensor, shape: Several) -> tuple[Tensor, ...]:
-    """The positions in a tensor of this shape of the entries that have these positions in the flattened tensor.
+    """Convert indices into a flattened tensor to indices into a tensor of this shape: one tensor for each axis.
 
     >>> unravel_index(minigrad.tensor([1, 3]), (2, 2))
     (tensor([0, 1]), tensor([1, 1]))

@@ -32,7 +32,7 @@ from minigrad.methods.base import (
 )
 from minigrad.ops.composites import named
 
-Index = Values | slice | EllipsisType | None  # what may stand in x[index]; several in a tuple
+Index = Values | slice | EllipsisType | None  # the types of index in x[index], or of each index in a tuple
 
 
 @with_numpy_names
@@ -163,7 +163,7 @@ class Indexing(Arrangement):
         """z[i][j] = x[index[i][j]][j] for dim=0, x[i][index[i][j]] for dim=1: one entry for each index.
 
         dim     the axis that the indices refer to
-        index   int64, with as many axes as x, and no longer than x in any other axis. The result has its shape
+        index   int64, with as many axes as x, and no longer than x in the other axes. The result has the shape of index
 
         Raises IndexError for an index that is out of range.
 
@@ -178,10 +178,10 @@ class Indexing(Arrangement):
         return z if at.shape == index.shape else z.reshape(index.shape)
 
     def index_select(self, dim: int, index: Values) -> Self:
-        """A copy of the rows (columns, ...) of x given by the index, in its order and with repeats.
+        """A copy of the rows (columns, ...) of x with these indices, in the order of `index`, which may contain repeats.
 
         dim     the axis to select along
-        index   a vector of int64; the axis gets its length
+        index   a vector of int64. In the result, the axis has the length of this vector
 
         >>> x = minigrad.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
         >>> x.index_select(1, minigrad.tensor([2, 0]))
@@ -199,7 +199,7 @@ class Indexing(Arrangement):
         if beyond(index, shape[dim]):
             if index.min() < 0:
                 raise IndexError(f"index out of range in self: index_select takes no negative index, but got {index.min()}. To fix it, use x[index].")
-            in_range(index, shape[dim])  # which raises
+            in_range(index, shape[dim])  # raises IndexError
         return ops.index_select.apply(self, index=index.reshape(-1), axis=dim)
 
     def masked_select(self, mask: Values) -> Self:
@@ -530,7 +530,7 @@ def plain_index(index: Any, x: Base) -> tuple[Any, ...]:
         numbers = np.array(index)
         if numbers.dtype == np.int64:
             return (numbers,)
-    # Nearly all others are tensors of int64 among numbers and slices, or one mask.
+    # Most other indices are int64 tensors mixed with numbers and slices, or a single mask.
     parts = index if isinstance(index, tuple) else (index,)
     plain: list[Any] = []
     for part in parts:
@@ -547,7 +547,7 @@ def plain_index(index: Any, x: Base) -> tuple[Any, ...]:
 
 
 def converted(index: Any, x: Base) -> tuple[Any, ...]:
-    """The same for all other indices."""
+    """`plain_index` for all other indices."""
     parts = index if isinstance(index, tuple) else (index,)
     if isinstance(index, list) and len(index) < 32 and any(  # as in old NumPy, and in PyTorch
         isinstance(p, SEVERAL) or p is None for p in index):
@@ -586,13 +586,13 @@ def converted(index: Any, x: Base) -> tuple[Any, ...]:
 
 
 def goes_forward(part: slice) -> bool:
-    """True unless a slice has a step that is not a positive int: PyTorch has no other steps."""
+    """True if the step of the slice is None or a positive int. PyTorch allows no other steps."""
     step = part.step
     return step is None or step.__class__ is int and step > 0
 
 
 def fitting_masks(index: list[Any], shape: tuple[int, ...]) -> None:
-    """Raise an error if there are too many indices, or if a mask does not have the shape of its axes."""
+    """Raise an error if there are too many indices, or if a mask does not match the shape of the axes it indexes."""
     lengths = [p.ndim if isinstance(p, np.ndarray) and p.dtype.kind == "b" else int(p is not None and p is not ... and not isinstance(p, (bool, np.bool_))) for p in index]
     if sum(lengths) > len(shape):
         raise IndexError(f"too many indices for tensor of dimension {len(shape)} (got {sum(lengths)})")
@@ -605,14 +605,14 @@ def fitting_masks(index: list[Any], shape: tuple[int, ...]) -> None:
 
 
 PLAIN = frozenset([int, slice, type(None), type(...)])  # parts that need no conversion
-SEVERAL = (Base, np.ndarray, list, tuple, range, slice, type(...))  # in a list of these, each is a separate index
+SEVERAL = (Base, np.ndarray, list, tuple, range, slice, type(...))  # a list that contains one of these is a tuple of indices
 WHOLE = ((slice(None),), (...,))  # x[:] = y is x.copy_(y)
 INT64, UINT64, BOOL = np.dtype(np.int64), np.dtype(np.uint64), np.dtype(np.bool_)
 INDICES = (INT64, np.dtype(np.int32), BOOL)
 
 
 def without_ones(value: Any, ndim: int) -> Operand:
-    """The value without its leading axes of size 1, if it has more than ndim axes."""
+    """The value with leading axes of size 1 removed while it has more than ndim axes."""
     extra = getattr(value, "ndim", 0) - ndim
     return value.reshape(value.shape[extra:]) if extra > 0 and set(value.shape[:extra]) == {1} else value
 
@@ -638,7 +638,7 @@ def filling(name: str, value: Operand, x: Base) -> Operand:
     """The single number that masked_fill and index_fill write, in x's dtype."""
     if isinstance(value, Base):
         if value.ndim:
-            raise RuntimeError(f"{name} only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s). To fix it, give a number, like  value.item().")
+            raise RuntimeError(f"{name} only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s). To fix it, pass a number, like  value.item().")
         return value if value.dtype == x.dtype else value.to(x.dtype)
     return like(value, x)
 
@@ -704,7 +704,7 @@ def beyond(index: Array, n: int) -> bool:
 
 
 class OutOfRange(IndexError, RuntimeError):
-    """An index of index_add or index_copy: which of the two PyTorch raises depends on the kernel that it chooses."""
+    """For an index of index_add or index_copy, where PyTorch raises either error, depending on the kernel it chooses."""
 
 
 def in_range(index: Array, n: int, kind: type[Exception] = IndexError) -> Array:
@@ -763,7 +763,7 @@ def fitting_source(name: str, x: Any, dim: int, index: Array, src: Any) -> Any:
 
 
 def neutral(reduce: str, dtype: Dtype) -> np.generic:
-    """The identity of a reduction: combining an entry with it changes nothing."""
+    """The identity element of a reduction."""
     if reduce in ("amax", "amin"):
         if dtype.kind == "b":
             return dtype.type(reduce == "amin")

@@ -28,7 +28,7 @@ from minigrad.methods.sampling import Sampling as M
 def function(method: Callable[..., Any], found_as: str | None = None) -> Callable[..., Any]:
     """The method as a function of `input`.
 
-    found_as   the name by which pickle finds it in this module, if it is not that of the method
+    found_as   the name under which pickle finds it in this module, if it differs from the method's name
     """
     name, compute = method.__name__.strip("_"), getattr(method, "unchecked", method)
 
@@ -96,7 +96,7 @@ def real(self: Tensor) -> Tensor:
 
 @takes_out
 def polygamma(n: int, input: Tensor) -> Tensor:
-    """The n-th derivative of digamma. (digamma is the derivative of lgamma.)
+    """The n-th derivative of digamma, which is itself the derivative of lgamma.
 
     >>> minigrad.polygamma(1, minigrad.tensor(1.0))
     tensor(1.6449)

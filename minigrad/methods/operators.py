@@ -219,7 +219,7 @@ class Operators(FromRows):
     def heaviside(self, values: Self) -> Self:
         """The step function: 0 where x < 0, 1 where x > 0, and the entry of `values` where x is 0.
 
-        values   a tensor of x's dtype, broadcast with x
+        values   a tensor with the dtype of x, broadcast with x
         No gradient flows through.
 
         >>> minigrad.tensor([-2.0, 0.0, 3.0]).heaviside(minigrad.tensor(0.5))
@@ -227,7 +227,7 @@ class Operators(FromRows):
         """
         if self.dtype != values.dtype:
             raise RuntimeError("heaviside is not yet implemented for tensors with different dtypes.")
-        x = np.where(np.isnan(self.array), -1, self.array)  # PyTorch's step of NaN is 0
+        x = np.where(np.isnan(self.array), -1, self.array)  # in PyTorch, heaviside(NaN) is 0
         return self._constant(np.heaviside(x, values.array).astype(self.dtype))
 
     def isclose(self, other: Self, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Self:
@@ -275,10 +275,10 @@ COMPARED = (Base, int, float, complex, np.ndarray, np.generic)
 
 
 def number_last(name: str, word: str, number: Any, *tensors: Any) -> tuple[Any, ...]:
-    """The operands of an old program, x.add_(-0.1, g), in the order of today's, x.add_(g, alpha=-0.1)."""
+    """Reorder the operands of a deprecated call, x.add_(-0.1, g), for today's form, x.add_(g, alpha=-0.1)."""
     wanted = 2 if name.startswith("addc") else 1
     if len(tensors) != wanted or getattr(number, "ndim", False) or not all(isinstance(x, Base) for x in tensors):
-        raise TypeError(f"{name}() takes {wanted} positional arguments but {1 + len(tensors)} were given: {word} is given by name.")
+        raise TypeError(f"{name}() takes {wanted} positional arguments but {1 + len(tensors)} were given: pass {word} by name.")
     of_tensors = ", ".join([f"Tensor {'other' if wanted == 1 else f'tensor{k}'}" for k in range(1, wanted + 1)])
     warnings.warn(
         f"This overload of {name} is deprecated: {name}(Number {word}, {of_tensors}). "
@@ -301,5 +301,5 @@ def divided(x: T, y: Any, rounding_mode: str) -> T:
 
 
 def doubled(x: Any) -> Any:
-    """The tensor as float64, or complex128; a number unchanged."""
+    """A tensor converted to float64 or complex128; a number unchanged."""
     return x.to(np.result_type(x.dtype, np.float64)) if isinstance(x, Base) else x

@@ -92,7 +92,7 @@ class Products(Arrangement):
         return tensordot(self, other, dims)
 
     def vdot(self, other: Self) -> Self:
-        """The dot product of the conjugate of x and other, vectors of the same length. Of real numbers, x.dot(other).
+        """The dot product of conj(x) and other, two vectors of the same length. For real numbers, this is x.dot(other).
 
         >>> minigrad.tensor([1, 2]).vdot(minigrad.tensor([3, 4]))
         tensor(11)
@@ -253,7 +253,7 @@ class Products(Arrangement):
         return ops.baddbmm.apply(self, *matrices("baddbmm", batch1, batch2, 3, 3), **factors(self, beta, alpha))
 
     def addbmm(self, batch1: Self, batch2: Self, *, beta: float = 1, alpha: float = 1) -> Self:
-        """beta * x + alpha * (batch1 @ batch2, summed over the batch).
+        """beta * x + alpha * (the sum of batch1 @ batch2 over the batch).
 
         batch1   (b, n, k)      batch2   (b, k, m)      x   broadcast to (n, m)
         With beta=0, x is ignored, even if it is NaN.
@@ -331,7 +331,7 @@ def identities(x: T) -> T:
 
 
 def factors(x: Base, beta: float, alpha: float) -> dict[str, Any]:
-    """beta and alpha as settings for the op. For integer tensors, they are cut to integers."""
+    """beta and alpha as settings for the op. For integer tensors, they are truncated to integers."""
     if x.dtype.kind in "iu":
         beta, alpha = int(beta), int(alpha)
     return {"beta": beta, "alpha": alpha}
@@ -358,8 +358,8 @@ def checked_square(name: str, x: T, must: bool = True) -> T:
 def decomposed(op: Op, why: str, problem: Callable[[Any], int], A: Base, *operands: Base) -> Any:
     """The op's result. If NumPy fails, raise LinAlgError with PyTorch's message.
 
-    why       the message, with a place for the matrix of the batch, and one for what is wrong with it
-    problem   0 for a good matrix; else the number of the row where it goes wrong
+    why       the message, with placeholders for the batch entry and for the row
+    problem   a function from a matrix to the number of the row where it fails, or 0 if it does not
     """
     try:
         return op.apply(A, *operands)
@@ -372,7 +372,7 @@ def decomposed(op: Op, why: str, problem: Callable[[Any], int], A: Base, *operan
 
 
 def first_dependent(a: Any) -> int:
-    """The first row whose pivot is 0 in Gaussian elimination with row exchanges; 0 if there is an inverse."""
+    """The number of the first row whose pivot is 0 in Gaussian elimination with pivoting; 0 for an invertible matrix."""
     try:
         np.linalg.inv(a)
     except np.linalg.LinAlgError:
@@ -388,7 +388,7 @@ def first_dependent(a: Any) -> int:
 
 
 def first_indefinite(a: Any) -> int:
-    """The size of the first leading block that is not positive definite; 0 if there is a Cholesky factor."""
+    """The order of the first leading minor that is not positive definite; 0 if there is a Cholesky factor."""
 
     def fails(block: Any) -> bool:
         try:
@@ -397,7 +397,7 @@ def first_indefinite(a: Any) -> int:
             return True
         return False
 
-    sizes = range(1, len(a) + 1)  # if a block fails, so do all that contain it
+    sizes = range(1, len(a) + 1)  # if a block fails, so do all larger blocks
     return 1 + bisect_left(sizes, True, key=lambda n: fails(a[:n, :n])) if fails(a) else 0
 
 
@@ -460,8 +460,8 @@ def svd_of(x: T, full: bool) -> tuple[T, T, T]:
     """u, s and v with x = u @ diag(s) @ vᵀ. If full, u and v are square."""
     u, v = ops.left_vectors.apply(x), ops.right_vectors.apply(x)
     if full and x.shape[-1] != x.shape[-2]:
-        whole, _, turned = np.linalg.svd(x.array)
-        u, v = (completed(thin, basis) for thin, basis in ((u, whole), (v, np.swapaxes(turned, -1, -2))))
+        whole, _, vt = np.linalg.svd(x.array)
+        u, v = (completed(thin, basis) for thin, basis in ((u, whole), (v, np.swapaxes(vt, -1, -2))))
     return u, ops.singular_values.apply(x), v
 
 

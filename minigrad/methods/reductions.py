@@ -200,7 +200,7 @@ class Reductions(Operators, Indexing):
         return in_type(lambda x: ops.prod.apply(x, axis=one_axis(dim, axis, self.ndim), keepdims=keepdim), self, dtype)
 
     def var(self, dim: Dim = None, unbiased: bool | None = None, keepdim: bool = False, *, correction: float | None = None, axis: Dim = None) -> Self:
-        """The variance: the mean squared difference from the mean.
+        """The variance: the mean squared deviation from the mean.
 
         dim       the axis or axes to reduce; None: all of them. `axis` is another name
         keepdim   keep reduced axes with length 1, so that the result broadcasts against x. `keepdims` is another name
@@ -296,7 +296,7 @@ class Reductions(Operators, Indexing):
         if p == "nuc":
             return nuclear(x, dim, keepdim)
         if isinstance(p, str):
-            raise RuntimeError(f"norm with p={p!r} is not there; numbers, 'fro' and 'nuc' are.")
+            raise RuntimeError(f"norm: p must be a number, 'fro' or 'nuc', but is {p!r}.")
         axes = axes_of(dim, None, x.ndim)
         if (p < 0 or p == np.inf) and not all(x.shape[i] for i in (range(x.ndim) if axes is None else axes)):
             raise RuntimeError(f"linalg.vector_norm cannot compute the {p} norm on an empty tensor because the operation does not have an identity")
@@ -409,7 +409,7 @@ class Reductions(Operators, Indexing):
         """A tuple (values, indices): the entries sorted along dim, and their old indices.
 
         descending   sort from large to small; NaN counts as the largest value
-        The sort is always stable, also without stable=True: equal entries keep their order.
+        The sort is stable even without stable=True: equal entries keep their order.
 
         >>> values, indices = minigrad.tensor([3, 1, 2]).sort()
         >>> values
@@ -440,7 +440,7 @@ class Reductions(Operators, Indexing):
         """A tuple (values, indices) of the k largest entries along dim, the largest first.
 
         largest   False: the k smallest, the smallest first
-        sorted    accepted, but the values are always sorted
+        sorted    accepted but ignored: the values are always sorted
         Raises RuntimeError if k is greater than the size of dim.
 
         >>> values, indices = minigrad.tensor([3.0, 1.0, 4.0, 2.0]).topk(2)
@@ -561,7 +561,7 @@ class Reductions(Operators, Indexing):
         return self.nansum(dim, keepdim, dtype=dtype) / (~self.isnan()).sum(dim, keepdim)
 
     def dist(self, other: Operand, p: float = 2) -> Self:
-        """The p-norm of x - other, which are broadcast, as a single number.
+        """The p-norm of x - other as a single number. x and other are broadcast.
 
         >>> minigrad.tensor([0.0, 0.0]).dist(minigrad.tensor([3.0, 4.0]))
         tensor(5.)
@@ -572,7 +572,7 @@ class Reductions(Operators, Indexing):
         """The covariance matrix of the rows of x: (variables, observations) gives (variables, variables).
 
         correction   the divisor is the number of observations minus this
-        fweights     how often each observation occurred: integers
+        fweights     the number of times each observation occurred: integers
         aweights     the relative weight of each observation: floats
 
         >>> minigrad.tensor([[1.0, 2.0, 3.0], [3.0, 2.0, 1.0]]).cov()
@@ -698,8 +698,8 @@ class Reductions(Operators, Indexing):
         """The unique entries, sorted. With dim, the unique slices along it.
 
         return_inverse   also return, for each entry of x, its index in the result
-        return_counts    also return how often each one occurs
-        sorted           accepted, but the values are always sorted
+        return_counts    also return how many times each one occurs
+        sorted           accepted but ignored: the values are always sorted
 
         >>> values, counts = minigrad.tensor([3, 1, 3]).unique(return_counts=True)
         >>> values
@@ -795,7 +795,7 @@ def axes_of(dim: Dim, axis: Dim, ndim: int) -> tuple[int, ...] | None:
     return normalize_axes(dim, ndim) if ndim else (normalize_axes(dim, ndim) and None)
 
 
-def extreme(x: Reductions, along: Op, over: Op, of_two: Op, place: Callable[..., Array], dim: int | Base | None, axis: int | None, keepdims: bool) -> Any:
+def extreme(x: Reductions, along: Op, over: Op, of_two: Op, argextreme: Callable[..., Array], dim: int | Base | None, axis: int | None, keepdims: bool) -> Any:
     """Implements x.max() and x.min(): over all entries, along one axis with indices, or of two tensors."""
     if isinstance(dim, Base):
         return of_two.apply(x, dim)
@@ -809,7 +809,7 @@ def extreme(x: Reductions, along: Op, over: Op, of_two: Op, place: Callable[...,
         return kind(x.clone(), ops.zeros_like(x).long())
     composites.nonempty(along.name, x, a)
     composites.ordered(along.name, x)
-    at = place(x.array, axis=a, keepdims=True)
+    at = argextreme(x.array, axis=a, keepdims=True)
     indices = x._constant(at if keepdims else at.squeeze(a))
     return kind(along.apply(x, at=at, axis=a, keepdims=keepdims), indices)
 
@@ -840,7 +840,7 @@ def accumulated(op: Op, x: R, dim: int, dtype: DTypeLike) -> R:
 
 
 def same_type(x: Base, dtype: DTypeLike) -> DTypeLike:
-    """The dtype of an in-place operation, after checking that it is x's."""
+    """The dtype of an in-place operation, after checking that it is the dtype of x."""
     if dtype is not None and dtypes.as_dtype(dtype) != x.dtype:
         raise RuntimeError(f"Bad in-place call: input tensor dtype {x.dtype} and output tensor dtype {dtypes.as_dtype(dtype)} should match")
     return dtype
@@ -881,7 +881,7 @@ def variance_settings(name: str, x: Base, dim: Dim, unbiased: bool | None, keepd
     if number_reduced(x.shape, axes) <= correction:
         warnings.warn(
             f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor, the number of "
-            "entries: the result is NaN. To fix it, give more entries, or correction=0.",
+            "entries: the result is NaN. To fix it, use more entries, or correction=0.",
             stacklevel=levels_to_user(),
         )
     return {"axis": axes, "correction": correction, "keepdims": keepdims}

@@ -33,14 +33,14 @@ OPERATORS = {
     "bitwise_left_shift": "lshift", "bitwise_right_shift": "rshift",
 }  # fmt: skip
 OF_ONE_DIRECTION = {"neg": "neg", "abs": "abs", "lt": "lt", "le": "le", "gt": "gt", "ge": "ge"}
-# Boolean results, which x.f_() writes into a tensor of numbers as 1 and 0.
+# Their results are booleans, which x.f_() writes into a tensor of numbers as 1 and 0.
 WRITTEN_AS_NUMBERS = {"eq", "ne", "lt", "le", "gt", "ge", "logical_and", "logical_or", "logical_xor", "logical_not"}
 # x.lerp_() is x.lerp() with op.apply_ in place of op.apply.
 APPLIED = """
     add addcdiv addcmul clamp clamp_max clamp_min deg2rad index_add index_copy index_fill index_put lerp polygamma pow
     rad2deg round scatter scatter_add squeeze sub swapaxes t transpose tril triu unsqueeze
 """
-# x.frac_() copies the result of x.frac() into x. COPIED_FROM_A_CLONE: the gradient reads x, so f gets a copy of it.
+# x.frac_() copies the result of x.frac() into x. If the rule reads x (COPIED_FROM_A_CLONE), f runs on a copy of x.
 COPIED = "addbmm addmm addmv addr baddbmm frac gcd heaviside lcm masked_scatter put"
 COPIED_FROM_A_CLONE = "copysign index_reduce ldexp logit mvlgamma nan_to_num renorm scatter_reduce"
 SYNONYMS = {
@@ -52,10 +52,10 @@ SYNONYMS = {
 }  # fmt: skip
 
 
-# PyTorch takes no plain number for the second operand of these: maximum(x, 0) is clamp_min(x, 0) there.
+# In PyTorch, the second operand of these must be a tensor. For maximum(x, 0), it has clamp_min(x, 0).
 OF_TENSORS = frozenset("atan2 fmax fmin hypot logaddexp logaddexp2 logical_and logical_or logical_xor maximum minimum".split())
-# PyTorch computes 2 * x and 2 + x as x * 2 and x + 2, and 2 - x by an operation of its own: its nodes lead to x first.
-# It computes 2 / x as x.reciprocal() * 2.
+# PyTorch computes 2 * x and 2 + x as x * 2 and x + 2, and 2 - x with a separate operation (rsub), so x is the first
+# input of these nodes. It computes 2 / x as x.reciprocal() * 2.
 X_FIRST = {"add": "", "mul": "", "sub": "RsubBackward1"}
 
 
@@ -85,7 +85,7 @@ def complete(cls: type[Any], op: Op) -> None:
 
 
 def of_tensors(op: Op) -> FunctionType:
-    """Make x.maximum(y), which refuses a plain number: PyTorch has another function for it, or none."""
+    """Make x.maximum(y), which raises TypeError for a plain number, as in PyTorch."""
 
     def method(self, other):  # type: ignore[no-untyped-def]
         if isinstance(other, (int, float)):
@@ -99,7 +99,7 @@ def of_tensors(op: Op) -> FunctionType:
 
 
 def reflecting(op: Op) -> FunctionType:
-    """Make x.__rmul__(2), which is 2 * x; its node says so if PyTorch's leads to x first."""
+    """Make x.__rmul__(2), which is 2 * x. As in PyTorch, x is the first input of the node for the ops in X_FIRST."""
     node_name = X_FIRST.get(op.name)
 
     def of_reciprocal(self: Any, other: Any) -> Any:
@@ -130,7 +130,7 @@ def reflecting(op: Op) -> FunctionType:
 
 
 def _add(cls: type[Any], op: Op, name: str, way: str, f: Any) -> None:
-    """Add one method. If its operands cannot be passed by name (x.exp(), x + y), the generated op.apply later replaces it."""
+    """Add one method. If it has no named parameters (x.exp(), x + y), the generated op.apply replaces it later."""
     method = renamed(f, name)
     method.__doc__ = described(op, name)
     setattr(cls, name, method)
@@ -156,7 +156,7 @@ def writing(f: FunctionType) -> FunctionType:
 
 
 def copying(f: FunctionType, clone: bool = False) -> FunctionType:
-    """Make x.frac_() from x.frac(): copy its result into x. With `clone`, f works on a copy of x, so its gradient can still read the old values."""
+    """Make x.frac_() from x.frac(): copy its result into x. With `clone`, f runs on a copy of x, so that its rule can read the old values."""
 
     @functools.wraps(f)
     def method(self: Base, *args: object, **kwargs: object) -> Base:
@@ -170,7 +170,7 @@ def copying(f: FunctionType, clone: bool = False) -> FunctionType:
 
 
 def renamed(f: FunctionType, name: str, code: CodeType | None = None) -> FunctionType:
-    """A copy of the function as a method with this name and no docstring yet, and optionally with other code."""
+    """A copy of the function as a method with this name, without a docstring, and optionally with other code."""
     g = FunctionType(code or f.__code__, f.__globals__, name, f.__defaults__, f.__closure__)
     g.__dict__.update(f.__dict__)
     g.__kwdefaults__, g.__annotations__ = f.__kwdefaults__, f.__annotations__
@@ -206,11 +206,11 @@ def add_docstrings(cls: type[Any], op: Op) -> None:
 
 def add_other_docstrings(cls: type[Any]) -> None:
     """Give in-place variants without a row the docstring of their method."""
-    said = {name: method for chapter in reversed(cls.__mro__) for name, method in vars(chapter).items()}
-    for name, method in said.items():
+    methods = {name: method for chapter in reversed(cls.__mro__) for name, method in vars(chapter).items()}
+    for name, method in methods.items():
         plain = name.removesuffix("_")
         if name != plain and name[0] != "_" and plain not in SYNONYMS and method.__doc__ is None:
-            text, example, rest = cleandoc(said[plain].__doc__ or "").partition("\n\n>>>")
+            text, example, rest = cleandoc(methods[plain].__doc__ or "").partition("\n\n>>>")
             method.__doc__ = f"{text}\n\n{about_in_place(plain)}{example}{rest}"
 
 

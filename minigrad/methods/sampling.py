@@ -47,7 +47,7 @@ class Sampling(ArrayMethods):
         return self._fill("NormalBackward0", kernels.normals, mean, std, generator, dense)
 
     def bernoulli_(self, p: "float | Tensor" = 0.5, *, generator: Generator | None = None) -> Self:
-        """Fill with ones, with probability p, and zeros.
+        """Fill with samples from the Bernoulli distribution: 1 with probability p, else 0.
 
         >>> minigrad.zeros(3).bernoulli_(1.0)
         tensor([1., 1., 1.])
@@ -57,7 +57,7 @@ class Sampling(ArrayMethods):
         return self._fill("BernoulliBackward2", lambda shape, dtype: kernels.coins(p, shape, dtype, generator))
 
     def bernoulli(self, p: float | None = None, *, generator: Generator | None = None) -> "Tensor":
-        """A tensor of samples that are 1 with the probability in each entry of x (or with probability p), else 0.
+        """Samples from the Bernoulli distribution: 1 with probability p, else 0. Without p, each entry of x is its probability.
 
         >>> minigrad.tensor([0.0, 1.0]).bernoulli()
         tensor([0., 1.])
@@ -65,8 +65,8 @@ class Sampling(ArrayMethods):
         x: Any = self
         if x.dtype.kind != "f" and p is None:
             raise NotImplementedError(f'"bernoulli_tensor_cpu_p_" not implemented for {str(x.dtype)!r}')
-        chances = x.array if p is None else p
-        drawn = make.wrap(kernels.coins(chances, x.shape, x.dtype, generator))
+        probabilities = x.array if p is None else p
+        drawn = make.wrap(kernels.coins(probabilities, x.shape, x.dtype, generator))
         return level(x, drawn) if x.requires_grad else drawn
 
     def multinomial(self, num_samples: int, replacement: bool = False, *, generator: Generator | None = None) -> "Tensor":
@@ -75,10 +75,10 @@ class Sampling(ArrayMethods):
         self         (k,) or (n, k)   non-negative weights; they need not sum to 1
         returns      (num_samples,) or (n, num_samples), of int64
 
-        Without replacement, no category is sampled twice. Each category gets a random waiting time,
-        which tends to be shorter for larger weights, and the shortest ones are chosen. With
-        replacement, each sample looks up a uniform random number in the cumulative weights. (A single
-        sample always uses the first way.)
+        Without replacement, no category is sampled twice. Each category gets a sample from the
+        exponential distribution whose rate is its weight, and the categories with the smallest samples
+        are chosen. With replacement, each sample looks up a uniform random number in the cumulative
+        weights. (A single sample always uses the first method.)
 
         Source: Efraimidis and Spirakis, Weighted random sampling with a reservoir (2006).
 
@@ -99,16 +99,16 @@ class Sampling(ArrayMethods):
         if (w.sum(-1) <= 0).any():
             raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
         if not replacement or num_samples == 1:
-            hurry = w / kernels.exponential(w.shape, w.dtype, 1, generator)  # 1 / waiting time
-            return make.wrap(np.argsort(-hurry, axis=-1, kind="stable")[..., :num_samples])
-        stretches = np.cumsum(w, -1, dtype=w.dtype)
-        stretches = (stretches / stretches[..., -1:]).reshape(-1, w.shape[-1])
-        at = kernels.unit(len(stretches) * num_samples, np.float64, generator).reshape(-1, num_samples)
-        z = [np.searchsorted(row, a) for row, a in zip(stretches, at, strict=True)]
+            priority = w / kernels.exponential(w.shape, w.dtype, 1, generator)  # 1 / sample with rate w
+            return make.wrap(np.argsort(-priority, axis=-1, kind="stable")[..., :num_samples])
+        cumulative = np.cumsum(w, -1, dtype=w.dtype)
+        cumulative = (cumulative / cumulative[..., -1:]).reshape(-1, w.shape[-1])
+        at = kernels.unit(len(cumulative) * num_samples, np.float64, generator).reshape(-1, num_samples)
+        z = [np.searchsorted(row, a) for row, a in zip(cumulative, at, strict=True)]
         return make.wrap(np.reshape(z, (*w.shape[:-1], num_samples)).astype(np.int64, copy=False))
 
     def random_(self, low: int = 0, to: int | None = None, *, generator: Generator | None = None) -> Self:
-        """random_(to), random_(from, to): fill with random integers from `from` (or 0) up to but not including `to`.
+        """random_(to), random_(from, to): fill with random integers from `from` (default 0) up to but not including `to`.
 
         random_() uses all non-negative integers that the dtype can represent exactly.
 
@@ -148,7 +148,7 @@ class Sampling(ArrayMethods):
         return self._fill("GeometricBackward0", kernels.geometric, p, generator)
 
     def cauchy_(self, median: float = 0, sigma: float = 1, *, generator: Generator | None = None) -> Self:
-        """Fill with samples from the Cauchy distribution: the tangent of a uniform random angle.
+        """Fill with samples from the Cauchy distribution with this median and scale.
 
         >>> minigrad.zeros(2).cauchy_().shape
         minigrad.Size([2])
@@ -156,7 +156,7 @@ class Sampling(ArrayMethods):
         return self._fill("CauchyBackward0", kernels.cauchy, median, sigma, generator)
 
     def _fill(self, name: str, kernel: Callable[..., Array], *settings: object) -> Self:
-        """Write random numbers into x, in the memory order of its entries. `name` is that of the node, if there is one."""
+        """Write random numbers into x, in the order of its memory. `name` is the name of the node, if this is recorded."""
         dtype = self.array.dtype
         numbers = kernels.in_memory_order(self.array, lambda shape: kernel(shape, dtype, *settings))
         return overwritten(self, numbers, name)

@@ -1,10 +1,10 @@
 """`save` and `load` tensors, for a state_dict or anything with a similar structure.
 
-A file is in NumPy's npz format, an ordinary zip archive of arrays: one member for each tensor,
-and one JSON member that describes how they were nested. Loading it never runs code.
+A file is in NumPy's npz format, a zip archive of arrays: one member for each tensor, and one JSON
+member that describes how they were nested. Loading such a file never runs code.
 
-Other objects, such as a whole module, are pickled, as in PyTorch. Loading a pickle can run any code.
-So `load` refuses it, unless you say `weights_only=False`.
+Other objects, such as a whole module, are pickled, as in PyTorch. Loading a pickle can run arbitrary
+code. So `load` refuses to, unless you pass `weights_only=False`.
 
     {"w": tensor, "steps": [1, 2.5]}     ->     array_0: the values of the tensor
                                                 structure: {"dict": [["w", {"tensor": 0}], ...]}
@@ -28,10 +28,10 @@ from minigrad.core.tensor import Tensor, wrap
 def save(obj: object, f: str | PathLike[str] | IO[bytes]) -> None:
     """Write obj to a file. f is a file name or an open binary file.
 
-    A tensor that occurs twice is written once, and is again one tensor after loading.
+    A tensor that occurs twice is written once, and is a single tensor again after loading.
 
-    Raises TypeError, with the position, for an object that cannot be saved: a sparse gradient, or one
-    that cannot be pickled either, such as a lambda.
+    Raises TypeError, which names the position, for an object that cannot be saved: a sparse gradient,
+    or an object that cannot be pickled, such as a lambda.
 
     >>> import io
     >>> file = io.BytesIO()
@@ -42,7 +42,7 @@ def save(obj: object, f: str | PathLike[str] | IO[bytes]) -> None:
     """
     arrays: list[Any] = []
     try:
-        structure = _described(obj, arrays, {}, "the object")
+        structure = _to_json(obj, arrays, {}, "the object")
         members = {f"array_{k}": array for k, array in enumerate(arrays)}
         members["structure"] = np.frombuffer(json.dumps(structure).encode(), np.uint8)
     except _NotPlain as found:
@@ -60,11 +60,12 @@ def save(obj: object, f: str | PathLike[str] | IO[bytes]) -> None:
 def load(f: str | PathLike[str] | IO[bytes], map_location: object = None, *, weights_only: bool = True) -> Any:
     """Read what `save` wrote.
 
-    weights_only    False: also load a file with other objects than tensors, numbers, strings and their
-                    containers. Such a file can run any code: do so only if you trust its author
-    map_location    accepted as in PyTorch; there is only one device
+    weights_only    False: also load files with objects other than tensors, numbers, strings and their
+                    containers. Such a file can run arbitrary code: do so only if you trust its author
+    map_location    accepted but ignored, because there is only one device
 
-    Raises pickle.UnpicklingError for such a file otherwise, RuntimeError for a file that `save` did not write.
+    Raises pickle.UnpicklingError for such a file if weights_only is True, and RuntimeError for a file
+    that `save` did not write.
 
     >>> import io, minigrad
     >>> file = io.BytesIO()
@@ -82,7 +83,7 @@ def load(f: str | PathLike[str] | IO[bytes], map_location: object = None, *, wei
         if "pickle" not in members:
             structure = json.loads(members.pop("structure").tobytes().decode())
     except (ValueError, KeyError, AttributeError, EOFError, zipfile.BadZipFile) as error:
-        raise RuntimeError(f"this is not a file that minigrad.save wrote: {error}") from None
+        raise RuntimeError(f"this file was not written by minigrad.save: {error}") from None
     if "pickle" in members:
         if weights_only:
             raise pickle.UnpicklingError(
@@ -90,10 +91,10 @@ def load(f: str | PathLike[str] | IO[bytes], map_location: object = None, *, wei
                 "it can run any code. If you trust whoever wrote it, write  load(f, weights_only=False)."
             )
         return pickle.loads(members["pickle"].tobytes())
-    return _rebuilt(structure, members, {})
+    return _from_json(structure, members, {})
 
 
-def _described(obj: object, arrays: list[Any], seen: dict[int, Any], place: str) -> Any:
+def _to_json(obj: object, arrays: list[Any], seen: dict[int, Any], path: str) -> Any:
     """A JSON description of the object. Its arrays are added to the list."""
     if obj is None or isinstance(obj, (bool, int, float, str)):
         return obj
@@ -101,7 +102,7 @@ def _described(obj: object, arrays: list[Any], seen: dict[int, Any], place: str)
         return seen[id(obj)][0]
     if isinstance(obj, Tensor):
         if obj.is_sparse:
-            raise TypeError(f"{place} is a sparse gradient. To fix it, save x.to_dense().")
+            raise TypeError(f"{path} is a sparse gradient. To fix it, save x.to_dense().")
         arrays.append(np.asarray(obj.array))
         entry = {"tensor": len(arrays) - 1, "requires_grad": obj.requires_grad}
         seen[id(obj)] = (entry, obj)
@@ -113,15 +114,15 @@ def _described(obj: object, arrays: list[Any], seen: dict[int, Any], place: str)
         return {"dtype": str(obj)}
     if isinstance(obj, dict):
         pairs = [
-            [_described(k, arrays, seen, f"a key of {place}"), _described(v, arrays, seen, f"{place}[{k!r}]")]
+            [_to_json(k, arrays, seen, f"a key of {path}"), _to_json(v, arrays, seen, f"{path}[{k!r}]")]
             for k, v in obj.items()
         ]
         return {"ordered" if isinstance(obj, OrderedDict) else "dict": pairs}
     if isinstance(obj, (list, tuple)):
-        items = [_described(v, arrays, seen, f"{place}[{k}]") for k, v in enumerate(obj)]
+        items = [_to_json(v, arrays, seen, f"{path}[{k}]") for k, v in enumerate(obj)]
         return {"tuple" if isinstance(obj, tuple) else "list": items}
     raise _NotPlain(
-        f"{place} is a {type(obj).__name__}, which cannot be saved: tensors, numbers, strings, None, and "
+        f"{path} is a {type(obj).__name__}, which cannot be saved: tensors, numbers, strings, None, and "
         "dicts, lists and tuples of them can. To fix it, save its state_dict()."
     )
 
@@ -130,7 +131,7 @@ class _NotPlain(TypeError):
     """An object that only a pickle can hold."""
 
 
-def _rebuilt(entry: object, members: dict[str, Any], made: dict[int, Tensor]) -> Any:
+def _from_json(entry: object, members: dict[str, Any], made: dict[int, Tensor]) -> Any:
     """Rebuild the object from its JSON description."""
     if not isinstance(entry, dict):
         return entry
@@ -144,7 +145,7 @@ def _rebuilt(entry: object, members: dict[str, Any], made: dict[int, Tensor]) ->
     if kind == "dtype":
         return dtypes.as_dtype(value)
     if kind in ("dict", "ordered"):
-        pairs = [(_rebuilt(k, members, made), _rebuilt(v, members, made)) for k, v in value]
+        pairs = [(_from_json(k, members, made), _from_json(v, members, made)) for k, v in value]
         return OrderedDict(pairs) if kind == "ordered" else dict(pairs)
-    items = [_rebuilt(v, members, made) for v in value]
+    items = [_from_json(v, members, made) for v in value]
     return tuple(items) if kind == "tuple" else items

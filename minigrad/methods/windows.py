@@ -1,4 +1,4 @@
-"""Window functions: weights that fade a piece of a signal in and out before a Fourier transform.
+"""Window functions, which taper a segment of a signal toward both ends before a Fourier transform.
 
 Source: Harris, On the use of windows for harmonic analysis with the discrete Fourier transform (1978).
 """

@@ -28,9 +28,9 @@ from minigrad.nn.recurrent import *
 from minigrad.nn.recurrent_cells import *
 from minigrad.nn.transformer import *
 
-__getattr__ = _partial(_attribute, __name__)  # what PyTorch has and minigrad leaves out
+__getattr__ = _partial(_attribute, __name__)  # for PyTorch's names that minigrad leaves out
 
-# What `from minigrad.nn import *` brings: not the names of the files.
+# `from minigrad.nn import *` imports these names, but not the submodules.
 __all__ = [n for n, v in vars().items() if callable(v) and not n.startswith("_")] + [
     "functional",
     "init",

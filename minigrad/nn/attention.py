@@ -35,7 +35,7 @@ __all__ = ["MultiheadAttention"]
 
 
 class SDPBackend(enum.Enum):
-    """The ways in which PyTorch computes attention. Here there is one, MATH."""
+    """PyTorch's implementations of attention. Here there is only one, MATH."""
 
     MATH = 0
     FLASH_ATTENTION = 1
@@ -47,7 +47,7 @@ class SDPBackend(enum.Enum):
 def sdpa_kernel(
     backends: SDPBackend | Sequence[SDPBackend], set_priority: bool = False
 ) -> Iterator[None]:
-    """A block that says which ways of computing attention are allowed. It changes nothing.
+    """A `with` block that selects implementations of attention. Accepted but ignored.
 
     >>> with sdpa_kernel(SDPBackend.MATH):
     ...     pass
@@ -56,7 +56,7 @@ def sdpa_kernel(
 
 
 class NonDynamicallyQuantizableLinear(Linear):
-    """A Linear layer, with the name that PyTorch shows when it prints an attention layer."""
+    """A Linear layer, under the name that PyTorch uses in the repr of an attention layer."""
 
 
 class MultiheadAttention(Module):
@@ -70,8 +70,8 @@ class MultiheadAttention(Module):
     weights    (n, l, s)             the mean over the heads; (n, heads, l, s) unless
                                      average_attn_weights; None unless need_weights
 
-    in_proj_weight    (3 * embed_dim, embed_dim)    for query, key and value, stacked in rows;
-                      with kdim or vdim instead q_proj_weight, k_proj_weight, v_proj_weight
+    in_proj_weight    (3 * embed_dim, embed_dim)    for query, key and value, stacked; if kdim or
+                      vdim is given, q_proj_weight, k_proj_weight and v_proj_weight instead
     in_proj_bias      (3 * embed_dim,)
     out_proj          Linear(embed_dim, embed_dim)
 
@@ -118,11 +118,11 @@ class MultiheadAttention(Module):
         if self.head_dim * num_heads != embed_dim:
             raise AssertionError("embed_dim must be divisible by num_heads")
         same, e = self._qkv_same_embed_dim, embed_dim
-        apart = {"q_proj_weight": (e, e), "k_proj_weight": (e, self.kdim),
-                 "v_proj_weight": (e, self.vdim)}  # fmt: skip
-        add_parameters(self, device, dtype, **(dict.fromkeys(apart) if same else apart))
-        stacked, of_bias = (3 * e, e) if same else None, (3 * e,) if bias else None
-        add_parameters(self, device, dtype, in_proj_weight=stacked, in_proj_bias=of_bias)
+        separate = {"q_proj_weight": (e, e), "k_proj_weight": (e, self.kdim),
+                    "v_proj_weight": (e, self.vdim)}  # fmt: skip
+        add_parameters(self, device, dtype, **(dict.fromkeys(separate) if same else separate))
+        stacked, bias_shape = (3 * e, e) if same else None, (3 * e,) if bias else None
+        add_parameters(self, device, dtype, in_proj_weight=stacked, in_proj_bias=bias_shape)
         self.out_proj = NonDynamicallyQuantizableLinear(e, e, bias, device, dtype)
         extra = (1, 1, e) if add_bias_kv else None
         add_parameters(self, device, dtype, bias_k=extra, bias_v=extra)
@@ -136,7 +136,7 @@ class MultiheadAttention(Module):
                 init.xavier_uniform_(weight)
         if self.in_proj_bias is not None:
             init.constant_(self.in_proj_bias, 0.0)
-            init.constant_(self.out_proj.bias, 0.0)  # type: ignore[arg-type]  # as in_proj_bias
+            init.constant_(self.out_proj.bias, 0.0)  # type: ignore[arg-type]  # like in_proj_bias
         for bias in (self.bias_k, self.bias_v):
             if bias is not None:
                 init.xavier_normal_(bias)
@@ -152,7 +152,7 @@ class MultiheadAttention(Module):
         average_attn_weights: bool = True,
         is_causal: bool = False,
     ) -> tuple[Tensor, Tensor | None]:
-        """query (l, n, embed_dim), key and value to output, of the shape of query, and weights."""
+        """query (l, n, embed_dim), key and value to output, shaped like query, and weights."""
         if is_causal and attn_mask is None:
             raise RuntimeError("Need attn_mask if specifying the is_causal hint.")
         self._check(query, key, value, key_padding_mask)
@@ -165,9 +165,10 @@ class MultiheadAttention(Module):
             query, key, value = (x.transpose(0, 1) for x in (query, key, value))
         q, k, v = self._project(query, key, value, together)
         mask = self._mask(q, k, attn_mask, key_padding_mask)
-        k, v = self._with_added(k, self.bias_k), self._with_added(v, self.bias_v)
+        k, v = self._append_extra(k, self.bias_k), self._append_extra(v, self.bias_v)
         if mask is not None and k.shape[1] > mask.shape[-1]:
-            mask = F.pad(mask, (0, k.shape[1] - mask.shape[-1]))  # added keys are for every query
+            # Every query may attend to the added keys.
+            mask = F.pad(mask, (0, k.shape[1] - mask.shape[-1]))
         q, k, v = (x.unflatten(-1, (self.num_heads, -1)).transpose(1, 2) for x in (q, k, v))
         scores = (q * (1 / math.sqrt(self.head_dim))) @ k.mT
         if need_weights and mask is not None:
@@ -175,7 +176,7 @@ class MultiheadAttention(Module):
         else:
             weights = masked_weights(scores, mask)
         weights = F.dropout(weights, self.dropout, self.training)
-        # Length first in memory, as in PyTorch: a dropout of the output draws in this order.
+        # Length first in memory, as in PyTorch: dropout on the output draws numbers in memory order.
         output = self.out_proj((weights @ v).permute(2, 0, 1, 3).flatten(2))
         if batched and self.batch_first:
             output = output.transpose(0, 1)
@@ -200,8 +201,8 @@ class MultiheadAttention(Module):
         inputs = (query, key, value)
         return [F.linear(x, w, b) for x, w, b in zip(inputs, weights, biases, strict=True)]
 
-    def _with_added(self, x: Tensor, bias: Tensor | None) -> Tensor:
-        """Keys or values, with the learned one and the one of zeros, if there are such, at the end."""
+    def _append_extra(self, x: Tensor, bias: Tensor | None) -> Tensor:
+        """Append the learned key or value and the one of zeros, if the layer has them."""
         shape = (x.shape[0], 1, self.embed_dim)
         if bias is not None:
             x = cat([x, bias.expand(*shape)], 1)
@@ -210,7 +211,7 @@ class MultiheadAttention(Module):
     def _mask(
         self, q: Tensor, k: Tensor, attn_mask: Tensor | None, padding: Tensor | None
     ) -> Tensor | None:
-        """Both masks as one mask of numbers that can be added to (n, heads, l, s)."""
+        """Combine both masks into one mask of numbers to add to the scores (n, heads, l, s)."""
         n, rows, columns = q.shape[0], q.shape[1], k.shape[1]
         mask = None
         if attn_mask is not None:
@@ -231,8 +232,8 @@ class MultiheadAttention(Module):
                 raise AssertionError(
                     f"expecting key_padding_mask shape of {(n, columns)}, but got {Size(padding.shape)}"
                 )
-            of_keys = additive(padding, "key_padding_mask", q.dtype).reshape(n, 1, 1, columns)
-            mask = of_keys if mask is None else mask + of_keys
+            key_mask = additive(padding, "key_padding_mask", q.dtype).reshape(n, 1, 1, columns)
+            mask = key_mask if mask is None else mask + key_mask
         return mask
 
     def _check(self, query: Tensor, key: Tensor, value: Tensor, padding: Tensor | None) -> None:

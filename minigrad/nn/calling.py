@@ -15,7 +15,8 @@ and, when a backward pass goes through the module,
 For the last two, the arguments and the result pass through a `BackwardHookFunction`. It does
 nothing in the forward pass, and passes the gradients to the hooks in the backward pass.
 
-`register_module_forward_hook` and its like add a hook to all modules. Such hooks run before the module's own.
+`register_module_forward_hook` and similar functions add a hook to all modules. Such global hooks run
+before the hooks of the module itself.
 """
 
 import warnings
@@ -40,10 +41,10 @@ def added(
     always: bool = False,
     handle_type: type[RemovableHandle] = RemovableHandle,
 ) -> RemovableHandle:
-    """Add a hook after the others of its kind, or before them."""
+    """Add a hook after the existing hooks of this kind, or before them."""
     handle = handle_type(hooks[when], hook, (hooks["with_kwargs"], hooks["always"]))
-    for mark, is_so in (("with_kwargs", with_kwargs), ("always", always)):
-        if is_so:
+    for mark, enabled in (("with_kwargs", with_kwargs), ("always", always)):
+        if enabled:
             hooks[mark][handle.id] = True
     if prepend:
         hooks[when].move_to_end(handle.id, last=False)
@@ -51,7 +52,7 @@ def added(
 
 
 def _hooks(when: str) -> property:
-    """PyTorch's name for the hooks of one kind: `module._forward_hooks.clear()` removes them."""
+    """A property for PyTorch's name of one kind of hooks: `module._forward_hooks.clear()` removes them."""
 
     def replace(module: "Called", hooks: "OrderedDict[int, Any]") -> None:
         module._get_call_hooks()[when] = hooks
@@ -62,8 +63,8 @@ def _hooks(when: str) -> property:
 class Called(Registry):
     """The part of a module that handles calls."""
 
-    # "before", "after", "backward_before", "backward": the hooks, by the time of their call;
-    # "with_kwargs", "always": the ids of those that get keywords, or are called after an error
+    # "before", "after", "backward_before", "backward": the hooks, by when they are called;
+    # "with_kwargs", "always": the ids of the hooks that get keywords, or are called after an error
     _call_hooks: Hooks | None = None
     _forward_pre_hooks, _forward_hooks = _hooks("before"), _hooks("after")
     _backward_pre_hooks, _backward_hooks = _hooks("backward_before"), _hooks("backward")
@@ -120,7 +121,7 @@ class Called(Registry):
             raise
 
     def _all_hooks(self, when: str) -> "OrderedDict[int, Any]":
-        """The hooks of all modules and then this module's, as they are now."""
+        """A copy of the hooks of this kind: first the global ones, then the module's own."""
         assert self._call_hooks is not None
         return OF_ALL_MODULES[when] | self._call_hooks[when]
 
@@ -221,29 +222,29 @@ OF_ALL_MODULES = new_hooks()
 
 
 class HandleOfAll(RemovableHandle):
-    """Returned when a hook of all modules is registered."""
+    """The handle of a global hook."""
 
     def remove(self) -> None:
-        """Take the hook away. Without any, modules are called as before."""
+        """Remove the hook. After the last one, calls of modules no longer look for global hooks."""
         super().remove()
         if not any(OF_ALL_MODULES.values()):
             Called._call_hooks = None
 
 
 def _add_to_all(when: str, hook: Any, **marks: bool) -> RemovableHandle:
-    Called._call_hooks = OF_ALL_MODULES  # what a module without hooks of its own finds
+    Called._call_hooks = OF_ALL_MODULES  # a class attribute, for modules without hooks of their own
     return added(OF_ALL_MODULES, when, hook, **marks, handle_type=HandleOfAll)
 
 
 def register_module_forward_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """Call hook(module, args) before forward, of every module."""
+    """Call hook(module, args) before the forward of every module."""
     return _add_to_all("before", hook)
 
 
 def register_module_forward_hook(
     hook: Callable[..., Any], *, with_kwargs: bool = False, always_call: bool = False
 ) -> RemovableHandle:
-    """Call hook(module, args, result) after forward, of every module.
+    """Call hook(module, args, result) after the forward of every module.
 
     >>> from minigrad import nn, ones
     >>> with register_module_forward_hook(lambda module, args, z: print(module)):
@@ -259,12 +260,12 @@ def register_module_forward_hook(
 
 
 def register_module_full_backward_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """Call hook(module, grad_output) in the backward pass, of every module."""
+    """Call hook(module, grad_output) in the backward pass of every module."""
     return _add_to_all("backward_before", hook)
 
 
 def register_module_full_backward_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """Call hook(module, grad_input, grad_output) in the backward pass, of every module."""
+    """Call hook(module, grad_input, grad_output) in the backward pass of every module."""
     return _add_to_all("backward", hook)
 
 
@@ -289,15 +290,15 @@ class BackwardHookFunction(Function):
 
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Any:
-        """The gradients of the results to those that `watch` returns."""
+        """The gradients of the results to the gradients that `watch` returns."""
         return None, *ctx.watch(grads)
 
 
 class BackwardHooks:
     """The backward hooks for one call of a module, which run in the backward pass.
 
-    on_result gets the gradients first. It runs the pre-hooks and keeps the result for
-    on_arguments, which runs the hooks.
+    The backward pass first reaches the result of the module, where the pre-hooks run, and then
+    its arguments, where the hooks run.
     """
 
     def __init__(self, module: Called) -> None:
@@ -310,14 +311,14 @@ class BackwardHooks:
         self.grad_output: tuple[Any, ...] | None = None
 
     def on_arguments(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
-        """The arguments, passed on so that the hooks see their gradients."""
+        """The arguments, passed through a node at which the hooks get their gradients."""
         self.n_arguments = len(args)
         self.shapes = [(a.shape, a.dtype) if isinstance(a, Tensor) else None for a in args]
         watched, self.arguments_are_watched = passed_through(self._arguments_gradient, args)
         return watched
 
     def on_result(self, result: Any) -> Any:
-        """The result, passed on so that the hooks see its gradient."""
+        """The result, passed through a node at which the pre-hooks get its gradient."""
         single = not isinstance(result, tuple)
         if single and not isinstance(result, Tensor):
             warnings.warn(
@@ -360,7 +361,7 @@ class BackwardHooks:
         return grads
 
     def _arguments_gradient(self, grads: tuple[Any, ...]) -> tuple[Any, ...]:
-        if self.grad_output is None:  # the gradient did not go through the module's result
+        if self.grad_output is None:  # the backward pass did not reach the module's result
             return grads
         # As in PyTorch: None for a value that is not a tensor, zeros for a tensor without a gradient.
         grads = tuple(
@@ -389,8 +390,8 @@ def passed_through(
 ) -> tuple[tuple[Any, ...], bool]:
     """The values, with all tensors passed through a BackwardHookFunction.
 
-    watch     gets a gradient or None for each value, and returns the same number of them
-    returns   the values, and whether there was anything to watch
+    watch     maps a tuple with a gradient or None for each value to a tuple of the same length
+    returns   the values, and whether any of them requires a gradient
     """
     places = [k for k, v in enumerate(values) if isinstance(v, Tensor)]
     tensors = [values[k] for k in places]

@@ -1,7 +1,7 @@
 """Containers of modules: Sequential, ModuleList, ModuleDict.
 
-A module does not find the modules in a plain list or dict. These containers are modules
-themselves, so it finds everything in them.
+Modules in a plain list or dict are not registered, so their parameters would be missing from
+`parameters()`. These containers are modules themselves and register their entries.
 """
 
 import operator
@@ -26,7 +26,7 @@ def checked_index(n: int, index: SupportsIndex) -> int:
 
 
 class _List(Module):
-    """The base class of the containers that are like lists: those with an `append`."""
+    """The base class of the list-like containers, which have `append`."""
 
     def extend(self, values: Iterable[Any]) -> Self:
         """Add several entries at the end."""
@@ -42,8 +42,8 @@ class _List(Module):
         return self.extend(values)
 
 
-class _Row(_List):
-    """The base class of Sequential and ModuleList: modules in order, with the names "0", "1", ..."""
+class _IndexedModules(_List):
+    """The base class of Sequential and ModuleList: modules in order, named "0", "1", ..."""
 
     def _all(self) -> list[Any]:
         return [module for _, module in self._own_named(MODULE)]
@@ -52,7 +52,7 @@ class _Row(_List):
         return [name for name, _ in self._own_named(MODULE)]
 
     def _renumber(self, modules: list[Any]) -> None:
-        """Replace all modules by these."""
+        """Replace all modules by these, with the names "0", "1", ..."""
         for name in self._names():
             delattr(self, name)
         for k, module in enumerate(modules):
@@ -72,10 +72,10 @@ class _Row(_List):
     def __getitem__(self, index: SupportsIndex | slice) -> Any:
         named = self._own_named(MODULE)
         if isinstance(index, slice):
-            return self._part(named[index])
+            return self._subset(named[index])
         return named[checked_index(len(named), index)][1]
 
-    def _part(self, named: list[tuple[str, Any]]) -> Self:
+    def _subset(self, named: list[tuple[str, Any]]) -> Self:
         """A container of the same kind with some of the modules."""
         return type(self)(module for _, module in named)
 
@@ -101,8 +101,8 @@ class _Row(_List):
         return self
 
 
-class Sequential(_Row):
-    """Modules that are applied one after another: each gets the result of the one before.
+class Sequential(_IndexedModules):
+    """Modules that are applied one after another: each gets the result of the previous one.
 
     Pass the modules, or an OrderedDict of modules with names.
 
@@ -124,13 +124,13 @@ class Sequential(_Row):
             self.add_module(str(name) if isinstance(name, int) else name, module)
 
     def forward(self, input: Any) -> Any:
-        """Anything that the first module takes, to the result of the last."""
+        """The input of the first module to the result of the last."""
         for _, module in self._own_named(MODULE):
             input = module(input)
         return input
 
-    def _part(self, named: list[tuple[str, Any]]) -> Self:
-        return type(self)(OrderedDict(named))  # with their names
+    def _subset(self, named: list[tuple[str, Any]]) -> Self:
+        return type(self)(OrderedDict(named))  # the modules keep their names
 
     def insert(self, index: int, module: Module) -> Self:
         """Insert a module before the one at `index`."""
@@ -173,7 +173,7 @@ def _sequential(other: object) -> Sequential:
     return other
 
 
-class ModuleList(_Row):
+class ModuleList(_IndexedModules):
     """A list of modules. It has no forward: the module that contains it decides how to use them.
 
     >>> from minigrad import nn
@@ -191,7 +191,7 @@ class ModuleList(_Row):
         return ModuleList(chain(self, other))
 
     def __repr__(self) -> str:
-        """Like other modules, but equal ones in a row are shown once: "(0-2): 3 x ReLU()"."""
+        """Like other modules, but a run of equal modules is shown as one line: "(0-2): 3 x ReLU()"."""
         if not len(self):
             return self._get_name() + "()"
         lines, first = [], 0
@@ -204,7 +204,7 @@ class ModuleList(_Row):
 
 
 class _Dict(Module):
-    """The base class of the containers that are like dicts: those with `keys`, and an entry for each."""
+    """The base class of the dict-like containers."""
 
     def __getitem__(self, key: str) -> Any:
         raise NotImplementedError
@@ -296,7 +296,7 @@ def pairs_of(given: object, method: str, cls: str) -> list[tuple[str, Any]]:
 
 
 class DataParallel(Module):
-    """A module spread over several GPUs. There are none, so it calls the module, as PyTorch does then.
+    """A module replicated on several GPUs. Without GPUs, it just calls the module, as in PyTorch.
 
     The names of parameters begin with "module.", as in PyTorch.
     """

@@ -1,8 +1,8 @@
 """Convolutions: the same small linear layer applied at every position.
 
 Each output is a weighted sum over a window of the input. The weights, called the *kernel*, are
-the same for every window. So what is learned at one position works at all positions, and there
-are few parameters.
+the same for every window. So a pattern that is learned at one position is recognized at all
+positions, and there are few parameters.
 """
 
 import math
@@ -97,13 +97,13 @@ class _ConvNd(Module):
         """(n, in_channels, ...) to (n, out_channels, ...)."""
         padding = self.padding
         if self.padding_mode != "zeros":
-            input, padding = F.pad(input, self._margins(), mode=self.padding_mode), 0
+            input, padding = F.pad(input, self._pad_widths(), mode=self.padding_mode), 0
         convolve = F.conv1d if self.axes == 1 else F.conv2d
         return convolve(
             input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups
         )
 
-    def _margins(self) -> list[int]:
+    def _pad_widths(self) -> list[int]:
         """(before, after) for each axis, the last axis first, as F.pad takes them."""
         margins = []
         for k in reversed(range(self.axes)):
@@ -115,7 +115,7 @@ class _ConvNd(Module):
         return margins
 
     def extra_repr(self) -> str:
-        """The channels and windows, and the settings that differ from the usual ones."""
+        """The channels and kernel size, and the settings that differ from the defaults."""
         zeros, ones = each_axis(0, self.axes), each_axis(1, self.axes)
         return self._settings_text(
             "in_channels", "out_channels", "kernel_size=", "stride=", padding=zeros, dilation=ones,
@@ -124,7 +124,7 @@ class _ConvNd(Module):
 
 
 class Conv1d(_ConvNd):
-    """Windows of a sequence times kernels; see Conv2d.
+    """The convolution of a sequence; see Conv2d.
 
     input     (n, in_channels, l)            or without n
     returns   (n, out_channels, l')          l' is computed like h' in Conv2d

@@ -1,4 +1,4 @@
-"""Embedding: a table with a row of learned numbers for each word, user or other item.
+"""Embedding: a table with a learned vector (a row) for each word, user or other item.
 
 EmbeddingBag reads several rows at once, and returns their mean, sum or maximum.
 """
@@ -20,9 +20,9 @@ __all__ = ["Embedding", "EmbeddingBag"]
 
 
 class _Table(Module):
-    """The base class of Embedding and EmbeddingBag: a table, and how its rows are read."""
+    """The base class of Embedding and EmbeddingBag: the table and its settings."""
 
-    _padding_text = "Padding_idx"  # as PyTorch's error begins
+    _padding_error = "Padding_idx"  # as PyTorch's error begins
 
     def __init__(
         self,
@@ -42,7 +42,7 @@ class _Table(Module):
         self.num_embeddings, self.embedding_dim = num_embeddings, embedding_dim
         if padding_idx is not None:
             if not -num_embeddings <= padding_idx < num_embeddings:
-                raise AssertionError(f"{self._padding_text} must be within num_embeddings")
+                raise AssertionError(f"{self._padding_error} must be within num_embeddings")
             padding_idx %= num_embeddings
         self.padding_idx = padding_idx
         self.max_norm, self.norm_type = max_norm, norm_type
@@ -75,14 +75,14 @@ class Embedding(_Table):
 
     padding_idx   a row that is initially zeros and gets no gradient, for the padding of
                   sequences of unequal length
-    max_norm      rows that are read and have a larger norm are first scaled down to it,
-                  in weight itself
+    max_norm      before rows are read, those with a larger norm are scaled down to max_norm,
+                  in place in weight
     scale_grad_by_freq   divide the gradient of a row by the number of times it was read
     sparse        store only the rows that were read in weight.grad
 
     Initialized from the normal distribution with mean 0 and standard deviation 1.
 
-    It computes the same as a Linear layer without bias on one-hot rows, but reads only the rows
+    Equivalent to a Linear layer without bias on one-hot vectors, but it reads only the rows that
     it needs.
 
     >>> from minigrad import tensor
@@ -104,7 +104,7 @@ class Embedding(_Table):
         """An Embedding with this table.
 
         embeddings   (num_embeddings, embedding_dim)
-        freeze       do not train the table any further
+        freeze       whether the table stays fixed in training
         """
         if embeddings.ndim != 2:
             raise AssertionError("Embeddings parameter is expected to be 2-dimensional")
@@ -118,7 +118,7 @@ class Embedding(_Table):
                            self.scale_grad_by_freq, self.sparse)  # fmt: skip
 
     def extra_repr(self) -> str:
-        """The sizes, and the settings that differ from the usual ones."""
+        """The sizes, and the settings that differ from the defaults."""
         return self._settings_text(
             "num_embeddings", "embedding_dim", padding_idx=None, max_norm=None, norm_type=2,
             scale_grad_by_freq=False, sparse=False,
@@ -133,7 +133,7 @@ class EmbeddingBag(_Table):
     weight    (num_embeddings, embedding_dim)      from the normal distribution
     """
 
-    _padding_text = "padding_idx"
+    _padding_error = "padding_idx"
 
     def __init__(
         self,
@@ -167,7 +167,7 @@ class EmbeddingBag(_Table):
         include_last_offset: bool = False,
         padding_idx: int | None = None,
     ) -> Self:
-        """An EmbeddingBag with this table, which is not trained any further unless freeze is False.
+        """An EmbeddingBag with this table, which stays fixed in training unless freeze is False.
 
         >>> from minigrad import tensor
         >>> table = EmbeddingBag.from_pretrained(tensor([[1.0, 2.0], [3.0, 6.0]]))
@@ -195,7 +195,7 @@ class EmbeddingBag(_Table):
         )  # fmt: skip
 
     def extra_repr(self) -> str:
-        """The sizes and the mode, and the settings that differ from the usual ones."""
+        """The sizes and the mode, and the settings that differ from the defaults."""
         text = self._settings_text(
             "num_embeddings", "embedding_dim", max_norm=None, norm_type=2, scale_grad_by_freq=False
         )

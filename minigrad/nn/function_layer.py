@@ -1,4 +1,4 @@
-"""Layers that only hold the arguments of a function. Each is a row: a name, a function, its settings.
+"""Layers that wrap a function of nn.functional and hold its settings. Each layer is a row of a table.
 
     class LeakyReLU(FunctionLayer, of=F.leaky_relu):
         "x where x > 0, else negative_slope * x"
@@ -7,7 +7,7 @@
         inplace: bool = False
 
 The annotated names are the parameters of `__init__`, in this order, and become attributes of the
-module. The row is read once, when Python defines the class, and gives it these two methods:
+module. When Python defines the class, these two methods are generated from the row:
 
     def __init__(self, negative_slope=0.01, inplace=False):
         Module.__init__(self)
@@ -17,10 +17,10 @@ module. The row is read once, when Python defines the class, and gives it these 
     def forward(self, input):
         return leaky_relu(input, negative_slope=self.negative_slope, inplace=self.inplace)
 
-`forward` takes what the function requires and what is not in the row; it passes on the attributes
-that the function has parameters for: those of the row, and those of the class, `training` among
-them. A row can define either method itself.
-It defines `_keep` if an argument is not kept as it is given, and `_check` if not all values will do.
+`forward` takes the required parameters of the function that are not in the row. For the function's
+other parameters, it passes the attribute of the same name, if there is one: a setting of the row, or
+an attribute such as `training`. A row can define either method itself. It overrides `_keep` to convert
+arguments before they are stored, and `_check` to reject invalid values.
 """
 
 import inspect
@@ -40,17 +40,17 @@ class FunctionLayer(Module):
 
     of        the function; None for a base class that only declares fields
     optional  the function's optional parameters that `forward` takes too; they are None by default
-    kw_only   must all arguments be given by name?
+    kw_only   whether all arguments must be given by name
 
     A subclass without `of` is an ordinary module, with the `__init__` and `forward` of its row.
     """
 
-    _fields: dict[str, Any] = {}  # name -> default, of the rows above and this one
+    _fields: dict[str, Any] = {}  # name -> default, for this row and its base classes
     _types: dict[str, Any] = {}  # name -> annotation
-    # the fields in repr(), as Module._settings_text takes them; None: all, `inplace` only if it is set
+    # the fields to show in repr(), for Module._settings_text; None: all, but `inplace` only if it is set
     _shown: tuple[str, ...] | None = None
-    _not_kept: tuple[str, ...] = ()  # arguments that `_keep` uses up
-    _renamed: dict[str, str] = {}  # the function's name -> the attribute's, if they differ
+    _not_kept: tuple[str, ...] = ()  # arguments that `_keep` does not store
+    _renamed: dict[str, str] = {}  # the function's parameter -> the attribute, if the names differ
 
     def __init_subclass__(
         cls,
@@ -98,15 +98,15 @@ class FunctionLayer(Module):
                 setattr(cls, name, made[name])
 
     def _keep(self, **arguments: Any) -> None:
-        """Keep the arguments of `__init__` as attributes."""
+        """Store the arguments of `__init__` as attributes."""
         for name, value in arguments.items():
             setattr(self, self._renamed.get(name, name), value)
 
     def _check(self) -> None:
-        """Raise an error if the arguments do not fit the layer."""
+        """Raise an error if the arguments are invalid."""
 
     def extra_repr(self) -> str:
-        """The arguments, as they are shown in the text of a model."""
+        """The arguments, as shown in the repr of a model."""
         if self._shown is not None:
             return self._settings_text(*self._shown)
         return self._settings_text(

@@ -1,4 +1,4 @@
-"""Modules for padding, resizing and windows of images, and for other shapes. They have no parameters."""
+"""Layers that pad, resize and reshape images, or extract their windows. They have no parameters."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -186,7 +186,7 @@ class PixelUnshuffle(FunctionLayer, of=F.pixel_unshuffle):
 
 
 class ChannelShuffle(FunctionLayer, of=F.channel_shuffle):
-    """The channels in a new order: one from each of `groups` groups in turn."""
+    """Reorder the channels: take one from each of `groups` groups in turn."""
 
     groups: int
 
@@ -208,7 +208,7 @@ class Unfold(FunctionLayer, of=F.unfold):
 
 
 class Fold(FunctionLayer, of=F.fold):
-    """Columns as windows of an image, added where windows overlap.
+    """The adjoint of Unfold: write columns to the windows of an image, and add them where windows overlap.
 
     input     (n, c * kh * kw, number of windows)
     returns   (n, c, *output_size)

@@ -3,11 +3,11 @@
 If all weights were equal, all units of a layer would learn the same thing, so weights are
 random. Their scale is chosen to keep the size of activations and gradients the same from layer
 to layer. A sum of fan_in terms of variance v has variance fan_in * v. So the weights get
-variance 1 / fan_in (times gain**2, because the activation makes numbers smaller), or 1 / fan_out
-for the backward pass.
+variance 1 / fan_in (times gain**2, to compensate for the activation, which shrinks its input), or
+1 / fan_out for the backward pass.
 
     kaiming_*   variance gain**2 / fan_in        (or fan_out)
-    xavier_*    variance gain**2 / mean of the two
+    xavier_*    variance gain**2 / mean of fan_in and fan_out
 
 Each function overwrites the given tensor, without recording, and returns it.
 """
@@ -34,11 +34,11 @@ GAINS = dict.fromkeys((*LINEAR, "sigmoid"), 1) | {
 
 
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
-    """The factor for weights before this activation, because it makes numbers smaller.
+    """The factor by which to scale weights to compensate for the activation after them.
 
     param   the slope of leaky_relu
 
-    >>> calculate_gain("relu") ** 2      # relu sets half of all numbers to 0
+    >>> calculate_gain("relu") ** 2      # relu sets half of its inputs to 0
     2.0000000000000004
     """
     if nonlinearity == "leaky_relu":
@@ -71,7 +71,7 @@ def _fan(tensor: Tensor, mode: str) -> int:
     return _calculate_fan_in_and_fan_out(tensor)[modes_.index(mode.lower())]
 
 
-# ------------------------------------------------------------------------ simple ones
+# ------------------------------------------------------------------------ simple initializers
 
 
 def uniform_(
@@ -120,7 +120,7 @@ def eye_(tensor: Tensor) -> Tensor:
 
 
 def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
-    """Fill with a 1 at the center of each kernel's own channel, so that a convolution returns its input."""
+    """Fill so that a convolution returns its input: kernel k has a 1 at the center of channel k, else zeros."""
     if tensor.ndim not in (3, 4, 5):
         raise ValueError("Only tensors with 3, 4, or 5 dimensions are supported")
     if tensor.shape[0] % groups:
@@ -155,7 +155,7 @@ def xavier_uniform_(
 def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Generator | None = None) -> Tensor:
     """Fill with samples from the normal distribution, with std = gain * sqrt(2 / (fan_in + fan_out)).
 
-    Source: the same as for xavier_uniform_.
+    Source: Glorot and Bengio (2010), see xavier_uniform_.
     """
     std = gain * math.sqrt(2 / sum(_calculate_fan_in_and_fan_out(tensor)))
     return normal_(tensor, 0.0, std, generator)
@@ -178,8 +178,8 @@ def kaiming_uniform_(
     """Fill with uniform samples between -b and b, where b = gain * sqrt(3 / fan).
 
     a              the slope, if the nonlinearity is leaky_relu
-    mode           "fan_in" preserves the size of activations in the forward pass, "fan_out"
-                   that of gradients in the backward pass
+    mode           "fan_in" preserves the size of activations in the forward pass; "fan_out"
+                   preserves the size of gradients in the backward pass
     nonlinearity   the activation after the layer, which determines the gain
 
     Source: He et al., Delving Deep into Rectifiers (2015).
@@ -226,33 +226,33 @@ def trunc_normal_(
             "The distribution of values may be incorrect.",
             stacklevel=2,
         )
-    share_below = [(1 + math.erf((x - mean) / std / math.sqrt(2))) / 2 for x in (a, b)]
-    often_inside = share_below[1] - share_below[0] > 0.3
-    top = max(a, min(mean, b))  # where the density is highest
+    cdf = [(1 + math.erf((x - mean) / std / math.sqrt(2))) / 2 for x in (a, b)]
+    mostly_inside = cdf[1] - cdf[0] > 0.3
+    top = max(a, min(mean, b))  # the mode of the truncated distribution
     shape, dtype = tuple(tensor.shape), tensor.dtype
     low, high = dtype.type(a), dtype.type(b)
     values = np.zeros(shape, dtype)
-    open_ = np.ones(shape, bool)  # where no sample has been accepted yet
-    while open_.any():
-        if often_inside:
+    pending = np.ones(shape, bool)  # entries without an accepted sample
+    while pending.any():
+        if mostly_inside:
             x = kernels.normals(shape, dtype, mean, std, generator)
             keep = (x >= low) & (x <= high)
         else:
             x = kernels.uniform(shape, dtype, a, b, generator)
-            log_height = ((top - mean) / std) ** 2 / 2 - ((x - mean) / std) ** 2 / 2
-            keep = np.log(kernels.uniform(shape, dtype, 0, 1, generator)) <= log_height
-        values[open_ & keep] = x[open_ & keep]
-        open_ &= ~keep
+            log_acceptance = ((top - mean) / std) ** 2 / 2 - ((x - mean) / std) ** 2 / 2
+            keep = np.log(kernels.uniform(shape, dtype, 0, 1, generator)) <= log_acceptance
+        values[pending & keep] = x[pending & keep]
+        pending &= ~keep
     with modes.no_grad():
         return tensor.copy_(wrap(values))
 
 
 def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = None) -> Tensor:
-    """Fill with orthogonal rows of length `gain` (or columns, if there are more rows than
-    columns), which keeps vectors at the same scale, times `gain`.
+    """Fill with orthogonal rows of norm `gain` (or columns, if there are more rows than columns), so
+    that the layer preserves the norm of vectors, up to the factor `gain`.
 
     All directions are equally likely. The result is Q from the QR decomposition of a random
-    matrix, with the signs of R's diagonal.
+    matrix, with its columns multiplied by the signs of R's diagonal.
 
     Source: Saxe et al., Exact solutions to the nonlinear dynamics of learning (2013).
     """
@@ -291,8 +291,8 @@ def sparse_(
 # ------------------------------------------------------------------------ older names
 
 
-def _older(function: Any) -> Callable[..., Any]:
-    """The function under its old name, without the underscore and with a warning."""
+def _deprecated(function: Any) -> Callable[..., Any]:
+    """The function under its old name, without the underscore. It warns that the name is deprecated."""
     new = function.__name__
 
     def older(*args: object, **kwargs: object) -> Any:
@@ -304,11 +304,11 @@ def _older(function: Any) -> Callable[..., Any]:
         return function(*args, **kwargs)
 
     older.__name__ = older.__qualname__ = new[:-1]
-    older.__doc__ = f"Another name of {new}, which warns."
+    older.__doc__ = f"The deprecated name of {new}."
     return older
 
 
-uniform, normal, constant, eye = map(_older, (uniform_, normal_, constant_, eye_))
-dirac, orthogonal, sparse = map(_older, (dirac_, orthogonal_, sparse_))
-xavier_uniform, xavier_normal = map(_older, (xavier_uniform_, xavier_normal_))
-kaiming_uniform, kaiming_normal = map(_older, (kaiming_uniform_, kaiming_normal_))
+uniform, normal, constant, eye = map(_deprecated, (uniform_, normal_, constant_, eye_))
+dirac, orthogonal, sparse = map(_deprecated, (dirac_, orthogonal_, sparse_))
+xavier_uniform, xavier_normal = map(_deprecated, (xavier_uniform_, xavier_normal_))
+kaiming_uniform, kaiming_normal = map(_deprecated, (kaiming_uniform_, kaiming_normal_))

@@ -1,7 +1,7 @@
-"""Lazy layers, which take the number of inputs from their first input.
+"""Lazy layers, which infer the number of input features from their first input.
 
-A lazy layer has parameters without a shape. The first call gives them a shape, initializes
-them, and turns the layer into an ordinary one:
+The parameters of a lazy layer have no shape at first. The first call gives them a shape,
+initializes them, and turns the layer into an ordinary one:
 
 >>> from minigrad import nn, ones
 >>> layer = nn.LazyLinear(3)
@@ -37,15 +37,15 @@ __all__ = [
 class _Lazy:
     """The base class of lazy layers, which change their class in the first call.
 
-    Until then, the layer is one with 0 inputs, whose parameters have no shape.
+    Before it, the layer has 0 input features, and its parameters have no shape.
     """
 
     becomes: type
     weight: Any
     bias: Any
 
-    def _wait(self) -> None:
-        """Replace the layer's parameters by parameters without a shape."""
+    def _remove_shapes(self) -> None:
+        """Replace the parameters by uninitialized ones, which have no shape."""
         for name in ("weight", "bias"):
             p = getattr(self, name)
             if p is not None:
@@ -54,7 +54,7 @@ class _Lazy:
     def _materialize(self, *shapes: tuple[int, ...]) -> None:
         """Give weight and bias their shapes, and initialize all parameters."""
         if self.weight is not None and not self.has_uninitialized_params():
-            return  # they were loaded
+            return  # their values were loaded
         for p, shape in zip((self.weight, self.bias), shapes, strict=True):
             if p is not None:
                 p.materialize(shape)
@@ -70,18 +70,18 @@ class _Lazy:
         return isinstance(self.weight, UninitializedParameter)
 
     def initialize_parameters(self, input: Tensor) -> None:
-        """Set the number of inputs from the input, and initialize the parameters."""
+        """Infer the number of input features from the input, and initialize the parameters."""
         raise NotImplementedError
 
     def forward(self, input: Tensor) -> Tensor:
-        """Initialize the parameters for this input, and go on as the ordinary layer."""
+        """Initialize the parameters for this input, become the ordinary layer, and call it."""
         self.initialize_parameters(input)
         self.__class__ = self.becomes
         return self.forward(input)
 
 
 class LazyLinear(_Lazy, Linear):
-    """A Linear layer that finds in_features in its first call."""
+    """A Linear layer that infers in_features in its first call."""
 
     becomes = Linear
 
@@ -93,7 +93,7 @@ class LazyLinear(_Lazy, Linear):
         dtype: DTypeLike = None,
     ) -> None:
         super().__init__(0, out_features, bias, device, dtype)
-        self._wait()
+        self._remove_shapes()
 
     def initialize_parameters(self, input: Tensor) -> None:
         """Set in_features to the size of the last axis."""
@@ -105,10 +105,10 @@ class _LazyConv(_Lazy):
     def __init__(self, out_channels: int, kernel_size: Several, *args: Any, **kwargs: Any) -> None:
         super().__init__(0, 0, kernel_size, *args, **kwargs)  # type: ignore[call-arg]
         self.out_channels = out_channels
-        self._wait()
+        self._remove_shapes()
 
     def initialize_parameters(self, input: Tensor) -> None:
-        """Set in_channels to the size of the axis of the channels."""
+        """Set in_channels to the size of the channel axis."""
         layer: Any = self
         if input.ndim != layer.axes + 1:
             check_batched(type(self).__name__, layer.axes, input)
@@ -118,13 +118,13 @@ class _LazyConv(_Lazy):
 
 
 class LazyConv1d(_LazyConv, Conv1d):
-    """A Conv1d that finds in_channels in its first call."""
+    """A Conv1d that infers in_channels in its first call."""
 
     becomes = Conv1d
 
 
 class LazyConv2d(_LazyConv, Conv2d):
-    """A Conv2d that finds in_channels in its first call."""
+    """A Conv2d that infers in_channels in its first call."""
 
     becomes = Conv2d
 
@@ -132,7 +132,7 @@ class LazyConv2d(_LazyConv, Conv2d):
 class _LazyBatchNorm(_Lazy):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(0, *args, **kwargs)  # type: ignore[call-arg]
-        self._wait()
+        self._remove_shapes()
 
     def initialize_parameters(self, input: Tensor) -> None:
         """Set num_features to the number of channels."""
@@ -145,12 +145,12 @@ class _LazyBatchNorm(_Lazy):
 
 
 class LazyBatchNorm1d(_LazyBatchNorm, BatchNorm1d):
-    """A BatchNorm1d that finds num_features in its first call."""
+    """A BatchNorm1d that infers num_features in its first call."""
 
     becomes = BatchNorm1d
 
 
 class LazyBatchNorm2d(_LazyBatchNorm, BatchNorm2d):
-    """A BatchNorm2d that finds num_features in its first call."""
+    """A BatchNorm2d that infers num_features in its first call."""
 
     becomes = BatchNorm2d

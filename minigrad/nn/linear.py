@@ -20,7 +20,7 @@ __all__ = ["Bilinear", "Identity", "Linear"]
 
 
 def parameter(*shape: int, dtype: DTypeLike = None, device: DeviceLike = None) -> Parameter:
-    """A parameter that still has to be initialized."""
+    """An uninitialized parameter of this shape."""
     return Parameter(empty(shape, dtype=dtype, device=device))
 
 
@@ -30,7 +30,7 @@ def add_parameters(
     dtype: DTypeLike = None,
     **shapes: tuple[int, ...] | None,
 ) -> None:
-    """Register parameters that still have to be initialized, or None for those without a shape."""
+    """Register uninitialized parameters of these shapes; None in place of a shape registers no parameter."""
     for name, shape in shapes.items():
         new = None if shape is None else parameter(*shape, dtype=dtype, device=device)
         module.register_parameter(name, new)
@@ -98,7 +98,7 @@ class Linear(Module):
         return F.linear(input, self.weight, self.bias)
 
     def extra_repr(self) -> str:
-        """The settings, as they are shown in the text of a model."""
+        """The settings, as shown in the repr of a model."""
         return self._settings_text("in_features=", "out_features=", "bias=")
 
 
@@ -147,5 +147,5 @@ class Bilinear(Module):
         return F.bilinear(input1, input2, self.weight, self.bias)
 
     def extra_repr(self) -> str:
-        """The settings, as they are shown in the text of a model."""
+        """The settings, as shown in the repr of a model."""
         return self._settings_text("in1_features=", "in2_features=", "out_features=", "bias=")

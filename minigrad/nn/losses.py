@@ -1,8 +1,8 @@
-"""Loss functions: the difference between outputs and targets as one number.
+"""Loss functions: one number that measures the difference between outputs and targets.
 
 Each class is a row: it holds the settings of the corresponding function in functional, which
-has the formula. A `reduction` is "mean" or "sum" over the examples, or "none" for one number per
-example. `size_average` and `reduce` are PyTorch's older arguments for it.
+has the formula. `reduction` is "mean", "sum", or "none" for no reduction. `size_average` and
+`reduce` are PyTorch's older arguments for the same purpose.
 
 Read function_layer.py first.
 """
@@ -44,7 +44,7 @@ __all__ = [
 
 
 class _Loss(FunctionLayer, of=None):
-    """The base class of losses: it turns the older arguments into a reduction."""
+    """The base class of losses. It converts the older arguments to a reduction."""
 
     _shown = ()
     _not_kept = ("size_average", "reduce")
@@ -62,7 +62,7 @@ class _Loss(FunctionLayer, of=None):
 
 
 class _ReducedLoss(_Loss, of=None):
-    """A loss whose first arguments are those of the reduction."""
+    """A loss whose first arguments are size_average, reduce and reduction."""
 
     size_average: bool | None = None
     reduce: bool | None = None
@@ -158,7 +158,7 @@ class HingeEmbeddingLoss(_MarginLoss, of=F.hinge_embedding_loss):
 
 
 class MarginRankingLoss(_MarginLoss, of=F.margin_ranking_loss):
-    """max(0, -target * (x1 - x2) + margin): x1 should be greater than x2 (target 1), or less (-1)"""
+    """max(0, -target * (x1 - x2) + margin): x1 should be greater than x2 if target is 1, less if it is -1"""
 
     margin: float = 0.0
 
@@ -192,7 +192,7 @@ class TripletMarginLoss(_TripletLoss, of=F.triplet_margin_loss):
 class TripletMarginWithDistanceLoss(
     _TripletLoss, of=F.triplet_margin_with_distance_loss, kw_only=True
 ):
-    """TripletMarginLoss with your own distance: a function, or a module, of two tensors
+    """TripletMarginLoss with another distance: a function or module that takes two tensors
 
     distance_function   by default, PairwiseDistance
     """
@@ -229,7 +229,7 @@ class PairwiseDistance(FunctionLayer, of=F.pairwise_distance):
 
 
 class _WeightedLoss(_Loss, of=None):
-    """A loss with weights for classes or entries. The weights are a buffer."""
+    """A loss with weights for classes or entries, which are stored as a buffer."""
 
     def _keep(self, *, weight: Tensor | None = None, **arguments: Any) -> None:
         super()._keep(**arguments)
@@ -269,7 +269,7 @@ class NLLLoss(_ClassLoss, of=F.nll_loss):
 
 
 class _EntryLoss(_WeightedLoss, of=None):
-    """A loss of each entry, whose first arguments are the weights and those of the reduction."""
+    """A loss of each entry, whose first arguments are weight, size_average, reduce and reduction."""
 
     weight: Tensor | None = None
     size_average: bool | None = None
@@ -298,7 +298,7 @@ class KLDivLoss(_ReducedLoss, of=F.kl_div):
     """target * (log target - input), where input is log p
 
     reduction    "batchmean" divides the sum by the number of rows, which gives the true KL divergence
-    log_target   whether target is a logarithm, too
+    log_target   whether target is log-probabilities, too
     """
 
     log_target: bool = False
@@ -340,18 +340,18 @@ class MultiMarginLoss(_WeightedLoss, of=F.multi_margin_loss):
 
 
 class MultiLabelSoftMarginLoss(_EntryLoss, of=F.multilabel_soft_margin_loss):
-    """BCEWithLogitsLoss of each class, averaged over the classes: several classes can be correct
+    """BCEWithLogitsLoss averaged over the classes, of which several can be correct
 
     input, target   (n, k)   the target is 0 or 1
     """
 
 
 class MultiLabelMarginLoss(_ReducedLoss, of=F.multilabel_margin_loss):
-    """Every correct class should score higher than every wrong one, by at least 1: F.multilabel_margin_loss."""
+    """Every correct class should score at least 1 higher than every wrong class; see F.multilabel_margin_loss."""
 
 
 class CTCLoss(_Loss, of=F.ctc_loss):
-    """-log of the probability that the frames give the target, over all alignments: F.ctc_loss."""
+    """-log of the probability of the target, summed over all alignments with the frames; see F.ctc_loss."""
 
     blank: int = 0
     reduction: str = "mean"

@@ -42,9 +42,8 @@ __all__ = ["Module"]
 class Module(Stateful, Called):
     """The base class of all modules. Your own class defines `__init__` and `forward`.
 
-    In `__init__`, first call `super().__init__()`, and then assign the parameters and modules
-    that it consists of. `forward` does the computation. To use the module, call it:
-    `module(x)`.
+    In `__init__`, first call `super().__init__()`, and then assign the parameters and
+    submodules. `forward` does the computation. To use the module, call it: `module(x)`.
 
     training   whether it is in training mode (dropout is active, batch norm uses the batch)
 
@@ -76,7 +75,7 @@ class Module(Stateful, Called):
         super().__init__()
         self.training = True
         if self.call_super_init:
-            super(Registry, self).__init__(*args, **kwargs)  # of the classes after Module
+            super(Registry, self).__init__(*args, **kwargs)  # the next class in the MRO
 
     # ------------------------------------------------------------------ training and evaluation
 
@@ -116,7 +115,7 @@ class Module(Stateful, Called):
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
         """Replace every parameter, gradient and buffer x by fn(x).
 
-        A parameter stays the same object, so an optimizer that holds it keeps working.
+        Parameters remain the same objects, so an optimizer that holds them keeps working.
         """
         if recurse:
             for module in self.children():
@@ -135,7 +134,7 @@ class Module(Stateful, Called):
     def to(self, *args: Any, **kwargs: Any) -> Self:
         """Convert all parameters and buffers: module.to(dtype), .to(device), .to(other_tensor).
 
-        Integers, such as a count of batches, keep their dtype. There is only one device.
+        Integer tensors, such as num_batches_tracked, keep their dtype. There is only one device.
 
         Raises TypeError unless dtype is floating point or complex.
         """
@@ -198,8 +197,8 @@ class Module(Stateful, Called):
     def _settings_text(self, *always: str, **usual: object) -> str:
         """The text of settings, for extra_repr: "3, 8, kernel_size=(5, 5), bias=False".
 
-        always   the names of those to show; with a "=" at the end, the name is shown too
-        usual    those to show only if their value is not this one
+        always   the attributes to show; with a "=" at the end, the name is shown too
+        usual    attribute=default: show the attribute only if it differs from the default
 
         A bias is shown as True or False.
         """

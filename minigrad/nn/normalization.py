@@ -1,14 +1,14 @@
 """Normalization: subtract the mean, divide by the standard deviation, scale and shift.
 
-    BatchNorm           mean and deviation of each channel, over the whole batch
-    InstanceNorm        of each channel of each example
-    LayerNorm           of each example, over the last axes
-    GroupNorm           of each example, over each group of channels
+    BatchNorm           statistics of each channel, over the whole batch
+    InstanceNorm        statistics of each channel of each example
+    LayerNorm           statistics of each example, over the last axes
+    GroupNorm           statistics of each group of channels of each example
     RMSNorm             like LayerNorm, but without subtracting the mean
-    LocalResponseNorm   over neighboring channels
+    LocalResponseNorm   divides by a power of the mean square over neighboring channels
 
 This gives mean 0 and standard deviation 1, whatever the layers before do. With `weight` and
-`bias`, the layer can learn another mean and deviation.
+`bias`, the layer can learn another mean and standard deviation.
 
 In training, BatchNorm uses the statistics of the batch. It also keeps running statistics, as
 buffers, and uses them after `eval()`. The results of LayerNorm, GroupNorm and RMSNorm do not
@@ -70,7 +70,7 @@ class _Affine(Module):
 class _NormBase(_Affine):
     """A normalization of channels, optionally with running statistics."""
 
-    ndims: tuple[int, ...]  # the numbers of axes that an input can have
+    ndims: tuple[int, ...]  # the allowed numbers of axes of the input
 
     _version = 2  # since version 2, a state has num_batches_tracked
 
@@ -126,7 +126,7 @@ class _NormBase(_Affine):
         super()._load_from_state_dict(state_dict, prefix, *rest)
 
     def extra_repr(self) -> str:
-        """The settings, as they are shown in the text of a model."""
+        """The settings, as shown in the repr of a model."""
         shown = ("eps=", "momentum=", "affine=", "bias=", "track_running_stats=")
         return self._settings_text("num_features", *shown)
 
@@ -140,7 +140,7 @@ class _BatchNorm(_NormBase):
         momentum = 0.0 if self.momentum is None else self.momentum
         if self.training and self.track_running_stats and self.num_batches_tracked is not None:
             self.num_batches_tracked.add_(1)
-            if self.momentum is None:  # the plain average of all batches so far
+            if self.momentum is None:  # the cumulative average of all batches so far
                 momentum = 1.0 / self.num_batches_tracked.item()
         use_batch = self.training or (self.running_mean is None and self.running_var is None)
         keep = not self.training or self.track_running_stats
@@ -155,11 +155,11 @@ class BatchNorm1d(_BatchNorm):
     weight   (num_features,)    initially ones
     bias     (num_features,)    initially zeros
 
-    In training, mean and variance are those of the batch, and running_mean and running_var
+    In training, mean and variance are computed from the batch, and running_mean and running_var
     move towards them by the fraction `momentum`. In evaluation (after `eval()`), the running
     statistics are used, so the result for one example does not depend on the others.
 
-    momentum              None: the running statistics are plain averages over all batches
+    momentum              None: the running statistics are cumulative averages over all batches
     affine                whether there are weight and bias
     track_running_stats   False: always use the statistics of the batch
 
@@ -240,7 +240,7 @@ class InstanceNorm2d(_InstanceNorm):
     ndims = (3, 4)
 
 
-# ------------------------------------------------------------------------ of each example
+# ------------------------------------------------------------------------ statistics of each example
 
 
 class LayerNorm(_Affine):
@@ -274,7 +274,7 @@ class LayerNorm(_Affine):
         return F.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
 
     def extra_repr(self) -> str:
-        """The settings, as they are shown in the text of a model."""
+        """The settings, as shown in the repr of a model."""
         return self._settings_text("normalized_shape", "eps=", "elementwise_affine=", "bias=")
 
 
@@ -313,7 +313,7 @@ class GroupNorm(_Affine):
         return F.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
 
     def extra_repr(self) -> str:
-        """The settings, as they are shown in the text of a model."""
+        """The settings, as shown in the repr of a model."""
         return self._settings_text("num_groups", "num_channels", "eps=", "affine=", "bias=")
 
 
@@ -346,12 +346,12 @@ class RMSNorm(_Affine):
         return F.rms_norm(input, self.normalized_shape, self.weight, self.eps)
 
     def extra_repr(self) -> str:
-        """The settings, as they are shown in the text of a model."""
+        """The settings, as shown in the repr of a model."""
         return self._settings_text("normalized_shape", "eps=", "elementwise_affine=")
 
 
 class LocalResponseNorm(FunctionLayer, of=F.local_response_norm):
-    """z = x / (k + alpha * mean of x**2 over `size` channels around)**beta
+    """z = x / (k + alpha * mean of x**2 over `size` neighboring channels)**beta
 
     input    (n, c, ...)
 

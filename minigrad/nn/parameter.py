@@ -1,4 +1,4 @@
-"""Parameter: a tensor that a module learns. Buffer: a tensor that it keeps but does not learn.
+"""Parameter: a tensor that a module learns. Buffer: a tensor that is part of its state but not learned.
 
 Both are ordinary tensors. The only difference is that a module registers them when they are
 assigned to it; see registry.py.
@@ -28,7 +28,7 @@ class Parameter(Tensor):
 
     Results computed from a Parameter are plain Tensors.
 
-    Raises RuntimeError if an integer tensor should require a gradient.
+    Raises RuntimeError for an integer tensor, unless requires_grad is False.
 
     >>> import minigrad
     >>> w = Parameter(minigrad.tensor([1.0, 2.0]))
@@ -74,7 +74,7 @@ class UninitializedParameter(Parameter):
     def materialize(
         self, shape: Sequence[int], device: DeviceLike = None, dtype: DTypeLike = None
     ) -> None:
-        """Give it a shape, which makes it an ordinary Parameter."""
+        """Give the parameter a shape. It becomes an ordinary Parameter."""
         self._replace_array(np.zeros(tuple(shape), as_dtype(dtype or self.array.dtype)))
         self.__class__ = Parameter  # type: ignore[assignment]
 
@@ -92,12 +92,10 @@ class UninitializedParameter(Parameter):
 
 
 class Buffer(Tensor):
-    """A tensor that is part of a module's state without being learned.
+    """A tensor that is part of a module's state but not learned, such as a running mean.
 
     data         a tensor; its memory is used, not copied
     persistent   whether it is part of the state_dict
-
-    Running averages are a typical example.
     """
 
     __slots__ = ("persistent",)
@@ -123,7 +121,7 @@ class Buffer(Tensor):
 
 
 def sharing(cls: type[Tensor], data: object) -> Any:
-    """A new tensor of this class on the memory of another, or an empty one if there is none."""
+    """A new tensor of this class that shares memory with `data`, or an empty one if data is None."""
     z = new(cls)
     z.node = None
     if data is None:

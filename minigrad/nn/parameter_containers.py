@@ -1,4 +1,4 @@
-"""Containers of parameters that a module finds: ParameterList and ParameterDict."""
+"""Containers that register the parameters in them: ParameterList and ParameterDict."""
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -18,7 +18,7 @@ def _as_parameter(value: Any) -> Any:
 
 
 def _line(name: object, value: object, dtype: Callable[[Any], str]) -> str:
-    """The text for an entry: "(0): Parameter containing: [minigrad.float32 of size 2x3]"."""
+    """One line of the repr: "(0): Parameter containing: [minigrad.float32 of size 2x3]"."""
     if not isinstance(value, Tensor):
         return f"  ({name}): Object of type: {type(value).__name__}"
     kind = "Parameter" if isinstance(value, Parameter) else "Tensor"
@@ -104,7 +104,7 @@ class ParameterDict(_Dict):
         return self[key] if key in self else default
 
     def setdefault(self, key: str, default: object = None) -> Any:
-        """The parameter with this name. If there is none, the default is added first."""
+        """The parameter with this name, after adding the default if there is none."""
         if key not in self:
             self[key] = default
         return self[key]
@@ -119,7 +119,7 @@ class ParameterDict(_Dict):
         return ParameterDict(OrderedDict(self.items()))
 
     def fromkeys(self, keys: Iterable[str], default: object = None) -> "ParameterDict":
-        """A dict with these names and the same value for each."""
+        """A new dict with these names, all with the same value."""
         return ParameterDict(OrderedDict((key, default) for key in keys))
 
     def update(self, parameters: object) -> None:

@@ -1,4 +1,4 @@
-"""Pooling: one number for each window, the maximum or the mean. There are no parameters.
+"""Pooling: each window of the input is reduced to its maximum or its mean. There are no parameters.
 
 Read function_layer.py first.
 """
@@ -26,7 +26,7 @@ __all__ = [
 
 
 class _WindowLayer(FunctionLayer, of=None):
-    """A layer with windows, whose distance is by default their size."""
+    """A layer with windows. By default, the stride is the size of the window."""
 
     def _keep(self, *, kernel_size: Any = None, stride: Any = None, **arguments: Any) -> None:
         stride = kernel_size if stride is None else stride
@@ -55,10 +55,10 @@ class MaxPool2d(_MaxPoolNd, of=F.max_pool2d):
 
     kernel_size      the size of a window
     stride           the distance between windows; by default kernel_size
-    padding          padding that is never the largest entry
+    padding          the width of the padding, which is never the largest entry
     dilation         the distance between the entries of a window
-    return_indices   also return the index of each largest entry, counted row by row
-    ceil_mode        include a last window that is not full
+    return_indices   also return the index of each largest entry in the flattened image
+    ceil_mode        include a last window that extends beyond the input
 
     Only the largest entry gets the gradient.
 
@@ -92,9 +92,9 @@ class AvgPool2d(_AvgPoolNd, of=F.avg_pool2d):
     input     (n, c, h, w)       or without n
     returns   (n, c, h', w')     h' = (h + 2 * padding - kh) // stride + 1
 
-    padding             padding with zeros
+    padding             the width of the padding with zeros
     count_include_pad   include the padding in the mean
-    divisor_override    divide the sum by this instead of the number of entries
+    divisor_override    divide the sum by this number instead of the number of entries
     """
 
     divisor_override: int | None = None

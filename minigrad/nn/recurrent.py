@@ -1,10 +1,10 @@
 """Recurrent layers: a cell from recurrent_cells.py, applied along a whole sequence.
 
-The part of a step that depends only on the element is computed for the whole sequence at
-once, by one matrix product. Only the part that depends on the state is computed step by step.
+The part of a step that depends only on the input is computed for the whole sequence at once,
+with one matrix product. Only the part that depends on the state is computed step by step.
 
-Packed sequences of unequal length (see utils/rnn.py) take the same steps: each includes only
-the sequences that have not ended. proj_size is not supported.
+For packed sequences of unequal length (see utils/rnn.py), each step includes only the sequences
+that have not ended. proj_size is not supported.
 """
 
 import warnings
@@ -27,9 +27,9 @@ __all__ = ["GRU", "LSTM", "RNN", "RNNBase"]
 
 
 class RNNBase(_Recurrent):
-    """The base class of RNN, LSTM and GRU: it goes through the sequence."""
+    """The base class of RNN, LSTM and GRU. It loops over the sequence."""
 
-    _goes_through_sequence = True  # a tape calls the turns of its loop time steps
+    _goes_through_sequence = True  # a tape shows the iterations of its loop as time steps
 
     def __init__(
         self,
@@ -72,7 +72,7 @@ class RNNBase(_Recurrent):
 
     @property
     def _flat_weights_names(self) -> list[str]:
-        """The names of all parameters: published programs initialize them by PyTorch's private name for this list."""
+        """The names of all parameters. It has PyTorch's private name, because published programs use it."""
         return [name for names in self._all_weights for name in names]
 
     def flatten_parameters(self) -> None:
@@ -95,7 +95,7 @@ class RNNBase(_Recurrent):
             x = input.transpose(0, 1) if self.batch_first else input
         if not x.shape[0]:
             raise RuntimeError("Expected sequence length to be larger than 0 in RNN")
-        x, ends = self._layers(x, self._first_states(given, x.shape[1], x.dtype))
+        x, ends = self._layers(x, self._initial_states(given, x.shape[1], x.dtype))
         if single:
             return x.squeeze(1), tuple(e.squeeze(1) for e in ends)
         return x.transpose(0, 1) if self.batch_first else x, ends
@@ -104,11 +104,11 @@ class RNNBase(_Recurrent):
         """Run all passes over packed sequences. Returns packed outputs and the last states."""
         x, sizes = packed.data, np.asarray(packed.batch_sizes.array).tolist()
         self._check_width(x, x.ndim == 2)
-        first = self._first_states(given, sizes[0], x.dtype)
+        first = self._initial_states(given, sizes[0], x.dtype)
         if given:
-            first = _ordered(first, packed.sorted_indices)
+            first = _reordered(first, packed.sorted_indices)
         x, ends = self._layers(x, first, sizes)
-        return packed._replace(data=x), _ordered(ends, packed.unsorted_indices)
+        return packed._replace(data=x), _reordered(ends, packed.unsorted_indices)
 
     def _layers(
         self, x: Tensor, first: State, sizes: list[int] | None = None
@@ -130,17 +130,18 @@ class RNNBase(_Recurrent):
     def _pass(
         self, x: Tensor, first: State, k: int, sizes: list[int] | None
     ) -> tuple[Tensor, State]:
-        """The k-th pass along a sequence: forward, or backward if it is a second direction.
+        """The k-th pass along a sequence: forward, or backward for the second direction.
 
         x       (l, n, width); or packed, (sum of the sizes, width)
         first   the initial state
-        sizes   of a packed sequence, the number of sequences in each step
+        sizes   for packed sequences, the number of sequences in each step
 
-        Forward, packed sequences that end are removed at the bottom, and keep their last state.
-        Backward, sequences are added at the bottom, with their initial state.
+        The rows of a packed sequence are sorted by length. In forward direction, a sequence that ends
+        is removed from the bottom, and its last state is kept. In backward direction, it is added at
+        the bottom, with its initial state, when its last element is reached.
         """
         weights = [getattr(self, name) for name in self._all_weights[k]]
-        w_ih, w_hh, b_ih, b_hh = [*weights, None, None][:4]  # without biases, there are two
+        w_ih, w_hh, b_ih, b_hh = [*weights, None, None][:4]  # None for both biases if bias=False
         reverse, step = self.bidirectional and k % 2 == 1, KINDS[self.mode][2]
         a = F.linear(x, w_ih, b_ih)
         parts = list(a.unbind(0) if sizes is None else a.split(sizes))
@@ -164,8 +165,8 @@ class RNNBase(_Recurrent):
             state = tuple(cat(parts) for parts in zip(state, *reversed(ended), strict=True))
         return (stack(hs) if sizes is None else cat(hs)), state
 
-    def _first_states(self, given: State, n: int, dtype: DTypeLike) -> State:
-        """The initial state for each pass, each (passes, n, hidden_size): zeros, if none is given."""
+    def _initial_states(self, given: State, n: int, dtype: DTypeLike) -> State:
+        """The initial states, each (passes, n, hidden_size): zeros if none are given."""
         expected = (self.num_layers * (1 + self.bidirectional), n, self.hidden_size)
         n_states = KINDS[self.mode][1]
         for k, s in enumerate(given):
@@ -175,7 +176,7 @@ class RNNBase(_Recurrent):
         return given or (zeros(*expected, dtype=dtype),) * n_states
 
     def _check_input(self, input: Tensor, given: State) -> None:
-        """Raise an error unless the input and the given states fit the layer."""
+        """Raise an error unless the input and the given states have the right shapes and dtypes."""
         if input.ndim not in (2, 3):
             raise ValueError(
                 f"{type(self).__name__}: Expected input to be 2D or 3D, got {input.ndim}D instead"
@@ -204,7 +205,7 @@ class RNNBase(_Recurrent):
             )
 
     def _check_settings(self, proj_size: int) -> None:
-        """Raise an error if the arguments of __init__ do not fit."""
+        """Raise an error if the arguments of __init__ are invalid."""
         dropout, num_layers = self.dropout, self.num_layers
         if (
             isinstance(dropout, bool)
@@ -236,10 +237,10 @@ class RNNBase(_Recurrent):
         if proj_size:
             if self.mode != "LSTM":
                 _refuse_projection("proj_size")
-            raise NotImplementedError("LSTM with proj_size is not there.")
+            raise NotImplementedError("minigrad leaves out proj_size of LSTM.")
 
     def extra_repr(self) -> str:
-        """The sizes, and the settings that differ from the usual ones."""
+        """The sizes, and the settings that differ from the defaults."""
         return self._settings_text(
             "input_size", "hidden_size", num_layers=1, bias=True, batch_first=False, dropout=0,
             bidirectional=False,
@@ -251,8 +252,8 @@ def _refuse_projection(*settings: str) -> None:
         raise ValueError("proj_size argument is only supported for LSTM, not RNN or GRU")
 
 
-def _ordered(states: State, order: Tensor | None) -> State:
-    """The states of the sequences, in another order."""
+def _reordered(states: State, order: Tensor | None) -> State:
+    """The states with the sequences in another order."""
     return states if order is None else tuple(s.index_select(1, order) for s in states)
 
 
@@ -268,11 +269,11 @@ class RNN(RNNBase):
     weight_ih_l0    (hidden_size, input_size)      weight_hh_l0    (hidden_size, hidden_size)
     bias_ih_l0      (hidden_size,)                 bias_hh_l0      (hidden_size,)
 
-    num_layers      the number of layers; each gets the output of the one before
-                    (their parameters end in _l1, _l2, ...)
+    num_layers      the number of layers; each gets the output of the previous one
+                    (the names of their parameters end in _l1, _l2, ...)
     nonlinearity    "tanh" or "relu"
     dropout         the dropout probability between layers
-    bidirectional   also run from the end to the start (parameters ending in _reverse); the
+    bidirectional   also run over the reversed sequence (with parameters ending in _reverse); the
                     output is then twice as wide
 
     p is the number of passes: num_layers, or twice as many if bidirectional. All parameters are

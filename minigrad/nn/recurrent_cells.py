@@ -1,12 +1,12 @@
 """Recurrent cells: a small network that is applied step by step along a sequence.
 
-Each step gets one element of the sequence and the *state* from the step before:
+Each step gets one element of the sequence and the *state* from the previous step:
 
     state = step(element, state)
 
 so the last state can depend on all earlier elements. The three kinds differ in `step`:
 
-    RNN     the new state is tanh of a linear function of both
+    RNN     the new state is tanh of a linear function of element and state
         GRU     gates control how much of the old state is kept
         LSTM    a second state, the cell, is only scaled and added to, so gradients can flow
                 back over many steps without vanishing
@@ -58,7 +58,7 @@ def lstm_step(a: Tensor, state: State, w: Tensor, b: Tensor | None) -> State:
     """c' = f * c + i * g      h' = o * tanh(c')
 
     with the input gate i, the forget gate f and the output gate o (sigmoids) and the candidate g
-    (tanh), each of one quarter of W_ih x + b_ih + W_hh h + b_hh.
+    (tanh), each computed from one quarter of W_ih x + b_ih + W_hh h + b_hh.
     """
     h, c = state
     gates = ops.lstm_gates.apply(a + F.linear(h, w, b))
@@ -70,7 +70,7 @@ def gru_step(a: Tensor, state: State, w: Tensor, b: Tensor | None) -> State:
     """h' = (1 - z) * n + z * h
 
     with the reset gate r (how much of the old state the candidate uses), the update gate z (how
-    much of it is kept), and the candidate n = tanh(W_in x + b_in + r * (W_hn h + b_hn)).
+    much of the old state is kept), and the candidate n = tanh(W_in x + b_in + r * (W_hn h + b_hn)).
     """
     (h,) = state
     r, z, n = a.chunk(3, dim=1)
@@ -136,7 +136,7 @@ class _Cell(_Recurrent):
         self.reset_parameters()
 
     def forward(self, input: Tensor, hx: Any = None) -> Any:
-        """input (n, input_size) and the state hx, by default zeros, to the next state."""
+        """input (n, input_size) and the state hx (by default zeros) to the next state."""
         _, n_states, step = KINDS[self.kind]
         given: State = as_states(hx, n_states)
         names = ["hidden"] if n_states == 1 else [f"hx[{k}]" for k in range(n_states)]
@@ -173,7 +173,7 @@ class _Cell(_Recurrent):
                 )
 
     def extra_repr(self) -> str:
-        """The sizes, and the settings that differ from the usual ones."""
+        """The sizes, and the settings that differ from the defaults."""
         return self._settings_text("input_size", "hidden_size", bias=True)
 
 
@@ -215,7 +215,7 @@ class RNNCell(_Cell):
         return super().forward(input, hx)
 
     def extra_repr(self) -> str:
-        """The sizes, and the settings that differ from the usual ones."""
+        """The sizes, and the settings that differ from the defaults."""
         return self._settings_text("input_size", "hidden_size", bias=True, nonlinearity="tanh")
 
 
@@ -230,10 +230,10 @@ class LSTMCell(_Cell):
     bias_ih      (4 * hidden_size,)
     bias_hh      (4 * hidden_size,)
 
-    i, f and o are the sigmoids, and g is the tanh, of their parts of W_ih x + b_ih + W_hh h + b_hh.
+    i, f and o are sigmoids and g is a tanh, each of one quarter of W_ih x + b_ih + W_hh h + b_hh.
 
-    Source: Hochreiter and Schmidhuber, Long Short-Term Memory (1997); the gate f is by Gers et
-    al., Learning to Forget (2000).
+    Source: Hochreiter and Schmidhuber, Long Short-Term Memory (1997); the forget gate from Gers
+    et al., Learning to Forget (2000).
     """
 
     kind = "LSTM"

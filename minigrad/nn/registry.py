@@ -14,8 +14,8 @@ inside it contain:
     dict(net.named_parameters())        scale, inner.weight, inner.bias
 
 Only the name and its kind are registered. The object itself is an ordinary attribute, so
-reading it is as fast as any other (0.03 us; PyTorch keeps three dicts and looks into them
-from __getattr__, which takes 0.5 us). A list of modules is not registered (use ModuleList),
+reading it is as fast as any other (0.03 us; PyTorch keeps three dicts and searches them in
+__getattr__, which takes 0.5 us). A list of modules is not registered (use ModuleList),
 and neither is a plain Tensor (use register_buffer).
 
 A parameter that two modules share is listed once, under its first name.
@@ -30,19 +30,19 @@ from minigrad.methods.arguments import named_type
 from minigrad.nn.parameter import Buffer, Parameter
 
 PARAMETER, BUFFER, MODULE = "parameter", "buffer", "module"
-FITTING = {  # the types that fit a registered name
+FITTING = {  # the types that can be assigned to a registered name, for error messages
     PARAMETER: "torch.nn.Parameter",
     BUFFER: "torch.nn.Buffer, torch.Tensor",
     MODULE: "torch.nn.Module",
 }
 
 
-# The hooks of one module, by the time of their call.
+# The hooks of one module, by when they are called.
 Hooks = defaultdict[str, OrderedDict[int, Any]]
 
 
 def new_hooks() -> Hooks:
-    """No hooks yet. Modules without hooks do not have this object."""
+    """An empty collection of hooks. A module gets one when its first hook is registered."""
     return defaultdict(OrderedDict)
 
 
@@ -62,15 +62,15 @@ class Registry:
     def __setattr__(self, name: str, value: object) -> None:
         kind = self.__dict__.get("_registered_kinds", {}).get(name)
         if isinstance(value, Parameter):
-            self._make_room_for(name, PARAMETER)
+            self._unregister_other_kind(name, PARAMETER)
             self.register_parameter(name, value)
         elif kind != PARAMETER and isinstance(value, Registry):
-            self._make_room_for(name, MODULE)
+            self._unregister_other_kind(name, MODULE)
             self._register_as(name, MODULE, value)
         elif kind is not None:
             self._reassign_registered(name, kind, value)
         elif isinstance(value, Buffer):
-            self._make_room_for(name, BUFFER)
+            self._unregister_other_kind(name, BUFFER)
             self.register_buffer(name, value, value.persistent)
         else:
             object.__setattr__(self, name, value)
@@ -80,21 +80,21 @@ class Registry:
         fits = value is None or (kind == BUFFER and isinstance(value, Tensor))
         if not fits:
             article = "child module" if kind == MODULE else kind
-            mend = (
+            fix = (
                 f" To fix it, wrap it in nn.Parameter, or  del module.{name}  first; to "
                 "change the values alone, write to the parameter inside a no_grad block."
             )
             raise TypeError(
                 f"cannot assign '{type_name(value)}' as {article} '{name}' ({FITTING[kind]} or None "
-                f"expected).{mend if kind == PARAMETER else ''}"
+                f"expected).{fix if kind == PARAMETER else ''}"
             )
         if isinstance(value, Buffer):
             keep = self._non_persistent_buffers_set
             keep.discard(name) if value.persistent else keep.add(name)
         self._register_as(name, kind, value)
 
-    def _make_room_for(self, name: str, kind: str) -> None:
-        """Remove what was registered under this name if it was of another kind."""
+    def _unregister_other_kind(self, name: str, kind: str) -> None:
+        """Unregister the name if it was registered with another kind."""
         kinds = self._get_registered_kinds("parameters" if kind == PARAMETER else kind)
         if kinds.get(name) != kind:
             kinds.pop(name, None)
@@ -102,7 +102,7 @@ class Registry:
             self.__dict__.pop(name, None)
 
     def _get_registered_kinds(self, what: str) -> dict[str, str]:
-        """The registered names. Raises AttributeError, about `what`, before there are any."""
+        """The registered names and kinds. Raises AttributeError about `what` before Module.__init__ was called."""
         if "_registered_kinds" not in self.__dict__:
             raise AttributeError(
                 f"cannot assign {what} before Module.__init__() call. "
@@ -130,8 +130,8 @@ class Registry:
     def register_parameter(self, name: str, param: Parameter | None) -> None:
         """Add a parameter under a name; None reserves the name.
 
-        Raises KeyError for a name that is taken, is empty or has a dot, TypeError for an object
-        that is not a Parameter, and ValueError for a tensor that was computed.
+        Raises KeyError for a name that is already used, empty or contains a dot, TypeError for an
+        object that is not a Parameter, and ValueError for a tensor that is not a leaf.
         """
         self._check_registered_name(name, PARAMETER)
         if param is not None:
@@ -149,7 +149,7 @@ class Registry:
         self._register_as(name, PARAMETER, param)
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
-        """Add a tensor that is kept but not learned; None reserves the name.
+        """Add a tensor that is part of the state but not learned; None reserves the name.
 
         persistent   whether it is part of the state_dict
         """
@@ -189,7 +189,7 @@ class Registry:
     # ------------------------------------------------------------------ of this module, by kind
 
     def _own_named(self, kind: str) -> list[tuple[str, Any]]:
-        """The names and values of this kind in this module, without those of modules inside it."""
+        """The names and values of this kind in this module, without submodules."""
         attributes = self.__dict__
         return [(name, attributes[name]) for name, k in self._registered_kinds.items() if k == kind]
 
@@ -219,7 +219,7 @@ class Registry:
         yield prefix, self
         for name, module in self._own_named(MODULE):
             if module is not None:
-                yield from module.named_modules(memo, _joined(prefix, name), remove_duplicate)
+                yield from module.named_modules(memo, _join_path(prefix, name), remove_duplicate)
 
     def modules(self) -> Iterator[Any]:
         """This module and all modules inside it, each once."""
@@ -244,7 +244,7 @@ class Registry:
         recurse: bool = True,
         remove_duplicate: bool = True,
     ) -> Iterator[tuple[str, Any]]:
-        """The names and values that get_members_fn returns for this module and, with recurse, those inside it."""
+        """The names and values that get_members_fn returns for this module and, with recurse, for its submodules."""
         seen = set()
         modules = (
             self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate)
@@ -257,7 +257,7 @@ class Registry:
                     continue
                 if remove_duplicate:
                     seen.add(value)
-                yield _joined(path, name), value
+                yield _join_path(path, name), value
 
     def named_parameters(
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
@@ -303,7 +303,7 @@ class Registry:
         return module
 
     def set_submodule(self, target: str, module: "Registry", strict: bool = False) -> None:
-        """Set the module at a path. With strict, there must be one already."""
+        """Set the module at a path. With strict, the path must already lead to a module."""
         if target == "":
             raise ValueError("Cannot set the submodule without a target name!")
         if not isinstance(module, Registry):
@@ -341,7 +341,7 @@ def _attribute(module: object, name: str) -> Any:
 
 
 class OwnNames(MutableMapping[str, Any]):
-    """The names of one kind in one module, as a dict: `module._parameters`, as in PyTorch.
+    """The members of one kind of a module, as a dict from names to values: PyTorch's `module._parameters`.
 
     It stores nothing itself: writing to it writes to the module.
     """
@@ -368,15 +368,15 @@ class OwnNames(MutableMapping[str, Any]):
         return len(self._module._own_named(self._kind))
 
     def items(self) -> ItemsView[str, Any]:
-        """The names and values, as they are now; unlike those of other mappings, they can be reversed."""
+        """A snapshot of the names and values. Unlike the items of other mappings, it can be reversed."""
         return dict(self._module._own_named(self._kind)).items()
 
     def __repr__(self) -> str:
         return repr(dict(self))
 
 
-def _joined(path: str, name: str) -> str:
-    """A path like "encoder.layers.0": the name, inside the module at the path."""
+def _join_path(path: str, name: str) -> str:
+    """Append a name to a path: "encoder.layers" and "0" give "encoder.layers.0"."""
     return f"{path}.{name}" if path else name
 
 

@@ -3,9 +3,9 @@
     minigrad.save(net.state_dict(), path)
     net.load_state_dict(minigrad.load(path))
 
-The names are those of named_parameters and of the persistent buffers, so a state fits every
-module with the same structure, and PyTorch's names fit, too. The tensors share their memory
-with the module. Loading copies into this memory.
+The names are those of named_parameters and the persistent buffers. So a state can be loaded into
+any module with the same structure. PyTorch uses the same names, so its states can be loaded, too.
+The tensors share memory with the module. Loading copies into this memory.
 """
 
 from collections import OrderedDict
@@ -24,7 +24,7 @@ EXTRA = "_extra_state"
 
 
 class _IncompatibleKeys(NamedTuple):
-    """The result of load_state_dict: names that the state lacks, and names that the module lacks."""
+    """The result of load_state_dict: the names missing from the state, and the names unknown to the module."""
 
     missing_keys: list[str]
     unexpected_keys: list[str]
@@ -39,7 +39,7 @@ class _IncompatibleKeys(NamedTuple):
 
 
 class State(OrderedDict[str, Any]):
-    """The dict that state_dict returns, which also has the version of each module's class."""
+    """The dict that state_dict returns. It also stores the version of each module's class."""
 
     _metadata: dict[str, Any]
 
@@ -94,7 +94,7 @@ class Stateful(Registry):
     def _save_to_state_dict(
         self, destination: MutableMapping[str, Any], prefix: str, keep_vars: bool
     ) -> None:
-        """Save this module's own state, without that of the modules inside."""
+        """Save the state of this module, without its submodules."""
         for name, tensor in self._own_state_tensors():
             destination[prefix + name] = tensor if keep_vars else tensor.detach()
         if type(self).get_extra_state is not Stateful.get_extra_state:
@@ -110,11 +110,15 @@ class Stateful(Registry):
 
     def get_extra_state(self) -> Any:
         """Additional state, if a class defines this method and set_extra_state."""
-        raise RuntimeError("this module has no extra state: its class gives no get_extra_state.")
+        raise RuntimeError(
+            "this module has no extra state: its class does not define get_extra_state."
+        )
 
     def set_extra_state(self, state: object) -> None:
         """Restore the additional state from get_extra_state."""
-        raise RuntimeError("this module has no extra state: its class gives no set_extra_state.")
+        raise RuntimeError(
+            "this module has no extra state: its class does not define set_extra_state."
+        )
 
     # ------------------------------------------------------------------ loading
 
@@ -124,11 +128,11 @@ class Stateful(Registry):
         """Copy a state into this module and those inside it.
 
         state_dict   names -> tensors, or arrays
-        strict       whether the names must be exactly those of this module
+        strict       whether the names must match those of this module exactly
         assign       use the tensors themselves instead of copying them
         returns      the missing names and the unexpected names
 
-        Raises RuntimeError with everything that does not fit, after copying what does fit.
+        Raises RuntimeError with a list of all mismatches, after copying the tensors that do match.
 
         >>> from minigrad import nn
         >>> nn.Linear(2, 3).load_state_dict(nn.Linear(2, 3).state_dict())
@@ -226,7 +230,7 @@ class Stateful(Registry):
     def _load_one_tensor(
         self, name: str, old: Tensor, key: str, new: object, assign: bool
     ) -> str | None:
-        """Load one tensor. Returns an error message if it does not fit."""
+        """Load one tensor. Returns an error message if this fails."""
         if not isinstance(new, Tensor):
             if not hasattr(new, "__array__"):
                 return (
@@ -234,7 +238,7 @@ class Stateful(Registry):
                     f"object from checkpoint but received {type(new)}"
                 )
             new = wrap(np.asarray(getattr(new, "detach", lambda: new)()))
-        if hasattr(old, "materialize"):  # of a lazy layer: the state says what shape it has
+        if hasattr(old, "materialize"):  # a parameter of a lazy layer gets its shape from the state
             old.materialize(new.shape)
         if old.shape == () and new.shape == (1,):
             new = new[0]
@@ -274,7 +278,10 @@ class Stateful(Registry):
         return self._add_state_hook("before_saving", hook)
 
     def register_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Call hook(module, state_dict, prefix, local_metadata) after it is saved. The hook can change the dict."""
+        """Call hook(module, state_dict, prefix, local_metadata) after this module's state is saved.
+
+        The hook can change the dict.
+        """
         return self._add_state_hook("after_saving", hook)
 
     def register_load_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
@@ -285,14 +292,17 @@ class Stateful(Registry):
     def _register_load_state_dict_pre_hook(
         self, hook: Callable[..., Any], with_module: bool = False
     ) -> RemovableHandle:
-        """As published programs write it: like register_load_state_dict_pre_hook, without the module."""
+        """Like register_load_state_dict_pre_hook, but the hook does not get the module. Published programs use it."""
         without = hook if with_module else lambda module, *loaded: hook(*loaded)
         return self._add_state_hook("before_loading", without)
 
     def _register_state_dict_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """As published programs write it: register_state_dict_post_hook."""
+        """An older name of register_state_dict_post_hook, which published programs use."""
         return self._add_state_hook("after_saving", hook)
 
     def register_load_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Call hook(module, incompatible_keys) after it is loaded. The hook can change the two lists."""
+        """Call hook(module, incompatible_keys) after this module's state is loaded.
+
+        The hook can change the two lists.
+        """
         return self._add_state_hook("after_loading", hook)

@@ -1,7 +1,7 @@
 """Modules as functions of their parameters: `func.functional_call` and `stack_module_state`.
 
-A module uses its own parameters. To differentiate with respect to them with `func`, or to use
-parameters that are themselves computed (meta-learning), they must be arguments:
+A module uses the parameters it owns. To differentiate with respect to them with `func`, or to
+compute them (as in meta-learning), they must be arguments:
 
 >>> from minigrad import func, nn, ones, zeros
 >>> layer = nn.Linear(2, 1)
@@ -29,16 +29,17 @@ def functional_call(
     tie_weights: bool = True,
     strict: bool = False,
 ) -> Any:
-    """The result of module(*args, **kwargs) with these tensors in place of its own.
+    """Call module(*args, **kwargs) with these tensors in place of its parameters and buffers.
 
-    parameter_and_buffer_dicts   names, as in named_parameters(), -> tensors; or several such
+    parameter_and_buffer_dicts   a dict from names, as in named_parameters(), to tensors; or
+                                 several such dicts
     args                         one argument, or a tuple of arguments
-    tie_weights                  use a tensor given for one name of a shared parameter for
-                                 its other names too
+    tie_weights                  use the tensor given for one name of a shared parameter also for
+                                 its other names
     strict                       require exactly the names of the module
 
-    The module is not changed. If it assigns another tensor to one of these names, the dict has
-    that tensor afterwards.
+    The module is not changed. If it assigns another tensor to one of these names, that tensor is
+    stored in the dict.
 
     >>> line = minigrad.nn.Linear(1, 1)
     >>> weights = {"weight": minigrad.tensor([[2.0]]), "bias": minigrad.tensor([1.0])}
@@ -52,11 +53,11 @@ def functional_call(
             module.named_buffers(remove_duplicate=False)
         )
         if tie_weights:
-            used |= _tied(own, given)
+            used |= _with_tied_names(own, given)
         if strict:
             _check_names(module, own, used)
     inputs = () if args is None else args if isinstance(args, tuple) else (args,)
-    with _in_place_of_its_own(module, used):
+    with _swapped_tensors(module, used):
         z = module(*inputs, **(kwargs or {}))
     if isinstance(parameter_and_buffer_dicts, dict):
         parameter_and_buffer_dicts.update({name: used[name] for name in given})
@@ -64,7 +65,7 @@ def functional_call(
 
 
 def _merged(dicts: State | Sequence[State]) -> State:
-    """One dict of all names and tensors, each of which may be given once."""
+    """Merge the dicts. Raises ValueError if a name occurs in several of them."""
     given: dict[str, Tensor] = {}
     for part in [dicts] if isinstance(dicts, Mapping) else dicts:
         repeated = sorted(given.keys() & part.keys())
@@ -77,26 +78,26 @@ def _merged(dicts: State | Sequence[State]) -> State:
     return given
 
 
-def _tied(own: State, given: State) -> State:
-    """The given tensors under the other names of the parameters that they stand for."""
+def _with_tied_names(own: State, given: State) -> State:
+    """The given tensors under all names of the shared parameters that they replace."""
     names: dict[int, list[str]] = {}
     for name, tensor in own.items():
         names.setdefault(id(tensor), []).append(name)
     tied = {}
     for same in names.values():
-        told = sorted(name for name in same if name in given)
-        if any(given[name] is not given[told[0]] for name in told):
+        used_names = sorted(name for name in same if name in given)
+        if any(given[name] is not given[used_names[0]] for name in used_names):
             raise ValueError(
-                f"functional_call got multiple values for keys {told}, which are names of one "
-                "tensor. To fix it, give one of them, or call it with tie_weights=False."
+                f"functional_call got multiple values for keys {used_names}, which are names of one "
+                "tensor. To fix it, pass only one of them, or use tie_weights=False."
             )
-        if told:
-            tied.update(dict.fromkeys(same, given[told[0]]))
+        if used_names:
+            tied.update(dict.fromkeys(same, given[used_names[0]]))
     return tied
 
 
 def _check_names(module: Module, own: State, given: State) -> None:
-    """Raise an error unless these are the names of the module, and all of them."""
+    """Raise an error unless the given names are exactly the names of the module."""
     wrong = [
         f"{kind} key(s): {', '.join(map(repr, sorted(names)))}."
         for kind, names in (
@@ -111,25 +112,29 @@ def _check_names(module: Module, own: State, given: State) -> None:
         )
 
 
-NOTHING = object()  # in place of an attribute that a module does not have
+NOTHING = object()  # stands for an attribute that does not exist
 
 
 @contextmanager
-def _in_place_of_its_own(module: Module, tensors: dict[str, Tensor]) -> Iterator[None]:
-    """Within the block, the module has these tensors; after it, the dict has the module's."""
-    places: list[tuple[str, Module, Any]] = []
+def _swapped_tensors(module: Module, tensors: dict[str, Tensor]) -> Iterator[None]:
+    """Swap these tensors with those of the module within the block.
+
+    After the block, the module has its own tensors again, and the dict has the tensors that the
+    module had at the end of the block.
+    """
+    swaps: list[tuple[str, Module, Any]] = []
     try:
         for name, value in tensors.items():
             owner = _owner(module, name)
-            places.append((name, owner, _exchange(owner, name, value)))
+            swaps.append((name, owner, _swap_attribute(owner, name, value)))
         yield
     finally:
-        for name, owner, before in reversed(places):
-            tensors[name] = _exchange(owner, name, before)
+        for name, owner, before in reversed(swaps):
+            tensors[name] = _swap_attribute(owner, name, before)
 
 
 def _owner(module: Module, name: str) -> Module:
-    """The submodule that has the tensor with this name."""
+    """The submodule that owns the tensor with this name."""
     for part in name.split(".")[:-1]:
         inner = getattr(module, part, None)
         if not isinstance(inner, Module):
@@ -138,8 +143,8 @@ def _owner(module: Module, name: str) -> Module:
     return module
 
 
-def _exchange(owner: Module, name: str, value: Any) -> Any:
-    """Set an attribute to a tensor, or take it away, and return what it was."""
+def _swap_attribute(owner: Module, name: str, value: Any) -> Any:
+    """Set an attribute to a value, or delete it for NOTHING, and return the old value."""
     last = name.rpartition(".")[2]
     before = getattr(owner, last, NOTHING)
     for what, one in ((f"attribute `{last}`: ", before), ("", value)):

@@ -1,12 +1,14 @@
 """The Transformer: an encoder for the source, and a decoder that attends to the encoder's output.
 
-Both are stacks of layers, which consist of attention and a small network applied at each position:
+Both are stacks of layers, which consist of attention and a small network applied at each position.
+Each part has a residual connection:
 
-    encoder layer    x = x + attention(x, x)                  then  x = x + network(x)
-    decoder layer    the same, with a step between the two    x = x + attention(x, memory)
+    encoder layer    x = x + attention(x, x)          then  x = x + network(x)
+    decoder layer    the same, and between the two    x = x + attention(x, memory)
 
-After each sum there is a LayerNorm. With norm_first, it comes before each part, which makes
-training more stable. `memory` is the encoder's output for the source. Read attention.py first.
+`memory` is the encoder's output for the source. After each sum there is a LayerNorm. With
+norm_first, it comes before each part instead, which makes training more stable. Read attention.py
+first.
 
 PyTorch's fast path in evaluation, which removes padding, is not implemented.
 
@@ -46,7 +48,7 @@ Activation = str | Callable[[Tensor], Tensor]
 
 
 class _Layer(Module):
-    """The base class of both kinds of layer: the small network, and sums with a norm before or after."""
+    """The base class of both kinds of layers: the small network, and the residual connections with their norms."""
 
     _attentions: tuple[str, ...]  # the names of the attention layers, in order
 
@@ -82,7 +84,7 @@ class _Layer(Module):
             setattr(self, f"dropout{k}", Dropout(dropout))
         self.activation = _activation(activation)
 
-    def _around(self, k: int, x: Tensor, part: Callable[[Tensor], Tensor]) -> Tensor:
+    def _with_residual(self, k: int, x: Tensor, part: Callable[[Tensor], Tensor]) -> Tensor:
         """x + part(x), with the k-th norm before the part or after the sum."""
         norm, dropout = getattr(self, f"norm{k}"), getattr(self, f"dropout{k}")
         return x + dropout(part(norm(x))) if self.norm_first else norm(x + dropout(part(x)))
@@ -90,7 +92,7 @@ class _Layer(Module):
     def _attend(
         self, k: int, x: Tensor, memory: Tensor | None, mask: Tensor | None, padding: Tensor | None
     ) -> Tensor:
-        """x + attention of x to memory, or to itself: the k-th part of the layer."""
+        """The k-th part of the layer: x + attention of x to memory, or to x itself."""
         attention = getattr(self, self._attentions[k - 1])
 
         def attend(x: Tensor) -> Tensor:
@@ -98,24 +100,24 @@ class _Layer(Module):
             found = attention(x, read, read, padding, need_weights=False, attn_mask=mask)
             return found[0]  # without the weights
 
-        return self._around(k, x, attend)
+        return self._with_residual(k, x, attend)
 
     def _network(self, x: Tensor) -> Tensor:
         return self.linear2(self.dropout(self.activation(self.linear1(x))))
 
 
 class TransformerEncoderLayer(_Layer):
-    """Self-attention and a network of two layers, each added to its input.
+    """Self-attention and a network of two layers, each with a residual connection.
 
     src                     (l, n, d_model)   or (n, l, d_model) with batch_first, or (l, d_model)
-    src_mask                (l, l)            for each position, which ones to ignore
+    src_mask                (l, l)            for each position, the positions to ignore
     src_key_padding_mask    (n, l)            positions that are padding
     returns                 shaped like src
 
     nhead             the number of heads
     dim_feedforward   the width of the network
     activation        "relu", "gelu", or a function
-    norm_first        LayerNorm before each part instead of after the sum
+    norm_first        apply LayerNorm before each part instead of after the sum
 
     >>> from minigrad import ones
     >>> TransformerEncoderLayer(8, 2, 16, batch_first=True)(ones(3, 5, 8)).shape
@@ -133,7 +135,7 @@ class TransformerEncoderLayer(_Layer):
     ) -> Tensor:
         """src to a tensor of the same shape."""
         x = self._attend(1, src, None, src_mask, src_key_padding_mask)
-        return self._around(2, x, self._network)
+        return self._with_residual(2, x, self._network)
 
 
 class TransformerDecoderLayer(_Layer):
@@ -143,7 +145,7 @@ class TransformerDecoderLayer(_Layer):
     memory     (s, n, d_model)     the encoder's output
     returns    shaped like tgt
 
-    tgt_mask, memory_mask                            (l, l), (l, s)   for each position, which ones to ignore
+    tgt_mask, memory_mask                            (l, l), (l, s)   for each position, the positions to ignore
     tgt_key_padding_mask, memory_key_padding_mask    (n, l), (n, s)   positions that are padding
 
     The settings are those of TransformerEncoderLayer.
@@ -165,7 +167,7 @@ class TransformerDecoderLayer(_Layer):
         """tgt and memory to a tensor of the shape of tgt."""
         x = self._attend(1, tgt, None, tgt_mask, tgt_key_padding_mask)
         x = self._attend(2, x, memory, memory_mask, memory_key_padding_mask)
-        return self._around(3, x, self._network)
+        return self._with_residual(3, x, self._network)
 
 
 def _activation(activation: Activation) -> Callable[[Tensor], Tensor]:
@@ -180,7 +182,7 @@ def _activation(activation: Activation) -> Callable[[Tensor], Tensor]:
 
 
 def _get_clones(module: Module, n: int) -> ModuleList:
-    """Copies of a module, each with parameters of its own."""
+    """n copies of a module, each with its own parameters."""
     return ModuleList([copy.deepcopy(module) for _ in range(n)])
 
 
@@ -192,7 +194,7 @@ class _Stack(Module):
         self.layers = _get_clones(layer, num_layers)
         self.num_layers, self.norm = num_layers, norm
 
-    def _through(self, x: Tensor, *memory: Tensor, **masks: Tensor | None) -> Tensor:
+    def _apply_layers(self, x: Tensor, *memory: Tensor, **masks: Tensor | None) -> Tensor:
         for layer in self.layers:
             x = layer(x, *memory, **masks)
         return x if self.norm is None else self.norm(x)
@@ -222,7 +224,7 @@ class TransformerEncoder(_Stack):
         is_causal: bool | None = None,
     ) -> Tensor:
         """src to a tensor of the same shape."""
-        return self._through(src, src_mask=mask, src_key_padding_mask=src_key_padding_mask)
+        return self._apply_layers(src, src_mask=mask, src_key_padding_mask=src_key_padding_mask)
 
 
 class TransformerDecoder(_Stack):
@@ -243,7 +245,7 @@ class TransformerDecoder(_Stack):
         memory_is_causal: bool = False,
     ) -> Tensor:
         """tgt and memory to a tensor of the shape of tgt."""
-        return self._through(
+        return self._apply_layers(
             tgt,
             memory,
             tgt_mask=tgt_mask,
@@ -260,7 +262,7 @@ class Transformer(Module):
     tgt        (l, n, d_model)
     returns    shaped like tgt
 
-    It does not include embeddings, positions or the last layer: you add these. All matrices are
+    It does not include embeddings, positional encodings or an output layer. All matrices are
     initialized with xavier_uniform_.
 
     >>> from minigrad import ones

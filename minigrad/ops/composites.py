@@ -20,9 +20,9 @@ from minigrad.ops.layout import unsafe_view
 
 
 def named(z: Any, name: str, op: Any = None) -> Any:
-    """z, with PyTorch's name for its node: `sort` gathers, and its node is a SortBackward0.
+    """z, after giving its node PyTorch's name: `sort` calls gather, but its node is a SortBackward0.
 
-    op   rename a node of this op only: a write to a view leaves another one, CopySlices
+    op   rename the node only if it is of this op (after a write to a view, it is CopySlices)
     """
     node = getattr(z, "node", None)
     if node is not None and hasattr(node, "rename") and (op is None or getattr(node.plan, "op", None) is op):
@@ -36,7 +36,7 @@ def taken(kind: Any, x: Any, at: Any, axis: int, keepdims: bool = True) -> Any:
     if not keepdims:
         at = np.asarray(at.squeeze(axis), order="C")
         z = unsafe_view.apply(z, shape=at.shape)
-    form = "1" if "median" in kind.__name__ else "0"  # MedianBackward0 is that of all entries
+    form = "1" if "median" in kind.__name__ else "0"  # MedianBackward0 is the median of all entries
     return kind(named(z, f"{kind.__name__.capitalize()}Backward{form}"), x._constant(at))
 
 
@@ -50,8 +50,8 @@ def sorting(values: Any, axis: int, descending: bool = False) -> Any:
     """The indices that sort the values, with a stable sort. NaN counts as the largest value."""
     if not descending:
         return values.argsort(axis, kind="stable")
-    from_the_end = read_backward(values, axis).argsort(axis, kind="stable")
-    return read_backward(values.shape[axis] - 1 - from_the_end, axis)
+    reversed_order = read_backward(values, axis).argsort(axis, kind="stable")
+    return read_backward(values.shape[axis] - 1 - reversed_order, axis)
 
 
 def read_backward(values: Any, axis: int) -> Any:
@@ -95,7 +95,7 @@ def kthvalue(x: Any, axis: int, k: int, keepdims: bool) -> Any:
 
 
 def median_along(x: Any, axis: int, keepdims: bool, ignore_nan: bool = False) -> Any:
-    """The median and its index: the lower of the two in the middle. It is NaN if an entry is NaN, unless NaNs are ignored."""
+    """The (lower) median and its index. It is NaN if an entry is NaN, unless NaNs are ignored."""
     kind = return_types.nanmedian if ignore_nan else return_types.median
     ordered(kind.__name__, x)
     nonempty(kind.__name__, x, axis)
@@ -134,7 +134,7 @@ def running_extreme(x: Any, axis: int, function: Any) -> Any:
 
 
 def level(x: Any, values: Any) -> Any:
-    """These values as a constant function of x: its gradient is zeros."""
+    """The values as a function of x that is constant, so that x gets a gradient of zeros."""
     return x.masked_fill(x._constant(np.ones(x.shape, bool)), -0.0) + values  # -0.0 + z is z, even if that is -0.0
 
 
@@ -192,7 +192,7 @@ def nonzero(x: Any, as_tuple: bool) -> Any:
 
 
 def unique(x: Any, return_inverse: bool, return_counts: bool, dim: int | None) -> Any:
-    """The unique values, sorted; for each entry of x, its index among them; how often each occurs."""
+    """The sorted unique values; for each entry of x, the index of its value; the count of each value."""
     ordered("unique", x)
     if dim is not None:
         dim = normalize_one(dim, x.ndim)
@@ -201,7 +201,7 @@ def unique(x: Any, return_inverse: bool, return_counts: bool, dim: int | None) -
     z, *others = found if isinstance(found, tuple) else (found,)
     if return_inverse:
         others[0] = others[0].reshape(x.shape if dim is None else -1)
-    return _those_asked_for(x, z, *others)
+    return _requested(x, z, *others)
 
 
 def _slices(x: Any, dim: int) -> Any:
@@ -214,7 +214,7 @@ def _slices(x: Any, dim: int) -> Any:
     return rows
 
 
-def _those_asked_for(x: Any, *results: Any) -> Any:
+def _requested(x: Any, *results: Any) -> Any:
     """The results that are not None, as tensors. A single one is returned without a tuple."""
     tensors = tuple([x._constant(r) for r in results if r is not None])
     return tensors if len(tensors) > 1 else tensors[0]
@@ -230,7 +230,7 @@ def unique_consecutive(x: Any, return_inverse: bool, return_counts: bool, dim: i
     inverse = np.cumsum(starts) - 1
     counts = np.diff(np.append(np.flatnonzero(starts), len(rows)))
     inverse = inverse.reshape(x.shape) if dim is None else inverse
-    return _those_asked_for(x, z, inverse if return_inverse else None, counts if return_counts else None)
+    return _requested(x, z, inverse if return_inverse else None, counts if return_counts else None)
 
 
 def bincount(x: Any, weights: Any, minlength: int) -> Any:
@@ -248,7 +248,7 @@ def bincount(x: Any, weights: Any, minlength: int) -> Any:
 
 
 def histc(x: Any, bins: int, low: Any, high: Any) -> Any:
-    """The number of entries in each of `bins` equal bins from low to high. If both are 0, the range is that of x."""
+    """The number of entries in each of `bins` equal bins from low to high. If both are 0, the bins cover the range of x."""
     if bins <= 0:
         raise RuntimeError("bins must be > 0")
     if low > high:

@@ -1,8 +1,9 @@
 """Table of derivatives, chapter 6, concluded: convolution and pooling.
 
-A convolution becomes a matrix product when every window of x is a column or a row of a
-matrix. This matrix is much larger than x. `_Windows` chooses rows or columns so that longer
-pieces of x are contiguous and copying is fast. Results are always contiguous.
+A convolution becomes a matrix product if the windows of x are copied into a matrix, one window
+per column or per row (im2col). This matrix is much larger than x. `_Windows` chooses rows or
+columns so that longer pieces of x are contiguous, which makes copying fast. Results are always
+contiguous.
 
 convolution, its gradient with respect to x and its gradient with respect to w all come from
 one trilinear form in x, w and g. The rules of each one use the other two.
@@ -23,9 +24,9 @@ def convolution(x, w, b, *, stride, padding, dilation, groups=1):
     x (n, c, h, w), w (o, c / groups, kh, kw), b (o) or empty for none;
     stride and dilation (rows, columns), padding (top, bottom, left, right).
     """
-    windows = _Windows(_padded(x.shape, padding), w.shape, stride, dilation, groups)
+    windows = _Windows(_padded_shape(x.shape, padding), w.shape, stride, dilation, groups)
     z = np.empty((len(x), len(w), windows.count), np.result_type(x, w))
-    x = windows.arranged(_margin(x, padding))
+    x = windows.arranged(_pad(x, padding))
     for k in range(groups):
         wk, zk = windows.kernels(_group(w, k, groups, 0)), _group(z, k, groups, 1)
         if windows.in_rows:
@@ -40,23 +41,23 @@ def convolution(x, w, b, *, stride, padding, dilation, groups=1):
 
 @linear(result="strict")
 def convolution_dx(y, w, *, shape, stride, padding, dilation, groups=1):
-    """z = a convolution's gradient by x        dL/dy = convolution of g with w        dL/dw = convolution_dw(y, g)"""
-    windows = _Windows(_padded(shape, padding), w.shape, stride, dilation, groups)
+    """z = the gradient of a convolution with respect to x        dL/dy = convolution of g with w        dL/dw = convolution_dw(y, g)"""
+    windows = _Windows(_padded_shape(shape, padding), w.shape, stride, dilation, groups)
     y = y.reshape(len(y), len(w), windows.count)
     z = windows.zeros(np.result_type(y, w))
     for k in range(groups):
         wk, yk = windows.kernels(_group(w, k, groups, 0)), _group(y, k, groups, 1)
         windows.add(z, k, yk.transpose(0, 2, 1) @ wk if windows.in_rows else wk.T @ yk)
     z = np.transpose(z, (0, 3, 1, 2)) if windows.in_rows else z
-    return np.ascontiguousarray(_inside(z, padding))
+    return np.ascontiguousarray(_crop(z, padding))
 
 
 @linear(result="strict")
 def convolution_dw(y, x, *, shape, stride, padding, dilation, groups=1):
-    """z = a convolution's gradient by w        dL/dy = convolution of x with g        dL/dx = convolution_dx(y, g)"""
-    windows = _Windows(_padded(x.shape, padding), shape, stride, dilation, groups)
+    """z = the gradient of a convolution with respect to w        dL/dy = convolution of x with g        dL/dx = convolution_dx(y, g)"""
+    windows = _Windows(_padded_shape(x.shape, padding), shape, stride, dilation, groups)
     y = y.reshape(len(x), shape[0], windows.count)
-    x = windows.arranged(_margin(x, padding))
+    x = windows.arranged(_pad(x, padding))
     parts = []
     for k in range(groups):
         yk, matrix = _group(y, k, groups, 1), windows.matrix(x, k)
@@ -72,9 +73,9 @@ def convolution_dw(y, x, *, shape, stride, padding, dilation, groups=1):
 class _Windows:
     """The windows of a padded image (n, c, h, w), as one matrix for each example.
 
-    in_rows   False: each window is a column. x is read in its own layout, in runs as long as a
-              row of windows. True: each window is a row. x is copied with its channels last and
-              read in runs as long as one row of a window with all its channels
+    in_rows   False: each window is a column. x keeps its layout (channels first), and a contiguous
+              run is as long as a row of windows. True: each window is a row. x is copied to
+              channels-last, and a run is as long as one row of a window with all its channels
     """
 
     def __init__(self, x_shape, w_shape, stride, dilation, groups, in_rows=None):
@@ -86,11 +87,11 @@ class _Windows:
         self.in_rows = self.size[1] * self.c > 2 * self.shape[1] if in_rows is None else in_rows
 
     def arranged(self, x):
-        """x with its memory in the order in which `matrix` reads it."""
+        """x in the memory layout that `matrix` expects."""
         return np.ascontiguousarray(np.transpose(x, (0, 2, 3, 1)) if self.in_rows else x)
 
     def matrix(self, x, k):
-        """The windows of the k-th group of channels: (n, entries, windows), or (n, windows, entries) in rows."""
+        """The windows of the k-th group of channels: (n, entries, windows), or (n, windows, entries) if in_rows."""
         xk = _group(x, k, self.groups, 3 if self.in_rows else 1)
         (sh, sw), (dh, dw), (kh, kw), (rows, columns) = self.stride, self.dilation, self.size, self.shape
         if self.in_rows:
@@ -143,29 +144,29 @@ def _group(x, k, groups, axis):
     return x[(slice(None),) * axis + (slice(k * n, (k + 1) * n),)]
 
 
-def _padded(shape, padding):
+def _padded_shape(shape, padding):
     """The shape with padding on its last two axes."""
     top, bottom, left, right = padding
     return (*shape[:-2], shape[-2] + top + bottom, shape[-1] + left + right)
 
 
-def _inside(z, padding):
+def _crop(z, padding):
     """z without the padding on its last two axes."""
     top, bottom, left, right = padding
     return z[..., top : z.shape[-2] - bottom, left : z.shape[-1] - right]
 
 
-def _margin(x, padding, value=0):
+def _pad(x, padding, value=0):
     """x with padding on its last two axes."""
     if not any(padding):
         return x
-    z = np.full(_padded(x.shape, padding), value, x.dtype)
-    _inside(z, padding)[...] = x
+    z = np.full(_padded_shape(x.shape, padding), value, x.dtype)
+    _crop(z, padding)[...] = x
     return z
 
 
 def flat_images(x):
-    """x with its last two axes as one. That may be empty, so its size cannot be left to NumPy as -1."""
+    """x with its last two axes merged. The size is explicit because NumPy cannot infer -1 for an empty array."""
     return np.reshape(x, (*x.shape[:-2], x.shape[-2] * x.shape[-1]))
 
 
@@ -216,20 +217,20 @@ convolution_dw.vjp(
 
 @linear(node="Im2ColBackward0")
 def im2col(x, *, size, stride, padding, dilation):
-    """z[n, k, p] = x[n, p + k]: each window as a column        dL/dx = col2im(g)"""
-    windows = _Windows(_padded(x.shape, padding), (1, x.shape[1], *size), stride, dilation, 1, in_rows=False)
-    z = windows.matrix(_margin(x, padding), 0)
+    """z[n, k, p] = x[n, p + k]: each column is a window        dL/dx = col2im(g)"""
+    windows = _Windows(_padded_shape(x.shape, padding), (1, x.shape[1], *size), stride, dilation, 1, in_rows=False)
+    z = windows.matrix(_pad(x, padding), 0)
     return z.copy() if np.may_share_memory(x, z) else z
 
 
 @linear(node="Col2ImBackward0")
 def col2im(x, *, shape, size, stride, padding, dilation):
-    """z = zeros of that shape, with each column added at its window        dL/dx = im2col(g)"""
-    shape = _padded((len(x), x.shape[1] // (size[0] * size[1]), *shape), padding)
+    """z = zeros(shape), with each column added to its window        dL/dx = im2col(g)"""
+    shape = _padded_shape((len(x), x.shape[1] // (size[0] * size[1]), *shape), padding)
     windows = _Windows(shape, (1, shape[1], *size), stride, dilation, 1, in_rows=False)
     z = windows.zeros(x.dtype)
     windows.add(z, 0, x)
-    return np.ascontiguousarray(_inside(z, padding))
+    return np.ascontiguousarray(_crop(z, padding))
 
 
 im2col.vjp(x=lambda g, x_shape, size, stride, padding, dilation:
@@ -247,15 +248,15 @@ def max_pool2d(x, *, size, stride, padding, dilation, shape):
 
     If several entries are equal, the first one gets the gradient. shape is (rows, columns) of the result.
     """
-    x = _margin(x, padding, _lowest(x.dtype))
-    return _joined(np.maximum, x, size, stride, dilation, shape)
+    x = _pad(x, padding, _lowest_value(x.dtype))
+    return _reduce_windows(np.maximum, x, size, stride, dilation, shape)
 
 
-def _joined(function, x, size, stride, dilation, shape):
+def _reduce_windows(function, x, size, stride, dilation, shape):
     """Reduce each window to one number with a ufunc: first along axis 0 of the window, then along axis 1."""
     if size == (1, 1):
         x = np.array(x)
-    for offsets in _places_along(size, stride, dilation, shape):
+    for offsets in _slices_by_axis(size, stride, dilation, shape):
         z, *others = [x[place] for place in offsets]
         x = function(z, others[0]) if others else z
         for other in others[1:]:
@@ -264,13 +265,13 @@ def _joined(function, x, size, stride, dilation, shape):
 
 
 @lru_cache(maxsize=256)
-def _places_along(size, stride, dilation, shape):
+def _slices_by_axis(size, stride, dilation, shape):
     """For each axis of the windows, and each offset along it: the index of x at this offset in all windows."""
     rows, columns = (_slices(axis, size, stride, dilation, shape) for axis in (0, 1))
     return [(..., s, slice(None)) for s in rows], [(..., s) for s in columns]
 
 
-def _lowest(dtype):
+def _lowest_value(dtype):
     return -np.inf if dtype.kind == "f" else np.iinfo(dtype).min
 
 
@@ -281,48 +282,49 @@ def _slices(axis, size, stride, dilation, shape):
 
 
 @lru_cache(maxsize=256)
-def _each_place(size, stride, dilation, shape):
+def _window_slices(size, stride, dilation, shape):
     """For each offset (i, j) in a window: the offset, and the index of x at this offset in all windows."""
     down, across = (_slices(axis, size, stride, dilation, shape) for axis in (0, 1))
     return [((i, j), (..., down[i], across[j])) for i in range(size[0]) for j in range(size[1])]
 
 
 def places(x, size, stride, padding, dilation, shape):
-    """The index of the largest entry of each window, counted row by row in x."""
+    """The index of the largest entry of each window, in the flattened last two axes of x."""
     top, _, left, _ = padding
     width = x.shape[-1]
-    x = _margin(x, padding, _lowest(x.dtype))
+    x = _pad(x, padding, _lowest_value(x.dtype))
     first = np.arange(shape[0])[:, None] * (stride[0] * width) + np.arange(shape[1]) * stride[1]
-    greatest = np.full((*x.shape[:-2], *shape), _lowest(x.dtype), x.dtype)
-    at = np.zeros(greatest.shape, np.int64)
-    for (i, j), window in _each_place(size, stride, dilation, shape):
+    largest = np.full((*x.shape[:-2], *shape), _lowest_value(x.dtype), x.dtype)
+    at = np.zeros(largest.shape, np.int64)
+    for (i, j), window in _window_slices(size, stride, dilation, shape):
         here = first + ((i * dilation[0] - top) * width + j * dilation[1] - left)
-        better = (x[window] > greatest) | np.isnan(x[window])
+        better = (x[window] > largest) | np.isnan(x[window])
         at = np.where(better, here, at)
-        greatest = np.where(better, x[window], greatest)
+        largest = np.where(better, x[window], largest)
     return at
 
 
 def _max_pool_dx(g, x, x_shape, size, stride, padding, dilation, shape):
     if isinstance(g, np.ndarray):
-        margined = _margin(x, padding, _lowest(x.dtype))
+        x_padded = _pad(x, padding, _lowest_value(x.dtype))
         # Recomputed, because ReLU(inplace=True) may have overwritten the result.
-        z = _joined(np.maximum, margined, size, stride, dilation, shape)
-        # By value, unless there is NaN, which is not equal to itself, or infinity: 0 * g is not 0 then.
+        z = _reduce_windows(np.maximum, x_padded, size, stride, dilation, shape)
+        # Find the maxima by comparing values. This fails for NaN, which is not equal to itself, and
+        # for infinity, where 0 * g is not 0.
         if np.isfinite(np.add.reduce(z, axis=None) + np.add.reduce(g, axis=None)):
-            return _inside(_put_where_greatest(g, margined, z, size, stride, dilation, shape), padding)
+            return _crop(_scatter_to_maxima(g, x_padded, z, size, stride, dilation, shape), padding)
     at = places(getattr(x, "array", x), size, stride, padding, dilation, shape)
     flat = (*x_shape[:-2], x_shape[-2] * x_shape[-1])
     g, at = flat_images(g), flat_images(at)
     return np.reshape(scatter_add(np.zeros(flat, g.dtype), g, index=at, axis=len(flat) - 1), x_shape)
 
 
-def _put_where_greatest(g, x, z, size, stride, dilation, shape):
+def _scatter_to_maxima(g, x, z, size, stride, dilation, shape):
     """Zeros like x, with each g added at the first entry of its window that equals z."""
     d = np.zeros(x.shape, x.dtype)
     apart = stride[0] >= size[0] and stride[1] >= size[1] and dilation == (1, 1)  # windows do not overlap
     waiting = np.ones(z.shape, bool)  # the windows whose largest entry has not been found yet
-    for _, window in _each_place(size, stride, dilation, shape):
+    for _, window in _window_slices(size, stride, dilation, shape):
         here = (x[window] == z) & waiting
         waiting ^= here
         if apart:
@@ -343,9 +345,9 @@ max_pool2d.vjp(x=_max_pool_dx).jvp(_max_pool_dot)
 
 @linear()
 def window_sum(x, *, size, stride, padding, shape, count=1):
-    """z = the sum of each window of the last two axes, over count        dL/dx = g / count, added to all of its window"""
+    """z = the sum of each window of the last two axes, divided by count        dL/dx = g / count, added to its whole window"""
     half = x.dtype == np.float16  # its sums are formed in float32, as PyTorch does
-    z = _joined(np.add, _margin(x.astype(np.float32) if half else x, padding), size, stride, (1, 1), shape)
+    z = _reduce_windows(np.add, _pad(x.astype(np.float32) if half else x, padding), size, stride, (1, 1), shape)
     z = z if count == 1 else z / count
     return z.astype(np.float16) if half else z
 
@@ -356,17 +358,17 @@ window_sum.vjp(x=lambda g, x_shape, size, stride, padding, count:
 
 @linear()
 def window_spread(x, *, size, stride, padding, shape, count=1):
-    """z = zeros of that shape, with each x / count added to all of its window        dL/dx = the sums of the windows of g, over count"""
+    """z = zeros(shape), with each x / count added to its whole window        dL/dx = the sums of the windows of g, divided by count"""
     x = x if count == 1 else x / count
-    z = np.zeros(_padded((*x.shape[:-2], *shape), padding), x.dtype)
+    z = np.zeros(_padded_shape((*x.shape[:-2], *shape), padding), x.dtype)
     if stride[0] >= size[0] and stride[1] >= size[1]:  # windows do not overlap: write all at once
         (*lead, h, w), (rows, columns) = z.strides, x.shape[-2:]
         windows = (*x.shape[:-2], rows, size[0], columns, size[1])
         strided_view(z, windows, (*lead, h * stride[0], h, w * stride[1], w))[...] = x[..., None, :, None]
     else:
-        for _, window in _each_place(size, stride, (1, 1), x.shape[-2:]):
+        for _, window in _window_slices(size, stride, (1, 1), x.shape[-2:]):
             z[window] += x
-    return _inside(z, padding)
+    return _crop(z, padding)
 
 
 window_spread.vjp(x=lambda g, x_shape, size, stride, padding, count:

@@ -1,10 +1,10 @@
 """Table of derivatives, chapter 1: elementwise functions.
 
 Each row is a function, followed by one rule per input: the incoming gradient `g` times
-the derivative. A rule's parameters are exactly what is saved for it. If there is a choice,
-the rule uses what is cheaper to keep: tanh saves `z`, which exists anyway, and not `x`.
+the derivative. The parameters of a rule are exactly the values saved for it. If there is a
+choice, a rule uses what is cheaper to save: tanh saves `z`, which exists anyway, and not `x`.
 
-If a function is only its docstring, the NumPy function that the decorator names computes the result.
+If a function has only a docstring, the NumPy function in its decorator computes the result.
 
 You can find the formulas in any table of derivatives. Where the derivative is undefined
 (|x| at 0, a tie of two maxima), the row says which value is used; it is PyTorch's.
@@ -113,13 +113,13 @@ def into(out, z):
     if out is None:
         return z
     if z.ndim > out.ndim:  # NumPy would drop leading axes of size 1
-        raise ValueError(f"a result of shape {z.shape} does not go into {out.shape}")
+        raise ValueError(f"a result of shape {z.shape} does not fit into {out.shape}")
     out[...] = z
     return out
 
 
 def copied(x, out):
-    """A copy of x that can be changed, in out if given. out may be x itself."""
+    """A copy of x that can be written to, in `out` if given. `out` may be x itself."""
     if out is None:
         return np.array(x)
     if out is not x:
@@ -128,7 +128,7 @@ def copied(x, out):
 
 
 def summed(x, axis):
-    """The sum over axis, which is kept with size 1: np.sum, twice as fast for a small array."""
+    """The sum over axis, which is kept with size 1. Twice as fast as np.sum for a small array."""
     return np.add.reduce(x, axis=axis, keepdims=True)
 
 
@@ -139,7 +139,7 @@ FEW = 500  # entries: below this size, np.where is faster than multiplying, and 
 def keep(x, c, *, out=None):
     """z = where(c, x, 0)        dz/dx = where(c, 1, 0)
 
-    Rules that pass the gradient to only some entries use it. Unlike x * c, it gives 0 where c is
+    Used by rules that pass the gradient to some entries only. Unlike x * c, it gives 0 where c is
     False even if x is infinite or NaN: the gradient of relu(x).sqrt() at x = -1 is 0, not 0 * inf.
     """
     if not x.ndim and not c.ndim:
@@ -436,7 +436,7 @@ def ge(x, y, *, out=None):
 
 @constant(np.logical_and, result="bool")
 def logical_and(x, y, *, out=None):
-    """z = x and y, as truth values
+    """z = x and y, as booleans
 
     >>> minigrad.tensor([True, True]).logical_and(minigrad.tensor([True, False]))
     tensor([ True, False])
@@ -445,7 +445,7 @@ def logical_and(x, y, *, out=None):
 
 @constant(np.logical_or, result="bool")
 def logical_or(x, y, *, out=None):
-    """z = x or y, as truth values
+    """z = x or y, as booleans
 
     >>> minigrad.tensor([True, False]).logical_or(minigrad.tensor([False, False]))
     tensor([ True, False])
@@ -454,7 +454,7 @@ def logical_or(x, y, *, out=None):
 
 @constant(np.logical_not, result="bool")
 def logical_not(x, *, out=None):
-    """z = not x, as a truth value
+    """z = not x, as a boolean
 
     >>> minigrad.tensor([True, False]).logical_not()
     tensor([False,  True])
@@ -466,7 +466,7 @@ def logical_not(x, *, out=None):
 
 @general(as_computed=True, node="ToCopyBackward0")
 def to(x, *, dtype):
-    """z = x as another type of number        dL/dx = g, as the type of x"""
+    """z = x converted to another dtype        dL/dx = g, converted to the dtype of x"""
     return np.array(x, dtype=dtype, order=order_of(x))
 
 

@@ -20,7 +20,7 @@ from minigrad.core.op import elementwise
 from minigrad.ops.elementwise import into
 from minigrad.ops.special import erf, erfc, horner, in_pieces
 
-LARGEST = 2.5599833278516383e305  # lgamma of more is too large for a float
+LARGEST = 2.5599833278516383e305  # above this, lgamma overflows
 SQRT_PI_OVER_2 = math.sqrt(math.pi) / 2
 
 
@@ -48,7 +48,8 @@ def digamma(x, *, out=None):
     """z = gamma'(x) / gamma(x)        dz/dx = polygamma(x, order=1)
 
     The recurrence psi(x) = psi(x + 1) - 1 / x moves x up by 8, where seven terms of a series
-    in 1 / x**2 give full precision. Negative x use the reflection psi(1 - x) - pi / tan(pi x).
+    in 1 / x**2 give full precision. For negative x, the reflection formula is used:
+    psi(x) = psi(1 - x) - pi / tan(pi x).
 
     Source: Abramowitz and Stegun, Handbook of Mathematical Functions (1964), 6.3.
 
@@ -79,7 +80,7 @@ digamma.vjp(x=lambda g, x: g * polygamma(x, order=1))
 
 @elementwise(result="float")
 def polygamma(x, *, order, out=None):
-    """z = the derivative of digamma at x, of this order        dz/dx = polygamma(x, order=order+1)
+    """z = the derivative of digamma of this order, at x        dz/dx = polygamma(x, order=order+1)
 
     For n = order, this is (-1)**(n+1) * n! * (the sum of (x + k)**-(n+1) over k = 0, 1, ...). The first 16 terms
     are added one by one (more if x is negative), and the Euler-Maclaurin formula gives the rest.

@@ -18,7 +18,7 @@ from minigrad.ops.elementwise import copied, keep
 
 
 def kind_of_index(index):
-    """The name of the node of x[index]. As in PyTorch, it is that of the last part of the index that has an effect."""
+    """The name of the node of x[index]. As in PyTorch, the last part of the index that has an effect decides it."""
     name = "SliceBackward0" if len(index) == 1 and index[0].__class__ is slice else "AliasBackward0"
     for part in index:
         if part.__class__ is int:
@@ -79,9 +79,9 @@ def add_at(z, index, x):
         if not z.flags.c_contiguous or z.size > 1 << 24:
             np.add.at(z, index, x)
             return
-        places = element_numbers(z.shape)[index]  # np.add.at is fast only for vectors
-        x = x if np.shape(x) == places.shape else np.broadcast_to(x, places.shape)
-        np.add.at(z.reshape(-1), places.reshape(-1), np.reshape(x, -1))
+        positions = element_numbers(z.shape)[index]  # np.add.at is fast only for vectors
+        x = x if np.shape(x) == positions.shape else np.broadcast_to(x, positions.shape)
+        np.add.at(z.reshape(-1), positions.reshape(-1), np.reshape(x, -1))
     elif rows.dtype.kind == "b":
         z[rows] += x  # in a mask, no position occurs twice
     else:
@@ -96,14 +96,14 @@ def add_at(z, index, x):
 def as_strided(x, *, size, stride, offset):
     """z[i, j] = x[offset + i * stride[0] + j * stride[1]]        dL/dx = zeros like x, with g added there
 
-    x is the memory as a vector. An entry can occur several times, as in overlapping windows.
+    x is the memory as a vector. The same entry of x can occur several times in z, as in overlapping windows.
     """
     steps = tuple(n * x.strides[0] for n in stride)  # a tangent can have another memory layout
     return strided_view(x[offset:], size, steps)
 
 
 as_strided.vjp(x=lambda g, x_shape, size, stride, offset:
-                   put_zeros(g, index=(_places(size, stride, offset),), shape=x_shape))
+                   put_zeros(g, index=(_memory_positions(size, stride, offset),), shape=x_shape))
 
 
 def strided_view(x, shape, strides):
@@ -113,9 +113,9 @@ def strided_view(x, shape, strides):
     return np.lib.stride_tricks.as_strided(x, shape, strides)
 
 
-def _places(size, stride, offset):
+def _memory_positions(size, stride, offset):
     """The position in memory of each entry."""
-    steps = [places * step for places, step in zip(own_places(size), stride, strict=True)]
+    steps = [positions * step for positions, step in zip(own_places(size), stride, strict=True)]
     return np.asarray(offset + sum(steps))
 
 
@@ -190,8 +190,8 @@ def _other_factors(x, y, index, axis):
     """For each entry of x and of y, the product of all other factors at its position.
 
     Without zeros, this is the total product divided by the entry. So zeros are left out of the
-    product. If one other factor is zero, it is multiplied in again (the result is 0, but it
-    needs a derivative for second derivatives). With more zeros, the result is just 0.
+    total product. If exactly one other factor is zero, it is multiplied in again: the result is 0
+    anyway, but second derivatives need to see this factor. With more zeros, the result is just 0.
     """
     x_zero, y_zero = x == 0, y == 0
     product = scatter_mul(np.where(x_zero, 1, x), np.where(y_zero, 1, y), index=index, axis=axis)

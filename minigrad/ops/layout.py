@@ -30,17 +30,17 @@ def permute(x, *, axes):
 
 
 @lru_cache(maxsize=256)
-def _back_in_order(axes):
+def _inverse_permutation(axes):
     """The inverse permutation of `axes`."""
     return tuple(axes.index(i) for i in range(len(axes)))
 
 
-permute.vjp(x=lambda g, axes: permute(g, axes=_back_in_order(axes)))
+permute.vjp(x=lambda g, axes: permute(g, axes=_inverse_permutation(axes)))
 
 
 @linear(view=True)
 def transpose(x, *, axis0, axis1):
-    """z = x with two axes exchanged        dL/dx = g with the same two exchanged"""
+    """z = x with two axes swapped        dL/dx = g with the same axes swapped"""
     return x.swapaxes(axis0, axis1) if x.ndim else x[...]
 
 
@@ -52,11 +52,11 @@ def expand(x, *, shape):
     """z = x repeated along new axes and those of size 1        dL/dx = g, summed over them"""
     if x.shape == tuple(shape):
         return x[...]
-    if isinstance(x, np.ndarray) and x.flags.c_contiguous and 0 not in shape:  # the same, but faster
+    if isinstance(x, np.ndarray) and x.flags.c_contiguous and 0 not in shape:  # faster than np.broadcast_to
         strides = [0 if n == 1 else step for n, step in zip(x.shape, x.strides, strict=True)]
         return np.ndarray(shape, x.dtype, x, 0, [0] * (len(shape) - x.ndim) + strides)
     z = np.broadcast_to(x, shape)
-    # A view of x that can be written, though not where several entries share their memory.
+    # A writable view of x. Do not write to entries that share memory.
     return strided_view(x, z.shape, z.strides) if type(z) is np.ndarray else z
 
 
@@ -95,8 +95,8 @@ def view(x, *, shape):
 def unsafe_view(x, *, shape):
     """z = x with another shape        dL/dx = g with the shape of x
 
-    The result uses the memory of x but does not count as a view, because nothing else uses x. It is the last
-    op of functions that compute with fewer axes than they return, like PyTorch's op of this name.
+    The result uses the memory of x but does not count as a view, because nothing else uses x. As in PyTorch,
+    functions that compute with fewer axes than they return end with this op.
     """
     return x.reshape(shape)
 
@@ -140,7 +140,7 @@ put_diagonal.vjp(x=lambda g, offset, axis0, axis1: diagonal(g, offset=offset, ax
 
 @linear(view=True)
 def unfold(x, *, axis, size, step):
-    """z[..., i, ..., j] = x[..., i * step + j, ...], j < size        dL/dx = g, its windows overlaid"""
+    """z[..., i, ..., j] = x[..., i * step + j, ...], j < size        dL/dx = the overlapping windows of g, added"""
     n, width = x.shape[axis], x.strides[axis]
     shape = (*x.shape[:axis], (n - size) // step + 1, *x.shape[axis + 1 :], size)
     return strided_view(x, shape, (*x.strides[:axis], width * step, *x.strides[axis + 1 :], width))
@@ -151,7 +151,7 @@ unfold.vjp(x=lambda g, x_shape, axis, size, step: fold(g, shape=x_shape, axis=ax
 
 @linear()
 def fold(x, *, shape, axis, size, step):
-    """z = zeros(shape), with the windows x added at their places        dL/dx = the windows of g"""
+    """z = zeros(shape), with the windows of x added at their positions        dL/dx = the windows of g"""
     z = np.zeros(shape, x.dtype)
     for j in range(size):
         places = slice(j, j + step * (x.shape[axis] - 1) + 1, step) if x.shape[axis] else slice(0, 0)
@@ -167,7 +167,7 @@ fold.vjp(x=lambda g, axis, size, step: unfold(g, axis=axis, size=size, step=step
 
 @linear(as_computed=True)
 def flip(x, *, axes):
-    """z = x read backward along some axes        dL/dx = g read backward along them"""
+    """z = x in reverse order along some axes        dL/dx = g in reverse order along them"""
     return x[tuple([slice(None, None, -1 if i in axes else 1) for i in range(x.ndim)])].copy()
 
 
@@ -176,7 +176,7 @@ flip.vjp(x=lambda g, axes: flip(g, axes=axes))
 
 @linear()
 def roll(x, *, shift, axis=None):
-    """z[i + shift] = x[i], around the end        dL/dx[i] = g[i + shift]"""
+    """z[i + shift] = x[i], wrapping around        dL/dx[i] = g[i + shift]"""
     if axis is None:
         return roll.forward(x.reshape(-1), shift=(shift,), axis=(0,)).reshape(x.shape)
     for n, k in zip(shift, axis, strict=True):
@@ -191,7 +191,7 @@ roll.vjp(x=lambda g, shift, axis:
 
 @linear(node="RepeatBackward0")
 def tile(x, *, repeats):
-    """z = x laid side by side, as many times along each axis        dL/dx = the sum of the tiles of g"""
+    """z = x repeated `repeats` times along each axis        dL/dx = the sum of the tiles of g"""
     return np.tile(x, repeats)
 
 
@@ -207,17 +207,17 @@ tile.vjp(x=_tile_dx)
 @linear(inplace=True)
 def tril(x, *, diagonal=0, out=None):
     """z = x on and below the diagonal, 0 above        dL/dx = g there"""
-    return _without(x, _places_above(*x.shape[-2:], diagonal), out)
+    return _without(x, _mask_above(*x.shape[-2:], diagonal), out)
 
 
 @lru_cache(maxsize=16)
-def _places_above(n, m, diagonal):
+def _mask_above(n, m, diagonal):
     """True above the diagonal of an (n, m) matrix. The array is cached: do not write to it."""
     return np.arange(m) > np.arange(diagonal, n + diagonal)[:, None]
 
 
 def _without(x, outside, out):
-    """x with zeros outside a triangle: np.tril, three times as fast."""
+    """x with zeros outside a triangle. Three times as fast as np.tril."""
     z = copied(x, out)
     np.copyto(z, z.dtype.type(0), where=outside)
     return z
@@ -229,7 +229,7 @@ tril.vjp(x=lambda g, diagonal: tril(g, diagonal=diagonal))
 @linear(inplace=True)
 def triu(x, *, diagonal=0, out=None):
     """z = x on and above the diagonal, 0 below        dL/dx = g there"""
-    return _without(x, np.logical_not(_places_above(*x.shape[-2:], diagonal - 1)), out)
+    return _without(x, np.logical_not(_mask_above(*x.shape[-2:], diagonal - 1)), out)
 
 
 triu.vjp(x=lambda g, diagonal: triu(g, diagonal=diagonal))
@@ -239,7 +239,7 @@ triu.vjp(x=lambda g, diagonal: triu(g, diagonal=diagonal))
 def clone(x, *, order="K", out=None):
     """z = a copy of x        dL/dx = g
 
-    The copy has the memory order of x ("K"), or is row by row ("C").
+    The copy has the memory order of x ("K"), or is in row-major order ("C").
     """
     if out is None:
         return np.array(x, order=order_of(x) if order == "K" else order)
@@ -252,7 +252,7 @@ clone.vjp(x=lambda g: g)
 
 @general(np.concatenate)
 def cat(*xs, axis=0, out=None):
-    """z = the xs one after another along axis        dL/dx[k] = the k-th part of g"""
+    """z = the xs joined along axis        dL/dx[k] = the k-th part of g"""
     return np.concatenate(xs, axis=axis, out=out)
 
 
@@ -267,13 +267,13 @@ cat.jvp(lambda xs_dot, xs, axis: cat(*map(or_zero, xs_dot, xs), axis=axis))
 
 @general(np.stack)
 def stack(*xs, axis=0, out=None):
-    """z = the xs side by side along a new axis        dL/dx[k] = g at k along it"""
+    """z = the xs joined along a new axis        dL/dx[k] = g at index k of this axis"""
     if len({x.shape for x in xs}) > 1:
         raise ValueError("all input arrays must have the same shape")
     if axis < 0:
         axis += xs[0].ndim + 1
     new = (slice(None),) * axis + (None,)
-    return np.concatenate([x[new] for x in xs], axis, out)  # np.stack, three times as fast
+    return np.concatenate([x[new] for x in xs], axis, out)  # three times as fast as np.stack
 
 
 stack.vjp(xs=lambda g, k, axis: g[(slice(None),) * (axis % g.ndim) + (k,)])

@@ -53,7 +53,7 @@ log_softmax.jvp(lambda x_dot, z, axis: x_dot - summed(np.exp(z) * x_dot, axis))
 
 
 def kind_of_nll(target):
-    """The name of the node of a loss of classes: PyTorch has a function of its own for the pixels of images."""
+    """The name of the node of a classification loss: PyTorch has a separate function for images with one class per pixel."""
     return "NllLossBackward0" if target.ndim < 2 else "NllLoss2DBackward0"
 
 
@@ -61,7 +61,7 @@ def kind_of_nll(target):
 def entr(x, *, out=None):
     """z = -x * log(x)        dz/dx = -log(x) - 1
 
-    It is 0 at 0, where its slope is infinite, and -infinity below 0.
+    At x = 0, z is 0 and the derivative is infinite. For x < 0, z is -infinity.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         z = np.where(x > 0, -x * np.log(x), np.where(x < 0, -np.inf, x))
@@ -125,18 +125,18 @@ def _nll_loss_dx(g, x_shape, target, weights, axis):
 nll_loss.vjp(x=_nll_loss_dx)
 
 
-# ------------------------------------------------------- a loss of each entry, and their mean or sum
+# ------------------------------------------------------- one loss per entry, reduced to their mean or sum
 
 # `reduction` is "mean", "sum", or "none" for the loss of each entry.
 
 
 def reduced(z, reduction):
-    """The losses of all entries as one loss."""
+    """The mean or the sum of the losses of all entries, or the losses themselves."""
     return mean(z) if reduction == "mean" else total(z) if reduction == "sum" else z
 
 
 def each(g, d, reduction):
-    """The gradient of each entry's loss: g, or its share of a mean. d has the shape of the entries."""
+    """The gradient with respect to each entry's loss: g, or g / n for a mean. d has the shape of the entries."""
     return g / max(1, math.prod(d.shape)) if reduction == "mean" else g
 
 
@@ -165,7 +165,7 @@ mse_loss.jvp(lambda x_dot, y_dot, x, y, reduction: _dot(_mse_dx, _mse_dy, x_dot,
 
 
 def _dot(dx, dy, x_dot, y_dot, x, y, reduction, *settings):
-    """The tangent of a loss: both tangents times the slopes of each entry, reduced."""
+    """The tangent of a loss: for each entry, both tangents times their derivatives; then reduced."""
     z_dot = 0 if x_dot is None else dx(x_dot, x, y, "none", *settings)
     return reduced(z_dot if y_dot is None else z_dot + dy(y_dot, x, y, "none", *settings), reduction)
 

@@ -1,8 +1,8 @@
 """Table of derivatives, chapter 8: inverses, determinants and matrix decompositions.
 
 To derive a rule, differentiate the equation that defines the result. For the inverse,
-x @ z = 1 gives dx @ z + x @ dz = 0, so dz = -z @ dx @ z. The factors left and right of dx,
-transposed, are the factors left and right of g in the gradient.
+x @ z = 1 gives dx @ z + x @ dz = 0, so dz = -z @ dx @ z. In the gradient, the factors on both
+sides of dx appear transposed on the same sides of g: -zᵀ @ g @ zᵀ.
 
 All ops also work on batches of matrices, which are in the last two axes. Ops on symmetric
 matrices use (x + x.T) / 2, so that the gradient is symmetric too.
@@ -75,7 +75,7 @@ def det(x):
 
 
 def _cofactors(x, z):
-    """The cofactors of x: the factor of each entry in the determinant."""
+    """The cofactors of x: the derivative of the determinant with respect to each entry."""
     # (A recorded program always takes the branch taken while recording.)
     n, value = x.shape[-1], np.asarray(getattr(z, "array", z))
     if n < 2 or (value != 0).all():
@@ -129,7 +129,7 @@ cholesky.jvp(lambda x_dot, z: z @ _lower(inverse(z) @ symmetric(x_dot) @ transpo
 
 @general(result="float", node="LinalgEighBackward0")
 def eigenvalues(x):
-    """z = the eigenvalues of symmetric x, least first        dL/dx = v @ diag(g) @ vᵀ, v the eigenvectors"""
+    """z = the eigenvalues of symmetric x in ascending order        dL/dx = v @ diag(g) @ vᵀ, v the eigenvectors"""
     return np.linalg.eigvalsh(_finite("eigh", symmetric(x)))
 
 
@@ -145,7 +145,7 @@ eigenvalues.jvp(lambda x_dot, x:
 
 @general(result="float", node="LinalgEighBackward0")
 def eigenvectors(x):
-    """z = the eigenvectors of symmetric x, in columns        dL/dx = z @ (f * (zᵀ @ g)) @ zᵀ, symmetric
+    """z = the eigenvectors of symmetric x, as columns        dL/dx = z @ (f * (zᵀ @ g)) @ zᵀ, symmetric
 
     f[i, j] is 1 / (w[j] - w[i]), where w are the eigenvalues, and 0 on the diagonal. If two
     eigenvalues are equal, their eigenvectors are not unique, and the gradient is infinite.
@@ -168,7 +168,7 @@ eigenvectors.jvp(lambda x_dot, x, z: z @ (_gaps(eigenvalues(x)) * (transposed(z)
 
 @general(result="float", node="LinalgSvdBackward0")
 def singular_values(x):
-    """z = the singular values of x, greatest first        dL/dx = u @ diag(g) @ vᵀ, with x = u @ diag(z) @ vᵀ"""
+    """z = the singular values of x in descending order        dL/dx = u @ diag(g) @ vᵀ, with x = u @ diag(z) @ vᵀ"""
     return np.linalg.svd(_finite("svd", x), compute_uv=False)
 
 
@@ -193,14 +193,17 @@ def right_vectors(x):
 
 
 def _vectors_dx(g, u, s, v):
-    """The gradient for x from a gradient of u. With u and v swapped, its transpose is the one from a gradient of v."""
+    """The gradient with respect to x, from the gradient with respect to u.
+
+    For a gradient with respect to v, swap u and v and transpose the result.
+    """
     inner = u @ (_gaps(s * s) * (transposed(u) @ g - transposed(g) @ u)) * as_rows(s)
     outer = (g - u @ (transposed(u) @ g)) / as_rows(s)
     return (inner + outer) @ transposed(v)
 
 
 def _vectors_dot(x_dot, u, s, v):
-    """The tangent of u. With x_dot transposed and u and v swapped, the tangent of v."""
+    """The tangent of u. To get the tangent of v, transpose x_dot and swap u and v."""
     p = transposed(u) @ x_dot @ v
     inner = u @ (_gaps(s * s) * (p * as_rows(s) + transposed(p * as_rows(s))))
     return inner + (x_dot @ v - u @ p) / as_rows(s)
@@ -255,7 +258,7 @@ def q_factor(x):
 
 @general(result="float", node="LinalgQrBackward0")
 def r_factor(x):
-    """z = r, with x = q @ r and r an upper triangle        dL/dx = q @ mirrored(r @ gᵀ) @ r**-ᵀ"""
+    """z = r, with x = q @ r and r upper triangular        dL/dx = q @ mirrored(r @ gᵀ) @ r**-ᵀ"""
     return np.linalg.qr(x)[1]
 
 

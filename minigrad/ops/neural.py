@@ -1,8 +1,8 @@
 """Table of derivatives, chapter 6: functions for neural networks.
 
-Activations, normalization, embedding and padding. These functions (and those in losses,
-convolution and recurrent) are ops of their own if that makes the rule shorter, or the result
-more accurate, than building them from the ops of earlier chapters.
+Activations, normalization, embedding and padding. A function in this chapter (or in losses,
+convolution and recurrent) is an op of its own if this makes its rule shorter or its result more
+accurate than building it from the ops of earlier chapters.
 """
 
 import math
@@ -108,7 +108,7 @@ logsigmoid.vjp(x=lambda g, x: g * sigmoid(-x))
 
 @elementwise(refuses="bc")
 def hardtanh(x, *, min_val=-1.0, max_val=1.0, out=None):
-    """z = x, but not below min_val nor above max_val        dz/dx = 1 - (x <= min_val) - (x >= max_val)
+    """z = x clamped to the range from min_val to max_val        dz/dx = 1 - (x <= min_val) - (x >= max_val)
 
     A NaN stays NaN and gets the gradient.
     """
@@ -125,7 +125,7 @@ hardtanh.vjp(x=lambda g, x, min_val, max_val: keep(g, np.logical_not((x <= min_v
 
 @elementwise(result="float", refuses="biu")
 def hardsigmoid(x, *, out=None):
-    """z = x / 6 + 1 / 2, but not below 0 nor above 1        dz/dx = (x > -3) * (x < 3) / 6"""
+    """z = x / 6 + 1 / 2, clamped to the range from 0 to 1        dz/dx = (x > -3) * (x < 3) / 6"""
     return into(out, between(x / np.array(6, x.dtype) + np.array(0.5, x.dtype), 0, 1))
 
 
@@ -187,8 +187,8 @@ threshold.vjp(x=lambda g, x, threshold: keep(g, np.logical_not(x <= threshold)))
 def standardize(x, *, axis, eps):
     """z = (x - mean) / sqrt(var + eps) over axis        dL/dx = (g - mean of g - z * mean of g * z) / sqrt(var + eps)
 
-    Batch, layer and group normalization are based on it, with different axes. Small differences
-    from the mean are divided by small numbers, so float16 is not enough to compute in.
+    Batch, layer and group normalization use it, with different axes. Small differences from the
+    mean are divided by small numbers, so float16 is not accurate enough.
     """
     if x.dtype == np.float16:
         return standardize.forward(x.astype(np.float32), axis=axis, eps=eps).astype(np.float16)
@@ -215,7 +215,7 @@ def embedding(x, *, index, padding_idx=None, sparse=False, counts=None):
     """z = x[index], rows of a table        dL/dx = zeros like x, with g added at index
 
     The row padding_idx, if given, gets no gradient. With sparse, the gradient holds only the rows
-    that were read. With counts (how often each index occurs), the gradient of a row is a mean, not
+    that were read. With counts (of each index in the input), the gradient of a row is a mean, not
     a sum. This is not the true derivative; it is used to limit the effect of frequent words.
     """
     return x.take(index, 0)
@@ -238,8 +238,8 @@ embedding.vjp(x=_embedding_dx)
 
 @general(node="ConstantPadNdBackward0")
 def pad(x, *, widths, value=0):
-    """z = x with a margin of `value`, widths (before, after) for each axis        dL/dx = g without the margin"""
-    inner, outer, shape = _places_in_pad(x.shape, widths)
+    """z = x padded with `value`, with widths (before, after) for each axis        dL/dx = g without the padding"""
+    inner, outer, shape = _pad_slices(x.shape, widths)
     z = np.empty(shape, x.dtype)
     z.fill(value)
     z[outer] = x[inner]
@@ -247,8 +247,8 @@ def pad(x, *, widths, value=0):
 
 
 @lru_cache(maxsize=256)
-def _places_in_pad(x_shape, widths):
-    """What is kept of x, where it is in the result, and the shape of that. A negative width takes entries away."""
+def _pad_slices(x_shape, widths):
+    """The index of the kept entries in x, their index in the result, and its shape. A negative width crops."""
     inner = tuple(slice(max(-a, 0), n - max(-b, 0)) for n, (a, b) in zip(x_shape, widths, strict=True))
     sizes = [len(range(*kept.indices(n))) for n, kept in zip(x_shape, inner, strict=True)]
     outer = tuple(slice(max(a, 0), max(a, 0) + n) for n, (a, _) in zip(sizes, widths, strict=True))

@@ -22,7 +22,7 @@ LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 
 def kind_of_product(x, y):
-    """The name of the node of x @ y: that of the last function that PyTorch calls for this product."""
+    """The name of the node of x @ y: the last function that PyTorch calls for this product."""
     n, m = x.array.ndim, y.array.ndim
     if n > 2 or m > 2:
         return "UnsafeViewBackward0"  # a bmm of reshaped operands, reshaped
@@ -71,7 +71,7 @@ matmul.vjp(x=_matmul_dx, y=_matmul_dy)
 
 @linear(result="strict", exact=True, refuses="b")
 def mm(x, y, *, out=None):
-    """z = x @ y, of two matrices        dL/dx = g @ yᵀ        dL/dy = xᵀ @ g"""
+    """z = x @ y, for two matrices        dL/dx = g @ yᵀ        dL/dy = xᵀ @ g"""
     return np.matmul(x, y, out=out) if out is not None else product(x, y)
 
 
@@ -86,7 +86,7 @@ mm.vjp(x=lambda g, y: product(g, y.T),
 
 @linear(result="strict", refuses="b")
 def bmm(x, y, *, out=None):
-    """z[n] = x[n] @ y[n], of two stacks        dL/dx[n] = g[n] @ y[n]ᵀ        dL/dy[n] = x[n]ᵀ @ g[n]"""
+    """z[n] = x[n] @ y[n], for two batches        dL/dx[n] = g[n] @ y[n]ᵀ        dL/dy[n] = x[n]ᵀ @ g[n]"""
     return np.matmul(x, y, out=out)
 
 
@@ -96,7 +96,7 @@ bmm.vjp(x=lambda g, y: g @ transposed(y),
 
 @linear(result="strict", exact=True, refuses="b")
 def mv(x, y, *, out=None):
-    """z = x @ y, matrix and vector        dL/dx = g yᵀ        dL/dy = xᵀ @ g"""
+    """z = x @ y, for a matrix and a vector        dL/dx = g yᵀ        dL/dy = xᵀ @ g"""
     return np.matmul(x, y, out=out) if out is not None else product(x, y)
 
 
@@ -106,7 +106,7 @@ mv.vjp(x=lambda g, y: g[:, None] * y,
 
 @linear(np.dot, result="strict", exact=True, refuses="b")
 def dot(x, y):
-    """z = sum of x * y, of two vectors        dL/dx = g * y        dL/dy = g * x"""
+    """z = sum of x * y, for two vectors        dL/dx = g * y        dL/dy = g * x"""
 
 
 dot.vjp(x=lambda g, y: g * y,
@@ -139,13 +139,13 @@ addmm.vjp(b=lambda g, b_shape, beta: _scaled(sum_to(g, b_shape), beta),
 
 @general(result="strict", refuses="b")
 def addmv(b, x, y, *, beta=1, alpha=1, out=None):
-    """z = beta * b + alpha * (x @ y), y a vector        dL/db, dL/dx, dL/dy: as of addmm"""
+    """z = beta * b + alpha * (x @ y), y a vector        dL/db, dL/dx, dL/dy: as for addmm"""
     return addmm.forward(b, x, y, beta=beta, alpha=alpha, out=out)
 
 
 @general(result="strict", refuses="b")
 def baddbmm(b, x, y, *, beta=1, alpha=1, out=None):
-    """z = beta * b + alpha * (x @ y), of two stacks        dL/db, dL/dx, dL/dy: as of addmm"""
+    """z = beta * b + alpha * (x @ y), for two batches        dL/db, dL/dx, dL/dy: as for addmm"""
     return addmm.forward(b, x, y, beta=beta, alpha=alpha, out=out)
 
 
@@ -174,7 +174,7 @@ for _op in (addmm, addmv, baddbmm):
 @linear(node="LinalgCrossBackward0")
 def cross(x, y, *, axis):
     """z = x × y, the cross product of vectors of size 3 along axis        dL/dx = y × g        dL/dy = g × x"""
-    # z[i] = x[i + 1] * y[i + 2] - x[i + 2] * y[i + 1], where 3 stands for 0 again
+    # z[i] = x[i + 1] * y[i + 2] - x[i + 2] * y[i + 1], with indices modulo 3
     return (x * y.take(NEXT, axis) - x.take(NEXT, axis) * y).take(NEXT, axis)
 
 
@@ -196,7 +196,9 @@ trace.vjp(x=lambda g, x_shape: keep(repeat_to(g, x_shape), np.eye(*x_shape, dtyp
 
 
 def kind_of_einsum(equation):
-    """The name of its node: PyTorch ends with a view of a product that sums, or with a product, a sum or a permutation."""
+    """The name of the node of an einsum: the last function that PyTorch calls. This is a view of a product if the
+    product sums; otherwise a product, a sum or a permutation.
+    """
     *others, last = equation.partition("->")[0].split(",")
     summed = set(last) - set(equation.partition("->")[2])
     if others:
@@ -206,7 +208,7 @@ def kind_of_einsum(equation):
 
 @linear(result="strict", node=kind_of_einsum)
 def einsum(*xs, equation):
-    """z = einsum("ij,jk->ik", x, y), say        dL/dx = einsum("ik,jk->ij", g, y)
+    """z = einsum(equation, x, y), e.g. "ij,jk->ik"        dL/dx = einsum("ik,jk->ij", g, y)
 
     The equation is explicit: one letter per axis, and an output (see `explicit`).
     """
@@ -221,8 +223,8 @@ def _einsum_dx(g, k, xs, xs_shapes, equation):
     letters = "".join(dict.fromkeys(own))
     size = dict(zip(own, xs_shapes[k], strict=True))
     known = set(result).union(*others)
-    # A letter that occurs only in x was summed: g is repeated along it. An axis of size 1
-    # that was broadcast: g is summed along it.
+    # If a letter occurs only in x, x was summed along it, and g is repeated. If an axis of size 1
+    # was broadcast, g is summed along it.
     kept = "".join(c for c in letters if c in known and (size[c] != 1 or not _broadcast(c, terms, xs_shapes)))
     d = einsum(g, *xs[:k], *xs[k + 1 :], equation=f"{','.join([result, *others])}->{kept}")
     found = dict(zip(kept, d.shape, strict=True))

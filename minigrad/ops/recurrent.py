@@ -5,8 +5,8 @@
     cell     c' = f * c + i * g
     hidden   h' = o * tanh(c')
 
-Slices and ops from other chapters could compute all this. But it is the inner loop of a
-recurrent network, and with ops of its own it takes three nodes instead of twelve.
+Slices and ops from other chapters could compute all this. But this is the inner loop of a
+recurrent network, and with its own ops it takes three nodes instead of twelve.
 
 Source: Hochreiter and Schmidhuber, Long short-term memory (1997); the gate f from Gers,
 Schmidhuber and Cummins, Learning to forget (2000).

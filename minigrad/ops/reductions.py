@@ -48,7 +48,7 @@ mean.vjp(x=lambda g, x_shape, axis, keepdims:
 
 @general(refuses="c")
 def amax(x, *, axis=None, keepdims=False, out=None):
-    """z = greatest of x over axis        dL/dx = g where x is the greatest, else 0
+    """z = max of x over axis        dL/dx = g where x is the max, else 0
 
     If several entries are the largest, they share g equally.
     """
@@ -57,7 +57,7 @@ def amax(x, *, axis=None, keepdims=False, out=None):
 
 @general(refuses="c")
 def amin(x, *, axis=None, keepdims=False, out=None):
-    """z = least of x over axis        dL/dx = g where x is the least, else 0
+    """z = min of x over axis        dL/dx = g where x is the min, else 0
 
     If several entries are the smallest, they share g equally.
     """
@@ -87,7 +87,7 @@ for _op in (amax, amin):
 
 @general(refuses="c", node="ScatterReduceBackward0")
 def scatter_extreme(x, y, *, index, axis, largest):
-    """z = x, or the largest (smallest) of x and all y[i, j] with index[i, j] there        dL/dx, dL/dy = g where it is that
+    """z = the max (min) of x and of all y[i, j] whose index[i, j] is that position        dL/dx, dL/dy = g where it is z
 
     As in `amax`, equal entries share g equally.
     """
@@ -98,7 +98,7 @@ def scatter_extreme(x, y, *, index, axis, largest):
 
 
 def _chosen(x, y, z, index, axis):
-    """Which entries of x and of y are the extreme ones, and how many share each place."""
+    """Masks of the entries of x and of y that are extreme, and the number of ties at each position."""
     of_x, of_y = is_extreme(x, z), is_extreme(y, gather(z, index=index, axis=axis))
     ones = (getattr(chosen, "array", chosen).astype(x.dtype) for chosen in (of_x, of_y))
     return of_x, of_y, np.maximum(scatter_add(*ones, index=index, axis=axis), 1)
@@ -124,7 +124,7 @@ scatter_extreme.vjp(x=_scatter_extreme_dx, y=_scatter_extreme_dy).jvp(_scatter_e
 
 @linear(refuses="c")
 def max(x, *, at, axis, keepdims=False):
-    """z = x at the place `at` along axis, its greatest        dL/dx = g there, else 0
+    """z = the max of x along axis, at the index `at`        dL/dx = g there, else 0
 
     The caller finds the index `at` with argmax, which takes the first one in a tie.
     """
@@ -134,13 +134,13 @@ def max(x, *, at, axis, keepdims=False):
 
 @linear(refuses="c")
 def min(x, *, at, axis, keepdims=False):
-    """z = x at the place `at` along axis, its least        dL/dx = g there, else 0"""
+    """z = the min of x along axis, at the index `at`        dL/dx = g there, else 0"""
     return max.forward(x, at=at, axis=axis, keepdims=keepdims)
 
 
 @linear()
 def put_along(x, *, at, axis, shape, keepdims=False):
-    """z = zeros(shape), with x at the place `at` along axis        dL/dx = g there"""
+    """z = zeros(shape), with x at the index `at` along axis        dL/dx = g there"""
     z = np.zeros(shape, x.dtype)
     z[along(at, axis)] = x if keepdims else x.reshape(at.shape)
     return z
@@ -154,9 +154,9 @@ put_along.vjp(x=lambda g, at, axis, keepdims: max(g, at=at, axis=axis, keepdims=
 
 # ------------------------------------------------------- products, variances, norms
 #
-# Each rule below is g times a slope, which has one number for each entry of x. In forward
-# mode, the tangent is the sum of the tangents of x times their slopes: the slopes are what
-# the rule gives for g = 1.
+# Each rule below is g times a slope, the derivative of z with respect to each entry of x. In
+# forward mode, the tangent of z is the sum of x_dot times the slope. To get the slope, run
+# the rule with g = 1.
 
 
 @reduction(np.prod, result="sum", node=lambda axis: "ProdBackward0" if axis is None else "ProdBackward1")
@@ -171,22 +171,22 @@ def prod(x, *, axis=None, keepdims=False, out=None):
 def product_of_others(x, axis):
     """For each entry of x, the product of all others along axis. This also works with zeros.
 
-    It is the product of the entries before it times the product of the entries after it.
+    Computed as the product of the entries before it times the product of the entries after it.
     """
     if axis is None:
         return np.reshape(product_of_others(np.reshape(x, -1), 0), x.shape)
     if not x.ndim:
         return np.ones_like(x)
     x = np.moveaxis(x, axis, 0)
-    before = running_product(_one_before(x))
-    after = np.flip(running_product(_one_before(np.flip(x, 0))), 0)
+    before = running_product(_shifted_by_one(x))
+    after = np.flip(running_product(_shifted_by_one(np.flip(x, 0))), 0)
     return np.moveaxis(before * after, 0, axis)
 
 
 def running_product(x):
-    """The products of the first 1, 2, 3, ... rows: first of pairs, then of fours, ...
+    """The cumulative product of the rows, from products of pairs, then of fours, and so on.
 
-    This is cumprod, but made of products only, so it can be differentiated any number of times
+    Unlike cumprod, it uses only products, so it can be differentiated any number of times
     without dividing by x.
 
     Source: W. D. Hillis and G. L. Steele, Data Parallel Algorithms (1986).
@@ -199,7 +199,7 @@ def running_product(x):
 
 
 def _prod_slope(x, z, axis):
-    """The product of the others: z / x, or without a division if some entry is 0, infinite or NaN."""
+    """The product of the other entries: z / x, or without a division if some entry is 0, infinite or NaN."""
     divided = none_is_zero(x) and np.all(np.isfinite(getattr(z, "array", z)))
     return z / x if divided else product_of_others(x, axis)
 
@@ -227,10 +227,10 @@ def var(x, *, axis=None, correction=1, keepdims=False):
     apart = x - np.add.reduce(x, axis=axis, keepdims=True) / x.dtype.type(number_reduced(x.shape, axis))
     squares = (apart * apart.conj()).real if x.dtype.kind == "c" else np.square(apart)
     total = np.add.reduce(squares, axis=axis, keepdims=keepdims)
-    return total / total.dtype.type(_freedom(x.shape, axis, correction))
+    return total / total.dtype.type(_degrees_of_freedom(x.shape, axis, correction))
 
 
-def _freedom(x_shape, axis, correction):
+def _degrees_of_freedom(x_shape, axis, correction):
     """The divisor of the variance: the number of entries minus the correction, and at least 0."""
     n = number_reduced(x_shape, axis) - correction
     return n if n > 0 else 0
@@ -238,7 +238,7 @@ def _freedom(x_shape, axis, correction):
 
 def _deviation(x, x_shape, axis, correction):
     """(x - mean(x)) / (n - correction)"""
-    return (x - np.mean(x, axis=axis, keepdims=True)) / (_freedom(x_shape, axis, correction) or math.nan)
+    return (x - np.mean(x, axis=axis, keepdims=True)) / (_degrees_of_freedom(x_shape, axis, correction) or math.nan)
 
 
 var.vjp(x=lambda g, x, x_shape, axis, correction, keepdims:
@@ -257,7 +257,7 @@ def std(x, *, axis=None, correction=1, keepdims=False):
 
 
 def without_zeros(z, value=np.inf):
-    """z with 0 replaced by another value. Dividing by infinity gives 0, also in all derivatives."""
+    """z with 0 replaced by another value. Dividing by infinity gives 0, and so do all derivatives."""
     return np.where(z == 0, value, z)
 
 
@@ -292,7 +292,7 @@ def norm(x, *, p=2, axis=None, keepdims=False):
     """z = (sum of abs(x)**p over axis) ** (1 / p)        dL/dx = g * sign(x) * (abs(x) / z)**(p - 1)
 
     For p = inf, the largest of abs(x); for -inf, the smallest; for 0, the number of nonzero
-    entries. Where the derivative is undefined, it is 0; ties share it.
+    entries. Where the derivative is undefined, it is 0. Ties share the gradient equally.
     """
     if x.dtype.kind == "c":
         x = np.abs(x)
@@ -330,7 +330,7 @@ norm.vjp(x=_norm_dx)
 
 @general(refuses="bc")
 def median(x, *, axis=None, keepdims=False):
-    """z = the middle one of the sorted entries        dL/dx = g where x is the middle one, else 0
+    """z = the median of x over axis        dL/dx = g where x is the median, else 0
 
     For an even number of entries, the lower of the two in the middle. Equal entries share g equally.
     """
@@ -371,8 +371,8 @@ def cumprod(x, *, axis, out=None):
 def recurrence(a, b):
     """z with z[0] = b[0] and z[k] = a[k - 1] * z[k - 1] + b[k], along the first axis.
 
-    Two steps z -> a * z + b in a row can be written as one such step. So steps are first joined
-    in pairs, then in fours, ... as in `running_product`.
+    Two consecutive steps z -> a * z + b can be written as one such step. So steps are combined
+    in pairs, then in fours, and so on, as in `running_product`.
     """
     step = 1
     while step < b.shape[0]:
@@ -382,7 +382,7 @@ def recurrence(a, b):
     return b
 
 
-def _one_before(x):
+def _shifted_by_one(x):
     """1, x[0], x[1], ... without the last entry."""
     return np.concatenate([np.ones_like(x[:1]), x[:-1]])
 
@@ -393,13 +393,13 @@ def _cumprod_dx(g, x, z, axis):
     # With zeros: dx[k] = z[k - 1] * r[k], where r[k] = g[k] + x[k + 1] * r[k + 1].
     g, x, z = (np.moveaxis(a, axis, 0) for a in (g, x, z))
     r = np.flip(recurrence(np.flip(x[1:], 0), np.flip(g, 0)), 0)
-    return np.moveaxis(_one_before(z) * r, 0, axis)
+    return np.moveaxis(_shifted_by_one(z) * r, 0, axis)
 
 
 def _cumprod_dot(x_dot, x, z, axis):
     """The product rule, step by step: z_dot[k] = x[k] * z_dot[k - 1] + z[k - 1] * x_dot[k]."""
     x_dot, x, z = (np.moveaxis(a, axis, 0) for a in (x_dot, x, z))
-    return np.moveaxis(recurrence(x[1:], _one_before(z) * x_dot), 0, axis)
+    return np.moveaxis(recurrence(x[1:], _shifted_by_one(z) * x_dot), 0, axis)
 
 
 cumprod.vjp(x=_cumprod_dx).jvp(_cumprod_dot)
@@ -411,7 +411,7 @@ def logcumsumexp(x, *, axis):
     return _accumulated(np.logaddexp, x, axis)
 
 
-def _shrinking(z):
+def _decay_factors(z):
     """exp(z[k] - z[k + 1]): the share of the previous sum in each sum."""
     return np.exp(z[:-1] - z[1:])
 
@@ -420,13 +420,13 @@ def _logcumsumexp_dx(g, x, z, axis):
     # All exponents are <= 0: dx[k] = exp(x[k] - z[k]) * r[k], where
     # r[k] = g[k] + exp(z[k] - z[k + 1]) * r[k + 1].
     g, x, z = (np.moveaxis(a, axis, 0) for a in (g, x, z))
-    r = np.flip(recurrence(np.flip(_shrinking(z), 0), np.flip(g, 0)), 0)
+    r = np.flip(recurrence(np.flip(_decay_factors(z), 0), np.flip(g, 0)), 0)
     return np.moveaxis(np.exp(x - z) * r, 0, axis)
 
 
 def _logcumsumexp_dot(x_dot, x, z, axis):
     x_dot, x, z = (np.moveaxis(a, axis, 0) for a in (x_dot, x, z))
-    return np.moveaxis(recurrence(_shrinking(z), np.exp(x - z) * x_dot), 0, axis)
+    return np.moveaxis(recurrence(_decay_factors(z), np.exp(x - z) * x_dot), 0, axis)
 
 
 logcumsumexp.vjp(x=_logcumsumexp_dx).jvp(_logcumsumexp_dot)
@@ -437,26 +437,26 @@ logcumsumexp.vjp(x=_logcumsumexp_dx).jvp(_logcumsumexp_dot)
 
 @constant(np.argmax, result="int", refuses="c")
 def argmax(x, *, axis=None, keepdims=False):
-    """z = where along axis x is greatest, the first one in a tie"""
+    """z = the index of the max of x along axis, the first one in a tie"""
 
 
 @constant(np.argmin, result="int", refuses="c")
 def argmin(x, *, axis=None, keepdims=False):
-    """z = where along axis x is least, the first one in a tie"""
+    """z = the index of the min of x along axis, the first one in a tie"""
 
 
 @constant(np.all, result="bool")
 def all(x, *, axis=None, keepdims=False, out=None):
     """z = are all entries true?"""
-    return _old_truth(x, np.logical_and.reduce(x, axis=axis, keepdims=keepdims, out=out))
+    return _uint8_if_x_is(x, np.logical_and.reduce(x, axis=axis, keepdims=keepdims, out=out))
 
 
 @constant(np.any, result="bool")
 def any(x, *, axis=None, keepdims=False, out=None):
     """z = is any entry true?"""
-    return _old_truth(x, np.logical_or.reduce(x, axis=axis, keepdims=keepdims, out=out))
+    return _uint8_if_x_is(x, np.logical_or.reduce(x, axis=axis, keepdims=keepdims, out=out))
 
 
-def _old_truth(x, z):
+def _uint8_if_x_is(x, z):
     """The result of all and any for uint8 input is uint8, because old programs use uint8 for booleans."""
     return z.astype(x.dtype) if x.dtype == np.uint8 else z

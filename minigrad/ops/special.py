@@ -1,6 +1,6 @@
 """Table of derivatives, chapter 1, continued: more functions from calculus.
 
-All are elementwise functions of one, two or three inputs. The derivatives are in any table.
+All are elementwise functions of one, two or three inputs. Any table of derivatives has the rules.
 Rules use `z` where this avoids computing a root or an exponential again.
 """
 
@@ -229,13 +229,13 @@ hypot.vjp(x=lambda g, x, z: g * (x / z),
 def sinc(x, *, out=None):
     """z = sin(pi * x) / (pi * x)        dz/dx = (cos(pi * x) - z) / x
 
-    At 0, where both have 0 / 0, z is 1 and the derivative is 0.
+    At 0, where both formulas are 0 / 0, z is 1 and the derivative is 0.
 
     >>> minigrad.tensor([0.0, 0.5]).sinc()
     tensor([1.0000, 0.6366])
     """
     y = x * x.dtype.type(math.pi)
-    zero = y == 0  # added above and below, it makes 1 of 0 / 0
+    zero = y == 0  # added to numerator and denominator, it turns 0 / 0 into 1
     return into(out, (np.sin(y) + zero) / (y + zero))
 
 
@@ -244,7 +244,7 @@ sinc.vjp(x=lambda g, x, z: g * ((np.cos(x * math.pi) - z) / (x + (x == 0))))
 
 @elementwise()
 def nan_to_num(x, *, nan, posinf, neginf, out=None):
-    """z = x, but these numbers in place of NaN, infinity and -infinity        dz/dx = isfinite(x)"""
+    """z = x with NaN, infinity and -infinity replaced by these numbers        dz/dx = isfinite(x)"""
     finite = np.isfinite(x)
     if np.logical_and.reduce(finite, axis=None):
         return into(out, np.array(x))
@@ -322,7 +322,7 @@ atanh.vjp(x=lambda g, x: g / (1 - x * x))
 
 @elementwise(node="ClampBackward1", refuses="c")
 def clamp(x, a, b, *, out=None):
-    """z = x between a and b        dz/dx = (a <= x) & (x <= b)    dz/da = (x < a) & (a < b)    dz/db = (x > b) | (a > b)
+    """z = x clamped to the range from a to b        dz/dx = (a <= x) & (x <= b)    dz/da = (x < a) & (a < b)    dz/db = (x > b) | (a > b)
 
     This is minimum(maximum(x, a), b).
 
@@ -371,7 +371,7 @@ clamp_max.vjp(x=lambda g, x, b: keep(g, x <= b),
 
 @elementwise(np.fmax, refuses="c")
 def fmax(x, y, *, out=None):
-    """z = the greater of x and y, or the one that is a number        dz/dx = x >= y        dz/dy = x < y
+    """z = the larger of x and y; if one is NaN, the other        dz/dx = x >= y        dz/dy = x < y
 
     Unlike `maximum`, x gets the whole gradient in a tie.
 
@@ -386,7 +386,7 @@ fmax.vjp(x=lambda g, x, y: keep(g, (x >= y) | (y != y)),
 
 @elementwise(np.fmin, refuses="c")
 def fmin(x, y, *, out=None):
-    """z = the less of x and y, or the one that is a number        dz/dx = x <= y        dz/dy = x > y
+    """z = the smaller of x and y; if one is NaN, the other        dz/dx = x <= y        dz/dy = x > y
 
     Unlike `minimum`, x gets the whole gradient in a tie.
 
@@ -403,8 +403,8 @@ fmin.vjp(x=lambda g, x, y: keep(g, (x <= y) | (y != y)),
 def lerp(x, y, w, *, out=None):
     """z = x + w * (y - x)        dz/dx = 1 - w        dz/dy = w        dz/dw = y - x
 
-    Linear interpolation from x (w = 0) to y (w = 1). It is exact at both ends, because from the
-    middle on it is computed from y.
+    Linear interpolation from x (w = 0) to y (w = 1). It is exact at both ends, because for
+    abs(w) >= 1/2 it is computed from y.
     """
     d = y - x
     if w.ndim:
@@ -448,7 +448,7 @@ addcdiv.vjp(x=lambda g: g,
 def erf(x, *, out=None):
     """z = 2 / sqrt(pi) * the integral of exp(-t**2) from 0 to x        dz/dx = 2 / sqrt(pi) * exp(-(x**2))
 
-    Near 0 it uses Taylor's series, elsewhere 1 - erfc(x).
+    Computed by a Taylor series near 0, and as 1 - erfc(x) elsewhere.
 
     >>> minigrad.tensor([0.0, 0.5]).erf()
     tensor([0.0000, 0.5205])
@@ -475,22 +475,22 @@ erfc.vjp(x=lambda g, x: -g * (np.exp(-(x * x)) * TWO_OVER_SQRT_PI))
 
 
 def _error_function(x, complement):
-    """erf(x) or erfc(x): near 0 by Taylor's series, and as a quotient of polynomials on two more ranges of abs(x).
+    """erf(x) or erfc(x): a Taylor series near 0, and rational approximations on two more ranges of abs(x).
 
     Source: W. J. Cody, Rational Chebyshev Approximations for the Error Function,
     Mathematics of Computation 23 (1969); the coefficients are from his program CALERF.
     """
     x = np.asarray(x)
-    if x.size <= FEW:  # for so few entries, Python's own functions are faster
+    if x.size <= FEW:  # for few entries, Python's math module is faster
         values = map(math.erfc if complement else math.erf, x.ravel().tolist())
         return np.fromiter(values, x.dtype, x.size).reshape(x.shape)
-    if x.dtype == np.float16:  # too small for the polynomials
+    if x.dtype == np.float16:  # not accurate enough for the polynomials
         return _error_function(x.astype(np.float32), complement).astype(np.float16)
     return in_pieces(lambda x: _rational(x, complement), x, 8192)
 
 
 def in_pieces(f, x, size):
-    """f(x), for a function that reads each entry many times: in pieces of this size, which fit into the CPU cache."""
+    """f(x) for a function that reads each entry many times, computed in pieces that fit into the CPU cache."""
     if x.size <= size:
         return f(x)
     flat, z = x.ravel(), np.empty(x.size, x.dtype)
@@ -549,10 +549,10 @@ def horner(coefficients, x):
 
 @lru_cache(maxsize=64)
 def _as_arrays(coefficients, dtype):
-    return [np.array(c, dtype) for c in coefficients]  # to NumPy, numbers of Python are slower
+    return [np.array(c, dtype) for c in coefficients]  # NumPy is slower with Python numbers
 
 
-# Taylor's series of erf(x) / x in x**2, highest power first.
+# The Taylor series of erf(x) / x in x**2, highest power first.
 NEAR = tuple(TWO_OVER_SQRT_PI * (-1) ** k / (math.factorial(k) * (2 * k + 1)) for k in range(11, -1, -1))
 BETWEEN_ABOVE = (
     2.15311535474403846e-8, 5.64188496988670089e-1, 8.88314979438837594, 6.61191906371416295e1,

@@ -12,8 +12,8 @@ from minigrad.core.op import constant, elementwise
 # ------------------------------------------------------------------------------- rounding
 
 
-def _whole(function, x, out):
-    """Rounding for integers: they stay as they are, where NumPy would convert them to floats."""
+def _rounded(function, x, out):
+    """Round x. Integers are returned unchanged, where NumPy would convert them to floats."""
     if x.dtype.kind in "iu":
         return np.positive(x, out=out)
     return function(x, out=out)
@@ -21,38 +21,38 @@ def _whole(function, x, out):
 
 @elementwise(np.ceil, refuses="b")
 def ceil(x, *, out=None):
-    """z = the least whole number >= x        dz/dx = 0
+    """z = the smallest integer >= x        dz/dx = 0
 
     >>> minigrad.tensor([-1.5, 1.5]).ceil()
     tensor([-1.,  2.])
     """
-    return _whole(np.ceil, x, out)
+    return _rounded(np.ceil, x, out)
 
 
 @elementwise(np.floor, refuses="b")
 def floor(x, *, out=None):
-    """z = the greatest whole number <= x        dz/dx = 0
+    """z = the largest integer <= x        dz/dx = 0
 
     >>> minigrad.tensor([-1.5, 1.5]).floor()
     tensor([-2.,  1.])
     """
-    return _whole(np.floor, x, out)
+    return _rounded(np.floor, x, out)
 
 
 @elementwise(np.trunc, refuses="b")
 def trunc(x, *, out=None):
-    """z = x without its fraction        dz/dx = 0
+    """z = x rounded toward 0        dz/dx = 0
 
     >>> minigrad.tensor([-1.5, 1.5]).trunc()
     tensor([-1.,  1.])
     """
-    return _whole(np.trunc, x, out)
+    return _rounded(np.trunc, x, out)
 
 
 @elementwise(refuses="bc")
 def round(x, *, decimals=0, out=None):
-    """z = x rounded to so many decimals, halves to the even neighbor        dz/dx = 0"""
-    return _whole(lambda x, out: np.round(x, decimals, out=out), x, out)
+    """z = x rounded to this many decimals, with halves rounded to even        dz/dx = 0"""
+    return _rounded(lambda x, out: np.round(x, decimals, out=out), x, out)
 
 
 for _op in (ceil, floor, trunc, round):
@@ -64,7 +64,7 @@ for _op in (ceil, floor, trunc, round):
 
 def _check_divisor(x, y):
     if y.dtype.kind == "b":
-        raise TypeError("ufunc not defined for truth values")
+        raise TypeError("ufunc not defined for booleans")
     if y.dtype.kind in "iu" and x.size and not np.all(y):
         raise RuntimeError("ZeroDivisionError: integer division or modulo by zero.")
 
@@ -141,7 +141,7 @@ def isinf(x, *, out=None):
 
 @constant(np.isfinite, result="bool")
 def isfinite(x, *, out=None):
-    """z = is x a number, and not infinite?
+    """z = is x finite (neither infinite nor NaN)?
 
     >>> minigrad.tensor([1.0, minigrad.inf]).isfinite()
     tensor([ True, False])
@@ -150,7 +150,7 @@ def isfinite(x, *, out=None):
 
 @constant(np.signbit, result="bool")
 def signbit(x, *, out=None):
-    """z = is x, which may be -0, negative?
+    """z = is the sign bit of x set? (It is set for -0 too.)
 
     >>> minigrad.tensor([-1.0, 1.0]).signbit()
     tensor([ True, False])
@@ -159,7 +159,7 @@ def signbit(x, *, out=None):
 
 @constant(np.logical_xor, result="bool")
 def logical_xor(x, y, *, out=None):
-    """z = one of x and y, as truth values, but not both
+    """z = exactly one of x and y is true
 
     >>> minigrad.tensor([True, True]).logical_xor(minigrad.tensor([True, False]))
     tensor([False,  True])
@@ -168,7 +168,7 @@ def logical_xor(x, y, *, out=None):
 
 @constant(np.bitwise_and, inplace=True)
 def bitwise_and(x, y, *, out=None):
-    """z = x & y, bit by bit; of truth values: x and y
+    """z = x & y, bit by bit; for booleans: x and y
 
     >>> minigrad.tensor([5, 6]).bitwise_and(minigrad.tensor([3, 3]))
     tensor([1, 2])
@@ -177,7 +177,7 @@ def bitwise_and(x, y, *, out=None):
 
 @constant(np.bitwise_or, inplace=True)
 def bitwise_or(x, y, *, out=None):
-    """z = x | y, bit by bit; of truth values: x or y
+    """z = x | y, bit by bit; for booleans: x or y
 
     >>> minigrad.tensor([5, 6]).bitwise_or(minigrad.tensor([3, 3]))
     tensor([7, 7])
@@ -186,7 +186,7 @@ def bitwise_or(x, y, *, out=None):
 
 @constant(np.bitwise_xor, inplace=True)
 def bitwise_xor(x, y, *, out=None):
-    """z = x ^ y, bit by bit; of truth values: one of them, but not both
+    """z = x ^ y, bit by bit; for booleans: exactly one of them
 
     >>> minigrad.tensor([5, 6]).bitwise_xor(minigrad.tensor([3, 3]))
     tensor([6, 5])
@@ -195,7 +195,7 @@ def bitwise_xor(x, y, *, out=None):
 
 @constant(np.invert, inplace=True)
 def bitwise_not(x, *, out=None):
-    """z = ~x, bit by bit; of truth values: not x
+    """z = ~x, bit by bit; for booleans: not x
 
     >>> minigrad.tensor([0, 5]).bitwise_not()
     tensor([-1, -6])

@@ -1,7 +1,7 @@
 """Functions for neural networks, with PyTorch's names, one chapter per module.
 
-Each function is one op of the table (such as those in ops/neural.py), or is written with ops,
-so these files need no derivative rules. `input` and `target` are tensors; a `reduction` is
+Each function either applies one op of the table (see ops/neural.py) or is composed of several
+ops, so these files need no derivative rules. `input` and `target` are tensors; `reduction` is
 "mean", "sum" or "none".
 """
 
@@ -28,7 +28,7 @@ for _name, _function in list(vars().items()):
         vars()[_name] = _takes_tensors(_function)
         vars()[_name].__module__ = __name__  # where pickle finds it
 
-__getattr__ = _partial(_attribute, __name__)  # what PyTorch has and minigrad leaves out
+__getattr__ = _partial(_attribute, __name__)  # for PyTorch's names that minigrad leaves out
 
-# What `from minigrad.nn.functional import *` brings: not the names of the files.
+# `from minigrad.nn.functional import *` imports these names, but not the submodules.
 __all__ = [n for n, v in vars().items() if callable(v) and not n.startswith("_")]

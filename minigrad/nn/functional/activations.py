@@ -1,8 +1,8 @@
 """Activations: elementwise functions, and softmax.
 
-If there is an op in the table, the function applies it; the others are written with such
-functions. `inplace=True` overwrites the input with the result. If a rule needs the old
-entries, they are copied first.
+If the table has an op for a function, the function applies it. The others are composed of
+several ops. `inplace=True` overwrites the input with the result. If the derivative rule needs
+the old entries, they are copied first.
 """
 
 import math
@@ -76,7 +76,7 @@ def _activation(op: Op, x: Tensor, inplace: bool, **settings: object) -> Tensor:
 
 
 def _composite(f: Callable[[Tensor], Tensor], x: Tensor, inplace: bool, name: str) -> Tensor:
-    """f of x, which is several ops here; PyTorch has one node with this name."""
+    """f(x), for a function of several ops that is a single node with this name in PyTorch."""
     if inplace:
         return overwritten(x, f(x.clone()), f"{name}Backward{int(name != 'Mish')}")
     return named(f(x), f"{name}Backward0")
@@ -165,7 +165,7 @@ def rrelu(
     if not training:
         return leaky_relu(input, (lower + upper) / 2, inplace)
     slope = np.ones(input.shape, input.dtype)
-    negative = input.array <= 0  # only these use numbers from the generator
+    negative = input.array <= 0  # a slope is drawn only for these entries
     slope[negative] = kernels.uniform((negative.sum(),), np.dtype(float), lower, upper, None)
     return _composite(
         lambda x: x * with_name("slope", wrap(slope)), input, inplace, "RreluWithNoise"
@@ -257,7 +257,7 @@ def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
 
 
 def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
-    """x moved by lambd towards 0, and 0 where |x| <= lambd"""
+    """x shifted by lambd towards 0, and 0 where |x| <= lambd"""
     if lambd < 0:
         raise RuntimeError(f"lambda must be greater or equal to 0, but found to be {lambd}.")
     return named(input - hardtanh(input, -lambd, lambd), "SoftshrinkBackward0")
@@ -344,9 +344,9 @@ def softmin(
 def gumbel_softmax(
     logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1
 ) -> Tensor:
-    """A differentiable random choice: softmax of (logits + Gumbel noise) / tau.
+    """A differentiable sample from a categorical distribution: softmax of (logits + Gumbel noise) / tau.
 
-    hard   return an exact one-hot vector, with the gradient of the soft one
+    hard   return a one-hot vector, with the gradient of the soft sample (straight-through)
 
     Source: Jang, Gu and Poole, Categorical Reparameterization with Gumbel-Softmax (2017).
     """

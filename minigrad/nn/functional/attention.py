@@ -1,4 +1,4 @@
-"""Attention: each query returns a mean of the values, weighted by how well their keys match."""
+"""Attention: for each query, a mean of the values, weighted by how well their keys match the query."""
 
 import math
 
@@ -29,7 +29,7 @@ def scaled_dot_product_attention(
                 added to the scores
     is_causal   query i attends only to the keys 0..i
     scale       by default 1 / sqrt(d), so that scores do not grow with d
-    enable_gqa  allow fewer heads for keys and values: neighboring heads of queries share one
+    enable_gqa  allow fewer heads for keys and values, each shared by several neighboring query heads
     returns     (..., l, v)
 
     A query with no allowed keys gets zeros.

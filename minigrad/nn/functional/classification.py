@@ -1,7 +1,7 @@
 """Classification losses.
 
-cross_entropy takes scores (logits), and nll_loss takes their log_softmax. The binary losses
-take one probability, or score, for each yes-or-no question.
+cross_entropy takes logits (unnormalized scores), and nll_loss takes their log_softmax. The binary
+losses take one probability, or one logit, for each binary decision.
 """
 
 import math
@@ -74,7 +74,7 @@ def cross_entropy(
     z = _class_loss(ops.cross_entropy, input, t, axis, *how)
     if not label_smoothing:
         return z
-    smooth = _of_all_classes(input, t, axis, *how)
+    smooth = _smoothing_loss(input, t, axis, *how)
     return z * (1 - label_smoothing) + smooth * (label_smoothing / input.shape[axis])
 
 
@@ -87,24 +87,24 @@ def _class_loss(
     ignore_index: int,
     reduction: str,
 ) -> Tensor:
-    """The loss of cross_entropy or nll_loss: the op, with the factor for each example."""
+    """The loss of cross_entropy or nll_loss: the op, with a weight for each example."""
     weights, target = _class_weights(x, target, axis, weight, ignore_index, reduction)
     reduced = checked(reduction) != "none"
     z: Tensor = op.apply(x, target=target, weights=weights, axis=axis, reduced=reduced)
-    # A mean of no examples is NaN. Its gradient is 0, so a batch of padding does no harm.
-    # (While a program is recorded, the weights are no plain array: nobody knows them yet.)
+    # The mean over no examples is NaN. Its gradient is 0, so a batch of padding does no harm.
+    # (While a program is recorded, the weights are not an array, because their values are unknown.)
     nothing = not target.size or (weights.__class__ is np.ndarray and not weights.any())
     return z + math.nan if nothing and reduction == "mean" else z
 
 
-def _of_all_classes(
+def _smoothing_loss(
     x: Tensor, target: Array, axis: int, weight: Tensor | None, ignore_index: int, reduction: str
 ) -> Tensor:
-    """The sum of the losses for all classes, as if each were the target: for label_smoothing."""
+    """The sum of the losses with each class as the target, for label smoothing."""
     counted, _ = _class_weights(x, target, axis, None, ignore_index, "none")
     logp = x.log_softmax(axis)
     if weight is not None:
-        logp = logp * _along(weight.detach(), x, axis)
+        logp = logp * _along_classes(weight.detach(), x, axis)
     z = -logp.sum(axis) * x._constant(counted)
     if reduction == "mean":
         weights, _ = _class_weights(x, target, axis, weight, ignore_index, "none")
@@ -113,8 +113,8 @@ def _of_all_classes(
     return reduced_by(z, reduction)
 
 
-def _along(weight: Tensor, x: Tensor, axis: int) -> Tensor:
-    """The class weights, shaped so that they broadcast along the axis of the classes."""
+def _along_classes(weight: Tensor, x: Tensor, axis: int) -> Tensor:
+    """The class weights, reshaped to broadcast along the class axis."""
     return weight.reshape(*(-1 if i == axis else 1 for i in range(x.ndim)))
 
 
@@ -128,7 +128,7 @@ def _soft_cross_entropy(
         target = target * (1 - smoothing) + smoothing / n
     logp = x.log_softmax(axis) * target
     if weight is not None:
-        logp = logp * _along(weight, x, axis)
+        logp = logp * _along_classes(weight, x, axis)
     if reduction == "mean":
         return named(-logp.sum() / (x.numel() // max(n, 1)), "DivBackward1")
     return reduced_by(-logp.sum(axis), reduction)
@@ -214,7 +214,7 @@ def kl_div(
     """Mean of target * (log target - input), where input is log p.
 
     reduction   "batchmean" divides the sum by the number of rows, which gives the true KL divergence
-    log_target  whether target is a logarithm, too
+    log_target  whether target is log-probabilities, too
 
     Source: Kullback and Leibler, On Information and Sufficiency (1951).
     """
@@ -222,7 +222,7 @@ def kl_div(
     if log_target:
         z = target.exp() * (target - input)
     else:
-        some = target != 0  # 0 * log 0 is 0
+        some = target != 0  # 0 * log 0 counts as 0
         one = target._constant(target.dtype.type(1))
         z = target * ops.where.apply(some, target, one).log() - target * input
     if reduction == "batchmean":
@@ -253,11 +253,11 @@ def multi_margin_loss(
         input = input.reshape(1)
     t, axis = _class_targets(input, target, "multi_margin_loss")
     at = np.expand_dims(t, axis)
-    room = (input - input.gather(axis, at) + margin).relu()
-    room = room.scatter(axis, at, 0.0)
-    z = (room if p == 1 else room.square()).sum(axis) / input.shape[axis]
+    hinge = (input - input.gather(axis, at) + margin).relu()
+    hinge = hinge.scatter(axis, at, 0.0)
+    z = (hinge if p == 1 else hinge.square()).sum(axis) / input.shape[axis]
     if weight is not None:
-        z = z * _of_class(weight, t)
+        z = z * _weight_of_target(weight, t)
     return reduced_by(z, reduction, size_average, reduce)
 
 
@@ -269,15 +269,15 @@ def multilabel_soft_margin_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """binary_cross_entropy_with_logits, averaged over the classes of each example first."""
+    """binary_cross_entropy_with_logits, first averaged over the classes of each example."""
     z = (target - 1) * -input - ops.logsigmoid.apply(input)
     z = (z if weight is None else z * weight).mean(-1)
     return reduced_by(z, reduction, size_average, reduce)
 
 
 def _class_targets(x: Tensor, target: Values, name: str) -> tuple[Any, int]:
-    """The array of targets, and the axis of the classes. The targets have the shape of x without it."""
-    target = _whole_numbers(x, np.asanyarray(getattr(target, "array", target)), name)
+    """The targets as an array, and the class axis. The targets must have the shape of x without this axis."""
+    target = _integer_targets(x, np.asanyarray(getattr(target, "array", target)), name)
     shape, ndim = x.array.shape, x.array.ndim
     axis = 0 if ndim == 1 else 1
     expected = shape[:axis] + shape[axis + 1 :]
@@ -309,8 +309,8 @@ def _class_targets(x: Tensor, target: Values, name: str) -> tuple[Any, int]:
     return (target.reshape(()) if ndim == 1 else target), axis
 
 
-def _whole_numbers(x: Tensor, target: Array, name: str) -> Array:
-    """The targets as int64. Raises an error if their type, or that of x, does not suit the loss."""
+def _integer_targets(x: Tensor, target: Array, name: str) -> Array:
+    """The targets as int64. Raises an error if the loss does not support their dtype or the dtype of x."""
     if target.dtype.kind not in "iu":
         raise RuntimeError(
             f"expected target dtype to be Long or Byte, but got {torch_name(target.dtype)}"
@@ -319,7 +319,7 @@ def _whole_numbers(x: Tensor, target: Array, name: str) -> Array:
     if name == "cross_entropy" and target.shape == x.array.shape != ():
         raise RuntimeError(
             "Expected floating point type for target with class probabilities, got integers: the target has "
-            "the shape of the input. To fix it, give one class for each row, or probabilities."
+            "the shape of the input. To fix it, pass one class for each row, or probabilities."
         )
     if x.array.dtype.kind != "f":
         raise NotForDtype(
@@ -336,10 +336,10 @@ def _whole_numbers(x: Tensor, target: Array, name: str) -> Array:
 def _class_weights(
     x: Tensor, target: Array, axis: int, weight: Tensor | None, ignore_index: int, reduction: str
 ) -> tuple[Any, Any]:
-    """The factor for the loss of each example, and the targets, with 0 for ignored ones."""
+    """The weight of each example, and the targets. Ignored examples get weight 0 and target 0."""
     n, dtype = x.array.shape[axis], x.array.dtype
     weights = None
-    values = np.asarray(target)  # while a program is being recorded: the values of the example
+    values = np.asarray(target)  # while recording a program, the values of the example input
     if beyond(values, n):
         bad = ((values < 0) | (values >= n)) & (values != ignore_index)
         if bad.any():
@@ -362,7 +362,7 @@ def _class_weights(
                 f"weight tensor should be defined either for all {n} classes or no classes but got "
                 f"weight tensor of shape: {list(weight.shape)}"
             )
-        of_class = _of_class(weight, target).array
+        of_class = _weight_of_target(weight, target).array
         weights = of_class if weights is None else weights * of_class
     if reduction == "mean":
         if weights is None:
@@ -372,7 +372,7 @@ def _class_weights(
     return dtype.type(1) if weights is None else weights, target
 
 
-def _of_class(weight: Tensor, target: Array) -> Tensor:
+def _weight_of_target(weight: Tensor, target: Array) -> Tensor:
     """The class weight of each example."""
     return weight.detach().index_select(0, target.reshape(-1)).reshape(target.shape)
 

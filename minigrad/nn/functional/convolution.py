@@ -1,7 +1,7 @@
 """Convolutions: a small kernel that slides over the input.
 
-There is one op, for images. A signal is treated as an image with one row. A transposed
-convolution computes in the forward pass what a convolution computes for its gradient.
+There is one op, for images. A 1-d signal is treated as an image with one row. The forward pass of
+a transposed convolution is the backward pass of a convolution.
 """
 
 from typing import Any
@@ -25,13 +25,13 @@ def conv2d(
     dilation: Several = 1,
     groups: int = 1,
 ) -> Tensor:
-    """The sum of each window of the input times each kernel (a cross-correlation).
+    """For each window and each kernel, the sum of their products (a cross-correlation).
 
     input     (n, c, h, w)  or (c, h, w)
     weight    (o, c / groups, kh, kw)
     bias      (o,)          or None
-    padding   zeros around the input: one number, one for rows and one for columns, "valid"
-              (none) or "same" (as many as needed to keep the size)
+    padding   the number of zeros around the input: one number, or one for rows and one for
+              columns; "valid": none; "same": as many as needed to keep the size
     returns   (n, o, h', w')   where h' = (h + 2 * padding - dilation * (kh - 1) - 1) // stride + 1
 
     Source: Dumoulin and Visin, A guide to convolution arithmetic (2016).
@@ -60,8 +60,8 @@ def conv1d(
     return _convolution(1, input, weight, bias, stride, padding, dilation, groups)
 
 
-def _without_rows(z: Tensor) -> Tensor:
-    """The result of conv1d (n, o, l), from that of the two-dimensional op (n, o, 1, l)."""
+def _drop_row_axis(z: Tensor) -> Tensor:
+    """The result of conv1d (n, o, l), from the result of the op for images (n, o, 1, l)."""
     n, o, _, width = z.shape
     return named(ops.unsafe_view.apply(z, shape=(n, o, width)), "ConvolutionBackward0")
 
@@ -76,7 +76,7 @@ def conv_transpose2d(
     groups: int = 1,
     dilation: Several = 1,
 ) -> Tensor:
-    """Each entry times each kernel, added at the kernel's position: the adjoint of conv2d.
+    """The adjoint of conv2d: each entry, times each kernel, is added to a window of the result.
 
     input     (n, c, h, w)  or (c, h, w)
     weight    (c, o / groups, kh, kw)
@@ -92,7 +92,9 @@ def conv_transpose2d(
               [2., 4., 2.],
               [1., 2., 1.]]]])
     """
-    return _transposed(2, input, weight, bias, stride, padding, output_padding, groups, dilation)
+    return _conv_transpose(
+        2, input, weight, bias, stride, padding, output_padding, groups, dilation
+    )
 
 
 def conv_transpose1d(
@@ -110,7 +112,9 @@ def conv_transpose1d(
     >>> conv_transpose1d(minigrad.tensor([[[1.0, 2.0]]]), minigrad.tensor([[[1.0, 10.0]]]))
     tensor([[[ 1., 12., 20.]]])
     """
-    return _transposed(1, input, weight, bias, stride, padding, output_padding, groups, dilation)
+    return _conv_transpose(
+        1, input, weight, bias, stride, padding, output_padding, groups, dilation
+    )
 
 
 def _convolution(
@@ -126,8 +130,8 @@ def _convolution(
     check_steps(stride=stride, dilation=dilation)
     _check_kernels(axes, x, w, b, groups)
     reach = [d * (k - 1) + 1 for d, k in zip(dilation, w.shape[2:], strict=True)]
-    margins = _margins(padding, stride, reach)
-    padded = [n + sum(m) for n, m in zip(x.shape[2:], margins, strict=True)]
+    widths = _pad_widths(padding, stride, reach)
+    padded = [n + sum(m) for n, m in zip(x.shape[2:], widths, strict=True)]
     if any(n < r for n, r in zip(padded, reach, strict=True)):
         raise RuntimeError(
             f"Calculated padded input size per channel: ({' x '.join(map(str, padded))}). "
@@ -135,17 +139,17 @@ def _convolution(
         )
     if axes == 1:
         x, w = x.unsqueeze(2), w.unsqueeze(2)
-        stride, dilation, margins = (1, *stride), (1, *dilation), [(0, 0), *margins]
+        stride, dilation, widths = (1, *stride), (1, *dilation), [(0, 0), *widths]
     if b is None:
         b = wrap(np.zeros(0, x.array.dtype))
     z: Tensor = ops.convolution.apply(
-        x, w, b, stride=stride, padding=(*margins[0], *margins[1]), dilation=dilation, groups=groups
+        x, w, b, stride=stride, padding=(*widths[0], *widths[1]), dilation=dilation, groups=groups
     )
-    return _without_rows(z) if axes == 1 else z
+    return _drop_row_axis(z) if axes == 1 else z
 
 
 def _check_kernels(axes: int, x: Tensor, w: Tensor, b: Tensor | None, groups: int) -> None:
-    """Raise an error unless weight and bias fit the input of a convolution."""
+    """Raise an error unless the shapes of weight and bias match the input of a convolution."""
     if w.ndim != axes + 2:
         raise RuntimeError(
             f"weight should have {axes + 2} dimensions, but it has {w.ndim}: {list(w.shape)}"
@@ -169,8 +173,8 @@ def _check_kernels(axes: int, x: Tensor, w: Tensor, b: Tensor | None, groups: in
         )
 
 
-def _margins(padding: Any, stride: tuple[int, ...], reach: list[int]) -> list[tuple[int, int]]:
-    """The padding (before, after) of each axis. `reach` is what a window covers."""
+def _pad_widths(padding: Any, stride: tuple[int, ...], reach: list[int]) -> list[tuple[int, int]]:
+    """The padding (before, after) of each axis. `reach` is the extent of a window, including dilation."""
     if padding == "same":
         if max(stride) > 1:
             raise RuntimeError("padding='same' is not supported for strided convolutions")
@@ -182,14 +186,14 @@ def _margins(padding: Any, stride: tuple[int, ...], reach: list[int]) -> list[tu
     return [(n, n) for n in amounts]
 
 
-def _transposed(
+def _conv_transpose(
     axes: int, x: Tensor, w: Tensor, b: Tensor | None, stride: Several, padding: Several,
     output_padding: Several, groups: int, dilation: Several,
 ) -> Tensor:  # fmt: skip
-    """Check the arguments of the transposed convolutions, and apply the rule of the op."""
+    """Check the arguments of the transposed convolutions, and apply the adjoint op."""
     if x.ndim == axes + 1:
         how = (stride, padding, output_padding, groups, dilation)
-        return _transposed(axes, x.unsqueeze(0), w, b, *how).squeeze(0)
+        return _conv_transpose(axes, x.unsqueeze(0), w, b, *how).squeeze(0)
     check_batched(f"conv_transpose{axes}d", axes, x)
     stride, dilation = several(stride, axes, "stride"), several(dilation, axes, "dilation")
     padding = several(padding, axes, "padding")
@@ -206,10 +210,10 @@ def _transposed(
             f"output padding must be smaller than either stride or dilation, but got output_padding: "
             f"{list(more)}, stride: {list(stride)}, dilation: {list(dilation)}"
         )
-    # output_padding keeps part of what padding would cut off at the end, and adds zeros beyond that.
-    margins = [(p, max(p - m, 0)) for p, m in zip(padding, more, strict=True)]
+    # output_padding reduces what padding cuts off at the end. If it is larger, zeros are added.
+    widths = [(p, max(p - m, 0)) for p, m in zip(padding, more, strict=True)]
     rest = [max(m - p, 0) for p, m in zip(padding, more, strict=True)]
-    each = zip(x.shape[2:], w.shape[2:], stride, dilation, margins, strict=True)
+    each = zip(x.shape[2:], w.shape[2:], stride, dilation, widths, strict=True)
     sizes = [(n - 1) * s + d * (k - 1) + 1 - sum(m) for n, k, s, d, m in each]
     whole = [n + m for n, m in zip(sizes, rest, strict=True)]
     if min(whole) < 1:
@@ -219,9 +223,9 @@ def _transposed(
         )
     if axes == 1:
         x, w, sizes, rest = x.unsqueeze(2), w.unsqueeze(2), [1, *sizes], [0, *rest]
-        stride, dilation, margins = (1, *stride), (1, *dilation), [(0, 0), *margins]
+        stride, dilation, widths = (1, *stride), (1, *dilation), [(0, 0), *widths]
     shape = (x.shape[0], w.shape[1] * groups, *sizes)
-    cut = (*margins[0], *margins[1])
+    cut = (*widths[0], *widths[1])
     z: Tensor = ops.convolution_dx.apply(
         x, w, shape=shape, stride=stride, padding=cut, dilation=dilation, groups=groups
     )
@@ -229,11 +233,11 @@ def _transposed(
         z = ops.pad.apply(z, widths=((0, 0), (0, 0), (0, rest[0]), (0, rest[1])))
     if b is not None:
         z = z + b.view(-1, 1, 1)
-    return _without_rows(z) if axes == 1 else named(z, "ConvolutionBackward0")
+    return _drop_row_axis(z) if axes == 1 else named(z, "ConvolutionBackward0")
 
 
 def check_batched(name: str, axes: int, x: Tensor) -> None:
-    """Raise an error unless x has a batch axis, channels, and this number of other axes."""
+    """Raise an error unless x has channels, this number of spatial axes, and optionally a batch axis."""
     if x.ndim != axes + 2:
         raise RuntimeError(
             f"Expected {axes + 1}D (unbatched) or {axes + 2}D (batched) input to {name}, but got "
@@ -251,15 +255,15 @@ def check_steps(**steps: tuple[int, ...]) -> None:
             )
 
 
-def check_not_negative(**margins: tuple[int, ...]) -> None:
+def check_not_negative(**widths: tuple[int, ...]) -> None:
     """Raise an error if a padding is negative."""
-    for name, values in margins.items():
+    for name, values in widths.items():
         if min(values) < 0:
             raise RuntimeError(f"negative {name} is not supported, but got {name}={list(values)}")
 
 
 def several(value: Several, n: int, name: str) -> tuple[int, ...]:
-    """One number for each axis: a single number is repeated."""
+    """A tuple with one number for each axis. A single number is repeated."""
     if value.__class__ is int or isinstance(value, np.integer):
         return (int(value),) * n
     values = as_ints(value, name)

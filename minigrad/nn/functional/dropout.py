@@ -1,7 +1,7 @@
 """Dropout: noise that prevents a network from relying on single entries.
 
-The entries that are kept are divided by the probability of being kept. This preserves the
-mean, so nothing needs to change in evaluation.
+The remaining entries are divided by the probability 1 - p of being kept. This preserves the mean,
+so that evaluation needs no correction.
 """
 
 import math
@@ -82,7 +82,7 @@ def alpha_dropout(
 def _dropout(
     x: Tensor, p: float, training: bool, inplace: bool, whole: Shape | None = None
 ) -> Tensor:
-    """`whole`: the shape of the noise, if each number stands for a whole channel."""
+    """Implements dropout. `whole` is the shape of the noise if whole channels are dropped."""
     check_probability(p)
     if not training or p == 0:
         return x

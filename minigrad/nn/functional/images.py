@@ -1,6 +1,6 @@
 """Functions for images: pad, unfold, fold, interpolate, pixel_shuffle.
 
-`fold` is the rule of `unfold`, and `unfold` that of `fold`: one reads windows, the other adds them up.
+`unfold` reads windows, and `fold` adds them up. They are adjoint: each one is the other's derivative rule.
 """
 
 import math
@@ -27,7 +27,7 @@ __all__ = [
     "unfold",
 ]
 
-# As np.pad names the modes.
+# NumPy's names for the modes, for np.pad.
 NUMPY_MODES: Any = {"reflect": "reflect", "replicate": "edge", "circular": "wrap"}
 LINEAR = {"linear": 1, "bilinear": 2, "trilinear": 3}  # the number of axes that a mode resizes
 
@@ -73,11 +73,11 @@ def pad(
         raise RuntimeError(f'Padding mode "{mode}" doesn\'t take in value argument')
     if mode not in NUMPY_MODES:
         raise NotImplementedError(f"Unrecognised padding mode {mode}")
-    return _padded_by_entries(input, widths, mode)
+    return _pad_with_entries(input, widths, mode)
 
 
-def _padded_by_entries(z: Tensor, widths: tuple[tuple[int, int], ...], mode: str) -> Tensor:
-    """Padding with entries of the input itself, along one axis after the other."""
+def _pad_with_entries(z: Tensor, widths: tuple[tuple[int, int], ...], mode: str) -> Tensor:
+    """Pad with entries of the input itself, along one axis after the other."""
     shape = z.array.shape
     for axis, (a, b) in enumerate(widths):
         if mode == "reflect" and (a or b) and max(a, b) >= shape[axis]:
@@ -97,7 +97,7 @@ def _padded_by_entries(z: Tensor, widths: tuple[tuple[int, int], ...], mode: str
         if mode == "circular" and max(a, b) > shape[axis]:
             raise RuntimeError("Padding value causes wrapping around more than once.")
         if a or b:
-            z = _taken(z, axis, _padded(mode, shape[axis], a, b))
+            z = _select(z, axis, _padded_indices(mode, shape[axis], a, b))
     if mode == "circular" or not any(map(any, widths)):
         return z
     return named(
@@ -106,21 +106,21 @@ def _padded_by_entries(z: Tensor, widths: tuple[tuple[int, int], ...], mode: str
 
 
 @lru_cache(maxsize=256)
-def _padded(mode: str, n: int, before: int, after: int) -> Array:
-    """The indices of n entries with padding around them. Negative padding removes entries.
+def _padded_indices(mode: str, n: int, before: int, after: int) -> Array:
+    """The indices that pad an axis of size n. Negative padding crops it.
 
     The array is cached: do not write to it.
     """
     index = np.arange(n)
     margins = (max(before, 0), max(after, 0))
-    if mode == "circular":  # wrap around what is left after cropping
+    if mode == "circular":  # crop first, then wrap around the remaining entries
         left = index[max(-before, 0) : n - max(-after, 0)]
         return np.pad(left, margins, NUMPY_MODES[mode])
     padded = np.pad(index, margins, NUMPY_MODES[mode])
     return padded[max(-before, 0) : len(padded) - max(-after, 0)]
 
 
-def _taken(z: Tensor, axis: int, index: Array) -> Tensor:
+def _select(z: Tensor, axis: int, index: Array) -> Tensor:
     """index_select, for indices that are known to be valid."""
     return ops.index_select.apply(z, index=index, axis=axis)
 
@@ -135,7 +135,7 @@ def unfold(
     padding: Several = 0,
     stride: Several = 1,
 ) -> Tensor:
-    """Each window of an image as a column: a convolution without the matrix product.
+    """Extract the windows of an image as columns (im2col). A convolution is a matrix product with them.
 
     input     (n, c, h, w)  or (c, h, w)
     returns   (n, c * kh * kw, number of windows)
@@ -158,7 +158,7 @@ def fold(
     padding: Several = 0,
     stride: Several = 1,
 ) -> Tensor:
-    """The image in which each column is added at the position of its window: the adjoint of unfold.
+    """Add each column to its window of an image (col2im): the adjoint of unfold.
 
     input     (n, c * kh * kw, number of windows)  or without n
     returns   (n, c, *output_size)
@@ -206,13 +206,13 @@ def _windows(size: Sequence[int], *how: Several) -> tuple[dict[str, Any], list[i
                 f"{count}, which is too small (non-positive)."
             )
         counts.append(count)
-    (top, left), around = padding, {"size": kernel, "stride": stride, "dilation": dilation}
-    return {**around, "padding": (top, top, left, left)}, counts
+    (top, left), window_settings = padding, {"size": kernel, "stride": stride, "dilation": dilation}
+    return {**window_settings, "padding": (top, top, left, left)}, counts
 
 
 # ------------------------------------------------------------------------ resizing
 
-# The names of the nodes in PyTorch, with the number of axes.
+# PyTorch's names of the nodes, and the number of axes.
 UPSAMPLED = {
     "nearest": "UpsampleNearest{}DBackward0", "nearest-exact": "UpsampleNearestExact{}DBackward0",
     "linear": "UpsampleLinear{}DBackward0", "bilinear": "UpsampleBilinear{}DBackward0",
@@ -229,7 +229,7 @@ def interpolate(
     recompute_scale_factor: bool | None = None,
     antialias: bool = False,
 ) -> Tensor:
-    """The input (n, c, ...), resized along the axes after the channels.
+    """Resize the input (n, c, ...) along the spatial axes.
 
     mode            "nearest", "nearest-exact": the nearest entry;
                     "linear", "bilinear", "trilinear": linear interpolation;
@@ -259,16 +259,20 @@ def interpolate(
     for axis, (n, m, factor) in enumerate(zip(input.shape[2:], sizes, factors, strict=True), 2):
         step = n / m if factor is None else 1 / factor
         if mode.startswith("nearest"):
-            z = _taken(z, axis, _nearest(n, m, step, 0.5 if mode == "nearest-exact" else 0.0))
+            z = _select(z, axis, _nearest(n, m, step, 0.5 if mode == "nearest-exact" else 0.0))
         else:
-            matrix = means(n, m) if mode == "area" else _between(n, m, step, bool(align_corners))
+            matrix = (
+                means(n, m)
+                if mode == "area"
+                else _interpolation_matrix(n, m, step, bool(align_corners))
+            )
             z = (z.movedim(axis, -1) @ wrap(matrix.astype(z.dtype))).movedim(-1, axis)
     return named(z, UPSAMPLED[mode].format(axes))
 
 
 @lru_cache(maxsize=256)
 def _nearest(n: int, m: int, step: float, middle: float) -> Array:
-    """For each of m entries, the nearest of n. The array is cached: do not write to it."""
+    """For each of m new entries, the index of the nearest of n entries. The array is cached: do not write to it."""
     at = np.floor((np.arange(m, dtype=np.float32) + middle) * np.float32(step))
     return np.minimum(at.astype(np.int64), n - 1)
 
@@ -281,7 +285,7 @@ def _check_interpolation(
     align_corners: bool | None,
     antialias: bool,
 ) -> None:
-    """Raise an error unless the arguments of interpolate fit together."""
+    """Raise an error if the arguments of interpolate contradict each other."""
     axes = input.ndim - 2
     if align_corners is not None and mode not in (*LINEAR, "bicubic"):
         raise ValueError(
@@ -296,8 +300,8 @@ def _check_interpolation(
         )
     if mode not in ("nearest", "nearest-exact", "area") and LINEAR.get(mode) != axes or antialias:
         raise NotImplementedError(
-            f"interpolate: mode={mode!r}{', antialias=True' if antialias else ''} of an input with "
-            f"{input.ndim} axes is not there. linear takes 3 axes, bilinear 4, trilinear 5; nearest, "
+            f"interpolate: minigrad leaves out mode={mode!r}{', antialias=True' if antialias else ''} for an "
+            f"input with {input.ndim} axes. linear takes 3 axes, bilinear 4, trilinear 5; nearest, "
             "nearest-exact and area take any."
         )
     if axes not in (1, 2, 3):
@@ -312,8 +316,8 @@ def _check_interpolation(
             )
 
 
-def _between(n: int, m: int, step: float, align_corners: bool) -> Array:
-    """The (n, m) matrix that interpolates m numbers linearly from n numbers."""
+def _interpolation_matrix(n: int, m: int, step: float, align_corners: bool) -> Array:
+    """The (n, m) matrix of linear interpolation from n to m entries."""
     if align_corners:
         place = np.arange(m) * ((n - 1) / (m - 1) if m > 1 else 0.0)
     else:
@@ -327,7 +331,7 @@ def _between(n: int, m: int, step: float, align_corners: bool) -> Array:
 
 
 def check_image(name: str, input: Tensor) -> None:
-    """Raise an error unless there are channels, rows and columns."""
+    """Raise an error unless the input has channels, rows and columns."""
     if input.ndim < 3:
         raise RuntimeError(
             f"{name} expects input to have at least 3 dimensions, but got input with {input.ndim} dimension(s)"
@@ -379,7 +383,7 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
 
 
 def channel_shuffle(input: Tensor, groups: int) -> Tensor:
-    """The channels in a new order: one from each group in turn.
+    """Reorder the channels: take one from each group in turn.
 
     >>> channel_shuffle(minigrad.arange(4.0).reshape(1, 4, 1, 1), 2).flatten()
     tensor([0., 2., 1., 3.])

@@ -40,7 +40,7 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
         raise RuntimeError(
             "both arguments to linear need to be at least 1D, but they are 0D and 2D"
         )
-    if bias is not None and not input.is_contiguous():  # where PyTorch adds the bias afterwards
+    if bias is not None and not input.is_contiguous():  # PyTorch adds the bias separately here
         return linear(input, weight) + bias
     *rows, n = input.array.shape
     z = linear(ops.reshape.apply(input, shape=(math.prod(rows), n)), weight, bias)
@@ -82,7 +82,7 @@ def embedding(
     input         any shape, integers
     weight        (n, d)
     padding_idx   a row that gets no gradient
-    max_norm      rows that are read and have a larger norm are first scaled down to it, in weight
+    max_norm      before rows are read, those with a larger norm are scaled down to it, in place
     scale_grad_by_freq   divide the gradient of a row by the number of times it was read
     sparse        store only the rows that were read in weight.grad
     returns       (*input.shape, d)
@@ -106,7 +106,7 @@ def embedding(
             raise AssertionError("Padding_idx must be within num_embeddings")
         padding_idx %= n
     if max_norm is not None:
-        _shorten(weight, index, max_norm, norm_type)
+        _clip_row_norms(weight, index, max_norm, norm_type)
     counts = None
     if scale_grad_by_freq:
         counts = np.bincount(index.reshape(-1), minlength=n)[index].astype(weight.dtype)
@@ -115,8 +115,8 @@ def embedding(
     )
 
 
-def _shorten(weight: Tensor, index: Array, max_norm: float, norm_type: float) -> None:
-    """Scale the rows that are read down to max_norm if their norm is larger, in place."""
+def _clip_row_norms(weight: Tensor, index: Array, max_norm: float, norm_type: float) -> None:
+    """Scale rows with a norm above max_norm down to it, in place. Only rows in `index` are changed."""
     rows = np.unique(index)
     with no_grad():
         lengths = weight[rows].norm(norm_type, 1, keepdim=True)
@@ -140,7 +140,7 @@ def one_hot(tensor: Values, num_classes: int = -1) -> Tensor:
         )
     if not index.size and num_classes <= 0:
         raise RuntimeError("Can not infer total number of classes from empty tensor.")
-    values = np.asarray(index)  # while a program is being recorded: the values of the example
+    values = np.asarray(index)  # while a program is being recorded, the values of the example input
     if values.size and values.min() < 0:
         raise RuntimeError("Class values must be non-negative.")
     n = int(index.max()) + 1 if num_classes == -1 else num_classes

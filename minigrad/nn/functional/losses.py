@@ -1,11 +1,11 @@
-"""Loss functions: the difference between prediction and target as one number.
+"""Loss functions: one number that measures the difference between prediction and target.
 
-`input` is the prediction. A `reduction` is "mean", "sum", or "none" for the loss of each
-entry; `size_average` and `reduce` are PyTorch's older arguments for it. Classification losses
-are in classification.py.
+`input` is the prediction. `reduction` is "mean", "sum", or "none" for the loss of each entry;
+`size_average` and `reduce` are PyTorch's older arguments for the same purpose. Classification
+losses are in classification.py.
 
-Lengths, angles and distances of vectors, which some losses compare, come first. The derivative of
-a length is undefined at 0, and it is 0 there (see `norm` in ops/reductions.py).
+Norms, cosine similarities and distances of vectors, which some losses use, come first. The
+derivative of a norm is undefined at 0; it is taken as 0 (see `norm` in ops/reductions.py).
 """
 
 import math
@@ -50,7 +50,7 @@ def normalize(
 
 
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
-    """The cosine of the angle between x1 and x2, broadcast together, along dim.
+    """The cosine of the angle between x1 and x2 along dim. x1 and x2 are broadcast.
 
     >>> cosine_similarity(minigrad.tensor([[1.0, 0.0]]), minigrad.tensor([[3.0, 4.0]]))
     tensor([0.6000])
@@ -99,7 +99,7 @@ def mse_loss(
     >>> mse_loss(minigrad.tensor([1.0, 2.0]), minigrad.tensor([1.0, 4.0]))
     tensor(2.)
     """
-    input, target = _paired(input, target)
+    input, target = _broadcast_pair(input, target)
     reduction = reduction_of(size_average, reduce, reduction)
     return _weighted(ops.mse_loss, input, target, weight, reduction)
 
@@ -113,7 +113,7 @@ def l1_loss(
     weight: Tensor | None = None,
 ) -> Tensor:
     """The mean of |input - target|."""
-    input, target = _paired(input, target)
+    input, target = _broadcast_pair(input, target)
     reduction = reduction_of(size_average, reduce, reduction)
     z = (input - target).abs()
     return reduced_by(z, reduction) if weight is None else weighted(z, weight, reduction)
@@ -129,7 +129,7 @@ def huber_loss(
     """With d = |input - target|: d**2 / 2 where d <= delta, else delta * (d - delta / 2)."""
     if delta <= 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
-    input, target = _paired(input, target)
+    input, target = _broadcast_pair(input, target)
     return _weighted(ops.huber_loss, input, target, weight, reduction, delta=delta)
 
 
@@ -146,7 +146,7 @@ def smooth_l1_loss(
         raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
     if beta == 0:
         return l1_loss(input, target, size_average, reduce, reduction)
-    input, target = _paired(input, target)
+    input, target = _broadcast_pair(input, target)
     reduction = checked(reduction_of(size_average, reduce, reduction))
     return ops.smooth_l1_loss.apply(input, target, reduction=reduction, beta=beta)
 
@@ -235,7 +235,7 @@ def triplet_margin_with_distance_loss(
     swap: bool = False,
     reduction: str = "mean",
 ) -> Tensor:
-    """triplet_margin_loss with your own distance function."""
+    """triplet_margin_loss with another distance function."""
     if margin <= 0:
         raise ValueError(f"margin must be greater than 0, got {margin}")
     distance = pairwise_distance if distance_function is None else distance_function
@@ -257,8 +257,8 @@ def poisson_nll_loss(
 ) -> Tensor:
     """rate - target * log(rate): the negative log-likelihood of a Poisson distribution.
 
-    log_input   whether input is the logarithm of the rate, or the rate itself
-    full        add the term that does not depend on the rate: Stirling's formula for log(target!)
+    log_input   True: input is the logarithm of the rate; False: input is the rate
+    full        add the term that does not depend on the rate: Stirling's approximation of log(target!)
     """
     z = input.exp() - target * input if log_input else input - target * (input + eps).log()
     if full:
@@ -293,8 +293,8 @@ def gaussian_nll_loss(
         ):
             raise ValueError("var is of incorrect size")
     with no_grad():
-        lifted = var.detach().clamp(min=eps) - var.detach()
-    var = var + lifted
+        increase = var.detach().clamp(min=eps) - var.detach()
+    var = var + increase
     z = (var.log() + (input - target) ** 2 / var) * 0.5
     return reduced_by(z + 0.5 * math.log(2 * math.pi) if full else z, reduction)
 
@@ -321,30 +321,30 @@ def cosine_embedding_loss(
 
 
 def reduction_of(size_average: bool | None, reduce: bool | None, reduction: str) -> str:
-    """The reduction, from the two older arguments if they are given."""
+    """The reduction, derived from the two older arguments if they are given."""
     if size_average is None and reduce is None:
         return reduction
     if reduce is not None and not reduce:
-        meant = "none"
+        chosen = "none"
     else:
-        meant = "mean" if size_average is None or size_average else "sum"
+        chosen = "mean" if size_average is None or size_average else "sum"
     warnings.warn(
-        f"size_average and reduce args will be deprecated, please use reduction='{meant}' instead.",
+        f"size_average and reduce args will be deprecated, please use reduction='{chosen}' instead.",
         stacklevel=levels_to_user(),
     )
-    return meant
+    return chosen
 
 
 def reduced_by(
     z: Tensor, reduction: str, size_average: bool | None = None, reduce: bool | None = None
 ) -> Tensor:
-    """The loss of each entry, reduced as the caller's arguments say."""
+    """Reduce the losses of all entries, as the three arguments about the reduction say."""
     reduction = checked(reduction_of(size_average, reduce, reduction))
     return z.mean() if reduction == "mean" else z.sum() if reduction == "sum" else z
 
 
 def checked(reduction: str) -> str:
-    """The reduction, if it is one. Else ValueError."""
+    """The reduction, after checking that it is a valid one. Otherwise raises ValueError."""
     if reduction not in ("mean", "sum", "none"):
         raise ValueError(f"{reduction} is not a valid value for reduction")
     return reduction
@@ -353,21 +353,21 @@ def checked(reduction: str) -> str:
 def _weighted(
     op: Op, x: Tensor, y: Tensor, weight: Tensor | None, reduction: str, **settings: float
 ) -> Tensor:
-    """The loss of an op that reduces; with weights, a weighted mean or sum of the losses of all entries."""
+    """The loss of an op that reduces. With weights, the mean or sum of the weighted losses of all entries."""
     if weight is None:
         return op.apply(x, y, reduction=checked(reduction), **settings)
     return weighted(op.apply(x, y, reduction="none", **settings), weight, reduction)
 
 
 def weighted(z: Tensor, weight: Tensor, reduction: str) -> Tensor:
-    """The losses of all entries times their weights; the mean is that of the weights."""
+    """Multiply the losses by their weights and reduce them. A mean divides by the sum of the weights."""
     if weight.shape != z.shape:
         raise ValueError("Weights and input must have the same size.")
     z = z * weight
     return z.sum() / weight.sum() if reduction == "mean" else reduced_by(z, reduction)
 
 
-def _paired(input: Tensor, target: Tensor) -> tuple[Tensor, ...]:
+def _broadcast_pair(input: Tensor, target: Tensor) -> tuple[Tensor, ...]:
     """Both tensors broadcast to the same shape, with a warning if their shapes differ."""
     if input.array.shape == target.array.shape:
         return input, target

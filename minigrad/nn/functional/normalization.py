@@ -91,8 +91,10 @@ def local_response_norm(
     if size <= 0:
         raise RuntimeError(f"kernel size should be greater than zero, but got size={size}")
     squares = input.square().movedim(1, -1)
-    around = pad(squares, (size // 2, (size - 1) // 2)).unfold(-1, size, 1).mean(-1).movedim(-1, 1)
-    return input / (around * alpha + k) ** beta
+    mean_square = (
+        pad(squares, (size // 2, (size - 1) // 2)).unfold(-1, size, 1).mean(-1).movedim(-1, 1)
+    )
+    return input / (mean_square * alpha + k) ** beta
 
 
 def batch_norm(
@@ -107,7 +109,7 @@ def batch_norm(
 ) -> Tensor:
     """Normalize each channel over the batch: subtract the mean, divide by the standard deviation.
 
-    In training, mean and variance are those of the batch, and the running statistics move towards
+    In training, mean and variance are computed from the batch, and the running statistics move towards
     them by `momentum` (with the unbiased variance). Otherwise the running statistics are used.
 
     Source: Ioffe and Szegedy, Batch Normalization (2015).
@@ -117,7 +119,7 @@ def batch_norm(
             [ 1.]])
     """
     if training and input.ndim > 1:
-        _check_several(input.shape[:1] + input.shape[2:], input)
+        _check_more_than_one_value(input.shape[:1] + input.shape[2:], input)
     _check_channels(
         input, running_mean=running_mean, running_var=running_var, weight=weight, bias=bias
     )
@@ -131,8 +133,8 @@ def batch_norm(
         if eps <= 0:
             raise ValueError(f"batch_norm eps must be positive during training, but got {eps}")
         if running_mean is not None and running_var is not None and input.array.size:
-            _move(running_mean, ops.mean.forward(input.array, axis=axes), momentum)
-            _move(running_var, ops.var.forward(input.array, axis=axes), momentum)
+            _update_running(running_mean, ops.mean.forward(input.array, axis=axes), momentum)
+            _update_running(running_var, ops.var.forward(input.array, axis=axes), momentum)
         z: Tensor = ops.standardize.apply(input, axis=axes, eps=eps)
     else:
         if running_mean is None or running_var is None:
@@ -144,13 +146,13 @@ def batch_norm(
     return named(_scaled(z, weight, bias, shape).contiguous(), "NativeBatchNormBackward0")
 
 
-def _move(running: Tensor, of_batch: Array, momentum: float) -> None:
-    """Move a running statistic towards that of the batch."""
+def _update_running(running: Tensor, of_batch: Array, momentum: float) -> None:
+    """Move a running statistic towards the statistic of the batch, in place."""
     running.array[...] += momentum * (of_batch - running.array)
 
 
 def _check_channels(input: Tensor, **parameters: Tensor | None) -> None:
-    """Raise an error unless each parameter has a number for each channel, and the input's dtype."""
+    """Raise an error unless each parameter has one entry per channel and the dtype of the input."""
     channels = input.array.shape[1] if input.array.ndim > 1 else 0
     for name, parameter in parameters.items():
         if parameter is None:
@@ -175,8 +177,8 @@ def instance_norm(
 ) -> Tensor:
     """Normalize each channel of each example: subtract the mean, divide by the standard deviation.
 
-    The running statistics, if given, move by `momentum` towards the averages of the examples'
-    statistics. Without use_input_stats, the running statistics are used instead.
+    The running statistics, if given, move by `momentum` towards the statistics of the examples,
+    averaged over the batch. With use_input_stats=False, the running statistics are used instead.
 
     >>> instance_norm(minigrad.tensor([[[1.0, 3.0], [5.0, 9.0]]])).round(decimals=3)
     tensor([[[-1.,  1.],
@@ -219,7 +221,7 @@ def group_norm(
             "Expected number of channels in input to be divisible by num_groups, but got input of "
             f"shape {list(input.shape)} and num_groups={num_groups}"
         )
-    _check_several((n, c // num_groups, *shape[2:]), input)
+    _check_more_than_one_value((n, c // num_groups, *shape[2:]), input)
     grouped = ops.reshape.apply(input, shape=(n, num_groups, math.prod(shape[1:]) // num_groups))
     z: Tensor = ops.standardize.apply(grouped, axis=(2,), eps=eps)
     z = ops.unsafe_view.apply(z, shape=shape)
@@ -229,8 +231,8 @@ def group_norm(
     return named(z, "NativeGroupNormBackward0")
 
 
-def _check_several(sizes: Sequence[int], input: Tensor) -> None:
-    """Raise ValueError if only one number is normalized: it would be 0."""
+def _check_more_than_one_value(sizes: Sequence[int], input: Tensor) -> None:
+    """Raise ValueError if there is only one value per channel: the result would always be 0."""
     if math.prod(sizes) == 1:
         raise ValueError(
             f"Expected more than 1 value per channel when training, got input size {input.shape}"
@@ -241,7 +243,7 @@ def _check_affine(
     input: Tensor, weight: Tensor | None, bias: Tensor | None, shape: tuple[int, ...], wanted: str,
     given: str, given_shape: tuple[int, ...],
 ) -> None:  # fmt: skip
-    """Raise an error unless weight and bias have this shape, and the input's dtype."""
+    """Raise an error unless weight and bias have this shape and the dtype of the input."""
     for name, parameter in (("weight", weight), ("bias", bias)):
         if parameter is None:
             continue
@@ -256,14 +258,14 @@ def _check_affine(
 def _scaled(
     z: Tensor, weight: Tensor | None, bias: Tensor | None, shape: tuple[int, ...]
 ) -> Tensor:
-    """z * weight + bias, with both as tensors of this shape, which broadcasts."""
+    """z * weight + bias, with weight and bias reshaped to this shape, which broadcasts to z."""
     if weight is not None:
         z = z * ops.view.apply(weight, shape=shape)
     return z if bias is None else z + ops.view.apply(bias, shape=shape)
 
 
 def _same_dtype(input: Tensor, parameter: Tensor) -> None:
-    """Raise an error unless the parameter has the input's dtype (or float32, for float16 input)."""
+    """Raise an error unless the parameter has the dtype of the input (or float32, for float16 input)."""
     if parameter.array.dtype == input.array.dtype:
         return
     if input.dtype.kind != "f":
@@ -281,7 +283,7 @@ def _same_dtype(input: Tensor, parameter: Tensor) -> None:
 def _last_axes(
     input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None, bias: Tensor | None
 ) -> tuple[int, ...]:
-    """The last axes, whose sizes must be normalized_shape; weight and bias must have this shape."""
+    """The last axes, after checking that their sizes, weight and bias match normalized_shape."""
     shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
     k = len(shape)
     if not k:

@@ -1,7 +1,7 @@
 """Pooling: each window of the input is reduced to one number, its maximum or its mean.
 
-The ops work on images. A signal is treated as an image with one row. The rules for an axis
-(the number of windows, the number of real entries in a window) are written once and used for each axis.
+The ops work on images. A 1-d signal is treated as an image with one row. The formulas for one axis
+(the number of windows, the number of entries in a window without padding) are used for each axis.
 """
 
 import math
@@ -48,7 +48,7 @@ def max_pool2d(
 ) -> Any:
     """The largest entry of each window. stride is kernel_size by default.
 
-    With return_indices, also the index of each, counted row by row.
+    With return_indices, also the index of each in the flattened image.
 
     >>> import minigrad
     >>> max_pool2d(minigrad.arange(16.0).view(1, 4, 4), 2)
@@ -94,7 +94,7 @@ def avg_pool2d(
     count_include_pad: bool = True,
     divisor_override: int | None = None,
 ) -> Tensor:
-    """The mean of each window. Padding counts as zeros, unless count_include_pad is False."""
+    """The mean of each window. It includes the zeros of the padding, unless count_include_pad is False."""
     if divisor_override == 0:
         raise RuntimeError("divisor must be not zero")
     how = (kernel_size, stride, padding, 1, ceil_mode)
@@ -120,16 +120,16 @@ def avg_pool1d(
 
 
 def _avg_pool(
-    name: str, axes: int, input: Tensor, with_margin: bool, divisor: int | None, *how: Any
+    name: str, axes: int, input: Tensor, count_padding: bool, divisor: int | None, *how: Any
 ) -> Tensor:
     if input.dtype.kind in "iu":
-        found = _avg_pool(name, axes, input.double(), with_margin, divisor, *how)
+        found = _avg_pool(name, axes, input.double(), count_padding, divisor, *how)
         return found.trunc().to(input.dtype)
     windows, _, pads = _windows(f"{name}{axes}d", axes, input, *how)
     x = as_image(input, axes)
     count: int | Array | None = divisor
     if count is None and any(windows["padding"]):
-        count = _counts(x.array.shape[-2:], windows, pads, with_margin)
+        count = _counts(x.array.shape[-2:], windows, pads, count_padding)
     elif count is None:
         count = math.prod(windows["size"])
     if isinstance(count, np.ndarray):
@@ -137,14 +137,14 @@ def _avg_pool(
     return from_image(ops.window_sum.apply(x, **windows, count=count), axes)
 
 
-def _counts(shape: Sizes, windows: dict[str, Any], pads: Sizes, with_margin: bool) -> int | Array:
-    """How many entries of each window count: one number if it is the same for all."""
+def _counts(shape: Sizes, windows: dict[str, Any], pads: Sizes, count_padding: bool) -> int | Array:
+    """The divisor of the mean of each window: a single number if it is the same for all windows."""
     counts = []
     each = zip(windows["size"], windows["stride"], windows["shape"], strict=True)
     for n, p, (k, s, m) in zip(shape, pads, each, strict=True):
         start = np.arange(m) * s - p
         end = np.minimum(start + k, n + p)
-        counts.append(end - start if with_margin else np.minimum(end, n) - np.maximum(start, 0))
+        counts.append(end - start if count_padding else np.minimum(end, n) - np.maximum(start, 0))
     counted: Array = np.multiply.outer(*counts)
     return int(counted.flat[0]) if counted.min() == counted.max() else counted
 
@@ -157,15 +157,15 @@ def _windows(
     size = several(size, axes, "kernel_size")
     stride = size if stride is None or stride in ([], ()) else several(stride, axes, "stride")
     padding, dilation = several(padding, axes, "padding"), several(dilation, axes, "dilation")
-    return _fitted(name, axes, x.array.shape, size, stride, padding, dilation, ceil_mode)
+    return _pooling_settings(name, axes, x.array.shape, size, stride, padding, dilation, ceil_mode)
 
 
 @lru_cache(maxsize=256)
-def _fitted(
+def _pooling_settings(
     name: str, axes: int, x_shape: Sizes, size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes,
     ceil_mode: bool,
 ) -> Fitted:  # fmt: skip
-    """The same for tuples of ints: to a cache 2.0 is 2. The result is cached: do not change it."""
+    """Implements `_windows` for tuples of ints, with a cache. Do not change the result."""
     if len(x_shape) not in (axes + 1, axes + 2):
         raise RuntimeError(
             f"{name}: Expected {axes + 1}D or {axes + 2}D (batch mode) tensor, but got input of size: {list(x_shape)}"
@@ -203,12 +203,12 @@ def _fitted(
 
 
 def as_image(x: Tensor, axes: int) -> Tensor:
-    """A signal as an image with one row; an image unchanged."""
+    """A 1-d signal as an image with one row. Images are returned unchanged."""
     return ops.unsqueeze.apply(x, axis=x.ndim - 1) if axes == 1 else x
 
 
 def from_image(z: Tensor, axes: int) -> Tensor:
-    """The row of an image with one row, as a signal."""
+    """The inverse of as_image."""
     return ops.squeeze.apply(z, axis=(z.ndim - 2,)) if axes == 1 else z
 
 
@@ -221,7 +221,7 @@ def lp_pool2d(
 ) -> Tensor:
     """(sum of x**p)**(1/p) over each window: its p-norm, but without absolute values.
 
-    As in PyTorch, a window that is cut off at the border (with ceil_mode) counts its mean for the missing entries.
+    As in PyTorch, if ceil_mode cuts off a window at the border, the sum is scaled up to a full window.
     """
     return _lp_pool(2, input, norm_type, kernel_size, stride, 0, 1, ceil_mode)
 
@@ -247,7 +247,7 @@ def _lp_pool(axes: int, input: Tensor, p: float, size: Several, *how: Any) -> Te
 
 
 def adaptive_avg_pool2d(input: Tensor, output_size: OutputSize) -> Tensor:
-    """The means of output_size parts of the input. None keeps the size of an axis.
+    """Split each axis into output_size parts, and return the means. None keeps the size of an axis.
 
     On an axis with n entries, part j of m goes from j * n // m to (j + 1) * n / m, rounded up.
     """
@@ -264,7 +264,7 @@ def adaptive_avg_pool1d(input: Tensor, output_size: OutputSize) -> Tensor:
 
 
 def _adaptive_avg_pool(axes: int, input: Tensor, output_size: OutputSize) -> Tensor:
-    """A product with the matrix `means` along each axis, or a faster way if there is one."""
+    """Multiply by the matrix `means` along each axis, or use `mean` or avg_pool if the parts are equal."""
     sizes = _output_size(f"adaptive_avg_pool{axes}d", axes, input, output_size)
     if input.dtype == np.float16:  # its sums are formed in float32
         return _adaptive_avg_pool(axes, input.float(), sizes).half()
@@ -284,7 +284,7 @@ def _adaptive_avg_pool(axes: int, input: Tensor, output_size: OutputSize) -> Ten
 def adaptive_max_pool2d(
     input: Tensor, output_size: OutputSize, return_indices: bool = False
 ) -> Any:
-    """The largest entries of output_size parts of the input."""
+    """Split each axis into output_size parts, and return the largest entries."""
     return _adaptive_max_pool(2, input, output_size, return_indices)
 
 
@@ -302,7 +302,7 @@ def adaptive_max_pool1d(
 def _adaptive_max_pool(
     axes: int, input: Tensor, output_size: OutputSize, return_indices: bool
 ) -> Any:
-    """Find the index of the largest entry of each part, then take these entries."""
+    """Find the index of the largest entry of each part, then gather these entries."""
     sizes = _output_size(f"adaptive_max_pool{axes}d", axes, input, output_size)
     x = as_image(input, axes)
     height, width = x.shape[-2:]
@@ -337,7 +337,7 @@ def _output_size(name: str, axes: int, x: Tensor, output_size: Any) -> tuple[int
     sizes = tuple([n if m is None else as_int(m, "output_size") for n, m in each])
     largest = "max" in name
     filled = shape[-axes - 1 :] if largest else shape[-axes:]
-    if 0 in filled and (largest or max(sizes) > 1):  # the mean of nothing is NaN
+    if 0 in filled and (largest or max(sizes) > 1):  # the mean of no entries is NaN
         raise RuntimeError(
             f"{name}(): Expected input to have non-zero size for non-batch dimensions, but input has "
             f"sizes {list(shape)}"

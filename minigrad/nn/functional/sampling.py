@@ -1,4 +1,4 @@
-"""Sampling of images at other positions: grids, unpooling, and the older names of `interpolate`."""
+"""Resample images: sampling grids, unpooling, and the older names of `interpolate`."""
 
 import warnings
 from collections.abc import Sequence
@@ -41,7 +41,7 @@ def upsample(
     mode: str = "nearest",
     align_corners: bool | None = None,
 ) -> Tensor:
-    """Another name of `interpolate`. It gives a warning."""
+    """The deprecated name of `interpolate`."""
     return _upsampled("upsample", input, size, scale_factor, mode, align_corners)
 
 
@@ -64,10 +64,10 @@ def upsample_bilinear(
 
 
 def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None = None) -> Tensor:
-    """For each pixel of the result, the position in the input that it comes from.
+    """The sampling grid of an affine map: for each pixel of the result, its position in the input.
 
-    theta           (n, 2, 3)       the linear map and the shift
-    size            (n, c, h, w)    of the result
+    theta           (n, 2, 3)       a linear map and a translation
+    size            (n, c, h, w)    the size of the result
     align_corners   True: -1 and 1 are the centers of the corner pixels; False: the image borders
     returns         (n, h, w, 2)    x and y, from -1 to 1
 
@@ -84,7 +84,7 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None =
         raise ValueError(f"Expected non-zero, positive output size. Got {tuple(size)}")
     align = _align(align_corners)
     n, _, h, w = size
-    x, y = np.meshgrid(_places(w, align), _places(h, align))
+    x, y = np.meshgrid(_pixel_centers(w, align), _pixel_centers(h, align))
     points = np.stack([x, y, np.ones_like(x)], -1).reshape(1, h * w, 3).astype(theta.dtype)
     z = (wrap(np.broadcast_to(points, (n, h * w, 3))) @ theta.mT).reshape(n, h, w, 2)
     return named(z, "AffineGridGeneratorBackward0")
@@ -101,8 +101,8 @@ def _align(align_corners: bool | None) -> bool:
     return bool(align_corners)
 
 
-def _places(n: int, align: bool) -> Array:
-    """The centers of n pixels, from -1 to 1."""
+def _pixel_centers(n: int, align: bool) -> Array:
+    """The coordinates of the centers of n pixels, in the range from -1 to 1."""
     if align:
         return np.linspace(-1, 1, n) if n > 1 else np.zeros(1)
     return (2 * np.arange(n) + 1) / n - 1
@@ -115,7 +115,7 @@ def grid_sample(
     padding_mode: str = "zeros",
     align_corners: bool | None = None,
 ) -> Tensor:
-    """The image, sampled at the positions in a grid.
+    """Sample an image at the positions in a grid.
 
     input           (n, c, h, w)
     grid            (n, h', w', 2)    x and y, from -1 (left, top) to 1 (right, bottom)
@@ -123,7 +123,7 @@ def grid_sample(
     padding_mode    outside the image: "zeros", or the nearest pixel of the "border"
     returns         (n, c, h', w')
 
-    The gradient flows to the image, and with "bilinear" also to the grid; with "nearest", that of the grid is 0.
+    The gradient flows to the image and, with "bilinear", to the grid. With "nearest", the grid gets a gradient of 0.
 
     Source: Jaderberg et al., Spatial Transformer Networks (2015).
     """
@@ -140,16 +140,16 @@ def grid_sample(
         z = z + (x * 0 + y * 0).unsqueeze(-1) if grid.requires_grad else z
         return named(z.permute(0, 3, 1, 2).contiguous(), "GridSampler2DBackward0")
     left, top = np.floor(x.detach().array), np.floor(y.detach().array)
-    right_share, low_share = x - wrap(left), y - wrap(top)
+    right_weight, bottom_weight = x - wrap(left), y - wrap(top)
     total: Any = 0
-    for i, share_x in ((0, 1 - right_share), (1, right_share)):
-        for j, share_y in ((0, 1 - low_share), (1, low_share)):
-            total = total + _read(pixels, left + i, top + j) * (share_x * share_y).unsqueeze(-1)
+    for i, weight_x in ((0, 1 - right_weight), (1, right_weight)):
+        for j, weight_y in ((0, 1 - bottom_weight), (1, bottom_weight)):
+            total = total + _read(pixels, left + i, top + j) * (weight_x * weight_y).unsqueeze(-1)
     return named(total.permute(0, 3, 1, 2).contiguous(), "GridSampler2DBackward0")
 
 
 def _check_grid(input: Tensor, grid: Tensor, mode: str, padding_mode: str) -> None:
-    """Raise an error unless the arguments of grid_sample fit together."""
+    """Raise an error if the arguments of grid_sample contradict each other."""
     if input.ndim != 4 or grid.ndim != 4 or grid.shape[-1] != 2 or grid.shape[0] != input.shape[0]:
         raise RuntimeError(
             "grid_sampler(): expected an input (n, c, h, w) and a grid (n, h', w', 2) with the same batch "
@@ -170,7 +170,7 @@ def _check_grid(input: Tensor, grid: Tensor, mode: str, padding_mode: str) -> No
         )
     if mode not in ("bilinear", "nearest") or padding_mode not in ("zeros", "border"):
         raise NotImplementedError(
-            f"grid_sample: mode={mode!r}, padding_mode={padding_mode!r} is not there: modes are bilinear "
+            f"grid_sample: minigrad leaves out mode={mode!r}, padding_mode={padding_mode!r}: modes are bilinear "
             "and nearest, padding_modes zeros and border."
         )
 

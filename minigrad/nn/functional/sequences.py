@@ -13,7 +13,7 @@ from minigrad.ops.composites import named
 
 __all__ = ["ctc_loss", "embedding_bag", "multilabel_margin_loss"]
 
-NEVER = -1e30  # used as log(0), finite so that differences are not NaN
+NEVER = -1e30  # stands for log(0). It is finite, so that differences are not NaN
 
 
 def ctc_loss(
@@ -25,20 +25,21 @@ def ctc_loss(
     reduction: str = "mean",
     zero_infinity: bool = False,
 ) -> Tensor:
-    """-log of the probability that the frames give the target, summed over all alignments.
+    """-log of the probability of the target, summed over all its alignments with the frames.
 
     log_probs         (t, n, k)   or (t, k): the log_softmax of the scores of each frame
     targets           (n, s)      or concatenated, (sum of the lengths,); no blanks
     input_lengths     (n,)        the number of frames
     target_lengths    (n,)        the length of each target
-    blank             the class for "no letter"; it can be between any two letters, and must
-                      be between equal ones
-    zero_infinity     return 0 instead of inf if the target does not fit into the frames
+    blank             the class for "no letter". It may occur between any two letters, and must
+                      occur between equal letters
+    zero_infinity     return 0 instead of inf if the target is too long for the frames
 
-    alpha[j] is the probability that the frames so far end at position j of the target with blanks
-    around all letters. It continues from j, j - 1 and, if the letters differ, j - 2.
+    Computed with the forward algorithm: alpha[j] is the probability that the frames so far end at
+    position j of the extended target, which has blanks around all letters. Position j is reached
+    from j, j - 1 and, if the letters differ, j - 2.
 
-    "mean" first divides by the lengths of the targets.
+    "mean" first divides each loss by the length of its target.
 
     Source: Graves et al., Connectionist Temporal Classification (2006).
     """
@@ -48,19 +49,19 @@ def ctc_loss(
     t, n, k = x.shape
     _check_lengths(frames, letters, t, n)
     _check_blank(blank, k)
-    spelled = _with_blanks(_array(targets), letters, blank, single)
-    before = np.concatenate([np.full((n, 2), -1), spelled[:, :-2]], 1)
-    jump = wrap((spelled != blank) & (spelled != before))
-    never = x.new_full((n, 2), NEVER)
-    scores = x.gather(2, wrap(np.broadcast_to(spelled, (t, *spelled.shape)).copy()))
-    first = np.arange(spelled.shape[1]) < np.minimum(2, 2 * letters[:, None] + 1)
+    extended = _with_blanks(_array(targets), letters, blank, single)
+    before = np.concatenate([np.full((n, 2), -1), extended[:, :-2]], 1)
+    may_skip = wrap((extended != blank) & (extended != before))
+    log_zero = x.new_full((n, 2), NEVER)
+    scores = x.gather(2, wrap(np.broadcast_to(extended, (t, *extended.shape)).copy()))
+    first = np.arange(extended.shape[1]) < np.minimum(2, 2 * letters[:, None] + 1)
     alpha = where(wrap(first), scores[0], NEVER)
     for i in range(1, t):
-        one = cat([never[:, :1], alpha[:, :-1]], 1)
-        two = where(jump, cat([never, alpha[:, :-2]], 1), NEVER)
+        one = cat([log_zero[:, :1], alpha[:, :-1]], 1)
+        two = where(may_skip, cat([log_zero, alpha[:, :-2]], 1), NEVER)
         new = scores[i] + stack([alpha, one, two]).logsumexp(0)
         alpha = where(wrap((i < frames)[:, None]), new, alpha)
-    loss = -_log_of_ends(alpha, letters)
+    loss = -_log_end_probability(alpha, letters)
     impossible = wrap(loss.detach().array > -NEVER / 2)
     loss = loss.masked_fill(impossible, 0.0 if zero_infinity else float("inf"))
     if reduction == "mean":
@@ -68,15 +69,15 @@ def ctc_loss(
     return reduced_by(loss.squeeze(0) if single else loss, reduction)
 
 
-def _log_of_ends(alpha: Tensor, letters: Array) -> Tensor:
-    """log of the probability to end at the blank after the last letter, or at this letter."""
+def _log_end_probability(alpha: Tensor, letters: Array) -> Tensor:
+    """log of the probability of ending at the last letter, or at the blank after it."""
     end = np.stack([2 * letters, np.maximum(2 * letters - 1, 0)], 1)
     there = wrap(np.stack([letters >= 0, letters > 0], 1))
     return where(there, alpha.gather(1, wrap(end)), NEVER).logsumexp(1)
 
 
 def _check_lengths(frames: Array, letters: Array, t: int, n: int) -> None:
-    """Raise an error unless the lengths are those of n examples with at most t frames."""
+    """Raise an error unless there are n lengths each, and at most t frames."""
     if len(frames) != n or len(letters) != n:
         raise RuntimeError(
             f"input_lengths and target_lengths must be of size {n}, that of the batch"
@@ -143,7 +144,7 @@ def embedding_bag(
         kept = np.nonzero(_array(flat) != padding_idx % weight.shape[0])[0]
         rows, bag = rows[kept], bag[kept]
     if mode == "max":
-        nothing = rows[:0].sum(0)  # zeros with a history
+        nothing = rows[:0].sum(0)  # zeros that are connected to the graph
         bags = [np.nonzero(bag == k)[0] for k in range(n)]
         z = stack([rows[b].max(0).values if len(b) else nothing for b in bags])
         return named(z, "EmbeddingBagBackward0")
@@ -244,8 +245,8 @@ def multilabel_margin_loss(
     rows, columns = np.nonzero(given)
     right[rows, labels[rows, columns]] = True
     at = x.gather(1, wrap(np.where(given, labels, 0)))
-    room = (1 - at.unsqueeze(2) + x.unsqueeze(1)).relu()
+    hinge = (1 - at.unsqueeze(2) + x.unsqueeze(1)).relu()
     counted = given[:, :, None] & ~right[:, None, :]
-    z = (room * wrap(counted.astype(x.dtype))).sum((1, 2)) / k
+    z = (hinge * wrap(counted.astype(x.dtype))).sum((1, 2)) / k
     z = z if input.ndim == 2 else z.squeeze(0)
     return reduced_by(z, reduction, size_average, reduce)

@@ -1,4 +1,4 @@
-"""Functions for all parameters together: gradient clipping, and conversion to one vector."""
+"""Functions of all parameters of a model: gradient clipping, and conversion to one vector."""
 
 import math
 import warnings
@@ -38,9 +38,9 @@ def get_total_norm(
     error_if_nonfinite: bool = False,
     foreach: bool | None = None,
 ) -> Tensor:
-    """The norm of all tensors together, as one long vector.
+    """The norm of all tensors, as if they were concatenated into one vector.
 
-    norm_type            2: the length; inf: the largest absolute value; or another p
+    norm_type            the p of the p-norm; inf: the largest absolute value
     error_if_nonfinite   raise RuntimeError if the norm is inf or nan
     foreach              ignored
 
@@ -64,7 +64,7 @@ def get_total_norm(
 
 
 def _entries(t: Tensor) -> Array:
-    """A tensor's entries as a vector. For a row-sparse gradient, only those of its stored rows."""
+    """A tensor's entries as a vector. For a row-sparse gradient, only the entries of its stored rows."""
     array = t.array.coalesce().values if isinstance(t.array, RowSparse) else t.array
     return array.ravel()
 
@@ -73,7 +73,7 @@ def clip_grads_with_norm_(
     parameters: Tensors, max_norm: float, total_norm: Tensor, foreach: bool | None = None
 ) -> None:
     """Multiply all gradients by max_norm / total_norm, if that is less than 1."""
-    # The small number keeps the quotient finite if all gradients are 0.
+    # The epsilon keeps the quotient finite if all gradients are 0.
     factor = np.minimum(float(max_norm) / (total_norm.array + 1e-6), 1.0)
     with modes.no_grad():
         for parameter in _listed(parameters):
@@ -116,7 +116,7 @@ def clip_grad_norm_(
 
 
 def clip_grad_norm(parameters: Tensors, max_norm: float, norm_type: float = 2.0) -> Tensor:
-    """The name of clip_grad_norm_ in old programs."""
+    """The deprecated name of clip_grad_norm_."""
     warnings.warn(
         "`torch.nn.utils.clip_grad_norm` is now deprecated in favor of `torch.nn.utils.clip_grad_norm_`.",
         FutureWarning,
@@ -145,7 +145,7 @@ def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
 
 
 def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
-    """The inverse: make the parameters use parts of the vector's memory."""
+    """The inverse of parameters_to_vector: make each parameter share memory with its slice of the vector."""
     if not isinstance(vec, Tensor):
         raise TypeError(f"expected torch.Tensor, but got: {type_name(vec)}")
     start = 0
@@ -156,7 +156,7 @@ def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
 
 
 def consume_prefix_in_state_dict_if_present(state_dict: dict[str, Any], prefix: str) -> None:
-    """Take a prefix, like the "module." of nn.DataParallel, from the names in a state, in place.
+    """Remove a prefix, such as "module." from nn.DataParallel, from the names in a state_dict, in place.
 
     >>> state = {"module.weight": 1, "bias": 2}
     >>> consume_prefix_in_state_dict_if_present(state, "module.")

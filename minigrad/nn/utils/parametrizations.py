@@ -1,4 +1,4 @@
-"""weight_norm and spectral_norm as parametrizations: with PyTorch's names, and the numbers that it has there."""
+"""weight_norm and spectral_norm as parametrizations, with the same parameter names and values as in PyTorch."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from minigrad.nn.module import Module
 from minigrad.nn.utils.parametrize import register_parametrization
 from minigrad.nn.utils.reparametrize import as_matrix, norm_except_dim, output_axis
 
-FIRST_STEPS = 15  # of the power iteration, before the first call
+FIRST_STEPS = 15  # steps of the power iteration before the first call
 
 
 class _WeightNorm(Module):
@@ -21,16 +21,16 @@ class _WeightNorm(Module):
         self.dim = dim
 
     def forward(self, g: Tensor, v: Tensor) -> Tensor:
-        """The weight of these lengths and directions."""
+        """The weight, from the norms g and the directions v of its slices."""
         return v * (g / norm_except_dim(v, self.dim))
 
     def right_inverse(self, weight: Tensor) -> tuple[Tensor, Tensor]:
-        """The lengths, and the weight itself for the directions."""
+        """The norms of the slices, and the weight itself as their directions."""
         return norm_except_dim(weight, self.dim), weight
 
 
 class _SpectralNorm(Module):
-    """weight / its largest singular value. Each call in training takes `iterations` steps towards that."""
+    """weight / its largest singular value. Each call in training runs `iterations` steps of power iteration."""
 
     _u: Tensor
     _v: Tensor
@@ -47,14 +47,14 @@ class _SpectralNorm(Module):
         self.steps(matrix, FIRST_STEPS)
 
     def steps(self, matrix: Tensor, count: int) -> None:
-        """Move u and v towards the singular vectors."""
+        """Run steps of power iteration, which move u and v towards the first singular vectors."""
         with modes.no_grad():
             for _ in range(count):
                 self._u.copy_(normalize(matrix @ self._v, dim=0, eps=self.eps))
                 self._v.copy_(normalize(matrix.T @ self._u, dim=0, eps=self.eps))
 
     def forward(self, weight: Tensor) -> Tensor:
-        """The weight divided by sigma; a vector divided by its length."""
+        """The weight divided by sigma. A vector is divided by its norm."""
         if weight.ndim == 1:
             return normalize(weight, dim=0, eps=self.eps)
         matrix = as_matrix(weight, self.dim)
@@ -63,12 +63,12 @@ class _SpectralNorm(Module):
         return weight / self._u.clone().dot(matrix @ self._v.clone())
 
     def right_inverse(self, value: Tensor) -> Tensor:
-        """The value itself, though it may be too large."""
+        """The value itself, even if its largest singular value is not 1."""
         return value
 
 
 def weight_norm(module: Any, name: str = "weight", dim: int | None = 0) -> Any:
-    """Make the length of each row of a weight a separate parameter: weight = g * v / |v|.
+    """Make the norm of each row of a weight a separate parameter: weight = g * v / |v|.
 
     The parameters are parametrizations.weight.original0 (g) and original1 (v);
     `parametrize.remove_parametrizations` is the inverse. A state of the older `nn.utils.weight_norm`
@@ -94,7 +94,7 @@ def spectral_norm(
     eps: float = 1e-12,
     dim: int | None = None,
 ) -> Any:
-    """Divide a weight by its largest singular value, so that the layer makes no vector longer.
+    """Divide a weight by its largest singular value, so that its spectral norm is 1.
 
     Source: Miyato et al., Spectral Normalization for Generative Adversarial Networks (2018).
     """
@@ -105,6 +105,6 @@ def spectral_norm(
 
 orthogonal = Absent(
     "minigrad.nn.utils.parametrizations.orthogonal",
-    "To fix it, write a module whose forward(X) is  matrix_exp(X.triu(1) - X.triu(1).mT), and hand it to "
+    "To fix it, write a module whose forward(X) is  matrix_exp(X.triu(1) - X.triu(1).mT), and pass it to "
     "nn.utils.parametrize.register_parametrization.",
 )

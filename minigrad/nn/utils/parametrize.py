@@ -1,4 +1,4 @@
-"""Parametrizations: a weight that is a function of another parameter, computed whenever it is read.
+"""Parametrizations: a weight that is a function of another parameter and is computed whenever it is read.
 
     class Symmetric(nn.Module):
         def forward(self, X):
@@ -7,9 +7,10 @@
     parametrize.register_parametrization(layer, "weight", Symmetric())
     layer.weight                                    # Symmetric()(layer.parametrizations.weight.original)
 
-The parameter moves to `layer.parametrizations.weight.original`, where the optimizer finds it. The
-layer gets a class of its own, ParametrizedLinear, which computes the weight. A parametrization with
-a method `right_inverse` says what the original is when the weight is assigned.
+The parameter moves to `layer.parametrizations.weight.original`, which is the parameter that an
+optimizer gets. The class of the layer changes to a subclass, ParametrizedLinear, which computes the
+weight. If the weight is assigned, the method `right_inverse` of the parametrization computes the new
+original.
 """
 
 from collections.abc import Iterator, Sequence
@@ -23,12 +24,12 @@ from minigrad.nn.containers import ModuleDict, ModuleList
 from minigrad.nn.module import Module
 from minigrad.nn.parameter import Parameter
 
-_cache: dict[tuple[int, str], Tensor] | None = None  # what was computed within `cached`
+_cache: dict[tuple[int, str], Tensor] | None = None  # the weights computed within `cached`
 
 
 @contextmanager
 def cached() -> Iterator[None]:
-    """Within the block, each weight is computed once, when it is first read."""
+    """A `with` block in which each weight is computed only once, when it is first read."""
     global _cache
     before, _cache = _cache, {} if _cache is None else _cache
     try:
@@ -40,8 +41,8 @@ def cached() -> Iterator[None]:
 class ParametrizationList(ModuleList):
     """The parametrizations of one weight, in the order of their application.
 
-    original                 what the first of them gets
-    original0, original1     the same, if its `right_inverse` gives several tensors
+    original                 the input of the first parametrization
+    original0, original1     its inputs, if its `right_inverse` returns several tensors
     """
 
     def __init__(
@@ -54,7 +55,7 @@ class ParametrizationList(ModuleList):
         start: Any = original
         with modes.no_grad():
             for module in reversed(modules):
-                start = _inverted(module, start)
+                start = _right_inverse(module, start)
         if isinstance(start, Tensor):
             original.data = start.detach()
             self._keep("original", original)
@@ -80,14 +81,14 @@ class ParametrizationList(ModuleList):
         register(name, tensor)  # type: ignore[arg-type]
 
     def originals(self) -> list[Any]:
-        """The tensors that the first parametrization gets."""
+        """The inputs of the first parametrization."""
         if self.is_tensor:
             return [self.original]
         names = [*self._parameters, *self._buffers]
         return [getattr(self, n) for n in sorted(names, key=lambda n: int(n[len("original") :]))]
 
     def steps(self) -> list[Any]:
-        """The parametrizations. The list itself may be parametrized as well, in `original`."""
+        """The parametrizations, without a submodule that parametrizes `original` itself."""
         return [module for name, module in self.named_children() if name.isdigit()]
 
     def forward(self) -> Tensor:
@@ -99,7 +100,7 @@ class ParametrizationList(ModuleList):
         return z
 
     def right_inverse(self, value: Any) -> None:
-        """Set the original such that the weight is this value, as far as the parametrizations can."""
+        """Assign a value to the weight: set the original to the right inverse of the value."""
         with modes.no_grad():
             for module in reversed(self.steps()):
                 if not hasattr(module, "right_inverse"):
@@ -114,8 +115,8 @@ class ParametrizationList(ModuleList):
                 kept.data = part.detach()
 
 
-def _inverted(module: Any, value: Any) -> Any:
-    """What a parametrization must be given for this value; the value itself if it does not say."""
+def _right_inverse(module: Any, value: Any) -> Any:
+    """The right inverse of the value, or the value itself if the parametrization defines none."""
     try:
         return module.right_inverse(value) if hasattr(module, "right_inverse") else value
     except NotImplementedError:
@@ -123,7 +124,7 @@ def _inverted(module: Any, value: Any) -> Any:
 
 
 def _check(z: object, like: Tensor | None) -> None:
-    """Raise ValueError if a weight that was computed does not have the dtype and shape of `like`."""
+    """Raise ValueError if the computed weight z does not have the dtype and shape of `like`."""
     if not isinstance(z, Tensor):
         raise ValueError(f"A parametrization must return a tensor. Got {type(z).__name__}.")
     for word in ("dtype", "shape"):
@@ -136,7 +137,7 @@ def _check(z: object, like: Tensor | None) -> None:
 
 
 def _parametrized(cls: Any) -> Any:
-    """The subclass whose parametrized attributes are computed when they are read."""
+    """A subclass of cls that computes parametrized attributes when they are read."""
 
     def read(self: Any, name: str) -> Any:
         steps = self.__dict__.get("parametrizations", ())
@@ -174,7 +175,7 @@ def _parametrized(cls: Any) -> Any:
 
 
 def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
-    """Is this weight of the module parametrized; or, without a name, any of them?"""
+    """True if this weight of the module is parametrized. Without a name, True if any weight is."""
     steps = module.__dict__.get("parametrizations")
     if not isinstance(steps, ModuleDict):
         return False
@@ -184,9 +185,10 @@ def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
 def register_parametrization(
     module: Module, tensor_name: str, parametrization: Module, *, unsafe: bool = False
 ) -> Module:
-    """Compute a weight or buffer of the module by `parametrization`, whenever it is read. Returns the module.
+    """Make a weight or buffer of the module a function of another parameter. Returns the module.
 
-    unsafe   let it change the shape or dtype
+    parametrization   the module that computes the weight whenever it is read
+    unsafe            allow it to change the shape or dtype
 
     >>> from minigrad import nn
     >>> class Positive(nn.Module):
@@ -218,13 +220,13 @@ def register_parametrization(
 
 
 def _append(steps: ParametrizationList, parametrization: Module, unsafe: bool) -> None:
-    """Apply one more parametrization to what the others give."""
+    """Add a parametrization, which gets the result of the existing ones."""
     if not unsafe:
         with modes.no_grad():
             weight = steps()
             z = parametrization(weight)
             _check(z, weight)
-            _check(_inverted(parametrization, z), weight)
+            _check(_right_inverse(parametrization, z), weight)
     steps.append(parametrization)
     steps.unsafe |= unsafe
 
@@ -234,7 +236,7 @@ def remove_parametrizations(
 ) -> Module:
     """Make a weight a parameter again. Returns the module.
 
-    leave_parametrized   keep its value; otherwise it is the original
+    leave_parametrized   True: keep the current value; False: restore the original
     """
     if not is_parametrized(module, tensor_name):
         raise ValueError(f"Module {module} does not have a parametrization on {tensor_name}")

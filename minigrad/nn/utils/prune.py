@@ -1,17 +1,17 @@
-"""Pruning: entries of a weight are held at zero by a mask.
+"""Pruning: entries of a weight are kept at zero by a mask.
 
-    l1_unstructured, random_unstructured    single entries: the smallest, or any
-    ln_structured, random_structured        whole slices along an axis
-    global_unstructured                     the smallest entries of several weights together
-    custom_from_mask, identity              a mask of your own, or none
+    l1_unstructured, random_unstructured    prune single entries: the smallest, or random ones
+    ln_structured, random_structured        prune whole slices along an axis
+    global_unstructured                     prune the smallest entries among several weights
+    custom_from_mask, identity              use a given mask, or prune nothing
     remove, is_pruned
 
-The parameter `weight` becomes `weight_orig`, and a buffer, `weight_mask`, is beside it. Before each call
-the weight is their product, so no gradient flows to what is pruned. What is pruned again is pruned
-among the entries that are left.
+The parameter `weight` is renamed to `weight_orig`, and a buffer `weight_mask` is added. Before each
+call, a hook sets the weight to their product, so pruned entries get no gradient. If a weight is
+pruned again, entries are chosen among the remaining ones.
 
-Each function applies a class of its own, like `L1Unstructured`. A class of yours derives from
-`BasePruningMethod`, and says in `compute_mask` what to prune.
+Each function applies a class, such as `L1Unstructured`. To prune in another way, derive a class from
+`BasePruningMethod` and define `compute_mask`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Amount = int | float
 
 
 class BasePruningMethod(ComputedWeight):
-    """A way to prune. It is the hook that computes weight = weight_orig * weight_mask before each call.
+    """A pruning method, and the hook that computes weight = weight_orig * weight_mask before each call.
 
     >>> from minigrad import nn
     >>> class EveryOther(BasePruningMethod):
@@ -44,8 +44,8 @@ class BasePruningMethod(ComputedWeight):
     tensor([[0., 1., 0., 1.]])
     """
 
-    # What compute_mask gets. "unstructured": the entries that are left, as a vector; "structured": the
-    # slices along `dim` that are left; "global": all.
+    # The input of compute_mask. "unstructured": the remaining entries, as a vector; "structured": the
+    # remaining slices along `dim`; "global": the whole weight.
     PRUNING_TYPE = "unstructured"
     _tensor_name = ""
 
@@ -55,7 +55,7 @@ class BasePruningMethod(ComputedWeight):
         return self._tensor_name
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
-        """The mask for entries t, which `default_mask` has kept until now. A class defines its own."""
+        """The new mask for the entries t. `default_mask` is their current mask. Subclasses define this."""
         raise NotImplementedError(f"{type(self).__name__} does not define compute_mask.")
 
     def compute(self, module: Any, training: bool) -> Tensor:
@@ -70,7 +70,7 @@ class BasePruningMethod(ComputedWeight):
     def prune(
         self, t: Tensor, default_mask: Tensor | None = None, importance_scores: Tensor | None = None
     ) -> Tensor:
-        """A tensor, pruned."""
+        """A pruned copy of a tensor."""
         kept = ones_like(t) if default_mask is None else default_mask
         return t * self.compute_mask(t if importance_scores is None else importance_scores, kept)
 
@@ -87,7 +87,7 @@ class BasePruningMethod(ComputedWeight):
         importance_scores: Tensor | None = None,
         **kwargs: Any,
     ) -> BasePruningMethod:
-        """Prune a weight of the module, besides what was pruned before. Returns the hook that does it."""
+        """Prune a weight of the module, in addition to earlier pruning. Returns the hook."""
         method = cls(*args, **kwargs)
         method._tensor_name = name
         weight = getattr(module, name).detach()
@@ -102,7 +102,7 @@ class BasePruningMethod(ComputedWeight):
             mask = (
                 method.compute_mask(scores, kept)
                 if before is None
-                else _among(method, scores, kept)
+                else _prune_remaining(method, scores, kept)
             )
         if before is None:
             whole = getattr(module, name)
@@ -119,11 +119,11 @@ class BasePruningMethod(ComputedWeight):
         return method
 
 
-KIND = BasePruningMethod  # of all the hooks of this file
+KIND = BasePruningMethod  # the key under which all pruning hooks are stored
 
 
 class PruningContainer(BasePruningMethod):
-    """Several ways to prune one weight, in the order in which they were applied."""
+    """Several pruning methods for one weight, in the order in which they were applied."""
 
     def __init__(self, *methods: BasePruningMethod) -> None:
         self._pruning_methods: tuple[BasePruningMethod, ...] = ()
@@ -132,7 +132,7 @@ class PruningContainer(BasePruningMethod):
             self.add_pruning_method(method)
 
     def add_pruning_method(self, method: BasePruningMethod) -> None:
-        """Add one more for the same weight."""
+        """Add another method for the same weight."""
         if not isinstance(method, BasePruningMethod):
             raise TypeError(f"{type(method)} is not a BasePruningMethod subclass")
         if method._tensor_name != self._tensor_name:
@@ -143,8 +143,8 @@ class PruningContainer(BasePruningMethod):
         self._pruning_methods += (method,)
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
-        """The mask of the last of them, among what is left."""
-        return _among(self._pruning_methods[-1], t, default_mask)
+        """The mask of the last method, which chooses among the remaining entries."""
+        return _prune_remaining(self._pruning_methods[-1], t, default_mask)
 
     def __len__(self) -> int:
         return len(self._pruning_methods)
@@ -160,12 +160,12 @@ class Identity(BasePruningMethod):
     """Prunes nothing."""
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
-        """The mask as it is."""
+        """The current mask, unchanged."""
         return default_mask
 
 
 class CustomFromMask(BasePruningMethod):
-    """Prunes what is 0 in a mask."""
+    """Prunes the entries where a given mask is 0."""
 
     PRUNING_TYPE = "global"
 
@@ -173,22 +173,22 @@ class CustomFromMask(BasePruningMethod):
         self.mask = mask
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
-        """Both masks together."""
+        """The product of both masks."""
         return default_mask * self.mask.to(default_mask.dtype)
 
 
 class L1Unstructured(BasePruningMethod):
-    """Prunes the entries that are smallest, or of the lowest importance."""
+    """Prunes the entries with the smallest absolute values, or the smallest absolute importance scores."""
 
     def __init__(self, amount: Amount) -> None:
         self.amount = _validate_pruning_amount_init(amount)
 
     def scores(self, t: Tensor) -> Tensor:
-        """The entries with the lowest scores are pruned."""
+        """The scores of the entries. Those with the lowest scores are pruned."""
         return t.abs()
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
-        """The mask without the entries of the lowest scores."""
+        """The mask with the entries with the lowest scores removed."""
         mask = default_mask.clone()
         lowest = (
             self.scores(t)
@@ -203,12 +203,12 @@ class RandomUnstructured(L1Unstructured):
     """Prunes entries at random."""
 
     def scores(self, t: Tensor) -> Tensor:
-        """Random numbers: the entries with the largest are pruned."""
+        """Random scores, negated so that the entries with the largest random numbers are pruned."""
         return -rand_like(t)
 
 
 class LnStructured(BasePruningMethod):
-    """Prunes the slices along dim whose norm, with the exponent n, is smallest."""
+    """Prunes the slices along dim with the smallest n-norm."""
 
     PRUNING_TYPE = "structured"
 
@@ -216,11 +216,11 @@ class LnStructured(BasePruningMethod):
         self.amount, self.n, self.dim = _validate_pruning_amount_init(amount), n, dim
 
     def scores(self, t: Tensor) -> Tensor:
-        """The slices with the lowest scores are pruned."""
+        """The scores of the slices. Those with the lowest scores are pruned."""
         return t.norm(self.n, [k for k in range(t.ndim) if k != self.dim % t.ndim])
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
-        """The mask without the slices of the lowest scores."""
+        """The mask with the slices with the lowest scores removed."""
         if t.ndim < 2:
             raise ValueError(
                 f"Structured pruning can only be applied to multidimensional tensors. Found tensor of shape {t.shape}"
@@ -239,18 +239,18 @@ class RandomStructured(LnStructured):
         super().__init__(amount, 2, dim)
 
     def scores(self, t: Tensor) -> Tensor:
-        """Random numbers."""
+        """Random scores."""
         return rand(t.shape[self.dim])
 
 
 def identity(module: Any, name: str) -> Any:
-    """Prune nothing: the mask is all ones. Returns the module, as all functions here do."""
+    """Add a mask of ones, which prunes nothing. Returns the module, like all functions here."""
     Identity.apply(module, name)
     return module
 
 
 def custom_from_mask(module: Any, name: str, mask: Tensor) -> Any:
-    """Hold at zero what is 0 in a mask of the weight's shape, besides what was pruned before."""
+    """Prune the entries where the mask is 0, in addition to earlier pruning. The mask has the shape of the weight."""
     CustomFromMask.apply(module, name, mask)
     return module
 
@@ -258,9 +258,9 @@ def custom_from_mask(module: Any, name: str, mask: Tensor) -> Any:
 def l1_unstructured(
     module: Any, name: str, amount: Amount, importance_scores: Tensor | None = None
 ) -> Any:
-    """Prune the entries that are smallest, or of the lowest importance.
+    """Prune the entries with the smallest absolute values, or the smallest absolute importance scores.
 
-    amount    how many entries, or, as a float, which part of them
+    amount    the number of entries to prune, or, as a float, the fraction
 
     >>> import minigrad
     >>> layer = minigrad.nn.Linear(4, 1)
@@ -286,7 +286,7 @@ def ln_structured(
     dim: int,
     importance_scores: Tensor | None = None,
 ) -> Any:
-    """Prune the slices along dim whose norm, with the exponent n, is smallest."""
+    """Prune the slices along dim with the smallest n-norm."""
     LnStructured.apply(module, name, amount, n, dim, importance_scores=importance_scores)
     return module
 
@@ -303,11 +303,11 @@ def global_unstructured(
     importance_scores: dict[tuple[Any, str], Tensor] | None = None,
     **kwargs: Any,
 ) -> None:
-    """Prune entries of several weights together.
+    """Prune entries of several weights, chosen among all of them.
 
     parameters        pairs of a module and a name
-    pruning_method    L1Unstructured: the smallest; RandomUnstructured: any; or a class of your own
-    kwargs            what the class gets, like amount=0.2
+    pruning_method    L1Unstructured (the smallest entries), RandomUnstructured, or another class
+    kwargs            the arguments of this class, such as amount=0.2
     """
     given, pairs = importance_scores or {}, list(parameters)
     method = pruning_method(**kwargs)
@@ -322,14 +322,16 @@ def global_unstructured(
         getattr(m, f"{name}_mask", ones_like(w))
         for (m, name), w in zip(pairs, weights, strict=True)
     ]
-    together = _among(method, cat([s.flatten() for s in scores]), cat([m.flatten() for m in masks]))
+    together = _prune_remaining(
+        method, cat([s.flatten() for s in scores]), cat([m.flatten() for m in masks])
+    )
     parts = together.split([w.numel() for w in weights])
     for (module, name), part, weight in zip(pairs, parts, weights, strict=True):
         custom_from_mask(module, name, part.view(weight.shape))
 
 
 def remove(module: Any, name: str) -> Any:
-    """Make the weight a parameter again; what was pruned stays 0, and may change from now on."""
+    """Make the weight a parameter again. Pruned entries are 0, but are no longer kept at 0."""
     if _hook_of(module, name) is None:
         raise ValueError(
             f"Parameter '{name}' of module {module} has to be pruned before pruning can be removed"
@@ -338,7 +340,7 @@ def remove(module: Any, name: str) -> Any:
 
 
 def is_pruned(module: Any) -> bool:
-    """Is a weight of this module, or of one within it, pruned?"""
+    """True if a weight of this module or of a submodule is pruned."""
     return any(
         kind is KIND
         for inner in module.modules()
@@ -351,8 +353,8 @@ def _hook_of(module: Any, name: str) -> BasePruningMethod | None:
     return hook
 
 
-def _among(method: BasePruningMethod, scores: Tensor, mask: Tensor) -> Tensor:
-    """The mask after pruning among what is left: single entries, or slices along the method's dim."""
+def _prune_remaining(method: BasePruningMethod, scores: Tensor, mask: Tensor) -> Tensor:
+    """The mask after applying the method to the remaining entries, or to the remaining slices along its dim."""
     left: Any = ...
     if method.PRUNING_TYPE == "unstructured":
         left = mask == 1
@@ -368,7 +370,7 @@ def _among(method: BasePruningMethod, scores: Tensor, mask: Tensor) -> Tensor:
 
 
 def _validate_pruning_amount_init(amount: Amount) -> Amount:
-    """The amount. Raises TypeError or ValueError if it makes no sense for any weight."""
+    """The amount, after checking that it is a fraction or a non-negative integer."""
     if not isinstance(amount, int | float):
         raise TypeError(f"Invalid type for amount: {amount}. Must be int or float.")
     if amount < 0 or not isinstance(amount, int) and amount > 1:
@@ -379,7 +381,7 @@ def _validate_pruning_amount_init(amount: Amount) -> Amount:
 
 
 def _compute_nparams_toprune(amount: Amount, tensor_size: int) -> int:
-    """How many of so many to prune."""
+    """The number of entries to prune out of tensor_size."""
     count = int(amount) if isinstance(amount, int) else round(amount * tensor_size)
     if count > tensor_size:
         raise ValueError(

@@ -1,8 +1,8 @@
 """Weights that are computed from other parameters before each call: weight_norm, spectral_norm.
 
-The parameters that the weight is computed from replace it in the list of parameters, and a
-hook recomputes the weight before each call. So the optimizer changes the new parameters, and
-the layer itself does not change.
+The new parameters replace the weight in the list of parameters, and a hook recomputes the weight
+from them before each call. So the optimizer updates the new parameters, and the layer does not
+need to know about them.
 """
 
 import warnings
@@ -19,9 +19,9 @@ M = TypeVar("M", bound=Module)
 
 
 def skip_init(module_cls: type[M], *args: object, **kwargs: object) -> M:
-    """The module without initialization: its parameters are zeros (in PyTorch, whatever was in memory).
+    """Create a module without initializing it: its parameters are zeros (in PyTorch, uninitialized memory).
 
-    No random numbers are used.
+    No random numbers are drawn.
     """
     if not issubclass(module_cls, Module):
         raise RuntimeError(f"Expected a Module; got {module_cls}")
@@ -36,9 +36,9 @@ def skip_init(module_cls: type[M], *args: object, **kwargs: object) -> M:
 def _replace(
     module: M, name: str, hook: "ComputedWeight", parts: dict[str, Any], kind: type | None = None
 ) -> M:
-    """Replace the parameter by its parts, and add the hook that computes it.
+    """Replace the parameter by other parameters, and add the hook that computes it from them.
 
-    kind    for `_restore`, if it is not the class of the hook
+    kind    the key for `_restore`, if it is not the class of the hook
     """
     if name not in module._parameters:
         raise ValueError(f"'{type(module).__name__}' has no parameter '{name}'")
@@ -56,7 +56,7 @@ def _replace(
 
 
 def _restore(module: M, name: str, kind: type, parts: tuple[str, ...]) -> M:
-    """The inverse: make the weight, with its current value, a parameter again."""
+    """The inverse of `_replace`: make the weight a parameter again, with its current value."""
     hook, handle = module.__dict__.get("_computed_weights", {}).pop((kind, name), (None, None))
     if hook is None:
         raise ValueError(f"{kind.__name__} of '{name}' not found in {module}")
@@ -75,7 +75,7 @@ class ComputedWeight:
     name: str
 
     def compute(self, module: Module, training: bool) -> Tensor:
-        """The weight, from the parameters of the module."""
+        """The weight, computed from the module's new parameters."""
         raise NotImplementedError
 
     def __call__(self, module: Module, args: object) -> None:
@@ -83,26 +83,26 @@ class ComputedWeight:
 
 
 class WeightNorm(ComputedWeight):
-    """weight = g * v / length of v, for each slice along dim."""
+    """weight = g * v / norm of v, for each slice along dim."""
 
     def __init__(self, name: str, dim: int | None) -> None:
         self.name, self.dim = name, dim
 
     def compute(self, module: Module, training: bool) -> Tensor:
-        """g * v / length of v."""
+        """g * v / norm of v."""
         v, g = getattr(module, f"{self.name}_v"), getattr(module, f"{self.name}_g")
         return v * (g / norm_except_dim(v, self.dim))
 
 
 def norm_except_dim(v: Tensor, dim: int | None) -> Tensor:
-    """The length of each slice along dim."""
+    """The norm of each slice along dim."""
     if dim is None or dim == -1:
         return v.norm()
     return v.norm(2, [k for k in range(v.ndim) if k != dim], keepdim=True)
 
 
 def weight_norm(module: M, name: str = "weight", dim: int | None = 0) -> M:
-    """Make the length of each row of a weight a separate parameter: weight = g * v / |v|.
+    """Make the norm of each row of a weight a separate parameter: weight = g * v / |v|.
 
     The parameters weight_g and weight_v replace the weight.
 
@@ -126,7 +126,7 @@ def weight_norm(module: M, name: str = "weight", dim: int | None = 0) -> M:
 
 
 def remove_weight_norm(module: M, name: str = "weight") -> M:
-    """Make the weight, with its current value, a parameter again."""
+    """Make the weight a parameter again, with its current value."""
     return _restore(module, name, WeightNorm, (f"{name}_g", f"{name}_v"))
 
 
@@ -137,14 +137,14 @@ class SpectralNorm(ComputedWeight):
         self.name, self.iterations, self.dim, self.eps = name, iterations, dim, eps
 
     def steps(self, matrix: Tensor, u: Tensor, v: Tensor, count: int) -> None:
-        """Move u and v towards the singular vectors."""
+        """Run steps of power iteration, which move u and v towards the first singular vectors."""
         with modes.no_grad():
             for _ in range(count):
                 v.copy_(normalize(matrix.T @ u, dim=0, eps=self.eps))
                 u.copy_(normalize(matrix @ v, dim=0, eps=self.eps))
 
     def compute(self, module: Module, training: bool) -> Tensor:
-        """The weight divided by sigma. In training, u and v first take their steps."""
+        """The weight divided by sigma. In training, the power iteration is run first."""
         weight = getattr(module, f"{self.name}_orig")
         u, v = getattr(module, f"{self.name}_u"), getattr(module, f"{self.name}_v")
         matrix = as_matrix(weight, self.dim)
@@ -161,7 +161,7 @@ def as_matrix(weight: Tensor, dim: int) -> Tensor:
 
 
 def output_axis(module: Module, iterations: int) -> int:
-    """The axis of a layer's weight that counts its outputs. Raises ValueError if there are no iterations."""
+    """The axis of the layer's weight that holds the outputs. Raises ValueError unless iterations is positive."""
     if iterations <= 0:
         raise ValueError(
             f"Expected n_power_iterations to be positive, but got n_power_iterations={iterations}"
@@ -176,10 +176,10 @@ def spectral_norm(
     eps: float = 1e-12,
     dim: int | None = None,
 ) -> M:
-    """Divide a weight by its largest singular value, so that the layer makes no vector longer.
+    """Divide a weight by its largest singular value, so that its spectral norm is 1.
 
-    u and v are buffers, which power iteration moves towards the singular vectors. Each call in
-    training makes n_power_iterations steps.
+    The singular value is estimated by power iteration: each call in training runs
+    n_power_iterations steps, which move the buffers u and v towards the first singular vectors.
 
     Source: Miyato et al., Spectral Normalization for Generative Adversarial Networks (2018).
     """
@@ -198,6 +198,6 @@ def spectral_norm(
 
 
 def remove_spectral_norm(module: M, name: str = "weight") -> M:
-    """Make the weight, with its current value, a parameter again."""
+    """Make the weight a parameter again, with its current value."""
     parts = (f"{name}_orig", f"{name}_u", f"{name}_v")
     return _restore(module, name, SpectralNorm, parts)

@@ -1,7 +1,7 @@
 """Sequences of unequal length: padded into one tensor, or packed without the padding.
 
-Packed sequences are sorted, longest first, and stored step by step: the first elements of
-all sequences, then the second elements of those that have one, and so on.
+Packed sequences are sorted by length, longest first, and stored step by step: the first elements
+of all sequences, then the second elements of the sequences that have one, and so on.
 
     a b c          data          a d f b e c
     d e            batch_sizes   3 2 1
@@ -32,8 +32,8 @@ class PackedSequence(_Packed):
 
     data               (sum of the lengths, ...)   the elements, step by step
     batch_sizes        (longest length,)           the number of sequences with a t-th element
-    sorted_indices     (n,)                        the order, longest first; None: as given
-    unsorted_indices   (n,)                        the inverse order
+    sorted_indices     (n,)                        the order, longest first; None: already sorted
+    unsorted_indices   (n,)                        the inverse permutation
     """
 
     __slots__ = ()
@@ -50,7 +50,7 @@ class PackedSequence(_Packed):
         return super().__new__(cls, data, batch_sizes, sorted_indices, unsorted_indices)
 
     def to(self, *args: Any, **kwargs: Any) -> "PackedSequence":
-        """The same sequences with data in another dtype; the object itself if it is the same one."""
+        """The same sequences with data in another dtype, or the object itself if it already has this dtype."""
         return self._with(self.data.to(*args, **kwargs))
 
     def _with(self, data: Tensor) -> "PackedSequence":
@@ -71,7 +71,7 @@ def _cast(name: str) -> Any:
         return self._with(getattr(self.data, name)())
 
     cast.__name__ = name
-    cast.__doc__ = f"The same sequences, of x.{name}()."
+    cast.__doc__ = f"The same sequences, with data.{name}()."
     return cast
 
 
@@ -87,11 +87,11 @@ def invert_permutation(permutation: Tensor) -> Tensor:
 def pack_padded_sequence(
     input: Tensor, lengths: Values, batch_first: bool = False, enforce_sorted: bool = True
 ) -> PackedSequence:
-    """Padded sequences as a PackedSequence. Gradients flow through.
+    """Pack padded sequences into a PackedSequence. Gradients flow through.
 
     input            (l, n, ...)   or (n, l, ...) with batch_first
     lengths          (n,)          the length of each sequence
-    enforce_sorted   whether they must be sorted, longest first. If not, they are sorted here
+    enforce_sorted   True: raise an error unless they are sorted, longest first; False: sort them
 
     >>> import minigrad
     >>> packed = pack_padded_sequence(minigrad.tensor([[1, 2], [3, 0]]), [2, 1], batch_first=True)
@@ -139,7 +139,7 @@ def pad_packed_sequence(
 ) -> tuple[Tensor, Tensor]:
     """The inverse: padded sequences (l, n, ...), or (n, l, ...) with batch_first, and their lengths.
 
-    total_length   pad to this length instead of that of the longest sequence
+    total_length   pad to this length instead of the length of the longest sequence
     """
     sizes = sequence.batch_sizes.array
     longest = len(sizes) if total_length is None else total_length
