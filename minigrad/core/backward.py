@@ -98,9 +98,7 @@ def run_task(task: GraphTask, engine: str = "graph") -> None:
     keep_freed_memory()
     usual = engine == "graph"
     if task.inputs is not None and not usual:
-        raise RuntimeError(
-            f"the {engine} engine visits every leaf: it cannot be limited to inputs."
-        )
+        raise RuntimeError(f"the {engine} engine visits every leaf: it cannot take inputs.")
     state = modes.state
     watched = modes.unusual > 0 and (state.observer is not None or (state.anomaly and usual))
     plain = usual and not watched

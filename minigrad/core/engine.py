@@ -121,9 +121,7 @@ class GraphTask:
                             continue
                         arrived = pending.get(parent)
                         if arrived is not None:
-                            if (
-                                parent in sums and arrived.size > SMALL
-                            ):  # otherwise a new array is faster
+                            if parent in sums and arrived.size > SMALL:  # else a new one is faster
                                 arrived += d
                             else:
                                 pending[parent] = total = arrived + d

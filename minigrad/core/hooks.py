@@ -32,10 +32,7 @@ class RemovableHandle:
         self, hooks: "OrderedDict[int, Hook]", hook: Hook, marks: Sequence[dict[int, Any]] = ()
     ) -> None:
         self.id = _next_id()
-        self._hooks, self._marks = (
-            hooks,
-            marks,
-        )  # further dicts with entries for the hook, by its id
+        self._hooks, self._marks = hooks, marks  # marks: other dicts with this hook's id as a key
         hooks[self.id] = hook
 
     def hooks_dict_ref(self) -> "OrderedDict[int, Hook]":

@@ -65,9 +65,7 @@ class _State(threading.local):
     levels: tuple[int, ...] = ()  # the open levels of forward mode, outermost first
     task: Any = None  # the backward pass that is running
     hooks_refused: str | None = None  # why saved-tensor hooks are not allowed now
-    draws: Any = (
-        None  # the random numbers of a function under `vmap`; see Draws in random/generator.py
-    )
+    draws: Any = None  # random numbers under `vmap`; see Draws in random/generator.py
     engine = "graph"  # the engine for backward passes that do not name one; see engines.py
 
 
@@ -127,9 +125,7 @@ class set_grad_enabled:
         self._before = set_mode("recording", self.mode)
 
     def __call__(self, function: F) -> F:
-        set_mode(
-            "recording", self._before
-        )  # as a decorator, it has an effect only while the function runs
+        set_mode("recording", self._before)  # a decorator acts only while the function runs
         return _decorated(lambda: set_grad_enabled(self.mode), function)
 
     def __enter__(self) -> None:

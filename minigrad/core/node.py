@@ -143,9 +143,7 @@ class Node(Hookable):
         values: dict[str, tuple[Any, int | None]] = {}
         if not self.plan.reads:
             return values
-        then = (
-            self.versions or {}
-        )  # known if lines are traced; otherwise we use the current versions
+        then = self.versions or {}  # if lines are not traced, we use the current versions
         for name, value in zip(self.plan.slots, self.saved, strict=True):
             if name == "z_counter":
                 values["z"] = (values["z"][0], then.get("z", value.count))

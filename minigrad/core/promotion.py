@@ -111,7 +111,7 @@ def _as_tensor(a: object, op: Op, args: Sequence[Any]) -> Tensor:
     )
 
 
-def _mixed_dtypes_message(name: str, names: list[str]) -> str:
+def _mixed_message(name: str, names: list[str]) -> str:
     """PyTorch's message for an op whose operands must have the same dtype."""
     if name in ("mm", "matmul"):
         return f"expected m1 and m2 to have the same dtype, but got: {' != '.join(names).lower()}"
@@ -158,7 +158,7 @@ def computing_dtype(op: Op, args: Sequence[Any]) -> dtypes.Dtype:
     if op.result == "strict" and len({*with_axes, *without}) > 1:
         names = [dtypes.torch_name(d) for d in (*with_axes, *without)]
         raise DtypeError(
-            f"{_mixed_dtypes_message(op.name, names)}. To fix it, convert one, like  x.to({dtype})."
+            f"{_mixed_message(op.name, names)}. To fix it, convert one, like  x.to({dtype})."
         )
     if op.result in ("float", "sum") and not dtypes.is_floating(dtype):
         return dtypes.get_default_dtype() if op.result == "float" else dtypes.int64

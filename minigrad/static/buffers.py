@@ -145,7 +145,7 @@ class Buffers:
         if i in self.places:
             return self._slice_in_row(i)
         order = _axes_in_memory(self.examples[i])
-        over = self._operand_to_overwrite(k, line, write, order) if self.reuse else None
+        over = self._overwritable(k, line, write, order) if self.reuse else None
         if over is None:
             buffer = self.free_or_new(value.shape, value.dtype)
         else:
@@ -156,9 +156,7 @@ class Buffers:
         self.fixed[i] = self.shaped(buffer, value.shape, order)
         return self.fixed[i]
 
-    def _operand_to_overwrite(
-        self, k: int, line: Instruction, write: object, order: Axes
-    ) -> int | None:
+    def _overwritable(self, k: int, line: Instruction, write: object, order: Axes) -> int | None:
         """An operand that the result may overwrite: this is its last read."""
         if write in self.by_entry:
             candidates = line.operands

@@ -422,9 +422,7 @@ class Traced(np.ndarray[Any, Any]):
         function = ufunc if method == "__call__" else getattr(ufunc, method)
         name = f"np.{ufunc.__name__}" + ("" if method == "__call__" else f".{method}")
         if method not in ("__call__", "reduce", "accumulate"):
-            raise ProgramError(
-                f"{name} writes to positions that depend on values: this cannot be recorded."
-            )
+            raise ProgramError(f"{name}, which writes at computed indices, cannot be recorded.")
         out = kwargs.pop("out", None)
         if out is not None:
             (out,) = out

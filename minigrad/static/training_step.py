@@ -680,9 +680,7 @@ class Replay:
             for node in recorder.leaves.values():
                 node.grad = None
         if not recorder.instructions:
-            raise ProgramError(
-                "nothing was recorded: the function applied no operation to tensors."
-            )
+            raise ProgramError("nothing was recorded: the function applied no op to tensors.")
         # What the step returns: a tuple or list of tensors, one tensor, or None.
         self.container = type(result) if isinstance(result, (tuple, list)) else None
         results = result if self.container else [r for r in [result] if r is not None]
