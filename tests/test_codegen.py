@@ -66,8 +66,8 @@ def test_the_short_way_puts_the_same_node_on_the_tape(sample, lines):
 
 def test_lines_and_no_grad_do_not_lengthen_the_way(lines, monkeypatch):
     monkeypatch.setattr(codegen, "apply", None)  # so does what is written from now on
-    ops = {name: codegen._written(REGISTRY[name], "apply") for name in ("exp", "mul", "transpose")}
-    write = codegen._written(minigrad.ops.mul, "apply_")
+    ops = {name: codegen._generate(REGISTRY[name], "apply") for name in ("exp", "mul", "transpose")}
+    write = codegen._generate(minigrad.ops.mul, "apply_")
     x = minigrad.ones(2, 3, requires_grad=True)
 
     y = ops["transpose"](ops["mul"](ops["exp"](x), 2.0), axis0=0, axis1=1)

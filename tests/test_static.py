@@ -546,10 +546,10 @@ def gave_other_memory(x):
 @pytest.mark.parametrize(
     "f, why",
     [
-        (written_data_that_was_saved, "unnoticed"),
+        (written_data_that_was_saved, "not notice"),
         (used_a_view_whose_history_is_unclear, "made under no_grad"),
-        (took_the_history_of_what_has_views, "which history"),
-        (gave_other_memory, "other memory"),
+        (took_the_history_of_what_has_views, "detached in place"),
+        (gave_other_memory, "new memory"),
     ],
 )
 def test_a_write_whose_gradient_would_be_unclear_is_refused(f, why):

@@ -461,7 +461,7 @@ def test_draws_are_anew_in_each_run_and_go_on_with_the_stream():
         minigrad.manual_seed(1)
         for e in expected:
             assert_same(run(x), e)
-    assert any("drawn anew" in note for note in program.notes)
+    assert any("drawn again" in note for note in program.notes)
 
 
 def test_recording_draws_no_random_numbers():

@@ -1,8 +1,8 @@
 """Tunes the C library's allocator, once, before the first forward or backward pass.
 
-A tape keeps many arrays alive and frees them all at once. glibc's malloc then returns that
-memory to the system, and the next step has to fetch it again, page by page: for
-arrays of 64 KiB to 1 MiB this costs up to ten times as much as the arithmetic.
+A tape keeps many arrays alive and frees them all at once. glibc's malloc then returns the
+memory to the system, and the next step has to request it again, page by page. For arrays of
+64 KiB to 1 MiB this costs up to ten times as much as the arithmetic.
 
 glibc adapts when a large block is freed: from then on it keeps blocks up to that size. So
 we allocate one array of nearly 32 MiB and free it without touching it, which uses no

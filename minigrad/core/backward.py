@@ -1,7 +1,7 @@
-"""From tensors to the engine and back: the code that `z.backward()` and `autograd.grad` share.
+"""Starting a backward pass: the code that `z.backward()` and `autograd.grad` share.
 
     root_of        the node where a pass starts
-    root_gradient  the gradient it starts with
+    root_gradient  the gradient that it starts with
     run_task       runs the pass, step by step if an observer is watching
 
 Read engine.py first.
@@ -28,9 +28,9 @@ from minigrad.ops.elementwise import to
 
 
 class GradientEdge(NamedTuple):
-    """Where the gradient of a tensor goes: a node, and which of the node's results the tensor is.
+    """The edge to which a tensor's gradient is sent: a node, and the tensor's number among its results.
 
-    `autograd.grad` and `backward` take edges in place of tensors, so that the tensor itself need not be kept.
+    `autograd.grad` and `backward` accept edges instead of tensors, so that you need not keep the tensor.
 
     >>> import minigrad
     >>> from minigrad.autograd.graph import get_gradient_edge
@@ -41,10 +41,10 @@ class GradientEdge(NamedTuple):
 
     node: Any
     output_nr: int
-    ownership_token: AnyNode | None = None  # of one of several results: its edge in our graph
+    ownership_token: AnyNode | None = None  # for one of several results: its edge in our graph
 
     def retain_grad(self) -> None:
-        """Nothing: there is no tensor whose `.grad` could keep it."""
+        """Do nothing: there is no tensor to store the gradient in."""
 
 
 def run_backward(
@@ -81,7 +81,7 @@ def run_backward(
 
 
 def keep_gradient(x: Tensor, node: AnyNode | None = None) -> None:
-    """Add a hook to x's node, or to its next one, that puts the gradient into x.grad. It does not keep x alive."""
+    """Add a hook that stores the gradient in x.grad to x's node (or to `node`). It does not keep x alive."""
     ref = weakref.ref(x)
 
     def keep(g: Tensor) -> None:
@@ -98,29 +98,29 @@ def run_task(task: GraphTask, engine: str = "graph") -> None:
     keep_freed_memory()
     usual = engine == "graph"
     if task.inputs is not None and not usual:
-        raise RuntimeError(f"the {engine} engine goes to every leaf: it takes no inputs.")
+        raise RuntimeError(f"the {engine} engine visits every leaf: it cannot take inputs.")
     state = modes.state
     watched = modes.unusual > 0 and (state.observer is not None or (state.anomaly and usual))
     plain = usual and not watched
     outer, state.task = state.task, task
     try:
         if plain and (not task.tensors or task.create_graph == state.recording):
-            task.run()  # plain arrays, which are never recorded; or Tensors that should be recorded
+            task.run()  # on plain arrays, which are never recorded, or on Tensors to be recorded
             return
         with modes.set_grad_enabled(task.create_graph):
             if plain:
                 task.run()
             else:
-                _run_by_steps(task, engine)
+                _run_in_steps(task, engine)
     finally:
         state.task = outer
 
 
-def _run_by_steps(task: GraphTask, engine: str) -> None:
-    """Run a pass step by step. Each step is reported to the observer, if any, or checked for NaN, or both."""
+def _run_in_steps(task: GraphTask, engine: str) -> None:
+    """Run a pass step by step: report each step to the observer, if any, and check it for NaN if asked."""
     run, observer = engine_named(engine), modes.state.observer
     anomaly = modes.state.anomaly and engine == "graph"
-    if engine != "graph":  # which counts by itself
+    if engine != "graph":  # which does its own counting
         task.waiting = contributions(task.roots, by_path=engine == "recursive")
     error: BaseException | None = None
     if observer is not None:
@@ -152,7 +152,7 @@ def refuse_nan(step: Step) -> None:
     inputs = [k for k, need in enumerate(node.plan.needs) if need]
     for k, d in zip(inputs, step.grads, strict=False):
         if has_nan(d):
-            came = " It was given nan already." if has_nan(step.g) else ""
+            came = " Its incoming gradient already contained nan." if has_nan(step.g) else ""
             raise RuntimeError(
                 f"Function '{node.name()}' returned nan values in its {k}th output.{came}"
                 + at("forward", node.place)
@@ -160,7 +160,7 @@ def refuse_nan(step: Step) -> None:
 
 
 def has_nan(g: Any) -> bool:
-    """Is there a NaN in a gradient: an array, a Tensor, some rows, or a pack of several?"""
+    """Does a gradient contain a NaN? It may be an array, a Tensor, a RowSparse, or a Pack."""
     if isinstance(g, Pack):
         return any(map(has_nan, g.parts.values()))
     array = getattr(g, "array", g)
@@ -182,7 +182,7 @@ def root_of(z: Any) -> Node | AccumulateGrad:
     return z.node
 
 
-def _shaped_like(wanted: tuple[int, ...], given: tuple[int, ...]) -> str:
+def _reshape_fix(wanted: tuple[int, ...], given: tuple[int, ...]) -> str:
     """How to get a gradient of the wanted shape from one of another shape."""
     if wanted == given[::-1]:
         return f"gradient.T, of shape {wanted}"
@@ -197,7 +197,7 @@ def root_gradient(z: Tensor | GradientEdge, gradient: Tensor | None, tensors: bo
     if isinstance(z, GradientEdge):
         if gradient is None:
             raise NoGradient(
-                "grad can be implicitly created only for scalar outputs, and an edge does not say the shape. "
+                "grad can be implicitly created only for scalar outputs, and an edge does not store a shape. "
                 "To fix it, pass a gradient for each edge."
             )
         return gradient if tensors else gradient.array
@@ -208,8 +208,8 @@ def root_gradient(z: Tensor | GradientEdge, gradient: Tensor | None, tensors: bo
         if array.size != 1:
             raise NoGradient(
                 "grad can be implicitly created only for scalar outputs, and this one has the shape "
-                f"{array.shape}. To fix it, reduce it (z.sum().backward()), or say how much each "
-                "entry counts: z.backward(minigrad.ones_like(z))."
+                f"{array.shape}. To fix it, reduce it (z.sum().backward()), or pass a weight for each "
+                "entry: z.backward(minigrad.ones_like(z))."
             )
         if not dtypes.is_floating(array.dtype):
             raise DtypeError("grad can be computed only for real scalar outputs")
@@ -222,7 +222,7 @@ def root_gradient(z: Tensor | GradientEdge, gradient: Tensor | None, tensors: bo
         raise ShapeError(
             f"Mismatch in shape: grad_output[0] has a shape of {list(g.array.shape)} and output[0] has "
             f"a shape of {list(z.array.shape)}. The gradient is shaped like the tensor it belongs to.",
-            fix=_shaped_like(z.array.shape, g.array.shape),
+            fix=_reshape_fix(z.array.shape, g.array.shape),
         )
     if g.array.dtype != z.array.dtype:
         g = to(g, dtype=z.array.dtype)

@@ -2,8 +2,8 @@
 
 For every op, dispatch.apply promotes types, checks which operands need a gradient, saves what
 the rules need, and builds the node. For small arrays this costs more than the computation. But for
-a given op, nearly all of it is known in advance. So the first time an op is used, we generate a
-function that does only the rest. For `mul` it looks like this, slightly shortened:
+a given op, most of it is known in advance. So on the first use of an op, we generate a function
+that only does the rest. For `mul` it looks like this, slightly shortened:
 
     def mul(x, y):
         try:
@@ -33,8 +33,8 @@ function that does only the rest. For `mul` it looks like this, slightly shorten
         if unusual: keep_line(n)
         return z
 
-`mul_`, which writes to x, does the same but puts the result into x's array. Everything here comes
-from the op's row. All unusual cases (other types, a write that may be refused, forward mode, an
+`mul_`, which writes to x, does the same but puts the result into x's array. All of this is
+derived from the op's row. All unusual cases (other types, a write that may be refused, forward mode, an
 observer) go through dispatch.py. A test checks that both paths put the same node on the tape.
 
 `print(source_of(mul))` shows the source; so do tracebacks, pdb and `inspect.getsource(mul.apply)`.
@@ -61,7 +61,7 @@ from minigrad.core.tensor import Tensor, View
 from minigrad.core.views import Hop, shows
 from minigrad.methods.base import or_ask
 
-# Python's operators are faster than NumPy's functions: ten times faster for 0-d values.
+# Python's operators are faster than NumPy's functions, for 0-d values ten times.
 OPERATORS = {
     np.add: "xd + yd", np.subtract: "xd - yd", np.multiply: "xd * yd", np.true_divide: "xd / yd",
     np.negative: "-xd", np.greater: "xd > yd", np.greater_equal: "xd >= yd", np.less: "xd < yd",
@@ -182,7 +182,7 @@ IN_ORDER = """\
 
 
 def _scope_of(op: Op, in_place: bool) -> dict[str, Any]:
-    """The names that the functions of an op use."""
+    """The global names that the functions generated for an op use."""
     return {
         "op": op, "modes": modes, "general": apply, "forward": op.forward, "ufunc": op.numpy,
         "new": new, "Tensor": Tensor, "View": View, "next_queue_key": next_queue_key,
@@ -227,7 +227,7 @@ def text_of(op: Op, in_place: bool = False) -> tuple[str, dict[str, Any]]:
         "recorded": " or ".join(f"{x}n is not None" for x in typed),
     }
     if op.view:
-        parts["node"] = _indented([*_filled(op, (True,), [False], scope, "n"), KEEP], 8)
+        parts["node"] = _indented([*_branch(op, (True,), [False], scope, "n"), KEEP], 8)
         return VIEW.format(**parts), scope
     if in_place:
         parts["forward"] = (
@@ -256,7 +256,7 @@ def _special(op: Op, typed: list[str]) -> str:
     """The condition for unusual dtypes: operands of different dtypes, or a dtype the op does not compute with."""
     first, *others = typed
     questions = [f"{first}d.dtype is not {x}d.dtype" for x in others]
-    if op.casts:  # without a gradient, which would be cast back, NumPy casts as it writes
+    if op.casts:  # if there is no gradient to cast back, NumPy may cast as it writes
         questions = [
             "xd.dtype is not yd.dtype and (not xn is yn is None or xd.dtype.kind != 'f' or yd.dtype.kind == 'c')"
         ]
@@ -265,7 +265,7 @@ def _special(op: Op, typed: list[str]) -> str:
         questions += [f"{first}d.dtype.kind != 'f'"]
     elif op.refuses:
         questions += [f"{first}d.dtype.kind == 'c'"]
-    if "dtype" in op.settings:  # only numbers with fractions have gradients
+    if "dtype" in op.settings:  # only floating-point results have gradients
         questions += [f"{first}n is not None and dtype.kind != 'f'"]
     return " or ".join(questions) or "False"
 
@@ -285,7 +285,7 @@ def _node(op: Op, scope: dict[str, Any], target: str) -> list[str]:
     """The lines that make the node, one branch for each set of operands that need a gradient."""
     names = op.operands
     if len(names) == 1:
-        return _filled(op, (True,), ["dtype" in op.settings], scope, target)
+        return _branch(op, (True,), ["dtype" in op.settings], scope, target)
     fits = [False, True] if op.kind == "elementwise" else [not op.exact]
     lines = [f"same = {' == '.join(f'{x}d.shape' for x in names)}"] if len(fits) == 2 else []
     word = "if"
@@ -293,15 +293,15 @@ def _node(op: Op, scope: dict[str, Any], target: str) -> list[str]:
         wanted = [x for x, need in zip(names, needs, strict=True) if need]
         if wanted and all(x in op.rules for x in wanted):
             lines += [f"{word} {' and '.join(f'{x}n is not None' for x in wanted)}:"]
-            lines += [f"    {line}" for line in _filled(op, needs, fits, scope, target)]
+            lines += [f"    {line}" for line in _branch(op, needs, fits, scope, target)]
             word = "elif"
     return lines
 
 
-def _filled(
+def _branch(
     op: Op, needs: tuple[bool, ...], fits: list[bool], scope: dict[str, Any], target: str
 ) -> list[str]:
-    """One such branch: the node, its edges, what is saved, the plan."""
+    """One branch: makes the node, with its edges, saved values and plan."""
     wanted = [x for x, need in zip(op.operands, needs, strict=True) if need]
     kind = plan_of(op, needs, fits[0]).node_type.__name__
     lines = []
@@ -327,7 +327,7 @@ def _filled(
 
 
 class PlansByName(dict[str, Plan]):
-    """Maps each node name of an op to its plan, for ops whose nodes have several names."""
+    """Maps node names to plans, for an op whose nodes have several names."""
 
     def __init__(self, op: Op, needs: tuple[bool, ...], fitted: bool) -> None:
         self.what = op, needs, fitted
@@ -338,10 +338,10 @@ class PlansByName(dict[str, Plan]):
 
 
 def _saving(op: Op, plan: Plan, in_place: bool) -> list[str]:
-    """The lines that save in the node what the plan reads."""
+    """The lines that save the values that the plan reads."""
     if not plan.reads:
         return []
-    # How the names are written that are neither tensors nor the result.
+    # The expressions for names that are neither tensors nor the result.
     others = {s: f"held({s})" if s in HELD else s for s in op.settings}
     for x in op.operands:
         others |= {f"{x}_shape": f"{x}d.shape", f"{x}_like": f"({x}d.shape, {x}d.dtype)"}
@@ -366,7 +366,7 @@ def _saving(op: Op, plan: Plan, in_place: bool) -> list[str]:
 
 
 def is_usual(op: Op, in_place: bool = False) -> bool:
-    """Do we generate a function for this op? Not if it has many operands or lacks a rule: see dispatch.py."""
+    """Do we generate a function for this op? Not if it has many operands, or if a rule is missing."""
     if op.variadic:
         return op.result == "same" and not (in_place or op.refuses)
     if len(op.operands) > 3:
@@ -378,8 +378,8 @@ def is_usual(op: Op, in_place: bool = False) -> bool:
     return not op.view or bool(op.rules)
 
 
-def _written(op: Op, name: str) -> Callable[..., Any]:
-    """op.apply, or op.apply_, which writes the result to its first operand, or rearranges it (x.t_())."""
+def _generate(op: Op, name: str) -> Callable[..., Any]:
+    """Generate op.apply; or op.apply_, which writes to its first operand or rearranges it (x.t_())."""
     in_place = name == "apply_"
     if in_place and op.view:
         return lambda x, **settings: x._rearrange(op, **settings)
@@ -393,12 +393,12 @@ def _written(op: Op, name: str) -> Callable[..., Any]:
 
 
 def _writer(op: Op) -> Callable[..., Any]:
-    """op.apply_, step by step: see dispatch.py."""
+    """op.apply_ for an op without generated code: calls dispatch.py."""
     return lambda x, *ys, **settings: x._write(op, *ys, **settings)
 
 
 def _for_operator(function: Any) -> Any:
-    """The function behind x + y: the same code, which returns NotImplemented if y is foreign."""
+    """The function for an operator, x + y. It returns NotImplemented for a y of an unknown type."""
     scope = function.__globals__
     if "slow" not in scope:  # not generated
         return or_ask(function)
@@ -426,5 +426,5 @@ def source_of(op: Op) -> str:
     return text
 
 
-Op.written = staticmethod(_written)
+Op.written = staticmethod(_generate)
 Op.for_operator = staticmethod(_for_operator)

@@ -24,7 +24,7 @@ def as_array(data: object, dtype: DTypeLike = None) -> Any:
     if isinstance(data, make.Tensor):
         array = np.array(data.array)
     elif isinstance(data, (np.ndarray, np.generic)):
-        # While a program is recorded, a traced array stays one: see static/slots.py.
+        # While a program is being recorded, keep traced arrays: see static/slots.py.
         array = data if hasattr(data, "slot") else np.asarray(data)
     else:
         array = _array_of_python(data, None if dtype is None else dtypes.as_dtype(dtype))
@@ -36,9 +36,9 @@ def as_array(data: object, dtype: DTypeLike = None) -> Any:
 
 
 def sized_or_filled(what: Sequence[Any], dtype: dtypes.Dtype) -> Array:
-    """The array for Tensor(2, 3), which gives the shape, or for Tensor([2, 3]), which gives the values.
+    """The array for Tensor(2, 3), zeros of this shape, or for Tensor([2, 3]), which has these values.
 
-    Without values, the array is filled with zeros. An array of the right dtype is not copied.
+    An array that already has the right dtype is not copied.
     """
     data = what[0] if len(what) == 1 else None
     if isinstance(data, np.ndarray) and (data.ndim or data.dtype.kind not in "iu"):
@@ -63,7 +63,7 @@ PLAIN = frozenset([bool, int, float, complex])
 
 
 def _array_of_python(data: object, dtype: dtypes.Dtype | None) -> Array:
-    """Convert numbers in nested lists to an array. A tensor in the lists counts as the number it holds."""
+    """Convert nested lists of numbers to an array. The lists may contain tensors with one entry."""
     kinds: set[Any] = set()  # the classes and dtypes of the numbers found
 
     def plain(value: object) -> Any:
@@ -81,7 +81,7 @@ def _array_of_python(data: object, dtype: dtypes.Dtype | None) -> Array:
                 )
             kinds.add(value.array.dtype)
             return value.array.reshape(()).item()
-        if hasattr(value, "__array__"):  # a Slot of a program raises an error here: it has no value
+        if hasattr(value, "__array__"):  # a Slot raises an error here, because it has no value
             array = np.asarray(value)
             kinds.add(array.dtype)
             return array
@@ -93,7 +93,7 @@ def _array_of_python(data: object, dtype: dtypes.Dtype | None) -> Array:
             return plain(list(value))
         if not isinstance(value, (int, float, complex)):
             raise DtypeError(
-                f"Could not infer dtype of {type(value).__name__}: tensors hold numbers or truth values."
+                f"Could not infer dtype of {type(value).__name__}: tensors hold numbers or booleans."
             )
         kinds.add(type(value))
         return value
@@ -105,29 +105,29 @@ def _array_of_python(data: object, dtype: dtypes.Dtype | None) -> Array:
     try:
         array = np.array(numbers)
     except ValueError:
-        raise ValueError(_unequal(numbers)) from None
+        raise ValueError(_ragged_message(numbers)) from None
     if array.dtype == object or array.dtype == np.uint64:
-        if (_joined(kinds) if dtype is None else dtype).kind not in "fc":
+        if (_common_dtype(kinds) if dtype is None else dtype).kind not in "fc":
             raise ValueError(
                 "Overflow when unpacking long long: a number is too large for 64 bits."
             )
         array = array.astype(np.float64)
     if dtype is None:
-        return array.astype(_joined(kinds), copy=False)
+        return array.astype(_common_dtype(kinds), copy=False)
     if array.dtype.kind == "c" and dtype.kind not in "cb":
         raise TypeError(f"must be real number, not complex: the dtype is {dtype}.")
     dtypes.check_range(array, dtype)
     return array
 
 
-def _joined(kinds: set[Any]) -> dtypes.Dtype:
+def _common_dtype(kinds: set[Any]) -> dtypes.Dtype:
     """The dtype that holds numbers of all these classes and dtypes; the default dtype if there are none."""
     types = [k if isinstance(k, np.dtype) else dtypes.of_number(k()) for k in kinds]
     return reduce(dtypes.promote_types, types) if types else dtypes.get_default_dtype()
 
 
-def _unequal(rows: Any, dim: int = 1) -> str:
-    """PyTorch's error message for the first row that is longer or shorter than the first one."""
+def _ragged_message(rows: Any, dim: int = 1) -> str:
+    """PyTorch's error message for the first row whose length differs from that of the first row."""
     sizes = [
         len(r) if isinstance(r, (list, tuple)) or isinstance(r, np.ndarray) and r.ndim else None
         for r in rows
@@ -141,4 +141,4 @@ def _unequal(rows: Any, dim: int = 1) -> str:
             f"expected sequence of length {sizes[0]} at dim {dim} (got {n}): the rows of the data are "
             "not all of the same length."
         )
-    return _unequal([entry for row in rows for entry in row], dim + 1)
+    return _ragged_message([entry for row in rows for entry in row], dim + 1)

@@ -1,4 +1,4 @@
-"""Devices, memory formats and layouts. There is one of each, but code may name it, as in PyTorch."""
+"""Devices, memory formats and layouts. Only one of each is supported; code can name it, as in PyTorch."""
 
 from typing import Self
 
@@ -48,7 +48,7 @@ class device:
         return hash(str(self))
 
     def __enter__(self) -> Self:
-        """`with device("cpu"):`, a block whose tensors are made on the device."""
+        """`with device("cpu"):` creates tensors on the device."""
         check_device(self)
         return self
 
@@ -57,7 +57,7 @@ class device:
 
 
 CPU = device("cpu")
-DeviceLike = device | str | int | None  # what says which device is meant
+DeviceLike = device | str | int | None  # ways to name a device
 
 
 def is_device(value: object) -> bool:
@@ -70,7 +70,7 @@ def is_device(value: object) -> bool:
 def check_device(device: DeviceLike) -> None:
     """Raise RuntimeError for any device other than the CPU.
 
-    "meta" is accepted: PyTorch computes shapes there, without numbers. Here the numbers are computed.
+    "meta" is accepted. In PyTorch it computes shapes without values; here the values are computed, too.
     """
     if device is not None and str(device).partition(":")[0] not in ("cpu", "meta"):
         raise RuntimeError(
@@ -79,7 +79,7 @@ def check_device(device: DeviceLike) -> None:
 
 
 class MemoryFormat:
-    """An order of axes in memory. Accepted, and changes nothing: arrays stay in the order they have."""
+    """An order of axes in memory. It is accepted but has no effect: arrays keep their order."""
 
     __slots__ = ("name",)
 

@@ -1,14 +1,14 @@
 """Applying an op to tensors: out of place, in place, or as a view.
 
-This is the core of the forward pass. It is the same for every op:
+This is the core of the forward pass. The three steps are the same for every op:
 
     prepare    turn arguments that are not tensors into constants; promote dtypes    promotion.py
     compute    call the op's forward function on plain arrays; an in-place write passes out=
-    record     if an operand requires a gradient, make a node. It gets the plan of this op and
-               these operands, and the values that the plan needs saved              plan.py
+    record     if an operand requires a gradient, make a node with the plan for this op and
+               these operands, and save the values that the plan needs               plan.py
 
-codegen.py generates a shorter version of this for each op, for the common case. inplace.py
-says when an in-place write is refused, and what it does to the history.
+For the common case, codegen.py generates a shorter version of this for each op. inplace.py
+decides when an in-place write is refused, and how it changes the history.
 
 Read node.py and plan.py first. This module reaches Tensor only through `make`; tensor.py comes later.
 """
@@ -74,7 +74,7 @@ def write(op: Op, x: Tensor, others: Sequence[Any], settings: dict[str, Any]) ->
     The tensor object stays the same; it gets a new version, and a new node if a gradient
     is needed. If a rule needs the old value, it is copied first.
 
-    Returns None. While a program is recorded, returns what stands for the tensor's new value, if anything.
+    Returns None; while a program is being recorded, the Slot that replaces the tensor, if any.
     """
     state = modes.state
     if state.observer is not None and (
@@ -138,8 +138,8 @@ def record_node(
     """The node of z = op(*operands), with the values that its rules will read.
 
     nodes      the operands' nodes; None for an operand that needs no gradient
-    in_place   is the op about to write to z, its first operand? Then a copy of the operand's value is
-               saved, and z's saved version is the one after the write
+    in_place   is the op about to write to z, its first operand? If so, a copy of the operand is
+               saved, and the version saved for z is the version after the write
     """
     check_not_complex(f"the result of {op.name}", z.array.dtype)
     name = ""
@@ -165,9 +165,9 @@ def record_node(
 
 
 def keep_line(node: Node, to_be_written: str = "") -> None:
-    """Keep the line that makes a node, and the versions of what it saves, if this thread asks for it.
+    """Store the line that made a node, and the versions of its saved values, if lines are traced.
 
-    to_be_written   the saved value, if any, whose version will be the next one
+    to_be_written   the name of the saved value that is about to be written to, if any
     """
     if modes.state.tracing:
         node.place = user_line()
@@ -178,7 +178,7 @@ def keep_line(node: Node, to_be_written: str = "") -> None:
 def must_fit(op: Op, operands: Sequence[Tensor], z: Tensor) -> bool:
     """Can a rule's gradient differ from its input in shape (after a broadcast) or in dtype?"""
     dtype = z.array.dtype
-    # Includes operands that need no gradient: the rules of the others compute with them.
+    # Operands that need no gradient count too: the rules of the others compute with them.
     for k, x in enumerate(operands):
         if x.array.dtype is not dtype and x.array.dtype != dtype and not op.is_mask(k):
             return True

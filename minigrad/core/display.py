@@ -1,4 +1,4 @@
-"""How a notebook shows tensors and tapes, for modules that must not import the notebook code.
+"""Displaying tensors and tapes in a notebook, for modules that must not import the notebook code.
 
 `minigrad.jupyter` registers its functions here, in the same way as IPython's formatters are
 registered. It is loaded when something is first shown.
@@ -7,7 +7,7 @@ registered. It is loaded when something is first shown.
     bundle(tape)      the pictures of a tape or a program, by MIME type
     view(what)        the widget, as one more entry in a bundle
     come_alive(what)  shows the widget, where widgets can run
-    card(report)      shows a report, if somebody reads along; returns whether it did
+    card(report)      shows a report, if this runs in a notebook; returns whether it did
     mode()            the current display mode: "widget", "html", "svg" or "text"
 """
 

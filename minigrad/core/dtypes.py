@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 Dtype = np.dtype[Any]
-DTypeLike = Dtype | type | str | None  # what says which dtype is meant; None: the default one
+DTypeLike = Dtype | type | str | None  # ways to name a dtype; None: the default dtype
 
 float16 = half = np.dtype(np.float16)
 float32 = float_ = np.dtype(np.float32)
@@ -36,7 +36,7 @@ _default: Dtype = float32
 
 
 def get_default_dtype() -> Dtype:
-    """The dtype that Python floats get.
+    """The dtype of tensors made from Python floats.
 
     >>> get_default_dtype()
     dtype('float32')
@@ -45,7 +45,7 @@ def get_default_dtype() -> Dtype:
 
 
 def set_default_dtype(dtype: DTypeLike) -> None:
-    """Set the dtype of Python floats: float16, float32 or float64.
+    """Set the dtype of tensors made from Python floats: float16, float32 or float64.
 
     Raises TypeError for any other dtype.
 
@@ -64,7 +64,7 @@ def set_default_dtype(dtype: DTypeLike) -> None:
 
 
 class NotInNumPy:
-    """A dtype that NumPy does not have. A program may name it in its settings; using it is an error."""
+    """A dtype that NumPy does not have. Code may refer to it, but using it is an error."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -93,7 +93,7 @@ def as_dtype(dtype: DTypeLike) -> Dtype:
             f"minigrad leaves out {dtype!r}: NumPy has no {dtype.name}. To fix it, use float32."
         )
     found = np.dtype(dtype) if isinstance(dtype, (np.dtype, type, str)) else None
-    if found is None or found.kind == "O":  # what NumPy makes of any class
+    if found is None or found.kind == "O":  # NumPy accepts any class as an object dtype
         wrong = dtype if isinstance(dtype, type) else type(dtype)
         raise TypeError(
             f"argument 'dtype' must be a dtype like minigrad.float32, not {wrong.__name__}."
@@ -106,23 +106,23 @@ def category(dtype: Dtype) -> int:
     try:
         return _CATEGORY[dtype.kind]
     except KeyError:
-        raise TypeError(f"tensors hold numbers or truth values, not {dtype}.") from None
+        raise TypeError(f"tensors hold numbers or booleans, not {dtype}.") from None
 
 
 def is_floating(dtype: Dtype) -> bool:
-    """Floating point, or complex: can a tensor of this dtype change by a little?"""
+    """Is the dtype floating point or complex, so that derivatives make sense?"""
     return dtype.kind in "fc"
 
 
 def check_not_complex(what: str, dtype: Dtype) -> None:
-    """Raise for complex numbers, which have values here, and no gradients.
+    """Raise DtypeError for complex numbers: minigrad computes with them, but has no gradients.
 
-    The rules of ops/ are those of real numbers: a complex gradient would lack its conjugates.
+    The rules in ops/ are for real numbers; complex gradients would also need conjugates.
     """
     if dtype.kind == "c":
         raise NotImplementedError(
             f"minigrad has no gradients of complex numbers, and {what} is {dtype}. To fix it, keep the real and "
-            "the imaginary part in tensors of their own, or compute it inside no_grad()."
+            "the imaginary part in separate tensors, or compute it inside no_grad()."
         )
 
 
@@ -193,7 +193,7 @@ def torch_name(dtype: Dtype) -> str:
 
 
 def promote_types(a: DTypeLike, b: DTypeLike) -> Dtype:
-    """The smallest dtype that holds both, by PyTorch's rules: any float ranks above any integer.
+    """The dtype that two dtypes are promoted to. As in PyTorch, floats take precedence over integers.
 
     >>> promote_types(int64, float32)
     dtype('float32')

@@ -2,8 +2,8 @@
 
 A *dual* tensor has a value x and a tangent x_dot: the direction in which x moves.
 An op on duals computes its result's value as usual, and its result's tangent from the
-operands' tangents. This needs no second table of formulas: the formula follows from the op's
-kind and its rules (`push_forward` in op.py).
+operands' tangents. This needs no second table of formulas: they follow from the op's kind and
+its rules (`push_forward` in op.py).
 
 Tangents belong to a level. `dual_level()` opens one, and levels can be nested, for
 derivatives of derivatives. To compute the tangent of level k, we use values without the
@@ -35,7 +35,7 @@ _next_level = count(1).__next__
 
 
 def enter_level() -> int:
-    """Open a level inside the levels that this thread has open."""
+    """Open a new innermost level in this thread."""
     keep_freed_memory()
     level = _next_level()
     modes.set_mode("levels", (*modes.state.levels, level))
@@ -61,7 +61,7 @@ def set_tangent(x: Tensor, level: int, tangent: Tensor) -> None:
 
 
 def stripped(x: Tensor, level: int) -> Tensor:
-    """x with its history, but only with the tangents of the outer levels."""
+    """x with its history, but without the tangents of this level and of the levels inside it."""
     if x._tangents is None or not any(k >= level for k in x._tangents):
         return x
     z = make.tensor(x.array, x.counter, x.node)
@@ -77,7 +77,7 @@ def push(op: Op, operands: Sequence[Tensor], settings: dict[str, Any], z: Tensor
     observer = modes.set_mode("observer", None)  # these computations are not the user's operations
     try:
         for k, level in enumerate(levels):
-            # The operands have tangents of the outer levels only: the other levels are closed here.
+            # The operands only have tangents of the outer levels, so we close the other levels.
             modes.set_mode("levels", levels[:k])
             if z._base is not None and tangent_of(z._base, level) is not None:
                 continue  # a view takes its tangent from its base
@@ -96,7 +96,7 @@ def push_level(
     tangents = [tangent_of(x, level) for x in operands]
     if op.kind == "constant" or all(t is None for t in tangents):
         return None
-    if not is_floating(z.array.dtype):  # integers and booleans do not move
+    if not is_floating(z.array.dtype):  # integers and booleans have no tangents
         return None
     check_not_complex(f"the result of {op.name}", z.array.dtype)
     plain = [stripped(x, level) for x in operands]
@@ -123,7 +123,7 @@ def push_write(op: Op, before: Sequence[Tensor], settings: dict[str, Any], x: Te
             set_tangent(x, level, z_dot)
             continue
         known = tangent_of(base, level)
-        whole = make.wrap(np.zeros_like(base.array))  # its axes are stored in the same order
+        whole = make.wrap(np.zeros_like(base.array))  # with the same memory layout
         if known is not None:
             whole.copy_(known)
         walk(whole, way_of(x)).copy_(z_dot)

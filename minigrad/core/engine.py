@@ -1,24 +1,24 @@
 """The engine: one backward pass over the tape.
 
 A node may pass its gradient on only when all contributions to it have arrived. There are
-two ways to know this, and this file has both:
+two ways to know this. This file implements both:
 
-    count     count in advance how many contributions each node will receive, and run a
-              node when none are missing (Kahn's topological sort, 1962): `steps()`,
-              which the inspector uses
-    by age    always run the latest node among those that have a gradient. A node is older
-              than everything computed from it, so nothing can arrive after it has run:
-              `run()`, which `backward()` uses, since it does not need to count
+    count     count in advance how many contributions each node will receive, and run it
+              when all have arrived (Kahn's topological sort, 1962): `steps()`, which the
+              inspector uses
+    by age    always run the latest node that has a gradient. A node is older than everything
+              computed from it, so nothing can arrive after it has run: `run()`, which
+              `backward()` uses because it needs no count
 
 Both visit the same nodes in the same order, and skip ("prune") the nodes that lead to none
 of the requested inputs. They loop instead of recursing, so a tape can have a million nodes.
 
     waiting   node -> how many contributions it still expects
-    pending   node -> the sum of those that have arrived
-    ready     the nodes that expect no more, latest first; leaves come last
+    pending   node -> the sum of the contributions that have arrived
+    ready     the nodes that have received everything, latest first; leaves come last
 
-Gradients are arrays. Under `create_graph` they are Tensors, and the computations of the
-rules are recorded like any others.
+Gradients are arrays. Under `create_graph` they are Tensors, and the rules are recorded
+like any other computation.
 
 Read node.py first. Not supported: devices, and several threads in one pass over a graph.
 """
@@ -90,7 +90,7 @@ class GraphTask:
 
     @property
     def ready(self) -> list[AnyNode]:
-        """The nodes that expect no more contributions, in the order in which they will run."""
+        """The nodes that have received all contributions, in the order in which they will run."""
         return [node for _, node in sorted(self._heap, key=lambda entry: entry[0])]
 
     def run(self) -> None:
@@ -98,7 +98,7 @@ class GraphTask:
         pending, heap, inputs, tensors = self.pending, self._heap, self.inputs, self.tensors
         freed = None if self.retain_graph else Freed()
         needed = self.prune()
-        sums: set[AnyNode] = set()  # nodes whose pending gradient is a sum made here
+        sums: set[AnyNode] = set()  # nodes whose pending gradient is a sum that we made
         heap += sorted([(n.queue_key, n) for n in self._start() if needed is None or n in needed])
         try:
             while heap:
@@ -111,7 +111,7 @@ class GraphTask:
                         if freed is not None and plan.frees:
                             node.saved = freed
                     elif not self.accumulate and node.plan is ACCUMULATE:
-                        self.captured[node] = g  # a leaf that nothing is added to
+                        self.captured[node] = g  # a leaf whose .grad is not updated
                         break
                     else:
                         grads = self.run_node(node, g, freed)
@@ -121,7 +121,7 @@ class GraphTask:
                             continue
                         arrived = pending.get(parent)
                         if arrived is not None:
-                            if parent in sums and arrived.size > SMALL:  # else, a new one is faster
+                            if parent in sums and arrived.size > SMALL:  # else a new one is faster
                                 arrived += d
                             else:
                                 pending[parent] = total = arrived + d
@@ -129,7 +129,7 @@ class GraphTask:
                                     sums.add(parent)
                             continue
                         pending[parent] = d
-                        if following is None:  # on a chain the next node skips the heap
+                        if following is None:  # in a chain, the next node skips the heap
                             following = parent
                         else:
                             heappush(heap, (parent.queue_key, parent))
@@ -147,12 +147,12 @@ class GraphTask:
     def _start(self) -> Iterable[AnyNode]:
         """Give the roots their gradients; return the roots, each once."""
         pending = self.pending
-        for node, g in zip(self.roots, self.gradients):  # of equal lengths; strict=True takes long
+        for node, g in zip(self.roots, self.gradients):  # equal lengths; strict=True is slow
             pending[node] = pending[node] + g if node in pending else g
         return pending
 
     def steps(self) -> Iterator[Step]:
-        """The same pass one node at a time, with counting, and pruned to `inputs`.
+        """Run the pass one node at a time, by counting, and pruned to `inputs`.
 
         Between two steps, `ready`, `waiting` and `pending` show the state of the pass. If the
         pass is abandoned, the nodes that have run stay freed and the rest of its state is dropped.
@@ -185,12 +185,12 @@ class GraphTask:
             heap.clear()
 
     def prune(self) -> set[AnyNode] | None:
-        """The nodes that lead to an input: the inputs, and every node with an edge to such a node. None: all."""
+        """The inputs and all nodes that lead to them; None if that is every node."""
         if self.inputs is None or self.needed is not None:  # a task may run again
             return self.needed
         found = reachable(self.roots)
         if self.inputs.issuperset([node for node in found if not node.edges]):
-            return None  # every way ends at an input, as with grad(loss, model.parameters())
+            return None  # every path ends at an input, as in grad(loss, model.parameters())
         self.needed = needed = set(self.inputs)
         for node in sorted(found, key=attrgetter("queue_key"), reverse=True):  # oldest first
             if not needed.isdisjoint(node.edges):
@@ -202,7 +202,7 @@ class GraphTask:
 
     def run_node(self, node: AnyNode, g: object, freed: Freed | None) -> Sequence[Any]:
         """Run one node's rules: the body of a step."""
-        if g is None:  # only missing gradients (None) have arrived: pass None on
+        if g is None:  # all contributions were None: pass None on
             return (None,) * len(node.edges)
         plan: Any = node.plan
         tensors = self.tensors
@@ -234,9 +234,9 @@ class GraphTask:
 
 
 def contributions(roots: Sequence[AnyNode], by_path: bool = False) -> dict[AnyNode, int]:
-    """How many contributions each node will receive: one per edge that leads to it.
+    """The number of contributions that each node will receive: one per incoming edge.
 
-    With `by_path`, as in the recursive engine, one per path.
+    With `by_path`, one per path, as in the recursive engine.
     """
     found = dict.fromkeys(reachable(roots), 0)
     turns = {node: roots.count(node) if by_path else 1 for node in found}

@@ -1,16 +1,17 @@
-"""Two other ways to walk back, for comparison with the engine in engine.py.
+"""Two other backward engines, for comparison with the one in engine.py.
 
-    graph        count what each node will receive, run it when it has everything: the default
-    tape         go through the recorded list from its end (a Wengert list): what comes later
-                 in the list was computed later, so when we reach a node, everything has arrived
+    graph        the default: run a node when all its contributions have arrived
+    tape         go through the recorded list (a Wengert list) from last to first. Everything
+                 computed from a node comes later in the list, so when we reach the node, all
+                 its contributions have arrived
     recursive    pass each contribution on by recursion, as soon as it arrives
 
 All three give the same gradients. The first two apply each rule once. The third applies
 the rules of a node once per *path* that leads to it: for n diamonds in a row, the first two
 need n applications and the third needs 2**n. That is why engines wait and add up.
 
-        z.backward(engine="recursive")      uses one of them
-        %%autograd --engine recursive       the same for a cell, with its steps on the tape
+        z.backward(engine="recursive")      runs a pass with this engine
+        %%autograd --engine recursive       runs the passes of a cell with it, and records them
         applications(z)                     how many rules each engine applies
 
 Source: Wengert, "A simple automatic derivative evaluation program", CACM 7 (1964).
@@ -30,10 +31,10 @@ from minigrad.core.shapes import Array
 
 
 def by_tape(task: GraphTask) -> Iterator[Step]:
-    """Go through the list of nodes from the latest to the first.
+    """Go through the list of nodes from the last to the first.
 
-    The list is what a recorder would have written: the nodes in the order in which
-    they were made. Here we find them by following the edges, and sort them.
+    A tape would contain the nodes in the order in which they were made. We find them by
+    following the edges, and sort them by this order.
     """
     listed: dict[AnyNode, Any] = dict.fromkeys(reachable(task.roots))
     for node, g in zip(task.roots, task.gradients, strict=True):
@@ -93,7 +94,7 @@ def engine_named(name: str) -> Engine:
 def applications(z: Any, gradient: Tensor | None = None) -> dict[str, int]:
     """How many rules each engine applies in a backward pass from z.
 
-    Leaves every `.grad` as it is, and keeps the graph.
+    Does not change any `.grad`, and keeps the graph.
 
     >>> import minigrad
     >>> z = x = minigrad.tensor(1.0, requires_grad=True)

@@ -5,9 +5,9 @@ contains PyTorch's phrase, because that is what a user will search for. The exce
 subclasses the one that PyTorch raises, so code written for one library catches the errors
 of the other.
 
-    Place               a line of the user's code, under the name the user knows
+    Place               a line of the user's code, named as the user knows it
     user_line           the nearest line on the stack that is not in minigrad
-    user_instruction    the same, for a writer in a hurry: place_of says later which line it is
+    user_instruction    a faster user_line: place_of finds the line number later, if needed
 """
 
 import linecache
@@ -57,13 +57,13 @@ def user_frame() -> FrameType | None:
 
 
 def user_line() -> Place | None:
-    """The user's line that is running now; None if only minigrad's own code is."""
+    """The line of user code that is running; None if the stack only contains minigrad's code."""
     frame = user_frame()
     return None if frame is None else Place(frame.f_code.co_filename, frame.f_lineno)
 
 
 def user_instruction() -> Instruction | None:
-    """What runs on the user's line now. Python needs longer to find a line's number than we to write a tensor."""
+    """The bytecode instruction of the user's line: much faster to get than its line number."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         code = frame.f_code
@@ -74,7 +74,7 @@ def user_instruction() -> Instruction | None:
 
 
 def place_of(instruction: Instruction | None) -> Place | None:
-    """The line to which an instruction belongs."""
+    """The line that an instruction belongs to."""
     if instruction is None:
         return None
     code, position = instruction
@@ -83,7 +83,7 @@ def place_of(instruction: Instruction | None) -> Place | None:
 
 
 def in_constructor() -> bool:
-    """Is it a layer of the library that is being made, or filled with its first values?"""
+    """Is one of minigrad's layers being constructed or initialized?"""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and _is_ours[frame.f_code.co_filename]:
         if frame.f_code.co_name in ("__init__", "reset_parameters", "_reset_parameters"):
@@ -93,7 +93,7 @@ def in_constructor() -> bool:
 
 
 def levels_to_user() -> int:
-    """The `stacklevel` with which a function's warnings.warn points to the user's line."""
+    """The `stacklevel` that makes the caller's warnings.warn point to the user's line."""
     frame, n = sys._getframe(1).f_back, 2
     while frame is not None and _is_ours[frame.f_code.co_filename]:
         frame, n = frame.f_back, n + 1
@@ -103,7 +103,7 @@ def levels_to_user() -> int:
 def user_names(arrays: Sequence[Any]) -> list[str | None]:
     """The user's names for the tensors of these arrays, on the line that is running now.
 
-    None for one that has no name there: a constant, or a value inside an expression.
+    None for an array without a name there: a constant, or a value inside an expression.
     """
     frame = user_frame()
     if frame is None:
@@ -125,13 +125,13 @@ _machinery = [_OUR_FOLDER, "<frozen", "<minigrad", "<__array_function__"]
 
 
 def add_machinery(*paths: str) -> None:
-    """Files whose names begin like this are from now on no part of the user's program."""
+    """Treat files whose paths start like this as minigrad's, not as the user's program."""
     _machinery.extend(paths)
     _is_ours.clear()
 
 
 class _IsOurs(dict[str, bool]):
-    """Is this source file part of minigrad or its machinery, not of the user's program?"""
+    """Maps a source file to: is it part of minigrad, and not of the user's program?"""
 
     def __missing__(self, file: str) -> bool:
         module = file.replace("\\", "/")
@@ -165,7 +165,7 @@ def aligned(rows: list[tuple[Any, ...]]) -> str:
 
 
 def at(event: str, place: Place | None) -> str:
-    """One more line for an error message: where this happened. "" if that is unknown."""
+    """A line for an error message that says where an event happened; "" if that is unknown."""
     return "" if place is None else f"\n    {event}    {place}"
 
 
@@ -186,7 +186,7 @@ class LeafChangedInPlace(AutogradError):
 
 
 class NoGradient(AutogradError):
-    """A gradient was requested for something that the tape does not lead to."""
+    """A gradient was requested for a tensor that the graph does not lead to."""
 
 
 class LinAlgError(RuntimeError):
@@ -194,14 +194,14 @@ class LinAlgError(RuntimeError):
 
 
 class ShapeError(RuntimeError):
-    """Two shapes do not fit together; `fix` is an expression that works."""
+    """Shapes are incompatible; `fix` is an expression that works."""
 
     def __init__(self, message: str, *, fix: str | None = None) -> None:
         super().__init__(message if fix is None else f"{message} To fix it, try  {fix}.")
 
 
 class DtypeError(RuntimeError):
-    """A dtype that this operation does not accept or cannot return."""
+    """A dtype that an operation does not accept or cannot return."""
 
 
 class NotForDtype(DtypeError, NotImplementedError):
@@ -256,7 +256,7 @@ def index_error(ndim: int, error: Exception) -> IndexError:
 
 
 def _einsum_error(equation: str, shapes: Sequence[tuple[int, ...]]) -> Exception | None:
-    """Which letter stands for axes of different sizes?"""
+    """The error for a letter that names axes of different sizes; None if there is none."""
     seen: dict[str, int] = {}
     for k, (letters, shape) in enumerate(zip(equation.split("->")[0].split(","), shapes)):
         for c, n in zip(letters, shape):
@@ -293,7 +293,7 @@ def shape_error(
             )
         return ShapeError(
             f"shape '{list(settings['shape'])}' is invalid for input of size {math.prod(shapes[0])}: the tensor is "
-            f"{shapes[0]}, and a view has exactly as many entries."
+            f"{shapes[0]}, and a view has the same number of entries."
         )
     if name == "index_put":
         target = arrays[0][settings["index"]].shape
@@ -337,18 +337,18 @@ def _broadcast_error(
                 f"{', where ' + who if who else ''}. Shapes are compared from the right; two sizes fit "
                 "if they are equal or one of them is 1."
             )
-            fix = _fitted(a_or_name, b_or_name, *shapes) if len(shapes) == 2 else None
+            fix = _shape_fix(a_or_name, b_or_name, *shapes) if len(shapes) == 2 else None
             if fix is None:
                 message += (
-                    f" To fix it, look at the lines that made {a_or_name} and {b_or_name}: at dimension "
-                    f"{axis} both must be equally long, or one of them 1 long."
+                    f" To fix it, look at the lines that made {a_or_name} and {b_or_name}: at dimension {axis} "
+                    "their sizes must be equal, or one of them must be 1."
                 )
             return ShapeError(message, fix=fix)
     return None
 
 
-def _fitted(a: str, b: str, x: tuple[int, ...], y: tuple[int, ...]) -> str | None:
-    """How to rewrite one of the two so that they fit: a new axis, or the transpose."""
+def _shape_fix(a: str, b: str, x: tuple[int, ...], y: tuple[int, ...]) -> str | None:
+    """An expression for one operand that makes the shapes fit: with a new axis, or transposed."""
     for name, s, other in ((b, y, x), (a, x, y)):
         for k in range(len(s), -1, -1):
             longer = (*s[:k], 1, *s[k:])
@@ -361,7 +361,7 @@ def _fitted(a: str, b: str, x: tuple[int, ...], y: tuple[int, ...]) -> str | Non
 
 
 def _fits(s: tuple[int, ...], other: tuple[int, ...]) -> bool:
-    """Can the two be broadcast together?"""
+    """Can the two shapes be broadcast together?"""
     return all(m == n or 1 in (m, n) for m, n in zip(s[::-1], other[::-1], strict=False))
 
 
@@ -385,14 +385,14 @@ def _matmul_error(x: tuple[int, ...], y: tuple[int, ...]) -> Exception:
         fix = "x.T" if len(x) == 2 else "x.mT"
     shapes = "" if len(x) == len(y) == 2 else f", of shapes {x} and {y},"
     return ShapeError(
-        f"{_product_refused(x, y)}: in x @ y{shapes} the last axis of x ({x[-1]}) "
+        f"{_product_message(x, y)}: in x @ y{shapes} the last axis of x ({x[-1]}) "
         f"must match the {'second-to-last' if len(y) > 1 else 'only'} axis of y ({inner}).",
         fix=fix,
     )
 
 
-def _product_refused(x: tuple[int, ...], y: tuple[int, ...]) -> str:
-    """PyTorch's words, which are those of the product that it makes of x @ y, with the first axes of x folded."""
+def _product_message(x: tuple[int, ...], y: tuple[int, ...]) -> str:
+    """PyTorch's message, which depends on the product that it computes for x @ y."""
     rows = math.prod(x[:-1])
     if len(x) == len(y) == 1:
         return (

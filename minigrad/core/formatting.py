@@ -1,6 +1,6 @@
-"""How a tensor is printed: as in PyTorch.
+"""Printing tensors, as in PyTorch.
 
-Four digits after the decimal point, all entries at the same width; large tensors show their corners.
+Four digits after the decimal point, and the same width for all entries. Large tensors are abbreviated.
 """
 
 import math
@@ -18,7 +18,7 @@ PRECISION = 4
 THRESHOLD = 1000  # with more entries than this, only the edges are shown
 EDGE = 3
 WIDTH = 80
-SCIENTIFIC: bool | None = None  # None: if the numbers differ a lot in magnitude
+SCIENTIFIC: bool | None = None  # None: only if the numbers differ a lot in magnitude
 
 
 def set_printoptions(
@@ -55,7 +55,7 @@ def set_printoptions(
 
 
 def describe(x: Any) -> str:
-    """The text of a tensor: its values, its dtype if it is not a default one, its grad_fn."""
+    """The text of a tensor: its values, its dtype unless it is a default one, and its grad_fn."""
     if isinstance(x.array, RowSparse):
         rows = x.array
         return (
@@ -75,7 +75,7 @@ def describe(x: Any) -> str:
     elif x.requires_grad:
         notes.append("requires_grad=True")
     for level in modes.state.levels[::-1] if x._tangents else ():
-        if level in x._tangents:  # the innermost one
+        if level in x._tangents:  # show the innermost level
             notes.append(f"tangent={describe(x._tangents[level])}")
             break
     text = "tensor(" + values(array, indent=len("tensor("))
@@ -90,7 +90,7 @@ def describe(x: Any) -> str:
 
 
 class _Style(NamedTuple):
-    """How one entry is written, and the width by which PyTorch counts how many fit into a line."""
+    """How to write one entry, and the width with which PyTorch computes how many fit in a line."""
 
     write: Callable[[Any], str]
     width: int
@@ -125,7 +125,7 @@ def _wrapped(words: list[str], width: int, indent: int) -> str:
 
 
 def _style(array: Array) -> _Style:
-    """How entries are written, at a width that fits all of them."""
+    """How to write the entries, with a width that fits all of them."""
     shown = _corners(array) if array.size > THRESHOLD else array
     if array.dtype.kind not in "fc":
         width = max(len(str(v)) for v in shown.ravel().tolist())
@@ -150,7 +150,7 @@ def _corners(array: Array) -> Array:
 
 def _float_style(array: Array) -> _Style:
     # As in PyTorch, zeros and non-finite entries affect neither the style nor the width. If there are
-    # no others, the width counts as 1: a line has room for 24 zeros.
+    # no other entries, the width counts as 1, so that 24 zeros fit in a line.
     ordinary = array[np.isfinite(array) & (array != 0)]
     style = "{:.0f}."
     if ordinary.size:

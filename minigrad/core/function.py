@@ -1,4 +1,4 @@
-"""Function: the user's own operation, written as in PyTorch.
+"""Function: user-defined operations, written as in PyTorch.
 
     class Cube(Function):
         @staticmethod
@@ -14,13 +14,13 @@
     z = Cube.apply(x)
 
 `forward` runs without recording; the tape gets one node, whose backward is the user's
-`backward`. For the engine this is an ordinary node with a special plan: the plan calls
-`backward` (on Tensors, recorded if create_graph is set) where other plans call rules.
+`backward`. For the engine this is an ordinary node with a special plan: instead of rules,
+the plan calls `backward` (on Tensors, recorded if create_graph is set).
 An optional static method `jvp` gives the tangent for forward mode.
 
-A Function with several results has one node, which waits for several gradients. Each
-result has its own edge, a `Result`, which puts its gradient into a Pack together with the
-result's number. The packs are added up on the way, and the node unpacks the sum.
+A Function with several results has one node, which receives several gradients. Each result
+has its own edge, a `Result`, which puts the gradient and the result's number into a Pack.
+The engine adds up the packs, and the node unpacks the sum.
 """
 
 import inspect
@@ -44,10 +44,10 @@ __all__ = ["Function", "InplaceFunction", "once_differentiable"]
 
 
 class FunctionCtx:
-    """The `ctx` of `forward` and `backward`: what forward keeps for backward.
+    """The `ctx` of `forward` and `backward`, which carries values from forward to backward.
 
     needs_input_grad    for each argument of forward: is its gradient needed?
-    saved_tensors       what save_for_backward was given
+    saved_tensors       the tensors passed to save_for_backward
     """
 
     def __init__(self, name: str) -> None:
@@ -62,12 +62,12 @@ class FunctionCtx:
         self.needs_input_grad: tuple[bool, ...] = ()
 
     def save_for_backward(self, *tensors: Tensor | None) -> None:
-        """Save inputs or results of forward. If one changes in place later, backward raises an error."""
+        """Save inputs or results of forward. If one is later changed in place, backward raises an error."""
         for t in tensors:
             if t is not None and not isinstance(t, Tensor):
                 raise TypeError(
                     f"save_for_backward can only save variables, but argument is of type "
-                    f"{type(t).__name__}. To keep anything else, write  ctx.name = value."
+                    f"{type(t).__name__}. To store any other value, write  ctx.name = value."
                 )
         self._saved = tensors
 
@@ -76,7 +76,7 @@ class FunctionCtx:
         self._for_forward = tensors
 
     def mark_dirty(self, *tensors: Tensor) -> None:
-        """Declare which inputs forward has written to; forward must return them as well."""
+        """Declare which inputs forward has written to. Forward must also return them."""
         check_marked("mark_dirty", tensors)
         self._dirty = tensors
 
@@ -127,7 +127,7 @@ class SavedResult:
 
 
 class PackedTensor:
-    """A tensor given to save_for_backward, packed by hooks. What they keep is not watched for changes."""
+    """A tensor passed to save_for_backward, packed by hooks. The packed value is not checked for changes."""
 
     counter = FRESH
 
@@ -137,7 +137,7 @@ class PackedTensor:
         self.packed = pack(hooks, entry if self.number is None else make.wrap(entry.array))
 
     def restore(self, node: Any) -> Tensor:
-        """The tensor unpacked, in its history."""
+        """The unpacked tensor, with its history."""
         edge = self.edge
         if self.number is not None and node is not None:
             edge = result(node, self.number)
@@ -146,13 +146,13 @@ class PackedTensor:
 
 
 class FunctionNode(Node):
-    """The node of a Function. In PyTorch it is the `ctx` itself; ours shows what that has saved."""
+    """The node of a Function. In PyTorch it is the `ctx` itself; ours shows the values saved in ctx."""
 
     __slots__ = ()
 
     @property
     def saved_tensors(self) -> tuple[Any, ...]:
-        """What `save_for_backward` was given. Raises BackwardTwice once a pass has freed it."""
+        """The tensors passed to `save_for_backward`. Raises BackwardTwice once a pass has freed them."""
         if isinstance(self.saved, Freed):
             tuple(self.saved)  # raises
         return self.plan.ctx.saved_tensors
@@ -190,7 +190,7 @@ class FunctionPlan(OwnPlan):
             return [None if d is None else d.array for d in self._backward(g, node, make.wrap)]
 
     def run_tensors(self, g: object, node: Node) -> Sequence[Any]:
-        """As `run`, on Tensors, so that backward is recorded in turn."""
+        """Like `run`, but on Tensors, so that backward is recorded."""
         return self._backward(g, node, lambda t: t)
 
     def _backward(self, g: object, node: Node, wrap: Callable[[Any], object]) -> list[Any]:
@@ -220,7 +220,7 @@ class FunctionPlan(OwnPlan):
         return self._checked(given)
 
     def _checked(self, given: object) -> list[Any]:
-        """The gradients for the edges, from what backward returned for each argument."""
+        """Check the values that backward returned for the arguments, and return those for the edges."""
         values = list(given) if isinstance(given, (tuple, list)) else [given]
         n = len(self.likes)
         if len(values) > n and all(v is None for v in values[n:]):
@@ -258,7 +258,7 @@ class FunctionPlan(OwnPlan):
 
 
 class _NamedOp:
-    """Takes the place of an op when the tape shows a Function."""
+    """Takes the place of an op where the tape shows a Function."""
 
     settings: dict[str, Any] = {}
 
@@ -268,7 +268,7 @@ class _NamedOp:
 
 
 class Function:
-    """The base class for your own operations: define `forward`, `backward`, and optionally `jvp`.
+    """The base class of user-defined operations: define `forward`, `backward`, and optionally `jvp`.
 
     forward(ctx, *args)       computes the result, a Tensor or a tuple of Tensors. If you define
                               `setup_context(ctx, inputs, output)`, it is forward(*args)
@@ -291,7 +291,7 @@ class Function:
     """
 
     def __call__(self, *args: Any, **kwargs: Any) -> NoReturn:
-        """Older programs write MyFunction()(x). PyTorch refuses that, and so do we."""
+        """Raise RuntimeError for the old style MyFunction()(x), as PyTorch does."""
         name = type(self).__name__
         raise RuntimeError(
             "Legacy autograd function with non-static forward method is deprecated. To fix it, put "
@@ -307,7 +307,7 @@ class Function:
 
     @staticmethod
     def backward(ctx: Any, *grad_outputs: Any) -> Any:
-        """The gradients of forward's arguments, from those of its results."""
+        """Compute the gradients of forward's arguments from the gradients of its results."""
         raise NotImplementedError(
             "You must implement either the backward or vjp method for your custom autograd.Function "
             "to use it with backward mode AD."
@@ -317,7 +317,7 @@ class Function:
 
     @staticmethod
     def jvp(ctx: Any, *grad_inputs: Any) -> Any:
-        """The tangents of forward's results, from those of its arguments."""
+        """Compute the tangents of forward's results from the tangents of its arguments."""
         raise NotImplementedError(
             "You must implement the jvp function for custom autograd.Function to use it with forward mode AD."
         )
@@ -329,7 +329,7 @@ class Function:
 
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
-        """Run forward, and put a node for backward on the tape if a gradient is needed."""
+        """Run forward, and record a node for backward if a gradient is needed."""
         ctx = FunctionCtx(f"{cls.__name__}Backward")
         separate = cls.setup_context is not Function.setup_context
         if separate:  # these are the arguments of forward, including defaults
@@ -438,7 +438,7 @@ class Function:
                 if moves and tangents[k] is None:
                     tangents[k] = like_of(a).zeros()
         for_backward = ctx._saved, ctx._versions
-        if ctx._for_forward is not None:  # else jvp sees what is saved for backward
+        if ctx._for_forward is not None:  # otherwise jvp sees the values saved for backward
             ctx._saved, ctx._versions = ctx._for_forward, ()
         ctx._saved = tuple(stripped(t, level) if isinstance(t, Tensor) else t for t in ctx._saved)
         try:
@@ -483,13 +483,13 @@ class Function:
 
 
 class InplaceFunction(Function):
-    """The base class that older programs name for a Function that writes to its argument."""
+    """An older name for the base class of a Function that writes to its argument."""
 
 
 def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
     """Mark a `backward` that cannot itself be differentiated.
 
-    Its gradients are computed without recording. Asking for a second derivative raises an error.
+    It runs without recording. Asking for a second derivative raises an error.
     """
 
     def once(ctx: Any, *grads: Any) -> Any:
@@ -510,7 +510,7 @@ def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class _Once(Function):
-    """A gradient that cannot be differentiated again."""
+    """The identity, with an error as its backward: for a gradient that has no gradient itself."""
 
     @staticmethod
     def forward(ctx: Any, gradient: Tensor) -> Tensor:
@@ -524,7 +524,7 @@ class _Once(Function):
 
 
 def check_marked(name: str, tensors: Sequence[Any]) -> None:
-    """Raise AutogradError if one of the things marked on ctx is not a tensor."""
+    """Raise AutogradError if an argument of a ctx.mark_... method is not a tensor."""
     for k, t in enumerate(tensors):
         if not isinstance(t, Tensor):
             raise AutogradError(

@@ -1,14 +1,14 @@
-"""Hooks: the user's functions, called when a gradient passes.
+"""Hooks: user functions that are called during a backward pass.
 
-Gradients pass through nodes, so hooks are attached to nodes:
+Gradients flow through nodes, so hooks are attached to nodes:
 
     before    on the gradient of one result, before it enters the node  (Tensor.register_hook,
               Node.register_prehook; retain_grad, which only stores the gradient)
     after     after the node has run  (Node.register_hook), or after a leaf's `.grad` has been
               updated  (Tensor.register_post_accumulate_grad_hook)
 
-Nodes without hooks have no overhead: the first hook on a node replaces the node's plan by a
-`Hooked` plan, which calls the hooks around the original plan.
+Nodes without hooks have no overhead: the first hook on a node replaces its plan with a
+`Hooked` plan, which calls the hooks before and after the original plan.
 
 Hooks get Tensors, even when the pass itself computes with plain arrays.
 """
@@ -32,15 +32,15 @@ class RemovableHandle:
         self, hooks: "OrderedDict[int, Hook]", hook: Hook, marks: Sequence[dict[int, Any]] = ()
     ) -> None:
         self.id = _next_id()
-        self._hooks, self._marks = hooks, marks  # what is noted about the hook, by its id
+        self._hooks, self._marks = hooks, marks  # marks: other dicts with this hook's id as a key
         hooks[self.id] = hook
 
     def hooks_dict_ref(self) -> "OrderedDict[int, Hook]":
-        """The dict that holds the hook, by `id`, with others of its kind."""
+        """The dict of hooks that contains this one, with its `id` as the key."""
         return self._hooks
 
     def remove(self) -> None:
-        """Take the hook away; a second call does nothing."""
+        """Remove the hook. A second call does nothing."""
         for kept in (self._hooks, *self._marks):
             kept.pop(self.id, None)
 
@@ -55,9 +55,9 @@ class Hooked:
     """A plan with hooks around it.
 
     on_result   hooks of the tensor: each may replace the gradient of the result
-    keep        the hook of retain_grad; runs after these
-    before      hooks of the node: get a tuple of gradients, may return another. They run with the
-                node: not if a pass ends there, because the gradient of its result was asked for
+    keep        the hook of retain_grad; runs after on_result
+    before      hooks of the node: get a tuple of gradients, and may return another one. They do not
+                run if the pass ends at the node because the gradient of its result was requested
     finally_    hooks of a leaf; run when its `.grad` is up to date
     after       hooks of the node: get its outgoing and incoming gradients
     """
@@ -71,7 +71,7 @@ class Hooked:
         self.finally_: OrderedDict[int, Hook] = OrderedDict()
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self.plan, name)  # op, needs, reads, frees, ...: those of the plan
+        return getattr(self.plan, name)  # op, needs, reads, frees, ...: the plan's own
 
     def arrive(self, g: Any, tensors: bool) -> Any:
         """Call the tensor's hooks on the incoming gradient; they may replace it."""
@@ -84,14 +84,14 @@ class Hooked:
             if self.keep is not None:
                 self.keep(seen)
         seen = seen if tensors else seen.array
-        self._tell("before", len(self.on_result), [g], [seen])
+        self._report("before", len(self.on_result), [g], [seen])
         return seen
 
     def enter(self, g: Any, tensors: bool) -> Any:
-        """Call the node's hooks on the incoming gradient, which has arrived; they may replace it."""
+        """Call the node's pre-hooks on the complete incoming gradient; they may replace it."""
         if not self.before:
             return g
-        seen = self._of_results(g, tensors)
+        seen = self._gradients_of_results(g, tensors)
         with modes.set_grad_enabled(modes.state.recording and tensors):
             for hook in list(self.before.values()):
                 given = hook(seen)
@@ -101,13 +101,13 @@ class Hooked:
         parts = [d if tensors or d is None else d.array for d in seen]
         if hasattr(g, "parts"):
             return type(g)({k: d for k, d in enumerate(parts) if d is not None})
-        self._tell("before", len(self.before), [g], parts)
+        self._report("before", len(self.before), [g], parts)
         return parts[0]
 
-    def _of_results(self, g: Any, tensors: bool) -> tuple[Any, ...]:
+    def _gradients_of_results(self, g: Any, tensors: bool) -> tuple[Any, ...]:
         """The gradient of each result of the node, as Tensors; None where none has arrived.
 
-        g   the gradient; for a node of several results, the Pack of theirs (see results.py)
+        g   the gradient; for a node with several results, a Pack (see results.py)
         """
         wrap: Callable[[Any], Any] = (lambda d: d) if tensors else make.wrap
         if not hasattr(g, "parts"):
@@ -116,8 +116,8 @@ class Hooked:
             [wrap(g.parts[k]) if k in g.parts else None for k in range(len(self.plan.results))]
         )
 
-    def _tell(self, when: str, hooks: int, before: Sequence[Any], after: Sequence[Any]) -> None:
-        """Report to the observer how the hooks changed a gradient, if it wants to know."""
+    def _report(self, when: str, hooks: int, before: Sequence[Any], after: Sequence[Any]) -> None:
+        """Tell the observer how hooks changed a gradient, if it has a `hooked` method."""
         hooked = getattr(modes.state.observer, "hooked", None)
         if hooked is not None and hooks:
             hooked(when, hooks, before, after)
@@ -137,16 +137,16 @@ class Hooked:
                     )
             if self.after:
                 departing = self._after(grads, g, tensors)
-        self._tell("after", len(self.after), grads, departing)
-        self._tell("finally", len(self.finally_), (), ())
+        self._report("after", len(self.after), grads, departing)
+        self._report("finally", len(self.finally_), (), ())
         return departing
 
     def _after(self, grads: Sequence[Any], g: Any, tensors: bool) -> Sequence[Any]:
-        """Call the hooks of the node. They see None for the inputs that need no gradient."""
+        """Call the post-hooks of the node. They get None for inputs that need no gradient."""
         needs = self.plan.needs
         given = iter(grads if tensors else [None if d is None else make.wrap(d) for d in grads])
         outgoing = tuple([next(given) if need else None for need in needs])
-        incoming = self._of_results(g, tensors)
+        incoming = self._gradients_of_results(g, tensors)
         for hook in list(self.after.values()):
             changed = hook(outgoing, incoming)
             if changed is not None:
@@ -155,18 +155,18 @@ class Hooked:
         return kept if tensors else [None if d is None else d.array for d in kept]
 
     def run(self, g: Any, node: Any) -> Sequence[Any]:
-        """What the plan does with arrays, between the hooks before and after."""
+        """Run the plan on arrays, with the hooks before and after it."""
         g = self.enter(self.arrive(g, tensors=False), tensors=False)
         return self.depart(self.plan.run(g, node), g, node, tensors=False)
 
     def run_tensors(self, g: Any, node: Any) -> Sequence[Any]:
-        """As `run`, with gradients that have a history of their own."""
+        """Like `run`, but on Tensors, so that everything is recorded."""
         g = self.enter(self.arrive(g, tensors=True), tensors=True)
         return self.depart(self.plan.run_tensors(g, node), g, node, tensors=True)
 
 
 class Hookable:
-    """What Node and AccumulateGrad have in common: a name, and hooks."""
+    """The base class of Node and AccumulateGrad: a name, and hooks."""
 
     __slots__ = ()
 
@@ -176,7 +176,7 @@ class Hookable:
 
     @property
     def metadata(self) -> dict[Any, Any]:
-        """A dict for what the user wants to note about this node.
+        """A dict in which the user can store data about this node.
 
         >>> z = minigrad.ones(1, requires_grad=True) * 2
         >>> z.grad_fn.metadata["layer"] = 1
@@ -188,7 +188,7 @@ class Hookable:
         return self._metadata
 
     def register_hook(self, hook: Hook) -> RemovableHandle:
-        """Call hook(grad_inputs, grad_outputs) after this node has run. A leaf has no grad_inputs: ()."""
+        """Call hook(grad_inputs, grad_outputs) after this node has run. For a leaf, grad_inputs is ()."""
         return RemovableHandle(hooks_of(self).after, hook)
 
     def register_prehook(self, hook: Hook) -> RemovableHandle:
@@ -197,7 +197,7 @@ class Hookable:
 
 
 def hooks_of(node: Any) -> Hooked:
-    """The hooks of a node. The first call gives the node a `Hooked` plan."""
+    """The `Hooked` plan of a node; the first call creates it."""
     plan = node.plan
     if not isinstance(plan, Hooked):
         plan = node.plan = Hooked(plan)
@@ -205,7 +205,7 @@ def hooks_of(node: Any) -> Hooked:
 
 
 def _replaced(given: Any, before: Any, hook: Any = None) -> Any:
-    """The gradient after a hook: what the hook returned, or the old gradient if it returned None."""
+    """The gradient after a hook: the one it returned, or the old one if it returned None."""
     if given is None or given is before:
         return before
     if not hasattr(given, "array"):

@@ -1,4 +1,4 @@
-"""In-place writes (`x += y`, `x.exp_()`): when they are refused, and what they do to the history.
+"""In-place writes (`x += y`, `x.exp_()`): when they are refused, and their effect on the history.
 
 A tensor that is written to stays the same object. Its memory gets a new version, and the tensor gets
 a new node if a gradient is needed. The write itself is in dispatch.py.
@@ -37,7 +37,7 @@ from minigrad.core.views import CopySlices, way_of
 
 
 def cannot_be_cast(op: Op, dtype: Dtype, own: Dtype) -> DtypeError:
-    """The error for a write whose result has a dtype that does not fit into a tensor of dtype own."""
+    """The error for a write whose result, of dtype `dtype`, cannot be cast to the tensor's own."""
     return DtypeError(
         f"result type {torch_name(dtype)} can't be cast to the desired output type {torch_name(own)}: "
         f"{op.name}_ writes over a tensor of {own}. To fix it, write  x = x.{op.name}(...)"
@@ -52,14 +52,14 @@ WRITTEN_TWICE = (
 
 
 def check_fits(op: Op, array: Array, arrays: Sequence[Any], settings: dict[str, Any]) -> None:
-    """Raise unless the op's result can be written to `array`: unless dtype, memory and shape fit.
+    """Raise an error if the op's result cannot be written to `array`: checks dtype, memory and shape.
 
-    arrays   the operands, as the op will compute with them
+    arrays   the operands, converted to the dtype in which the op computes
     """
     dtype, shape = arrays[0].dtype, array.shape
     if dtype is not array.dtype and category(dtype) > category(array.dtype):
         raise cannot_be_cast(op, dtype, array.dtype)
-    # Entries that share their memory must not be given different values. (fill_ gives all the same.)
+    # Entries that share memory must not get different values. (fill_ sets them all to the same value.)
     if not array.flags.forc and not (op.name == "copy" and not arrays[1].ndim):
         strides = zip(array.strides, shape, strict=True)
         if array.size and any(s == 0 and n > 1 for s, n in strides):
@@ -78,9 +78,9 @@ def check_fits(op: Op, array: Array, arrays: Sequence[Any], settings: dict[str, 
 
 
 def refuse(x: Any, nodes: Sequence[Any]) -> None:
-    """Raise if the write to x, which is about to be recorded, would make gradients meaningless.
+    """Raise an error if a recorded write to x would make gradients meaningless.
 
-    nodes   the nodes of the operands; the first operand is x
+    nodes   the nodes of the operands, of which x is the first
     """
     base, node = x._base, nodes[0]
     if node is None and nodes.count(None) == len(nodes) and (base is None or base.node is None):
@@ -112,7 +112,7 @@ def is_plain(x: Any, node: Any) -> bool:
 
 
 def refused_view(origin: tuple[Any, ...], what: str) -> str:
-    """Why the history of a view with this origin cannot record a write to its memory."""
+    """The error message for a recorded write to the memory of a view with this origin."""
     if len(origin) == 1:
         mode = f"{origin[0]} mode"
         return (
@@ -135,7 +135,7 @@ def refused_view(origin: tuple[Any, ...], what: str) -> str:
 
 
 def check_not_inference(x: Tensor) -> None:
-    """Raise if x was made in inference_mode and we are outside it now."""
+    """Raise an error if x was made in inference_mode and the mode is now off."""
     if x.counter is INFERENCE and not modes.state.inference:
         raise AutogradError(
             "Inplace update to inference tensor outside InferenceMode is not allowed. You can make a clone to get a "
@@ -153,7 +153,7 @@ def copy_of(x: Tensor) -> Tensor:
 
 
 def bump(x: Tensor) -> None:
-    """Count a write to x's memory, and remember the user's line."""
+    """Count a write to x's memory, and store the user's line."""
     counter = x._shared_counter()
     if counter is INFERENCE:
         return check_not_inference(x)
@@ -162,7 +162,7 @@ def bump(x: Tensor) -> None:
 
 
 def attach(node: Node, x: Tensor) -> None:
-    """Make `node`, an in-place write to x, the latest entry of x's history."""
+    """Make `node`, an in-place write to x, the head of x's history."""
     base = x._base
     retaining = [t for t in (x, base) if t is not None and t._retains]
     for t in retaining:  # retain_grad keeps the gradient of the current value

@@ -1,8 +1,8 @@
-"""AccumulateGrad: the end of an edge, where the gradient of a leaf is added to its `.grad`.
+"""AccumulateGrad: the node of a leaf, which adds the leaf's gradient to its `.grad`.
 
-AccumulateGrad stores the gradient. The leaf refers to its AccumulateGrad, which refers back only
-weakly, so the two do not keep each other alive. If the leaf is gone, the graph still works, and
-`variable` makes an equal leaf.
+AccumulateGrad stores the gradient. The leaf refers to its AccumulateGrad, which only has a weak
+reference back, so the two do not keep each other alive. If the leaf is gone, the graph still works,
+and `variable` makes an equal leaf.
 """
 
 import threading
@@ -23,7 +23,7 @@ _accumulating = threading.Lock()
 
 
 class AccumulateGrad(Hookable):
-    """The end of an edge: where the gradient of a leaf is added to its `.grad`.
+    """The node of a leaf: adds the gradient that arrives to the leaf's `.grad`.
 
     >>> x = minigrad.tensor(3.0, requires_grad=True)
     >>> leaf, number = (x * 2).grad_fn.next_functions[0]
@@ -57,17 +57,17 @@ class AccumulateGrad(Hookable):
         self.queue_key = next_leaf_queue_key()
 
     def _sequence_nr(self) -> int:
-        """In PyTorch a leaf has the largest possible number and runs before all nodes; here it runs after them."""
+        """The largest possible number, as in PyTorch. (There leaves run first; here they run last.)"""
         return int(2**64 - 1)
 
     @property
     def variable(self) -> Tensor:
-        """The leaf. If it is gone, makes an equal one."""
+        """The leaf. If it no longer exists, an equal one is made."""
         leaf = self._leaf()
         return leaf if leaf is not None else make.tensor(self._array, self._counter, self)
 
     def saved_values(self) -> dict[str, Any]:
-        """Nothing: to add a gradient, no value is needed."""
+        """Empty: adding a gradient needs no saved values."""
         return {}
 
     def __repr__(self) -> str:
@@ -81,12 +81,12 @@ class Accumulation:
     needs = ()  # it has no inputs
 
     def run(self, g: Any, leaf: AccumulateGrad) -> tuple[()]:
-        """Add g to the leaf's `.grad`: copy it the first time, add in place after that."""
+        """Add g to the leaf's `.grad`: store it the first time, add in place after that."""
         with _accumulating:
             grad = leaf.grad
             if grad is None:
-                # g may share memory: add passes the same array to both its inputs, and a reshape
-                # is a view of another array. We keep g without a copy only if nothing else refers to it.
+                # g may share memory: add passes the same array to both inputs, and a reshape is a
+                # view of another array. We store g without a copy only if nothing else refers to it.
                 ours = getrefcount(g) <= ALONE and (g.base is None or is_whole(g))
                 # The gradient of a transpose is transposed; but users may call view() on it, as on the leaf.
                 ours = ours and (g.ndim < 3 or g.flags.c_contiguous)
@@ -101,7 +101,7 @@ class Accumulation:
         return ()
 
     def run_tensors(self, g: Any, leaf: AccumulateGrad) -> tuple[()]:
-        """Like `run`, for a gradient with its own history. It is copied: another leaf may get the same."""
+        """Like `run`, for a Tensor with a history. It is copied, because another leaf may get the same one."""
         if leaf.grad is not None:
             leaf.grad = leaf.grad + g
             return ()

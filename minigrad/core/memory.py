@@ -1,7 +1,7 @@
-"""Versions of memory, and how code that does not import Tensor makes Tensors.
+"""Version counters, and a way to make Tensors in modules that cannot import Tensor.
 
 The modules below tensor.py pass Tensors around and read their array, node and counter. To
-make a Tensor they call `make`, which tensor.py fills in. So no module imports one above it.
+make a Tensor they use `make`, which tensor.py fills in. So no module imports a higher one.
 """
 
 from collections.abc import Callable
@@ -27,8 +27,8 @@ class Counter:
     __slots__ = ("count", "history", "undo", "where")
 
     count: int
-    history: int  # how often the history of this memory was rewritten
-    undo: dict[Any, Any]  # layout before t_() and the like -> hops back to it
+    history: int  # the number of changes to the history of this memory
+    undo: dict[Any, Any]  # layout before t_() and similar ops -> the view ops that lead back to it
     where: Instruction | None  # the latest write
 
     def __init__(self) -> None:
@@ -50,10 +50,10 @@ class Uncounted(Counter):
 
     @property
     def count(self) -> int:  # type: ignore[override]
-        """There is none: raises AutogradError, which says how to go on."""
+        """Raise AutogradError: writes to inference tensors are not counted."""
         raise AutogradError(
-            "Inference tensors cannot be saved for backward: they were made in inference_mode, and nobody counts the "
-            "writes to them. To fix it, use  x.clone()  outside of the block, or no_grad() in place of "
+            "Inference tensors cannot be saved for backward: they were made in inference_mode, and writes to them "
+            "are not counted. To fix it, use  x.clone()  outside of the block, or no_grad() instead of "
             "inference_mode()."
         )
 

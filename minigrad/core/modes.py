@@ -4,16 +4,16 @@ Operations on tensors are recorded on the tape, unless the user turns recording 
 
     with no_grad(): ...              nothing is recorded in this block
     with enable_grad(): ...          turns recording back on inside such a block
-    set_grad_enabled(False)          from here on; also usable as a block
+    set_grad_enabled(False)          turns recording off from here on; also usable as a block
     with within("observer", o): ...  every operation and every backward step is reported to o
 
-These settings belong to the thread: other threads keep their own. They can be nested, they are
-undone when an exception is raised, and they work as decorators of functions and generators.
+Each thread has its own settings. Blocks can be nested, restore the setting when an exception
+is raised, and work as decorators of functions and generators.
 For a generator, the setting holds while its own code runs, not while it waits at a `yield`.
 
 `unusual` counts the settings of all threads that differ from the default, and `light` counts how
-many of them are "not recording" or "keep the line of each node", which the functions of codegen.py
-know. As long as both are 0, an operation does not need to look at its thread's settings at all.
+many of them are "not recording" or "keep the line of each node", which the functions generated
+by codegen.py handle. As long as both are 0, an operation need not look up its thread's settings.
 """
 
 import functools
@@ -31,7 +31,7 @@ T = TypeVar("T")
 
 
 class Observer(Protocol):
-    """What an observer is told. The tape recorder is an observer."""
+    """The methods that an observer has. The tape recorder is an observer."""
 
     def forward(
         self,
@@ -63,9 +63,9 @@ class _State(threading.local):
     observer: Observer | None = None
     saved_hooks: tuple[Any, ...] = ()  # (pack, unpack) pairs, innermost last
     levels: tuple[int, ...] = ()  # the open levels of forward mode, outermost first
-    task: Any = None  # the backward pass that runs
-    hooks_refused: str | None = None  # why saved-tensor hooks may not be entered now
-    draws: Any = None  # what `vmap` lets its function draw; see Draws in random/generator.py
+    task: Any = None  # the backward pass that is running
+    hooks_refused: str | None = None  # why saved-tensor hooks are not allowed now
+    draws: Any = None  # random numbers under `vmap`; see Draws in random/generator.py
     engine = "graph"  # the engine for backward passes that do not name one; see engines.py
 
 
@@ -125,7 +125,7 @@ class set_grad_enabled:
         self._before = set_mode("recording", self.mode)
 
     def __call__(self, function: F) -> F:
-        set_mode("recording", self._before)  # a decorator acts when the function runs, not now
+        set_mode("recording", self._before)  # a decorator acts only while the function runs
         return _decorated(lambda: set_grad_enabled(self.mode), function)
 
     def __enter__(self) -> None:
@@ -145,7 +145,7 @@ class _Mode:
         return mode if function is None else mode(function)  # @no_grad without parentheses
 
     def __init__(self, function: Callable[..., object] | None = None) -> None:
-        self._before: list[bool] = []  # a stack: an object may be entered again inside itself
+        self._before: list[bool] = []  # a stack, because blocks of one object can be nested
 
     def __enter__(self) -> None:
         self._before.append(set_mode("recording", self.mode and not state.inference))
@@ -232,11 +232,11 @@ def is_inference_mode_enabled() -> bool:
 
 
 def _decorated(enter: Callable[[], Any], function: F) -> F:
-    """The function, with its code run inside `enter()`."""
+    """A function that runs `function` inside the block `enter()`."""
     if isinstance(function, type):
         warnings.warn(
             "Decorating classes is deprecated and will be disabled in future versions: only the constructor runs in "
-            "this mode. To fix it, decorate __init__, or the methods that you mean.",
+            "this mode. To fix it, decorate __init__, or individual methods.",
             FutureWarning,
             stacklevel=3,
         )
@@ -259,7 +259,7 @@ def _decorated(enter: Callable[[], Any], function: F) -> F:
 def _each_step_inside(
     enter: Callable[[], Any], generator: Generator[Any, Any, Any]
 ) -> Generator[Any, Any, Any]:
-    """Run a generator with the mode on between two yields, and off while the generator is paused."""
+    """Run a generator with the mode on while its code runs, and off while it waits at a yield."""
     advance: Callable[[], Any] = functools.partial(next, generator)
     try:
         while True:
@@ -286,10 +286,10 @@ def unobserved() -> AbstractContextManager[None]:
 
 
 def reports(what: str) -> Callable[[F], F]:
-    """For a method that changes tensors or settings: it tells an observer so, if that wants to know.
+    """Decorate a method that changes tensors or settings, so that calls are reported to the observer.
 
-    what    "zero_grad", "step" or "schedule". The observer's `updating(what, owner)` is a block
-            around the call; an observer without it is told nothing
+    what    "zero_grad", "step" or "schedule". The call runs inside the block
+            `observer.updating(what, owner)`, if the observer has this method
     """
 
     def decorate(method: F) -> F:
@@ -307,7 +307,7 @@ def reports(what: str) -> Callable[[F], F]:
 
 
 def with_name(name: str, tensor: T) -> T:
-    """Return a tensor that a function of ours made, and tell an observer what to call it."""
+    """Return the tensor, and tell the observer what to call it. For tensors without a user's name."""
     told = getattr(state.observer, "called", None) if unusual else None
     if told is not None:
         told(name, tensor)

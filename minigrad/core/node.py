@@ -1,15 +1,15 @@
 """The tape's building blocks: nodes, and the edges between them.
 
-A node is one application of an op, with what backward needs:
+A node is one application of an op, with everything that backward needs:
 
     plan       knows which of the op's inputs need a gradient, and which rules to run
-    edges      for each of these inputs, the node that made it, or its AccumulateGrad
+    edges      for each of these inputs: the node that made it, or its AccumulateGrad
     saved      the values that those rules read, and nothing else
     version    the sum of the versions of the saved tensors, to detect in-place changes
     queue_key  the negative of the sequence number, so the queue returns the latest node first
 
 Leaves (parameters, inputs) were not made by an op. A leaf that requires a gradient has an
-`AccumulateGrad` instead (leaf.py): the end of an edge, where the gradient is added up.
+`AccumulateGrad` instead (leaf.py), which adds up its gradient.
 
 The class of a node is named after its op, as in PyTorch: MulBackward0. (In PyTorch, the 0 distinguishes
 the forms of one function: PowBackward0 is x ** 2, and PowBackward1 is x ** y.)
@@ -35,7 +35,7 @@ from minigrad.core.saved import Freed, what_changed
 next_queue_key = count(-1, -1).__next__  # -1, -2, ...: later nodes come first
 
 
-# The nodes whose last operands, if they need no gradient, PyTorch does not count among the inputs.
+# Nodes for which PyTorch does not list the last operand as an input if it needs no gradient.
 WITH_NUMBERS = frozenset(
     "BernoulliBackward2 CauchyBackward0 ClampBackward1 ClampMaxBackward0 ClampMinBackward0 EqBackward0 "
     "ExponentialBackward0 FillBackward2 FmodBackward0 GeBackward0 GeometricBackward0 GtBackward0 "
@@ -43,7 +43,7 @@ WITH_NUMBERS = frozenset(
     "NormalBackward0 PowBackward0 RandomBackward0 RandomBackward1 RandomBackward2 RemainderBackward0 "
     "RsubBackward1 ScatterBackward1 UniformBackward0 ZeroBackward0".split()
 )
-# The same of their first operand, a mask or the 2 of 2 ** x.
+# Nodes for which this holds for the first operand: a mask, or the 2 in 2 ** x.
 AFTER_THE_FIRST = frozenset(
     "HardshrinkBackward0 PowBackward2 PreluKernelBackward0 WhereBackward0".split()
 )
@@ -92,20 +92,20 @@ class Node(Hookable):
 
     @property
     def next_functions(self) -> tuple[tuple["Node | AccumulateGrad | None", int], ...]:
-        """For each input tensor of the op: the node that made it, and the number of that node's result.
+        """For each input tensor of the op: the node that made it, and its number among the node's results.
 
-        (None, 0) for an input that needs no gradient. Of 2 * x and 2 - x, as in PyTorch, x comes first.
-        What PyTorch takes as a number or a mask, as the 2 in x ** 2, is not among them.
+        (None, 0) for an input that needs no gradient. As in PyTorch, x comes first for 2 * x and 2 - x,
+        and operands that PyTorch treats as numbers or masks, like the 2 in x ** 2, are left out.
         """
-        return self._counted(self.makers())
+        return self._items_shown(self.makers())
 
     def makers(self) -> list[tuple["Node | AccumulateGrad | None", int]]:
-        """The same for each operand, in the order in which the op takes them."""
+        """Like next_functions, but for all operands, in the op's own order."""
         edges = iter(self.edges)
         return [shown(next(edges)) if n else (None, 0) for n in self.plan.needs]
 
-    def _counted(self, of_inputs: list[Any]) -> tuple[Any, ...]:
-        """What belongs to each input, for the inputs that PyTorch counts, in its order."""
+    def _items_shown(self, of_inputs: list[Any]) -> tuple[Any, ...]:
+        """Select from a list with an item for each input the items that PyTorch shows, in its order."""
         needs = list(self.plan.needs)
         if self.reflected:
             of_inputs, needs = of_inputs[::-1], needs[::-1]
@@ -117,7 +117,7 @@ class Node(Hookable):
         return tuple(of_inputs[first : len(needs)])
 
     def __call__(self, *grads: Any) -> Any:
-        """The gradients for the inputs, given that of the result: what the engine passes to `next_functions`.
+        """The gradients of the inputs, given the gradient of the result. Aligned with `next_functions`.
 
         >>> x = minigrad.tensor(3.0, requires_grad=True)
         >>> (x * 2).grad_fn(minigrad.tensor(1.0))
@@ -126,11 +126,11 @@ class Node(Hookable):
         if len(grads) != 1:
             raise TypeError(f"expected 1 arguments, got {len(grads)} instead")
         found = iter(self.plan.run_tensors(grads[0], self))
-        passed = self._counted([next(found) if needed else None for needed in self.plan.needs])
+        passed = self._items_shown([next(found) if needed else None for needed in self.plan.needs])
         return passed[0] if len(passed) == 1 else passed
 
     def rename(self, name: str) -> None:
-        """Give this node the name that it has in PyTorch, where sort, say, is no case of gather."""
+        """Give this node its PyTorch name, if it differs from the op's: our sort, for example, is a gather."""
         self.__class__ = node_type_of(self.op, name)
         if modes.unusual and (told := getattr(modes.state.observer, "renamed", None)):
             told(self)
@@ -143,7 +143,7 @@ class Node(Hookable):
         values: dict[str, tuple[Any, int | None]] = {}
         if not self.plan.reads:
             return values
-        then = self.versions or {}  # if lines are traced; otherwise we use the current versions
+        then = self.versions or {}  # if lines are not traced, we use the current versions
         for name, value in zip(self.plan.slots, self.saved, strict=True):
             if name == "z_counter":
                 values["z"] = (values["z"][0], then.get("z", value.count))
@@ -171,12 +171,12 @@ class Node(Hookable):
         return found
 
     def changed(self) -> None:
-        """Raise the error that says which saved value was overwritten, and where."""
+        """Raise SavedValueChanged, which says which saved value was overwritten, and where."""
         now = self.counters()
         if self.versions is not None:
             name = next(n for n, c in now.items() if c.count != self.versions[n])
             before = self.versions[name]
-        else:  # We only kept the sum of the versions: assume the tensor that was written to most often.
+        else:  # Only the sum of the versions is known: assume it was the tensor with the most writes.
             name = max(now, key=lambda n: now[n].count)
             since = sum(c.count for c in now.values()) - self.version
             since //= list(now.values()).count(now[name])  # x * x saves the same memory twice
@@ -189,7 +189,7 @@ class Node(Hookable):
 
 
 class OwnPlan:
-    """The base class of plans without a row in the table of ops: they save no values by name."""
+    """The base class of plans for nodes without an op in the table: they save no values by name."""
 
     reads: tuple[str, ...] = ()
     tensors: tuple[str, ...] = ()
@@ -205,7 +205,7 @@ def node_type(name: str) -> type[Node]:
 
 @cache
 def node_type_of(op: Op, name: str) -> type[Node]:
-    """The node class with this name, which shows the saved values of an op."""
+    """The node class with this name, with attributes for the saved values of an op."""
     show_saved(cls := node_type(name), op)
     return cls
 
@@ -215,9 +215,9 @@ SAVED_AS = {"result": "z", "dim": "axis", "keepdim": "keepdims"}
 
 
 def show_saved(cls: type[Node], op: Op) -> None:
-    """Give the nodes of an op `_saved_self`, `_saved_result`, ...: PyTorch's names for the saved values.
+    """Add `_saved_self`, `_saved_result`, ..., PyTorch's names for the saved values, to a node class.
 
-    They are properties, since a class with `__getattr__` reads each of its attributes three times slower.
+    We use properties because `__getattr__` would slow down every attribute access, by a factor of 3.
     """
     operands = [name for name, k in SAVED_OPERANDS.items() if k < len(op.operands)]
     for name in (*operands, *SAVED_AS, *op.operands, *op.settings):
@@ -227,7 +227,7 @@ def show_saved(cls: type[Node], op: Op) -> None:
 
 
 def saved_attribute(node: Node, name: str) -> Any:
-    """The value of `node._saved_self` and the like, under PyTorch's names; a saved tensor as a Tensor.
+    """The value of `node._saved_self` and similar attributes; a saved array as a Tensor.
 
     None for an input that was not saved. Raises BackwardTwice if a backward pass has freed it, and
     AttributeError if the op has nothing of this name.
@@ -261,9 +261,9 @@ def reachable(roots: Iterable[Any]) -> list[Any]:
 
 
 def shown(edge: Any) -> tuple[Any, int]:
-    """The node that a user sees at the end of an edge, and the number of the result.
+    """The node to show the user for an edge, and the number of the result.
 
-    It differs from the edge's own end only for nodes with several results; see results.py.
+    Differs from the edge's own node only for nodes with several results; see results.py.
     """
     owner = getattr(edge, "owner", None)
     return (edge, 0) if owner is None else (owner, edge.number)

@@ -1,4 +1,4 @@
-"""What an op is: a forward function, and a gradient rule for each of its inputs.
+"""Op: a forward function, and a gradient rule for each of its inputs.
 
     @elementwise(np.multiply)
     def mul(x, y, *, out=None):
@@ -10,23 +10,23 @@
 There are five conventions:
 
 1.  Positional parameters are arrays; keyword parameters are settings. The result is written
-    to `out=` (an op that returns a view has no `out`). A function that is only its docstring,
-    like `mul` above, has the NumPy function of its decorator compute the result.
+    to `out=` (an op that returns a view has no `out`). If the body is only a
+    docstring, as in `mul` above, the NumPy function in the decorator computes the result.
 2.  A rule is named after its input. Its first parameter is `g`, the gradient of the loss
-    with respect to the result. It has the shape of the result.
+    with respect to the result, which has the result's shape.
 3.  The names of a rule's other parameters say what it reads: an input (`y`), the result
-    (`z`), a setting (`axis`), an input's shape (`x_shape`), or whether an input is stored
-    column by column (`x_column_major`). Exactly these values are saved. If x needs no
+    (`z`), a setting (`axis`), an input's shape (`x_shape`), or whether an input is
+    column-major (`x_column_major`). Exactly these values are saved. If x needs no
     gradient, its rule does not run, and does not cause `y` to be saved. A misspelled name
     raises an error at import.
 4.  A rule can ignore broadcasting: the node sums each gradient to the shape of its input.
-5.  The decorator says what kind of function this is, and forward mode follows from it:
+5.  The decorator names the kind of function, from which forward mode is derived:
 
         elementwise    call each rule with the tangent in place of g, and add up over the inputs
         linear         apply the op to each tangent in turn, and add up
         reduction      multiply the tangent by the rule's result for g = 1, and sum over axis
         constant       the derivative is zero wherever it exists
-        general        `.jvp(...)` gives the tangent's formula, with the same naming
+        general        `.jvp(...)` sets the formula of the tangent, with the same naming
 
 You call an op like a function. Called on arrays, it computes. If an argument interprets ops
 itself (a Tensor, or a Slot of a program being recorded), the op calls that argument's
@@ -39,17 +39,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-REQUIRED: Any = object()  # stands for the default of a setting that must be given
+REQUIRED: Any = object()  # the default of a setting that must be given
 REGISTRY: "dict[str, Op]" = {}  # every op by name, in the order of the tables
-LISTENERS: "list[Callable[[Op], None]]" = []  # called with each op that is declared from then on
+LISTENERS: "list[Callable[[Op], None]]" = []  # called with each op that is declared later
 BY_NUMPY: "dict[Any, Op]" = {}  # np.multiply -> mul; used by NumPy's two protocols
 
 
-def _only_text() -> None:
+def _docstring_only() -> None:
     """A function that is only its docstring."""
 
 
-_ONLY_TEXT = _only_text.__code__.co_code  # all such functions have this code
+_DOCSTRING_ONLY = _docstring_only.__code__.co_code  # all such functions have this code
 
 
 class Rule(NamedTuple):
@@ -67,7 +67,7 @@ class Op:
     operands    ("x", "y")                  settings    {"axis": None}
     inputs      the names that have rules: the operands, or ("xs",) for an op that is variadic
     rules       input name -> Rule          tangent     the formula given to .jvp(...), if any
-    named       the rule for the node's name, if PyTorch has several names for this one op
+    named       the rule for the node's name, if PyTorch has several names for this op
     kind        elementwise | linear | reduction | constant | general
     result      the dtype it computes in: "same": the operands' common dtype; "float": integers
                 become floating-point numbers; "sum": small integers become int64; "strict": the
@@ -75,7 +75,7 @@ class Op:
                 returns booleans or indices
     view        may the result share memory with the first operand?
     exact       do the rules themselves return gradients with the inputs' shapes?
-    refuses     the kinds of dtype that the op does not support: b, or b, i and u
+    refuses     the kinds of dtype that the op does not support: "b" or "biu"
     casts       is the second operand converted to the first one's dtype (copy_)?
     variadic    does the op take any number of arrays (cat, stack)?
     in_order    must the result be copied to C order? Results of elementwise ops have the memory
@@ -105,7 +105,7 @@ class Op:
         self.name = forward.__name__
         camel = "".join(w[:1].upper() + w[1:] for w in self.name.split("_"))
         self.node_name = node if isinstance(node, str) else camel + "Backward0"
-        self.forward = numpy if forward.__code__.co_code == _ONLY_TEXT else forward
+        self.forward = numpy if forward.__code__.co_code == _DOCSTRING_ONLY else forward
         self.kind, self.result, self.view, self.masks = kind, result, view, masks
         self.exact, self.refuses, self.casts = exact, refuses, casts
         changes_order = kind in ("linear", "reduction", "general") and result != "strict"
@@ -135,7 +135,7 @@ class Op:
         self._register()
 
     def _register(self) -> None:
-        """Add the op to the tables, and tell those who make methods of rows."""
+        """Add the op to the tables, and call the listeners, which make methods from rows."""
         if self.name in REGISTRY:
             raise TypeError(f"two ops are named {self.name}")
         REGISTRY[self.name] = self
@@ -147,7 +147,7 @@ class Op:
     def __getattr__(self, name: str) -> Any:
         """`apply(x, y)`, and `apply_(x, y)`, which writes to x: codegen.py generates them on first use.
 
-        Methods that do just the same (`spelled`: x.exp(), x + y) are then replaced by these functions.
+        Methods that do the same thing (`spelled`: x.exp(), x + y) are then replaced with these functions.
         """
         if name not in ("apply", "apply_"):
             raise AttributeError(f"'Op' object has no attribute {name!r}")

@@ -1,8 +1,7 @@
-"""How other code uses a tensor's values: Python, NumPy, notebooks and other processes.
+"""Access to a tensor's values from outside: Python, NumPy, notebooks and other processes.
 
-This is only about the values. Values obtained this way (x.item(), np.asarray(x)) are no longer
-on the tape: no gradient flows back through them. Where a user could overlook this, we raise
-an error.
+Values obtained this way (x.item(), np.asarray(x)) are not on the tape, and no gradient flows
+back through them. Where a user could overlook this, we raise an error.
 """
 
 from collections.abc import Iterator
@@ -21,7 +20,7 @@ from minigrad.methods.base import sizes
 
 
 class Outside(ArrayMethods):
-    """The values of a tensor as numbers, text, arrays and memory."""
+    """Methods that return a tensor's values as numbers, text, arrays or memory."""
 
     __slots__ = ()
 
@@ -50,7 +49,7 @@ class Outside(ArrayMethods):
         if self.array.size != 1:
             raise RuntimeError(
                 f"a Tensor with {self.array.size} elements cannot be converted to Scalar: its shape "
-                f"is {self.array.shape}. Choose one entry, or reduce it first (sum, mean)."
+                f"is {self.array.shape}. Select one entry, or reduce it first (sum, mean)."
             )
         return self.array.item()
 
@@ -133,7 +132,7 @@ class Outside(ArrayMethods):
     # ------------------------------------------------------------------ as memory
 
     def storage(self) -> Storage:
-        """The memory that this tensor shares with its views; see storage.py.
+        """The memory behind this tensor, shared with its views; see storage.py.
 
         >>> len(minigrad.zeros(2, 3).storage())
         6
@@ -190,7 +189,7 @@ class Outside(ArrayMethods):
 
 
 def shared_with_numpy(x: Any, although_recorded: bool) -> Array:
-    """The array behind x. Raises an error if a gradient could get lost unnoticed."""
+    """The array of x. Raises an error if a gradient could be lost unnoticed."""
     if x.node is not None and not although_recorded:
         raise RuntimeError(
             "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead. "

@@ -1,4 +1,4 @@
-"""A plan belongs to one op and one set of inputs that need a gradient: what to save, what to run.
+"""Plans: what to save and what to run, for one op and one set of inputs that need a gradient.
 
 Each plan is made once, on first use. From the rules we generate a small function that unpacks
 the saved values, checks that they have not changed, and calls the rules. For `mul`, with
@@ -29,7 +29,7 @@ from minigrad.core.shapes import Array, Shape, sum_to
 
 
 class Plan:
-    """For one op and one set of inputs that need a gradient: what to save, what to run.
+    """What to save and what to run, for one op and one set of inputs that need a gradient.
 
     op          the op
     needs       for each input: does it need a gradient?
@@ -37,8 +37,8 @@ class Plan:
     node_type   the class of the nodes that use this plan, like MulBackward0
     wanted      (position, name) of each input that needs a gradient
     reads       the names of the values that the rules read; these are saved
-    tensors     those of them that are tensors; "z" is the result
-    slots       what `node.saved` contains, in order: as `reads`, with the counter of z after z
+    tensors     the names in `reads` that are tensors; "z" is the result
+    slots       the contents of `node.saved`: like `reads`, but with z's counter after z
     frees       does a backward pass free anything?
     """
 
@@ -140,7 +140,7 @@ HELD = frozenset(["at", "index", "mask", "target", "weights"])  # settings that 
 
 
 def held(setting: object) -> Any:
-    """A setting as a node saves it. Arrays are copied, so a later write to an index changes no gradient."""
+    """A setting as a node saves it. Arrays are copied, so that later writes to them do not change gradients."""
     if setting.__class__ is np.ndarray:
         return setting.copy()
     if setting.__class__ is tuple:
@@ -166,7 +166,7 @@ class Like(NamedTuple):
     dtype: DTypeLike
 
     def zeros(self) -> Tensor:
-        """The gradient zero, as a Tensor."""
+        """A zero gradient, as a Tensor."""
         return make.wrap(np.zeros(self.shape, self.dtype))
 
 
@@ -179,7 +179,7 @@ def fit(d: Any, like: Like) -> Any:
 
 
 def value_of(op: Op, name: str, operands: Sequence[Any], settings: dict[str, Any]) -> Any:
-    """The value of a name in a rule: an operand, a setting, an operand's shape, etc., but not the result."""
+    """The value of a name in a rule (an operand, a setting, an operand's shape ...), except the result."""
     if name in settings:
         return settings[name]
     if name in op.settings:
@@ -198,7 +198,7 @@ def value_of(op: Op, name: str, operands: Sequence[Any], settings: dict[str, Any
 
 
 def like_of(x: Tensor) -> Like:
-    """The shape and the type of a tensor: what its gradient must have."""
+    """The shape and dtype that the gradient of x must have."""
     return Like(x.array.shape, x.array.dtype)
 
 
@@ -212,7 +212,7 @@ def values_of(op: Op, operands: Sequence[Any], settings: dict[str, Any]) -> dict
 
 
 def column_major(a: Array) -> bool:
-    """Is the array stored column by column, like the transpose of an ordinary one?"""
+    """Is the array column-major, like the transpose of a row-major one?"""
     return bool(a.ndim > 1 and a.strides[-1] > a.strides[-2])
 
 

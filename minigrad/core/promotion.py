@@ -28,7 +28,7 @@ CONSTANTS = (int, float, complex, np.generic)
 
 
 def prepare(op: Op, args: Sequence[Any]) -> tuple[Sequence[Tensor], list[Any]]:
-    """The operands as Tensors, and as arrays of the dtype in which the op will compute."""
+    """The operands as Tensors, and as arrays in the dtype in which the op computes."""
     if op.refuses:
         check_kinds(op, args)
     try:
@@ -49,9 +49,10 @@ def prepare(op: Op, args: Sequence[Any]) -> tuple[Sequence[Tensor], list[Any]]:
 
 
 def check_kinds(op: Op, args: Sequence[Any]) -> None:
-    """Raise if the op does not support operands of this kind.
+    """Raise an error if the op does not support operands of this kind.
 
-    No operand of a subtraction may be boolean, and none may be complex where complex numbers are refused.
+    A subtraction refuses any boolean operand. Other ops refuse booleans and integers only if all
+    operands are of refused kinds.
     """
     found = [
         a.dtype if hasattr(a, "dtype") else dtypes.of_number(a)
@@ -61,15 +62,15 @@ def check_kinds(op: Op, args: Sequence[Any]) -> None:
     kinds = {d.kind for d in found}
     if op.name == "sub":
         refused = "b" in kinds
-    else:  # what is no operand at all, such as a list, has an error of its own
+    else:  # an invalid operand, such as a list, has its own error
         refused = bool(kinds) and len(found) == len(args) and kinds <= set(op.refuses)
     if refused or "c" in kinds and "c" in op.refuses:
         raise wrong_kind(op.name, [dtypes.torch_name(d) for d in found])
 
 
 NUMBERS = frozenset([int, float])
-FITS = {4: 1 << 31, 8: 1 << 63}  # bytes of an integer -> numbers smaller than this fit
-# Ops that store a number, and refuse one that is too large. In other ops it wraps around.
+FITS = {4: 1 << 31, 8: 1 << 63}  # bytes of an integer dtype -> numbers below this fit
+# Ops that store a number, and refuse one that is too large. In all other ops it wraps around.
 STORES = frozenset("clamp clamp_min clamp_max copy index_put masked_fill scatter where".split())
 
 
@@ -85,12 +86,12 @@ def number_like(value: Any, x: Tensor) -> Any:
         and FITS.get(like.dtype.itemsize, 0) > abs(value)
     ):
         return value
-    # Together with an array, NumPy is fastest with a 0-d array.
+    # If the other operand is an array, NumPy is fastest with a 0-d array.
     return make.wrap(np.array(value, like.dtype) if like.ndim else like.dtype.type(value))
 
 
 def _as_tensor(a: object, op: Op, args: Sequence[Any]) -> Tensor:
-    """An operand: a tensor unchanged, an array as a constant. Raises TypeError for anything without numbers."""
+    """An operand as a Tensor; an array becomes a constant. Raises TypeError for other types."""
     if isinstance(a, make.Tensor):
         return a
     if isinstance(a, np.ndarray):
@@ -110,8 +111,8 @@ def _as_tensor(a: object, op: Op, args: Sequence[Any]) -> Tensor:
     )
 
 
-def _mixed(name: str, names: list[str]) -> str:
-    """PyTorch's words for operands of these dtypes, which this product does not mix."""
+def _mixed_message(name: str, names: list[str]) -> str:
+    """PyTorch's message for an op whose operands must have the same dtype."""
     if name in ("mm", "matmul"):
         return f"expected m1 and m2 to have the same dtype, but got: {' != '.join(names).lower()}"
     if name == "addmm" and names[0] == names[-1]:
@@ -130,7 +131,7 @@ def _mixed(name: str, names: list[str]) -> str:
 
 
 def convert(op: Op, args: Sequence[Any]) -> tuple[list[Tensor], list[Any]]:
-    """Like `prepare`, for operands of different dtypes or plain numbers among them."""
+    """Like `prepare`, for operands of different dtypes or with plain numbers among them."""
     dtype = computing_dtype(op, args)
     operands, arrays = [], []
     number = dtypes.exact_number if op.name in STORES else dtypes.number
@@ -156,7 +157,9 @@ def computing_dtype(op: Op, args: Sequence[Any]) -> dtypes.Dtype:
     dtype = dtypes.common_dtype(with_axes, without, numbers)
     if op.result == "strict" and len({*with_axes, *without}) > 1:
         names = [dtypes.torch_name(d) for d in (*with_axes, *without)]
-        raise DtypeError(f"{_mixed(op.name, names)}. To fix it, convert one, like  x.to({dtype}).")
+        raise DtypeError(
+            f"{_mixed_message(op.name, names)}. To fix it, convert one, like  x.to({dtype})."
+        )
     if op.result in ("float", "sum") and not dtypes.is_floating(dtype):
         return dtypes.get_default_dtype() if op.result == "float" else dtypes.int64
     return dtype

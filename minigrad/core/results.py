@@ -1,10 +1,10 @@
-"""Nodes with several results: how their gradients are kept apart.
+"""Nodes with several results: keeping their gradients apart.
 
-A node waits for one gradient per result. But an edge carries one gradient, and the engine
-adds up what arrives. So each result's edge passes through a `Result`, which puts the gradient
-into a `Pack` together with the result's number. Packs are added up by number, and the node
-unpacks the sum. The engine does not need to know. For a user who looks at `grad_fn` or
-`next_functions`, a `Result` shows the node itself and the number.
+A node with several results needs one gradient per result, but the engine adds up everything
+that arrives at a node. So each result's edge leads to a `Result`, which puts the gradient and
+the result's number into a `Pack`. Adding two packs adds the gradients with the same number, and
+the node unpacks the sum. The engine needs no special case. In `grad_fn` and `next_functions`,
+a user sees the node itself and the number instead of a `Result`.
 """
 
 from collections.abc import Sequence
@@ -44,7 +44,7 @@ class ResultPlan(OwnPlan):
     needs = (True,)
 
     def run(self, g: object, node: Result) -> Sequence[Any]:
-        """Say which result the gradient belongs to."""
+        """Put the gradient into a Pack, with the number of its result."""
         return (Pack({node.number: g}),)
 
     run_tensors = run
@@ -54,5 +54,5 @@ RESULT = ResultPlan()
 
 
 def result(owner: Node, number: int) -> Node:
-    """The node for one result of `owner`; the owner itself if the number is negative (it has only one result)."""
+    """The Result for one result of `owner`; the owner itself if the number is negative (a single result)."""
     return owner if number < 0 else Result(owner, number)

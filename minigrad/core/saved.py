@@ -1,4 +1,4 @@
-"""What can take the place of a node's saved values.
+"""Objects that can replace a node's saved values.
 
 Freed           a backward pass has freed them: unpacking it raises the error
 Packed          hooks have packed them: iterating over it unpacks them
@@ -44,7 +44,7 @@ class Packed:
     def __init__(self, node: Any, hooks: Hooks) -> None:
         self.plan, self.edges, self.hooks = node.plan, node.edges, hooks
         self.entries: list[Any] = []
-        self.result: Any = None  # what the node is about to write: packed when it has been written
+        self.result: Any = None  # the node's result, which is packed after the write
         for name, value in zip(self.plan.slots, node.saved, strict=True):
             if name == "z" and node.wrote:
                 self.entries.append(None)
@@ -59,7 +59,7 @@ class Packed:
                 self.entries.append(pack(hooks, value) if name in self.plan.tensors else value)
 
     def pack_written(self) -> None:
-        """Pack the result of an op in place, after the write."""
+        """Pack the result of an in-place op, after the write."""
         if self.result is not None:
             self.entries[self.plan.slots.index("z")] = pack(self.hooks, make.wrap(self.result))
             self.result = None
@@ -78,7 +78,7 @@ class Packed:
 
 
 def pack(hooks: Hooks, x: Any) -> Any:
-    """What the pack hook makes of a tensor. Raises RuntimeError if it writes to it."""
+    """Call the pack hook on a tensor. Raises RuntimeError if the hook writes to the tensor."""
     with modes.no_grad(), modes.within("saved_hooks", ()):
         written = x.counter.count
         packed = hooks[0](x)
@@ -91,7 +91,7 @@ def pack(hooks: Hooks, x: Any) -> Any:
 
 
 def unpack(hooks: Hooks, packed: object, edge: object) -> Any:
-    """The tensor that the unpack hook makes of it, with the history of the saved one: its edge."""
+    """Call the unpack hook, and give the resulting tensor the history of the saved one: its edge."""
     with modes.no_grad():
         given = hooks[1](packed)
     if not hasattr(given, "array"):
@@ -106,12 +106,12 @@ def unpack(hooks: Hooks, packed: object, edge: object) -> Any:
 
 
 def what_changed(node: Any, name: str, before: int, counter: Counter) -> str:
-    """The message of SavedValueChanged: in the user's names, where the value has one on the line that runs.
+    """The message of SavedValueChanged. It uses the user's names for tensors where they are known.
 
-    It quotes the op's formula, whose names x, y, z are the formula's own.
+    It also quotes the op's formula, in which x, y and z are the names in the rules.
     """
     formula = node.op.formula.split("   ")[0].strip()
-    row, _, place_in_row = name.partition("[")  # xs[1] is the second of the tuple xs
+    row, _, place_in_row = name.partition("[")  # xs[1] is the second tensor in the tuple xs
     value = node.saved_values()[row][0]
     value = value[int(place_in_row[:-1])] if place_in_row else value
     (own,) = user_names([getattr(value, "array", value)])
@@ -135,15 +135,15 @@ def what_changed(node: Any, name: str, before: int, counter: Counter) -> str:
         lines.append(aligned(rows))
     if node.place is None:
         lines.append("    To see where it was saved, call minigrad.trace_lines() first.")
-    lines.append(f"    To fix it, {_instead(counter)}")
+    lines.append(f"    To fix it, {_fix_for(counter)}")
     return "\n".join(lines)
 
 
 AUGMENTED = re.compile(r"(\w+)\s*([-+*/@]|\*\*)=\s*(.+?)\s*(#.*)?$")
 
 
-def _instead(counter: Counter) -> str:
-    """What to write instead of the line that made the change."""
+def _fix_for(counter: Counter) -> str:
+    """The fix: what to write instead of the line that changed the value."""
     line = "" if counter.place is None else counter.place.text
     found = AUGMENTED.match(line)
     if found is None:

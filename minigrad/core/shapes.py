@@ -1,8 +1,8 @@
 """Axis arithmetic: undoing a broadcast, restoring reduced axes.
 
-Broadcasting copies an entry along an axis, so the gradient of that entry is the sum of
-the gradients of its copies. `sum_to` computes that sum. It only uses methods that arrays,
-Tensors and recorded programs all have.
+Broadcasting copies an entry along an axis, so the gradient of the entry is the sum of the
+gradients of its copies. `sum_to` computes this sum. It only uses methods that arrays, Tensors
+and Slots all have.
 """
 
 from collections.abc import Sequence
@@ -18,9 +18,9 @@ LISTED = (
     tuple,
     list,
     Sequence,
-)  # isinstance is seven times faster for the usual ones, listed first
+)  # isinstance is seven times faster for the common types, listed first
 Several = int | Sequence[int]  # one number for all axes, or one for each axis
-SMALL = 1024  # up to this many entries, the overhead of a NumPy call costs more than the arithmetic
+SMALL = 1024  # up to this many entries, a NumPy call costs more than the arithmetic
 
 
 def sum_to(g: Any, shape: Shape) -> Any:
@@ -34,7 +34,7 @@ def sum_to(g: Any, shape: Shape) -> Any:
     if g.shape == shape:
         return g
     if g.ndim == 2 and g.dtype.kind == "f":
-        # A product with ones is much faster than a sum: always over rows, over columns if the array is small.
+        # Multiplying by ones is much faster than a sum: over rows always, over columns for small arrays.
         n, m = g.shape
         if isinstance(g, np.ndarray):
             if shape == (m,):  # the gradient of a bias
@@ -43,7 +43,7 @@ def sum_to(g: Any, shape: Shape) -> Any:
                 return _ones(n, g.dtype).dot(g).reshape(shape)
             if shape == (n, 1) and g.size <= SMALL:
                 return g.dot(_ones(m, g.dtype)).reshape(shape)
-        elif hasattr(g, "recorder"):  # a Slot of a program, which adds up in the same order
+        elif hasattr(g, "recorder"):  # a Slot: the program must add up in the same order
             if shape in ((m,), (1, m)):
                 d = _ones(n, g.dtype) @ g
                 return d if d.shape == shape else d.reshape(shape)
@@ -153,7 +153,7 @@ def shape_of(size: tuple[Any, ...], named: Several | None = None) -> Shape:
 
 @lru_cache(maxsize=64)
 def _ones(n: int, dtype: np.dtype[Any]) -> Array:
-    """A cached, read-only vector of ones, for summing over rows."""
+    """A cached, read-only vector of ones, used to sum over rows."""
     vector = np.ones(n, dtype)
     vector.flags.writeable = False
     return vector
@@ -184,7 +184,7 @@ def repeat_to(g: Any, shape: Shape) -> Any:
 def restore_axes(g: Any, x_shape: Shape, axis: int | Shape | None, keepdims: bool) -> Any:
     """Restore, as axes of size 1, the axes of x that a reduction has removed from `g`."""
     if keepdims or axis is None or not x_shape:
-        return g  # without axes, it can be repeated as it is
+        return g  # 0-d: it can be broadcast as it is
     return g.reshape(_reduced(x_shape, axis))
 
 
@@ -196,5 +196,5 @@ def _reduced(shape: Shape, axis: int | Shape) -> Shape:
 
 
 def order_of(x: Array) -> str:
-    """The memory order for a copy of x: the order of x; row by row if x was expanded."""
+    """The memory order for a copy of x: the order of x, or row-major if x was expanded."""
     return "C" if 0 in x.strides else "K"

@@ -8,7 +8,7 @@ the same memory: what one process writes, all of them see. This works for forked
 spawned processes, and for tensors sent through a multiprocessing queue. The tensor's
 version counter and its `.grad` are not shared: each process differentiates on its own.
 
-The memory is a file without a name, mapped into each process (`Region`). The system frees
+The memory is an anonymous file, mapped into each process (`Region`). The system frees
 it when the last process that uses it ends, however it ends. So nothing needs to be cleaned
 up, even if a worker is killed. A process that sends a tensor through a queue must stay alive
 until the tensor has arrived, as with PyTorch. There is no locking: if two processes write to
@@ -59,7 +59,7 @@ class Region:
 
 
 class Allotment:
-    """Places small tensors one after the other in a shared region.
+    """Allocates small tensors one after the other in a shared region.
 
     A region needs two open files, and a process may have only about a thousand. So the many
     small tensors of a model share one region.
@@ -122,8 +122,8 @@ def share(x: Any) -> None:
     x._replace_array(shared)
 
 
-def _handed_over(array: Any) -> tuple[Any, ...]:
-    """How multiprocessing pickles an array: shared memory by handle, any other array by value."""
+def _reduce_array(array: Any) -> tuple[Any, ...]:
+    """Pickle an array for multiprocessing: by handle if its memory is shared, otherwise by value."""
     region = region_of(array)
     if region is None or type(array) is not np.ndarray:
         return array.__reduce__()
@@ -133,4 +133,4 @@ def _handed_over(array: Any) -> tuple[Any, ...]:
 
 # A tensor is pickled as its array and its settings (Tensor.__reduce_ex__), so we only need to
 # register arrays. This module is imported, here and in the child, before any tensor is shared.
-ForkingPickler.register(np.ndarray, _handed_over)
+ForkingPickler.register(np.ndarray, _reduce_array)

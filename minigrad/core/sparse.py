@@ -1,14 +1,14 @@
-"""RowSparse: the gradient of a table when only few of its rows were read.
+"""RowSparse: the gradient of a table of which only some rows were read.
 
-Looking up 256 rows of a table with 100,000 gives a gradient that is zero in all other rows.
+If 256 rows of a table with 100,000 rows are looked up, the gradient is zero in all other rows.
 RowSparse stores only the rows that were read: their indices and their values.
 
-    indices   (k,)         which rows; a row that was read twice may appear twice
+    indices   (k,)         the rows; a row that was read twice may appear twice
     values    (k, ...)     the gradient of each row
     shape     (n, ...)     the shape of the whole table
 
-Adding two of them concatenates them; `coalesce` adds up the entries for the same row;
-adding one to a dense array changes only its rows.
+Adding two of them concatenates them; `coalesce` sums the values of each row; adding one to a
+dense array changes only these rows.
 """
 
 import math
@@ -30,10 +30,10 @@ def element_numbers(shape: Shape) -> Array:
 def add_rows(table: Array, indices: Array, values: Array) -> None:
     """table[indices] += values, where a row may appear several times.
 
-    np.add.at is fast only for 1-d arrays. So we convert row indices to entry indices, looked up
-    in a cached table: 4 to 7 times faster than np.add.at on the rows. We also treat two
-    neighboring entries as one complex number: this adds both at once, and halves the
-    number of indices (another 1.5 times faster).
+    np.add.at is fast only for 1-d arrays. So we convert row indices to entry indices, with a
+    cached table: this is 4 to 7 times faster than np.add.at on the rows. We also treat two
+    neighboring entries as one complex number, which adds both at once and halves the number
+    of indices (another factor of 1.5).
 
     >>> t = np.zeros((3, 2))
     >>> add_rows(t, np.array([0, 2, 0]), np.ones((3, 2)))
@@ -58,7 +58,7 @@ PAIRS = {np.dtype(np.float32): np.complex64, np.dtype(np.float64): np.complex128
 
 
 class RowSparse:
-    """Some rows of a table; the others are zero.
+    """A table stored as some of its rows; all other rows are zero.
 
     >>> g = RowSparse(np.array([2, 0, 2]), np.array([[1.0], [2.0], [3.0]]), (4, 1))
     >>> g.coalesce()
@@ -79,29 +79,29 @@ class RowSparse:
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """The type of its numbers."""
+        """The dtype of the values."""
         return self.values.dtype
 
     @property
     def ndim(self) -> int:
-        """How many axes the table has."""
+        """The number of axes of the table."""
         return len(self.shape)
 
     @property
     def size(self) -> int:
-        """How many entries the table has, zeros included."""
+        """The number of entries of the table, including zeros."""
         return math.prod(self.shape)
 
     def copy(self) -> Self:
-        """The same rows, in memory of their own."""
+        """A copy."""
         return type(self)(self.indices.copy(), self.values.copy(), self.shape, self.is_coalesced)
 
     def astype(self, dtype: DTypeLike) -> Self:
-        """The same rows, of another type of number."""
+        """A copy with another dtype."""
         return type(self)(self.indices, self.values.astype(dtype), self.shape, self.is_coalesced)
 
     def coalesce(self) -> Self:
-        """The same gradient with each row once, in order."""
+        """An equal RowSparse with sorted indices, in which each row appears once."""
         if self.is_coalesced:
             return self
         if self.shape[0] <= 16 * len(self.indices):  # a table of moderate size: no need to sort
@@ -168,16 +168,16 @@ class Rows:
 
     @property
     def is_sparse(self) -> bool:
-        """Is this a sparse gradient, of a table from which only some rows were read?"""
+        """Is this a row-sparse gradient?"""
         return isinstance(self.array, RowSparse)
 
     def to_dense(self, dtype: DTypeLike = None, *, masked_grad: bool | None = None) -> Self:
-        """The same as a dense tensor. (`masked_grad` has no effect: gradients of tables have no gradient.)"""
+        """An equal dense tensor. (`masked_grad` has no effect: a sparse gradient has no gradient itself.)"""
         dense: Any = self._constant(rows(self).to_dense()) if self.is_sparse else self
         return dense if dtype is None else dense.to(dtype)
 
     def to_sparse(self, sparse_dim: Any = None, *, layout: Any = None) -> Self:
-        """The tensor itself: sparse matrices are accepted, and kept dense. (See minigrad.sparse.)
+        """The tensor itself: there are no sparse matrices, so it stays dense. (See minigrad.sparse.)
 
         >>> minigrad.eye(2).to_sparse() @ minigrad.ones(2, 1)
         tensor([[1.],
@@ -186,7 +186,7 @@ class Rows:
         return self
 
     def coalesce(self) -> Self:
-        """The same gradient with each row once."""
+        """An equal gradient in which each row appears once."""
         return self._constant(rows(self).coalesce())
 
     def indices(self) -> Self:

@@ -1,7 +1,7 @@
-"""Storage: the memory behind a tensor, as one long row of numbers.
+"""Storage: the memory behind a tensor, as a 1-d sequence of numbers.
 
-A tensor is one way to read a piece of memory: it has a shape, strides, and an offset. Views
-have their own shape, strides and offset, but share the memory:
+A tensor interprets a piece of memory by a shape, strides and an offset. Views have their own
+shape, strides and offset, but share the memory:
 
 >>> import minigrad
 >>> x = minigrad.arange(6.0).view(2, 3)
@@ -29,12 +29,12 @@ from minigrad.core.devices import CPU, device
 
 
 class Storage:
-    """The memory of a tensor; typed, or as bytes (untyped_storage). It is not copied."""
+    """The memory of a tensor, typed or as bytes (untyped_storage), without a copy."""
 
     def __init__(self, tensor: Any, typed: bool = True) -> None:
         base = tensor._base
         array = (tensor if base is None else base).memory()
-        low, high = np.lib.array_utils.byte_bounds(array)  # gaps between the entries are included
+        low, high = np.lib.array_utils.byte_bounds(array)  # including gaps between the entries
         n = (high - low) // array.itemsize if array.size else 0
         self._row = np.lib.stride_tricks.as_strided(array, (n,), (array.itemsize,))
         if not typed:
@@ -104,7 +104,7 @@ class Storage:
 
 
 def resize(x: Any, shape: tuple[int, ...]) -> None:
-    """Give x another shape, in its memory if that is large enough."""
+    """Change the shape of x, in the same memory if it is large enough."""
     if x.requires_grad:
         raise RuntimeError("cannot resize variables that require grad")
     if shape == x.shape:
@@ -114,7 +114,7 @@ def resize(x: Any, shape: tuple[int, ...]) -> None:
         array = old.reshape(-1)[:n].reshape(shape)
     elif x._base is not None:
         raise RuntimeError(
-            "Trying to resize storage that is not resizable: this tensor shows a part of another's memory. "
+            "Trying to resize storage that is not resizable: this tensor is a view of part of another's memory. "
             "To fix it, use x.clone().resize_(...)."
         )
     else:

@@ -2,15 +2,15 @@
 
     array      the values, a NumPy array (or a NumPy scalar, for a 0-d tensor)
     node       None: needs no gradient.  An AccumulateGrad: this is a leaf that requires
-               a gradient.  A Node: an op made this tensor, and the node records it
-    counter    how often the memory was written to; a base and its views share one
+               a gradient.  A Node: this is the recorded result of an op
+    counter    counts the writes to the memory; a base and its views share one
 
 dispatch.py applies an op to tensors, inplace.py handles in-place writes, and backward.py
 starts a backward pass.
 
-Read op.py and node.py first. The operators and methods of tensors are listed in methods/;
-each is one line that applies an op. Three other files add methods: outside.py, for use by
-Python, NumPy, and other processes; methods/sampling.py, which fills a tensor with random
+Read op.py and node.py first. The operators and methods of tensors are in methods/; most of
+them are one line that applies an op. Three other files add methods: outside.py, for access
+from Python, NumPy and other processes; methods/sampling.py, for filling a tensor with random
 numbers; and sparse.py, for sparse gradients.
 """
 
@@ -106,18 +106,18 @@ class Tensor(Outside, Sampling, Rows, ArrayMethods):
     __slots__ = {
         "__dict__": "",
         "__weakref__": "",
-        "array": "The values: a NumPy array, whose memory views share.",
-        "counter": "How often that memory was written to.",
-        "node": "What made this tensor: a Node, the AccumulateGrad of a leaf, or None without a gradient.",
+        "array": "The values: a NumPy array. Views share its memory.",
+        "counter": "Counts the writes to the memory.",
+        "node": "The Node that made this tensor, or a leaf's AccumulateGrad; None if it needs no gradient.",
     }
-    __hash__ = object.__hash__  # tensors hash by identity, whatever == does with their entries
+    __hash__ = object.__hash__  # tensors are hashed by identity, although == compares entries
 
     array: Any
     node: Node | AccumulateGrad | None
     counter: Counter
 
     __array_priority__ = 1000  # makes NumPy leave array * Tensor to Tensor
-    _base: "Tensor | None" = None  # the tensor whose memory this one is a view of
+    _base: "Tensor | None" = None  # for a view: the tensor whose memory it shares
     _tangents: "dict[int, Tensor] | None" = None  # in forward mode; see duals.py
     _retains = False  # does this non-leaf tensor keep its gradient?
     _kept_grad: "Tensor | None" = None  # for a tensor that is not a leaf, or requires no gradient
@@ -148,7 +148,7 @@ class Tensor(Outside, Sampling, Rows, ArrayMethods):
 
     @property
     def requires_grad(self) -> bool:
-        """Does this tensor need a gradient? For a leaf, the user decides; a result takes it from its operands.
+        """Does this tensor need a gradient? The user decides for a leaf; a result needs one if an operand does.
 
         >>> x = minigrad.tensor([1.0, 2.0], requires_grad=True)
         >>> (x * 2).requires_grad
@@ -156,12 +156,12 @@ class Tensor(Outside, Sampling, Rows, ArrayMethods):
         """
         try:
             return self.node is not None
-        except AutogradError:  # a view whose history is no longer available; it had one
+        except AutogradError:  # a view whose history is no longer available, but existed
             return True
 
     @requires_grad.setter
     def requires_grad(self, value: bool) -> None:
-        """Say so of a leaf, as requires_grad_ does."""
+        """Set the flag of a leaf, like requires_grad_."""
         if not self.is_leaf:
             raise RuntimeError(CHANGED_BY_LEAVES_ONLY)
         self.requires_grad_(value)
@@ -222,7 +222,7 @@ class Tensor(Outside, Sampling, Rows, ArrayMethods):
 
     @property
     def output_nr(self) -> int:
-        """The number of this tensor among the results of its grad_fn.
+        """The index of this tensor among the results of its grad_fn.
 
         >>> minigrad.zeros(2).output_nr
         0
@@ -298,7 +298,7 @@ class Tensor(Outside, Sampling, Rows, ArrayMethods):
 
     @grad.setter
     def grad(self, value: "Tensor | None") -> None:
-        """Put a tensor like this one, or None, in place of the gradient."""
+        """Replace the gradient with None, or with a tensor of the same shape and dtype."""
         if value is not None:
             if not isinstance(value, Tensor):
                 raise TypeError(
@@ -325,7 +325,7 @@ class Tensor(Outside, Sampling, Rows, ArrayMethods):
 
     @grad.deleter
     def grad(self) -> None:
-        """Forget the gradient."""
+        """Set the gradient to None."""
         self.grad = None
 
     def backward(
@@ -457,7 +457,7 @@ class Tensor(Outside, Sampling, Rows, ArrayMethods):
 
     @data.setter
     def data(self, value: "Tensor") -> None:
-        """Give this tensor the values of another one; its history does not learn of it."""
+        """Give this tensor the values of another one. The history is not updated."""
         if not isinstance(value, Tensor):
             raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}.")
         if self.node is not None and not dtypes.is_floating(value.array.dtype):
@@ -519,7 +519,7 @@ class Tensor(Outside, Sampling, Rows, ArrayMethods):
     def __apply_op__(self, op: Op, args: tuple[Any, ...], settings: dict[str, Any]) -> Any:
         for a in args:
             if hasattr(a, "__apply_op__") and not isinstance(a, Tensor):
-                return NotImplemented  # a program is being recorded: leave it to its Slots
+                return NotImplemented  # a program is being recorded: its Slots handle the op
         return apply(op, args, settings)
 
     def _constant(self, array: Array) -> "Tensor":
@@ -531,7 +531,7 @@ class Tensor(Outside, Sampling, Rows, ArrayMethods):
         return self if z is None else z
 
     def _rearrange(self, op: Op, **settings: object) -> Self:
-        """Rearrange this tensor on its own memory (x.t_())."""
+        """Apply a view op in place (x.t_()): change the shape and strides of this tensor."""
         if (
             self.counter is FRESH and self.node is None and modes.unusual <= modes.light
         ):  # nobody else knows it
@@ -567,14 +567,14 @@ class Tensor(Outside, Sampling, Rows, ArrayMethods):
         except ValueError as error:
             ratio = dtypes.as_dtype(dtype).itemsize // self.array.itemsize
             raise RuntimeError(
-                f"self.size(-1) must be divisible by {ratio} to view {self.dtype} as {dtype}, of another size, "
-                f"and the last axis must lie in order: {error}"
+                f"self.size(-1) must be divisible by {ratio} to view {self.dtype} as {dtype}, which has another item "
+                f"size, and the last axis must be contiguous: {error}"
             ) from None
         return z
 
 
 class View(Tensor):
-    """A tensor on the memory of another tensor, its base; see views.py."""
+    """A tensor that shares the memory of another tensor, its base; see views.py."""
 
     __slots__ = ("_base", "_node", "_seen", "way")
 
@@ -584,7 +584,7 @@ class View(Tensor):
     _base: Tensor
     way: Way
     _own_tangents: "dict[int, Tensor] | None" = None  # used if the base has none
-    # The base's tangents, and this view of them.
+    # A cache: the base's tangents, and this view of them.
     _from_base: "tuple[Any, dict[int, Tensor]] | None" = None
 
     @property
@@ -611,13 +611,13 @@ class View(Tensor):
             if node is not None or self.origin is not None or self._base.node is None:
                 return node
         elif self.origin is not None:
-            # This view cannot follow its base's history: it keeps its own, or raises an error.
+            # The history of this view cannot be updated: keep it, or raise an error.
             if modes.state.recording and self._base.node is not None:
                 what = "its base or another view of its base has been"
                 raise AutogradError(refused_view(self.origin, what))
             return node
         elif isinstance(node, AccumulateGrad) and self._base.node is None:
-            # A leaf stays a leaf: the recorded write was for another tensor.
+            # A leaf stays a leaf: another tensor's write was recorded.
             self._seen = self.counter.history
             return node
         if modes.unusual:
@@ -627,7 +627,7 @@ class View(Tensor):
             node = walk(self._base, way_of(self)).node
         if (
             self._retains and node is not None
-        ):  # the gradient of the value now, not before the write
+        ):  # keep the gradient of the current value, not of the one before the write
             if self._node is not None:
                 hooks_of(self._node).keep = None
             keep_gradient(self, node)
@@ -642,11 +642,11 @@ class View(Tensor):
         self._seen = self.counter.history
 
 
-View.__name__ = View.__qualname__ = "Tensor"  # to the user, a view is a tensor like any other
+View.__name__ = View.__qualname__ = "Tensor"  # for the user, a view is an ordinary Tensor
 
 
 def view_of(x: Tensor, array: Array, hop: Hop) -> View:
-    """A tensor on `array`, which is a part of x's memory or rearranges it."""
+    """A view of x, with `array` as its values: an array that shares x's memory."""
     z: View = new(View)
     z.array, z.counter = array, x._shared_counter()
     if isinstance(x, View):
@@ -662,9 +662,9 @@ def view_of(x: Tensor, array: Array, hop: Hop) -> View:
 
 
 def made(cls: type[Tensor], dtype: dtypes.Dtype, *what: Any, **settings: Any) -> Any:
-    """Implements Tensor(...) and FloatTensor(...): given data, holds the data; given sizes, zeros of that shape.
+    """Implements Tensor(...) and FloatTensor(...): a tensor with the given data, or zeros of a given shape.
 
-    Given a tensor, returns a new tensor on the same memory.
+    Given a tensor, returns a new tensor that shares its memory.
     """
     if settings.keys() - {"data", "size", "device"} or (what and settings.keys() - {"device"}):
         raise TypeError(
@@ -683,7 +683,7 @@ def made(cls: type[Tensor], dtype: dtypes.Dtype, *what: Any, **settings: Any) ->
 
 
 def wrap(array: Array | np.generic) -> Tensor:
-    """A tensor on this array, without a copy; it requires no gradient."""
+    """A tensor that shares this array's memory and requires no gradient."""
     z: Tensor = new(Tensor)
     z.array, z.counter, z.node = array, FRESH, None
     if modes.unusual and modes.state.inference:
@@ -694,7 +694,7 @@ def wrap(array: Array | np.generic) -> Tensor:
 def assembled(
     array: Array, counter: Counter, node: Node | AccumulateGrad | None, cls: type[Tensor] = Tensor
 ) -> Tensor:
-    """A tensor of these three parts."""
+    """A tensor with this array, counter and node."""
     z = new(cls)
     z.array, z.counter, z.node = array, counter, node
     return z

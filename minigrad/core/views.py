@@ -1,20 +1,20 @@
-"""Shared memory: views, and what a write to shared memory does to the tape.
+"""Views, and how writes to shared memory change the tape.
 
-A view op (`x[0]`, `x.T`, `x.reshape(...)`) returns a tensor on its base's memory.
-Base and views share one `Counter`, so a write through one of them counts for all.
+A view op (`x[0]`, `x.T`, `x.reshape(...)`) returns a tensor that shares its base's memory.
+The base and its views share one `Counter`, so a write to one of them counts for all.
 
-A view remembers its view chain (`way`): the view ops that lead from the base to the view,
-with their settings. Each of them is a `Hop`. With the view chain we can
+A view stores its view chain (`way`): the view ops that lead from the base to the view, with
+their settings. Each of them is a `Hop`. With the view chain we can
 
     replay     apply the chain to the base again, after the base's history has changed
-    rewrite    give the base a new history when a view of it is written to
+    rewrite    give the base a new history after a view of it was written to
 
 A write to a view changes a part of the base. So the base's new history is a `CopySlices`
-node. It takes the gradient of the base and sends the written part through the write's
-node; the result replaces that part, and the rest passes through unchanged. The other
-views get their history by applying their view chain to the base's new one.
+node. Its backward takes the gradient of the base and sends the written part through the
+write's node; the result replaces that part, and the rest passes through unchanged. The other
+views get a new history by applying their view chain to the base again.
 
-The hops are rows of the table of operations, so we do not need strides.
+The ops in a view chain are rows of the table, so we do not need strides.
 
 Read node.py first. Source: "In-place correctness checks" and CopySlices in PyTorch.
 """
@@ -52,8 +52,8 @@ def walk(x: Any, way: Way) -> Any:
 def way_of(x: Any) -> Way:
     """The view chain from the base to the view x.
 
-    If the base itself was rearranged since (`base.t_()`), we first go back to a layout from which the
-    chain ends at x's memory.
+    If the base itself was rearranged since (`base.t_()`), the chain starts with the view ops that lead
+    back to the layout from which x was made.
     """
     way: Way = x.way
     undo: dict[Layout, Way] = x.counter.undo
@@ -65,15 +65,15 @@ def way_of(x: Any) -> Way:
 
 
 def _leads_to(x: Array, base: Array, way: Way) -> bool:
-    """Does this view chain lead from the base, as it is laid out now, to x: the same address, shape and strides?"""
+    """Does this view chain, applied to the base, give x: the same address, shape and strides?"""
     try:
         return bool(walk(base, way).__array_interface__ == x.__array_interface__)
     except (ValueError, IndexError, RuntimeError):
-        return False  # it began at another layout
+        return False  # it started from another layout
 
 
 def undoing(hop: Hop, x: Array) -> Hop:
-    """The hop that undoes `hop`, for an array that had x's shape before."""
+    """The view op that undoes `hop`, which was applied to the array x."""
     if hop.op.name == "permute":
         axes = hop.settings["axes"]
         return Hop(hop.op, {"axes": tuple(sorted(range(len(axes)), key=axes.__getitem__))})
@@ -83,12 +83,12 @@ def undoing(hop: Hop, x: Array) -> Hop:
 
 
 def ways_back(undo: dict[Layout, Way], hop: Hop, before: Array, after: Array) -> dict[Layout, Way]:
-    """The ways from a base's new layout back to its earlier ones, after the hop that it took.
+    """Earlier layouts of a base -> view chains back to them, updated after `hop` was applied in place.
 
-    A layout that comes back needs no way: a base that is transposed a million times has had two.
+    The current layout needs no entry, so a base that is transposed a million times needs only one.
     """
     last, now = undoing(hop, before), (after.shape, after.strides)
-    detour = undo.get(now, ())  # the hop led to where this way ends: other ways start from its end
+    detour = undo.get(now, ())  # `hop` led back to an earlier layout: shorten the other chains
     n = len(detour)
     ways = {
         layout: way[n:] if n and way[:n] == detour else (last, *way)
@@ -100,23 +100,23 @@ def ways_back(undo: dict[Layout, Way], hop: Hop, before: Array, after: Array) ->
 
 
 def without_detour(base: Array, x: Any) -> Way:
-    """The view chain of x without its last two hops, if they lead back to where they began."""
+    """The view chain of x without its last two view ops, if these cancel out."""
     way: Way = x.way
     return way[:-2] if len(way) > 1 and _leads_to(x.array, base, way[:-2]) else way
 
 
 def axes_in_memory(x: Array) -> tuple[int, ...] | None:
-    """The axes of an array, largest strides first; None if it is stored row by row."""
+    """The axes of an array, largest strides first; None if it is row-major."""
     if x.flags.c_contiguous:
         return None
     return tuple(sorted(range(x.ndim), key=lambda axis: -abs(x.strides[axis])))
 
 
 def laid_out(x: Array, axes: tuple[int, ...] | None) -> Array:
-    """A copy of the array x whose axes are stored in this order.
+    """A copy of the array x with its axes in this order in memory.
 
-    A view chain is applied to the base's gradient as to the base. Whether reshape(-1) gives a
-    (writable) view depends on the memory layout of its operand.
+    View chains are also applied to the base's gradient. Whether reshape(-1) then gives a view,
+    to which we can write, depends on the memory layout.
     """
     if axes is None:
         return np.array(x, order="C")
@@ -124,9 +124,9 @@ def laid_out(x: Array, axes: tuple[int, ...] | None) -> Array:
 
 
 def walk_back(part: Any, way: Way, like: Array) -> Any:
-    """The opposite of `walk`: zeros with the shape of `like`, and `part` where the view is.
+    """The opposite of `walk`: zeros in the shape of `like`, with `part` where the view is.
 
-    Each hop is undone by its own gradient rule, which puts a view's gradient back in place.
+    Each view op is undone by its gradient rule, which puts a view's gradient back in place.
     """
     if not way:
         return part
@@ -141,24 +141,24 @@ def shows(z: Any, x: Array) -> bool:
     """Does the array z, made from x by a view op, share x's memory?"""
     if not isinstance(z, np.ndarray):
         return False
-    if z is x or z.base is x:  # also for an empty array, which has no memory to share
+    if z is x or z.base is x:  # also true for an empty array, which has no memory
         return True
     return z.base is not None and (z.base is x.base or np.may_share_memory(z, x))
 
 
 class CopySlices(Node):
-    """The history of a base, part of which was overwritten through a view.
+    """The node of a base of which a part was overwritten through a view.
 
     way      the view chain from the base to the view that was written to
     keeps    did the base have a history before the write? If so, the first edge leads to it
     saved    the node of the write, whose first input is the part before the write
-    axes     the base's axes, in the order in which they are stored; None: row by row
+    axes     the base's axes in memory order; None: row-major
     """
 
     __slots__ = ("axes", "keeps", "way", "write")
 
     def __init__(self, base_node: Any, way: Way, write: Node, base: Array) -> None:
-        """The history of `base`, whose node was base_node, after `write` has changed the view of it."""
+        """The node of `base`, whose previous node is base_node, after `write` changed a view of it."""
         self.way, self.write, self.axes = way, write, axes_in_memory(base)
         self.keeps = base_node is not None
         edges = write.edges[1:] if write.plan.needs[0] else write.edges
@@ -174,12 +174,12 @@ class CopySlices(Node):
 
     @property
     def next_functions(self) -> tuple[Any, ...]:
-        """The base's history before the write, and then the history of what was written."""
+        """The base's history before the write, then the history of the value that was written."""
         base = (self.edges[0], 0) if self.keeps else (None, 0)
         return (base, *self.write.next_functions[1:])
 
     def saved_values(self) -> dict[str, Any]:
-        """What the write has saved, by name."""
+        """The values saved by the write's node, by name."""
         return self.write.saved_values()
 
     def __repr__(self) -> str:
@@ -202,7 +202,7 @@ class CopySlicesPlan(OwnPlan):
         return [rest, *grads] if node.keeps else grads
 
     def run_tensors(self, g: Tensor, node: CopySlices) -> Sequence[Any]:
-        """The same, recorded: adds up the parts instead of assigning them."""
+        """Like `run`, but recorded: adds the parts instead of assigning them."""
         (write,) = node.saved
         mask = laid_out(np.ones(g.array.shape, g.array.dtype), node.axes)
         walk(mask, node.way)[...] = 0
@@ -215,4 +215,4 @@ class CopySlicesPlan(OwnPlan):
         return [rest, *grads] if node.keeps else grads
 
 
-copy_slices_plan = cache(CopySlicesPlan)  # nodes of one kind share a plan
+copy_slices_plan = cache(CopySlicesPlan)  # nodes with the same arguments share a plan

@@ -7,18 +7,18 @@
 The modules are those of a small compiler:
 
     ir              the program itself: a list of instructions, with numbered operands
-    slots           what stands for a value while a program is being recorded
+    slots           the stand-ins for values while a program is being recorded
     tracing         records a program: record and placeholder
     differentiate   turns a program into the program of its gradient
     passes          turn a program into an equivalent one with less work
-    buffers         which value is stored in which preallocated memory
+    buffers         assigns values to preallocated memory
     codegen         turns a program into plain NumPy source, which a plan runs
-    training_step   programs that also make the steps of optimizers: implements compile
+    training_step   programs that include backward() and optimizer steps: implements compile
     view            shows a program in the inspector
 
 An eager tape is rebuilt at each step, and may differ each time. A program is built once and
-runs many times. Whatever was decided during recording is not checked again. This makes
-programs fast, but also rigid: see `program.notes`.
+runs many times. Decisions made during recording are not checked again. This makes programs
+fast, but also rigid: see `program.notes`.
 """
 
 from minigrad.static import view

@@ -1,15 +1,15 @@
-"""Buffers: which value is stored in which buffer.
+"""Buffer allocation: assigns each value of a program to a reusable buffer.
 
-A value gets a buffer when it is computed. It is alive until its last read, either of the value
-itself or of a view of it. Then its buffer is free for another value of the same size
-and dtype. An elementwise op may write to its own operand's buffer, if this is the operand's last
-read. A buffer has the memory layout of the recorded value, so a transpose stays a transpose.
+A value gets a buffer when it is computed. It is live until it, or a view of it, is read for
+the last time. Then its buffer is free for another value of the same size and dtype. An
+elementwise op may overwrite an operand that it is the last to read. A buffer has the memory
+layout of the recorded value, so a transpose stays a transpose.
 
 Values that must be contiguous (the gradients of small parameters, for an optimizer) are
-computed in place: each is a slice of one buffer from the start.
+computed directly in their slices of one buffer.
 
-Otherwise the method is simple: we go through the values once, in the order in which they are computed,
-and reuse the buffer that was freed last, as it is most likely still in the cache.
+The method is simple: we go through the values once, in the order in which they are computed,
+and reuse the buffer that was freed last, because it is most likely still in the cache.
 
 Read ir.py first. codegen.py writes the source that uses these buffers.
 """
@@ -43,14 +43,14 @@ class Buffers:
     storage    number -> its buffer, while the value is alive
     free       (dtype, size) -> the buffers that are currently free
     fixed      number -> the name of its memory outside of `run`
-    last       number -> the last instruction that reads it, or a view of it
-    places     number -> (the row that it is a part of, its slice of that row)
-    rows       number -> the buffer of a row; its name and its array in the row's shape
-    wide       (number, shape) -> the buffer in which the value is repeated to that shape; its name
+    last       number -> the last instruction that reads the value, or a view of it
+    places     number -> (the row that the value is a part of, its slice of that row)
+    rows       number of a row -> its buffer, and the name and array in the row's shape
+    wide       (number, shape) -> the buffer with the value broadcast to that shape, and its name
     header     the lines before `run`
     """
 
-    by_entry: tuple[Any, ...] = ()  # templates whose line may write to an operand
+    by_entry: tuple[Any, ...] = ()  # templates that may write to an operand
 
     def __init__(self, program: Program, reuse: bool) -> None:
         self.program, self.reuse = program, reuse
@@ -67,7 +67,7 @@ class Buffers:
         self.examples = run_of(program)
         self.ends: dict[int, list[int]] = {}
         self.last = self._last_uses()
-        self.places = self._places() if reuse else {}
+        self.places = self._slices_of_rows() if reuse else {}
         self.rows: dict[int, tuple[NamedArray, str, Array]] = {}
         self.wide: dict[tuple[int, tuple[int, ...]], tuple[NamedArray, str]] = {}
 
@@ -81,19 +81,19 @@ class Buffers:
         return f"{prefix}{self._counts[prefix]}"
 
     def once(self, text: str, prefix: str = "m") -> str:
-        """The name of the result of this expression, which is computed before the first run."""
+        """The name of a variable in the header that holds the result of this expression."""
         if text not in self._names:
             self._names[text] = self.new_name(prefix)
             self.header.append(f"{self._names[text]} = {text}")
         return self._names[text]
 
     def _last_uses(self) -> dict[int, int]:
-        """Number -> the last instruction that reads it, or what may be a view of it.
+        """Number -> the last instruction that reads the value, or a possible view of it.
 
-        A view op may have to copy. So if an instruction reads what may be a view, we count this as
-        a read of every value that it may be a view of.
+        A view op sometimes has to copy. So reading its result counts as a read of every value
+        that the result may be a view of.
         """
-        self.shows: dict[int, int] = {}  # what may be a view -> of which value
+        self.shows: dict[int, int] = {}  # possible view -> the value that it views
         last: dict[int, int] = {}
         for k, line in enumerate(self.program.instructions):
             last[line.result] = k
@@ -143,9 +143,9 @@ class Buffers:
         """The name of a buffer with the shape of the line's result: a free one or a new one."""
         i, value = line.result, self.values[line.result]
         if i in self.places:
-            return self._in_its_place(i)
+            return self._slice_in_row(i)
         order = _axes_in_memory(self.examples[i])
-        over = self._over(k, line, write, order) if self.reuse else None
+        over = self._overwritable(k, line, write, order) if self.reuse else None
         if over is None:
             buffer = self.free_or_new(value.shape, value.dtype)
         else:
@@ -156,7 +156,7 @@ class Buffers:
         self.fixed[i] = self.shaped(buffer, value.shape, order)
         return self.fixed[i]
 
-    def _over(self, k: int, line: Instruction, write: object, order: Axes) -> int | None:
+    def _overwritable(self, k: int, line: Instruction, write: object, order: Axes) -> int | None:
         """An operand that the result may overwrite: this is its last read."""
         if write in self.by_entry:
             candidates = line.operands
@@ -175,7 +175,7 @@ class Buffers:
         return None
 
     def shaped(self, buffer: NamedArray, shape: tuple[int, ...], order: Axes | None = None) -> str:
-        """The name of a buffer in one shape; the first use adds a line to the header."""
+        """The name of a buffer reshaped to `shape`; the first use adds a line to the header."""
         axes = tuple(range(len(shape)))
         order = order or axes
         text = f"{buffer.name}.reshape({', '.join(str(shape[a]) for a in order)})"
@@ -188,11 +188,11 @@ class Buffers:
 
     # ------------------------------------------------------------------ rows
 
-    def _places(self) -> dict[int, tuple[int, Part]]:
-        """The values that are computed directly in their row: see the top of this module.
+    def _slices_of_rows(self) -> dict[int, tuple[int, Part]]:
+        """The values that are computed directly in their slice of a row.
 
-        A row is ops.cat of some values. A value can be computed in its row if it is not
-        read after the row is made.
+        A row is the result of ops.cat. A value can be computed in its slice if no
+        instruction after the concatenation reads it.
         """
         made = {line.result: line for line in self.program.instructions}
         places: dict[int, tuple[int, Part]] = {}
@@ -206,11 +206,11 @@ class Buffers:
                         break
                     i = source.operands[0]
                     source = made.get(i)
-                if source is not None and i not in places and self._can_lie(i, source, k):
+                if source is not None and i not in places and self._fits_in_row(i, source, k):
                     places[i] = line.result, part
         return places
 
-    def _can_lie(self, i: int, source: Instruction, k: int) -> bool:
+    def _fits_in_row(self, i: int, source: Instruction, k: int) -> bool:
         value, z = self.values[i], self.examples[i]
         if source.op.view or source.over is not None or not value.shape or self.last.get(i) != k:
             return False
@@ -223,7 +223,7 @@ class Buffers:
         raise NotImplementedError
 
     def row_of(self, z: int) -> tuple[NamedArray, str, Array]:
-        """The buffer of a row; its name and array in its shape. Some parts may already be computed."""
+        """The buffer of a row, and its name and array in the row's shape; allocated on first use."""
         if z not in self.rows:
             value = self.values[z]
             buffer = self.free_or_new(value.shape, value.dtype)
@@ -231,8 +231,8 @@ class Buffers:
             self.rows[z] = buffer, name, buffer.array.reshape(value.shape)
         return self.rows[z]
 
-    def _in_its_place(self, i: int) -> str:
-        """The name of the part of a row in which i is stored."""
+    def _slice_in_row(self, i: int) -> str:
+        """The name of the slice of a row in which i is stored."""
         z, part = self.places[i]
         _, name, row = self.row_of(z)
         shape = self.values[i].shape
@@ -248,7 +248,7 @@ class Buffers:
     # ------------------------------------------------------------------ questions
 
     def memory_of(self, i: int) -> Array | None:
-        """The array that always holds the value i; None if there is none."""
+        """The array that holds the value i in every run; None if there is none."""
         if i in self.memory:
             return self.memory[i]
         kind = self.values[i].kind
@@ -263,7 +263,7 @@ class Buffers:
 
 
 def run_of(program: Program) -> dict[int, Any]:
-    """Every value of the program, computed from its examples: needed for the memory layouts."""
+    """Every value of the program, computed from its examples. We need their memory layouts."""
     known = program.known_at_first([program.examples[i] for i in program.inputs])
     with np.errstate(all="ignore"):
         for line in program.instructions:
@@ -305,7 +305,7 @@ def may_show(z: Array, x: Array) -> bool:
 
 
 def _axes_in_memory(a: Array) -> Axes:
-    """The axes from the slowest to the fastest: the memory layout of such an array."""
+    """The axes of an array from the slowest to the fastest varying: its memory layout."""
     axes = tuple(range(np.ndim(a)))
     if not isinstance(a, np.ndarray) or a.flags.c_contiguous:
         return axes

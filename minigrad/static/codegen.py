@@ -1,6 +1,6 @@
 """Code generation: a program as plain NumPy source, in preallocated memory.
 
-When a program is called, it runs op by op, and each op allocates its result. A BufferPlan looks at
+A program that is called runs op by op, and each op allocates its result. A BufferPlan analyzes
 the whole list in advance: it gives each value a buffer, makes views of buffers once, and
 writes the remaining work as plain NumPy. From then on it only runs this source:
 
@@ -24,7 +24,7 @@ A template writes the source line of an op. There are three tables of templates:
 
     VIEWS         x.T, x.reshape(...): for views
     EXPRESSIONS   v1 * v2: if the result is a 0-d value
-    STATEMENTS    dot(x, y, out): if the result is an array, written to a buffer
+    STATEMENTS    dot(x, y, out): if the result is an array, which is written to a buffer
 
 An elementwise op that is a NumPy ufunc needs no entry: its line is multiply(x, y, out). Any other op
 without an entry becomes a call of its own function in minigrad.ops, which is plain NumPy too.
@@ -69,13 +69,13 @@ OFTEN = 4  # copy the operand if at least this many products use it
 RESERVED = {"np", "ops", "run", "empty", "full", "array", "copyto"} | set(dir(np)) | set(dir(ops))
 CALLED = re.compile(
     r"(?<![.\w])[a-z]\w+(?=\(|\.(?:reduce|at)\()"
-)  # the functions that a text calls
+)  # the functions that a template calls
 
 
 class Writer(Buffers):
     """Writes the source of a program, and holds the values of its names.
 
-    reuse     may values that are not alive at the same time share memory?
+    reuse     may values that are not live at the same time share memory?
     text      the source
     scope     the names that the source uses but does not define: constants, captured memory
     imports   module -> the names that the source imports from it
@@ -123,12 +123,12 @@ class Writer(Buffers):
         return names[-1]
 
     def filled(self, text: str, **names: object) -> str:
-        """A text with names filled in. The functions of NumPy that it calls are imported."""
+        """A template with names filled in. The NumPy functions that it calls are imported."""
         self.imports["numpy"].update(CALLED.findall(text))
         return text.format(**names)
 
     def lines(self, line: Instruction, out: str, *texts: str, **names: object) -> list[str]:
-        """The lines of an instruction. Its operands have the names that they have in its op."""
+        """The source lines of an instruction. Templates name its operands as its op does."""
         for name, i in zip(line.op.operands, line.operands, strict=False):
             if f"{{{name}}}" in "".join(texts):
                 names[name] = self.use(i, among_numbers=not out)
@@ -137,7 +137,7 @@ class Writer(Buffers):
     def _line(self, k: int, line: Instruction) -> None:
         i = line.result
         if line.over is not None:
-            self._line_over(line)
+            self._overwriting_line(line)
             return
         if line.op.view and not line.refs and self._view(line):
             return
@@ -180,13 +180,13 @@ class Writer(Buffers):
         *lines, last = [text] if isinstance(text, str) else text
         self.body += lines
         if last.isidentifier() and i in self.memory:
-            self.names[i] = last  # it is stored in its usual memory, under that name
+            self.names[i] = last  # the result was written to its own memory, which has this name
         else:
             self.names[i] = f"v{i}"
             self.body.append(f"v{i} = {last}")
 
-    def _line_over(self, line: Instruction) -> None:
-        """A line that writes its result to the memory of a captured tensor."""
+    def _overwriting_line(self, line: Instruction) -> None:
+        """Add an instruction that writes its result to the memory of a captured tensor."""
         assert line.over is not None
         i, out = line.result, self._names_of_captured(line.over)
         memory = self.program.captured[line.over].array
@@ -219,7 +219,7 @@ class Writer(Buffers):
             settings = resolved(line.settings, self.program.examples.__getitem__)
             z = forward_of(line.op, [memory], settings)
             if not shows(z, memory):
-                return False  # NumPy had to copy: this must be done in each run
+                return False  # NumPy had to copy, so this must be repeated in each run
             self.names[i], self.memory[i] = f"w{i}", z
             self.header.append(f"w{i} = {self._view_text(line, self.fixed_name(x))}")
         return True
@@ -257,7 +257,7 @@ class Writer(Buffers):
             self.names[i] = clean
 
     def use(self, i: int, among_numbers: bool = False) -> str:
-        """The name for reading the value i, inside run.
+        """The name under which `run` reads the value i.
 
         among_numbers   are the other operands 0-d? With them, NumPy is twice as fast if a constant
                         is a number, and with arrays if it is a 0-d array
@@ -274,7 +274,7 @@ class Writer(Buffers):
         return self.names[i]
 
     def _names_of_captured(self, i: int) -> str:
-        """The name of a captured tensor's array, p3 for number 3; added to the scope at first."""
+        """The name of a captured tensor's array (p3 for number 3); added to the scope on first use."""
         if i not in self.names:
             v, name = self.values[i], f"p{i}"
             self.names[i], self.scope[name] = name, self.program.captured[i].array
@@ -307,12 +307,12 @@ class Writer(Buffers):
         return self.once(self.filled(text, number=literal(number), kind=kind), "n")
 
     def repeated(self, i: int, line: Instruction, out: str, beside: Iterable[int] = ()) -> str:
-        """The name for reading the value i in an elementwise line, in the shape of the line's result.
+        """The name of the value i in an elementwise line, broadcast to the shape of the line's result.
 
         beside   the other values that the line reads
 
         NumPy needs 0.9 us to add a bias to a small matrix, but only 0.15 us to copy it to each row,
-        and 0.25 us to add two matrices of the same shape. So we copy it first, once for all lines.
+        and 0.25 us to add two matrices of the same shape. So we make one copy for all lines.
         """
         value, shape = self.values[i], self.values[line.result].shape
         if not value.shape or value.shape == shape or prod(shape) > SMALL:
@@ -327,12 +327,12 @@ class Writer(Buffers):
         return self._copied(i, shape)
 
     def right(self, line: Instruction) -> str:
-        """The name for reading the right operand of a product.
+        """The name of the right operand of a product.
 
-        A layer stores its weights as (out, in) and multiplies by w.T, which is stored column by column.
-        With this layout BLAS is up to three times slower. So if a loop multiplies by the same
-        matrix many times, we copy it once, row by row. (Only if the sums are the same to
-        the last bit.)
+        A layer stores its weights as (out, in) and multiplies by w.T, which is column-major. With
+        this layout BLAS is up to three times slower. So if a loop multiplies by the same
+        matrix many times, we make one row-major copy, provided that the sums are the same to
+        the last bit.
         """
         x, y = line.operands[-2:]
         a, b, memory = self.values[x], self.values[y], self.memory_of(y)
@@ -346,7 +346,7 @@ class Writer(Buffers):
         return self._copied(y, b.shape)
 
     def _copied(self, i: int, shape: tuple[int, ...]) -> str:
-        """The name of a copy of a value in this shape, row by row; made on first use."""
+        """The name of a row-major copy of a value in this shape; made on first use."""
         if (i, shape) not in self.wide:
             source = self.use(i)
             buffer = self.free_or_new(shape, self.values[i].dtype)
@@ -419,7 +419,7 @@ def _same_memory(a: Array, b: Array) -> bool:
 def same_sums(n: int, k: int, m: int, dtype: np.dtype[Any]) -> bool:
     """Does (n, k) @ (k, m) add up in the same order for any memory layout of the second matrix?
 
-    The order depends on the shapes and on the BLAS library, not on the values; so we try it out.
+    The order depends on the shapes and the BLAS library, not on the values. So we run a test.
     """
     random = np.random.default_rng(0)
     x, y = (random.standard_normal((8, *shape)).astype(dtype) for shape in ((n, k), (m, k)))
@@ -435,13 +435,13 @@ def literal(number: np.generic) -> str:
 
 
 def _uniform(a: Array) -> bool:
-    """Is it a C-ordered array of numbers or booleans that are all equal? Then full() makes it."""
+    """Is this a C-ordered array whose entries are all equal? If so, full() can create it."""
     numbers = a.size > 0 and a.dtype.kind in "fiub" and a.flags.c_contiguous
     return numbers and bool((a == a.flat[0]).all())
 
 
 def _ufunc_of(line: Instruction) -> np.ufunc | None:
-    """The NumPy ufunc that computes an elementwise op on its own; or None."""
+    """The NumPy ufunc that computes the whole elementwise op; None if there is none."""
     f = line.op.numpy
     if not isinstance(f, np.ufunc) or not line.op.takes_out or line.settings:
         return None
@@ -462,8 +462,8 @@ VIEWS: dict[AnyOp, str] = {
 }  # fmt: skip
 
 
-def _written(*texts: str) -> Template:
-    """A template whose lines are these texts."""
+def _lines(*texts: str) -> Template:
+    """A template with a fixed list of lines."""
     return lambda writer, line, out: writer.lines(line, out, *texts)
 
 
@@ -476,7 +476,7 @@ def _total(writer: Writer, line: Instruction, out: str) -> list[str] | None:
 
 
 def _mean_of_all(writer: Writer, line: Instruction, out: str) -> list[str] | None:
-    """The sum of all entries / their number. None if x is 0-d or empty."""
+    """The mean of all entries. None if x is 0-d or empty."""
     x = writer.values[line.operands[0]]
     if not x.shape or not prod(x.shape):
         return None
@@ -493,16 +493,16 @@ def _inner(writer: Writer, line: Instruction, out: str) -> list[str] | None:
 
 # For a 0-d result.
 EXPRESSIONS: dict[AnyOp, Template] = {
-    ops.add: _written("{x} + {y}"), ops.sub: _written("{x} - {y}"),
-    ops.mul: _written("{x} * {y}"), ops.div: _written("{x} / {y}"), ops.neg: _written("-{x}"),
-    ops.exp: _written("exp({x})"), ops.log: _written("log({x})"), ops.sqrt: _written("sqrt({x})"),
-    ops.sin: _written("sin({x})"), ops.cos: _written("cos({x})"), ops.tanh: _written("tanh({x})"),
+    ops.add: _lines("{x} + {y}"), ops.sub: _lines("{x} - {y}"),
+    ops.mul: _lines("{x} * {y}"), ops.div: _lines("{x} / {y}"), ops.neg: _lines("-{x}"),
+    ops.exp: _lines("exp({x})"), ops.log: _lines("log({x})"), ops.sqrt: _lines("sqrt({x})"),
+    ops.sin: _lines("sin({x})"), ops.cos: _lines("cos({x})"), ops.tanh: _lines("tanh({x})"),
     ops.sum: _total, ops.mean: _mean_of_all, ops.dot: _inner, ops.matmul: _inner,
 }  # fmt: skip
 
 
 def _elementwise(writer: Writer, line: Instruction, out: str) -> str:
-    """multiply(v1, v2, b0): the template of all ops that are a ufunc of NumPy."""
+    """multiply(v1, v2, b0): the template of every op that is a NumPy ufunc."""
     f = _ufunc_of(line)
     assert f is not None
     if f in (np.maximum, np.minimum):
@@ -521,7 +521,7 @@ def _rectify(writer: Writer, line: Instruction, out: str) -> list[str]:
 
 
 def _select(writer: Writer, line: Instruction, out: str) -> list[str] | None:
-    """x where c, else 0; for a large array, ops.keep is faster."""
+    """x where c, else 0. None for large arrays, where ops.keep is faster."""
     if prod(writer.values[line.result].shape) >= FEW:
         return None
     return writer.lines(line, out, "{out}.fill(0)", "copyto({out}, {x}, where={c})", "{out}")
@@ -575,18 +575,18 @@ def _power(writer: Writer, line: Instruction, out: str) -> list[str]:
 
 
 def _copied_in_shape(writer: Writer, line: Instruction, out: str) -> list[str]:
-    """NumPy cannot make a view in this shape, so the entries are copied, in order."""
+    """A reshape that cannot be a view: copies the entries in order."""
     shape = _plain_shape(line)
     return writer.lines(line, out, "{out}[...] = {x}.reshape({shape})", "{out}", shape=shape)
 
 
 def _plain_shape(line: Instruction) -> tuple[int, ...]:
-    """The shape setting; NumPy's integers become plain ones."""
+    """The shape setting as Python integers."""
     return tuple([int(n) for n in line.settings["shape"]])
 
 
 def _gates(writer: Writer, line: Instruction, out: str) -> list[str]:
-    """A sigmoid of three quarters, (1 + tanh(x / 2)) / 2, and the tanh of one: scale * tanh(scale * x) + shift."""
+    """The four gates of an LSTM, as scale * tanh(scale * x) + shift: sigmoid(x) is (1 + tanh(x / 2)) / 2."""
     scale = _by_quarter(writer, line, [0.5, 0.5, 1.0, 0.5])
     shift = _by_quarter(writer, line, [0.5, 0.5, 0.0, 0.5])
     texts = (
@@ -599,7 +599,7 @@ def _gates(writer: Writer, line: Instruction, out: str) -> list[str]:
 
 
 def _gates_dx(writer: Writer, line: Instruction, out: str) -> list[str]:
-    """g * z * (1 - z), but g * (1 - z**2) in the third quarter: there (0 - z) * z + 1."""
+    """g * z * (1 - z) for the sigmoid gates; g * (1 - z**2) for the tanh gate, the third quarter."""
     texts = (
         "subtract({first}, {z}, {out})",
         "multiply({z}, {out}, {out})",
@@ -612,7 +612,7 @@ def _gates_dx(writer: Writer, line: Instruction, out: str) -> list[str]:
 
 
 def _by_quarter(writer: Writer, line: Instruction, numbers: list[float]) -> str:
-    """A number for each quarter of the last axis; in the whole shape if it is small."""
+    """One number for each quarter of the last axis, broadcast to the whole shape if that is small."""
     v = writer.values[line.result]
     kind = writer.take("array", v.dtype.name)
     text = f"array({numbers}, {kind}).repeat({v.shape[-1] // 4})"
@@ -622,15 +622,15 @@ def _by_quarter(writer: Writer, line: Instruction, numbers: list[float]) -> str:
 
 
 def _rows(writer: Writer, line: Instruction, out: str) -> str:
-    """Rows of a table. (Into new memory: take with `out` is only fast without bounds checks.)"""
+    """Select rows of a table, into new memory: take with `out` is only fast without bounds checks."""
     return f"{writer.use(line.operands[0])}.take({writer.source_of(line.settings['index'])}, 0)"
 
 
 def _add_to_rows(writer: Writer, line: Instruction, out: str) -> list[str] | None:
     """table[rows] += values, where a row may appear more than once: see sparse.add_rows.
 
-    If the memory never moves, the line does directly what add_rows does: rows become the indices of
-    their entries, and two neighbors become one complex number.
+    If the memory never moves, the line does the work of add_rows directly: row indices become entry
+    indices, and two neighboring entries are treated as one complex number.
     """
     if not adds_rows(line, writer.values):
         return None
@@ -670,13 +670,13 @@ STATEMENTS: dict[AnyOp, Template] = {
     ops.addmm: _affine,
     ops.sum: _sum_along,
     ops.pow: _power,
-    # Another dtype or layout; or a repeated value, which has no memory that never moves.
-    **dict.fromkeys((ops.to, ops.clone, ops.expand), _written("{out}[...] = {x}", "{out}")),
+    # A copy with another dtype or layout, or of a broadcast value, which has no memory of its own.
+    **dict.fromkeys((ops.to, ops.clone, ops.expand), _lines("{out}[...] = {x}", "{out}")),
     **dict.fromkeys((ops.reshape, ops.view, ops.unsafe_view), _copied_in_shape),
 }  # fmt: skip
 
-FRESH = (_rows,)  # templates whose result has new memory in each run
-# Writes to the first operand.
+FRESH = (_rows,)  # templates that allocate their result in each run
+# Templates that write to the first operand.
 OVER: dict[AnyOp, Template] = {ops.index_put: _add_to_rows, LESS: _add_to_rows}
 # Templates that may write to an operand, because each entry only depends on the same entry.
 Writer.by_entry = (_elementwise, _rectify, _power)
@@ -690,8 +690,8 @@ array_of = attrgetter("array")
 class BufferPlan:
     """A program in preallocated memory. Call it like the program.
 
-    program   what it computes; simplified first
-    reuse     may values that are not alive at the same time share a buffer?
+    program   the program to run; it is simplified first
+    reuse     may values that are not live at the same time share a buffer?
     copy      copy the results out of the plan's memory, so that the next run does not change them?
 
     source        the source that it runs
@@ -741,7 +741,7 @@ class BufferPlan:
         return self.program.packed(results)
 
     def run(self, **named: object) -> Any:
-        """The same, with inputs given by name."""
+        """The outputs, as tensors, for inputs given by name."""
         return self(*self.program.in_order(named))
 
     def arrays(self, *inputs: object) -> tuple[Any, ...]:

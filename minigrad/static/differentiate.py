@@ -1,26 +1,26 @@
 """Differentiate: turns a program into the program of its gradient.
 
-We go through the instructions once, backward. For each, we call its op's rules, the same
-formulas that eager backward passes use, but on Slots. So instead of computing, the rules write
-more instructions. These form the gradient program (or dual graph), a program like any other: it can be
-printed, run many times, and differentiated again.
+We go through the instructions once, from last to first, and call the rules of each op. These are
+the same formulas that an eager backward pass uses, but here they are called on Slots. So they do
+not compute: they write more instructions. These form the gradient program (or dual graph), a
+program like any other: it can be printed, run many times, and differentiated again.
 
-    reach   which values depend on the requested ones? We only visit these
+    reach   find the values that depend on the requested ones: only these are visited
     seed    the gradient of each output: 1, or an input of the new program
-    pull    for each instruction, last to first: call its rules, add up what arrives
+    pull    for each instruction, last to first: call its rules, add up the contributions
 
 Every instruction that reads a result comes later in the list than the instruction that makes
 it. So when we reach an instruction, its gradient is complete: it is added up before it is passed
 on, and each instruction is visited once, however many paths lead to it.
 
-An Origin says why an instruction of a gradient program is there:
+An Origin records why an instruction of a gradient program exists:
 
-    copy    it is an instruction of the program itself, whose value the gradient needs
-    rule    the rule of an instruction wrote it
-    sum     it adds up what several instructions pass to one value
+    copy    a copy of an instruction of the original program, whose value the gradient needs
+    rule    written by the rule of an instruction
+    sum     adds up the gradients that several instructions send to one value
 
-The recorder notes them. Simplifying removes and renumbers instructions, but keeps the Value object
-of each remaining one; so `differentiated` finds their origins again by these objects.
+The recorder stores them. Simplifying removes and renumbers instructions, but keeps the Value object
+of each remaining one, so `differentiated` can look up origins by these objects.
 
 Read ir.py and tracing.py first.
 """
@@ -86,8 +86,8 @@ def differentiated(
 def gradient_program(program: Program, wrt: Wrt = None, *, seeded: bool = False) -> Program:
     """The program that computes the gradients of another program's output.
 
-    program   its first output is differentiated; must be a scalar, unless seeded
-    wrt       positions or names of inputs, one or several; None: all that can have a gradient
+    program   the program whose first output is differentiated; a scalar, unless seeded
+    wrt       positions or names of inputs, one or several; None: all inputs that can have a gradient
     seeded    if True, the new program also takes the gradient of each output, after the inputs.
               It then computes vector-Jacobian products
     returns   a Program with the same inputs, whose outputs are the gradients, in the order of wrt
@@ -105,7 +105,7 @@ def gradient_program(program: Program, wrt: Wrt = None, *, seeded: bool = False)
 
 
 def chosen(program: Program, wrt: Wrt) -> tuple[list[int], bool]:
-    """The numbers of the requested values; and: was a single one requested?"""
+    """The numbers of the requested values, and whether a single one was requested."""
     if wrt is None:
         wrt = [k for k, i in enumerate(program.inputs) if program.values[i].dtype.kind in "fc"]
     asked: Sequence[Any] = [wrt] if isinstance(wrt, (int, str)) else list(wrt)
@@ -139,7 +139,7 @@ def chosen(program: Program, wrt: Wrt) -> tuple[list[int], bool]:
 def insert(recorder: ProgramRecorder, program: Program, inputs: Sequence[Any]) -> dict[int, int]:
     """Write a program into another one, for these inputs; returns old number -> new number.
 
-    Rules that were one instruction (RuleOps) are expanded, so that they can be differentiated.
+    RuleOps are expanded into their instructions, so that they can be differentiated.
     """
     numbers = {i: x.index for i, x in zip(program.inputs, inputs, strict=True)}
     for i, a in program.examples.items():
@@ -155,7 +155,7 @@ def insert(recorder: ProgramRecorder, program: Program, inputs: Sequence[Any]) -
             settings = resolved(settings, lambda i: Ref(numbers[i]))
         if isinstance(line.op, RuleOp):
             with enable_grad():
-                numbers[line.result] = _spelled_out(recorder, line.op, operands, settings)
+                numbers[line.result] = _expanded(recorder, line.op, operands, settings)
             continue
         numbers[line.result] = recorder.emit(line.op, operands, settings)
         written = recorder.instructions[-1]
@@ -175,15 +175,15 @@ def pull(recorder: ProgramRecorder, seeds: dict[int, Any], wanted: Iterable[int]
     """
     lines = list(recorder.instructions)
     kept = set(wanted)
-    reach = _depending(recorder, lines, kept)
+    reach = _dependents(recorder, lines, kept)
     grads: dict[int, Any] = dict(seeds)
 
-    def because(role: str, i: int) -> None:
+    def set_origin(role: str, i: int) -> None:
         origin = recorder.origins.get(i)
         recorder.origin = Origin(role, None if origin is None else origin.of)
 
     def add(i: int, g: Slot | SlotRows) -> None:
-        because("sum", i)
+        set_origin("sum", i)
         grads[i] = grads[i] + g if i in grads else g
 
     for line in reversed(lines):
@@ -196,7 +196,7 @@ def pull(recorder: ProgramRecorder, seeds: dict[int, Any], wanted: Iterable[int]
             continue
         for k, i in enumerate(line.operands):
             if i in reach:
-                because("rule", line.result)
+                set_origin("rule", line.result)
                 add(i, _from_rule(recorder, line, k, g))
     return grads
 
@@ -210,7 +210,7 @@ def _seeds_of(recorder: ProgramRecorder, outputs: list[int], seeded: bool) -> di
                 "grad can be implicitly created only for scalar outputs: the program's output, of shape "
                 f"{z.shape}, is not a scalar. To fix it, reduce it to a scalar in the recorded function (sum, "
                 "mean), or ask for program.gradient(wrt, seeded=True), which "
-                "takes the gradient of the output as a further input."
+                "takes the gradient of the output as an additional input."
             )
         return {outputs[0]: Slot(recorder, recorder.constant(np.ones(z.shape, z.dtype)))}
     seeds: dict[int, Any] = {}
@@ -221,7 +221,7 @@ def _seeds_of(recorder: ProgramRecorder, outputs: list[int], seeded: bool) -> di
     return seeds
 
 
-def _depending(
+def _dependents(
     recorder: ProgramRecorder, lines: Sequence[Instruction], wanted: Iterable[int]
 ) -> set[int]:
     """The wanted values, and all values through which a gradient can flow to them."""
@@ -261,7 +261,7 @@ def _from_rule(recorder: ProgramRecorder, line: Instruction, k: int, g: Any) -> 
 
 
 class SlotRows:
-    """A row-sparse gradient: parts of (rows, values), as in sparse.RowSparse."""
+    """A row-sparse gradient, stored as a list of (rows, values), like sparse.RowSparse."""
 
     def __init__(self, parts: list[tuple[Any, Any]], shape: tuple[int, ...]) -> None:
         self.parts, self.shape = parts, shape
@@ -285,7 +285,7 @@ class SlotRows:
 
 
 def _rows_of(recorder: ProgramRecorder, line: Instruction, g: Slot) -> Any:
-    """The gradient of a table when only few of its rows were read."""
+    """The gradient of a table of which only some rows were read."""
     settings = recorder.slots_in({**line.op.settings, **line.settings})
     index, padding, counts = settings["index"], settings["padding_idx"], settings["counts"]
     if counts is not None:
@@ -305,7 +305,7 @@ QUICKER = {
 def _as_rule_op(
     recorder: ProgramRecorder, line: Instruction, k: int, g: Slot, rule_op: RuleOp
 ) -> Slot:
-    """The rule as one instruction, which calls it on arrays in each run."""
+    """Record the rule as one instruction, which calls it on arrays in each run."""
     numbers = _numbers_of(line)
     operands = (g.index, *(numbers[r] for r in rule_op.operands[1:]))
     given = {**line.op.settings, **line.settings}
@@ -315,7 +315,7 @@ def _as_rule_op(
     return Slot(recorder, recorder.emit(rule_op, operands, settings))
 
 
-def _spelled_out(
+def _expanded(
     recorder: ProgramRecorder, rule_op: RuleOp, operands: Sequence[int], settings: Settings
 ) -> int:
     """Expand a RuleOp into instructions that can be differentiated."""
@@ -329,7 +329,7 @@ def _numbers_of(line: Instruction) -> dict[str, int]:
 
 
 def _read(recorder: ProgramRecorder, line: Instruction, k: int, name: str) -> Any:
-    """What a name in a rule stands for, for the gradient of the k-th operand."""
+    """The value of a name that the rule for the k-th operand reads."""
     numbers = _numbers_of(line)
     given = {**line.op.settings, **line.settings}
     if name in numbers:

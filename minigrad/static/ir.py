@@ -2,12 +2,12 @@
 
     Program       the list. It can be run, differentiated, planned, printed and shown
     Instruction   an op, the numbers of its operands, settings, the number of its result
-    Value         what a number stands for: an input, a constant, a tensor that the function
-                  used during recording, or the result of an instruction
-    Ref           a value inside a setting: an index that is itself computed or given
+    Value         one numbered value: an input, a constant, a captured tensor, or the result
+                  of an instruction
+    Ref           a value inside a setting, such as an index that is computed or an input
 
-An instruction's op is an op of the table; or a NumPy function that has no row there (Foreign),
-for example a random draw (Draw); or an op's rule, as a single instruction (RuleOp).
+An instruction applies an op of the table, a NumPy function that has no row there (Foreign), a
+random draw (Draw), or the rule of an op (RuleOp).
 
     %0  x                                 (8, 4) float32
     %1  w                                 (4, 2) float32
@@ -41,7 +41,7 @@ from minigrad.methods.base import Base
 from minigrad.random.generator import Generator, default_generator
 
 Settings = dict[str, Any]
-# With respect to what: numbers or names of inputs, or captured tensors; None: all inputs of floats
+# Inputs, by position or name, or captured tensors; None: all floating-point inputs
 Wrt = int | str | Iterable[int | str | Tensor] | None
 Function = Callable[..., Any]
 Args = Iterable[Any]
@@ -49,20 +49,20 @@ Kwargs = Mapping[str, Any]
 
 
 class ProgramError(RuntimeError):
-    """A program cannot do what was requested; what it does was fixed when it was recorded."""
+    """The code cannot be recorded, or the request does not match what was recorded."""
 
 
 class Ref(NamedTuple):
-    """Stands for a value of the program in a setting, by its number."""
+    """A reference, inside a setting, to a value of the program."""
 
     number: int
 
 
 class Value(NamedTuple):
-    """What one number in the listing stands for.
+    """One numbered value of a program.
 
-    kind     "input"; "constant", a plain array or number; "captured", the memory of a tensor
-             that the recorded function used but did not get as an argument; or "result"
+    kind     "input"; "constant", a plain array or number; "captured", a tensor that the function
+             used without getting it as an argument, read from memory in each run; or "result"
     """
 
     kind: str
@@ -74,17 +74,17 @@ class Value(NamedTuple):
         return f"{self.shape} {self.dtype}"
 
 
-# ------------------------------------------------------------------ what is no op of the table
+# ------------------------------------------------------------------ special ops
 
 
 class SpecialOp:
-    """An operation of a program that is no op of the table: it has an op's attributes."""
+    """An operation that is not in the table of ops, with the attributes of an op."""
 
     name: str
     formula: str
     takes_out = inplace = view = variadic = False
     kind = "constant"
-    effect = False  # does it have side effects? Then it is not dropped or merged
+    effect = False  # does it have side effects? If so, it is never dropped or merged
     rules: dict[str, Rule] = {}
     settings: Settings = {}
     operands: tuple[str, ...] = ()
@@ -109,24 +109,24 @@ class Foreign(SpecialOp):
         self.formula = f"z = {self.name}(...)"
 
     def forward(self, *operands: Any, args: Args, kwargs: Kwargs) -> Any:
-        """Call the NumPy function. `args` and `kwargs` are its own, with Refs already resolved."""
+        """Call the NumPy function. In `args` and `kwargs`, Refs are already resolved."""
         return self.function(*args, **kwargs)
 
     def dry_run(self, *, args: Args, kwargs: Kwargs) -> Any:
-        """A result of the same shape and dtype, without side effects."""
+        """Compute a result of the right shape and dtype, without side effects."""
         return self.function(*args, **kwargs)
 
 
 class Draw(Foreign):
-    """Random numbers, drawn again in each run, from the same generator as in an eager run.
+    """Random numbers, drawn again in each run from the same generator that an eager run uses.
 
-    Draws are never merged and never dropped, so the stream continues as in an eager run.
+    Draws are never merged or dropped, so the generator advances as in an eager run.
     """
 
     effect = True
 
     def dry_run(self, *, args: Args, kwargs: Kwargs) -> Any:
-        """Draw, and then set the generator back."""
+        """Draw, then restore the state of the generator."""
         given = [*args, *kwargs.values()]
         used = next((g for g in given if isinstance(g, Generator)), default_generator)
         state = used.get_state()
@@ -141,8 +141,8 @@ class Draw(Foreign):
 class RuleOp(SpecialOp):
     """An op's rule as one instruction, called on arrays.
 
-    A rule called on Slots is normally expanded into instructions. A few rules are faster on arrays;
-    a program that is only run can call those directly. If the program is differentiated
+    A rule called on Slots normally writes several instructions. A few rules are faster on arrays,
+    and a program that is only run can call those directly. If the program is differentiated
     again, the rule is expanded after all.
     """
 
@@ -152,12 +152,12 @@ class RuleOp(SpecialOp):
     def __post_init__(self) -> None:
         op, self.rule = self.op, self.op.rules[self.input]
         self.name = f"{op.name}_d{self.input}"
-        self.formula = f"the gradient of {op.name} by {self.input}    ({op.formula})"
+        self.formula = f"the gradient of {op.name} with respect to {self.input}    ({op.formula})"
         self.operands = ("g", *(r for r in self.rule.reads if r in op.operands or r == "z"))
         self.settings = {r: None for r in self.rule.reads if r not in self.operands}
 
     def forward(self, *operands: Any, **settings: Any) -> Any:
-        """The gradient of the input. The first operand is that of the result."""
+        """The gradient of the input. The first operand is the gradient of the result."""
         given = dict(zip(self.operands, operands, strict=True)) | settings
         return self.rule.formula(operands[0], *(given[r] for r in self.rule.reads))
 
@@ -165,14 +165,14 @@ class RuleOp(SpecialOp):
 def forward_of(op: AnyOp, operands: Sequence[Any], settings: Settings) -> Any:
     """The result of an instruction.
 
-    Whether a view is possible was decided during recording. In a simplified program, the operand
-    may have another memory layout; then the result is a copy.
+    In a simplified program, an operand may have a different memory layout than during recording.
+    If a view is not possible then, the result is a copy.
     """
     return (ops.reshape if op is ops.view else op).forward(*operands, **settings)
 
 
 def dry_run(op: AnyOp, operands: Sequence[Any], settings: Settings) -> Any:
-    """The result of an instruction, computed for its shape and dtype, without side effects."""
+    """Compute the result of an instruction without side effects, to get its shape and dtype."""
     if isinstance(op, Foreign):
         return op.dry_run(**settings)
     return forward_of(op, operands, settings)
@@ -187,12 +187,12 @@ class Instruction:
 
     op         an Op of the table; or a Foreign function, which has no derivative
     operands   the numbers of the values that it reads
-    settings   as given to the op; a Ref in them stands for a value
-    result     the number of the value that it makes
-    stopped    no gradient passes (it was recorded under no_grad)
+    settings   the op's settings; a Ref in them stands for a value
+    result     the number of the value that it computes
+    stopped    no gradient flows through it (it was recorded under no_grad)
     over       the number of a captured value whose memory the result is written to, or None
-    history    for a value written in place under no_grad: the number of the value before the write,
-               to which its gradient passes unchanged; else None
+    history    for an in-place write under no_grad: the number of the value before the write, which
+               receives the gradient unchanged; else None
     refs       the numbers of the values in its settings
     """
 
@@ -214,7 +214,7 @@ class Instruction:
 
     @property
     def kept(self) -> bool:
-        """Does it more than make its result? Then it is not dropped or merged."""
+        """Must it be kept, because it has side effects? If so, it is never dropped or merged."""
         return self.over is not None or (isinstance(self.op, SpecialOp) and self.op.effect)
 
     def run(self, known: dict[int, Any], compute: Function = forward_of) -> None:
@@ -223,7 +223,7 @@ class Instruction:
         known[self.result] = compute(self.op, [known[i] for i in self.operands], settings)
 
     def renumbered(self, new: Callable[[int], int]) -> "Instruction":
-        """The same instruction on values with other numbers."""
+        """The same instruction with its values renumbered."""
         return Instruction(
             self.op,
             tuple(map(new, self.operands)),
@@ -238,13 +238,13 @@ class Instruction:
     def expression(self) -> str:
         """The right side of its line in a listing: matmul(%0, %1)"""
         if isinstance(self.op, Foreign):
-            parts = [_text_of(a) for a in self.settings["args"]]
+            parts = [_setting_text(a) for a in self.settings["args"]]
             named = self.settings["kwargs"]
         else:
             parts = [f"%{i}" for i in self.operands]
             defaults = self.op.settings
-            named = {k: v for k, v in self.settings.items() if not _same(v, defaults.get(k))}
-        parts += [f"{name}={_text_of(value)}" for name, value in named.items()]
+            named = {k: v for k, v in self.settings.items() if not _is_equal(v, defaults.get(k))}
+        parts += [f"{name}={_setting_text(value)}" for name, value in named.items()]
         return f"{self.op.name}({', '.join(parts)})"
 
     def __repr__(self) -> str:
@@ -261,7 +261,7 @@ def mapped(setting: Any, f: Callable[[Any], Any]) -> Any:
 
 
 def refs_in(setting: object) -> Iterator[int]:
-    """The values that a setting refers to."""
+    """The numbers of the values that a setting refers to."""
     if isinstance(setting, Ref):
         yield setting.number
     elif isinstance(setting, (dict, tuple, list)):
@@ -274,11 +274,11 @@ def resolved(setting: object, value_of: Callable[[int], Any]) -> Any:
     return mapped(setting, lambda part: value_of(part.number) if isinstance(part, Ref) else part)
 
 
-def _same(setting: object, default: object) -> bool:
+def _is_equal(setting: object, default: object) -> bool:
     return setting is default or (isinstance(setting, (int, float, str)) and setting == default)
 
 
-def _text_of(setting: object) -> str:
+def _setting_text(setting: object) -> str:
     """A setting as text."""
     if isinstance(setting, Ref):
         return f"%{setting.number}"
@@ -287,14 +287,14 @@ def _text_of(setting: object) -> str:
     if isinstance(setting, np.ndarray):
         return f"array{setting.shape}" if setting.size > 6 else str(setting.tolist())
     if isinstance(setting, list):
-        return f"[{', '.join(map(_text_of, setting))}]"
+        return f"[{', '.join(map(_setting_text, setting))}]"
     if isinstance(setting, tuple):
-        return f"({', '.join(map(_text_of, setting))}{',' * (len(setting) == 1)})"
+        return f"({', '.join(map(_setting_text, setting))}{',' * (len(setting) == 1)})"
     return "..." if setting is Ellipsis else str(setting)
 
 
 def slice_text(part: slice) -> str:
-    """A slice as it is written in an index: 1:3"""
+    """A slice in index notation: 1:3"""
     ends = (part.start, part.stop, part.step)
     return ":".join("" if n is None else str(n) for n in ends).removesuffix(":")
 
@@ -303,7 +303,7 @@ def slice_text(part: slice) -> str:
 
 
 class Forms:
-    """Functions of higher modules that work on a program. They are set from there, so that imports only point down.
+    """Functions of higher modules that work on a program. Those modules set them when imported.
 
     gradient      differentiate.gradient_program    insert    differentiate.insert
     simplified    passes.simplified                 plan      codegen.BufferPlan
@@ -329,10 +329,10 @@ class Program:
     inputs        the numbers of the inputs, in order
     outputs       the numbers of the results
     single        did the recorded function return one tensor instead of several?
-    examples      number -> the array of an input, constant or captured tensor. For an input: the
-                  one that the program was recorded with
+    examples      number -> the array of a constant or captured tensor; for an input, the array
+                  that was used for recording
     captured      number -> the tensor that owns the memory
-    notes         what is frozen, in words
+    notes         a description of what is frozen
 
     Made by `record`, `placeholder` and `gradient`.
 
@@ -435,12 +435,12 @@ class Program:
         return arrays
 
     def known_at_first(self, inputs: Sequence[Array]) -> dict[int, Any]:
-        """The arrays of all values that are no results, for these inputs."""
+        """The arrays of all values that exist before the first instruction."""
         known = self.examples | {i: t.array for i, t in self.captured.items()}
         return known | dict(zip(self.inputs, inputs, strict=True))
 
     def last_uses(self) -> dict[int, list[int]]:
-        """Position of an instruction -> the results that this instruction is the last to read."""
+        """Position of an instruction -> the results that it is the last to read."""
         last: dict[int, int] = {}
         for k, line in enumerate(self.instructions):
             last[line.result] = k
@@ -465,15 +465,15 @@ class Program:
         return forms.gradient(self, wrt, seeded=seeded)
 
     def simplified(self) -> "Program":
-        """The same program without dead code and repetitions, with constants precomputed."""
+        """An equivalent program without dead code and repetitions, with constants precomputed."""
         return forms.simplified(self)
 
     def plan(self, *, reuse: bool = True, copy: bool = True) -> Any:
-        """The same program in preallocated memory: see `codegen.BufferPlan`."""
+        """A plan that runs the program in preallocated memory: see `codegen.BufferPlan`."""
         return forms.plan(self, reuse=reuse, copy=copy)
 
     def source(self) -> str:
-        """The program as plain NumPy source. The plan runs this source."""
+        """The plain NumPy source that the program's plan runs."""
         if self._plan is None:
             self._plan = self.plan()
         return self._plan.source
@@ -505,7 +505,7 @@ class Program:
 
     def __str__(self) -> str:
         """The listing: the values that exist before the first instruction, the instructions, the outputs."""
-        rows = [(f"%{i}  {self._first_words(i)}", self.values[i]) for i in self.at_first()]
+        rows = [(f"%{i}  {self._description(i)}", self.values[i]) for i in self.at_first()]
         for line in self.instructions:
             over = "" if line.over is None else f"  over %{line.over}"
             rows.append((f"%{line.result}  = {line.expression}{over}", self.values[line.result]))
@@ -520,12 +520,12 @@ class Program:
         )
 
     def at_first(self) -> list[int]:
-        """The values that exist before the first instruction: the inputs, and others that are used."""
+        """The values before the first instruction: inputs, used constants, captured tensors."""
         used = {i for line in self.instructions for i in (*line.reads(), line.over)}
         used |= {*self.outputs, *self.inputs}
         return [i for i, v in enumerate(self.values) if v.kind != "result" and i in used]
 
-    def _first_words(self, i: int) -> str:
+    def _description(self, i: int) -> str:
         value = self.values[i]
         if value.kind == "input":
             return value.name or "input"
@@ -536,7 +536,7 @@ class Program:
 
     @property
     def notes(self) -> list[str]:
-        """What is frozen in this program, in words."""
+        """A description of what is frozen in this program."""
         values = self.values
         inputs = zip(self.names, self.inputs, strict=True)
         notes = [
@@ -556,7 +556,7 @@ class Program:
         return notes + self.frozen
 
     def nbytes(self) -> int:
-        """The size of the list itself in bytes: instructions, operands and settings, without the values."""
+        """The size in bytes of the instructions, operands and settings, without the values."""
         total = getsizeof(self.instructions) + getsizeof(self.values)
         for line in self.instructions:
             total += getsizeof(line) + getsizeof(line.operands)

@@ -2,17 +2,17 @@
 
 `simplified` gives the same results, bit for bit:
 
-    repetitions     an instruction that equals an earlier one is not run again
+    repetitions     an instruction that repeats an earlier one is dropped
     constants       values that depend on no input are computed now
     times one       x * 1 is x, and x reshaped to its own shape is x
     dead code       instructions that no output needs are dropped
 
-`lowered` goes further, for plans. It writes ops as simpler ones, and removes work that NumPy does
-anyway, or that was already done:
+`lowered` goes further, for plans. It expands ops into simpler ones, and removes work that NumPy
+does anyway or that was already done:
 
-    expanded      sigmoid and similar ops become the operations they consist of: so the backward
-                  pass can reuse what the forward pass has computed (a tanh, a difference)
-    repeated x    an elementwise op reads x without expanding it, if its other operand has the full shape
+    expanded      sigmoid and similar ops are split into their parts, so that the backward pass can
+                  reuse what the forward pass has computed (a tanh, a difference)
+    broadcast     an elementwise op reads x before its expand, if another operand has the full shape
     one number    a constant array in which all entries are equal becomes that number
     signs         (-x) * c is x * -c;  x * -1 is -x;  -(-x) is x;  table[rows] += -y subtracts
 
@@ -48,13 +48,13 @@ class Rewriter:
         self.made: dict[int, Instruction] = {}
 
     def program(self) -> Program:
-        """The lines so far as a Program, with the inputs and outputs of the one before."""
+        """The lines so far as a Program, with the inputs and outputs of the original."""
         return replace(
             self.before, values=self.values, instructions=self.lines, examples=self.examples
         )
 
     def constant(self, i: int) -> Array | None:
-        """The array of a constant; else None."""
+        """The array of a constant; None for any other value."""
         return self.examples[i] if self.values[i].kind == "constant" else None
 
     def shape(self, i: int) -> tuple[int, ...]:
@@ -96,12 +96,12 @@ def simplified(program: Program) -> Program:
 
 
 def _key_of(a: Array) -> tuple[Any, ...]:
-    """A key that identifies a constant: its numbers if there are few, else the array itself."""
+    """A key that identifies a constant: its content if it is small, otherwise its identity."""
     return "constant", a.shape, str(a.dtype), a.tobytes() if a.nbytes <= 64 else id(a)
 
 
 def _fold(text: Rewriter, line: Instruction) -> bool:
-    """Compute the result of a line now, and make it a constant; False if that is not possible."""
+    """Replace a line by its result, a constant, if possible; returns whether it was."""
     if line.history is not None or isinstance(line.op, SpecialOp):
         return False
     if any(text.values[i].kind != "constant" for i in line.reads()):
@@ -118,7 +118,7 @@ def _fold(text: Rewriter, line: Instruction) -> bool:
 
 
 def _unchanged(text: Rewriter, line: Instruction) -> int | None:
-    """The value that the result equals in every entry, shape and dtype; or None."""
+    """An earlier value that is identical to the result, including shape and dtype; or None."""
     if line.stopped:
         return None
     z = text.values[line.result]
@@ -130,8 +130,8 @@ def _unchanged(text: Rewriter, line: Instruction) -> int | None:
     elif line.op in TRANSPOSES:
         before = text.made.get(line.operands[0])
         if before is not None and before.op in TRANSPOSES:
-            axes = _turned_axes(line, len(z.shape))
-            if _turned_axes(before, len(z.shape)) == [axes.index(k) for k in range(len(axes))]:
+            axes = _permuted_axes(line, len(z.shape))
+            if _permuted_axes(before, len(z.shape)) == [axes.index(k) for k in range(len(axes))]:
                 return before.operands[0]
     elif line.op in (ops.reshape, ops.view, ops.unsafe_view, ops.expand, ops.to):
         (x,) = line.operands
@@ -143,7 +143,7 @@ def _unchanged(text: Rewriter, line: Instruction) -> int | None:
 TRANSPOSES = {ops.t, ops.permute, ops.transpose}
 
 
-def _turned_axes(line: Instruction, n: int) -> list[int]:
+def _permuted_axes(line: Instruction, n: int) -> list[int]:
     """For each axis of the result, the axis of the operand that it comes from."""
     axes = list(range(n))
     if line.op is ops.permute:
@@ -156,7 +156,7 @@ def _turned_axes(line: Instruction, n: int) -> list[int]:
 
 
 def _without_dead_code(text: Rewriter, outputs: list[int]) -> Program:
-    """The lines that are needed, renumbered without gaps: inputs, needed constants, instructions."""
+    """The program without unneeded constants and instructions, renumbered without gaps."""
     needed = set(outputs)
     lines = []
     for line in reversed(text.lines):
@@ -180,7 +180,7 @@ def _without_dead_code(text: Rewriter, outputs: list[int]) -> Program:
 
 
 def frozen(setting: object) -> Any:
-    """A setting in hashable form; an array by its identity."""
+    """A setting in hashable form; arrays are compared by identity."""
     if isinstance(setting, dict):
         return tuple([(key, frozen(part)) for key, part in setting.items()])
     if isinstance(setting, (tuple, list)):
@@ -192,11 +192,11 @@ def frozen(setting: object) -> Any:
     return type(setting).__name__, repr(setting) if isinstance(setting, float) else setting
 
 
-# ------------------------------------------------------------------ less work, for a plan
+# ------------------------------------------------------------------ lowering, for a plan
 
 
 def lowered(program: Program) -> Program:
-    """The program with less work, for a plan."""
+    """The program, rewritten to do less work in a plan; see the top of this module."""
     for write in (Lowering.expand, Lowering.tidy):
         text = Lowering(program)
         for line in program.instructions:
@@ -209,13 +209,13 @@ class Lowering(Rewriter):
     """A program that is being rewritten for a plan."""
 
     def put(self, line: Instruction, **changes: Any) -> None:
-        """Add this line with another op, other operands or settings."""
+        """Add this line, with the given changes to its op, operands or settings."""
         new = replace(line, history=None, **changes)
         self.lines.append(new)
         self.made[new.result] = new
 
     def new(self, op: AnyOp, *operands: int, shape: Shape | None = None, **settings: Any) -> int:
-        """Add a new line; returns the number of its result, by default shaped like the first operand."""
+        """Add a new line and return the number of its result, by default shaped like the first operand."""
         x = self.values[operands[0]]
         self.values.append(Value("result", x.shape if shape is None else shape, x.dtype))
         i = len(self.values) - 1
@@ -232,7 +232,7 @@ class Lowering(Rewriter):
     # ------------------------------------------------------------------ expanding ops
 
     def expand(self, line: Instruction) -> None:
-        """Add a line in the first pass: expanded into simpler ops, or with smaller operands."""
+        """First pass: add a line, expanded into simpler ops or with smaller operands."""
         write = EXPANSIONS.get(line.op)
         z = self.values[line.result]
         wide = z.shape or line.op is ops.mse_loss
@@ -248,7 +248,7 @@ class Lowering(Rewriter):
             self.put(line)
 
     def smaller_operands(self, line: Instruction) -> tuple[int, ...]:
-        """The operands of an elementwise op, as small as NumPy's broadcasting allows."""
+        """The operands of an elementwise op, without expand where NumPy broadcasts anyway."""
         operands = list(line.operands)
 
         def suffices(k: int, x: int) -> bool:
@@ -273,7 +273,7 @@ class Lowering(Rewriter):
     # ------------------------------------------------------------------ signs
 
     def tidy(self, line: Instruction) -> None:
-        """Add a line in the second pass, without needless signs: see the module's top."""
+        """Second pass: add a line, without needless sign changes; see the top of this module."""
         if line.over is not None or not self.shape(line.result):
             y = self.negated(line.operands[1]) if line.op is ops.index_put else None
             if y is not None and adds_rows(line, self.values):  # table[rows] += -y subtracts y
@@ -310,18 +310,18 @@ class Lowering(Rewriter):
         return line.operands[0]
 
     def known(self, i: int) -> float | None:
-        """The value of a 0-d constant; else None."""
+        """The number in a 0-d constant; None for any other value."""
         a = self.constant(i)
         return None if a is None or a.ndim or a.dtype.kind != "f" else float(a[()])
 
 
-# ------------------------------------------------------------------ the parts of ops
+# ------------------------------------------------------------------ expansions of ops
 
 Last = tuple[AnyOp, tuple[int, ...]]
 
 
 def _mse(text: Lowering, line: Instruction) -> Last | None:
-    """The sum of the squares of x - y; the gradient shares the difference."""
+    """Sum of the squares of d = x - y. The gradient reuses d."""
     x, y = line.operands
     shape = text.shape(x)
     if shape != text.shape(y) or not shape:
@@ -354,7 +354,7 @@ def _logsigmoid(text: Lowering, line: Instruction) -> Last:
 
 
 def _quarter(text: Lowering, x: int, k: int) -> int:
-    """i, f, g or o of the gates of an LSTM."""
+    """One of an LSTM's four gates: i, f, g or o."""
     shape = text.shape(x)
     n = shape[-1] // 4
     index = (Ellipsis, slice(k * n, (k + 1) * n, None))
@@ -381,7 +381,7 @@ EXPANSIONS: dict[Any, Callable[[Lowering, Instruction], Last | None]] = {
 
 
 def adds_rows(line: Instruction, values: list[Value]) -> bool:
-    """Is it table[rows] += values, where rows is a value of the program?"""
+    """Is this table[rows] += values, where rows is a value of the program?"""
     index = line.settings["index"]
     if not line.settings.get("accumulate") or len(index) != 1 or not isinstance(index[0], Ref):
         return False
@@ -397,10 +397,10 @@ class Less(SpecialOp):
     settings = ops.index_put.settings
     operands = ops.index_put.operands
     name = "index_put_less"
-    formula = "z = x, less y at the index"
+    formula = "z = x, with y subtracted at the index"
 
     def forward(self, x: Array, y: Array, **settings: Any) -> Array:
-        """A copy of x with y subtracted at the index; the settings are those of index_put."""
+        """A copy of x with y subtracted at the index. Takes the settings of index_put."""
         return ops.index_put.forward(x, -y, **settings)
 
 

@@ -1,19 +1,19 @@
-"""Slots: what stands for a value while a program is being recorded.
+"""Slots: stand-ins for values while a program is being recorded.
 
-A Slot interprets the table of ops, as a Tensor does. It has the same methods,
-and every op that is applied to it is added to the recorder's list:
+A Slot interprets ops, as a Tensor does. It has the same methods, but each op that is applied
+to it is added to the recorder's list of instructions:
 
     x, w = Slots            (x @ w).relu()   writes   %2 = matmul(%0, %1)
                                                       %3 = relu(%2)
 
-To get shapes and dtypes without separate rules, we also run each op on example values, the ones
-that the program is recorded with. The recorded function must not use these values: if it
-branched on them, every later run would take the same branch. So asking for them is an error.
+To find shapes and dtypes without separate rules, we also run each op on example values. The
+recorded function must not read these: if it branched on them, every later run would take the
+same branch. So asking a Slot for its value is an error.
 
-Minigrad computes some things with NumPy, outside of any op: an argmax, the order of
-a sort, whether an index is in range. This code gets `slot.array`, a Traced: an array that
-records what NumPy functions do with it. So a computed index is computed again in each run.
-If NumPy's answer would affect the path of the recorded function, we raise an error.
+Minigrad computes some things with NumPy, outside of any op: an argmax, the order of a sort,
+whether an index is in range. This code gets `slot.array`, a Traced: an array that records the
+NumPy functions applied to it. So an index is computed again in each run. If a result of NumPy
+would decide which path the recorded function takes, we raise an error.
 """
 
 import builtins
@@ -52,7 +52,7 @@ class Shared:
 
     slots       how many slots share it
     writes      how often it was written to
-    uncounted   could an eager run miss a write to it, because the user asked for x.data?
+    uncounted   did the user read x.data? In an eager run, writes to x.data are not counted
     """
 
     __slots__ = ("slots", "uncounted", "writes")
@@ -66,11 +66,11 @@ class ViewOrigin(NamedTuple):
     """Why a slot shares another slot's memory.
 
     base, op, settings   it is op(base, **settings)
-    link    what this means for its history:
+    link    how the two histories are connected:
 
-        VIEW       its history is part of the base's. A write to one of them changes both histories
-        APART      it was detached, so it has its own history: it only shares values
-        UNRECORDED it is a view made under no_grad: without a history until the base is written to
+        VIEW       the slot's history is part of the base's: a write to one changes both
+        APART      the slot was detached: it shares values, but has its own history
+        UNRECORDED the view was made under no_grad: no history until the base is written to
     """
 
     base: "Slot"
@@ -87,9 +87,9 @@ class Slot(ArrayMethods):
 
     recorder   records the program
     index      the number of the value
-    shows      for a view of another slot: that slot, and how the view is made from it
-    memory_    the Shared of all slots with the same memory
-    seen       how often that memory had been written to when index was computed
+    shows      for a view: its ViewOrigin, the base slot and how the view is made from it
+    memory_    the Shared object of all slots with the same memory
+    seen       the number of writes to that memory when `index` was computed
     """
 
     __slots__ = ("index_", "memory_", "recorder", "seen", "shows")
@@ -106,18 +106,19 @@ class Slot(ArrayMethods):
 
     @property
     def index(self) -> int:
-        """The number of the value; recomputed for a view whose memory was written to."""
+        """The number of the value. For a view, it is updated after a write to the shared memory."""
         if self.shows is not None and self.memory_.writes != self.seen:
-            self._look_again(self.shows)
+            self._update_index(self.shows)
         return self.index_
 
-    def _look_again(self, origin: ViewOrigin) -> None:
-        """Recompute the number of a view, after a write to its memory."""
+    def _update_index(self, origin: ViewOrigin) -> None:
+        """Update the number of a view after a write to the shared memory."""
         recorder, number = self.recorder, origin.base.index
         if origin.link == UNRECORDED and modes.state.recording and recorder.is_live(number):
             raise ProgramError(
-                "a view that was made under no_grad is used after its memory was written to: does a gradient pass "
-                "through it? To fix it, make the view after the write, or outside of the no_grad block."
+                "a view that was made under no_grad is used after its memory was written to, and it is not clear "
+                "whether a gradient should flow through it. To fix it, make the view after the write, or outside of "
+                "the no_grad block."
             )
         old = self.index_
         self.index_ = recorder.emit(origin.op, (number,), origin.settings)
@@ -144,17 +145,17 @@ class Slot(ArrayMethods):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The shape during recording: a tuple of ints, the same in each run."""
+        """The shape, a tuple of ints. It is fixed by the recording."""
         return self.recorder.values[self.index].shape
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """The NumPy dtype during recording, the same in each run."""
+        """The NumPy dtype. It is fixed by the recording."""
         return self.recorder.values[self.index].dtype
 
     @property
     def requires_grad(self) -> bool:
-        """Can it depend on the inputs? (Only constants certainly do not.)"""
+        """Can the value depend on the inputs? True for everything but constants."""
         return bool(self.recorder.values[self.index].kind != "constant")
 
     is_leaf = False
@@ -164,43 +165,43 @@ class Slot(ArrayMethods):
     _base = None
 
     def memory(self) -> Array:
-        """The example value itself, as an array that records nothing: for its memory layout."""
+        """The example value as an ordinary array, to look up its memory layout."""
         return np.asarray(self.recorder.examples[self.index])
 
     def detach(self) -> "Slot":
-        """The same value, but no gradient passes."""
+        """The same value without its history."""
         with self.recorder.stopping():
             return self[...]
 
     @property
     def data(self) -> "Slot":
-        """The value detached. Notes that an eager run would miss a write to it: see `_become`."""
+        """The detached value. Also notes that an eager run would not count writes to it."""
         self.memory_.uncounted = True
         return self.detach()
 
     @data.setter
     def data(self, value: object) -> None:
-        """Refuse with ProgramError: a value of a program is not replaced, but written to."""
+        """Raise ProgramError: a program can write to a value, but not replace its memory."""
         raise ProgramError(
-            "x.data = y gives a tensor other memory, which a program cannot follow. To fix it, write  "
+            "x.data = y gives the tensor new memory, which cannot be recorded. To fix it, write  "
             "with minigrad.no_grad(): x.copy_(y)"
         )
 
     def detach_(self) -> Self:
-        """From now on, no gradient passes."""
+        """Drop the history in place: from now on, no gradient flows through this slot."""
         if self.shows is not None and self.shows.link in (VIEW, UNRECORDED):
             raise RuntimeError("Can't detach views in-place. Use detach() instead.")
         if self.memory_.slots > 1:
             raise ProgramError(
-                "a tensor of which there are views loses its history, and which history have the views then? To fix "
-                "it, write  x = x.detach()"
+                "a tensor of which there are views cannot be detached in place: the history of the views would "
+                "be unclear. To fix it, write  x = x.detach()"
             )
         with self.recorder.stopping():
             self.index_ = self.recorder.emit(ops.getitem, (self.index,), {"index": (...,)})
         return self
 
     def requires_grad_(self, requires_grad: bool = True) -> Self:
-        """False detaches an input from here on; RuntimeError for results. True changes nothing."""
+        """False detaches an input from here on; for a result it raises RuntimeError. True has no effect."""
         if requires_grad:
             return self
         if self.index in self.recorder.inputs or not self.recorder.is_live(self.index):
@@ -249,7 +250,7 @@ class Slot(ArrayMethods):
             )
         if category(z.dtype) > category(self.dtype):
             raise cannot_be_cast(op, z.dtype, self.dtype)
-        self._become(z if z.dtype == self.dtype else z.to(self.dtype), recorded)
+        self._take_value(z if z.dtype == self.dtype else z.to(self.dtype), recorded)
         return self
 
     def _rearrange(self, op: Op, **settings: object) -> Self:
@@ -259,44 +260,44 @@ class Slot(ArrayMethods):
         )
 
     def _is_unrecorded(self) -> bool:
-        """Is it a view that was made under no_grad, or a view of one?"""
+        """Is this a view made under no_grad, or a view of one?"""
         origin = self.shows
         return origin is not None and (
             origin.link == UNRECORDED or (origin.link == VIEW and origin.base._is_unrecorded())
         )
 
-    def _become(self, z: "Slot", recorded: bool) -> None:
-        """Stand for z from now on; if this is a view, also update its base.
+    def _take_value(self, z: "Slot", recorded: bool) -> None:
+        """Take the value of z after an in-place write; if this is a view, also update its base.
 
-        recorded   does the write belong to the history? If not, the gradient passes as without
-                   the write: the values are z's, the history is the old one
+        recorded   is the write part of the history? If not, the slot keeps its old history:
+                   the gradient flows as if there had been no write
         """
         origin = self.shows
         if origin is None:
             if self.memory_.uncounted and self.recorder.is_saved(self.index_):
                 raise ProgramError(
-                    "x or x.data is written to after an operation has saved it for its gradient, and eagerly that goes "
-                    "unnoticed: the gradient is of neither value. To fix it, use x.detach() in place of x.data, or "
-                    "make a new tensor."
+                    "x or x.data was written to after an operation saved it for backward. An eager run would not "
+                    "notice this, and would compute a wrong gradient. To fix it, use x.detach() instead of "
+                    "x.data, or make a new tensor."
                 )
-            self._stand_for(z, recorded)
+            self._take_index(z, recorded)
             self.memory_.writes += 1
             return
         apart = origin.link == APART
         if apart or not recorded:
             with self.recorder.stopping():
-                whole = _put_back(origin.base, z, origin.op, origin.settings)
+                whole = _write_to_base(origin.base, z, origin.op, origin.settings)
         else:
-            whole = _put_back(origin.base, z, origin.op, origin.settings)
+            whole = _write_to_base(origin.base, z, origin.op, origin.settings)
         if apart:
-            self._stand_for(z, recorded)
-        origin.base._become(whole, recorded and not apart)
+            self._take_index(z, recorded)
+        origin.base._take_value(whole, recorded and not apart)
         if apart:
             self.seen = self.memory_.writes
         elif recorded:
             self.index_, self.seen = z.index, self.memory_.writes
 
-    def _stand_for(self, z: "Slot", recorded: bool) -> None:
+    def _take_index(self, z: "Slot", recorded: bool) -> None:
         old, recorder = self.index_, self.recorder
         if not recorded and recorder.is_live(old):
             if not recorder.is_latest(z.index):  # needs its own instruction to carry the history
@@ -305,10 +306,10 @@ class Slot(ArrayMethods):
             recorder.settle(z.index, history=old)
         self.index_ = z.index
 
-    # ------------------------------------------------------------------ questions it cannot answer
+    # ------------------------------------------------------------------ requests for a value
 
     def item(self) -> Any:
-        """The number, for a constant; other values are not known yet."""
+        """The number in a constant. Any other value is unknown during recording: ProgramError."""
         if not self.requires_grad:
             return self.recorder.examples[self.index].item()
         raise refused("item()", self)
@@ -332,12 +333,12 @@ class Slot(ArrayMethods):
     def backward(
         self, gradient: "Slot | Tensor | None" = None, *args: object, **kwargs: object
     ) -> None:
-        """Write the instructions of the backward pass, for the captured tensors that require a gradient."""
+        """Record a backward pass for the captured tensors that require a gradient."""
         self.recorder.backward(self, gradient)
 
     @property
     def grad(self) -> NoReturn:
-        """Refuse with ProgramError: gradients of a program are computed by program.gradient."""
+        """Raise ProgramError: gradients of a program are computed by program.gradient."""
         raise ProgramError(
             "an input of a program has no .grad. To fix it, record the function alone and ask the program: "
             "program.gradient(wrt=[...])."
@@ -345,7 +346,7 @@ class Slot(ArrayMethods):
 
 
 class TensorSlot(Slot):
-    """Stands for a tensor that the recorded function has made itself, or that it found outside.
+    """The stand-in for a Tensor: one that the recorded function made, or one from outside.
 
     Writes to the function's own tensors, z = zeros(3); z[0] = x[0], are part of the program.
 
@@ -365,21 +366,21 @@ class TensorSlot(Slot):
 
     @property
     def index(self) -> int:
-        """The number of its latest value; until the first write, that of the captured tensor."""
+        """The number of its latest value; before the first write, the number of the captured tensor."""
         return super().index if self.index_ >= 0 else self.recorder.capture(self.tensor)
 
-    def _become(self, z: "Slot", recorded: bool) -> None:
+    def _take_value(self, z: "Slot", recorded: bool) -> None:
         if self.index_ < 0:
             if not self.recorder.is_its_own(self.tensor):
                 self.recorder.write_through(self.tensor, z)
                 self.memory_.writes += 1
                 return
             self.index_ = self.index
-        super()._become(z, recorded)
+        super()._take_value(z, recorded)
 
 
-def _put_back(base: Slot, z: Slot, op: Op, settings: Settings) -> Slot:
-    """The value of `base` after z was written to the view of it that op makes."""
+def _write_to_base(base: Slot, z: Slot, op: Op, settings: Settings) -> Slot:
+    """The value of `base` after z was written to its view op(base, **settings)."""
     if op is ops.getitem:
         return ops.index_put(base, z, index=settings["index"])
     if op in REARRANGING:
@@ -401,15 +402,15 @@ def _put_back(base: Slot, z: Slot, op: Op, settings: Settings) -> Slot:
     return ops.reshape(flat, shape=shape)
 
 
-# Views that contain every entry once: the rule of each puts entries back in place.
+# View ops that keep every entry once. Their gradient rules undo the rearrangement.
 REARRANGING = {ops.reshape, ops.view, ops.permute, ops.transpose, ops.t, ops.unsqueeze, ops.squeeze}
 
 
 class Traced(np.ndarray[Any, Any]):
-    """The example value of a slot. It records what NumPy functions do with it.
+    """The example value of a slot, which records the NumPy functions applied to it.
 
-    NumPy code that only looks at it as a plain array (is each index in range?) sees the values
-    that the program is recorded with; results of NumPy functions are recorded.
+    Code that only inspects it as a plain array (is each index in range?) sees the example value;
+    NumPy functions become instructions.
     """
 
     slot: Any = None
@@ -421,7 +422,7 @@ class Traced(np.ndarray[Any, Any]):
         function = ufunc if method == "__call__" else getattr(ufunc, method)
         name = f"np.{ufunc.__name__}" + ("" if method == "__call__" else f".{method}")
         if method not in ("__call__", "reduce", "accumulate"):
-            raise ProgramError(f"{name} writes where values say, which a program cannot follow.")
+            raise ProgramError(f"{name}, which writes at computed indices, cannot be recorded.")
         out = kwargs.pop("out", None)
         if out is not None:
             (out,) = out
@@ -429,7 +430,7 @@ class Traced(np.ndarray[Any, Any]):
                 recorder = _recorder_among([*inputs, *kwargs.values()])
                 return recorder.write_array(Foreign(name, function), inputs, kwargs, out)
             raise ProgramError(
-                f"{name} would write over a value of the program. To fix it, make a new array: z = x + y."
+                f"{name} would overwrite a value of the program. To fix it, make a new array: z = x + y."
             )
         return _recorder_among(inputs).foreign(Foreign(name, function), inputs, kwargs).array
 
@@ -443,31 +444,31 @@ class Traced(np.ndarray[Any, Any]):
         op = Foreign(module + function.__name__, function)
         return recorder.foreign(op, args, kwargs).array
 
-    # Rearrangements are views of the slot, so we know that what is read from them is its value.
+    # Rearrangements are recorded as views of the slot, so that reading from them reads its value.
     def reshape(self, *shape: Any, **kwargs: Any) -> Any:
-        """A view of the slot; one tuple or several integers, as in NumPy."""
+        """A reshaped view of the slot; takes one tuple or several integers, as in NumPy."""
         return slot_of(self).reshape(*shape).array
 
     def ravel(self, order: Any = "C") -> Any:
-        """One axis with all entries, in C order whatever `order` says."""
+        """All entries along one axis, in C order. `order` is ignored."""
         return slot_of(self).reshape(-1).array
 
     def transpose(self, *axes: Any) -> Any:
-        """A view with these axes; without axes, in reverse order."""
+        """A view with its axes in this order; by default, reversed."""
         axes = axes[0] if len(axes) == 1 and isinstance(axes[0], tuple) else axes
         return slot_of(self).permute(*(axes or range(self.ndim)[::-1])).array
 
     def swapaxes(self, axis1: Any, axis2: Any) -> Any:
-        """A view with two axes exchanged, recorded as transpose."""
+        """A view with two axes swapped, recorded as transpose."""
         return slot_of(self).transpose(axis1, axis2).array
 
     def __getitem__(self, index: Any) -> Any:
         return slot_of(self)[index].array
 
     def nonzero(self) -> NoReturn:
-        """Refuse with ProgramError: the shape of the result depends on the values."""
+        """Raise ProgramError: the shape of the result depends on the values."""
         raise ProgramError(
-            "nonzero() finds as many places as the values happen to have, and shapes are frozen in a program. To fix "
+            "the length of the result of nonzero() depends on the values, and shapes are frozen in a program. To fix "
             "it, keep the shape: a mask (x != 0), or where(x != 0, a, b); or stay with eager tensors."
         )
 
@@ -476,10 +477,10 @@ class Traced(np.ndarray[Any, Any]):
         return self
 
     def astype(self, dtype: Any, *args: Any, **kwargs: Any) -> Any:
-        """Recorded as a conversion, which passes gradients; itself if the dtype is the same."""
+        """A recorded conversion, through which gradients flow. Returns self if the dtype is the same."""
         return self if np.dtype(dtype) == self.dtype else slot_of(self).to(dtype).array
 
-    # Answers that would affect the path of the recorded function, or leave the program.
+    # Requests for a value, which would decide the path of the recorded function or leave the program.
     def __bool__(self) -> bool:
         raise branch(slot_of(self))
 
@@ -490,7 +491,7 @@ class Traced(np.ndarray[Any, Any]):
 
 
 def _recorded_as(name: str) -> Callable[..., Any]:
-    """A method of Traced that is recorded as the NumPy function of the same name: no gradient passes."""
+    """A method of Traced, recorded as the NumPy function of the same name, without a gradient."""
     function = Foreign(f"np.{name}", getattr(np, name))
 
     def method(self: Traced, *args: object, **kwargs: object) -> Any:
@@ -505,7 +506,7 @@ for _name in ("squeeze", "take", "argsort", "argmax", "argmin", "mean", "var", "
 
 
 def _refusing(what: str) -> Callable[..., Any]:
-    """A method that asks for a value: refused with ProgramError."""
+    """A method that raises ProgramError, because it asks for a value."""
 
     def method(self: Slot | Traced, *args: object, **kwargs: object) -> Any:
         raise refused(what, slot_of(self))
@@ -541,14 +542,14 @@ def traced(value: Array, slot: Slot) -> Traced:
 
 
 def slot_of(a: Slot | Traced) -> Slot:
-    """The slot of a Traced. Raises an error if NumPy made the array without recording it."""
+    """The slot of a Traced. Raises ProgramError if NumPy made the array without recording it."""
     if isinstance(a, Slot):
         return a
     if a.slot is not None:
         return a.slot
     raise ProgramError(
-        "NumPy made an array of values that are only computed when the program runs. To fix it, use an "
-        "operation of tensors in place of the NumPy method."
+        "a NumPy method was applied to values that are only computed when the program runs, and it cannot be "
+        "recorded. To fix it, use a tensor operation instead of the NumPy method."
     )
 
 
@@ -568,14 +569,14 @@ def _recorder_among(things: Args) -> "ProgramRecorder":
 
 
 def without_traces(thing: object) -> Any:
-    """The arguments of a NumPy function, with every Traced turned into an ordinary array."""
+    """The arguments of a NumPy function, with every Traced replaced by an ordinary array."""
     return mapped(
         thing, lambda part: np.asarray(part.view(np.ndarray)) if isinstance(part, Traced) else part
     )
 
 
 def refused(what: str, slot: Slot) -> ProgramError:
-    """The error for code that asks a slot for its value; `what` is the call, as "item()"."""
+    """The error for code that asks a slot for its value; `what` is the call, like "item()"."""
     name = slot.recorder.values[slot.index].name
     return ProgramError(
         f"{what} asks for a value, but nothing was computed: {'%' + str(slot.index) if name is None else name} "

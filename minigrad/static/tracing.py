@@ -1,17 +1,17 @@
-"""Tracing: runs a function once, on Slots, and records what it does as a program.
+"""Tracing: runs a function once, on Slots, and records its operations as a program.
 
     record(f)(*examples)           runs f once, on Slots that stand for the examples
-    placeholder(shape, name=...)   a Slot without a value, to write a program by hand
+    placeholder(shape, name=...)   a Slot without an example, for building a program by hand
     program(outputs)               the program that was written with placeholders
 
 A ProgramRecorder writes the program:
 
-    input, constant, capture   add a value: an argument, a number, a parameter
+    input, constant, capture   add a value: an argument, a number, or a parameter
     apply, emit                add an instruction
     write_over                 handles an in-place write to a tensor
 
-Every op is also run on example values, so we need no separate rules for shapes and dtypes.
-A placeholder has no example value; stand-in values are used instead.
+Every op is also run on example values, so shapes and dtypes need no separate rules. For a
+placeholder, which has no example, we make up values.
 
 Ordinary tensors are observed while the function runs: dispatch.py calls the TracingObserver for each
 op on tensors, each in-place write, and each random draw; modules report that they are called.
@@ -82,22 +82,22 @@ class TracingObserver:
 
     @contextmanager
     def module(self, module: Module) -> Iterator[None]:
-        """A module is called: its training mode is fixed with the program."""
+        """Note a module that is called: its training mode is frozen in the program."""
         if _reads_training(type(module)):
             self.modules[id(module)] = module
         yield
 
     def forward(self, *details: object) -> None:
-        """Ignored: `interpret` has recorded the ops, and ProgramRecorder.backward the backward pass."""
+        """Does nothing: ops and backward passes are recorded elsewhere."""
 
     backward = step = finished = forward
 
 
-def _known_by_locals_only(thing: object, apart: set[int], depth: int = 3) -> bool:
-    """Is the object referenced only by running code, or by containers that only running code references?
+def _is_held_by_locals_only(thing: object, apart: set[int], depth: int = 3) -> bool:
+    """Is the object referenced only by local variables, directly or through containers?
 
-    A tensor from outside is referenced by a module's dict, a closure or an instance. A tensor that the
-    function has just made is referenced by its local variables, which are not objects.
+    A tensor from outside is referenced by a module's dict, a closure or an instance. A tensor that
+    the function has just made is only referenced by local variables, and by containers in them.
 
     apart   ids of referrers that do not count
     """
@@ -108,7 +108,7 @@ def _known_by_locals_only(thing: object, apart: set[int], depth: int = 3) -> boo
             continue
         if not depth or not isinstance(holder, (list, tuple, dict, CellType, MethodType)):
             return False
-        if not _known_by_locals_only(holder, apart, depth - 1):
+        if not _is_held_by_locals_only(holder, apart, depth - 1):
             return False
     return True
 
@@ -125,21 +125,21 @@ def _reads_training(cls: type) -> bool:
 
 
 class Origin(NamedTuple):
-    """Why a value of a gradient program is there, and for which value of the differentiated program."""
+    """Why a value of a gradient program exists, and which value of the original program it belongs to."""
 
     role: str
     of: int | None
 
 
 class ProgramRecorder:
-    """Records what is done with Slots.
+    """Records the operations on Slots as a program.
 
     values, instructions   the program so far
     examples    for each value, an array: its value for the examples, or a stand-in
-    origins     number -> why the value is there; see differentiate.py
+    origins     number -> its Origin in a gradient program; see differentiate.py
     """
 
-    keeps_rows = False  # should the gradient of a table be row-sparse if the op asks for it?
+    keeps_rows = False  # may the gradient of a table be row-sparse, if the op asks for it?
 
     def __init__(self) -> None:
         keep_freed_memory()
@@ -150,7 +150,7 @@ class ProgramRecorder:
         self.captured: dict[int, Any] = {}
         self.frozen: list[str] = []
         self.modules: dict[int, Any] = {}  # modules whose forward reads self.training
-        self.current: dict[int, int] = {}  # captured and overwritten since -> its latest value
+        self.current: dict[int, int] = {}  # captured and then overwritten -> its latest value
         self.standing: dict[int, TensorSlot] = {}  # id of a tensor -> the Slot that stands for it
         self._known: dict[int, int] = {}  # id of an array or tensor -> its number
         self._keep: list[Any] = []  # keeps objects alive, so that no id is reused
@@ -158,7 +158,7 @@ class ProgramRecorder:
         self.origins: dict[int, Origin] = {}
         self.origin = Origin("seed", None)  # of the instructions that are recorded next
         self._stopping = False
-        self._live: set[int] = set()  # values through which a gradient can pass to an input
+        self._live: set[int] = set()  # values through which a gradient can flow to an input
 
     # ------------------------------------------------------------------ values
 
@@ -173,14 +173,14 @@ class ProgramRecorder:
         return i
 
     def input(self, example: Array, name: str | None = None) -> Slot:
-        """A new input of the program. Its shape and dtype are fixed: those of the example."""
+        """Add an input to the program, with the shape and dtype of the example."""
         # A copy: an array that is passed twice stands for two inputs.
         i = self._value("input", np.array(example), name)
         self.inputs.append(i)
         return Slot(self, i)
 
     def constant(self, array: Array) -> int:
-        """The number of a value that is the same in each run. One array gets only one number."""
+        """The number of a constant, the same in each run. Each array gets only one number."""
         known = self._known.get(id(array))
         if known is None:
             known = self._known[id(array)] = self._value("constant", np.asarray(array))
@@ -190,9 +190,9 @@ class ProgramRecorder:
     def capture(
         self, tensor: "Tensor | Memory", name: str | None = None, as_memory: bool = False
     ) -> int:
-        """The number of a tensor that is not a Slot: a parameter, for example, or computed from other tensors."""
+        """The number of a tensor that is not a Slot, such as a parameter."""
         standing = self.standing.get(id(tensor))
-        if standing is None and self._sharer(tensor) is not None:
+        if standing is None and self._slot_sharing_memory(tensor) is not None:
             standing = self.stands_for(tensor)
         if standing is not None and standing.index_ >= 0:
             return standing.index
@@ -236,9 +236,9 @@ class ProgramRecorder:
         return self.constant(np.asarray(a))
 
     def in_memory(self, array: Array) -> int | None:
-        """The number of the program's value that is stored in this memory, if there is one.
+        """The number of the value stored in this memory, if there is one.
 
-        So if NumPy code makes a tensor from a Traced array, we know that it is that value.
+        So if NumPy code makes a tensor from a Traced array, we know which value it is.
         """
         if not isinstance(array, np.ndarray) or not array.size:
             return None
@@ -246,7 +246,7 @@ class ProgramRecorder:
         return None if i is None else self.current.get(i, i)
 
     def held(self, array: Array, name: str | None = None) -> int:
-        """The number of an array that belongs to no tensor: its content is read again in each run."""
+        """The number of an array that does not belong to a tensor. It is read again in each run."""
         i = self._by_memory.get(place_in_memory(array))
         if i is None:
             i = self._value("captured", array, name)
@@ -255,7 +255,7 @@ class ProgramRecorder:
         return i
 
     def memory(self, array: Array, name: str | None = None) -> "Memory":
-        """The holder of such an array, for writing to it: see `held`."""
+        """A Memory for an array that does not belong to a tensor, so that the program can write to it."""
         return self.captured[self.held(array, name)]
 
     # ------------------------------------------------------------------ instructions
@@ -305,13 +305,14 @@ class ProgramRecorder:
             ) from None
         if not isinstance(z, (np.ndarray, np.generic)):
             raise ProgramError(
-                f"{op.name} gives no single array, so it cannot be written down as one instruction. What it "
-                "gives depends on the values; to fix it, compute it outside and make it an input."
+                f"{op.name} does not return a single array, so it cannot be recorded as an instruction. Its "
+                "result depends on the values. To fix it, compute it outside and pass it as an input."
             )
-        if op is ops.getitem and self._chooses_by_value(settings):
+        if op is ops.getitem and self._has_boolean_mask(settings):
             raise ProgramError(
                 "the shape of x[mask] depends on the values of the mask, and shapes are frozen in a program. To "
-                "fix it, keep the shape, where(mask, x, 0); or compute the mask outside, and record again for each; "
+                "fix it, keep the shape, where(mask, x, 0); or compute the mask outside, and record again when it "
+                "changes; "
                 "or stay with eager tensors."
             )
         i = self._value("result", np.asarray(z))
@@ -321,9 +322,9 @@ class ProgramRecorder:
         return i
 
     def settle(self, i: int, *, stopped: bool = True, history: int | None = None) -> None:
-        """Set how a gradient passes through the latest instruction, whose result is i.
+        """Set how gradients flow through the latest instruction, whose result is i.
 
-        stopped   no gradient passes; if `history` is given, it passes to that value: see Instruction
+        stopped, history   as in Instruction
         """
         line = self.instructions[-1]
         if history is not None and not self.is_live(history):
@@ -338,11 +339,11 @@ class ProgramRecorder:
         (self._live.add if passes else self._live.discard)(i)
 
     def is_live(self, i: int) -> bool:
-        """Can a gradient pass from this value to an input or a captured tensor?"""
+        """Can a gradient flow from this value to an input or a captured tensor?"""
         return i in self._live
 
     def is_saved(self, i: int) -> bool:
-        """Would an eager backward pass read this value, or one that shares its memory?"""
+        """Would an eager backward pass read this value, or a value that shares its memory?"""
         shared, size = {i}, 0
         while len(shared) > size:
             size = len(shared)
@@ -367,18 +368,18 @@ class ProgramRecorder:
         return {x for name, x in named if name in reads}
 
     def is_latest(self, i: int) -> bool:
-        """Is it the result of the latest instruction, so that nothing has read it yet?"""
+        """Is this the result of the latest instruction, which nothing has read yet?"""
         return bool(self.instructions) and self.instructions[-1].result == i
 
     def records(self, *args: object) -> bool:
-        """Would an eager run record an operation on these, because one of them may need a gradient?"""
+        """Would an eager run record an operation on these operands?"""
         if self._stopping or not modes.state.recording:
             return False
         return any(
             self.is_live(self.number(a)) for a in args if isinstance(a, (Slot, Traced, make.Tensor))
         )
 
-    def _chooses_by_value(self, settings: Settings) -> bool:
+    def _has_boolean_mask(self, settings: Settings) -> bool:
         index = settings["index"]
         parts = index if isinstance(index, tuple) and not isinstance(index, Ref) else (index,)
         return any(isinstance(p, Ref) and self.values[p.number].dtype == bool for p in parts)
@@ -387,7 +388,7 @@ class ProgramRecorder:
         """A NumPy function applied to values of the program: an instruction without a derivative."""
         if op.function in SHAPED_BY_VALUES:
             raise ProgramError(
-                f"{op.name}: how many entries it gives depends on the values, and shapes are frozen in a program. To "
+                f"{op.name}: the shape of its result depends on the values, and shapes are frozen in a program. To "
                 "fix it, keep the shape: a mask (x != 0) to multiply with, or where(x != 0, a, b). Or compute it "
                 "outside, and record again when it changes; or stay with eager tensors."
             )
@@ -398,20 +399,20 @@ class ProgramRecorder:
         """A random draw: an instruction that draws again in each run."""
         if not any(note.startswith("random") for note in self.frozen):
             self.frozen.append(
-                "random numbers are not frozen: they are drawn anew in each run, as an eager run draws them."
+                "random numbers are not frozen: they are drawn again in each run, as in an eager run."
             )
         return self.foreign(Draw(f"draw.{function.__name__}", function), args, kwargs).array
 
     def write_array(self, op: Foreign, args: Args, kwargs: Kwargs, out: Array) -> Array:
         """A NumPy function that writes its result to an array outside the program."""
         raise ProgramError(
-            f"{op.name} would write into an array that is no part of the program, with values that are only computed "
-            "when it runs (BatchNorm's running statistics are written so). To fix it, use model.eval(), or give "
+            f"{op.name} would write to an array outside the program, with values that are only computed when it "
+            "runs (BatchNorm does this with its running statistics). To fix it, use model.eval(), or give "
             "the whole training step to static.compile, which writes them in each run."
         )
 
     def inlined(self, program: Program, inputs: Sequence[Any]) -> list[Slot]:
-        """The results of a program that is called while this one is being recorded."""
+        """Inline a program that is called while this one is being recorded; returns its results."""
         slots = [Slot(self, self.number(x)) for x in inputs]
         for x, i, name in zip(slots, program.inputs, program.names, strict=True):
             if x.shape != program.values[i].shape or x.dtype != program.values[i].dtype:
@@ -430,12 +431,12 @@ class ProgramRecorder:
         return part if i is None else Ref(i)
 
     def slots_in(self, thing: object) -> Any:
-        """A setting as a rule sees it: values of the program are Traced arrays."""
+        """A setting with its Refs replaced by Traced arrays, for a rule."""
         return resolved(thing, lambda i: Slot(self, i).array)
 
     @contextmanager
     def stopping(self) -> Iterator[None]:
-        """Within this block, no gradient passes through recorded instructions."""
+        """Within this block, no gradient flows through recorded instructions."""
         before, self._stopping = self._stopping, True
         try:
             yield
@@ -443,16 +444,16 @@ class ProgramRecorder:
             self._stopping = before
 
     def backward(self, loss: Slot, gradient: Slot | Tensor | None) -> None:
-        """Refuse with ProgramError: only StepRecorder has leaves whose .grad a run can set."""
+        """Raise ProgramError: only a StepRecorder can record backward()."""
         raise ProgramError(
-            "backward() inside a recorded function leaves no gradient behind. To fix it, record the forward "
+            "backward() cannot be recorded here: a program does not set .grad. To fix it, record the forward "
             "pass and ask for program.gradient(wrt=[...]); or give a whole training step to static.compile."
         )
 
     # ------------------------------------------------------------------ tensors during recording
 
     def write_over(self, op: Op, tensor: Tensor, others: Sequence[Any], settings: Settings) -> Any:
-        """Handle an in-place write to a tensor; returns what stands for the tensor from now on.
+        """Handle an in-place write to a tensor; returns the Slot that stands for it from now on.
 
         If the recorded function made the tensor itself, the write becomes part of the program. Writes
         to other tensors are not recorded.
@@ -462,22 +463,22 @@ class ProgramRecorder:
         return self.write_outside(op, tensor, *others, **settings)
 
     def write_outside(self, op: Op, tensor: Tensor, *others: object, **settings: Any) -> Any:
-        """Refuse with ProgramError: only StepRecorder lets a run change tensors from outside."""
+        """Raise ProgramError: only a StepRecorder may write to tensors from outside."""
         raise ProgramError(
-            f"{op.name}_ writes to a tensor that the recorded function was not given. A program of a function does not "
+            f"{op.name}_ writes to a tensor from outside the recorded function. The program of a function does not "
             "change what is outside of it. To fix it, return the new value, or record a whole training step with "
             "static.compile."
         )
 
     def write_through(self, tensor: Tensor, z: Slot) -> None:
-        """Make z the value of a tensor from outside, after a write to a view of it."""
+        """Set a tensor from outside to z, after a write to a view of it."""
         self.write_outside(ops.copy, tensor, z)
 
     def stands_for(self, tensor: Any) -> TensorSlot:
-        """The Slot that stands for a tensor."""
+        """The Slot for a tensor; made on first use."""
         standing = self.standing.get(id(tensor))
         if standing is None:
-            sharer = self._sharer(tensor)
+            sharer = self._slot_sharing_memory(tensor)
             same = (
                 None
                 if sharer is None
@@ -486,8 +487,8 @@ class ProgramRecorder:
             standing = self.standing[id(tensor)] = TensorSlot(self, tensor, same)
         return standing
 
-    def _sharer(self, tensor: "Tensor | Memory") -> TensorSlot | None:
-        """The tensor that was written to during recording and shares its memory with this one: z.detach()."""
+    def _slot_sharing_memory(self, tensor: "Tensor | Memory") -> TensorSlot | None:
+        """A slot that was written to and shares its memory with this tensor, as for z.detach()."""
         for standing in self.standing.values():
             other = standing.tensor
             if (
@@ -498,8 +499,8 @@ class ProgramRecorder:
                 continue
             if place_in_memory(tensor.array) != place_in_memory(other.array):
                 raise ProgramError(
-                    "a part of a tensor that the recorded function has made and written to is used through NumPy, "
-                    "which a program cannot follow. To fix it, index the tensor itself."
+                    "NumPy code reads a part of a tensor that the recorded function has made and written to, which "
+                    "cannot be recorded. To fix it, index the tensor itself."
                 )
             return standing
         return None
@@ -512,7 +513,7 @@ class ProgramRecorder:
         if tensor.node is not None or tensor._base is not None:
             return False
         mine = [self._keep, self.captured]
-        return _known_by_locals_only(tensor, {id(m) for m in mine})
+        return _is_held_by_locals_only(tensor, {id(m) for m in mine})
 
     @contextmanager
     def watching(self) -> Iterator[None]:
@@ -524,7 +525,7 @@ class ProgramRecorder:
             modes.set_mode("observer", before)
 
     def program(self, outputs: Sequence[int], single: bool) -> Program:
-        """What was recorded, as a program."""
+        """The program that was recorded."""
         examples = {i: self.examples[i] for i, v in enumerate(self.values) if v.kind != "result"}
         return Program(
             list(self.values), list(self.instructions), list(self.inputs), list(outputs), single,
@@ -556,12 +557,12 @@ class Memory:
 
 
 def place_in_memory(a: Array) -> tuple[Any, ...]:
-    """Identifies an array in memory: its address, shape, dtype and strides."""
+    """A key that identifies an array in memory: its address, shape, dtype and strides."""
     return a.__array_interface__["data"][0], a.shape, a.dtype.str, a.strides
 
 
 def record(f: Callable[..., Any]) -> Callable[..., Program]:
-    """A function that runs f once on its arguments and returns what it did, as a Program.
+    """A function that runs f once on its arguments and returns the recorded Program.
 
     f          takes tensors, returns a tensor or several (a tuple or list)
     examples   tensors, arrays or numbers; their shapes and dtypes are frozen in the program
@@ -628,16 +629,16 @@ def finished(recorder: ProgramRecorder, result: Any) -> Program:
     return recorder.program([recorder.number(r) for r in results], single)
 
 
-_writing: list[ProgramRecorder] = []  # the program that placeholders belong to
+_writing: list[ProgramRecorder] = []  # the recorder of the current placeholders, if any
 
 
 def placeholder(
     shape: int | Sequence[int] = (), dtype: DTypeLike = None, name: str | None = None
 ) -> Slot:
-    """A value without data: compute with it, then make a program(...) from the results.
+    """An input without a value: compute with it, then call program(...) on the results.
 
-    shape   the shape of the tensor that it stands for
-    dtype   the dtype of that tensor; by default the default dtype
+    shape   the shape of the input
+    dtype   its dtype; by default the default dtype
     name    its name as an argument of program.run(...)
 
     Asking for its value raises an error: nothing is computed before the program runs.
@@ -662,7 +663,7 @@ def placeholder(
 
 
 def stand_in(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
-    """Values for finding shapes: a matrix that has an inverse, and indices in range."""
+    """Made-up example values: an invertible matrix, or indices that are in range."""
     if dtype.kind != "f":
         return np.zeros(shape, dtype)
     a = np.full(shape, 0.5, dtype)
@@ -672,17 +673,17 @@ def stand_in(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
 
 
 def program(outputs: Slot | Sequence[Slot]) -> Program:
-    """The program that computes these results of placeholders.
+    """The program that computes these outputs from placeholders.
 
-    The next placeholder starts another program.
+    The next placeholder starts a new program.
 
     Raises ProgramError if the results were not computed from placeholders.
     """
     first = outputs[0] if isinstance(outputs, (tuple, list)) else outputs
     if not isinstance(first, Slot):
         raise ProgramError(
-            "static.program(...) takes what was computed from placeholders, and this was not. To fix it, "
-            "begin with  x = static.placeholder(shape, name='x')."
+            "static.program(...) takes values computed from placeholders, and this is not one. To fix it, "
+            "start with  x = static.placeholder(shape, name='x')."
         )
     if _writing and _writing[-1] is first.recorder:
         _writing.pop()

@@ -1,4 +1,4 @@
-"""Training steps: a whole step as one program, recorded at the first call.
+"""Training steps: a whole step as one program, recorded on the first call.
 
 @static.compile
 def step(x, y):
@@ -12,25 +12,25 @@ def step(x, y):
         step(x, y)              the first call records; later calls only replay
 
 The function is ordinary eager code. While it is recorded, x and y are Slots; the parameters
-that the model uses are captured; `loss.backward()` writes the backward pass (differentiate.py),
-and `optimizer.step()` writes the optimizer's formulas, which overwrite the parameters.
+that the model uses are captured; `loss.backward()` records the backward pass (differentiate.py),
+and `optimizer.step()` records the optimizer's formulas, which overwrite the parameters.
 The result is one plan: forward, gradient and update in preallocated memory.
 
 There is one program for each combination of shapes and dtypes, and separate ones for
-model.train() and model.eval(). Everything else that the function decided during recording is
-fixed for all later calls of that kind.
+model.train() and model.eval(). All other decisions that the function made during
+recording are fixed for later calls with the same shapes and modes.
 
 This file contains no optimizer formulas. We run the optimizer's own rule (optim/sgd.py,
-optim/adaptive.py) once, on stand-ins for arrays, and what it does with NumPy becomes instructions.
-So a program makes exactly the optimizer's step, to the last bit.
+optim/adaptive.py) once on stand-ins for arrays, and its NumPy calls become instructions. So the
+program takes exactly the optimizer's step, to the last bit.
 
     Symbol   an array in a rule: `v *= mu` and np.sqrt(v, out) become instructions
     Part     a block of Symbols, like the blocks in blocks.py. Small parameters form one
-             block: their gradients are contiguous, and are updated together
-    NextStep    runs before each run: counts the step, and asks the optimizer for its numbers
-             (learning rate, 1 - beta**t), which are cells of memory that the program reads
+             block: their gradients are contiguous, and they are updated together
+    NextStep    called before each run: counts the step, and gets the optimizer's numbers
+             (learning rate, 1 - beta**t) and stores them where the program reads them
 
-If the rule would now take another path than during recording (momentum's first step, RAdam's
+If the rule would take a different path than during recording (momentum's first step, RAdam's
 first steps), the program is recorded again.
 
 Read optim/blocks.py, tracing.py, differentiate.py and codegen.py first.
@@ -74,11 +74,11 @@ from minigrad.static.tracing import Memory, ProgramRecorder, as_example, input_n
 
 
 class StepRecorder(ProgramRecorder):
-    """A recorder for which backward() and an optimizer's step() are instructions too.
+    """A recorder that also records backward() and the step() of optimizers.
 
-    leaves    where gradients are accumulated: id -> AccumulateGrad
-    before    what to check before each run (learning rates, counts): is the program still valid?
-    after     what to do after each run: the steps of optimizers that could not be recorded
+    leaves    id -> the AccumulateGrad of each leaf
+    before    checks and updates before each run (learning rates, step counts)
+    after     calls after each run: the steps of optimizers that could not be recorded
     written   the tensors that the program writes to
     """
 
@@ -90,12 +90,12 @@ class StepRecorder(ProgramRecorder):
         self.after: list[Callable[[], Any]] = []
         self.written: list[Any] = []
         self.leaves: dict[int, AccumulateGrad] = {}
-        self.stale: set[int] = set()  # values of captured memory that was overwritten later
+        self.stale: set[int] = set()  # values whose memory has been overwritten
         self.roots: dict[int, int] = {}  # a view -> the value it is a view of
         self.shown: list[Any] = []  # (leaf, number of its gradient): each run sets the leaf's .grad
 
     def backward(self, loss: Slot, gradient: Slot | Tensor | None) -> None:
-        """Write the backward pass, for all captured leaves that require a gradient.
+        """Record the backward pass for all captured leaves that require a gradient.
 
         Until recording ends, a leaf's .grad is the Slot of its gradient.
         """
@@ -118,19 +118,19 @@ class StepRecorder(ProgramRecorder):
                 if node.grad is not None and not isinstance(node.grad, (Slot, SlotRows)):
                     raise ProgramError(
                         "a parameter already has a .grad when backward() is recorded, and a replay does not add to it. "
-                        "To fix it, begin the step with optimizer.zero_grad()."
+                        "To fix it, start the step with optimizer.zero_grad()."
                     )
                 node.grad = found[i] if node.grad is None else node.grad + found[i]
                 self.leaves[id(node)] = node
 
     def emit(self, op: AnyOp, operands: tuple[int, ...], settings: Settings) -> int:
-        """As in ProgramRecorder; but values that were overwritten can no longer be read."""
+        """As in ProgramRecorder. Raises ProgramError if an operand has been overwritten."""
         for i in (*operands, *refs_in(settings)):
             if self.roots.get(i, i) in self.stale:
                 raise ProgramError(
-                    f"{op.name} reads a tensor as it was before the step wrote over it (one of the variables needed "
-                    "for gradient computation has been modified by an inplace operation). To fix it, call backward() "
-                    "before the optimizer's step(), or compute the loss again after it."
+                    f"{op.name} needs the value that a tensor had before the step overwrote it (one of the variables "
+                    "needed for gradient computation has been modified by an inplace operation). To fix it, call "
+                    "backward() before the optimizer's step(), or compute the loss again after it."
                 )
         z = super().emit(op, operands, settings)
         if op.view:
@@ -142,7 +142,7 @@ class StepRecorder(ProgramRecorder):
         self.over(tensor, op, tensor, *others, **settings)
 
     def write_through(self, tensor: Tensor, z: Slot) -> None:
-        """Record a copy of z into the tensor's memory, made again in each run."""
+        """Record that each run copies z into the tensor's memory."""
         self.over(tensor, ops.clone, z)
 
     def write_array(self, op: Foreign, args: Args, kwargs: Kwargs, out: Array) -> Array:
@@ -150,7 +150,7 @@ class StepRecorder(ProgramRecorder):
         first = self.held(out)
         z = self.foreign(op, args, kwargs)
         if z.shape != out.shape:
-            raise ProgramError(f"{op.name} would change the shape of what it writes to.")
+            raise ProgramError(f"{op.name} would change the shape of the array it writes to.")
         if z.dtype != out.dtype:
             z = z.to(out.dtype)
         self._overwrite(first, z)
@@ -169,20 +169,20 @@ class StepRecorder(ProgramRecorder):
         first = self.first_of(tensor)
         if first is None:
             raise ProgramError(
-                f"{op.name}_ writes to a view, or to what was computed in the step. To fix it, make a new tensor."
+                f"{op.name}_ writes to a view, or to a tensor computed in the step. To fix it, make a new tensor."
             )
         with self.stopping():
             z = self.apply(op, operands, settings)
             if z.shape != self.values[first].shape or z.dtype != self.values[first].dtype:
                 raise ProgramError(
-                    f"{op.name}_ would change the shape or type of what it writes to."
+                    f"{op.name}_ would change the shape or dtype of the tensor it writes to."
                 )
         self._overwrite(first, z)
         self.became(tensor, z.index)
         return z
 
     def became(self, tensor: Tensor | Memory, number: int) -> None:
-        """From now on, reading the tensor gives the value with this number."""
+        """From now on, the tensor has the value with this number."""
         first = self.first_of(tensor)
         assert first is not None
         self._known[id(tensor)] = self.current[first] = number
@@ -190,7 +190,7 @@ class StepRecorder(ProgramRecorder):
             self.written.append(tensor)
 
     def first_of(self, tensor: Tensor | Memory) -> int | None:
-        """The number of the tensor's memory at the start of a run."""
+        """The number of the tensor's value at the start of a run."""
         if id(tensor) not in self._known and tensor._base is None:
             self.capture(tensor, as_memory=True)
         return next((i for i, t in self.captured.items() if t is tensor), None)
@@ -201,10 +201,10 @@ class StepRecorder(ProgramRecorder):
         """Replaces optimizer.step() while a step is recorded."""
         if closure is not None:
             raise ProgramError(
-                "a step with a closure decides itself how often it is called; record it without."
+                "step(closure) cannot be recorded: the optimizer decides how often to call the closure."
             )
         if not update(self, optimizer):
-            # No formula: the program puts the gradients into .grad, and the optimizer makes its step.
+            # Not recorded: the program stores the gradients in .grad, and then the optimizer steps.
             self.after.append(optimizer.step)
 
     def show(self, node: AccumulateGrad) -> None:
@@ -237,7 +237,7 @@ def update(recorder: StepRecorder, optimizer: Optimizer) -> bool:
     except NotRecordable:
         if any(line.over is not None for line in recorder.instructions[begin:]):
             raise ProgramError(
-                f"{type(optimizer).__name__} could only be written down in part. To fix it, step it outside of the "
+                f"{type(optimizer).__name__} could only be recorded in part. To fix it, step it outside of the "
                 "compiled function."
             ) from None
         return False
@@ -245,7 +245,7 @@ def update(recorder: StepRecorder, optimizer: Optimizer) -> bool:
 
 
 def _record_group(recorder: StepRecorder, optimizer: Elementwise, k: int, group: Group) -> None:
-    """Like Elementwise._step_group, but records what the rule does."""
+    """Like Elementwise._step_group, but records the rule instead of running it."""
     params, grads = [], []
     for p in group["params"]:
         g = p.node.grad if p.node is not None else None
@@ -268,11 +268,11 @@ def _record_group(recorder: StepRecorder, optimizer: Elementwise, k: int, group:
 
 
 class NotRecordable(Exception):
-    """A rule does something without an instruction: the optimizer makes its step itself, after each run."""
+    """The rule cannot be recorded: the optimizer will take its step itself, after each run."""
 
 
 class Symbol(np.lib.mixins.NDArrayOperatorsMixin):
-    """Stands for an array in a rule. What is done with it becomes instructions.
+    """The stand-in for an array in a rule. The operations on it become instructions.
 
     slot   its current value
     home   the tensor in whose memory it is stored, if it outlives the step
@@ -325,7 +325,7 @@ OP_OF: dict[np.ufunc, Op] = {
 
 
 class Counts:
-    """Replaces the partition in a call of an optimizer's _run: the counts of the next step."""
+    """Takes the place of the partition in an optimizer's _run: holds the counts of the next step."""
 
     def __init__(self, counts: list[Array]) -> None:
         self.counts = [c.copy() for c in counts]
@@ -337,7 +337,7 @@ class Part(Block):
 
     members   the positions of its parameters among those that have a gradient
     sources   these parameters
-    cells     the memory of the rule's numbers
+    cells     0-d arrays for the numbers of the rule
     """
 
     def __init__(
@@ -367,22 +367,22 @@ class Part(Block):
         return Symbol(self.recorder, slot, home)
 
     def numbers(self, values: tuple[float, ...]) -> list[Any]:
-        """The numbers as cells of memory, which NextStep fills before each run."""
+        """The numbers, as cells that NextStep fills before each run."""
         self.cells = [np.array(value, self.sources[0].array.dtype) for value in values]
         held = [self.recorder.held(cell, "a number of the step") for cell in self.cells]
         return [self._symbol(Slot(self.recorder, i)) for i in held]
 
     def fetch(self, grads: Any) -> None:
-        """Set g to the members' gradients, flat and in a row."""
-        self.g = self._symbol(_in_a_row([grads[k] for k in self.members]))
+        """Set g to the members' gradients, flattened and concatenated."""
+        self.g = self._symbol(_concatenated([grads[k] for k in self.members]))
 
     def fetch_values(self) -> Any:
-        """The latest values of the parameters, in a row."""
+        """The latest values of the parameters, flattened and concatenated."""
         now = [Slot(self.recorder, self.recorder.number(p)) for p in self.sources]
-        return self._symbol(_in_a_row(now))
+        return self._symbol(_concatenated(now))
 
     def subtract(self, step: Any) -> None:
-        """Record p - step over the memory of each parameter."""
+        """Record p -= step for each parameter."""
         start = 0
         for p in self.sources:
             size, shape = p.array.size, tuple(p.array.shape)
@@ -393,7 +393,7 @@ class Part(Block):
             self.recorder.over(p, ops.sub, Slot(self.recorder, self.recorder.number(p)), d)
 
 
-def _in_a_row(slots: list[Slot]) -> Slot:
+def _concatenated(slots: list[Slot]) -> Slot:
     """Concatenate several values; a single one is returned unchanged."""
     if len(slots) == 1:
         return slots[0]
@@ -405,10 +405,10 @@ NO_CHOICES = {"lr", "foreach", "differentiable", "fused", "capturable"}
 
 
 class NextStep:
-    """Before each run: checks that the program still fits the optimizer's next step, and gets its numbers.
+    """Before each run, checks that the program still matches the optimizer's next step.
 
-    look     get the numbers; False if the optimizer's step would differ from the recording
-    commit   count the step; False if there is nothing to count from now on
+    look     get the step's numbers; False if the step would differ from the recording
+    commit   count the step; False if there is nothing to count
     """
 
     def __init__(
@@ -441,26 +441,26 @@ class NextStep:
         self.fresh = True
 
     def _is_first(self, block: Block) -> bool:
-        """Is it a special first step? Without dampening it is not, because momentum starts at zero."""
+        """Is this a special first step? Without dampening it is not, because momentum starts at 0."""
         return bool(block.first and not self.nth and self.group.get("dampening"))
 
     def _path(self) -> tuple[list[bool], list[bool]]:
-        """What decides which operations the rule does: which settings are not 0, and what is a first step."""
+        """What decides the path of the rule: which settings are not 0, and which blocks are at step 1."""
         first = [self._is_first(part.block) for part in self.counts.blocks]
         return [bool(self.group[s]) for s in self.choices], first
 
     def _count(self, steps: int) -> None:
-        """The counts after some more steps than the optimizer has made."""
+        """Set the counts to those after this many more steps."""
         for ahead, real in zip(self.counts.counts, self.blocks.counts, strict=True):
             ahead[...] = real
         for _ in range(steps):
             self.optimizer._advance(self.counts, self.group)  # type: ignore[arg-type]
 
     def look(self) -> bool:
-        """Put the numbers of the next step into the cells. Nothing is counted yet.
+        """Store the numbers of the next step in the cells, without counting the step.
 
-        Returns False if the optimizer has new memory or its rule takes another path: record again.
-        If only settings matter and none has changed, the numbers are the same.
+        Returns False if the optimizer has new memory or its rule would take another path: then the
+        program must be recorded again.
         """
         if self.optimizer._plans.get(self.k) is not self.blocks:
             return False  # the optimizer's memory has moved
@@ -481,9 +481,9 @@ class NextStep:
         return True
 
     def commit(self) -> bool:
-        """Write the new counts to the optimizer, and end the first step of its blocks.
+        """Write the new counts to the optimizer, and mark the first step of its blocks as done.
 
-        Returns False if there are no counts: this need not be called again.
+        Returns False if there are no counts, so that commit need not be called again.
         """
         for ahead, real in zip(self.counts.counts, self.blocks.counts, strict=True):
             real[...] = ahead
@@ -498,14 +498,14 @@ class NextStep:
 
 
 class Cell:
-    """A number in memory that is checked before each run: a learning rate."""
+    """A number that the program reads from memory, updated before each run: a learning rate."""
 
     def __init__(self, ask: Callable[[], float], dtype: np.dtype[Any], of: object) -> None:
         self.ask, self.latest, self.of = ask, ask(), of
         self.array = np.array(self.latest, dtype)
 
     def look(self) -> bool:
-        """Ask for the number again and store it. Always True: any number fits the same program."""
+        """Update the number. Always True: the program is valid for any number."""
         now = self.ask()
         if now != self.latest:
             self.array[...] = self.latest = now
@@ -515,9 +515,9 @@ class Cell:
 def _cell(
     recorder: StepRecorder, ask: Callable[[], float], dtype: np.dtype[Any], of: object
 ) -> Slot:
-    """A number that is read again before each run.
+    """A Slot for a number that is updated before each run.
 
-    of   the owner of the number; it is read once for all users with the same owner
+    of   the owner of the number; all users with the same owner share a cell
     """
     for cell in recorder.before:
         if isinstance(cell, Cell) and cell.of is of and cell.array.dtype == dtype:
@@ -530,7 +530,7 @@ def _cell(
 def _write_rows(
     recorder: StepRecorder, optimizer: Optimizer, group: Group, p: Tensor, rows: SlotRows
 ) -> None:
-    """The step for a row-sparse gradient: only its rows are written."""
+    """Record the step for a row-sparse gradient, which only writes to its rows."""
     name = type(optimizer).__name__
     write = ROWS.get(name)
     if write is None or group.get("weight_decay") or group.get("momentum"):
@@ -546,7 +546,7 @@ def _sgd_rows(
     recorder: StepRecorder, optimizer: Optimizer, group: Group, p: Tensor, rows: SlotRows
 ) -> None:
     """p[rows] -= lr * values, where a row may appear several times"""
-    # One cell for all tables of a group, so that a product with it is only computed once.
+    # All tables of a group share one cell, so that a product with it is only computed once.
     down = _cell(recorder, lambda: -float(group["lr"]), p.array.dtype, group)
     x = Slot(recorder, recorder.number(p))
     for at, values in rows.parts:
@@ -560,7 +560,7 @@ class InPlace(Foreign):
     effect = True
 
     def dry_run(self, *, args: Args, kwargs: Kwargs) -> Any:
-        """The first argument, unchanged: its shape and dtype are those of the result."""
+        """The first argument, unchanged: the result has its shape and dtype."""
         first, *_ = args
         return first
 
@@ -568,7 +568,7 @@ class InPlace(Foreign):
 def _write_adagrad_rows(
     recorder: StepRecorder, optimizer: Adagrad, group: Group, p: Tensor, rows: SlotRows
 ) -> None:
-    """One instruction, since the values decide which rows are written: see adagrad_rows."""
+    """Record one instruction, because the rows to write depend on values: see adagrad_rows."""
     state = optimizer.state[p]
     optimizer._begin(p, group)
     count = state["step"]
@@ -598,12 +598,12 @@ ROWS: dict[str, Callable[..., None]] = {"SGD": _sgd_rows, "Adagrad": _write_adag
 
 ndarray, tensor = np.ndarray, make.Tensor
 shape_of, dtype_of = attrgetter("shape"), attrgetter("dtype")
-STALE = object()  # means: record the step again
+STALE = object()  # returned by a replay if the step must be recorded again
 _one_at_a_time = threading.RLock()
 
 
 class Compiled:
-    """A function that records itself when it is called with new shapes, and otherwise replays.
+    """A function that is recorded when it is called with new shapes, and otherwise replayed.
 
     programs   the replays: one for each combination of shapes, dtypes and training modes
     """
@@ -621,15 +621,15 @@ class Compiled:
         ]
         latest = self._latest
         if latest is None or not latest.fits(arrays):
-            latest = self._latest = self._fitting(arrays)
+            latest = self._latest = self._replay_for(arrays)
         result = latest(arrays)
         if result is STALE:
-            self._latest = self._fitting(arrays, latest)
+            self._latest = self._replay_for(arrays, latest)
             result = self._latest(arrays)
         return result
 
-    def _fitting(self, arrays: list[Array], stale: "Replay | None" = None) -> "Replay":
-        """A replay for such inputs and the current training modes of its modules; recorded if needed."""
+    def _replay_for(self, arrays: list[Array], stale: "Replay | None" = None) -> "Replay":
+        """The replay for these inputs and the current training modes; recorded if there is none."""
         fitting = [r for r in self.programs if r.fits(arrays)]
         for replay in fitting:
             if replay is not stale and replay.trains() == replay.training:
@@ -642,11 +642,11 @@ class Compiled:
     @property
     def _plan(self) -> BufferPlan:
         if self._latest is None:
-            raise ProgramError("nothing was recorded yet. To fix it, call the function once.")
+            raise ProgramError("nothing has been recorded yet. To fix it, call the function once.")
         return self._latest.plan
 
     def source(self) -> str:
-        """The latest program as NumPy source, which is what runs."""
+        """The NumPy source of the latest program, which is what runs."""
         return self._plan.source
 
     @property
@@ -680,7 +680,7 @@ class Replay:
             for node in recorder.leaves.values():
                 node.grad = None
         if not recorder.instructions:
-            raise ProgramError("nothing was recorded: the function did nothing with tensors.")
+            raise ProgramError("nothing was recorded: the function applied no op to tensors.")
         # What the step returns: a tuple or list of tensors, one tensor, or None.
         self.container = type(result) if isinstance(result, (tuple, list)) else None
         results = result if self.container else [r for r in [result] if r is not None]
@@ -698,7 +698,7 @@ class Replay:
         self.commits = [ahead.commit for ahead in recorder.before if isinstance(ahead, NextStep)]
 
     def trains(self) -> list[bool]:
-        """Which of the modules are in training mode now?"""
+        """For each module: is it in training mode now?"""
         return [m.training for m in self.modules]
 
     def fits(self, arrays: list[Array]) -> bool:
@@ -707,7 +707,7 @@ class Replay:
         return alike and list(map(dtype_of, arrays)) == self.dtypes
 
     def __call__(self, arrays: list[Array]) -> Any:
-        """Run the step; or return STALE, if an optimizer would now make a different step."""
+        """Run the step; or return STALE if an optimizer would now take a different step."""
         if self.modules and self.trains() != self.training:
             return STALE
         for look in self.looks:
@@ -733,15 +733,15 @@ class Replay:
 
 
 def compile(f: Callable[..., Any]) -> Compiled:  # noqa: A001
-    """Record the function at its first call, and replay it from then on.
+    """Record the function on its first call, and replay it from then on.
 
     f         takes tensors (or arrays), returns a tensor, several, or None. It may call
               backward() and step optimizers; see the top of this module
     returns   a function with the same arguments; .source() is the source it runs, .program the program
 
-    Shapes and dtypes may differ between calls: there is one program for each combination. Everything
-    else that the function decides is fixed at the first call. A program has one memory, so threads
-    that train at the same time must each compile the function. After a step without an
+    Shapes and dtypes may differ between calls: there is one program for each combination. All other
+    decisions of the function are fixed at the first call. The buffers of a program are shared by its
+    runs, so threads that train at the same time must each compile the function. After a step without an
     optimizer, the gradients are in .grad, in memory that the next call overwrites.
 
     Random numbers are drawn again in each run, in the same order as in an eager run.

@@ -4,21 +4,21 @@
     program.show(x, w)          after a run with these inputs
     program.save("p.svg")       a picture; .png .html .txt .json .dot
 
-The program is in the left column, its gradient program in the right one. Instructions there say
-what they were written for: "rule of %3".
+The program is in the left column, its gradient program in the right one. Each instruction there
+shows where it came from: "rule of %3".
 
-All pictures are made from one document, of the same form as a tape's (tape/document.py), so the same
-views can show it. A node is a value: one that exists before the first instruction, or the result of
-an instruction. In addition to the usual entries, a node has
+All pictures are made from one document. It has the same form as a tape's document (tape/document.py),
+so the same code draws it. A node is a value: an input, a constant, a captured tensor, or the result
+of an instruction. In addition to the usual fields, a node has
 
     column    0 the program, 1 its gradient program
-    number    of the value in the listing of its column: "%3"
+    number    the value's number in the listing of its column: "%3"
     role      input, constant, captured; run (an instruction); in the gradient program also
               copy, rule, sum: see differentiate.py
-    of        the node of the program that it was written for, or None
-    comes     the same in words: "rule of %3"
-    memory    where it is stored when a plan runs: "buffer b0"
-    ends      which instruction reads it last
+    of        in the gradient program: the node of the program that it belongs to, or None
+    comes     role and node as text: "rule of %3"
+    memory    where a plan stores it: "buffer b0"
+    ends      the last instruction that reads it, as text
     frees     the nodes that this instruction is the last to read
 
 The steps are the instructions in order, first those of the program, then those of its
@@ -58,11 +58,11 @@ STEP_TEXTS = {
 
 
 class Column:
-    """A program to show: its values, where they are stored, and its nodes in the document.
+    """One column: a program with its values, where they are stored, and its nodes in the document.
 
     place     0 for the program, 1 for its gradient program
-    wrt       numbers of the values to differentiate by
-    origins   why the values of a gradient program are there
+    wrt       the numbers of the values to differentiate with respect to
+    origins   the Origin of each value of a gradient program
     """
 
     def __init__(
@@ -100,14 +100,14 @@ class Column:
         return f"%{i}" if v.kind == "result" or not v.name else v.name
 
     def comes_from(self, i: int, line: Instruction | None) -> tuple[str, int | None]:
-        """The role of a value; and of the differentiated program, the value for which it is there."""
+        """The role of a value, and the node of the original program that it belongs to."""
         kind = "run" if line is not None else self.program.values[i].kind
         if self.origins is None:
             return kind, None
         return kind if line is None else self.origins[i].role, self.origins[i].of
 
     def memory(self, i: int, line: Instruction | None) -> str:
-        """Where a value is stored when a plan runs, in words."""
+        """Where a plan stores a value, as text."""
         if line is None:
             return MEMORY[self.program.values[i].kind]
         if line.over is not None:
@@ -117,7 +117,7 @@ class Column:
         return f"buffer {self.buffers[i]}" if i in self.buffers else ""
 
     def ends(self, i: int, line: Instruction | None) -> str:
-        """Which instruction reads a value last, in words."""
+        """The last instruction that reads a value, as text."""
         if i in self.program.outputs:
             return "returned"
         if line is None or i not in self.reader:
@@ -126,12 +126,12 @@ class Column:
         return "never read" if last == i else f"last read by %{last}"
 
     def size(self) -> str:
-        """The bytes of buffers, if a plan has any, in words."""
+        """The total size of a plan's buffers, as text; empty if there are none."""
         return f", {self.buffer_bytes:,} bytes of buffers in a plan" if self.buffers else ""
 
 
 def _buffers_of(program: Program) -> tuple[dict[int, str], int]:
-    """Number -> the buffer in which a plan stores the value; and the total size of the buffers in bytes."""
+    """Number -> the buffer in which a plan stores the value; and the size of all buffers in bytes."""
     try:
         writer = program.plan().writer
     except ProgramError:
@@ -150,11 +150,11 @@ def _buffers_of(program: Program) -> tuple[dict[int, str], int]:
 
 
 def program_document(name: str, serial: int, columns: Sequence[Column], why: str) -> doc.Document:
-    """The document of a program, and of its gradient program next to it.
+    """The document of a program, with its gradient program next to it.
 
     why    the reason if there is no gradient program; or ""
     """
-    made = _Making(columns[0])
+    made = _DocumentBuilder(columns[0])
     for c in columns:
         made.column(c)
     p = columns[0].program
@@ -187,7 +187,7 @@ def program_document(name: str, serial: int, columns: Sequence[Column], why: str
 
 
 def _about_gradient(columns: Sequence[Column], why: str) -> str:
-    """What stands beside the first column; `why` says why there is no gradient program."""
+    """The subtitle: the size of the gradient program; or, from `why`, why there is none."""
     if len(columns) < 2:
         return f"no gradient program beside it: {why}" if why else "not differentiated"
     g = columns[1]
@@ -196,10 +196,10 @@ def _about_gradient(columns: Sequence[Column], why: str) -> str:
     return said + (f", {same} as in the program" if same else "") + g.size()
 
 
-class _Making:
-    """The document while it is made: its lines, nodes, edges and steps so far.
+class _DocumentBuilder:
+    """Builds the document: its lines, nodes, edges and steps so far.
 
-    first    the program; what its gradient program's values are there for is found in it
+    first    the column of the program, in which the origins of gradient values are looked up
     """
 
     def __init__(self, first: Column) -> None:
@@ -252,7 +252,7 @@ class _Making:
         self.nodes.append(node if line is None else self._computed(c, node, line))
 
     def _computed(self, c: Column, node: doc.TapeNode, line: Instruction) -> doc.TapeNode:
-        """The node as the result of an instruction, and the edges from what it reads."""
+        """Complete the node of an instruction's result, and add the edges from its operands."""
         sources = [c.node[i] for i in line.reads()]
         for k, source in enumerate(sources):
             view = node.view and k == 0
@@ -269,7 +269,7 @@ class _Making:
         )
 
     def _step(self, c: Column, line: Instruction) -> doc.TapeStep:
-        """The step of an instruction, whose node is the last one so far."""
+        """The step of an instruction, whose node was added last."""
         node = self.nodes[-1]
         of = node.program
         assert of is not None
@@ -286,17 +286,17 @@ class _Making:
         return op_step(node, text, backward=c.place > 0)
 
 
-# ------------------------------------------------------------------ what a user sees
+# ------------------------------------------------------------------ user interface
 
 
 class Shown(Faces):
-    """A program to show: the inspector in a notebook, a table in a terminal.
+    """A program as shown to the user: the inspector in a notebook, a table in a terminal.
 
     program    the program
     gradient   its gradient program, or None
     why        the reason if there is none
 
-    text, svg, png, html, save; step, select and at work as for a tape.
+    The methods text, svg, png, html, save, step, select and at work as for a tape.
     """
 
     what = "program"
@@ -310,7 +310,7 @@ class Shown(Faces):
         if gradient:
             try:
                 if wrt is None:
-                    wrt = _all_of(program)
+                    wrt = _default_wrt(program)
                 self._wrt = chosen(program, wrt)[0]
                 self.gradient, self._origins = differentiated(program, wrt, seeded=seeded)
             except ProgramError as error:
@@ -335,7 +335,7 @@ class Shown(Faces):
         return program_document(self.name, self.number, columns, self.why)
 
 
-def _all_of(program: Program) -> Any:
+def _default_wrt(program: Program) -> Any:
     """The default for `wrt`: the inputs, or else the captured parameters."""
     if any(program.values[i].dtype.kind in "fc" for i in program.inputs):
         return None
@@ -350,7 +350,7 @@ def show_program(
 ) -> Shown:
     """Show the program in the inspector.
 
-    inputs     run the program with these first; without, shows the values of its latest run, if any
+    inputs     run the program with these first; by default, show the values of its latest run, if any
     gradient   also show its gradient program?
     wrt        what to differentiate with respect to, as in program.gradient(wrt)
     seeded     as in program.gradient: for outputs that are not scalar
@@ -401,7 +401,7 @@ def to_dot(program: Program) -> str:
 
 
 def picture_of(program: Program) -> Shown:
-    """The program's own picture: the same object each time, so that all its views agree."""
+    """The program's Shown object: the same one each time, so that all views stay in sync."""
     if program._shown is None:
         program._shown = show_program(program)
     return program._shown

@@ -1,7 +1,7 @@
 """Renders a picture as PNG or PDF, with matplotlib.
 
-There is only one renderer. If a picture is only available as SVG text, in a stored notebook, it
-is first read back (svg_reader.py).
+If a picture is only available as SVG text, in a stored notebook, it is first read back
+(svg_reader.py), so that this is the only renderer.
 """
 
 import io
@@ -14,7 +14,7 @@ import numpy as np
 from minigrad.tape.names import clean
 from minigrad.tape.shapes import Cells, Group, Hatching, Item, Line, Picture, Rect, Shape, Words
 
-NOTEBOOK = 1.5  # pixels per unit in a notebook: sharp enough, and small
+NOTEBOOK = 1.5  # pixels per unit in a notebook: sharp enough, with small files
 PALETTE = 64  # colors of a bitmap, including smoothed edges
 SIDE = 30_000  # pixels; a bitmap can have at most 65,535 per side
 
@@ -26,7 +26,7 @@ def rendered(picture: Picture, scale: float = 2.0, form: str = "png") -> bytes:
     from matplotlib.figure import Figure
 
     class Shapes(Artist):
-        """All shapes as one artist: one artist per shape takes five times as long."""
+        """All shapes in one artist: with one artist per shape, drawing takes five times as long."""
 
         def draw(self, renderer: Any) -> None:
             for item in picture.scene:
@@ -51,7 +51,7 @@ def rendered(picture: Picture, scale: float = 2.0, form: str = "png") -> bytes:
 
 
 def _save_with_few_colors(figure: Any, out: io.BytesIO) -> None:
-    """Our pictures have few colors: a palette is enough, and takes a quarter of the space."""
+    """Save with a palette, which is enough for our few colors and makes the file four times smaller."""
     from PIL import Image  # comes with matplotlib
 
     figure.canvas.draw()
@@ -60,7 +60,7 @@ def _save_with_few_colors(figure: Any, out: io.BytesIO) -> None:
 
 
 def _plot(renderer: Any, height: float, item: Item, opacity: float) -> None:
-    """Draw one shape. matplotlib measures from the bottom, in pixels."""
+    """Draw one shape. In matplotlib, y is measured upward from the bottom, in pixels."""
     from matplotlib.patches import BoxStyle
     from matplotlib.path import Path
     from matplotlib.transforms import Affine2D
@@ -100,7 +100,7 @@ def _plot(renderer: Any, height: float, item: Item, opacity: float) -> None:
 
 
 def _parts(item: Hatching | Cells) -> Iterator[Item]:
-    """The lines of a hatching; the cells of a heat map, and the lines through some of them."""
+    """The simple shapes of a hatching (lines) or of a heat map (cells, and lines through some of them)."""
     if isinstance(item, Cells):
         for color, places in item.filled().items():
             for place in places:

@@ -11,9 +11,9 @@ from minigrad.tape.thumbnail import picture_size
 
 PAD = 12.0
 ROW_1, ROW_2, TOP, CHIPS, BOTTOM = 20.0, 38.0, 47.0, 24.0, 25.0  # the rows of a box
-PRINTED, PICTURED = 17.0, 31.0  # above the chips: the value, in one line or beside a picture
+PRINTED, PICTURED = 17.0, 31.0  # the height of the value: one line, or text beside a picture
 MOST_CHIPS = 4
-LABEL = 11.0  # the smallest text, in pixels: what is beside arrows, in chips and badges
+LABEL = 11.0  # the smallest font size, in pixels: beside arrows, in chips and badges
 
 
 class Sizes:
@@ -21,7 +21,7 @@ class Sizes:
 
     def __init__(self, found: Document, step: int | None = None) -> None:
         self.found, self.moment = found, Moment.of(found, step)
-        self.firsts = {s.node for s in found.steps if s.first}  # nodes that will have a badge
+        self.firsts = {s.node for s in found.steps if s.first}  # they get a badge: first NaN or inf
         self.most: dict[str, int] = {}  # the most contributions a node got in any pass
         for s in found.steps:
             if isinstance(s.details[0], SeedDetail):
@@ -29,7 +29,7 @@ class Sizes:
                     self.most[key] = max(self.most.get(key, 0), n)
 
     def box(self, node: TapeNode) -> tuple[float, float]:
-        """Wide enough for the text of every step."""
+        """The size of a box, wide enough for its text at every step."""
         rows = [
             text_width(self.name(node), 14, mono=True)
             + sum(text_width(v, 11, bold=True) + 13 for v, _ in self.tabs(node))
@@ -44,21 +44,21 @@ class Sizes:
                 for freed in (None, False, True)
             ),
         ]
-        # With an even width, the middle of the box is on a whole pixel.
+        # An even width, so that the center of the box is on a whole pixel.
         width = 2 * round(max(*rows, 108.0) / 2) + 2 * PAD
         chips = node.saved or node.hooks or node.storage is not None or node.tangents
         chips = chips or node.id in self.firsts
         return width, self.chips_at(node) + (CHIPS if chips else 0) + BOTTOM
 
     def chips_at(self, node: TapeNode) -> float:
-        """Where the chips begin in a box: below the value."""
+        """The y position of the chips in a box: below the value."""
         shown = node.thumbnail
         if shown is None:
             return TOP
         return TOP + (PRINTED if len(shown.lines) == 1 else PICTURED)
 
     def value_width(self, node: TapeNode) -> float:
-        """The width of the value in a box: its picture, and its text beside that."""
+        """The width of the value in a box: its picture, and the text beside it."""
         shown = node.thumbnail
         if shown is None:
             return 0.0
@@ -66,7 +66,7 @@ class Sizes:
         return max(text_width(clean(line), LABEL) for line in shown.lines) + (wide and wide + 7)
 
     def chip(self, node: TapeNode) -> float:
-        """The width of the chip that repeats a leaf: its name with an arrow, in pixels."""
+        """The width in pixels of the chip that repeats a leaf: an arrow and its name."""
         return 2 * round(text_width(f"↑ {self.name(node)}", 12, mono=True) / 2) + 26
 
     def name(self, node: TapeNode) -> str:
@@ -74,7 +74,7 @@ class Sizes:
         return short(node.op if node.kind == "failed" else node.name)
 
     def tabs(self, node: TapeNode) -> list[tuple[str, bool]]:
-        """The versions of the tensor, and which of them this box shows."""
+        """The versions of the tensor, and for each: is it the one that this box shows?"""
         n, own = node.versions, node.version
         if n < 2:
             return []
@@ -86,7 +86,7 @@ class Sizes:
         return "" if node.shape is None else shape_text(node.shape)
 
     def what(self, node: TapeNode) -> str:
-        """The second row, left: what kind of leaf, or the expression that made the tensor."""
+        """The second row, left: the kind of leaf, or the expression that computed the tensor."""
         if node.kind == "leaf" and node.program is not None:
             return f"{node.program.number}, {node.program.role}"
         if node.updated:
@@ -98,9 +98,9 @@ class Sizes:
         return short(node.expression)
 
     def line(self, node: TapeNode) -> str:
-        """The second row, right: the user's line, or the backward pass that made the tensor.
+        """The second row, right: the user's line, or the backward pass that computed the tensor.
 
-        In a gradient program, what the value was made from: "rule of %3".
+        In a gradient program, the origin of the value: "rule of %3".
         """
         if node.program is not None:
             return node.program.comes
@@ -111,7 +111,7 @@ class Sizes:
     def chips(self, node: TapeNode, freed: bool | None = None) -> list[tuple[str, str]]:
         """The chips on a box, with their styles: saved values, memory, tangent.
 
-        freed    as if its saved values were freed (True) or not (False); None: the current state
+        freed    show the saved values as freed (True) or not (False); None: in their current state
         """
         found, moment = [], self.moment
         freed = node.id in moment.freed if freed is None else freed
@@ -156,9 +156,9 @@ class Sizes:
         return "no gradient" if node.kind == "leaf" else "no grad_fn"
 
     def note(self, node: TapeNode) -> str:
-        """The note next to the backward node: what a leaf received, or what a node added up.
+        """The note next to the backward node: the contributions that have arrived, or the state of .grad.
 
-        In a program, how long the value is needed.
+        In a program, the last instruction that reads the value.
         """
         if node.program is not None:
             return node.program.ends
@@ -185,7 +185,7 @@ class Sizes:
         return f"{terms} contributions" if terms > 1 and key in moment.order else ""
 
     def _notes(self, node: TapeNode) -> list[tuple[bool, str]]:
-        """The notes that may appear at some step, and whether the badge of a node that ran is there."""
+        """The notes that can appear at some step, and for each: is there also a badge with the order?"""
         found = [(bool(node.backward) or node.kind == "failed", self.note(node))]
         terms = self.most.get(node.id, 0)
         leaf = node.backward == "AccumulateGrad"
@@ -197,17 +197,17 @@ class Sizes:
         return found
 
     def _beside(self, badge: bool, note: str) -> float:
-        """The width of what is beside the name of the backward node."""
+        """The width of the badge and the note beside the name of the backward node."""
         return (self.badge(len(self.most)) + 8) * badge + (18 + text_width(note, 11)) * bool(note)
 
     @staticmethod
     def badge(number: int) -> float:
-        """The width of the badge that says as which a node ran."""
+        """The width of the badge with the position at which a node ran."""
         return max(18.0, 8.0 * len(str(number)) + 4)
 
 
 def letter(storage: int) -> str:
-    """The name of a shared memory: A, B, ..., Z, A1, ..."""
+    """The letter that names a shared memory: A, B, ..., Z, A1, ..."""
     return chr(65 + storage % 26) + (str(storage // 26) if storage >= 26 else "")
 
 
@@ -230,5 +230,5 @@ def chip_width(text: str, look: str) -> float:
 
 
 def edge_mark(edge: TapeEdge) -> str:
-    """What is written at the head of an arrow if both ends have one memory."""
+    """The text at the head of an arrow if both ends share memory."""
     return "in place" if edge.inplace else "view" if edge.view else ""

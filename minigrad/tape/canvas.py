@@ -1,4 +1,4 @@
-"""What a picture consists of: nodes, folded groups, chips that repeat a leaf, and arrows.
+"""Draws the elements of a picture: nodes, folded groups, chips that repeat a leaf, and arrows.
 
 Data flows down along an arrow, and gradients flow up next to it.
 """
@@ -25,11 +25,11 @@ from minigrad.tape.names import clean, count_of, short
 from minigrad.tape.shapes import Cells, Group, Hatching, Item, Line, Point, Rect, Shape, Words
 from minigrad.tape.thumbnail import LEVELS, level_of, picture_size
 
-LEAN = 8.0  # half the distance between the knees of two parallel lines, where they go sideways
+LEAN = 8.0  # half the vertical distance between the knees of two parallel lines
 
 
 class Canvas:
-    """Draws boxes and arrows, as they are at a moment. `dx` and `dy` are the offset in the picture."""
+    """Draws boxes and arrows in their state at a moment. `dx` and `dy` are the offset in the picture."""
 
     def __init__(self, found: doc.Document, view: doc.PictureView, sizes: Sizes) -> None:
         self.found, self.view, self.sizes, self.moment = found, view, sizes, sizes.moment
@@ -44,13 +44,13 @@ class Canvas:
         }
 
     def at(self, place: doc.Bounds) -> doc.Bounds:
-        """A place of the layout, moved to where it is in the picture."""
+        """Convert a position in the layout to its position in the picture."""
         return place._replace(x=place.x + self.dx, y=place.y + self.dy)
 
     def node(self, node: doc.TapeNode, place: doc.Bounds) -> Group:
-        """The box of a tensor or an op. Its border tells leaf, second order and error.
+        """The box of a tensor or an op. Its border marks leaves, second order and errors.
 
-        Nodes that the pass does not need are pale; saved values that are freed are hatched.
+        Nodes that the pass does not need are faded; freed saved values are hatched.
         """
         x, y, w, h = self.at(place)
         sizes, key = self.sizes, node.id
@@ -106,7 +106,7 @@ class Canvas:
         return items
 
     def _value(self, node: doc.TapeNode, x: float, y: float) -> Iterator[Item]:
-        """The value of a node: its picture, and its text beside that."""
+        """The value of a node: its picture, and the text beside it."""
         shown = node.thumbnail
         if shown is None:
             return
@@ -179,10 +179,9 @@ class Canvas:
     # ---- arrows ----------------------------------------------------------------------
 
     def route(self, number: int, route: doc.DrawnRoute) -> Group:
-        """One route: the arrow of the data, beside it the gradient's if one flows, and their title.
+        """One route: the data arrow, the gradient arrow beside it if a gradient flows, and their title.
 
-        number    the route's position in the view, for the id of the group
-        route     its points, the ids of its edges, and the chip where it starts, or None
+        number    the position of the route in the view, for the id of the group
         """
         edges = [self.edges[e] for e in route.edges]
         edge = edges[0]
@@ -279,12 +278,12 @@ def leaning(
     end: float = 0,
     side: int = 0,
 ) -> Line:
-    """A line along a route: it goes sideways between two layers, and straight down within one.
+    """A line along a route: sideways between two layers, straight down within a layer.
 
-    knees        at what height, in each gap between two layers
-    start, end   how much to leave out at its ends, for an arrowhead
-    side         -1, 1: it is the left or the right one of two parallel lines. Slanted
-                 lines would meet, so one of them has its knee above the other's
+    knees        the height of the sideways part in each gap between two layers
+    start, end   the lengths to leave out at the ends, for an arrowhead
+    side         -1 or 1 for the left or right one of two parallel lines. Their knees are at
+                 different heights, since slanted lines would meet
     """
     points = [
         (points[0][0], points[0][1] + start),
@@ -303,6 +302,6 @@ def leaning(
 
 
 def arrow_head(tip: Point, fill: str, back: float = 9.0, half: float = 4.5) -> Shape:
-    """The head of an arrow that points down; up, if `back` is negative."""
+    """The head of an arrow that points down, or up if `back` is negative."""
     x, y = tip
     return Shape((tip, (x - half, y - back), (x + half, y - back)), fill)

@@ -1,4 +1,4 @@
-"""The chain: everything that a tensor's `grad_fn` leads to, as a tree.
+"""The chain: all nodes that a tensor's `grad_fn` leads to, as a tree.
 
     z  AddBackward0            (2, 3, 4)
     ├─ MulBackward0 #2         saves y = y2 (2, 3, 4)
@@ -7,11 +7,11 @@
     │  └─ x2  AccumulateGrad  (2, 3, 4)  leaf
     └─ x2  AccumulateGrad     shown above
 
-It follows the user's `z.grad_fn.next_functions` to the end. A node that several
-others lead to is printed in full once, and after that only by name: otherwise the tree of a
-graph with a hundred shared nodes would have an astronomical number of
-lines. The walk uses its own stack instead of recursion. A node with one successor (↓) is not
-indented further, and a branch that is indented too deeply continues at the margin.
+It follows `z.grad_fn.next_functions` down to the leaves. A node that is reached several times
+is printed in full once, and after that only by name: otherwise the tree of a graph with a
+hundred shared nodes would have an astronomical number of lines. The walk uses its own stack
+instead of recursion. A node with one successor (↓) is not indented further, and a branch that
+is indented too deeply continues at the margin.
 """
 
 import sys
@@ -30,7 +30,7 @@ from minigrad.tape.names import namespace_of, shape_text, short, tensors_in
 from minigrad.tape.shapes import esc
 
 DEEPEST = 16  # levels of indentation
-MOST_LINES = 80  # the middle of a longer tree is left out
+MOST_LINES = 80  # of a longer tree, the middle is left out
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class Chain:
     def _tree(self, root: AnyNode) -> list[ChainLine]:
         """The lines in reading order: depth first, with our own stack.
 
-        A node that is too deep is postponed, and its branch starts again at the margin.
+        A branch that is too deep is postponed, and starts again at the margin.
         """
         lines: list[ChainLine] = []
         numbers: dict[AnyNode, int] = {root: 1}
@@ -112,7 +112,7 @@ class Chain:
         return f"{node.name()} #{number}"
 
     def _remark(self, node: AnyNode) -> str:
-        """Its shape, if known; its settings; what it saves for backward."""
+        """The shape of the result, if known; the settings; the values saved for backward."""
         if is_leaf(node):
             return f"{shape_text(np.shape(node._array))}  leaf"
         parts = []
@@ -132,7 +132,7 @@ class Chain:
         return "  ".join(parts)
 
     def _saved_name(self, name: str, value: Any) -> str:
-        """The rule's name for a saved tensor, and the user's: "y = y2"."""
+        """The rule's name and the user's name for a saved tensor: "y = y2"."""
         known = self._tensors.get(id(value), name)
         return name if known == name else f"{name} = {known}"
 
@@ -140,15 +140,15 @@ class Chain:
         return "\n".join(self._texts(str, "{}", "{}"))
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
-        """The text; as HTML, leaves and repeated nodes are marked by font weight and style."""
+        """The text, and HTML in which leaves and repeated nodes are marked by font weight and style."""
         marked = "\n".join(self._texts(esc, "<strong>{}</strong>", "<em>{}</em>"))
         html = f'<pre style="line-height: 1.35">{marked}</pre>'
         return {"text/plain": repr(self), "text/html": html}
 
     def _texts(self, escape: Callable[[str], str], leaf: str, again: str) -> list[str]:
-        """The lines, with the remarks below each other and without the middle of a long tree.
+        """The lines, with aligned remarks, and without the middle of a long tree.
 
-        leaf, again    what is written around the name of a leaf, and of a node shown before
+        leaf, again    formats for the names of leaves, and of nodes shown before
         """
         lines, left_out = self.lines, len(self.lines) - MOST_LINES
         if left_out > 0:
@@ -169,15 +169,15 @@ class Chain:
 
 
 def is_leaf(node: AnyNode) -> TypeGuard[AccumulateGrad]:
-    """Is it a node that adds to a leaf's .grad?"""
+    """Does this node add to the .grad of a leaf?"""
     return node.name() == "AccumulateGrad"
 
 
 def chain(z: Any, *, namespace: Mapping[str, Any] | None = None) -> Chain:
     """The grad_fn chain of z, down to the leaves that will get a gradient.
 
-    z            a tensor, also one of PyTorch's
-    namespace    where the names of tensors are looked up; by default the caller's
+    z            a tensor, from minigrad or PyTorch
+    namespace    where the names of tensors are looked up; by default, the caller's
                  variables
 
     Raises TypeError if z is not a tensor.

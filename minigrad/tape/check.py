@@ -1,13 +1,13 @@
-"""Compares a hand-derived gradient with the one that a recorded pass computed.
+"""Compares a hand-derived gradient with the gradient that a recorded pass computed.
 
-    tape.check(a=..., b=...)     one row for each leaf: agrees, or different, and how
+    tape.check(a=..., b=...)     one row for each leaf: it agrees, or how it differs
 
-We compare with the gradient that the last backward pass through the leaf computed for it, not
-with `.grad`, which may be the sum of several passes. Before it reports "different", the check
-tries the usual mistakes: a sign, a factor, a mean instead of a sum, a transpose, a missing sum
-over a broadcast axis, and only the part that came through one op.
+We compare with the leaf's gradient from the last backward pass that reached it, not with
+`.grad`, which may be the sum of several passes. If they differ, the check tries the usual
+mistakes: a sign, a factor, a mean instead of a sum, a transpose, a missing sum over a broadcast
+axis, and a gradient that only contains the contribution of one op.
 
-See also minigrad.compare, which computes with the graph itself.
+See also minigrad.compare, which uses the graph itself.
 """
 
 from collections.abc import Iterator, Mapping
@@ -26,7 +26,7 @@ from minigrad.tape.snapshot import Array, Snapshot
 
 @dataclass(frozen=True)
 class CheckedLeaf:
-    """One leaf: do the gradients agree, both as text, and a guess at the mistake."""
+    """The result for one leaf: whether the gradients agree, both as text, and a guess at the mistake."""
 
     name: str
     ok: bool
@@ -50,7 +50,7 @@ class Checked:
 
     @property
     def ok(self) -> bool:
-        """True if each leaf agrees; also if none was checked."""
+        """True if all checked leaves agree."""
         return all(row.ok for row in self.rows)
 
     def __bool__(self) -> bool:
@@ -64,7 +64,7 @@ class Checked:
 
 
 def check(recorder: Recorder, derived: Mapping[str, Any]) -> Checked:
-    """Compare gradients, given by the names of leaves."""
+    """Compare hand-derived gradients, given by the names of their leaves."""
     if not derived:
         raise TypeError("tape.check needs at least one gradient, like  tape.check(x=my_gradient).")
     leaves = [(leaf_named(recorder, name, "check"), mine) for name, mine in derived.items()]
@@ -76,7 +76,7 @@ def leaves_of(recorder: Recorder) -> dict[str, int]:
     names = node_names(recorder)
     ran = {turn.entry for b in recorder.passes for turn in b.turns}
     found: dict[str, int] = {}
-    for k, e in enumerate(recorder.entries):  # of a parameter's versions, the last with a gradient
+    for k, e in enumerate(recorder.entries):  # the last version of a parameter that has a gradient
         if e.backward == "AccumulateGrad" and (names[k] not in found or k in ran):
             found[names[k]] = k
     return found
@@ -105,7 +105,7 @@ def check_leaf(recorder: Recorder, leaf: str, mine: Any) -> CheckedLeaf:
     if right is None:
         raise ValueError(
             f"tape.check: the gradient of {names[entry]} was too large to be recorded whole. "
-            "To fix it, use minigrad.compare, which asks the graph."
+            "To fix it, use minigrad.compare, which uses the graph."
         )
     versions = versions_of(recorder)
     labels = [label(e, n, versions) for e, n in zip(recorder.entries, names)]
@@ -121,7 +121,7 @@ def check_leaf(recorder: Recorder, leaf: str, mine: Any) -> CheckedLeaf:
 
 
 def last_turn(passes: list[Backward], entry: int) -> tuple[Backward, Turn] | None:
-    """The last turn of a leaf, and the pass it was in."""
+    """The last turn of a leaf, and the backward pass that it was part of."""
     for b in reversed(passes):
         for turn in reversed(b.turns):
             if turn.entry == entry:
@@ -130,25 +130,25 @@ def last_turn(passes: list[Backward], entry: int) -> tuple[Backward, Turn] | Non
 
 
 def no_gradient(name: str) -> str:
-    """That a leaf has no gradient to compare with, and what to do."""
+    """The error message for a leaf that has no gradient to compare with."""
     return (
-        f"no gradient has reached {name} on this tape yet. To fix it, walk back while it records: "
+        f"no gradient has reached {name} on this tape yet. To fix it, run a backward pass: "
         "z.backward() in the recorded cell, or tape.steps(z) afterward."
     )
 
 
 def close(a: Array, b: Array) -> bool:
-    """Equal up to the rounding of the tape's dtype; hand-derived values have few digits."""
+    """Are they equal up to rounding? Hand-derived values may have few digits."""
     tolerance = 1e-4 if b.dtype.itemsize < 8 else 1e-6
     return bool(np.allclose(a, b, rtol=tolerance, atol=tolerance * 1e-2, equal_nan=True))
 
 
 def _diagnosis(mine: Array, right: Array, parts: dict[str, Array]) -> str:
-    """Try the usual mistakes one after another."""
+    """A guess at the mistake: tries the usual ones one after another."""
     for sender, part in parts.items():
         if len(parts) > 1 and part.shape == mine.shape and close(mine, part):
             return (
-                f"It is the part that comes through {sender} only; there are {len(parts)} to add."
+                f"It only contains the part through {sender}; there are {len(parts)} parts to add."
             )
     size = max((p.size for p in parts.values()), default=right.size)
     for corrected, mistake in _corrections(mine, right, {right.size, size} - {1}):
@@ -162,20 +162,20 @@ def _diagnosis(mine: Array, right: Array, parts: dict[str, Array]) -> str:
         return f"Every entry is {float(ratio.flat[0]):.4g} times as large."
     k = int(np.argmax(np.abs(mine - right)))
     at = list(map(int, np.unravel_index(k, right.shape)))
-    return f"The entry {at} is off most." if right.ndim else ""
+    return f"The largest error is at entry {at}." if right.ndim else ""
 
 
 def _corrections(mine: Array, right: Array, sizes: set[int]) -> Iterator[tuple[Array, str]]:
-    """For each usual mistake, what would be right if it was made.
+    """For each usual mistake: the right gradient if this mistake was made, and a description.
 
-    sizes    over how many entries a mean may have been taken
+    sizes    the numbers of entries over which a mean may have been taken
     """
     yield -mine, "The sign is the other way round."
-    yield mine * 2.0, "It is half of it: a factor 2 is missing."
-    yield mine * 0.5, "It is twice as much: there is a factor 2 too many."
+    yield mine * 2.0, "It is half as large: a factor 2 is missing."
+    yield mine * 0.5, "It is twice as large: there is a factor 2 too many."
     for n in sizes:
-        yield mine / n, f"It is {n} times as much: the 1/N of a mean is missing."
-        yield mine * n, f"It is 1/{n} of it: a sum was taken for a mean."
+        yield mine / n, f"It is {n} times as large: the 1/N of a mean is missing."
+        yield mine * n, f"It is 1/{n} as large: a sum was treated as a mean."
     if mine.ndim == 2:
         yield mine.T, "It is the transpose."
     lead = mine.ndim - right.ndim

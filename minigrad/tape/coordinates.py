@@ -1,10 +1,10 @@
 """Coordinates: the horizontal position of each box, for a given order.
 
 Each box goes as close to its neighbors as the boxes to its left and right allow. Arrows have
-weights: an arrow on the longest path to a box, its spine, has a large weight, an arrow from
-elsewhere (a shortcut around some layers, a short side branch) a small one, and an arrow from a
-leaf almost none. With equal weights, each repeated part of a network would be shifted a little by
-the boxes next to it, and the picture of a deep network would drift far sideways.
+weights: large for an arrow on the longest path to a box, small for other arrows (a skip
+connection, a short side branch), and almost zero for an arrow from a leaf. With equal weights,
+each repeated part of a network would be shifted a little by the boxes next to it, and the
+picture of a deep network would drift far sideways.
 """
 
 from itertools import pairwise
@@ -24,8 +24,8 @@ def centers(layers: Layers, rows: list[list[int]]) -> list[float]:
 
     rows    the order within each layer
 
-    Sweeps down (using the neighbors above), up (using the neighbors below), and finally uses
-    both. Each layer is solved exactly; see `_settle`.
+    Sweeps down (using the neighbors above), then up (using the neighbors below), and finally
+    uses both. Each layer is solved exactly; see `_settle`.
     """
     offsets = [_offsets(layers, row) for row in rows]
     x = [0.0] * len(layers.layer)
@@ -50,7 +50,7 @@ def centers(layers: Layers, rows: list[list[int]]) -> list[float]:
 
 
 def _offsets(layers: Layers, row: list[int]) -> list[float]:
-    """The distance of each center from the first of its row, if all are as close as allowed."""
+    """The distance of each center from the first one in the row, if all are as close as allowed."""
     offsets = [0.0] * len(row[:1])
     for u, v in pairwise(row):
         passing = u >= layers.first_dummy or v >= layers.first_dummy
@@ -73,10 +73,10 @@ def _settle(x: list[float], row: list[int], offset: list[float], sides: list[Nei
     """Move one layer as close to its ideal positions as order and gaps allow.
 
     After subtracting the minimum distances (`offset`), the centers only need to be
-    non-decreasing. The weighted sum of squares is smallest if neighbors that want to pass
-    each other are pooled at their common mean.
+    non-decreasing. The weighted sum of squares is smallest if neighbors whose ideal
+    positions are in the wrong order are pooled at their common mean (isotonic regression).
     """
-    pools: list[tuple[float, float, int]] = []  # mean, weight, how many; the means never decrease
+    pools: list[tuple[float, float, int]] = []  # mean, weight, count; the means are non-decreasing
     for v, at in zip(row, offset):
         total, weight = 0.0, 0.0
         for side in sides:

@@ -1,16 +1,16 @@
-"""Central differences from a recording: the slope of what ran, without using any rule.
+"""Central differences from a recording: numerical derivatives, computed without any rule.
 
     tape.differences("x")       the quotient (f(x + h) - f(x - h)) / 2h, for each entry of x
-    tape.differences(x=mine)    the same, compared with a hand-derived gradient
+    tape.differences(x=mine)    compares them with a hand-derived gradient
 
 f is the part of the recording that the last backward pass went through. We apply its
 operations again, in float64, with one entry of the leaf slightly larger and slightly smaller.
 Operands without a gradient (constants, detached tensors) keep their recorded values, as in the
 backward pass. This uses no rules, so it checks the engine as well as the user.
 
-It does not work if an operation cannot be applied again: if the tape does not have all of
-an operand, or if a part was computed before the recording, by the user's own Function,
-or written in place through a view. The error says which of these, and where.
+This fails if an operation cannot be applied again: because an operand was not recorded in full,
+or because a part was computed before the recording, by a user-defined Function, or was written
+in place through a view. The error message gives the reason and the place.
 
 See also minigrad.autograd.gradcheck, which calls a function again and needs no tape.
 """
@@ -29,7 +29,7 @@ from minigrad.tape.snapshot import Array, Snapshot
 from minigrad.tape.text import table_text
 
 STEP = 6e-6  # the cube root of float64's precision: balances rounding error and curvature error
-MOST = 200_000  # operations to apply again, at most
+MOST = 200_000  # the maximum number of operations to apply again
 ROWS = 8  # entries shown one by one
 
 
@@ -56,7 +56,7 @@ class Differences:
         if mine is not None:
             own = _array(mine)
             if own.shape != self.central.shape:
-                return f"{said[0]}; yours has the shape {own.shape}, and not {self.central.shape}."
+                return f"{said[0]}; yours has shape {own.shape} instead of {self.central.shape}."
             said = [_table(self, own)]
         for at in self.kinks[:3]:
             said.append(
@@ -121,7 +121,7 @@ def differences_of_leaf(recorder: Recorder, leaf: str) -> Differences:
 
 
 class _Rerun:
-    """The part that the last backward pass through a leaf used, ready to run again."""
+    """The operations that the last backward pass through a leaf used, ready to run again."""
 
     def __init__(self, recorder: Recorder, leaf: int) -> None:
         self.entries, self.leaf = recorder.entries, leaf
@@ -143,8 +143,8 @@ class _Rerun:
 
     def _cannot(self, why: str) -> ValueError:
         return ValueError(
-            f"central differences cannot be found from this tape: {why}. minigrad.gradcheck(f, x) calls your "
-            "function anew instead."
+            f"central differences cannot be computed from this tape: {why}. To fix it, use "
+            "minigrad.gradcheck(f, x), which calls your function again."
         )
 
     def _path(self, roots: list[int]) -> list[int]:
@@ -171,10 +171,10 @@ class _Rerun:
             for z, r in zip(known[k], self.entries[k].results, strict=False):
                 before = None if r.value is None else r.value.array
                 if before is not None and not _repeats(z, before):
-                    raise self._cannot(f"run again, {self.names[k]} comes out differently")
+                    raise self._cannot(f"run again, {self.names[k]} has a different value")
 
     def loss(self, x: Array) -> float:
-        """The sum of the roots, each multiplied by its seed."""
+        """The sum of the roots, each multiplied by its seed gradient."""
         known = self._run(x)
         return float(sum(np.sum(known[e][0] * g) for e, g in self.seeds if e in known))
 
@@ -233,10 +233,10 @@ def _array(mine: Any) -> Array:
 
 
 def _table(d: Differences, mine: Array | None) -> str:
-    """Entry by entry: yours, the tape's, the quotient, and the error of the first."""
+    """A table by entry: your gradient, the tape's, the quotient, and your error."""
     other = d.tape if mine is None else mine
     if other.shape != d.central.shape:
-        return f"{d.name}: yours has the shape {other.shape}, and not {d.central.shape}."
+        return f"{d.name}: yours has shape {other.shape} instead of {d.central.shape}."
     apart = np.abs(d.central - other)
     every = list(np.ndindex(d.central.shape))
     shown = sorted(sorted(every, key=lambda at: -apart[at])[:ROWS])

@@ -7,8 +7,8 @@
         n0 -> n1;
     }
 
-The tape (text.py), static programs and make_dot are its users: each provides the boxes
-and arrows.
+It is used by the tape (text.py), static programs and make_dot, which provide the boxes and
+arrows.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""The document: a tape or a static program as plain data, from which everything is drawn.
+"""The document: a tape or a static program as plain data, from which all pictures are drawn.
 
 `Document` is the root; trace.py makes it from a recording, static/view.py from a program.
 Where a module needs many of these records, it imports this module as `doc`.
@@ -6,14 +6,14 @@ Everything else refers to nodes by their ids ("n3"), and to snapshots of arrays 
 `Document.values`. The document contains names in full. Drawing code shortens and escapes them.
 
     plain      the document for json.dumps; schema.json describes it
-    packed     the same for the inspector's script, without default values
+    packed     a smaller form for the inspector's script, without default values
 """
 
 from dataclasses import MISSING, Field, dataclass, field, fields
 from functools import cache
 from typing import Annotated, Any, Literal, NamedTuple, NotRequired, TypedDict
 
-SCHEMA = "minigrad.tape/4"  # the number increases when readers must change
+SCHEMA = "minigrad.tape/4"  # the number increases with each incompatible change
 
 NodeId = Annotated[str, ("pattern", "^n[0-9]+$")]
 EdgeId = Annotated[str, ("pattern", "^e[0-9]+$")]
@@ -27,11 +27,12 @@ NotFinite = Literal["NaN", "inf"]
 Phase = Literal["forward", "backward", "update"]
 UpdateKind = Literal["zero_grad", "step", "schedule"]
 Engine = Literal["graph", "tape", "recursive", "torch"]  # torch: PyTorch's own
-When = Literal["before", "after", "finally"]  # a hook runs: before or after its node, or at last
+# When a hook runs: before or after its node; finally: after the leaf's .grad was updated.
+When = Literal["before", "after", "finally"]
 
 
 def _optional() -> Any:
-    """A field that JSON does not have if it is None."""
+    """A field that is left out of the JSON if it is None."""
     return field(default=None, metadata={"optional": True})
 
 
@@ -54,9 +55,9 @@ class ArrayFacts(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class CodeLine:
-    """A line that ran, or one around it: where ("In [4]"), the number of that source, line, text.
+    """A line that ran, or one near it: its source ("In [4]"), the source's number, the line and its text.
 
-    indent    how many spaces are before the text
+    indent    the number of spaces before the text
     """
 
     where: str
@@ -126,7 +127,7 @@ class FurtherResult:
 
 @dataclass(frozen=True, slots=True)
 class ProgramFacts:
-    """What the value of a static program has besides. See static/view.py."""
+    """Further facts about a value of a static program. See static/view.py."""
 
     column: Count
     number: Annotated[str, ("pattern", "^%[0-9]+$")]
@@ -140,7 +141,7 @@ class ProgramFacts:
 
 @dataclass(frozen=True, slots=True)
 class Thumbnail:
-    """What a box shows of its value: text, and a heat map or a histogram. See thumbnail.py.
+    """How a box shows its value: text, and a heat map or a histogram. See thumbnail.py.
 
     lines    one or two
     cells    the rows of the heat map; each character is a cell
@@ -159,19 +160,19 @@ class TapeNode:
     label           the name, with the version if there are several: "z v1"
     versions        how many versions that tensor has had
     results         the further results of an op with several
-    named           then, the name of each result; `name` is all of them
+    named           if there are several: the name of each result; `name` lists them all
     code            the index of the source line in `Document.code`
-    calls           those of the lines that called the modules in whose forward it ran, outermost first
-    order           its place among the forward steps
+    calls           the lines that called the modules in whose forward it ran, outermost first
+    order           its position among the forward steps
     backward        the name of its backward node, "MulBackward0"; "AccumulateGrad" for a leaf
-    priority        its place in the engine's queue: 0 runs first
+    priority        its position in the engine's queue: 0 runs first
     local           elementwise ops: dz/dx by the name of the input
     made_by         the backward pass that computed it, under create_graph
     shapes          of the operands, if the op failed
-    hooks           how many hooks ran at this node, in the last pass
-    module          in whose forward it ran: "Net.hidden"
+    hooks           the number of hooks that ran at this node in the last pass
+    module          the module in whose forward it ran: "Net.hidden"
     storage         the number of the memory, if it is shared with another tensor
-    updated         of a parameter that was written to by an optimizer: "opt.step()"
+    updated         for a parameter that an optimizer wrote to: "opt.step()"
     """
 
     id: NodeId
@@ -230,7 +231,7 @@ class TapeEdge:
 
     gradient        does backward use the edge?
     backward_edge   its index among the edges of the backward node
-    summed          as text, the axes over which its gradient is summed after a broadcast
+    summed          the axes over which its gradient is summed after a broadcast, as text
     """
 
     id: EdgeId
@@ -269,7 +270,7 @@ class Bounds(NamedTuple):
 
 
 class LabelPlace(NamedTuple):
-    """Where a text beside an arrow begins, on its baseline, and the width that is free there."""
+    """The position of a text beside an arrow: the start of its baseline, and the free width there."""
 
     x: float
     y: float
@@ -289,12 +290,12 @@ class DrawnRoute:
     """The arrow that is drawn for one or more edges, from box to box.
 
     Between points 0 and 1, 2 and 3, ... it crosses the gap between two layers and may go sideways,
-    at the height that `knees` has for this gap (layout.py); in between it goes straight down through
-    a layer.
+    at the height given by `knees` (layout.py). Between points 1 and 2, 3 and 4, ... it goes straight
+    down through a layer.
 
     chip     the number of the chip that it starts from, or None
-    label    where the text beside its gradient is; see labels.py
-    mark     where "in place" or "view" is, if it is that
+    label    the position of the text beside its gradient; see labels.py
+    mark     the position of the text "in place" or "view", if any
     """
 
     from_: BoxId
@@ -309,7 +310,7 @@ class DrawnRoute:
 
 @dataclass(frozen=True, slots=True)
 class TitledColumn:
-    """The title of a column of a program, and where the column is."""
+    """The title and the position of a column of a program."""
 
     title: str
     x: float
@@ -318,7 +319,7 @@ class TitledColumn:
 
 @dataclass(frozen=True, slots=True)
 class PictureView:
-    """A picture of the whole document or of a group: where its boxes, chips and routes are."""
+    """A picture of the whole document or of a group: the positions of its boxes, chips and routes."""
 
     id: str
     group: str | None
@@ -335,7 +336,7 @@ class PictureView:
 
 @dataclass(frozen=True, slots=True)
 class Detail:
-    """Something that happened within a step, with one sentence that says what. See steps.py.
+    """One event within a step, described by a sentence. See steps.py.
 
     node    the op that was applied, or that failed
     """
@@ -355,7 +356,7 @@ class SeedGradient:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeedDetail:
-    """A backward pass begins; how many contributions each node expects."""
+    """A backward pass begins, with the number of contributions that each node expects."""
 
     event: Literal["seed"] = "seed"
     seeds: list[SeedGradient] = field(default_factory=list)
@@ -422,7 +423,7 @@ class RateChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UpdateDetail:
-    """Gradients were cleared, parameters were written to, or learning rates set.
+    """Gradients were cleared, parameters were written to, or learning rates were set.
 
     call     as the user wrote it: "opt.step()"
     owner    the class of the object: "SGD"
@@ -440,7 +441,7 @@ class UpdateDetail:
 
 @dataclass(frozen=True, slots=True)
 class CaptureDetail:
-    """The gradient goes to the caller of grad(), or is also stored, by retain_grad."""
+    """The gradient goes to the caller of grad(), or retain_grad also stores it."""
 
     event: Literal["capture", "keep"]
     g: ValueIndex | None
@@ -475,9 +476,9 @@ AnyDetail = (
 
 @dataclass(frozen=True, slots=True)
 class TapeStep:
-    """What happened in one node's turn, as deltas. See steps.py.
+    """The turn of one node, as deltas. See steps.py.
 
-    first    the first NaN, or infinity, of this pass was made in it: what came in had none
+    first    "NaN" or "inf" if the first one of this pass was made here, from finite inputs
     """
 
     phase: Phase
@@ -503,8 +504,8 @@ class GradChange:
 class TapePass:
     """One backward pass.
 
-    ran_as  as which it ran; `number` counts those that are shown
-    note    what the recording of PyTorch's engine does not know about it
+    ran_as  its number among all passes; `number` only counts the passes that are shown
+    note    for PyTorch's engine: what could not be recorded
     """
 
     number: int
@@ -525,10 +526,10 @@ class TapePass:
 class TrainingTurn:
     """One iteration of a training loop: up to a step of its optimizer.
 
-    number    as which it ran; `of` how many there were. Those between may be left out: see thin.py
-    step      the step of the tape with which it begins, and `until` the one with which it ends
-    group     the group of what was computed in it
-    loss      the value from which its backward pass began
+    number    its number, `of` all iterations. Some may be left out: see turns.py
+    step      the step of the tape with which it begins; `until`, the step with which it ends
+    group     the group of the nodes computed in it
+    loss      the value from which its backward pass started
     """
 
     number: int
@@ -550,7 +551,7 @@ class TapeError:
 
 @dataclass(frozen=True, slots=True)
 class ShownProgram:
-    """A static program: the two lines above its picture, its columns, and what is frozen."""
+    """A static program: the two title lines of its picture, its columns, and what is frozen in it."""
 
     headline: str
     note: str
@@ -560,16 +561,16 @@ class ShownProgram:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Document:
-    """Everything that is shown of a tape or a program.
+    """All data that is shown for a tape or a program.
 
     name, number
-    code       the user's lines that ran, then those around them
-    values     snapshots of arrays; everything else refers to them by index
+    code       the user's lines that ran, then the lines around them
+    values     snapshots of arrays, which the other records refer to by index
     ops        for each op, its formula and the derivatives in it
     nodes      one for each entry of the recording; node "n3" is the fourth
     edges      which node is an input of which
     groups     nodes that can be folded into one box: calls of modules, repeats (fold.py)
-    views      pictures: places and routes, of the whole document or of a group
+    views      pictures (boxes and routes) of the whole document and of groups
     steps      what happened, in order, forward and backward (steps.py)
     backward   one entry for each backward pass
     error      the error that the recorded code raised, if any
@@ -602,9 +603,9 @@ class Document:
         return None if number is None else self.values[number]
 
     def where(self, code: int | None) -> str:
-        """The number of a line; for a line outside the recorded cell, also the name of its source.
+        """A line number; for a line outside the recorded cell, with the name of its source.
 
-        A cell is not named by its number, because that changes with each run.
+        Cells are not named by their number, because it changes with each run.
         """
         if code is None:
             return ""
@@ -621,13 +622,13 @@ def index_of(key: NodeId) -> int:
 
 
 def id_of(entry: int | None) -> NodeId | None:
-    """The id of the node of an entry of a recording: "n3" for 3."""
+    """The id of the node for an entry of a recording: "n3" for 3."""
     return None if entry is None else f"n{entry}"
 
 
 # ---------------------------------------------------------------------- as JSON
 
-MANY_STEPS = 400  # in a longer tape, a step's sentence replaces those of its details
+MANY_STEPS = 400  # in a longer tape, only steps have sentences, not their details
 SAID_ANYWAY = ("hook", "accumulate", "error", "seed", "failed", "update")
 
 
@@ -668,7 +669,7 @@ def _default(f: Field[Any]) -> Any:
 def packed(found: Document) -> dict[str, Any]:
     """The document for the inspector's script, without default values.
 
-    The script can do without the sentences of many details.
+    For long tapes it also leaves out the sentences of details.
     """
     few = len(found.steps) <= MANY_STEPS
     brief = ("nodes", "edges", "steps")

@@ -6,14 +6,13 @@ A box is a node of the backward pass, and arrows point in the direction of the d
 
     blue      a leaf that gets a gradient, with its name from `params` and its shape
     gray      an operation, with the name of its grad_fn
-    green     the given tensor; darker, the base of which it is a view
-    orange    a tensor saved for backward (show_saved), with a line instead of an arrow
+    green     the given tensor; darker: the base of a view
+    orange    a tensor saved for backward (show_saved), connected by a line without an arrowhead
 
 The DOT text has these nodes and edges one by one, like torchviz's. In the picture, a
-leaf and its AccumulateGrad share a box, and a leaf that is used far away is repeated
-there. Otherwise a weight that is used often would have too many arrows to follow. With more
-than 400 boxes, only those nearest to the outputs are drawn, and the picture says how many are
-left out.
+leaf and its AccumulateGrad share a box, and a leaf is repeated near a distant use. Otherwise a
+weight that is used often would have too many arrows to follow. If there are more than 400 boxes,
+only the 400 nearest to the outputs are drawn, and the picture says how many are left out.
 
 >>> import minigrad
 >>> w = minigrad.tensor([1.0, 2.0], requires_grad=True)
@@ -33,8 +32,8 @@ digraph {
     n4 -> n2;
 }
 
-The same graph always gives the same text and picture: boxes are numbered in the order of the
-walk, not by an id(), which changes between runs.
+The same graph always gives the same text and picture: boxes are numbered in traversal order,
+not by id(), which changes between runs.
 """
 
 import sys
@@ -55,7 +54,7 @@ from minigrad.tape.layout import Box, lay_out, text_width
 from minigrad.tape.names import clean, namespace_of, shape_text, short, tensors_in
 from minigrad.tape.shapes import Picture, Rect, Scene, Words
 
-Names = dict[int | AnyNode, str]  # by the id of a tensor, or by a node
+Names = dict[int | AnyNode, str]  # keys: the id of a tensor, or a node
 
 FORMATS = ("svg", "png", "pdf", "dot", "gv")
 
@@ -80,12 +79,12 @@ def make_dot(
     show_saved: bool = False,
     max_attr_chars: int = 50,
 ) -> "Dot":
-    """The graph of the backward pass of `var`, with torchviz's arguments.
+    """The graph of the backward pass from `var`. Takes the same arguments as torchviz.
 
     var               a tensor that requires a gradient, or several
     params            names for tensors, as from dict(model.named_parameters()); other tensors
                       get the names of the caller's variables
-    show_attrs        also show what the operation saves besides tensors
+    show_attrs        also show the saved values that are not tensors
     show_saved        add a box for each tensor that is saved for backward
     max_attr_chars    longer values are cut
     returns           a Dot: in a notebook the picture; `.source` is the DOT text
@@ -106,7 +105,7 @@ def make_dot(
             raise TypeError(
                 f"make_dot shows tensors, but got a value of type {type(value).__name__}."
             )
-    # Names from params take precedence; of two names for one tensor, the first.
+    # Names from params take precedence. If a tensor has two names, we use the first.
     named = [*tensors_in(namespace_of(sys._getframe(1)), kinds)][::-1]
     named += [(str(name), tensor) for name, tensor in (params or {}).items()]
     names: Names = {id(tensor): short(name) for name, tensor in named}
@@ -118,7 +117,7 @@ def make_dot(
 
 @dataclass
 class DotGraph:
-    """Nodes and edges, numbered in the order of the walk.
+    """Nodes and edges, numbered in traversal order.
 
     leaf_of    for each AccumulateGrad, its leaf
     """
@@ -128,7 +127,7 @@ class DotGraph:
     leaf_of: dict[str, str] = field(default_factory=dict)
 
     def add(self, lines: Iterable[str], color: str) -> str:
-        """Add a node with these lines, without the empty ones; returns its id: n0, n1, ..."""
+        """Add a node with these lines (empty ones are dropped); returns its id: n0, n1, ..."""
         key = f"n{len(self.vertices)}"
         self.vertices[key] = Vertex(key, list(filter(None, lines)), {"fillcolor": color})
         return key
@@ -138,7 +137,7 @@ class DotGraph:
         self.arrows.append(Arrow(start, end, looks))
 
     def with_joined_leaves(self) -> "DotGraph":
-        """The graph with each leaf in one box with its AccumulateGrad."""
+        """The graph with each leaf and its AccumulateGrad joined in one box."""
         of, leaves, one = self.leaf_of, {*self.leaf_of.values()}, DotGraph()
         for v in self.vertices.values():
             if v.id not in of:
@@ -151,7 +150,7 @@ class DotGraph:
 
 
 class _Builder:
-    """Walks from the outputs to the leaves, with its own queue."""
+    """Traverses the graph from the outputs to the leaves, with its own queue."""
 
     def __init__(self, names: Names, show_attrs: bool, show_saved: bool, longest: int) -> None:
         self.names, self.show_attrs, self.show_saved = names, show_attrs, show_saved
@@ -252,7 +251,7 @@ class Dot:
         form = format or self.format
         if form not in FORMATS:
             raise ValueError(
-                f"make_dot draws no {form!r}: the format must be one of {', '.join(FORMATS)}."
+                f"make_dot cannot write {form!r}: the format must be one of {', '.join(FORMATS)}."
             )
         if form in ("png", "pdf"):
             return bitmap.rendered(draw_graph(self._graph), 2.0, form)
@@ -315,7 +314,7 @@ class Dot:
 def draw_graph(graph: DotGraph) -> Picture:
     """The picture of the graph."""
     graph = graph.with_joined_leaves()
-    vertices = list(graph.vertices.values())[:MOST_DRAWN]  # those nearest to the outputs
+    vertices = list(graph.vertices.values())[:MOST_DRAWN]  # the boxes nearest to the outputs
     shown = {v.id for v in vertices}
     arrows = [a for a in graph.arrows if a.start in shown and a.end in shown]
     layout = lay_out([_measured(v) for v in vertices], [(a.start, a.end) for a in arrows])

@@ -1,24 +1,24 @@
 """Drawing: the document as a picture.
 
-A box is one node. Its upper part belongs to the forward pass: the name of the tensor, its shape,
-what was computed, on which line, and its value (thumbnail.py). Its lower part belongs to the backward
-pass: the `grad_fn` of the tensor, or the `AccumulateGrad` of a leaf. So one picture shows both
-graphs, of data and of gradients: data flows down along the solid arrows, and gradients
-flow up along the dashed arrows next to them, from lower part to lower part.
+A box is one node. Its upper part shows the forward pass: the name of the tensor, its shape, the
+expression, the line, and the value (thumbnail.py). Its lower part shows the backward pass: the
+`grad_fn` of the tensor, or the `AccumulateGrad` of a leaf. So one picture shows both graphs: data
+flows down along the solid arrows, and gradients flow up along the dashed arrows next to them,
+from lower part to lower part.
 
     thick border       a leaf that requires a gradient
     dashed border      a leaf that does not
-    thick bar          the tape stops here (no_grad, detach): no dashed arrow leaves the box
-    v0 v1              versions of one tensor, joined by a double line: in place
+    thick bar          the tape stops here (no_grad, detach): no gradient leaves the box
+    v0 v1              versions of one tensor after in-place writes, joined by a double line
     saved y @v0        a saved value, on the node that saved it, with its version; an empty
                        outline after it was freed, a cross if it has changed
     ①, ②               after a backward pass: the order in which the nodes ran
-    1 of 2             at the end of an arrow: which contribution this was
+    1 of 2             at the end of an arrow: the number of this contribution
     hatched            freed by a backward pass
     faded              not needed by the backward pass
 
-The colors are Okabe and Ito's, and no information is given by color alone. The inspector does
-the animation, from the same document.
+The colors are from Okabe and Ito, and no information is given by color alone. The inspector
+animates the picture, from the same document.
 """
 
 from collections.abc import Collection, Iterable
@@ -46,9 +46,9 @@ from minigrad.tape.shapes import (
 
 MARGIN = 28.0
 TITLE = 58.0
-COLUMN = 30.0  # above a view in columns, for their titles
+COLUMN = 30.0  # the height of the column titles, above the view
 LEGEND_ROW = 26.0
-PER_ROW = 4  # signs of the legend
+PER_ROW = 4  # legend entries in a row
 
 
 NOTHING = "Nothing was recorded: no operation on a tensor ran."
@@ -95,7 +95,7 @@ def picture(
 ) -> Picture:
     """The picture of the document, at the end or after a step.
 
-    folded    from 25 boxes on, each module and each loop iteration is one box
+    folded    with 25 boxes or more, draw each module and each loop iteration as one box
     marked    nodes that get a dashed frame
     """
     canvas = Canvas(found, _view(found, folded), Sizes(found, step))
@@ -122,7 +122,7 @@ def picture(
             shapes.append(Rect(x - 6, y - 6, w + 12, h + 12, "none", palette.ERROR, 2.0, "7 4", 10))
     shapes += _culprit(canvas)
     shapes += draw_legend(legend, bottom)
-    width = max(width, _right_edge(shapes) + 10)  # text next to an arrow at the right
+    width = max(width, _right_edge(shapes) + 10)  # space for text next to an arrow at the right
     ground = Rect(0, 0, width, height, "#FFFFFF")
     title = found.name + ": " + "; ".join(lines)
     return Picture(width, height, [ground, *shapes], canvas.prefix, title)
@@ -147,7 +147,7 @@ def _culprit(canvas: Canvas) -> list[Item]:
         return []
     x0, y0, w0, _ = canvas.at(boxes[canvas.moment.failed])
     x1, y1, w1, _ = canvas.at(boxes[conflict.by])
-    right = x1 >= x0 + w0  # is the culprit to the right? If not, go around on the right
+    right = x1 >= x0 + w0  # is the writing op to the right? If not, go around on the right
     start = (x0 + w0, y0 + TOP + 8)
     end = (x1, y1 + 20) if right else (x1 + w1, y1 + 20)
     out = (start[0] + end[0]) / 2 if right else max(start[0], end[0]) + 34
@@ -163,7 +163,7 @@ def _culprit(canvas: Canvas) -> list[Item]:
 
 
 def _right_edge(shapes: Scene) -> float:
-    """The right edge of the text in a picture."""
+    """The right edge of the texts in a picture."""
     words = [i for s in shapes if isinstance(s, Group) for i in s.items if isinstance(i, Words)]
     ends = [w.x + text_width(w.text, w.size, bold=w.bold) for w in words if w.anchor == "start"]
     return max(ends, default=0.0)
@@ -200,7 +200,7 @@ def signs_of(found: Document, view: PictureView, moment: Moment) -> list[tuple[s
     return [(sign, meaning) for shown, sign, meaning in signs if shown]
 
 
-Sign = tuple[bool, str, str]  # is it in the picture, its name, its meaning
+Sign = tuple[bool, str, str]  # is it in the picture; its name; its meaning
 
 
 def _signs_of_tape(nodes: list[TapeNode], arrows: list[TapeEdge], moment: Moment) -> list[Sign]:
@@ -240,12 +240,12 @@ def _columns(signs: list[tuple[str, str]]) -> list[float]:
 
 
 def width_of(signs: list[tuple[str, str]]) -> float:
-    """The width of the whole legend in pixels: its columns are as wide as their widest sign."""
+    """The width of the legend in pixels. Each column is as wide as its widest entry."""
     return sum(_columns(signs))
 
 
 def draw_legend(signs: list[tuple[str, str]], top: float) -> Scene:
-    """The signs with their meanings, four in a row; `top` is their upper edge."""
+    """The symbols with their meanings, four in a row; `top` is the upper edge."""
     shapes: Scene = []
     columns = _columns(signs)
     for k, (sign, meaning) in enumerate(signs):
@@ -256,7 +256,7 @@ def draw_legend(signs: list[tuple[str, str]], top: float) -> Scene:
     return shapes
 
 
-# The signs that are boxes: fill, border, its thickness and dashes, radius.
+# The symbols that are boxes: fill, border, its thickness and dashes, radius.
 _BOX_SIGNS = {
     "leaf": ("#FFFFFF", palette.LEAF, 3.0, "", 4),
     "plain": ("#FFFFFF", palette.FAINT, 1.4, "6 4", 4),

@@ -1,7 +1,7 @@
-"""Tensors of either engine: minigrad's, and PyTorch's if it is imported.
+"""One interface to the tensors of both engines: minigrad's, and PyTorch's if it is imported.
 
-What looks at a graph (chain.py, dot.py, a tensor's picture) asks here for a tensor's node and its
-numbers. PyTorch's are given the form of ours by torch/, which is imported when the first one comes.
+Code that shows graphs (chain.py, dot.py, a tensor's picture) gets nodes and values of tensors here.
+For PyTorch's tensors, torch/ adapts them to our interface; it is imported when first needed.
 """
 
 import sys
@@ -17,24 +17,24 @@ from minigrad.tape.snapshot import Array, Snapshot
 
 
 def has_torch() -> bool:
-    """Is PyTorch imported? (Not only a package of that name.)"""
+    """Is PyTorch imported? (And not just some package named torch.)"""
     return hasattr(sys.modules.get("torch"), "_C")
 
 
 def tensor_kinds() -> tuple[type[Any], ...]:
-    """The types of tensors that there are."""
+    """The available tensor classes."""
     return (Tensor, sys.modules["torch"].Tensor) if has_torch() else (Tensor,)
 
 
 def node_of(x: Any) -> AnyNode | None:
-    """The node of a tensor at which a backward pass would start; None without a gradient."""
+    """The node at which a backward pass of a tensor would start; None if it requires no gradient."""
     if isinstance(x, Tensor):
         return x.node
-    return cast(AnyNode, _theirs().torch_node(x))  # it looks like one of ours
+    return cast(AnyNode, _theirs().torch_node(x))  # it has the same interface as our nodes
 
 
 def numbers_of(x: Any) -> Array:
-    """The entries of a tensor, or of what NumPy makes an array of."""
+    """The values of a tensor, or of anything that NumPy can convert, as an array."""
     if isinstance(x, Tensor):
         return x.array
     if not isinstance(x, tensor_kinds()):
@@ -43,16 +43,16 @@ def numbers_of(x: Any) -> Array:
 
 
 def gradients_of_torch(z: Any, tensors: list[Any], gradient: object) -> list[Any] | None:
-    """The gradients that PyTorch computes; None if an earlier pass has freed the graph of z."""
+    """Gradients computed by PyTorch; None if an earlier pass has freed the graph of z."""
     return cast(list[Any] | None, _theirs().torch_gradients(z, tensors, gradient))
 
 
 def again_on_ours(
     tapes: Iterable[Any], z: Any
 ) -> tuple[Callable[[Any], Tensor | None] | None, str]:
-    """What PyTorch computed, computed again by our engine, so that its graph is one of ours.
+    """Compute again with minigrad what PyTorch computed, to get a graph of ours.
 
-    Returns a function from PyTorch's tensors to ours, or None and the reason why it cannot be done.
+    Returns a function from PyTorch's tensors to ours; or None, and the reason why this is not possible.
     """
     from minigrad.tape.torch.rerun import CannotRepeat, run_again
 
@@ -76,7 +76,7 @@ def snapshot_of(x: Any) -> Snapshot | None:
 
 
 def _theirs() -> ModuleType:
-    """What gives PyTorch's tensors the form of ours."""
+    """The module that adapts PyTorch's tensors to our interface."""
     from minigrad.tape.torch import graph
 
     return graph

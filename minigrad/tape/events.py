@@ -1,4 +1,4 @@
-"""The records that a recording consists of: plain data about what the core reported.
+"""The records that a recording consists of: plain data about the events that the core reports.
 
     Entry       one application of an op, or a leaf that an op was applied to
     TensorVersion      one version of one tensor, made by an entry; x += 1 makes a new version
@@ -49,7 +49,7 @@ class Input:
 
 @dataclass(slots=True)
 class Again:
-    """An op with its settings, and its operands that are not entries, by position."""
+    """What is needed to apply an op again: the op, its settings, and its constant operands by position."""
 
     op: Op
     settings: dict[str, Any]
@@ -58,11 +58,11 @@ class Again:
 
 @dataclass(slots=True)
 class TorchCall:
-    """A call of an operation of PyTorch, without its tensors: they are inputs of the entry."""
+    """A call of a PyTorch operation, without its tensors, which are inputs of the entry."""
 
     name: str
     settings: dict[str, Any]
-    operands: dict[str, int | list[int | None]]  # the place among the inputs
+    operands: dict[str, int | list[int | None]]  # positions among the inputs
     defaults: Mapping[str, Any]
 
 
@@ -74,8 +74,8 @@ class Saved:
     entry: int | None
     version: int | None
     tensor: int | None
-    constant: str = ""  # for a plain number: its text
-    output: int = 0  # which result of the entry
+    constant: str = ""  # for a plain number, its text
+    output: int = 0  # which result of the entry it is
 
 
 @dataclass(slots=True)
@@ -90,29 +90,29 @@ class Entry:
     results: list[TensorVersion] = field(default_factory=list)
     inplace: bool = False
     through: int | None = None  # an in-place write through a view: the view's tensor
-    written: tuple[int, ...] | None = None  # and its shape
+    written: tuple[int, ...] | None = None  # the shape of that view
     view: bool = False  # does the result share its first input's memory?
     replayed: bool = False  # a view's history, replayed after a write to its base
     stop: str | None = None  # why no gradient passes beyond here: "no_grad", "detach", ...
     place: Place | None = None
     backward: str | None = None  # "MulBackward0", "AccumulateGrad"; None without a gradient
-    queue_key: int | None = None  # its node's; the engine takes the lowest first
+    queue_key: int | None = None  # the node's; the engine takes the lowest first
     saved: list[Saved] = field(default_factory=list)
     local: dict[str, Snapshot] = field(default_factory=dict)  # elementwise: dz/dx by input name
     made_by: int | None = None  # the backward pass that computed it, under create_graph
     call: int | None = None  # the call of the module in whose forward it ran
-    update: str | None = None  # what wrote to it, a parameter: "opt.step()"
+    update: str | None = None  # for a parameter, the update that wrote to it: "opt.step()"
     shapes: list[str] = field(default_factory=list)  # the shapes of the operands, if it failed
     again: Again | None = None  # what is needed to apply the op again
-    called: TorchCall | None = None  # the same for an operation of PyTorch
+    called: TorchCall | None = None  # the same for a PyTorch operation
 
 
 @dataclass(slots=True)
 class WrittenTensor:
     """A parameter whose gradient was cleared, or that was written to.
 
-    was, now    its entry before and after; None if it was not on the tape, or is as before
-    g           its gradient before
+    was, now    its entry before and after; None if it was not on the tape, or did not change
+    g           its gradient before the update
     """
 
     was: int | None
@@ -126,7 +126,7 @@ class Update:
 
     name, owner    the user's name of the object, and its class
     rates          the learning rates of its groups, before and after
-    reached        how many entries there were afterwards
+    reached        the number of entries after the update
     """
 
     kind: UpdateKind
@@ -145,7 +145,7 @@ class Update:
 
 @dataclass(frozen=True, slots=True)
 class LoopTurn:
-    """One iteration of a training loop: its events and entries, as ranges; `number` of `of`."""
+    """One iteration of a training loop, number `number` of `of`: the ranges of its events and entries."""
 
     number: int
     of: int
@@ -161,7 +161,7 @@ class Call:
     parent: int | None
     kind: str  # its class: "Linear"
     place: Place | None = None  # the user's line that called it
-    sequence: bool = False  # does its forward go through a sequence, step by step?
+    sequence: bool = False  # does its forward loop over a sequence?
 
     @property
     def title(self) -> str:
@@ -187,7 +187,7 @@ class Sent:
 
 @dataclass(slots=True)
 class HookRan:
-    """Hooks were called, before or after the node ran, and how they changed a gradient."""
+    """Hooks were called before or after the node ran: the gradients before and after the call."""
 
     when: When
     hooks: int
@@ -201,14 +201,14 @@ class Turn:
 
     entry: int
     g: Snapshot | None
-    parts: dict[int, Snapshot] = field(default_factory=dict)  # for each of several results
+    parts: dict[int, Snapshot] = field(default_factory=dict)  # by result, if there are several
     sent: list[Sent] = field(default_factory=list)
     freed: bool = False
     hooks: list[HookRan] = field(default_factory=list)
     accumulated: tuple[Snapshot | None, Snapshot | None] | None = None  # .grad before and after
-    captured: bool = False  # the gradient was requested: it goes to the caller of grad()
-    instead: int | None = None  # the node whose turn it was by the counts, if PyTorch ran another
-    kept: bool = False  # retain_grad: it is also stored in the tensor's .grad
+    captured: bool = False  # it was requested, and goes to the caller of grad()
+    instead: int | None = None  # the node that our counts predicted, if PyTorch ran another one
+    kept: bool = False  # it was also stored in the tensor's .grad by retain_grad
 
 
 @dataclass(slots=True)
@@ -228,31 +228,31 @@ class Backward:
     error: str | None = None
     failed: int | None = None
     conflict: SavedConflict | None = None
-    ran_as: int = 0  # as which pass it ran: its number, before some were left out
-    threads: int = 1  # in how many of them PyTorch's engine ran it
+    ran_as: int = 0  # its number before some passes were left out
+    threads: int = 1  # the number of threads in which PyTorch's engine ran it
     finished: bool = False
-    arrived: Counter[int] = field(default_factory=Counter)  # so many contributions, so far
+    arrived: Counter[int] = field(default_factory=Counter)  # the number of contributions so far
 
     def __post_init__(self) -> None:
         self.ran_as = self.ran_as or self.number
 
     def send(self, to: int, edge: int, value: Snapshot | None) -> Sent:
-        """A gradient is sent to an entry: counts it."""
+        """Record and count a gradient that is sent to an entry."""
         self.arrived[to] += 1
         arrived, expected = self.arrived[to], self.expected[to]
-        # Only the recursive engine passes each contribution on at once.
+        # Only the recursive engine passes on each contribution at once.
         ready = arrived == expected or self.engine == "recursive"
         return Sent(to, edge, value, arrived, expected, ready)
 
 
 def result_of(entries: Sequence[Entry], given: Input) -> TensorVersion | None:
-    """The result that an operand is; None for a constant, and if the tape does not have it."""
+    """The result that is used as this operand; None for a constant, or if it is not on the tape."""
     results = [] if given.entry is None else entries[given.entry].results
     return results[given.output] if given.output < len(results) else None
 
 
 def computed_from(entries: Sequence[Entry], roots: Iterable[int]) -> set[int]:
-    """These entries, and all to which a backward pass from them sends gradients."""
+    """These entries, and all entries to which a backward pass from them sends gradients."""
     found = set(roots)
     stack = list(found)
     while stack:

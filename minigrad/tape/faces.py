@@ -1,10 +1,9 @@
-"""What you can do with a tape or a program that is shown.
+"""The methods of everything that the inspector shows: tapes and static programs.
 
     step, select, at                 step through it
     text, svg, png, html, save       show it
 
-A `Tape` (record.py) and a shown program (static/view.py) provide a document; everything
-else is the same for both.
+A `Tape` (record.py) and a shown program (static/view.py) only provide a document.
 """
 
 import json
@@ -44,7 +43,7 @@ class Faces:
         self._step: int | None = None
         self._selected: str | None = None
         self._widget: Any = None
-        self._then: Callable[[int], None] | None = None  # called with each step that is shown
+        self._then: Callable[[int], None] | None = None  # called when another step is shown
 
     def _edition(self) -> int:
         """A number that changes when the document must be rebuilt."""
@@ -55,7 +54,7 @@ class Faces:
         raise NotImplementedError
 
     def shown(self) -> Document:
-        """The document, built again if more was recorded since."""
+        """The document, rebuilt if more has been recorded."""
         if self._found is None or self._drawn_at != self._edition():
             self._drawn_at = self._edition()
             self._found, self._json = self._made(), None
@@ -63,7 +62,7 @@ class Faces:
 
     @property
     def document(self) -> dict[str, Any]:
-        """Everything as plain data, ready for json.dumps; tape/document.py describes it."""
+        """All data, ready for json.dumps. See tape/document.py."""
         found = self.shown()
         if self._json is None:
             self._json = plain(found)
@@ -79,7 +78,7 @@ class Faces:
 
     @step.setter
     def step(self, number: int) -> None:
-        """Move an open inspector there, too. ValueError for a number that is no step."""
+        """Go to a step, also in open inspectors. Raises ValueError if there is no such step."""
         last = len(self.shown().steps)
         if not isinstance(number, int) or not 0 <= number <= last:
             raise ValueError(f"{self.what}.step: a number from 0 to {last}, not {number!r}.")
@@ -88,13 +87,13 @@ class Faces:
             self._widget.step = number
 
     def _moved(self, step: int) -> None:
-        """Another step is shown."""
+        """Set the shown step, and tell the follower."""
         self._step = step
         if self._then is not None:
             self._then(step)
 
     def _follow(self, steps: Sequence[int], step: int) -> None:
-        """Go to the step that belongs to a step of another tape, without moving that one."""
+        """Go to the step that matches a step of another tape, without moving that tape."""
         then, self._then = self._then, None
         try:
             self.step = steps[min(step, len(steps) - 1)]
@@ -132,7 +131,7 @@ class Faces:
     def at(self, step: int | None = None, detail: int | None = None) -> Moment:
         """The state after a step (by default, the step that is shown).
 
-        detail    within a step of a backward pass, how many of its details have happened
+        detail    stop after this many details of the step (steps of a backward pass have several)
 
         >>> import minigrad
         >>> x = minigrad.tensor(3.0, requires_grad=True)
@@ -152,13 +151,13 @@ class Faces:
     # ---- output --------------------------------------------------------------------
 
     def text(self) -> str:
-        """Everything as tables."""
+        """The tables, as text."""
         return text.text(self.shown())
 
     def svg(self, step: int | None = None, *, folded: bool = False) -> str:
         """The picture, showing the state at the end or after a step.
 
-        folded    from 25 boxes on, each module and each loop iteration is one box
+        folded    with 25 boxes or more, draw each module and each loop iteration as one box
         """
         return draw.picture(self.shown(), step, folded=folded).svg()
 
@@ -167,19 +166,20 @@ class Faces:
         return rendered(draw.picture(self.shown(), step))
 
     def html(self) -> str:
-        """The inspector as one page that needs no kernel and no network.
+        """The inspector as one self-contained page, which needs no kernel and no network.
 
-        Saved as `tape.html`, it opens at `tape.html#step=12&node=z` after step 12, with z pinned.
+        Saved as `tape.html`, the link `tape.html#step=12&node=z` opens it after step 12, with z pinned.
         """
         return page.html(self.shown(), self._step)
 
     def save_steps(self, folder: str | Path, steps: Iterable[int] | None = None) -> list[Path]:
-        """Write a picture after each step into a folder, for slides: step-00.svg, step-01.svg, ...
+        """Write a picture for each step into a folder, for slides: step-00.svg, step-01.svg, ...
 
         steps     which steps; by default all, from 0, before anything has run
         returns   the paths
 
-        All have the same size. What has not run yet is pale, and the sentence of the step is below.
+        All pictures have the same size. Nodes that have not run yet are faded, and a sentence about the
+        step is below.
         """
         return film.save_steps(self.shown(), folder, steps)
 
@@ -188,7 +188,7 @@ class Faces:
 
         .html         the inspector, one self-contained page
         .svg .png     the picture
-        .gif          the walk, step by step; save_steps() writes SVG files of it
+        .gif          an animation, step by step; save_steps() writes its frames as SVG files
         .txt          the tables
         .json         the document
         .dot          the graph for Graphviz
@@ -222,7 +222,7 @@ class Faces:
 
     def _ipython_display_(self) -> None:
         display.shown_by("come_alive")(self)
-        raise NotImplementedError  # IPython also shows the bundle
+        raise NotImplementedError  # then IPython uses the MIME bundle
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Any:
         return display.shown_by("bundle")(self)

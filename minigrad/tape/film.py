@@ -1,7 +1,7 @@
-"""The walk through a tape as pictures: one for each step, all of one size.
+"""The steps of a tape as pictures: one for each step, all of the same size.
 
-frames       the pictures: what has not run yet is pale, the current box has a thick border, and
-             the sentence of the step is below
+frames       the pictures: nodes that have not run yet are faded, the current box has a thick border,
+             and a sentence about the step is below
 save_steps   numbered SVG files, for slides
 gif          an animated GIF, drawn by matplotlib
 """
@@ -21,15 +21,15 @@ from minigrad.tape.names import clean
 from minigrad.tape.palette import BACKWARD_INK, FORWARD, INK
 from minigrad.tape.shapes import Group, Picture, Rect, Scene, Words
 
-PALE = 0.25  # the opacity of what has not run yet
-CAPTION = 40.0  # the height of the sentence below
-LONGEST = 300  # pictures in a GIF
+PALE = 0.25  # the opacity of nodes that have not run yet
+CAPTION = 40.0  # the height of the sentence below the picture
+LONGEST = 300  # maximum number of pictures in a GIF
 WIDEST = 1280  # pixels
-PAUSE = 1200  # milliseconds that a GIF shows each of them
+PAUSE = 1200  # milliseconds for which a GIF shows each picture
 
 
 def frames(found: Document, steps: Iterable[int] | None = None) -> list[Picture]:
-    """A picture for each of these steps; by default for all, from 0, before anything ran."""
+    """A picture for each of these steps; by default for all, from step 0, before anything has run."""
     pictures, said = [], []
     for step in _chosen(found, steps):
         pictures.append(_frame(found, step))
@@ -41,7 +41,7 @@ def frames(found: Document, steps: Iterable[int] | None = None) -> list[Picture]
 
 
 def _chosen(found: Document, steps: Iterable[int] | None) -> list[int]:
-    """These steps; by default all, from 0."""
+    """Check the steps; by default all, from 0."""
     last = len(found.steps)
     if steps is None:
         return list(range(last + 1))
@@ -56,7 +56,7 @@ def _chosen(found: Document, steps: Iterable[int] | None) -> list[int]:
 def save_steps(
     found: Document, folder: str | Path, steps: Iterable[int] | None = None
 ) -> list[Path]:
-    """Write an SVG file for each step into a folder, which is made; returns their paths."""
+    """Write an SVG file for each step into a folder (created if needed); returns the paths."""
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     chosen = _chosen(found, steps)
@@ -69,14 +69,14 @@ def save_steps(
 
 
 def gif(found: Document, steps: Iterable[int] | None = None) -> bytes:
-    """The walk as an animated GIF, without end.
+    """An animated GIF of the steps, which loops forever.
 
     Raises ImportError without matplotlib, and ValueError for more than LONGEST steps.
     """
     chosen = _chosen(found, steps)
     if len(chosen) > LONGEST:
         raise ValueError(
-            f"a GIF has at most {LONGEST} pictures, and this walk has {len(chosen)}. To fix it, choose "
+            f"a GIF has at most {LONGEST} pictures, and this tape has {len(chosen)} steps. To fix it, choose "
             "some:  tape.save_steps(folder, steps=range(0, 40))  writes them as SVG files."
         )
     try:
@@ -96,7 +96,7 @@ def gif(found: Document, steps: Iterable[int] | None = None) -> bytes:
 
 
 def _frame(found: Document, step: int) -> Picture:
-    """The picture after a step, with what has run and what is running."""
+    """The picture after a step, with faded and highlighted nodes."""
     picture = draw.picture(found, step)
     view = found.views[0]
     prefix = f"{picture.id}-"
@@ -119,12 +119,12 @@ def _frame(found: Document, step: int) -> Picture:
 
 
 def _runs(found: Document, key: str) -> bool:
-    """Is it made in some step? A leaf was there before, unless an optimizer wrote to it."""
+    """Does a step create this node? Not a leaf, which exists from the start, unless an optimizer wrote to it."""
     return found.node(key).kind in ("op", "failed") or bool(found.node(key).updated)
 
 
 def _boxes_of(found: Document, key: str) -> list[str]:
-    """The boxes that may stand for a node: its own, and the groups that it is in."""
+    """The boxes that can represent a node: its own, and those of the groups that contain it."""
     inside = {member: group.id for group in found.groups for member in group.members}
     boxes = [key]
     while boxes[-1] in inside:
@@ -133,7 +133,7 @@ def _boxes_of(found: Document, key: str) -> list[str]:
 
 
 def _captioned(picture: Picture, width: float, height: float, text: str) -> Picture:
-    """The picture in this size, with a sentence below, which is cut if it is too long."""
+    """The picture in this size, with a sentence below it, truncated if it is too long."""
     while text_width(text, 14) > width - 48:
         text = text[:-2].rstrip("…") + "…"
     ground = Rect(0, 0, width, height, "#FFFFFF")

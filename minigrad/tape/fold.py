@@ -1,21 +1,21 @@
-"""Folding: which nodes can be shown as one box, and the pictures that follow from it.
+"""Folding: groups nodes that can be drawn as one box, and makes the pictures.
 
 A picture of a thousand nodes is unreadable. So we put nodes into groups, and a group can be
 drawn as one box that opens into its own picture:
 
-    call      what ran inside one call of a module, in the order of the calls
+    call      the nodes of one call of a module
     turn      one iteration of a training loop, up to the step of its optimizer (turns.py)
-    copy      one iteration of a loop: a sequence of ops whose source lines repeat
+    copy      one iteration of a loop: ops on a sequence of source lines that repeats
     repeat    the iterations of a loop together ("line 4, x12")
-    stretch   if neither applies, about a hundred consecutive nodes
+    stretch   otherwise, about a hundred consecutive nodes
 
-All groups are intervals of the tape. Because a node's inputs come before it, boxes that are
-intervals cannot depend on each other in a cycle, so the folded graph is
-acyclic too. Leaves belong to no interval: a picture shows the leaves that it uses.
+All groups are intervals of the tape. A node's inputs come before it, so intervals cannot depend
+on each other in a cycle, and the folded graph is acyclic, too. Leaves belong to no interval: a
+picture shows the leaves that it uses.
 
     views[0]    the picture of the whole tape, folded if it has more than 400 nodes
-    "unfolded"  the same without folding, if it is small enough
-    then        one picture for each group: its content, with ports to what is outside
+    "unfolded"  the whole tape without folding, if it is small enough
+    the others  one picture for each group: its content, with ports to nodes outside
 
 A document in columns (`fold_columns`) is folded and laid out column by column; then the views are joined.
 """
@@ -35,11 +35,11 @@ from minigrad.tape.recorder import Recorder
 MOST = 400  # boxes in a picture; with more, groups are folded
 FEW = 24  # tapes with fewer nodes have no folded view
 LONGEST_PERIOD = 60  # the longest loop iteration that we look for, in ops
-FEW_TURNS = 3  # of a longer training loop, each iteration is folded at first
-MOST_OF_TURN = 150  # of a turn with more nodes, its picture shows groups
+FEW_TURNS = 3  # in a longer training loop, each iteration is folded at first
+MOST_OF_TURN = 150  # if a turn has more nodes, its picture shows groups
 STRETCH = 60  # the minimum number of nodes in a stretch
 COLUMN_GAP = 70.0  # between two columns of a picture
-SHARED = 12  # a leaf that more folded boxes use is drawn in each of them, not between them
+SHARED = 12  # a leaf used by more folded boxes is drawn inside each of them
 
 
 @dataclass
@@ -58,7 +58,7 @@ Item = int | NodeGroup
 
 
 def entries_of(item: Item) -> list[int]:
-    """The entry, or the entries in a group, at any depth."""
+    """The entry itself, or all entries in a group, at any depth."""
     return [item] if isinstance(item, int) else [k for i in item.items for k in entries_of(i)]
 
 
@@ -110,9 +110,9 @@ class Folding:
         self.groups: list[NodeGroup] = []
 
     def result(self) -> tuple[list[doc.FoldedGroup], list[doc.PictureView]]:
-        """The groups, and the views: what is shown at first, and one for each group.
+        """The groups, and the views: the initial view, and one for each group.
 
-        With at most `most` members all are shown at first; with more, the folded groups are.
+        The initial view shows all nodes if there are at most `most`, otherwise the folded groups.
         """
         n = len(self.members)
         many = n > self.most or len(self.turns) > FEW_TURNS
@@ -141,11 +141,11 @@ class Folding:
         return [self._plain(g) for g in self.groups], views
 
     def _is_leaf(self, k: int) -> bool:
-        """Is it a leaf that was there before? One that an optimizer wrote to is a result."""
+        """Is this a leaf from before the recording? A leaf that an optimizer wrote to counts as a result."""
         return self.nodes[k].kind == "leaf" and not self.nodes[k].updated
 
     def _shown_in(self, group: NodeGroup) -> Mapping[int, Item]:
-        """What is drawn in the picture of a group; of a turn all, if that can be read."""
+        """The items drawn in the picture of a group; for a turn, all entries, if there are not too many."""
         entries = entries_of(group)
         if group.kind == "turn" and len(entries) <= MOST_OF_TURN:
             return {k: k for k in entries}
@@ -154,10 +154,10 @@ class Folding:
     # ---- groups ------------------------------------------------------------------
 
     def _in_order(self) -> list[int]:
-        """The entries with inputs first, otherwise as close to the order of their numbers as possible.
+        """The entries, inputs first, and otherwise in the order of their numbers as far as possible.
 
-        Nearly always this is the order of the numbers. But some nodes were only found by a backward
-        pass, because the recording did not see them being made; their inputs may have larger numbers.
+        This is nearly always the order of the numbers. But some nodes were not recorded when they were
+        made, and only found by a backward pass: their inputs may have larger numbers.
         """
         sorter = TopologicalSorter({v: [u for _, u in into] for v, into in enumerate(self.into)})
         sorter.prepare()
@@ -172,7 +172,7 @@ class Folding:
         return [k for k in order if k in members]
 
     def _calls(self) -> list[Item]:
-        """The ops in order, with each call of a module as a group, calls within calls."""
+        """The ops in order, with each module call as a (nested) group."""
         top: list[Item] = []
         open_calls: list[tuple[int, list[Item]]] = []
         for k in self._in_order():
@@ -191,7 +191,7 @@ class Folding:
         return _unwrapped(top)
 
     def _in_turns(self, items: list[Item]) -> list[Item]:
-        """The items, with those of each iteration in a group."""
+        """The items, with each iteration of the training loop as a group."""
         turns = iter(self.turns)
         found: list[Item] = []
         turn = next(turns, None)
@@ -226,7 +226,7 @@ class Folding:
                 whole, turn = f"{times} time steps", "time step"
             for c in range(times):
                 block = items[k + c * period : k + (c + 1) * period]
-                if period <= 2:  # a box would not be shorter than its content
+                if period <= 2:  # a box would save no space
                     copies += block
                 else:
                     copies.append(NodeGroup("copy", f"{turn} {c + 1}", list(block)))
@@ -240,7 +240,7 @@ class Folding:
         return bool(calls) and calls[-1][1].sequence
 
     def _sign(self, item: Item) -> tuple[object, ...]:
-        """Two items with the same sign are iterations of one loop: same op on the same line, or same module."""
+        """A key for finding loops: equal for the same op on the same line, or the same kind of module."""
         if isinstance(item, NodeGroup):
             first = entries_of(item)[:1]
             line = None if not first else self.nodes[first[0]].code
@@ -249,7 +249,7 @@ class Folding:
         return node.op, node.code, node.inplace, node.made_by
 
     def _lines(self, items: Sequence[Item]) -> str:
-        """The lines of code on which a block was made, as text."""
+        """The lines of code that computed a block, as text."""
         paths = [i.title for i in items if isinstance(i, NodeGroup)]
         if paths:
             return paths[0]
@@ -262,7 +262,7 @@ class Folding:
         return f"lines {lines[0]}–{lines[-1]}"
 
     def _cut(self, group: NodeGroup) -> None:
-        """Cut what is still too long for one picture into stretches."""
+        """Cut groups that are still too long for one picture into stretches."""
         items = group.items
         if len(items) > self.most // 2:
             size = max(STRETCH, -(-len(items) // (self.most // 4)))
@@ -290,10 +290,10 @@ class Folding:
     # ---- views -------------------------------------------------------------------
 
     def _view(self, key: str, group: str, owner: Mapping[int, Item]) -> doc.PictureView:
-        """The picture of some entries; `owner` says in which entry or group each of them is drawn.
+        """The picture of some entries; `owner` maps each to the entry or group in which it is drawn.
 
-        An input from outside is a port; a leaf that is used only in one folded box, or in very
-        many of them, as a weight by each turn of a loop, is inside.
+        Inputs from outside are ports. A leaf is drawn inside folded boxes if only one box uses it,
+        or very many do, like a weight in every iteration of a loop.
         """
         box_of = {k: _id_of(item) for k, item in owner.items()}
         items = {_id_of(item): item for item in owner.values()}
@@ -331,9 +331,9 @@ class Folding:
     def _drawn(
         self, boxes: Mapping[str, Box], joined: Mapping[tuple[str, str, str], list[str]]
     ) -> tuple[BoxLayout, list[doc.DrawnRoute]]:
-        """Where the boxes are, called by their numbers, and the arrows with places for their texts.
+        """The positions of the boxes, by number, and the arrows with positions for their texts.
 
-        Pictures of one shape, as those of all calls of a module, are laid out once.
+        Pictures of the same shape, like those of all calls of a module, are laid out once.
         """
         number = {name: str(k) for k, name in enumerate(boxes)}
         numbered = tuple([replace(box, id=number[name]) for name, box in boxes.items()])
@@ -349,7 +349,7 @@ class Folding:
         return layout, [replace(r, from_=u, to=v, edges=edges) for ((u, v, _), edges), r in named]
 
     def _texts(self, edges: list[doc.TapeEdge]) -> tuple[tuple[float, ...], float]:
-        """The widths of what may be written beside an arrow; see labels.labelled."""
+        """The widths of the texts that can appear beside an arrow; see labels.labelled."""
         edge, many = edges[0], len(edges)
         mark = edge_mark(edge) if many == 1 else ""
         lines = []
@@ -363,7 +363,7 @@ class Folding:
         return widths if gradient else (), text_width(mark, LABEL)
 
     def _leaves_inside(self, box_of: dict[int, str]) -> set[int]:
-        """The leaves that are used by folded boxes only: by one, or by more than SHARED."""
+        """The leaves that are only used by folded boxes: by one box, or by more than SHARED."""
         users: dict[int, set[str]] = {}
         for v, box in box_of.items():
             for _, u in self.into[v]:
@@ -392,7 +392,7 @@ class Folding:
 
 
 def _groups_in(root: NodeGroup) -> Iterator[NodeGroup]:
-    """The group and all groups in it, outermost first; the items may be replaced in between."""
+    """The group and all groups in it, outermost first. The caller may replace items during the loop."""
     stack = [root]
     while stack:
         group = stack.pop()
@@ -405,7 +405,7 @@ def _id_of(item: Item) -> str:
 
 
 def _owners(group: NodeGroup) -> dict[int, Item]:
-    """For each entry of the group, the item of the group that it is in."""
+    """For each entry of the group, the item of the group that contains it."""
     return {k: item for item in group.items for k in entries_of(item)}
 
 
@@ -425,7 +425,7 @@ def _unwrapped(items: list[Item]) -> list[Item]:
 
 
 def _period(signs: Sequence[object], k: int) -> tuple[int, int]:
-    """The shortest block at k that repeats immediately, and how often it repeats."""
+    """The length of the shortest block at k that repeats immediately, and the number of repeats."""
     best = (1, 1)
     n = len(signs)
     for period in range(1, min(LONGEST_PERIOD, (n - k) // 2) + 1):
@@ -446,9 +446,9 @@ def _period(signs: Sequence[object], k: int) -> tuple[int, int]:
 def fold_columns(
     found: doc.Document, columns: Sequence[tuple[str, Sequence[int]]]
 ) -> tuple[list[doc.FoldedGroup], list[doc.PictureView]]:
-    """Like `fold`, for a document whose nodes are in several columns, side by side.
+    """Like `fold_document`, for a document whose nodes are in several columns, side by side.
 
-    columns    for each, the title and the numbers of its nodes; no edge goes from one to another
+    columns    the title and the node numbers of each column; no edge connects two columns
     """
     groups: list[doc.FoldedGroup] = []
     parts = []
@@ -469,7 +469,7 @@ def fold_columns(
 
 
 def beside(key: str, views: Sequence[tuple[str, doc.PictureView]]) -> doc.PictureView:
-    """Join views into one: from left to right, aligned at the top."""
+    """Join views into one, from left to right, aligned at the top."""
     columns: list[doc.TitledColumn] = []
     moved: list[doc.PictureView] = []
     x, chips = 0.0, 0
@@ -495,7 +495,7 @@ def beside(key: str, views: Sequence[tuple[str, doc.PictureView]]) -> doc.Pictur
 
 
 def _moved(view: doc.PictureView, shift: float, chips: int) -> doc.PictureView:
-    """The view, moved to the right, with its chips numbered after those of other views."""
+    """The view, moved to the right, with its chips renumbered after those of other views."""
 
     def route(r: doc.DrawnRoute) -> doc.DrawnRoute:
         points = [(x + shift, y) for x, y in r.points]

@@ -1,7 +1,7 @@
 """The forward half of the recorder: records operations and calls of modules.
 
-Some events are not reported, so we detect them: a tensor that shares another's memory without a
-view op between them was detached; a view whose version has changed has a new history.
+The core does not report everything, so we infer the rest: a tensor that shares another's memory
+without a view op between them was detached; a view whose version has changed has a new history.
 
 Read identity.py first.
 """
@@ -25,14 +25,14 @@ from minigrad.tape.snapshot import Snapshot, name_of
 
 
 class ForwardHalf(Identities):
-    """Records what is computed."""
+    """The part of the recorder that records operations and module calls."""
 
     def forward(
         self, op: Any, operands: tuple[Any, ...], result: Any, params: dict[str, Any], inplace: bool
     ) -> None:
         """An operation was applied; with `inplace`, its result is its first operand."""
         if self._open and not self._open[-1][0].create_graph:
-            return  # a hook computes something that is not part of the graph
+            return  # computed by a hook, and not part of the graph
         results = result if isinstance(result, tuple) else (result,)
         made = results[0]
         if isinstance(made, Tensor) and made.grad_fn is None:
@@ -40,7 +40,7 @@ class ForwardHalf(Identities):
                 return
         through = None
         if inplace and isinstance(result, Tensor) and result._base is not None:
-            # A write to a view is a write to its base, whose history now continues here.
+            # A write to a view is a write to its base, whose history continues here.
             through, base = result, result._base
             operands, results = (base, *operands[1:]), (base,)
         inputs = [self._input(op, x, inplace and k == 0) for k, x in enumerate(operands)]
@@ -94,12 +94,12 @@ class ForwardHalf(Identities):
         )
 
     def renamed(self, node: Node) -> None:
-        """The node of the operation just recorded has been given another name."""
+        """Update the name of the node of the latest operation."""
         if (number := self._entry_of.get(node)) is not None:
             self.entries[number].backward = node.name()
 
     def _goes_on(self, node: AccumulateGrad, entry: Entry, number: int) -> None:
-        """A leaf was written to, as in  w -= lr * w.grad : what comes next starts from this version."""
+        """A leaf was written to, as in  w -= lr * w.grad : later uses start from this version."""
         before = self._entry_of.get(node)
         entry.backward, entry.queue_key = node.name(), node.queue_key
         self._entry_of[node] = number
@@ -146,14 +146,14 @@ class ForwardHalf(Identities):
             self._link(entry, number, node)
 
     def _add_leaf(self, tensor: Tensor, key: int, overwritten: bool = False) -> None:
-        """Add a tensor that existed before; if it was overwritten, its old value is lost."""
+        """Add a tensor from before the recording. If it was just overwritten, its old value is lost."""
         result = self.version(tensor, key)
         if overwritten:
             result.value = None
             result.version -= 1
             result.requires_grad = False
         node = None if overwritten else tensor.grad_fn
-        if node is not None and node in self._entry_of:  # a saved result, as another object
+        if node is not None and node in self._entry_of:  # another object for a saved result
             made = self._entry_of[node]
             if tensor.output_nr < len(self.entries[made].results):
                 self._latest[key] = (made, tensor.output_nr)
@@ -175,7 +175,7 @@ class ForwardHalf(Identities):
         self.entries.append(entry)
 
     def _same_memory(self, tensor: Tensor, key: int) -> int | None:
-        """A recorded tensor that covers the same memory entirely."""
+        """A recorded tensor that covers exactly the same memory."""
         if tensor.counter is FRESH:
             return None
         for ref, number in self._numbers.values():
@@ -187,7 +187,7 @@ class ForwardHalf(Identities):
         return None
 
     def _link(self, entry: Entry, number: int, node: Node) -> None:
-        """Read from the new node which inputs get a gradient, and what is saved."""
+        """Read from the new node which inputs get a gradient, and which values are saved."""
         entry.backward, entry.queue_key = node.name(), node.queue_key
         self._entry_of[node] = number
         parents = node.next_functions if isinstance(node, CopySlices) else node.makers()
@@ -197,12 +197,12 @@ class ForwardHalf(Identities):
                 if parent is not None and given.entry is not None:
                     self._entry_of.setdefault(parent, given.entry)
                     maker = self.entries[given.entry]
-                    if maker.backward is None:  # a leaf was overwritten in place before we saw it
+                    if maker.backward is None:  # a leaf, overwritten in place before its first use
                         maker.backward, maker.queue_key = parent.name(), parent.queue_key
         else:
             entry.inputs[0].gradient = True
         for name, (value, version) in looks.saved_values(node).items():
-            own = 0 if name == "z" else getattr(value, "number", None)  # a result of this node
+            own = 0 if name == "z" else getattr(value, "number", None)  # this node's own result
             if version is None or (own is None and not hasattr(value, "shape")):
                 continue
             made_by, key, constant = None, None, ""
@@ -211,7 +211,7 @@ class ForwardHalf(Identities):
             elif isinstance(value, Tensor):
                 key = self.known(value)
                 made_by = None if key is None else self._latest.get(key)
-                if key is None and not value.array.ndim:  # made of a number, for the op
+                if key is None and not value.array.ndim:  # made from a plain number, for the op
                     constant = looks.constant(value.array)
             source, output = made_by or (None, 0)
             entry.saved.append(Saved(name, source, version, key, constant, output))

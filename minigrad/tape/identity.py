@@ -1,6 +1,6 @@
 """Identifies tensors in a recording: their numbers, their names, and the memory they use.
 
-    Tensors       those of one engine: minigrad's, or PyTorch's (torch/tensors.py)
+    Tensors       the tensors of one engine: minigrad's, or PyTorch's (torch/tensors.py)
     Identities    what has been recorded so far, and the names of tensors
 
 Tensors and nodes are only referenced weakly: a recording does not keep a graph alive.
@@ -47,16 +47,16 @@ class Tensors(ABC):
         self._latest: dict[int, tuple[int, int]] = {}  # tensor -> (entry, output) that made it
 
     def known(self, tensor: Any) -> int | None:
-        """The number of a tensor that was seen before; None for another.
+        """The number of a tensor that was seen before; None for a new one.
 
-        An id may be reused after its tensor is gone, so it only counts together
-        with a weak reference that is still alive.
+        An id may be reused after its tensor is gone, so it is only valid together with a weak
+        reference that is still alive.
         """
         found = self._numbers.get(id(tensor))
         return found[1] if found is not None and found[0]() is tensor else None
 
     def alive(self, number: int) -> Any:
-        """The tensor with this number, if it is still there; else None."""
+        """The tensor with this number; None if it no longer exists."""
         return self._refs[number]() if number in self._refs else None
 
     def _numbered(self, tensor: Any, number: int | None = None) -> int:
@@ -88,10 +88,10 @@ class Tensors(ABC):
 
     @abstractmethod
     def _link_again(self, entry: Entry, number: int, view: Any) -> None:
-        """A view has a new history: read from its node what gets a gradient."""
+        """A view has a new history: read from its node which inputs get a gradient."""
 
     def input(self, operand: Any, overwritten: bool = False) -> Input:
-        """A tensor as an operand: the result that it is, or else a leaf, which is added."""
+        """The Input for an operand: a recorded result, or a leaf, which is added if it is new."""
         number = self.number(operand)
         if number not in self._latest:
             self._add_leaf(operand, number, overwritten)
@@ -102,7 +102,7 @@ class Tensors(ABC):
         return Input(entry, output, self.version_of(operand) - overwritten)
 
     def _follow_base(self, view: Any, number: int) -> None:
-        """A view whose base was written to has a new history: the same hops again."""
+        """After a write to its base, a view has a new history: its view ops are applied again."""
         entry, output = self._latest[number]
         made, base = self.entries[entry], view._base
         if base is None or made.results[output].version == self.version_of(view):
@@ -116,11 +116,11 @@ class Tensors(ABC):
         self._link_again(again, place, view)
 
     def _is_first_value(self, tensors: Iterable[Any]) -> bool:
-        """Does a layer fill a parameter that the tape does not know? It is a leaf with these values."""
+        """Is a layer initializing a new parameter? Then it is recorded as a leaf with these values."""
         return not any(self.known(x) in self._latest for x in tensors) and in_constructor()
 
     def _detached(self, entry: Entry, source: int, version: int) -> None:
-        """Say of a new entry that it is a tensor that is known already, without its history."""
+        """Make a new entry a known tensor without its history."""
         entry.kind, entry.op, entry.stop, entry.view = "op", "detach", "detach", True
         entry.formula = "z = x, without its history"
         entry.inputs = [Input(*self._latest[source], version)]
@@ -133,7 +133,7 @@ class Tensors(ABC):
         return len(self.entries) - 1
 
     def add_results(self, entry: Entry, number: int, results: Iterable[Any]) -> None:
-        """Record what an operation made; None for a result that is no tensor, or gone."""
+        """Record the results of an operation; None for one that is not a tensor, or no longer exists."""
         for output, tensor in enumerate(results):
             if tensor is not None:
                 key = self.number(tensor)
@@ -142,7 +142,7 @@ class Tensors(ABC):
 
 
 class Identities(Tensors):
-    """What has been recorded so far, and the tensors of minigrad in it."""
+    """The recording so far, and the minigrad tensors in it."""
 
     kind = Tensor
 
@@ -152,15 +152,15 @@ class Identities(Tensors):
         self.calls: list[Call] = []
         self.passes: list[Backward] = []
         self.updates: list[Update] = []
-        self.turns: list[LoopTurn] = []  # of a long loop, those that are kept; see turns.py
-        self.fixed: dict[int, str] = {}  # then, the names of tensors
-        self.engines: list[Tensors] = [self]  # whose tensors are recorded
+        self.turns: list[LoopTurn] = []  # for a long loop, the ones that are kept; see turns.py
+        self.fixed: dict[int, str] = {}  # names of tensors, once turns were left out
+        self.engines: list[Tensors] = [self]  # the engines whose tensors are recorded
         self.names: dict[int, str] = {}  # names of tensors, by number
         self.storages: dict[int, int] = {}  # tensor -> its memory, if shared or written to
         self._sought: set[int] = set()  # tensors whose names were looked up
-        self._counters: dict[int, tuple[Any, int]] = {}  # id of a counter -> it, its storage
+        self._counters: dict[int, tuple[Any, int]] = {}  # id -> (a counter, its storage)
         self._entry_of: weakref.WeakKeyDictionary[AnyNode, int] = weakref.WeakKeyDictionary()
-        self._grads: dict[int, Snapshot | None] = {}  # of leaves, at the last look
+        self._grads: dict[int, Snapshot | None] = {}  # of leaves, when last checked
         self._hooks: list[HookRan] = []
         self._open: list[tuple[GraphTask, Backward, list[HookRan]]] = []  # passes that are running
         self._modules: list[tuple[Any, int]] = []  # the modules being called, with their calls
@@ -182,7 +182,7 @@ class Identities(Tensors):
         return known
 
     def is_step(self, event: Event) -> bool:
-        """Is this event a step of the tape? All are but the ends of passes without an error."""
+        """Is this event a step of the tape? All are, except the end of a pass without an error."""
         kind, which, _ = event
         return kind != "end" or self.passes[which].error is not None
 
@@ -196,15 +196,15 @@ class Identities(Tensors):
         return found
 
     def called(self, name: str, tensor: Tensor) -> None:
-        """What to call a tensor that no variable of the user holds, such as the mask of dropout."""
+        """Name a tensor that is not in a user's variable, such as the mask of dropout."""
         self.names.setdefault(self.number(tensor), name)
 
     def _note_scalars(self, tensors: Iterable[Tensor]) -> None:
-        """Remember tensors without axes that have names, and so are no plain numbers."""
+        """Note 0-d tensors that have names, so that they are not taken for plain numbers."""
         self._scalars.update((id(t), t) for t in tensors if not t.ndim)
 
     def _is_number(self, operand: Tensor) -> bool:
-        """Was this operand a plain number? The core wraps it in a fresh tensor that has no name."""
+        """Was this operand a plain number? The core wraps numbers in new tensors without a name."""
         if operand.node is not None or operand.array.ndim or operand._tangents is not None:
             return False
         if operand.counter not in (FRESH, INFERENCE) or self.known(operand) is not None:
@@ -223,9 +223,9 @@ class Identities(Tensors):
                         self.names.setdefault(known, path)
 
     def _look_up_one(self, tensor: Any, key: int) -> None:
-        """Look up the tensor's name: if the user has not named it by now, they never will.
+        """Look up the name of a tensor that is used as an operand.
 
-        This only looks at the variables themselves; lists and modules are searched later.
+        Only variables are checked here; lists and modules are searched later.
         """
         if key in self.names or key in self._sought:
             return

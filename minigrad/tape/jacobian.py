@@ -3,9 +3,9 @@
     rows       the entries of the result, in row-major order
     columns    the entries of one input
 
-Nothing of this happens while the user's code runs. When the document is made, the op is applied again
-to the values that were recorded, and the engine runs backward once for each entry of the result, with
-a gradient that is one there and zero elsewhere: what arrives at the input is a row.
+None of this runs during the user's code. When the document is made, the op is applied again to the
+recorded values, and the engine runs one backward pass for each entry of the result, with a gradient
+that is 1 at this entry and 0 elsewhere. The gradient of the input is then a row of the Jacobian.
 
 The Jacobian of an elementwise op is diagonal. Its diagonal is recorded (`local`), so the inspector
 builds the matrix from that.
@@ -23,20 +23,20 @@ from minigrad.core.tensor import Tensor, wrap
 from minigrad.tape.events import Again, Entry, Input, result_of
 from minigrad.tape.snapshot import Array, Snapshot
 
-LARGEST = 16  # rows and columns at most
-MOST = 1 << 13  # entries of all Jacobians of a document
+LARGEST = 16  # maximum number of rows and columns
+MOST = 1 << 13  # maximum number of entries, for all Jacobians of a document
 
 
 class Jacobians:
-    """The Jacobians of the entries of a recording; `most` entries of matrices in all."""
+    """Computes the Jacobians of a recording, with at most `most` entries in total."""
 
     def __init__(self, entries: Sequence[Entry], most: int = MOST) -> None:
         self.entries, self.left = entries, most
 
     def of(self, entry: Entry) -> dict[int, Snapshot]:
-        """For each small operand that gets a gradient, by its place; none if the result is large.
+        """The Jacobian for each small operand that gets a gradient, by position.
 
-        None either if the op cannot be applied again, or then computes something else.
+        Empty if the result is large, if the op cannot be applied again, or if its result is different.
         """
         if entry.again is None or entry.local or len(entry.results) != 1:
             return {}
@@ -55,13 +55,13 @@ class Jacobians:
         return {k: Snapshot(j) for k, j in _run(entry.again, given, wanted, z.array).items()}
 
     def _operand(self, again: Again, k: int, i: Input) -> Any:
-        """The value of an operand: a tensor or a constant; None if the tape does not have all of it."""
+        """The value of an operand, a tensor or a constant; None if it was not recorded in full."""
         if i.entry is None:
             return again.constants[k]
         result = result_of(self.entries, i)
         array = None if result is None or result.value is None else result.value.array
         if array is None or (i.gradient and array.dtype.kind != "f"):
-            return None  # PyTorch differentiates complex numbers, too
+            return None  # complex: only PyTorch can differentiate it
         return wrap(array.copy()).requires_grad_(i.gradient)
 
 
@@ -74,7 +74,7 @@ def _run(
         try:
             z = again.op(*operands, **again.settings)
         except (TypeError, ValueError, RuntimeError, IndexError):
-            return {}  # it was called in a way in which it cannot be called now
+            return {}  # the call cannot be repeated
         if not (isinstance(z, Tensor) and z.requires_grad and z.array.shape == known.shape):
             return {}
         if not np.allclose(z.array, known, 1e-3, 1e-4, equal_nan=True):

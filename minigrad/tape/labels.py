@@ -1,7 +1,7 @@
-"""Labels: where the text beside an arrow is, so that it lies on nothing else.
+"""Labels: places the text beside each arrow so that it covers nothing else.
 
-Texts are placed one after the other, each at the first place near its arrow that is free: no box, no
-arrow, and no other text is there. If there is none, at the place where it lies on the least.
+Texts are placed one after the other, each at the first free position near its arrow: without a box,
+an arrow or another text. If there is none, we take the position with the fewest overlaps.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -18,20 +18,20 @@ CELL = 32.0
 
 
 class Taken:
-    """What places are taken, in a grid, so that only what is near is looked at."""
+    """The occupied places, in a grid, so that only nearby ones are checked."""
 
     def __init__(self) -> None:
         self._drawn: list[tuple[float, float, float, float]] = []  # left, top, right, bottom
-        self._cells: dict[tuple[int, int], list[int]] = {}  # cell -> numbers of these
+        self._cells: dict[tuple[int, int], list[int]] = {}  # grid cell -> indices in _drawn
 
     def add(self, place: Bounds) -> None:
-        """Something is drawn here."""
+        """Mark a place as occupied."""
         for cell in _cells(place):
             self._cells.setdefault(cell, []).append(len(self._drawn))
         self._drawn.append((place.x, place.y, place.x + place.width, place.y + place.height))
 
     def over(self, place: Bounds) -> int:
-        """How many things are drawn here."""
+        """The number of things that overlap this place."""
         x, y, right, bottom = place.x, place.y, place.x + place.width, place.y + place.height
         near = {k for cell in _cells(place) for k in self._cells.get(cell, ())}
         return sum(
@@ -40,7 +40,7 @@ class Taken:
         )
 
     def freest(self, places: Iterable[Bounds]) -> Bounds:
-        """The first place where nothing is drawn, else the first where the least is."""
+        """The first free place; if there is none, the first one with the fewest overlaps."""
         drawn: dict[Bounds, int] = {}
         for place in places:
             drawn[place] = self.over(place)
@@ -54,16 +54,16 @@ def labelled(
     texts: Sequence[tuple[Sequence[float], float]],
     boxes: Iterable[Bounds],
 ) -> list[DrawnRoute]:
-    """The routes, with places for their texts.
+    """The routes, with positions for their texts.
 
-    texts    for each route: the widths of the lines beside its gradient (none if it has no gradient),
-             and the width of "in place" or "view" (0 if it is neither)
+    texts    for each route: the widths of the lines beside its gradient (empty without a gradient),
+             and the width of "in place" or "view" (0 without either)
     boxes    the boxes and the chips
     """
     taken = Taken()
     for b in boxes:
         taken.add(Bounds(b.x - 2, b.y - 2, b.width + 4, b.height + 4))
-        taken.add(Bounds(b.x + b.width, b.y, 24, 18))  # the place in the queue is written there
+        taken.add(Bounds(b.x + b.width, b.y, 24, 18))  # for the position in the queue
     for route, (lines, _) in zip(routes, texts, strict=True):
         for place in _along(route, APART if lines else 0.0):
             taken.add(place)
@@ -75,7 +75,7 @@ def labelled(
 
 
 def _place(taken: Taken, route: DrawnRoute, lines: Sequence[float]) -> LabelPlace:
-    """Near the head of the gradient's arrow, else further down along it."""
+    """A position near the head of the gradient arrow, or further down along it."""
     wide, height = max(*lines, 30.0), LINE * len(lines)
     ends = [route.points[0], *route.points[1:-1:2]]
     right = route.points[1][0] <= route.points[0][0]
@@ -103,7 +103,7 @@ def _mark(taken: Taken, route: DrawnRoute, wide: float) -> LabelPlace:
 
 
 def _room(taken: Taken, place: Bounds) -> float:
-    """How wide a text may be here; at least as wide as this one."""
+    """The free width at this place; at least the width of the place itself."""
     wide = place.width
     while wide < LONGEST and not taken.over(
         Bounds(place.x + wide, place.y, 8.0, min(place.height, LINE))
@@ -113,7 +113,7 @@ def _room(taken: Taken, place: Bounds) -> float:
 
 
 def _along(route: DrawnRoute, apart: float) -> Iterator[Bounds]:
-    """Small places that cover an arrow, and the gradient's beside it."""
+    """Small places that cover an arrow and the gradient arrow beside it."""
     half = apart + 2
     knees = iter(route.knees)
     for k, ((x0, y0), (x1, y1)) in enumerate(zip(route.points, route.points[1:], strict=False)):
@@ -128,7 +128,7 @@ def _along(route: DrawnRoute, apart: float) -> Iterator[Bounds]:
 
 
 def _points(start: Point, piece: Sequence[Point]) -> Iterator[Point]:
-    """Points along a piece of a line, a curve or straight."""
+    """Points along one piece of a line, straight or curved."""
     (x0, y0), (x3, y3) = start, piece[-1]
     (x1, y1), (x2, y2) = piece[:2] if len(piece) == 3 else (start, piece[-1])
     pieces = max(6, int(abs(x3 - x0) / 14))

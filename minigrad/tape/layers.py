@@ -1,5 +1,5 @@
-"""The first steps of a layout: the layer of each box, which leaves are repeated, and
-where arrows pass through a layer.
+"""The first steps of a layout: assigns boxes to layers, repeats distant leaves, and adds
+dummies where arrows pass through a layer.
 
 Source: Sugiyama, Tagawa, Toda, Methods for visual understanding of hierarchical
 system structures (1981).
@@ -11,16 +11,16 @@ from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 from itertools import pairwise
 
-CHIP_SPAN = 3  # a leaf that is used more layers below is repeated there
+CHIP_SPAN = 3  # a leaf that is used further below is repeated there
 DUMMY_SPAN = 40  # a longer arrow is drawn as one curve; otherwise dummies would outnumber boxes
 CHIP_HEIGHT = 22.0
-PORT = 26.0  # from one edge to the next along a box: each is an arrow, and the gradient's beside it
-MOST_PORTS = 12  # a box is not made wider for more edges than that
+PORT = 26.0  # the distance of edges along a box: each is a data arrow with a gradient arrow
+MOST_PORTS = 12  # a box is not widened for more edges than this
 
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """A box to place. A leaf may be repeated as a chip of width ``chip``."""
+    """A box to place. A leaf can be repeated as a chip of width ``chip``."""
 
     id: str
     width: float
@@ -56,8 +56,8 @@ class Layers:
     def _assign_layers(self) -> None:
         """Longest path from the top; then move boxes down toward their first use.
 
-        A box is moved if it has fewer computed inputs than outputs:
-        this shortens more arrows than it lengthens. Leaves are always moved.
+        A box is moved if it has fewer computed inputs than outputs, because this shortens more
+        arrows than it lengthens. Leaves are always moved.
         """
         sources: dict[int, list[int]] = {v: [] for v in range(len(self.boxes))}
         consumers: dict[int, list[int]] = {v: [] for v in sources}
@@ -94,7 +94,7 @@ class Layers:
             self.ends[e] = (chips[u, above], v)
 
     def _widen(self) -> None:
-        """Make room along each box for the edges that leave it, and those that enter it."""
+        """Widen each box so that all edges that leave or enter it have room."""
         for end in (0, 1):
             for v, many in Counter(ends[end] for ends in self.ends).items():
                 if v < len(self.boxes):

@@ -1,4 +1,4 @@
-"""Layered layout: where each box of a tape's picture goes.
+"""Layered layout: places the boxes of a tape's picture.
 
 A tape is an acyclic graph, so it can be drawn in layers with all arrows
 pointing down. Finding the best such picture is hard; the standard method splits
@@ -6,22 +6,22 @@ the problem into steps that have good solutions:
 
     layers        the layer of each box: the longest path to it; leaves are then moved
                   down, next to their first use
-    chips         a leaf that is used far below is repeated there, in a small chip,
+    chips         a leaf that is used far below is repeated there as a small chip,
                   instead of being connected by a long line
-    dummies       an arrow that passes through a layer gets a place there, like an
-                  invisible box, so that it does not cross other boxes
+    dummies       an arrow that passes through a layer gets an invisible box there, so that
+                  it does not cross other boxes
     order         the order of the boxes in a layer: put each box at the mean position of
                   its neighbors, layer by layer, down and up, and swap adjacent
                   boxes as long as this removes crossings
     coordinates   as close to the neighbors as the boxes to the left and right allow
-    lanes         between two layers an arrow leaves a box downward, goes sideways, and arrives
-                  downward. Arrows that overlap where they go sideways get lanes of their own,
-                  and the space between the layers grows with their number
+    lanes         between two layers, an arrow goes down, sideways, and down again. Arrows
+                  whose sideways parts overlap get separate lanes, and the gap between the
+                  layers grows with the number of lanes
 
 The first three are in layers.py, the next in ordering.py and coordinates.py.
 
 The same graph always gives the same picture: nothing here depends on hashes, the
-time, or installed fonts. There is no recursion: a tape may have thousands of
+time, or installed fonts. There is no recursion, so a tape can have thousands of
 layers.
 
 Source: Sugiyama, Tagawa, Toda, Methods for visual understanding of hierarchical
@@ -43,11 +43,11 @@ from minigrad.tape.ordering import in_order
 
 LAYER_GAP = 54.0  # between the bottom of a layer and the top of the next
 
-SLANTED = 40.0  # an arrow that goes less far sideways needs no lane
-SHARED = 24.0  # two arrows that overlap by less may share a lane
+SLANTED = 40.0  # an arrow with a shorter sideways part needs no lane
+SHARED = 24.0  # two arrows with a smaller overlap can share a lane
 MOST_LANES = 5
-BEND = 40.0  # how wide a bend is
-LANE = 24.0  # the height of a lane: an arrow, and the gradient's beside it
+BEND = 40.0  # the width of a bend
+LANE = 24.0  # the height of a lane, for a data arrow and a gradient arrow
 
 Point = tuple[float, float]
 
@@ -105,7 +105,7 @@ def lay_out(boxes: Sequence[Box], edges: Sequence[tuple[str, str]]) -> BoxLayout
     )
 
 
-# For each edge, where it is at the ends of each gap that it crosses: from x, to x.
+# For each edge, its x positions at the top and the bottom of each gap that it crosses.
 Spans = list[list[tuple[float, float]]]
 
 
@@ -113,7 +113,7 @@ def _spans(layers: Layers, center: list[int]) -> Spans:
     starts, ends = _ports(layers, center, 0), _ports(layers, center, -1)
     found = []
     for e, path in enumerate(layers.paths):
-        # A chip has no room for more than one start, at its middle.
+        # A chip is small, so all its edges start at its center.
         start = starts[e] if layers.edge_chip[e] is None else center[path[0]]
         xs = [float(start), *(float(center[v]) for v in path[1:-1]), ends[e]]
         found.append([*pairwise(xs)])
@@ -162,11 +162,12 @@ def _routes(
 
 
 def _ports(layers: Layers, center: list[int], end: int) -> dict[int, float]:
-    """Where each edge touches the box at one end, spread over 70% of its width, or over 90% if they are many.
+    """The x position at which each edge touches its box, spread over 70% of its width, or 90% for many edges.
 
-    end    0 for the boxes that the edges leave, -1 for those that they enter
+    end    0 for the boxes that the edges leave, -1 for the boxes that they enter
     """
-    following = 1 if end == 0 else -2  # the next vertex of the path: edges do not cross at the box
+    # Edges are sorted by the next vertex of their path, so that they do not cross at the box.
+    following = 1 if end == 0 else -2
     edges_at: dict[int, list[int]] = {}
     for e in sorted(range(len(layers.paths)), key=lambda e: center[layers.paths[e][following]]):
         edges_at.setdefault(layers.paths[e][end], []).append(e)
@@ -183,11 +184,11 @@ def _ports(layers: Layers, center: list[int], end: int) -> dict[int, float]:
 
 
 def lanes_of(segments: Sequence[tuple[float, float]]) -> list[int]:
-    """The lane of each arrow of a gap, from the top; 0 for those that go almost straight.
+    """The lane of each arrow in a gap, counted from the top; 0 for arrows that are almost straight.
 
-    segments    where each begins and ends, from left to right
+    segments    the x positions of the start and the end of each arrow
 
-    Of two arrows to the right, the one that begins further right is higher: then they do not cross.
+    If two arrows go right, the one that starts further right is above, so that they do not cross.
 
     >>> lanes_of([(0, 200), (50, 300), (0, 10), (400, 600)])
     [2, 1, 0, 1]
@@ -200,17 +201,17 @@ def lanes_of(segments: Sequence[tuple[float, float]]) -> list[int]:
         left, right = sorted(segments[k])
         over = (
             lane for a, b, lane in placed if min(b, right) - max(a, left) > SHARED
-        )  # those above it
+        )  # the arrows above it
         lanes[k] = min(max(over, default=0) + 1, MOST_LANES)
         placed.append((left, right, lanes[k]))
     return lanes
 
 
 def sideways(start: Point, end: Point, middle: float) -> list[tuple[Point, ...]]:
-    """The pieces of a line from one layer to the next, which goes sideways at the height `middle`.
+    """The pieces of a line from one layer to the next that goes sideways at the height `middle`.
 
-    Over a short way that is one curve; over a long one a straight line between two bends, so that
-    an arrow and the gradient's beside it keep their distance.
+    A short line is one curve. A long one is a straight line between two bends, so that the data
+    arrow and the gradient arrow keep their distance.
     """
     (x0, _), (x1, y1) = start, end
     if abs(x1 - x0) <= 2 * BEND:
@@ -224,7 +225,7 @@ def sideways(start: Point, end: Point, middle: float) -> list[tuple[Point, ...]]
 
 
 def _turn(segment: tuple[float, float]) -> float:
-    """Its place among those of its direction, the highest first."""
+    """A sort key for arrows of the same direction: the highest first."""
     start, end = segment
     return -start if end > start else start
 
@@ -235,7 +236,7 @@ def height_of(lanes: Iterable[int], least: float) -> float:
 
 
 def knee(lane: int, most: int, top: float, bottom: float) -> float:
-    """The height at which an arrow in this lane, of so many, goes sideways.
+    """The y position at which an arrow in lane `lane` of `most` goes sideways.
 
     >>> knee(1, 2, 0, 90), knee(2, 2, 0, 90), knee(0, 2, 0, 54)
     (30.0, 60.0, 27.0)

@@ -29,7 +29,7 @@ def constant(value: Any) -> str:
 
 
 def setting(value: Any) -> str:
-    """The text of a setting; a tensor or an array by its shape."""
+    """The text of a setting. Tensors and arrays are shown by their shapes."""
     if isinstance(value, Tensor | np.ndarray) and value.ndim:
         return f"array{tuple(value.shape)}"
     if isinstance(value, tuple):
@@ -47,7 +47,7 @@ def setting(value: Any) -> str:
 def again(
     op: Any, operands: tuple[Any, ...], settings: dict[str, Any], inputs: list[Input]
 ) -> Again | None:
-    """What is needed to apply the op again; None if this would keep a tensor or a large array alive."""
+    """The data for applying the op again; None if this would keep a tensor or a large array alive."""
     if not isinstance(op, Op) or not all(map(_is_small, settings.values())):
         return None
     constants = {
@@ -76,20 +76,20 @@ def _copied(value: Any) -> Any:
 
 
 def same(value: Any, default: Any) -> bool:
-    """Does a setting have its default value? (An array never does.)"""
+    """Does a setting equal its default? (An array never does.)"""
     return type(value) is type(default) and not hasattr(value, "shape") and bool(value == default)
 
 
 def settings_given(op: Any, params: dict[str, Any]) -> dict[str, str]:
-    """The settings of a call as text, but for those that have their default values."""
+    """The settings of a call as text, except those with default values."""
     return {k: setting(v) for k, v in params.items() if not same(v, op.settings.get(k))}
 
 
 def why_no_gradient(recording: bool, floating: bool) -> str:
     """Why the result of an op requires no gradient although an operand does.
 
-    recording    were gradients recorded?
-    floating     is it a floating-point result?
+    recording    was recording on?
+    floating     is the result a floating-point tensor?
     """
     if not recording:
         return "no_grad"
@@ -119,7 +119,7 @@ def local_derivatives(
 
 
 def saved_values(node: AnyNode) -> dict[str, tuple[Any, int | None]]:
-    """What a node saved, with the versions; empty if hooks have packed it."""
+    """The values saved by a node, with their versions; empty if hooks have packed them."""
     if isinstance(node.plan, FunctionPlan):
         return {
             name: (entry, version)
@@ -137,7 +137,7 @@ def counters(node: AnyNode) -> dict[str, Any]:
 
 
 def _kept(plan: FunctionPlan) -> list[tuple[str, Any]]:
-    """What a Function's save_for_backward was given, by place; empty if it was freed."""
+    """The tensors saved by a Function's save_for_backward, by position; empty if they were freed."""
     kept = plan.ctx._saved
     return [(f"saved_tensors[{k}]", x) for k, x in enumerate(kept if type(kept) is tuple else ())]
 
@@ -152,7 +152,7 @@ def _unless_packed(node: AnyNode, method: str) -> dict[str, Any]:
 
 
 def node_that_failed(error: BaseException) -> AnyNode | None:
-    """The node that was running when a backward pass raised an error: a local of the engine's frames."""
+    """The node that was running when a backward pass raised an error, found in the engine's frames."""
     frames = [frame for frame, _ in walk_tb(error.__traceback__)]
     running = [f for f in frames if f.f_code.co_name in ("_apply", "_rules", "run", "steps")]
     nodes = [f.f_locals.get("node") for f in reversed(running)]
@@ -160,7 +160,7 @@ def node_that_failed(error: BaseException) -> AnyNode | None:
 
 
 def op_that_failed(error: BaseException) -> tuple[Op, list[Any]] | None:
-    """The op, with its operands, in which the recorded code raised an error."""
+    """The op that raised the error of the recorded code, with its operands."""
     for frame, _ in walk_tb(error.__traceback__):
         names = frame.f_locals
         op, operands = names.get("op"), names.get("operands") or names.get("args")

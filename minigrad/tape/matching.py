@@ -1,12 +1,12 @@
-"""Two tapes of one program, by two engines: which nodes belong together, and what differs.
+"""Compares two tapes of one program, recorded by two engines: matches nodes, finds differences.
 
-    matched(theirs, ours)     the nodes of both documents, in groups that belong together
-    Apart                     one thing that differs
+    matched(theirs, ours)     groups of nodes of both documents that correspond to each other
+    Apart                     one difference
 
-Operations are aligned in their order, by line and `grad_fn`. What stands between two that agree
-belongs together if it is on the same line. What only one tape has belongs to the pair that it
-leads to on its line: PyTorch's LogSoftmaxBackward0 and NllLossBackward0 are one NllLossBackward0
-here. Leaves are matched where matched operations use them, then by name.
+Operations are aligned in order, by line and `grad_fn`. Unmatched operations between two matches
+are grouped by line. A node that only one tape has is added to the match that it leads to on its
+line: PyTorch's LogSoftmaxBackward0 and NllLossBackward0 correspond to one NllLossBackward0 here.
+Leaves are matched if matched operations use them, then by name.
 """
 
 import math
@@ -28,10 +28,10 @@ What = Literal[
 
 @dataclass(frozen=True)
 class Apart:
-    """One thing that differs: what, on which line, and how it is on each of the two tapes.
+    """One difference: its kind, the line, and how it looks on each of the two tapes.
 
-    expected   do the two engines always differ in this? Then it is no mistake of either
-    nodes      the nodes that it is about, first theirs, then ours
+    expected   do the two engines always differ in this? If so, neither is wrong
+    nodes      the nodes that differ, first theirs, then ours
     """
 
     what: What
@@ -44,7 +44,7 @@ class Apart:
 
 @dataclass(eq=False)
 class Match:
-    """Nodes of the first tape, and those of the second that do the same; one side may be empty."""
+    """Nodes of the first tape and the corresponding nodes of the second; one side may be empty."""
 
     theirs: list[TapeNode] = field(default_factory=list)
     ours: list[TapeNode] = field(default_factory=list)
@@ -56,7 +56,7 @@ class Match:
 
     @property
     def ids(self) -> tuple[tuple[NodeId, ...], tuple[NodeId, ...]]:
-        """The ids of the nodes of both."""
+        """The node ids of both sides."""
         return tuple(n.id for n in self.theirs), tuple(n.id for n in self.ours)
 
     @property
@@ -72,7 +72,7 @@ class Match:
 
 
 def matched(theirs: Document, ours: Document) -> list[Match]:
-    """The nodes of two tapes of one program, those that belong together in one group."""
+    """Match the nodes of two tapes of one program."""
     first, second = ([n for n in d.nodes if n.kind in ("op", "failed")] for d in (theirs, ours))
     found = _led_to(list(_aligned(first, second)))
     known = [{k for m in found for k in m.ids[side]} for side in (0, 1)]
@@ -102,7 +102,7 @@ def _operands(node: TapeNode) -> list[NodeId]:
 
 
 def _aligned(first: list[TapeNode], second: list[TapeNode]) -> Iterator[Match]:
-    """The operations of both in order; what is between two that agree, by its line."""
+    """Match operations in order; between two matches, group the others by line."""
     a, b = ([(n.line, n.backward or n.op) for n in nodes] for nodes in (first, second))
     for same, a0, a1, b0, b1 in SequenceMatcher(None, a, b, autojunk=False).get_opcodes():
         if same == "equal":
@@ -114,7 +114,7 @@ def _aligned(first: list[TapeNode], second: list[TapeNode]) -> Iterator[Match]:
         between = first[a0:a1], second[b0:b1]
         before = first[a0 - 1].line if a0 else None
         lines = dict.fromkeys(n.line for nodes in between for n in nodes)
-        for line in sorted(lines, key=lambda line: line != before):  # stable: else in their order
+        for line in sorted(lines, key=lambda line: line != before):  # a stable sort
             left, right = ([n for n in nodes if n.line == line] for nodes in between)
             if len(left) == len(right) and all(x.shape == y.shape for x, y in zip(left, right)):
                 yield from (Match([x], [y]) for x, y in zip(left, right))
@@ -126,7 +126,7 @@ def _aligned(first: list[TapeNode], second: list[TapeNode]) -> Iterator[Match]:
 
 
 def _led_to(matches: list[Match]) -> list[Match]:
-    """A node that only one tape has belongs to the pair that reads it on its line, if that is another op there."""
+    """Add nodes that only one tape has to the match that reads them on the same line, if its ops differ."""
     readers: dict[tuple[bool, NodeId], Match] = {}
     found: list[Match] = []
     for m in reversed(matches):
@@ -145,14 +145,14 @@ def _led_to(matches: list[Match]) -> list[Match]:
 
 
 def _sizes_differ(m: Match) -> bool:
-    """Do the last nodes of both have results of another number of entries?"""
+    """Do the results of the last nodes on both sides differ in their number of entries?"""
     if not m.theirs or not m.ours or m.theirs[-1].shape is None or m.ours[-1].shape is None:
         return False
     return math.prod(m.theirs[-1].shape) != math.prod(m.ours[-1].shape)
 
 
 def _is_rewritten(node: TapeNode) -> bool:
-    """Is it one of several versions of a leaf? PyTorch's tape tells of the one that gets the gradient."""
+    """Is this one of several versions of a leaf? PyTorch only reports the one that gets the gradient."""
     return node.overwritten_by is not None or bool(node.inplace)
 
 
@@ -161,7 +161,7 @@ def _has_gradient(nodes: list[TapeNode]) -> bool:
 
 
 class Comparing:
-    """Finds what differs between two tapes of one program. `aparts` holds all of it."""
+    """Finds the differences between two tapes of one program. `aparts` lists them."""
 
     def __init__(self, theirs: Document, ours: Document) -> None:
         self.documents = theirs, ours
@@ -174,7 +174,7 @@ class Comparing:
         ]  # fmt: skip
 
     def _join_versions_of_leaves(self) -> None:
-        """All versions of a leaf are one leaf: the first that both tapes have."""
+        """Treat all versions of a leaf as one, the first version that both tapes have."""
         leaves: dict[tuple[int, int | None], Match] = {}
         for m in self.matches:
             pair = [*m.theirs, *m.ours]
@@ -199,7 +199,7 @@ class Comparing:
     # ---- nodes, edges, saved values ----------------------------------------------------
 
     def _nodes(self) -> Iterator[Apart]:
-        """Nodes of the graph that differ; operations without a gradient only count."""
+        """Nodes that differ; operations without a gradient are only counted."""
         alone: list[Counter[str]] = [Counter(), Counter()]
         for m in self.matches:
             names = [[n.backward for n in side if n.backward] for side in (m.theirs, m.ours)]
@@ -218,7 +218,7 @@ class Comparing:
             yield self._apart("nodes", told, expected=True)
 
     def _edges(self) -> Iterator[Apart]:
-        """Where gradients are sent: compared between matches, and through nodes without one."""
+        """Differences in where gradients are sent. Nodes without a match are skipped over."""
         sent = [self._sent(side) for side in (0, 1)]
         for m in self.matches:
             if m.theirs and m.ours and not m.leaf:
@@ -228,7 +228,7 @@ class Comparing:
                     yield self._apart("edges", (f"{m.title} → {t or 'none'}" for t in titles), m)
 
     def _sent(self, side: int) -> dict[Match, Counter[Match]]:
-        """To which matches each match sends gradients, on one side."""
+        """For one side: the matches to which each match sends gradients."""
         above: dict[NodeId, list[NodeId]] = {}
         for e in self.documents[side].edges:
             if e.gradient:
@@ -245,7 +245,7 @@ class Comparing:
         return sent
 
     def _saved(self) -> Iterator[Apart]:
-        """What nodes saved: which tensors, at which version; and, once for each kind, the names."""
+        """Differences in the saved tensors and their versions; and in their names, once for each kind of node."""
         told: set[str | None] = set()
         for m in self.matches:
             if not m.single:
@@ -268,7 +268,7 @@ class Comparing:
     # ---- numbers -----------------------------------------------------------------------
 
     def _values(self) -> Iterator[Apart]:
-        """Values and types that differ, where no operand does."""
+        """Values and dtypes that differ although the operands do not."""
         wrong: set[Match] = set()
         for m in sorted(self.matches, key=lambda m: [index_of(n.id) for n in m.theirs]):
             if not (m.theirs and m.ours):
@@ -278,7 +278,7 @@ class Comparing:
             if a.dtype == b.dtype and (
                 agree(facts[0], facts[1]) or not m.single and (a.results or b.results)
             ):
-                continue  # of several results, which node has which is not known
+                continue  # with several results, their assignment to nodes is unknown
             if not any(self.of[0][k] in wrong for n in m.theirs for k in _operands(n)):
                 if a.dtype != b.dtype:
                     yield self._apart("type", (f"{short(n.label)}: {n.dtype}" for n in (a, b)), m)
@@ -287,7 +287,7 @@ class Comparing:
             wrong.add(m)
 
     def _passes(self) -> Iterator[Apart]:
-        """The gradients that nodes received, and the order of the passes."""
+        """Differences in the number of passes, the order of the nodes, and the gradients they received."""
         passes = [d.backward for d in self.documents]
         if len(passes[0]) != len(passes[1]):
             yield self._apart("passes", (f"{len(p)} backward passes" for p in passes))
@@ -308,7 +308,7 @@ class Comparing:
             yield self._apart("order", (f"AccumulateGrad runs {w}" for w in when), expected=True)
 
     def _gradients(self, line: str, turns: list[dict[Match, int | None]]) -> Iterator[Apart]:
-        """Gradients that differ: that of the first node, and those of leaves."""
+        """Gradients that differ: at the first such node, and at leaves."""
         first = True
         for m in turns[0]:
             facts = [d.value(t.get(m)) for d, t in zip(self.documents, turns)]
@@ -321,7 +321,7 @@ class Comparing:
                 first = False
 
     def _turns(self, side: int, number: int) -> dict[Match, int | None]:
-        """The matches whose nodes ran in a pass, in order, and the gradient that came in."""
+        """The matches whose nodes ran in a pass, in order, with their incoming gradients."""
         found: dict[Match, int | None] = {}
         for s in self.documents[side].steps:
             if s.event == "node" and s.pass_ == number and s.node is not None:
@@ -338,7 +338,7 @@ class Comparing:
     # ---- steps -------------------------------------------------------------------------
 
     def steps(self, side: int) -> list[int]:
-        """For each step of one tape, from 0, the step of the other at which the same has happened."""
+        """For each step of one tape, from 0, the corresponding step of the other."""
         keys = [
             [(s.event, s.pass_, self.of[k].get(s.node or "")) for s in d.steps]
             for k, d in enumerate(self.documents)
@@ -351,7 +351,7 @@ class Comparing:
 
 
 def agree(a: ArrayFacts | None, b: ArrayFacts | None) -> bool:
-    """Are two snapshots equal up to rounding? What was not recorded is not compared."""
+    """Are two snapshots equal up to rounding? Values that were not recorded count as equal."""
     if a is None or b is None:
         return True
     if a["size"] != b["size"]:

@@ -3,7 +3,7 @@
 import unicodedata
 
 # Widths of DejaVu Sans, in thousandths of the font size. It is the widest of the
-# usual sans-serif fonts, so a text in another font still fits in its box.
+# common sans-serif fonts, so text in another font also fits in its box.
 _WIDTHS = {
     278: "ijl",
     295: "IJ",

@@ -2,11 +2,11 @@
 
     tape.at(9).ready       the nodes in the ready queue, in the order in which they will run
     tape.at(9).waiting     the other nodes -> how many contributions they still expect
-    tape.at(9).just_now    what has just happened, in one sentence
-    tape.at(9).grads       the leaves' .grad, as the sum of its terms
+    tape.at(9).just_now    the latest event, as a sentence
+    tape.at(9).grads       the leaves' .grad, as sums of their terms
     tape.at(9).current     the node whose turn it was
 
-The inspector's script does the same in the browser. The picture is drawn from a moment.
+The inspector's script does the same in the browser. Pictures are drawn from a moment.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -25,7 +25,7 @@ class Arrival(NamedTuple):
 
 
 class Term(NamedTuple):
-    """What a backward pass, given by its number, added to a leaf's .grad."""
+    """The term that a backward pass, given by its number, added to a leaf's .grad."""
 
     number: int
     added: doc.AccumulateDetail
@@ -36,12 +36,12 @@ OF_A_PASS = ("expected", "pruned", "arrived", "queue", "order", "captured", "fai
 
 @dataclass(repr=False)
 class Moment:
-    """The state at a moment. The public attributes name nodes like the text of a step."""
+    """The state at a moment. In the public attributes, nodes are named as in the text of a step."""
 
     found: doc.Document
     step: int
     last: int
-    number: int = 0  # of the backward pass, 0 before the first
+    number: int = 0  # the number of the backward pass, 0 before the first
     node: str | None = None  # the node whose turn it was
     event: str | None = None  # the kind of step: op, seed, node, error
     made: set[str | None] = field(default_factory=set)  # the nodes that have run forward
@@ -57,7 +57,7 @@ class Moment:
     conflict: doc.SavedConflict | None = None
     firsts: dict[str, list[str]] = field(default_factory=dict)  # node -> "first NaN made here"
     just_now: str = "Before the first step."
-    passes: dict[int, dict[str, object]] = field(default_factory=dict)  # how others stand
+    passes: dict[int, dict[str, object]] = field(default_factory=dict)  # of interrupted passes
 
     @staticmethod
     def of(found: doc.Document, step: int | None = None, detail: int | None = None) -> "Moment":
@@ -82,7 +82,7 @@ class Moment:
 
     def _take(self, step: doc.TapeStep, detail: int | None = None) -> None:
         if step.pass_ in self.passes and step.pass_ != self.number:
-            self._enter(step.pass_)  # a pass that ran within this one has ended
+            self._enter(step.pass_)  # a pass that was nested in this one has ended
         details = step.details if detail is None else step.details[:detail]
         self.node, self.just_now, self.event = step.node, step.text, step.event
         for d in details:
@@ -96,7 +96,7 @@ class Moment:
             self.just_now = details[-1].text
 
     def _ran_as(self, step: doc.TapeStep) -> int:
-        """As which its pass ran; some may be left out."""
+        """The number of the step's pass among all passes, including those that were left out."""
         return self.found.backward[step.pass_ - 1].ran_as if step.pass_ else 0
 
     def _happen(self, step: doc.TapeStep, node: str, d: doc.AnyDetail) -> None:
@@ -127,7 +127,7 @@ class Moment:
                 self.failed, self.conflict = node or None, d.conflict
 
     def _change(self, kind: doc.UpdateKind, change: doc.ParameterChange) -> None:
-        """A .grad was cleared, or it belongs to the next version of its parameter now."""
+        """Update .grad: it was cleared, or now belongs to the next version of the parameter."""
         self.made.add(change.now)
         if kind == "zero_grad":
             self.terms.pop(change.was or "", None)
@@ -142,7 +142,7 @@ class Moment:
         self._ready(s.node for s in d.seeds if not self.expected.get(s.node, 0))
 
     def _enter(self, number: int) -> None:
-        """Go to another pass, and keep how this one stands."""
+        """Switch to another pass, and store the state of this one."""
         self.passes[self.number] = {name: getattr(self, name) for name in OF_A_PASS}
         for name, value in self.passes.get(number, {}).items():
             setattr(self, name, value)
@@ -186,13 +186,13 @@ class Moment:
 
     @property
     def waiting(self) -> dict[str, int]:
-        """The nodes that still wait, and for how many contributions."""
+        """The nodes that still expect contributions -> how many."""
         keys = [k for k in self.expecting() if k not in self.queue]
         return {self.found.node(k).title: self.left(k) for k in keys}
 
     @property
     def grads(self) -> dict[str, str]:
-        """The .grad of each leaf that has one, as text: the sum of its terms."""
+        """The .grad of each leaf that has one, as a sum of its terms."""
         return {self.found.node(k).name: self.sum(k) for k in self.terms}
 
     def sum(self, key: str) -> str:
@@ -223,7 +223,7 @@ class Moment:
 
 
 def queue_lines(ready: Iterable[str], waiting: Mapping[str, int]) -> list[str]:
-    """Two lines: the nodes that are ready, and the nodes that wait, with how many they expect."""
+    """Two lines: the nodes that are ready; and the waiting nodes, with the contributions they expect."""
     more = ", ".join(f"{who} ({n} more)" for who, n in waiting.items())
     return [
         f"    ready     {', '.join(ready) or 'none'}",

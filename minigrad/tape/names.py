@@ -1,13 +1,13 @@
-"""Names: the user's names of tensors, and values as text.
+"""Names: the user's names for tensors, and values as text.
 
-A tensor does not know its name: only the user's variables do. So names are looked up in
-the namespace around the recording: the frame of the `with` statement, or the notebook's
+A tensor does not store its name; only variables have names. So we look names up in the
+namespace around the recording: the frame of the `with` statement, or the notebook's
 namespace. A tensor in a list is `w[0]`, in a dictionary `p['w']`. Names that start with an
 underscore are skipped: they belong to IPython or are private.
 
-All text for the user passes through this module: `clean` removes characters that
-could break a picture, and numbers are written with four digits, because the fifth
-may differ between machines.
+All text from or for the user passes through this module: `clean` removes characters that
+could break a picture, and numbers have four digits, because the fifth may differ between
+machines.
 """
 
 import inspect
@@ -22,7 +22,7 @@ import numpy as np
 from minigrad.core.tensor import Tensor
 from minigrad.tape.document import ArrayFacts
 
-LONGEST = 40  # characters of a name to show
+LONGEST = 40  # maximum number of characters to show of a name
 MANY = 64  # a longer list of tensors is not searched
 
 
@@ -35,14 +35,14 @@ def namespace_of(frame: FrameType) -> dict[str, Any]:
             # Before Python 3.13 a function's frame keeps this copy of its variables, which
             # would keep tensors alive after the function has deleted them.
             seen.clear()
-        names = {**names, **frame.f_globals, **names}  # local ones first, and not hidden
+        names = {**names, **frame.f_globals, **names}  # locals first, not hidden by globals
     return names
 
 
 def tensors_in(
     namespace: Mapping[str, Any], kind: type[Any] | tuple[type[Any], ...] = Tensor
 ) -> Iterator[tuple[str, Any]]:
-    """Every tensor of this kind that has a name, variables before the entries of lists."""
+    """Every named tensor of these classes, variables before entries of lists."""
     nested = []
     for name, value in list(namespace.items()):
         if name.startswith("_") or name in ("In", "Out"):
@@ -83,7 +83,7 @@ _UNSHOWN = frozenset(("Cc", "Cf", "Cs", "Co", "Cn"))
 
 
 def short(text: object, longest: int = LONGEST) -> str:
-    """The clean text, cut if it is too long.
+    """The clean text, truncated if it is too long.
 
     >>> short("abcdef", 4)
     'abc…'
@@ -115,7 +115,7 @@ def shape_text(shape: Iterable[int]) -> str:
 
 
 def in_words(snapshot: ArrayFacts | None) -> str:
-    """A snapshot as a short text: all of it if it is small, else its range and mean.
+    """A snapshot as a short text: all entries if there are few, otherwise the range and the mean.
 
     >>> in_words({"shape": [2], "size": 2, "first": [1.0, 2.0]})
     '[1, 2]'
@@ -139,7 +139,7 @@ def in_words(snapshot: ArrayFacts | None) -> str:
     if not size:
         return "empty"
     if size > 1 and snapshot.get("min") is not None and not not_finite:
-        # Compare them as printed: whether the last digits agree depends on the CPU.
+        # Compare the printed numbers, because the last digits depend on the CPU.
         if (least := number_text(snapshot["min"])) == number_text(snapshot["max"]):
             return f"all {least}"
     if len(snapshot["shape"]) == 1 and size <= 6:

@@ -1,4 +1,4 @@
-"""Names for the entries of a recording, and what they computed, as a user would write it."""
+"""Names and expressions for the entries of a recording, as a user would write them."""
 
 import re
 from collections.abc import Mapping
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from minigrad.tape.events import Entry, Input
 from minigrad.tape.recorder import Recorder
 
-# The operators of Python, by the names of their ops; those that can also be written like z += x.
+# Python's operators by op name, for those that also have an in-place form like z += x.
 INFIX = {
     "add": "+", "sub": "-", "mul": "*", "div": "/", "pow": "**", "matmul": "@", "floor_divide": "//",
     "mm": "@", "mv": "@", "bmm": "@",
@@ -18,7 +18,7 @@ COMPARED = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="
 
 
 def versions_of(recorder: Recorder) -> dict[int, int]:
-    """How many versions each tensor has had, by its number."""
+    """The number of versions that each tensor has had, by the tensor's number."""
     versions: dict[int, int] = {}
     for entry in recorder.entries:
         for r in entry.results:
@@ -27,16 +27,16 @@ def versions_of(recorder: Recorder) -> dict[int, int]:
 
 
 def node_names(recorder: Recorder) -> list[str]:
-    """A name for each entry: those of its results, "p, s"."""
+    """A name for each entry, made of the names of its results: "p, s"."""
     return [", ".join(names) for names in result_names(recorder)]
 
 
 def result_names(recorder: Recorder) -> list[list[str]]:
-    """For each entry a name for each of its results: the user's, or one made from the op, like mul#2.
+    """For each entry, the names of its results: the user's, or made from the op, like mul#2.
 
     If one variable was bound to several tensors, as in a loop, the later ones are
-    numbered: h, h#2, h#3. A variable that is called like an op, such as t, keeps its name. An entry
-    without results has one name.
+    numbered: h, h#2, h#3. A variable with the name of an op, such as t, keeps its name. An entry without
+    results has one name.
     """
     counts: dict[tuple[str, bool], int] = {}
     of_tensor: dict[int, str] = dict(recorder.fixed)
@@ -73,14 +73,14 @@ def name_of_tensor(recorder: Recorder, number: int | None, names: list[list[str]
 
 
 def label(entry: Entry, name: str, versions: dict[int, int]) -> str:
-    """A name with the version, if there is more than one."""
+    """A name, with the version if there are several."""
     if entry.results and versions[entry.results[0].tensor] > 1:
         return f"{name} v{entry.results[0].version}"
     return name
 
 
 def expression(entry: Entry, names: list[list[str]], through: str | None = None) -> str:
-    """What was computed, as the user might have written it; `names` are those of all results."""
+    """The expression of an entry, as the user might have written it; `names` are the names of all results."""
     terms = [_term(given, names) for given in entry.inputs]
     settings = [f"{key}={value}" for key, value in entry.settings.items()]
     infix = INFIX.get(entry.op)
@@ -111,7 +111,7 @@ def _term(given: Input, names: list[list[str]]) -> str:
 
 
 def in_users_names(rule: str, names: Mapping[str, str]) -> str:
-    """A rule with the user's names in place of its letters. The inspector's script does the same.
+    """A rule with the user's names instead of x, y, z. The inspector's script does the same.
 
     >>> in_users_names("dz/dx = y * x**(y - 1)", {"x": "w", "y": "-2", "z": "pow#1"})
     'd(pow#1)/dw = (-2) * w**((-2) - 1)'

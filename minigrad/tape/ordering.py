@@ -1,7 +1,7 @@
 """The order of the boxes within each layer, chosen to have few crossings.
 
-Put each box at the mean position of its neighbors, layer by layer, down and up, and swap
-adjacent boxes as long as this removes crossings; keep the best order found.
+Each box is put at the mean position of its neighbors, layer by layer, down and up. Then adjacent
+boxes are swapped as long as this removes crossings. The best order found is kept.
 
 Source: Sugiyama, Tagawa, Toda (1981); the crossing count follows Barth, Jünger, Mutzel,
 Simple and efficient bilayer cross counting (2002).
@@ -13,11 +13,11 @@ from itertools import pairwise
 from minigrad.tape.layers import Layers
 
 SWEEPS = 12
-PATIENCE = 4  # how many sweeps without improvement before the search stops
+PATIENCE = 4  # the number of sweeps without improvement after which the search stops
 SMALL = 300  # with more boxes than this, only two of the four starts are tried
 STARTS = ((False, False), (True, False), (False, True), (True, True))  # downward?, mirrored?
 CAREFUL = 1_200  # with more boxes than this, neighbors are not swapped
-EFFORT = 150_000  # how many pairs of neighbors are considered for swapping, at most
+EFFORT = 150_000  # the maximum number of pairs of neighbors that are considered for swapping
 
 
 Rows = list[list[int]]  # the vertices of each layer from left to right
@@ -57,7 +57,7 @@ def _as_written(layers: Layers, rows: Rows) -> Rows:
 
 
 def _places(layers: Layers, rows: Rows) -> list[int]:
-    """The place of each vertex in its row."""
+    """The position of each vertex in its row."""
     place = [0] * len(layers.layer)
     for row in rows:
         for p, v in enumerate(row):
@@ -113,7 +113,7 @@ def _transpose(layers: Layers, rows: Rows, effort: int) -> int:
 
 
 def _swap_neighbors(layers: Layers, row: list[int], place: list[int]) -> bool:
-    """Swap adjacent vertices of one row where this removes crossings; was there one?"""
+    """Swap adjacent vertices of one row where this removes crossings; returns whether any were swapped."""
     ups = [sorted([place[w] for w in layers.ups[v]]) for v in row]
     downs = [sorted([place[w] for w in layers.downs[v]]) for v in row]
     swapped = False
@@ -134,7 +134,7 @@ def _crossings(layers: Layers, rows: Rows) -> int:
     place = _places(layers, rows)
     total = 0
     for upper in rows:
-        ended: list[int] = []  # where the segments end that begin further left, in order
+        ended: list[int] = []  # the ends of the segments that start further left, sorted
         for u in upper:
             below = sorted([place[w] for w in layers.downs[u]])
             for p in below:  # segments that end to the right of p cross this one

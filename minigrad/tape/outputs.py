@@ -1,4 +1,4 @@
-"""Tells notebook outputs in which a widget was drawn from pictures."""
+"""Recognizes notebook outputs in which a widget was drawn."""
 
 from typing import Any
 

@@ -1,10 +1,9 @@
 """The page: the inspector as one HTML file that needs no kernel and no network.
 
 It contains the document as JSON, the same script and style as the widget, and the picture
-and the tables for readers without scripts. Its content security policy forbids all
-requests, and all scripts except the one with the given hash. So it can be opened
-anywhere, sent to anyone, and shown in a sandboxed frame. It follows the reader's light
-or dark theme.
+and the tables for readers without JavaScript. Its content security policy forbids all
+requests, and all scripts except the one with the given hash. So it can be opened anywhere,
+sent to anyone, and shown in a sandboxed frame. It follows the reader's light or dark theme.
 """
 
 import base64
@@ -28,10 +27,10 @@ def html(found: Document, step: int | None = None) -> str:
 
 
 def page(state: dict[str, Any], title: str, fallback: str) -> str:
-    """The page that shows what the inspector is told.
+    """The HTML of the page.
 
-    state       the packed document, the step, and which node is selected
-    fallback    HTML for readers without scripts
+    state       the packed document, the step, and the selected node
+    fallback    HTML for readers without JavaScript
     """
     # page.js stands in for the notebook's model, as far as the inspector needs it.
     module = f"{script()}\n{static_file('page.js')}"
@@ -69,7 +68,7 @@ def json_in_html(data: Any) -> str:
 
 
 def _fallback(found: Document) -> str:
-    """The picture and the tables, for a reader without scripts."""
+    """The picture and the tables, for readers without JavaScript."""
     first, second = draw.headline(found)
     parts = [f"<h1>{esc(short(found.name))}</h1><p>{esc(first)}; {esc(second)}</p>"]
     if found.error is not None:

@@ -1,10 +1,10 @@
-"""The colors of pictures: what each of them means is said by a shape or a text as well."""
+"""The colors of pictures. The meaning of each color is also shown by a shape or a text."""
 
 # Okabe and Ito, Color universal design (2008), each with a tint and a text color.
 FORWARD, FORWARD_TINT = "#E69F00", "#FFF6E0"
 BACKWARD, BACKWARD_TINT, BACKWARD_INK = "#56B4E9", "#E6F4FC", "#0B5A8A"
 LEAF = "#0072B2"
-SECOND, SECOND_TINT = "#CC79A7", "#FAEEF4"  # what a backward pass computed, under create_graph
+SECOND, SECOND_TINT = "#CC79A7", "#FAEEF4"  # computed by a backward pass, under create_graph
 ERROR, ERROR_TINT = "#D55E00", "#FDEBDD"
 INK, FAINT, LINE = "#1A1A1A", "#5F6670", "#8A929C"
 

@@ -1,4 +1,4 @@
-"""Recording: what happened between `with record()` and its end.
+"""Recording: the operations and backward passes in a `with record()` block.
 
     with minigrad.record() as tape:
         y = x * w
@@ -7,12 +7,11 @@
     tape                        # in a notebook: the inspector; tape.text(): the table
 
 While the block runs, the core reports each operation and each step of a backward pass
-to a `Recorder` (recorder.py), which stores them as plain records (events.py). The
-`Tape` turns them into one document (trace.py), and everything that is shown is drawn from
-that document.
+to a `Recorder` (recorder.py), which stores them as plain records (events.py). The `Tape`
+turns them into one document (trace.py), from which everything is drawn.
 
-Recording costs about 45 microseconds per operation and 10 per backward step; nothing when it
-is off.
+Recording costs about 45 microseconds per operation and 10 per backward step; without a
+recording there is no cost.
 """
 
 import sys
@@ -36,7 +35,7 @@ from minigrad.tape.recorder import Recorder
 
 
 class record:
-    """Record what runs in this block, forward and backward.
+    """Record the operations and backward passes in this block.
 
     >>> import minigrad
     >>> x = minigrad.tensor([1.0, 2.0], requires_grad=True)
@@ -53,10 +52,10 @@ class record:
        2     2  sum  mul#1   z       ()           0  SumBackward0
 
     name         the name of the tape, in its title
-    namespace    where the names of tensors are looked up, or a function that returns that; by
-                 default, the variables around the `with`
+    namespace    where the names of tensors are looked up, or a function that returns the
+                 namespace; by default, the variables around the `with`
 
-    If PyTorch is imported, what it computes is recorded as well; see tape/torch.
+    If PyTorch is imported, its operations are recorded as well; see tape/torch.
 
     If the block raises an error, the tape up to the error is kept, and the error is raised again.
     """
@@ -87,7 +86,7 @@ class record:
         return self._tape
 
     def look_for_torch(self) -> None:
-        """Record what PyTorch does, too, if it is imported by now."""
+        """Also record PyTorch's operations, if it has been imported by now."""
         if self._tape._torch is None and has_torch():
             from minigrad.tape.torch import watching
 
@@ -104,15 +103,15 @@ class record:
 
 
 class Tape(Faces):
-    """What was recorded. The inspector in a notebook, a table in a terminal.
+    """A recording. Shown as the inspector in a notebook, and as tables in a terminal.
 
-    tape.document      everything, as one JSON-able dictionary (see document.py)
+    tape.document      all data, as one JSON-able dictionary (see document.py)
     tape.step          the step that the inspector shows; set it to go there
     tape.select("z")   select a node in the inspector
     tape.at(9)         the state after step 9: .ready, .waiting, .just_now, .grads
     tape.steps(z)      walk through a backward pass, node by node
     tape.check(x=...)  compare hand-derived gradients with those of the last pass
-    tape.differences() the slopes of what ran, without rules
+    tape.differences() numerical derivatives, by central differences
     tape.save(path)    .html, .svg, .png, .gif, .txt, .json or .dot
 
     >>> x = minigrad.tensor(3.0, requires_grad=True)
@@ -128,10 +127,10 @@ class Tape(Faces):
         super().__init__(name)
         self.error: str | None = None
         self.error_place: Place | None = None
-        self.failed: int | None = None  # the entry of the op at which the code stopped
+        self.failed: int | None = None  # the entry of the op that raised the error
         self.home: str | None = None  # the file or cell that was recorded
         self._recorder = recorder
-        self._torch: Any = None  # what watches PyTorch, if it is imported
+        self._torch: Any = None  # records PyTorch, if it is imported
 
     def _close(self, error: BaseException | None) -> None:
         recorder = self._recorder
@@ -169,10 +168,10 @@ class Tape(Faces):
         gradient        as in z.backward(gradient): optional only for a scalar
         retain_graph    default True, so that you can continue with z; False frees as it goes
 
-        With z this *is* a backward pass, run by the engine one node at a time: at the
-        end, the leaves' `.grad` contain what z.backward() would have added. Call it instead
-        of z.backward(), or set the `.grad` to None in between; after both, `.grad` is
-        the sum of two passes, as in PyTorch.
+        With z this *is* a backward pass, run by the engine one node at a time: at the end,
+        the leaves' `.grad` are the same as after z.backward(). Call it instead of
+        z.backward(), or set each `.grad` to None in between: after both, `.grad` is the
+        sum of two passes, as in PyTorch.
 
         >>> import minigrad
         >>> x = minigrad.tensor(3.0, requires_grad=True)
@@ -197,7 +196,7 @@ class Tape(Faces):
         return walk.live(self._recorder, z, gradient, retain_graph, create_graph)
 
     def check(self, *, strict: bool = False, **derived: Any) -> Checked:
-        """Compare hand-derived gradients, given by name, with those of the last backward pass.
+        """Compare hand-derived gradients, given by name, with the gradients of the last backward pass.
 
         strict    raise AssertionError if one differs
 
@@ -207,7 +206,7 @@ class Tape(Faces):
         ...     (x * x).sum().backward()
         >>> tape.check(x=[1.0, 2.0])
         check: 0 of 1 gradients agree with the tape
-            x    different: yours [1, 2], the tape's [2, 4]. It is half of it: a factor 2 is missing.
+            x    different: yours [1, 2], the tape's [2, 4]. It is half as large: a factor 2 is missing.
         """
         found = check(self._recorder, derived)
         if strict and not found.ok:
@@ -215,7 +214,7 @@ class Tape(Faces):
         return found
 
     def differences(self, *leaves: str, **derived: Any) -> AllDifferences:
-        """The slopes of what ran, found without rules: runs it again with slightly changed entries.
+        """Numerical derivatives: runs the recorded operations again with slightly changed entries.
 
         leaves     names of leaves; by default, all of them
         derived    hand-derived gradients to compare with, by the names of their leaves

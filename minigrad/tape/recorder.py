@@ -1,4 +1,4 @@
-"""The recorder: records what the core reports while code runs.
+"""The recorder: stores the events that the core reports while code runs.
 
 It is an observer (see modes.py). The core calls
 
@@ -12,10 +12,10 @@ It is an observer (see modes.py). The core calls
 
 The first two are in forward_half.py, the others here.
 
-An update (zero_grad, or the step of an optimizer or a scheduler) changes something besides the graph.
-A parameter that was written to gets a new entry: the same tensor, the same AccumulateGrad, one version
-later. What is computed afterwards starts from that entry, so that the graphs of two training steps do
-not share their leaves.
+An update (zero_grad, or the step of an optimizer or a scheduler) changes state outside the graph. A
+parameter that was written to gets a new entry: the same tensor and AccumulateGrad, one version later.
+Later computations start from that entry, so that the graphs of two training steps do not share
+their leaves.
 
 Read events.py first, then identity.py and forward_half.py.
 """
@@ -41,7 +41,7 @@ Before = list[tuple[Tensor, int, Snapshot | None]]  # tensors, their versions, t
 
 
 class Recorder(ForwardHalf):
-    """Records what the core reports; this class handles backward passes and updates."""
+    """The recorder. This class handles backward passes and updates."""
 
     def backward(self, task: GraphTask, engine: Engine = "graph") -> None:
         """A backward pass begins."""
@@ -52,7 +52,7 @@ class Recorder(ForwardHalf):
         now = Backward(len(self.passes) + 1, user_line(), engine, *keeps, seeds)
         self.events.append(("seed", len(self.passes), 0))
         self.passes.append(now)
-        self._open.append((task, now, self._hooks))  # a hook of another pass may have started it
+        self._open.append((task, now, self._hooks))  # passes can be nested, if hooks start them
         self._hooks = []
 
     def hooked(self, when: When, hooks: int, before: Sequence[Any], after: Sequence[Any]) -> None:
@@ -78,7 +78,7 @@ class Recorder(ForwardHalf):
         now.turns.append(turn)
 
     def _take(self, task: GraphTask, step: Step, turn: Turn, now: Backward) -> None:
-        """Record where the gradient ends up, if this node is a destination."""
+        """Record where the gradient is stored or returned, if it ends at this node."""
         node, entry = step.node, turn.entry
         asked = task.inputs is not None and node in task.inputs
         if isinstance(node, AccumulateGrad):
@@ -95,13 +95,13 @@ class Recorder(ForwardHalf):
         turn.kept = isinstance(node.plan, Hooked) and node.plan.keep is not None
 
     def _count(self, task: GraphTask, now: Backward) -> None:
-        """Count how many contributions each node will receive, and which nodes are pruned."""
+        """Count the contributions that each node will receive, and find the pruned nodes."""
         nodes = [n for n in reachable(task.roots) if not isinstance(n, Edge)]
         taking_part = [n for n in nodes if task._leads_to_an_input(n)]
         now.pruned = sorted(self.entry_of(n) for n in nodes if not task._leads_to_an_input(n))
         taking_part.sort(key=lambda n: n.queue_key)
         now.expected = {self.entry_of(node): 0 for node in taking_part}
-        if now.engine == "recursive":  # it does not wait: one contribution for each path
+        if now.engine == "recursive":  # it expects one contribution for each path
             paths = contributions(task.roots, by_path=True)
             now.expected |= {
                 self.entry_of(n): k for n, k in paths.items() if not isinstance(n, Edge)
@@ -156,7 +156,7 @@ class Recorder(ForwardHalf):
     def updating(self, what: UpdateKind, owner: Any) -> Iterator[None]:
         """Within this block, `owner` clears gradients, writes to parameters, or sets rates."""
         if what in self._updating or getattr(owner, "_is_initial", False):
-            yield  # a part of an update that is recorded as a whole
+            yield  # part of an update that is recorded as a whole
             return
         self._updating.append(what)
         tensors = _tensors_of(owner) if what != "schedule" else []
@@ -171,7 +171,7 @@ class Recorder(ForwardHalf):
         self._add_update(what, owner, before, rates, place)
 
     def _first_seen(self, before: Before) -> None:
-        """Add the parameters that have a gradient, but have not been on the tape yet."""
+        """Add the parameters that have a gradient but are not on the tape yet."""
         for tensor, _, g in before:
             if g is not None and (key := self.number(tensor)) not in self._latest:
                 self._add_leaf(tensor, key)
@@ -199,7 +199,7 @@ class Recorder(ForwardHalf):
     ) -> WrittenTensor:
         """The new entry of a parameter that was written to."""
         key = self.number(tensor)
-        if key not in self._latest:  # not seen before: an optimizer of the user's wrote to it
+        if key not in self._latest:  # new on the tape: a user-defined optimizer wrote to it
             self._add_leaf(tensor, key, overwritten=True)
         was, output = self._latest[key]
         made = self.entries[was]
@@ -223,7 +223,7 @@ class Recorder(ForwardHalf):
         return WrittenTensor(was, len(self.entries) - 1, g)
 
     def _called(self, owner: Any) -> str:
-        """The user's name of an optimizer, module or scheduler, or that of its class."""
+        """The user's name of an optimizer, module or scheduler, or the name of its class."""
         names = (n for n, v in self.namespace().items() if v is owner and not n.startswith("_"))
         return next(names, type(owner).__name__)
 
@@ -232,7 +232,7 @@ class Recorder(ForwardHalf):
     def entry_of(self, node: AnyNode) -> int:
         """The entry of a node in the graph; added if it is new.
 
-        For an edge that stands for one of several results, its owner's.
+        For the edge of one of several results, the entry of the owner.
         """
         if isinstance(node, Edge):
             node = node.owner
@@ -243,10 +243,10 @@ class Recorder(ForwardHalf):
     def _adopt(self, roots: Sequence[AnyNode]) -> dict[int, Snapshot | None]:
         """Add entries for the part of the graph that was made before the recording.
 
-        Returns the current `.grad` of the leaves of the graph.
+        Returns the current `.grad` of all leaves of the graph.
         """
         nodes = [n for n in reachable(roots) if not isinstance(n, Edge)]
-        # Oldest first, so that the inputs of a node have their entries before it.
+        # Oldest first, so that inputs have smaller numbers than the nodes that use them.
         for node in sorted(nodes, key=lambda n: (isinstance(n, Node), -n.queue_key)):
             if node not in self._entry_of:
                 self._adopt_one(node)
@@ -277,7 +277,7 @@ class Recorder(ForwardHalf):
 
 
 def _opened(g: Any) -> Snapshot | None:
-    """A snapshot of a gradient that was passed on; unpacked if the node has several results."""
+    """A snapshot of a gradient that was passed on; for one of several results, it is unpacked."""
     parts = getattr(g, "parts", None)
     if parts is not None:
         g = next(iter(parts.values()), None)

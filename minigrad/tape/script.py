@@ -1,7 +1,7 @@
-"""The inspector's script: modules of one idea each, joined into one text for the widget and for the page.
+"""The inspector's script: small modules, joined into one text for the widget and for the page.
 
-The modules are in jupyter/static/inspector, and there is no build step: each may use the names of those
-before it in `MODULES`, as if all were one file. To add one, write it and put its name where it belongs.
+The modules are in jupyter/static/inspector. There is no build step: a module can use all names of the
+modules before it in `MODULES`, as in one file. To add a module, write it and add its name to the list.
 """
 
 from functools import cache

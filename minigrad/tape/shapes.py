@@ -1,7 +1,7 @@
-"""Shapes: the elements of a picture, and how they become SVG text.
+"""Shapes: the elements of a picture, and their SVG text.
 
-A picture is first a list of shapes, the scene, so that the SVG and the PNG (bitmap.py) are
-always the same. All text from the user's code passes through `esc` before it goes into SVG.
+A picture is first drawn as a list of shapes, the scene, so that the SVG and the PNG (bitmap.py)
+are always the same. All text from the user's code passes through `esc` before it goes into SVG.
 """
 
 from collections.abc import Mapping
@@ -34,7 +34,7 @@ class Rect:
 
 @dataclass(frozen=True)
 class Line:
-    """A path: it starts at the first point; each piece is one point, or the three points of a cubic."""
+    """A path from a start point; each piece is one point, or the three points of a cubic Bézier curve."""
 
     start: Point
     pieces: tuple[tuple[Point, ...], ...]
@@ -70,7 +70,7 @@ class Disc:
 
 @dataclass(frozen=True)
 class Words:
-    """One line of text at its baseline; `anchor` says which point of it is at x."""
+    """One line of text; y is its baseline, and `anchor` says which point of the text is at x."""
 
     x: float
     y: float
@@ -103,9 +103,9 @@ class Hatching:
 
 @dataclass(frozen=True)
 class Cells:
-    """A heat map: texts of equal length, one for each row, with a character for each cell.
+    """A heat map: a text for each row, with a character for each cell.
 
-    colors    what the characters stand for; a cell with another one is white, with a slanted line
+    colors    the colors of the characters; other cells are white with a slanted line
     """
 
     x: float
@@ -117,7 +117,7 @@ class Cells:
     line: str
 
     def filled(self) -> dict[str, list[tuple[float, float, float, float]]]:
-        """For each color, the cells that have it: x, y, width, height."""
+        """The cells of each color, as (x, y, width, height)."""
         n, m = len(self.rows), len(self.rows[0])
         across = [round(self.x + self.width * k / m, 1) for k in range(m + 1)]
         down = [round(self.y + self.height * k / n, 1) for k in range(n + 1)]
@@ -129,7 +129,7 @@ class Cells:
         return found
 
     def lines(self) -> list[tuple[Point, Point]]:
-        """The slanted lines: through the cells that have no color."""
+        """The slanted lines through cells without a color."""
         return [((x, y + h), (x + w, y)) for x, y, w, h in self.filled().get("", ())]
 
 
@@ -148,7 +148,7 @@ Scene = list[Group | Item]
 
 
 def esc(text: object) -> str:
-    """The text made safe for XML, in an element or in an attribute.
+    """Escape text for XML, in an element or an attribute.
 
     >>> esc('<b a="1">')
     '&lt;b a=&quot;1&quot;&gt;'
@@ -164,7 +164,7 @@ MONO = "monospace"
 
 @dataclass(frozen=True)
 class Picture:
-    """A scene with its size; the id and the title of its SVG element."""
+    """A scene with its size, and the id and title of its SVG element."""
 
     width: float
     height: float
@@ -194,7 +194,7 @@ class Picture:
 
 
 def _n(value: float) -> str:
-    """A coordinate as text: at most one decimal, and none if it is whole."""
+    """A coordinate as text, with at most one decimal."""
     return f"{value:.1f}".removesuffix(".0")
 
 

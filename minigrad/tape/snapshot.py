@@ -1,16 +1,16 @@
 """Snapshots: the content of an array at the time of an event.
 
-In-place code could change the array later, so we copy it at once. A small array is
-copied whole, which is fast, and described when needed. A large one is described
-at once, and only its first entries are kept.
+The array could be changed in place later, so we need a copy. A small array is copied whole,
+which is fast, and summarized when needed. A large one is summarized at once, and only its
+first entries are kept.
 
-    shape, dtype, size       as of the array
+    shape, dtype, size       of the array
     min, max, mean, std, norm    over the finite entries (None for types without an order)
-    nan, inf                 how many entries are nan or infinite
+    nan, inf                 the number of entries that are nan or infinite
     first                    its first entries in row-major order
     rows                     only for a sparse gradient: its rows; `first` are their entries
 
-For the picture in a box, every k-th entry of a large array is kept as well (`sample`).
+For the picture in a box, we also keep every k-th entry of a large array (`sample`).
 """
 
 import math
@@ -27,22 +27,22 @@ from minigrad.tape.names import in_words
 FIRST = 64  # entries kept of a large array
 WHOLE = 1024  # arrays with at most this many entries are copied whole
 SIDE = 12  # rows and columns kept of a large matrix, for its picture
-SAMPLE = 256  # entries kept of another large array
+SAMPLE = 256  # entries kept of any other large array
 
 
 Array = np.ndarray[Any, Any]
-# The least, the largest, the mean, the norm and the std.
+# min, max, mean, norm, std
 Ends = tuple[float | None, float | None, float | None, float | None, float | None]
 
 
 @cache
 def name_of(dtype: Any) -> str:
-    """The name of a dtype of NumPy or PyTorch, which put it together anew each time: float32."""
+    """The name of a NumPy or PyTorch dtype, like float32. Cached, because they build it on each access."""
     return str(dtype).removeprefix("torch.")
 
 
 class Snapshot:
-    """A copy of the main facts about an array or a sparse gradient.
+    """The main facts about an array or a sparse gradient at one time.
 
     >>> Snapshot(np.array([1.0, 2.0, 6.0])).facts()["mean"]
     3.0
@@ -74,7 +74,7 @@ class Snapshot:
     def described(
         cls, shape: tuple[int, ...], facts: Callable[[], ArrayFacts], sample: Array | None = None
     ) -> "Snapshot":
-        """A snapshot of something that is described where it is; `facts` is called when needed."""
+        """A snapshot from given facts; `facts` is called when they are needed."""
         found = cls.__new__(cls)
         found.rows, found.shape, found._sample = None, shape, sample
         found._array, found._facts, found._later = None, None, facts
@@ -82,7 +82,7 @@ class Snapshot:
 
     @property
     def array(self) -> Array | None:
-        """The whole array, if it was small enough to keep; else None."""
+        """The whole array; None if it was too large to keep."""
         return None if self.rows is not None else self._array
 
     def sample(self) -> Array | None:
@@ -102,7 +102,7 @@ class Snapshot:
         return in_words(self.facts())
 
     def _summary(self, a: Array) -> Callable[[], ArrayFacts]:
-        """What is to be known of an array that will change; it is written down when it is asked for."""
+        """Summarize an array now, because it may change; returns a function that gives the facts later."""
         dtype = name_of(a.dtype)
         if a.size == 1 and self.rows is None and a.dtype.kind == "f" and math.isfinite(a.item()):
             x = a.item()  # fast
@@ -120,12 +120,12 @@ def _double(a: Array) -> Array:
 
 
 def measured(flat: Any, double: Callable[[Any], Any]) -> tuple[Ends, tuple[int, int, int]]:
-    """The least, largest, mean, norm and std of the finite entries; and how many are finite, nan, infinite.
+    """min, max, mean, norm and std of the finite entries; and the counts of finite, nan, infinite entries.
 
-    flat      the entries, an array or a PyTorch tensor of one axis, which is measured where it is
-    double    converts it to float64, which is done if float32 could overflow or underflow
+    flat      the entries, as a 1-d array or PyTorch tensor; computes on the tensor's device
+    double    a function that converts to float64, used if float32 could overflow or underflow
 
-    Squares are summed when the mean is taken away: entries that lie close together lose no digits.
+    For the std, the mean is subtracted before squaring, so that close values lose no digits.
     """
     n, nan = len(flat), 0
     if not n:
@@ -145,14 +145,14 @@ def measured(flat: Any, double: Callable[[Any], Any]) -> tuple[Ends, tuple[int, 
 
 
 def _moments(flat: Any) -> tuple[float, float]:
-    """The mean, and the sum of the squared distances from it."""
+    """The mean, and the sum of squared deviations from it."""
     mean = flat.sum().item() / len(flat)
     apart = flat - mean
     return mean, (apart @ apart).item()
 
 
 def thinned(a: Any) -> Any:
-    """Every k-th row and column of a matrix, every k-th entry of another array: a view, if there can be one."""
+    """Every k-th row and column of a matrix, or every k-th entry of another array; a view if possible."""
     if a.ndim == 2:
         return a[:: -(-a.shape[0] // SIDE), :: -(-a.shape[1] // SIDE)]
     return a.reshape(-1)[:: -(-math.prod(a.shape) // SAMPLE)]
@@ -165,10 +165,10 @@ def facts_of(
     counts: tuple[int, int, int],
     first: list[Any],
 ) -> ArrayFacts:
-    """The facts about an array, as `measured` found them, with numbers as they are written."""
+    """The facts about an array as a record, with rounded numbers, from the results of `measured`."""
     kind = type(first[0]) if first else float
     if kind is complex:
-        ends = (None,) * 5  # they have no order, and the pictures show real numbers
+        ends = (None,) * 5  # complex numbers have no order
     least, most = (None if e is None else kind(e) for e in ends[:2])
     numbers = [*map(json_number, (least, most, *ends[2:]))]
     return {
@@ -192,7 +192,7 @@ def maybe(value: Any) -> Snapshot | None:
 
 
 def json_numbers(values: list[Any]) -> list[Number]:
-    """The numbers of a list for JSON; at once, if all are finite."""
+    """A list of numbers for JSON; faster if all are finite."""
     if values and isinstance(values[0], float) and all(map(math.isfinite, values)):
         return [*map(float, ("%.7g " * len(values) % tuple(values)).split())]
     return [json_number(v) for v in values]

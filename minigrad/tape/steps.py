@@ -1,7 +1,7 @@
-"""The steps of a document: what happened, one node at a time, and its details.
+"""The steps of a document: a recording, one node at a time, in detail.
 
-A step is one node's turn. Its details are deltas, so that a drawing can stop
-between any two of them:
+A step is the turn of one node. Its details are deltas, so that a drawing can stop between
+any two of them:
 
     op           forward: a result was computed
     seed         a backward pass begins; how many contributions each node expects
@@ -17,7 +17,7 @@ between any two of them:
     error        the pass stopped here
     update       between passes: gradients cleared, parameters written to, learning rates set
 
-Each step and each detail has one sentence that says what happened (`text`).
+Each step and each detail is described by a sentence (`text`).
 """
 
 import re
@@ -45,7 +45,7 @@ def steps(
 
 
 def words(value: Snapshot | None) -> str:
-    """A gradient as a short text: all of it if it is small, else its shape and norm."""
+    """A gradient as a short text: all entries if there are few, otherwise its shape and norm."""
     if value is None:
         return "no gradient"
     facts = value.facts()
@@ -58,7 +58,7 @@ def words(value: Snapshot | None) -> str:
 
 
 def told(b: Backward, nodes: list[doc.TapeNode]) -> str:
-    """The error of a pass. A tensor that changed has the user's name, not the letter of the rule."""
+    """The error of a pass, with the user's name for a tensor that changed, not the rule's letter."""
     message, conflict = b.error or "", b.conflict
     if conflict is None or b.failed is None:
         return message
@@ -77,7 +77,7 @@ def told(b: Backward, nodes: list[doc.TapeNode]) -> str:
 def made_not_finite(
     given: Iterable[Snapshot | None], made: Iterable[Snapshot | None]
 ) -> doc.NotFinite | None:
-    """NaN or infinity, if there is some in what was made and none in what it was made from."""
+    """Which of NaN and infinity appears in the results but not in the inputs, if any."""
     before = [None if value is None else value.facts() for value in given]
     after = [value.facts() for value in made if value is not None]
     if None in before:
@@ -89,7 +89,7 @@ def made_not_finite(
 
 
 def made_by_turn(turn: Turn) -> doc.NotFinite | None:
-    """The same of the gradients that a node took and sent."""
+    """Like `made_not_finite`, for the gradients that a node received and sent."""
     return made_not_finite(turn.parts.values() or [turn.g], [s.value for s in turn.sent])
 
 
@@ -98,7 +98,7 @@ class _Steps:
         self, recorder: Recorder, nodes: list[doc.TapeNode], values: "Values", code: "Code"
     ) -> None:
         self.recorder, self.nodes, self.values, self.code = recorder, nodes, values, code
-        self.seen: set[tuple[int, doc.NotFinite]] = set()  # the passes, 0 forward, that have some
+        self.seen: set[tuple[int, doc.NotFinite]] = set()  # by pass; pass 0 is forward
 
     def all(self) -> list[doc.TapeStep]:
         recorder, wanted_by = self.recorder, self._wanted_by()
@@ -114,12 +114,12 @@ class _Steps:
         return [step_of[kind](which, k) for kind, which, k in events]
 
     def _wanted_by(self) -> dict[int, str]:
-        """For each op that a pass of ours computes: the node whose turn it is.
+        """For each op computed during one of our backward passes: the node whose turn it is.
 
-        That turn is an event of its own, after all that its rules have computed.
+        In the events, this turn comes after the ops that its rules have computed.
         """
         found: dict[int, str] = {}
-        turn_of: dict[int, str] = {}  # the next turn of each pass, going back
+        turn_of: dict[int, str] = {}  # the next turn of each pass, as we go backward
         for kind, which, k in reversed(self.recorder.events):
             if kind == "turn" and self.recorder.passes[which].engine != "torch":
                 b = self.recorder.passes[which]
@@ -132,7 +132,7 @@ class _Steps:
         node, entry = self.nodes[which], self.recorder.entries[which]
         value = " and ".join(words(r.value) for r in entry.results)
         if node.replayed:
-            text = f"{node.label} is a view of memory that was written to: its history is walked again."
+            text = f"{node.label} is a view of memory that was written to: its history is replayed."
         elif node.inplace:
             text = f"{node.expression} wrote over {node.name}: version {node.version}, {value}."
         else:
@@ -166,7 +166,7 @@ class _Steps:
         return doc.TapeStep("update", "update", text, [detail])
 
     def _of_update(self, update: Update) -> str:
-        """What an update changed, in a sentence."""
+        """A sentence about what an update changed."""
         call, n = update.call, len(update.written)
         many = count_of(n, "parameter")
         rates = ", ".join(
@@ -191,10 +191,10 @@ class _Steps:
         return f"{now.name} v{was.version} → v{now.version}"
 
     def _first(self, number: int, made: doc.NotFinite | None) -> doc.NotFinite | None:
-        """What was made, if it is the first NaN or infinity of this pass; 0 is the forward pass."""
+        """`made`, if it is the first NaN or infinity of this pass (0: forward); otherwise None."""
         if made is None or (number, made) in self.seen:
             return None
-        self.seen |= {(number, made), (number, "inf")}  # an infinity after a NaN tells no more
+        self.seen |= {(number, made), (number, "inf")}  # after a NaN, infinities are not reported
         return made
 
     def _failed(self, node: doc.TapeNode) -> doc.TapeStep:
@@ -229,7 +229,7 @@ class _Steps:
         ]
         name = self.nodes[turn.entry].name
         if turn.captured:
-            text = f"The gradient of {name} was asked for: {words(turn.g)} goes to the caller."
+            text = f"The gradient of {name} was requested: {words(turn.g)} goes to the caller."
             details.append(doc.CaptureDetail("capture", g, text))
         if turn.kept:
             text = f"{name} retains its gradient: {name}.grad is {words(turn.g)}."
@@ -245,7 +245,7 @@ class _Steps:
         entry = self.recorder.entries[turn.entry]
         title, g = self.nodes[turn.entry].title, self._took(turn)
         if b.engine == "tape":
-            text = f"{title} is next on the list, going back, with the gradient {g}."
+            text = f"{title} is next in the list, from last to first, with the gradient {g}."
         elif b.engine == "recursive":
             text = f"{title} is called with one contribution, {g}, and does not wait."
         else:
@@ -264,10 +264,10 @@ class _Steps:
     def _instead(self, turn: Turn) -> str:
         if turn.instead is None:
             return ""
-        return f" By the counts of the graph it was the turn of {self.nodes[turn.instead].title}."
+        return f" By our counts, it was the turn of {self.nodes[turn.instead].title}."
 
     def _applied(self, turn: Turn, first: str) -> list[doc.AnyDetail]:
-        """The derivatives of the op for the inputs that need one."""
+        """The detail that says which rules were applied."""
         if not turn.sent:
             return []
         node, entry = self.nodes[turn.entry], self.recorder.entries[turn.entry]
@@ -285,7 +285,7 @@ class _Steps:
         return [doc.Detail("apply", f"Its {said}{which}.{first}")]
 
     def _letters(self, node: doc.TapeNode) -> dict[str, str]:
-        """What the letters of the node's rules stand for, in the user's names."""
+        """The user's names for the letters in the node's rules."""
         given = [i for i in node.inputs if i.operand is not None]
         return {"z": node.label} | {str(i.operand): self._name(i) for i in given}
 
@@ -295,13 +295,13 @@ class _Steps:
         return self.nodes[doc.index_of(given.node)].result(given.output)
 
     def _operand(self, turn: Turn, s: Sent) -> int:
-        """The place of the operand that a gradient was sent to; the first, if it is not known."""
+        """The position of the operand that a gradient was sent to; the first, if it is not known."""
         inputs = self.recorder.entries[turn.entry].inputs
         passed = [k for k, given in enumerate(inputs) if given.gradient]
         return passed[s.edge] if s.edge < len(passed) else 0
 
     def _took(self, turn: Turn) -> str:
-        """The gradient that came in; for each result, if there are several."""
+        """The incoming gradient, as text; one for each result, if there are several."""
         named = self.nodes[turn.entry].named
         if not named or not turn.parts:
             return words(turn.g)
@@ -347,9 +347,9 @@ class _Steps:
         if ran.when == "finally":
             text = f"{many} ran after .grad had been added to."
         elif before == after:
-            text = f"{many} saw the gradient {before}, and left it."
+            text = f"{many} saw the gradient {before}, and did not change it."
         else:
-            text = f"{many} saw the gradient {before}, and made it {after}."
+            text = f"{many} saw the gradient {before}, and replaced it with {after}."
         return doc.HookDetail(
             when=ran.when,
             before=[self.values.number(v) for v in ran.before],
@@ -383,7 +383,7 @@ class _Steps:
         return text + (f" Ready now: {ready}." if ready else "")
 
     def _target(self, turn: Turn, s: Sent, title: bool = False) -> str:
-        """The tensor, or its node, that a gradient was sent to: one of several results by its own name."""
+        """The name of the tensor, or of its node, to which a gradient was sent."""
         to, given = self.nodes[s.to], None
         if to.named:
             given = self.nodes[turn.entry].inputs[self._operand(turn, s)]
@@ -410,12 +410,12 @@ def _backward_step(
 
 
 def op_step(node: doc.TapeNode, text: str, backward: bool) -> doc.TapeStep:
-    """The step in which an op was applied; in the backward phase if a pass computes it."""
+    """The step of an op; in the backward phase if a backward pass computed it."""
     details: list[doc.AnyDetail] = [doc.Detail("op", text, node.id)]
     phase: doc.Phase = "backward" if backward else "forward"
     return doc.TapeStep(phase, "op", text, details, node.id, node.made_by)
 
 
 def _rounded(rate: float) -> float:
-    """A learning rate with seven digits: 0.1 * 0.1 is 0.01."""
+    """A learning rate, rounded to seven digits, so that 0.1 * 0.1 is shown as 0.01."""
     return float(f"{rate:.7g}")

@@ -1,14 +1,14 @@
 """Reads minigrad's own pictures back: turns SVG text into the scene that it was made from.
 
-It does not read every SVG, only the elements that our pictures use:
+Only the elements that our pictures use are supported:
 
     svg, g, rect, circle, polygon, path (M L H V C Z), text
 
 with fill, stroke and its width and dashes, rounded corners, bold and monospaced text,
-and the attributes that a group passes to its parts. Anything else is skipped.
+and attributes inherited from groups. Anything else is skipped.
 
-We need it if only the picture is available and not its source: in a stored
-notebook, whose SVG many viewers do not show.
+We need this if only the picture is available and not its source: in a stored notebook,
+whose SVG many viewers do not show.
 """
 
 import re
@@ -34,19 +34,19 @@ def read(svg: str) -> Picture:
     >>> read('<svg width="9" height="9"><circle cx="4" cy="4" r="2" fill="#000000"/></svg>').scene
     [Disc(x=4.0, y=4.0, radius=2.0, fill='#000000', stroke='none', thick=0.0, dash='')]
     """
-    if re.search(r"<!(?!--)", svg):  # a DOCTYPE may define entities that never end
-        raise ValueError("this is not a picture of minigrad: it has a document type of its own.")
+    if re.search(r"<!(?!--)", svg):  # a DOCTYPE can define entities that expand without end
+        raise ValueError("this is not a picture from minigrad: it contains a document type.")
     try:
         root = ElementTree.fromstring(svg)
     except ElementTree.ParseError as error:
-        raise ValueError(f"this is not an SVG: {error}.") from None
+        raise ValueError(f"this is not SVG: {error}.") from None
     if _tag(root) != "svg":
-        raise ValueError(f"this is not an SVG, but <{_tag(root)}>.")
+        raise ValueError(f"this is not SVG, but <{_tag(root)}>.")
     box = re.findall(NUMBER, root.get("viewBox", ""))
     given = box[2:] if len(box) == 4 else [root.get(k) for k in ("width", "height")]
     width, height = map(_first, given)
     if not (0 < width < 1e6 and 0 < height < 1e6):
-        raise ValueError(f"this SVG has no size to draw it in: {width:g} by {height:g}.")
+        raise ValueError(f"this SVG has no valid size: {width:g} by {height:g}.")
     scene: list[Group | Item] = []
     for element, look in _shapes(root):
         items = tuple(_items(element, look))
@@ -56,7 +56,7 @@ def read(svg: str) -> Picture:
 
 
 def _first(text: str | None) -> float:
-    """The number that a text begins with: 12 for "12px"; 0 if there is none."""
+    """The number at the start of a text: 12 for "12px"; 0 if there is none."""
     found = re.match(NUMBER, text or "")
     return float(found.group()) if found else 0.0
 
@@ -113,10 +113,10 @@ def _items(element: Element, look: Look) -> Iterator[Item]:
 
 
 def _lines(d: str, border: tuple[str, float, str], fill: str) -> Iterator[Line]:
-    """The `d` of a path as lines: a new one begins wherever the pen is lifted."""
+    """The `d` of a path as lines; a move command (M) starts a new one."""
     begin = here = (0.0, 0.0)
     pieces: list[tuple[Point, ...]] = []
-    for command, rest in re.findall("([A-Za-df-z])([^A-Za-df-z]*)", d):  # an e is in numbers only
+    for command, rest in re.findall("([A-Za-df-z])([^A-Za-df-z]*)", d):  # e occurs in numbers
         kind = command.upper()
         if kind not in NUMBERS_IN:
             break  # an arc, for example, which our pictures do not use
@@ -138,6 +138,6 @@ def _lines(d: str, border: tuple[str, float, str], fill: str) -> Iterator[Line]:
                 continue
             if pieces:
                 yield Line(begin, tuple(pieces), *border, fill)
-            begin, pieces, kind = here, [], "L"  # more numbers after M are for L
+            begin, pieces, kind = here, [], "L"  # further numbers after M belong to an implicit L
     if pieces:
         yield Line(begin, tuple(pieces), *border, fill)

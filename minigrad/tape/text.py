@@ -19,7 +19,7 @@ Rows = list[tuple[str, ...]]
 
 
 def table_text(rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> str:
-    """Rows as aligned columns, the first row being the header; columns in `right` are right-aligned."""
+    """Rows as aligned columns; the first row is the header. Columns in `right` are right-aligned."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = []
     for row in rows:
@@ -119,7 +119,7 @@ def _shape(node: TapeNode) -> str:
 
 
 def text(found: Document) -> str:
-    """The tape as tables: what ran forward, and what each backward pass did."""
+    """The tape as tables: the forward pass, and each backward pass."""
     first, second = headline(found)
     parts = [f"{short(found.name)}: {first}"]
     if found.program is not None:
@@ -159,7 +159,7 @@ def _line(found: Document, code: int | None) -> str:
 
 
 def _elided(rows: Rows, right: Sequence[int]) -> str:
-    """A table; a very long one without its middle, and with a note about it."""
+    """A table; the middle of a very long one is replaced by a note."""
     if len(rows) <= LONGEST_TABLE + 1:
         return table_text(rows, right)
     half = LONGEST_TABLE // 2
@@ -171,8 +171,8 @@ def _elided(rows: Rows, right: Sequence[int]) -> str:
 def dot_text(found: Document) -> str:
     """The document in the Graphviz language: solid edges for data, dashed ones for gradients.
 
-    The columns of a program are framed, and dotted lines lead from what a rule wrote to the
-    rule's instruction.
+    The columns of a program are framed. Dotted lines connect the instructions that a rule wrote to
+    the rule's instruction.
     """
     parts: list[digraph.Vertex | digraph.Cluster] = []
     columns: dict[int, list[digraph.Vertex]] = {}

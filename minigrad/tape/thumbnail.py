@@ -1,9 +1,9 @@
-"""Thumbnails: what a box shows of its value.
+"""Thumbnails: how a box shows its value.
 
-Numbers that can be printed are: a scalar, a small array, an array of equal entries. Of any other
-array a box shows `mean ± std` and `[min, max]` beside a small picture: a heat map of a matrix or of
-a few entries, a histogram of everything else. Of a large array the picture shows every k-th row and
-column, or every k-th entry (snapshot.py keeps those).
+A scalar, a small array, or an array of equal entries is printed. For any other array, a box shows
+`mean ± std` and `[min, max]` beside a small picture: a heat map of a matrix or of a few entries, or
+a histogram. For a large array, the picture shows every k-th row and column, or every k-th entry
+(which snapshot.py keeps).
 
 A picture is text, one character for each cell or bar, so that a page with hundreds of them stays small:
 
@@ -21,18 +21,18 @@ from minigrad.tape.document import ArrayFacts, Number, Thumbnail
 from minigrad.tape.names import count_not_finite, in_words, number_text, short
 from minigrad.tape.snapshot import SIDE, Array, Snapshot
 
-PRINTED = 30  # characters of an array that is printed
-MOST_PRINTED = 12  # its entries
+PRINTED = 30  # maximum number of characters of a printed array
+MOST_PRINTED = 12  # maximum number of its entries
 BARS = 12
-LEVELS = 9  # above zero, and as many below
+LEVELS = 9  # above zero, and as many below zero
 CHARACTERS = np.array([*"IHGFEDCBA0123456789"])  # of the levels from -9 to 9
-DIGITS = 4  # an entry between two levels or two bars is on the same side on every CPU
+DIGITS = 4  # rounding, so that entries between two levels or bars go the same way on every CPU
 
 
 def thumbnail(snapshot: Snapshot | None, name: str = "") -> Thumbnail | None:
-    """What a box shows of this value; None if it was not recorded.
+    """The thumbnail of a value; None if it was not recorded.
 
-    name    of the result, if the op has several
+    name    the name of the result, if the op has several
 
     >>> thumbnail(Snapshot(np.array([[1.0, -2.0], [np.nan, 4.0]])))
     Thumbnail(lines=['= [[1, -2], [nan, 4]]', '1 NaN of 4'], cells=[], bars='')
@@ -62,14 +62,14 @@ def thumbnail(snapshot: Snapshot | None, name: str = "") -> Thumbnail | None:
 
 
 def _without_noise(mean: Number, std: Number) -> Number:
-    """The mean, or 0 if it is what rounding has left of numbers that cancel."""
+    """The mean, or 0 if it is only a rounding error of numbers that cancel."""
     if isinstance(mean, float) and isinstance(std, float) and abs(mean) < 1e-6 * std:
         return 0.0
     return mean
 
 
 def _printed(facts: ArrayFacts) -> list[str]:
-    """The value itself as text, if it is short, and how many entries are not finite; else nothing."""
+    """The value as text if it is short, and the number of entries that are not finite; otherwise empty."""
     not_finite, said, size = count_not_finite(facts), in_words(facts), facts["size"]
     if "rows" in facts or (size and facts["shape"] and facts["min"] is None):
         return [short(said, PRINTED)]
@@ -92,7 +92,7 @@ def _nested(entries: Sequence[Number], shape: Sequence[int]) -> str:
 
 
 def heat_cells(a: Array) -> list[str]:
-    """A heat map of a matrix, by rows; of a large one, every k-th row and column.
+    """A heat map of a matrix, by rows; for a large matrix, of every k-th row and column.
 
     >>> heat_cells(np.array([[1.0, -2.0], [np.inf, 4.0]]))
     ['2D', 'n9']
@@ -106,7 +106,7 @@ def heat_cells(a: Array) -> list[str]:
 
 
 def bars_of(a: Array) -> str:
-    """A histogram of the finite entries, from the least to the largest.
+    """A histogram of the finite entries, from the smallest to the largest.
 
     >>> bars_of(np.array([0.0, 0.0, 0.0, 1.0, 2.0, 2.0]))
     '900000300006'
@@ -118,7 +118,7 @@ def bars_of(a: Array) -> str:
         return ""
     places = np.floor(((numbers - least) / (most - least) * BARS).round(DIGITS)).astype(int)
     counts = np.bincount(np.minimum(places, BARS - 1), minlength=BARS)
-    heights = -(-counts * LEVELS // counts.max())  # rounded up: a bar that is not empty can be seen
+    heights = -(-counts * LEVELS // counts.max())  # rounded up: every non-empty bar is visible
     return "".join(CHARACTERS[heights + LEVELS])
 
 

@@ -24,9 +24,9 @@ from minigrad.tape.turns import turns_of
 if TYPE_CHECKING:
     from minigrad.tape.record import Tape
 
-LONGEST_CELL = 200  # lines; of a longer cell, only what is around the lines that ran
-FAR = 40  # lines up to the head of a function
-BUDGET = 1 << 14  # array entries that are kept whole, about 200 KiB as text
+LONGEST_CELL = 200  # lines; from a longer cell, only lines around those that ran are kept
+FAR = 40  # maximum distance in lines to the head of a function
+BUDGET = 1 << 14  # total entries of arrays that are stored whole, about 200 KiB as text
 
 
 def document(tape: "Tape") -> doc.Document:
@@ -60,7 +60,7 @@ def _turns(
     nodes: list[doc.TapeNode],
 ) -> list[doc.TrainingTurn]:
     """The iterations of a training loop, with their steps, groups and losses."""
-    # How many steps the first events have made.
+    # For each k, the number of steps among the first k events.
     steps_until = [*accumulate(map(recorder.is_step, recorder.events), initial=0)]
     group = {g.title: g.id for g in groups if g.kind == "turn"}
     found = []
@@ -81,7 +81,7 @@ def _turns(
 
 
 def nodes_of(recorder: Recorder) -> list[doc.TapeNode]:
-    """The nodes of a recording without its document: for their names and expressions."""
+    """The nodes of a recording, without the rest of the document: for their names and expressions."""
     return _Nodes(recorder, [], Code(None), Values(), jacobians=0).all()
 
 
@@ -99,7 +99,7 @@ class Code:
         self._sources: dict[str, int] = {} if home is None else {home: 0}
 
     def number(self, place: Place | None) -> int | None:
-        """The index of a user's line, which is added if it is new; None without a place."""
+        """The index of a user's line, which is added if it is new; None if there is no place."""
         if place is None:
             return None
         key = (place.file, place.line)
@@ -113,7 +113,7 @@ class Code:
         return self._known[key]
 
     def add_surroundings(self) -> None:
-        """Add the lines around those that ran: the whole cell; of others, the functions they are in."""
+        """Add the lines around those that ran: the whole recorded cell, and functions from other sources."""
         ran: dict[str, list[int]] = {}
         for file, line in self._known:
             ran.setdefault(file, []).append(line)
@@ -121,7 +121,7 @@ class Code:
             text = linecache.getlines(file)
             cell = file == self.home and Place(file, 1).label.startswith("In [")
             if cell and len(text) <= LONGEST_CELL:
-                lines = [k for k, line in enumerate(text, 1) if line.strip()]  # not the magic's
+                lines = [k for k, line in enumerate(text, 1) if line.strip()]  # without the magic
                 lines = [*range(lines[0], lines[-1] + 1)]
             else:
                 lines = around(lines, text)
@@ -130,7 +130,7 @@ class Code:
 
 
 def around(ran: Iterable[int], text: Sequence[str]) -> list[int]:
-    """The numbers of some lines, and of those above each, up to the head of the function it is in.
+    """The numbers of these lines, and of the lines above each, up to the head of its function.
 
     >>> around([3], ["x = 1\\n", "def f(x):\\n", "    return x\\n"])
     [2, 3]
@@ -143,7 +143,7 @@ def around(ran: Iterable[int], text: Sequence[str]) -> list[int]:
 
 
 def _is_head(text: Sequence[str], line: int, inside: int) -> bool:
-    """Does a function begin in this line, which the other one is in?"""
+    """Is this line the head of the function that contains the line `inside`?"""
     if not 0 < inside <= len(text):
         return False
     code, other = text[line - 1], text[inside - 1]
@@ -162,7 +162,7 @@ class Values:
         self._left = BUDGET
 
     def number(self, snapshot: Snapshot | None) -> int | None:
-        """The index of a snapshot, which is added if no equal one is there; None without one."""
+        """The index of a snapshot, which is added if there is no equal one; None for None."""
         if snapshot is None:
             return None
         facts = snapshot.facts()
@@ -177,9 +177,9 @@ class Values:
 
 
 def op_formulas(given: Iterable[tuple[str, str]]) -> dict[str, doc.OpFormula]:
-    """For the name of each op, its formula and the derivatives in it.
+    """The formula of each op, by name, split into the formula itself and the derivatives.
 
-    given    names and formulas; a formula and its rules are two or more spaces apart
+    given    names and formulas; in a formula, the parts are separated by two or more spaces
     """
     found: dict[str, doc.OpFormula] = {}
     for name, text in given:
@@ -270,13 +270,13 @@ class _Nodes:
         ]
 
     def _calls(self, entry: Entry) -> list[int]:
-        """The lines from which the modules were called that it ran in, but for its own line."""
+        """The lines that called the modules in which the entry was made, except its own line."""
         places = [call.place for _, call in self.recorder.calls_around(entry)] + [entry.place]
         found = [self.code.number(p) for p, inside in pairwise(places) if p != inside]
         return [code for code in found if code is not None]
 
     def _with_results(self, node: doc.TapeNode, entry: Entry) -> doc.TapeNode:
-        """The node, with what is known of its results."""
+        """The node, with the facts about its results."""
         first, *others = entry.results
         values = self.values
         return replace(
@@ -336,8 +336,8 @@ def _edges(entries: list[Entry]) -> list[doc.TapeEdge]:
 def _without_circles(edges: list[doc.TapeEdge]) -> list[doc.TapeEdge]:
     """The edges, except those that would close a cycle.
 
-    An edge leads from a lower number to a higher one, except to a node that we did not see being
-    made. If a transform of minigrad.func uses one tensor in several graphs, such a node can
+    An edge leads from a lower number to a higher one, except to a node that was not recorded when
+    it was made. If a transform of minigrad.func uses one tensor in several graphs, such a node can
     seem to come before its inputs.
     """
     doubtful = [e for e in edges if doc.index_of(e.from_) >= doc.index_of(e.to)]
@@ -357,8 +357,8 @@ def _without_circles(edges: list[doc.TapeEdge]) -> list[doc.TapeEdge]:
 
 
 def _summed(source: Entry, given: Input, entry: Entry) -> str | None:
-    """As text, the axes over which a gradient is summed on its way back after a broadcast."""
-    known = given.output < len(source.results)  # of a node from before the recording, not all are
+    """The axes over which a gradient is summed to undo a broadcast, as text."""
+    known = given.output < len(source.results)  # not always, for a node made before the recording
     if not given.gradient or not known or not entry.results or entry.view:
         return None
     op = REGISTRY.get(entry.op)
@@ -397,18 +397,18 @@ def _pass(b: Backward, nodes: list[doc.TapeNode], code: Code, values: Values) ->
 
 
 def _note(b: Backward, nodes: list[doc.TapeNode]) -> str | None:
-    """What is not known about a pass of PyTorch's engine, which tells us less than ours."""
+    """A note on what is unknown about a pass of PyTorch's engine, which reports less than ours."""
     if b.threads > 1:
         return (
             f"PyTorch ran this pass in {b.threads} threads. The nodes are in the order in which "
-            "hooks saw them; which others were ready is not known."
+            "hooks saw them; it is not known which others were ready."
         )
     other = next((turn for turn in b.turns if turn.instead is not None), None)
     if other is None or other.instead is None:
         return None
     return (
-        f"{nodes[other.entry].title} ran when, by the counts of the graph, it was the turn of "
-        f"{nodes[other.instead].title}: which nodes were ready is not known from there on."
+        f"{nodes[other.entry].title} ran when, by our counts, it was the turn of "
+        f"{nodes[other.instead].title}: from there on, it is not known which nodes were ready."
     )
 
 

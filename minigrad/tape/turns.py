@@ -1,10 +1,10 @@
 """Turns: the iterations of a training loop in a recording, and which of them are kept.
 
-A turn ends when its optimizer has stepped, with the steps of schedulers that follow at once; in a long
-loop without an optimizer, when it goes back to an earlier line after its backward pass. If there are
-more than MOST_TURNS, those at both ends are kept whole, and some between them; the others are left out
-when the recording ends, so that the page of a tape stays small. What a kept turn needs of one that is
-left out stays: above all the parameters, which are then several versions later.
+A turn ends after the step of its optimizer, and the steps of schedulers that follow immediately. In a
+long loop without an optimizer, it ends where the loop goes back to an earlier line after a backward
+pass. If there are more than MOST_TURNS turns, we keep those at both ends and some in between. The
+others are left out when the recording ends, so that the page of a tape stays small. Entries that kept
+turns need are not left out: above all the parameters, which are then several versions later.
 """
 
 from dataclasses import replace
@@ -15,7 +15,7 @@ from minigrad.tape.naming import result_names
 from minigrad.tape.recorder import Recorder
 
 MOST_TURNS = 50  # kept whole
-AT_ENDS = 8  # of a longer loop: so many at the begin, and at the end
+AT_ENDS = 8  # kept at the start and at the end of a longer loop
 BETWEEN = 8
 
 
@@ -43,19 +43,19 @@ def turns_of(recorder: Recorder) -> list[LoopTurn]:
 
 
 def _reached(recorder: Recorder, end: int) -> int:
-    """How many entries the events before this one have made."""
+    """The number of entries that were made before this event."""
     kind, which, _ = recorder.events[end - 1]
     if kind == "update":
         return recorder.updates[which].reached
     following = (which for kind, which, _ in recorder.events[end:] if kind == "op")
     first = next(following, len(recorder.entries))
     while first and recorder.entries[first - 1].kind == "leaf":
-        first -= 1  # leaves that the next turn saw first
+        first -= 1  # leaves that the next turn was the first to use
     return first
 
 
 def _ends_by_hand(recorder: Recorder) -> list[int]:
-    """The ends of the turns of a long loop without an optimizer: where it goes back to an earlier line."""
+    """The ends of turns in a long loop without an optimizer: where it goes back to an earlier line."""
     lines = [None if b.place is None else (b.place.file, b.place.line) for b in recorder.passes]
     if not lines or len(lines) <= MOST_TURNS or len({*lines}) > 1 or lines[0] is None:
         return []
@@ -71,7 +71,7 @@ def _ends_by_hand(recorder: Recorder) -> list[int]:
 
 
 def _with_schedules(recorder: Recorder, k: int) -> int:
-    """The event after a step, and after the schedulers' steps that follow it."""
+    """The event after an optimizer's step and the schedulers' steps that follow it."""
     k += 1
     while k < len(recorder.events):
         kind, which, _ = recorder.events[k]
@@ -82,7 +82,7 @@ def _with_schedules(recorder: Recorder, k: int) -> int:
 
 
 def thin(recorder: Recorder) -> None:
-    """Leave out turns of a long loop, and number what stays anew."""
+    """Leave out turns of a long loop, and renumber the rest."""
     found = turns_of(recorder)
     if len(found) <= MOST_TURNS:
         return
@@ -98,7 +98,7 @@ def thin(recorder: Recorder) -> None:
 
 
 class _Thinning:
-    """Leaves turns out of a recording. Everything refers to entries by their numbers, which change."""
+    """Leaves turns out of a recording, and updates all entry numbers, which change."""
 
     def __init__(self, recorder: Recorder, found: list[LoopTurn], kept: list[int]) -> None:
         self.recorder, self.turns, self.kept = recorder, found, kept
@@ -155,11 +155,11 @@ class _Thinning:
         return None if entry is None else self.new.get(entry)
 
     def _entries(self) -> None:
-        last: dict[int, int] = {}  # the last entry of each tensor that stays
+        last: dict[int, int] = {}  # the last kept entry of each tensor
         kept: list[Entry] = []
         for old in self.new:
             entry = self.recorder.entries[old]
-            if old in self.whole:  # what made it is left out
+            if old in self.whole:  # the entry that made it is left out
                 entry.inputs, entry.saved, entry.inplace, entry.view = [], [], False, False
                 if entry.kind == "op":
                     made = entry.backward not in (None, "AccumulateGrad")
@@ -175,7 +175,7 @@ class _Thinning:
         if given.entry is None or given.entry in self.new:
             return replace(given, entry=self._at(given.entry))
         source = self.recorder.entries[given.entry].results[given.output]
-        if source.tensor in last:  # an earlier version of it
+        if source.tensor in last:  # use an earlier version of it
             return replace(given, entry=last[source.tensor], output=0)
         return Input(None, constant="…")
 

@@ -3,13 +3,13 @@
     for step in tape.steps(z):
         print(step)
 
-Each step shows which node ran, the gradient that came in, the gradients that went out and
-where, which nodes are ready (in the order in which they will run), and how many
-contributions each of the others still expects.
+Each step shows the node that ran, its incoming gradient, the gradients that it sent and to
+which nodes, the nodes that are ready (in the order in which they will run), and the number of
+contributions that the other nodes still expect.
 
 There is no second engine for this. `live` uses the engine's own generator,
-`GraphTask.steps()`, so you see what really runs; `replayed` goes through
-a recorded pass again (moment.py), and computes nothing.
+`GraphTask.steps()`, so you see what really runs; `replayed` goes through a recorded pass
+again (moment.py) without computing anything.
 """
 
 from collections.abc import Callable, Iterator
@@ -34,7 +34,7 @@ NONE = "no gradient"
 
 @dataclass(frozen=True)
 class Sending:
-    """A gradient that was passed on: to which node, and as which of how many contributions."""
+    """A gradient that was sent to a node, as contribution `arrived` of `expected`."""
 
     to: str
     gradient: Any
@@ -47,17 +47,17 @@ class Sending:
 class WalkStep:
     """One node's turn in a backward pass.
 
-    number, of    the step of the tape, as in tape.at(number), and the last step
+    number, of    the number of the step, as in tape.at(number), and of the last step
     node          the engine's node (None when a recorded pass is replayed)
     name          "MulBackward0"
     label         the tensor that the node belongs to: "z v1"
-    expression    what was computed there: "z += x2"
-    line          on which line, or None
-    g             the gradient that came in: an array (a snapshot for a recorded pass)
-    sends         the gradients that went out
+    expression    the forward expression: "z += x2"
+    line          its line, or None
+    g             the incoming gradient: an array (a snapshot for a recorded pass)
+    sends         the outgoing gradients
     ready         the nodes that are ready now, in the order in which they will run
     waiting       the other nodes -> how many contributions they still expect
-    makes         "NaN" or "inf", if it is in what went out, and was not in what came in
+    makes         "NaN" or "inf", if an outgoing gradient contains it but the incoming one does not
     """
 
     number: int
@@ -121,7 +121,7 @@ def _run(recorder: Recorder, task: GraphTask) -> Iterator[WalkStep]:
     error: BaseException | None = None
     try:
         while True:
-            # The modes only hold while the engine runs, not while the user looks.
+            # The modes are only set while the engine runs, not while the user's loop body runs.
             with modes.set_grad_enabled(task.create_graph), modes.within("observer", recorder):
                 step = next(steps, None)
             if step is None:
@@ -153,8 +153,8 @@ def replayed(recorder: Recorder, shown: Callable[[], Document]) -> Iterator[Walk
     """Replay the last backward pass on the tape, whose document is `shown()`."""
     if not recorder.passes:
         raise ValueError(
-            "tape.steps(): no backward pass was recorded. To walk one, name the tensor it "
-            "starts from: tape.steps(z)."
+            "tape.steps(): no backward pass was recorded. To walk through a new one, pass the "
+            "tensor it starts from: tape.steps(z)."
         )
     return _again(recorder.passes[-1], shown)
 
@@ -181,11 +181,11 @@ def _shown(
     ready: list[int],
     waiting: dict[int, int],
 ) -> WalkStep:
-    """A turn of a pass, with the state after it.
+    """The WalkStep for a turn, with the state after it.
 
-    place             the number of the step, and that of the last one
-    gradients         what came in and what was sent: the engine's values, or those recorded
-    ready, waiting    entries
+    place             the numbers of the step and of the last step
+    gradients         the incoming and the sent gradients, from the engine or the recording
+    ready, waiting    numbers of entries
     """
 
     def title(entry: int) -> str:

@@ -241,8 +241,8 @@ def test_hooks_are_seen_with_the_gradients_before_and_after():
     tape, _ = recorded(PROGRAMS["hooks"])
     steps = [s for s in tape.shown().steps if s.event == "node"]
     said = " ".join(d.text for s in steps for d in s.details)
-    assert "A hook saw the gradient 1, and made it 5." in said
-    assert "A hook saw the gradient all 5, and made it all 10." in said
+    assert "A hook saw the gradient 1, and replaced it with 5." in said
+    assert "A hook saw the gradient all 5, and replaced it with all 10." in said
     assert "A hook ran after .grad had been added to." in said and "retains its gradient" in said
 
 

@@ -1,15 +1,15 @@
-"""What PyTorch's own engine did, on the same tape.
+"""Records PyTorch's own engine on the same tape.
 
-If PyTorch is imported, `record` and `%%autograd` see its tensors as well. PyTorch never becomes a
-dependency: nothing here is imported before it is.
+If PyTorch is imported, `record` and `%%autograd` also record its tensors. PyTorch is not a
+dependency: nothing here is imported before PyTorch is.
 
     values.py       snapshots of its tensors
-    tensors.py      which tensor, and which node of its graph, is which entry
-    operations.py   the forward half: what its dispatcher carries out
-    passes.py       the backward half: what its engine runs, seen by hooks
+    tensors.py      maps its tensors and the nodes of its graph to entries
+    operations.py   the forward half: the operations of its dispatcher
+    passes.py       the backward half: its engine, observed by hooks
     graph.py        its graph, for `chain` and `make_dot`
 
-A recording changes nothing: not the results, gradients and versions, and not the random numbers.
+A recording does not change results, gradients, versions or random numbers.
 """
 
 import os.path
@@ -35,7 +35,7 @@ add_machinery(os.path.join(os.path.dirname(torch.__file__), ""), "<eval_with_key
 
 @contextmanager
 def watching(recorder: Recorder) -> Iterator[Operations]:
-    """Within this block, what PyTorch does is added to a recording."""
+    """Within this block, add PyTorch's operations and backward passes to a recording."""
     operations = Operations(TorchTensors(recorder))
     passes = Passes(operations)
     engine, apply = torch.autograd._engine_run_backward, torch.autograd.Function.__dict__["apply"]

@@ -1,10 +1,10 @@
-"""The same variables, with minigrad in place of PyTorch: for a cell that runs on both.
+"""Copies variables, with minigrad instead of PyTorch, to run a cell on both.
 
     exchange(code, namespace)    a copy of the namespace, in which `torch` is minigrad
 
-Modules and functions of PyTorch become ours of the same name, tensors become copies, and so do the
-functions of the user, which then see the copy. In it, `import torch` imports minigrad. What PyTorch
-has made and cannot be copied, like a model, is left out: the cell may make it anew.
+PyTorch's modules and functions are replaced by ours of the same name. Tensors are copied, and so are
+the user's functions, which then use the copied namespace. In it, `import torch` imports minigrad.
+PyTorch objects that cannot be copied, like a model, are left out: the cell can create them itself.
 """
 
 import ast
@@ -27,9 +27,9 @@ OURS = "minigrad"
 
 
 def exchange(code: ast.AST, namespace: dict[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
-    """A copy of the variables that some code uses, with minigrad in place of PyTorch.
+    """A copy of the variables that some code uses, with minigrad instead of PyTorch.
 
-    Also returns the variables that are left out, and for each what is to be said if it is missed.
+    Also returns, for each variable that is left out, the message to show if it is needed.
     """
     made = _Exchange(namespace)
     with unobserved():
@@ -38,7 +38,7 @@ def exchange(code: ast.AST, namespace: dict[str, Any]) -> tuple[dict[str, Any], 
 
 
 def instead(name: str, *args: Any, **kwargs: Any) -> Any:
-    """`__import__`, which imports minigrad where PyTorch is asked for."""
+    """A replacement for `__import__` that imports minigrad instead of PyTorch."""
     return builtins.__import__(_name(name), *args, **kwargs)
 
 
@@ -49,7 +49,7 @@ def _name(name: str) -> str:
 
 
 class _LeftOut(Exception):
-    """Something that cannot be copied: says what it is."""
+    """Raised for a value that cannot be copied; the message says what it is."""
 
     def __init__(self, what: str) -> None:
         super().__init__(
@@ -72,7 +72,7 @@ class _Exchange:
         self.left_out: dict[str, str] = {}
 
     def copy_for(self, code: ast.AST) -> None:
-        """Copy what some code, and the functions that it calls, may use."""
+        """Copy the variables that some code, and the functions that it calls, may use."""
         self.waiting = [n.id for n in ast.walk(code) if isinstance(n, ast.Name)]
         while self.waiting:
             name = self.waiting.pop()
@@ -90,7 +90,7 @@ class _Exchange:
         return self.made[id(value)]
 
     def _other(self, value: Any) -> Any:
-        """What stands for a value."""
+        """The counterpart of a value in the copy."""
         if isinstance(value, torch.Tensor):
             return _tensor(value)
         if isinstance(value, np.ndarray):
@@ -114,7 +114,7 @@ class _Exchange:
         return value
 
     def _function(self, f: FunctionType) -> FunctionType:
-        """A function of the user: the same code, in the copy."""
+        """A copy of a user's function: the same code, with the copied namespace."""
         self.waiting += _names_of(f.__code__)
         made = FunctionType(f.__code__, self.copy, f.__name__, None, f.__closure__)
         made.__defaults__ = self._once(f.__defaults__) if f.__defaults__ else None
@@ -128,7 +128,7 @@ def _names_of(code: Any) -> list[str]:
 
 
 def _tensor(x: torch.Tensor) -> Tensor:
-    """Our tensor with the same numbers; a leaf."""
+    """A minigrad leaf with the same values."""
     if x.grad_fn is not None:
         raise _LeftOut(f"a result of PyTorch ({type(x.grad_fn).__name__})")
     array = array_of(x).copy()
@@ -142,7 +142,7 @@ def _tensor(x: torch.Tensor) -> Tensor:
 
 
 def _named(value: Any) -> Any:
-    """A function or class: ours of that name, if it is one of PyTorch's."""
+    """A function or class; for one of PyTorch's, minigrad's with the same name."""
     if isinstance(value, type) and not _is_theirs(value.__module__):
         if _of_theirs(value):
             raise _LeftOut(f"derived from {value.__mro__[1].__name__} of PyTorch")

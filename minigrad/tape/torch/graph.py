@@ -1,4 +1,4 @@
-"""PyTorch's graph, in the form in which `chain` and `make_dot` look at ours."""
+"""Adapts PyTorch's graph to the interface that `chain` and `make_dot` use."""
 
 from typing import Any
 
@@ -11,12 +11,12 @@ __all__ = ["TorchNode", "array_of", "snapshot", "torch_gradients", "torch_node"]
 
 
 class TorchNode:
-    """A node of PyTorch's graph. Looking at it unpacks nothing."""
+    """A node of PyTorch's graph. Reading it does not unpack saved tensors."""
 
     def __init__(self, node: Any) -> None:
         self._node = node
         self._array = getattr(node, "variable", None)  # of a leaf
-        self.plan = self  # which says what of the saved values is a tensor
+        self.plan = self  # for `plan.tensors`: which saved values are tensors
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, TorchNode) and self._node is other._node
@@ -30,16 +30,16 @@ class TorchNode:
 
     @property
     def next_functions(self) -> list["tuple[TorchNode | None, int]"]:
-        """Where it sends gradients."""
+        """The nodes to which it sends gradients."""
         return [(p and TorchNode(p), output) for p, output in self._node.next_functions]
 
     @property
     def edges(self) -> "list[TorchNode]":
-        """The same, without inputs that get none."""
+        """Like next_functions, without inputs that get no gradient."""
         return [parent for parent, _ in self.next_functions if parent is not None]
 
     def saved_values(self) -> dict[str, tuple[torch.Tensor, int]]:
-        """The tensors that it saved, and their versions; without those that hooks have packed."""
+        """The saved tensors and their versions, except tensors that hooks have packed."""
         kept = [(name, raw.data) for name, raw in saved_of(self._node) if raw.unpack_hook is None]
         return {name: (x, version_of(x)) for name, x in kept if isinstance(x, torch.Tensor)}
 
@@ -50,7 +50,7 @@ class TorchNode:
 
     @property
     def freed(self) -> bool:
-        """Has a backward pass freed what it saved?"""
+        """Has a backward pass freed the saved tensors?"""
         gone = [name for name, raw in saved_of(self._node) if raw.data is None]
         return any(not _can_be_read(self._node, f"_saved_{name}") for name in gone)
 
@@ -66,7 +66,7 @@ def _can_be_read(node: Any, attribute: str) -> bool:
 def torch_gradients(
     z: torch.Tensor, tensors: list[torch.Tensor], gradient: object
 ) -> list[torch.Tensor | None] | None:
-    """The gradients of tensors, which changes none of them; None if the graph of z was freed."""
+    """Gradients, computed without changing any .grad; None if the graph of z was freed."""
     g = torch.ones_like(z) if gradient is None else torch.as_tensor(gradient)
     try:
         return list(torch.autograd.grad(z, tensors, g, retain_graph=True, allow_unused=True))

@@ -1,8 +1,8 @@
-"""The forward half: PyTorch's operations, as its dispatcher carries them out.
+"""The forward half: records PyTorch's operations, as its dispatcher runs them.
 
-The mode is below autograd: it sees each operation that has a node of its own (`linear` is a `t` and
-an `addmm`), before the node is tied to the result. So what an operation made is read when the next
-event comes: until then nothing can have changed it.
+The dispatch mode is below autograd: it sees each operation that has its own node (`linear` is a `t`
+and an `addmm`), before the node is attached to the result. So we read the results of an operation
+when the next event comes. Until then, nothing can have changed them.
 """
 
 import re
@@ -34,21 +34,21 @@ from minigrad.tape.torch.tensors import TorchTensors
 NOT_SHOWN = (
     "detach", "alias", "lift_fresh", "is_same_size", "_local_scalar_dense", "record_stream",
 )  # fmt: skip
-OPERANDS = ("self", "other", "exponent")  # a number in this place is an operand, not a setting
+OPERANDS = ("self", "other", "exponent")  # a number with this name is an operand, not a setting
 
 
 @dataclass(slots=True)
 class Pending:
-    """An operation that ran, and whose results have not been looked at."""
+    """An operation that has run, but whose results have not been recorded yet."""
 
     entry: Entry
     results: list[weakref.ref[torch.Tensor]]
-    kept: list[torch.Tensor]  # a view is not kept: PyTorch would make another object of it
+    kept: list[torch.Tensor]  # not views: PyTorch would then make another object
     recording: bool
 
 
 class Unseen:
-    """The block of `Operations.unseen`, which is entered for each operation: a generator would take longer."""
+    """The block of `Operations.unseen`. A class, because a generator would be slower."""
 
     __slots__ = ("operations",)
 
@@ -63,12 +63,12 @@ class Unseen:
 
 
 class Operations(TorchDispatchMode):  # type: ignore[misc]
-    """Records what is computed."""
+    """Records operations."""
 
     def __init__(self, seen: TorchTensors) -> None:
         super().__init__()
         self.seen, self.recorder = seen, seen.recorder
-        self.hidden = 0  # within an operation that is one box
+        self.hidden = 0  # nesting depth of operations that are drawn as one box
         self.stepping: list[list[tuple[torch.Tensor, int, list[Input]]]] = []  # optimizers' steps
         self.failed: tuple[BaseException, Entry] | None = None
         self._pending: Pending | None = None
@@ -76,7 +76,7 @@ class Operations(TorchDispatchMode):  # type: ignore[misc]
 
     @classmethod
     def ignore_compile_internals(cls) -> bool:
-        """What torch.compile has compiled runs compiled, as without a recording."""
+        """Let compiled code run compiled, as without a recording."""
         return True
 
     @classmethod
@@ -86,7 +86,7 @@ class Operations(TorchDispatchMode):  # type: ignore[misc]
     def __torch_dispatch__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
     ) -> Any:
-        """Carry out an operation, and record it."""
+        """Run an operation, and record it."""
         kwargs = kwargs or {}
         facts = op_facts(func)
         on = torch.is_grad_enabled()
@@ -97,7 +97,7 @@ class Operations(TorchDispatchMode):  # type: ignore[misc]
         if not on and self.seen._is_first_value(_flat(args)):
             return func(*args, **kwargs)
         entry = self._begun(facts, args, kwargs)
-        if not entry.inputs:  # it makes a leaf
+        if not entry.inputs:  # it creates a leaf
             made = func(*args, **kwargs)
             if facts.name.startswith(("empty", "new_empty")):
                 self.seen.unset.add(self.seen.number(made))
@@ -139,14 +139,14 @@ class Operations(TorchDispatchMode):  # type: ignore[misc]
         for name in called.operands:
             given[name] = None  # a recording keeps no tensor alive
         if facts.inplace and operands[0]._base is not None:
-            # A write to a view is a write to its base, whose history now continues here.
+            # A write to a view is a write to its base, whose history continues here.
             view, operands[0] = operands[0], operands[0]._base
             self.seen.input(view)
             entry.through, entry.written = self.seen.number(view), tuple(view.shape)
         if any(isinstance(x, torch.Tensor) for x in operands) and not facts.blind:
             entry.inputs = [self.input(x) for x in operands]
         if len(entry.inputs) != facts.operands:
-            entry.formula = ""  # ours is of another number of operands
+            entry.formula = ""  # our formula has another number of operands
         elif entry.formula and not entry.settings and entry.through is None:
             # ours may be what this one is
             numbers = {k: x for k, x in enumerate(operands) if not isinstance(x, torch.Tensor)}
@@ -165,7 +165,7 @@ class Operations(TorchDispatchMode):  # type: ignore[misc]
         entry.call = modules[-1][1] if modules else None
 
     def unseen(self) -> "Unseen":
-        """What is computed in this block is not recorded."""
+        """Within this block, nothing is recorded."""
         return Unseen(self)
 
     def add_failed(self, error: BaseException) -> int | None:
@@ -179,9 +179,9 @@ class Operations(TorchDispatchMode):  # type: ignore[misc]
         return self.seen.add_op(entry, "failed")
 
     def leave(self) -> bool:
-        """See nothing until `come_back`; False if we see nothing now, or a mode of the user is above.
+        """Turn the mode off until `come_back`; False if it is off already, or if the user's mode is above it.
 
-        While any mode is on, PyTorch's engine adds gradients up in new tensors, not in place.
+        While any mode is on, PyTorch's engine adds up gradients in new tensors, not in place.
         """
         if _get_current_dispatch_mode() is not self:
             return False
@@ -189,11 +189,11 @@ class Operations(TorchDispatchMode):  # type: ignore[misc]
         return True
 
     def come_back(self) -> None:
-        """See what the dispatcher carries out again."""
+        """Turn the mode on again."""
         _push_mode(self)
 
     def look(self) -> None:
-        """Record what the last operation made."""
+        """Record the results of the last operation."""
         pending, self._pending = self._pending, None
         if pending is not None:
             with self.unseen():
@@ -202,7 +202,7 @@ class Operations(TorchDispatchMode):  # type: ignore[misc]
     def _look_at(self, pending: Pending) -> None:
         entry, results = pending.entry, [ref() for ref in pending.results]
         number = self.seen.add_op(entry)
-        if entry.op == "rnn_layer":  # its workspace is partly whatever was in memory
+        if entry.op == "rnn_layer":  # part of its workspace is uninitialized memory
             self.seen.unset.update(self.seen.number(x) for x in results[3:] if x is not None)
         self.seen.add_results(entry, number, results)
         first = next((x for x in results if x is not None), None)
@@ -215,10 +215,10 @@ class Operations(TorchDispatchMode):  # type: ignore[misc]
             floating = first.is_floating_point() or first.is_complex()
             entry.stop = looks.why_no_gradient(pending.recording, floating)
 
-    # ---- what is one box -----------------------------------------------------------
+    # ---- drawn as one box -----------------------------------------------------------
 
     def function(self, apply: Callable[..., Any], cls: type, args: Any, kwargs: Any) -> Any:
-        """A Function of the user is applied: one operation, whatever its forward computes."""
+        """Record a user-defined Function as one operation, whatever its forward computes."""
         skipped = self.hidden or (self.seen.computing and not torch.is_grad_enabled())
         if skipped or in_compiler() or cls.__name__ == "CompiledFunction":
             return apply(cls, *args, **kwargs)
@@ -234,7 +234,7 @@ class Operations(TorchDispatchMode):  # type: ignore[misc]
         return result
 
     def called(self, module: torch.nn.Module, args: Any) -> None:
-        """A module of torch.nn is being called."""
+        """A call of a module of torch.nn begins."""
         self._calls.append(self.recorder.module(module))
         self._calls[-1].__enter__()
 
@@ -244,7 +244,7 @@ class Operations(TorchDispatchMode):  # type: ignore[misc]
             self._calls.pop().__exit__(None, None, None)
 
     def step_begins(self, optimizer: torch.optim.Optimizer, args: Any, kwargs: Any) -> None:
-        """An optimizer steps: one operation for each parameter."""
+        """An optimizer's step begins: it is recorded as one operation for each parameter."""
         self.look()
         params = [p for group in optimizer.param_groups for p in group["params"]]
         given = [p for p in params if p.grad is not None]
@@ -252,7 +252,7 @@ class Operations(TorchDispatchMode):  # type: ignore[misc]
         self.recorder.look_up_names()  # zero_grad() may drop the gradients before the next pass
 
     def step_ended(self, optimizer: torch.optim.Optimizer, args: Any, kwargs: Any) -> None:
-        """The step has ended: what it wrote is known."""
+        """The step has ended: record the parameters that it wrote to."""
         self.look()
         name = f"{type(optimizer).__name__.lower()}_step"
         for parameter, before, inputs in self.stepping.pop():
@@ -262,7 +262,7 @@ class Operations(TorchDispatchMode):  # type: ignore[misc]
                 self.seen.add_results(entry, self.seen.add_op(entry), [parameter])
 
 
-# The compiler leaves our code alone, and what that calls.
+# Tell the compiler to skip our code, and everything that it calls.
 set_code_exec_strategy(
     Operations.__torch_dispatch__.__code__, _FrameExecStrategy(_FrameAction.SKIP, _FrameAction.SKIP)
 )
@@ -270,16 +270,16 @@ set_code_exec_strategy(
 
 @dataclass(frozen=True, slots=True)
 class OpFacts:
-    """What is known of one operation of PyTorch, from its schema."""
+    """The facts about one PyTorch operation, from its schema."""
 
     name: str
-    formula: str  # ours, if we have an operation of this name
-    operands: int  # that our formula is of
+    formula: str  # our formula, if we have an operation with this name
+    operands: int  # the number of operands in our formula
     inplace: bool
     view: bool
-    blind: bool  # it reads no entry of its operands: zeros_like
+    blind: bool  # does it ignore the values of its operands, like zeros_like?
     defaults: dict[str, Any]
-    called: str  # the dispatcher's name
+    called: str  # its name in the dispatcher
     writes: tuple[str, ...]
 
     def written(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> list[Any]:
@@ -288,7 +288,7 @@ class OpFacts:
         return [given[name] for name in self.writes if name in given]
 
 
-# Names and settings that only the dispatcher has, and what the documentation has in their place.
+# Names and settings that only the dispatcher uses -> their names in PyTorch's documentation.
 DOCUMENTED = {
     "_reshape_alias": "view",
     "_safe_softmax": "softmax",
@@ -300,7 +300,7 @@ DOCUMENTED = {
     "max_pool2d_with_indices": "max_pool2d",
     "mkldnn_rnn_layer": "rnn_layer",
 }
-REDUCTIONS = ("none", "mean", "sum")  # by the dispatcher's number
+REDUCTIONS = ("none", "mean", "sum")  # indexed by the dispatcher's number
 USUAL: dict[str, tuple[Any, ...]] = {
     "half_to_float": (False,), "reduction": (1,), "ignore_index": (-100,), "transposed": (False,),
     "stride": ([1], [1, 1]), "padding": ([0], [0, 0]), "dilation": ([1], [1, 1]), "groups": (1,),
@@ -309,26 +309,26 @@ USUAL: dict[str, tuple[Any, ...]] = {
 
 
 def documented(name: str) -> str:
-    """The name of an operation as PyTorch's documentation has it: "log_softmax" for "_log_softmax"."""
+    """The name of an operation in PyTorch's documentation: "log_softmax" for "_log_softmax"."""
     return DOCUMENTED.get(name) or re.sub(r"^_(?!_)|^native_|_forward$", "", name)
 
 
 def is_worth_showing(facts: OpFacts, name: str, value: Any) -> bool:
-    """Is this a setting that the user gave, rather than a default of the function?"""
+    """Was this setting given by the user, rather than being a default?"""
     if value is None or name in DEVICES or value in USUAL.get(name, ()):
         return False
     return not looks.same(value, facts.defaults.get(name))
 
 
 def setting_text(name: str, value: Any) -> str:
-    """The text of a setting: four digits of a number, and the word for a reduction."""
+    """The text of a setting: a number with four digits, or the name of a reduction."""
     if name == "reduction":
         return repr(REDUCTIONS[value])
     return number_text(value) if isinstance(value, float) else looks.setting(value)
 
 
 def index_text(given: Mapping[str, Any], facts: OpFacts) -> str:
-    """What is in the brackets: ":, 1:" for a slice of the second axis."""
+    """The text in the brackets of an index: ":, 1:" for a slice of the second axis."""
     dim = given.get("dim", 0) % max(1, given["self"].ndim)
     ends = [given.get("start") or None, given.get("end"), given.get("step", 1)]
     start, end, step = ("" if v in (None, sys.maxsize) else str(v) for v in ends)
@@ -369,7 +369,7 @@ _NONE = object()
 
 
 def in_compiler() -> bool:
-    """Is it torch.compile that computes here, or what it has compiled, and not the user's program?"""
+    """Is torch.compile or its compiled code running, rather than the user's program?"""
     frame: FrameType | None = sys._getframe(2)
     while frame is not None and _is_ours[file := frame.f_code.co_filename]:
         if file.endswith("convert_frame.py") or "_aot_autograd" in file or "_inductor" in file:

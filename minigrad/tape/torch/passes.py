@@ -1,9 +1,9 @@
-"""The backward half: PyTorch's engine, watched by hooks.
+"""The backward half: PyTorch's engine, observed by hooks.
 
-Before a pass, each node that it can reach gets a hook that is called before it runs, and one for
-after. What they see is the order in which the engine ran, and the gradients. The engine does not
-say how many contributions a node expects, and what else was ready: that is counted on the graph,
-and each turn is checked against it. A turn that the counts do not explain says so.
+Before a pass, we add two hooks to each node that it can reach: one is called before the node runs,
+the other after. They record the order of the nodes, and the gradients. The engine does not report
+how many contributions a node expects, or which other nodes are ready. We count these on the graph,
+and check each turn against the counts. If a turn does not match them, the recording says so.
 """
 
 import threading
@@ -40,15 +40,15 @@ class Passes:
     def run(self, engine: Run, outputs: Sequence[Any], *args: Any, **kwargs: Any) -> Any:
         """Run PyTorch's engine, and record what it does."""
         if in_compiler() or any(map(is_functorch_wrapped_tensor, outputs)):
-            return engine(outputs, *args, **kwargs)  # in torch.func, its operations are recorded
+            return engine(outputs, *args, **kwargs)  # torch.func: only operations are recorded
         self.operations.look()
         gradients, retain_graph, create_graph, inputs = args[:4]
         accumulate = kwargs.get("accumulate_grad", True)
         try:
-            with self.operations.unseen():  # to find the node of a leaf, PyTorch makes a view of it
+            with self.operations.unseen():  # PyTorch makes a view of a leaf to find its node
                 roots = [edge_of(x) for x in outputs]
                 wanted = [edge_of(x) for x in inputs]
-        except RuntimeError:  # something requires no gradient, which the engine explains
+        except RuntimeError:  # something requires no gradient; the engine will raise the error
             return engine(outputs, *args, **kwargs)
         tensors = [x for x in inputs if isinstance(x, torch.Tensor)]
         now = OnePass(self, roots, gradients, retain_graph, create_graph, wanted, accumulate)
@@ -75,7 +75,7 @@ class Passes:
 
 
 class OnePass:
-    """One backward pass: the counts of its graph, and the turns that its hooks have seen."""
+    """One backward pass: the counts on its graph, and the turns that the hooks have recorded."""
 
     def __init__(
         self, passes: Passes, roots: list[Node], gradients: Sequence[torch.Tensor],
@@ -100,13 +100,13 @@ class OnePass:
             self.parts.setdefault(entry, []).append(g)
         self.ready = {e for e, _ in seeds if not self.record.expected.get(e)}
         self.running: list[Turn] = []
-        # What is on its way to an entry and its result: the memory, and how it was seen. None: several are.
+        # (entry, result) -> the memory and the snapshot of a gradient sent there. None: several were sent.
         self.sent: dict[tuple[int, int], tuple[Any, Snapshot] | None] = {}
         self.recorder.passes.append(self.record)
         self.recorder.events.append(("seed", number, 0))
 
     def _needed(self) -> set[Node]:
-        """The nodes that lead to an input: all, if there are none."""
+        """The nodes that lead to an input; all nodes if no inputs were given."""
         if not self.inputs:
             return set(self.nodes)
         needed = set(self.inputs)
@@ -116,7 +116,7 @@ class OnePass:
         return needed
 
     def _expected(self) -> dict[int, int]:
-        """How many contributions each node will receive."""
+        """The number of contributions that each node will receive."""
         expected = {self.entry[n]: 0 for n in self.nodes if n in self.needed}
         for node in self.nodes:
             for parent in self._parents(node):
@@ -124,7 +124,7 @@ class OnePass:
         return expected
 
     def _parents(self, node: Node) -> list[Node]:
-        """Where a node sends gradients, as far as this pass goes."""
+        """The nodes to which a node sends gradients in this pass."""
         if node not in self.needed:
             return []
         return [p for p, _ in node.next_functions if p is not None and p in self.needed]
@@ -163,7 +163,7 @@ class OnePass:
             self.finish(node, ())
 
     def _goes_on(self, node: Node) -> bool:
-        """Does the engine run this node, rather than only hand its gradient to the caller?"""
+        """Does the engine run this node, rather than just return its gradient to the caller?"""
         return bool(self._parents(node)) or self.accumulate and hasattr(node, "variable")
 
     def begin(self, node: Node, grads: Gradients) -> None:
@@ -186,7 +186,7 @@ class OnePass:
         self.running.append(turn)
 
     def _arriving(self, entry: int, which: int, g: torch.Tensor | None) -> Snapshot | None:
-        """A snapshot of a gradient that arrives: the one that was sent, if nobody can have changed it since."""
+        """A snapshot of an arriving gradient: the sender's, if the gradient cannot have changed since."""
         memory, value = self.sent.pop((entry, which), None) or (None, None)
         tensor = self._result(entry)
         if (
@@ -198,12 +198,12 @@ class OnePass:
         return value
 
     def _result(self, entry: int) -> torch.Tensor | None:
-        """The tensor whose gradient an entry receives, if there is one, and it is still there."""
+        """The tensor whose gradient an entry receives, if it still exists."""
         results = self.recorder.entries[entry].results
         return self.seen.alive(results[0].tensor) if len(results) == 1 else None
 
     def _instead(self, entry: int) -> int | None:
-        """The node whose turn it is by the counts of the graph, if it is not this one."""
+        """The node that should run according to our counts, if it is not this one."""
         keys = {e: self.recorder.entries[e].queue_key or 0 for e in self.ready}
         self.ready.discard(entry)
         best = min(keys, key=keys.__getitem__, default=None)
@@ -236,7 +236,7 @@ class OnePass:
         return sent
 
     def _accumulated(self, node: Node, turn: Turn) -> None:
-        """A leaf's .grad was added to."""
+        """Record that a gradient was added to a leaf's .grad."""
         assert turn.accumulated is not None
         before, after = turn.accumulated[0], self._unseen(node.variable.grad)
         turn.accumulated = (before, after)
@@ -251,7 +251,7 @@ class OnePass:
             return snapshot(g)
 
     def _hooks(self, turn: Turn, node: Node) -> None:
-        """Hooks of the user ran before ours: they are known by their tensor, or by what they changed."""
+        """Record user hooks, which ran before ours. They are found on tensors, or by their effect."""
         parts, came = self.parts.get(turn.entry, []), turn.g
         tensor, hooks = self._result(turn.entry), 0
         if tensor is not None:
@@ -313,7 +313,7 @@ def edge_of(x: Any) -> Node:
 
 
 def nodes_below(roots: Sequence[Node]) -> list[Node]:
-    """The nodes of a graph, each once, and before those that it sends gradients to."""
+    """The nodes of a graph, each once, and before the nodes to which it sends gradients."""
     done: set[Node] = set()
     order: list[Node] = []
     stack = [(root, False) for root in roots]
@@ -329,7 +329,7 @@ def nodes_below(roots: Sequence[Node]) -> list[Node]:
 
 
 def total_of(parts: Sequence[Snapshot | None]) -> Array | None:
-    """The sum of contributions, in the order in which they came; None if not all are known whole."""
+    """The sum of contributions, in the order of their arrival; None if one was not recorded in full."""
     arrays = [None if g is None else g.array for g in parts]
     if not arrays or any(a is None for a in arrays):
         return None

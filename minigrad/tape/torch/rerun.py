@@ -1,12 +1,12 @@
-"""A recorded program of PyTorch, run again on our engine.
+"""Runs a recorded PyTorch program again on our engine.
 
-    run_again(watched, z)    our tensors: z, and all that it was computed from
+    run_again(watched, z)    our tensors: z, and all tensors that it was computed from
 
-What a mistake is called is found with our rules, which need our graph. Our functions have PyTorch's
-names and settings, so most operations are called as they were; what the dispatcher calls otherwise
-is in the tables below. Only what leads from leaves to z with a gradient is computed again. Each
-result must be the recorded one; if one is not, or an operation is not known here, `CannotRepeat`
-says which.
+Mistakes are diagnosed with our rules, which need our graph. Our functions have PyTorch's names and
+settings, so most operations can be called as recorded; the tables below list the operations that
+have another name or other arguments in the dispatcher. Only operations through which a gradient
+flows from z to leaves are run again. Each result must equal the recorded one. If it does not, or if
+an operation is unknown, we raise `CannotRepeat`.
 """
 
 import sys
@@ -35,7 +35,7 @@ class CannotRepeat(Exception):
 
 
 def _loss(name: str) -> Called:
-    """A loss, whose `reduction` is a number for the dispatcher."""
+    """A loss, whose `reduction` is a number in the dispatcher."""
 
     def call(F: Any, given: Given) -> Any:
         given["reduction"] = REDUCTIONS[given["reduction"]]
@@ -45,7 +45,7 @@ def _loss(name: str) -> Called:
 
 
 def _by_place(name: str, *keys: str) -> Called:
-    """A function with these arguments, in its own order."""
+    """A call of our function with these arguments, by position."""
 
     def call(F: Any, given: Given) -> Any:
         return getattr(F, name)(*[None if given[k] == [] else given[k] for k in keys])
@@ -70,13 +70,13 @@ def _indexed(F: Any, given: Given) -> Any:
 
 def _convolution(F: Any, given: Given) -> Any:
     if given["transposed"]:
-        raise CannotRepeat("transposed convolutions are not run again")
+        raise CannotRepeat("transposed convolutions cannot be run again")
     function = F.conv1d if given["input"].ndim == 3 else F.conv2d
     settings = {k: given[k] for k in ("stride", "padding", "dilation", "groups")}
     return function(given["input"], given["weight"], given["bias"], **settings)
 
 
-# What the dispatcher calls otherwise than our functions are called.
+# Operations whose names or arguments in the dispatcher differ from ours.
 LOSSES = (
     "binary_cross_entropy", "binary_cross_entropy_with_logits", "huber_loss", "mse_loss", "smooth_l1_loss",
 )  # fmt: skip
@@ -119,7 +119,7 @@ LEFT_AWAY = ("dtype", "layout", "device", "pin_memory", "memory_format", "non_bl
 
 
 def run_again(watched: Operations, z: torch.Tensor) -> dict[int, Tensor]:
-    """Our tensors, by the numbers that those of PyTorch have in a recording.
+    """Our tensors, by the numbers of PyTorch's tensors in the recording.
 
     Raises CannotRepeat, with the reason, if z was not recorded, or cannot be computed here.
     """
@@ -141,7 +141,7 @@ class _Rerun:
             for output, (made, result) in enumerate(zip(entry.results, results)):
                 self._must_agree(k, output, result)
                 if isinstance(result.node, Node):
-                    result.node.place = entry.place  # where the user wrote it, not where we are
+                    result.node.place = entry.place  # the user's line, not ours
                 self.known[k, output] = ours[made.tensor] = result
         return ours
 
@@ -181,14 +181,14 @@ class _Rerun:
         return tensor(self._numbers(i)) if found is None else found
 
     def _numbers(self, i: Input) -> Array:
-        """The recorded numbers of an operand; of a large tensor, those that it has now."""
+        """The recorded values of an operand; for a large tensor, its current values."""
         assert i.entry is not None
         made = self.entries[i.entry].results[i.output]
         array = None if made.value is None else made.value.array
         if array is None:
             alive = self.seen.alive(made.tensor)
             if alive is None or version_of(alive) != made.version:
-                raise CannotRepeat(f"{self.names[i.entry]} is large, and was not kept")
+                raise CannotRepeat(f"{self.names[i.entry]} is large, and its values were not kept")
             array = array_of(alive)
         return np.array(array)
 
@@ -199,11 +199,11 @@ class _Rerun:
             before.shape == result.array.shape
             and np.allclose(before, result.array, 1e-3, 1e-5, equal_nan=True)
         ):
-            raise CannotRepeat(f"run again, {self.names[k]} comes out differently")
+            raise CannotRepeat(f"run again, {self.names[k]} has a different value")
 
 
 def _call(name: str, given: Given, defaults: Mapping[str, Any]) -> Any:
-    """Apply our operation of a name, or what stands for it."""
+    """Call our operation with this name, or its entry in the tables."""
     ours = sys.modules["minigrad"]
     if name in OTHERWISE:
         return OTHERWISE[name](ours.nn.functional, {**defaults, **given})

@@ -1,11 +1,11 @@
 """Identifies PyTorch's tensors and nodes in a recording.
 
-A tensor is known by its id, as long as a weak reference to it lives; a tensor that is seen anew
-in a graph, by the node that made it and its place among the node's results.
+A tensor is identified by its id, as long as a weak reference to it is alive. A new object for a
+tensor in a graph is identified by its node and its number among the node's results.
 
-A node is known by its sequence number and its name; an AccumulateGrad, by its leaf. Looking at
-`grad_fn` is not free of consequences: for a view whose base was written to, PyTorch makes a new
-node then, with the next sequence number. So it is looked at only where PyTorch has done so itself.
+A node is identified by its sequence number and its name; an AccumulateGrad, by its leaf. Reading
+`grad_fn` can have side effects: for a view whose base was written to, PyTorch then makes a new node
+with the next sequence number. So we only read it where PyTorch has already done so itself.
 """
 
 import re
@@ -38,10 +38,10 @@ class TorchTensors(Tensors):
         self._at: dict[int, int] = {}  # address of the memory -> the first tensor there
         self._entry_of: dict[NodeKey, int] = {}
         self._walked: set[NodeKey] = set()  # nodes whose edges are known
-        # Results of `empty`: until they are written to, they hold anything.
+        # Results of `empty`, which are uninitialized until they are written to.
         self.unset: set[int] = set()
-        self._leaf_at: dict[int, int] = {}  # a leaf -> its entry, when last it was an operand
-        self.computing: list[int] = []  # the passes that run, by their numbers
+        self._leaf_at: dict[int, int] = {}  # a leaf -> its entry when it was last an operand
+        self.computing: list[int] = []  # the numbers of the running passes
 
     # ---- tensors -------------------------------------------------------------------
 
@@ -55,12 +55,12 @@ class TorchTensors(Tensors):
         return found
 
     def _share(self, tensor: int, other: int) -> None:
-        """Two tensors lie in the same memory."""
+        """Note that two tensors share memory."""
         storages = self.recorder.storages
         storages[tensor] = storages.setdefault(other, len(storages))
 
     def _result_known(self, tensor: torch.Tensor) -> int | None:
-        """The number of a recorded result that is seen again as another object."""
+        """The number of a recorded result, if this is another object for it."""
         node = tensor.grad_fn if torch.is_grad_enabled() and tensor.requires_grad else None
         entry = None if node is None else self._entry_of.get(key_of(node))
         if entry is None:
@@ -86,7 +86,7 @@ class TorchTensors(Tensors):
         """Add a tensor that was not computed in this recording."""
         node = tensor.grad_fn if torch.is_grad_enabled() and tensor.requires_grad else None
         known = self._entry_of.get(key_of(node)) if node is not None else None
-        if known is not None:  # a further result of a node that was found in a graph
+        if known is not None:  # another result of a node that was found in a graph
             self._latest[number] = (known, len(self.entries[known].results))
             self.entries[known].results.append(self.version(tensor, number))
             return
@@ -107,7 +107,7 @@ class TorchTensors(Tensors):
         self.entries.append(entry)
 
     def _same_memory(self, tensor: torch.Tensor, number: int) -> int | None:
-        """A recorded tensor at the same place, of the same shape: this one is it, detached."""
+        """A recorded tensor with the same address and shape: this tensor is the result of its detach()."""
         if not (address := address_of(tensor)):
             return None
         source = self._at.setdefault(address, number)
@@ -130,7 +130,7 @@ class TorchTensors(Tensors):
     def add_results(
         self, entry: Entry, number: int, results: Iterable[torch.Tensor | None]
     ) -> None:
-        """Record what an operation made."""
+        """Record the results of an operation."""
         results = [*results]
         super().add_results(entry, number, results)
         for tensor in results:
@@ -142,20 +142,20 @@ class TorchTensors(Tensors):
     def link(
         self, entry: Entry, number: int, node: Any, results: Sequence[torch.Tensor | None] = ()
     ) -> None:
-        """Read from a node which operands get a gradient, and what is saved."""
+        """Read from a node which operands get a gradient, and which values are saved."""
         self._belongs(entry, number, node)
         self._walked.add(key_of(node))
         rest = list(entry.inputs)
         for parent, output in node.next_functions:
             if parent is None:
                 continue
-            if hasattr(parent, "variable"):  # the leaf is as it is now, or was before this write
+            if hasattr(parent, "variable"):  # the leaf as it is now, or as it was before this write
                 self._leaf_at.pop(self.number(parent.variable), None)
             source = self.entry_of(parent)
             skipped = next(
                 (k for k, i in enumerate(rest) if (i.entry, i.output) == (source, output)), None
             )
-            if skipped is None:  # an operand that the user does not see
+            if skipped is None:  # an operand that is hidden from the user
                 entry.inputs.append(Input(source, output, gradient=True))
             else:
                 rest[skipped].gradient = True
@@ -165,11 +165,11 @@ class TorchTensors(Tensors):
     def _saved(
         self, entry: Entry, number: int, node: Any, results: Sequence[torch.Tensor | None]
     ) -> Iterator[Saved]:
-        """What a node saved, by PyTorch's names. Nothing is unpacked."""
+        """The values saved by a node, by PyTorch's names. Does not unpack them."""
         for name, raw in saved_of(node):
             data = raw.data
             if raw.unpack_hook is not None or not isinstance(data, torch.Tensor):
-                continue  # hooks have packed it, or there is nothing
+                continue  # packed by hooks, or empty
             key = self.known(data)
             if key is not None and key in self._latest:
                 made_by, output = self._latest[key]
@@ -185,7 +185,7 @@ class TorchTensors(Tensors):
     def _belongs(self, entry: Entry, number: int, node: Any) -> None:
         entry.backward, entry.queue_key = type(node).__name__, -node._sequence_nr()
         if entry.backward == "CompiledFunctionBackward":
-            entry.formula = "z = what torch.compile made: one box, whose inside is not seen"
+            entry.formula = "z = the result of compiled code, whose operations are not visible"
         self._entry_of[key_of(node)] = number
 
     def entry_of(self, node: Any) -> int:
@@ -231,7 +231,7 @@ class TorchTensors(Tensors):
 
 
 def address_of(tensor: torch.Tensor) -> int:
-    """Where a tensor's memory begins; 0 for one that has none of its own, as within torch.func."""
+    """The address of a tensor's memory; 0 if it has no memory, as within torch.func."""
     try:
         return tensor.data_ptr() if tensor.layout is torch.strided else 0
     except RuntimeError:
@@ -239,18 +239,18 @@ def address_of(tensor: torch.Tensor) -> int:
 
 
 def key_of(node: Any) -> NodeKey:
-    """What tells a node from others: its sequence number and its name."""
+    """The key of a node: its sequence number and its name."""
     return node._sequence_nr(), type(node).__name__
 
 
 def op_of(node: Any) -> str:
-    """The name of an operation, from that of its node: "log_softmax" for a LogSoftmaxBackward0."""
+    """The name of an operation, from the name of its node: "log_softmax" for LogSoftmaxBackward0."""
     name = re.sub(r"Backward\d*$", "", type(node).__name__)
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
 
 
 def saved_of(node: Any) -> Iterator[tuple[str, Any]]:
-    """What a node saved, as it is kept: by PyTorch's name, or by place for a Function."""
+    """The raw saved values of a node: by PyTorch's name, or by position for a Function."""
     kind: type = type(node)
     for name in _saved_names(kind):
         try:

@@ -1,7 +1,7 @@
 """Snapshots of PyTorch's tensors.
 
 A small tensor is copied to an array. A large one is summarized on its device, and only its first
-entries are fetched. Tensors without numbers (fake, nested, or on the device "meta") have none.
+entries are copied. Tensors without values (fake, nested, or on the device "meta") have no snapshot.
 """
 
 from collections.abc import Callable
@@ -25,7 +25,7 @@ from minigrad.tape.snapshot import (
 
 
 def snapshot(tensor: torch.Tensor | None) -> Snapshot | None:
-    """A snapshot of a tensor; None without one, and for a tensor that has no numbers."""
+    """A snapshot of a tensor; None for None, and for a tensor without values."""
     if tensor is None:
         return None
     try:
@@ -35,7 +35,7 @@ def snapshot(tensor: torch.Tensor | None) -> Snapshot | None:
                 return Snapshot(RowSparse(index, rows, tuple(tensor.shape)))
             tensor = tensor.detach().to_dense()
         here = tensor.device.type == "cpu" and tensor.dtype in (torch.float32, torch.float64)
-        if here or tensor.numel() <= WHOLE:  # NumPy is quicker, where the numbers are
+        if here or tensor.numel() <= WHOLE:  # for tensors on the CPU, NumPy is faster
             return Snapshot(array_of(tensor))
         with torch.no_grad():
             sample = array_of(thinned(tensor)).copy()
@@ -45,7 +45,7 @@ def snapshot(tensor: torch.Tensor | None) -> Snapshot | None:
 
 
 def array_of(tensor: torch.Tensor) -> Array:
-    """The numbers of a tensor; those of types that NumPy does not have, as float32."""
+    """The values of a tensor; as float32 if NumPy does not have its dtype."""
     tensor = tensor.detach()
     if tensor.is_floating_point() and tensor.dtype.itemsize < 4 and tensor.dtype != torch.float16:
         tensor = tensor.float()
@@ -58,14 +58,14 @@ def version_of(tensor: torch.Tensor) -> int:
 
 
 def memory_of(tensor: torch.Tensor | None) -> tuple[Any, ...] | None:
-    """What stays the same until a tensor is written to or replaced; None for one without numbers in a row."""
+    """A key that changes when a tensor is written to or replaced; None for a tensor without dense memory."""
     if tensor is None or tensor.layout is not torch.strided or tensor.device.type == "meta":
         return None
     return tensor.data_ptr(), version_of(tensor), tensor.shape, tensor.stride()
 
 
 def _summary(tensor: torch.Tensor) -> Callable[[], ArrayFacts]:
-    """The main facts about a large tensor, computed where it is; they are written down later."""
+    """Summarize a large tensor on its device; returns a function that gives the facts later."""
     flat = tensor.detach().reshape(-1)
     lengths = flat.abs() if tensor.is_complex() else flat
     if not lengths.is_floating_point() or lengths.dtype.itemsize < 4:
