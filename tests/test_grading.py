@@ -212,9 +212,9 @@ def test_exactly_one_answer_counts():
     )
 
     assert answers["q/1/y"] == {"json": 1}
-    assert answers["q/2/y"] == {"error": "2 answers were given where one is asked for"}
+    assert answers["q/2/y"] == {"error": "2 answers were given; only one is allowed"}
     assert "q/3/y" not in answers
-    assert notes == ["2 answers came that nobody asked for"]
+    assert notes == ["2 unexpected answers were ignored"]
 
 
 # ------------------------------------------------------------------------- comparison

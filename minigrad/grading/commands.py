@@ -1,6 +1,6 @@
-"""The command line of grading: minigrad release | record | judge | grade | mark | course | export | doctor.
+"""The grading commands: minigrad release | record | judge | grade | mark | course | export | doctor.
 
-Each command says what it did; the work is done elsewhere.
+This module parses options and prints results; the other modules of the package do the work.
 """
 
 import json
@@ -71,7 +71,7 @@ from minigrad.tape.names import count_of
 app = typer.Typer()
 
 NO_EXERCISE = (
-    "For Gradescope an exercise is needed, and no marks. To fix it, name what release wrote:  "
+    "Gradescope needs the exercise, not the marks. To fix it, name what release wrote:  "
     "minigrad export gradescope FOLDER"
 )
 
@@ -80,26 +80,26 @@ Exercise = Annotated[
     typer.Option(
         "--exercise",
         "-e",
-        help="What release wrote: the folder, or a bundle; or the author's notebook.",
+        help="The folder or a bundle that release wrote, or the author's notebook.",
     ),
 ]
-Out = Annotated[Path, typer.Option("--out", "-o", help="The folder for what is written.")]
+Out = Annotated[Path, typer.Option("--out", "-o", help="The output folder.")]
 Submissions = Annotated[
     Path,
     typer.Argument(help="A folder, a zip file, nbgrader's folder with submitted/, or a notebook."),
 ]
-Each = Annotated[bool, typer.Option("--each", help="Draw inputs of its own for every submission.")]
+Each = Annotated[bool, typer.Option("--each", help="Draw different inputs for each submission.")]
 Jobs = Annotated[
-    int, typer.Option("--jobs", "-j", min=0, help="How many run at once; 0: one for each core.")
+    int, typer.Option("--jobs", "-j", min=0, help="How many to run in parallel; 0: one per core.")
 ]
 Scheduler = Annotated[str | None, typer.Option(help="Run on the Dask cluster with this address.")]
 Seed = Annotated[
-    str | None, typer.Option(help="What inputs are drawn from. Left out: a new secret one.")
+    str | None, typer.Option(help="The seed for drawing inputs. Default: a new secret seed.")
 ]
 Isolation = Annotated[
     str,
     typer.Option(
-        help="auto, gvisor, bwrap, landlock, container; or none, which lets students' code do anything."
+        help="auto, gvisor, bwrap, landlock, container; or none: students' code runs unrestricted."
     ),
 ]
 CellSeconds = Annotated[float, typer.Option(min=0.1, help="The time limit of one cell.")]
@@ -109,23 +109,23 @@ Exercises = Annotated[
     typer.Option(
         "--exercise",
         "-e",
-        help="As for record; given again for each further notebook of the assignment.",
+        help="As for record; repeat it for each further notebook of the assignment.",
     ),
 ]
 AssignmentName = Annotated[
     str | None,
     typer.Option(
-        help="Its name in gradebook.toml. Left out: that of the exercise; of several, that of OUT."
+        help="Its name in gradebook.toml. Default: the exercise's name, or OUT's if there are several."
     ),
 ]
 SettingsFile = Annotated[
     Path | None,
     typer.Option(
         "--settings",
-        help=f"Deadline, late policy, roster, weights: see GRADEBOOK.md. Left out: {NAME}, if it is here.",
+        help=f"Deadline, late policy, roster, weights: see GRADEBOOK.md. Default: {NAME} in this folder, if any.",
     ),
 ]
-Memory = Annotated[int, typer.Option(min=256, help="Megabytes of memory for one kernel.")]
+Memory = Annotated[int, typer.Option(min=256, help="Memory limit of one kernel, in megabytes.")]
 
 
 @app.command("release")
@@ -141,10 +141,10 @@ def release_command(
         ),
     ] = True,
 ) -> None:
-    """Write the student's notebook from an author's notebook.
+    """Make the student's notebook from the author's notebook.
 
-    Solutions become stubs, outputs and hidden tests are removed. Nothing is written if a line of
-    a solution would be left, if the solution fails its own checks, or if the untouched starter
+    Solutions become stubs; outputs and hidden tests are removed. Nothing is written if a line of
+    a solution would remain, if the solution fails its own checks, or if the untouched starter
     passes them.
     """
     try:
@@ -170,8 +170,8 @@ def release_command(
     questions = bundles[1].questions if bundles is not None else []
     for cell, points in unasked(read_notebook(author), questions):
         typer.echo(
-            f"warning: {cell} has {points:g} points, and minigrad grade gives none for it, as it has neither an "
-            "exercise nor a question. To fix it, see AUTHORING.md, What a check cell may ask."
+            f"warning: {cell} has {points:g} points, but minigrad grade gives none for it, because it has neither "
+            "an exercise nor a question. To fix it, see AUTHORING.md, What a check cell may ask."
         )
 
 
@@ -182,7 +182,7 @@ def record_command(
     out: Annotated[
         Path | None,
         typer.Option(
-            "--out", "-o", help="The folder to write; of one notebook, its answers file, a .json."
+            "--out", "-o", help="The output folder; for a single notebook, the answers file."
         ),
     ] = None,
     seed: Seed = None,
@@ -194,10 +194,10 @@ def record_command(
     seconds: Seconds = 120.0,
     memory: Memory = 2048,
 ) -> None:
-    """Run submissions in the sandbox, and write what they answer. Nothing is judged.
+    """Run submissions in the sandbox, and write down their answers without judging them.
 
-    Needs no solution: what  release  wrote to *.recording.json is enough. Judge what is written here, or on
-    another machine.
+    The solution is not needed: the *.recording.json that  release  wrote is enough. Judge the answers
+    later, here or on another machine.
     """
     limits = Limits(cell=cell_seconds, submission=seconds, memory=memory)
     with _errors_shown():
@@ -219,7 +219,7 @@ def record_command(
 
 
 def _record_one(path: Path, recording: Recording, settings: Settings, out: Path | None) -> None:
-    """Record one notebook, and say what it answers."""
+    """Record one notebook, and print a summary of its answers."""
     target = out or Path(f"{path.stem}.answers.json")
     document = record_one(Submission(path.stem, path), recording, settings)
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -235,12 +235,12 @@ def _record_one(path: Path, recording: Recording, settings: Settings, out: Path 
 @app.command("judge")
 def judge_command(
     answers: Annotated[
-        list[Path], typer.Argument(help="What record wrote: folders, or answers files.")
+        list[Path], typer.Argument(help="Folders or answers files that record wrote.")
     ],
     exercise: Exercise,
     out: Out = Path("graded"),
 ) -> None:
-    """Judge recorded answers against the solution, through nbval. Runs no student's code."""
+    """Compare recorded answers with the solution's, through nbval. No student's code runs."""
     with _errors_shown():
         _, bundle = find_bundles(exercise)
         recorded = [one for place in answers for one in _recorded(place)]
@@ -255,7 +255,7 @@ def judge_command(
 
 
 def _recorded(place: Path) -> list[tuple[Recorded, AnswersDocument]]:
-    """The answers in a place: with the students' names if a class.json has them, else by the files' names."""
+    """Read the answers in a folder or file. Students' names come from class.json, or from the file names."""
     for folder in (place, place.parent):
         if place.is_dir() and (folder / CLASS).is_file():
             return read_class(folder / CLASS)
@@ -286,8 +286,8 @@ def grade_command(
 ) -> None:
     """Grade a class: record every submission in the sandbox, judge them all, write the reports.
 
-    Killed at any moment, the same command goes on where it was. Exit status 0 means that every
-    submission has a grade, whatever the grades are; if the machine could not run one, it is 1.
+    If it is interrupted, run the same command again and it resumes. Exit status 0 means that every
+    submission has a grade, whatever the grades are; 1 means that some could not be run.
     """
     with _errors_shown():
         exercises = [find_bundles(place) for place in exercise]
@@ -304,16 +304,16 @@ def grade_command(
 @app.command("mark")
 def mark_command(
     place: Annotated[
-        Path, typer.Argument(help="What grade wrote: the folder, or the CSV of marks.")
+        Path, typer.Argument(help="The folder that grade wrote, or the CSV of marks in it.")
     ] = Path("graded"),
-    port: Annotated[int, typer.Option(min=0, max=65535, help="0: any that is free.")] = 0,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="0: any free port.")] = 0,
     browser: Annotated[
         bool, typer.Option("--browser/--no-browser", help="Open a browser window.")
     ] = True,
 ) -> None:
-    """Mark answers in a page on this machine, one at a time. To stop, press Ctrl-C.
+    """Mark answers one at a time, in a local web page. Press Ctrl-C to stop.
 
-    Points and comments are written to the CSV at once; minigrad grade brings them into the reports.
+    Points and comments are written to the CSV immediately; the next minigrad grade adds them to the reports.
     """
     with _errors_shown():
         path = place / "manual.csv" if place.is_dir() else place
@@ -336,7 +336,7 @@ def course_command(
     ),
     settings_file: SettingsFile = None,
 ) -> None:
-    """The total over the assignments of a course, in percent, from the gradebooks of all of them."""
+    """Compute each student's total over the assignments of a course, in percent."""
     with _errors_shown():
         settings = _settings(settings_file)
         rows, missing = course_of(settings, (settings_file or Path(NAME)).parent / "graded")
@@ -352,17 +352,17 @@ def course_command(
 @app.command("export")
 def export_command(
     to: Annotated[
-        Literal["canvas", "moodle", "nbgrader", "gradescope"], typer.Argument(help="For which.")
+        Literal["canvas", "moodle", "nbgrader", "gradescope"], typer.Argument(help="Which system.")
     ],
     place: Annotated[
         list[Path] | None,
         typer.Argument(
-            help="What grade wrote; left out: graded. For gradescope: what release wrote, for each notebook."
+            help="The folder that grade wrote (default: graded). For gradescope: the folders that release wrote."
         ),
     ] = None,
     roster: Annotated[
         Path | None,
-        typer.Option(help="What Canvas or Moodle exported. Left out: the roster of the settings."),
+        typer.Option(help="The file exported by Canvas or Moodle. Default: the settings' roster."),
     ] = None,
     out: Annotated[
         Path | None,
@@ -370,16 +370,16 @@ def export_command(
     ] = None,
     assignment: Annotated[
         str | None,
-        typer.Option(help="Its name there and in gradebook.toml. Left out: as in grade."),
+        typer.Option(help="Its name there and in gradebook.toml. Default: as in grade."),
     ] = None,
     settings_file: SettingsFile = None,
     isolation: Isolation = "auto",
     wheel: Annotated[
         Path | None,
-        typer.Option(help="For gradescope: of minigrad; left out: this version, from PyPI."),
+        typer.Option(help="For gradescope: minigrad's wheel. Default: this version, from PyPI."),
     ] = None,
 ) -> None:
-    """Write marks as Canvas, Moodle or nbgrader takes them in; or an autograder for Gradescope."""
+    """Export marks for Canvas, Moodle or nbgrader, or an autograder for Gradescope."""
     with _errors_shown():
         settings = _settings(settings_file)
         if to == "gradescope":
@@ -391,7 +391,7 @@ def export_command(
             _say_written([make_package(exercises, path, settings.of(name), isolation, wheel)])
             return
         if place and len(place) > 1:
-            _stop("One assignment is exported at a time. To fix it, name one folder of grade's.")
+            _stop("Export one assignment at a time. To fix it, name one folder that grade wrote.")
         marks = read_marks(place[0] if place else Path("graded"), assignment)
         path, absent = write_marks(to, marks, roster or settings.of(marks.name).roster, out)
     if absent:
@@ -401,13 +401,13 @@ def export_command(
 
 
 def _say_fresh(count: int) -> None:
-    """How many submissions came after the class was recorded."""
+    """Print how many submissions were recorded after the rest of the class."""
     if count:
-        typer.echo(f"recorded after the rest of the class, on inputs of their own: {count}")
+        typer.echo(f"recorded after the rest of the class, on different inputs: {count}")
 
 
 def _say_unsure(marks: AssignmentMarks) -> None:
-    """How many students' marks may still change."""
+    """Print for how many students the marks may still change."""
     unsure = sum(bool(one.line.unsure) for one in marks.students)
     if unsure:
         typer.echo(f"students with something to mark or to confirm: {unsure} (see gradebook.csv)")
@@ -415,11 +415,11 @@ def _say_unsure(marks: AssignmentMarks) -> None:
 
 @app.command("doctor")
 def doctor_command(
-    as_json: Annotated[bool, typer.Option("--json", help="A JSON document instead.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON document.")] = False,
 ) -> None:
-    """What this machine can do: front ends, browser, sandboxes, cluster; and how to fix what is missing.
+    """Check this machine: front ends, browser, sandboxes, cluster; and say how to install what is missing.
 
-    Exit status 1 means that something is missing without which nothing can be graded.
+    Exit status 1 means that something is missing that grading requires.
     """
     found = []
     for finding in examine():
@@ -439,14 +439,14 @@ def doctor_command(
 
 
 def _settings(path: Path | None) -> CourseSettings:
-    """The settings in this file, or in gradebook.toml where the command is given; or none."""
+    """Read the settings: this file, or gradebook.toml in the current folder, or else the defaults."""
     if path is None and not Path(NAME).is_file():
         return CourseSettings()
     return read_settings(path or Path(NAME))
 
 
 def _say_graded(book: Gradebook, written: list[Path]) -> None:
-    """How a class was graded; the command ends with status 1 if some could not be run."""
+    """Print a summary of the run; exit with status 1 if some submissions could not be run."""
     rows = [row for row in book.rows if row.grades]
     tiers = ", ".join(sorted({grade["isolation"] for row in rows for grade in row.grades}))
     if "none" in tiers:
@@ -463,7 +463,7 @@ def _say_graded(book: Gradebook, written: list[Path]) -> None:
 
 
 def _say_of_people(book: Gradebook) -> None:
-    """What of the class somebody should know now; the rest stands in the reports."""
+    """Print what needs attention now; the rest is in the reports."""
     due = [row for row in book.rows if row.lateness.due]
     counted = {
         "students who handed in nothing": sum(NOTHING in row.notes for row in book.rows),
@@ -482,7 +482,7 @@ def _say_of_people(book: Gradebook) -> None:
 
 
 class _Rate(ProgressColumn):
-    """How many in a minute."""
+    """Submissions per minute."""
 
     def render(self, task: Task) -> Text:
         speed = task.finished_speed or task.speed
@@ -491,7 +491,7 @@ class _Rate(ProgressColumn):
 
 @contextmanager
 def _progress_bar() -> Iterator[Callable[[int, int, str], None]]:
-    """A progress bar with rate and time left, on the terminal's error output; nothing elsewhere."""
+    """Show a progress bar with rate and time left on stderr, if that is a terminal."""
     columns = [TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), _Rate()]
     times = [TimeElapsedColumn(), TimeRemainingColumn()]
     console = Console(stderr=True)
@@ -499,7 +499,7 @@ def _progress_bar() -> Iterator[Callable[[int, int, str], None]]:
         task = bar.add_task("starting", total=None)
 
         def show(done: int, of: int, what: str) -> None:
-            if bar.tasks[0].total is None:  # what was there before does not count for the rate
+            if bar.tasks[0].total is None:  # earlier runs do not count for the rate
                 bar.reset(task, total=of, completed=done)
             bar.update(task, completed=done, total=of, description=what)
 
@@ -514,7 +514,7 @@ SHOWN_ERRORS = (
 
 @contextmanager
 def _errors_shown() -> Iterator[None]:
-    """Errors that are meant for the user end the command with their message."""
+    """Print expected errors as a message instead of a traceback, and exit with status 1."""
     try:
         yield
     except SHOWN_ERRORS as error:

@@ -45,7 +45,7 @@ from minigrad.grading.sandbox.launch import Limits
 
 AHEAD = 4  # submissions for each thread that are there at a time
 CLASS = "class.json"
-FRESH = "recorded after the rest of the class, on inputs of its own"
+FRESH = "recorded after the rest of the class, on different inputs"
 CONNECT = 15.0  # seconds to find a scheduler, and a worker of it
 
 
