@@ -173,7 +173,7 @@ def test_bundles_of_two_releases_are_not_mixed(author):
     notebook.cells[1].source = "import numpy as np  # newer"
     nbformat.write(notebook, author)
 
-    with pytest.raises(BundleError, match="another release"):
+    with pytest.raises(BundleError, match="different releases"):
         make_bundles(author)[1].belongs_to(recording)
 
 
@@ -412,7 +412,7 @@ def test_two_notebooks_of_one_name_in_a_folder_are_to_be_confirmed(tmp_path):
     ana, bob = submissions_in(tmp_path, "ex", tmp_path / "u")
 
     assert ana.note == (
-        "2 notebooks are called ex.ipynb; graded is a/ex.ipynb: please confirm which one counts"
+        "2 notebooks are called ex.ipynb; a/ex.ipynb is graded: please confirm which one counts"
     )
     assert bob.note is None
 
