@@ -144,7 +144,7 @@ def test_a_cell_under_autograd_may_use_magics_itself(shell):
         ("%%autograd --engine steam", "--engine graph|tape|recursive"),
         ("%%autograd --wrong", "Write  %%autograd [NAME]"),
         ("%tape nope", "there is no tape called nope. To record one, write %%autograd over a cell"),
-        ("%tape x1", "x1 is no tape, but a Tensor"),
+        ("%tape x1", "x1 is not a tape, but a Tensor"),
         ("%tape x1 x2", "one tape at a time"),
         ("%chain", "which tensor? For example: %chain z"),
         ("%chain nope", "there is nothing called nope"),

@@ -1,4 +1,4 @@
-"""How a tape or a tensor is shown: `minigrad.display`, and where widgets can run.
+"""How tapes and tensors are displayed: `minigrad.display`, and whether widgets can run.
 
     "auto"      the widget if one can run, otherwise "svg": the default
     "widget"    the inspector, with the picture and the table for front ends without widgets
@@ -49,7 +49,7 @@ def chosen_mode() -> str:
 
 @contextmanager
 def shown_as(wanted: str) -> Iterator[None]:
-    """Within this block, things are shown this way, whatever `minigrad.display` says."""
+    """Use this display mode within the block, whatever `minigrad.display` says."""
     _instead.append(_checked(wanted, "shown_as"))
     try:
         yield
@@ -60,7 +60,7 @@ def shown_as(wanted: str) -> Iterator[None]:
 def can_run_widgets() -> bool:
     """Is there a reader, and is anywidget installed?
 
-    We cannot know here whether the front end can show widgets. One that cannot shows the
+    We cannot know here whether the front end supports widgets. If it does not, it shows the
     picture, which is sent along with the widget.
     """
     return is_seen() and (
@@ -86,6 +86,6 @@ def _checked(wanted: Any, where: str) -> str:
     near = difflib.get_close_matches(str(wanted).lower(), MODES, n=1)
     names = ", ".join(f'"{name}"' for name in MODES)
     raise ValueError(
-        f"{where} is {wanted!r}, which is no way to show things: it must be one of {names}."
+        f"{where} is {wanted!r}, which is not a display mode: it must be one of {names}."
         + (f' Did you mean "{near[0]}"?' if near else "")
     )

@@ -63,7 +63,7 @@ def tape_name(words: list[str]) -> str:
     [name] = words
     if not name.isidentifier() or keyword.iskeyword(name):
         raise UsageError(
-            f"%%autograd: a tape is bound to a variable name, and {name!r} is none. Write  {AUTOGRAD}"
+            f"%%autograd: a tape is bound to a variable name, and {name!r} is not one. Write  {AUTOGRAD}"
         )
     return name
 
@@ -103,7 +103,7 @@ def gradients(terms: list[str]) -> list[tuple[str, str]]:
 
 def _refuse_space(name: str, expression: str) -> None:
     raise UsageError(
-        f"%compare: there is a space beside the = of {name}. Write it without:  {name}={expression}"
+        f"%compare: there is a space next to the = of {name}. Write it without:  {name}={expression}"
         f"    (an expression with spaces in it goes into parentheses, {name}=(...))"
     )
 
