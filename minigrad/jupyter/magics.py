@@ -329,7 +329,9 @@ class AutogradMagics(Magics):
             near = difflib.get_close_matches(
                 error.name or "", variables(self.session), n=1, cutoff=0.5
             )
-            remedy = f" Did you mean {near[0]}?" if near else " Was the cell that defines it run?"
+            remedy = (
+                f" Did you mean {near[0]}?" if near else " Did you run the cell that defines it?"
+            )
             raise UsageError(f"{magic}: there is nothing called {error.name}.{remedy}") from None
 
 
