@@ -113,10 +113,10 @@ def test_an_exercise_of_minigrad_needs_no_declaration(tmp_path):
 @pytest.mark.parametrize(
     "change, said",
     [
-        ({"call": "f("}, "not well declared"),
+        ({"call": "f("}, "declaration is invalid"),
         ({"cases": []}, "no cases"),
-        ({"results": ["a/b"]}, "an id may have letters"),
-        ({"nonsense": 1}, "not well declared"),
+        ({"results": ["a/b"]}, "an id may contain only letters"),
+        ({"nonsense": 1}, "declaration is invalid"),
         ({"needs": ["elsewhere"]}, "there is no such cell"),
     ],
 )

@@ -187,7 +187,7 @@ def _check_author(notebook: Notebook, name: str) -> None:
         if cell.cell_type == "raw" and re.match(r"#\s*(BEGIN|END) [A-Z]+\s*$", _first(cell.source)):
             raise CellMetadataError(
                 f"{where}: a raw cell with otter's {_first(cell.source)!r}. otter's markers are supported in "
-                "cells of code only. To fix it, remove the raw cell, and mark answers and checks in the "
+                "code cells only. To fix it, remove the raw cell, and mark answers and checks in the "
                 'nbgrader metadata of their cells ("solution": true, "grade": true).'
             )
         check_markers(cell.source, where, code=code)
