@@ -941,7 +941,11 @@ def test_who_does_not_know_the_token_learns_and_changes_nothing(page):
 
 @pytest.mark.parametrize(
     "points, said",
-    [("4", "This question has 3 points"), ("x", "Points must be a number"), ("-1", "Points must be a number")],
+    [
+        ("4", "This question has 3 points"),
+        ("x", "Points must be a number"),
+        ("-1", "Points must be a number"),
+    ],
 )
 def test_points_that_cannot_be_are_shown_again_with_the_comment(page, points, said):
     before = page.path.read_bytes()
@@ -959,7 +963,11 @@ def test_a_mark_that_was_given_elsewhere_is_shown_and_not_written_over(page):
 
     status, text, _ = page.ask(ADA, form)
 
-    assert status == 409 and "this answer was marked elsewhere" in text and "(The saved mark: 3.)" in text
+    assert (
+        status == 409
+        and "this answer was marked elsewhere" in text
+        and "(The saved mark: 3.)" in text
+    )
     assert read_manual(page.path)["ada", "why"].comment == "theirs"
     page.path.write_text("student,question\n", "utf-8")
     status, text, _ = page.ask(ADA, form)

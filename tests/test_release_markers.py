@@ -166,7 +166,10 @@ def test_an_answer_that_is_graded_by_hand_is_replaced_too(tmp_path):
         (new_code_cell("x = 2 # SOLUTION", id="c"), "there is a solution region, but the cell is"),
         (new_code_cell("# HIDDEN\nassert 1", id="c"), "there are hidden tests, but the cell is"),
         (new_raw_cell("# BEGIN QUESTION\nname: q1", id="c"), "a raw cell with otter's '# BEGIN QU"),
-        (new_raw_cell("# BEGIN SOLUTION", id="c"), "otter's markers are supported in code cells only"),
+        (
+            new_raw_cell("# BEGIN SOLUTION", id="c"),
+            "otter's markers are supported in code cells only",
+        ),
     ],
 )
 def test_markers_in_a_cell_that_is_not_declared_for_them_are_refused(tmp_path, cell, said):
