@@ -11,14 +11,14 @@ class Graph extends Arrows(Boxes(Hovering(Canvas(Object)))) {
   }
   get tape() { return this.ui.tape; }
 
-  /** Draw a view; what depends on the moment is set by update(). */
+  /** Draw a view; update() sets what depends on the step. */
   open(id) {
     const view = this.tape.view.get(id) ?? this.tape.views[0];
     this.view = view;
     this.boxes = new Map();
     this.routes = [];
     const pad = 16, hatch = `mg-hatch-${this.ui.serial}`;
-    this.right = Math.max(view.width, 60) + 10; // a place in the queue may be written beside a box
+    this.right = Math.max(view.width, 60) + 10; // room for a queue position next to a box
     this.svg = s("svg", { class: "mg-svg", role: "group",
       "aria-label": `Graph of ${clean(this.tape.name)}. Arrow keys move, Enter selects.` },
       s("defs", {}, s("pattern", { id: hatch, width: 8, height: 8, patternUnits: "userSpaceOnUse", patternTransform: "rotate(30)" },
