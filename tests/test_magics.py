@@ -135,8 +135,8 @@ def test_a_cell_under_autograd_may_use_magics_itself(shell):
 @pytest.mark.parametrize(
     "line, says",
     [
-        ("%%autograd 3", "'3' is none"),
-        ("%%autograd class", "'class' is none"),
+        ("%%autograd 3", "'3' is not one"),
+        ("%%autograd class", "'class' is not one"),
         (
             "%%autograd my tape",
             "a tape has one name, and 'my tape' are 2 words. Write  %%autograd my_tape",

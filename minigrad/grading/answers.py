@@ -56,7 +56,7 @@ def checked_answer(content: object) -> EncodedValue:
     if keys == {"error"} and isinstance(content["error"], str):
         return {"error": _clean(content["error"])}
     if keys == {"json"}:
-        _small(content["json"])
+        _check_size(content["json"])
         return {"json": content["json"]}
     if keys == {"dtype", "shape", "data"}:
         array_in(content)
@@ -112,7 +112,7 @@ def collect(
     return answers, [f"{unasked} unexpected answers were ignored"] if unasked else []
 
 
-def _small(value: object) -> None:
+def _check_size(value: object) -> None:
     """Reject a value that is too long, or nested too deeply for a recursive function."""
     level = [value]
     for _ in range(MOST_DEPTH):

@@ -214,7 +214,7 @@ def record_command(
             typer.echo(clean_text(f"{one.student}: {answers['unreadable']}"))
     tiers = ", ".join(sorted({answers["isolation"] for _, answers in recorded}))
     typer.echo(f"{count_of(len(recorded), 'submission')} recorded (isolation: {tiers})")
-    _say_fresh(sum(one.fresh for one, _ in recorded))
+    _print_recorded_late(sum(one.fresh for one, _ in recorded))
     typer.echo(f"wrote {folder}; to judge it, run  minigrad judge {folder} -e EXERCISE")
 
 
@@ -243,7 +243,7 @@ def judge_command(
     """Compare recorded answers with the solution's, through nbval. No student's code runs."""
     with _errors_shown():
         _, bundle = find_bundles(exercise)
-        recorded = [one for place in answers for one in _recorded(place)]
+        recorded = [one for place in answers for one in _read_recorded(place)]
         if not recorded:
             _stop("There are no answers files there. To fix it, run  minigrad record  first.")
         grades = judge_class(bundle, recorded)
@@ -251,10 +251,10 @@ def judge_command(
         written = write_reports(book, out)
     for grade in grades:
         typer.echo(f"{clean_text(grade['student'])}: {grade['points']:g} of {grade['of']:g}")
-    _say_written(written)
+    _print_written(written)
 
 
-def _recorded(place: Path) -> list[tuple[Recorded, AnswersDocument]]:
+def _read_recorded(place: Path) -> list[tuple[Recorded, AnswersDocument]]:
     """Read the answers in a folder or file. Students' names come from class.json, or from the file names."""
     for folder in (place, place.parent):
         if place.is_dir() and (folder / CLASS).is_file():
@@ -298,7 +298,7 @@ def grade_command(
         with _progress_bar() as show:
             book = grade_assignment(asked, submissions, out, settings, show)
         written = write_reports(book, out)
-    _say_graded(book, written)
+    _print_summary(book, written)
 
 
 @app.command("mark")
@@ -346,7 +346,7 @@ def course_command(
         typer.echo(f"    To fix it, grade it with  -o {path.parent}, or name its folder in {NAME}.")
     unsure = sum(bool(row.notes) for row in rows)
     typer.echo(f"{count_of(len(rows), 'student')}, {unsure} with something to mark or to confirm")
-    _say_written([out])
+    _print_written([out])
 
 
 @app.command("export")
@@ -388,7 +388,7 @@ def export_command(
             exercises = [find_bundles(one) for one in place]
             name = assignment or exercises[0][0].name
             path = out or Path(f"{name}-autograder.zip")
-            _say_written([make_package(exercises, path, settings.of(name), isolation, wheel)])
+            _print_written([make_package(exercises, path, settings.of(name), isolation, wheel)])
             return
         if place and len(place) > 1:
             _stop("Export one assignment at a time. To fix it, name one folder that grade wrote.")
@@ -396,17 +396,17 @@ def export_command(
         path, absent = write_marks(to, marks, roster or settings.of(marks.name).roster, out)
     if absent:
         typer.echo(clean_text(f"left out, because {to} does not know them: {', '.join(absent)}"))
-    _say_unsure(marks)
-    _say_written([path])
+    _print_unsure(marks)
+    _print_written([path])
 
 
-def _say_fresh(count: int) -> None:
+def _print_recorded_late(count: int) -> None:
     """Print how many submissions were recorded after the rest of the class."""
     if count:
         typer.echo(f"recorded after the rest of the class, on different inputs: {count}")
 
 
-def _say_unsure(marks: AssignmentMarks) -> None:
+def _print_unsure(marks: AssignmentMarks) -> None:
     """Print for how many students the marks may still change."""
     unsure = sum(bool(one.line.unsure) for one in marks.students)
     if unsure:
@@ -445,7 +445,7 @@ def _settings(path: Path | None) -> CourseSettings:
     return read_settings(path or Path(NAME))
 
 
-def _say_graded(book: Gradebook, written: list[Path]) -> None:
+def _print_summary(book: Gradebook, written: list[Path]) -> None:
     """Print a summary of the run; exit with status 1 if some submissions could not be run."""
     rows = [row for row in book.rows if row.grades]
     tiers = ", ".join(sorted({grade["isolation"] for row in rows for grade in row.grades}))
@@ -455,14 +455,14 @@ def _say_graded(book: Gradebook, written: list[Path]) -> None:
         f"{count_of(len(rows), 'submission')} graded, {sum(bool(row.unreadable) for row in rows)} unreadable, "
         f"{sum(row.confirm for row in rows)} to be confirmed (isolation: {tiers})"
     )
-    _say_of_people(book)
-    _say_written(written)
+    _print_what_needs_attention(book)
+    _print_written(written)
     lost = sum(AGAIN in row.unreadable for row in rows)
     if lost:
         _stop(f"{lost} of the submissions could not be run, and are to be tried again: {AGAIN}.")
 
 
-def _say_of_people(book: Gradebook) -> None:
+def _print_what_needs_attention(book: Gradebook) -> None:
     """Print what needs attention now; the rest is in the reports."""
     due = [row for row in book.rows if row.lateness.due]
     counted = {
@@ -523,7 +523,7 @@ def _errors_shown() -> Iterator[None]:
         _stop(f"{error.filename or 'A file'}: {error.strerror or error}.")
 
 
-def _say_written(paths: list[Path]) -> None:
+def _print_written(paths: list[Path]) -> None:
     typer.echo("wrote " + ", ".join(str(path) for path in paths))
 
 

@@ -69,7 +69,7 @@ def report(findings: Iterable[MachineFinding]) -> dict[str, object]:
 
 
 def _package(name: str, what: str | None = None, needed: bool = False) -> MachineFinding:
-    wanted = _wanted(name)
+    wanted = _required_versions(name)
     try:
         detail = version(name)
         there = importlib.util.find_spec({"pyzmq": "zmq"}.get(name, name)) is not None
@@ -83,7 +83,7 @@ def _package(name: str, what: str | None = None, needed: bool = False) -> Machin
     return MachineFinding(what or name, there, detail, f'{PIP} "{name}{wanted}"', needed)
 
 
-def _wanted(name: str) -> SpecifierSet:
+def _required_versions(name: str) -> SpecifierSet:
     """The versions that minigrad requires; any version, if minigrad is not installed as a package."""
     try:
         texts = requires("minigrad-jupyter") or []

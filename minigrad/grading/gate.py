@@ -119,14 +119,14 @@ def gate(author: str | Path) -> None:
             f"{author.name}: the solution does not pass its own checks. To fix it, correct it, "
             f"run the notebook from top to bottom and save it.\n{solution.report}"
         )
-    if untouched.passed and not _is_for_people(notebook):
+    if untouched.passed and not _is_manual_only(notebook):
         raise GateError(
             f"{author.name}: the untouched starter passes, so the checks test nothing. To fix it, "
             "add a check cell whose output depends on the answer."
         )
 
 
-def _is_for_people(notebook: Notebook) -> bool:
+def _is_manual_only(notebook: Notebook) -> bool:
     """Is every graded cell marked by a person, so that no automatic check is required?"""
     manual = {cell.id for cell in notebook.cells if is_manual(cell)}
     graded = {c.id for c in notebook.cells if metadata_of(c, "nbgrader").get("grade")}

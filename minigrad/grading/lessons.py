@@ -95,11 +95,13 @@ def _lessons() -> dict[str, bytes]:
         if not root.is_dir():
             raise NoLessons(f"minigrad is installed in {package} without its lessons.")
         exercises = _read(root, "exercises/**/*.ipynb")
-    lessons = {name: _unseen(text) for name, text in _read(root, "notebooks/*.ipynb").items()}
+    lessons = {
+        name: _without_outputs(text) for name, text in _read(root, "notebooks/*.ipynb").items()
+    }
     return lessons | _read(root, "notebooks/data/*") | exercises
 
 
-def _unseen(lesson: bytes) -> bytes:
+def _without_outputs(lesson: bytes) -> bytes:
     """Remove a lesson's outputs, unless it needs PyTorch and PyTorch is not installed."""
     notebook = json.loads(lesson)
     code = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]

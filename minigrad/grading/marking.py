@@ -68,7 +68,7 @@ class MarkingServer(ThreadingHTTPServer):
         questions: dict[str, list[ManualMark]] = {}
         for mark in marks:
             questions.setdefault(mark.question, []).append(mark)
-        waiting = [mark for mark in marks if _waits(mark)]
+        waiting = [mark for mark in marks if _needs_marking(mark)]
         page = page_by(
             "marking.html", isolation=(), questions=questions, waiting=waiting, link=_link
         )
@@ -91,7 +91,7 @@ class MarkingServer(ThreadingHTTPServer):
             wrong=wrong,
             points=form["points"] if form else points,
             comment=form["comment"] if form else mark.comment,
-            seen=_seen(mark),
+            seen=_fingerprint(mark),
             number=place + 1,
             count=len(cells),
             before=_link(marks[cells[place - 1]]) if place else "",
@@ -116,7 +116,7 @@ class MarkingServer(ThreadingHTTPServer):
                 return self.shown(cell, f"This question has {points_text(mark.of)} points.", form)
             if len(form["comment"]) > MOST:
                 return self.shown(cell, f"A comment may have at most {MOST} characters.", form)
-            if form["seen"] != _seen(mark):
+            if form["seen"] != _fingerprint(mark):
                 return self.shown(cell, ELSEWHERE, form)
             note = GONE if mark.note == GONE else ""
             version, comment = fingerprint_of(mark.answer), form["comment"]
@@ -124,11 +124,11 @@ class MarkingServer(ThreadingHTTPServer):
             write_manual(self.path, marks)
         cells = list(_in_order(marks))
         later = [*cells[cells.index(cell) + 1 :], *cells[: cells.index(cell)]]
-        waiting = [marks[c] for c in later if _waits(marks[c])]
+        waiting = [marks[c] for c in later if _needs_marking(marks[c])]
         return HTTPStatus.SEE_OTHER, _link(waiting[0]) if waiting else "./"
 
 
-def _waits(mark: ManualMark) -> bool:
+def _needs_marking(mark: ManualMark) -> bool:
     """Does somebody still have to look at it?"""
     return (mark.points is None and mark.answer != "") or mark.note not in ("", GONE)
 
@@ -143,7 +143,7 @@ def _link(mark: ManualMark) -> str:
     return f"mark?{urlencode({'student': mark.student, 'question': mark.question})}"
 
 
-def _seen(mark: ManualMark) -> str:
+def _fingerprint(mark: ManualMark) -> str:
     """A fingerprint of everything that the page shows about a mark and its answer."""
     return fingerprint_of("\0".join((*mark.row()[3:5], mark.answer)))
 

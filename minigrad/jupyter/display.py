@@ -24,7 +24,7 @@ from typing import Any
 MODES = ("auto", "widget", "html", "svg", "text")
 VARIABLE = "MINIGRAD_DISPLAY"
 
-_instead: list[str] = []  # the modes set by `shown_as`, innermost last
+_overrides: list[str] = []  # the modes set by `shown_as`, innermost last
 
 
 def chosen_mode() -> str:
@@ -37,8 +37,8 @@ def chosen_mode() -> str:
     ...     chosen_mode()
     'text'
     """
-    if _instead:
-        return _instead[-1]
+    if _overrides:
+        return _overrides[-1]
     wanted = _checked(getattr(sys.modules.get("minigrad"), "display", "auto"), "minigrad.display")
     if wanted == "auto":
         wanted = _checked(os.environ.get(VARIABLE) or "auto", f"the environment's {VARIABLE}")
@@ -50,11 +50,11 @@ def chosen_mode() -> str:
 @contextmanager
 def shown_as(wanted: str) -> Iterator[None]:
     """Use this display mode within the block, whatever `minigrad.display` says."""
-    _instead.append(_checked(wanted, "shown_as"))
+    _overrides.append(_checked(wanted, "shown_as"))
     try:
         yield
     finally:
-        _instead.pop()
+        _overrides.pop()
 
 
 def can_run_widgets() -> bool:

@@ -36,7 +36,7 @@ class GradcheckReport(Report[GradcheckRow]):
 
 def gradcheck_report(f: Any, terms: list[str], xs: list[Any]) -> GradcheckReport:
     """Check the gradient with respect to each input, with the others as constants."""
-    doubled = [_doubled(x) for x in xs]
+    doubled = [_in_double_precision(x) for x in xs]
     rows = []
     for k, x in enumerate(doubled):
         if not isinstance(x, Tensor) or x.array.dtype.kind != "f":
@@ -59,7 +59,7 @@ def gradcheck_report(f: Any, terms: list[str], xs: list[Any]) -> GradcheckReport
     )
 
 
-def _doubled(x: Any) -> Any:
+def _in_double_precision(x: Any) -> Any:
     if isinstance(x, Tensor) and x.array.dtype.kind == "f":
         return wrap(np.array(x.array, dtype=np.float64))
     return x

@@ -51,11 +51,11 @@ def spec() -> dict[str, Any]:
         ],
         "display_name": DISPLAY_NAME,
         "language": "python",
-        "metadata": _abilities(),
+        "metadata": _declared_features(),
     }
 
 
-def _abilities() -> dict[str, Any]:
+def _declared_features() -> dict[str, Any]:
     """The features that the installed ipykernel declares: debugging, encryption."""
     try:
         from ipykernel.kernelspec import get_kernel_dict

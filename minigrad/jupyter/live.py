@@ -78,8 +78,8 @@ def show_beside(widget: Live) -> None:
     here = shell()
     if here not in _watched:
         _watched.append(here)
-        here.events.register("pre_run_cell", _run_again)
-    shown = _shown.setdefault(_cell(), [])
+        here.events.register("pre_run_cell", _close_previous)
+    shown = _shown.setdefault(_cell_id(), [])
     if widget not in shown:
         shown.append(widget)
     if not takes_views():
@@ -89,18 +89,18 @@ def show_beside(widget: Live) -> None:
 
 def takes_views() -> bool:
     """Is this VS Code or Colab? They start widgets only for widget outputs."""
-    return _cell().startswith("vscode") or "google.colab" in sys.modules
+    return _cell_id().startswith("vscode") or "google.colab" in sys.modules
 
 
-def _cell() -> str:
+def _cell_id() -> str:
     """The id of the running cell; "" if the front end does not send it."""
     header: dict[str, Any] = getattr(shell(), "get_parent", dict)() or {}
     return str(header.get("metadata", {}).get("cellId") or "")
 
 
-def _run_again(info: Any) -> None:
+def _close_previous(info: Any) -> None:
     """Close the widgets that the cell showed before, unless another cell also shows them."""
-    if _cell():
-        for widget in _shown.pop(_cell(), []):
+    if _cell_id():
+        for widget in _shown.pop(_cell_id(), []):
             if not any(widget in others for others in _shown.values()):
                 widget.close()

@@ -255,7 +255,7 @@ class AutogradMagics(Magics):
             raise UsageError("%chain: which tensor? For example: %chain z")
         z = self._value(expression, "%chain")
         if not isinstance(z, tensor_kinds()):
-            raise UsageError(f"%chain: {expression} is {_a(z)}, not a tensor.")
+            raise UsageError(f"%chain: {expression} is {_with_article(z)}, not a tensor.")
         return Chain(z, self.session.user_ns)
 
     @line_magic
@@ -300,13 +300,13 @@ class AutogradMagics(Magics):
         f = self._value(terms[0], "%gradcheck")
         if not callable(f) or isinstance(f, Tensor):
             raise UsageError(
-                f"%gradcheck: {terms[0]} is {_a(f)}, not a function. The function comes first, then "
+                f"%gradcheck: {terms[0]} is {_with_article(f)}, not a function. The function comes first, then "
                 "the tensors that it takes: %gradcheck f x"
             )
         xs = [self._value(term, "%gradcheck") for term in terms[1:]]
         if not any(isinstance(x, Tensor) and x.array.dtype.kind == "f" for x in xs):
             raise UsageError(
-                f"%gradcheck: there is nothing to differentiate with respect to: {terms[1]} is {_a(xs[0])}, "
+                f"%gradcheck: there is nothing to differentiate with respect to: {terms[1]} is {_with_article(xs[0])}, "
                 "not a floating-point tensor."
             )
         return gradcheck_report(f, terms, xs)
@@ -338,7 +338,7 @@ class AutogradMagics(Magics):
 _RECORD = " To record one, write %%autograd over a cell."
 
 
-def _a(value: Any) -> str:
+def _with_article(value: Any) -> str:
     """ "a Tensor", "an int": the type of a value, in words."""
     name = type(value).__name__
     if isinstance(value, Tensor):

@@ -127,7 +127,7 @@ def canvas_table(marks: AssignmentMarks, roster: Path) -> CsvRows:
     for row, _ in exported.rows:
         cells = list(row.cells.values())
         if cells[0].casefold() == POSSIBLE.casefold():
-            _agree(marks, row, [cells[k] for k in ours])
+            _check_points(marks, row, [cells[k] for k in ours])
     column = names[ours[0]] if ours else marks.name
     possible = ["    " + POSSIBLE, *[""] * (len(kept) - 1), points_text(marks.of)]
     rows = [
@@ -146,7 +146,7 @@ def moodle_table(marks: AssignmentMarks, roster: Path) -> CsvRows:
     names = list(exported.names)
     for row, _ in exported.rows:
         there = dict(zip(names, row.cells.values()))
-        _agree(marks, row, [there.get("Maximum Grade", "")])
+        _check_points(marks, row, [there.get("Maximum Grade", "")])
     new = [name for name in ("Grade", "Feedback comments") if name not in names]
     rows = []
     for cells, one in exported.marked(marks):
@@ -156,7 +156,7 @@ def moodle_table(marks: AssignmentMarks, roster: Path) -> CsvRows:
     return [[*names, *new], *rows]
 
 
-def _agree(marks: AssignmentMarks, row: TableRow, possible: list[str]) -> None:
+def _check_points(marks: AssignmentMarks, row: TableRow, possible: list[str]) -> None:
     """Raise GradebookError if the LMS has another number of points for the assignment."""
     for text in possible:
         with suppress(InvalidOperation):

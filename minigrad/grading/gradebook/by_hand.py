@@ -201,32 +201,32 @@ def _answer(
     """The cells with the answer's id, or else the cells at its original position."""
     place = next(k for k, c in enumerate(layout) if c["id"] == question.cell)
     if question.task:
-        found = _below(cells, layout, place)
+        found = _cells_below(cells, layout, place)
     else:
         ids = {layout[place]["id"], layout[place]["grade_id"]} - {None}
-        found = [c for c in cells if ids & set(c.ids)] or _below(cells, layout, place - 1)
+        found = [c for c in cells if ids & set(c.ids)] or _cells_below(cells, layout, place - 1)
     stub = "".join(layout[place]["source"].split())
     written_ones = [c.source.strip() for c in found if c.squeezed not in ("", stub)]
     return "\n\n".join(written_ones)
 
 
-def _below(
+def _cells_below(
     cells: list[SubmittedCell], layout: Sequence[BundleCell], place: int
 ) -> list[SubmittedCell]:
     """The student's cells between a cell of the exercise and the next one."""
     if place < 0:
         return []
-    starts = [k for k, c in enumerate(cells) if _is(c, layout[place])]
+    starts = [k for k, c in enumerate(cells) if _is_cell(c, layout[place])]
     found = []
     for cell in cells[starts[-1] + 1 :] if starts else []:
-        if any(_is(cell, one) for one in layout):
+        if any(_is_cell(cell, one) for one in layout):
             break
         if COUNTS_ID not in cell.ids:  # added by release
             found.append(cell)
     return found
 
 
-def _is(cell: SubmittedCell, released: BundleCell) -> bool:
+def _is_cell(cell: SubmittedCell, released: BundleCell) -> bool:
     """Is it this cell of the exercise? Decided by its ids, or by its source if that is given."""
     known = {released["id"], released["grade_id"]} & set(cell.ids)
     given = "".join(released["source"].split())

@@ -221,10 +221,10 @@ def clean_text(text: str, most: int = 2000) -> str:
 
     Bidirectional controls are replaced as well; the joiners that Persian needs are kept.
     """
-    return "".join(_shown(c) for c in text[:most])
+    return "".join(_clean_character(c) for c in text[:most])
 
 
-def _shown(c: str) -> str:
+def _clean_character(c: str) -> str:
     if c in "\n\u200c\u200d" or c.isprintable():
         return c
     return " " if unicodedata.category(c) == "Zs" or c == "\t" else "\ufffd"

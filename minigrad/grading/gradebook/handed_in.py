@@ -82,7 +82,7 @@ def handed_in(
     with tempfile.TemporaryDirectory(prefix="mg-handed-in-") as name, _Reader(answers) as reader:
         unpacked = Path(name).resolve()
         found = submissions_in(place, exercise, unpacked)
-        clock = _Clock(place, unpacked, settings)
+        clock = _HandInTimes(place, unpacked, settings)
         return [
             HandedIn(one.student, *clock.came(one), reader.answers_of(one, others)) for one in found
         ]
@@ -147,7 +147,7 @@ def _read_answers(pipe: Connection, answers: Answers) -> None:
 
 
 @dataclass(frozen=True)
-class _Clock:
+class _HandInTimes:
     """Determines when the submissions in a folder or zip were handed in.
 
     unpacked    the folder into which a zip was unpacked

@@ -68,15 +68,15 @@ def judge_question(
             if identity.startswith(f"{question.id}/{n}/input ") and mine.get(identity) != kept:
                 name = identity.rpartition(" ")[2]
                 changed = f"{name} was changed in place; compute with a new array instead"
-        for result, atol in zip(question.results, _allowed(question, case)):
+        for result, atol in zip(question.results, _tolerances(question, case)):
             identity = f"{question.id}/{n}/{result}"
             verdict = compare_answer(question, mine.get(identity), right[identity], atol)
             answered = "error" not in mine.get(identity, {"error": ""})
             verdicts[identity] = Verdict(False, changed) if changed and answered else verdict
-    return {**verdicts, **_by_chance(question, right, cases, verdicts)}
+    return {**verdicts, **_without_trivial_credit(question, right, cases, verdicts)}
 
 
-def _allowed(question: GradedQuestion, case: DrawnCase) -> list[float]:
+def _tolerances(question: GradedQuestion, case: DrawnCase) -> list[float]:
     """For each result, the tolerance for rounding error in this case."""
     return case["atol"] or [0.0] * len(question.results)
 
@@ -84,7 +84,7 @@ def _allowed(question: GradedQuestion, case: DrawnCase) -> list[float]:
 NO_CREDIT = "right, but zeros would be, too; it counts once another case is right"
 
 
-def _by_chance(
+def _without_trivial_credit(
     question: GradedQuestion,
     right: dict[str, EncodedValue],
     cases: Sequence[DrawnCase],
@@ -99,16 +99,16 @@ def _by_chance(
         return changed
     for k, result in enumerate(question.results):
         allowed = {
-            f"{question.id}/{n}/{result}": max(_allowed(question, case)[k], question.atol)
+            f"{question.id}/{n}/{result}": max(_tolerances(question, case)[k], question.atol)
             for n, case in enumerate(cases, 1)
         }
-        easy = [i for i, atol in allowed.items() if _is_nothing(right[i], atol)]
+        easy = [i for i, atol in allowed.items() if _is_trivial(right[i], atol)]
         if len(easy) < len(allowed) and not any(verdicts[i].ok for i in allowed if i not in easy):
             changed |= {i: Verdict(False, NO_CREDIT) for i in easy if verdicts[i].ok}
     return changed
 
 
-def _is_nothing(right: EncodedValue, atol: float) -> bool:
+def _is_trivial(right: EncodedValue, atol: float) -> bool:
     return "data" in right and bool(np.all(np.abs(array_in(right).astype(float)) <= atol))
 
 

@@ -44,9 +44,9 @@ def _explained(exercise: object, asked: WrongAnswers) -> list[DiagnosisText]:
 
 def _diagnoses(exercise: object, asked: WrongAnswers) -> Iterator[Diagnosis | None]:
     if isinstance(exercise, FunctionQuestion):
-        yield from _of_function(exercise, asked)
+        yield from _diagnoses_of_function(exercise, asked)
     elif isinstance(exercise, Updates):
-        yield from _of_updates(exercise, asked)
+        yield from _diagnoses_of_updates(exercise, asked)
     elif isinstance(exercise, Written):  # predictions are data and can be checked directly
         rows = exercise.rows(_prediction(exercise, [_value(a) for a in asked["said"][0]]))
         yield from (row.diagnosis for row in rows)
@@ -58,17 +58,19 @@ def _prediction(exercise: Written, said: list[object]) -> object:
         return said[0]
     if isinstance(exercise, Facts):
         facts = exercise.facts()
-        return {name: _like(value, facts[name]) for name, value in zip(facts, said)}
+        return {name: _with_types_of(value, facts[name]) for name, value in zip(facts, said)}
     return dict(zip(exercise.parts(), said))
 
 
-def _of_function(exercise: FunctionQuestion, asked: WrongAnswers) -> Iterator[Diagnosis | None]:
+def _diagnoses_of_function(
+    exercise: FunctionQuestion, asked: WrongAnswers
+) -> Iterator[Diagnosis | None]:
     wrong: dict[str, list[Mistaken]] = {}
     parts, cases = list(exercise.parts()), list(exercise.cases(asked["seed"]))
     for n, k in asked["wrong"]:
         mine = _value(asked["said"][n][k])
         if mine is not ...:
-            mistaken = Mistaken(cases[n], k, _like(mine, cases[n].expected[k]))
+            mistaken = Mistaken(cases[n], k, _with_types_of(mine, cases[n].expected[k]))
             wrong.setdefault(parts[k], []).append(mistaken)
     if isinstance(exercise, Differentiable):
         exercise._wrong_values = set()  # needed by `explained`; see ask_functions.py
@@ -76,7 +78,7 @@ def _of_function(exercise: FunctionQuestion, asked: WrongAnswers) -> Iterator[Di
     yield from found.values()
 
 
-def _of_updates(exercise: Updates, asked: WrongAnswers) -> Iterator[Diagnosis | None]:
+def _diagnoses_of_updates(exercise: Updates, asked: WrongAnswers) -> Iterator[Diagnosis | None]:
     for n, _ in asked["wrong"]:
         yours = _value(asked["said"][n][0])
         p, grads = start_and_gradients(exercise, asked["seed"], n + 1)
@@ -94,7 +96,7 @@ def _value(answer: EncodedValue) -> object:
     return answer.get("json", ...)
 
 
-def _like(mine: object, right: object) -> object:
+def _with_types_of(mine: object, right: object) -> object:
     """Restore the types that JSON has lost, taking the right answer as the model."""
     if isinstance(mine, np.ndarray) and not isinstance(right, np.ndarray | float | np.generic):
         mine = mine.tolist()
@@ -103,6 +105,7 @@ def _like(mine: object, right: object) -> object:
     if isinstance(right, dict) and isinstance(mine, dict):
         names = {str(key): key for key in right}
         return {
-            names.get(k, k): _like(v, right[names[k]]) if k in names else v for k, v in mine.items()
+            names.get(k, k): _with_types_of(v, right[names[k]]) if k in names else v
+            for k, v in mine.items()
         }
     return mine

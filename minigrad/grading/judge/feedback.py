@@ -41,17 +41,17 @@ def add_diagnoses(
         for graded in grade["questions"]:
             if graded["id"] not in questions or graded["right"] == graded["asked"]:
                 continue
-            one = _asked(questions[graded["id"]], document, graded["results"])
+            one = _wrong_answers(questions[graded["id"]], document, graded["results"])
             key = digest(one)
             if one["wrong"] and (key in asked or len(asked) < MOST):
                 asked[key] = one
                 wanted.append((graded, key))
-    mistakes = dict(zip(asked, _ask(bundle, list(asked.values()))))
+    mistakes = dict(zip(asked, _diagnoses(bundle, list(asked.values()))))
     for graded, key in wanted:
         graded["diagnoses"] = mistakes[key]
 
 
-def _asked(
+def _wrong_answers(
     question: GradedQuestion, document: AnswersDocument, results: list[ResultGrade]
 ) -> WrongAnswers:
     """Collect the answers case by case, and the positions of wrong values among them."""
@@ -77,7 +77,7 @@ def _is_a_wrong_value(verdict: VerdictText, answer: EncodedValue) -> bool:
     return verdict["reason"] != NO_CREDIT and "changed in place" not in verdict["reason"]
 
 
-def _ask(bundle: Judge, asked: list[WrongAnswers]) -> list[list[DiagnosisText]]:
+def _diagnoses(bundle: Judge, asked: list[WrongAnswers]) -> list[list[DiagnosisText]]:
     """Run the given cells once, and ask for all diagnoses; if the cells fail, there are none."""
     if not asked:
         return []

@@ -86,10 +86,10 @@ def _declaration(
     exercise: object, names: Mapping[str, object], sources: list[str]
 ) -> Declaration | None:
     name = str(getattr(exercise, "name", ""))
-    asked = _asked(exercise, name, names)
+    asked = _call_of(exercise, name, names)
     if asked is None:
         return None
-    declaration = {"results": _results(_parts(exercise)), "cases": [], **asked}
+    declaration = {"results": _result_names(_parts(exercise)), "cases": [], **asked}
     for tolerance in ("rtol", "atol"):
         if getattr(exercise, tolerance, None) is not None:
             declaration[tolerance] = getattr(exercise, tolerance)
@@ -117,14 +117,14 @@ def _parts(exercise: object) -> list[str]:
     return list(exercise.parts()) if hasattr(exercise, "parts") else []
 
 
-def _asked(exercise: object, name: str, names: Mapping[str, object]) -> Declaration | None:
+def _call_of(exercise: object, name: str, names: Mapping[str, object]) -> Declaration | None:
     """The call that grades an exercise of this kind, and how the result is compared."""
     if isinstance(exercise, Differentiable):
         inputs = ", ".join(f"{n!r}: {n}" for n in exercise.inputs)
         call = f"differentiated({name}, {{{inputs}}}, {list(exercise.constants)!r}, g)"
         return {"call": call, "engine": True, "helpers": DIFFERENTIATED}
     if isinstance(exercise, FunctionQuestion):
-        return _asked_of_function(exercise, names)
+        return _call_of_function(exercise, names)
     if isinstance(exercise, Facts | Edges | Adjoints):
         parts = _parts(exercise)
         call = f"[{name}.get(part, ...) for part in {parts!r}]" + "[0]" * (len(parts) == 1)
@@ -134,7 +134,7 @@ def _asked(exercise: object, name: str, names: Mapping[str, object]) -> Declarat
         return {"call": call, "compare": compare, "alone": True}
     if isinstance(exercise, Order):
         edges = exercise.edges()
-        nodes = _behind("z", edges)
+        nodes = _ancestors("z", edges)
         pairs = [[z, x] for z, xs in edges.items() if z in nodes for x in xs]
         order = {"nodes": nodes, "edges": pairs}
         return {"call": name, "compare": "order", "order": order, "alone": True}
@@ -146,7 +146,7 @@ def _asked(exercise: object, name: str, names: Mapping[str, object]) -> Declarat
     return None
 
 
-def _asked_of_function(
+def _call_of_function(
     exercise: FunctionQuestion, names: Mapping[str, object]
 ) -> Declaration | None:
     """The call for a function; None if its result or arguments cannot be encoded."""
@@ -154,7 +154,7 @@ def _asked_of_function(
     given = exercise.given(first)
     if getattr(exercise, "accepts", None) is not None:
         return None
-    if not all(_can_be_sent(value, names) for value in given.values()):
+    if not all(_can_be_encoded(value, names) for value in given.values()):
         return None
     asked: Declaration = {"call": f"{exercise.name}({', '.join(given)})", "compare": "exact"}
     if any(map(callable, given.values())):
@@ -196,7 +196,7 @@ def _case(inputs: Mapping[str, object], atol: Sequence[float] = ()) -> DrawnCase
     return {"inputs": {name: encoded(v) for name, v in inputs.items()}, "atol": list(atol)}
 
 
-def _results(parts: list[str]) -> list[str]:
+def _result_names(parts: list[str]) -> list[str]:
     """Convert part names to result names that are valid in ids."""
     names: list[str] = []
     for k, part in enumerate(parts, 1):
@@ -205,7 +205,7 @@ def _results(parts: list[str]) -> list[str]:
     return names
 
 
-def _behind(name: str, edges: Mapping[str, list[str]]) -> list[str]:
+def _ancestors(name: str, edges: Mapping[str, list[str]]) -> list[str]:
     seen, waiting = [name], [name]
     while waiting:
         for parent in edges.get(waiting.pop(), []):
@@ -215,7 +215,7 @@ def _behind(name: str, edges: Mapping[str, list[str]]) -> list[str]:
     return seen
 
 
-def _can_be_sent(value: object, names: Mapping[str, object]) -> bool:
+def _can_be_encoded(value: object, names: Mapping[str, object]) -> bool:
     """Can the value be written as a literal in a cell?"""
     if isinstance(value, np.ndarray):
         return value.dtype.kind in "fiub"

@@ -223,9 +223,9 @@ def _placed(
     """
     above = notebook.cells[:place]
     sources = {cell.id: cell.source for cell in notebook.cells if cell.cell_type == "code"}
-    theirs = _of_students(notebook)
+    theirs = _student_names(notebook)
     fixed = [c for c in above if _is_fixed(c) and not waits_for(statements_of(c.source), theirs)]
-    given = [cell.id for cell in fixed if not _is_check_s(cell)]
+    given = [cell.id for cell in fixed if not _is_for_check_only(cell)]
     answers = [(k, c.id) for k, c in enumerate(above) if is_answer(c) and c.id in sources]
     earlier = [answer for k, answer in answers if k < start]
     own = [answer for k, answer in answers if k >= start and not is_manual(above[k])]
@@ -247,7 +247,7 @@ def _placed(
         "points": settings.get("points", 1),
         "answers": [*needs, *own],
         "given": given,
-        "checks": [cell.id for cell in fixed if _is_check_s(cell)],
+        "checks": [cell.id for cell in fixed if _is_for_check_only(cell)],
         **declaration,
         "cell": cell.id,
     }
@@ -275,7 +275,7 @@ def _is_fixed(cell: Notebook) -> bool:
     return cell.cell_type == "code" and not is_answer(cell) and not _is_graded(cell)
 
 
-def _is_check_s(cell: Notebook) -> bool:
+def _is_for_check_only(cell: Notebook) -> bool:
     """Is this cell marked as needed by the check only ("minigrad": {"check": true})?
 
     It may contain another implementation, which an answer must not call.
@@ -326,7 +326,7 @@ def _uses_engine(answers: list[str], sources: Iterable[str]) -> bool:
     return any(imported & _names(answer) for answer in answers)
 
 
-def _of_students(notebook: Notebook) -> set[str]:
+def _student_names(notebook: Notebook) -> set[str]:
     """The names that only answers define."""
     names: dict[bool, set[str]] = {True: set(), False: set()}
     for cell in notebook.cells:
@@ -368,7 +368,7 @@ def _exercises(notebook: Notebook, name: str) -> dict[str | None, Declaration]:
     wanted = [variable for cell in graded if (variable := _exercise_of(cell))]
     if not wanted:
         return {}
-    theirs = _of_students(notebook)
+    theirs = _student_names(notebook)
     sources = []
     for cell in notebook.cells:
         if _is_graded(cell):

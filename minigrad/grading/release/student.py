@@ -235,11 +235,13 @@ def _check_nothing_left(author: Notebook, student: Notebook, name: str) -> None:
     Raises SolutionLeft, which names the line and the cell.
     """
     telling = {"".join(line.split()): (line, number) for line, number in solution_lines(author)}
-    places = [("in the metadata of the notebook", "", _rest(student.metadata))]
+    places = [("in the metadata of the notebook", "", _squeezed_json(student.metadata))]
     for number, cell in enumerate(student.cells, 1):
         where = f"in cell {number} (id {cell.id}), outside the markers"
         beside = {k: v for k, v in cell.items() if k != "source"}
-        places.append((where, "".join(cell.source.split()), _rest(beside) + _attached(cell)))
+        places.append(
+            (where, "".join(cell.source.split()), _squeezed_json(beside) + _attached(cell))
+        )
     for where, text, rest in places:
         for squeezed, (line, home) in telling.items():
             if squeezed in text or json.dumps(squeezed)[1:-1] in rest:
@@ -250,7 +252,7 @@ def _check_nothing_left(author: Notebook, student: Notebook, name: str) -> None:
                 )
 
 
-def _rest(part: object) -> str:
+def _squeezed_json(part: object) -> str:
     return "".join(json.dumps(part).split())
 
 
@@ -263,7 +265,7 @@ def _attached(cell: Notebook) -> str:
             found.append(base64.b64decode(content).decode(errors="replace"))
         except (TypeError, ValueError):
             continue
-    return _rest(found)
+    return _squeezed_json(found)
 
 
 def solution_lines(author: Notebook) -> list[tuple[str, int]]:
@@ -287,7 +289,7 @@ def solution_lines(author: Notebook) -> list[tuple[str, int]]:
         lines += [(line, True) for line in hidden(cell.source, MARK_SCHEME, code=code)]
         for line, test in lines:
             line = without_comment(line) if code else line.strip()
-            if _tells_something(line) and not (test and line in given):
+            if _reveals_something(line) and not (test and line in given):
                 found.append((line, number))
     return found
 
@@ -328,7 +330,7 @@ def _lock(cell: Notebook) -> None:
         cell.metadata["editable"] = False
 
 
-def _tells_something(line: str) -> bool:
+def _reveals_something(line: str) -> bool:
     line = line.strip()
     headers = ("#", "@", "import ", "from ", "def ", "class ", "with ", "for ")
     if len("".join(line.split())) < 6 or line.startswith(headers):

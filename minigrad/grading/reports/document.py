@@ -26,7 +26,7 @@ def class_document(grades: Sequence[Grade]) -> ClassGrades:
             "of": q["of"],
             "asked": q["asked"],
             "points": [grade["questions"][k]["points"] for grade in grades],
-            "diagnoses": _commonest(grade["questions"][k]["diagnoses"] for grade in grades),
+            "diagnoses": _most_common(grade["questions"][k]["diagnoses"] for grade in grades),
         }
         for k, q in enumerate(first["questions"])
     ]
@@ -40,7 +40,7 @@ def class_document(grades: Sequence[Grade]) -> ClassGrades:
     }
 
 
-def _commonest(lists: Iterable[list[DiagnosisText]]) -> list[CommonDiagnosis]:
+def _most_common(lists: Iterable[list[DiagnosisText]]) -> list[CommonDiagnosis]:
     """Count the students with each diagnosis; the most common first."""
     count: Counter[str] = Counter()
     one: dict[str, DiagnosisText] = {}

@@ -106,9 +106,9 @@ def _overview(book: Gradebook, documents: list[ClassGrades], students: list[_Stu
         book=book,
         isolation=sorted({tier for document in documents for tier in document["isolation"]}),
         figures=figures,
-        looked_at=[(s, said) for s in students if (said := _to_look_at(s.row))],
+        looked_at=[(s, said) for s in students if (said := _review_reason(s.row))],
         questions=[
-            _of_question(
+            _question_data(
                 question_name(document["exercise"], question["id"], len(book.runs)),
                 question,
                 [grade["questions"][k] for grade in document["grades"]],
@@ -118,14 +118,14 @@ def _overview(book: Gradebook, documents: list[ClassGrades], students: list[_Stu
             for k, question in enumerate(document["questions"])
         ],
         students=students,
-        alike=_alike(students),
+        alike=_equal_answers(students),
         least=LEAST,
         seed=seeds.pop() if len(seeds) == 1 else f"{len(seeds)} seeds, in grades.json",
         versions=rows[0].grades[0]["versions"],
     )
 
 
-def _to_look_at(row: GradebookRow) -> str:
+def _review_reason(row: GradebookRow) -> str:
     """Why somebody should look at a submission; "" if there is no need."""
     if row.unreadable:
         return f"could not be read: {row.unreadable}"
@@ -137,7 +137,7 @@ def _to_look_at(row: GradebookRow) -> str:
     return "; ".join(guesses) or "an answer needs to be confirmed: please confirm"
 
 
-def _of_question(
+def _question_data(
     name: str,
     question: QuestionSummary,
     graded: list[QuestionGrade],
@@ -163,14 +163,14 @@ def _of_question(
         "id": name,
         "of": question["of"],
         "mean": statistics.fmean(question["points"]),
-        "spread": _spread(question["points"], question["of"]),
+        "spread": _distribution(question["points"], question["of"]),
         "title": next((m.column.title for m, _ in marks), ""),
         "diagnoses": [(d["students"], d["kind"], d["message"], example(d["kind"])) for d in common],
         "reasons": [(n, "", kind, example(kind)) for kind, n in reasons.most_common(MOST)],
     }
 
 
-def _alike(students: list[_StudentRow]) -> list[tuple[str, list[_StudentRow]]]:
+def _equal_answers(students: list[_StudentRow]) -> list[tuple[str, list[_StudentRow]]]:
     """Group equal answers: the question, and the students who gave the same answer."""
     found: dict[tuple[str, tuple[str, ...]], list[_StudentRow]] = {}
     for student in students:
@@ -196,7 +196,7 @@ def kind_of(reason: str) -> str:
     return re.sub(r"\d+", "n", kind).strip()[:80] or "another reason"
 
 
-def _spread(points: list[float], of: float) -> list[tuple[str, int]]:
+def _distribution(points: list[float], of: float) -> list[tuple[str, int]]:
     """The distribution of points; in ten ranges if there are many different values."""
     different = sorted(set(points), reverse=True)
     if len(different) <= 9:

@@ -64,7 +64,7 @@ def gradescope_results(row: GradebookRow) -> dict[str, object]:
                 "score": float(mark.points),
                 "max_score": float(mark.column.of),
                 "status": "passed" if mark.points >= mark.column.of else "failed",
-                "output": _said(mark),
+                "output": _feedback(mark),
                 "output_format": "text",
                 "visibility": "visible",
             }
@@ -80,7 +80,7 @@ def gradescope_results(row: GradebookRow) -> dict[str, object]:
     }
 
 
-def _said(mark: Mark) -> str:
+def _feedback(mark: Mark) -> str:
     """The feedback for a student on a mark, as text."""
     said = [clean_text(mark.told), _explanation(mark.grade) if mark.grade else ""]
     return "\n".join(filter(None, said)) or "There is no answer to it."

@@ -32,7 +32,7 @@ def wrong_parts(question: QuestionGrade) -> list[str]:
     for result in question["results"]:
         parts.setdefault(result["id"].split("/")[-1], []).append(result)
     reasons = {result["reason"] for result in question["results"]}
-    bare = _bare(question)
+    bare = _bare_reason(question)
     alone = [question["reason"]] if question["reason"] and bare not in reasons else []
     if reasons <= {"", SILENT}:
         return alone
@@ -41,7 +41,7 @@ def wrong_parts(question: QuestionGrade) -> list[str]:
     return alone + [said for name, results in parts.items() if (said := _sentence(name, results))]
 
 
-def _bare(question: QuestionGrade) -> str:
+def _bare_reason(question: QuestionGrade) -> str:
     """The question's reason without the result's name and the list of other wrong results."""
     return re.sub(r"^\d+/[^:]+: |; also wrong: .*$", "", question["reason"] or "")
 

@@ -160,7 +160,7 @@ def record_submissions(
         found = submissions_in(place, recording.name, Path(unpacked))
         tier = _tier(out, recording, settings)
         seed = _seed(out, recording, settings, tier)
-        common = _common(out)
+        common = _sharing_inputs(out)
         run = Run(recording, seed, tier, settings, out / "answers", common)
         answers = record_class(found, run, progress)
     recorded = [
@@ -229,7 +229,7 @@ def _task(submission: Submission, run: Run) -> _Task:
         return _Task(_key(sha, run), document)
     sha = hashlib.sha256(content).hexdigest()
     key, seed = _key(sha, run), _seed_for(sha, run)
-    kept = run.folder and _kept(run.folder / f"{key}.answers.json", sha)
+    kept = run.folder and _stored_answers(run.folder / f"{key}.answers.json", sha)
     if kept:
         return _Task(key, kept)
     job: Job = {
@@ -256,7 +256,7 @@ def _key(sha: str, run: Run) -> str:
     return digest([sha, run.recording.hash, _seed_for(sha, run), run.tier, limits])[:40]
 
 
-def _kept(path: Path, sha: str) -> AnswersDocument | None:
+def _stored_answers(path: Path, sha: str) -> AnswersDocument | None:
     """Read stored answers; None if there are none, or if the machine failed while recording them."""
     try:
         document = read_answers(path)
@@ -342,7 +342,7 @@ def _with_content(job: Job) -> Job:
 
 def _tier(out: Path, recording: Recording, settings: Settings) -> str:
     """The tier of the run in OUT, even if it is not available here; or the tier for a new run."""
-    noted = _noted(out).get("isolation")
+    noted = _run_document(out).get("isolation")
     if settings.scheduler is not None:  # each machine of the cluster chooses its tier
         return settings.isolation
     if noted and settings.isolation in ("auto", noted):
@@ -350,7 +350,7 @@ def _tier(out: Path, recording: Recording, settings: Settings) -> str:
     return place_here(settings.isolation, recording.engine, recording.packages).tier
 
 
-def _noted(out: Path) -> dict[str, Any]:
+def _run_document(out: Path) -> dict[str, Any]:
     """The content of run.json in OUT; empty if there is no run yet."""
     path = out / "run.json"
     try:
@@ -370,7 +370,7 @@ def _seed(out: Path, recording: Recording, settings: Settings, tier: str) -> str
         "limits": settings.limits.as_dict(),
         "each": settings.each,
     }
-    before = _noted(out)
+    before = _run_document(out)
     seed = str(settings.seed or before.get("seed") or secrets.token_hex(16))
     wanted = {**about, "seed": seed}
     different = [name for name in wanted if before and before.get(name) != wanted[name]]
@@ -384,7 +384,7 @@ def _seed(out: Path, recording: Recording, settings: Settings, tier: str) -> str
     return seed
 
 
-def _common(out: Path) -> frozenset[str] | None:
+def _sharing_inputs(out: Path) -> frozenset[str] | None:
     """Hashes of the submissions in OUT that share the class's inputs; None if no class was recorded."""
     path = out / CLASS
     if not path.exists():

@@ -80,8 +80,8 @@ def submissions_in(place: Path, exercise: str, unpacked: Path) -> list[Submissio
         below = [] if one else _entries(entries[0])
         if len(below) > 1 and any(e.suffix == ".ipynb" or e.is_dir() for e in below):
             place, entries = entries[0], below  # a zip of a folder
-    found = [_of(entry, exercise) for entry in entries]
-    found += _rows(left_out, place)
+    found = [_submission_of(entry, exercise) for entry in entries]
+    found += _left_out_submissions(left_out, place)
     if not found:
         raise NoSubmissions(f"There is no submission in {place}.")
     return sorted(_distinct(found), key=lambda s: s.student)
@@ -93,7 +93,7 @@ def _is_a_class(place: Path, exercise: str) -> bool:
     return any(e.suffix == ".ipynb" or (e / f"{exercise}.ipynb").is_file() for e in beside)
 
 
-def _rows(left_out: LeftOut, place: Path) -> Iterator[Submission]:
+def _left_out_submissions(left_out: LeftOut, place: Path) -> Iterator[Submission]:
     """Yield a submission for each student and reason for which zip entries were left out."""
     rows: dict[tuple[str, str], Path] = {}
     for path, problem in left_out:
@@ -103,7 +103,7 @@ def _rows(left_out: LeftOut, place: Path) -> Iterator[Submission]:
     return (Submission(student, path, problem) for (student, problem), path in rows.items())
 
 
-def _of(entry: Path, exercise: str) -> Submission:
+def _submission_of(entry: Path, exercise: str) -> Submission:
     """Turn a file or folder into a submission."""
     is_notebook = entry.suffix == ".ipynb" or entry.name == ".ipynb"
     if entry.is_symlink():
@@ -115,7 +115,9 @@ def _of(entry: Path, exercise: str) -> Submission:
     notebooks = _notebooks(entry)
     named = [p for p in notebooks if p.stem == exercise]
     if not notebooks:
-        return Submission(entry.name, entry, f"there is no notebook in the folder ({_said(entry)})")
+        return Submission(
+            entry.name, entry, f"there is no notebook in the folder ({_content_description(entry)})"
+        )
     if len(notebooks) > 1 and not named:
         names = ", ".join(p.name for p in notebooks[:4])
         problem = f"there are several notebooks, and none is {exercise}.ipynb: {names}"
@@ -125,7 +127,7 @@ def _of(entry: Path, exercise: str) -> Submission:
     return Submission(entry.name, chosen, note=f"{note}: {CONFIRM}" if len(named) > 1 else None)
 
 
-def _said(folder: Path) -> str:
+def _content_description(folder: Path) -> str:
     """Describe the content of a folder without notebooks."""
     try:
         other = sorted(p.name for p in _entries(folder))[:3]

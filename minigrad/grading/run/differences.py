@@ -52,7 +52,7 @@ def _is_by_differences(source: str, call: str) -> bool:
                 made[name] |= set(names_used(node.value))
     signs: defaultdict[tuple[str, Step], set[str]] = defaultdict(set)
     room = MOST
-    for base, move, sign in _moves(nodes):
+    for base, move, sign in _sums(nodes):
         factors = list(_factors(move))
         steps = _steps(factors, made)
         room -= len(steps) + sum(1 for _ in ast.walk(base))
@@ -68,7 +68,7 @@ def _is_by_differences(source: str, call: str) -> bool:
     return bool(moved & _divisors(nodes, moved))
 
 
-def _moves(nodes: list[ast.AST]) -> Iterator[tuple[ast.expr, ast.expr, str]]:
+def _sums(nodes: list[ast.AST]) -> Iterator[tuple[ast.expr, ast.expr, str]]:
     """Yield for each sum or difference: the base, the offset, and the sign."""
     for node in nodes:
         if isinstance(node, ast.BinOp | ast.AugAssign) and isinstance(node.op, ast.Add | ast.Sub):

@@ -144,10 +144,10 @@ class _Run:
         process. Only if two kernels die in a row is the answer held responsible.
         """
         if not any(self.found.sources.get(a, "").strip() for a in question.answers):
-            return _nothing("missing", "there is no answer")
+            return _no_answers("missing", "there is no answer")
         if time.monotonic() >= self.ends:
             seconds = f"{self.limits.submission:g} s"
-            return _nothing("time", f"the submission's {seconds} were used up before")
+            return _no_answers("time", f"the submission's {seconds} were used up before")
         with suppress(NotStarted):
             first = self._in_a_kernel(question)
             if first["end"] != "died":
@@ -174,7 +174,7 @@ class _Run:
                     notes.append(f"{what}: {absent[1]} is not here, so its import was left out")
                     run = kernel.run(source, min(ends, time.monotonic() + given))
                 if run.end != "idle":
-                    return _nothing(run.end, _why(run, what, given))
+                    return _no_answers(run.end, _why(run, what, given))
                 if run.error is not None and what == TAKEN:
                     notes.append(f"{what}: {run.error}")
                 elif run.error is not None and (own or problem is None):
@@ -222,7 +222,7 @@ class _Run:
         )
 
 
-def _nothing(end: str, reason: str) -> QuestionAnswers:
+def _no_answers(end: str, reason: str) -> QuestionAnswers:
     return {"end": end, "reason": reason, "answers": {}, "notes": []}
 
 

@@ -36,7 +36,7 @@ from minigrad.grading.sandbox.wire import NotStarted
 
 JOBS = 100  # jobs per process; then a new one is started, which bounds memory leaks
 AGAIN = "the same command again tries it again"
-_here = threading.local()
+_thread = threading.local()
 _started: list["RecorderProcess"] = []
 
 
@@ -76,7 +76,7 @@ class RecorderProcess:
 
         Raises RecorderFailed if no kernel could be started.
         """
-        reply = self._once(job) or self._once(job)
+        reply = self._try_once(job) or self._try_once(job)
         if reply is None:
             # the cause is unknown, so do not fail any other submission
             return lost(job, "the process that ran it was lost, twice")
@@ -84,7 +84,7 @@ class RecorderProcess:
             raise RecorderFailed(reply["failed"])
         return reply["answers"]
 
-    def _once(self, job: Job) -> _Reply | None:
+    def _try_once(self, job: Job) -> _Reply | None:
         """Send the job, and return the reply; None if the process dies or times out."""
         if self.jobs >= JOBS:
             self.stop()
@@ -130,9 +130,9 @@ class RecorderProcess:
 
 def record_job(job: Job) -> AnswersDocument:
     """Record a job in the recorder process of this thread."""
-    if not hasattr(_here, "recorder"):
-        _here.recorder = RecorderProcess()
-    recorder: RecorderProcess = _here.recorder
+    if not hasattr(_thread, "recorder"):
+        _thread.recorder = RecorderProcess()
+    recorder: RecorderProcess = _thread.recorder
     return recorder.record(job)
 
 
@@ -153,7 +153,7 @@ def lost(job: Job, problem: str) -> AnswersDocument:
     return {**_without_answers(job, f"{problem}; {AGAIN}"), "lost": True}
 
 
-def _do(job: Job) -> _Reply:
+def _reply_to(job: Job) -> _Reply:
     recording, limits = Recording(job["recording"]), Limits(**job["limits"])
     try:
         path = job["path"]
@@ -183,7 +183,7 @@ def _serve() -> None:
     channel = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # keep prints out of the channel
     for line in sys.stdin.buffer:
-        reply = _do(json.loads(line))
+        reply = _reply_to(json.loads(line))
         channel.write(json.dumps(reply).encode() + b"\n")
         channel.flush()
 

@@ -98,15 +98,15 @@ class _Search:
     def _parts(self, answer: BundleCell) -> tuple[list[SubmittedCell], str]:
         """The cells of the answer, and how they were found if that is a guess."""
         parts = self._by_id(answer)
-        if answer["names"] and (not parts or _says_nothing(parts, answer)):
+        if answer["names"] and (not parts or _is_unanswered(parts, answer)):
             named = self._by_name(answer)
             if named is not None:
                 guess = f"by the name {', '.join(answer['names'])}"
-                return _with_what_is_above(named, parts, answer), guess
+                return _with_helpers_above(named, parts, answer), guess
         if not parts:
             return self._by_place(answer), "by its place"
         if len(parts) == 1:
-            parts = self._with_what_is_below(parts[0])
+            parts = self._with_split_part_below(parts[0])
         split = f"in {len(parts)} parts, as if its cell had been split"
         return parts, split if len(parts) > 1 else ""
 
@@ -162,7 +162,7 @@ class _Search:
         own = named is not None and named.place > place and not set(named.ids) & self.known
         return named if own else None
 
-    def _with_what_is_below(self, cell: SubmittedCell) -> list[SubmittedCell]:
+    def _with_split_part_below(self, cell: SubmittedCell) -> list[SubmittedCell]:
         """Add the next cell if it continues a function that was split, so is not valid Python alone."""
         for below in self.cells:
             if below.place == cell.place + 1 and below.kind == "code" and below.source.strip():
@@ -172,7 +172,7 @@ class _Search:
         return [cell]
 
 
-def _says_nothing(parts: list[SubmittedCell], answer: BundleCell) -> bool:
+def _is_unanswered(parts: list[SubmittedCell], answer: BundleCell) -> bool:
     """Is the answer unchanged, or does it define none of its expected names?"""
     if "".join(part.squeezed for part in parts) == _stub(answer):
         return True
@@ -186,7 +186,7 @@ def _stub(answer: BundleCell) -> str:
     return "".join(answer["source"].split())
 
 
-def _with_what_is_above(
+def _with_helpers_above(
     named: SubmittedCell, parts: list[SubmittedCell], answer: BundleCell
 ) -> list[SubmittedCell]:
     """If the cell with the id is directly above the one with the names, include it for its helpers."""

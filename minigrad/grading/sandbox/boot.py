@@ -32,13 +32,13 @@ def boot() -> None:
         _lockdown().drop_capabilities(settings["user"], settings["needs_landlock"])
     _die_with_parent()
     if os.getpid() == 1:
-        _be_a_child(settings)
+        _fork_and_watch(settings)
     sys.path.insert(0, settings["image"])
     _restrict_files(settings)
     _kernel(settings)
 
 
-def _be_a_child(settings: dict[str, Any]) -> None:
+def _fork_and_watch(settings: dict[str, Any]) -> None:
     """Fork, and continue in the child: PID 1 of a container ignores fatal signals from inside.
 
     PID 1 waits for the child and counts files, because many empty files use memory that their sizes do

@@ -79,9 +79,9 @@ def engine() -> Engine:
         who = f"{wanted} is not" if wanted else "neither podman nor docker is"
         raise NoContainer(f"{who} installed")
     image = os.environ.get("MINIGRAD_CONTAINER_IMAGE") or EMPTY
-    if image == EMPTY and _asked(program, "image", "inspect", EMPTY) is None:
+    if image == EMPTY and _output_of(program, "image", "inspect", EMPTY) is None:
         nothing = bytes(10240)  # a tar archive without a file
-        if _asked(program, "import", "-", EMPTY, given=nothing) is None:
+        if _output_of(program, "import", "-", EMPTY, given=nothing) is None:
             raise NoContainer(
                 f"{program} is there, but could not make an image: does its service run?"
             )
@@ -113,7 +113,7 @@ def run_arguments(
     arguments += ["--memory", str(memory), "--memory-swap", str(memory)]
     arguments += ["--pids-limit", str(PROCESSES), "--shm-size", str(disk)]
     arguments += ["--ulimit", "nofile=256:256", "--ulimit", "core=0:0"]
-    arguments += ["--ulimit", f"nproc={_processes()}"]
+    arguments += ["--ulimit", f"nproc={_nproc_limit()}"]
     if engine.podman:
         # otherwise /run and /var/tmp are writable without a limit, and /etc/hosts is the machine's
         arguments += ["--read-only-tmpfs=false", "--no-hosts"]
@@ -137,13 +137,13 @@ def own_threads() -> bool:
 
 def _user(program: str) -> str:
     if "podman" not in os.path.basename(program):
-        said = _asked(program, "info", "--format", "{{.SecurityOptions}}") or ""
+        said = _output_of(program, "info", "--format", "{{.SecurityOptions}}") or ""
         if "rootless" in said:
             return "0:0"  # root in a rootless container is our user outside
     return f"{os.getuid()}:{os.getgid()}"
 
 
-def _processes() -> str:
+def _nproc_limit() -> str:
     """A generous NPROC limit, since it counts all our user's processes; --pids-limit does the limiting."""
     import resource
 
@@ -151,7 +151,7 @@ def _processes() -> str:
     return "4096:4096" if hard == resource.RLIM_INFINITY else f"{min(4096, hard)}:{min(4096, hard)}"
 
 
-def _asked(program: str, *arguments: str, given: bytes = b"") -> str | None:
+def _output_of(program: str, *arguments: str, given: bytes = b"") -> str | None:
     """Run the engine, and return its output; None if it fails."""
     try:
         done = subprocess.run([program, *arguments], input=given, capture_output=True, timeout=60)

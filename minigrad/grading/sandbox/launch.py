@@ -93,7 +93,7 @@ class Process:
         self.folder = Path(tempfile.mkdtemp(prefix="mg-"))  # short, as sockets need
         self.neutral = tier not in ("landlock", "none")
         self.inside = "/run/kernel" if self.neutral else str(self.folder)
-        self.user = None if tier == "none" else _nobody_else()
+        self.user = None if tier == "none" else _unused_uid()
         self.child: subprocess.Popen[bytes] | None = None
         self._status: int | None = None  # as in Popen: the number of a signal is negative
         self.beside: Path | None = None  # gVisor's bundle, which the child must not see
@@ -175,7 +175,7 @@ class Process:
             start_new_session=True,
         )
 
-    def _start_beside(self, program: str, name: str, arguments: list[str]) -> None:
+    def _start_supervised(self, program: str, name: str, arguments: list[str]) -> None:
         """Start something that could outlive us, through a process that stops it (supervise.py)."""
         beside = os.path.join(os.path.dirname(__file__), "supervise.py")
         command = [sys.executable, "-I", "-S", beside, program, name, *arguments]
@@ -199,7 +199,7 @@ class Process:
         run = container.run_arguments(
             engine, name, shown, self.folder, environment, user, *megabytes
         )
-        self._start_beside(engine.program, name, [*run, *options])
+        self._start_supervised(engine.program, name, [*run, *options])
 
     def _start_gvisor(self, options: list[str], environment: dict[str, str]) -> None:
         program = gvisor.runsc()
@@ -212,7 +212,7 @@ class Process:
         gvisor.write_bundle(
             self.beside, command, environment, shown, self.folder, sizes, self.user or 0
         )
-        self._start_beside(program, "", gvisor.runsc_arguments(self.beside))
+        self._start_supervised(program, "", gvisor.runsc_arguments(self.beside))
 
     def alive(self) -> bool:
         """Is it running? Its PID is not reused before kill(), which reaps it."""
@@ -278,7 +278,7 @@ class Process:
                 size += sum(self._size(os.path.join(folder, name)) for name in files)
                 if count > FILES or size > self.limits.disk * MEGABYTE:
                     return True
-            return size + self._deleted_and_kept() > self.limits.disk * MEGABYTE
+            return size + self._unlinked_bytes() > self.limits.disk * MEGABYTE
         except ProcessLookupError:  # it has ended
             return False
         except (OSError, RecursionError):  # a folder made unreadable on purpose
@@ -293,7 +293,7 @@ class Process:
         nameless = stat.S_ISREG(file.st_mode) and not file.st_nlink
         return file.st_size if nameless or not descriptor else 0
 
-    def _deleted_and_kept(self) -> int:
+    def _unlinked_bytes(self) -> int:
         """Bytes of unlinked files that the child still has open or mapped."""
         if self.neutral or sys.platform != "linux" or not self.alive():
             return 0
@@ -374,7 +374,7 @@ def _remove(top: Path) -> None:
         top.rmdir()
 
 
-def _nobody_else() -> int | None:
+def _unused_uid() -> int | None:
     """A random unused uid if the grader runs as root, because the kernel does not limit root's threads."""
     if sys.platform != "linux" or os.geteuid() != 0:
         return None

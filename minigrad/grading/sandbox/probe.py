@@ -71,14 +71,14 @@ def _doors(about: About) -> dict[str, Callable[[], object]]:
         "starts a process": _process,
         "takes real-time priority": _real_time,
         "gives others a sign": lambda: fcntl.flock(open(os.__file__, "rb"), fcntl.LOCK_SH),
-        "changes the kernel's settings": lambda: _to_write("/proc/sys/kernel/core_pattern"),
-        "writes into the first process": lambda: _to_write("/proc/1/mem"),
+        "changes the kernel's settings": lambda: _open_for_writing("/proc/sys/kernel/core_pattern"),
+        "writes into the first process": lambda: _open_for_writing("/proc/1/mem"),
         "takes more memory than it may": lambda: mmap.mmap(-1, about["memory"]),
         f"starts {THREADS:,} threads": _threads,
     }  # fmt: skip
 
 
-def _to_write(path: str) -> None:  # only open it: if that succeeds, writing would do harm
+def _open_for_writing(path: str) -> None:  # only open it: if that succeeds, writing would do harm
     os.close(os.open(path, os.O_WRONLY))
 
 

@@ -170,7 +170,7 @@ class Kernel:
                 ready = waiting.select(min(SLICE, max(0.001, deadline - now)))
                 for key, _ in ready:
                     try:
-                        for kind, content in self._told(key.data, budget, message):
+                        for kind, content in self._messages_for(key.data, budget, message):
                             if kind == "status" and content.get("execution_state") == "idle":
                                 return "idle"
                             take(kind, content)
@@ -187,7 +187,7 @@ class Kernel:
                     if self.process.too_much_written():
                         return "disk"
 
-    def _told(
+    def _messages_for(
         self, channel: Channel, budget: Budget, message: str
     ) -> Iterator[tuple[str, dict[str, Any]]]:
         """Yield kind and content of the channel's messages that belong to this request."""
