@@ -113,10 +113,10 @@ def test_an_exercise_of_minigrad_needs_no_declaration(tmp_path):
 @pytest.mark.parametrize(
     "change, said",
     [
-        ({"call": "f("}, "not well declared"),
+        ({"call": "f("}, "declaration is invalid"),
         ({"cases": []}, "no cases"),
-        ({"results": ["a/b"]}, "an id may have letters"),
-        ({"nonsense": 1}, "not well declared"),
+        ({"results": ["a/b"]}, "an id may contain only letters"),
+        ({"nonsense": 1}, "declaration is invalid"),
         ({"needs": ["elsewhere"]}, "there is no such cell"),
     ],
 )
@@ -173,7 +173,7 @@ def test_bundles_of_two_releases_are_not_mixed(author):
     notebook.cells[1].source = "import numpy as np  # newer"
     nbformat.write(notebook, author)
 
-    with pytest.raises(BundleError, match="another release"):
+    with pytest.raises(BundleError, match="different releases"):
         make_bundles(author)[1].belongs_to(recording)
 
 
@@ -212,9 +212,9 @@ def test_exactly_one_answer_counts():
     )
 
     assert answers["q/1/y"] == {"json": 1}
-    assert answers["q/2/y"] == {"error": "2 answers were given where one is asked for"}
+    assert answers["q/2/y"] == {"error": "2 answers were given; only one is allowed"}
     assert "q/3/y" not in answers
-    assert notes == ["2 answers came that nobody asked for"]
+    assert notes == ["2 unexpected answers were ignored"]
 
 
 # ------------------------------------------------------------------------- comparison
@@ -412,7 +412,7 @@ def test_two_notebooks_of_one_name_in_a_folder_are_to_be_confirmed(tmp_path):
     ana, bob = submissions_in(tmp_path, "ex", tmp_path / "u")
 
     assert ana.note == (
-        "2 notebooks are called ex.ipynb; graded is a/ex.ipynb: please confirm which one counts"
+        "2 notebooks are called ex.ipynb; a/ex.ipynb is graded: please confirm which one counts"
     )
     assert bob.note is None
 

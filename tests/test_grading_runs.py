@@ -255,7 +255,7 @@ def test_what_comes_after_the_class_gets_inputs_of_its_own(author, submitted, tm
     again = grade_class(folder, recording, bundle, tmp_path / "out", settings)
 
     assert before["seed"] == first["seed"] != late["seed"]
-    assert late["notes"] == ["recorded after the rest of the class, on inputs of its own"]
+    assert late["notes"] == ["recorded after the rest of the class, on different inputs"]
     assert again == [before, late]  # it stays a late one
 
 

@@ -143,8 +143,8 @@ def test_a_cell_under_autograd_may_use_magics_itself(shell):
 @pytest.mark.parametrize(
     "line, says",
     [
-        ("%%autograd 3", "'3' is none"),
-        ("%%autograd class", "'class' is none"),
+        ("%%autograd 3", "'3' is not one"),
+        ("%%autograd class", "'class' is not one"),
         (
             "%%autograd my tape",
             "a tape has one name, and 'my tape' are 2 words. Write  %%autograd my_tape",
@@ -161,9 +161,9 @@ def test_a_cell_under_autograd_may_use_magics_itself(shell):
         ("%compare x1", "%compare z x1=y2"),
         ("%compare nope x1=1", "there is nothing called nope"),
         ("%compare x1=x2", "The tensor comes first: %compare z x1=x2"),
-        ("%compare x1 a= b", "there is a space beside the = of a. Write it without:  a=b"),
-        ("%compare x1 a =b", "there is a space beside the = of a. Write it without:  a=b"),
-        ("%compare x1 a = b", "there is a space beside the = of a. Write it without:  a=b"),
+        ("%compare x1 a= b", "there is a space next to the = of a. Write it without:  a=b"),
+        ("%compare x1 a =b", "there is a space next to the = of a. Write it without:  a=b"),
+        ("%compare x1 a = b", "there is a space next to the = of a. Write it without:  a=b"),
         ("%compare x1 =b", "a name is missing before the ="),
         ("%compare x1 nonsense", "'nonsense' is not of the form name=expression"),
         ("%compare x1 x1=1 + x2 x2=3", "goes into parentheses:  x1=(1 + x2)"),
@@ -171,7 +171,7 @@ def test_a_cell_under_autograd_may_use_magics_itself(shell):
         ("%compare x1 x1=1 x1=2", "x1 is given twice"),
         ("%gradcheck", "%gradcheck f x"),
         ("%gradcheck x1 x2", "x1 is a tensor of float32, not a function"),
-        ("%gradcheck abs 3", "3 is an int, not a tensor of floating point"),
+        ("%gradcheck abs 3", "3 is an int, not a floating-point tensor"),
     ],
 )
 def test_a_line_that_makes_no_sense_is_explained(shell, capsys, line, says):

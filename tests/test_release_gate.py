@@ -72,7 +72,7 @@ def test_a_right_answer_that_loses_points_is_refused(changed):
         )
     )
 
-    assert "right answer 1 of check gets 2 of 4 points, and should get all of them" in said
+    assert "right answer 1 of check gets 2 of 4 points, but should get all of them" in said
     assert "    check: 1/dy: wrong value: " in said
 
 
@@ -87,7 +87,7 @@ def test_a_stub_that_earns_points_is_refused(changed):
         )
     )
 
-    assert "the untouched starter gets 4 of 4 points, and should get none" in said
+    assert "the untouched starter gets 4 of 4 points, but should get none" in said
 
 
 def test_a_wrong_answer_that_the_cases_do_not_tell_apart_is_refused(changed):
@@ -99,7 +99,7 @@ def test_a_wrong_answer_that_the_cases_do_not_tell_apart_is_refused(changed):
         )
     )
 
-    assert "wrong answer 1 of check gets 4 of 4 points, and should get fewer" in said
+    assert "wrong answer 1 of check gets 4 of 4 points, but should get fewer" in said
 
 
 def test_a_solution_of_which_two_runs_differ_is_refused(changed):
@@ -107,7 +107,7 @@ def test_a_solution_of_which_two_runs_differ_is_refused(changed):
     source = f"def product_backward(x, y, g):\n    ### BEGIN SOLUTION\n{body}    ### END SOLUTION"
     said = refused(changed(lambda cells, _: cells["answer"].update(source=source)))
 
-    assert "the solution gets 0 of 4 points, and should get all of them" in said
+    assert "the solution gets 0 of 4 points, but should get all of them" in said
 
 
 def test_two_questions_of_one_name_are_refused(changed):

@@ -107,9 +107,9 @@ def test_markers_work_in_nested_functions_and_in_markdown():
         ('pass\n""" # END PROMPT', "line 2: # END PROMPT without # BEGIN PROMPT above it"),
         (
             "def f():\n    # BEGIN SOLUTION NO PROMPT\n    return 1\n    # END SOLUTION",
-            "the rest is not Python any more. To fix it, put the markers around whole statements",
+            "the rest is not valid Python. To fix it, put the markers around whole statements",
         ),
-        ("x = f(1, # SOLUTION\n      2)", "the rest is not Python any more"),
+        ("x = f(1, # SOLUTION\n      2)", "the rest is not valid Python"),
     ],
 )
 def test_markers_that_do_not_match_are_refused_with_the_line(source, said):
@@ -166,7 +166,10 @@ def test_an_answer_that_is_graded_by_hand_is_replaced_too(tmp_path):
         (new_code_cell("x = 2 # SOLUTION", id="c"), "there is a solution region, but the cell is"),
         (new_code_cell("# HIDDEN\nassert 1", id="c"), "there are hidden tests, but the cell is"),
         (new_raw_cell("# BEGIN QUESTION\nname: q1", id="c"), "a raw cell with otter's '# BEGIN QU"),
-        (new_raw_cell("# BEGIN SOLUTION", id="c"), "Its markers are understood within cells of"),
+        (
+            new_raw_cell("# BEGIN SOLUTION", id="c"),
+            "otter's markers are supported in code cells only",
+        ),
     ],
 )
 def test_markers_in_a_cell_that_is_not_declared_for_them_are_refused(tmp_path, cell, said):

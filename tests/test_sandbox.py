@@ -249,7 +249,7 @@ def finding_without(walls, image, monkeypatch, tmp_path):
     monkeypatch.setattr(Process, "_bwrap", bwrap)
     monkeypatch.setattr(Process, "_paths", (lambda self: None) if "landlock" in walls else paths)
     if "own user" in walls:
-        monkeypatch.setattr(launch, "_nobody_else", lambda: None)
+        monkeypatch.setattr(launch, "_unused_uid", lambda: None)
     return selftest.try_tier("bwrap", image)
 
 
@@ -288,7 +288,7 @@ def test_the_self_test_finds_what_is_open_without_any_wall(image, monkeypatch, t
 def test_a_tier_in_which_root_s_threads_are_not_counted_is_not_offered(image, monkeypatch, tier):
     if not selftest.try_tier(tier, image).doors:
         pytest.skip(f"{tier} cannot be used here")
-    monkeypatch.setattr(launch, "_nobody_else", lambda: None)
+    monkeypatch.setattr(launch, "_unused_uid", lambda: None)
 
     found = selftest.try_tier(tier, image)
 
@@ -309,14 +309,14 @@ def test_landlock_is_not_offered_to_a_user_who_may_have_no_namespace_to_count_th
 
 def test_root_s_sandboxes_are_of_users_that_nobody_is(monkeypatch):
     monkeypatch.setattr(os, "geteuid", lambda: 0)
-    users = {launch._nobody_else() for _ in range(20)}
+    users = {launch._unused_uid() for _ in range(20)}
     if users == {None}:
         pytest.skip("in this namespace root is alone")
 
     assert len(users) > 15 and all(1000 < user < 2**31 for user in users)
     for known, users in (("0 1000 1", [None]), ("0 100000 65536", range(32768, 65536))):
         monkeypatch.setattr(Path, "read_text", lambda self, known=known, **how: known)
-        assert launch._nobody_else() in users
+        assert launch._unused_uid() in users
 
 
 # ------------------------------------------------------------------------- what a kernel keeps

@@ -1,18 +1,18 @@
-"""From an author's notebook to a graded one, in small steps.
+"""Grading: from an author's notebook to the grades of a class.
 
-    release/    the author's notebook: what a student gets, what is asked, and the bundles of both
-    run/        a class of submissions, and what each of them answers in the sandbox
-    sandbox/    where a student's code runs, and what it can reach there
-    judge/      answers held against the solution's, by nbval: right or wrong, points, diagnoses
-    gradebook/  the grades of a class, with what people add: roster, lateness, marks, weights
-    reports/    all of it as JSON, CSV, XML and pages
-    documents   the JSON that goes from one to the next
-    files       written whole or not at all
-    trusted_process    runs the author's given cells, and none of a student's
-    assignment  an assignment of one notebook or several, from submissions to gradebook
-    marking     a page in which a person marks answers
-    gate        may an exercise be released? It is tried
-    commands    the command line; plugin is  pytest --minigrad
+    release/    turn the author's notebook into a student's notebook and the bundles for grading
+    run/        collect the submissions of a class and record their answers in the sandbox
+    sandbox/    isolate students' code, and limit what it can reach
+    judge/      compare answers with the solution's, through nbval: points and diagnoses
+    gradebook/  combine the grades with roster, lateness, manual marks and weights
+    reports/    write the results as JSON, CSV, XML and HTML
+    documents   types of the JSON documents that these steps exchange
+    files       atomic writes
+    trusted_process    runs the author's given cells, never a student's code
+    assignment  an assignment of one or more notebooks, from submissions to gradebook
+    marking     a local web page for marking answers by hand
+    gate        checks an exercise before it is released, by running it
+    commands    the command line; plugin provides  pytest --minigrad
 
-Nothing here is imported by `import minigrad`.
+`import minigrad` imports nothing from this package.
 """

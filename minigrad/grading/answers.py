@@ -1,13 +1,14 @@
-"""Values as JSON, and what a student's process has sent, checked before it is used.
+"""Encode values as JSON, and validate the answers that a student's process sends.
 
-An answer is JSON of one of three forms,
+An answer is a JSON object in one of three forms,
 
     {"id": ..., "dtype": "<f8", "shape": [2, 3], "data": base64}
     {"id": ..., "json": ...}
     {"id": ..., "error": "ValueError: ..."}
 
-and nothing else is one. It is never unpickled, evaluated or imported. Exactly one answer counts
-for each id: more than one are worth nothing, and a note says so. No answer gives no points.
+and anything else is rejected. It is never unpickled, evaluated or imported. Each id must be
+answered exactly once: an id with several answers gets no points and a note, an id without an
+answer gets no points.
 """
 
 import base64
@@ -27,11 +28,11 @@ MOST_AXES, MOST_NUMBERS, MOST_JSON, MOST_DEPTH = 8, 20_000, 600_000, 8
 
 
 class BadAnswer(ValueError):
-    """Something that is no answer, and what is wrong with it."""
+    """A document that is not a valid answer; the message says why."""
 
 
 def encoded(value: object) -> EncodedValue:
-    """An array as its bytes, a function as its name, other values as JSON or as a literal.
+    """Encode an array by its bytes, a function by its name, other values as JSON or a literal.
 
     >>> encoded(np.array([1], dtype="int8"))
     {'dtype': '|i1', 'shape': [1], 'data': 'AQ=='}
@@ -42,41 +43,41 @@ def encoded(value: object) -> EncodedValue:
         return {"dtype": array.dtype.str, "shape": list(array.shape), "data": data}
     if callable(value):
         return {"name": cast(Callable[..., object], value).__name__}
-    if json.loads(json.dumps(value)) == value:  # not so of tuples, nor of keys that are no text
+    if json.loads(json.dumps(value)) == value:  # false for tuples and non-string keys
         return {"json": value}
     return {"literal": repr(value)}
 
 
 def checked_answer(content: object) -> EncodedValue:
-    """The answer, if it is one. Raises BadAnswer, which says what is wrong."""
+    """Validate an answer and return it without its id. Raises BadAnswer if it is not valid."""
     if not isinstance(content, dict) or not isinstance(content.get("id"), str):
         raise BadAnswer("it has no id")
     keys = set(content) - {"id"}
     if keys == {"error"} and isinstance(content["error"], str):
         return {"error": _clean(content["error"])}
     if keys == {"json"}:
-        _small(content["json"])
+        _check_size(content["json"])
         return {"json": content["json"]}
     if keys == {"dtype", "shape", "data"}:
         array_in(content)
         return {key: content[key] for key in ("dtype", "shape", "data")}  # type: ignore[return-value]
-    raise BadAnswer("it has not the form of an answer")
+    raise BadAnswer("it does not have the form of an answer")
 
 
 def array_in(answer: Mapping[str, object]) -> NDArray[Any]:
-    """The array that an answer holds. Raises BadAnswer if it holds none."""
+    """Decode the array in an answer. Raises BadAnswer if there is none."""
     dtype, shape, data = (answer.get(key) for key in ("dtype", "shape", "data"))
     if not isinstance(dtype, str) or dtype not in DTYPES:
-        raise BadAnswer("its dtype is not one of real numbers")
+        raise BadAnswer("its dtype is not a real dtype")
     if not isinstance(shape, list) or len(shape) > MOST_AXES:
-        raise BadAnswer("its shape is no list of a few numbers")
+        raise BadAnswer(f"its shape is not a list of at most {MOST_AXES} numbers")
     if not all(type(n) is int and 0 <= n <= MOST_NUMBERS for n in shape):
-        raise BadAnswer("its shape is no list of small numbers")
+        raise BadAnswer(f"its shape is not a list of integers from 0 to {MOST_NUMBERS}")
     size = math.prod(shape)
     if size > MOST_NUMBERS:
         raise BadAnswer(f"it has {size} numbers; the most is {MOST_NUMBERS}")
     if not isinstance(data, str) or len(data) > 12 * MOST_NUMBERS:
-        raise BadAnswer("its data are no text of that length")
+        raise BadAnswer("its data are not a string of a plausible length")
     try:
         raw = base64.b64decode(data, validate=True)
     except (binascii.Error, ValueError):
@@ -89,7 +90,7 @@ def array_in(answer: Mapping[str, object]) -> NDArray[Any]:
 def collect(
     contents: list[object], expected: list[str]
 ) -> tuple[dict[str, EncodedValue], list[str]]:
-    """For each expected id its one answer, or an error; and notes on what else was said."""
+    """Map each expected id to its answer or an error; also return notes on unexpected answers."""
     said: dict[object, list[object]] = {identity: [] for identity in expected}
     unasked = 0
     for content in contents:
@@ -102,17 +103,17 @@ def collect(
     for identity in expected:
         of_it = said[identity]
         if len(of_it) > 1:
-            answers[identity] = {"error": f"{len(of_it)} answers were given where one is asked for"}
+            answers[identity] = {"error": f"{len(of_it)} answers were given; only one is allowed"}
         elif of_it:
             try:
                 answers[identity] = checked_answer(of_it[0])
             except (BadAnswer, RecursionError) as error:
                 answers[identity] = {"error": f"the answer cannot be used: {error}"}
-    return answers, [f"{unasked} answers came that nobody asked for"] if unasked else []
+    return answers, [f"{unasked} unexpected answers were ignored"] if unasked else []
 
 
-def _small(value: object) -> None:
-    """Refuse what is nested too deeply for a recursive function, or too long."""
+def _check_size(value: object) -> None:
+    """Reject a value that is too long, or nested too deeply for a recursive function."""
     level = [value]
     for _ in range(MOST_DEPTH):
         inner = [
@@ -127,6 +128,6 @@ def _small(value: object) -> None:
 
 
 def _clean(text: str) -> str:
-    """Text without control characters or halves of surrogate pairs, of a sensible length."""
+    """Truncate text, and replace control characters and lone surrogates."""
     kept = "".join(c if c == "\n" or c.isprintable() else "\ufffd" for c in text[:500])
     return kept.encode("utf-8", "replace").decode()

@@ -1,9 +1,9 @@
-"""An assignment of a class, from its submissions to its gradebook.
+"""Grade an assignment: from the submissions of a class to its gradebook.
 
-An assignment is one exercise, or several: then each has a folder of its own in OUT for its run, a student
-hands in a folder with all notebooks, and the name of a question begins with that of its notebook.
+An assignment has one exercise or several. With several, a student hands in a folder with all notebooks,
+each exercise's run gets its own folder in OUT, and question names are prefixed with the notebook's name.
 
-    grade_assignment    read what people gave, grade every notebook, and put the gradebook together
+    grade_assignment    read the instructor's files, grade every notebook, and build the gradebook
 """
 
 import re
@@ -30,10 +30,10 @@ EARLY = datetime.min.replace(tzinfo=UTC)
 
 @dataclass(frozen=True)
 class Assignment:
-    """What a class was asked, and how it counts.
+    """The exercises of an assignment, and how they count.
 
-    exercises    the bundles of each of its notebooks
-    rules        what gradebook.toml says of it
+    exercises    the recording and judge bundle of each notebook
+    rules        its settings in gradebook.toml
     """
 
     name: str
@@ -42,7 +42,7 @@ class Assignment:
 
     @property
     def names(self) -> list[str]:
-        """The names of its notebooks."""
+        """The names of the notebooks."""
         return [recording.name for recording, _ in self.exercises]
 
 
@@ -53,9 +53,10 @@ def grade_assignment(
     settings: Settings | None = None,
     progress: Progress = lambda done, of, what: None,
 ) -> Gradebook:
-    """The gradebook of a class. Everything that people gave is read first, so that a typo costs no run.
+    """Grade a class, and return its gradebook.
 
-    Raises GradebookError for that, and what grade_class raises.
+    The instructor's files are read first, so that a typo is found before anything runs. Raises
+    GradebookError for a typo there, and whatever grade_class raises.
     """
     twice = [name for name in assignment.names if assignment.names.count(name) > 1]
     if twice:
@@ -77,18 +78,18 @@ def grade_assignment(
         place = _place(assignment, submissions, recording.name)
         others = {*assignment.names} - {recording.name}
         run = grade_class(place, recording, judge, folder, settings, progress)
-        # who handed in another notebook only has nothing for this one, whatever is the same in both
+        # a student who handed in only another notebook gets no grade here, even if cells match
         runs.append([grade for grade in run if Path(grade["file"]).stem not in others])
     if any(judge.manual for _, judge in assignment.exercises):
         of = {column.id: column.points for column in columns if column.manual}
         answers = {cell: a.text for cell, a in given.answers.items() if cell[1] in of}
-        # what was marked in the meantime is read again
+        # read the marks again: somebody may have marked answers during the run
         given = replace(given, marks=update_manual(manual, answers, of))
     return gradebook_of(assignment.name, runs, given, columns)
 
 
 def answers_in(content: bytes, recording: Recording, judge: Judge) -> dict[str, StudentAnswer]:
-    """Question -> what a student wrote for it, in code or for a person to mark."""
+    """Map each question to the student's answer, whether code or an answer to mark by hand."""
     code = code_answers(content, recording)
     words = manual_answers(content, recording.cells, judge.manual)
     handed_out = {form_of(cell["source"]) for cell in recording.cells if cell["answer"]}
@@ -100,9 +101,9 @@ def answers_in(content: bytes, recording: Recording, judge: Judge) -> dict[str, 
 
 
 def titles_of(recording: Recording, judge: Judge) -> dict[str, str]:
-    """Question -> the heading under which its answer stands in the students' notebook.
+    """Map each question to the heading above its answer in the student's notebook.
 
-    A second question under a heading is called by the first line of its task.
+    A second question under the same heading is titled with the first line of its task.
     """
     places = {q.answers[0]: q.id for q in recording.questions if q.answers}
     places |= {q.cell: q.id for q in judge.manual}
@@ -121,7 +122,7 @@ def titles_of(recording: Recording, judge: Judge) -> dict[str, str]:
 
 
 def _place(assignment: Assignment, submissions: Path, name: str) -> Path:
-    """Where the submissions to a notebook are: all in one place, or each in a folder of its name."""
+    """Find the submissions of a notebook: in a folder with its name, or together with the others."""
     several = len(assignment.names) > 1
     if several and all((submissions / one).is_dir() for one in assignment.names):
         return submissions / name
@@ -129,7 +130,7 @@ def _place(assignment: Assignment, submissions: Path, name: str) -> Path:
 
 
 def _handed_in(assignment: Assignment, submissions: Path) -> list[HandedIn]:
-    """Each submission, with the answers in all notebooks, and when the last of them came."""
+    """List the submissions, with the answers from all notebooks and the latest hand-in time."""
     found: dict[str, HandedIn] = {}
     several = len(assignment.exercises)
     for recording, judge in assignment.exercises:

@@ -1,6 +1,6 @@
-"""The command line of grading: minigrad release | record | judge | grade | mark | course | export | doctor.
+"""The grading commands: minigrad release | record | judge | grade | mark | course | export | doctor.
 
-Each command says what it did; the work is done elsewhere.
+This module parses options and prints results; the other modules of the package do the work.
 """
 
 import json
@@ -71,7 +71,7 @@ from minigrad.tape.names import count_of
 app = typer.Typer(rich_markup_mode="markdown")
 
 NO_EXERCISE = (
-    "For Gradescope an exercise is needed, and no marks. To fix it, name what release wrote:  "
+    "Gradescope needs the exercise, not the marks. To fix it, name what release wrote:  "
     "minigrad export gradescope FOLDER"
 )
 
@@ -149,10 +149,10 @@ def release_command(
         ),
     ] = True,
 ) -> None:
-    """Write the student's notebook from an author's notebook.
+    """Make the student's notebook from the author's notebook.
 
-    Solutions become stubs, outputs and hidden tests are removed. Nothing is written if a line of
-    a solution would be left, if the solution fails its own checks, or if the untouched starter
+    Solutions become stubs; outputs and hidden tests are removed. Nothing is written if a line of
+    a solution would remain, if the solution fails its own checks, or if the untouched starter
     passes them.
     """
     try:
@@ -178,8 +178,8 @@ def release_command(
     questions = bundles[1].questions if bundles is not None else []
     for cell, points in unasked(read_notebook(author), questions):
         typer.echo(
-            f"warning: {cell} has {points:g} points, and minigrad grade gives none for it, as it has neither an "
-            "exercise nor a question. To fix it, see AUTHORING.md, What a check cell may ask."
+            f"warning: {cell} has {points:g} points, but minigrad grade gives none for it, because it has neither "
+            "an exercise nor a question. To fix it, see AUTHORING.md, What a check cell may ask."
         )
 
 
@@ -224,12 +224,12 @@ def record_command(
             typer.echo(clean_text(f"{one.student}: {answers['unreadable']}"))
     tiers = ", ".join(sorted({answers["isolation"] for _, answers in recorded}))
     typer.echo(f"{count_of(len(recorded), 'submission')} recorded (isolation: {tiers})")
-    _say_fresh(sum(one.fresh for one, _ in recorded))
+    _print_recorded_late(sum(one.fresh for one, _ in recorded))
     typer.echo(f"wrote {folder}; to judge it, run  minigrad judge {folder} -e EXERCISE")
 
 
 def _record_one(path: Path, recording: Recording, settings: Settings, out: Path | None) -> None:
-    """Record one notebook, and say what it answers."""
+    """Record one notebook, and print a summary of its answers."""
     target = out or Path(f"{path.stem}.answers.json")
     document = record_one(Submission(path.stem, path), recording, settings)
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -253,7 +253,7 @@ def judge_command(
     """Compare recorded answers with the solution, through nbval. No student code runs."""
     with _errors_shown():
         _, bundle = find_bundles(exercise)
-        recorded = [one for place in answers for one in _recorded(place)]
+        recorded = [one for place in answers for one in _read_recorded(place)]
         if not recorded:
             _stop("There are no answers files there. To fix it, run  minigrad record  first.")
         grades = judge_class(bundle, recorded)
@@ -261,11 +261,11 @@ def judge_command(
         written = write_reports(book, out)
     for grade in grades:
         typer.echo(f"{clean_text(grade['student'])}: {grade['points']:g} of {grade['of']:g}")
-    _say_written(written)
+    _print_written(written)
 
 
-def _recorded(place: Path) -> list[tuple[Recorded, AnswersDocument]]:
-    """The answers in a place: with the students' names if a class.json has them, else by the files' names."""
+def _read_recorded(place: Path) -> list[tuple[Recorded, AnswersDocument]]:
+    """Read the answers in a folder or file. Students' names come from class.json, or from the file names."""
     for folder in (place, place.parent):
         if place.is_dir() and (folder / CLASS).is_file():
             return read_class(folder / CLASS)
@@ -308,7 +308,7 @@ def grade_command(
         with _progress_bar() as show:
             book = grade_assignment(asked, submissions, out, settings, show)
         written = write_reports(book, out)
-    _say_graded(book, written)
+    _print_summary(book, written)
 
 
 @app.command("mark")
@@ -363,7 +363,7 @@ def course_command(
         typer.echo(f"    To fix it, grade it with  -o {path.parent}, or name its folder in {NAME}.")
     unsure = sum(bool(row.notes) for row in rows)
     typer.echo(f"{count_of(len(rows), 'student')}, {unsure} with something to mark or to confirm")
-    _say_written([out])
+    _print_written([out])
 
 
 @app.command("export")
@@ -413,26 +413,26 @@ def export_command(
             exercises = [find_bundles(one) for one in place]
             name = assignment or exercises[0][0].name
             path = out or Path(f"{name}-autograder.zip")
-            _say_written([make_package(exercises, path, settings.of(name), isolation, wheel)])
+            _print_written([make_package(exercises, path, settings.of(name), isolation, wheel)])
             return
         if place and len(place) > 1:
-            _stop("One assignment is exported at a time. To fix it, name one folder of grade's.")
+            _stop("Export one assignment at a time. To fix it, name one folder that grade wrote.")
         marks = read_marks(place[0] if place else Path("graded"), assignment)
         path, absent = write_marks(to, marks, roster or settings.of(marks.name).roster, out)
     if absent:
         typer.echo(clean_text(f"left out, because {to} does not know them: {', '.join(absent)}"))
-    _say_unsure(marks)
-    _say_written([path])
+    _print_unsure(marks)
+    _print_written([path])
 
 
-def _say_fresh(count: int) -> None:
-    """How many submissions came after the class was recorded."""
+def _print_recorded_late(count: int) -> None:
+    """Print how many submissions were recorded after the rest of the class."""
     if count:
-        typer.echo(f"recorded after the rest of the class, on inputs of their own: {count}")
+        typer.echo(f"recorded after the rest of the class, on different inputs: {count}")
 
 
-def _say_unsure(marks: AssignmentMarks) -> None:
-    """How many students' marks may still change."""
+def _print_unsure(marks: AssignmentMarks) -> None:
+    """Print for how many students the marks may still change."""
     unsure = sum(bool(one.line.unsure) for one in marks.students)
     if unsure:
         typer.echo(f"students with something to mark or to confirm: {unsure} (see gradebook.csv)")
@@ -464,14 +464,14 @@ def doctor_command(
 
 
 def _settings(path: Path | None) -> CourseSettings:
-    """The settings in this file, or in gradebook.toml where the command is given; or none."""
+    """Read the settings: this file, or gradebook.toml in the current folder, or else the defaults."""
     if path is None and not Path(NAME).is_file():
         return CourseSettings()
     return read_settings(path or Path(NAME))
 
 
-def _say_graded(book: Gradebook, written: list[Path]) -> None:
-    """How a class was graded; the command ends with status 1 if some could not be run."""
+def _print_summary(book: Gradebook, written: list[Path]) -> None:
+    """Print a summary of the run; exit with status 1 if some submissions could not be run."""
     rows = [row for row in book.rows if row.grades]
     tiers = ", ".join(sorted({grade["isolation"] for row in rows for grade in row.grades}))
     if "none" in tiers:
@@ -490,8 +490,8 @@ def _say_graded(book: Gradebook, written: list[Path]) -> None:
         _stop(f"{lost} of the submissions could not be run, and are to be tried again: {AGAIN}.")
 
 
-def _say_of_people(book: Gradebook) -> None:
-    """What of the class somebody should know now; the rest stands in the reports."""
+def _print_what_needs_attention(book: Gradebook) -> None:
+    """Print what needs attention now; the rest is in the reports."""
     due = [row for row in book.rows if row.lateness.due]
     counted = {
         "students who handed in nothing": sum(NOTHING in row.notes for row in book.rows),
@@ -510,7 +510,7 @@ def _say_of_people(book: Gradebook) -> None:
 
 
 class _Rate(ProgressColumn):
-    """How many in a minute."""
+    """Submissions per minute."""
 
     def render(self, task: Task) -> Text:
         speed = task.finished_speed or task.speed
@@ -519,7 +519,7 @@ class _Rate(ProgressColumn):
 
 @contextmanager
 def _progress_bar() -> Iterator[Callable[[int, int, str], None]]:
-    """A progress bar with rate and time left, on the terminal's error output; nothing elsewhere."""
+    """Show a progress bar with rate and time left on stderr, if that is a terminal."""
     columns = [TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), _Rate()]
     times = [TimeElapsedColumn(), TimeRemainingColumn()]
     console = Console(stderr=True)
@@ -527,7 +527,7 @@ def _progress_bar() -> Iterator[Callable[[int, int, str], None]]:
         task = bar.add_task("starting", total=None)
 
         def show(done: int, of: int, what: str) -> None:
-            if bar.tasks[0].total is None:  # what was there before does not count for the rate
+            if bar.tasks[0].total is None:  # earlier runs do not count for the rate
                 bar.reset(task, total=of, completed=done)
             bar.update(task, completed=done, total=of, description=what)
 
@@ -542,7 +542,7 @@ SHOWN_ERRORS = (
 
 @contextmanager
 def _errors_shown() -> Iterator[None]:
-    """Errors that are meant for the user end the command with their message."""
+    """Print expected errors as a message instead of a traceback, and exit with status 1."""
     try:
         yield
     except SHOWN_ERRORS as error:
@@ -551,7 +551,7 @@ def _errors_shown() -> Iterator[None]:
         _stop(f"{error.filename or 'A file'}: {error.strerror or error}.")
 
 
-def _say_written(paths: list[Path]) -> None:
+def _print_written(paths: list[Path]) -> None:
     typer.echo("wrote " + ", ".join(str(path) for path in paths))
 
 

@@ -1,4 +1,4 @@
-"""What this machine can do, found by trying; and the command that installs what is missing."""
+"""Test what this machine can do, and suggest the command that installs what is missing."""
 
 import importlib.util
 import os
@@ -24,11 +24,13 @@ BROWSER = "a browser (for its tests)"
 
 @dataclass(frozen=True)
 class MachineFinding:
-    """what      what was looked for
-    there     is it there, and does it work?
-    detail    version, or what is the matter
+    """The result of one check.
+
+    what      what was checked
+    there     is it installed, and does it work?
+    detail    its version, or the problem
     mend      the command that fixes it
-    needed    can nothing be graded without it?
+    needed    does grading require it?
     """
 
     what: str
@@ -39,7 +41,7 @@ class MachineFinding:
 
 
 def examine() -> Iterator[MachineFinding]:
-    """Everything, in the order in which it is needed."""
+    """Run all checks, the most essential first."""
     yield MachineFinding(
         "Python",
         sys.version_info >= (3, 11),
@@ -57,7 +59,7 @@ def examine() -> Iterator[MachineFinding]:
 
 
 def report(findings: Iterable[MachineFinding]) -> dict[str, object]:
-    """The same as a JSON document: `ready` if nothing is missing that grading needs."""
+    """The findings as a JSON document; `ready` is true if nothing required is missing."""
     found = list(findings)
     return {
         "format": "minigrad-doctor-1",
@@ -67,7 +69,7 @@ def report(findings: Iterable[MachineFinding]) -> dict[str, object]:
 
 
 def _package(name: str, what: str | None = None, needed: bool = False) -> MachineFinding:
-    wanted = _wanted(name)
+    wanted = _required_versions(name)
     try:
         detail = version(name)
         there = importlib.util.find_spec({"pyzmq": "zmq"}.get(name, name)) is not None
@@ -81,8 +83,8 @@ def _package(name: str, what: str | None = None, needed: bool = False) -> Machin
     return MachineFinding(what or name, there, detail, f'{PIP} "{name}{wanted}"', needed)
 
 
-def _wanted(name: str) -> SpecifierSet:
-    """The versions that minigrad asks for; any, if minigrad is not installed as a package."""
+def _required_versions(name: str) -> SpecifierSet:
+    """The versions that minigrad requires; any version, if minigrad is not installed as a package."""
     try:
         texts = requires("minigrad-jupyter") or []
     except PackageNotFoundError:
@@ -108,7 +110,7 @@ def _browser() -> MachineFinding:
 
 
 def _sandboxes() -> Iterator[MachineFinding]:
-    """Each tier, tried; and whether any of them holds, which is what grading needs."""
+    """Test each sandbox tier, and whether at least one holds, which grading requires."""
     what = "a sandbox for grading"
     try:
         packages = image(False)

@@ -1,18 +1,18 @@
-"""The JSON documents of grading: what is drawn, what is answered, and what a grade holds.
+"""Types of the JSON documents used in grading: drawn inputs, recorded answers, and grades.
 
-The schema of grades.json follows from these types.
+The JSON schema of grades.json is generated from these types.
 """
 
 from typing import Any, Literal, NotRequired, TypedDict
 
-Declaration = dict[str, Any]  # of a question, as an author may write it in JSON
+Declaration = dict[str, Any]  # a question as the author declares it, in JSON
 
-# auto: of a file that no machine of a cluster could read, so that none has chosen
+# "auto" appears only for a file that no machine of the cluster could read, so that no tier was chosen
 Isolation = Literal["gvisor", "bwrap", "landlock", "container", "none", "auto"]
 
 
 class EncodedValue(TypedDict, total=False):
-    """A value: an array by dtype, shape and data; or one of the others; an answer may be an error."""
+    """A value: an array as dtype, shape and data, or one of the other keys; an answer may be an error."""
 
     dtype: str
     shape: list[int]
@@ -24,7 +24,7 @@ class EncodedValue(TypedDict, total=False):
 
 
 class DrawnCase(TypedDict):
-    """One case of a question: its inputs, and for each result the error that rounding explains."""
+    """One case of a question: its inputs, and for each result the tolerance for rounding error."""
 
     inputs: dict[str, EncodedValue]
     atol: list[float]
@@ -34,7 +34,7 @@ Drawn = dict[str, list[DrawnCase]]  # question -> its cases
 
 
 class QuestionAnswers(TypedDict):
-    """What a submission answered to one question: answer id -> answer; and how the run ended."""
+    """A submission's answers to one question, by answer id, and how the run ended."""
 
     end: str
     reason: str | None
@@ -43,9 +43,10 @@ class QuestionAnswers(TypedDict):
 
 
 class AnswersDocument(TypedDict):
-    """What a submission answered. `lost` says that it may be recorded again.
+    """A submission's answers. If `lost`, the run failed and may be repeated.
 
-    `guessed` are the answers to be confirmed: found by a guess, or made by finite differences.
+    `guessed` lists the answers that need confirmation: the answer cell was guessed, or a gradient
+    was computed by finite differences.
     """
 
     format: Literal["minigrad-answers-1"]
@@ -65,17 +66,17 @@ class AnswersDocument(TypedDict):
 
 
 def answers_to(question: str, document: AnswersDocument) -> dict[str, EncodedValue]:
-    """The answers to the question of this id, by their ids; none if it was not run."""
+    """The answers to the question with this id, by answer id; empty if it was not run."""
     said = document["questions"].get(question)
     return said["answers"] if said else {}
 
 
 class WrongAnswers(TypedDict):
-    """Answers that an Exercise is to explain, of one submission.
+    """Wrong answers in a submission, for an Exercise to explain.
 
-    exercise   its variable
+    exercise   the name of the variable that holds the Exercise
     said       for each case, the answer to each part
-    wrong      which of them are wrong, as [case, part], counted from 0
+    wrong      the wrong answers as [case, part], counted from 0
     """
 
     exercise: str
@@ -85,7 +86,7 @@ class WrongAnswers(TypedDict):
 
 
 class VerdictText(TypedDict):
-    """Is a result right? And if not, why."""
+    """Whether a result is right, and if not, why."""
 
     ok: bool
     reason: str
@@ -98,7 +99,7 @@ class ResultGrade(VerdictText):
 
 
 class DiagnosisText(TypedDict):
-    """A mistake that gives exactly these wrong values, and a hint."""
+    """A mistake that produces exactly these wrong values, and a hint."""
 
     kind: str
     message: str
@@ -106,7 +107,7 @@ class DiagnosisText(TypedDict):
 
 
 class QuestionGrade(TypedDict):
-    """One question of a submission: `right` of the `asked` results count, each alike."""
+    """The grade for one question: `right` of `asked` results are right; all have equal weight."""
 
     id: str
     points: float
@@ -121,7 +122,7 @@ class QuestionGrade(TypedDict):
 
 
 class Hashes(TypedDict):
-    """The SHA-256 of everything that a grade depends on."""
+    """SHA-256 hashes of everything that a grade depends on."""
 
     submission: str
     recording: str
@@ -130,7 +131,11 @@ class Hashes(TypedDict):
 
 
 class Grade(TypedDict):
-    """One submission. `unreadable` says why it has no answers; `confirm`, that some are to be confirmed."""
+    """The grade of one submission.
+
+    unreadable    why the notebook could not be read; None if it could
+    confirm       should a person confirm some of the answers?
+    """
 
     format: Literal["minigrad-grade-1"]
     exercise: str
@@ -150,13 +155,13 @@ class Grade(TypedDict):
 
 
 class CommonDiagnosis(DiagnosisText):
-    """A mistake, and how many students made it."""
+    """A diagnosis, and how many students made this mistake."""
 
     students: int
 
 
 class QuestionSummary(TypedDict):
-    """One question in a whole class; `points` has an entry for each student."""
+    """One question across the class; `points` has an entry for each student."""
 
     id: str
     of: float
@@ -166,7 +171,7 @@ class QuestionSummary(TypedDict):
 
 
 class ClassGrades(TypedDict):
-    """The whole of grades.json."""
+    """The document grades.json."""
 
     format: Literal["minigrad-grades-1"]
     exercise: str

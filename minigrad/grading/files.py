@@ -1,10 +1,10 @@
-"""Files that are there as a whole or not at all, and names that no two things share.
+"""Atomic file writes, and unique names.
 
-Uses the standard library alone.
+Uses only the standard library.
 
-    write_whole, write_json    a file, whenever the process that writes it is killed
-    digest                     a short name for a JSON document
-    free_name                  a name that nobody has yet
+    write_whole, write_json    write a file atomically, even if the process is killed
+    digest                     a hash of a JSON document
+    free_name                  a name that is not taken yet
 """
 
 import hashlib
@@ -25,15 +25,15 @@ def write_whole(
     private: bool = False,
     lasting: bool = False,
 ) -> Path:
-    """Write a file, in a folder that is made if need be, so that it is whole or as it was; returns its path.
+    """Write a file atomically, creating its folder if needed, and return its path.
 
-    private    only its owner can read it
-    lasting    it is on the disk before this returns: nobody could make it again
+    private    make it readable by its owner only
+    lasting    sync it to disk before returning, for a file that cannot be regenerated
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
     mode = 0o600
-    if not private:  # whom its owner has shut out of it before stays out
+    if not private:  # keep the permissions of the existing file
         mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else 0o666
     descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
     with open(descriptor, "w", newline="", encoding=encoding) as file:
@@ -46,17 +46,17 @@ def write_whole(
 
 
 def write_json(path: Path, document: object, *, private: bool = False) -> Path:
-    """Write a JSON document in the same way; returns its path."""
+    """Write a JSON document atomically, and return its path."""
     return write_whole(path, json.dumps(document, indent=1) + "\n", private=private)
 
 
 def digest(document: object) -> str:
-    """A hash of a JSON document, whatever the order of its keys."""
+    """A hash of a JSON document that does not depend on the order of its keys."""
     return hashlib.sha256(json.dumps(document, sort_keys=True).encode()).hexdigest()
 
 
 def free_name(name: str, is_taken: Callable[[str], bool], form: str = "{} ({})") -> str:
-    """The name, or the first of "name (2)", "name (3)", ... that is not taken.
+    """Return the name, or the first of "name (2)", "name (3)", ... that is not taken.
 
     >>> free_name("ada", {"ada", "ada (2)"}.__contains__)
     'ada (3)'

@@ -1,12 +1,12 @@
-"""May this exercise be released, and graded? Both are tried.
+"""Check an exercise before it is released, by running it.
 
-    run_nbval   run one notebook: did every cell give the output that its author stored?
-    gate        may this exercise be released? The solution must pass and the stub must not
-    gate_bundles    and may it be graded? Full marks for the solution and other right answers, none
-                for the stub, and less for every wrong answer that the author has thought of
+    run_nbval       run one notebook: did every cell reproduce its stored output?
+    gate            may it be released? The solution must pass, the stub must fail
+    gate_bundles    can it be graded? The solution and the author's other right answers must get full
+                    marks, the stub none, and each of the author's wrong answers less than full marks
 
-A notebook runs in a fresh, empty folder, with a time limit for each cell. What is run by nbval
-runs as the same user: it is the author's own, and no student's.
+A notebook runs in a fresh, empty folder, with a time limit for each cell. nbval runs it without a
+sandbox, as the current user: it is the author's notebook, not a student's.
 """
 
 import copy
@@ -36,15 +36,15 @@ from minigrad.grading.run.record import record_submission
 from minigrad.grading.sandbox.selftest import NoSandbox
 from minigrad.utils.notebook_format import nbformat
 
-# Beside its text, a tensor shows the chain of operations that it came from. A right answer may
-# come another way, so of a tensor the text alone is compared.
+# The HTML of a tensor shows the chain of operations that computed it. A right answer may use other
+# operations, so for a tensor only the text output is compared.
 SANITIZE = """\
 [tensor]
 regex: (?s)<div class="minigrad-tensor">.*
 replace: a tensor, see its text
 """
 
-NO_KERNEL = ("Kernel didn't respond in", "Kernel died before replying")  # of jupyter_client
+NO_KERNEL = ("Kernel didn't respond in", "Kernel died before replying")  # jupyter_client's
 
 
 class GateError(ReleaseError):
@@ -52,12 +52,12 @@ class GateError(ReleaseError):
 
 
 class NbvalDidNotRun(RuntimeError):
-    """pytest or nbval could not do their work: this says nothing about the notebook."""
+    """pytest or nbval failed to run, so nothing is known about the notebook."""
 
 
 @dataclass(frozen=True)
 class NbvalReport:
-    """passed   did every cell give the output that the author stored?
+    """passed   did every cell reproduce the output that the author stored?
     report   what pytest printed
     """
 
@@ -68,9 +68,9 @@ class NbvalReport:
 def run_nbval(notebook: Notebook, *, seconds_per_cell: float = 60) -> NbvalReport:
     """Run a notebook under nbval in this interpreter's environment.
 
-    On a busy machine a kernel may not start. Then it is run once more.
+    If the kernel does not start, as happens on a busy machine, the notebook is run once more.
 
-    Raises NbvalDidNotRun if pytest ends with anything but passed or failed.
+    Raises NbvalDidNotRun if pytest ends with a status other than passed or failed.
     """
     with tempfile.TemporaryDirectory(prefix="minigrad-") as name:
         folder = Path(name)
@@ -84,7 +84,7 @@ def run_nbval(notebook: Notebook, *, seconds_per_cell: float = 60) -> NbvalRepor
             )
             if not any(words in done.stdout for words in NO_KERNEL):
                 break
-    if done.returncode not in (0, 1):  # 1: tests ran, and some failed
+    if done.returncode not in (0, 1):  # 1: some tests failed
         raise NbvalDidNotRun(
             f"pytest ended with status {done.returncode}.\n{done.stdout}{done.stderr}"
         )
@@ -92,7 +92,7 @@ def run_nbval(notebook: Notebook, *, seconds_per_cell: float = 60) -> NbvalRepor
 
 
 def with_answers(author: Notebook, answers: Mapping[str, str]) -> Notebook:
-    """The author's notebook with other sources in the answer cells of these ids."""
+    """A copy of the author's notebook with these sources in its answer cells, by cell id."""
     notebook = copy.deepcopy(author)
     for cell in notebook.cells:
         if is_answer(cell):
@@ -101,16 +101,16 @@ def with_answers(author: Notebook, answers: Mapping[str, str]) -> Notebook:
 
 
 def gate(author: str | Path) -> None:
-    """Run the author's solution and the untouched starter: the one must pass, the other fail.
+    """Run the author's solution, which must pass, and the untouched starter, which must fail.
 
-    Raises GateError, with what nbval reported, if it is otherwise.
+    Raises GateError with nbval's report otherwise.
     """
     author = Path(author)
     notebook = read_notebook(author)
     student = checked_student_notebook(notebook, author.name)
     asked = {
         c.id for c in notebook.cells if not is_manual(c)
-    }  # a person sees that nothing is there
+    }  # for manual questions, a person sees that the answer is missing
     starter = with_answers(notebook, {c.id: c.source for c in student.cells if c.id in asked})
     with ThreadPoolExecutor() as both:
         solution, untouched = both.map(run_nbval, (notebook, starter))
@@ -119,15 +119,15 @@ def gate(author: str | Path) -> None:
             f"{author.name}: the solution does not pass its own checks. To fix it, correct it, "
             f"run the notebook from top to bottom and save it.\n{solution.report}"
         )
-    if untouched.passed and not _is_for_people(notebook):
+    if untouched.passed and not _is_manual_only(notebook):
         raise GateError(
-            f"{author.name}: the untouched starter passes, so the checks tell nothing. To fix it, "
+            f"{author.name}: the untouched starter passes, so the checks test nothing. To fix it, "
             "add a check cell whose output depends on the answer."
         )
 
 
-def _is_for_people(notebook: Notebook) -> bool:
-    """Are all points given by persons, so that no check has to tell anything?"""
+def _is_manual_only(notebook: Notebook) -> bool:
+    """Is every graded cell marked by a person, so that no automatic check is required?"""
     manual = {cell.id for cell in notebook.cells if is_manual(cell)}
     graded = {c.id for c in notebook.cells if metadata_of(c, "nbgrader").get("grade")}
     return bool(manual) and graded <= manual
@@ -136,17 +136,17 @@ def _is_for_people(notebook: Notebook) -> bool:
 def gate_bundles(author: str | Path, recording: Recording, bundle: Judge) -> int:
     """Grade the solution, the untouched starter, and the author's right and wrong answers.
 
-    Gives the number of wrong answers that were tried. They are the author's own, so they run in
-    whatever isolation there is.
+    Returns the number of wrong answers tried. All of this is the author's code, so it runs in
+    whatever isolation is available, even none.
 
-    Raises GateError, with the reasons, if one of them gets other points than it should.
+    Raises GateError, with the reasons, if one of them does not get the points that it should.
     """
     if not bundle.questions:  # a person marks all of it
         return 0
     author = Path(author)
     notebook = read_notebook(author)
     student = {cell["id"]: cell["source"] for cell in recording.cells}
-    # what is tried, the points that it should get, and the answers in it
+    # (description, the points it should get, sources of its answer cells)
     tried: list[tuple[str, str, dict[str, str]]] = [
         ("the solution", "all of them", {}),
         ("the untouched starter", "none", student),
@@ -167,7 +167,7 @@ def gate_bundles(author: str | Path, recording: Recording, bundle: Judge) -> int
         place = place_here("none", recording.engine, recording.packages)
     drawn = draw_inputs(recording.questions, recording.sources, "gate")
     contents = [json.dumps(with_answers(notebook, each)).encode() for _, _, each in tried]
-    with ThreadPoolExecutor(os.cpu_count()) as several:  # each waits for a process of its own
+    with ThreadPoolExecutor(os.cpu_count()) as several:  # each thread waits for its own process
         answers = list(
             several.map(lambda c: record_submission(recording, c, place, "gate", drawn), contents)
         )
@@ -178,7 +178,7 @@ def gate_bundles(author: str | Path, recording: Recording, bundle: Judge) -> int
                 f"    {q['id']}: {q['reason']}" for q in grade["questions"] if q["reason"]
             )
             raise GateError(
-                f"{author.name}: {name} gets {points:g} of {of:g} points, and should "
+                f"{author.name}: {name} gets {points:g} of {of:g} points, but should "
                 f"get {wanted}.\n{reasons}"
             )
     return sum(wanted == "fewer" for _, wanted, _ in tried)

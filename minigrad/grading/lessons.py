@@ -1,13 +1,13 @@
 """A learner's own copy of the lessons.
 
-Lessons are read-only material in a clone or in the installed package; a learner works in
-a copy and may change everything there. `copy_lessons` makes the copy and, run again after
-an update of minigrad, renews the files that the learner has not touched. What the learner
-has changed is never overwritten. A small file of checksums tells the two apart.
+The lessons in a clone or in the installed package are read-only; a learner works in a copy
+and may change anything there. `copy_lessons` makes the copy. Run again after an update of
+minigrad, it replaces the files that the learner has not changed, and never overwrites the
+others. A file of checksums records which is which.
 
-    notebooks/    the lessons without outputs, for a prediction is made before the result is seen;
-                  and the data that they read
-    exercises/    the exercises, released: with stubs in place of the solutions
+    notebooks/    the lessons and their data. Outputs are removed, because the reader is asked
+                  to predict a result before seeing it
+    exercises/    the released exercises: stubs in place of the solutions
 """
 
 import hashlib
@@ -30,10 +30,10 @@ class NoLessons(FileNotFoundError):
 
 @dataclass(frozen=True)
 class Copied:
-    """What `copy_lessons` did, as paths inside the folder.
+    """What `copy_lessons` did, as paths relative to the folder.
 
-    written   new, or renewed because the learner had not changed them
-    kept      the learner's own, left as they are
+    written   new files, and updated files that the learner had not changed
+    kept      files that the learner has changed, left as they are
     """
 
     folder: Path
@@ -42,7 +42,7 @@ class Copied:
 
 
 def copy_lessons(folder: str | Path) -> Copied:
-    """Bring the lessons into a folder, which is made if need be.
+    """Copy the lessons into a folder, which is created if needed.
 
     Raises NoLessons if this installation has none, and OSError if the folder cannot be
     written.
@@ -69,8 +69,8 @@ def copy_lessons(folder: str | Path) -> Copied:
 
 
 def trust(notebooks: Iterable[Path]) -> None:
-    """Sign these notebooks for Jupyter: it shows all outputs of a notebook that it trusts, without a warning."""
-    from nbformat.sign import NotebookNotary  # isort: skip  # its package is loaded by the line above
+    """Sign these notebooks, so that Jupyter trusts them and shows all their outputs without a warning."""
+    from nbformat.sign import NotebookNotary  # isort: skip  # the import above loads its package
 
     notary = NotebookNotary()
     for path in notebooks:
@@ -79,13 +79,13 @@ def trust(notebooks: Iterable[Path]) -> None:
 
 
 def first_lesson(folder: Path) -> str | None:
-    """The lesson to open first, as a path inside the folder."""
+    """The lesson to open first, as a path relative to the folder."""
     lessons = sorted(folder.glob("notebooks/*.ipynb"))
     return lessons[0].relative_to(folder).as_posix() if lessons else None
 
 
 def _lessons() -> dict[str, bytes]:
-    """Path inside the folder -> content, from the clone or from the installed package."""
+    """Map relative paths to contents, read from the clone or from the installed package."""
     package = Path(__file__).resolve().parent.parent
     clone = package.parent
     if (clone / "exercises").is_dir() and (clone / "pyproject.toml").exists():
@@ -95,12 +95,14 @@ def _lessons() -> dict[str, bytes]:
         if not root.is_dir():
             raise NoLessons(f"minigrad is installed in {package} without its lessons.")
         exercises = _read(root, "exercises/**/*.ipynb")
-    lessons = {name: _unseen(text) for name, text in _read(root, "notebooks/*.ipynb").items()}
+    lessons = {
+        name: _without_outputs(text) for name, text in _read(root, "notebooks/*.ipynb").items()
+    }
     return lessons | _read(root, "notebooks/data/*") | exercises
 
 
-def _unseen(lesson: bytes) -> bytes:
-    """A lesson without its outputs, unless it needs PyTorch and can only be read here."""
+def _without_outputs(lesson: bytes) -> bytes:
+    """Remove a lesson's outputs, unless it needs PyTorch and PyTorch is not installed."""
     notebook = json.loads(lesson)
     code = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
     needs_torch = any("import torch\n" in cell["source"] for cell in code)
@@ -116,7 +118,7 @@ def _read(root: Path, pattern: str) -> dict[str, bytes]:
 
 
 def _released(clone: Path) -> dict[str, bytes]:
-    """The exercises of a clone as students get them; the tree itself holds the author's."""
+    """Release the exercises of a clone; the clone itself contains the author's versions."""
     with tempfile.TemporaryDirectory(prefix="minigrad-") as place:
         for author in clone.glob("exercises/*/*.ipynb"):
             release(author, Path(place) / author.parent.relative_to(clone))

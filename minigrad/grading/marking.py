@@ -1,10 +1,10 @@
-"""A page on this machine, in which a person marks answers: `minigrad mark OUT`.
+"""A local web page for marking answers by hand: `minigrad mark OUT`.
 
-It shows and writes manual.csv (gradebook/by_hand.py), one answer at a time, and needs no script in the
-browser. It can be reached at 127.0.0.1 only, at an address with a random token in it, which others
-on the machine do not know. What a student wrote is escaped, as in all our pages.
+It shows one answer at a time and writes the marks to manual.csv (gradebook/by_hand.py), without
+JavaScript. The server listens on 127.0.0.1 only, and its address contains a random token, so that
+other users of the machine cannot reach it. Students' text is escaped, as in all our pages.
 
-    MarkingServer    serves the marks in a file, until it is shut down
+    MarkingServer    serves the marks in a file until it is shut down
 """
 
 import secrets
@@ -28,7 +28,7 @@ from minigrad.grading.gradebook.by_hand import (
 from minigrad.grading.gradebook.csv_files import GradebookError, TableRow, points_text
 from minigrad.grading.reports.pages import page_by
 
-MOST_SENT = 200_000  # bytes of a form
+MOST_SENT = 200_000  # bytes in a submitted form
 HEADERS = {
     "Content-Type": "text/html; charset=utf-8",
     "Cache-Control": "no-store",
@@ -37,38 +37,38 @@ HEADERS = {
     "form-action 'self'; frame-ancestors 'none'",
 }
 ELSEWHERE = (
-    "It was marked elsewhere, or the answer was handed in anew, while you were at it: what is there now stands below, "
+    "While you were editing, this answer was marked elsewhere or handed in again. The current mark is shown below, "
     "with what you wrote. Save again to replace it."
 )
 
-Reply = tuple[HTTPStatus, str]  # and a page, or where to go
+Reply = tuple[HTTPStatus, str]  # status, and the page or the redirect target
 
 
 class MarkingServer(ThreadingHTTPServer):
-    """Serves the marks in a CSV on 127.0.0.1; `address` is where, with its token.
+    """Serves the marks in a CSV file on 127.0.0.1, at `address`.
 
-    port    0: any that is free
+    port    0: any free port
     """
 
     daemon_threads = True
 
     def __init__(self, path: Path, port: int = 0) -> None:
-        read_manual(path)  # a malformed file is refused at once
+        read_manual(path)  # fail now if the file is malformed
         self.path, self.token = path, secrets.token_urlsafe(24)
         super().__init__(("127.0.0.1", port), _Handler)
 
     @property
     def address(self) -> str:
-        """What to open in a browser."""
+        """The URL to open, including the token."""
         return f"http://127.0.0.1:{self.server_port}/{self.token}/"
 
     def listed(self) -> Reply:
-        """All answers, by question; those that are still to be marked can be told."""
+        """The page that lists all answers by question, and shows which are still to be marked."""
         marks = list(_in_order(read_manual(self.path)).values())
         questions: dict[str, list[ManualMark]] = {}
         for mark in marks:
             questions.setdefault(mark.question, []).append(mark)
-        waiting = [mark for mark in marks if _waits(mark)]
+        waiting = [mark for mark in marks if _needs_marking(mark)]
         page = page_by(
             "marking.html", isolation=(), questions=questions, waiting=waiting, link=_link
         )
@@ -77,7 +77,7 @@ class MarkingServer(ThreadingHTTPServer):
     def shown(
         self, cell: GradebookCell, wrong: str = "", form: Mapping[str, str] | None = None
     ) -> Reply:
-        """The page for one answer; `form` is what was written there, and is wrong."""
+        """The page for one answer; `wrong` is the error in the submitted `form`, if any."""
         marks = _in_order(read_manual(self.path))
         if cell not in marks:
             return HTTPStatus.NOT_FOUND, "There is no such answer."
@@ -91,7 +91,7 @@ class MarkingServer(ThreadingHTTPServer):
             wrong=wrong,
             points=form["points"] if form else points,
             comment=form["comment"] if form else mark.comment,
-            seen=_seen(mark),
+            seen=_fingerprint(mark),
             number=place + 1,
             count=len(cells),
             before=_link(marks[cells[place - 1]]) if place else "",
@@ -100,7 +100,7 @@ class MarkingServer(ThreadingHTTPServer):
         return (HTTPStatus.CONFLICT if wrong else HTTPStatus.OK), page
 
     def saved(self, cell: GradebookCell, form: Mapping[str, str]) -> Reply:
-        """Write a mark, and go on to the next answer that waits; or show again what is wrong."""
+        """Save a mark and redirect to the next unmarked answer, or show the form with its error."""
         with locked(self.path):
             marks = read_manual(self.path)
             if cell not in marks:
@@ -110,13 +110,13 @@ class MarkingServer(ThreadingHTTPServer):
                 points = TableRow(self.path, 0, form).points("points")
             except GradebookError:
                 return self.shown(
-                    cell, "Points are a number that is not negative, such as 2.5.", form
+                    cell, "Points must be a number that is not negative, such as 2.5.", form
                 )
             if points is not None and points > mark.of:
-                return self.shown(cell, f"There are {points_text(mark.of)} points for it.", form)
+                return self.shown(cell, f"This question has {points_text(mark.of)} points.", form)
             if len(form["comment"]) > MOST:
-                return self.shown(cell, f"A comment has at most {MOST} characters.", form)
-            if form["seen"] != _seen(mark):
+                return self.shown(cell, f"A comment may have at most {MOST} characters.", form)
+            if form["seen"] != _fingerprint(mark):
                 return self.shown(cell, ELSEWHERE, form)
             note = GONE if mark.note == GONE else ""
             version, comment = fingerprint_of(mark.answer), form["comment"]
@@ -124,17 +124,17 @@ class MarkingServer(ThreadingHTTPServer):
             write_manual(self.path, marks)
         cells = list(_in_order(marks))
         later = [*cells[cells.index(cell) + 1 :], *cells[: cells.index(cell)]]
-        waiting = [marks[c] for c in later if _waits(marks[c])]
+        waiting = [marks[c] for c in later if _needs_marking(marks[c])]
         return HTTPStatus.SEE_OTHER, _link(waiting[0]) if waiting else "./"
 
 
-def _waits(mark: ManualMark) -> bool:
-    """Has somebody still to look at it?"""
+def _needs_marking(mark: ManualMark) -> bool:
+    """Does somebody still have to look at it?"""
     return (mark.points is None and mark.answer != "") or mark.note not in ("", GONE)
 
 
 def _in_order(marks: Mapping[GradebookCell, ManualMark]) -> dict[GradebookCell, ManualMark]:
-    """Question by question, as one marks best."""
+    """Order the marks by question, so that all answers to one question are marked together."""
     questions = list(dict.fromkeys(mark.question for mark in marks.values()))
     return dict(sorted(marks.items(), key=lambda one: questions.index(one[1].question)))
 
@@ -143,24 +143,24 @@ def _link(mark: ManualMark) -> str:
     return f"mark?{urlencode({'student': mark.student, 'question': mark.question})}"
 
 
-def _seen(mark: ManualMark) -> str:
-    """A short name for all that the page shows of a mark and its answer."""
+def _fingerprint(mark: ManualMark) -> str:
+    """A fingerprint of everything that the page shows about a mark and its answer."""
     return fingerprint_of("\0".join((*mark.row()[3:5], mark.answer)))
 
 
 class _Handler(BaseHTTPRequestHandler):
-    """One request. Whoever does not know the token learns nothing."""
+    """Handles one request. Without the token, every reply is 404."""
 
     server: MarkingServer
     server_version, sys_version = "minigrad", ""
     timeout = 30
 
-    def do_GET(self) -> None:  # the name that http.server asks for
-        """Send a page."""
+    def do_GET(self) -> None:  # http.server requires this name
+        """Show a page."""
         self._reply(None)
 
     def do_POST(self) -> None:
-        """Take a form."""
+        """Save a submitted form."""
         length = self.headers.get("Content-Length", "")
         if not length.isdecimal() or int(length) > MOST_SENT:
             self._send(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "The form is too large.")
@@ -205,4 +205,4 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(content)
 
     def log_message(self, *said: object, **more: object) -> None:
-        """Nothing is logged: the token stands in the address."""
+        """Log nothing, because the address contains the token."""

@@ -1,11 +1,11 @@
-"""pytest --minigrad EXERCISE.judge.json FOLDER: judge recorded answers, a test for each question.
+"""pytest --minigrad EXERCISE.judge.json FOLDER: judge recorded answers, one test for each question.
 
-Collects the files *.answers.json, as `minigrad record` writes them. With
---minigrad-verdicts FILE, the verdict on each answer is written there as lines of JSON, which is
-what `minigrad judge` reads: pytest's exit status says that a test failed, and is no grade.
+Collects the *.answers.json files that `minigrad record` wrote. With --minigrad-verdicts FILE, the
+verdict on each answer is written to FILE as JSON lines. `minigrad judge` reads these, because
+pytest's exit status only says that some test failed.
 
-nbval is imported when a file is collected, so that the plugin costs other runs of pytest nothing.
-Where pytest runs notebooks by nbval, their stored outputs are compared without our widgets.
+nbval is imported only when such a file is collected, so that other pytest runs do not pay for it.
+When pytest runs notebooks through nbval, our widgets are left out of the comparison of outputs.
 """
 
 import json
@@ -16,7 +16,7 @@ import pytest
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add --minigrad, without which no answers are collected, and --minigrad-verdicts."""
+    """Add --minigrad, which turns the plugin on, and --minigrad-verdicts."""
     group = parser.getgroup("minigrad", "minigrad: judging recorded answers")
     group.addoption("--minigrad", metavar="JUDGE", help="The judge bundle of the exercise.")
     group.addoption(
@@ -25,7 +25,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
-    """Collect *.answers.json as the notebooks that judge them. nbval is imported only then."""
+    """Collect *.answers.json files as notebooks that judge the answers."""
     if parent.config.getoption("minigrad") and file_path.name.endswith(".answers.json"):
         from minigrad.grading.judge.nbval_items import AnswersFile
 
@@ -35,7 +35,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Let nbval compare pictures only: the element of a widget has another key in each run."""
+    """Hide widget outputs from nbval, because a widget's key differs in each run."""
     for item in items:
         cell = getattr(item, "cell", None)
         if isinstance(cell, dict) and cell.get("outputs"):
@@ -48,9 +48,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Append the verdicts of a question to the file, as one line of JSON.
+    """Append the verdicts on a question to the file, as one line of JSON.
 
-    If the solution failed there are no verdicts, but the end of the report, as the problem.
+    If the solution failed, there are no verdicts, and `problem` holds the end of pytest's report.
     """
     report = yield
     target = item.config.getoption("minigrad_verdicts", None)

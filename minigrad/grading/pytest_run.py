@@ -1,4 +1,4 @@
-"""pytest with nbval, run on a folder as if nothing stood around it."""
+"""Run pytest with nbval on a folder, isolated from any project configuration."""
 
 import os
 import subprocess
@@ -6,16 +6,16 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-# so that two runs give the same answers, to the last bit
+# makes runs reproducible to the last bit
 REPEATABLE = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "PYTHONHASHSEED": "0"}
 
 
 def run_pytest(
     folder: Path, *options: str, environment: Mapping[str, str] = {}
 ) -> subprocess.CompletedProcess[str]:
-    """Run pytest in a folder, without settings or conftest of a project, and with nbval only.
+    """Run pytest in a folder, without a project's settings or conftest, and with no plugin but nbval.
 
-    Any other plugin takes time to load, and may change what is done.
+    Other plugins take time to load and might change the result.
     """
     (folder / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")
     isolated = ("-c", "pytest.ini", "--rootdir=.", "--noconftest", "-p", "no:cacheprovider")

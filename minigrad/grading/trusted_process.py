@@ -1,4 +1,4 @@
-"""The process that runs the author's given cells: it reads a request, and writes the reply.
+"""A process that runs the author's given cells: it reads a request and writes the reply.
 
 python -m minigrad.grading.trusted_process FOLDER
 """

@@ -1,6 +1,6 @@
 """minigrad in Jupyter: `%load_ext minigrad`.
 
-    extension.py          what %load_ext does
+    extension.py          loads and unloads the extension
     magics.py             %%autograd, %tape, %chain, %compare, %gradcheck
     check_magic.py        %%check, %progress: exercises
     progress_widget.py    the panel that %progress shows
@@ -9,14 +9,14 @@
     completion.py         the names that Tab offers on a magic's line
     tracebacks.py         errors that end on the user's line
     display.py            minigrad.display: widget, picture, or table?
-    tensor_html.py        a tensor as the value of a cell
-    show.py               what a tape or a program shows
-    live.py               a widget next to its picture
+    tensor_html.py        the HTML of a tensor as the value of a cell
+    show.py               the output of a tape or a static program
+    live.py               widgets that are shown next to a picture
     widget.py             the tape inspector
     kernel.py             the kernel "Python (minigrad)", which loads all of this at startup
-    strip.py              removes from a notebook what needs a running kernel
+    strip.py              removes outputs from a notebook that need a running kernel
 
-Imports happen inside functions here, because `import minigrad` alone must not import IPython.
+Imports here are inside functions, because `import minigrad` alone must not import IPython.
 """
 
 from typing import Any
@@ -32,7 +32,7 @@ def load_ipython_extension(ipython: Any) -> None:
 
 
 def unload_ipython_extension(ipython: Any) -> None:
-    """Remove all of it, and stop tracing lines."""
+    """Undo load_ipython_extension, and stop tracing lines."""
     from minigrad.jupyter import extension
 
     extension.unload_extension(ipython)

@@ -1,8 +1,8 @@
-"""%%check and %progress: the exercises of this notebook, from its own cells.
+"""%%check and %progress: check a notebook's exercises from its cells.
 
     %%check NAME     run the cell, then check the exercise with that name
-    %check NAME      check it
-    %progress        what is solved, of all exercises in this session
+    %check NAME      check the exercise
+    %progress        show which exercises of this session are solved
 
 Do not use %%check in an answer cell that will be handed in, because the grader may not have
 loaded the extension. The check cell below it does the same.
@@ -40,9 +40,9 @@ class CheckMagics(Magics):
 
     @line_magic
     def progress(self, line: str) -> Progress:
-        """Show what is solved, of the exercises declared in this session.
+        """Show which of the exercises declared in this session are solved.
 
-        If widgets can run, the panel stays up to date: show it once, and it changes with each check.
+        If widgets can run, show the panel only once: it updates itself after each check.
         """
         return progress()
 

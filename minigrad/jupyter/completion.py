@@ -99,9 +99,9 @@ def candidates(before: str, namespace: dict[str, Any]) -> list[str] | None:
 
 
 def attributes(path: str, namespace: dict[str, Any]) -> list[str]:
-    """The attributes of an object, like `model.layer`, that are tensors or may hold some.
+    """The attributes of an object, like `model.layer`, that are tensors or may contain some.
 
-    What its class defines is left out: properties are not computed for a completion.
+    Attributes of its class are left out, so that completion does not evaluate properties.
     """
     first, *rest = path.split(".")
     value = namespace.get(first)
@@ -115,5 +115,5 @@ def attributes(path: str, namespace: dict[str, Any]) -> list[str]:
 
 
 def _own(value: Any) -> list[str]:
-    """The names of an object's own attributes, parameters and modules included."""
+    """The names of an object's own attributes, including parameters and modules."""
     return [n for n in dir(value) if not n.startswith("_") and not hasattr(type(value), n)]

@@ -1,4 +1,4 @@
-"""How a tape or a tensor is shown: `minigrad.display`, and where widgets can run.
+"""How tapes and tensors are displayed: `minigrad.display`, and whether widgets can run.
 
     "auto"      the widget if one can run, otherwise "svg": the default
     "widget"    the inspector, with the picture and the table for front ends without widgets
@@ -24,7 +24,7 @@ from typing import Any
 MODES = ("auto", "widget", "html", "svg", "text")
 VARIABLE = "MINIGRAD_DISPLAY"
 
-_instead: list[str] = []  # the modes set by `shown_as`, innermost last
+_overrides: list[str] = []  # the modes set by `shown_as`, innermost last
 
 
 def chosen_mode() -> str:
@@ -37,8 +37,8 @@ def chosen_mode() -> str:
     ...     chosen_mode()
     'text'
     """
-    if _instead:
-        return _instead[-1]
+    if _overrides:
+        return _overrides[-1]
     wanted = _checked(getattr(sys.modules.get("minigrad"), "display", "auto"), "minigrad.display")
     if wanted == "auto":
         wanted = _checked(os.environ.get(VARIABLE) or "auto", f"the environment's {VARIABLE}")
@@ -49,18 +49,18 @@ def chosen_mode() -> str:
 
 @contextmanager
 def shown_as(wanted: str) -> Iterator[None]:
-    """Within this block, things are shown this way, whatever `minigrad.display` says."""
-    _instead.append(_checked(wanted, "shown_as"))
+    """Use this display mode within the block, whatever `minigrad.display` says."""
+    _overrides.append(_checked(wanted, "shown_as"))
     try:
         yield
     finally:
-        _instead.pop()
+        _overrides.pop()
 
 
 def can_run_widgets() -> bool:
     """Is there a reader, and is anywidget installed?
 
-    We cannot know here whether the front end can show widgets. One that cannot shows the
+    We cannot know here whether the front end supports widgets. If it does not, it shows the
     picture, which is sent along with the widget.
     """
     return is_seen() and (

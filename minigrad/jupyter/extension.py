@@ -1,4 +1,4 @@
-"""What `%load_ext minigrad` does to a shell, and how to undo it."""
+"""Load the extension into an IPython shell (`%load_ext minigrad`), and unload it."""
 
 from typing import Any
 
@@ -20,12 +20,12 @@ def load_extension(ipython: Any) -> None:
     ipython.register_magics(AutogradMagics, CheckMagics)
     tracebacks.shorten_tracebacks(ipython)
     _matchers[id(ipython)] = completion.add_matcher(ipython)
-    # By name: PyTorch may be imported later, or never.
+    # Registered by name, because PyTorch may be imported later or never.
     _html(ipython).for_type_by_name("torch", "Tensor", tensor_html.html_of)
 
 
 def unload_extension(ipython: Any) -> None:
-    """Remove all of it, and stop tracing lines."""
+    """Undo load_extension, and stop tracing lines."""
     trace_lines(False)
     tracebacks.restore_tracebacks(ipython)
     _html(ipython).pop("torch.Tensor", None)

@@ -1,4 +1,4 @@
-"""%gradcheck's report: for each input of a function, does the gradient agree with differences?
+"""%gradcheck's report: does the gradient for each input agree with central differences?
 
 We check one input at a time and treat the others as constants, so that the report
 can say which input has a wrong gradient. The numbers come from minigrad/autograd/numerical.py.
@@ -16,7 +16,7 @@ from minigrad.teach.report import Report
 
 @dataclass(frozen=True)
 class GradcheckRow:
-    """One input of the function: does the gradient with respect to it agree?"""
+    """One input of the function, and whether the gradient with respect to it agrees."""
 
     name: str
     shape: tuple[int, ...]
@@ -36,7 +36,7 @@ class GradcheckReport(Report[GradcheckRow]):
 
 def gradcheck_report(f: Any, terms: list[str], xs: list[Any]) -> GradcheckReport:
     """Check the gradient with respect to each input, with the others as constants."""
-    doubled = [_doubled(x) for x in xs]
+    doubled = [_in_double_precision(x) for x in xs]
     rows = []
     for k, x in enumerate(doubled):
         if not isinstance(x, Tensor) or x.array.dtype.kind != "f":
@@ -47,7 +47,7 @@ def gradcheck_report(f: Any, terms: list[str], xs: list[Any]) -> GradcheckReport
         try:
             gradcheck(f, tuple(given))
         except GradcheckError as error:
-            # The two Jacobians below the summary would fill the page.
+            # Leave out the two Jacobians below the summary, which would fill the page.
             summary = str(error).partition("\nnumerical:")[0].replace("input 0", f"input {k}")
             note = "; ".join(" ".join(line.split()).rstrip(".") for line in summary.splitlines())
         rows.append(GradcheckRow(terms[k + 1], tuple(x.shape), not note, note))
@@ -59,7 +59,7 @@ def gradcheck_report(f: Any, terms: list[str], xs: list[Any]) -> GradcheckReport
     )
 
 
-def _doubled(x: Any) -> Any:
+def _in_double_precision(x: Any) -> Any:
     if isinstance(x, Tensor) and x.array.dtype.kind == "f":
         return wrap(np.array(x.array, dtype=np.float64))
     return x

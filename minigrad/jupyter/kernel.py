@@ -35,7 +35,7 @@ LOGO = """<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 64 64" role="img"
 
 
 class KernelError(RuntimeError):
-    """The kernelspec could not be written or removed; says where and why."""
+    """The kernelspec could not be written or removed; the message says where and why."""
 
 
 def spec() -> dict[str, Any]:
@@ -51,11 +51,11 @@ def spec() -> dict[str, Any]:
         ],
         "display_name": DISPLAY_NAME,
         "language": "python",
-        "metadata": _abilities(),
+        "metadata": _declared_features(),
     }
 
 
-def _abilities() -> dict[str, Any]:
+def _declared_features() -> dict[str, Any]:
     """The features that the installed ipykernel declares: debugging, encryption."""
     try:
         from ipykernel.kernelspec import get_kernel_dict
@@ -65,9 +65,9 @@ def _abilities() -> dict[str, Any]:
 
 
 def folder(user: bool = False, prefix: str | Path | None = None) -> Path:
-    """Where the kernelspec belongs: the user's folder, an installation, or this environment."""
+    """The folder for the kernelspec: in the user's folder, an installation, or this environment."""
     if user and prefix is not None:
-        raise KernelError("The kernel goes to --user or to a --prefix, not to both.")
+        raise KernelError("Use either --user or --prefix, not both.")
     if user:
         from jupyter_core.paths import jupyter_data_dir
 
@@ -139,8 +139,8 @@ def remove_kernel(user: bool = False, prefix: str | Path | None = None) -> list[
     return there
 
 
-# JupyterLab asks each new user about news, in front of the first lesson, and checks for
-# updates. These are new defaults: they do not override the user's own settings.
+# By default, JupyterLab asks each new user about news, covering the first lesson, and checks for
+# updates. These are only defaults: they do not override the user's own settings.
 QUIET = {
     "@jupyterlab/apputils-extension:notification": {"fetchNews": "false", "checkForUpdates": False}
 }

@@ -63,7 +63,7 @@ def tape_name(words: list[str]) -> str:
     [name] = words
     if not name.isidentifier() or keyword.iskeyword(name):
         raise UsageError(
-            f"%%autograd: a tape is bound to a variable name, and {name!r} is none. Write  {AUTOGRAD}"
+            f"%%autograd: a tape is bound to a variable name, and {name!r} is not one. Write  {AUTOGRAD}"
         )
     return name
 
@@ -75,12 +75,12 @@ def gradients(terms: list[str]) -> list[tuple[str, str]]:
         name, equals, expression = term.partition("=")
         after = terms[k + 1] if k + 1 < len(terms) else "..."
         if equals and not expression and name.isidentifier():  # a= b
-            _refuse_space(name, after)
+            _raise_for_space(name, after)
         if term.startswith("=") and not found:
             raise UsageError("%compare: a name is missing before the =, as in  %compare z x1=y2")
         if term.isidentifier() and after.startswith("="):  # a =b, a = b
             value = after[1:] or (terms[k + 2] if k + 2 < len(terms) else "...")
-            _refuse_space(term, value)
+            _raise_for_space(term, value)
         if found and not equals:  # a=b + 1
             last, begun = found[-1]
             rest = " ".join([begun, *_until_next(terms[k:])])
@@ -101,9 +101,9 @@ def gradients(terms: list[str]) -> list[tuple[str, str]]:
     return found
 
 
-def _refuse_space(name: str, expression: str) -> None:
+def _raise_for_space(name: str, expression: str) -> None:
     raise UsageError(
-        f"%compare: there is a space beside the = of {name}. Write it without:  {name}={expression}"
+        f"%compare: there is a space next to the = of {name}. Write it without:  {name}={expression}"
         f"    (an expression with spaces in it goes into parentheses, {name}=(...))"
     )
 

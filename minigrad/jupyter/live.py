@@ -1,7 +1,7 @@
 """Widgets that are shown next to a picture.
 
     Live                 a widget with a script from static/: the inspector, the progress panel
-    show_beside(widget)  shows it; the picture is the output that follows
+    show_beside(widget)  shows it; the next output is the picture
 
 A notebook lives longer than its kernel, but a widget does not: when the notebook is opened again,
 a widget output only shows "model not found". So we put into the notebook an empty element
@@ -41,11 +41,10 @@ _watched: list[Any] = []  # the shells that tell us when a cell runs
 
 
 class Live(anywidget.AnyWidget):
-    """A widget that draws with static/NAME.js and .css, wherever its element is."""
+    """A widget that static/NAME.js and .css draw in its element."""
 
-    _esm = (STATIC / "live.js").read_text(
-        "utf-8"
-    )  # given a path, anywidget keeps every widget alive
+    # the text, not the path: given a path, anywidget keeps every widget alive
+    _esm = (STATIC / "live.js").read_text("utf-8")
     key = traitlets.Unicode().tag(sync=True)
     script = traitlets.Instance(Script).tag(sync=True, **ipywidgets.widget_serialization)
 
@@ -54,7 +53,7 @@ class Live(anywidget.AnyWidget):
         super().__init__(model_id=key, key=key, script=_script(name), **state)
 
     def close(self) -> None:
-        """Close the widget in the kernel and in the browser, where its picture is shown again."""
+        """Close the widget in the kernel and in the browser, which then shows the picture again."""
         self.layout.close()
         super().close()
 
@@ -79,8 +78,8 @@ def show_beside(widget: Live) -> None:
     here = shell()
     if here not in _watched:
         _watched.append(here)
-        here.events.register("pre_run_cell", _run_again)
-    shown = _shown.setdefault(_cell(), [])
+        here.events.register("pre_run_cell", _close_previous)
+    shown = _shown.setdefault(_cell_id(), [])
     if widget not in shown:
         shown.append(widget)
     if not takes_views():
@@ -89,19 +88,19 @@ def show_beside(widget: Live) -> None:
 
 
 def takes_views() -> bool:
-    """Is this VS Code or Colab? They only start widgets for outputs that are widgets."""
-    return _cell().startswith("vscode") or "google.colab" in sys.modules
+    """Is this VS Code or Colab? They start widgets only for widget outputs."""
+    return _cell_id().startswith("vscode") or "google.colab" in sys.modules
 
 
-def _cell() -> str:
+def _cell_id() -> str:
     """The id of the running cell; "" if the front end does not send it."""
     header: dict[str, Any] = getattr(shell(), "get_parent", dict)() or {}
     return str(header.get("metadata", {}).get("cellId") or "")
 
 
-def _run_again(info: Any) -> None:
+def _close_previous(info: Any) -> None:
     """Close the widgets that the cell showed before, unless another cell also shows them."""
-    if _cell():
-        for widget in _shown.pop(_cell(), []):
+    if _cell_id():
+        for widget in _shown.pop(_cell_id(), []):
             if not any(widget in others for others in _shown.values()):
                 widget.close()

@@ -95,11 +95,11 @@ class AutogradMagics(Magics):
         If the cell raises an error, the tape up to the error is shown above the error.
 
         With --both, the cell, written for PyTorch, runs twice: first in a copy of your
-        variables in which `torch` is minigrad (also in what the cell imports, and in your
-        functions), then as it is. Tensors are copied, and the random numbers are the same. Models
-        and optimizers cannot be copied: make them in the cell. What the first run prints is not
-        shown, and its variables are dropped. NAME is bound to both tapes: NAME.torch and
-        NAME.minigrad show an inspector each, and NAME.rows is what differs.
+        variables in which `torch` is minigrad (also in modules that the cell imports, and in
+        your functions), then unchanged. Tensors are copied, and both runs use the same random
+        numbers. Models and optimizers cannot be copied: create them in the cell. Output and
+        variables of the first run are discarded. NAME is bound to both tapes: NAME.torch and
+        NAME.minigrad each show an inspector, and NAME.rows lists the differences.
         """
         __tracebackhide__ = True  # the traceback is for the user, so it starts in the cell
         options = parsed(self.autograd, line)
@@ -133,7 +133,7 @@ class AutogradMagics(Magics):
                 _open_page(tape)
 
     def _both(self, name: str, tree: ast.Module, file: str, show: bool) -> None:
-        """Run the cell on both engines, and show what differs."""
+        """Run the cell on both engines, and show the differences."""
         __tracebackhide__ = True
         user = self.session.user_ns
         try:
@@ -163,7 +163,7 @@ class AutogradMagics(Magics):
         self.latest = tape
         if isinstance(self.session.user_ns.get(name), tensor_kinds()):
             print(
-                f"%%autograd: {name} is a tensor, and stays one: the tape is bound to `tape` "
+                f"%%autograd: {name} is a tensor and is not overwritten: the tape is bound to `tape` "
                 f"instead. To name it, choose another name:  %%autograd {name}_tape",
                 file=sys.stderr,
             )
@@ -211,14 +211,14 @@ class AutogradMagics(Magics):
             in_own_loop(_awaited(codes, spaces))
             return
         for code in codes:
-            recording.look_for_torch()  # the statement before may have imported it
+            recording.look_for_torch()  # the previous statement may have imported it
             exec(code, *spaces)
 
     @magic_arguments()
-    @argument("name", nargs="*", help="the variable that holds the tape; the latest, if left out")
+    @argument("name", nargs="*", help="the variable that holds the tape; default: the latest tape")
     @line_magic
     def tape(self, line: str) -> Tape | BothTapes:
-        """Show a tape again, including everything that has happened on it since."""
+        """Show a tape again, including everything recorded since."""
         names = parsed(self.tape, line).name
         if not names:
             if self.latest is None:
@@ -256,7 +256,7 @@ class AutogradMagics(Magics):
             raise UsageError("%chain: which tensor? For example: %chain z")
         z = self._value(expression, "%chain")
         if not isinstance(z, tensor_kinds()):
-            raise UsageError(f"%chain: {expression} is {_a(z)}, not a tensor.")
+            raise UsageError(f"%chain: {expression} is {_with_article(z)}, not a tensor.")
         return Chain(z, self.session.user_ns)
 
     @line_magic
@@ -293,7 +293,7 @@ class AutogradMagics(Magics):
         f            a function of tensors, or an expression for one
         x, w, ...    its inputs: floating-point tensors, as names or as expressions without
                      spaces. The check computes with copies in double precision, because
-                     differences of float32 numbers are not accurate. Leaves every `.grad` as it is
+                     differences of float32 numbers are not accurate. No `.grad` is changed
         """
         terms = words_of(line)
         if len(terms) < 2:
@@ -301,14 +301,14 @@ class AutogradMagics(Magics):
         f = self._value(terms[0], "%gradcheck")
         if not callable(f) or isinstance(f, Tensor):
             raise UsageError(
-                f"%gradcheck: {terms[0]} is {_a(f)}, not a function. The function comes first, then "
+                f"%gradcheck: {terms[0]} is {_with_article(f)}, not a function. The function comes first, then "
                 "the tensors that it takes: %gradcheck f x"
             )
         xs = [self._value(term, "%gradcheck") for term in terms[1:]]
         if not any(isinstance(x, Tensor) and x.array.dtype.kind == "f" for x in xs):
             raise UsageError(
-                f"%gradcheck: there is nothing to differentiate by: {terms[1]} is {_a(xs[0])}, not a "
-                "tensor of floating point."
+                f"%gradcheck: there is nothing to differentiate with respect to: {terms[1]} is {_with_article(xs[0])}, "
+                "not a floating-point tensor."
             )
         return gradcheck_report(f, terms, xs)
 
@@ -339,7 +339,7 @@ class AutogradMagics(Magics):
 _RECORD = " To record one, write %%autograd over a cell."
 
 
-def _a(value: Any) -> str:
+def _with_article(value: Any) -> str:
     """ "a Tensor", "an int": the type of a value, in words."""
     name = type(value).__name__
     if isinstance(value, Tensor):
@@ -365,7 +365,7 @@ async def _awaited(codes: list[CodeType], spaces: tuple[dict[str, Any], dict[str
 
 
 def in_own_loop(cell: Coroutine[None, None, None]) -> None:
-    """Run a coroutine to its end at once, although the kernel's own event loop may be running."""
+    """Run a coroutine to completion now, even while the kernel's event loop is running."""
     __tracebackhide__ = True
     outer = asyncio._get_running_loop()
     asyncio._set_running_loop(None)

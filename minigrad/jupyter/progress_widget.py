@@ -21,11 +21,11 @@ _panel: list[Panel] = []  # the panel of this session, after the first request
 
 
 class Panel(Live):
-    """What is solved in this session, as of now.
+    """The exercises of this session, and which are solved.
 
     headline    "progress: 1 of 2 exercises solved"
-    rows        for each exercise a dict of name, state, checks, points, hints, and share, the
-                percentage of its checks that are right
+    rows        for each exercise, a dict with name, state, checks, points, hints, and share, the
+                percentage of its checks that pass
     """
 
     headline = traitlets.Unicode("").tag(sync=True)
@@ -36,7 +36,7 @@ class Panel(Live):
         question.WATCHING.append(self.refresh)
 
     def refresh(self) -> None:
-        """Show what is solved now."""
+        """Update the panel to the current state."""
         with self.hold_sync():  # one message, not one for each trait
             self.set_trait("headline", state()["headline"])
             self.set_trait("rows", state()["rows"])
@@ -53,7 +53,7 @@ class Panel(Live):
 
 
 def state() -> dict[str, Any]:
-    """What the panel shows, as plain data."""
+    """The panel's content as plain data."""
     now = question.progress()
     rows = []
     for row in now.rows:

@@ -1,7 +1,7 @@
-"""What a tape, a static program or the progress shows in a notebook.
+"""The output of a tape, a static program or a progress report in a notebook.
 
     come_alive(what)    shows the widget, if one can run
-    bundle(tape)        its picture: as SVG, as PNG for viewers that do not show SVG, and as text
+    bundle(tape)        the picture as SVG, as PNG for viewers that do not show SVG, and as text
 
 minigrad/jupyter/display.py decides which of them to use. The widget is a separate output
 (live.py), so that the picture is still there if the saved notebook is opened without a kernel.

@@ -1,4 +1,4 @@
-"""Removes from a notebook what only a running kernel can show.
+"""Remove outputs from a notebook that only a running kernel can show.
 
 Without its kernel, a widget is useless to a reader. Our widgets leave an empty output next to the
 picture; others show "Error displaying widget: model not found", or a blank page if state was
@@ -26,11 +26,11 @@ from minigrad.utils.notebook_format import nbformat
 SVG, PNG = "image/svg+xml", "image/png"
 STATE = "widgets"  # in the notebook's metadata
 
-Notebook = Any  # nbformat's NotebookNode: a dict with attributes, without types
+Notebook = Any  # nbformat's NotebookNode: a dict with attribute access, which is not typed
 
 
 class StripError(ValueError):
-    """A file that cannot be stripped, with the reason."""
+    """A file cannot be stripped; the message gives the reason."""
 
 
 def strip_file(path: str | Path, *, check: bool = False) -> list[str]:
@@ -97,7 +97,7 @@ def strip_notebook(notebook: Notebook, *, draw: bool = True) -> list[str]:
 
 
 def _missing_png(data: Any, draw: bool) -> bool:
-    """Is there a picture of ours without a PNG? With `draw`, this adds the PNG."""
+    """Is this one of our pictures, without a PNG? With `draw`, add the PNG."""
     if SVG not in data or PNG in data:
         return False
     text = data[SVG]

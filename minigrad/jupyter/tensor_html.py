@@ -1,4 +1,4 @@
-"""A tensor as the value of a cell: its text, its properties, a heat map, and its history.
+"""The HTML of a tensor as the value of a cell: its text, properties, heat map and history.
 
     tensor([[ 1.,  4.],                the text, as in print and in PyTorch
             [ 9., 16.]], ...)
@@ -38,14 +38,13 @@ HATCHED = (
     '<path d="M0 .5L.5 0M0 1L1 0M.5 1L1 .5" stroke="#FFFFFF" stroke-width=".12"/></pattern>'
 )
 
-TEXT = (
-    "margin: 0; font-family: monospace; line-height: 1.35"  # not every viewer knows what a <pre> is
-)
+# monospace is set explicitly, because some viewers do not style <pre>
+TEXT = "margin: 0; font-family: monospace; line-height: 1.35"
 FAINT = "opacity: 0.75; font-size: 90%"
 
 
 def html_of(x: Any) -> str | None:
-    """The HTML of a tensor; None if only text is wanted."""
+    """The HTML of a tensor; None in text mode."""
     if chosen_mode() == "text":
         return None
     parts = [f'<pre style="{TEXT}">{esc_lines(repr(x))}</pre>', _caption(x)]

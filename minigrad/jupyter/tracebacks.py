@@ -2,12 +2,12 @@
 
 An error that minigrad raises is about a line that the user wrote. In a notebook we leave out
 minigrad's own frames between that line and the `raise`; the message and all frames of the
-user's own functions stay. `%debug` then also opens the user's frame. An error of PyTorch that came while we
-recorded is treated alike: its frames are left out with ours.
+user's own functions stay. `%debug` then opens the user's frame, too. If PyTorch raises an error
+while we record, its frames are left out as well.
 
-All frames stay if the error looks like a mistake in minigrad itself: for example an
-AttributeError that was not raised by one of our `raise` statements.
-With `MINIGRAD_TRACEBACK=full` in the environment, all frames always stay.
+All frames stay if the error looks like a bug in minigrad itself, for example an AttributeError
+that was not raised by one of our `raise` statements. With `MINIGRAD_TRACEBACK=full` in the
+environment, all frames always stay.
 """
 
 import os
@@ -118,12 +118,12 @@ def _of_torch(file: str) -> bool:
 
 
 def _is_the_users(kind: type[BaseException], entry: TracebackType) -> bool:
-    """Is this error, raised there, about the user's code and not about minigrad's?"""
+    """Is this error about the user's code, rather than a bug in minigrad?"""
     code = entry.tb_frame.f_code
     if not _is_ours(code.co_filename):
         if _of_torch(code.co_filename):
             return True
         return not code.co_filename.startswith((*_LIBRARIES, "<frozen", "<__array_function__"))
-    # NumPy's functions have no frames; what they say about an index or a value is meant for
-    # the user. So is what one of our `raise` statements raises.
+    # NumPy's C functions have no frames. Their errors about an index or a value concern the user's
+    # code, and so do errors from our `raise` statements.
     return issubclass(kind, _OF_VALUES) or code.co_code[entry.tb_lasti] == opmap["RAISE_VARARGS"]

@@ -1,7 +1,7 @@
 """The widget: the live inspector in a notebook.
 
-    show(tape)      the widget of a tape or a static program; the same one each time, so that
-                    all its views agree
+    inspector_of(tape)    the widget of a tape or a static program; the same one each time, so
+                          that all its views agree
 
 Stepping happens in the browser (static/inspector/), from the tape's document. Between the
 browser and Python we only send
@@ -117,7 +117,7 @@ ANSWERS = {"check": check_answer, "differences": differences_answer}
 
 
 def evaluated(tape: Tape, text: str) -> Any:
-    """The value of the user's expression, in their namespace."""
+    """Evaluate the user's expression in their namespace."""
     with unobserved(), no_grad():
         return eval(text, dict(user_namespace(tape)))
 

@@ -1,9 +1,9 @@
-"""An exercise as an autograder for Gradescope: the package, and the program that is run in it.
+"""An autograder for Gradescope: the package to upload, and the program that runs in it.
 
-    make_package       the zip to upload: setup.sh, run_autograder, the bundles, what to install
-    grade_submission   grade the one submission that Gradescope has put into its folder
+    make_package       the zip to upload: setup.sh, run_autograder, the bundles, the requirements
+    grade_submission   grade the submission that Gradescope has placed in the container
 
-The places in Gradescope's container can be changed by environment variables, for trying it elsewhere.
+Environment variables override the paths of Gradescope's container, for testing elsewhere.
 """
 
 import json
@@ -30,7 +30,7 @@ from minigrad.grading.run.recorder import RecorderFailed
 from minigrad.version import __version__
 
 PARTS = Path(__file__).parent / "gradescope"
-STUDENT = "the submission"  # whose it is, Gradescope knows
+STUDENT = "the submission"  # Gradescope knows who the student is
 
 
 def make_package(
@@ -40,17 +40,17 @@ def make_package(
     isolation: str = "auto",
     wheel: Path | None = None,
 ) -> Path:
-    """Write the zip; returns its path. Raises GradebookError if there is nothing to grade in it.
+    """Write the zip and return its path. Raises GradebookError if there is nothing to grade.
 
-    rules    how questions count; deadlines are Gradescope's own
-    wheel    of minigrad, to be installed from the zip; None: this version, from the package index
+    rules    how questions count; deadlines are left to Gradescope
+    wheel    a wheel of minigrad to include and install; None: install this version from PyPI
     """
     if not any(judge.questions for _, judge in exercises):
         raise GradebookError(
-            "A person marks all questions of this exercise, so there is nothing for an autograder. To fix it, "
-            "mark in Gradescope alone."
+            "All questions of this exercise are marked by hand, so there is nothing for an autograder to do. "
+            "Mark them in Gradescope."
         )
-    columns_of([judge for _, judge in exercises], rules)  # refuses settings of no question
+    columns_of([judge for _, judge in exercises], rules)  # raises for settings of unknown questions
     required = f"./{wheel.name}[grade]" if wheel else f"minigrad-jupyter[grade]=={__version__}"
     counts = {name: asdict(one) for name, one in rules.questions.items()}
     settings = {"isolation": isolation, "questions": counts}
@@ -70,9 +70,9 @@ def make_package(
 
 
 def grade_one(source: Path, submission: Path) -> dict[str, object]:
-    """results.json for the submission in this folder.
+    """Grade the submission in this folder, and return the content of results.json.
 
-    Raises NoSandbox or RecorderFailed if it could not be run, which says nothing about it.
+    Raises NoSandbox or RecorderFailed if it could not be run, through no fault of the student.
     """
     settings = json.loads((source / "settings.json").read_text("utf-8"))
     counts = {
@@ -95,7 +95,7 @@ def grade_one(source: Path, submission: Path) -> dict[str, object]:
 def _graded(
     recording: Recording, judged: Judge, folder: Path, others: Collection[str], isolation: str
 ) -> Grade:
-    """The grade of one notebook of the submission."""
+    """Grade one notebook of the submission."""
     notebook = _notebook(folder, recording.name, others)
     answers = record_one(notebook, recording, Settings(isolation=isolation, jobs=1))
     if answers.get("lost"):
@@ -105,7 +105,7 @@ def _graded(
 
 
 def _notebook(folder: Path, name: str, others: Collection[str]) -> Submission:
-    """The notebook of this name, wherever it lies, or the only one that is of no other exercise."""
+    """Find the notebook with this name in any subfolder, or the only one of no other exercise."""
     found = [p for p in sorted(folder.rglob("*.ipynb")) if ".ipynb_checkpoints" not in p.parts]
     found = [p for p in found if p.stem not in others and not p.is_symlink()]
     named = [p for p in found if p.stem == name] or found
@@ -117,7 +117,7 @@ def _notebook(folder: Path, name: str, others: Collection[str]) -> Submission:
 
 
 def grade_submission() -> None:
-    """Grade the submission, and write the results whole or not at all."""
+    """Grade the submission, and write the results atomically."""
     places = {"SOURCE": "source", "SUBMISSION": "submission", "RESULTS": "results/results.json"}
     source, submission, results = (
         Path(os.environ.get(f"AUTOGRADER_{key}", f"/autograder/{place}"))
@@ -125,9 +125,7 @@ def grade_submission() -> None:
     )
     try:
         graded = grade_one(source, submission)
-    except (
-        RuntimeError
-    ) as error:  # of the sandbox, the recorder or the judge: no fault of the submission's
+    except RuntimeError as error:  # sandbox, recorder or judge failed
         sys.exit(f"The submission could not be graded, through no fault of its own: {error}")
     write_json(results, graded)
 

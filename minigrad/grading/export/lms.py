@@ -1,13 +1,13 @@
-"""The files from which Canvas, Moodle and nbgrader take in a gradebook.
+"""Files for importing marks into Canvas, Moodle and nbgrader.
 
-    write_marks        any of them, as a file
+    write_marks        write the file for one of the three
     canvas_table       the gradebook CSV that Canvas exported, with the points of one assignment
     moodle_table       the grading worksheet that Moodle exported, with grades and comments
-    nbgrader_table     what `nbgrader export` writes
-    update_nbgrader    the same into nbgrader's database, by nbgrader itself
+    nbgrader_table     the table that `nbgrader export` writes
+    update_nbgrader    the same marks, written to nbgrader's database through nbgrader
 
-An LMS knows a student by its own columns. So they are taken over from the file that it exported, as
-they are there, and only ours are filled in or added.
+An LMS identifies students by its own columns. So we copy those from the file that the LMS exported,
+unchanged, and only fill in or add ours.
 """
 
 import os
@@ -40,31 +40,31 @@ POSSIBLE = "Points Possible"
 
 @dataclass(frozen=True)
 class ExportedRoster:
-    """A file that an LMS exported, and whose each of its rows is."""
+    """A file that an LMS exported, with the student of each row."""
 
     path: Path
 
     @cached_property
     def rows(self) -> list[tuple[TableRow, Student | None]]:
-        """All rows."""
+        """Each row with its student; None for a row that belongs to no student."""
         return roster_rows(self.path)
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The columns, as the file calls them. Raises GradebookError if there are no rows."""
+        """The column names of the file. Raises GradebookError if it has no students."""
         if not any(student for _, student in self.rows):
             raise GradebookError(f"{self.path} names no student. To fix it, export it again.")
         return self.rows[0][0].names
 
     def marked(self, marks: AssignmentMarks) -> Iterator[tuple[list[str], StudentMarks]]:
-        """The cells of each student who has a line in the gradebook, and the marks."""
+        """Yield the cells and the marks of each student who is in the gradebook."""
         found = self.known(marks)
         for row, student in self.rows:
             if student in found:
                 yield list(row.cells.values()), found[student]
 
     def known(self, marks: AssignmentMarks) -> dict[Student | None, StudentMarks]:
-        """The students here who have a line in the gradebook, by id, email, or name."""
+        """Map the students of this file to their marks, matched by id, email or name."""
         roster = Roster(tuple(student for _, student in self.rows if student))
         found: dict[Student | None, StudentMarks] = {}
         for one in marks.students:
@@ -81,9 +81,10 @@ def write_marks(
     roster: Path | None,
     out: Path | None = None,
 ) -> tuple[Path, list[str]]:
-    """Write the file; give its path, and who is not in it, because the LMS does not know them.
+    """Write the file; return its path, and the ids of students whom the LMS does not know.
 
-    Raises GradebookError for a roster that is none of the LMS's, or another number of points there.
+    Raises GradebookError if the roster was not exported by the LMS, or if the LMS has another
+    number of points for the assignment.
     """
     path = out or Path("gradebook.db" if to == "nbgrader" else f"{to}.csv")
     if to == "nbgrader":
@@ -94,7 +95,7 @@ def write_marks(
         return path, []
     if roster is None:
         raise GradebookError(
-            f"{to.capitalize()} knows students by columns of its own. To fix it, name the file that it exported:  "
+            f"{to.capitalize()} identifies students by its own columns. To fix it, name the file that it exported:  "
             f"minigrad export {to} --roster FILE"
         )
     rows = canvas_table(marks, roster) if to == "canvas" else moodle_table(marks, roster)
@@ -104,10 +105,11 @@ def write_marks(
 
 
 def canvas_table(marks: AssignmentMarks, roster: Path) -> CsvRows:
-    """The gradebook that Canvas imports: whose each row is, and the points of this assignment.
+    """The gradebook for Canvas to import: the student columns, and the points of this assignment.
 
-    An assignment of this name in Canvas's file is filled in, by its number there; else it is a new
-    one. The columns of other assignments stay out, so that nothing of them can be changed.
+    If Canvas's file has a column for the assignment, its header, including Canvas's number, is kept;
+    otherwise Canvas creates a new assignment. Columns of other assignments are left out, so that the
+    import cannot change them.
     """
     exported = ExportedRoster(roster)
     names = exported.names
@@ -125,7 +127,7 @@ def canvas_table(marks: AssignmentMarks, roster: Path) -> CsvRows:
     for row, _ in exported.rows:
         cells = list(row.cells.values())
         if cells[0].casefold() == POSSIBLE.casefold():
-            _agree(marks, row, [cells[k] for k in ours])
+            _check_points(marks, row, [cells[k] for k in ours])
     column = names[ours[0]] if ours else marks.name
     possible = ["    " + POSSIBLE, *[""] * (len(kept) - 1), points_text(marks.of)]
     rows = [
@@ -136,15 +138,15 @@ def canvas_table(marks: AssignmentMarks, roster: Path) -> CsvRows:
 
 
 def moodle_table(marks: AssignmentMarks, roster: Path) -> CsvRows:
-    """The grading worksheet: Moodle's columns, with grade and feedback comments.
+    """The grading worksheet: Moodle's columns, with grade and feedback comments filled in.
 
-    A roster without these columns gets them, which is what *Import* of the grades wants.
+    If the roster lacks these two columns, they are added, as Moodle's *Import* expects.
     """
     exported = ExportedRoster(roster)
     names = list(exported.names)
     for row, _ in exported.rows:
         there = dict(zip(names, row.cells.values()))
-        _agree(marks, row, [there.get("Maximum Grade", "")])
+        _check_points(marks, row, [there.get("Maximum Grade", "")])
     new = [name for name in ("Grade", "Feedback comments") if name not in names]
     rows = []
     for cells, one in exported.marked(marks):
@@ -154,19 +156,19 @@ def moodle_table(marks: AssignmentMarks, roster: Path) -> CsvRows:
     return [[*names, *new], *rows]
 
 
-def _agree(marks: AssignmentMarks, row: TableRow, possible: list[str]) -> None:
-    """Refuse an assignment that has other points there than here."""
+def _check_points(marks: AssignmentMarks, row: TableRow, possible: list[str]) -> None:
+    """Raise GradebookError if the LMS has another number of points for the assignment."""
     for text in possible:
         with suppress(InvalidOperation):
             if Decimal(text.replace(",", ".")) != marks.of:
                 raise row.wrong(
-                    f"there, {marks.name} has {text} points, and here {points_text(marks.of)}. To fix it, set "
-                    f"{points_text(marks.of)} there and export it again, or change weights here."
+                    f"{marks.name} has {text} points in this file, but {points_text(marks.of)} here. To fix it, set "
+                    f"{points_text(marks.of)} there and export it again, or change the weights here."
                 )
 
 
 def nbgrader_table(marks: AssignmentMarks) -> CsvRows:
-    """What `nbgrader export` writes. What lateness costs is taken off the points already."""
+    """The table that `nbgrader export` writes. The late penalty is already subtracted from the points."""
     columns = "assignment duedate timestamp student_id last_name first_name email raw_score"
     table = [[*columns.split(), "late_submission_penalty", "score", "max_score"]]
     for one in marks.students:
@@ -178,7 +180,7 @@ def nbgrader_table(marks: AssignmentMarks) -> CsvRows:
 
 
 def _names(student: Student) -> Mapping[str, str]:
-    """The first and the last name, of "Ada Lovelace" or of "Lovelace, Ada"."""
+    """Split "Ada Lovelace" or "Lovelace, Ada" into first and last name."""
     last, comma, first = student.name.partition(",")
     if not comma:
         first, _, last = student.name.rpartition(" ")
@@ -186,9 +188,9 @@ def _names(student: Student) -> Mapping[str, str]:
 
 
 def update_nbgrader(marks: AssignmentMarks, database: Path) -> None:
-    """Put the marks into nbgrader's database as points that a person gave, so that they count there.
+    """Write the marks to nbgrader's database as manual scores, which count there.
 
-    Cells and students that it knows are kept. Raises GradebookError if nbgrader is not installed.
+    Existing cells and students are kept. Raises GradebookError if nbgrader is not installed.
     """
     try:
         from nbgrader.api import Gradebook as Database
@@ -198,7 +200,7 @@ def update_nbgrader(marks: AssignmentMarks, database: Path) -> None:
             "nbgrader is not installed here. To fix it, run  pip install nbgrader , or name a CSV:  "
             "minigrad export nbgrader -o grades.csv"
         ) from None
-    # nbgrader starts the command alembic. It stands beside this Python, which may not be on the path.
+    # nbgrader runs the command alembic, which is installed next to this Python but may not be on PATH
     here = str(Path(sys.executable).parent)
     os.environ["PATH"] = os.pathsep.join([here, os.environ.get("PATH", os.defpath)])
     with Database(f"sqlite:///{database.resolve()}") as db:
@@ -219,7 +221,7 @@ def update_nbgrader(marks: AssignmentMarks, database: Path) -> None:
                     grade = db.find_grade(cell, notebook, marks.name, student.id)
                 except MissingEntry:
                     raise GradebookError(
-                        f"{database}: nbgrader has a submission of {student.id} without {cell}. To fix it, name "
+                        f"{database}: nbgrader has a submission by {student.id} without {cell}. To fix it, name "
                         "another database, or remove that submission there."
                     ) from None
                 grade.manual_score, grade.needs_manual_grade = float(q.points), False

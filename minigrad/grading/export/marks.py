@@ -1,8 +1,8 @@
-"""What `minigrad grade` has written of an assignment, as it is read again.
+"""Read the marks that `minigrad grade` wrote for an assignment.
 
-    read_marks    the marks of each student, with what the student reads about them
+    read_marks    the marks of each student, with the feedback that the student gets
 
-Points are those of gradebook.csv; questions and texts stand in the results of each student.
+Points come from gradebook.csv; questions and feedback come from each student's results.json.
 """
 
 import json
@@ -17,7 +17,7 @@ from minigrad.grading.reports.document import file_names
 
 @dataclass(frozen=True)
 class QuestionPoints:
-    """The points of a question, and how many there are."""
+    """A student's points for a question, and the maximum."""
 
     question: str
     points: Decimal
@@ -26,7 +26,7 @@ class QuestionPoints:
 
 @dataclass(frozen=True)
 class StudentMarks:
-    """What a student has in an assignment. `comment` is what the student reads about it."""
+    """A student's marks for an assignment. `comment` is the feedback for the student."""
 
     line: GradebookLine
     questions: tuple[QuestionPoints, ...]
@@ -35,7 +35,7 @@ class StudentMarks:
 
 @dataclass(frozen=True)
 class AssignmentMarks:
-    """The marks of all students; `name` is the assignment's, and `exercise` that of its one notebook."""
+    """The marks of all students. `name` is the assignment's name; `exercise`, that of its only notebook."""
 
     name: str
     exercise: str
@@ -43,14 +43,14 @@ class AssignmentMarks:
 
     @property
     def of(self) -> Decimal:
-        """The points that there are in all."""
+        """The maximum number of points."""
         return self.students[0].line.of
 
 
 def read_marks(folder: Path, name: str | None = None) -> AssignmentMarks:
-    """Read what grade wrote into this folder. Raises GradebookError if it wrote nothing there.
+    """Read the marks in a folder that grade wrote. Raises GradebookError if there are none.
 
-    name    the assignment's; None: that of its exercise, or of the folder if there are several
+    name    the assignment's name; None: the exercise's name, or the folder's if there are several
     """
     if not (folder / "gradebook.csv").is_file():
         raise GradebookError(
@@ -61,7 +61,7 @@ def read_marks(folder: Path, name: str | None = None) -> AssignmentMarks:
     students = tuple(_marks(line, folder, file) for line, file in zip(lines, files))
     try:
         exercise = str(json.loads((folder / "grades.json").read_text("utf-8"))["exercise"])
-    except OSError:  # of several notebooks, each has its own
+    except OSError:  # with several notebooks, each has its own grades.json
         exercise = folder.resolve().name
     return AssignmentMarks(name or exercise, exercise, students)
 

@@ -1,15 +1,15 @@
-"""From grades to a gradebook: what people add to what the grader found.
+"""From grades to a gradebook: combine automatic grades with what the instructor provides.
 
-settings    gradebook.toml: deadline, late policy, weights, and where the CSV files are
-csv_files   CSV files that people edit: refused with their line, or read; written whole or not at all
-roster      who is in the class, and whose submission is whose
-handed_in   when something was handed in, as far as that can be known
+settings    gradebook.toml: deadline, late policy, weights, and the paths of the CSV files
+csv_files   strict reading of hand-edited CSV files, with line numbers in errors; atomic writing
+roster      the students of a class, and who owns which submission
+handed_in   when each submission was handed in, as far as it can be determined
 by_hand     answers that a person marks, and the CSV of the marks
-similar     equal answers of different students, for the teacher
-given       all that people gave, read at once
-late        what a late submission costs
-course      a course: the total over its assignments
+similar     equal answers of different students, as a hint for the teacher
+given       all files that the instructor provides, read together
+late        the late penalty
+course      the total over the assignments of a course
 book        the gradebook: a row for each student, a mark for each question
 
-Nothing here writes over what a person wrote, and no student's code runs.
+Nothing here overwrites what a person wrote, and no student's code runs.
 """

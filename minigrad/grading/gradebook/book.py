@@ -1,10 +1,10 @@
-"""The gradebook of an assignment: what the grader found, and what people add to it.
+"""The gradebook of an assignment: automatic grades combined with manual marks and overrides.
 
-    gradebook_of    the gradebook, from the grades and from what people gave
-    Gradebook       columns (questions) and rows (students); made anew in each run, from its sources
+    gradebook_of    builds the gradebook from the grades and the instructor's files
+    Gradebook       columns (questions) and rows (students), rebuilt in each run
 
-A row has a mark for each column. What was earned is multiplied by what lateness leaves of it; an
-override comes last. All points are decimals, so that a sum is the sum of what is written.
+A row has a mark for each column. The late penalty is applied to the points earned, and an override
+replaces the result. Points are Decimals, so that totals agree exactly with the printed values.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -40,10 +40,10 @@ class QuestionColumn:
     """A question of the assignment.
 
     id        its name in all our files
-    points    those that the notebook declares
+    points    the points declared in the notebook
     manual    does a person mark it?
-    title     the heading under which it stands
-    counts    its weight, and whether a part of it is worth nothing
+    counts    its weight, and whether partial credit is given
+    title     the heading above it in the notebook
     """
 
     id: str
@@ -54,20 +54,20 @@ class QuestionColumn:
 
     @property
     def of(self) -> Decimal:
-        """The points that there are for it, its weight included."""
+        """The maximum number of points, multiplied by the weight."""
         return rounded(self.points * self.counts.weight)
 
     def counted(self, points: Decimal) -> Decimal:
-        """What these of its declared points count."""
+        """Convert declared points to points that count: apply all-or-nothing and the weight."""
         if self.counts.all_or_nothing and points < self.points:
             return Decimal(0)
         return rounded(points * self.counts.weight)
 
 
 def columns_of(judges: Sequence[Judge], settings: AssignmentSettings) -> list[QuestionColumn]:
-    """The columns of an assignment: for each notebook its questions, then those that a person marks.
+    """The columns of an assignment: for each notebook, its automatic and then its manual questions.
 
-    Raises GradebookError for settings of a question that there is not.
+    Raises GradebookError if the settings name an unknown question.
     """
     found = []
     for judge in judges:
@@ -85,23 +85,23 @@ def columns_of(judges: Sequence[Judge], settings: AssignmentSettings) -> list[Qu
 
 
 def question_name(exercise: str, question: str, notebooks: int) -> str:
-    """The id of a question's column: with the notebook's name if the assignment has several."""
+    """The id of a question's column, prefixed with the notebook's name if there are several."""
     return f"{exercise}/{question}" if notebooks > 1 else question
 
 
 @dataclass(frozen=True)
 class Mark:
-    """What a student has for a question.
+    """A student's mark for a question.
 
-    earned    before lateness, the question's weight included
-    points    what counts
-    by        who gave it: the grader, or a person; or nobody; an override takes its place
-    said      what a person says about it: a comment, the reason of an override
-    open      is it still to be marked? Then it counts for nothing
-    answer    what the student wrote for it
-    alike     the other students who wrote an equal answer: for the teacher alone, see similar.py
-    confirm   was the answer changed after a person marked it?
-    grade     what the grader found, in detail; None if it found nothing
+    earned    points with the question's weight, before the late penalty
+    points    points that count
+    by        who gave it: the grader, a person, an override, or nobody
+    said      a person's comment, or the reason of an override
+    open      is it still to be marked? Then it has 0 points
+    confirm   did the answer change after a person marked it?
+    grade     the grader's result in detail; None for a question that it did not grade
+    answer    the student's answer
+    alike     other students with an equal answer, for the teacher only; see similar.py
     """
 
     column: QuestionColumn
@@ -117,7 +117,7 @@ class Mark:
 
     @property
     def told(self) -> str:
-        """What people did, in words; empty if they did nothing."""
+        """A note for the report on manual marks and overrides; empty if there are none."""
         if self.by == "override":
             points, before = points_text(self.points), points_text(self.earned)
             return f"{points} points by an override: {self.said} (before: {before})"
@@ -127,11 +127,11 @@ class Mark:
 
 @dataclass(frozen=True)
 class GradebookRow:
-    """A student in the gradebook.
+    """A student's row in the gradebook.
 
-    marks      one for each column, in their order
-    grades     what the grader said, for each notebook that was handed in; none: nothing was
-    notes      what is to be said about it beside what the grades say
+    marks      one for each column, in the same order
+    grades     the grader's results for the notebooks that were handed in
+    notes      remarks in addition to those in the grades
     confirm    should somebody look at it?
     """
 
@@ -144,31 +144,31 @@ class GradebookRow:
 
     @property
     def points(self) -> Decimal:
-        """What counts, in all."""
+        """The total of the points that count."""
         return sum((mark.points for mark in self.marks), Decimal(0))
 
     @property
     def of(self) -> Decimal:
-        """The points that there are."""
+        """The maximum number of points."""
         return sum((mark.column.of for mark in self.marks), Decimal(0))
 
     @property
     def open(self) -> int:
-        """How many of its answers a person has still to mark."""
+        """The number of answers that are still to be marked by a person."""
         return sum(mark.open for mark in self.marks)
 
     @property
     def unreadable(self) -> str:
-        """Why notebooks of it could not be read; empty if all could."""
+        """Why some notebooks could not be read; empty if all could."""
         unread = [(g["exercise"], g["unreadable"]) for g in self.grades if g["unreadable"]]
         return "; ".join(f"{name}: {why}" if len(self.grades) > 1 else why for name, why in unread)
 
 
 @dataclass(frozen=True)
 class Gradebook:
-    """An assignment of a class.
+    """The gradebook of an assignment.
 
-    runs    the grades of each notebook of it, as the grader gave them
+    runs    for each notebook, the grader's results
     """
 
     assignment: str
@@ -183,10 +183,10 @@ def gradebook_of(
     given: Given | None = None,
     columns: Sequence[QuestionColumn] | None = None,
 ) -> Gradebook:
-    """The gradebook: students in the order of the roster, or of their submissions' names.
+    """Build the gradebook, with students in the order of the roster or of their submissions' names.
 
     runs       for each notebook of the assignment, the grades of the class
-    columns    None: those that the grades have
+    columns    None: the questions that occur in the grades
     """
     if columns is None:
         firsts = [run[0] for run in runs if run]
@@ -197,12 +197,12 @@ def gradebook_of(
             for grade in firsts
             for question in grade["questions"]
         ]
-    return _Maker(columns, runs, given or Given()).made(assignment)
+    return _Builder(columns, runs, given or Given()).build(assignment)
 
 
 @dataclass(frozen=True)
-class _Maker:
-    """Puts a gradebook together."""
+class _Builder:
+    """Builds a gradebook."""
 
     columns: Sequence[QuestionColumn]
     runs: Sequence[Sequence[Grade]]
@@ -210,12 +210,12 @@ class _Maker:
 
     @cached_property
     def alike(self) -> Mapping[GradebookCell, list[str]]:
-        """The students who wrote an equal answer to a question."""
+        """For each answer, the other students with an equal one."""
         return equal_ones((*cell, answer.form) for cell, answer in self.given.answers.items())
 
-    def made(self, assignment: str) -> Gradebook:
-        """The gradebook."""
-        rows = [self.row(*one) for one in self.whose()]
+    def build(self, assignment: str) -> Gradebook:
+        """Build all rows; students of the roster who handed in nothing get a row, too."""
+        rows = [self.row(*one) for one in self.grades_by_student()]
         if self.given.roster is not None:
             there = {row.student.id for row in rows}
             missing = [s for s in self.given.roster.students if s.id not in there]
@@ -224,8 +224,8 @@ class _Maker:
             rows.sort(key=lambda row: place.get(row.student.id, len(place)))
         return Gradebook(assignment, tuple(self.columns), tuple(rows), tuple(self.runs))
 
-    def whose(self) -> Iterator[tuple[Student, tuple[Grade, ...], str]]:
-        """Each student, what they handed in, and a note on whose it is."""
+    def grades_by_student(self) -> Iterator[tuple[Student, tuple[Grade, ...], str]]:
+        """Yield each student with their grades, and a note if the owner is uncertain."""
         grades: dict[str, list[Grade]] = {}
         for run in self.runs:
             taken: set[str] = set()
@@ -239,7 +239,7 @@ class _Maker:
             yield student, tuple(of_one), note
 
     def row(self, student: Student, grades: tuple[Grade, ...], note: str) -> GradebookRow:
-        """The row of a student."""
+        """Build the row of a student."""
         late = Lateness()
         if grades:
             late = lateness(student.id, *self.given.came(student, grades), self.given.settings)
@@ -274,7 +274,7 @@ class _Maker:
         grade: QuestionGrade | None,
         late: Lateness,
     ) -> Mark:
-        """The mark for one question, before an override."""
+        """Build the mark for one question, before any override."""
         if grade is not None:
             earned = column.counted(exact(grade["points"]))
             return Mark(column, earned, rounded(earned * late.share), "grader", grade=grade)

@@ -1,13 +1,13 @@
-"""What persons mark: the answers to look at, and a CSV of the marks that were given.
+"""Manual marking: the answers to mark, and manual.csv with the marks.
 
-    manual_answers    the answers of a submission to the questions that a person marks
-    code_answers      its code for the questions that are graded by running it
-    read_manual       manual.csv: the marks, refused with the line if one is malformed
-    update_manual     the same, with a row for each new answer; no mark is taken out of it
+    manual_answers    a submission's answers to the questions that a person marks
+    code_answers      a submission's code for the questions that are graded automatically
+    read_manual       read the marks in manual.csv; a malformed row raises an error with its line
+    update_manual     add a row for each new answer; existing marks are never removed
 
-A row holds the version of the answer that it shows. If another one is handed in after a mark was given,
-the mark stays, with its version, and everything says that it is to be confirmed: by
-emptying the cell of the version, or by marking anew in the page (marking.py).
+A row holds the version of the answer that was marked. If the student hands in another answer later,
+the mark and its version stay, and the reports ask for confirmation. To confirm, empty the version
+cell, or mark the answer again in the page (marking.py).
 """
 
 import os
@@ -31,9 +31,9 @@ with suppress(ImportError):  # on Windows, where nothing is graded
 COLUMNS = ("student", "question", "of", "points", "comment", "version", "note", "answer")
 CHANGED = "the answer has changed since it was marked: please confirm"
 GONE = "there is no such answer now"
-MOST = 29_000  # characters of an answer in the CSV: a spreadsheet's cell has room for little more
+MOST = 29_000  # characters of an answer in the CSV; Excel's limit for a cell is 32767
 
-GradebookCell = tuple[str, str]  # the student's id, and the question's
+GradebookCell = tuple[str, str]  # student id, question id
 
 
 @dataclass(frozen=True)
@@ -41,8 +41,8 @@ class ManualMark:
     """A row of manual.csv.
 
     points     None: still to be marked
-    version    of the answer that was marked, or that is to be marked; empty: of the one that is there
-    answer     the answer that is there; empty if the question was left as it was
+    version    fingerprint of the answer that was marked, or is to be; empty: the current answer
+    answer     the current answer; empty if the student did not change the stub
     """
 
     student: str
@@ -56,18 +56,18 @@ class ManualMark:
 
     @property
     def cell(self) -> GradebookCell:
-        """Which cell of the gradebook it is about."""
+        """The cell of the gradebook that this mark belongs to."""
         return self.student, self.question
 
     def row(self) -> list[str]:
-        """The row as it is written."""
+        """The cells of the CSV row."""
         points = "" if self.points is None else points_text(self.points)
         about = [self.student, self.question, points_text(self.of), points]
         return [*about, self.comment, self.version, self.note, self.answer]
 
 
 def fingerprint_of(answer: str) -> str:
-    """A short name for this very text, which no spreadsheet takes for a number."""
+    """A short hash of the answer, with a prefix so that spreadsheets do not read it as a number."""
     return f"v{sha256(answer.encode('utf-8', 'replace')).hexdigest()[:12]}"
 
 
@@ -75,7 +75,7 @@ def fingerprint_of(answer: str) -> str:
 
 
 def read_manual(path: Path) -> dict[GradebookCell, ManualMark]:
-    """The marks that are there. Raises GradebookError, with the line, for what is malformed."""
+    """Read the marks. Raises GradebookError, with the line, for a malformed row."""
     found: dict[GradebookCell, ManualMark] = {}
     lines: dict[GradebookCell, int] = {}
     if not path.exists():
@@ -84,16 +84,16 @@ def read_manual(path: Path) -> dict[GradebookCell, ManualMark]:
         of, points, cell = row.points("of"), row.points("points"), (row["student"], row["question"])
         if of is None or not all(cell):
             raise row.wrong(
-                "a row needs a student, a question, and how many points there are, `of`."
+                "a row needs a student, a question, and the number of points there are, `of`."
             )
         if points is not None and points > of:
             raise row.wrong(
-                f"{points_text(points)} points are given of {points_text(of)}. To fix it, give less; "
-                "what is more stands in the CSV of overrides."
+                f"{points_text(points)} points are given of {points_text(of)}. To fix it, give at most "
+                f"{points_text(of)}, or use the CSV of overrides."
             )
         if cell in lines:
             raise row.wrong(
-                f"line {lines[cell]} is about the same. To fix it, remove one of the two."
+                f"line {lines[cell]} has the same student and question. To fix it, remove one of the two."
             )
         lines[cell] = row.line
         found[cell] = ManualMark(*cell, of, points, *(row[column] for column in COLUMNS[4:]))
@@ -101,7 +101,7 @@ def read_manual(path: Path) -> dict[GradebookCell, ManualMark]:
 
 
 def write_manual(path: Path, marks: Mapping[GradebookCell, ManualMark]) -> None:
-    """Write all marks, so that the file is whole or as it was."""
+    """Write all marks atomically."""
     rows = [marks[cell].row() for cell in marks]
     write_table(path, [COLUMNS, *rows], edited=True)
 
@@ -109,9 +109,9 @@ def write_manual(path: Path, marks: Mapping[GradebookCell, ManualMark]) -> None:
 def update_manual(
     path: Path, answers: Mapping[GradebookCell, str], of: Mapping[str, Decimal]
 ) -> dict[GradebookCell, ManualMark]:
-    """Bring the CSV up to date: a row for each answer, in this order; then those of answers that are gone.
+    """Update the CSV: a row for each answer, in this order, then marks whose answer no longer exists.
 
-    of    question -> the points that there are for it
+    of    question -> its maximum number of points
 
     Raises GradebookError, and writes nothing, if the file is malformed.
     """
@@ -129,7 +129,7 @@ def update_manual(
 
 
 def _updated(mark: ManualMark | None, cell: GradebookCell, answer: str, of: Decimal) -> ManualMark:
-    """The row for an answer as it is now."""
+    """The row for the current answer."""
     shown = _shown(answer)
     version = fingerprint_of(shown)
     mark = replace(mark or ManualMark(*cell, of), of=of, note="", answer=shown)
@@ -139,7 +139,7 @@ def _updated(mark: ManualMark | None, cell: GradebookCell, answer: str, of: Deci
 
 
 def _shown(answer: str) -> str:
-    """An answer as the CSV holds it, and as it is read back from there."""
+    """The text of an answer in the CSV. Reading it back gives the same text."""
     text = clean_text(answer, MOST).strip()
     if len(answer) <= MOST:
         return text
@@ -148,7 +148,7 @@ def _shown(answer: str) -> str:
 
 @contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """Nobody else changes the file: neither `minigrad grade` nor the page for marking."""
+    """Lock the file's folder, so that `minigrad grade` and the marking page do not both write."""
     path.parent.mkdir(parents=True, exist_ok=True)
     descriptor = os.open(path.parent, os.O_RDONLY)
     try:
@@ -164,9 +164,9 @@ def locked(path: Path) -> Iterator[None]:
 def manual_answers(
     content: bytes, layout: Sequence[BundleCell], questions: Sequence[ManualQuestion]
 ) -> dict[str, str]:
-    """Question -> its answer in a student's file: empty if it is as it was released, or not there.
+    """Map each question to its answer in a student's file; empty if it is unchanged or missing.
 
-    layout    the cells of the student's notebook, as it was released
+    layout    the cells of the notebook as it was released
     """
     try:
         cells, _ = cells_of(content)
@@ -176,9 +176,9 @@ def manual_answers(
 
 
 def code_answers(content: bytes, recording: Recording) -> dict[str, str]:
-    """Question -> the code of a student for it: empty if it is as it was released, or not there.
+    """Map each question to the student's code for it; empty if it is unchanged or missing.
 
-    An answer that several questions need is shown with the first of them.
+    An answer cell that several questions use is shown with the first of them.
     """
     try:
         found = find_answers(recording, content).sources
@@ -198,36 +198,36 @@ def code_answers(content: bytes, recording: Recording) -> dict[str, str]:
 def _answer(
     cells: list[SubmittedCell], layout: Sequence[BundleCell], question: ManualQuestion
 ) -> str:
-    """All cells that claim to be the answer; else what stands where it stood."""
+    """The cells with the answer's id, or else the cells at its original position."""
     place = next(k for k, c in enumerate(layout) if c["id"] == question.cell)
     if question.task:
-        found = _below(cells, layout, place)
+        found = _cells_below(cells, layout, place)
     else:
         ids = {layout[place]["id"], layout[place]["grade_id"]} - {None}
-        found = [c for c in cells if ids & set(c.ids)] or _below(cells, layout, place - 1)
+        found = [c for c in cells if ids & set(c.ids)] or _cells_below(cells, layout, place - 1)
     stub = "".join(layout[place]["source"].split())
     written_ones = [c.source.strip() for c in found if c.squeezed not in ("", stub)]
     return "\n\n".join(written_ones)
 
 
-def _below(
+def _cells_below(
     cells: list[SubmittedCell], layout: Sequence[BundleCell], place: int
 ) -> list[SubmittedCell]:
-    """What stands between a cell of the exercise and the next one."""
+    """The student's cells between a cell of the exercise and the next one."""
     if place < 0:
         return []
-    starts = [k for k, c in enumerate(cells) if _is(c, layout[place])]
+    starts = [k for k, c in enumerate(cells) if _is_cell(c, layout[place])]
     found = []
     for cell in cells[starts[-1] + 1 :] if starts else []:
-        if any(_is(cell, one) for one in layout):
+        if any(_is_cell(cell, one) for one in layout):
             break
-        if COUNTS_ID not in cell.ids:  # release has put it there
+        if COUNTS_ID not in cell.ids:  # added by release
             found.append(cell)
     return found
 
 
-def _is(cell: SubmittedCell, released: BundleCell) -> bool:
-    """Is it this cell of the exercise? By its ids, or by what is given in it."""
+def _is_cell(cell: SubmittedCell, released: BundleCell) -> bool:
+    """Is it this cell of the exercise? Decided by its ids, or by its source if that is given."""
     known = {released["id"], released["grade_id"]} & set(cell.ids)
     given = "".join(released["source"].split())
     return bool(known) or (not released["answer"] and given != "" and cell.squeezed == given)

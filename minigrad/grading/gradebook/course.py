@@ -1,11 +1,11 @@
-"""A course: for each student, the total over its assignments, in percent.
+"""A course: each student's total over its assignments, in percent.
 
-What counts of an assignment is its gradebook.csv, as `minigrad grade` wrote it last. Each is taken as a share of
-its points; the lowest may be dropped, and the others are averaged by their weights.
+The scores come from the gradebook.csv that `minigrad grade` last wrote for each assignment, as percentages
+of its points. The lowest may be dropped; the total is the weighted mean of the others.
 
-    gradebook_lines    what an assignment's gradebook.csv says
-    course_of          the rows of a course
-    write_course       course.csv
+    gradebook_lines    read an assignment's gradebook.csv
+    course_of          compute the rows of a course
+    write_course       write course.csv
 """
 
 from collections.abc import Mapping
@@ -27,12 +27,12 @@ HUNDREDTH = Decimal("0.01")
 
 @dataclass(frozen=True)
 class CourseRow:
-    """A student in a course.
+    """A student's row in a course.
 
-    shares     assignment -> the share of its points, in percent; without those that nobody has points in yet
-    dropped    the assignments that do not count for this student
-    total      in percent, of what counts; None: nothing does yet
-    notes      of each assignment, why it is to be confirmed
+    shares     assignment -> score in percent, for the assignments that have been graded
+    dropped    the assignments dropped for this student
+    total      weighted mean of the others, in percent; None if no assignment counts yet
+    notes      for each assignment that needs confirmation, the reason
     """
 
     student: Student
@@ -43,14 +43,12 @@ class CourseRow:
 
 
 def course_of(course: CourseSettings, default: Path) -> tuple[list[CourseRow], dict[str, Path]]:
-    """The rows of a course, and the assignments that are not graded yet, which count for nobody.
+    """Compute the rows of a course; also return the assignments not graded yet, with their missing files.
 
-    Of the latter, it gives the files in which their marks would be.
+    default    the folder that contains the graded assignments, for those without a `folder` setting
 
-    default    the folder in which each assignment has one of its name, if it names no other
-
-    Who has no row in an assignment that is graded has 0 there. Raises GradebookError if the settings name no
-    assignment, or a gradebook is malformed.
+    Ungraded assignments do not count. A student without a row in a graded assignment gets 0 for it. Raises
+    GradebookError if the settings name no assignment, or if a gradebook is malformed.
     """
     if not course.assignments:
         raise GradebookError(
@@ -77,7 +75,7 @@ def course_of(course: CourseSettings, default: Path) -> tuple[list[CourseRow], d
 
 @dataclass(frozen=True)
 class GradebookLine:
-    """A line of a gradebook.csv. `unsure` says why it is to be confirmed; empty if it is not."""
+    """A line of gradebook.csv. `unsure` says why it needs confirmation; empty if it does not."""
 
     student: Student
     points: Decimal
@@ -86,7 +84,7 @@ class GradebookLine:
 
 
 def gradebook_lines(path: Path) -> list[GradebookLine]:
-    """The lines of the gradebook of an assignment, as `minigrad grade` wrote it last."""
+    """Read the lines of the gradebook.csv that `minigrad grade` wrote."""
     columns = ("student", "points", "of", "name", "email", "section", "confirm", "note")
     needed = ("student", "points", "of")
     found = []
@@ -105,7 +103,7 @@ def gradebook_lines(path: Path) -> list[GradebookLine]:
 def _row(
     student: Student, lines: Mapping[str, GradebookLine], weights: Mapping[str, Decimal], drop: int
 ) -> CourseRow:
-    """The total of a student. Of equal shares, that of the assignment with less weight is dropped first."""
+    """Compute a student's row. Among equal scores, the assignment with less weight is dropped first."""
     shares = dict.fromkeys(weights, Decimal(0))
     shares |= {name: 100 * line.points / line.of for name, line in lines.items() if line.of}
     counted = [name for name in shares if weights[name]]
@@ -125,7 +123,7 @@ def _hundredths(share: Decimal) -> Decimal:
 
 
 def write_course(rows: list[CourseRow], path: Path) -> Path:
-    """A line for each student: the share of each assignment, those that are dropped, and the total."""
+    """Write a line for each student: the score of each assignment, the dropped ones, and the total."""
     names = list(rows[0].shares) if rows else []
     table = [["student", "total", *names, "dropped", "note", "name", "email", "section"]]
     for row in rows:

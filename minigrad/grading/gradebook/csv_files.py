@@ -1,9 +1,9 @@
-"""CSV files that people edit in a spreadsheet: read strictly, and written whole.
+"""CSV files that people edit in a spreadsheet: strict reading, atomic writing.
 
-read_table      the rows, by their columns; what is malformed is refused with its line
-write_table     all of the rows or nothing; no cell begins like a formula
-points_in       a cell as an exact decimal; points_text is the way back
-clean_text      text from a submission that can be shown
+read_table      read the rows by column name; a malformed row raises an error with its line
+write_table     write all rows atomically, and escape cells that a spreadsheet would run as a formula
+points_text     format points; TableRow.points parses them as an exact decimal
+clean_text      make text from a submission safe to show
 """
 
 import csv
@@ -18,24 +18,24 @@ from pathlib import Path
 
 from minigrad.grading.files import write_whole
 
-# with which a formula begins in Excel, LibreOffice or Sheets; the last four are their full-width twins
+# the first character of a formula in Excel, LibreOffice or Sheets; the last four are full-width forms
 FORMULA = ("=", "+", "-", "@", "|", "%", "\uff1d", "\uff0b", "\uff0d", "\uff20")
-LEFT_OUT = " \u00a0\u3000\ufffd'\""  # what some of them leave out at the beginning of a cell
+LEFT_OUT = " \u00a0\u3000\ufffd'\""  # characters that some of them skip at the start of a cell
 INNER = re.compile(rf"(;[{LEFT_OUT}]*+)(?=[{''.join(map(re.escape, FORMULA))}])")
-MOST_WRITTEN = 30_000  # characters in a cell that people edit; Excel has room for 32767
-PLACES = Decimal("0.000001")  # points are exact up to here: a third of a point has no decimal
+MOST_WRITTEN = 30_000  # characters in a cell that people edit; Excel's limit is 32767
+PLACES = Decimal("0.000001")  # points are rounded to this: 1/3 has no finite decimal
 
 
 class GradebookError(ValueError):
-    """A file of the gradebook that cannot be used: where in it, why, and how to fix it."""
+    """A file of the gradebook is invalid; the message says where, why, and how to fix it."""
 
 
 @dataclass(frozen=True)
 class TableRow:
-    """A row of a CSV file. A column that the file does not have is empty in it.
+    """A row of a CSV file. Looking up a column that the file lacks gives "".
 
-    line     where it begins in the file, counted from 1
-    names    all columns, as the file calls them, in the order of `cells`
+    line     the line number where the row begins, counted from 1
+    names    the column names of the file, in the order of `cells`
     """
 
     path: Path
@@ -52,11 +52,11 @@ class TableRow:
         return f"{self.path}, line {self.line}"
 
     def wrong(self, message: str) -> GradebookError:
-        """The error that says this about the row."""
+        """A GradebookError with this message and the row's location."""
         return GradebookError(f"{self.where}: {message}")
 
     def points(self, column: str) -> Decimal | None:
-        """The cell as points; None if it is empty. Raises GradebookError for what is no number."""
+        """Parse the cell as points; None if it is empty. Raises GradebookError if it is not a number."""
         text = self[column]
         if text and not re.fullmatch(r"\d{1,9}([.,]\d{1,6})?", text):
             raise self.wrong(
@@ -67,16 +67,16 @@ class TableRow:
 
 
 def _text_of(path: Path) -> str:
-    """The text of a CSV file. Raises GradebookError if it is not there, or not UTF-8."""
+    """Read the text of a CSV file. Raises GradebookError if it does not exist, or is not UTF-8."""
     try:
         return path.read_bytes().decode("utf-8-sig")
     except FileNotFoundError:
         raise GradebookError(
-            f"There is no file {path}. To fix it, write it, or take its name out of gradebook.toml or the command."
+            f"There is no file {path}. To fix it, create it, or remove its name from gradebook.toml or the command."
         ) from None
     except UnicodeDecodeError as error:
         raise GradebookError(
-            f"{path} is not written in UTF-8 ({error.reason}). To fix it, save it as CSV UTF-8."
+            f"{path} is not encoded in UTF-8 ({error.reason}). To fix it, save it as CSV UTF-8."
         ) from error
 
 
@@ -87,13 +87,14 @@ def read_table(
     needed: Sequence[str],
     others: bool = False,
 ) -> list[TableRow]:
-    """The rows of a CSV file, whose first line names the columns.
+    """Read a CSV file whose first line names the columns.
 
-    columns   column -> other names that it may have; upper or lower case does not matter
-    others    may there be further columns? They are left out
+    columns   column -> alternative names for it; case does not matter
+    needed    the columns that must be there
+    others    are further columns allowed?
 
-    Commas, semicolons or tabs stand between cells, whichever the first line has most of. Raises
-    GradebookError, with the line, for what is malformed, or if there is no such file.
+    The delimiter is the comma, semicolon or tab, whichever is most frequent in the first line. Raises
+    GradebookError, with the line, if the file is malformed or does not exist.
     """
     text = _text_of(path)
     delimiter = max(",;\t", key=text.partition("\n")[0].count)
@@ -116,8 +117,8 @@ def read_table(
             names = tuple(cells)
         elif len(cells) != len(header):
             raise GradebookError(
-                f"{path}, line {line}: there are {len(cells)} cells, and {len(header)} columns. To fix it, put a "
-                "cell that has commas in it between quotation marks, and leave an empty cell empty."
+                f"{path}, line {line}: there are {len(cells)} cells, but {len(header)} columns. To fix it, put "
+                "cells that contain commas in quotation marks, and keep the commas around empty cells."
             )
         else:
             rows.append(TableRow(path, line, dict(zip(header, cells)), names))
@@ -133,14 +134,14 @@ def _header(
     needed: Sequence[str],
     others: bool,
 ) -> list[str]:
-    """Our names of the columns; those that are not ours keep theirs, which are not looked up."""
+    """Map the file's column names to ours. Other columns get a name that is never looked up."""
     names = {name.casefold(): ours for ours, theirs in columns.items() for name in (ours, *theirs)}
     header: list[str] = []
     for k, cell in enumerate(cells):
         ours = names.get(cell.casefold())
         if ours is None and not others:
             raise row.wrong(f"there is no column {cell!r} here.{nearest(cell, columns)}")
-        # of two columns for one thing, the first counts
+        # if two columns map to the same name, the first counts
         header.append(ours if ours and ours not in header else f"{k} {cell}")
     if missing := [name for name in needed if name not in header]:
         raise row.wrong(
@@ -150,7 +151,7 @@ def _header(
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """The end of a message about an unknown name: the nearest of the known ones.
+    """The end of a message about an unknown name: suggest the closest known name.
 
     >>> nearest("dedline", ["deadline", "roster"])
     ' Did you mean deadline?'
@@ -163,9 +164,9 @@ def nearest(name: str, known: Iterable[str]) -> str:
 
 
 def write_table(path: Path, rows: Iterable[Sequence[str]], *, edited: bool = False) -> Path:
-    """Write a CSV file so that it is whole, or as it was before; returns its path.
+    """Write a CSV file atomically, and return its path.
 
-    edited    people edit it: cells keep their lines, and a mark says UTF-8 to Excel
+    edited    people edit it: keep line breaks in cells, and write a BOM so that Excel reads UTF-8
     """
     text = io.StringIO(newline="")
     csv.writer(text).writerows([cell_text(cell, lines=edited) for cell in row] for row in rows)
@@ -174,12 +175,12 @@ def write_table(path: Path, rows: Iterable[Sequence[str]], *, edited: bool = Fal
 
 
 def cell_text(text: str, *, lines: bool = False) -> str:
-    """A text that begins like a formula is shown as text by spreadsheets, not computed.
+    """Escape text that a spreadsheet would evaluate as a formula.
 
     >>> cell_text("=1+1"), cell_text("1")
     ("'=1+1", '1')
 
-    So does what stands behind a semicolon, where a spreadsheet takes that for the end of a cell.
+    Formulas after a semicolon are escaped, too, because some spreadsheets split cells there.
     """
     text = clean_text(text, MOST_WRITTEN if lines else 2000)
     text = text if lines else INNER.sub(r"\1'", text.replace("\n", " "))
@@ -187,13 +188,13 @@ def cell_text(text: str, *, lines: bool = False) -> str:
 
 
 def _unescaped(cell: str) -> str:
-    """The text that cell_text has written."""
+    """Undo cell_text."""
     begins = cell[:1] == "'" and cell[1:].lstrip(LEFT_OUT + "\n").startswith(FORMULA)
     return cell[1:] if begins else cell
 
 
 def exact(points: float) -> Decimal:
-    """Points of a JSON document as the decimal that is written there.
+    """Convert points from a JSON document to the decimal that is written there.
 
     >>> exact(0.1) + exact(0.2)
     Decimal('0.300000')
@@ -202,12 +203,12 @@ def exact(points: float) -> Decimal:
 
 
 def rounded(points: Decimal) -> Decimal:
-    """Points to six decimals, which holds for sixths and sevenths, too."""
+    """Round points to six decimals."""
     return points.quantize(PLACES, ROUND_HALF_UP)
 
 
 def points_text(points: Decimal) -> str:
-    """Points as they are written: no zeros at the end, no exponent.
+    """Format points without trailing zeros or an exponent.
 
     >>> points_text(Decimal("2.500000")), points_text(Decimal("1E+2"))
     ('2.5', '100')
@@ -216,14 +217,14 @@ def points_text(points: Decimal) -> str:
 
 
 def clean_text(text: str, most: int = 2000) -> str:
-    """Text from a submission without control characters, of a sensible length.
+    """Truncate text from a submission, and replace control characters.
 
-    Marks that turn the direction of writing are among them; what joins letters in Persian is not.
+    Bidirectional controls are replaced as well; the joiners that Persian needs are kept.
     """
-    return "".join(_shown(c) for c in text[:most])
+    return "".join(_clean_character(c) for c in text[:most])
 
 
-def _shown(c: str) -> str:
+def _clean_character(c: str) -> str:
     if c in "\n\u200c\u200d" or c.isprintable():
         return c
     return " " if unicodedata.category(c) == "Zs" or c == "\t" else "\ufffd"

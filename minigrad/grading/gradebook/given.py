@@ -1,4 +1,4 @@
-"""What people give beside the submissions: read before anything is run, so that a typo costs no run."""
+"""The instructor's files: roster, times, overrides, marks. They are read before any code runs, to find typos early."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -15,13 +15,13 @@ from minigrad.grading.gradebook.handed_in import HandedIn, StudentAnswer, read_t
 from minigrad.grading.gradebook.roster import Roster, Student, read_roster, roster_of, student_name
 from minigrad.grading.gradebook.settings import NAME, AssignmentSettings
 
-STRANGER = "it is nobody's on the roster: please confirm whose it is"
-AGAIN = "another submission is of the same student: please confirm which one counts"
+STRANGER = "nobody on the roster matches this submission: please confirm whose it is"
+AGAIN = "another submission is by the same student: please confirm which one counts"
 
 
 @dataclass(frozen=True)
 class Override:
-    """Points that take the place of all others for a question of a student, and why."""
+    """Points that replace a student's mark for a question, and the reason."""
 
     points: Decimal
     reason: str
@@ -29,14 +29,14 @@ class Override:
 
 @dataclass(frozen=True)
 class Given:
-    """What people gave for an assignment.
+    """What the instructor provides for an assignment, and facts about the submissions.
 
-    roster    None: there is no roster, and the students are those who handed in
-    times        student id -> when it was handed in, by a CSV
-    handed       submission -> when it was handed in, as far as it shows
-    owners       submission -> whose it is, and what is to be said about that
-    overrides    what takes the place of a mark, in the end
-    marks        what persons marked, or still have to
+    roster       None: there is no roster; the students are those who handed in something
+    times        student id -> when it was handed in, according to the CSV of times
+    handed       submission -> its answers, and when it was handed in, if that is known
+    owners       submission -> its student, and a note if the owner is uncertain
+    overrides    points that replace a mark
+    marks        the manual marks, including those still to be given
     """
 
     settings: AssignmentSettings = AssignmentSettings()
@@ -49,7 +49,7 @@ class Given:
 
     @cached_property
     def answers(self) -> dict[GradebookCell, StudentAnswer]:
-        """What students wrote, by student and question."""
+        """The students' answers, by student and question."""
         return {
             (self.owners[one.submission][0].id, question): answer
             for one in self.handed.values()
@@ -57,7 +57,7 @@ class Given:
         }
 
     def came(self, student: Student, grades: Sequence[Grade]) -> tuple[datetime | None, str]:
-        """When a student handed in the last of these, and what says so or why it is not known."""
+        """When a student handed in the last of these, and the source, or why it is unknown."""
         if student.id in self.times:
             return self.times[student.id], "by the CSV of times"
         handed = [self.handed[g["student"]] for g in grades if g["student"] in self.handed]
@@ -74,10 +74,10 @@ def read_given(
     questions: Sequence[str],
     manual: Path | None = None,
 ) -> Given:
-    """Read all files that the settings name. Raises GradebookError for what is malformed.
+    """Read all files that the settings name. Raises GradebookError if one is malformed.
 
-    questions    the ids of the assignment's
-    manual       the CSV of manual marks; it may not be there yet
+    questions    the question ids of the assignment
+    manual       the CSV of manual marks; it need not exist yet
     """
     roster = read_roster(settings.roster) if settings.roster else None
     everybody = roster or roster_of([student_name(one.submission) for one in handed])
@@ -101,14 +101,14 @@ def read_given(
 def owners_of(
     submissions: Sequence[str], roster: Roster | None = None
 ) -> dict[str, tuple[Student, str]]:
-    """Submission -> whose it is, and what is to be said about that. No student has two."""
+    """Map each submission to its student and a note. No student owns two submissions."""
     found: dict[str, tuple[Student, str]] = {}
     taken: set[str] = set()
     for submission in submissions:
         student, note = roster.owner(submission) if roster else None, ""
         if student is None or student.id in taken:
             if student is not None:
-                note = f"{AGAIN}, this one or that of {student.id}"
+                note = f"{AGAIN}, this one or the one under {student.id}"
             elif roster is not None:
                 note = STRANGER
             name = free_name(
@@ -124,7 +124,7 @@ def owners_of(
 def read_overrides(
     path: Path | None, roster: Roster, questions: Sequence[str]
 ) -> dict[GradebookCell, Override]:
-    """The overrides in a CSV: student, question, points, reason. All four must be there."""
+    """Read the overrides from a CSV with the columns student, question, points and reason."""
     found: dict[GradebookCell, Override] = {}
     lines: dict[GradebookCell, int] = {}
     columns = ("student", "question", "points", "reason")
@@ -140,14 +140,16 @@ def read_overrides(
 def cell_in_row(
     row: TableRow, roster: Roster, questions: Sequence[str], lines: dict[GradebookCell, int]
 ) -> GradebookCell:
-    """Which cell of the gradebook a row is about. Raises GradebookError if there is none, or for a second row.
+    """The gradebook cell that a row refers to. Raises GradebookError if it does not exist, or is repeated.
 
-    lines    the lines of the rows before it, which this one is added to
+    lines    cell -> line of the row that refers to it; this row is added
     """
     cell = roster.named(row["student"], row.where).id, row["question"]
     if cell[1] not in questions:
         raise row.wrong(f"there is no question {cell[1]!r}.{nearest(cell[1], questions)}")
     if cell in lines:
-        raise row.wrong(f"line {lines[cell]} is about the same. To fix it, remove one of the two.")
+        raise row.wrong(
+            f"line {lines[cell]} has the same student and question. To fix it, remove one of the two."
+        )
     lines[cell] = row.line
     return cell

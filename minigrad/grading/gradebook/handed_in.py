@@ -1,8 +1,8 @@
-"""When something was handed in, as far as that can be known.
+"""Determine when each submission was handed in.
 
-A time stands, the more reliable first, in a CSV of the teacher's, in the name that an LMS gave to a file or a
-folder, in nbgrader's timestamp.txt, and in the time stamp of the file or of its entry in the
-zip. A copy of a file has a new time stamp, so that the last is used only if the settings say so.
+The sources, from the most to the least reliable, are the teacher's CSV of times, the file or folder name
+that an LMS assigned, nbgrader's timestamp.txt, and the time stamp of the file or zip entry. Copying a file
+changes its time stamp, so the last source is used only if the settings allow it.
 """
 
 import re
@@ -30,18 +30,18 @@ STAMP, MOST_NOTE = "timestamp.txt", 200
 SECONDS = 60.0  # to read one submission
 LOST = "(The answer could not be read: see the notebook.)"
 
-# Blackboard's 2026-11-30-23-59-00 and what is written like it; Brightspace's Nov 30, 2026 1159 PM
+# Blackboard: 2026-11-30-23-59-00 and similar formats; Brightspace: Nov 30, 2026 1159 PM
 DIGITS = re.compile(
     r"(?<!\d)(\d{4})-?(\d\d)-?(\d\d)[T_ -](\d\d)[-:.h]?(\d\d)(?:[-:.]?(\d\d))?(?!\d)"
 )
 WORDS = re.compile(rf"({'|'.join(MONTHS)})\w* (\d\d?), (\d{{4}}),? (\d\d?)[:.]?(\d\d) ([AP])M")
-# Canvas says that it is late, and not by how much; behind its numbers stands what the student called the file
+# Canvas says whether it is late, but not by how much; the student's file name follows its numbers
 CANVAS = re.compile(r"(?P<known>[^_]+_(?P<late>LATE_)?\d+_\d+)_.+")
 
 
 @dataclass(frozen=True)
 class StudentAnswer:
-    """What a student wrote for a question, and its form: see similar.py."""
+    """A student's answer to a question, and its normalized form: see similar.py."""
 
     text: str
     form: str = ""
@@ -49,12 +49,12 @@ class StudentAnswer:
 
 @dataclass(frozen=True)
 class HandedIn:
-    """A submission as it came.
+    """A submission, with its time and answers.
 
-    submission   its name, as in its grade
-    time         when; None if that is not known
-    source       what says so, or why it is not known
-    answers      question -> the answer to it
+    submission   its name, the same as in its grade
+    time         when it was handed in; None if unknown
+    source       where the time comes from, or why it is unknown
+    answers      question -> answer
     """
 
     submission: str
@@ -63,7 +63,7 @@ class HandedIn:
     answers: Mapping[str, StudentAnswer] = field(default_factory=dict)
 
 
-Answers = Callable[[bytes], Mapping[str, StudentAnswer]]  # those in the content of a file
+Answers = Callable[[bytes], Mapping[str, StudentAnswer]]  # file content -> its answers
 
 
 def handed_in(
@@ -73,23 +73,23 @@ def handed_in(
     answers: Answers | None = None,
     others: Collection[str] = (),
 ) -> list[HandedIn]:
-    """All submissions in a folder or a zip, as they are found for grading.
+    """List the submissions in a folder or a zip, the same ones that are graded.
 
-    others    the other notebooks of the assignment, which answer nothing of this one
+    others    names of the assignment's other notebooks, whose answers do not count here
 
     Raises NoSubmissions, saying what was found instead.
     """
     with tempfile.TemporaryDirectory(prefix="mg-handed-in-") as name, _Reader(answers) as reader:
         unpacked = Path(name).resolve()
         found = submissions_in(place, exercise, unpacked)
-        clock = _Clock(place, unpacked, settings)
+        clock = _HandInTimes(place, unpacked, settings)
         return [
             HandedIn(one.student, *clock.came(one), reader.answers_of(one, others)) for one in found
         ]
 
 
 class _Reader:
-    """Reads answers, in a process that can be lost: it parses what strangers wrote."""
+    """Reads answers in a separate process, because parsing untrusted input may crash it."""
 
     def __init__(self, answers: Answers | None) -> None:
         self.answers = answers
@@ -97,7 +97,7 @@ class _Reader:
             self.start(answers)
 
     def start(self, answers: Answers) -> None:
-        """Start the process. Its end of the pipe is closed here, so that its death ends the pipe."""
+        """Start the process. Our copy of its pipe end is closed, so that we get EOF if it dies."""
         context = get_context("spawn")
         self.pipe, theirs = context.Pipe()
         self.process = context.Process(target=_read_answers, args=(theirs, answers), daemon=True)
@@ -116,7 +116,7 @@ class _Reader:
     def answers_of(
         self, submission: Submission, others: Collection[str]
     ) -> Mapping[str, StudentAnswer]:
-        """The answers in a submission: none in one that cannot be read, or is another notebook."""
+        """The answers in a submission: empty if it cannot be read or is another notebook."""
         if self.answers is None:
             return {}
         try:
@@ -127,7 +127,7 @@ class _Reader:
         with suppress(OSError, EOFError):  # the process is gone
             self.pipe.send(content)
             found = self.pipe.recv() if self.pipe.poll(SECONDS) else None
-        if found is None:  # whatever it is, it costs this submission alone
+        if found is None:  # restart the process, so that only this submission is affected
             self.__exit__()
             self.start(self.answers)
             return dict.fromkeys(self.answers(b""), StudentAnswer(LOST))
@@ -135,7 +135,7 @@ class _Reader:
 
 
 def _read_answers(pipe: Connection, answers: Answers) -> None:
-    """Read one content after another, until the other side is gone."""
+    """Answer requests until the pipe is closed."""
     with suppress(EOFError, KeyboardInterrupt):
         while True:
             content = pipe.recv()
@@ -147,10 +147,10 @@ def _read_answers(pipe: Connection, answers: Answers) -> None:
 
 
 @dataclass(frozen=True)
-class _Clock:
-    """When submissions came, by the place that they lie in.
+class _HandInTimes:
+    """Determines when the submissions in a folder or zip were handed in.
 
-    unpacked    where a zip was unpacked
+    unpacked    the folder into which a zip was unpacked
     """
 
     place: Path
@@ -158,10 +158,10 @@ class _Clock:
     settings: AssignmentSettings
 
     def came(self, submission: Submission) -> tuple[datetime | None, str]:
-        """When one was handed in, and what says so or why it is not known."""
+        """When it was handed in, and the source, or why it is unknown."""
         path = submission.path
         root = self.unpacked if path.is_relative_to(self.unpacked) else self.place
-        # of the submission's name alone: students call what is in their folder as they like
+        # use only the submission's name: students choose the names inside their folder
         canvas = CANVAS.fullmatch(submission.student)
         if time := time_in_name(canvas["known"] if canvas else submission.student):
             return self.settings.aware(time), "by the name of the download"
@@ -169,7 +169,7 @@ class _Clock:
             if time := _time_of_nbgrader(self.note_beside(path)):
                 return self.settings.aware(time), "by nbgrader's timestamp.txt"
         if canvas and canvas["late"]:
-            return None, "Canvas calls it late, and does not say by how much"
+            return None, "Canvas calls it late, but does not say by how much"
         time = self.stamp(path)
         if time is None:
             return None, "nothing says when it was handed in"
@@ -179,7 +179,7 @@ class _Clock:
 
     @cached_property
     def entries(self) -> dict[Path, ZipInfo]:
-        """The entries of a zip, by where they were unpacked."""
+        """The entries of the zip, by the path that they were unpacked to."""
         if not self.place.is_file() or not is_zipfile(self.place):
             return {}
         with ZipFile(self.place) as opened:
@@ -187,13 +187,13 @@ class _Clock:
         return {self.unpacked / entry.filename.replace("\\", "/"): entry for entry in listed}
 
     def stamp(self, path: Path) -> datetime | None:
-        """The time stamp of a file: of no zone, if it comes from a zip."""
+        """The time stamp of a file, without a time zone if it comes from a zip."""
         if path.is_relative_to(self.unpacked):
             entry = self.entries.get(path)
-            # a zip's time begins with 1980, which says nothing
+            # 1980-01-01 is the earliest time in a zip and means that none was set
             if entry is None or entry.date_time <= (1980, 1, 1, 0, 0, 0):
                 return None
-            with suppress(ValueError):  # of a month 0
+            with suppress(ValueError):  # an invalid date, such as month 0
                 return datetime(*entry.date_time)
             return None
         with suppress(OSError):
@@ -203,9 +203,9 @@ class _Clock:
         return None
 
     def note_beside(self, path: Path) -> str:
-        """The text of nbgrader's timestamp.txt beside a notebook; nothing if there is none."""
+        """The text of nbgrader's timestamp.txt next to a notebook; empty if there is none."""
         note = path.parent / STAMP
-        with suppress(Exception):  # of a zip, of one of its compressions, of the disk
+        with suppress(Exception):  # errors of the zip, its compression, or the disk
             if entry := self.entries.get(note):
                 with ZipFile(self.place) as opened, opened.open(entry) as file:
                     return file.read(MOST_NOTE).decode(errors="replace").strip()
@@ -214,15 +214,15 @@ class _Clock:
 
 
 def time_in_name(name: str) -> datetime | None:
-    """The time that stands in the name of a file or a folder.
+    """Parse the time in the name of a file or folder.
 
     >>> time_in_name("ps1_ada_attempt_2026-11-30-23-59-00_ps1")
     datetime.datetime(2026, 11, 30, 23, 59)
     >>> time_in_name("137-678 - Ada Lovelace - Nov 30, 2026 1159 PM")
     datetime.datetime(2026, 11, 30, 23, 59)
     """
-    name = name.partition("_attempt_")[2] or name  # before it stands the assignment of Blackboard's
-    with suppress(ValueError):  # no time after all: a month 13, an hour 25
+    name = name.partition("_attempt_")[2] or name  # Blackboard puts the assignment's name before it
+    with suppress(ValueError):  # not a time after all, such as month 13 or hour 25
         if found := DIGITS.search(name):
             return datetime(*(int(part or 0) for part in found.groups()))  # type: ignore[arg-type]
         if found := WORDS.search(name):
@@ -233,7 +233,7 @@ def time_in_name(name: str) -> datetime | None:
 
 
 def _time_of_nbgrader(text: str) -> datetime | None:
-    """nbgrader writes  2026-11-30 23:59:00.000000 UTC."""
+    """Parse nbgrader's format:  2026-11-30 23:59:00.000000 UTC."""
     time, _, zone = text.rpartition(" ")
     with suppress(ValueError, OSError, KeyError):
         return datetime.fromisoformat(time).replace(tzinfo=ZoneInfo(zone))
@@ -243,7 +243,7 @@ def _time_of_nbgrader(text: str) -> datetime | None:
 
 
 def read_times(settings: AssignmentSettings, roster: Roster) -> dict[str, datetime]:
-    """Student id -> the time in the CSV. Raises GradebookError, with the line, if it is malformed."""
+    """Map student ids to the times in the CSV. Raises GradebookError, with the line, if it is malformed."""
     if settings.times is None:
         return {}
     columns = {"student": ("id",), "time": ("submitted", "submission time", "timestamp")}

@@ -1,4 +1,4 @@
-"""What a late submission costs. Who is not known to be late is not late."""
+"""The late penalty. If the hand-in time is unknown, there is none."""
 
 import math
 from dataclasses import dataclass
@@ -13,13 +13,13 @@ DAY = timedelta(days=1)
 
 @dataclass(frozen=True)
 class Lateness:
-    """When a student handed in, and what follows from it.
+    """When a student handed in, and the late penalty.
 
-    time       None: it is not known
-    due        the deadline with the student's extension; None: there is none
-    days       days that have begun since it was due; 0: in time, or not known
-    percent    of the points that were earned, taken off
-    said       all of this in words; empty if it was in time
+    time       None: unknown
+    due        the deadline with the student's extension; None: no deadline
+    days       days late, rounded up; 0 if it was on time or the time is unknown
+    percent    the penalty, in percent of the points earned
+    said       an explanation for the report; empty if it was on time
     """
 
     time: datetime | None = None
@@ -30,23 +30,24 @@ class Lateness:
 
     @property
     def share(self) -> Decimal:
-        """What is left of the points that were earned."""
+        """The fraction of the earned points that remains."""
         return 1 - self.percent / 100
 
 
 def lateness(
     student: str, time: datetime | None, source: str, settings: AssignmentSettings
 ) -> Lateness:
-    """How late a student is.
+    """Compute how late a student is, and the penalty.
 
-    source    what says when it was handed in, or why that is not known
+    source    where the time comes from, or why it is unknown
     """
     due = settings.due(student)
     if due is None:
         return Lateness(time)
     if time is None:
         return Lateness(None, due, said=f"{source}: nothing is taken off for lateness")
-    late = time.astimezone(UTC) - due.astimezone(UTC)  # hours that have passed
+    # subtract in UTC, so that a daylight saving change does not count
+    late = time.astimezone(UTC) - due.astimezone(UTC)
     if late <= timedelta(minutes=float(settings.late.grace_minutes)):
         return Lateness(time, due)
     days = math.ceil(late / DAY)
@@ -60,7 +61,7 @@ def lateness(
 
 
 def _duration(late: timedelta) -> str:
-    """A time as people say it.
+    """Format a duration in days, hours and minutes, rounded up to the minute.
 
     >>> _duration(timedelta(days=1, minutes=2)), _duration(timedelta(seconds=59))
     ('1 day 0 h 2 min', '1 min')

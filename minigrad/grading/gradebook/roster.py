@@ -1,8 +1,8 @@
-"""Who is in the class, and whose submission is whose.
+"""The students of a class, and the owners of submissions.
 
-A roster is a CSV with the columns id, name, email and section, or with those that Canvas, Moodle and
-Gradescope export. A student is found by any of their identifiers, by the name if it is one
-student's only, and by the name that a file has in a download from an LMS.
+A roster is a CSV with the columns id, name, email and section, or an export of Canvas, Moodle or
+Gradescope. A student is looked up by any identifier, by name if the name is unique, and by the file
+names that an LMS gives to downloads.
 """
 
 import re
@@ -32,10 +32,10 @@ COLUMNS = {
     "participant": ("identifier",),
 }
 IDENTIFIERS = ("id", "login", "number", "email", "participant", "name")
-NOBODY = ("points possible", "student, test")  # rows of Canvas's that are no student's
+NOBODY = ("points possible", "student, test")  # rows of Canvas's file that belong to no student
 
-# how the files and folders of a download are called, and what in it says whose they are: as far to the left as
-# it can be, since what the student called the file stands at the end
+# Names of files and folders in an LMS's download, and the part that identifies the student. It matches as far
+# left as possible, because the file name chosen by the student comes last.
 DOWNLOADS = [
     re.compile(r"(?P<name>.+?)_(?P<participant>\d+)_assignsubmission_\w*"),  # Moodle
     re.compile(r"(?P<name>[^_]+)_(?:LATE_)?(?P<id>\d+)_\d+_.+"),  # Canvas
@@ -48,8 +48,8 @@ DOWNLOADS = [
 class Student:
     """One student.
 
-    id          the name in all our files: the roster's id, or else the name of the submission
-    known_as    every identifier that the roster has: Canvas's and Moodle's numbers, login, email
+    id          the name in all our files: the roster's id, or without one the submission's name
+    known_as    all identifiers in the roster: Canvas's and Moodle's numbers, login, email
     """
 
     id: str
@@ -60,29 +60,29 @@ class Student:
 
     @property
     def label(self) -> str:
-        """The id, and the name if it is another one."""
+        """The id, and the name if it differs."""
         return f"{self.id} ({self.name})" if self.name not in ("", self.id) else self.id
 
 
 @dataclass(frozen=True)
 class Roster:
-    """The students of a class, in their order."""
+    """The students of a class, in the order of the file."""
 
     students: tuple[Student, ...]
 
     def find(self, name: str) -> Student | None:
-        """The student with this identifier, or with this name if no other one has it."""
+        """The student with this identifier, or with this name if it is unique."""
         exact = self._by_identifier.get(_folded(name), [])
         found = exact or self._by_name.get(_squeezed(name), [])
         return found[0] if len(found) == 1 else None
 
     def owner(self, submission: str) -> Student | None:
-        """Whose submission it is, by what its file or folder is called; None if that is unclear."""
+        """The student who owns a submission, by its file or folder name; None if that is unclear."""
         found = (self.find(name) for name in _names_in(submission))
         return next((student for student in found if student), None)
 
     def named(self, name: str, where: str) -> Student:
-        """The student with this name. Raises GradebookError, which says where it stands, if none has it."""
+        """The student with this name. Raises GradebookError, prefixed with `where`, if there is none."""
         student = self.find(name)
         if student is None:
             known = nearest(name, [s.id for s in self.students])
@@ -99,17 +99,17 @@ class Roster:
 
 
 def roster_of(names: Sequence[str]) -> Roster:
-    """The roster of those who handed in, where there is no other one."""
+    """A roster of the students who handed in something, for a class without a roster."""
     return Roster(tuple(Student(name) for name in dict.fromkeys(names)))
 
 
 def student_name(submission: str) -> str:
-    """The name of a submission as it stands in reports: on one line, without control characters."""
+    """The name of a submission for reports: on one line, without control characters."""
     return " ".join(clean_text(submission).split()) or "student"
 
 
 def read_roster(path: Path) -> Roster:
-    """Read a roster. Raises GradebookError, with the line, for what is malformed or twice there."""
+    """Read a roster. Raises GradebookError, with the line, for a malformed row or a duplicate id."""
     students: list[Student] = []
     lines: dict[str, int] = {}
     for row, student in roster_rows(path):
@@ -117,24 +117,24 @@ def read_roster(path: Path) -> Roster:
             continue
         if student.id.casefold() in lines:
             raise row.wrong(
-                f"{student.id} stands in line {lines[student.id.casefold()]} already. To fix it, remove one of the two."
+                f"{student.id} is already in line {lines[student.id.casefold()]}. To fix it, remove one of the two."
             )
         lines[student.id.casefold()] = row.line
         students.append(student)
     if not students:
         raise GradebookError(
-            f"{path} names no student. To fix it, give it the columns id, name, email, section."
+            f"{path} lists no students. To fix it, give it the columns id, name, email, section."
         )
     return Roster(tuple(students))
 
 
 def roster_rows(path: Path) -> list[tuple[TableRow, Student | None]]:
-    """All rows of a roster, and whose each is: nobody's, if it is one that an LMS adds for itself."""
+    """All rows of a roster with their students; None for a row that an LMS adds, such as a test student."""
     return [(row, _student(row)) for row in read_table(path, COLUMNS, needed=(), others=True)]
 
 
 def _student(row: TableRow) -> Student | None:
-    """The student of a row; None if it is none of a student's."""
+    """The student in a row; None if the row belongs to no student."""
     name = row["name"] or " ".join(filter(None, (row["first"], row["last"])))
     if name.casefold() in NOBODY or not any(row[column] for column in COLUMNS):
         return None
@@ -158,7 +158,7 @@ def _index(pairs: Iterator[tuple[str, Student]]) -> dict[str, list[Student]]:
 
 
 def _folded(name: str) -> str:
-    """A name in small letters, in one form: a Mac writes é as e and an accent."""
+    """Normalize case and Unicode: macOS may write é as e followed by an accent."""
     return unicodedata.normalize("NFC", name.casefold())
 
 
@@ -167,7 +167,7 @@ def _squeezed(name: str) -> str:
 
 
 def _spellings(name: str) -> set[str]:
-    """A name as "Ada Lovelace", and as "Lovelace, Ada"."""
+    """Both spellings of a name, "Ada Lovelace" and "Lovelace, Ada", letters and digits only."""
     last, comma, first = name.partition(",")
     if not comma:
         first, _, last = name.rpartition(" ")

@@ -1,4 +1,4 @@
-"""gradebook.toml: the deadline, the late policy, weights, and where the CSV files are.
+"""gradebook.toml: the deadline, the late policy, weights, and the paths of the CSV files.
 
     time_zone = "Europe/Berlin"
     roster = "roster.csv"
@@ -9,10 +9,10 @@
     [assignments.ps1]
     deadline = 2026-11-30T23:59:00
 
-What the keys mean to an instructor is told in GRADEBOOK.md. Every key is optional. The keys of an
-assignment may stand at the top, too, where they hold for all assignments; a table of an assignment's
-own takes the place of the one at the top. A key is a field of the classes below, and any other one is
-an error.
+GRADEBOOK.md explains the keys for instructors. Every key is optional. An assignment's keys may also
+appear at the top level, where they are defaults for all assignments. An assignment's own table
+replaces the top-level table, rather than merging with it. The keys are the fields of the classes
+below; an unknown key is an error.
 """
 
 import tomllib
@@ -32,12 +32,12 @@ NAME = "gradebook.toml"
 
 @dataclass(frozen=True)
 class LatePolicy:
-    """What lateness costs, in percent of the points that were earned.
+    """The late penalty, in percent of the points earned.
 
-    grace_minutes      who is late by no more than this is not late
-    percent_per_day    for each day that has begun since the deadline
-    at_most_percent    no more than this, however late
-    trust_file_times   may a time stamp of a file or a zip make somebody late? A copy has a new one
+    grace_minutes      no penalty if it is late by at most this much
+    percent_per_day    for each day late, counting a started day as a whole one
+    at_most_percent    the maximum penalty
+    trust_file_times   use time stamps of files and zip entries? Copying a file changes them
     """
 
     grace_minutes: Decimal = Decimal(0)
@@ -51,7 +51,7 @@ class QuestionSettings:
     """How a question counts.
 
     weight            its points are multiplied by this
-    all_or_nothing    is a part of it worth nothing?
+    all_or_nothing    give no partial credit?
     """
 
     weight: Decimal = Decimal(1)
@@ -62,17 +62,17 @@ class QuestionSettings:
 class AssignmentSettings:
     """One assignment. Paths are relative to the folder of gradebook.toml.
 
-    deadline      a date and a time of day; None: nobody is late
-    time_zone     of the deadline and of all times that name none; as "Europe/Berlin"
+    deadline      date and time of day; None: nobody is late
+    time_zone     of the deadline and of all times without one; for example "Europe/Berlin"
     late          the late policy
-    extensions    student -> days, or the new deadline
+    extensions    student -> extra days, or a new deadline
     roster        CSV: id, name, email, section
     questions     question -> how it counts
-    times         CSV: student, time: when it was handed in
-    overrides     CSV: student, question, points, reason: what counts in the end
-    folder        where grade writes it; None: graded/NAME
-    weight        how it counts in the course, beside the others
-    manual        CSV of the marks that persons give; None: manual.csv beside the reports
+    times         CSV: student, time (when it was handed in)
+    overrides     CSV: student, question, points, reason; these points replace the mark
+    manual        CSV of manual marks; None: manual.csv next to the reports
+    folder        the folder that grade writes; None: graded/NAME
+    weight        its weight in the course total
     """
 
     deadline: datetime | None = None
@@ -89,13 +89,13 @@ class AssignmentSettings:
 
     @property
     def zone(self) -> tzinfo | None:
-        """The time zone of times that name none; None if neither it nor the deadline says one."""
+        """The zone for times without one: `time_zone`, or else the deadline's; None if neither is set."""
         if self.time_zone is not None:
             return ZoneInfo(self.time_zone)
         return self.deadline.tzinfo if self.deadline else None
 
     def aware(self, time: datetime) -> datetime | None:
-        """The point in time; None if neither it nor the settings name a time zone."""
+        """The time with a time zone; None if neither the time nor the settings have one."""
         if time.tzinfo is not None:
             return time
         return time.replace(tzinfo=self.zone) if self.zone else None
@@ -111,16 +111,16 @@ class AssignmentSettings:
 
 @dataclass(frozen=True)
 class CourseSettings(AssignmentSettings):
-    """The whole of gradebook.toml: what holds for all assignments, and each of them.
+    """The content of gradebook.toml: defaults for all assignments, and the settings of each.
 
-    drop_lowest    of each student, so many assignments with the lowest share of their points do not count
+    drop_lowest    how many assignments to drop for each student, lowest scores first
     """
 
     drop_lowest: int = 0
     assignments: dict[str, AssignmentSettings] = field(default_factory=dict)
 
     def of(self, assignment: str) -> AssignmentSettings:
-        """The settings of an assignment. Raises GradebookError if the file has others only."""
+        """The settings of an assignment. Raises GradebookError if the file has only other assignments."""
         if not self.assignments:
             return self
         if assignment not in self.assignments:
@@ -131,7 +131,7 @@ class CourseSettings(AssignmentSettings):
 
 
 def read_settings(path: Path) -> CourseSettings:
-    """Read gradebook.toml. Raises GradebookError for what is no TOML, or not known, or senseless."""
+    """Read gradebook.toml. Raises GradebookError for invalid TOML, an unknown key or an invalid value."""
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8-sig"), parse_float=Decimal)
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
@@ -153,12 +153,12 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class _Reader:
-    """Turns the tables of a file into the dataclasses that describe them."""
+    """Converts the tables of a file to dataclasses, and validates their values."""
 
     path: Path
 
     def table(self, kind: type[T], table: Mapping[str, object], where: str) -> T:
-        """The dataclass that a table describes; `where` is what its keys begin with."""
+        """Convert a table to a dataclass; `where` is the prefix of its keys in messages."""
         hints = get_type_hints(kind)
         for key in table:
             if key not in hints:
@@ -166,7 +166,7 @@ class _Reader:
         return kind(**{k: self.value(hints[k], v, where + k) for k, v in table.items()})
 
     def value(self, kind: object, value: object, where: str) -> object:
-        """A value as its field wants it. Raises GradebookError for any other one."""
+        """Convert a value to the type of its field. Raises GradebookError if it does not fit."""
         if isinstance(kind, UnionType):
             wanted = [one for one in get_args(kind) if one is not type(None)]
             return self.value(
@@ -190,12 +190,12 @@ class _Reader:
         raise self.wrong(f"{where} is {value!r}. To fix it, write {WANTED.get(kind, 'a table')}.")
 
     def check(self, settings: AssignmentSettings, where: str) -> None:
-        """Refuse a time zone that is none, and a deadline without one."""
+        """Raise GradebookError for an unknown time zone, or a deadline without one."""
         try:
             zone = settings.zone
         except (ValueError, OSError, KeyError):
             raise self.wrong(
-                f"{where}time_zone is {settings.time_zone!r}, which is no time zone. To fix it, write one such "
+                f"{where}time_zone is {settings.time_zone!r}, which is not a time zone. To fix it, write one such "
                 'as "Europe/Berlin" or "UTC".'
             ) from None
         if settings.deadline and zone is None:
@@ -205,15 +205,15 @@ class _Reader:
             )
 
     def wrong(self, message: str) -> GradebookError:
-        """The error that says this about the file."""
+        """A GradebookError with this message and the file's name."""
         return GradebookError(f"{self.path}: {message}")
 
 
 WANTED: dict[object, str] = {
-    Decimal: "a number that is not negative (and of percent no more than 100)",
+    Decimal: "a number that is not negative (at most 100 for a percentage)",
     int: "a whole number that is not negative",
     bool: "true or false",
-    str: "a text between quotation marks",
-    Path: "a path between quotation marks",
+    str: "text in quotation marks",
+    Path: "a path in quotation marks",
     datetime: "a date with a time, such as 2026-11-30T23:59:00",
 }

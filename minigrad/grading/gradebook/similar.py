@@ -1,11 +1,11 @@
-"""Equal answers of different students: a hint for the teacher, and proof of nothing.
+"""Find equal answers by different students. They are a hint for the teacher, not proof of copying.
 
-Two answers are equal if their syntax is, without comments and docstrings, and whatever the names are
-called that an answer makes itself. That is told of code with at least LEAST names, numbers, calls and
-operations: of less, as of one obvious line, equal answers are to be expected. What was handed out is no answer.
+Two answers are equal if their syntax trees are equal after comments and docstrings are removed and the names
+that they define are renamed. Only code with at least LEAST names, constants, calls and operations is compared,
+because short answers are often equal by chance. Unchanged stubs are not compared.
 
-    form_of       what is equal in equal answers; made where a process can be lost, since it parses
-    equal_ones    who has an answer equal to whose
+    form_of       a hash of the normalized syntax tree; call it in a separate process, since parsing may crash
+    equal_ones    which students have equal answers
 """
 
 import ast
@@ -21,7 +21,7 @@ OPERATIONS = (ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare)
 
 
 def form_of(source: str) -> str:
-    """A short name of an answer's form; empty if it is too short, or no Python.
+    """A short hash of an answer's normalized form; empty if it is too short or not valid Python.
 
     >>> long = "def f(a):\\n    b = a.sum() + a.mean() * a.max() - a.min() / a.std() ** 2 + a.var() + a.prod()"
     >>> form_of(long) == form_of(long.replace("b =", "total =") + "  # mine") != ""
@@ -55,7 +55,7 @@ def _is_text(value: ast.expr) -> bool:
 
 
 def _renumber(tree: ast.Module) -> None:
-    """Call the names that an answer makes 0, 1, 2, in the order in which they come first."""
+    """Rename the names that an answer defines to 0, 1, 2, ... in order of first appearance."""
     made: dict[str, str] = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.arg):
@@ -70,9 +70,9 @@ def _renumber(tree: ast.Module) -> None:
 
 
 def equal_ones(answers: Iterable[tuple[str, str, str]]) -> Mapping[GradebookCell, list[str]]:
-    """(student, question) -> the other students with an equal answer.
+    """Map (student, question) to the other students with an equal answer.
 
-    answers    student, question, and the form of the answer
+    answers    (student, question, form of the answer)
     """
     alike: dict[GradebookCell, list[str]] = {}
     for student, question, form in answers:

@@ -1,9 +1,8 @@
-"""How answers are judged. No student's code runs.
+"""Judge recorded answers. No student's code runs here.
 
-grades       points, from verdicts on single answers
-compare      an answer held against the solution's
-nbval_items  the author's notebook, run by nbval, with a student's answers as its outputs
-plugin       pytest --minigrad
-feedback     which mistake gives a wrong answer: what is asked about a class
-explain      and what the exercises tell
+grades       computes points from the verdicts on single answers
+compare      compares an answer with the solution's
+nbval_items  runs the author's notebook under nbval, with a student's answers as its stored outputs
+feedback     finds the mistakes behind the wrong answers of a class
+explain      asks the exercises for those mistakes, in a separate process
 """

@@ -1,13 +1,13 @@
-"""A student's result held against the solution's.
+"""Compare a student's result with the solution's.
 
-    array       equal within rtol and atol, of the same shape; NaN only where the solution has it
-    exact       the same JSON; numbers with a fraction within the tolerance
+    array       same shape, equal within rtol and atol; NaN exactly where the solution has it
+    exact       the same JSON; floats are compared within the tolerance
     unordered   the same elements, in any order
-    order       any order of the nodes in which no node comes before what it waits for; the
-                question has {"nodes": [...], "edges": [[first, later], ...]}
+    order       any topological order of the graph that the question gives as
+                {"nodes": [...], "edges": [[first, later], ...]}
 
-A reason says what is wrong and where, never what would be right: inputs are hidden, and a
-solution must not be read off the feedback.
+A reason says what is wrong and where, but never the right value: inputs are hidden, and the
+feedback must not reveal the solution.
 """
 
 import json
@@ -26,7 +26,7 @@ from minigrad.grading.release.questions import GradedQuestion, NodeOrder
 
 @dataclass(frozen=True)
 class Verdict:
-    """ok, or the reason why not."""
+    """Whether an answer is right, and if not, the reason."""
 
     ok: bool
     reason: str = ""
@@ -35,7 +35,7 @@ class Verdict:
 def compare_answer(
     question: GradedQuestion, mine: EncodedValue | None, right: EncodedValue, atol: float = 0.0
 ) -> Verdict:
-    """Is a student's answer that of the solution? `atol` is the error that rounding explains."""
+    """Compare one answer with the solution's. `atol` is the tolerance for rounding error."""
     if mine is None:
         return Verdict(False, "no answer")
     if "error" in mine:
@@ -46,7 +46,7 @@ def compare_answer(
         else:
             reason = _plain(question, _json(mine), _json(right))
     except Exception as error:
-        # whatever a student's numbers do to ours is the student's: it must not end the run
+        # a student's value that breaks the comparison must not end the run
         reason = f"the answer cannot be used: {error}"
     return Verdict(not reason, reason)
 
@@ -57,9 +57,9 @@ def judge_question(
     right: dict[str, EncodedValue],
     cases: Sequence[DrawnCase],
 ) -> dict[str, Verdict]:
-    """The verdict on each id of a question; `mine` and `right` are answers by id.
+    """Judge all answers to a question; `mine` and `right` map ids to answers.
 
-    Inputs that were changed in place spoil their case, unless the solution changes them too.
+    If an input was changed in place, its whole case is wrong, unless the solution changes it too.
     """
     verdicts = {}
     for n, case in enumerate(cases, 1):
@@ -68,52 +68,51 @@ def judge_question(
             if identity.startswith(f"{question.id}/{n}/input ") and mine.get(identity) != kept:
                 name = identity.rpartition(" ")[2]
                 changed = f"{name} was changed in place; compute with a new array instead"
-        for result, atol in zip(question.results, _allowed(question, case)):
+        for result, atol in zip(question.results, _tolerances(question, case)):
             identity = f"{question.id}/{n}/{result}"
             verdict = compare_answer(question, mine.get(identity), right[identity], atol)
             answered = "error" not in mine.get(identity, {"error": ""})
             verdicts[identity] = Verdict(False, changed) if changed and answered else verdict
-    return {**verdicts, **_by_chance(question, right, cases, verdicts)}
+    return {**verdicts, **_without_trivial_credit(question, right, cases, verdicts)}
 
 
-def _allowed(question: GradedQuestion, case: DrawnCase) -> list[float]:
-    """For each result, the error that rounding explains in this case."""
+def _tolerances(question: GradedQuestion, case: DrawnCase) -> list[float]:
+    """For each result, the tolerance for rounding error in this case."""
     return case["atol"] or [0.0] * len(question.results)
 
 
-NO_CREDIT = "right, as any zeros would be; it counts when another case is right, too"
+NO_CREDIT = "right, but zeros would be, too; it counts once another case is right"
 
 
-def _by_chance(
+def _without_trivial_credit(
     question: GradedQuestion,
     right: dict[str, EncodedValue],
     cases: Sequence[DrawnCase],
     verdicts: dict[str, Verdict],
 ) -> dict[str, Verdict]:
-    """Verdicts on what may be right only because it is empty, or zeros but for the tolerance.
+    """Withhold credit where the right result is empty or zero, so that a trivial answer would be right.
 
-    It shows that a right answer holds there, too; of itself it shows nothing. So it counts for those
-    who have another case of the same result.
+    Such a case counts only if another case of the same result is right, too.
     """
     changed: dict[str, Verdict] = {}
     if question.compare != "array":
         return changed
     for k, result in enumerate(question.results):
         allowed = {
-            f"{question.id}/{n}/{result}": max(_allowed(question, case)[k], question.atol)
+            f"{question.id}/{n}/{result}": max(_tolerances(question, case)[k], question.atol)
             for n, case in enumerate(cases, 1)
         }
-        easy = [i for i, atol in allowed.items() if _is_nothing(right[i], atol)]
+        easy = [i for i, atol in allowed.items() if _is_trivial(right[i], atol)]
         if len(easy) < len(allowed) and not any(verdicts[i].ok for i in allowed if i not in easy):
             changed |= {i: Verdict(False, NO_CREDIT) for i in easy if verdicts[i].ok}
     return changed
 
 
-def _is_nothing(right: EncodedValue, atol: float) -> bool:
+def _is_trivial(right: EncodedValue, atol: float) -> bool:
     return "data" in right and bool(np.all(np.abs(array_in(right).astype(float)) <= atol))
 
 
-# Each of the following gives the reason why an answer is wrong; an empty one if it is right.
+# Each function below returns the reason why an answer is wrong, or "" if it is right.
 
 
 def _array(question: GradedQuestion, mine: EncodedValue, right: EncodedValue, atol: float) -> str:
@@ -177,12 +176,12 @@ def _same(mine: object, right: object, question: GradedQuestion) -> bool:
 
 
 def _near(mine: float, right: float, question: GradedQuestion) -> bool:
-    """Numbers: integers and what is not finite exactly, the others within the tolerance."""
+    """Compare numbers: integers, inf and NaN exactly, other floats within the tolerance."""
     if isinstance(mine, int) and isinstance(right, int):
         return mine == right
     try:
         a, b = float(mine), float(right)
-    except OverflowError:  # an integer of more digits than a float has room for
+    except OverflowError:  # an integer too large for a float
         return False
     if not math.isfinite(a) or not math.isfinite(b):
         return a == b or (math.isnan(a) and math.isnan(b))
@@ -195,7 +194,7 @@ def _order(mine: object, right: NodeOrder | None) -> str:
     places = {json.dumps(node): k for k, node in enumerate(mine)}
     wanted = {json.dumps(node) for node in right["nodes"]}
     if len(places) != len(mine):
-        return "something stands in the order twice"
+        return "the order contains a node twice"
     if places.keys() != wanted:
         missing, extra = len(wanted - places.keys()), len(places.keys() - wanted)
         return f"nodes that are missing: {missing}; that do not belong there: {extra}"

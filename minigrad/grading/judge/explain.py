@@ -1,10 +1,10 @@
-"""Which mistake gives a wrong answer: the exercise that asked for it knows.
+"""Ask an exercise which mistake produces a wrong answer.
 
-An exercise of minigrad.teach explains an answer while it checks it. Here there is no answer that
-could be run, only what it gave for inputs that were drawn; so each kind of exercise is handed those
-values. Runs in the process of trusted.py, on the author's own objects.
+In a notebook, an exercise of minigrad.teach diagnoses an answer by running it. Here only the recorded
+values are available, so each kind of exercise diagnoses those. This module runs in the process
+that trusted.py starts, on the author's objects.
 
-    explained    for each set of wrong answers, the mistakes that were found, each once
+    explained    for each set of wrong answers, the distinct mistakes found
 """
 
 from collections.abc import Iterator, Mapping
@@ -23,11 +23,11 @@ from minigrad.teach.question import Written
 from minigrad.teach.trying import FunctionQuestion, Mistaken
 from minigrad.teach.updates import compare_update
 
-MOST = 3  # mistakes that are named for one question
+MOST = 3  # mistakes reported for one question
 
 
 def explained(names: Mapping[str, object], asked: list[WrongAnswers]) -> list[list[DiagnosisText]]:
-    """For each question that a submission has wrong: the mistakes in it."""
+    """For each set of wrong answers, find the mistakes in it."""
     return [_explained(names.get(each["exercise"]), each) for each in asked]
 
 
@@ -37,46 +37,48 @@ def _explained(exercise: object, asked: WrongAnswers) -> list[DiagnosisText]:
         for found in _diagnoses(exercise, asked):
             if found is not None:
                 mistakes.append({"kind": found.kind, "message": found.message, "hint": found.hint})
-    except Exception:  # a grade does not depend on a diagnosis
+    except Exception:  # a failed diagnosis must not affect the grade
         pass
     return [one for k, one in enumerate(mistakes) if one not in mistakes[:k]][:MOST]
 
 
 def _diagnoses(exercise: object, asked: WrongAnswers) -> Iterator[Diagnosis | None]:
     if isinstance(exercise, FunctionQuestion):
-        yield from _of_function(exercise, asked)
+        yield from _diagnoses_of_function(exercise, asked)
     elif isinstance(exercise, Updates):
-        yield from _of_updates(exercise, asked)
-    elif isinstance(exercise, Written):  # what is predicted is data, and can be checked as it is
+        yield from _diagnoses_of_updates(exercise, asked)
+    elif isinstance(exercise, Written):  # predictions are data and can be checked directly
         rows = exercise.rows(_prediction(exercise, [_value(a) for a in asked["said"][0]]))
         yield from (row.diagnosis for row in rows)
 
 
 def _prediction(exercise: Written, said: list[object]) -> object:
-    """The values that were answered, in the form in which a student writes them."""
+    """Convert recorded values back to the form in which a student writes a prediction."""
     if isinstance(exercise, Order):
         return said[0]
     if isinstance(exercise, Facts):
         facts = exercise.facts()
-        return {name: _like(value, facts[name]) for name, value in zip(facts, said)}
+        return {name: _with_types_of(value, facts[name]) for name, value in zip(facts, said)}
     return dict(zip(exercise.parts(), said))
 
 
-def _of_function(exercise: FunctionQuestion, asked: WrongAnswers) -> Iterator[Diagnosis | None]:
+def _diagnoses_of_function(
+    exercise: FunctionQuestion, asked: WrongAnswers
+) -> Iterator[Diagnosis | None]:
     wrong: dict[str, list[Mistaken]] = {}
     parts, cases = list(exercise.parts()), list(exercise.cases(asked["seed"]))
     for n, k in asked["wrong"]:
         mine = _value(asked["said"][n][k])
         if mine is not ...:
-            mistaken = Mistaken(cases[n], k, _like(mine, cases[n].expected[k]))
+            mistaken = Mistaken(cases[n], k, _with_types_of(mine, cases[n].expected[k]))
             wrong.setdefault(parts[k], []).append(mistaken)
     if isinstance(exercise, Differentiable):
-        exercise._wrong_values = set()  # of a function that is differentiated; see ask_functions.py
+        exercise._wrong_values = set()  # needed by `explained`; see ask_functions.py
     found = exercise.explained({part: wrong[part] for part in parts if part in wrong})
     yield from found.values()
 
 
-def _of_updates(exercise: Updates, asked: WrongAnswers) -> Iterator[Diagnosis | None]:
+def _diagnoses_of_updates(exercise: Updates, asked: WrongAnswers) -> Iterator[Diagnosis | None]:
     for n, _ in asked["wrong"]:
         yours = _value(asked["said"][n][0])
         p, grads = start_and_gradients(exercise, asked["seed"], n + 1)
@@ -88,14 +90,14 @@ def _of_updates(exercise: Updates, asked: WrongAnswers) -> Iterator[Diagnosis | 
 
 
 def _value(answer: EncodedValue) -> object:
-    """What was answered; dots if nothing was."""
+    """Decode an answer; `...` if there is none."""
     if "data" in answer:
         return array_in(answer)
     return answer.get("json", ...)
 
 
-def _like(mine: object, right: object) -> object:
-    """What has gone through JSON, in the types of the right answer where it fits."""
+def _with_types_of(mine: object, right: object) -> object:
+    """Restore the types that JSON has lost, taking the right answer as the model."""
     if isinstance(mine, np.ndarray) and not isinstance(right, np.ndarray | float | np.generic):
         mine = mine.tolist()
     if isinstance(mine, list) and not isinstance(right, list | np.ndarray):
@@ -103,6 +105,7 @@ def _like(mine: object, right: object) -> object:
     if isinstance(right, dict) and isinstance(mine, dict):
         names = {str(key): key for key in right}
         return {
-            names.get(k, k): _like(v, right[names[k]]) if k in names else v for k, v in mine.items()
+            names.get(k, k): _with_types_of(v, right[names[k]]) if k in names else v
+            for k, v in mine.items()
         }
     return mine

@@ -1,10 +1,10 @@
-"""What a wrong answer suggests: the mistakes that give exactly these values.
+"""Diagnose wrong answers: find the mistakes that produce exactly these values.
 
-An exercise of minigrad.teach knows mistakes, and which values they give. Here it is asked for the
-answers of a class, each different set of answers once (explain.py). What comes out is the name of a
-mistake, a sentence and a hint, without inputs or expected values, so it can be shown to students.
+An exercise of minigrad.teach knows common mistakes and the values that they produce. It is asked once
+for each distinct set of wrong answers in a class (explain.py). A diagnosis is the name of a mistake,
+a sentence and a hint. It contains no inputs or expected values, so students may see it.
 
-The author's given cells are run for it, to have the Exercise; no student's code is.
+The author's given cells are run, because they create the Exercise; no student's code is run.
 """
 
 from collections.abc import Sequence
@@ -26,14 +26,14 @@ from minigrad.grading.release.bundles import Judge
 from minigrad.grading.release.questions import GradedQuestion
 from minigrad.grading.release.trusted import GivenCellsFailed, ask
 
-MOST = 400  # different sets of wrong answers that are looked into, in all
+MOST = 400  # distinct sets of wrong answers that are diagnosed
 SECONDS = 300
 
 
 def add_diagnoses(
     bundle: Judge, answers: Sequence[AnswersDocument], grades: Sequence[Grade]
 ) -> None:
-    """Add to each question of a grade the mistakes found in it, each once."""
+    """Add to each wrongly answered question the distinct mistakes found in it."""
     questions = {q.id: q for q in bundle.questions if q.exercise}
     asked: dict[str, WrongAnswers] = {}
     wanted: list[tuple[QuestionGrade, str]] = []
@@ -41,20 +41,20 @@ def add_diagnoses(
         for graded in grade["questions"]:
             if graded["id"] not in questions or graded["right"] == graded["asked"]:
                 continue
-            one = _asked(questions[graded["id"]], document, graded["results"])
+            one = _wrong_answers(questions[graded["id"]], document, graded["results"])
             key = digest(one)
             if one["wrong"] and (key in asked or len(asked) < MOST):
                 asked[key] = one
                 wanted.append((graded, key))
-    mistakes = dict(zip(asked, _ask(bundle, list(asked.values()))))
+    mistakes = dict(zip(asked, _diagnoses(bundle, list(asked.values()))))
     for graded, key in wanted:
         graded["diagnoses"] = mistakes[key]
 
 
-def _asked(
+def _wrong_answers(
     question: GradedQuestion, document: AnswersDocument, results: list[ResultGrade]
 ) -> WrongAnswers:
-    """What was answered, case by case, and which of it is wrong as a value."""
+    """Collect the answers case by case, and the positions of wrong values among them."""
     said = answers_to(question.id, document)
     rows: list[list[EncodedValue]] = [
         [said.get(f"{question.id}/{n}/{r}", {}) for r in question.results]
@@ -77,8 +77,8 @@ def _is_a_wrong_value(verdict: VerdictText, answer: EncodedValue) -> bool:
     return verdict["reason"] != NO_CREDIT and "changed in place" not in verdict["reason"]
 
 
-def _ask(bundle: Judge, asked: list[WrongAnswers]) -> list[list[DiagnosisText]]:
-    """Run the given cells once, and ask; no mistakes are named if they do not run."""
+def _diagnoses(bundle: Judge, asked: list[WrongAnswers]) -> list[list[DiagnosisText]]:
+    """Run the given cells once, and ask for all diagnoses; if the cells fail, there are none."""
     if not asked:
         return []
     given = {cell for q in bundle.questions for cell in (*q.given, *q.checks)}

@@ -1,11 +1,11 @@
 """From recorded answers to grades, without running any student's code.
 
-nbval runs the author's notebook, in a pytest of its own, and our items hold each answer against
-what the solution gives for the same inputs (nbval_items.py, compare.py). This module starts that
-run, reads its verdicts, counts points, and asks for diagnoses of what is wrong.
+nbval runs the author's notebook in a separate pytest process, where our test items compare each
+answer with the solution's for the same inputs (nbval_items.py, compare.py). This module starts that
+run, reads the verdicts, computes the points, and asks for diagnoses of wrong answers.
 
-A grade is computed from verdicts on single answers. That a test passed or failed, or how pytest
-ended, gives no point; an answer without a verdict is wrong.
+A grade depends only on the verdicts on single answers, not on pytest's outcomes or exit status. An
+answer without a verdict is wrong.
 
     judge(bundle, answers)    a grade for each answers document
 """
@@ -33,20 +33,20 @@ from minigrad.grading.release.bundles import BundleError, Judge
 from minigrad.grading.release.questions import GradedQuestion
 from minigrad.version import __version__
 
-NAMED = 8  # results that are named in one reason
-AT_ONCE = 100  # answers documents in one run of pytest: its memory stays bounded
+NAMED = 8  # results named in one reason
+AT_ONCE = 100  # answers documents in one run of pytest, to bound its memory
 
 Verdicts = dict[str, dict[str, VerdictText]]  # question -> answer id -> verdict
 
 
 class JudgeError(RuntimeError):
-    """The judging itself failed: it says nothing about any submission."""
+    """Judging itself failed, through no fault of a submission."""
 
 
 def judge(
     bundle: Judge, answers: Sequence[AnswersDocument], *, explain: bool = True
 ) -> list[Grade]:
-    """The grades, one for each answers document, in the same order.
+    """Return a grade for each answers document, in the same order.
 
     Raises BundleError for answers to another release, and JudgeError if the trusted notebook
     does not run.
@@ -55,7 +55,7 @@ def judge(
         if document.get("recording") != bundle.data["recording"]:
             raise BundleError(
                 f"These are answers to another release of {bundle.name}. To fix it, record them again, or "
-                "judge with the bundle of that release."
+                "judge them with the bundle of that release."
             )
     grades = []
     for start in range(0, len(answers), AT_ONCE):
@@ -67,7 +67,7 @@ def judge(
 
 
 def _verdicts(bundle: Judge, answers: Sequence[AnswersDocument]) -> list[Verdicts]:
-    """The verdicts on each document; none on one that is unreadable."""
+    """The verdicts on each document; empty for an unreadable submission."""
     found: list[Verdicts] = [{} for _ in answers]
     if not bundle.questions or all(document["unreadable"] for document in answers):
         return found
@@ -99,7 +99,7 @@ def _verdicts(bundle: Judge, answers: Sequence[AnswersDocument]) -> list[Verdict
 
 
 def _grade(bundle: Judge, answers: AnswersDocument, verdicts: Verdicts) -> Grade:
-    """The grade of one submission; whose it is, is for the caller to say."""
+    """The grade of one submission; the caller fills in the student and the file."""
     questions = [_question(q, answers, verdicts.get(q.id, {})) for q in bundle.questions]
     return {
         "format": "minigrad-grade-1",
@@ -154,7 +154,7 @@ def _question(
 
 
 def _first_reason(question: GradedQuestion, results: list[ResultGrade]) -> str:
-    """The first thing that is wrong; where there is one case, as of predictions, the others too."""
+    """The first wrong result and its reason. If there is only one case, list the other wrong results."""
     wrong = [r for r in results if not r["ok"]]
     if not wrong:
         return ""
@@ -164,4 +164,4 @@ def _first_reason(question: GradedQuestion, results: list[ResultGrade]) -> str:
     if len(question.cases) > 1 or not others:
         return reason
     more = f" and {len(others) - NAMED} more" if len(others) > NAMED else ""
-    return f"{reason}; wrong, too: {', '.join(others[:NAMED])}{more}"
+    return f"{reason}; also wrong: {', '.join(others[:NAMED])}{more}"

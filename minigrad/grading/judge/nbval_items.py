@@ -1,18 +1,17 @@
-"""The one module that knows nbval's classes.
+"""Judge answers through nbval. This is the only module that uses nbval's classes.
 
-nbval runs a notebook and compares each cell's outputs with those that are stored in it. Here
-the notebook is the author's, solution included; the outputs stored in its check cells are a
-student's answers. So what nbval runs is trusted, and what it finds different is the student's
-mistake. No student's code runs.
+nbval runs a notebook and compares each cell's outputs with those stored in it. Here the notebook
+is the author's, including the solution, and the outputs stored in its check cells are a student's
+answers. So nbval runs only trusted code, and each difference that it finds is a student's mistake.
 
-    AnswersFile    an answers document, seen as such a notebook
-    AnswersCell    a cell of it; check cells compare our mime type, with tolerance
+    AnswersFile    an answers document, collected as such a notebook
+    AnswersCell    a cell of it; check cells compare outputs of our MIME type, with a tolerance
 
-Changed with respect to nbval: outputs are compared by answer id; options never come from a
-cell's source; a dead kernel is noticed at once and a deadline is a point in time; and what the
-trusted notebook gives for one seed is kept, so that it runs once for a class.
+Differences from nbval: outputs are compared by answer id; options never come from a cell's source;
+a dead kernel is noticed immediately; a cell has a total time limit; and the outputs of the trusted
+notebook are cached by seed, so that it runs only once for a class.
 
-nbval's classes are not public, so tests/test_grading_runs.py holds what is relied on here.
+nbval's classes are not public API, so tests/test_grading_runs.py tests the parts we rely on.
 """
 
 import json
@@ -37,20 +36,20 @@ from minigrad.grading.release.questions import GradedQuestion
 from minigrad.grading.release.student import Notebook
 from minigrad.utils.notebook_format import nbformat
 
-SECONDS = 120.0  # for a trusted cell, in all
+SECONDS = 120.0  # time limit of a trusted cell
 
 Outputs = list[dict[str, Any]]
 
 
 class SolutionFailed(RuntimeError):
-    """The trusted notebook did not run through, or its solution gave no answers."""
+    """The trusted notebook failed, or its solution gave no answers."""
 
 
 _judge = cache(read_judge)
 
 
 def _judged_notebook(judge: Judge, answers: AnswersDocument, drawn: Drawn) -> Notebook:
-    """The author's notebook, with the student's answers as the outputs of its check cells."""
+    """Build the author's notebook with the student's answers as stored outputs of its check cells."""
     questions = {q.cell: q for q in judge.questions}
     cells = []
     for cell in judge.cells:
@@ -72,12 +71,12 @@ def _judged_notebook(judge: Judge, answers: AnswersDocument, drawn: Drawn) -> No
 class AnswersFile(IPyNbFile):  # type: ignore[misc]
     """An answers document, collected as the notebook that judges it."""
 
-    kept: dict[str, list[Outputs]] = {}  # what a trusted notebook gave, by its sources
+    kept: dict[str, list[Outputs]] = {}  # outputs of trusted notebooks, by a hash of their sources
 
     def collect(self) -> Iterator["AnswersCell"]:
-        """Yield a cell for each cell of the author's notebook; inputs are drawn from the seed.
+        """Yield an AnswersCell for each cell of the author's notebook, with inputs drawn from the seed.
 
-        The judge bundle is the one that --minigrad names. It is read once for all documents.
+        The judge bundle comes from --minigrad and is read once for all documents.
         """
         judge = _judge(str(self.config.getoption("minigrad")))
         self.questions = {q.id: q for q in judge.questions}
@@ -94,10 +93,10 @@ class AnswersFile(IPyNbFile):  # type: ignore[misc]
             )
 
     def setup(self) -> None:
-        """Start nbval's kernel, unless the outputs of the same sources are kept.
+        """Start nbval's kernel, unless the outputs for these sources are cached.
 
         jupyter_client chooses the ports before the kernel opens them. When many kernels start at
-        once, two may choose the same port, and the second dies. It is started once more.
+        once, two may choose the same port, and the second dies. Then we start it once more.
         """
         self.outputs: list[Outputs] = []
         if self.sources not in self.kept:
@@ -107,7 +106,7 @@ class AnswersFile(IPyNbFile):  # type: ignore[misc]
                 super().setup()
 
     def get_kernel_message(self, timeout: float | None = None, stream: str = "iopub") -> object:
-        """A message, or Empty; nbval waits for a dead kernel until the time is up."""
+        """Get a message or raise Empty. Unlike nbval, do not wait for a dead kernel."""
         until = min(time.monotonic() + (timeout or SECONDS), self.deadline)
         while True:
             try:
@@ -121,9 +120,9 @@ class AnswersFile(IPyNbFile):  # type: ignore[misc]
     deadline = float("inf")
 
     def teardown(self) -> None:
-        """End the kernel. If all cells have run, their outputs are kept for the next submission."""
+        """Stop the kernel. If all cells have run, cache their outputs for the next submission."""
         if len(self.outputs) == len(self.nb.cells):
-            if len(self.kept) > 8:  # seeds of single submissions: one is as good as none
+            if len(self.kept) > 8:  # each submission has its own seed, so caching does not help
                 self.kept.clear()
             self.kept[self.sources] = self.outputs
         super().teardown()
@@ -135,31 +134,31 @@ class AnswersCell(IPyNbCell):  # type: ignore[misc]
     verdicts: dict[str, VerdictText] | None = None
 
     def setup(self) -> None:
-        """Nothing to prepare if the outputs of these sources are kept."""
+        """Prepare nothing if the outputs for these sources are cached."""
         if self.parent.sources not in self.parent.kept:
             super().setup()
 
     def runtest(self) -> None:
-        """Run the cell in the trusted kernel, or compare with the outputs that are kept.
+        """Run the cell in the trusted kernel, or compare with the cached outputs.
 
         Raises nbval's cell error if an answer is wrong.
         """
         kept = self.parent.kept.get(self.parent.sources)
         if kept is None:
             self.parent.deadline = time.monotonic() + SECONDS
-            self.options["check"] = True  # so that nbval hands over the outputs in any case
+            self.options["check"] = True  # makes nbval pass the outputs on in any case
             super().runtest()
         elif not self.compare_outputs(kept[self.cell_num], self.cell.outputs):
             self.raise_cell_error("Cell outputs differ", "\n".join(self.comparison_traceback))
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException]) -> object:
-        """What is wrong, answer by answer; nbval would show the whole check cell."""
+        """Report each wrong answer; nbval would show the whole check cell."""
         if self.verdicts is not None:
             return "\n".join(self.comparison_traceback)
         return super().repr_failure(excinfo)
 
     def compare_outputs(self, test: Outputs, ref: Outputs, skip_compare: object = None) -> bool:
-        """nbval asks: are the outputs of the trusted cell those stored, the student's?"""
+        """Compare the trusted cell's outputs (test) with the student's answers (ref). nbval calls this."""
         if self.parent.sources not in self.parent.kept:
             self.parent.outputs.append([dict(output) for output in test])
         question: GradedQuestion | None = self.parent.questions.get(self.name)
@@ -177,7 +176,7 @@ class AnswersCell(IPyNbCell):  # type: ignore[misc]
 
 
 def _answers(outputs: Outputs) -> dict[str, EncodedValue]:
-    """The answers among outputs, by id."""
+    """Extract the answers from outputs, by id."""
     found: dict[str, EncodedValue] = {}
     for output in outputs:
         data = output.get("data", {}) if output.get("output_type") == "display_data" else {}

@@ -1,12 +1,12 @@
-"""What is made of an author's notebook.
+"""Make the student's notebook and the grading bundles from an author's notebook.
 
 student      the notebook that students get, without solutions
-markers      the marks around a solution
-syntax       what a cell defines and uses
-questions    what is asked, and which cells are run for it
-exercises    the exercises of minigrad.teach as questions
-variants     the author's wrong answers, as a student would write them
-trusted      asks something of what the given cells define
-inputs       what an answer is called with, drawn anew; check_in_kernel calls it
-bundles      the two files by which answers are recorded and judged
+markers      the markers around solutions and hidden tests
+syntax       the names that a cell defines and uses
+questions    the graded questions, and the cells that each needs
+exercises    exercises of minigrad.teach as questions
+variants     the author's wrong answers, written as a student's answer cell
+trusted      runs the author's given cells in a separate process
+inputs       draws the inputs for each grading run; check_in_kernel calls the answers on them
+bundles      the two files for recording and judging answers
 """

@@ -1,11 +1,11 @@
-"""The two bundles that `release` makes beside the student's notebook.
+"""The two bundles that `release` writes in addition to the student's notebook.
 
-    NAME.recording.json    to run a submission: given cells, calls, how inputs are drawn, and what
-                           an answer cell looks like. No solution and no expected value in it.
-    NAME.judge.json        to judge what was recorded: the author's notebook, points, tolerances
+    NAME.recording.json    for running submissions: given cells, calls, how inputs are drawn, and the
+                           layout of the answer cells. It contains no solution and no expected value.
+    NAME.judge.json        for judging answers: the author's notebook, points, tolerances
 
-The first may lie on the machine where students' code runs; the second should not. Each states
-the hash of the other's content that it belongs to, so that they cannot be mixed up.
+The recording bundle may be stored on the machine that runs students' code; the judge bundle should
+not. The judge bundle contains the hash of its recording bundle, so that they cannot be mixed up.
 """
 
 import json
@@ -37,11 +37,11 @@ RECORDING, JUDGE = "minigrad-recording-1", "minigrad-judge-1"
 
 
 class BundleError(ReleaseError):
-    """A file that is no bundle, or that does not belong to the other one."""
+    """A file is not a bundle, or two bundles do not belong together."""
 
 
 class BundleCell(TypedDict, total=False):
-    """A cell of a bundle; that of a judge bundle has an id and a source only."""
+    """A cell of a bundle. In a judge bundle it has only an id and a source."""
 
     id: str
     kind: str
@@ -52,7 +52,7 @@ class BundleCell(TypedDict, total=False):
 
 
 class BundleDocument(TypedDict):
-    """What a bundle's file holds. That of a judge has its partner's hash, and what persons mark."""
+    """The JSON document of a bundle. Only a judge bundle has `recording` (a hash) and `manual`."""
 
     format: str
     exercise: str
@@ -64,52 +64,52 @@ class BundleDocument(TypedDict):
 
 @dataclass(frozen=True)
 class Bundle:
-    """Cells and questions of an exercise. `data` is the JSON document itself."""
+    """The cells and questions of an exercise. `data` is the JSON document."""
 
     data: BundleDocument
 
     @property
     def name(self) -> str:
-        """The exercise: the stem of the author's notebook, and of both bundles' files."""
+        """The name of the exercise: the stem of the author's notebook and of both bundles' files."""
         return self.data["exercise"]
 
     @property
     def questions(self) -> list[GradedQuestion]:
-        """The questions; a recording bundle has them without points and tolerances."""
+        """The questions; in a recording bundle, without points and tolerances."""
         return [from_dict({"points": 0, **q}) for q in self.data["questions"]]
 
     @property
     def cells(self) -> list[BundleCell]:
-        """All cells of the student's notebook; or the code cells of the author's."""
+        """All cells of the student's notebook (recording), or the author's code cells (judge)."""
         return self.data["cells"]
 
     @property
     def sources(self) -> dict[str, str]:
-        """Cell id -> source."""
+        """Map cell ids to sources."""
         return {c["id"]: c["source"] for c in self.cells}
 
     @property
     def hash(self) -> str:
-        """The SHA-256 of the document; a file with other formatting has the same."""
+        """The SHA-256 of the document, independent of the file's formatting."""
         return digest(self.data)
 
 
 class Recording(Bundle):
-    """What is needed to run a submission: the student's notebook, and what is asked."""
+    """The bundle for running submissions: the student's notebook and the questions."""
 
     @property
     def engine(self) -> bool:
-        """May the engine be imported for some question?"""
+        """Does some question allow importing the engine?"""
         return any(q.engine for q in self.questions)
 
     @property
     def packages(self) -> tuple[str, ...]:
-        """The packages that some question may import, each once, sorted."""
+        """The packages that the questions may import, sorted, without duplicates."""
         return tuple(sorted({p for q in self.questions for p in q.packages}))
 
 
 class Judge(Bundle):
-    """What is needed to judge what was recorded: the author's notebook, solutions included."""
+    """The bundle for judging answers: the author's notebook, including the solutions."""
 
     @property
     def manual(self) -> list[ManualQuestion]:
@@ -117,19 +117,19 @@ class Judge(Bundle):
         return [ManualQuestion(**q) for q in self.data.get("manual", [])]
 
     def belongs_to(self, recording: Recording) -> None:
-        """Raise BundleError unless this bundle states the hash of that recording bundle."""
+        """Raise BundleError unless this bundle contains the hash of that recording bundle."""
         if self.data["recording"] != recording.hash:
             raise BundleError(
-                f"The judge bundle {self.name} does not belong to this recording bundle: one of them is of "
-                "another release. To fix it, release the exercise again."
+                f"The judge bundle {self.name} does not belong to this recording bundle: they are from "
+                "different releases. To fix it, release the exercise again."
             )
 
 
 def make_bundles(author: str | Path) -> tuple[Recording, Judge] | None:
-    """The bundles of an author's notebook; None if no question is declared in it.
+    """Make the bundles of an author's notebook; None if it declares no question.
 
-    Raises a ReleaseError if a declaration cannot be understood, or a line of a solution would
-    be in the recording bundle.
+    Raises a ReleaseError if a declaration is invalid, or if the recording bundle would contain a
+    line of a solution.
     """
     author = Path(author)
     notebook = read_notebook(author)
@@ -153,7 +153,7 @@ def make_bundles(author: str | Path) -> tuple[Recording, Judge] | None:
         if json.dumps("".join(line.split()), ensure_ascii=False)[1:-1] in squeezed:
             raise BundleError(
                 f"{author.name}: a line of the solution of cell {number} would be in the recording bundle:\n"
-                f"    {line}\nTo fix it, take it out of the call or of the given cells."
+                f"    {line}\nTo fix it, remove it from the call or from the given cells."
             )
     judge = {
         "format": JUDGE,
@@ -171,7 +171,7 @@ def make_bundles(author: str | Path) -> tuple[Recording, Judge] | None:
 
 
 def write_bundles(recording: Recording, judge: Judge, folder: Path) -> tuple[Path, Path]:
-    """Write both; the judge bundle so that only its owner can read it."""
+    """Write both bundles; the judge bundle is readable by its owner only."""
     return (
         write_json(folder / f"{recording.name}.recording.json", recording.data),
         write_json(folder / f"{judge.name}.judge.json", judge.data, private=True),
@@ -179,14 +179,14 @@ def write_bundles(recording: Recording, judge: Judge, folder: Path) -> tuple[Pat
 
 
 def read_judge(path: str | Path) -> Judge:
-    """Read a judge bundle. Raises BundleError for another file."""
+    """Read a judge bundle. Raises BundleError if the file is not one."""
     return Judge(_read(Path(path), JUDGE))
 
 
 def find_bundles(place: str | Path) -> tuple[Recording, Judge]:
-    """The bundles of an exercise: in a folder that `release` wrote, by a path, or made anew.
+    """Find both bundles of an exercise, or make them from the author's notebook.
 
-    place    a folder, one of the two bundles, or the author's notebook
+    place    a folder that `release` wrote, one of the two bundles, or the author's notebook
 
     Raises BundleError, saying what is there instead.
     """
@@ -197,7 +197,7 @@ def find_bundles(place: str | Path) -> tuple[Recording, Judge]:
 
 
 def find_recording(place: str | Path) -> Recording:
-    """The recording bundle alone, in the same places; the judge bundle need not be there."""
+    """Find only the recording bundle, in the same places; the judge bundle need not exist."""
     place = Path(place)
     if place.suffix == ".ipynb":
         return _made(place)[0]
@@ -215,7 +215,7 @@ def _made(author: Path) -> tuple[Recording, Judge]:
 
 
 def _path_of_bundles(place: Path, kind: str) -> Path:
-    """The path of the bundle of this kind, beside the one that is named or found in a folder."""
+    """The path of the bundle of this kind, in a folder or next to the other bundle."""
     if place.is_dir():
         found = sorted([*place.glob("*.recording.json"), *place.glob("grading/*.recording.json")])
         if len(found) != 1:

@@ -1,8 +1,8 @@
-"""The check of a question, whose source is a cell of the student's kernel, and of the solution's.
+"""The check of a question. Its source runs as a cell, in the student's kernel and in the solution's.
 
-So it imports what it needs itself, and annotations that need an import are text. Every case is on
-its own: what fails in one is told as the error of that case. The call gets copies, and what has
-become of them is published too, so that an input that was changed in place is seen.
+Therefore each function imports what it needs, and annotations that need an import are strings.
+Cases are independent: an exception becomes the error of its case. The call gets copies of the
+inputs, which are published after the call, so that in-place changes are detected.
 """
 
 from collections.abc import Callable
@@ -13,7 +13,7 @@ MIME = "application/vnd.minigrad.answer+json"
 
 
 def __minigrad_decoder() -> "Callable[[dict[str, Any]], object]":
-    """The function that makes a value from JSON."""
+    """Return the function that decodes a value from JSON."""
     import ast
     import base64
 
@@ -33,7 +33,7 @@ def __minigrad_decoder() -> "Callable[[dict[str, Any]], object]":
 
 
 def __minigrad_encoder() -> "Callable[[Any], dict[str, object]]":
-    """The function that makes JSON from a value."""
+    """Return the function that encodes a value as JSON."""
     import base64
 
     import numpy
@@ -77,7 +77,7 @@ def __minigrad_encoder() -> "Callable[[Any], dict[str, object]]":
 
 
 def __minigrad_check(asked: "dict[str, Any]", mime: str, decoded: "Any", encoded: "Any") -> None:
-    """Call what is asked for each case, and publish the results."""
+    """Evaluate the call on each case, and publish the results."""
     import traceback
 
     import numpy
@@ -105,7 +105,7 @@ def __minigrad_check(asked: "dict[str, Any]", mime: str, decoded: "Any", encoded
                 if repr(inputs[name]) != before[name]:
                     error = f"{name} was changed in place; compute with a copy instead"
         except BaseException as caught:
-            # what its frames hold may be all of the memory, and telling of it needs some
+            # its frames may hold nearly all memory, and reporting the error needs some
             traceback.clear_frames(caught.__traceback__)
             error = f"{type(caught).__name__}: {str(caught)[:300]}".rstrip(": ")
             if error == "NotImplementedError":
@@ -124,7 +124,7 @@ def __minigrad_check(asked: "dict[str, Any]", mime: str, decoded: "Any", encoded
 
 
 def cell_of(asked: dict[str, object]) -> str:
-    """The source of the cell; the functions are bound before what a student wrote is called."""
+    """The source of the cell. It deletes the helper functions when it is done."""
     functions = (__minigrad_decoder, __minigrad_encoder, __minigrad_check)
     made = "__minigrad_decoder(), __minigrad_encoder()"
     call = f"__minigrad_check({asked!r}, {MIME!r}, {made})"

@@ -1,13 +1,13 @@
-"""The exercises of minigrad.teach as questions that can be graded.
+"""Turn exercises of minigrad.teach into graded questions.
 
-What an Exercise checks in public, on public inputs, is asked here on inputs of a secret seed.
-These functions run in the process that trusted.py starts, on the objects that the author's given cells
-make. An exercise that cannot be asked in this way has no question, and `release` says so.
+Students check an Exercise on public inputs; grading checks it on inputs drawn from a secret seed.
+These functions run in the process that trusted.py starts, on the objects that the author's given
+cells create. An exercise that cannot be graded this way becomes no question, and `release` says so.
 
-    questions    the declarations of exercises, by their variable
-    drawn_cases  the inputs for a seed, and the error that rounding explains
+    questions    the declarations of exercises, by variable name
+    drawn_cases  the inputs for a seed, with tolerances for rounding error
 
-Which mistake gives a wrong answer: see judge/explain.py.
+judge/explain.py diagnoses wrong answers.
 """
 
 import ast
@@ -72,13 +72,13 @@ def differentiated(function, inputs, constants, g):
 def questions(
     names: Mapping[str, object], wanted: list[str], sources: list[str]
 ) -> dict[str, Declaration]:
-    """Variable -> declaration, for those exercises that can be asked; `sources` are the cells."""
+    """Map variables to declarations, for the exercises that can be graded; `sources` are the cells."""
     found = {name: _declaration(names[name], names, sources) for name in wanted if name in names}
     return {name: declaration for name, declaration in found.items() if declaration}
 
 
 def drawn_cases(names: Mapping[str, object], asked: list[tuple[str, str]]) -> list[list[DrawnCase]]:
-    """For each (variable, seed): the cases, with inputs and the error that is allowed."""
+    """For each (variable, seed), draw the cases: their inputs and tolerances."""
     return [_cases(names[variable], seed) for variable, seed in asked]
 
 
@@ -86,10 +86,10 @@ def _declaration(
     exercise: object, names: Mapping[str, object], sources: list[str]
 ) -> Declaration | None:
     name = str(getattr(exercise, "name", ""))
-    asked = _asked(exercise, name, names)
+    asked = _call_of(exercise, name, names)
     if asked is None:
         return None
-    declaration = {"results": _results(_parts(exercise)), "cases": [], **asked}
+    declaration = {"results": _result_names(_parts(exercise)), "cases": [], **asked}
     for tolerance in ("rtol", "atol"):
         if getattr(exercise, tolerance, None) is not None:
             declaration[tolerance] = getattr(exercise, tolerance)
@@ -99,14 +99,13 @@ def _declaration(
     declaration["wrong"] = [source for source in wrongs if source]
     answered_by = getattr(getattr(exercise, "program", None), "__name__", "")
     if isinstance(exercise, Facts) and answered_by in names:
-        declaration["wrong"].append(
-            f"{name} = {answered_by}()"
-        )  # to ask the function is not to predict
+        # calling the given function is not a prediction
+        declaration["wrong"].append(f"{name} = {answered_by}()")
     return declaration
 
 
 def _weights(exercise: object, cases: int) -> list[float]:
-    """How each result of each case counts; none if they count alike. Of an optimizer each case is a part."""
+    """The weight of each result of each case; empty if all are equal. An optimizer's cases are its parts."""
     points = getattr(exercise, "points", None)
     if not isinstance(exercise, Question) or not isinstance(points, Mapping):
         return []
@@ -118,24 +117,24 @@ def _parts(exercise: object) -> list[str]:
     return list(exercise.parts()) if hasattr(exercise, "parts") else []
 
 
-def _asked(exercise: object, name: str, names: Mapping[str, object]) -> Declaration | None:
-    """What is called to ask an exercise of this kind, and how the result is compared."""
+def _call_of(exercise: object, name: str, names: Mapping[str, object]) -> Declaration | None:
+    """The call that grades an exercise of this kind, and how the result is compared."""
     if isinstance(exercise, Differentiable):
         inputs = ", ".join(f"{n!r}: {n}" for n in exercise.inputs)
         call = f"differentiated({name}, {{{inputs}}}, {list(exercise.constants)!r}, g)"
         return {"call": call, "engine": True, "helpers": DIFFERENTIATED}
     if isinstance(exercise, FunctionQuestion):
-        return _asked_of_function(exercise, names)
+        return _call_of_function(exercise, names)
     if isinstance(exercise, Facts | Edges | Adjoints):
         parts = _parts(exercise)
         call = f"[{name}.get(part, ...) for part in {parts!r}]" + "[0]" * (len(parts) == 1)
         kinds = {Facts: "exact", Edges: "unordered", Adjoints: "array"}
         compare = next(v for k, v in kinds.items() if isinstance(exercise, k))
-        # alone: a given function could tell, or be differentiated by numbers
+        # alone: a given function could reveal the answer, or be differentiated numerically
         return {"call": call, "compare": compare, "alone": True}
     if isinstance(exercise, Order):
         edges = exercise.edges()
-        nodes = _behind("z", edges)
+        nodes = _ancestors("z", edges)
         pairs = [[z, x] for z, xs in edges.items() if z in nodes for x in xs]
         order = {"nodes": nodes, "edges": pairs}
         return {"call": name, "compare": "order", "order": order, "alone": True}
@@ -147,21 +146,21 @@ def _asked(exercise: object, name: str, names: Mapping[str, object]) -> Declarat
     return None
 
 
-def _asked_of_function(
+def _call_of_function(
     exercise: FunctionQuestion, names: Mapping[str, object]
 ) -> Declaration | None:
-    """How a function is asked; None if its answer or its arguments cannot be sent."""
+    """The call for a function; None if its result or arguments cannot be encoded."""
     first = next(iter(exercise.cases()))
     given = exercise.given(first)
     if getattr(exercise, "accepts", None) is not None:
         return None
-    if not all(_can_be_sent(value, names) for value in given.values()):
+    if not all(_can_be_encoded(value, names) for value in given.values()):
         return None
     asked: Declaration = {"call": f"{exercise.name}({', '.join(given)})", "compare": "exact"}
     if any(map(callable, given.values())):
-        asked["engine"] = True  # given functions of tensors
+        asked["engine"] = True  # the given functions may take tensors
     if all(isinstance(v, np.ndarray | float | int) for v in first.expected):
-        # what rounding does is measured for each case; see teach/cases.py
+        # rounding error is measured for each case; see teach/cases.py
         asked.update(compare="array", rtol=1e-12, atol=1e-13)
     return asked
 
@@ -169,7 +168,7 @@ def _asked_of_function(
 def start_and_gradients(
     exercise: Updates, seed: str, n: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Where the optimizer of an exercise starts with its n-th settings, and what it gets."""
+    """The initial parameters and the gradients for the n-th settings of an optimizer exercise."""
     key = f"{seed}/{exercise.name}/{n}"
     grads = [draw(f"{key}/g{k}", exercise.shape) for k in range(exercise.steps)]
     return draw(f"{key}/p", exercise.shape), np.array(grads)
@@ -197,8 +196,8 @@ def _case(inputs: Mapping[str, object], atol: Sequence[float] = ()) -> DrawnCase
     return {"inputs": {name: encoded(v) for name, v in inputs.items()}, "atol": list(atol)}
 
 
-def _results(parts: list[str]) -> list[str]:
-    """Names of results, of which ids are made."""
+def _result_names(parts: list[str]) -> list[str]:
+    """Convert part names to result names that are valid in ids."""
     names: list[str] = []
     for k, part in enumerate(parts, 1):
         plain = re.sub(r"[^\w.\-]+", "-", part).strip("-")
@@ -206,7 +205,7 @@ def _results(parts: list[str]) -> list[str]:
     return names
 
 
-def _behind(name: str, edges: Mapping[str, list[str]]) -> list[str]:
+def _ancestors(name: str, edges: Mapping[str, list[str]]) -> list[str]:
     seen, waiting = [name], [name]
     while waiting:
         for parent in edges.get(waiting.pop(), []):
@@ -216,8 +215,8 @@ def _behind(name: str, edges: Mapping[str, list[str]]) -> list[str]:
     return seen
 
 
-def _can_be_sent(value: object, names: Mapping[str, object]) -> bool:
-    """Is there a way to write the value into a cell?"""
+def _can_be_encoded(value: object, names: Mapping[str, object]) -> bool:
+    """Can the value be written as a literal in a cell?"""
     if isinstance(value, np.ndarray):
         return value.dtype.kind in "fiub"
     if callable(value):

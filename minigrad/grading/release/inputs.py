@@ -1,20 +1,19 @@
 """The inputs of a question, drawn fresh for each grading run.
 
-    {"shape": [2, 3]}                           normal numbers
-    {"shape": [4], "scale": 100, "shift": 1}    normal, times 100, plus 1
+    {"shape": [2, 3]}                           standard normal
+    {"shape": [4], "scale": 100, "shift": 1}    normal, standard deviation 100, mean 1
     {"shape": [3], "draw": "uniform", "low": 0.5, "high": 2}
     {"shape": [5], "draw": "integers", "low": 0, "high": 3}      0, 1 and 2
     {"shape": [3], "draw": "choice", "of": [-1, 0, 1]}
-    {"value": [1, 2]}                           as it is, JSON
+    {"value": [1, 2]}                           a fixed JSON value
 
-Each input is drawn from a hash of the seed, the question, the case and its own name. So it does
-not depend on the order in which things are drawn, and adding a case changes no other.
+The random generator of an input is seeded with a hash of the seed, the question, the case and the
+input's name. So the order of drawing does not matter, and adding a case changes no other case.
 
-What an Exercise asks is drawn by the Exercise itself, in a process of its own (exercises.py): it
-ends before any student's code runs, and gives back inputs only.
+For a question that follows from an Exercise, the Exercise draws the inputs itself, in a separate
+process (exercises.py) that ends before any student's code runs.
 
-The inputs are written into the check cell as literals, so that they depend on nothing that a
-student's code could change.
+The inputs are written into the check cell as literals, so that student code cannot change them.
 """
 
 import hashlib
@@ -33,7 +32,7 @@ from minigrad.grading.release.trusted import ask
 
 
 def draw_input(spec: Declaration, key: str) -> object:
-    """One input. The same spec and key give the same numbers, always.
+    """Draw one input. The same spec and key always give the same numbers.
 
     >>> draw_input({"shape": [2], "draw": "choice", "of": [7]}, "seed/question/1/x")
     array([7., 7.])
@@ -61,10 +60,10 @@ def draw_input(spec: Declaration, key: str) -> object:
 
 
 def draw_inputs(questions: Sequence[GradedQuestion], sources: dict[str, str], seed: str) -> Drawn:
-    """For each question its cases: the inputs, encoded, and the errors that are allowed.
+    """Draw the cases of each question: encoded inputs, and tolerances for rounding error.
 
-    questions   of one exercise
-    sources     the given cells by id, which are run for questions that an Exercise draws
+    questions   the questions of one exercise
+    sources     sources of the given cells by id; they are run if an Exercise draws the inputs
     """
     by_exercise = [[q.id, q.exercise] for q in questions if q.exercise]
     drawn: Drawn = {}
@@ -102,6 +101,6 @@ def check_cell(question: GradedQuestion, drawn: Drawn) -> str:
         "helpers": question.helpers,
         "results": list(question.results),
         "cases": [case["inputs"] for case in drawn[question.id]],
-        "kept": question.exercise is not None,  # an exercise's inputs are to stay as they are
+        "kept": question.exercise is not None,  # an exercise requires unchanged inputs
     }
     return cell_of(asked)

@@ -1,30 +1,30 @@
-'''The markers between which a solution stands, and what comes in its place.
+'''The markers around solutions, and the stubs that replace them.
 
-nbgrader's, anywhere in a line:
+nbgrader's markers, anywhere in a line:
 
-    ### BEGIN SOLUTION              replaced by a stub, indented as the marker
+    ### BEGIN SOLUTION              replaced by a stub with the marker's indentation
     ### END SOLUTION
-    ### BEGIN HIDDEN TESTS          taken out
+    ### BEGIN HIDDEN TESTS          removed
     ### END HIDDEN TESTS
-    === BEGIN MARK SCHEME ===       taken out, of a task that is marked by a person
+    === BEGIN MARK SCHEME ===       removed; for a task that is marked by a person
     === END MARK SCHEME ===
 
-otter's, in cells of code:
+otter's markers, in code cells:
 
     x = 2 # SOLUTION                x = ...
     print(x) # SOLUTION             ...
-    x = 2 # SOLUTION NO PROMPT      taken out, as is a  # BEGIN SOLUTION NO PROMPT  region
+    x = 2 # SOLUTION NO PROMPT      removed, as is a  # BEGIN SOLUTION NO PROMPT  region
     # BEGIN SOLUTION                replaced by ...
     # END SOLUTION
-    """ # BEGIN PROMPT              what stands between the two is shown to students, without the
+    """ # BEGIN PROMPT              the text between these two is shown to students, without the
     """ # END PROMPT                quotation marks
     # HIDDEN                        first line of a check cell: the whole cell is hidden
 
-A marker that begins with a single # is otter's, and one with three is nbgrader's: so the stub is chosen.
+A marker with a single # is otter's, one with ### is nbgrader's; this decides which stub is used.
 
-    cleared     the source as a student gets it
-    hidden      the lines of it that a student must not get
-    check_markers    what is refused: a region that does not end, or begins inside another
+    cleared          the source that a student gets
+    hidden           the lines that a student must not see
+    check_markers    rejects a region without an end, or inside another
 
 Sources: nbgrader 0.9, preprocessors ClearSolutions, ClearHiddenTests and ClearMarkScheme; otter-grader, "Otter Assign
 Format v1".
@@ -45,15 +45,15 @@ PROMPT = "..."  # otter's stub
 
 
 class ReleaseError(ValueError):
-    """An author's notebook that cannot be released, with the cell and the way to fix it."""
+    """An author's notebook cannot be released; the message names the cell and a fix."""
 
 
 class MarkerError(ReleaseError):
-    """A BEGIN without an END, an END without a BEGIN, or one region inside another."""
+    """A BEGIN without an END, an END without a BEGIN, or nested regions."""
 
 
 class MarkedRegion(NamedTuple):
-    """The texts that open and close a region, found anywhere in a line."""
+    """The markers that begin and end a region, matched anywhere in a line."""
 
     begin: str
     end: str
@@ -70,7 +70,7 @@ HIDDEN_CELL = re.compile(r"\s*#\s*HIDDEN(\s+TESTS?)?\s*$")
 
 
 def cleared(source: str, stub: str, *, code: bool = True) -> tuple[str, bool]:
-    """The source without solutions and hidden tests; and was there a solution?"""
+    """Remove solutions and hidden tests; also return whether there was a solution."""
     if code and _hidden_cell(source):
         return "", False
     lines: list[str] = []
@@ -101,7 +101,7 @@ def cleared(source: str, stub: str, *, code: bool = True) -> tuple[str, bool]:
 def _regions(
     lines: list[str], region: MarkedRegion, inside: bool = False
 ) -> Iterator[tuple[str, bool]]:
-    """The lines without markers of this region; and is it inside of one?"""
+    """Yield the lines other than this region's markers, and whether each is inside the region."""
     for line in lines:
         if region.begin in line or region.end in line:
             inside = region.begin in line
@@ -110,7 +110,7 @@ def _regions(
 
 
 def _without_value(line: str) -> str:
-    """A statement as otter shows it: x = ... for an assignment, and ... for any other."""
+    """Replace a statement as otter does: x = ... for an assignment, ... for any other."""
     indent = line[: len(line) - len(line.lstrip())]
     try:
         statement = ast.parse(line.strip()).body[0]
@@ -124,13 +124,13 @@ def _without_value(line: str) -> str:
 
 
 def has_solution(source: str, *, code: bool = True) -> bool:
-    """Is there a marker of a solution in it?"""
+    """Does the source contain a solution marker?"""
     marked = code and any(LINE.search(line) for line in source.split("\n"))
     return SOLUTION.begin in source or bool(marked)
 
 
 def has_hidden_tests(source: str) -> bool:
-    """Is a part of it, or the whole cell, kept from students?"""
+    """Is the cell, or a part of it, hidden from students?"""
     return HIDDEN_TESTS.begin in source or _hidden_cell(source)
 
 
@@ -141,7 +141,7 @@ def _hidden_cell(source: str) -> bool:
 
 
 def hidden(source: str, region: MarkedRegion, *, code: bool = True) -> Iterator[str]:
-    """The lines of its solutions, of its hidden tests, or of its mark scheme."""
+    """Yield the lines of its solutions, hidden tests or mark scheme."""
     whole = region is HIDDEN_TESTS and code and _hidden_cell(source)
     for line, inside in _regions(source.split("\n"), region, whole):
         if inside and not HIDDEN_CELL.fullmatch(line):
@@ -151,7 +151,7 @@ def hidden(source: str, region: MarkedRegion, *, code: bool = True) -> Iterator[
 
 
 def check_markers(source: str, where: str, *, code: bool = True) -> None:
-    """Raises MarkerError, naming the line, for regions that do not match."""
+    """Raise MarkerError, naming the line, if the markers do not match."""
     regions = [SOLUTION, HIDDEN_TESTS, MARK_SCHEME]
     if code and any(QUOTES.fullmatch(line) for line in source.split("\n")):
         regions.append(SHOWN)
@@ -160,7 +160,7 @@ def check_markers(source: str, where: str, *, code: bool = True) -> None:
     after, _ = cleared(source, CODE_STUB, code=code)
     if code and syntax_of(source) and not syntax_of(after):
         raise MarkerError(
-            f"{where}: without what stands between the markers, the rest is not Python any more. "
+            f"{where}: without the text between the markers, the rest is not valid Python. "
             "To fix it, put the markers around whole statements, and leave something in each block: "
             "a stub, or a prompt."
         )
@@ -190,11 +190,11 @@ def _check(source: str, region: MarkedRegion, where: str) -> None:
 
 
 def without_comment(line: str) -> str:
-    """A line of code without what is said about it, and without spaces around it."""
+    """Strip the comment and surrounding spaces from a line of code."""
     try:
         for token in tokenize.generate_tokens(io.StringIO(line.strip()).readline):
             if token.type == tokenize.COMMENT and token.start[0] == 1:
                 return line.strip()[: token.start[1]].strip()
     except (tokenize.TokenError, SyntaxError):
-        pass  # a part of a longer statement
+        pass  # the line is part of a longer statement
     return line.strip()

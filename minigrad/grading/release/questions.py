@@ -1,22 +1,22 @@
-"""What is asked in an exercise, and how it is found in the author's notebook.
+"""The questions of an exercise, read from the author's notebook.
 
-A question belongs to a graded cell (nbgrader: grade). Its declaration says which expression to
-evaluate after the student's cells have run, on which inputs, and what the results are called:
+A question belongs to a graded cell (nbgrader: grade). Its declaration gives the expression to
+evaluate after the student's cells have run, its inputs, and the names of the results:
 
     "minigrad": {"question": {
         "call": "softmax_backward(x, g)",       # the inputs are names in it
-        "results": ["dx"],                      # several: the value is a tuple in this order
-        "parts": {"dx": 2},                     # the points of each; left out: in equal shares
+        "results": ["dx"],                      # with several, the value is a tuple in this order
+        "parts": {"dx": 2},                     # the points of each; default: equal shares
         "cases": [{"x": {"shape": [2, 3]}, "g": {"shape": [2, 3]}},
                   {"x": {"shape": [4], "scale": 100}, "g": {"shape": [4]}}],
         "compare": "array"}}                    # exact, unordered, order: see compare.py
 
-It holds no expected value: those come from running the solution. A check cell that ends with
-`exercise.check()` needs no declaration; it follows from the Exercise.
+It contains no expected values: those come from running the solution. A check cell that ends with
+`exercise.check()` needs no declaration, because the Exercise provides it.
 
-    declared    the questions of an author's notebook
-    GradedQuestion    one of them
-    declared_manual    those that a person marks
+    declared           the automatically graded questions of an author's notebook
+    GradedQuestion     one of them
+    declared_manual    the questions that a person marks
 """
 
 import ast
@@ -50,39 +50,39 @@ CHECK = re.compile(r"^\s*(\w+)\.check\(\)", re.MULTILINE)
 
 
 class NodeOrder(TypedDict):
-    """The nodes of a graph, and its edges as pairs, of which the first node comes first."""
+    """The nodes of a graph, and its edges as pairs (earlier, later)."""
 
     nodes: list[str]
     edges: list[list[str]]
 
 
 class QuestionError(ReleaseError):
-    """A declaration that cannot be understood, with the cell and the way to fix it."""
+    """A declaration is invalid; the message names the cell and a fix."""
 
 
 @dataclass(frozen=True)
 class GradedQuestion:
-    """One graded cell.
+    """One automatically graded question.
 
-    id          its name in reports: nbgrader's grade_id, else the cell's id
-    points      for all results of all cases
-    weights     how each of `ids` counts beside the others; none: all alike
-    call        the expression; inputs first, then the student's names
-    results     names of what it returns
+    id          its name in reports: nbgrader's grade_id, or else the cell's id
+    points      the points for all results of all cases together
+    weights     the relative weight of each of `ids`; empty: equal weights
+    call        the expression to evaluate; input names take precedence over the student's names
+    results     the names of the values that it returns
     cases       for each case: input name -> how it is drawn (see inputs.py)
-    answers     ids of the answer cells that are run before it, in order
-    given       ids of the given cells that are run before it, in order
-    checks      ids of the cells that only the check needs; no answer is run with what they define
-    alone       is the answer run without the given cells, because they hold what is asked?
+    answers     ids of the answer cells to run before it, in order
+    given       ids of the given cells to run before it, in order
+    checks      ids of the cells that only the check needs; answers cannot use what they define
+    alone       run the answer without the given cells, because they would reveal it?
     engine      may minigrad be imported while it runs?
-    packages    further packages that it needs
-    seconds     of wall clock for the check; None: the limit of the run
-    compare     how a result is held against the solution's
-    rtol, atol  what counts as equal for arrays
-    helpers     Python whose names the call may use; run before it, where no student's name is
-    order       for compare = "order": the nodes, and pairs of which the first comes first
-    exercise    the variable of the Exercise that draws the inputs and explains mistakes
-    right, wrong    other answers that must earn everything, or lose points: for the gate
+    packages    other packages that it needs
+    seconds     wall-clock limit for the check; None: the limit of the run
+    compare     how a result is compared with the solution's
+    rtol, atol  tolerances for arrays
+    helpers     Python code that defines helpers for the call; run in a separate namespace
+    order       for compare = "order": the nodes, and edges as pairs (earlier, later)
+    exercise    the variable of the Exercise that draws the inputs and diagnoses mistakes
+    right, wrong    further answers that must get full marks, or lose points; used by the gate
     """
 
     id: str
@@ -110,19 +110,19 @@ class GradedQuestion:
 
     @property
     def ids(self) -> list[str]:
-        """The ids of all its results, in order."""
+        """The ids of all results of all cases, in order."""
         return [f"{self.id}/{n}/{r}" for n in range(1, len(self.cases) + 1) for r in self.results]
 
     def earned(self, right: Collection[str]) -> float:
-        """The points for these results, to six decimals."""
+        """The points earned if these results are right, rounded to six decimals."""
         weights = [Fraction(str(weight)) for weight in self.weights or [1] * len(self.ids)]
         share = sum(w for w, identity in zip(weights, self.ids) if identity in right)
         return round(float(Fraction(str(self.points)) * share / sum(weights)), 6)
 
     def public(self) -> dict[str, object]:
-        """What the recording bundle says of it: nothing about values, points or mistakes.
+        """The question in the recording bundle, without points, tolerances or known mistakes.
 
-        An answer that is run alone has no given cells there, and no exercise to draw inputs with.
+        If the answer is run alone, the given cells and the exercise are left out as well.
         """
         secret = {"points", "weights", "compare", "rtol", "atol", "order", "right", "wrong"}
         shown = {k: v for k, v in asdict(self).items() if k not in secret}
@@ -133,10 +133,10 @@ class GradedQuestion:
 class ManualQuestion:
     """A question that a person marks.
 
-    id        its name in reports: nbgrader's grade_id, else the cell's id
-    points    the most that there are for it
-    cell      the id of the answer's cell, or of the task's
-    task      is the answer what stands below the cell, and not in it? (nbgrader: task)
+    id        its name in reports: nbgrader's grade_id, or else the cell's id
+    points    its maximum number of points
+    cell      the id of the answer cell, or of the task cell
+    task      is the answer in the cells below this one, rather than in it? (nbgrader: task)
     """
 
     id: str
@@ -148,7 +148,7 @@ class ManualQuestion:
 def declared_manual(notebook: Notebook, name: str) -> list[ManualQuestion]:
     """The questions of an author's notebook that a person marks, in order.
 
-    Raises QuestionError for one without points.
+    Raises QuestionError if one has no points.
     """
     found = []
     for number, cell in enumerate(notebook.cells, 1):
@@ -169,25 +169,25 @@ def declared_manual(notebook: Notebook, name: str) -> list[ManualQuestion]:
 def _check_id(identity: str, where: str) -> None:
     if not re.fullmatch(r"[\w.\-]+", identity):
         raise QuestionError(
-            f"{where}: an id may have letters, digits, _, - and . in it; {identity!r} has others."
+            f"{where}: an id may contain only letters, digits, _, - and . ; this one is {identity!r}."
         )
 
 
 def from_dict(data: Declaration) -> GradedQuestion:
-    """A GradedQuestion as it was written to a bundle."""
+    """Read a GradedQuestion from its form in a bundle."""
     tuples = {f.name for f in fields(GradedQuestion) if get_origin(f.type) is tuple}
     arguments: Declaration = {k: tuple(v) if k in tuples else v for k, v in data.items()}
     return GradedQuestion(**arguments)
 
 
 def declared(notebook: Notebook, name: str) -> list[GradedQuestion]:
-    """The questions of an author's notebook, in order; none if nothing is declared.
+    """The automatically graded questions of an author's notebook, in order.
 
-    Raises QuestionError for a declaration that cannot be understood.
+    Raises QuestionError if a declaration is invalid.
     """
     exercises = _exercises(notebook, name)
     questions: list[GradedQuestion] = []
-    start = 0  # a question asks for the answers that stand below the one before
+    start = 0  # a question covers the answers since the previous question
     for place, cell in enumerate(notebook.cells):
         declaration = dict(metadata_of(cell, "minigrad").get("question", {}))
         exercise = _exercise_of(cell)
@@ -204,7 +204,7 @@ def declared(notebook: Notebook, name: str) -> list[GradedQuestion]:
 
 
 def unasked(notebook: Notebook, questions: list[GradedQuestion]) -> list[tuple[str, float]]:
-    """The graded cells that none of these questions belongs to, and the points that nbgrader gives for them."""
+    """The graded cells, with their points in nbgrader, that none of these questions covers."""
     asked = {question.cell for question in questions}
     found = []
     for cell in notebook.cells:
@@ -217,15 +217,15 @@ def unasked(notebook: Notebook, questions: list[GradedQuestion]) -> list[tuple[s
 def _placed(
     declaration: Declaration, notebook: Notebook, start: int, place: int, where: str
 ) -> Declaration:
-    """The declaration with what follows from its place: the cells that are run for it, and how.
+    """Complete the declaration with what its position determines: the cells to run, and how.
 
-    start, place    the answers to it stand between these two places
+    start, place    the range of cells that contains the answers
     """
     above = notebook.cells[:place]
     sources = {cell.id: cell.source for cell in notebook.cells if cell.cell_type == "code"}
-    theirs = _of_students(notebook)
+    theirs = _student_names(notebook)
     fixed = [c for c in above if _is_fixed(c) and not waits_for(statements_of(c.source), theirs)]
-    given = [cell.id for cell in fixed if not _is_check_s(cell)]
+    given = [cell.id for cell in fixed if not _is_for_check_only(cell)]
     answers = [(k, c.id) for k, c in enumerate(above) if is_answer(c) and c.id in sources]
     earlier = [answer for k, answer in answers if k < start]
     own = [answer for k, answer in answers if k >= start and not is_manual(above[k])]
@@ -235,7 +235,7 @@ def _placed(
     own = [answer for answer in own if answer not in needs]
     solution = [sources[answer] for answer in (*needs, *own)]
     if declaration.get("alone") and _uses_given(solution, [sources[cell] for cell in given]):
-        declaration["alone"] = False  # the solution itself needs them
+        declaration["alone"] = False  # the solution itself uses given cells
     if parts := declaration.pop("parts", None):
         declaration["weights"] = _weights(parts, declaration, where)
     if "engine" not in declaration:
@@ -247,14 +247,14 @@ def _placed(
         "points": settings.get("points", 1),
         "answers": [*needs, *own],
         "given": given,
-        "checks": [cell.id for cell in fixed if _is_check_s(cell)],
+        "checks": [cell.id for cell in fixed if _is_for_check_only(cell)],
         **declaration,
         "cell": cell.id,
     }
 
 
 def _weights(parts: dict[str, float], declaration: Declaration, where: str) -> list[float]:
-    """The weight of each result of each case, where the points of each result are declared."""
+    """The weight of each result of each case, from the declared points of the parts."""
     results = list(declaration.get("results", []))
     numbers = all(isinstance(p, int | float) and p >= 0 for p in parts.values())
     if set(parts) != set(results) or not numbers or not sum(parts.values()) > 0:
@@ -271,14 +271,14 @@ def _is_graded(cell: Notebook) -> bool:
 
 
 def _is_fixed(cell: Notebook) -> bool:
-    """Is it code that the student neither writes nor gets points for?"""
+    """Is it a code cell that is neither an answer nor graded?"""
     return cell.cell_type == "code" and not is_answer(cell) and not _is_graded(cell)
 
 
-def _is_check_s(cell: Notebook) -> bool:
-    """Does the author say that only the check needs this cell ("minigrad": {"check": true})?
+def _is_for_check_only(cell: Notebook) -> bool:
+    """Is this cell marked as needed by the check only ("minigrad": {"check": true})?
 
-    It may hold a second implementation, and an answer that called it would be none.
+    It may contain another implementation, which an answer must not call.
     """
     return bool(metadata_of(cell, "minigrad").get("check"))
 
@@ -293,11 +293,11 @@ def _cell_of(notebook: Notebook, need: str, where: str) -> str:
         names = (cell.id, metadata_of(cell, "nbgrader").get("grade_id"))
         if cell.cell_type == "code" and need in names:
             return str(cell.id)
-    raise QuestionError(f"{where}: it needs the answer {need!r}, and there is no such cell.")
+    raise QuestionError(f"{where}: it needs the answer {need!r}, but there is no such cell.")
 
 
 def _needed(own: list[str], earlier: list[str], sources: dict[str, str]) -> list[str]:
-    """The earlier answers whose names these answers use, and what those use in turn."""
+    """The earlier answers that these answers depend on, directly or indirectly."""
     needed: list[str] = []
     used = {name for a in own for name in _names(sources[a])}
     for answer in reversed(earlier):
@@ -308,7 +308,7 @@ def _needed(own: list[str], earlier: list[str], sources: dict[str, str]) -> list
 
 
 def _imports(source: str) -> list[ast.Import | ast.ImportFrom]:
-    """The imports of a cell, those inside of functions too."""
+    """The imports of a cell, including those inside functions."""
     nodes = ast.walk(syntax_of(source) or ast.Module([], []))
     return [node for node in nodes if isinstance(node, ast.Import | ast.ImportFrom)]
 
@@ -326,7 +326,7 @@ def _uses_engine(answers: list[str], sources: Iterable[str]) -> bool:
     return any(imported & _names(answer) for answer in answers)
 
 
-def _of_students(notebook: Notebook) -> set[str]:
+def _student_names(notebook: Notebook) -> set[str]:
     """The names that only answers define."""
     names: dict[bool, set[str]] = {True: set(), False: set()}
     for cell in notebook.cells:
@@ -352,9 +352,9 @@ def _checked(declaration: Declaration, where: str) -> GradedQuestion:
         question = from_dict(declaration)
         compile(question.call, "call", "eval")
     except (TypeError, SyntaxError) as error:
-        raise QuestionError(f"{where}: the question is not well declared: {error}.") from error
+        raise QuestionError(f"{where}: the question's declaration is invalid: {error}.") from error
     if not question.cases or not question.results:
-        raise QuestionError(f"{where}: the question has no cases, or no results.")
+        raise QuestionError(f"{where}: the question has no cases or no results.")
     for part in (question.id, *question.results):
         _check_id(part, where)
     if not question.answers:
@@ -363,16 +363,16 @@ def _checked(declaration: Declaration, where: str) -> GradedQuestion:
 
 
 def _exercises(notebook: Notebook, name: str) -> dict[str | None, Declaration]:
-    """For each Exercise with a check cell: its declaration as a question."""
+    """Map each Exercise that has a check cell to its declaration as a question."""
     graded = [cell for cell in notebook.cells if _is_graded(cell)]
     wanted = [variable for cell in graded if (variable := _exercise_of(cell))]
     if not wanted:
         return {}
-    theirs = _of_students(notebook)
+    theirs = _student_names(notebook)
     sources = []
     for cell in notebook.cells:
         if _is_graded(cell):
-            sources += hidden_tests(cell)  # where wrong answers are registered
+            sources += hidden_tests(cell)  # these register wrong answers
         elif _is_fixed(cell) and not waits_for(statements_of(cell.source), theirs):
             sources.append(cell.source)
     try:

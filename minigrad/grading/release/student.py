@@ -1,27 +1,26 @@
-"""From the author's notebook to the student's.
+"""Make the student's notebook from the author's.
 
-The author keeps one notebook, with the solution in it:
+The author maintains one notebook, which includes the solution:
 
     def double(x):
         ### BEGIN SOLUTION
         return 2 * x
         ### END SOLUTION
 
-and `release` writes the one that students get, in which the lines between the markers
-are replaced by a stub, outputs are cleared and hidden tests are gone. The markers and the
-cell metadata are nbgrader's, so that its notebooks work here and ours work there; otter's markers
-are understood too (markers.py).
+`release` writes the student's notebook: a stub replaces the lines between the markers, outputs
+are cleared, and hidden tests are removed. The markers and the cell metadata are nbgrader's, so
+notebooks can be moved between the two in either direction. otter's markers work, too (markers.py).
 
-    student_notebook            the transformation itself, notebook in, notebook out
-    checked_student_notebook    the same, unless something is refused: before it markers and ids,
-                                after it a line of the solution that is still there
+    student_notebook            the transformation itself, from notebook to notebook
+    checked_student_notebook    the same with checks: markers and ids before it, and afterwards
+                                that no line of the solution remains
     release                     from file to file
 
-A released notebook is generated and never edited by hand. That the solution passes its
-own checks and the stub fails them is found by running both: see gate.py.
+A released notebook is generated, so do not edit it by hand. gate.py runs the solution, which must
+pass its checks, and the stub, which must fail them.
 
-This module, markers.py, syntax.py and notebook_format.py need nbformat and nothing else, not even
-NumPy, because the wheel of minigrad itself is built with them.
+This module, markers.py, syntax.py and notebook_format.py depend only on nbformat, not even on NumPy,
+because minigrad's wheel is built with them.
 
 Source: nbgrader 0.9, preprocessors ClearOutput and LockCells.
 """
@@ -58,19 +57,19 @@ COUNTS = (
 
 COUNTS_ID = "what-counts"
 
-Notebook = Any  # nbformat's NotebookNode: a dict with attributes, without types
+Notebook = Any  # nbformat's NotebookNode: a dict with attribute access, which is not typed
 
 
 class UnreadableNotebook(ReleaseError):
-    """The file is missing, is no notebook, or is of a format that has no cell ids."""
+    """The file is missing, is not a notebook, or has a format without cell ids."""
 
 
 class CellMetadataError(ReleaseError):
-    """Two cells with one id, or a region in a cell that nbgrader's metadata does not declare."""
+    """Two cells have the same id, or a cell's nbgrader metadata does not allow its region."""
 
 
 class SolutionLeft(ReleaseError):
-    """A line of the solution can still be read in the student's notebook."""
+    """The student's notebook would still contain a line of the solution."""
 
 
 def release(
@@ -80,15 +79,15 @@ def release(
     code_stub: str = CODE_STUB,
     text_stub: str = TEXT_STUB,
 ) -> Path:
-    """Write the student's version of an author's notebook; return where it is.
+    """Write the student's version of an author's notebook, and return its path.
 
     author      the notebook with solutions
-    out         a folder, made if need be; or the path of the new notebook, ending in .ipynb
-    code_stub   what stands in place of a solution in a code cell
-    text_stub   what stands in place of a Markdown answer
+    out         a folder, created if needed, or a path ending in .ipynb
+    code_stub   replaces a solution in a code cell
+    text_stub   replaces a Markdown answer
 
     Raises a ReleaseError, and writes nothing, if the notebook cannot be read, its markers
-    do not match, two cells share an id, or a line of a solution would be left.
+    do not match, two cells share an id, or a line of a solution would remain.
     """
     author, out = Path(author), Path(out)
     target = out if out.suffix == ".ipynb" else out / author.name
@@ -108,7 +107,7 @@ def release(
 def checked_student_notebook(
     notebook: Notebook, name: str, *, code_stub: str = CODE_STUB, text_stub: str = TEXT_STUB
 ) -> Notebook:
-    """The notebook as a student gets it, after everything that can be refused was looked for."""
+    """Check the author's notebook, make the student's version, and check that nothing is left in it."""
     _check_author(notebook, name)
     student = student_notebook(notebook, code_stub=code_stub, text_stub=text_stub)
     _check_nothing_left(notebook, student, name)
@@ -120,7 +119,7 @@ def checked_student_notebook(
 def student_notebook(
     notebook: Notebook, *, code_stub: str = CODE_STUB, text_stub: str = TEXT_STUB
 ) -> Notebook:
-    """A copy of the notebook as a student gets it; the argument stays as it is."""
+    """Return the student's version of a notebook, as a copy."""
     student = copy.deepcopy(notebook)
     student.metadata.pop("widgets", None)
     for cell in student.cells:
@@ -128,20 +127,20 @@ def student_notebook(
         stub = code_stub if code else text_stub
         cell.source, replaced = cleared(cell.source, stub, code=code)
         if not replaced and is_answer(cell):
-            cell.source = stub  # without markers the whole cell is the solution
+            cell.source = stub  # without markers, the whole cell is the solution
         if code:
             cell.outputs, cell.execution_count = [], None
             for shown in ("collapsed", "scrolled", "execution"):
                 cell.metadata.pop(shown, None)
         ours = cell.metadata.setdefault("minigrad", {})
-        ours.pop("question", None)  # what is asked, and which mistakes are tried, is the author's
+        ours.pop("question", None)  # the declaration is not for students
         ours["cell"] = cell.id
         _lock(cell)
     return student
 
 
 def read_notebook(path: str | Path) -> Notebook:
-    """A notebook of format 4.5 or newer, in which every cell has an id.
+    """Read a notebook of format 4.5 or newer, in which every cell has an id.
 
     Raises UnreadableNotebook, which says what the file is instead.
     """
@@ -158,7 +157,7 @@ def read_notebook(path: str | Path) -> Notebook:
     version = data.get("nbformat"), data.get("nbformat_minor")
     if version[0] != 4 or not isinstance(version[1], int) or version[1] < 5:
         raise UnreadableNotebook(
-            f"{path} is of notebook format {version[0]}.{version[1]}, whose cells have no ids. "
+            f"{path} has notebook format {version[0]}.{version[1]}, whose cells have no ids. "
             "To fix it, open it in a current JupyterLab and save it."
         )
     ids = [cell.get("id") if isinstance(cell, dict) else None for cell in data["cells"]]
@@ -174,10 +173,10 @@ def read_notebook(path: str | Path) -> Notebook:
 
 
 def _check_author(notebook: Notebook, name: str) -> None:
-    """Refuse, before anything is written, what a student's notebook cannot be made from.
+    """Check that a student's notebook can be made from this one.
 
-    Raises MarkerError for regions that do not match, or for a student's notebook, and CellMetadataError for repeated
-    grade ids and for regions in cells that are not declared for them.
+    Raises MarkerError if markers do not match or if it is a student's notebook already, and CellMetadataError for
+    duplicate grade ids and for regions in cells whose metadata does not allow them.
     """
     _refuse_released(notebook, name)
     grade_ids = [metadata_of(cell, "nbgrader").get("grade_id") for cell in notebook.cells]
@@ -187,8 +186,8 @@ def _check_author(notebook: Notebook, name: str) -> None:
         code = cell.cell_type == "code"
         if cell.cell_type == "raw" and re.match(r"#\s*(BEGIN|END) [A-Z]+\s*$", _first(cell.source)):
             raise CellMetadataError(
-                f"{where}: a raw cell with otter's {_first(cell.source)!r}. Its markers are understood within "
-                "cells of code only. To fix it, remove the raw cell, and mark answers and checks in the "
+                f"{where}: a raw cell with otter's {_first(cell.source)!r}. otter's markers are supported in "
+                "code cells only. To fix it, remove the raw cell, and mark answers and checks in the "
                 'nbgrader metadata of their cells ("solution": true, "grade": true).'
             )
         check_markers(cell.source, where, code=code)
@@ -214,49 +213,51 @@ def _first(source: str) -> str:
 
 
 def _refuse_released(notebook: Notebook, name: str) -> None:
-    """Refuse a notebook that was released before: there is no solution in it to replace."""
+    """Reject a notebook that is itself a release, which contains no solutions."""
     answers = [cell for cell in notebook.cells if is_answer(cell)]
     if any(has_solution(cell.source) for cell in notebook.cells):
         return
     if any("cell" in metadata_of(cell, "minigrad") for cell in answers):
         raise MarkerError(
-            f"{name}: there is no ### {SOLUTION.begin} in any cell. This is a student's notebook, which "
-            "release has written: its answers are stubs, or a student's own. To fix it, release the "
+            f"{name}: there is no ### {SOLUTION.begin} in any cell. This is a student's notebook, written "
+            "by release: its answers are stubs, or a student's own. To fix it, release the "
             "author's notebook, the one with the solutions."
         )
 
 
 def _check_nothing_left(author: Notebook, student: Notebook, name: str) -> None:
-    """Refuse a student's notebook in which a line of the solution can still be read.
+    """Check that no line of the solution remains in the student's notebook.
 
-    Looked for in sources, outputs, attachments and metadata, those of the notebook included. Spaces
-    and comments do not count. Lines that tell nothing are left out: short ones, comments, imports,
-    the headers of functions and blocks, and a return of mere names.
+    Sources, outputs, attachments and all metadata are searched, ignoring spaces and comments. Lines
+    that reveal nothing are skipped: short lines, comments, imports, headers of functions and blocks,
+    and a return of bare names.
 
     Raises SolutionLeft, which names the line and the cell.
     """
     telling = {"".join(line.split()): (line, number) for line, number in solution_lines(author)}
-    places = [("in the metadata of the notebook", "", _rest(student.metadata))]
+    places = [("in the metadata of the notebook", "", _squeezed_json(student.metadata))]
     for number, cell in enumerate(student.cells, 1):
         where = f"in cell {number} (id {cell.id}), outside the markers"
         beside = {k: v for k, v in cell.items() if k != "source"}
-        places.append((where, "".join(cell.source.split()), _rest(beside) + _attached(cell)))
+        places.append(
+            (where, "".join(cell.source.split()), _squeezed_json(beside) + _attached(cell))
+        )
     for where, text, rest in places:
         for squeezed, (line, home) in telling.items():
             if squeezed in text or json.dumps(squeezed)[1:-1] in rest:
                 raise SolutionLeft(
                     f"{name}: the student's notebook would still show a line of the solution of cell {home}:\n"
                     f"    {line}\n"
-                    f"It stands {where}. To fix it, remove it there, or move it out of the solution if it is given."
+                    f"It is {where}. To fix it, remove it there, or move it out of the solution if it is given."
                 )
 
 
-def _rest(part: object) -> str:
+def _squeezed_json(part: object) -> str:
     return "".join(json.dumps(part).split())
 
 
 def _attached(cell: Notebook) -> str:
-    """The text of attachments, which are stored in base64."""
+    """The decoded text of a cell's attachments."""
     bundles = cell.get("attachments", {}).values()
     found = []
     for content in (text for bundle in bundles for text in bundle.values()):
@@ -264,13 +265,13 @@ def _attached(cell: Notebook) -> str:
             found.append(base64.b64decode(content).decode(errors="replace"))
         except (TypeError, ValueError):
             continue
-    return _rest(found)
+    return _squeezed_json(found)
 
 
 def solution_lines(author: Notebook) -> list[tuple[str, int]]:
-    """The lines of solutions and hidden tests that would tell something, with their cells.
+    """The lines of solutions and hidden tests that would reveal something, with their cell numbers.
 
-    A hidden test may repeat what stands around a solution: the frame of a class, for instance.
+    A hidden test may repeat the given lines around a solution, such as the header of a class.
     """
     given = {
         line.strip()
@@ -288,7 +289,7 @@ def solution_lines(author: Notebook) -> list[tuple[str, int]]:
         lines += [(line, True) for line in hidden(cell.source, MARK_SCHEME, code=code)]
         for line, test in lines:
             line = without_comment(line) if code else line.strip()
-            if _tells_something(line) and not (test and line in given):
+            if _reveals_something(line) and not (test and line in given):
                 found.append((line, number))
     return found
 
@@ -300,7 +301,7 @@ def hidden_tests(cell: Notebook) -> list[str]:
 
 
 def metadata_of(cell: Notebook, whose: str) -> dict[str, Any]:
-    """What the metadata of a cell say to nbgrader, or to us ("minigrad")."""
+    """The "nbgrader" or "minigrad" part of a cell's metadata."""
     found: dict[str, Any] = cell.metadata.get(whose, {})
     return found
 
@@ -321,7 +322,7 @@ def _is_graded(cell: Notebook) -> bool:
 
 
 def _lock(cell: Notebook) -> None:
-    """What nbgrader's LockCells does, so that Jupyter keeps students from mishaps."""
+    """Lock a cell as nbgrader's LockCells does, so that students do not change or delete it by accident."""
     settings = metadata_of(cell, "nbgrader")
     if settings.get("solution") or settings.get("grade") or settings.get("locked"):
         cell.metadata["deletable"] = False
@@ -329,7 +330,7 @@ def _lock(cell: Notebook) -> None:
         cell.metadata["editable"] = False
 
 
-def _tells_something(line: str) -> bool:
+def _reveals_something(line: str) -> bool:
     line = line.strip()
     headers = ("#", "@", "import ", "from ", "def ", "class ", "with ", "for ")
     if len("".join(line.split())) < 6 or line.startswith(headers):

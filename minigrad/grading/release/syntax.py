@@ -1,6 +1,6 @@
-"""What the source of a cell defines and uses, from its syntax: nothing is run.
+"""Find the names that a cell defines and uses, from its syntax tree; nothing is run.
 
-Uses the standard library alone, as markers.py does.
+Uses only the standard library, like markers.py.
 """
 
 import ast
@@ -11,8 +11,8 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
 NO_PROGRAM = (SyntaxError, ValueError, RecursionError, MemoryError)
-# magics, shell lines, questions about a name; and cell magics whose cell is no Python of this kernel.
-# What is matched is never given back (++), so that 200,000 spaces take no longer than they must.
+# MAGIC: line magics, shell lines, and help queries such as  name? . ELSEWHERE: cell magics whose cell is not
+# Python of this kernel. Possessive quantifiers (*+, ++) avoid quadratic backtracking on, say, 200,000 spaces.
 MAGIC = re.compile(
     r"^([ \t]*+)(?:[%!?].*|[\w.*]++\?\??[ \t]*|[\w ,]++=[ \t]*[!%].*)$", re.MULTILINE
 )
@@ -24,7 +24,7 @@ Inner = ast.Lambda | ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorEx
 
 
 def syntax_of(source: str) -> ast.Module | None:
-    """The syntax of a cell, its magics left out; None if it is no Python."""
+    """Parse a cell, ignoring its magics; None if it is not Python."""
     if ELSEWHERE.match(source):
         return None
     return _parsed(source) or _parsed(MAGIC.sub(r"\1pass", source))
@@ -38,15 +38,15 @@ def _parsed(source: str) -> ast.Module | None:
 
 
 def statements_of(source: str) -> list[ast.stmt]:
-    """The statements of a cell; none if it is no Python."""
+    """The statements of a cell; empty if it is not Python."""
     tree = syntax_of(source)
     return tree.body if tree else []
 
 
 def names_made(statement: ast.stmt) -> set[str]:
-    """The names that a statement defines, imports ("*" too) or assigns to, in whole or in part.
+    """The names that a statement defines, imports (including "*"), or assigns to, in whole or in part.
 
-    A method that is called for its own sake may change its object: `table.append(3)` makes table.
+    A bare method call may change its object, so `table.append(3)` counts as defining table.
     """
     made: set[str] = set()
     waiting: list[ast.AST] = [statement]
@@ -67,19 +67,19 @@ def names_made(statement: ast.stmt) -> set[str]:
 
 
 def _owner(part: ast.AST) -> set[str]:
-    """The name at the beginning of  name.attribute[index]."""
+    """The first name in an expression such as  name.attribute[index]."""
     while isinstance(part, ast.Attribute | ast.Subscript):
         part = part.value
     return {part.id} if isinstance(part, ast.Name) else set()
 
 
 def names_used(*parts: ast.AST) -> Iterator[str]:
-    """The names that stand anywhere in these parts."""
+    """All names that occur in these nodes."""
     return (n.id for part in parts for n in ast.walk(part) if isinstance(n, ast.Name))
 
 
 def written(statement: ast.AST) -> str:
-    """The statement as source; nothing if it is nested too deeply to be written."""
+    """Unparse a statement; "" if it is nested too deeply."""
     try:
         return ast.unparse(statement)
     except NO_PROGRAM:
@@ -87,7 +87,7 @@ def written(statement: ast.AST) -> str:
 
 
 def without_import(source: str, module: str) -> str:
-    """The source without what it imports of a module; empty if it imports nothing of it."""
+    """The source without its imports of a module; "" if it has no such imports."""
     body = statements_of(source)
     kept = [one for one in (_without(s, module) for s in body) if one is not None]
     if all(one is s for one, s in zip(kept, body)) and len(kept) == len(body):
@@ -96,7 +96,7 @@ def without_import(source: str, module: str) -> str:
 
 
 def _without(statement: ast.stmt, module: str) -> ast.stmt | None:
-    """The statement; an import without this module, or nothing if nothing is left of it."""
+    """Remove a module from an import statement; None if nothing remains. Return others unchanged."""
     if isinstance(statement, ast.ImportFrom):
         return None if (statement.module or "").split(".")[0] == module else statement
     if not isinstance(statement, ast.Import):
@@ -108,7 +108,7 @@ def _without(statement: ast.stmt, module: str) -> ast.stmt | None:
 
 
 def names_taken(*statements: ast.stmt) -> set[str]:
-    """The names that these statements take from around them: not what is local to a function."""
+    """The global names that these statements read, excluding the local variables of functions."""
     try:
         tables = [symtable.symtable(written(s), "cell", "exec") for s in statements]
     except NO_PROGRAM:
@@ -126,9 +126,9 @@ def names_taken(*statements: ast.stmt) -> set[str]:
 def needed(
     names: set[str], statements: Sequence[ast.stmt], most: float = math.inf
 ) -> list[ast.stmt]:
-    """The statements that make these names, and those that make what these use, in order.
+    """The statements that define these names, and those that they depend on, in order.
 
-    When more than `most` are found, it looks no further.
+    The search stops once more than `most` are found.
     """
     makers: defaultdict[str, list[int]] = defaultdict(list)
     for k, statement in enumerate(statements):
@@ -146,7 +146,7 @@ def needed(
 
 
 def waits_for(statements: Sequence[ast.stmt], names: set[str]) -> bool:
-    """Do they use one of these names when they are run, and not only in a function?"""
+    """Do the statements use one of these names when they run, not only inside a function?"""
     waiting: list[ast.AST] = [*statements]
     while waiting:
         node = waiting.pop()

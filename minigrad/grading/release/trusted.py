@@ -1,10 +1,9 @@
-"""Run the author's given cells, and ask something of what they define.
+"""Run the author's given cells in a separate process, and call a function with their names.
 
-An exercise is a Python object that a given cell makes. To see what it asks, to draw its inputs,
-or to explain a mistake, the given cells are run in a process of their own (trusted_process.py),
-which calls one of our functions with their names. No student's code is ever among them: the
-process starts in an empty folder, and not where the command was given, which may be among the
-submissions. (`-P` keeps that folder out of sys.path, but IPython puts it back.)
+An exercise is a Python object that a given cell creates. To read its questions, draw its inputs, or
+diagnose a mistake, we run the given cells in a separate process (trusted_process.py), which then
+calls one of our functions. No student's code can get in: the process starts in an empty folder,
+because the current folder might contain submissions, and IPython adds it to sys.path despite `-P`.
 """
 
 import json
@@ -25,10 +24,10 @@ class GivenCellsFailed(RuntimeError):
 
 
 def ask(sources: list[str], function: str, *arguments: object, seconds: float = 300) -> Any:
-    """Call a function with the names that the cells define, and with these arguments.
+    """Call a function with the names that the cells define, and these arguments.
 
     The function is "questions" or "drawn_cases" of exercises.py, or "explained" of explain.py.
-    Arguments and result are JSON. Raises GivenCellsFailed if a cell raises, or time runs out.
+    Arguments and result are JSON. Raises GivenCellsFailed if a cell raises or the time is up.
     """
     with tempfile.TemporaryDirectory(prefix="mg-") as name:
         folder = Path(name)

@@ -1,8 +1,8 @@
-"""A wrong answer of the author's, as a student would have written it.
+"""Turn an author's wrong answer into the answer cell that a student might have written.
 
-An author registers wrong answers beside the check, as functions that may use what stands around
-them. An answer cell has to hold all of that itself, because it is run where neither the check nor
-the hidden tests are.
+Authors register wrong answers next to the check, as functions that may use other names defined
+there. The answer cell must contain those definitions, because it runs without the check and the
+hidden tests.
 
     wrong_source    the source of such a cell
 """
@@ -18,9 +18,9 @@ Definition = ast.FunctionDef | ast.ClassDef
 
 
 def wrong_source(wrong: Wrong, name: str, sources: list[str]) -> str | None:
-    """The cell in which a wrong answer is given under this name; None if it has no source.
+    """The source of a cell that gives a wrong answer under this name; None if its source is unknown.
 
-    sources    the author's cells: what the answer uses is taken from there
+    sources    the author's cells, which provide the definitions that the answer uses
     """
     answer = wrong.answer
     if not callable(answer):
@@ -31,7 +31,7 @@ def wrong_source(wrong: Wrong, name: str, sources: list[str]) -> str | None:
     statements = [s for source in sources for s in statements_of(source)]
     for statement in (own, *statements):
         if isinstance(statement, Definition):
-            # one that is registered as wrong may be used by another, without being registered again
+            # drop @exercise.wrong, so that running the cell does not register the answer again
             statement.decorator_list = [d for d in statement.decorator_list if not _registers(d)]
     others = [s for s in statements if getattr(s, "name", None) != own.name]
     used = needed(names_taken(own), others)
@@ -40,11 +40,11 @@ def wrong_source(wrong: Wrong, name: str, sources: list[str]) -> str | None:
 
 
 def _definition(answer: object, sources: list[str]) -> Definition | None:
-    """How a function or a class was written."""
+    """Find the definition of a function or class in its source."""
     wanted = getattr(answer, "__name__", "")
     try:
         sources = [textwrap.dedent(inspect.getsource(answer))]  # type: ignore[arg-type]
-    except (OSError, TypeError):  # of a class in a cell, Python does not find it
+    except (OSError, TypeError):  # inspect cannot find a class that was defined in a cell
         pass
     statements = [s for source in sources for s in statements_of(source)]
     found = [s for s in statements if isinstance(s, Definition) and s.name == wanted]

@@ -1,9 +1,9 @@
-"""The reports of a class: what the grader found, and the gradebook that people have a hand in.
+"""The reports on a class: the grader's results, and the gradebook with manual changes.
 
-document     grades.json: every grade, with what it depends on; and its schema
+document     grades.json: every grade with the hashes of its inputs; and the JSON schema
 tables       gradebook.csv, results.json for Gradescope, junit.xml
-words        what a student reads about an answer
-pages        feedback for each student, and the class on one page, as HTML by templates/
+words        the sentences that explain wrong answers to students
+pages        HTML: feedback for each student, and an overview of the class (templates/)
 """
 
 from pathlib import Path
@@ -15,9 +15,9 @@ from minigrad.grading.reports.tables import write_gradebook, write_gradescope, w
 
 
 def write_reports(book: Gradebook, out: Path) -> list[Path]:
-    """Write all reports of a class into a folder; give the paths of the main ones.
+    """Write all reports on a class into a folder; return the paths of the main ones.
 
-    Of several notebooks, each has a folder of its own for what the grader alone has found.
+    If the assignment has several notebooks, each gets a subfolder with the grader's own reports.
     """
     out.mkdir(parents=True, exist_ok=True)
     documents = [class_document(run) for run in book.runs if run]

@@ -1,4 +1,4 @@
-"""grades.json, from which all other reports are made, and the schema that it keeps."""
+"""grades.json, with every grade of a class, and its JSON schema."""
 
 import re
 from collections import Counter
@@ -18,7 +18,7 @@ from minigrad.grading.files import free_name, write_json
 
 
 def class_document(grades: Sequence[Grade]) -> ClassGrades:
-    """The grades of a class, and what they are made of."""
+    """Build the document of a class: all grades, and a summary of each question."""
     first = grades[0]
     questions: list[QuestionSummary] = [
         {
@@ -26,7 +26,7 @@ def class_document(grades: Sequence[Grade]) -> ClassGrades:
             "of": q["of"],
             "asked": q["asked"],
             "points": [grade["questions"][k]["points"] for grade in grades],
-            "diagnoses": _commonest(grade["questions"][k]["diagnoses"] for grade in grades),
+            "diagnoses": _most_common(grade["questions"][k]["diagnoses"] for grade in grades),
         }
         for k, q in enumerate(first["questions"])
     ]
@@ -40,8 +40,8 @@ def class_document(grades: Sequence[Grade]) -> ClassGrades:
     }
 
 
-def _commonest(lists: Iterable[list[DiagnosisText]]) -> list[CommonDiagnosis]:
-    """Diagnoses, and how many students each was made of; the commonest first."""
+def _most_common(lists: Iterable[list[DiagnosisText]]) -> list[CommonDiagnosis]:
+    """Count the students with each diagnosis; the most common first."""
     count: Counter[str] = Counter()
     one: dict[str, DiagnosisText] = {}
     for listed in lists:
@@ -52,24 +52,24 @@ def _commonest(lists: Iterable[list[DiagnosisText]]) -> list[CommonDiagnosis]:
 
 
 def write_document(document: ClassGrades, out: Path) -> Path:
-    """Write grades.json into this folder, and its schema beside it; returns the former's path."""
+    """Write grades.json and its schema into a folder; return the path of grades.json."""
     write_json(out / "grades.schema.json", SCHEMA)
     return write_json(out / "grades.json", document)
 
 
 def file_name(student: str) -> str:
-    """A name of a file that is safe everywhere, and another one for each student."""
+    """A file name for a student that is safe on every system, and differs for different students."""
     plain = re.sub(r"[^A-Za-z0-9_.\-]+", "_", student).strip("._-")[:60]
-    # some names are devices on Windows
+    # Windows reserves some names for devices
     if plain == student and not re.match(r"(?i)(con|prn|aux|nul|com\d|lpt\d)(\.|$)", plain):
         return plain
     return f"{plain or 'student'}-{sha256(student.encode('utf-8', 'replace')).hexdigest()[:8]}"
 
 
 def file_names(students: Sequence[str]) -> list[str]:
-    """A name of a file for each, no two of which are the same, on any system.
+    """A distinct file name for each student, even on file systems that ignore case.
 
-    A student may be called what another one's file is called, on purpose or not.
+    A student's name may equal the generated file name of another student, by chance or on purpose.
     """
     names: list[str] = []
     taken: set[str] = set()
@@ -91,7 +91,7 @@ _PLAIN: dict[object, Schema] = {
 
 
 def _schema_of(kind: object) -> Schema:
-    """The JSON schema of a type of grades.py."""
+    """The JSON schema of a type in documents.py."""
     if is_typeddict(kind):
         fields = {name: _schema_of(inner) for name, inner in get_type_hints(kind).items()}
         return {"type": "object", "required": list(fields), "properties": fields}

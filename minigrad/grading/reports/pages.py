@@ -1,8 +1,8 @@
-"""The grades as pages: feedback for each student, and the class on one page.
+"""HTML pages: feedback for each student, and an overview of the class.
 
-The templates are in templates/, with the look of the pages. Whatever is put into one is cleaned
-of control characters and escaped there, names of files included. Links lead to files of names
-that we made.
+The templates and the style sheet are in templates/. Every value inserted into a template, including
+file names, is stripped of control characters and escaped. Links point only to file names that we
+generated.
 """
 
 import re
@@ -22,11 +22,11 @@ from minigrad.grading.gradebook.similar import LEAST
 from minigrad.grading.reports.document import file_names
 from minigrad.grading.reports.words import wrong_parts
 
-MOST = 8  # rows of a table of mistakes
+MOST = 8  # rows in a table of mistakes
 
 
 def _cleaned(value: object) -> object:
-    """What a template writes instead of a value, before it is escaped."""
+    """Clean a value before the template escapes it."""
     return value if isinstance(value, Markup) else clean_text(str(value))
 
 
@@ -39,18 +39,18 @@ _pages = Environment(
 )
 _pages.filters["wrong_parts"] = wrong_parts
 _pages.filters["number"] = lambda n: points_text(n) if isinstance(n, Decimal) else f"{n:g}"
-# what a person wrote, or marks, is never shortened
+# comments and manually marked answers are never shortened
 _pages.filters["whole"] = lambda text: Markup.escape(clean_text(text, MOST_WRITTEN))
 
 
 def page_by(template: str, **values: object) -> str:
-    """A page by one of the templates."""
+    """Render one of the templates."""
     return _pages.get_template(template).render(**values)
 
 
 @dataclass(frozen=True)
 class _StudentRow:
-    """A student of the overview; `page` is the name of the file with the feedback."""
+    """A student in the overview; `page` is the stem of the feedback file's name."""
 
     row: GradebookRow
     page: str
@@ -62,7 +62,7 @@ class _StudentRow:
 
     @property
     def said(self) -> str:
-        """What went wrong, without particulars."""
+        """A short summary of what went wrong."""
         reasons = [
             kind_of(m.grade["reason"]) for m in self.row.marks if m.grade and m.grade["reason"]
         ]
@@ -70,7 +70,7 @@ class _StudentRow:
 
 
 def write_pages(book: Gradebook, documents: list[ClassGrades], out: Path) -> Path:
-    """feedback/STUDENT.html for each student, and overview.html, whose path is given back."""
+    """Write feedback/STUDENT.html for each student, and overview.html; return the path of the latter."""
     folder = out / "feedback"
     folder.mkdir(parents=True, exist_ok=True)
     names = file_names([row.student.id for row in book.rows])
@@ -85,7 +85,7 @@ def write_pages(book: Gradebook, documents: list[ClassGrades], out: Path) -> Pat
 
 
 def _overview(book: Gradebook, documents: list[ClassGrades], students: list[_StudentRow]) -> str:
-    """Each question's distribution, what went wrong most, what to confirm, and all students."""
+    """Render the overview: distributions, common mistakes, answers to confirm, and all students."""
     rows = [row for row in book.rows if row.grades]
     points = [row.points for row in rows]
     of = points_text(rows[0].of)
@@ -106,9 +106,9 @@ def _overview(book: Gradebook, documents: list[ClassGrades], students: list[_Stu
         book=book,
         isolation=sorted({tier for document in documents for tier in document["isolation"]}),
         figures=figures,
-        looked_at=[(s, said) for s in students if (said := _to_look_at(s.row))],
+        looked_at=[(s, said) for s in students if (said := _review_reason(s.row))],
         questions=[
-            _of_question(
+            _question_data(
                 question_name(document["exercise"], question["id"], len(book.runs)),
                 question,
                 [grade["questions"][k] for grade in document["grades"]],
@@ -118,15 +118,15 @@ def _overview(book: Gradebook, documents: list[ClassGrades], students: list[_Stu
             for k, question in enumerate(document["questions"])
         ],
         students=students,
-        alike=_alike(students),
+        alike=_equal_answers(students),
         least=LEAST,
         seed=seeds.pop() if len(seeds) == 1 else f"{len(seeds)} seeds, in grades.json",
         versions=rows[0].grades[0]["versions"],
     )
 
 
-def _to_look_at(row: GradebookRow) -> str:
-    """Why somebody should look at a submission by hand; nothing if nobody need."""
+def _review_reason(row: GradebookRow) -> str:
+    """Why somebody should look at a submission; "" if there is no need."""
     if row.unreadable:
         return f"could not be read: {row.unreadable}"
     if not row.confirm:
@@ -134,22 +134,22 @@ def _to_look_at(row: GradebookRow) -> str:
     notes = [*row.notes, *(f"{m.column.id}: {m.told}" for m in row.marks if m.told)]
     notes += (note for grade in row.grades for note in grade["notes"])
     guesses = [note for note in notes if "please confirm" in note]
-    return "; ".join(guesses) or "an answer is to be confirmed: please confirm"
+    return "; ".join(guesses) or "an answer needs to be confirmed: please confirm"
 
 
-def _of_question(
+def _question_data(
     name: str,
     question: QuestionSummary,
     graded: list[QuestionGrade],
     students: list[_StudentRow],
 ) -> dict[str, object]:
-    """What the overview shows of a question. Its tables have (students, kind or "", text, example)."""
+    """The overview's data on a question. Rows of its tables are (students, kind or "", text, example)."""
     reasons = Counter(kind_of(q["reason"]) for q in graded if q["reason"])
     common = question["diagnoses"][:MOST]
     marks = [(m, s) for s in students for m in s.row.marks if m.column.id == name]
 
     def example(kind: str) -> _StudentRow | None:
-        """The first student who has lost points so."""
+        """The first student who lost points for this reason."""
         for mark, student in marks:
             grade = mark.grade
             if grade and kind in (
@@ -163,15 +163,15 @@ def _of_question(
         "id": name,
         "of": question["of"],
         "mean": statistics.fmean(question["points"]),
-        "spread": _spread(question["points"], question["of"]),
+        "spread": _distribution(question["points"], question["of"]),
         "title": next((m.column.title for m, _ in marks), ""),
         "diagnoses": [(d["students"], d["kind"], d["message"], example(d["kind"])) for d in common],
         "reasons": [(n, "", kind, example(kind)) for kind, n in reasons.most_common(MOST)],
     }
 
 
-def _alike(students: list[_StudentRow]) -> list[tuple[str, list[_StudentRow]]]:
-    """Equal answers: the question, and the students who gave one."""
+def _equal_answers(students: list[_StudentRow]) -> list[tuple[str, list[_StudentRow]]]:
+    """Group equal answers: the question, and the students who gave the same answer."""
     found: dict[tuple[str, tuple[str, ...]], list[_StudentRow]] = {}
     for student in students:
         for mark in student.row.marks:
@@ -182,7 +182,7 @@ def _alike(students: list[_StudentRow]) -> list[tuple[str, list[_StudentRow]]]:
 
 
 def kind_of(reason: str) -> str:
-    """What a reason says without its particulars, so that equal ones can be counted.
+    """Strip the details from a reason, so that equal reasons can be counted.
 
     >>> kind_of("2/dx: wrong value: 3 of 6, the first at [0, 1]")
     'wrong value'
@@ -198,8 +198,8 @@ def kind_of(reason: str) -> str:
     return re.sub(r"\d+", "n", kind).strip()[:80] or "another reason"
 
 
-def _spread(points: list[float], of: float) -> list[tuple[str, int]]:
-    """How many students have so many points; ranges of a tenth, if there are many different ones."""
+def _distribution(points: list[float], of: float) -> list[tuple[str, int]]:
+    """The distribution of points; in ten ranges if there are many different values."""
     different = sorted(set(points), reverse=True)
     if len(different) <= 9:
         return [(f"{value:g} of {of:g}", points.count(value)) for value in different]

@@ -1,4 +1,4 @@
-"""The grades as other programs want them: CSV, Gradescope's results.json, JUnit XML."""
+"""The grades for other programs: CSV, Gradescope's results.json, JUnit XML."""
 
 import re
 from pathlib import Path
@@ -13,7 +13,7 @@ from minigrad.grading.reports.words import wrong_parts
 
 
 def write_gradebook(book: Gradebook, path: Path) -> Path:
-    """One line for each student: points in all, for each question, and what to look at."""
+    """Write a line for each student: total points, points for each question, and notes."""
     ids = [column.id for column in book.columns]
     about = ["confirm", "note", "isolation", "name", "email", "section", "late", "alike"]
     rows = [["student", "points", "of", *ids, *about]]
@@ -35,7 +35,7 @@ def write_gradebook(book: Gradebook, path: Path) -> Path:
 
 
 def _notes(row: GradebookRow) -> list[str]:
-    """All that is to be said about a student's work."""
+    """All notes on a student's work."""
     of_grades = [note for grade in row.grades for note in grade["notes"]]
     of_marks = [f"{mark.column.id}: {mark.told}" for mark in row.marks if mark.told]
     of_answers = [note for mark in row.marks if mark.grade for note in mark.grade["notes"]]
@@ -43,14 +43,14 @@ def _notes(row: GradebookRow) -> list[str]:
 
 
 def write_gradescope(book: Gradebook, folder: Path) -> None:
-    """STUDENT/results.json for each student, as an autograder of Gradescope's writes it."""
+    """Write STUDENT/results.json for each student, in the format of Gradescope's autograders."""
     names = file_names([row.student.id for row in book.rows])
     for row, name in zip(book.rows, names):
         write_json(folder / name / "results.json", gradescope_results(row))
 
 
 def gradescope_results(row: GradebookRow) -> dict[str, object]:
-    """results.json for one student."""
+    """The content of results.json for one student."""
     said = [*row.notes, *(n for grade in row.grades for n in grade["notes"]), row.lateness.said]
     return {
         "score": float(row.points),
@@ -64,13 +64,13 @@ def gradescope_results(row: GradebookRow) -> dict[str, object]:
                 "score": float(mark.points),
                 "max_score": float(mark.column.of),
                 "status": "passed" if mark.points >= mark.column.of else "failed",
-                "output": _said(mark),
+                "output": _feedback(mark),
                 "output_format": "text",
                 "visibility": "visible",
             }
             for k, mark in enumerate(row.marks, 1)
         ],
-        # not the seed, from which inputs could be drawn: students may get to see this
+        # leave out the seed: students may see this file, and could draw the inputs from the seed
         "extra_data": {
             grade["exercise"]: {
                 key: grade[key] for key in ("isolation", "limits", "versions", "hashes")
@@ -80,25 +80,25 @@ def gradescope_results(row: GradebookRow) -> dict[str, object]:
     }
 
 
-def _said(mark: Mark) -> str:
-    """What a student reads about a mark, as text."""
+def _feedback(mark: Mark) -> str:
+    """The feedback for a student on a mark, as text."""
     said = [clean_text(mark.told), _explanation(mark.grade) if mark.grade else ""]
     return "\n".join(filter(None, said)) or "There is no answer to it."
 
 
 def _explanation(question: QuestionGrade) -> str:
-    """What a student reads about a question, as text."""
+    """The feedback for a student on an automatically graded question, as text."""
     lines = [f"{question['right']} of {question['asked']} results are right."]
     lines += wrong_parts(question)
     lines += question["notes"]
     lines += [f"{d['message']} {d['hint']}" for d in question["diagnoses"]]
     if question["confirm"]:
-        lines.append("This answer is to be confirmed: see the notes on the submission.")
+        lines.append("This answer needs to be confirmed: see the notes on the submission.")
     return clean_text("\n".join(lines))
 
 
 def write_junit(document: ClassGrades, path: Path) -> Path:
-    """A test suite for each student, a test case for each question."""
+    """Write JUnit XML: a test suite for each student, a test case for each question."""
     root = ElementTree.Element("testsuites", name=_xml(document["exercise"]))
     for grade in document["grades"]:
         failed = sum(q["right"] < q["asked"] for q in grade["questions"])
@@ -119,5 +119,5 @@ def write_junit(document: ClassGrades, path: Path) -> Path:
 
 
 def _xml(text: str) -> str:
-    """Characters that XML may not have, even escaped, are left out."""
+    """Remove the characters that XML does not allow, even escaped."""
     return re.sub(r"[^\n -\ud7ff\ue000-\ufffd]", "", clean_text(text))

@@ -1,6 +1,6 @@
-"""What a student reads about an answer: sentences on what is wrong, and where.
+"""Explain wrong answers to students: what is wrong, and where.
 
-No sentence holds a right value, nor what the answer was for a hidden input: see THREATS.md.
+No sentence contains a right value, or the student's result for a hidden input: see THREATS.md.
 
     wrong_parts    a sentence for each part that is wrong
 """
@@ -10,11 +10,11 @@ import re
 from minigrad.grading.documents import QuestionGrade, ResultGrade
 
 SILENT = "no answer"
-UNWRITTEN = "not written yet"  # whatever the case is
+UNWRITTEN = "not written yet"  # the same in every case
 
 
 def wrong_parts(question: QuestionGrade) -> list[str]:
-    """A sentence for each part that is wrong; or why there is no answer to any.
+    """A sentence for each wrong part, or the reason why there are no answers at all.
 
     >>> reason = "wrong value: 3 of 6, the first at [0, 1]"
     >>> wrong = {"id": "q/2/dx", "ok": False, "reason": reason}
@@ -22,7 +22,7 @@ def wrong_parts(question: QuestionGrade) -> list[str]:
     >>> wrong_parts({"reason": f"2/dx: {reason}", "results": results})
     ['dx: wrong in 1 of 2 cases. In case 2, 3 of 6 values differ, the first at [0, 1].']
 
-    What is not written yet is not written in any case:
+    An answer that is not written yet is reported without a case:
 
     >>> results = [{"id": f"q/{n}/dx", "ok": False, "reason": "not written yet"} for n in (1, 2)]
     >>> wrong_parts({"reason": "1/dx: not written yet", "results": results})
@@ -44,13 +44,13 @@ def wrong_parts(question: QuestionGrade) -> list[str]:
     return alone + [said for name, results in parts.items() if (said := _sentence(name, results))]
 
 
-def _bare(question: QuestionGrade) -> str:
-    """The reason of a question without the name of the result, and without the others that are wrong."""
-    return re.sub(r"^\d+/[^:]+: |; wrong, too: .*$", "", question["reason"] or "")
+def _bare_reason(question: QuestionGrade) -> str:
+    """The question's reason without the result's name and the list of other wrong results."""
+    return re.sub(r"^\d+/[^:]+: |; also wrong: .*$", "", question["reason"] or "")
 
 
 def _sentence(name: str, results: list[ResultGrade]) -> str:
-    """What is wrong with one part; empty if nothing is."""
+    """What is wrong with one part; "" if it is right."""
     wrong = [result for result in results if not result["ok"]]
     if not wrong:
         return ""

@@ -1,12 +1,12 @@
-"""How submissions are run.
+"""Run submissions in the sandbox, and record their answers.
 
-collect      the submissions in a folder or a zip
-notebook     a student's file as cells, also if it is damaged
-submission   the answers among them
-carried      what an answer takes along from cells of the student's own
-differences  does an answer differentiate by numbers?
-place        an isolation that holds here
-record       one submission: its answers, from the sandbox
-recorder     a process that does it
-batch        a class of them, here or on a cluster
+collect      finds the submissions in a folder or a zip
+notebook     reads the cells of a student's file, even if it is damaged
+submission   finds the answer cells among them
+carried      collects the definitions from other cells that an answer uses
+differences  detects answers that use finite differences
+place        chooses an isolation tier that works on this machine
+record       runs one submission in the sandbox
+recorder     a separate process that records submissions
+batch        records and judges a class, on this machine or on a cluster
 """

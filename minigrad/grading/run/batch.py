@@ -1,20 +1,19 @@
-"""A class: record every submission, then judge them all; on this machine, or on another one.
+"""Grade a class: record every submission, then judge them all, on this machine or on a cluster.
 
-    OUT/run.json                    the seed and the settings; the same again if it is resumed
-    OUT/answers/<key>.answers.json  what was recorded, one file for each distinct submission
-    OUT/class.json                  whose they are, once all are recorded
+    OUT/run.json                    the seed and the settings, which a resumed run must match
+    OUT/answers/<key>.answers.json  the recorded answers, one file for each distinct submission
+    OUT/class.json                  the students, and their answers files; written at the end
     OUT/grades.json, ...            the reports
 
-An answers file is named by what it depends on: the file that was handed in, the exercise, the seed,
-the limits, the isolation. So a run that was killed goes on where it was, a submission that is there
-already is not run again, and two equal files are run once. It is written under another name
-and renamed, so that it is whole or not there.
+The key of an answers file is a hash of everything it depends on: the submitted file, the exercise,
+the seed, the limits, the isolation. So an interrupted run can be resumed, recorded submissions are
+not run again, and identical files run only once. Files are written atomically.
 
-What is handed in after a class was recorded may know the inputs, from the feedback of others. So it
-gets inputs of its own.
+A student who hands in after the class was recorded may know the inputs from other students'
+feedback. Therefore such a submission gets different inputs.
 
-Submissions run side by side, by threads that each supervise a process of their own; with a
-scheduler's address, the same function runs on the workers of a Dask cluster.
+Submissions run in parallel: each thread supervises a separate process. Given a scheduler's
+address, the same function runs on the workers of a Dask cluster.
 """
 
 import base64
@@ -43,25 +42,26 @@ from minigrad.grading.run.record import unrecorded
 from minigrad.grading.run.recorder import Job, RecorderFailed, lost, record_job, stop_recorders
 from minigrad.grading.sandbox.launch import Limits
 
-AHEAD = 4  # submissions for each thread that are there at a time
+AHEAD = 4  # submissions queued for each thread
 CLASS = "class.json"
-FRESH = "recorded after the rest of the class, on inputs of its own"
-CONNECT = 15.0  # seconds to find a scheduler, and a worker of it
+FRESH = "recorded after the rest of the class, on different inputs"
+CONNECT = 15.0  # seconds to connect to a scheduler and one of its workers
 
 
 class BatchError(RuntimeError):
-    """The run cannot go on, or must not be mixed with another one; what is recorded stays."""
+    """The run cannot continue, or does not match the one in OUT; recorded answers are kept."""
 
 
 @dataclass(frozen=True)
 class Settings:
     """How a class is graded.
 
-    seed        what inputs are drawn from; None: the one of the run so far, or a new secret one
-    each        draw inputs of its own for every submission
-    isolation   auto, or a tier by name
-    jobs        how many submissions run at once
-    scheduler   the address of a Dask scheduler; None: here
+    seed        the seed for drawing inputs; None: the seed of the run in OUT, or a new secret one
+    each        draw different inputs for each submission
+    isolation   auto, or the name of a tier
+    jobs        how many submissions run in parallel; 0: one per core
+    scheduler   the address of a Dask scheduler; None: run on this machine
+    limits      time and memory limits
     """
 
     seed: str | None = None
@@ -74,9 +74,9 @@ class Settings:
 
 @dataclass(frozen=True)
 class Run:
-    """What the answers of a class depend on, and the folder in which they are kept, if any.
+    """What the answers of a class depend on, and the folder where they are stored, if any.
 
-    common    the submissions that share their inputs, by their hashes; None: all do
+    common    hashes of the submissions that share the same inputs; None: all do
     """
 
     recording: Recording
@@ -89,9 +89,9 @@ class Run:
 
 @dataclass(frozen=True)
 class Recorded:
-    """A submission that is recorded: whose it is, and the file of its answers.
+    """A recorded submission: its student, and its answers file.
 
-    fresh    was it recorded after the class, on inputs of its own?
+    fresh    was it recorded after the rest of the class, on different inputs?
     """
 
     student: str
@@ -104,7 +104,7 @@ class Recorded:
 
 @dataclass(frozen=True)
 class _Task:
-    """A submission: the answers to it that are there, or the job that records them."""
+    """A submission: either its stored answers, or the job that will record them."""
 
     key: str
     answers: AnswersDocument | None
@@ -122,9 +122,9 @@ def grade_class(
     settings: Settings | None = None,
     progress: Progress = lambda done, of, what: None,
 ) -> list[Grade]:
-    """The grades of all submissions in a folder or a zip, in the order of the names.
+    """Grade all submissions in a folder or a zip, in the order of the students' names.
 
-    Raises BatchError if OUT holds a run with other settings, NoSandbox, NoSubmissions or JudgeError.
+    Raises BatchError if OUT contains a run with other settings, NoSandbox, NoSubmissions or JudgeError.
     """
     bundle.belongs_to(recording)
     recorded = record_submissions(place, recording, out, settings, progress)
@@ -133,7 +133,7 @@ def grade_class(
 
 
 def judge_class(bundle: Judge, recorded: Sequence[tuple[Recorded, AnswersDocument]]) -> list[Grade]:
-    """The grades of recorded submissions, with the students' names. Runs no student's code."""
+    """Judge recorded submissions, and add the students' names. No student's code runs."""
     grades = judge(bundle, [answers for _, answers in recorded])
     for grade, (one, _) in zip(grades, recorded):
         grade["student"], grade["file"] = one.student, one.file
@@ -151,16 +151,16 @@ def record_submissions(
     settings: Settings | None = None,
     progress: Progress = lambda done, of, what: None,
 ) -> list[tuple[Recorded, AnswersDocument]]:
-    """Record all submissions in a folder or a zip, in the order of the names; no solution is needed.
+    """Record all submissions in a folder or a zip, in the order of the names, without the solution.
 
-    Raises BatchError if OUT holds a run with other settings, NoSandbox or NoSubmissions.
+    Raises BatchError if OUT contains a run with other settings, NoSandbox or NoSubmissions.
     """
     settings = settings or Settings()
     with tempfile.TemporaryDirectory(prefix="mg-class-") as unpacked:
         found = submissions_in(place, recording.name, Path(unpacked))
         tier = _tier(out, recording, settings)
         seed = _seed(out, recording, settings, tier)
-        common = _common(out)
+        common = _sharing_inputs(out)
         run = Run(recording, seed, tier, settings, out / "answers", common)
         answers = record_class(found, run, progress)
     recorded = [
@@ -180,9 +180,9 @@ def record_submissions(
 def record_class(
     found: Sequence[Submission], run: Run, progress: Progress = lambda done, of, what: None
 ) -> list[AnswersDocument]:
-    """The answers documents of these submissions, in their order.
+    """Return the answers documents of these submissions, in the same order.
 
-    Those that are in the folder of the run are not made again. Raises NoSandbox if the others cannot be.
+    Answers already stored in the run's folder are reused. Raises NoSandbox if the others cannot be run.
     """
     folder = run.folder
     if folder is not None:
@@ -192,7 +192,7 @@ def record_class(
     tasks = [_task(submission, run) for submission in found]
     answers = {t.key: t.answers for t in tasks if t.answers is not None}
     for key, document in answers.items():
-        if folder is not None and document["unreadable"]:  # it was not run, so has no file yet
+        if folder is not None and document["unreadable"]:  # it was never run, so it has no file yet
             write_json(folder / f"{key}.answers.json", document, private=True)
     waiting = {t.key: t.job for t in tasks if t.job is not None}
     count = Counter(t.key for t in tasks)
@@ -212,7 +212,7 @@ def record_class(
 
 
 def record_one(submission: Submission, recording: Recording, settings: Settings) -> AnswersDocument:
-    """The answers document of a single submission, which is kept nowhere. Raises NoSandbox."""
+    """Record a single submission without storing its answers. Raises NoSandbox."""
     tier = place_here(settings.isolation, recording.engine, recording.packages).tier
     run = Run(recording, settings.seed or secrets.token_hex(16), tier, settings)
     return record_class([submission], run)[0]
@@ -229,7 +229,7 @@ def _task(submission: Submission, run: Run) -> _Task:
         return _Task(_key(sha, run), document)
     sha = hashlib.sha256(content).hexdigest()
     key, seed = _key(sha, run), _seed_for(sha, run)
-    kept = run.folder and _kept(run.folder / f"{key}.answers.json", sha)
+    kept = run.folder and _stored_answers(run.folder / f"{key}.answers.json", sha)
     if kept:
         return _Task(key, kept)
     job: Job = {
@@ -245,19 +245,19 @@ def _task(submission: Submission, run: Run) -> _Task:
 
 
 def _seed_for(sha: str, run: Run) -> str:
-    """What the inputs of a submission are drawn from: that of the class, or one of its own."""
+    """The seed for a submission's inputs: the class's seed, or its own."""
     shared = not run.settings.each and (run.common is None or sha in run.common)
     return run.seed if shared else digest([run.seed, sha])
 
 
 def _key(sha: str, run: Run) -> str:
-    """The name of an answers file, by all that the answers depend on."""
+    """The key of an answers file: a hash of everything that the answers depend on."""
     limits = run.settings.limits.as_dict()
     return digest([sha, run.recording.hash, _seed_for(sha, run), run.tier, limits])[:40]
 
 
-def _kept(path: Path, sha: str) -> AnswersDocument | None:
-    """The answers that are there, unless the machine failed while they were recorded."""
+def _stored_answers(path: Path, sha: str) -> AnswersDocument | None:
+    """Read stored answers; None if there are none, or if the machine failed while recording them."""
     try:
         document = read_answers(path)
     except (OSError, BatchError):
@@ -265,15 +265,15 @@ def _kept(path: Path, sha: str) -> AnswersDocument | None:
     return None if document.get("submission") != sha or document.get("lost") else document
 
 
-Outcome = tuple[str, AnswersDocument | None, str]  # key, answers, why there are none
+Outcome = tuple[str, AnswersDocument | None, str]  # key, answers, the reason if there are none
 
 
 def _outcomes(
     pool: Executor, jobs: Iterable[tuple[str, Job]], threads: int, fault: type[Exception]
 ) -> Iterator[Outcome]:
-    """Record with these threads. A few submissions for each are there at a time, and never a whole class.
+    """Record the jobs in a pool. Only a few jobs per thread are queued at a time, to save memory.
 
-    fault    what is raised if the machine is to blame
+    fault    the exception type that means the machine failed, not the submission
     """
     left = iter(jobs)
     running: dict[Future[AnswersDocument], str] = {}
@@ -293,7 +293,7 @@ def _outcomes(
 
 
 def _on_this_machine(waiting: dict[str, Job], settings: Settings) -> Iterator[Outcome]:
-    """Record with threads of this process."""
+    """Record in threads of this process."""
     threads = settings.jobs or os.cpu_count() or 1
     with ThreadPoolExecutor(threads, thread_name_prefix="record") as pool:
         try:
@@ -304,7 +304,7 @@ def _on_this_machine(waiting: dict[str, Job], settings: Settings) -> Iterator[Ou
 
 
 def _on_a_cluster(waiting: dict[str, Job], settings: Settings) -> Iterator[Outcome]:
-    """Record on a Dask cluster. Only what is the machine's fault raises there, and is tried again."""
+    """Record on a Dask cluster. A job raises only if the machine failed, so Dask retries it."""
     try:
         from distributed import Client
     except ImportError:
@@ -332,37 +332,37 @@ def _on_a_cluster(waiting: dict[str, Job], settings: Settings) -> Iterator[Outco
 
 
 def _with_content(job: Job) -> Job:
-    """A job for another machine, which does not see this one's files."""
+    """Put the file's content into a job, for a machine that cannot read our files."""
     try:
         content = read_bytes(Path(job["path"] or ""))
     except Unreadable:
-        content = b""  # it was readable before: the recorder sees that it has changed, and says so
+        content = b""  # it was readable before; the recorder will report that it has changed
     return {**job, "path": None, "content": base64.b64encode(content).decode()}
 
 
 def _tier(out: Path, recording: Recording, settings: Settings) -> str:
-    """The isolation of the run in OUT, which need not be had here if all is recorded; or a new one's."""
-    noted = _noted(out).get("isolation")
-    if settings.scheduler is not None:  # a cluster's machines choose, and say, for themselves
+    """The tier of the run in OUT, even if it is not available here; or the tier for a new run."""
+    noted = _run_document(out).get("isolation")
+    if settings.scheduler is not None:  # each machine of the cluster chooses its tier
         return settings.isolation
     if noted and settings.isolation in ("auto", noted):
         return str(noted)
     return place_here(settings.isolation, recording.engine, recording.packages).tier
 
 
-def _noted(out: Path) -> dict[str, Any]:
-    """What run.json says of the run in OUT; nothing if there is none."""
+def _run_document(out: Path) -> dict[str, Any]:
+    """The content of run.json in OUT; empty if there is no run yet."""
     path = out / "run.json"
     try:
         return dict(json.loads(path.read_text(encoding="utf-8")))
     except OSError:
         return {}
     except ValueError:
-        raise BatchError(f"{path} is damaged. To fix it, give another folder.") from None
+        raise BatchError(f"{path} is damaged. To fix it, choose another folder.") from None
 
 
 def _seed(out: Path, recording: Recording, settings: Settings, tier: str) -> str:
-    """The seed of the run in OUT, or a new one, which is noted there first."""
+    """The seed of the run in OUT, or a new one, which is first saved in run.json."""
     about = {
         "exercise": recording.name,
         "recording": recording.hash,
@@ -370,22 +370,22 @@ def _seed(out: Path, recording: Recording, settings: Settings, tier: str) -> str
         "limits": settings.limits.as_dict(),
         "each": settings.each,
     }
-    before = _noted(out)
+    before = _run_document(out)
     seed = str(settings.seed or before.get("seed") or secrets.token_hex(16))
     wanted = {**about, "seed": seed}
     different = [name for name in wanted if before and before.get(name) != wanted[name]]
     if different:
         raise BatchError(
-            f"{out} holds a run with another {', '.join(different)}. To fix it, give another folder with  -o, "
-            "or the same settings, to go on with it."
+            f"{out} holds a run with another {', '.join(different)}. To fix it, choose another folder with  -o, "
+            "or use the same settings to resume the run."
         )
     if not before:
         write_json(out / "run.json", wanted, private=True)
     return seed
 
 
-def _common(out: Path) -> frozenset[str] | None:
-    """The submissions of a class that was recorded in OUT, by their hashes; None if none was so far."""
+def _sharing_inputs(out: Path) -> frozenset[str] | None:
+    """Hashes of the submissions in OUT that share the class's inputs; None if no class was recorded."""
     path = out / CLASS
     if not path.exists():
         return None
@@ -393,29 +393,29 @@ def _common(out: Path) -> frozenset[str] | None:
 
 
 def read_class(path: Path) -> list[tuple[Recorded, AnswersDocument]]:
-    """What record_submissions wrote, from its class.json. Raises BatchError if something is missing."""
+    """Read what record_submissions wrote, given class.json. Raises BatchError if a file is missing."""
     listed = _listed(path)
     try:
         return [(one, read_answers(path.parent / one.answers)) for one in listed]
     except OSError as error:
         raise BatchError(
-            f"{path} names {error.filename}, which is not there. To fix it, copy the whole folder."
+            f"{path} names {error.filename}, which does not exist. To fix it, copy the whole folder."
         ) from None
 
 
 def read_answers(path: Path) -> AnswersDocument:
-    """An answers file. Raises BatchError for another file, and OSError if there is none."""
+    """Read an answers file. Raises BatchError if it is not one, and OSError if it cannot be read."""
     try:
         document: AnswersDocument = json.loads(path.read_text(encoding="utf-8"))
     except ValueError:
         document = {}  # type: ignore[typeddict-item]
     if not isinstance(document, dict) or document.get("format") != "minigrad-answers-1":
-        raise BatchError(f"{path} holds no answers that  minigrad record  wrote.")
+        raise BatchError(f"{path} is not an answers file written by  minigrad record .")
     return document
 
 
 def _listed(path: Path) -> list[Recorded]:
-    """The submissions that a class.json lists."""
+    """The submissions listed in a class.json."""
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
         return [Recorded(**one) for one in document["submissions"]]

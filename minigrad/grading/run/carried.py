@@ -1,13 +1,13 @@
-"""What an answer takes along from other cells of a student's notebook.
+"""Find the statements in a student's other cells that an answer depends on.
 
-A helper, an import, a constant or a class that stands in a cell of its own is part of the answer
-that uses it: what passes the check in the notebook is to pass here. So the statements that make
-the names which an answer uses, and those that these use in turn, are run with it, in the order of
-the notebook; what needs the answer itself comes behind it. Everything else stays behind: what only
-runs something, and what would give another meaning to a name of the exercise.
+An answer may use a helper, an import, a constant or a class from a separate cell. If it passes the
+check in the notebook, it should pass here, too. So we run the statements that define the names it
+uses, directly or indirectly, together with the answer, in notebook order; statements that use the
+answer itself run after it. Everything else is left out: statements that define nothing, and those
+that would redefine a name of the exercise.
 
-Names are found in the syntax. What is taken along runs in the sandbox as the answer does, beside
-nothing that the answer could not have held itself.
+Names are found by static analysis. The carried statements run in the sandbox like the answer; they
+could have been written in the answer cell itself, so they grant no additional access.
 """
 
 import ast
@@ -28,16 +28,19 @@ from minigrad.grading.release.syntax import (
 )
 from minigrad.grading.run.notebook import MOST_PARSED, SubmittedCell
 
-MOST = 500  # statements for one answer
+MOST = 500  # carried statements for one answer
 
 
 @dataclass
 class Carried:
-    """What is run with an answer, each a statement: first, before the answer, behind it.
+    """The statements to run with an answer.
 
-    imports are run before the given cells, which so keep their names
-    cells      the cells all of it comes from, counted from 1
-    refused    names that the answer uses, and that a student's cell would make anew
+    imports    run before the given cells, so that they cannot redefine given names
+    above      run before the answer
+    below      run after the answer
+    names      the names that these statements define
+    cells      the numbers of the cells they come from, counted from 1
+    refused    given names that the answer uses and that a student's cell tries to redefine
     """
 
     imports: list[str] = field(default_factory=list)
@@ -49,7 +52,7 @@ class Carried:
 
     @property
     def notes(self) -> list[str]:
-        """What a report says about it."""
+        """Notes for the report."""
         found = []
         if self.names:
             where = "cell " + ", ".join(map(str, self.cells))
@@ -66,12 +69,12 @@ def _some(names: list[str]) -> str:
 def carried_with(
     answer: str, others: list[SubmittedCell], layout: list[BundleCell], given: list[str]
 ) -> Carried:
-    """What an answer takes along.
+    """Find the statements that an answer depends on.
 
-    answer    its source
-    others    the cells of the submission that are not this answer
+    answer    the source of the answer
+    others    the other cells of the submission
     layout    the cells of the exercise
-    given     the sources of the given cells that are run before the answer
+    given     the sources of the given cells that run before the answer
     """
     own = statements_of(answer)
     made = {name for s in own for name in names_made(s)}
@@ -96,11 +99,12 @@ def carried_with(
 
 
 class _Candidate(NamedTuple):
-    """A statement that might be taken along.
+    """A statement that might be carried.
 
-    made     the names that it makes
-    barred   those that it must not
-    own      is its cell the student's, or edited?
+    cell     the number of its cell, counted from 1
+    made     the names that it defines
+    barred   names that it must not define
+    own      was its cell written or edited by the student?
     """
 
     statement: ast.stmt
@@ -113,10 +117,11 @@ class _Candidate(NamedTuple):
 def _candidates(
     cells: list[SubmittedCell], layout: list[BundleCell], there: set[str]
 ) -> Iterator[_Candidate]:
-    """Yield what is no running alone: a loop or a bare call only where it fills what its cell made.
+    """Yield the statements that define something.
 
-    Of a cell as it was released there are the imports. What is given keeps its meaning (`there`);
-    where nothing is, because it would tell the answer, nothing of the exercise may come along.
+    A loop or a bare call counts only if it changes a name that the same cell defined above. From an
+    unchanged cell of the exercise, only imports count. Given names (`there`) must not be redefined. If
+    no cells are given, because they would reveal the answer, no name of the exercise may be carried.
     """
     fixed = [c for c in layout if not c["answer"]]
     theirs = {name for c in fixed for name in c["names"]}

@@ -2,12 +2,12 @@
 
     FOLDER/ana.ipynb                         student ana
     FOLDER/ana/anything/exercise.ipynb       student ana; also nbgrader's submitted/ana/ps1/
-    CLASS.zip                                the same inside
+    CLASS.zip                                a zip with the same layout
 
-No link is followed, on the disk or in a zip; nothing is taken from outside of the folder. Of a zip
-the notebooks are unpacked, file by file, the smallest first, up to limits: what is too much costs
-whoever handed it in. What was handed in instead of a notebook is a submission too, with a reason, and
-two of one name are two: a student is never left out, and nothing is left out in silence.
+Links are never followed, on disk or in a zip, and nothing outside the folder is read. From a zip,
+only notebooks are unpacked, the smallest first, up to fixed limits, so that an oversized file harms
+only the student who handed it in. A file that is not a notebook becomes a submission with an error,
+and two submissions with the same name stay separate, so no student is silently left out.
 """
 
 import os
@@ -26,10 +26,10 @@ from minigrad.grading.run.notebook import LINK, MOST_BYTES, Unreadable, read_byt
 
 MOST_FILES = 20_000
 MOST_IN_ALL = 4 * 2**30
-MOST_DEEP = 20  # folders in folders
+MOST_DEEP = 20  # nested folders
 IGNORED = re.compile(r"(\._.*|\.(?!.*ipynb$).*|__MACOSX|timestamp\.txt|.*\.csv|Thumbs\.db|.*~)")
 
-LeftOut = list[tuple[Path, str]]  # of a zip: where it would have been, and why it is not
+LeftOut = list[tuple[Path, str]]  # zip entries that were not unpacked: path, reason
 TWICE = "the zip has several files of this name; the last one is graded"
 CONFIRM = "please confirm which one counts"
 
@@ -40,10 +40,12 @@ class NoSubmissions(ValueError):
 
 @dataclass(frozen=True)
 class Submission:
-    """student   from the name of the file or the folder
+    """A student's notebook, or the reason why there is none.
+
+    student   taken from the name of the file or folder
     path      the notebook
-    problem   why there is none to read, if so
-    note      what is to be confirmed about it, if anything is
+    problem   why it cannot be read; None if it can
+    note      what needs confirmation; None if nothing does
     """
 
     student: str
@@ -53,9 +55,9 @@ class Submission:
 
 
 def submissions_in(place: Path, exercise: str, unpacked: Path) -> list[Submission]:
-    """The submissions to an exercise, in the order of the students' names.
+    """List the submissions to an exercise, in the order of the students' names.
 
-    unpacked   an empty folder, for the content of a zip
+    unpacked   an empty folder for unpacking a zip
 
     Raises NoSubmissions, saying what was found instead.
     """
@@ -74,25 +76,25 @@ def submissions_in(place: Path, exercise: str, unpacked: Path) -> list[Submissio
     if len(entries) == 1 and entries[0].is_dir():
         all_of_it = [*_notebooks(entries[0], deep=False), *(path for path, _ in left_out)]
         direct = {p.stem for p in all_of_it if p.parent == entries[0] and p.suffix == ".ipynb"}
-        one = len(direct) == 1 or exercise in direct  # a student's folder, and no class
+        one = len(direct) == 1 or exercise in direct  # a student's folder, not a class
         below = [] if one else _entries(entries[0])
         if len(below) > 1 and any(e.suffix == ".ipynb" or e.is_dir() for e in below):
             place, entries = entries[0], below  # a zip of a folder
-    found = [_of(entry, exercise) for entry in entries]
-    found += _rows(left_out, place)
+    found = [_submission_of(entry, exercise) for entry in entries]
+    found += _left_out_submissions(left_out, place)
     if not found:
         raise NoSubmissions(f"There is no submission in {place}.")
     return sorted(_distinct(found), key=lambda s: s.student)
 
 
 def _is_a_class(place: Path, exercise: str) -> bool:
-    """Are there students beside one who is called submitted? Not in nbgrader's tree."""
+    """Is "submitted" one student among others, rather than the folder of nbgrader's tree?"""
     beside = [e for e in _entries(place) if e.name != "submitted"]
     return any(e.suffix == ".ipynb" or (e / f"{exercise}.ipynb").is_file() for e in beside)
 
 
-def _rows(left_out: LeftOut, place: Path) -> Iterator[Submission]:
-    """A submission for each reason why something of a student's was left out of a zip."""
+def _left_out_submissions(left_out: LeftOut, place: Path) -> Iterator[Submission]:
+    """Yield a submission for each student and reason for which zip entries were left out."""
     rows: dict[tuple[str, str], Path] = {}
     for path, problem in left_out:
         inside = path.relative_to(place) if path.is_relative_to(place) else Path(path.name)
@@ -101,8 +103,8 @@ def _rows(left_out: LeftOut, place: Path) -> Iterator[Submission]:
     return (Submission(student, path, problem) for (student, problem), path in rows.items())
 
 
-def _of(entry: Path, exercise: str) -> Submission:
-    """The submission that a file or a folder is."""
+def _submission_of(entry: Path, exercise: str) -> Submission:
+    """Turn a file or folder into a submission."""
     is_notebook = entry.suffix == ".ipynb" or entry.name == ".ipynb"
     if entry.is_symlink():
         return Submission(entry.stem if is_notebook else entry.name, entry, LINK)
@@ -113,18 +115,20 @@ def _of(entry: Path, exercise: str) -> Submission:
     notebooks = _notebooks(entry)
     named = [p for p in notebooks if p.stem == exercise]
     if not notebooks:
-        return Submission(entry.name, entry, f"there is no notebook in the folder ({_said(entry)})")
+        return Submission(
+            entry.name, entry, f"there is no notebook in the folder ({_content_description(entry)})"
+        )
     if len(notebooks) > 1 and not named:
         names = ", ".join(p.name for p in notebooks[:4])
         problem = f"there are several notebooks, and none is {exercise}.ipynb: {names}"
         return Submission(entry.name, entry, problem)
     chosen = (named or notebooks)[0]
-    note = f"{len(named)} notebooks are called {chosen.name}; graded is {chosen.relative_to(entry)}"
+    note = f"{len(named)} notebooks are called {chosen.name}; {chosen.relative_to(entry)} is graded"
     return Submission(entry.name, chosen, note=f"{note}: {CONFIRM}" if len(named) > 1 else None)
 
 
-def _said(folder: Path) -> str:
-    """What is in a folder instead of a notebook."""
+def _content_description(folder: Path) -> str:
+    """Describe the content of a folder without notebooks."""
     try:
         other = sorted(p.name for p in _entries(folder))[:3]
     except OSError as error:
@@ -149,9 +153,9 @@ def _notebooks(folder: Path, deep: bool = True) -> list[Path]:
 
 
 def _distinct(found: list[Submission]) -> list[Submission]:
-    """Two files of one name become two students of different names, and both say so.
+    """Give submissions with the same name distinct names, and add a note to each.
 
-    Names are one if they look alike: spaces at the end, or é as e and an accent, make no difference.
+    Surrounding spaces and different Unicode encodings of the same characters are ignored.
     """
     found = [replace(one, student=normalize("NFC", one.student).strip()) for one in found]
     seen: set[str] = set()
@@ -168,16 +172,16 @@ def _distinct(found: list[Submission]) -> list[Submission]:
 
 
 def content_of(submission: Submission) -> bytes:
-    """The file. Raises Unreadable, with the reason, if there is none to read."""
+    """Read the notebook file. Raises Unreadable, with the reason, if that is not possible."""
     if submission.problem is not None:
         raise Unreadable(submission.problem)
     return read_bytes(submission.path)
 
 
 def _unpack(archive: Path, target: Path) -> LeftOut:
-    """Unpack the notebooks of a zip; give the paths of what was left out, and why.
+    """Unpack the notebooks of a zip; return the paths left out, with reasons.
 
-    Any other file becomes an empty one of its name, so that it can be told what was handed in.
+    Every other file becomes an empty file with its name, so that reports can say what was handed in.
     """
     left_out: LeftOut = []
     try:
@@ -200,19 +204,19 @@ def _unpack(archive: Path, target: Path) -> LeftOut:
 
 
 def _order(path: Path, entry: zipfile.ZipInfo) -> tuple[bool, int]:
-    """Notebooks first, and small ones before large ones: no more comes out than an entry says."""
+    """Sort key: notebooks first, smaller ones before larger ones. zipfile enforces the stated size."""
     return path.suffix != ".ipynb", entry.file_size
 
 
 def _wanted(
     opened: zipfile.ZipFile, target: Path, left_out: LeftOut
 ) -> dict[Path, zipfile.ZipInfo]:
-    """The entries that are to be unpacked, by where; the last, if several have one name."""
+    """The entries to unpack, by target path; the last one if several have the same name."""
     wanted: dict[Path, zipfile.ZipInfo] = {}
     for entry in opened.infolist():
         path = PurePosixPath(entry.filename.replace("\\", "/"))
         if entry.is_dir() or not path.parts:
-            with suppress(OSError):  # an empty folder was handed in, too
+            with suppress(OSError):  # create it, because an empty folder is a submission, too
                 if ".." not in path.parts and not path.is_absolute() and len(path.parts) < 3:
                     target.joinpath(*path.parts).mkdir(parents=True, exist_ok=True)
         elif path.is_absolute() or ".." in path.parts or ":" in path.parts[0]:
@@ -231,7 +235,7 @@ def _wanted(
 
 
 def _unpack_one(opened: zipfile.ZipFile, entry: zipfile.ZipInfo, written: Path) -> str:
-    """Unpack one file, if it is a notebook; why it was left out, if so."""
+    """Unpack one file if it is a notebook; return the reason if it was left out, else ""."""
     if stat.S_ISLNK(entry.external_attr >> 16):
         return LINK
     try:
@@ -240,7 +244,7 @@ def _unpack_one(opened: zipfile.ZipFile, entry: zipfile.ZipInfo, written: Path) 
             written.touch()
             return ""
         size = _copy(opened, entry, written)
-    except Exception as error:  # of the zip, of one of its compressions, of the disk
+    except Exception as error:  # errors of the zip, its compression, or the disk
         with suppress(OSError):
             written.unlink()
         return f"it cannot be unpacked: {_why(entry, error)}"
@@ -258,7 +262,7 @@ def _why(entry: zipfile.ZipInfo, error: Exception) -> str:
 
 
 def _copy(opened: zipfile.ZipFile, entry: zipfile.ZipInfo, target: Path) -> int:
-    """Copy one file; how many bytes came out, of which no more than one piece is above the limit."""
+    """Copy one file, and return its size. Stop at the first chunk that exceeds the limit."""
     size = 0
     with opened.open(entry) as source, open(target, "wb") as file:
         while size <= MOST_BYTES and (part := source.read(1 << 20)):

@@ -1,14 +1,15 @@
-"""Does an answer differentiate by numbers? Seen in its source, for a person to confirm.
+"""Detect answers that use finite differences, from their source. A person has to confirm.
 
-Values do not tell: differences of high order, or with a complex step, are as exact as rounding. What
-they cannot do without is a step, so it is looked for:
+The values do not reveal it: high-order differences, or differences with a complex step, are exact up
+to rounding. But every such method uses a step, so we look for one:
 
-    f(x + h) - f(x - h)         a step, or a multiple of it, is added to something and subtracted
-    f(x + k * h), f(x + 1j * h)    or added in multiples, in a loop; or as an imaginary number
-    ... / (2 * h)               and it is divided by, alone or times other factors
+    f(x + h) - f(x - h)            a step, or a multiple of it, is both added and subtracted,
+    f(x + k * h), f(x + 1j * h)    or multiples are added in a loop, or an imaginary step is added;
+    ... / (2 * h)                  and something is divided by the step, or a product with it
 
-Such a step is no input of what is asked for, so that an exercise on differences is none of it. Whoever
-hides the step is not found; a derivation does not divide by what it moves its inputs by.
+A parameter of the function that the exercise asks for does not count as a step, so exercises on finite
+differences are not flagged. A hidden step is not found. An analytic gradient does not divide by
+a quantity that it also adds to its inputs.
 """
 
 import ast
@@ -17,15 +18,15 @@ from collections.abc import Iterator, Mapping
 
 from minigrad.grading.release.syntax import Function, names_made, names_used, statements_of
 
-LARGEST = 0.1  # a number that is written out counts as a step up to this size
-MOST = 300_000  # nodes that are looked at in sums: of an answer with more, a person decides
+LARGEST = 0.1  # a literal counts as a step up to this size
+MOST = 300_000  # syntax nodes examined in sums; an answer with more is flagged
 Step = str | float
 
 
 def is_by_differences(source: str, call: str) -> bool:
-    """Is there a step in this source that is added, subtracted and divided by?
+    """Does the source contain a step that is added, subtracted and divided by?
 
-    call    what is asked: the parameters of a function in it are no steps
+    call    the graded expression; parameters of the functions that it calls are not steps
     """
     try:
         return _is_by_differences(source, call)
@@ -44,14 +45,14 @@ def _is_by_differences(source: str, call: str) -> bool:
             inputs |= own if getattr(node, "name", None) in asked else set()
         elif isinstance(node, ast.For | ast.comprehension):
             counters |= set(names_used(node.target))
-    made: defaultdict[str, set[str]] = defaultdict(set)  # name -> the names that it is made of
+    made: defaultdict[str, set[str]] = defaultdict(set)  # name -> the names in its definition
     for node in nodes:
         if isinstance(node, ast.Assign):
             for name in names_made(node):
                 made[name] |= set(names_used(node.value))
     signs: defaultdict[tuple[str, Step], set[str]] = defaultdict(set)
     room = MOST
-    for base, move, sign in _moves(nodes):
+    for base, move, sign in _sums(nodes):
         factors = list(_factors(move))
         steps = _steps(factors, made)
         room -= len(steps) + sum(1 for _ in ast.walk(base))
@@ -67,8 +68,8 @@ def _is_by_differences(source: str, call: str) -> bool:
     return bool(moved & _divisors(nodes, moved))
 
 
-def _moves(nodes: list[ast.AST]) -> Iterator[tuple[ast.expr, ast.expr, str]]:
-    """Yield what is moved, by what, and whether it is added or subtracted."""
+def _sums(nodes: list[ast.AST]) -> Iterator[tuple[ast.expr, ast.expr, str]]:
+    """Yield for each sum or difference: the base, the offset, and the sign."""
     for node in nodes:
         if isinstance(node, ast.BinOp | ast.AugAssign) and isinstance(node.op, ast.Add | ast.Sub):
             sign = "+" if isinstance(node.op, ast.Add) else "-"
@@ -81,7 +82,7 @@ def _moves(nodes: list[ast.AST]) -> Iterator[tuple[ast.expr, ast.expr, str]]:
 
 
 def _factors(part: ast.expr) -> Iterator[ast.expr]:
-    """Yield the factors of a product; signs are left out."""
+    """Yield the factors of a product, ignoring signs."""
     if isinstance(part, ast.BinOp) and isinstance(part.op, ast.Mult):
         yield from (*_factors(part.left), *_factors(part.right))
     elif isinstance(part, ast.UnaryOp):
@@ -91,7 +92,7 @@ def _factors(part: ast.expr) -> Iterator[ast.expr]:
 
 
 def _steps(factors: list[ast.expr], made: Mapping[str, set[str]]) -> set[Step]:
-    """What may be a step in a product: a name, what the name was made with, a small number."""
+    """Possible steps in a product: its names, the names that define a lone name, small numbers."""
     names = {f.id for f in factors if isinstance(f, ast.Name)}
     within = {n for name in names for n in made.get(name, ())} if len(factors) == 1 else set()
     numbers = {f.value for f in factors if isinstance(f, ast.Constant)}
@@ -101,7 +102,7 @@ def _steps(factors: list[ast.expr], made: Mapping[str, set[str]]) -> set[Step]:
 
 
 def _divisors(nodes: list[ast.AST], steps: set[Step]) -> set[Step]:
-    """The steps by which something is divided: alone, or in a product of names and numbers."""
+    """The steps that occur in a divisor, alone or in a product."""
     found: set[Step] = set()
     for node in nodes:
         if not isinstance(node, ast.BinOp | ast.AugAssign) or not isinstance(node.op, ast.Div):

@@ -1,8 +1,7 @@
-"""A student's file as cells, also if it is damaged or of another format.
+"""Read the cells of a student's file, even if it is damaged or has another format.
 
-What cannot be read ends in one sentence that says why. No file is opened through a link, and nothing
-here runs what it reads, or takes memory in proportion to what outputs hold: of a large file they are
-cut out before it is parsed.
+If the file cannot be read, Unreadable says why in one sentence. Links are not followed, and nothing in
+the file is run. Outputs may be huge, so they are cut from a large file before it is parsed.
 """
 
 import json
@@ -15,36 +14,36 @@ from pathlib import Path
 from minigrad.grading.release.syntax import defined_names
 
 MOST_BYTES = 256 * 1024 * 1024
-MOST_TEXT = 12 * 1024 * 1024  # bytes that are parsed; of more than that, outputs are left out
+MOST_TEXT = 12 * 1024 * 1024  # bytes to parse; outputs are cut from a larger file
 MOST_PIECES = 20_000_000  # strings and brackets in a file
 MOST_CELLS = 5000
 MOST_SOURCE = 200_000  # characters in one cell
-MOST_PARSED = 1_000_000  # characters of all cells in which names are looked for
+MOST_PARSED = 1_000_000  # characters, over all cells, that are parsed for names
 LINK = "it is a link to another file, and links are not followed"
 
 
 class Unreadable(ValueError):
-    """A submission in which no answer can be looked for, and why: one sentence."""
+    """A submission cannot be read; the message gives the reason in one sentence."""
 
 
 @dataclass(frozen=True)
 class SubmittedCell:
-    """A cell as far as grading looks at it."""
+    """The parts of a cell that grading uses."""
 
     kind: str
     source: str
     ids: tuple[str, ...]  # cell id, its copies in the metadata, nbgrader's grade_id
-    names: tuple[str, ...]  # what it defines, if it is Python
+    names: tuple[str, ...]  # names that it defines, if it is Python
     place: int
 
     @property
     def squeezed(self) -> str:
-        """The source without any whitespace: so a stub is recognized though it was indented anew."""
+        """The source without whitespace, so that a stub is recognized after it was reindented."""
         return "".join(self.source.split())
 
 
 def read_bytes(path: Path) -> bytes:
-    """The content of a regular file. Raises Unreadable for a link, a folder, or too much."""
+    """Read a regular file. Raises Unreadable for a link, a folder, or a file that is too large."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError as error:
@@ -66,9 +65,9 @@ def read_bytes(path: Path) -> bytes:
 
 
 def cells_of(content: bytes) -> tuple[list[SubmittedCell], list[str]]:
-    """The cells of a notebook of any format, and what was unusual about it.
+    """Parse a notebook of any format; return its cells, and notes on anything unusual.
 
-    Raises Unreadable if it is none.
+    Raises Unreadable if it is not a notebook.
     """
     notes: list[str] = []
     if not content.strip():
@@ -111,7 +110,7 @@ def _json(content: bytes, notes: list[str]) -> object:
             content = content.decode("utf-16").encode() if wide else content
             content, wide = _without_outputs(content), False
         text = content.decode("utf-16" if wide else "utf-8")
-        # an integer of many digits is no use here, and takes long to read
+        # parsing an integer with very many digits takes long
         return json.loads(text, parse_int=lambda digits: int(digits[:18]))
     except UnicodeError:
         raise Unreadable(_kind(content) or "it is no text file") from None
@@ -132,7 +131,7 @@ KINDS = {
 
 
 def _kind(content: bytes) -> str | None:
-    """What the file is instead of a notebook, if that can be seen."""
+    """Guess what the file is instead of a notebook; None if unknown."""
     start = content[:200].lstrip()
     for beginning, said in KINDS.items():
         if start.lower().startswith(beginning.lower()):
@@ -150,16 +149,16 @@ def _where(error: json.JSONDecodeError) -> str:
     return f"it is a damaged notebook: its JSON goes wrong in line {error.lineno}"
 
 
-# a string that is not closed goes to the end: looking for its end from each of its quotes takes days
+# an unterminated string extends to the end of the file; otherwise matching would be quadratic
 TOKEN = re.compile(rb'"(?:[^"\\]++|\\.?)*+(?:"|\Z)|[\[\]{}]', re.DOTALL)
 LARGE = re.compile(rb'"(?:outputs|attachments|widgets)"')
 OPENED = re.compile(rb"\s*:\s*(?=[\[{])")
 
 
 def _without_outputs(content: bytes) -> bytes:
-    """The JSON text with outputs, attachments and states of widgets empty.
+    """The JSON text with empty outputs, attachments and widget states.
 
-    Raises Unreadable if it has too many parts, or is still too large.
+    Raises Unreadable if it has too many tokens, or is still too large.
     """
     kept, start, depth, pieces, cutting = [], 0, 0, 0, False
     for token in TOKEN.finditer(content):
@@ -200,7 +199,7 @@ def _cell(raw: object, place: int, room: int) -> SubmittedCell | None:
     ids = [
         raw.get("id"),
         ours.get("cell") if isinstance(ours, dict) else None,
-        metadata.get("id"),  # where Colab keeps it
+        metadata.get("id"),  # Colab stores it here
         theirs.get("grade_id") if isinstance(theirs, dict) else None,
     ]
     kind = raw.get("cell_type")

@@ -1,10 +1,10 @@
-"""Where students' code runs on this machine: a tier that holds, and the packages it may see.
+"""Choose where students' code runs on this machine: a tier that works, and an image of packages.
 
-Images are kept in the user's cache, by what is in them, since they take longer to copy than a
-submission takes to run. Without isolation a student's code could change such an image for
-the next one; then a new one is made each time, and thrown away.
+Copying the packages for an image takes longer than running a submission, so images are cached in the
+user's cache folder, by a hash of their content. Without isolation, a student's code could modify a
+cached image, so then a temporary image is made for each grader.
 
-The self-test of a tier runs once in a grader. The processes that record for it are told its result.
+The self-test of a tier runs once per grader. Recorder processes get the result from their parent.
 """
 
 import atexit
@@ -23,17 +23,17 @@ from minigrad.grading.sandbox.launch import TIERS
 from minigrad.grading.sandbox.selftest import Finding, choose
 
 MONTH = 30 * 24 * 3600.0
-TESTED = "MINIGRAD_SELF_TEST"  # the tier and the number of doors, for a recorder's process
-_found: dict[str, Finding] = {}  # what was wanted -> what this process has found
+TESTED = "MINIGRAD_SELF_TEST"  # the tier and its number of doors, for a recorder process
+_found: dict[str, Finding] = {}  # requested isolation -> finding, cached in this process
 
 
 @cache
 def place_here(
     isolation: str = "auto", engine: bool = False, packages: tuple[str, ...] = ()
 ) -> SandboxPlace:
-    """The place for exercises that need these packages, and the engine for some questions.
+    """A place for running exercises with these packages, and with the engine if some question needs it.
 
-    Raises NoSandbox if the isolation that is wanted does not hold here.
+    Raises NoSandbox if the requested isolation does not hold here.
     """
     keep = isolation != "none"
     images = {False: image(False, packages, keep)}
@@ -50,13 +50,13 @@ def place_here(
 
 
 def tested() -> dict[str, str]:
-    """For the environment of a process that records for this one: the tier whose self-test has passed."""
+    """Environment variables that tell a recorder process which tier has passed the self-test."""
     passed = [found for found in _found.values() if found.doors]
     return {TESTED: f"{passed[-1].tier} {passed[-1].doors}"} if passed else {}
 
 
 def _tested_before(isolation: str) -> Finding | None:
-    """What the process that has started this one has found of just this tier."""
+    """The parent process's finding on this tier; None if it has none."""
     tier, _, doors = os.environ.get(TESTED, "").partition(" ")
     if tier != isolation or not doors.isdecimal():
         return None
@@ -64,7 +64,7 @@ def _tested_before(isolation: str) -> Finding | None:
 
 
 def image(engine: bool, packages: tuple[str, ...] = (), keep: bool = True) -> Path:
-    """The image in the cache, made if it is not there yet."""
+    """The folder of the cached image, which is built if needed."""
     parent = _cache() if keep else None
     if parent is None:
         folder = Path(tempfile.mkdtemp(prefix="mg-image-"))
@@ -73,23 +73,23 @@ def image(engine: bool, packages: tuple[str, ...] = (), keep: bool = True) -> Pa
     name = hashlib.sha256(contents(engine=engine, packages=packages).encode()).hexdigest()[:24]
     target = parent / f"kernel-{name}"
     if target.exists():
-        os.utime(target)  # it is in use: see _forget_old
+        os.utime(target)  # mark it as used: see _remove_old_images
     else:
-        _forget_old(parent)
+        _remove_old_images(parent)
         made = Path(tempfile.mkdtemp(prefix=".making-", dir=parent))
         build_image(made / "image", engine=engine, packages=packages)
         try:
             os.rename(made / "image", target)
         except OSError:
-            if not target.exists():  # else somebody was quicker, with the same content
+            if not target.exists():  # otherwise another process has built the same image
                 raise
         finally:
             shutil.rmtree(made, ignore_errors=True)
     return target
 
 
-def _forget_old(parent: Path) -> None:
-    """Images that nobody has used for a month: of older versions, or exercises of last year."""
+def _remove_old_images(parent: Path) -> None:
+    """Remove images that have not been used for a month."""
     for old in (*parent.glob("kernel-*"), *parent.glob(".making-*")):
         if old.is_dir() and not old.is_symlink() and time.time() - old.stat().st_mtime > MONTH:
             shutil.rmtree(old, ignore_errors=True)

@@ -1,13 +1,12 @@
-"""Run one submission, and write down what it says. The only place where students' code runs.
+"""Run one submission, and record its answers. This is the only place where students' code runs.
 
-While it runs, no solution and no expected value is on this side: only the recording bundle. For
-each question a new kernel is started in the sandbox; it runs the given cells, the student's
-answer cells of that question with what they take along (carried.py), and then a check cell that
-is made here, with inputs that did not exist before, which calls what the student wrote and
-publishes the results. Then it is killed.
+It works from the recording bundle alone, so no solution or expected value is present. For each
+question, a new kernel starts in the sandbox. It runs the given cells, then the student's answer
+cells with the statements they depend on (carried.py), and then a check cell, which calls the
+student's code on freshly drawn inputs and publishes the results. Then the kernel is killed.
 
-So questions cannot disturb each other, what ends a kernel (twice) ends one question, and two runs
-of the same submission with the same seed say the same.
+So questions cannot affect each other, a crash affects only its own question, and two runs of the
+same submission with the same seed give the same answers.
 
     record_submission(recording, content, ...)    the answers, as a JSON document
 """
@@ -52,8 +51,9 @@ ENDS = {
 class SandboxPlace:
     """Where students' code runs.
 
-    tier      which isolation holds here
-    images    engine -> folder of the packages that a kernel sees
+    tier        the isolation tier in use
+    images      engine allowed? -> folder of the packages that a kernel sees
+    versions    versions of the packages, for the report
     """
 
     tier: Tier
@@ -69,9 +69,9 @@ def record_submission(
     drawn: Drawn,
     limits: Limits | None = None,
 ) -> AnswersDocument:
-    """The answers of a submission to all questions; `drawn` are the inputs of this seed.
+    """Record a submission's answers to all questions; `drawn` are the inputs for this seed.
 
-    Raises NotStarted if a kernel could not be started, twice: no fault of the submission.
+    Raises NotStarted if a kernel could not be started even at the second attempt.
     """
     limits = limits or Limits()
     submission = hashlib.sha256(content).hexdigest()
@@ -104,7 +104,7 @@ def unrecorded(
     limits: Limits,
     reason: str | None,
 ) -> AnswersDocument:
-    """An answers document without answers, and the reason why there are none."""
+    """An answers document without answers, with the reason why there are none."""
     return {
         "format": "minigrad-answers-1",
         "exercise": recording.name,
@@ -124,10 +124,10 @@ def unrecorded(
 
 @dataclass(frozen=True)
 class _Run:
-    """One submission while it is recorded.
+    """A submission that is being recorded.
 
-    found      the answers
-    ends       when its time is up
+    found      its answer cells
+    ends       the deadline of the whole submission
     """
 
     recording: Recording
@@ -138,13 +138,13 @@ class _Run:
     ends: float
 
     def answers_to(self, question: GradedQuestion) -> QuestionAnswers:
-        """Run one question in a kernel of its own.
+        """Run one question in a new kernel.
 
-        One that does not start is tried again, and so is one that dies: a machine without memory left
-        kills whom it likes, and only what kills two in a row is the answer's doing.
+        If the kernel does not start or dies, try once more: a machine that is out of memory may kill any
+        process. Only if two kernels die in a row is the answer held responsible.
         """
         if not any(self.found.sources.get(a, "").strip() for a in question.answers):
-            return _nothing("missing", "there is no answer")
+            return _no_answers("missing", "there is no answer")
         if time.monotonic() >= self.ends:
             seconds = f"{self.limits.submission:g} s"
             return _nothing("time", f"earlier questions used all {seconds} of this submission")
@@ -164,7 +164,7 @@ class _Run:
         with Process(self.place.tier, image, self.limits) as process, Kernel(process) as kernel:
             ends = min(self.ends, time.monotonic() + self.limits.question)
             for what, source, own in self._cells(question, carried):
-                # given cells are ours, and run before the student's: they may take their time
+                # given cells are trusted, and run before the student's, so they get more time
                 given = self.limits.cell if own else self.limits.start
                 run = kernel.run(source, min(ends, time.monotonic() + given))
                 while own and run.end == "idle" and (absent := ABSENT.match(run.error or "")):
@@ -174,7 +174,7 @@ class _Run:
                     notes.append(f"{what}: {absent[1]} is not here, so its import was left out")
                     run = kernel.run(source, min(ends, time.monotonic() + given))
                 if run.end != "idle":
-                    return _nothing(run.end, _why(run, what, given))
+                    return _no_answers(run.end, _why(run, what, given))
                 if run.error is not None and what == TAKEN:
                     notes.append(f"{what}: {run.error}")
                 elif run.error is not None and (own or problem is None):
@@ -182,7 +182,7 @@ class _Run:
             run = kernel.run(check, min(ends, time.monotonic() + seconds))
         published = [data[MIME] for data in run.published if MIME in data]
         if run.end == "died":
-            published = []  # how much of it got out before the end is chance, and a grade is not
+            published = []  # how much arrived before the crash is random; a grade must not be
         answers, more = collect(published, _expected(question, self.drawn))
         reason = problem
         if run.end != "idle":
@@ -192,7 +192,7 @@ class _Run:
         return {"end": run.end, "reason": reason, "answers": answers, "notes": notes + more}
 
     def _cells(self, question: GradedQuestion, carried: Carried) -> list[tuple[str, str, bool]]:
-        """What is run before the check: how it is called, its source, is it the student's?"""
+        """What runs before the check: (description, source, is it the student's?)."""
         given = self.recording.sources
         answers = [(a, self.found.sources.get(a, "")) for a in question.answers]
         return [
@@ -204,7 +204,7 @@ class _Run:
         ]
 
     def source_of(self, question: GradedQuestion) -> str:
-        """What of a student's is run for a question, in one."""
+        """All of the student's code that runs for a question."""
         carried = self._carried(question)
         return "\n".join((*carried.above, self._answer(question), *carried.below))
 
@@ -212,7 +212,7 @@ class _Run:
         return "\n".join(self.found.sources.get(a, "") for a in question.answers)
 
     def _carried(self, question: GradedQuestion) -> Carried:
-        """What the answers to a question take along."""
+        """The statements in other cells that the answers to a question depend on."""
         own = {place for a in question.answers for place in self.found.places.get(a, ())}
         return carried_with(
             self._answer(question),
@@ -222,18 +222,18 @@ class _Run:
         )
 
 
-def _nothing(end: str, reason: str) -> QuestionAnswers:
+def _no_answers(end: str, reason: str) -> QuestionAnswers:
     return {"end": end, "reason": reason, "answers": {}, "notes": []}
 
 
 def _why(run: CellRun, what: str, seconds: float) -> str:
-    """Why a cell did not come to its end."""
+    """Why a cell did not finish."""
     how = f" ({run.error})" if run.end == "died" and run.error else ""
     return f"{what} {ENDS[run.end].format(seconds=seconds)}{how}"
 
 
 def _expected(question: GradedQuestion, drawn: Drawn) -> list[str]:
-    """The ids of the results, and of the inputs as they are after the call."""
+    """The ids of the results, and of the inputs after the call."""
     inputs = [
         f"{question.id}/{n}/input {name}"
         for n, case in enumerate(drawn[question.id], 1)

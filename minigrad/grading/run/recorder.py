@@ -1,13 +1,13 @@
-"""A process that records submissions, and can be lost without losing anything else.
+"""Record submissions in a separate process, so that a crash affects only one submission.
 
-What a kernel sends is read by a process of its own, so that whatever a submission brings about there
-(memory, a bug of minigrad) ends that submission and no other. It is kept for many submissions, because
-starting Python takes as long as running one.
+Reading what a kernel sends may exhaust memory or hit a bug in minigrad. In a separate process, that
+ends only the submission that caused it. The process is reused for many submissions, because starting
+Python takes as long as running one.
 
-    record_job(job)     the answers, from anywhere: a thread here, or a worker of Dask elsewhere
+    record_job(job)     record one job, in a thread here or on a Dask worker elsewhere
 
-A job is JSON: the recording bundle, where the submission is (a path, or its content), the seed,
-the inputs, the limits, the isolation.
+A job is JSON: the recording bundle, the submission (a path or its content), the seed, the inputs, the
+limits, and the isolation.
 """
 
 import atexit
@@ -34,18 +34,18 @@ from minigrad.grading.sandbox.launch import Limits
 from minigrad.grading.sandbox.selftest import NoSandbox
 from minigrad.grading.sandbox.wire import NotStarted
 
-JOBS = 100  # of one process; then a new one, so that memory cannot creep up
+JOBS = 100  # jobs per process; then a new one is started, which bounds memory leaks
 AGAIN = "the same command again tries it again"
-_here = threading.local()
+_thread = threading.local()
 _started: list["RecorderProcess"] = []
 
 
 class RecorderFailed(RuntimeError):
-    """The machine's fault, not the submission's: worth another try, perhaps elsewhere."""
+    """The machine failed, not the submission; it may work at another time or on another machine."""
 
 
 class Job(TypedDict):
-    """One submission to record: where it is (a path, or its content), and its SHA-256."""
+    """One submission to record: its path or content, its SHA-256, and how to run it."""
 
     recording: BundleDocument
     submission: str
@@ -58,34 +58,34 @@ class Job(TypedDict):
 
 
 class _Reply(TypedDict, total=False):
-    """What the process says of a job: answers, or why the machine could not record any."""
+    """The process's reply to a job: the answers, or why the machine could not record any."""
 
     answers: AnswersDocument
     failed: str
 
 
 class RecorderProcess:
-    """The process, started when it is first needed."""
+    """A recorder process, started when it is first needed."""
 
     def __init__(self) -> None:
         self.process: subprocess.Popen[bytes] | None = None
         self.jobs = 0
 
     def record(self, job: Job) -> AnswersDocument:
-        """The answers. If the process is lost twice, answers that say so.
+        """Record a job. If the process is lost twice, return a document that says so.
 
         Raises RecorderFailed if no kernel could be started.
         """
-        reply = self._once(job) or self._once(job)
+        reply = self._try_once(job) or self._try_once(job)
         if reply is None:
-            # nobody knows what the cause was, so no other submission is affected
+            # the cause is unknown, so do not fail any other submission
             return lost(job, "the process that ran it was lost, twice")
         if "failed" in reply:
             raise RecorderFailed(reply["failed"])
         return reply["answers"]
 
-    def _once(self, job: Job) -> _Reply | None:
-        """What the process says; None if it ends, or says nothing until its time is up."""
+    def _try_once(self, job: Job) -> _Reply | None:
+        """Send the job, and return the reply; None if the process dies or times out."""
         if self.jobs >= JOBS:
             self.stop()
         if self.process is None or self.process.poll() is not None:
@@ -111,7 +111,7 @@ class RecorderProcess:
         self.stop()
         self.process = subprocess.Popen(
             [sys.executable, "-P", "-W", "ignore", "-m", "minigrad.grading.run.recorder"],
-            cwd="/",  # not among the submissions: IPython imports from where it runs
+            cwd="/",  # not the submissions' folder: IPython imports from the current folder
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -124,21 +124,21 @@ class RecorderProcess:
         process, self.process, self.jobs = self.process, None, 0
         if process is not None:
             process.kill()
-            with suppress(OSError), process:  # closes the pipes, and waits for its end
+            with suppress(OSError), process:  # closes the pipes, and waits for the process
                 pass
 
 
 def record_job(job: Job) -> AnswersDocument:
-    """Record in this thread's process."""
-    if not hasattr(_here, "recorder"):
-        _here.recorder = RecorderProcess()
-    recorder: RecorderProcess = _here.recorder
+    """Record a job in the recorder process of this thread."""
+    if not hasattr(_thread, "recorder"):
+        _thread.recorder = RecorderProcess()
+    recorder: RecorderProcess = _thread.recorder
     return recorder.record(job)
 
 
 @atexit.register
 def stop_recorders() -> None:
-    """End the processes of all threads; those that go on recording start new ones."""
+    """Stop the recorder processes of all threads. A thread that continues will start a new one."""
     while _started:
         _started.pop().stop()
 
@@ -149,11 +149,11 @@ def _without_answers(job: Job, reason: str) -> AnswersDocument:
 
 
 def lost(job: Job, problem: str) -> AnswersDocument:
-    """What the machine could not record is told like what cannot be read; it is not final."""
+    """A document for a submission that the machine could not run; it is reported as unreadable, for now."""
     return {**_without_answers(job, f"{problem}; {AGAIN}"), "lost": True}
 
 
-def _do(job: Job) -> _Reply:
+def _reply_to(job: Job) -> _Reply:
     recording, limits = Recording(job["recording"]), Limits(**job["limits"])
     try:
         path = job["path"]
@@ -171,19 +171,19 @@ def _do(job: Job) -> _Reply:
 
 
 def _die_with_parent() -> None:
-    """If the grader is killed, so is what it has running; a thread that ends takes its own along."""
+    """Ask Linux to kill this process when the grader, or the thread that started it, ends."""
     if sys.platform == "linux":
         set_death_signal = 1
         ctypes.CDLL(None).prctl(set_death_signal, signal.SIGKILL, 0, 0, 0)
 
 
 def _serve() -> None:
-    """The other process: jobs come in as lines, answers go out as lines."""
+    """The main loop of the recorder process: one job per input line, one reply per output line."""
     _die_with_parent()
     channel = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # whatever prints, prints elsewhere
+    os.dup2(2, 1)  # keep prints out of the channel
     for line in sys.stdin.buffer:
-        reply = _do(json.loads(line))
+        reply = _reply_to(json.loads(line))
         channel.write(json.dumps(reply).encode() + b"\n")
         channel.flush()
 

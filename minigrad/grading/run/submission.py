@@ -1,15 +1,15 @@
-"""The answers in a student's file, also if its cells were moved, split, merged or renamed.
+"""Find the answers in a student's file, even if cells were moved, split, merged or renamed.
 
-Nothing of a submission is used but the *source* of its answer cells, and of what these take along
-from other cells (carried.py). An answer cell is found, in this order,
+Grading uses only the *source* of the answer cells, and of the statements in other cells that they
+depend on (carried.py). An answer cell is found in this order:
 
     by its cell id, by the copy of the id in its metadata, or by nbgrader's grade_id
-    by the names that it should define, if no cell has the id (or the one that has it is
-        untouched, or defines none of them): a guess
-    by its place, right below the given cell that stood above it: a guess
+    by the names that it should define, if no cell has the id (or if the cell with the id is
+        unchanged, or defines none of these names); this is a guess
+    by its position, directly below the given cell that precedes it; this is a guess
 
-and a guess is marked "please confirm". So is an answer that was put together again from the
-parts of a cell that was split. Read notebook.py first, which reads the file.
+Guesses are marked "please confirm", and so is an answer joined from the parts of a split cell. Read
+notebook.py first, which reads the file.
 """
 
 from dataclasses import dataclass, field
@@ -21,14 +21,14 @@ from minigrad.grading.run.notebook import SubmittedCell, Unreadable, cells_of
 
 @dataclass
 class Found:
-    """The answers of a submission.
+    """The answer cells of a submission.
 
-    sources   answer cell id -> source; empty for one that was not found
-    missing   ids of those that were not found
-    guessed   ids of those that were found by name or place: please confirm
-    notes     what was unusual, in words
+    sources   answer cell id -> source; empty if it was not found
+    missing   ids of the answers that were not found
+    guessed   ids of the answers that need confirmation
+    notes     remarks on anything unusual
     cells     all cells of the submission
-    places    answer cell id -> the places of the cells that are it
+    places    answer cell id -> positions of its cells in the submission
     """
 
     sources: dict[str, str] = field(default_factory=dict)
@@ -40,9 +40,9 @@ class Found:
 
 
 def find_answers(recording: Recording, content: bytes) -> Found:
-    """The sources of the answer cells of this exercise in a student's file.
+    """Find the answer cells of this exercise in a student's file.
 
-    Raises Unreadable if it is no notebook, or has nothing of this exercise in it.
+    Raises Unreadable if it is not a notebook, or contains nothing of this exercise.
     """
     cells, notes = cells_of(content)
     search = _Search(recording.cells, cells, Found(notes=notes, cells=cells))
@@ -54,11 +54,11 @@ def find_answers(recording: Recording, content: bytes) -> Found:
 
 
 class _Search:
-    """The cells of a submission, and what is found among them.
+    """The state of the search for answers in a submission.
 
     layout   the cells of the exercise
-    known    ids of these cells
-    used     places of the submission's cells that are answers
+    known    the ids of the exercise's cells
+    used     positions of the cells already identified as answers
     """
 
     def __init__(self, layout: list[BundleCell], cells: list[SubmittedCell], found: Found) -> None:
@@ -67,7 +67,7 @@ class _Search:
         self.used: set[int] = set()
 
     def check_exercise(self, names: set[str]) -> None:
-        """Raise Unreadable if neither an id, nor a given cell, nor one of these names is there."""
+        """Raise Unreadable if the file has no id, given cell or name of this exercise."""
         given = {c["source"].strip() for c in self.layout if not c["answer"]}
         for c in self.cells:
             if self.known & set(c.ids) or c.source.strip() in given or names & set(c.names):
@@ -75,7 +75,7 @@ class _Search:
         raise Unreadable("nothing of this exercise is in it: is it the right file?")
 
     def find(self, answer: BundleCell) -> None:
-        """Look for one answer, and note what was unusual about it."""
+        """Find one answer, and add notes on anything unusual about it."""
         identity = answer["id"]
         parts, guess = self._parts(answer)
         source = "\n".join(part.source for part in parts)
@@ -96,25 +96,25 @@ class _Search:
         self.found.places[identity] = {part.place for part in parts}
 
     def _parts(self, answer: BundleCell) -> tuple[list[SubmittedCell], str]:
-        """The cells that are the answer; and how they were found, if that is a guess."""
+        """The cells of the answer, and how they were found if that is a guess."""
         parts = self._by_id(answer)
-        if answer["names"] and (not parts or _says_nothing(parts, answer)):
+        if answer["names"] and (not parts or _is_unanswered(parts, answer)):
             named = self._by_name(answer)
             if named is not None:
                 guess = f"by the name {', '.join(answer['names'])}"
-                return _with_what_is_above(named, parts, answer), guess
+                return _with_helpers_above(named, parts, answer), guess
         if not parts:
             return self._by_place(answer), "by its place"
         if len(parts) == 1:
-            parts = self._with_what_is_below(parts[0])
+            parts = self._with_split_part_below(parts[0])
         split = f"in {len(parts)} parts, as if its cell had been split"
         return parts, split if len(parts) > 1 else ""
 
     def _by_id(self, answer: BundleCell) -> list[SubmittedCell]:
-        """The cell that has the id; or, if several that follow each other have it, all of them.
+        """The cell with the answer's id, or all parts of a split cell.
 
-        A cell that is split leaves two with the metadata of one, and a cell that is copied too.
-        They are parts if they stand together, and the last does not define all of it alone.
+        Splitting a cell duplicates its metadata, and so does copying it. The cells are treated as parts
+        if they are adjacent and the last one does not define all names by itself.
         """
         ids = {answer["id"], answer["grade_id"]} - {None}
         claiming = [c for c in self.cells if ids & set(c.ids)]
@@ -132,9 +132,9 @@ class _Search:
         return claiming[-1:]
 
     def _by_name(self, answer: BundleCell) -> SubmittedCell | None:
-        """The last cell that defines what the answer should, and is not the stub.
+        """The last cell that defines all names of the answer and is not the stub.
 
-        It may have the id of another cell of the exercise: merging two cells keeps one id.
+        It may have the id of another cell of the exercise, because merging two cells keeps one id.
         """
         for cell in reversed(self.cells):
             if cell.kind == "code" and set(answer["names"]) <= set(cell.names):
@@ -143,7 +143,7 @@ class _Search:
         return None
 
     def _by_place(self, answer: BundleCell) -> list[SubmittedCell]:
-        """The first code cell below the nearest cell that stood above the answer, if it is free."""
+        """The first code cell below the nearest preceding cell of the exercise, if it is not taken."""
         sources = {c["source"].strip() for c in self.layout}
         for above in reversed(self.layout[: self.layout.index(answer)]):
             text = above["source"].strip()
@@ -157,13 +157,13 @@ class _Search:
         return []
 
     def _defined_again(self, answer: BundleCell, place: int) -> SubmittedCell | None:
-        """A cell of the student's own, below the answer, that defines all of it anew: a later try?"""
+        """A student's own cell below the answer that redefines all its names, perhaps a later attempt."""
         named = self._by_name(answer) if answer["names"] else None
         own = named is not None and named.place > place and not set(named.ids) & self.known
         return named if own else None
 
-    def _with_what_is_below(self, cell: SubmittedCell) -> list[SubmittedCell]:
-        """A function that was cut in two goes on in a cell that is no Python by itself."""
+    def _with_split_part_below(self, cell: SubmittedCell) -> list[SubmittedCell]:
+        """Add the next cell if it continues a function that was split, so is not valid Python alone."""
         for below in self.cells:
             if below.place == cell.place + 1 and below.kind == "code" and below.source.strip():
                 cut = not _is_python([below]) and _is_python([cell, below])
@@ -172,13 +172,13 @@ class _Search:
         return [cell]
 
 
-def _says_nothing(parts: list[SubmittedCell], answer: BundleCell) -> bool:
-    """Is the answer as it was released, or without any of the names it should define?"""
+def _is_unanswered(parts: list[SubmittedCell], answer: BundleCell) -> bool:
+    """Is the answer unchanged, or does it define none of its expected names?"""
     if "".join(part.squeezed for part in parts) == _stub(answer):
         return True
     names = {name for part in parts for name in part.names}
     if not names and any(name in part.source for name in answer["names"] for part in parts):
-        return False  # it cannot be parsed: a mistake of the student's, not of the matching
+        return False  # a syntax error in the right cell, not a wrong match
     return not names & set(answer["names"])
 
 
@@ -186,10 +186,10 @@ def _stub(answer: BundleCell) -> str:
     return "".join(answer["source"].split())
 
 
-def _with_what_is_above(
+def _with_helpers_above(
     named: SubmittedCell, parts: list[SubmittedCell], answer: BundleCell
 ) -> list[SubmittedCell]:
-    """Below a cell with the id stands the one with the names: then the first one has helpers."""
+    """If the cell with the id is directly above the one with the names, include it for its helpers."""
     if len(parts) == 1 and parts[0].place == named.place - 1 and parts[0].kind == "code":
         if parts[0].squeezed != _stub(answer) and _is_python([parts[0], named]):
             return [parts[0], named]
@@ -197,5 +197,5 @@ def _with_what_is_above(
 
 
 def _is_python(parts: list[SubmittedCell]) -> bool:
-    """Can the parts, one below the other, be parsed?"""
+    """Is the concatenation of the parts valid Python?"""
     return syntax_of("\n".join(part.source for part in parts)) is not None

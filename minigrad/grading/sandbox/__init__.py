@@ -1,12 +1,15 @@
-"""Where a student's code runs, and what it can reach there.
+"""The sandbox for students' code, and the protocol for talking to a kernel in it.
 
-    image      the packages that a kernel may import, copied to a folder of their own
-    launch     start a Python in one of the tiers: bwrap, landlock, none
-    selftest   try what must not be possible; a tier counts only if it holds
+    image      copies the packages that a kernel may import to a separate folder
+    launch     starts Python in one of the tiers of isolation
+    gvisor, container, supervise    the parts of launch for gVisor and for podman or docker
+    wire       talks to a kernel over channel, which limits what it may send
+    selftest   tries what must be impossible; a tier is used only if it passes
+    probe      the attacks that the self-test tries        (runs inside)
     lockdown   Landlock and seccomp, by system calls       (runs inside)
-    boot       what the sandboxed Python does first         (runs inside)
-    stand_in   what a kernel finds instead of minigrad      (runs inside)
+    boot       the first code of the sandboxed Python      (runs inside)
+    stand_in   replaces minigrad for a kernel              (runs inside)
 
-Having a tool is not being allowed to use it: containers and some distributions forbid user
-namespaces, old kernels lack Landlock. So a tier is never believed, it is tried.
+That a tool is installed does not mean that it works: containers and some distributions forbid user
+namespaces, and old kernels lack Landlock. So a tier is tested before it is used.
 """

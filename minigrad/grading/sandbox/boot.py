@@ -1,10 +1,10 @@
-"""What a sandboxed Python does first: give up what a student must not have, then start a kernel.
+"""The first code in a sandboxed Python: drop privileges, then start a kernel.
 
     python -S -s -P boot.py SETTINGS
 
-The settings are JSON: limits, paths, a connection file. Everything up to `app.start()` is ours; a
-student's cell is the first thing that the kernel runs after it. Runs on the standard library and
-ipykernel; it is copied beside lockdown.py into the image, and imports nothing of minigrad.
+SETTINGS is JSON: limits, paths, a connection file. Everything before `app.start()` is trusted code;
+students' cells run after it. This file uses only the standard library and ipykernel. It is copied
+into the image together with lockdown.py, and imports nothing from minigrad.
 """
 
 import contextlib
@@ -32,31 +32,31 @@ def boot() -> None:
         _lockdown().drop_capabilities(settings["user"], settings["needs_landlock"])
     _die_with_parent()
     if os.getpid() == 1:
-        _be_a_child(settings)
+        _fork_and_watch(settings)
     sys.path.insert(0, settings["image"])
     _restrict_files(settings)
     _kernel(settings)
 
 
-def _be_a_child(settings: dict[str, Any]) -> None:
-    """The first process of a container cannot be killed from within, even by itself. Be the second.
+def _fork_and_watch(settings: dict[str, Any]) -> None:
+    """Fork, and continue in the child: PID 1 of a container ignores fatal signals from inside.
 
-    The first one waits, and looks how many files there are: memory that their sizes do not tell.
-    It gives up as much as the second, and cannot be written to by it. In bwrap it also waits for the
-    end of the grader, which holds the other end of its standard input: if root grades, bwrap may not
-    send a signal to whom we have become.
+    PID 1 waits for the child and counts files, because many empty files use memory that their sizes do
+    not show. It drops the same privileges as the child, which cannot write to its memory. In bwrap it
+    also watches its standard input, which ends with the grader: if the grader runs as root, bwrap cannot
+    signal the user that we have become.
     """
     if not (pid := os.fork()):
         _die_with_parent()
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         return
-    ctypes.CDLL(None).prctl(SET_DUMPABLE, 0, 0, 0, 0)  # so /proc/1/mem is not the student's
+    ctypes.CDLL(None).prctl(SET_DUMPABLE, 0, 0, 0, 0)  # so that the child cannot open /proc/1/mem
     _restrict_files({**settings, "landlock": settings["landlock"] and NO_FILES})
     if settings["seccomp"]:
         _lockdown().restrict_calls()
     status = settings["too_many"] << 8  # an exit status, as waitpid gives it
     folders = settings["folders"]
-    with contextlib.suppress(OSError, RecursionError):  # a folder that cannot be looked into
+    with contextlib.suppress(OSError, RecursionError):  # a folder that cannot be listed
         while sum(map(_files_in, folders)) <= settings["files"]:
             ended, found = os.waitpid(pid, os.WNOHANG)
             if ended:
@@ -65,14 +65,14 @@ def _be_a_child(settings: dict[str, Any]) -> None:
             if select.select(settings["ends"], [], [], LOOK)[0]:
                 break
     code = os.waitstatus_to_exitcode(status)
-    os._exit(code if code >= 0 else 128 - code)  # and with the first process ends the other
+    os._exit(code if code >= 0 else 128 - code)  # when PID 1 exits, the kernel kills the child
 
 
 LOOK = 0.05  # seconds
 
 
 def _files_in(folder: str) -> int:
-    """How many files and folders a folder of its own file system holds, whoever may see them."""
+    """Count the files and folders in a folder that is its own file system, even hidden ones."""
     about = os.statvfs(folder)
     if about.f_files:
         return about.f_files - about.f_ffree
@@ -80,7 +80,7 @@ def _files_in(folder: str) -> int:
     def refused(error: OSError) -> None:
         raise error
 
-    # gVisor counts none
+    # gVisor reports no counts
     return sum(len(more) + len(files) for _, more, files in os.walk(folder, onerror=refused))
 
 
@@ -97,17 +97,18 @@ NO_FILES: dict[str, Any] = {"read": [], "write": [], "list": []}
 
 
 def _restrict_files(settings: dict[str, Any]) -> None:
-    """Landlock: for the tier of this name what holds, and within the others one more wall, if it is there."""
+    """Apply Landlock. The landlock tier requires it; in the other tiers it is an extra layer, if available."""
     paths = settings["landlock"]
     if paths is not None and (settings["needs_landlock"] or _lockdown().landlock_version()):
         _lockdown().restrict_files(paths["read"], paths["write"], paths["list"])
 
 
 def _limit(settings: dict[str, Any]) -> None:
-    """Limits of this process, which it cannot raise again.
+    """Set resource limits, which this process cannot raise again.
 
-    Threads are counted by user, in a namespace of users: this has one of its own, or is given a user
-    that nobody else is (lockdown.py). Without either others' would count, and there is no limit.
+    The kernel counts threads per user and user namespace. So we enter a new user namespace, or run as
+    a user that nobody else has (lockdown.py). If neither works, the threads of other processes would
+    count, too, and NPROC is not limited.
     """
     limits = settings["limits"]
     if settings["namespace"] and not _lockdown().own_users():
@@ -116,7 +117,7 @@ def _limit(settings: dict[str, Any]) -> None:
         kind = getattr(resource, f"RLIMIT_{name}")
         hard = resource.getrlimit(kind)[1]
         value = value if hard == resource.RLIM_INFINITY else min(value, hard)
-        with contextlib.suppress(ValueError, OSError):  # macOS knows some limits only by name
+        with contextlib.suppress(ValueError, OSError):  # macOS does not support all of them
             resource.setrlimit(kind, (value, value))
 
 
@@ -126,21 +127,21 @@ def _die_with_parent() -> None:
 
 
 def _kernel(settings: dict[str, Any]) -> None:
-    """A kernel on unix sockets, which listens before it can no longer make any."""
+    """Run a kernel on unix sockets. They are created before seccomp forbids making sockets."""
     from ipykernel.kernelapp import IPKernelApp
 
     app: Any = IPKernelApp.instance()
     quiet = ["--HistoryManager.enabled=False", "--IPCompleter.use_jedi=False", "--colors=NoColor"]
     app.initialize(["-f", settings["connection"], "--log-level=50", *quiet])
-    for magic in ("matplotlib", "pylab", "autoreload", "pip", "conda"):  # many cells begin so
+    for magic in ("matplotlib", "pylab", "autoreload", "pip", "conda"):  # ignore these
         app.shell.register_magic_function(lambda line: None, "line", magic)
-    for magic in ("check", "progress", "autograd"):  # minigrad's: the cell below one is run
+    for magic in ("check", "progress", "autograd"):  # minigrad's: just run the cell
         app.shell.register_magic_function(
             lambda line, cell="": app.shell.run_cell(cell) and None, "line_cell", magic
         )
-    app.shell.system = app.shell.getoutput = lambda *command, **settings: None  # and so:  !pip ...
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a deadline ends the kernel, never half a cell
-    os.chmod(os.path.dirname(settings["connection"]), 0o500)  # no files there beside the sockets
+    app.shell.system = app.shell.getoutput = lambda *command, **settings: None  # ignore  !pip ...
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a deadline kills the kernel
+    os.chmod(os.path.dirname(settings["connection"]), 0o500)  # no new files next to the sockets
     if settings["seccomp"]:
         _lockdown().restrict_calls()
     app.start()

@@ -1,12 +1,12 @@
-"""One connection to a kernel: frames of ZMTP over a unix socket, each counted as it arrives.
+"""A connection to a kernel: ZMTP frames over a unix socket, counted as they arrive.
 
-A library would gather a message of any number of frames before it shows the first one, in memory
-that nobody has limited. Here what arrives is read in small pieces, under a deadline, and whoever
-sends too much is heard no further.
+A ZeroMQ library buffers a whole message, of any number of frames, before it delivers it, so a kernel
+could exhaust our memory. Here data is read in small pieces, with a deadline, and reading stops as
+soon as a limit is exceeded.
 
     greeting    64 bytes each way: the version, and the mechanism NULL (no encryption)
-    READY       a command each way: what kind of socket this is
-    messages    frames, of which all but the last have the flag MORE
+    READY       a command each way with the socket type
+    messages    frames; all but the last have the flag MORE
 
 Source: ZMTP 3.0, https://rfc.zeromq.org/spec/23/
 """
@@ -20,12 +20,12 @@ Kind = Literal["messages", "bytes"]
 
 GREETING = b"\xff" + bytes(8) + b"\x7f\x03\x00" + b"NULL".ljust(20, b"\0") + bytes(32)
 MORE, LONG, COMMAND = 1, 2, 4
-PIECE = 1 << 16  # bytes read at once
-FRAMES = 10  # the frames of a message that are paid for: an honest one has seven
+PIECE = 1 << 16  # bytes to read at a time
+FRAMES = 10  # average frames allowed per message; a normal message has seven
 
 
 class TooMuch(Exception):
-    """More messages (or frames), or more bytes, than the limits allow."""
+    """The kernel sent more messages, frames or bytes than the limits allow."""
 
     def __init__(self, what: Kind) -> None:
         super().__init__(what)
@@ -33,16 +33,16 @@ class TooMuch(Exception):
 
 
 class Closed(Exception):
-    """The connection has ended, or what arrives is not ZMTP."""
+    """The connection has ended, or the data is not ZMTP."""
 
 
 class Budget:
-    """How much may still arrive, over all channels of one cell.
+    """How much the kernel may still send for one cell, over all channels.
 
-    messages   whole ones
-    frames     of any size: an empty one takes time too
-    bytes      of all frames
-    message    bytes of one message
+    messages   complete messages
+    frames     frames of any size, because even empty ones take time
+    bytes      total bytes of all frames
+    message    bytes of a single message
     """
 
     def __init__(self, messages: int, size: int, message: int) -> None:
@@ -50,7 +50,7 @@ class Budget:
         self.bytes, self.message = size, message
 
     def pay_frame(self, size: int) -> None:
-        """One more frame of this size. Raises TooMuch."""
+        """Count a frame of this size. Raises TooMuch."""
         self.frames -= 1
         self.bytes -= size
         if self.bytes < 0:
@@ -59,21 +59,21 @@ class Budget:
             raise TooMuch("messages")
 
     def pay_message(self) -> None:
-        """One more message. Raises TooMuch."""
+        """Count a message. Raises TooMuch."""
         self.messages -= 1
         if self.messages < 0:
             raise TooMuch("messages")
 
 
 class Channel:
-    """A connection to a socket of the kernel, which listens at a path.
+    """A connection to a socket of the kernel at a path.
 
-    kind   b"DEALER", for requests, or b"SUB", for what the kernel publishes
+    kind   b"DEALER" for requests, or b"SUB" for what the kernel publishes
     """
 
     def __init__(self, path: str, kind: bytes, ends: float) -> None:
         self._arrived = bytearray()
-        self._message: list[bytes] = []  # the frames so far, and their bytes
+        self._message: list[bytes] = []  # frames of the incomplete message
         self._size = 0
         self.socket = socket.socket(socket.AF_UNIX)
         try:
@@ -81,13 +81,13 @@ class Channel:
             self.socket.connect(path)
             self._shake_hands(kind, ends)
             if kind == b"SUB":
-                self.send([b"\x01"])  # everything
+                self.send([b"\x01"])  # subscribe to everything
         except BaseException:
             self.socket.close()
             raise
 
     def close(self) -> None:
-        """End the connection."""
+        """Close the connection."""
         self.socket.close()
 
     def _shake_hands(self, kind: bytes, ends: float) -> None:
@@ -104,7 +104,7 @@ class Channel:
             raise Closed("the kernel did not say that it is ready")
 
     def _read(self, ends: float) -> None:
-        """Wait for the next piece."""
+        """Wait for the next piece of data."""
         self.socket.settimeout(max(0.01, ends - time.monotonic()))
         try:
             piece = self.socket.recv(PIECE)
@@ -115,7 +115,7 @@ class Channel:
         self._arrived += piece
 
     def send(self, frames: list[bytes]) -> None:
-        """Send a message. Raises Closed if the kernel is gone or does not listen."""
+        """Send a message. Raises Closed if the kernel is gone or not listening."""
         parts = []
         for k, frame in enumerate(frames):
             flags, n = MORE * (k + 1 < len(frames)), len(frame)
@@ -128,9 +128,9 @@ class Channel:
             raise Closed(str(error)) from None
 
     def messages(self, budget: Budget) -> Iterator[list[bytes]]:
-        """The messages that one more piece completes. Only call it when there is something to read.
+        """Read one piece, and yield the messages that it completes. Call it only when data is ready.
 
-        Raises TooMuch, and Closed.
+        Raises TooMuch and Closed.
         """
         self._read(time.monotonic() + 1)
         while (frame := self._frame(budget.message)) is not None:
@@ -148,7 +148,7 @@ class Channel:
                 budget.pay_message()
 
     def _frame(self, most: int) -> tuple[int, bytes] | None:
-        """The next frame, if all of it has arrived: its flags and its body."""
+        """Flags and body of the next frame; None if it has not fully arrived."""
         arrived = self._arrived
         if len(arrived) < 2:
             return None

@@ -1,16 +1,16 @@
-"""The tier of a container, by podman or docker, for machines where bwrap and Landlock do not hold.
+"""The container tier, with podman or docker, for machines where bwrap and Landlock do not work.
 
-    MINIGRAD_CONTAINER_ENGINE   podman, docker, or a path; left out, the first of them that is there
-    MINIGRAD_CONTAINER_IMAGE    an image with the same Python as here; left out, an empty one
+    MINIGRAD_CONTAINER_ENGINE   podman, docker, or a path; default: the first that is installed
+    MINIGRAD_CONTAINER_IMAGE    an image with the same Python version as here; default: an empty one
 
-No image has to be fetched: an empty one is made on the spot, and this machine's Python and shared
-libraries are shown in it, read-only, as bwrap does. With an image of one's own nothing of this
-machine is shown but the packages of the kernel; its `python3` must be of the same version.
+No image has to be downloaded. By default we create an empty one, and mount this machine's Python
+and shared libraries read-only, as in bwrap. If you name an image, only the kernel's packages are
+mounted; its `python3` must have the same version as ours.
 
-Two things differ from a sandbox that is our child. The container is ended by a process that
-stands beside it (supervise.py). And who the student's code is depends on the engine, because it must
-write into a folder of ours: a user that nobody else is, if we are root; ourselves without any
-capability, if not.
+There are two differences from the other tiers. A container is not our child process, so a
+supervisor stops it (supervise.py). And since the student's code must write to a folder of ours, its
+user depends on the engine: a user that nobody else has if we are root, otherwise our own user
+without capabilities.
 
 Sources: podman-run(1), docker run's reference.
 """
@@ -24,20 +24,22 @@ from functools import cache
 from pathlib import Path
 
 EMPTY = "localhost/minigrad-empty"
-PROCESSES = 64  # threads are counted too
-PATIENCE = 40.0  # seconds for its end: an engine may be busy
+PROCESSES = 64  # including threads
+PATIENCE = 40.0  # seconds to wait for the container to stop, since the engine may be busy
 PROXIES = ("http_proxy", "https_proxy", "ftp_proxy", "all_proxy", "no_proxy")
 
 
 class NoContainer(OSError):
-    """No engine, or one that cannot make the empty image."""
+    """There is no engine, or it cannot create the empty image."""
 
 
 @dataclass(frozen=True)
 class Engine:
-    """program    the path of podman or docker
-    image      what containers are made from
-    user       who we are in a container, if we are not root: "uid:gid"
+    """A container engine.
+
+    program    the path of podman or docker
+    image      the image for containers
+    user       "uid:gid" of our user inside a container, if we are not root
     """
 
     program: str
@@ -46,12 +48,12 @@ class Engine:
 
     @property
     def podman(self) -> bool:
-        """Podman, and not docker? They differ in their options. Told by the program's name."""
+        """Is it podman rather than docker, judging by its name? They take different options."""
         return "podman" in os.path.basename(self.program)
 
     @property
     def own_image(self) -> bool:
-        """An image that somebody named, with a Python of its own?"""
+        """Did the user name an image, which brings its own Python?"""
         return self.image != EMPTY
 
     @property
@@ -65,7 +67,7 @@ class Engine:
 
 @cache
 def engine() -> Engine:
-    """The engine of this machine, with an image that is there.
+    """Find this machine's engine, and make sure that the image exists.
 
     Raises NoContainer, saying what is missing.
     """
@@ -77,9 +79,9 @@ def engine() -> Engine:
         who = f"{wanted} is not" if wanted else "neither podman nor docker is"
         raise NoContainer(f"{who} installed")
     image = os.environ.get("MINIGRAD_CONTAINER_IMAGE") or EMPTY
-    if image == EMPTY and _asked(program, "image", "inspect", EMPTY) is None:
+    if image == EMPTY and _output_of(program, "image", "inspect", EMPTY) is None:
         nothing = bytes(10240)  # a tar archive without a file
-        if _asked(program, "import", "-", EMPTY, given=nothing) is None:
+        if _output_of(program, "import", "-", EMPTY, given=nothing) is None:
             raise NoContainer(
                 f"{program} is there, but could not make an image: does its service run?"
             )
@@ -96,24 +98,24 @@ def run_arguments(
     memory: int,
     disk: int,
 ) -> list[str]:
-    """`run` and its options, up to the command.
+    """The arguments of `run` up to the command.
 
-    shown     (path here, path there), read-only
-    private   our folder, which is /run/kernel there
-    user      who the student's code is, in the container: "uid:gid"
-    memory    bytes; disk too
+    shown     (path here, path in the container), mounted read-only
+    private   our folder, mounted at /run/kernel
+    user      "uid:gid" of the student's code in the container
+    memory    limit in bytes, as is disk
     """
     arguments = ["run", "--rm", "--name", name, "--pull", "never", "--log-driver", "none"]
     arguments += ["--network", "none", "--ipc", "private", "--hostname", "grading"]
     arguments += ["--read-only", "--cap-drop", "ALL", "--user", user]
-    # label: SELinux would refuse to show the machine's libraries unless they were labeled anew
+    # label=disable: otherwise SELinux denies access to the machine's libraries unless they are relabeled
     arguments += ["--security-opt", "no-new-privileges", "--security-opt", "label=disable"]
     arguments += ["--memory", str(memory), "--memory-swap", str(memory)]
     arguments += ["--pids-limit", str(PROCESSES), "--shm-size", str(disk)]
     arguments += ["--ulimit", "nofile=256:256", "--ulimit", "core=0:0"]
-    arguments += ["--ulimit", f"nproc={_processes()}"]
+    arguments += ["--ulimit", f"nproc={_nproc_limit()}"]
     if engine.podman:
-        # else /run and /var/tmp could be written without a limit, and /etc/hosts is this machine's
+        # otherwise /run and /var/tmp are writable without a limit, and /etc/hosts is the machine's
         arguments += ["--read-only-tmpfs=false", "--no-hosts"]
         if os.geteuid():
             arguments += ["--userns", "keep-id"]
@@ -122,35 +124,35 @@ def run_arguments(
     arguments += ["--mount", f"type=bind,src={private},dst=/run/kernel"]
     for folder in ("/tmp", "/work"):
         arguments += ["--tmpfs", f"{folder}:rw,nosuid,nodev,size={disk},mode=1777"]
-    proxies = {n: "" for p in PROXIES for n in (p, p.upper())}  # engines hand on the machine's
+    proxies = {n: "" for p in PROXIES for n in (p, p.upper())}  # engines pass on ours
     for variable, value in {**proxies, **environment}.items():
         arguments += ["--env", f"{variable}={value}"]
     return [*arguments, "--workdir", "/work", "--entrypoint", engine.python, engine.image]
 
 
 def own_threads() -> bool:
-    """Are threads in a container counted apart from all others of the user's?"""
+    """Are threads in a container counted separately from the user's other threads?"""
     return os.geteuid() == 0 or engine().podman
 
 
 def _user(program: str) -> str:
     if "podman" not in os.path.basename(program):
-        said = _asked(program, "info", "--format", "{{.SecurityOptions}}") or ""
+        said = _output_of(program, "info", "--format", "{{.SecurityOptions}}") or ""
         if "rootless" in said:
-            return "0:0"  # there, root is who we are here
+            return "0:0"  # root in a rootless container is our user outside
     return f"{os.getuid()}:{os.getgid()}"
 
 
-def _processes() -> str:
-    """Limits of processes are per user, so ours must fit too; --pids-limit is the real one."""
+def _nproc_limit() -> str:
+    """A generous NPROC limit, since it counts all our user's processes; --pids-limit does the limiting."""
     import resource
 
     soft, hard = resource.getrlimit(resource.RLIMIT_NPROC)
     return "4096:4096" if hard == resource.RLIM_INFINITY else f"{min(4096, hard)}:{min(4096, hard)}"
 
 
-def _asked(program: str, *arguments: str, given: bytes = b"") -> str | None:
-    """What the engine says; None if it fails."""
+def _output_of(program: str, *arguments: str, given: bytes = b"") -> str | None:
+    """Run the engine, and return its output; None if it fails."""
     try:
         done = subprocess.run([program, *arguments], input=given, capture_output=True, timeout=60)
     except (OSError, subprocess.TimeoutExpired):

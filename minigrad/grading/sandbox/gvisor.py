@@ -1,11 +1,11 @@
-"""The tier of gVisor: an own kernel, in a process without privileges, between a student's code and ours.
+"""The gVisor tier: a user-space kernel between a student's code and the machine's kernel.
 
-What the code asks of a kernel is answered by `runsc`, a program that is written for that and can
-itself ask little of this machine. It is told in a bundle: a folder with a configuration of the Open
-Container Initiative, and an empty file system in which this machine's Python is shown, as bwrap does.
+`runsc` handles the system calls of the student's code, and is itself allowed few system calls. It is
+configured by an OCI bundle: a folder with config.json and an empty root file system, in which this
+machine's Python is mounted read-only, as in bwrap.
 
-The kernel's sockets are made in a folder of ours, which is all of this machine that can be written;
-those that others listen on cannot be reached.
+The Jupyter kernel creates its sockets in a folder of ours, the only writable one of this machine.
+Sockets of other processes cannot be reached.
 
 Sources: gvisor.dev/docs; the runtime specification of the OCI, config.md.
 """
@@ -19,7 +19,7 @@ from pathlib import Path
 
 
 def runsc() -> str:
-    """The program. Raises FileNotFoundError if it is not installed."""
+    """The path of runsc. Raises FileNotFoundError if it is not installed."""
     found = shutil.which("runsc")
     if found is None:
         raise FileNotFoundError("runsc is not installed")
@@ -35,12 +35,12 @@ def write_bundle(
     sizes: Mapping[str, int],
     user: int,
 ) -> None:
-    """Write a bundle into an empty folder.
+    """Write a bundle to an empty folder.
 
-    shown     (path here, path there), read-only
-    private   our folder, which is /run/kernel there
-    sizes     folders in memory, and how many bytes each may take
-    user      who the student's code is, and its group; without any capability
+    shown     (path here, path in the sandbox), mounted read-only
+    private   our folder, mounted at /run/kernel
+    sizes     folders in memory -> their limits in bytes
+    user      uid and gid of the student's code, which has no capabilities
     """
     (folder / "root").mkdir()
     mounts = [_mount("/proc", "proc", "proc")]
@@ -75,7 +75,7 @@ def _mount(there: str, kind: str, source: str, *options: str) -> dict[str, objec
 
 
 def runsc_arguments(bundle: Path) -> list[str]:
-    """What `runsc` is called with: it runs until the kernel ends, and ends it if it is ended."""
+    """The arguments of `runsc`, which exits with the kernel; killing it kills the kernel."""
     arguments = ["--root", str(bundle / "state"), "--network", "none", "--host-uds", "create"]
     arguments += ["--ignore-cgroups", *(["--rootless"] if os.geteuid() else [])]
     return [*arguments, "run", "--bundle", str(bundle), f"minigrad-{secrets.token_hex(8)}"]

@@ -1,10 +1,11 @@
-"""The packages that a student's kernel may import, in a folder of their own.
+"""Copy the packages that a student's kernel may import to a separate folder, the image.
 
-A kernel gets NumPy and what ipykernel needs; no other autograd package, and the engine itself
-only for questions that allow it. So the installed packages are not shown and then hidden, but
-chosen and copied; no links, through which a kernel without a sandbox could write.
+A kernel gets NumPy, ipykernel and their dependencies, no other autograd package, and the engine only
+if the question allows it. So only selected packages are copied, rather than exposing all installed
+packages and hiding some. They are copies, not links, because a kernel without a sandbox could write
+through a link.
 
-Without the engine, `import minigrad` finds a stand-in: see stand_in.py.
+Without the engine, `import minigrad` imports a stand-in: see stand_in.py.
 """
 
 import compileall
@@ -25,17 +26,17 @@ STAND_IN = HERE / "stand_in.py"
 
 
 class NoSuchPackage(RuntimeError):
-    """A package that a question asks for, or that kernels need, is not installed here."""
+    """A package that a question or a kernel needs is not installed here."""
 
 
 def build_image(folder: Path, *, engine: bool, packages: tuple[str, ...] = ()) -> Path:
-    """Fill a new folder with what a kernel may import; give it back.
+    """Fill a new folder with the packages that a kernel may import, and return it.
 
-    Raises NoSuchPackage for one that is not installed.
+    Raises NoSuchPackage if one is not installed.
     """
     site = folder / "site"
     site.mkdir(parents=True)
-    (folder / "empty").mkdir()  # shown in a container where something is to be hidden
+    (folder / "empty").mkdir()  # mounted over folders that must be hidden
     for name in ("boot.py", "lockdown.py"):
         shutil.copy2(HERE / name, folder / name)
     for found in _with_dependencies(("ipykernel", "numpy", *packages)).values():
@@ -47,15 +48,15 @@ def build_image(folder: Path, *, engine: bool, packages: tuple[str, ...] = ()) -
     else:
         (site / "minigrad").mkdir()
         shutil.copy2(STAND_IN, site / "minigrad" / "__init__.py")
-    # what an installer has not compiled, no kernel could keep: it cannot write here
+    # compile now, since kernels cannot write .pyc files here
     compileall.compile_dir(site, quiet=2)
-    for path in (folder, *folder.rglob("*")):  # for a user who is not the one that made it
+    for path in (folder, *folder.rglob("*")):  # kernels may run as another user
         path.chmod(path.stat().st_mode | (0o555 if path.is_dir() else 0o444))
     return folder
 
 
 def contents(*, engine: bool, packages: tuple[str, ...] = ()) -> str:
-    """What would be in an image, as text: the same text, the same image."""
+    """Describe an image's content as text: equal texts mean equal images."""
     found = _with_dependencies(("ipykernel", "numpy", *packages))
     said = [f"{name}=={each.version}" for name, each in sorted(found.items())]
     said.append(sys.version)
@@ -67,7 +68,7 @@ def contents(*, engine: bool, packages: tuple[str, ...] = ()) -> str:
 
 
 def versions(packages: tuple[str, ...] = ()) -> dict[str, str]:
-    """The versions of what matters for a grade."""
+    """The versions of Python and of the packages that may affect a grade."""
     wanted = {"ipykernel", "numpy", "nbval", "pytest", *packages}
     found = {"python": sys.version.split()[0]}
     for name in sorted(wanted):

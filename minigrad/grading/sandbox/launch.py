@@ -1,15 +1,15 @@
 """Start a Python in one of the tiers of isolation.
 
-    gvisor     a kernel of its own, in a process without privileges (gvisor.py); with seccomp
-    bwrap      an own file system, process table, network and user; Landlock is not needed there
-    landlock   the machine's, but no file outside of a few can be opened; with seccomp
-    container  like bwrap, made by podman or docker (container.py); with seccomp
-    none       a plain process of this user: only when it is asked for by name
+    gvisor     a separate user-space kernel, in an unprivileged process (gvisor.py); with seccomp
+    bwrap      separate namespaces for files, processes, network and users; with seccomp
+    landlock   the machine's namespaces, but only a few files can be opened; with seccomp
+    container  like bwrap, but started by podman or docker (container.py); with seccomp
+    none       a plain process of this user; only if requested by name
 
-In all tiers the process has limits, gets a clean environment and an empty folder of its own, and
-dies with its parent. Started by root, it becomes a user that nobody else is. In gvisor, bwrap and a
-container even the names of paths are neutral, since a process may read the command line of its own
-sandbox.
+In all tiers, the process has resource limits, a clean environment and an empty folder, and dies with
+its parent. If started by root, it becomes a user that nobody else has. In gvisor, bwrap and a
+container, path names reveal nothing about the machine, since a process may read the command line of
+its own sandbox.
 """
 
 import itertools
@@ -38,21 +38,18 @@ MEGABYTE = 1024 * 1024
 THREADS = 256
 FILES = 5000
 TOO_MANY = 75  # the exit status of a kernel that made more of them
-FOLDERS = (
-    "/dev/shm",
-    "/tmp",
-    "/work",
-)  # where a kernel may write, where the tier is not the machine
+FOLDERS = ("/dev/shm", "/tmp", "/work")  # writable folders in tiers with their own file system
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What a submission may use up.
+    """Resource limits for a submission.
 
-    cell, question, submission   seconds of wall clock, each an absolute deadline
+    cell, question, submission   wall-clock limits in seconds
+    start       seconds for a kernel to start
     memory      megabytes of address space of one kernel
-    disk        megabytes that it may write
-    messages, message_bytes, bytes    what it may send to the outside for one cell
+    disk        megabytes that a kernel may write
+    messages, message_bytes, bytes    limits on what a kernel may send for one cell
     """
 
     cell: float = 10.0
@@ -66,7 +63,7 @@ class Limits:
     bytes: int = 8 * MEGABYTE
 
     def of_process(self) -> dict[str, int]:
-        """The part that the process is given itself, by setrlimit."""
+        """The limits that the process sets for itself with setrlimit."""
         return {
             "AS": self.memory * MEGABYTE,
             "FSIZE": self.disk * MEGABYTE,
@@ -76,16 +73,16 @@ class Limits:
         }
 
     def as_dict(self) -> dict[str, float]:
-        """The fields by name, as they stand in job and answers documents."""
+        """The fields by name, for job and answers documents."""
         return asdict(self)
 
 
 class Process:
-    """A sandboxed Python and its private folder; a context manager that leaves nothing behind.
+    """A sandboxed Python and its private folder, as a context manager that cleans up.
 
-    folder       the private folder, as seen from here; the child may write in it
-    inside       the same folder as the child sees it
-    user         who the child is, if root grades: nobody else
+    folder       the path of the private folder, to which the child may write
+    inside       the path of the same folder inside the sandbox
+    user         uid of the child if the grader runs as root; nobody else has it
     said         where its standard error goes
     """
 
@@ -93,13 +90,13 @@ class Process:
         self, tier: Tier, image: Path, limits: Limits, said: int | IO[bytes] = subprocess.DEVNULL
     ) -> None:
         self.tier, self.image, self.limits, self.said = tier, image, limits, said
-        self.folder = Path(tempfile.mkdtemp(prefix="mg-"))  # short: a socket's path has 107 bytes
+        self.folder = Path(tempfile.mkdtemp(prefix="mg-"))  # short, as sockets need
         self.neutral = tier not in ("landlock", "none")
         self.inside = "/run/kernel" if self.neutral else str(self.folder)
-        self.user = None if tier == "none" else _nobody_else()
+        self.user = None if tier == "none" else _unused_uid()
         self.child: subprocess.Popen[bytes] | None = None
         self._status: int | None = None  # as in Popen: the number of a signal is negative
-        self.beside: Path | None = None  # what gVisor is told, which the child must not see
+        self.beside: Path | None = None  # gVisor's bundle, which the child must not see
 
     def __enter__(self) -> "Process":
         return self
@@ -111,7 +108,7 @@ class Process:
             shutil.rmtree(self.beside, ignore_errors=True)
 
     def start(self, settings: dict[str, Any]) -> None:
-        """Run boot.py there with these settings, and with those that follow from the tier."""
+        """Run boot.py in the sandbox with these settings and those of the tier."""
         within = "/image" if self.neutral else str(self.image)
         work = "/work" if self.neutral else str(self.folder / "work")
         if not self.neutral:
@@ -128,7 +125,7 @@ class Process:
         elif self.tier == "gvisor":
             self._start_gvisor(options, environment)
         elif self.tier == "bwrap":
-            # a file without a name: nobody else can read the arguments in it
+            # pass the arguments in an unlinked file, so that nobody else can read them
             with tempfile.TemporaryFile() as file:
                 file.write("\0".join(self._bwrap(environment)).encode())
                 file.seek(0)
@@ -139,7 +136,7 @@ class Process:
             self._start([_python(), *options], work, environment=environment)
 
     def _settings(self, within: str) -> dict[str, Any]:
-        """What boot.py is told besides the connection file."""
+        """The settings for boot.py, except the connection file."""
         limits = self.limits.of_process()
         if self.tier != "none" and not (self.tier == "container" and not container.own_threads()):
             limits["NPROC"] = THREADS
@@ -178,8 +175,8 @@ class Process:
             start_new_session=True,
         )
 
-    def _start_beside(self, program: str, name: str, arguments: list[str]) -> None:
-        """Start what would outlive us through a process that ends it (supervise.py)."""
+    def _start_supervised(self, program: str, name: str, arguments: list[str]) -> None:
+        """Start something that could outlive us, through a process that stops it (supervise.py)."""
         beside = os.path.join(os.path.dirname(__file__), "supervise.py")
         command = [sys.executable, "-I", "-S", beside, program, name, *arguments]
         self._start(command, "/", stdin=subprocess.PIPE)
@@ -194,15 +191,15 @@ class Process:
             environment = {**environment, "PATH": "/usr/local/bin:/usr/bin:/bin"}
             del environment["LD_LIBRARY_PATH"]
         name = f"minigrad-{secrets.token_hex(8)}"
-        # The kernel's own limit is to be met first, and end in a MemoryError, the same each time;
-        # the container's is for what lies in its folders beside that.
+        # The process limit should be reached first, since it reproducibly gives a MemoryError. The
+        # container's limit adds room for the files in its folders, which are in memory.
         memory = self.limits.memory + 4 * self.limits.disk + 128
         megabytes = (memory * MEGABYTE, self.limits.disk * MEGABYTE)
         user = engine.user if self.user is None else f"{self.user}:{self.user}"
         run = container.run_arguments(
             engine, name, shown, self.folder, environment, user, *megabytes
         )
-        self._start_beside(engine.program, name, [*run, *options])
+        self._start_supervised(engine.program, name, [*run, *options])
 
     def _start_gvisor(self, options: list[str], environment: dict[str, str]) -> None:
         program = gvisor.runsc()
@@ -215,10 +212,10 @@ class Process:
         gvisor.write_bundle(
             self.beside, command, environment, shown, self.folder, sizes, self.user or 0
         )
-        self._start_beside(program, "", gvisor.runsc_arguments(self.beside))
+        self._start_supervised(program, "", gvisor.runsc_arguments(self.beside))
 
     def alive(self) -> bool:
-        """Was it started, and has it not ended yet? Its number stays its own until kill()."""
+        """Is it running? Its PID is not reused before kill(), which reaps it."""
         if self.child is None or self.child.returncode is not None:
             return False
         if not hasattr(os, "waitid"):  # macOS, before Python 3.13
@@ -231,9 +228,9 @@ class Process:
         return ended is None
 
     def ending(self) -> str:
-        """How it ended: `exit status 1`, `signal SIGSEGV`; empty if it has not, a second from now.
+        """How it ended: `exit status 1`, `signal SIGSEGV`; "" if it is still running after a second.
 
-        A container may take longer to end: its engine tidies up first.
+        For a container the wait is longer, because the engine cleans up first.
         """
         ends = time.monotonic() + (container.PATIENCE if self.tier == "container" else 1)
         while self.alive() and time.monotonic() < ends:
@@ -243,32 +240,32 @@ class Process:
             return ""
         if status == TOO_MANY and self.neutral:
             return f"more than {FILES:,} files, or a folder that cannot be read"
-        number = -status if status < 0 else status - 128  # of a shell, and of boot.py
+        number = -status if status < 0 else status - 128  # 128 + signal, as in a shell and boot.py
         if number in {s.value for s in signal.Signals}:
             return f"signal {signal.Signals(number).name}"
         return f"exit status {status}"
 
     def kill(self) -> None:
-        """End it and all its children, at once. The table of processes of bwrap ends with it.
+        """Kill it and all its children. bwrap's PID namespace ends with its first process.
 
-        Only then is it waited for: a number that was waited for may be another process's already.
+        It is reaped only after that, because the PID of a reaped process may be reused.
         """
         if self.child is None:
             return
-        if self.child.stdin is not None:  # ended by its supervisor, or by its first process
+        if self.child.stdin is not None:  # its supervisor or PID 1 stops it
             self.child.stdin.close()
             ends = time.monotonic() + container.PATIENCE
             while self.alive() and time.monotonic() < ends:
                 time.sleep(0.005)
         if self.child.returncode is not None:
             return
-        # PermissionError: on macOS, of what has ended
+        # PermissionError: macOS, if the process has already ended
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(self.child.pid, signal.SIGKILL)
         self.child.wait()
 
     def too_much_written(self) -> bool:
-        """More on the disk than the limit allows, or where we cannot see? In other tiers it is in memory."""
+        """Has it written more than the limit, or made an unreadable folder? In other tiers, files are in memory."""
 
         def refused(error: OSError) -> None:
             if not isinstance(error, FileNotFoundError):
@@ -281,23 +278,23 @@ class Process:
                 size += sum(self._size(os.path.join(folder, name)) for name in files)
                 if count > FILES or size > self.limits.disk * MEGABYTE:
                     return True
-            return size + self._deleted_and_kept() > self.limits.disk * MEGABYTE
+            return size + self._unlinked_bytes() > self.limits.disk * MEGABYTE
         except ProcessLookupError:  # it has ended
             return False
-        except (OSError, RecursionError):  # a folder that is made so that it cannot be read
+        except (OSError, RecursionError):  # a folder made unreadable on purpose
             return True
 
     def _size(self, path: str, descriptor: bool = False) -> int:
-        """Bytes of a file, or of the one without a name behind a descriptor."""
+        """Bytes of a file; for a descriptor, only if the file is unlinked."""
         try:
             file = os.stat(path, follow_symlinks=descriptor)
-        except FileNotFoundError:  # gone meanwhile: renaming files all the time must not hide them
+        except FileNotFoundError:  # assume a size, so that constant renaming does not hide files
             return self.limits.disk * MEGABYTE // 4
         nameless = stat.S_ISREG(file.st_mode) and not file.st_nlink
         return file.st_size if nameless or not descriptor else 0
 
-    def _deleted_and_kept(self) -> int:
-        """Bytes of files without a name that the child still has, open or in memory."""
+    def _unlinked_bytes(self) -> int:
+        """Bytes of unlinked files that the child still has open or mapped."""
         if self.neutral or sys.platform != "linux" or not self.alive():
             return 0
         assert self.child is not None
@@ -317,10 +314,10 @@ class Process:
         if self.user is None:
             arguments = ["--unshare-all", "--unshare-user", "--disable-userns"]
             arguments += ["--uid", "65534", "--gid", "65534", "--cap-drop", "ALL"]
-        else:  # boot.py becomes the user, of whom a namespace of users would not know
+        else:  # boot.py switches to the user, which would not exist in a user namespace
             arguments = [f"--unshare-{what}" for what in ("ipc", "pid", "net", "uts", "cgroup-try")]
             arguments += ["--cap-drop", "ALL", "--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"]
-        # --as-pid-1: boot.py is the first process, which gives up as much as its child; bwrap would not
+        # --as-pid-1: boot.py is PID 1 and drops as many privileges as its child; bwrap would not
         arguments += ["--die-with-parent", "--as-pid-1", "--new-session", "--clearenv"]
         arguments += ["--hostname", "grading"]
         for name, value in environment.items():
@@ -328,7 +325,7 @@ class Process:
         shown, hidden = _python_tree()
         private = (str(self.folder), "/run/kernel")
         above = {parent for _, there in (*shown, private) for parent in Path(there).parents[:-1]}
-        for parent in sorted(map(str, above)):  # which bwrap would make for root alone
+        for parent in sorted(map(str, above)):  # bwrap would make them accessible to root only
             arguments += ["--perms", "0755", "--dir", parent]
         for path, there in shown:
             arguments += ["--ro-bind", path, there]
@@ -343,7 +340,7 @@ class Process:
         return [*arguments, "--remount-ro", "/dev", "--remount-ro", "/"]
 
     def _paths(self) -> dict[str, list[str]]:
-        """What a kernel under Landlock may open. Where all that is there may be seen: write nowhere else."""
+        """The paths that Landlock allows. In tiers with their own file system, it only restricts writing."""
         if self.neutral:
             write = ["/run/kernel", *FOLDERS, "/dev/null"]
             return {"read": ["/"], "list": [], "write": write}
@@ -359,7 +356,7 @@ class Process:
 
 
 def _remove(top: Path) -> None:
-    """Remove a folder, whatever its rights and however deep: what is two levels down is moved up first."""
+    """Remove a folder of any permissions and depth. Moving inner folders up avoids recursion."""
     moved, number = secrets.token_hex(8), itertools.count()
     with suppress(OSError):
         os.chmod(top, 0o700)
@@ -377,19 +374,19 @@ def _remove(top: Path) -> None:
         top.rmdir()
 
 
-def _nobody_else() -> int | None:
-    """A user that nobody else is, if root grades: the kernel counts the threads of a user, and never root's."""
+def _unused_uid() -> int | None:
+    """A random unused uid if the grader runs as root, because the kernel does not limit root's threads."""
     if sys.platform != "linux" or os.geteuid() != 0:
         return None
     first, _, count = map(int, Path("/proc/self/uid_map").read_text(encoding="utf-8").split()[-3:])
-    if count == 1:  # in a namespace that knows only us: root is not who we are
+    if count == 1:  # in a user namespace with a single user, we are not really root
         return None
     end = min(first + count, 2**31)
     return end - 1 - secrets.randbelow(min(2**24, count // 2))
 
 
 def _python_tree() -> tuple[list[tuple[str, str]], list[str]]:
-    """What to show, under which neutral path, so that Python runs there; and what of it to hide."""
+    """The paths to mount so that Python runs in the sandbox, and the folders in them to hide."""
     stdlib = sysconfig.get_path("stdlib")
     there = f"/python/lib/python{sys.version_info[0]}.{sys.version_info[1]}"
     shown = [(path, path) for path in _libraries()]
@@ -407,7 +404,7 @@ def _environment(work: str) -> dict[str, str]:
         "PATH": "",
         "TZ": "UTC",
         "LD_LIBRARY_PATH": "/python/lib" if work == "/work" else sysconfig.get_config_var("LIBDIR"),
-        # the same answer on each run, and one thread for sums, whose order matters in the last bit
+        # for reproducible runs; with several threads, the order of summation may change the last bit
         "PYTHONHASHSEED": "0",
         "OMP_NUM_THREADS": "1",
         "OPENBLAS_NUM_THREADS": "1",
@@ -426,19 +423,19 @@ def _bubblewrap() -> str:
 
 
 def _python() -> str:
-    """The interpreter itself, not a virtual environment's link to it."""
+    """The path of the interpreter itself, not a virtual environment's link to it."""
     return os.path.realpath(getattr(sys, "_base_executable", None) or sys.executable)
 
 
 def _libpython() -> list[str]:
-    """The shared library of an interpreter that is built with one, where it is not a system's."""
+    """The path of libpython, if the interpreter was built with a shared library."""
     name, folder = sysconfig.get_config_var("INSTSONAME"), sysconfig.get_config_var("LIBDIR")
     path = os.path.join(folder or "", name or "")
     return [path] if name and ".so" in name and os.path.exists(path) else []
 
 
 def _libraries() -> list[str]:
-    """The folders of shared libraries, and nothing beside them, where a system separates them."""
+    """The folders of shared libraries; multiarch folders if the system has them, as they contain nothing else."""
     several = sysconfig.get_config_var("MULTIARCH") or ""
     candidates = ["/lib64", "/usr/lib64", f"/lib/{several}", f"/usr/lib/{several}"]
     if not several or not os.path.isdir(f"/usr/lib/{several}"):

@@ -1,16 +1,16 @@
-"""Landlock and seccomp, by system calls: what a process gives up for good.
+"""Restrict this process permanently, with Landlock and seccomp.
 
-    own_users           a namespace of users, in which only one's own threads count
-    drop_capabilities   root becomes an ordinary user
-    restrict_files      Landlock: from now on only these paths can be opened
-    restrict_calls      seccomp: from now on no new process, no socket, no signal to others
+    own_users           enter a new user namespace, in which only this process's threads are counted
+    drop_capabilities   turn root into an ordinary user
+    restrict_files      Landlock: allow opening only these paths
+    restrict_calls      seccomp: forbid new processes, sockets, and signals to others
 
-All can be given up, by anybody, and never be taken back. They need no
-package, because this file runs inside the sandbox, where there is only the standard library.
+Any process may restrict itself in these ways, and none can undo it. System calls are made through
+ctypes, because this file runs inside the sandbox with only the standard library.
 
-The seccomp filter is a program of a tiny machine: it loads a word of the call (its number, the
-low half of an argument), compares, and returns a verdict. It refuses by error number instead of
-killing, so that a student's mistake ends in an exception that can be told.
+A seccomp filter is a BPF program: it loads a word of the system call (its number, or the low half
+of an argument), compares it, and returns a verdict. Ours returns an error number instead of killing
+the process, so that a student's mistake becomes an exception that can be reported.
 
 Sources: Linux man-pages landlock(7), seccomp(2), bpf(2); system call tables of x86_64 and aarch64.
 """
@@ -26,7 +26,7 @@ PR_SET_NO_NEW_PRIVS = 38
 
 
 class NotPossible(OSError):
-    """The kernel of this machine cannot do it, or does not allow it."""
+    """This machine's kernel does not support it, or does not allow it."""
 
 
 def _call(number: int, *arguments: object) -> int:
@@ -38,7 +38,7 @@ def _call(number: int, *arguments: object) -> int:
 
 
 def no_new_privileges() -> None:
-    """No setuid program can give back what is given up. Landlock and seccomp ask for it."""
+    """Prevent setuid programs from regaining privileges. Landlock and seccomp require this."""
     if LIBC.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0):
         raise NotPossible(ctypes.get_errno(), "no_new_privs was refused")
 
@@ -50,26 +50,26 @@ READ_AND_SEARCH = 1 << 2  # CAP_DAC_READ_SEARCH
 
 
 def own_users() -> bool:
-    """Enter a namespace of users of one's own, where the threads of nobody else are counted."""
+    """Enter a new user namespace, where only our threads are counted. Returns whether that worked."""
     if LIBC.unshare(CLONE_NEWUSER):
         return False
-    LIBC.prctl(PR_SET_DUMPABLE, 1, 0, 0, 0)  # the grader, who is the same user, may still look
+    LIBC.prctl(PR_SET_DUMPABLE, 1, 0, 0, 0)  # let the grader, which is the same user, inspect us
     return True
 
 
 def drop_capabilities(user: int | None = None, to_read: bool = False) -> None:
-    """Root gives up what only root may do, and becomes this user, if one is named.
+    """Drop root's capabilities, and switch to this user if one is given.
 
-    to_read   keep the right to open what others may not read, for what Landlock leaves of it
+    to_read   keep the capability to read any file; Landlock will restrict it
 
-    Raises NotPossible on a machine whose system calls are not known here.
+    Raises NotPossible on a machine whose system call numbers are not known here.
     """
     machine = platform.machine()
     if machine not in CAPSET:
         raise NotPossible(errno.ENOSYS, f"no table of system calls for {machine}")
     kept = READ_AND_SEARCH if to_read and user is not None else 0
     for capability in range(64):
-        if not kept >> capability & 1:  # refused where there is nothing to drop
+        if not kept >> capability & 1:  # fails harmlessly for unknown capabilities
             LIBC.prctl(PR_CAPBSET_DROP, capability, 0, 0, 0)
     if user is not None:
         LIBC.prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0)
@@ -92,7 +92,7 @@ ALL_OF_FILES = {1: (1 << 13) - 1, 2: (1 << 14) - 1, 3: (1 << 15) - 1, 5: (1 << 1
 
 
 def landlock_version() -> int:
-    """The version of Landlock here; 0 if there is none."""
+    """The kernel's Landlock version; 0 if it has none."""
     try:
         return _call(CREATE_RULESET, None, ctypes.c_size_t(0), ctypes.c_uint32(1))
     except NotPossible:
@@ -100,9 +100,9 @@ def landlock_version() -> int:
 
 
 def restrict_files(readable: list[str], writable: list[str], listable: list[str]) -> None:
-    """Open nothing but these paths, from now on; no TCP, and no signals to others, if it can.
+    """Allow opening only these paths. If the kernel supports it, forbid TCP and signals to others, too.
 
-    Paths that do not exist are left out. Raises NotPossible without Landlock.
+    Paths that do not exist are ignored. Raises NotPossible without Landlock.
     """
     version = landlock_version()
     if not version:
@@ -141,7 +141,7 @@ def _allow(ruleset: int, path: str, rights: int) -> None:
 
 # ---------------------------------------------------------------- seccomp: which calls
 
-# number on x86_64, number on aarch64 (None: it does not exist there)
+# system call numbers on x86_64 and aarch64 (None: it does not exist there)
 REFUSED: dict[str, tuple[int, int | None]] = {
     "socket": (41, 198), "connect": (42, 203), "bind": (49, 200),
     "fork": (57, None), "vfork": (58, None), "execve": (59, 221), "execveat": (322, 281),
@@ -156,36 +156,36 @@ REFUSED: dict[str, tuple[int, int | None]] = {
     "kexec_load": (246, 104), "init_module": (175, 105), "finit_module": (313, 273),
     "delete_module": (176, 106), "personality": (135, 92), "mq_open": (240, 180),
     "shmget": (29, 194), "shmat": (30, 196), "msgget": (68, 186), "semget": (64, 190),
-    # what the same user already has of these could be used, and deleted, by its number
+    # existing objects of the same user could be used and deleted by number
     "shmctl": (31, 195), "msgctl": (71, 187), "msgsnd": (69, 189), "msgrcv": (70, 188), "semctl": (66, 191),
     "semop": (65, 193), "semtimedop": (220, 192), "mq_unlink": (241, 181),
-    # these name other processes, all of the same user's among them
+    # these act on other processes, including all processes of the same user
     "setpriority": (141, 140), "ioprio_set": (251, 30), "sched_setaffinity": (203, 122), "sched_setattr": (314, 274),
     "sched_setparam": (142, 118), "migrate_pages": (256, 238),
     "move_pages": (279, 239), "process_madvise": (440, 440), "kcmp": (312, 272),
-    # signs that two who read the same files could give each other; and what there is once for all users
+    # covert channels between processes that read the same files; and machine-wide resources
     "flock": (73, 32), "inotify_init": (253, None), "inotify_init1": (294, 26), "fanotify_init": (300, 262),
     "io_setup": (206, 0), "sync": (162, 81), "syncfs": (306, 267),
-    "memfd_create": (319, 279), "memfd_secret": (447, 447),  # memory that no limit counts
+    "memfd_create": (319, 279), "memfd_secret": (447, 447),  # memory outside all limits
     "reboot": (169, 142), "settimeofday": (164, 170), "clock_settime": (227, 112), "clock_adjtime": (305, 266),
     "adjtimex": (159, 171), "swapon": (167, 224), "swapoff": (168, 225), "acct": (163, 89),
     "sethostname": (170, 161), "setdomainname": (171, 162), "syslog": (103, 116), "quotactl": (179, 60),
     "mknod": (133, None), "mknodat": (259, 33),
-    # Landlock does not speak of these: the owner could change files without opening them
+    # not covered by Landlock: the owner could change files without opening them
     "chmod": (90, None), "fchmod": (91, 52), "fchmodat": (268, 53), "fchmodat2": (452, 452),
     "chown": (92, None), "fchown": (93, 55), "lchown": (94, None), "fchownat": (260, 54),
     "setxattr": (188, 5), "lsetxattr": (189, 6), "fsetxattr": (190, 7),
     "removexattr": (197, 14), "lremovexattr": (198, 15), "fremovexattr": (199, 16),
     "utime": (132, None), "utimes": (235, None), "futimesat": (261, None), "utimensat": (280, 88),
 }  # fmt: skip
-# ZeroMQ starts a thread for the first message of 64 KB, and asks for the scheduling that every thread
-# has (0). If that were refused, it would end the process; so it is told that all is well.
+# For the first message of 64 KB, ZeroMQ starts a thread and requests the default scheduling policy (0).
+# It aborts the process if that fails, so the call is reported as successful without being made.
 SET_SCHEDULER = (144, 119)
 CLONE, CLONE3 = (56, 220), (435, 435)
-# which argument, and the values that are refused
+# (numbers, index of the argument, refused values)
 BY_ARGUMENT: tuple[tuple[tuple[int, int], int, tuple[int, ...]], ...] = (
-    ((72, 25), 1, (5, 6, 7, 36, 37, 38, 1024, 1026)),  # fcntl: locks, leases, notices
-    ((157, 167), 0, (1, PR_SET_DUMPABLE)),  # prctl: not to end with the parent, or not to be seen
+    ((72, 25), 1, (5, 6, 7, 36, 37, 38, 1024, 1026)),  # fcntl: locks, leases, notifications
+    ((157, 167), 0, (1, PR_SET_DUMPABLE)),  # prctl: outlive the parent, or hide from inspection
 )
 TO_ONESELF = {"kill": (62, 129), "tgkill": (234, 131), "prlimit64": (302, 261)}
 SECCOMP = {"x86_64": 317, "aarch64": 277}
@@ -197,11 +197,11 @@ CLONE_THREAD = 0x00010000
 
 
 def seccomp_filter(machine: str, pid: int) -> bytes:
-    """The filter as the kernel takes it: eight bytes to an instruction."""
+    """The filter as BPF code, eight bytes per instruction."""
     column = list(ARCHITECTURE).index(machine)
     program = [(LOAD, 0, 0, 4), (EQUAL, 1, 0, ARCHITECTURE[machine]), (RETURN, 0, 0, KILL)]
     program.append((LOAD, 0, 0, 0))
-    # the second table of calls on x86_64 (x32) would be a way around this one
+    # refuse x32 calls, whose different numbers would bypass this filter on x86_64
     program += [(AT_LEAST, 0, 1, 0x40000000), (RETURN, 0, 0, REFUSE | errno.EPERM)]
     for numbers in REFUSED.values():
         number = numbers[column]
@@ -214,7 +214,7 @@ def seccomp_filter(machine: str, pid: int) -> bytes:
         for value in values:
             program += [(EQUAL, 0, 1, value), (RETURN, 0, 0, REFUSE | errno.EPERM)]
         program.append((LOAD, 0, 0, 0))
-    # glibc tries clone3 first, whose flags a filter cannot see, and falls back to clone
+    # a filter cannot see clone3's flags; with ENOSYS, glibc falls back to clone
     program += [(EQUAL, 0, 1, CLONE3[column]), (RETURN, 0, 0, REFUSE | errno.ENOSYS)]
     program += [(EQUAL, 0, 4, CLONE[column]), (LOAD, 0, 0, 16)]
     program += [(ANY_BIT, 0, 1, CLONE_THREAD), (RETURN, 0, 0, ALLOW)]
@@ -228,9 +228,9 @@ def seccomp_filter(machine: str, pid: int) -> bytes:
 
 
 def restrict_calls() -> None:
-    """No new processes, sockets or signals to others, in all threads, from now on.
+    """Forbid new processes, sockets, and signals to others, in all threads.
 
-    Raises NotPossible on a machine whose system calls are not in the table above.
+    Raises NotPossible on a machine whose system call numbers are not in the table above.
     """
     machine = platform.machine()
     if machine not in SECCOMP:

@@ -1,10 +1,10 @@
-"""Doors that must be shut in a sandbox. The self-test runs this source in a kernel there, as a student's cell.
+"""The attacks ("doors") that a sandbox must prevent. The self-test runs this source in a kernel, as a student's cell.
 
     tell(about)           try the doors, and publish which were open
-    make_files(folder)    make more files than a machine can bear
-    send_frames()         send more to the grader than it can bear
+    make_files(folder)    try to exhaust the machine with files
+    send_frames()         try to exhaust the grader's memory with data
 
-It is never imported, and stands on the standard library and IPython alone.
+This file is never imported, and uses only the standard library and IPython.
 """
 
 import fcntl
@@ -24,7 +24,7 @@ FILES, FRAME, THREADS = 10**6, 4 << 30, 2000
 
 
 class About(TypedDict):
-    """What is outside: a judge bundle, a server, the grader's process; and how much memory is allowed."""
+    """Targets outside the sandbox (a judge bundle, a server, the grader's process), and the memory limit."""
 
     bundle: str
     port: int
@@ -34,7 +34,7 @@ class About(TypedDict):
 
 
 def tell(about: About, mime: str) -> None:
-    """Publish, for each door, whether it was open."""
+    """Publish for each door whether it was open."""
     display({mime: {name: _opens(door) for name, door in _doors(about).items()}}, raw=True)
 
 
@@ -47,12 +47,11 @@ def _opens(door: Callable[[], object]) -> bool:
 
 
 def _doors(about: About) -> dict[str, Callable[[], object]]:
-    """What is tried, by what is said of it if it succeeds."""
+    """The attacks, by the phrase that reports their success."""
     bundle, parent = about["bundle"], about["parent"]
 
-    def environ() -> (
-        None
-    ):  # by what is in it: in an own table of processes its number may be another's
+    def environ() -> None:
+        # compare the content: in a PID namespace, the number may belong to another process
         with open(f"/proc/{parent}/environ", "rb") as file:
             assert hashlib.sha256(file.read()).hexdigest() == about["environ"]
 
@@ -72,24 +71,24 @@ def _doors(about: About) -> dict[str, Callable[[], object]]:
         "starts a process": _process,
         "takes real-time priority": _real_time,
         "gives others a sign": lambda: fcntl.flock(open(os.__file__, "rb"), fcntl.LOCK_SH),
-        "changes the kernel's settings": lambda: _to_write("/proc/sys/kernel/core_pattern"),
-        "writes into the first process": lambda: _to_write("/proc/1/mem"),
+        "changes the kernel's settings": lambda: _open_for_writing("/proc/sys/kernel/core_pattern"),
+        "writes into the first process": lambda: _open_for_writing("/proc/1/mem"),
         "takes more memory than it may": lambda: mmap.mmap(-1, about["memory"]),
         f"starts {THREADS:,} threads": _threads,
     }  # fmt: skip
 
 
-def _to_write(path: str) -> None:  # nothing is written: it may be possible
+def _open_for_writing(path: str) -> None:  # only open it: if that succeeds, writing would do harm
     os.close(os.open(path, os.O_WRONLY))
 
 
-def _priority(parent: int) -> None:  # it stays what it is
+def _priority(parent: int) -> None:  # sets the priority to its current value
     assert parent != os.getpid()
     os.setpriority(os.PRIO_PROCESS, parent, os.getpriority(os.PRIO_PROCESS, parent))
 
 
 def _real_time() -> None:
-    """Given back at once: with it, the doors that follow would stop all else on the machine."""
+    """Drop it immediately: with real-time priority, the next doors would block the whole machine."""
     os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
     os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
 
@@ -102,9 +101,9 @@ def _process() -> None:
 
 
 def _threads() -> None:
-    """They take so little memory that only a limit on their number stops them.
+    """Start threads that use so little memory that only a limit on their number stops them.
 
-    Each lets the next one go on: all at once, they would keep a machine busy for seconds.
+    They end one after the other, because all at once they would keep the machine busy for seconds.
     """
     gate = threading.Lock()
 
@@ -122,13 +121,13 @@ def _threads() -> None:
 
 
 def make_files(folder: str) -> None:
-    """Make empty files, which are no bytes and take memory."""
+    """Make empty files, which have no bytes but use memory."""
     for n in range(FILES):
         os.close(os.open(f"{folder}/{n}", os.O_CREAT | os.O_WRONLY))
 
 
 def send_frames() -> None:
-    """Send the head of a huge frame of ZMTP, and what follows, to whoever listens."""
+    """Send the header of a huge ZMTP frame, followed by data, to all connected sockets."""
     sent = b"\2" + FRAME.to_bytes(8, "big") + bytes(1 << 16)
     while True:
         for descriptor in range(3, 256):

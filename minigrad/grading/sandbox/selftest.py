@@ -1,9 +1,9 @@
-"""Try what must not be possible. A tier counts only if nothing of it succeeds.
+"""Attack the sandbox. A tier is used only if every attack fails.
 
-A file like a judge bundle lies in a private folder of ours, and a server listens on this machine. A
-kernel is started exactly as for a student, and a cell in it tries each door (probe.py): to read the
-one, to reach the other, to see and to signal this process, to start another, and to take more
-threads, memory, files and attention than is allowed.
+We put a file like a judge bundle into a private folder, and start a server on this machine. A kernel
+starts exactly as for a student, and a cell in it tries each "door" (probe.py): reading the file,
+connecting to the server, inspecting and signaling this process, starting processes, and exceeding
+the limits on threads, memory, files and messages.
 """
 
 import getpass
@@ -23,11 +23,13 @@ from minigrad.grading.sandbox.wire import Kernel, NotStarted
 
 @dataclass(frozen=True)
 class Finding:
-    """tier       what was tried
+    """The result of testing a tier.
+
+    tier       the tier that was tested
     holds      is it safe to grade in it?
-    reason     if not: what was possible, or why it could not be started
-    mend       how to get it, if that is known
-    doors      how many were tried
+    reason     if not, what was possible, or why it could not be started
+    mend       how to install or enable it, if known
+    doors      the number of doors that were tried
     """
 
     tier: Tier
@@ -37,13 +39,13 @@ class Finding:
     doors: int = 0
 
 
-SECONDS = 60.0  # for each cell, on a machine that has much else to do
+SECONDS = 60.0  # for each cell; enough for a busy machine
 DOORS = "application/vnd.minigrad.doors+json"
 PROBE = Path(__file__).with_name("probe.py")
 
 
 class NoSandbox(RuntimeError):
-    """No tier of isolation holds on this machine."""
+    """No tier of isolation works on this machine."""
 
 
 MEND = {
@@ -55,7 +57,7 @@ MEND = {
 }
 
 
-# name, the value that forbids an ordinary user's namespaces, and the one that allows them
+# sysctl settings: name, value that forbids unprivileged user namespaces, value that allows them
 SWITCHES = (
     ("kernel.unprivileged_userns_clone", "0", "1"),  # Debian
     ("kernel.apparmor_restrict_unprivileged_userns", "1", "0"),  # Ubuntu
@@ -64,9 +66,9 @@ SWITCHES = (
 
 
 def choose(image: Path, wanted: str = "auto") -> Finding:
-    """The strongest tier that holds; or the one that is wanted, if it holds.
+    """Choose the strongest tier that holds, or the wanted one if it holds.
 
-    Raises NoSandbox, saying what was tried. `none` is chosen only by its name.
+    Raises NoSandbox, saying what was tried. `none` is chosen only if it is wanted by name.
     """
     if wanted == "none":
         return Finding("none", True, "asked for by name")
@@ -87,7 +89,7 @@ def choose(image: Path, wanted: str = "auto") -> Finding:
 
 
 def try_tier(tier: Tier, image: Path) -> Finding:
-    """Start kernels in a tier, and see what a cell in them can do."""
+    """Start kernels in a tier, and test what a cell in them can do."""
     with tempfile.TemporaryDirectory(prefix="mg-bundle-") as folder, socket.socket() as server:
         bundle = Path(folder) / "exercise.judge.json"
         bundle.write_text("nobody reads this", encoding="utf-8")
@@ -122,11 +124,11 @@ def try_tier(tier: Tier, image: Path) -> Finding:
 
 
 class _Broken(RuntimeError):
-    """A kernel starts, and does not do what an honest submission needs."""
+    """A kernel starts, but cannot run an ordinary submission."""
 
 
 def _doors(tier: Tier, image: Path, tell: str, said: IO[bytes]) -> dict[str, bool]:
-    """Was it open? of each door. The last two are the end of a kernel."""
+    """Map each door to whether it was open. Trying the last two kills the kernel."""
     probe = PROBE.read_text(encoding="utf-8")
     with Process(tier, image, Limits(), said) as process, Kernel(process) as kernel:
         run = kernel.run("import numpy, zmq, os, tempfile", time.monotonic() + SECONDS)
@@ -147,7 +149,7 @@ def _doors(tier: Tier, image: Path, tell: str, said: IO[bytes]) -> dict[str, boo
 
 
 def _mend(tier: Tier, why: str = "") -> str:
-    """What to do if a tier is there, and may not be used: switches of the kernel, or users for containers."""
+    """How to enable a tier that is installed but not allowed: kernel settings, or user ids for containers."""
     if "/etc/subuid" in why:
         users = "--add-subuids 100000-165535 --add-subgids 100000-165535"
         return f"apt-get install uidmap && usermod {users} {getpass.getuser()}  (as root)"

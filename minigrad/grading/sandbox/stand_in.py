@@ -1,8 +1,8 @@
-"""Stands where minigrad is, while a question is graded for which the engine is not there.
+"""Replaces minigrad while a question is graded that does not allow the engine.
 
-image.py copies it into an image, as the package `minigrad`. There `teach` takes any declaration and does
-nothing, because given cells declare exercises; all else can be imported and named, as they do too, and
-says that the engine is not here when it is used. It stands on the standard library alone.
+image.py copies this file into an image as the package `minigrad`. Given cells declare exercises, so
+`teach` accepts any declaration and does nothing. Everything else can be imported, but raises an error
+when it is used. This file uses only the standard library.
 """
 
 import importlib.abc
@@ -13,7 +13,7 @@ from types import ModuleType
 
 
 class _Absent:
-    """Stands where something of the engine was imported; fails when it is used."""
+    """Placeholder for an imported object of minigrad. Calling it fails, unless it is inert."""
 
     def __init__(self, name: str, inert: bool) -> None:
         self.__dict__.update(_name=name, _inert=inert)
@@ -50,7 +50,7 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         module.__getattr__ = _attribute(module.__name__)  # type: ignore[method-assign]
 
 
-if __name__ == "minigrad":  # and not where somebody only looks at this file
+if __name__ == "minigrad":  # only inside an image, not when this file is imported here
     __getattr__ = _attribute("minigrad")
     load_ipython_extension = _Absent("minigrad.load_ipython_extension", inert=True)
     sys.meta_path.insert(0, _Finder())

@@ -1,11 +1,11 @@
-"""Stand beside a container, and end it.
+"""Supervise a container, and stop it when the grader is done.
 
-    python -I -S supervise.py ENGINE NAME run ...     NAME is empty if the engine itself is to be killed
+    python -I -S supervise.py ENGINE NAME run ...     NAME is "" if killing the engine is enough
 
-A container is a child of its engine, not of whoever asked for it: killing `podman run` leaves it
-running. So this process starts it, and removes it when its own standard input ends, which is
-what happens when the grader closes the pipe, and also when the grader is killed. It runs outside
-of the container, where no student's code can reach it. Standard library only.
+A container is a child of its engine, not of the process that requested it, so it survives when
+`podman run` is killed. Therefore this process starts the container, and removes it when its own
+standard input is closed, which also happens if the grader is killed. It runs outside the
+container, out of reach of students' code. It uses only the standard library.
 """
 
 import select
@@ -14,14 +14,14 @@ import sys
 import time
 from contextlib import suppress
 
-PATIENCE = 30  # seconds until an engine that does not answer is given up
+PATIENCE = 30  # seconds to wait for an engine that does not respond
 
 
 def supervise(engine: str, name: str, arguments: list[str]) -> int:
-    """Run the engine until it ends or our standard input does; returns its exit status.
+    """Run the engine until it exits or our standard input is closed; return its exit status.
 
-    If the input ends first, the container is killed, again and again for PATIENCE seconds.
-    One without a name, of gVisor, ends with its engine.
+    In the latter case, kill the container, retrying for PATIENCE seconds. gVisor's sandbox has no
+    name, and ends with its engine.
     """
     client = subprocess.Popen([engine, *arguments], stdin=subprocess.DEVNULL)
     while client.poll() is None:
@@ -29,7 +29,7 @@ def supervise(engine: str, name: str, arguments: list[str]) -> int:
             break
     ends = time.monotonic() + PATIENCE
     while name and client.poll() is None and time.monotonic() < ends:
-        # not there yet, if it was just being made: ask again
+        # retry, since the container may not exist yet
         _tell(engine, "kill", name)
         try:
             client.wait(0.5)
@@ -38,12 +38,12 @@ def supervise(engine: str, name: str, arguments: list[str]) -> int:
     client.kill()
     status = client.wait()
     if name and status:
-        _tell(engine, "rm", "--force", name)  # --rm has done it, if all went well
+        _tell(engine, "rm", "--force", name)  # normally --rm has removed it
     return status
 
 
 def _tell(engine: str, *arguments: str) -> None:
-    # no pipe, whose end would be waited for beyond the time limit
+    # no pipes: run() would wait for them beyond the timeout
     quiet = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.DEVNULL)
     with suppress(subprocess.TimeoutExpired):
         subprocess.run([engine, *arguments], timeout=PATIENCE, **quiet)  # type: ignore[call-overload]

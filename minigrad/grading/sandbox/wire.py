@@ -1,12 +1,12 @@
-"""Talk to a kernel that is not to be trusted.
+"""Talk to an untrusted kernel.
 
-Only what grading needs of Jupyter's protocol, over unix sockets: run a cell, and collect what it
-publishes until it is idle. Whatever the kernel sends is data of limited size, counted frame by
-frame (channel.py); nothing of it is believed but its JSON, and the time limit is a point in time,
-which no message can put off.
+This is the part of Jupyter's protocol that grading needs, over unix sockets: run a cell, and collect
+what it publishes until it is idle. What the kernel sends is limited in size, frame by frame
+(channel.py), and only parsed as JSON. The time limit is an absolute deadline, which no message can
+extend.
 
-The session key is in a file that the kernel itself reads, so signatures prove nothing here and
-are not checked: an answer is worth what its values are worth.
+The kernel can read the session key, so signatures prove nothing and are not checked: an answer is
+judged by its values alone.
 
 Source: Jupyter's messaging protocol 5.3.
 """
@@ -31,20 +31,20 @@ from minigrad.grading.sandbox.launch import Process
 End = Literal["idle", "died", "time", "messages", "bytes", "disk", "nonsense"]
 PORTS = {"shell": 1, "iopub": 2, "stdin": 3, "control": 4, "hb": 5}
 DELIMITER = b"<IDS|MSG>"
-SLICE = 0.05  # seconds between two looks at whether the kernel is alive
+SLICE = 0.05  # seconds between checks that the kernel is alive
 
 
 class NotStarted(RuntimeError):
-    """The kernel did not come up. No student's code had run: it is the machine's fault."""
+    """The kernel did not start. No student's code had run, so the machine is at fault."""
 
 
 @dataclass
 class CellRun:
-    """What came of a cell.
+    """The result of running a cell.
 
-    end        idle if it ran through; otherwise why it was ended
-    error      the exception that it raised, as "Name: message", or how it died, or None
-    published  the contents of the display messages that belong to it, in order
+    end        "idle" if it finished; otherwise why it was stopped
+    error      the exception that it raised, as "Name: message", or how the kernel died; or None
+    published  the data of its display messages, in order
     """
 
     end: End = "idle"
@@ -53,7 +53,7 @@ class CellRun:
 
 
 class Kernel:
-    """A kernel in a sandbox, from its start to its end; use it as a context manager."""
+    """A kernel in a sandbox, as a context manager that starts and kills it."""
 
     def __init__(self, process: Process) -> None:
         self.process = process
@@ -73,7 +73,7 @@ class Kernel:
         self.close()
 
     def close(self) -> None:
-        """Kill the process and close the sockets; may be called when only some were opened."""
+        """Kill the process and close the sockets, even if only some were opened."""
         self.process.kill()
         for channel in self.channels.values():
             channel.close()
@@ -95,12 +95,12 @@ class Kernel:
             while not _listens(str(path)):
                 self._wait_no_longer_than(ends)
                 time.sleep(0.01)
-            # once connected, never again: by then the socket may be a link to somewhere else
+            # connect only once: later, the kernel could have replaced the socket by a link
             try:
                 self.channels[name] = Channel(str(path), kind, ends)
             except (OSError, Closed, TooMuch) as error:
                 raise NotStarted(f"the kernel did not start: {error}") from None
-        # The subscription takes a moment to arrive; until then what is published is lost.
+        # Messages published before our subscription arrives are lost, so ask until we get a reply.
         while True:
             self._wait_no_longer_than(ends)
             sent = self._send("kernel_info_request", {})
@@ -108,14 +108,14 @@ class Kernel:
                 return
 
     def _wait_no_longer_than(self, ends: float) -> None:
-        """Raise NotStarted if the kernel has ended, or did not answer until then."""
+        """Raise NotStarted if the kernel has ended, or if the time is up."""
         if not self.process.alive():
             raise NotStarted(f"the kernel ended before it answered ({self.process.ending()})")
         if time.monotonic() > ends:
             raise NotStarted(f"the kernel did not answer in {self.process.limits.start:g} s")
 
     def run(self, source: str, deadline: float) -> CellRun:
-        """Run a cell until it is idle, or until a point in time of the monotonic clock."""
+        """Run a cell until the kernel is idle, or until a deadline on the monotonic clock."""
         run = CellRun()
 
         def take(kind: str, content: dict[str, Any]) -> None:
@@ -150,7 +150,7 @@ class Kernel:
         }
         parts = [json.dumps(part).encode() for part in (header, {}, {}, content)]
         signature = hmac.new(self.key.encode(), b"".join(parts), hashlib.sha256).hexdigest()
-        with suppress(Closed):  # it is gone, or does not listen: the deadline will tell
+        with suppress(Closed):  # the kernel is gone or stuck: _await will find out
             self.channels["shell"].send([DELIMITER, signature.encode(), *parts])
         return message
 
@@ -170,7 +170,7 @@ class Kernel:
                 ready = waiting.select(min(SLICE, max(0.001, deadline - now)))
                 for key, _ in ready:
                     try:
-                        for kind, content in self._told(key.data, budget, message):
+                        for kind, content in self._messages_for(key.data, budget, message):
                             if kind == "status" and content.get("execution_state") == "idle":
                                 return "idle"
                             take(kind, content)
@@ -187,20 +187,20 @@ class Kernel:
                     if self.process.too_much_written():
                         return "disk"
 
-    def _told(
+    def _messages_for(
         self, channel: Channel, budget: Budget, message: str
     ) -> Iterator[tuple[str, dict[str, Any]]]:
-        """Kind and content of what the channel brings that belongs to a message of ours."""
+        """Yield kind and content of the channel's messages that belong to this request."""
         for frames in channel.messages(budget):
             if channel is self.channels["shell"]:
-                continue  # replies tell nothing that is needed
+                continue  # replies are not needed
             for kind, parent, content in _parsed(frames):
                 if parent == message:
                     yield kind, content
 
 
 def _parsed(frames: list[bytes]) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    """Kind, parent and content of a message; nothing if it is not one."""
+    """Yield kind, parent id and content of a message; nothing if it is malformed."""
     if DELIMITER not in frames:
         return
     parts = frames[frames.index(DELIMITER) + 2 :]
@@ -215,7 +215,7 @@ def _parsed(frames: list[bytes]) -> Iterator[tuple[str, str, dict[str, Any]]]:
 
 
 def _listens(path: str) -> bool:
-    """Is there a socket, and somebody who listens? Between the two there is a moment."""
+    """Is there a socket at this path, and does someone listen on it?"""
     try:
         if not stat.S_ISSOCK(os.lstat(path).st_mode):
             return False

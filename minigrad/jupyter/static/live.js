@@ -1,11 +1,11 @@
-/* What every widget of minigrad loads: it brings the widget to life beside its picture.
+/* The script of every widget of minigrad: it draws the widget in place of its picture.
 
-   A notebook keeps two outputs for each: <minigrad-live key="...">, which is empty, and the picture
-   below it. Where the model with this key is running, the widget is drawn in the element, and the
-   picture is hidden. When the model goes (kernel restarted, cell run again), the picture is back.
+   A notebook stores two outputs for each widget: an empty element, <minigrad-live key="...">, and the
+   picture below it. While the model with this key is running, the widget is drawn in the element, and
+   the picture is hidden. When the model goes (kernel restarted, cell run again), the picture returns.
 
-   What is drawn, and its style, come from a model of their own, so that they are sent and saved once,
-   however many widgets there are. */
+   The drawing code and its style are in a separate model, so that they are sent and saved only once
+   for all widgets. */
 
 const TAG = "minigrad-live";
 const TEXT = "jp-RenderedHTMLCommon";
@@ -14,12 +14,12 @@ const HIDE = `.jp-OutputArea-child:has(${TAG}:not(:empty)) + .jp-OutputArea-chil
 if (!customElements.get(TAG)) {
   document.head.append(Object.assign(document.createElement("style"), { textContent: HIDE }));
   customElements.define(TAG, class extends HTMLElement {
-    static here = new Map(); // the key of each model that is running -> how it is drawn in an element
+    static here = new Map(); // key of each running model -> the function that draws it in an element
     connectedCallback() { this.wake(); }
     disconnectedCallback() { this.sleep(); }
     wake() {
       this.sleep();
-      this.closest(`.${TEXT}`)?.classList.remove(TEXT); // JupyterLab's looks of headings, tables and code
+      this.closest(`.${TEXT}`)?.classList.remove(TEXT); // JupyterLab's style for headings, tables and code
       this.end = this.constructor.here.get(this.getAttribute("key"))?.(this);
     }
     sleep() {
@@ -31,7 +31,7 @@ if (!customElements.get(TAG)) {
 }
 const { here } = customElements.get(TAG);
 
-/** How a model is drawn in an element: its script is imported once. */
+/** Return the function that draws a model in an element. Its script is imported only once. */
 async function drawing(model) {
   const script = await model.widget_manager.get_model(model.get("script").slice("IPY_MODEL_".length));
   const url = URL.createObjectURL(new Blob([script.get("code")], { type: "text/javascript" }));
@@ -55,7 +55,7 @@ async function initialize({ model }) {
   come();
 }
 
-/** For front ends that show widgets in their own way, without our element. */
+/** For front ends that show widgets without our element. */
 const render = async ({ model, el }) => (await drawing(model))(el);
 
 export default { initialize, render };

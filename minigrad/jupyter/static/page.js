@@ -13,7 +13,7 @@ const model = {
   set: (name, value) => { state[name] = value; for (const f of heard["change:" + name] ?? []) f(); },
   on: (name, f) => { (heard[name] ??= new Set()).add(f); },
   off: (name, f) => { heard[name]?.delete(f); },
-  save_changes: () => { // the address can be copied and sent
+  save_changes: () => { // keep the step in the address, so that it can be shared
     const at = new URLSearchParams({ step: state.step }), node = tape.node.get(state.selected)?.label;
     if (node) at.set("node", node);
     try { history.replaceState(null, "", `#${at}`); } catch { /* a frame without an address */ }

@@ -1,6 +1,6 @@
 // The progress panel: a headline, and a row with a bar for each exercise.
 // Python writes two traits, `headline` and `rows` (progress_widget.py); this file draws them, and
-// draws them again when they change. All text is set as text, never as markup.
+// redraws them when they change. All text is inserted as text, never as markup.
 
 function add(parent, tag, className, text) {
   const element = document.createElement(tag);

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Gradescope runs this once, when it builds the image: an environment for the grader, of its own.
+# Gradescope runs this once, when it builds the image. It creates a virtual environment for the grader.
 set -euo pipefail
 source=${AUTOGRADER_SOURCE:-/autograder/source}
 venv=${AUTOGRADER_VENV:-/autograder/venv}
@@ -15,5 +15,5 @@ if [ -z "$python" ]; then
     python=python3.11
 fi
 "$python" -m venv "$venv"
-cd "$source"  # requirements.txt may name a wheel that lies beside it
+cd "$source"  # requirements.txt may name a wheel in this folder
 "$venv/bin/python" -m pip install --no-cache-dir -r requirements.txt

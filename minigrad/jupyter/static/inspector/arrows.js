@@ -1,11 +1,11 @@
-/* Arrows: data flows down, gradients flow up beside it; and what belongs together across the picture. */
+/* Arrows: data flows down and gradients flow up next to it; links connect corresponding nodes. */
 
 const APART = 6; // half the distance between an arrow and its gradient's
 const BEND = 40; // how wide a bend is
 const LETTER = 7; // pixels: of a text beside an arrow
 const LEAN = 8; // half the distance between their knees, where they go sideways
 
-/** A line through a route: it goes sideways between two layers, at its knee there, and is straight within one. */
+/** A line along a route: it turns sideways between two layers, at its knee there, and is straight within a layer. */
 function path(points, knees, start, end, side) {
   const p = points.map((q) => [...q]);
   p[0][1] += start;
@@ -23,7 +23,7 @@ function path(points, knees, start, end, side) {
 }
 const head = (x, y, back) => `${x},${y} ${x - 4.5},${y + back} ${x + 4.5},${y + back}`;
 
-const BELOW = 14; // how far below its box a link goes sideways
+const BELOW = 14; // how far below its box a link turns sideways
 
 /** A line through points, with rounded corners. */
 function rounded(points, radius) {
@@ -93,7 +93,7 @@ const Arrows = (Base) => class extends Base {
     clear(this.culprit);
     const [from, to] = [this.boxes.get(m.failed)?.parts, this.boxes.get(m.conflict?.by)?.parts];
     if (!m.conflict || !from || !to) return;
-    const right = to.x >= from.x + from.w; // else it is gone around on the right
+    const right = to.x >= from.x + from.w; // otherwise the link goes around it on the right
     const [x0, y0, x1, y1] = [from.x + from.w, from.y + TOP + 8, right ? to.x : to.x + to.w, to.y + 20];
     const out = right ? (x0 + x1) / 2 : Math.max(x0, x1) + 34, back = right ? -9 : 9;
     this.culprit.append(s("path", { d: `M${x0} ${y0}C${out} ${y0} ${out} ${y1} ${x1 + back} ${y1}` }),
@@ -101,8 +101,8 @@ const Arrows = (Base) => class extends Base {
       s("text", { x: right ? x1 - 4 : x1 + 12, y: right ? to.y - 22 : y1 - 8 }, "changed it"));
   }
 
-  /** In the other column, what belongs to the selected instruction, or to the one that has just run. A link passes
-      behind no box: it goes through the gap below a layer, the one between the columns, and that below the other layer. */
+  /** Link the selected instruction, or the one that has just run, to its counterparts in the other column. A link
+      crosses no box: it runs in the gap below a layer, the gap between the columns, and the gap below the other layer. */
   drawLinks(m) {
     clear(this.links);
     const id = this.ui.selected ?? m.node, others = this.tape.linked(id), second = this.view.columns?.[1];

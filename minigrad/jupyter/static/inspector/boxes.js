@@ -1,9 +1,9 @@
-/* Boxes: a node, a folded group, a leaf from outside, and what the moment changes in them. */
+/* Boxes: nodes, folded groups and outside leaves, and how they change with the step. */
 
-const TOP = 47, BOTTOM = 25, PAD = 12; // the rows of a box, as tape/boxes.py has them
-const PRINTED = 17, PICTURED = 31, TALL = 24; // above the chips: the value, in one line or beside a picture
+const TOP = 47, BOTTOM = 25, PAD = 12; // the rows of a box, the same as in tape/boxes.py
+const PRINTED = 17, PICTURED = 31, TALL = 24; // above the chips: the value, in one line or next to a picture
 
-/** The value in a box: its text, beside a heat map or a histogram. As tape/canvas.py draws it. */
+/** The value in a box: its text, next to a heat map or a histogram, the same as in tape/canvas.py. */
 function thumbnail(found, x, y) {
   const parts = [], cells = found.cells ?? [], bars = found.bars ?? "";
   let wide = 0;
@@ -41,7 +41,7 @@ const Boxes = (Base) => class extends Base {
 
   nodeBox(id, [x, y, w, height], hatch) {
     const n = this.tape.node.get(id), leaf = n.kind === "leaf", band = y + height - BOTTOM, shown = n.thumbnail;
-    const low = y + TOP + (!shown ? 0 : shown.lines.length < 2 ? PRINTED : PICTURED); // where the chips begin
+    const low = y + TOP + (!shown ? 0 : shown.lines.length < 2 ? PRINTED : PICTURED); // the top of the chips
     const t = (cls, at, text, anchor) => s("text", { class: cls, x: at[0], y: at[1], "text-anchor": anchor ?? "start" }, text);
     const name = clean(n.kind === "failed" ? n.op : n.name);
     const parts = { body: s("rect", { class: "mg-body", x, y, width: w, height, rx: 7 }),
@@ -111,8 +111,8 @@ const Boxes = (Base) => class extends Base {
   membersOf(id) {
     return (this.tape.group.get(id)?.members ?? []).flatMap((m) => (this.tape.group.has(m) ? this.membersOf(m) : [m]));
   }
-  /** The shapes of what a module hands on: of its results that others use, or of its last one. What a backward pass
-      computes reads saved values as well; these are not handed on. */
+  /** The shapes of a module's outputs: of its results that nodes outside use, or of its last result. Nodes made by a
+      backward pass also read saved values; those do not count as outputs. */
   shapesOut(members, ops) {
     const inside = new Set(members), others = (e) => !inside.has(e.to) && !this.tape.node.get(e.to).made_by;
     const used = ops.filter((m) => this.tape.outOf.get(m).some(others));
@@ -135,7 +135,7 @@ const Boxes = (Base) => class extends Base {
       s("text", { class: "mg-what", x: x + w / 2, y: y + 15, "text-anchor": "middle" }, `↑ ${clean(n.name)}`));
   }
 
-  /** A leaf and its chips are one thing: focus on one shows all. */
+  /** Highlight a leaf and its chips together: focus on one highlights all. */
   outline(id, on) {
     for (const chip of this.svg.querySelectorAll(".mg-alias")) if (chip.dataset.of === id) chip.classList.toggle("mg-outlined", on);
   }
@@ -149,7 +149,7 @@ const Boxes = (Base) => class extends Base {
     const { g, parts } = box, n = this.tape.node.get(id), state = stateOf(this.tape, m, id), pending = this.pending(m, id);
     const note = this.note(m, n, state), freed = m.freed.has(id), place = m.queue.indexOf(id);
     const label = this.describe(m, n, state, note), key = [label, m.order.get(id), freed, place, pending, this.ui.values].join("|");
-    if (box.key === key) return; // as it was: most boxes, at most steps
+    if (box.key === key) return; // unchanged, as most boxes are at most steps
     box.key = key;
     for (const c of ["current", "done", "ready", "waiting", "failed", "pruned", "pending", "wrote", "idle"]) g.classList.toggle(`mg-${c}`, c === state || (c === "pending" && pending));
     g.classList.toggle("mg-freed", freed);

@@ -1,7 +1,7 @@
-/* The canvas: the window through which the picture is seen. The picture is scrolled in it, so that the
-   page around it scrolls as ever; a zoom keeps the point under the pointer where it is.
+/* The canvas: the viewport of the picture, which scrolls inside it without affecting the page's scrolling. A
+   zoom keeps the point under the pointer fixed.
 
-   The wheel zooms while Ctrl is held (so does a pinch on a touchpad), or while the canvas has the focus. */
+   The wheel zooms while Ctrl is held (as does a pinch on a touchpad), or while the canvas has the focus. */
 
 const LEGIBLE = 0.85; // at first a picture has its own size, 11 px for the smallest text, or so much less that its width fits
 const LEAST = 0.05, MOST = 4; // of a zoom by hand
@@ -14,7 +14,7 @@ const widthOf = (wide) => (wide >= LEGIBLE && wide < 1 ? wide : 1);
 /** What part of the picture is in sight. */
 const Canvas = (Base) => class extends Base {
   makeCanvas() {
-    this.scale = null; // a number; null: as large as can be read; "fit": all of it
+    this.scale = null; // a number; null: large enough to read; "fit": the whole picture
     this.box = h("div", { class: "mg-canvas", tabindex: 0, role: "group", "aria-label": "Picture. Plus, minus and 0 zoom, arrows move it.",
       onscroll: () => this.moveMap(), onpointerdown: (e) => this.press(e), onclick: null });
     this.box.addEventListener("wheel", (e) => this.wheel(e), { passive: false });
@@ -23,12 +23,12 @@ const Canvas = (Base) => class extends Base {
     this.fingers = new Map();
   }
 
-  /** Draw it larger or smaller; the point of the canvas at (x, y), or its middle, stays where it is. */
+  /** Zoom; the point of the canvas at (x, y), or its center, stays fixed. */
   zoom(scale, x = this.box.clientWidth / 2, y = this.box.clientHeight / 2) {
     this.scale = typeof scale === "number" ? Math.max(LEAST, Math.min(MOST, scale)) : scale;
     const k = this.zoomOf(this.scale), [w, tall] = this.size;
     const { box } = this, before = this.k ?? k, rooms = [box.clientWidth, box.clientHeight];
-    // The point of the picture that is at (x, y); along an axis where all of it is in sight, it is in the middle.
+    // The point of the picture at (x, y); along an axis where all of the picture is visible, its center.
     const point = [[box.scrollLeft, x], [box.scrollTop, y]].map(([scrolled, at], i) =>
       (scrolled + at - Math.max(0, (rooms[i] - this.size[i] * before) / 2)) / before);
     this.k = k;
@@ -37,7 +37,7 @@ const Canvas = (Base) => class extends Base {
     [box.scrollLeft, box.scrollTop] = [point[0] * k - x, point[1] * k - y];
     this.drawMap();
   }
-  /** A number for a scale: "fit" shows all of the picture; null as much as can be read. */
+  /** Convert a scale to a number: "fit" shows the whole picture; null is large enough to read. */
   zoomOf(scale) {
     const { lecture } = this.ui, wide = ((this.box.clientWidth || 700) - 8) / this.size[0], whole = Math.min(wide, ((this.box.clientHeight || 520) - 4) / this.size[1]);
     if (typeof scale === "number") return scale;
@@ -58,7 +58,7 @@ const Canvas = (Base) => class extends Base {
     return [e.clientX - place.left, e.clientY - place.top];
   }
 
-  /** A finger or the mouse is down: one moves the picture, two zoom it. */
+  /** A pointer is down: one pointer moves the picture, two zoom it. */
   press(e) {
     if (e.button) return;
     this.fingers.set(e.pointerId, [e.clientX, e.clientY]);
@@ -79,7 +79,7 @@ const Canvas = (Base) => class extends Base {
     if (other) {
       const apart = (p) => Math.hypot(p[0] - other[0], p[1] - other[1]), place = this.box.getBoundingClientRect();
       this.zoom((this.k * apart(now)) / Math.max(1, apart(was)), (now[0] + other[0]) / 2 - place.left, (now[1] + other[1]) / 2 - place.top);
-    } else if (e.pointerType === "touch" || (!this.dragged && Math.hypot(now[0] - was[0], now[1] - was[1]) < 4)) return; // a finger scrolls by itself
+    } else if (e.pointerType === "touch" || (!this.dragged && Math.hypot(now[0] - was[0], now[1] - was[1]) < 4)) return; // the browser scrolls for a finger
     else {
       this.dragged = true;
       this.box.classList.add("mg-dragging");
@@ -94,7 +94,7 @@ const Canvas = (Base) => class extends Base {
     this.box.scrollTop += y;
   }
 
-  /** Scroll the canvas, not the page, so that a box is in sight; in a lecture, in the middle. */
+  /** Scroll the canvas, not the page, so that a box is visible; in lecture mode, centered. */
   show(id) {
     const g = this.boxes.get(id)?.g;
     if (!g) return;
@@ -128,11 +128,11 @@ const Canvas = (Base) => class extends Base {
     }
     this.moveMap();
   }
-  /** Where the current node is in it. */
+  /** Mark the current node in the minimap. */
   markMap() {
     if (this.mapped !== this.view) return;
     const id = this.ui.m?.node && this.tape.boxes(this.ui.m.node).find((b) => this.boxes.has(b)), place = this.view.boxes[id];
-    const [bx, by] = this.mapScale.map((c) => 2 / c); // at least a few pixels, to be seen
+    const [bx, by] = this.mapScale.map((c) => 2 / c); // at least a few pixels, to be visible
     fill(this.mapNow, place ? { x: place[0] + this.shift[0] - bx, y: place[1] + this.shift[1] - by, width: place[2] + 2 * bx, height: place[3] + 2 * by } : { width: 0 }, []);
   }
   moveMap() {

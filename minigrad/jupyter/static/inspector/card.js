@@ -1,4 +1,4 @@
-/* The card: what is known of a node at a glance, beside the pointer. The details panel stays where it is. */
+/* The card: a summary of a node, shown next to the pointer. The details panel does not change. */
 
 /** The rows of the card: names and texts. */
 function cardOf(tape, m, n, pending) {

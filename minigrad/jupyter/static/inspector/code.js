@@ -1,4 +1,4 @@
-/* The code panel: the whole cell, and the functions that ran. An arrow is at the current line, and a sign at
+/* The code panel: the whole cell, and the functions that ran. An arrow marks the current line, and a sign marks
    the lines that called it, down to the one in the model's forward. A click on a line selects its nodes. */
 
 /** The line that the step or the pinned node belongs to, and those that called it. */
@@ -25,7 +25,7 @@ function codeOf(ui) {
       onclick: () => ui.pickLine(i) }, h("span", { class: "mg-arrow", "aria-hidden": "true" }, i === lit ? "▶" : called ? "↳" : ""),
     h("span", { class: "mg-number" }, String(c.line)), h("code", {}, " ".repeat(c.indent ?? 0), h("span", { class: "mg-text" }, long(c.text))))];
   });
-  if (calls.length) { // the way down to the current line stays in sight
+  if (calls.length) { // keep the calls that lead to the current line visible
     const way = calls.map((i) => h("button", { type: "button", class: "mg-ref", onclick: () => ui.showCode(i) }, `line ${tape.code[i].line}`, h("code", {}, ` ${clean(tape.code[i].text, 60)}`)));
     shown.unshift(h("div", { class: "mg-way" }, way.flatMap((e) => [e, h("span", { "aria-hidden": "true" }, " ↳ ")]), lit === null ? "" : `line ${tape.code[lit].line}`));
   }
@@ -34,9 +34,9 @@ function codeOf(ui) {
   return [h("div", { class: "mg-listings" }, h("div", {}, shown.slice(0, second)), h("div", {}, shown.slice(second)))];
 }
 
-/** Goes from lines to nodes. */
+/** Navigation from lines to nodes. */
 const Coding = (Base) => class extends Base {
-  /** Mark the nodes that a line made, and select the last of them in the picture; or go to the step that it was. */
+  /** Mark the nodes that a line made, and select the last one in the picture; or go to the line's step. */
   pickLine(i) {
     const made = this.tape.madeBy.get(i) ?? [], here = made.filter((n) => this.graph.boxes.has(n.id)), steps = this.tape.stepsOf.get(i) ?? [];
     if (!made.length) return steps.length ? this.go(steps.findLast((k) => k <= this.step) ?? steps[0]) : undefined;

@@ -1,6 +1,6 @@
 /* The details of one node: its value, what it saved, its rules in the user's names, its gradients. */
 
-/** A rule with the user's names in place of its letters; as tape/naming.py does it. */
+/** A rule with the user's names in place of its letters, the same as in tape/naming.py. */
 function inNames(rule, names) {
   return rule.replace(/(?<![A-Za-z0-9_])(d?)([a-z])(?![A-Za-z0-9_])/g, (all, d, letter) => {
     if (!Object.hasOwn(names, letter)) return all;
@@ -68,7 +68,7 @@ function detailsOf(ui) {
   return [head, full, failed, wrong, h("dl", {}, rows.flat())];
 }
 
-/** Where a value of a program lies, who reads it last, and what was written for it or it for. */
+/** The buffer of a program's value, its last reader, and its counterparts in the other program. */
 function programRows(ui, n) {
   const { tape } = ui, of = n.program, rows = [];
   const link = (id) => h("button", { type: "button", class: "mg-ref", onclick: () => ui.pick(id) }, `${clean(tape.node.get(id).name)}`);

@@ -1,8 +1,8 @@
-/* Elements: how the page is written. Names come from the learner's code: they reach it through
-   textContent and setAttribute alone.
+/* Elements: helpers that build the page. Names from the learner's code are untrusted, so they are inserted
+   only with textContent and setAttribute.
 
-   Every element that can have the focus carries data-lm-suppress-shortcuts, or JupyterLab would take
-   "d d" on it as "delete the cell". */
+   Every focusable element has data-lm-suppress-shortcuts; otherwise JupyterLab would read "d d" on it as
+   "delete the cell". */
 
 const SVG = "http://www.w3.org/2000/svg";
 const FOCUSABLE = new Set(["button", "input", "select", "textarea", "summary", "a"]);
@@ -21,10 +21,10 @@ function fill(e, attributes, children) {
 const h = (tag, attributes, ...children) => fill(document.createElement(tag), attributes, children);
 const s = (tag, attributes, ...children) => fill(document.createElementNS(SVG, tag), attributes, children);
 
-/** A term and what is said of it, in a list of both. */
+/** A term and its description, for a description list. */
 const row = (term, ...what) => [h("dt", {}, term), h("dd", {}, ...what)];
 
-/** Without the characters that could make one name read as another; cut if it is too long. */
+/** Remove characters that could disguise a name as another, and truncate it. */
 function clean(text, longest = 40) {
   const kept = String(text ?? "").replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}]/gu, "");
   return kept.length > longest ? kept.slice(0, longest - 1) + "…" : kept;
@@ -40,7 +40,7 @@ function settle(e, ...children) {
     const old = e.childNodes[i];
     if (!old) e.append(now);
     else if (key(old) !== key(now)) old.before(now);
-    else if (now.drawn && old.drawn === now.drawn) return; // alike to the last word
+    else if (now.drawn && old.drawn === now.drawn) return; // identical
     else if (old.nodeName !== now.nodeName) old.replaceWith(now);
     else if (old.nodeType === Node.TEXT_NODE) old.data = now.data;
     else {

@@ -1,6 +1,6 @@
-/* The engine panel: who is ready and who waits; for a program, which values are still needed. */
+/* The engine panel: which nodes are ready and which wait; for a program, which values are still needed. */
 
-/** Which values of the program are still needed after this step, and where they lie. */
+/** The values of the program that are still needed after this step, and their buffers. */
 function memoryOf(ui) {
   const { tape, m } = ui, column = m.node ? tape.node.get(m.node).program.column : 0;
   const gone = new Set(), alive = [];
@@ -36,5 +36,5 @@ function engineOf(ui) {
         ? h("ul", { class: "mg-waits" }, waiting.slice(0, 40).map((id) => h("li", {}, link(id), ` ${m.left(id)} more`)), waiting.length > 40 ? h("li", {}, `and ${waiting.length - 40} others`) : "")
         : h("p", { class: "mg-hint" }, "no node")))];
 }
-/** A node's number in the order in which nodes were made: later ones run first. */
+/** A node's sequence number: nodes with higher numbers run first. */
 const seq = (tape, id) => tape.operations.length - tape.operations.indexOf(id);

@@ -1,4 +1,4 @@
-/* Export: what is seen now, as a picture, a page or text. */
+/* Export: save the current view as a picture, a page or text. */
 
 /** Saves the current step as a file. */
 const Exporting = (Base) => class extends Base {
@@ -15,7 +15,7 @@ const Exporting = (Base) => class extends Base {
     link.click();
     setTimeout(() => URL.revokeObjectURL(url), 2000);
   }
-  /** The picture as it is now, with its styles written into it. */
+  /** The current picture, with its styles inlined. */
   asSvg() {
     const from = this.graph.svg, copy = from.cloneNode(true), ground = getComputedStyle(this.el.firstElementChild).backgroundColor;
     const wanted = ["fill", "stroke", "stroke-width", "stroke-dasharray", "opacity", "font-family", "font-size", "font-weight", "display"];

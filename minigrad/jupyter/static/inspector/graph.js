@@ -11,7 +11,7 @@ class Graph extends Arrows(Boxes(Hovering(Canvas(Object)))) {
   }
   get tape() { return this.ui.tape; }
 
-  /** Draw a view; what depends on the moment is set by update(). */
+  /** Draw a view; update() sets what depends on the step. */
   open(id) {
     const view = this.tape.view.get(id) ?? this.tape.views[0];
     this.view = view;

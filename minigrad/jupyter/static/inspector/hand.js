@@ -1,4 +1,4 @@
-/* Gradients derived by hand: compared by the kernel, or here with what the tape has. */
+/* Gradients derived by hand: compared by the kernel, or here with the values on the tape. */
 
 const UNSEEN = "The answer stays hidden until you check yours.";
 
@@ -7,7 +7,7 @@ const ByHand = (Base) => class extends Base {
   handDerived() {
     if (!this.tape.leaves.length) return null;
     this.leaf = h("select", { "aria-label": "Leaf" }, this.tape.leaves.map((n) => h("option", { value: n.id }, `${clean(n.name)}.grad`)));
-    const asked = () => { // a verdict is about what was checked
+    const asked = () => { // a verdict applies only to the text that was checked
       this.verdict.className = "mg-verdict";
       this.verdict.textContent = UNSEEN;
     };
@@ -34,7 +34,7 @@ const ByHand = (Base) => class extends Base {
     } else if (answer.kind === "html" && answer.text) this.download(`${this.tape.what}.html`, answer.text, "text/html");
     else this.said.textContent = "The page is written by the kernel, and none answers: save(\"x.html\") does the same.";
   }
-  /** The verdict stands beside the entry, and is read out where everything else is. */
+  /** Show the verdict next to the entry, and announce it to screen readers. */
   judge(ok, text) {
     this.verdict.textContent = text;
     const table = text.includes("\n");
@@ -56,7 +56,7 @@ const ByHand = (Base) => class extends Base {
     this.verdict.textContent = "…";
     this.ask({ kind: "differences", leaf: this.leaf.value, text: this.entry.value.trim() });
   }
-  /** Without a kernel: compare numbers with what the last pass left. */
+  /** Without a kernel: compare numbers with the gradients of the last pass. */
   checkHere(leaf, numbers) {
     const ran = this.tape.steps.findLast((x) => x.node === leaf && x.event === "node");
     const right = this.tape.value(ran?.g);

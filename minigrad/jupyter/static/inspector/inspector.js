@@ -1,9 +1,9 @@
-/* The inspector: the document of a tape or of a static program, drawn and stepped through in the
-   browser. A program stands in one column, its gradient program in a second one beside it.
+/* The inspector: draws the document of a tape or a static program, and steps through it in the
+   browser. A program is in one column, its gradient program in a second column next to it.
 
-   It has two hosts. In a notebook anywidget calls render({model, el}); in a page of its own a stand-in
-   model does (see tape/page.py). Of the model only get, set, on, off and save_changes are used. A kernel
-   is asked only about hand-derived gradients. */
+   It has two hosts. In a notebook, anywidget calls render({model, el}); in a separate page, page.js calls
+   it with a substitute model (see tape/page.py). Only the methods get, set, on, off and save_changes of
+   the model are used. A kernel is needed only for hand-derived gradients. */
 
 const NOTHING = "Nothing was recorded: no operation on a tensor ran.";
 const NARROWEST = 280, WIDEST = 340; // pixels: the panels beside a picture
@@ -50,7 +50,7 @@ class Inspector extends Keyboard(Lecture(Exporting(ByHand(Searching(Listing(Turn
     if (this.lecture) this.lectures(false);
     this.tape = new Tape(typeof found === "string" ? JSON.parse(found) : found);
     this.step = Math.min(this.model.get("step") ?? 0, this.tape.last);
-    this.m = null; // the moment of the document before: nothing is drawn yet of this one
+    this.m = null; // forget the previous document's state: nothing of this one is drawn yet
     this.detail = null;
     this.selected = this.model.get("selected") || null;
     this.hits = null;
@@ -98,8 +98,8 @@ class Inspector extends Keyboard(Lecture(Exporting(ByHand(Searching(Listing(Turn
     this.details = h("section", { class: "mg-details", "aria-label": "Details" });
     this.engine = h("section", { class: "mg-engine", "aria-label": "Engine" });
     this.code = h("section", { class: "mg-code", "aria-label": "Code" });
-    this.active = 0; // the row that Tab reaches
-    this.tall = 26; // a row, in pixels
+    this.active = 0; // the row that Tab focuses
+    this.tall = 26; // height of a row in pixels
     this.list = h("div", { class: "mg-list", hidden: true, style: `--mg-row:${this.tall}px`, onscroll: () => this.keeping(() => this.refreshList()) });
     const panel = (title, what) => h("div", {}, h("h4", { class: "mg-head" }, title), what);
     const side = h("div", { class: "mg-side" }, panel("details", this.details), panel(tape.program ? "memory" : "engine", this.engine));
@@ -111,14 +111,14 @@ class Inspector extends Keyboard(Lecture(Exporting(ByHand(Searching(Listing(Turn
     this.openTab(this.tab);
   }
 
-  /** Do something; if what had the focus is then gone or hidden, the frame has it, not the page around it. */
+  /** Do something; if the focused element is then gone or hidden, move the focus to the frame, not to the page. */
   keeping(act) {
     const has = () => this.el.getRootNode().activeElement, inside = this.el.contains(has());
     act();
     if (inside && !(this.frame.contains(has()) && has().getClientRects().length)) this.frame.focus({ preventScroll: true });
   }
 
-  /** Give the panels their height, which the style sheet bounds: as the picture and the code need it. */
+  /** Set the height of the panels to fit the picture and the code, within the limits of the style sheet. */
   arrange() {
     const { middle, graph } = this, room = middle.clientWidth, wide = graph.size[0] + 8, least = LEGIBLE * wide;
     const wider = !this.lecture && room >= 720 && least > room - NARROWEST && least <= room; // it fits if the panels go below
@@ -163,7 +163,7 @@ class Inspector extends Keyboard(Lecture(Exporting(ByHand(Searching(Listing(Turn
     this.slider.setAttribute("aria-valuetext", `step ${this.step} of ${this.tape.last}, ${m.phase}`);
     this.said.textContent = this.step ? long(m.text) : this.tape.last ? `${m.text} Press Next to replay what ran.` : NOTHING;
     this.said.className = `mg-said mg-${m.failed || m.event === "failed" ? "error" : m.phase}`;
-    if (this.tab === "list") this.refreshList(); // first: it asks where it is scrolled to, before others change the page
+    if (this.tab === "list") this.refreshList(); // first, because it reads its scroll position before other panels change the page
     this.graph.update(m);
     settle(this.details, detailsOf(this));
     settle(this.engine, engineOf(this));
@@ -171,12 +171,12 @@ class Inspector extends Keyboard(Lecture(Exporting(ByHand(Searching(Listing(Turn
     this.followLine();
   }
 
-  /** Scroll the code so that the current line is in sight. */
+  /** Scroll the code so that the current line is visible. */
   followLine() {
     const lit = this.code.querySelector(".mg-lit"), height = this.code.clientHeight;
     if (lit && (lit.offsetTop < this.code.scrollTop || lit.offsetTop + lit.clientHeight > this.code.scrollTop + height)) this.code.scrollTop = lit.offsetTop - height / 2;
   }
-  /** The window has another size: what is looked at stays in sight. */
+  /** After the window is resized, keep the current node and line visible. */
   resized() {
     if (!this.graph?.view) return;
     this.arrange();
@@ -197,7 +197,7 @@ class Inspector extends Keyboard(Lecture(Exporting(ByHand(Searching(Listing(Turn
     if (this.selected) this.reveal(this.selected);
     else this.refresh();
   }
-  /** Bring a node into the picture, opening what it is folded in. */
+  /** Make a node visible in the picture, unfolding the groups that contain it. */
   reveal(id) { this.keeping(() => this.revealNow(id)); }
   revealNow(id) {
     if (!id) return;
@@ -233,12 +233,12 @@ class Inspector extends Keyboard(Lecture(Exporting(ByHand(Searching(Listing(Turn
     this.resized();
     if (at) graph.focus(at);
   }
-  /** Show the keys or the legend over the picture; null closes both. */
+  /** Show the keyboard help or the legend over the picture; null closes both. */
   overlay(which) {
     for (const one of ["help", "legend"]) this[one].hidden = one !== which || !this[one].hidden;
     clear(this.legend, this.legend.hidden ? [] : signs(this.tape).flatMap(([sign, what]) => [h("dt", {}, sign), h("dd", {}, what)]));
   }
-  /** Close what lies over the picture, or free the pinned node, or go back to the toolbar, and from there to the cell. */
+  /** Escape: close the overlay, or unpin the node, or return to the toolbar, and from there to the cell. */
   escape() {
     if (!this.help.hidden || !this.legend.hidden) this.overlay(null);
     else if (this.lecture) this.lectures(false);

@@ -1,10 +1,10 @@
 /* Jacobians: the local derivative of a node as a matrix. A row is an entry of the result, a column an entry of the
-   input. The engine computed them (tape/jacobian.py); of an elementwise op it recorded the diagonal, `local`. */
+   input. The engine computed them (tape/jacobian.py); for an elementwise op it recorded only the diagonal, `local`. */
 
 const MOST_ROWS = 16; // and columns
 const sizeOf = (shape) => (shape ?? []).reduce((a, b) => a * b, 1);
 
-/** Which entry of an input an entry of the result reads, if the input was broadcast to the result's shape. */
+/** The entry of an input that an entry of the result depends on, if the input was broadcast to the result's shape. */
 function readBy(entry, shape, input) {
   let at = 0, step = 1;
   for (let k = shape.length - 1, rest = entry; k >= 0; rest = Math.floor(rest / shape[k]), k--) {
@@ -15,7 +15,7 @@ function readBy(entry, shape, input) {
   return at;
 }
 
-/** The Jacobian of an elementwise op, from the derivatives that were recorded entry by entry; null if it is large. */
+/** The Jacobian of an elementwise op, from its recorded diagonal; null if it is too large. */
 function spread(local, shape, input) {
   const [rows, columns] = [sizeOf(shape), sizeOf(input)];
   if (rows > MOST_ROWS || columns > MOST_ROWS || rows * columns < 2 || (local.first ?? []).length !== rows) return null;
@@ -24,7 +24,7 @@ function spread(local, shape, input) {
   return { shape: [rows, columns], size: rows * columns, first, nan: local.nan, inf: local.inf };
 }
 
-/** The Jacobians of a node: for each input, what it is called, the matrix, and what is to be said of it. */
+/** The Jacobians of a node: for each input, its name, the matrix, and a note. */
 function jacobiansOf(tape, n) {
   const inputs = (n.inputs ?? []).filter((x) => x.node), names = inputs.map((x) => tape.result(x.node, x.output));
   return inputs.flatMap((x, k) => {

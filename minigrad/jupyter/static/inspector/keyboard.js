@@ -1,13 +1,13 @@
-/* The keyboard: what each key does, and where. */
+/* The keyboard: what each key does in each part of the inspector. */
 
 const KEYS = [["n, →", "a step forward"], ["p, ←", "a step back"], ["Home, End", "first, last step"], ["Space", "play or pause"], ["b", "jump to the backward pass"],
   ["d", "by node or by detail"], ["arrows", "in the graph: to inputs, outputs, neighbors; ↑ ↓ in the list: to other rows; on the empty canvas: move the picture"],
   ["+, −, 0", "larger, smaller, all of the picture"], ["wheel", "zooms with Ctrl, or when the picture was clicked; drag to move it"], ["Enter", "select; open a folded box"], ["u", "leave an opened box"],
   ["/", "search"], ["v", "values of the gradients, on their arrows"], ["c", "curves under the timeline: saved memory, norms and histograms of gradients"], ["f", "lecture: full screen, large, for a projector"], ["Esc", "close this list; free the pinned node; back to the toolbar; from there, in a notebook, to the cell"], ["l", "legend"], ["?", "these keys"]];
 
-/** Takes the keys of the frame. */
+/** Handles the keys of the frame. */
 const Keyboard = (Base) => class extends Base {
-  /** The arrows go from tab to tab, as everywhere; the frame has them elsewhere. */
+  /** In the tab bar, arrow keys switch tabs, as usual; elsewhere the frame handles them. */
   tabKey(e) {
     const by = { ArrowRight: 1, ArrowLeft: -1 }[e.key];
     if (!by) return false;

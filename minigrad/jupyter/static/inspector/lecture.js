@@ -1,5 +1,5 @@
-/* Lecture mode: for a projector. Full screen, light, no text below 16 px, driven by keys alone. The picture
-   follows the current node, and the ready queue is always in sight. */
+/* Lecture mode, for a projector: full screen, light colors, no text below 16 px, controlled by the keyboard. The
+   picture follows the current node, and the ready queue is always visible. */
 
 const READABLE = 16 / 11; // the zoom at which the smallest text of the picture has 16 px
 
@@ -13,7 +13,7 @@ const Lecture = (Base) => class extends Base {
     if (on) {
       this.left = { tab: this.tab, scale: this.graph.scale, focus: this.el.getRootNode().activeElement };
       this.openTab("graph");
-      // Some hosts, such as a frame that is not allowed to, refuse; then the inspector fills the window.
+      // Some hosts refuse full screen, such as a frame without permission; then the inspector fills the window.
       this.frame.requestFullscreen?.().then(() => this.lecture || document.exitFullscreen()).catch(() => {});
       this.leave = () => { if (!document.fullscreenElement) this.lectures(false); };
       document.addEventListener("fullscreenchange", this.leave);

@@ -1,9 +1,9 @@
-/* The list: all nodes as a table, of which only the rows in sight are there. */
+/* The list: all nodes as a table, of which only the visible rows are in the page. */
 
-const COLUMNS = [["tensor", 13], ["computed as", 17], ["line", 5], ["shape", 8], ["value", 13], ["grad_fn", 13], ["saved", 11], ["gradient", 11], ["state", 9]]; // with shares of the width
+const COLUMNS = [["tensor", 13], ["computed as", 17], ["line", 5], ["shape", 8], ["value", 13], ["grad_fn", 13], ["saved", 11], ["gradient", 11], ["state", 9]]; // with percentages of the width
 const OF_PROGRAM = { tensor: "value of", line: "", grad_fn: "lies in", saved: "then", gradient: "comes from" };
 
-/** What the list says of a node, by column. */
+/** The cells of a node's row, by column. */
 function rowOf(ui, n) {
   const { tape, m } = ui, state = stateOf(tape, m, n.id);
   const said = { current: "now", pending: "not yet", done: `ran as ${m.order.get(n.id)}`, ready: `ready, place ${m.queue.indexOf(n.id) + 1}`,
@@ -15,7 +15,7 @@ function rowOf(ui, n) {
     ...(tape.program ? [n.program.memory, n.program.ends, n.program.comes] : [clean(n.backward ?? "none"), saved, grad]), said];
 }
 
-/** A table of all nodes, of which the rows in sight are there, and the one that has the focus; gaps stand for the others. */
+/** The table with the visible rows and the focused row; gaps replace the other rows. */
 function listOf(ui) {
   const { tape } = ui, shown = ui.listed, tall = ui.tall;
   const from = Math.max(0, Math.floor(ui.list.scrollTop / tall) - 4), until = Math.min(shown.length, from + Math.ceil((ui.list.clientHeight || 480) / tall) + 5);
@@ -37,13 +37,13 @@ function listOf(ui) {
     h("thead", {}, h("tr", { "aria-rowindex": 1 }, COLUMNS.map(([name, share]) => h("th", { scope: "col", style: `width:${share}%` }, title(name))))), h("tbody", {}, rows))];
 }
 
-/** Scrolls the list and goes through it. */
+/** Scrolls and navigates the list. */
 const Listing = (Base) => class extends Base {
   refreshList() {
     this.listed = this.hits ? this.tape.nodes.filter((n) => this.hits.has(n.id)) : this.tape.nodes;
     settle(this.list, listOf(this));
   }
-  /** Scroll the list so that a row is in sight; the rows that are there then are drawn afterwards. */
+  /** Scroll the list so that a row is visible; the rows around it are drawn afterwards. */
   showRow(i) {
     if (this.tab !== "list" || !(i >= 0)) return;
     const { list, tall } = this, room = list.clientHeight - 3 * tall; // without the caption and the header

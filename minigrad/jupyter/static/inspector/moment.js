@@ -1,10 +1,10 @@
-/* A moment: how things stand after a step, found from the document's deltas, so that no kernel is
-   needed. tape/moment.py finds the same; a test compares the two. */
+/* A moment: the state of the tape after a step, computed from the document's deltas, so that no kernel is
+   needed. tape/moment.py computes the same; a test compares the two. */
 
 const OF_A_PASS = ["expected", "pruned", "seeds", "arrived", "queue", "queued", "order", "kept", "sent", "sentBy", "hooks", "g", "failed", "conflict", "engine"];
 
-/** How things stand after step k, or after `detail` details of it; as tape/moment.py does it.
-    A whole step goes on from the whole step before it, if that was the last one asked for. */
+/** The state after step k, or after `detail` details of it, the same as in tape/moment.py.
+    A whole step continues from the last computed state, if that was an earlier whole step. */
 function momentAt(tape, k, detail) {
   const m = (detail === null && tape.reached?.k <= k && tape.reached) || { k: 0, passes: new Map(), pass: 0, computed: new Set(), node: null, expected: {}, pruned: new Set(), seeds: new Map(),
     arrived: new Map(), queue: [], queued: new Set(), order: new Map(), freed: new Map(), first: new Map(), terms: new Map(), kept: new Map(),
@@ -16,7 +16,7 @@ function momentAt(tape, k, detail) {
     Object.assign(m, begun ?? passes.get(number), { pass: number });
   };
   const priority = (id) => tape.node.get(id).priority ?? 0;
-  const ready = (id) => { // behind all that run before it; most often that is near the front or the end
+  const ready = (id) => { // insert after all that run before it, usually near the front or the end
     if (m.queued.has(id)) return;
     m.queued.add(id);
     let at = m.queue.length;
@@ -78,7 +78,7 @@ function momentAt(tape, k, detail) {
   return m;
 }
 
-/** What a leaf's .grad is made of: one term for each pass since it was last empty. */
+/** The terms of a leaf's .grad: one for each pass since it was last empty. */
 function sumOfTerms(tape, terms) {
   if (!terms?.length) return null;
   let from = terms.length - 1;

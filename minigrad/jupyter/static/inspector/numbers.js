@@ -1,4 +1,4 @@
-/* Numbers in words: a value, a snapshot of an array, and a matrix as a heat map. */
+/* Display of numbers: a value, a snapshot of an array, and a matrix as a heat map. */
 
 function number(v) {
   if (typeof v === "boolean") return v ? "True" : "False";
@@ -28,7 +28,7 @@ function words(v) {
   return `from ${number(v.min ?? 0)} to ${number(v.max ?? 0)}, mean ${number(v.mean ?? 0)}${notFinite && `; ${notFinite}`}`;
 }
 
-/** All the numbers of a snapshot, or what is known of them. */
+/** All numbers of a snapshot, or its summary. */
 function inFull(v) {
   if (!v) return "";
   const shape = v.shape ?? [], first = v.first ?? [];
@@ -47,7 +47,7 @@ function heat(t) {
   return `rgb(${mix(r)},${mix(g)},${mix(b)})`;
 }
 
-/** A matrix as colored cells: blue below zero, orange above, hatched where there is no finite number; the numbers are in the titles. */
+/** A matrix as colored cells: blue below zero, orange above, hatched if not finite; the titles give the numbers. */
 function heatMap(v, title = "") {
   const shape = v?.shape ?? [], first = v?.first ?? [];
   if (!v || v.rows || shape.length !== 2 || first.length < (v.size ?? 0) || !v.size) return null;

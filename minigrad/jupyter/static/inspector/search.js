@@ -1,6 +1,6 @@
-/* Search: nodes by name, operation, module or shape; a word's beginning counts more than its middle. */
+/* Search: nodes by name, operation, module or shape; matches at the start of a word come first. */
 
-// 0 if a word of the text begins with what is wanted (lower case), 1 if it stands elsewhere in it, 2 if it does not.
+// 0 if a word of the text starts with the query (lower case), 1 if it occurs elsewhere in the text, 2 if it does not.
 function foundIn(text, wanted) {
   const plain = String(text ?? ""), words = plain.replace(/([a-z0-9])([A-Z])/g, "$1 $2").toLowerCase();
   if (!plain.toLowerCase().includes(wanted)) return 2;
@@ -8,12 +8,12 @@ function foundIn(text, wanted) {
   return 1;
 }
 
-/** Finds nodes, and goes from one to the next. */
+/** Finds nodes, and goes from one match to the next. */
 const Searching = (Base) => class extends Base {
   find() {
     const wanted = this.search.value.trim().toLowerCase();
     const at = (n) => Math.min(...[n.label, n.name, n.op, n.backward, n.module, n.expression, shapeText(n.shape)].map((x) => foundIn(x, wanted)));
-    // where some word begins with it, others are left out: "mul" means MulBackward0, not AccumulateGrad
+    // if some word starts with the query, other matches are dropped: "mul" means MulBackward0, not AccumulateGrad
     const ranks = wanted ? this.tape.nodes.map(at) : [], best = Math.min(...ranks);
     this.found = best < 2 ? this.tape.nodes.filter((n, i) => ranks[i] === best).map((n) => n.id) : [];
     this.hits = wanted ? new Set(this.found) : null;

@@ -1,12 +1,12 @@
-/* Strips: curves under the timeline, on its axis. One shows how much memory the saved tensors take after each
-   step, as plots.saved_memory does; one the norm of the gradient that reached each layer, as plots.gradient_norms;
-   one how large the entries of each node's gradient are: a histogram for each step. */
+/* Strips: charts below the timeline, on the same axis. They show the memory of saved tensors after each step (as
+   plots.saved_memory), the norm of the gradient that reached each layer (as plots.gradient_norms), and a
+   histogram of the magnitudes of each node's gradient. */
 
 const STRIP = 28; // pixels
-const BINS = 7; // of a histogram
+const BINS = 7; // in a histogram
 const CURVES = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"];
 
-/** After each step from 0, the bytes of what is saved. What is saved twice, or shares its memory, counts once. */
+/** The bytes of saved tensors after each step from 0. Shared memory counts once. */
 function savedBytes(tape) {
   const memory = (n, output) => (output ? `t${n.results[output - 1].tensor}` : n.storage === undefined || n.storage === null ? `t${n.tensor}` : `m${n.storage}`), bytes = new Map();
   for (const n of tape.nodes)
@@ -34,8 +34,8 @@ function savedBytes(tape) {
   return found;
 }
 
-/** For each layer, by its name, the steps at which all of its gradients had arrived, and their norm together:
-    "0.weight" and "0.bias" are of the layer 0. */
+/** For each layer, by name, the steps at which all of its gradients had arrived, and their joint norm.
+    "0.weight" and "0.bias" belong to layer 0. */
 function gradientNorms(tape) {
   const found = new Map();
   let pass = null, now = new Map(); // layer -> the step of the latest gradient, the sum of squares
@@ -51,7 +51,7 @@ function gradientNorms(tape) {
   return found;
 }
 
-/** For each step at which a node took a gradient, the sizes of its entries as powers of ten; zeros are left out. */
+/** For each step at which a node received a gradient, the magnitudes of its entries as powers of ten, without zeros. */
 function gradientSizes(tape) {
   return tape.steps.flatMap((step, k) => {
     const sizes = step.event !== "node" ? [] : (tape.value(step.g)?.first ?? []).map((x) => Math.log10(Math.abs(x))).filter(Number.isFinite);
@@ -86,7 +86,7 @@ const Strips = (Base) => class extends Base {
       curves.map(([name, points], i) => s("g", { style: `--curve:${CURVES[i % CURVES.length]}` }, points.length > 1 ? s("path", { class: "mg-curve", d: points.map(([k, norm], j) => `${j ? "L" : "M"}${k} ${y(norm)}`).join("") }) : null,
         points.map(([k, norm]) => s("path", { class: "mg-dot", d: `M${k} ${y(norm)}h0` }, s("title", {}, `${clean(name)}, step ${k}: ${number(norm)}`))))));
   }
-  /** A column for each step: from below, the shares of the entries that are small and large. */
+  /** A column for each step: the fractions of entries by magnitude, the smallest at the bottom. */
   sizeStrip() {
     const columns = gradientSizes(this.tape), all = columns.flatMap(([, sizes]) => [Math.min(...sizes), Math.max(...sizes)]);
     if (!all.length) return null;

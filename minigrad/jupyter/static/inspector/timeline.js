@@ -1,6 +1,6 @@
-/* The timeline: going through the steps, by hand or by itself. */
+/* The timeline: moving through the steps, manually or by playing. */
 
-/** Goes to a step, and plays. */
+/** Goes to a step, and plays the steps. */
 const Timeline = (Base) => class extends Base {
   go(step, detail = null, tell = true) {
     this.step = Math.max(0, Math.min(this.tape.last, step));
@@ -8,7 +8,7 @@ const Timeline = (Base) => class extends Base {
     this.lit = null;
     if (this.marked) this.hits = null;
     this.marked = false;
-    const node = this.tape.steps[this.step - 1]?.node; // leaves are far from what sends to them: the list stays
+    const node = this.tape.steps[this.step - 1]?.node; // leaves are far from their senders, so do not scroll the list
     this.showRow(this.listed?.findIndex((n) => n.id === node && n.kind !== "leaf"));
     if (tell && this.model.get("step") !== this.step) {
       this.model.set("step", this.step);

@@ -1,10 +1,10 @@
-/* Training steps: what zero_grad(), optimizer.step() and scheduler.step() change, and the way from one
-   iteration of a training loop to another. */
+/* Training steps: what zero_grad(), optimizer.step() and scheduler.step() change, and navigation between
+   the iterations of a training loop. */
 
-/** The update that a step of the tape is, or undefined. */
+/** The update of a step of the tape, or undefined. */
 const updateOf = (tape, k) => (tape.steps[k - 1]?.event === "update" ? tape.steps[k - 1].details[0] : undefined);
 
-/** What an update does to a moment: gradients are cleared, parameters go on to their next version. */
+/** Apply an update to a moment: clear gradients, and advance parameters to their next version. */
 function takeUpdate(m, d) {
   m.wrote = new Set();
   for (const { was, now } of d.changes ?? []) {
@@ -17,7 +17,7 @@ function takeUpdate(m, d) {
   }
 }
 
-/** An update in detail: which object, what it wrote where, which versions. */
+/** An update in detail: the object, what it wrote where, and the versions. */
 function updateDetails(ui, d) {
   const { tape } = ui, link = (id) => h("button", { type: "button", class: "mg-ref", onclick: () => ui.pick(id) }, clean(tape.node.get(id).label));
   const rates = (d.rates ?? []).map((r) => (r.before === r.after ? number(r.before) : `${number(r.before)} → ${number(r.after)}`)).join(", ");
@@ -33,9 +33,9 @@ function updateDetails(ui, d) {
     h("dl", { class: "mg-changes" }, rates ? row("lr", rates) : [], (d.changes ?? []).map(changed))];
 }
 
-/** Goes from one iteration to another. */
+/** Navigation between iterations. */
 const Turns = (Base) => class extends Base {
-  /** The iteration that a step belongs to, by its place; -1 if it is in none. */
+  /** The index of the iteration that a step belongs to; -1 if there is none. */
   turnAt(step) { return this.tape.turns.findIndex((t) => t.step <= step && step <= t.until); }
   goTurn(i) {
     const turn = this.tape.turns[i];
@@ -44,7 +44,7 @@ const Turns = (Base) => class extends Base {
     this.go(turn.step);
     this.arrange();
   }
-  /** While an iteration is shown, show the one that the step belongs to. */
+  /** If an iteration is shown, switch to the iteration of the current step. */
   followTurn() {
     const { turns } = this.tape, shown = turns.findIndex((t) => t.group && t.group === this.graph.view.group), now = this.turnAt(this.step);
     if (shown >= 0 && now >= 0 && now !== shown && turns[now].group) this.graph.open(turns[now].group);
