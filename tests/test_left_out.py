@@ -144,7 +144,7 @@ def test_helpers_that_are_private_in_pytorch_are_found_where_it_has_them():
     assert tree_map(len, {"a": ("x", "yz")}) == {"a": (1, 2)} and FunctionCtx.__name__
 
 
-@pytest.mark.filterwarnings("ignore:minigrad compiles nothing")
+@pytest.mark.filterwarnings("ignore:minigrad has no TorchScript")
 def test_what_has_nothing_to_do_here_does_nothing():
     jit = minigrad.jit
 

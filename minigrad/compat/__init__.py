@@ -1,1 +1,1 @@
-"""What older programs write, and settings that are accepted and change nothing."""
+"""Compatibility with PyTorch: old names, settings without effect, modules that are left out."""

@@ -1,9 +1,9 @@
-"""Helpers that are private in PyTorch, and that published programs import all the same.
+"""Private helpers of PyTorch that published programs import anyway.
 
-    from torch.nn.modules.utils import _pair                     layers of one's own
-    from torch.utils._pytree import tree_map                     nested tuples, lists and dicts
+    from torch.nn.modules.utils import _pair                     in custom layers
+    from torch.utils._pytree import tree_map                     for nested tuples, lists and dicts
 
-modules.py leads the names of these modules here.
+modules.py redirects the names of these modules to this file.
 """
 
 import math
@@ -21,11 +21,11 @@ Device = DeviceLike
 MAP_LOCATION = Any
 string_classes = (str, bytes)
 
-# ------------------------------------------------------------------------ of layers
+# ------------------------------------------------------------------------ for layers
 
 
 def _ntuple(n: int) -> Callable[[Any], tuple[Any, ...]]:
-    """A function that makes n equal sizes of one number, and a tuple of several.
+    """A function that repeats a number n times, and converts other iterables to tuples.
 
     >>> _ntuple(2)(3), _ntuple(2)([3, 5])
     ((3, 3), (3, 5))
@@ -37,7 +37,7 @@ _single, _pair, _triple, _quadruple = (_ntuple(n) for n in (1, 2, 3, 4))
 
 
 def _reverse_repeat_tuple(sizes: Sequence[int], n: int) -> tuple[int, ...]:
-    """The sizes from the last to the first, each n times: what F.pad takes.
+    """The sizes in reverse order, each n times: the format that F.pad expects.
 
     >>> _reverse_repeat_tuple((1, 2), 2)
     (2, 2, 1, 1)
@@ -46,7 +46,7 @@ def _reverse_repeat_tuple(sizes: Sequence[int], n: int) -> tuple[int, ...]:
 
 
 def _addindent(text: str, spaces: int) -> str:
-    """The text with all lines but the first moved to the right.
+    """Indent all lines of the text except the first.
 
     >>> _addindent("a", 2)
     'a'
@@ -62,11 +62,11 @@ def _assert(condition: Any, message: str) -> None:
     assert condition, message
 
 
-# ------------------------------------------------------------------------ of nested structures
+# ------------------------------------------------------------------------ for nested structures
 
 
 def tree_map(f: Callable[..., Any], tree: Any, *rests: Any) -> Any:
-    """The same nesting, with f of each entry; of further trees of that nesting, the entries are f's further arguments.
+    """Apply f to each leaf of a tree. Leaves of further trees become further arguments of f.
 
     >>> tree_map(lambda x, y: x + y, {"a": 1, "b": [2]}, {"a": 10, "b": [20]})
     {'a': 11, 'b': [22]}
@@ -76,7 +76,7 @@ def tree_map(f: Callable[..., Any], tree: Any, *rests: Any) -> Any:
 
 
 def tree_map_only(kind: Any, f: Callable[[Any], Any], tree: Any) -> Any:
-    """The same nesting, with f of each entry of a type.
+    """Apply f to each leaf of a type, and keep the other leaves.
 
     >>> tree_map_only(int, lambda x: -x, (1, 2.0))
     (-1, 2.0)
@@ -85,7 +85,7 @@ def tree_map_only(kind: Any, f: Callable[[Any], Any], tree: Any) -> Any:
 
 
 def tree_leaves(tree: Any) -> list[Any]:
-    """The entries of nested tuples, lists and dicts.
+    """The leaves of nested tuples, lists and dicts.
 
     >>> tree_leaves([1, (2, {"a": 3})])
     [1, 2, 3]
@@ -94,7 +94,7 @@ def tree_leaves(tree: Any) -> list[Any]:
 
 
 def tree_flatten(tree: Any) -> tuple[list[Any], Any]:
-    """The entries, and what `tree_unflatten` needs to nest others in the same way.
+    """The leaves, and a spec of the structure for `tree_unflatten`.
 
     >>> entries, spec = tree_flatten((1, [2]))
     >>> tree_unflatten([5, 6], spec)
@@ -104,15 +104,15 @@ def tree_flatten(tree: Any) -> tuple[list[Any], Any]:
 
 
 def tree_unflatten(leaves: Iterable[Any], treespec: Callable[[Any], Any]) -> Any:
-    """Nest entries as the tree was from which `tree_flatten` made the spec; see there."""
+    """Build a tree from leaves and a spec returned by `tree_flatten`."""
     return treespec(leaves)
 
 
-# ------------------------------------------------------------------------ of compilers and overrides
+# ------------------------------------------------------------------------ for compilers and overrides
 
 
 def unchanged(function: Any = None, **settings: object) -> Any:
-    """A decorator that changes nothing: `jit.ignore`, `jit.unused`, `compiler.disable`.
+    """A decorator without effect, for `jit.ignore`, `jit.unused` and `compiler.disable`.
 
     >>> unchanged(abs) is abs and unchanged(drop=True)(abs) is abs
     True
@@ -121,7 +121,7 @@ def unchanged(function: Any = None, **settings: object) -> Any:
 
 
 def not_compiled(function: Any = None, *example: object, **settings: object) -> Any:
-    """`jit.script` and `jit.trace`: the function or module itself, and a warning that nothing is compiled.
+    """`jit.script` and `jit.trace`: return the function or module unchanged, with a warning.
 
     >>> import warnings
     >>> with warnings.catch_warnings(action="ignore"):
@@ -129,7 +129,7 @@ def not_compiled(function: Any = None, *example: object, **settings: object) -> 
     True
     """
     warnings.warn(
-        "minigrad compiles nothing: jit.script and jit.trace return what they are given, which computes the same. "
+        "minigrad has no TorchScript: jit.script and jit.trace return the function or module unchanged. "
         "minigrad.static records programs.",
         stacklevel=levels_to_user(),
     )

@@ -1,7 +1,7 @@
-"""autocast and GradScaler, as they are where there is no GPU: switched off.
+"""autocast and GradScaler, which are always disabled.
 
-There is no bfloat16 and no GPU here. PyTorch switches both off, with a warning, when a program asks for a
-GPU that is not there; the program then computes in full precision. So does this.
+minigrad has neither a GPU nor bfloat16. If a program asks for a GPU and there is none, PyTorch disables
+both with a warning, and the program computes in full precision. minigrad does the same.
 """
 
 import warnings
@@ -16,10 +16,10 @@ __all__ = ["GradScaler", "autocast"]
 
 
 class autocast(ContextDecorator):
-    """A block in which PyTorch computes in lower precision. Here it changes nothing.
+    """A block in which PyTorch computes in lower precision. In minigrad it has no effect.
 
-    device_type    "cuda", which is not there; "cpu" would mean bfloat16, which is left out
-    enabled        False makes it a plain block
+    device_type    "cuda", with a warning; "cpu" would need bfloat16, which is left out
+    enabled        False: no warning and no error
 
     Raises NotImplementedError for "cpu" with `enabled`.
 
@@ -40,8 +40,8 @@ class autocast(ContextDecorator):
             device_type, enabled = "cuda", device_type
         if enabled and device_type == "cpu":
             raise NotImplementedError(
-                'autocast("cpu") computes in bfloat16, which NumPy does not have. To fix it, leave it out, or '
-                "write  enabled=False. PYTORCH.md lists what else is left out."
+                'autocast("cpu") computes in bfloat16, which NumPy does not have. To fix it, remove autocast, '
+                "or pass enabled=False. PYTORCH.md lists what else is left out."
             )
         if enabled:
             _warn(
@@ -65,7 +65,7 @@ def is_autocast_enabled(device_type: str = "cuda") -> bool:
 
 
 class GradScaler:
-    """Scales losses so that gradients in half precision do not vanish. Switched off: the scale is 1.
+    """Scales losses so that half-precision gradients do not underflow. Disabled: the scale is 1.
 
     >>> import minigrad
     >>> scaler = GradScaler("cuda", enabled=False)
@@ -80,18 +80,18 @@ class GradScaler:
             _warn("torch.cuda.amp.GradScaler is enabled, but CUDA is not available.  Disabling.")
 
     def scale(self, outputs: Tensor) -> Tensor:
-        """The outputs as they are."""
+        """Returns the outputs unchanged."""
         return outputs
 
     def unscale_(self, optimizer: object) -> None:
-        """Nothing to do: gradients are not scaled."""
+        """No effect: gradients are not scaled."""
 
     def step(self, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
-        """The optimizer's step."""
+        """Calls optimizer.step()."""
         return optimizer.step(*args, **kwargs)
 
     def update(self, new_scale: object = None) -> None:
-        """Nothing to do: the scale stays 1."""
+        """No effect: the scale stays 1."""
 
     def get_scale(self) -> float:
         """1.0"""
@@ -102,15 +102,15 @@ class GradScaler:
         return False
 
     def state_dict(self) -> dict[str, Any]:
-        """Empty."""
+        """An empty dict."""
         return {}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Nothing to load."""
+        """No effect."""
 
 
 def custom_fwd(fwd: Callable[..., Any] | None = None, **settings: object) -> Any:
-    """Marks the forward of a Function for autocast: the function as it is."""
+    """Marks the forward of a Function for autocast. Returns the function unchanged."""
     return fwd if fwd is not None else (lambda decorated: decorated)
 
 

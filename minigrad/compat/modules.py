@@ -1,11 +1,11 @@
-"""Modules that PyTorch has and minigrad does not: elsewhere, or left out.
+"""PyTorch's modules that minigrad has under another name, or leaves out.
 
     from minigrad.nn.modules.loss import MSELoss                    is minigrad.nn.MSELoss
     from minigrad.nn.parallel import DistributedDataParallel        can be imported; calling it is an error
 
-Programs import more than they use. So each of these modules can be imported. What we have
-under another name is found there. For what is left out, the error comes when it is used; it says
-what to do instead.
+Programs import more than they use, so all of these modules can be imported. A module that is
+elsewhere in minigrad redirects to that place. If a name is left out, using it raises an error that
+says what to do instead.
 
 `import minigrad` adds a finder to the end of `sys.meta_path`. Python asks it only for modules
 that no other finder knows.
@@ -18,12 +18,12 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any, NoReturn
 
-from minigrad.compat import helpers  # ELSEWHERE leads there
+from minigrad.compat import helpers  # ELSEWHERE refers to it
 from minigrad.compat import mixed_precision as mixed_precision
 from minigrad.core.tensor import Tensor
 
 LAYERS = "nn nn.convolution nn.dropout nn.losses nn.normalization nn.pooling nn.recurrent nn.transformer compat.helpers"
-# Files that need no import in PyTorch: nn.modules.batchnorm, distributions.transforms.
+# Modules that PyTorch imports with their package: nn.modules.batchnorm, distributions.transforms.
 FILES = {
     "distributions": "bernoulli beta categorical dirichlet exponential gamma geometric independent kl laplace "
     "multivariate_normal normal one_hot_categorical poisson transformed_distribution transforms uniform utils",
@@ -31,8 +31,8 @@ FILES = {
     "linear loss normalization padding pixelshuffle pooling rnn sparse transformer upsampling utils",
     "optim": "adadelta adagrad adam adamax adamw asgd lbfgs nadam radam rmsprop rprop sgd sparse_adam",
 }
-# Where the names of a module are, in the first of these places; "." is minigrad itself. What ends in .* stands
-# for all modules below it.
+# Where to look for the names of a module, in this order; "." is minigrad itself. A key that ends in .* applies
+# to all modules below it.
 ELSEWHERE = {
     "_C": "compat.helpers",
     "_six": "compat.helpers",
@@ -93,7 +93,7 @@ LEFT_OUT = {
     "xpu": "minigrad computes on the CPU only.",
 }
 
-# What is there of these modules because it has nothing to do here.
+# Functions of these modules that exist nevertheless, because they can do nothing: names in helpers.py.
 NOTHING_TO_DO = {
     **dict.fromkeys(
         "_dynamo.allow_in_graph _dynamo.disable compiler.allow_in_graph compiler.disable "
@@ -104,10 +104,10 @@ NOTHING_TO_DO = {
     **dict.fromkeys("jit.script jit.script_if_tracing jit.trace".split(), "not_compiled"),
 }
 
-# Modules whose names programs write down together with others: from torch.nn.functional import conv2d, conv3d.
+# Modules whose missing names can be imported, for lines such as from torch.nn.functional import conv2d, conv3d.
 NAMED_ALONG = ("minigrad.nn", "minigrad.nn.functional")
 
-# Names within modules that we do have.
+# Names that are left out of modules that minigrad has.
 NO_BFLOAT16 = "NumPy has no bfloat16. To fix it, use float32."
 NO_COMPLEX = "There are no gradients of complex numbers. To fix it, keep the real and the imaginary part apart."
 NO_SPARSE = "Matrices are dense here. To fix it, write sparse_coo_tensor, which makes a dense one."
@@ -150,7 +150,7 @@ class ModulesOfPyTorch:
     def find_spec(
         cls, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """How to import a module of minigrad that stands nowhere; None if PyTorch has none either."""
+        """The spec of a module in ELSEWHERE or LEFT_OUT; None for any other module."""
         package, _, name = fullname.partition(".")
         if package != "minigrad" or _module(name) is None:
             return None
@@ -158,16 +158,16 @@ class ModulesOfPyTorch:
 
     @staticmethod
     def create_module(spec: ModuleSpec) -> ModuleType | None:
-        """The module, which `attribute` may have made already."""
+        """The module object, from the cache if `attribute` has created it."""
         return _module(spec.name.partition(".")[2])
 
     @staticmethod
     def exec_module(module: ModuleType) -> None:
-        """Nothing to run: its names are looked up when they are asked for."""
+        """Nothing to run: the module looks up names on access."""
 
 
 class Elsewhere(ModuleType):
-    """A module whose names are those of another one."""
+    """A module that redirects attribute access to other modules."""
 
     def __init__(self, name: str, place: str) -> None:
         super().__init__(name, f"PyTorch's name for minigrad.{place}.")
@@ -192,7 +192,7 @@ class LeftOut(ModuleType):
         super().__init__(name, reason)
 
     def is_available(self) -> bool:
-        """False: programs that ask go on without it."""
+        """False, so that programs continue without it."""
         return False
 
     is_initialized = is_available
@@ -206,7 +206,7 @@ class LeftOut(ModuleType):
 
 
 class Absent:
-    """A function or class that minigrad leaves out: calling it, or deriving from it, is an error."""
+    """A function or class that minigrad leaves out. Calling or subclassing it is an error."""
 
     def __init__(self, name: Any, reason: Any, namespace: object = None) -> None:
         if namespace is not None:  # class Own(Absent): the bases are the second argument
@@ -226,11 +226,11 @@ class Absent:
         return False
 
     def __getitem__(self, kind: object) -> "Absent":
-        """Future[int], in an annotation."""
+        """For annotations such as Future[int]."""
         return self
 
     def __or__(self, other: object) -> "Absent":
-        """ProcessGroup | None, in an annotation."""
+        """For annotations such as ProcessGroup | None."""
         return self
 
     __ror__ = __or__
@@ -240,9 +240,9 @@ class Absent:
 
 
 def attribute(module: str, name: str) -> Any:
-    """What `module.name` is, if PyTorch has it and minigrad does not: a module, or an AttributeError that says why.
+    """The `__getattr__` of a package, for names that PyTorch has and minigrad does not.
 
-    For a module's `__getattr__`.
+    Returns a redirecting or left-out module, or raises an AttributeError that says what to do instead.
 
     >>> attribute("minigrad", "jit").freeze
     <minigrad.jit.freeze, which minigrad leaves out>
@@ -260,7 +260,7 @@ def attribute(module: str, name: str) -> Any:
 
 
 def missing(module: str, name: str) -> NoReturn:
-    """Raise AttributeError, with what to do instead if PyTorch has the name and minigrad leaves it out."""
+    """Raise AttributeError. If minigrad leaves the name out, the message says what to do instead."""
     message = f"module {module!r} has no attribute {name!r}"
     if (advice := _advice(module, name)) is not None:
         message += f". minigrad leaves it out. {advice} PYTORCH.md lists what else is left out."
@@ -268,9 +268,9 @@ def missing(module: str, name: str) -> NoReturn:
 
 
 class LeftOutOfTensors:
-    """A method or attribute of tensors that minigrad leaves out: asking for it is an error that says what to do.
+    """A tensor method or attribute that minigrad leaves out. Accessing it raises an error with advice.
 
-    (`__getattr__` could say it too, but then every attribute would be slower.)
+    (A `__getattr__` could do this too, but it would slow down every attribute access.)
     """
 
     def __init__(self, name: str, advice: str) -> None:
@@ -287,7 +287,7 @@ for _names, _text in OF_TENSORS.items():
 
 
 def _advice(module: str, name: str) -> str | None:
-    """What to do instead of using a name that is left out; None if PyTorch has none either."""
+    """What to do instead of using a name that is left out; None if the name is not known."""
     if module == "minigrad.cuda" and name.endswith("Tensor"):
         return NO_GPU
     return THREE_AXES if name.lower().endswith("3d") else NAMES.get(name)
@@ -295,7 +295,7 @@ def _advice(module: str, name: str) -> str | None:
 
 @cache
 def _module(name: str) -> ModuleType | None:
-    """The module of this name, below minigrad; None if PyTorch has none either."""
+    """The module minigrad.<name> from ELSEWHERE or LEFT_OUT; None if it is in neither."""
     place = ELSEWHERE.get(name, ELSEWHERE.get(name.rpartition(".")[0] + ".*"))
     reason = _reason(name)
     if reason is not None:
@@ -304,7 +304,7 @@ def _module(name: str) -> ModuleType | None:
 
 
 def _reason(name: str) -> str | None:
-    """Why a module, or the one that it is in, is left out; None if it is not."""
+    """Why a module, or a package that contains it, is left out; None if it is not."""
     while name:
         if name in LEFT_OUT:
             return LEFT_OUT[name]

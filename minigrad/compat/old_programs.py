@@ -1,7 +1,7 @@
-"""What old programs write: FloatTensor(2, 3), range, chain_matmul, triangular_solve, lstsq.
+"""Deprecated names: FloatTensor(2, 3), range, chain_matmul, triangular_solve, lstsq.
 
-PyTorch keeps these names, or says what took their place; so do we. New programs write
-tensor(data, dtype=...), arange, linalg.multi_dot, linalg.solve_triangular, linalg.lstsq.
+PyTorch keeps these names, or raises an error that names the replacement. So does minigrad. New programs
+use tensor(data, dtype=...), arange, linalg.multi_dot, linalg.solve_triangular, linalg.lstsq.
 """
 
 import warnings
@@ -34,7 +34,7 @@ def range(  # noqa: A001  # PyTorch's name
     device: DeviceLike = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """start, start + step, ... up to and with end. `arange`, without the end, is the one to use.
+    """start, start + step, ..., including end. Deprecated: use `arange`, which excludes the end.
 
     >>> import warnings
     >>> with warnings.catch_warnings(action="ignore"):
@@ -61,7 +61,7 @@ def range(  # noqa: A001  # PyTorch's name
 
 @takes_out
 def chain_matmul(*matrices: Tensor) -> Tensor:
-    """The product of all matrices, in the order of least work. See linalg.multi_dot.
+    """The product of several matrices. Deprecated: use linalg.multi_dot.
 
     >>> chain_matmul(minigrad.ones(1, 2), minigrad.ones(2, 3), minigrad.ones(3, 1))
     tensor([[6.]])
@@ -73,7 +73,7 @@ def chain_matmul(*matrices: Tensor) -> Tensor:
 def triangular_solve(
     b: Tensor, A: Tensor, upper: bool = True, transpose: bool = False, unitriangular: bool = False
 ) -> Any:
-    """The x for which A @ x = b, of one triangle of A; and A itself. See linalg.solve_triangular.
+    """The solution x of A @ x = b for a triangular A, and A. Deprecated: use linalg.solve_triangular.
 
     >>> A = minigrad.tensor([[2.0, 1.0], [0.0, 4.0]])
     >>> triangular_solve(minigrad.tensor([[4.0], [8.0]]), A)[0]
@@ -87,7 +87,7 @@ def triangular_solve(
 
 @takes_out
 def qr(input: Tensor, some: bool = True) -> Any:
-    """The factors Q and R of matrices; with some=False, Q is square. `linalg.qr` is the one to use.
+    """The QR decomposition; with some=False, Q is square. Deprecated: use `linalg.qr`.
 
     >>> import warnings
     >>> with warnings.catch_warnings(action="ignore"):
@@ -103,7 +103,7 @@ def qr(input: Tensor, some: bool = True) -> Any:
 
 
 def lstsq(*args: object, **kwargs: object) -> Any:
-    """PyTorch has taken it away; this says what to use."""
+    """Raises RuntimeError: PyTorch has removed this function. Use `linalg.lstsq`."""
     raise RuntimeError(
         "This function was deprecated since version 1.9 and is now removed. `torch.lstsq` is deprecated in "
         "favor of `torch.linalg.lstsq`: write  minigrad.linalg.lstsq(A, B).solution"
@@ -111,7 +111,7 @@ def lstsq(*args: object, **kwargs: object) -> Any:
 
 
 def typename(obj: object) -> str:
-    """The name of an object's type: of a tensor, the older one.
+    """The name of an object's type. For a tensor, this is the older name of its type.
 
     >>> typename(minigrad.ones(2)), typename({})
     ('minigrad.FloatTensor', 'dict')
@@ -122,20 +122,20 @@ def typename(obj: object) -> str:
     return kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__name__}"
 
 
-# ------------------------------------------------------------------------ a class for each type of number
+# ------------------------------------------------------------------------ a class for each dtype
 
 
 class _OldClass(type):
-    """A class that makes tensors of one type, and that they are instances of."""
+    """The metaclass of FloatTensor and others: calling one creates a tensor of its dtype."""
 
     dtype: Dtype
 
     def __call__(cls, *data: Any, **settings: Any) -> Any:
-        """Of data, the data; of sizes, zeros of these sizes (PyTorch: whatever was in memory)."""
+        """A tensor of the given data, or a tensor of zeros of the given sizes (uninitialized in PyTorch)."""
         if len(data) == 1 and isinstance(data[0], Tensor) and data[0].dtype != cls.dtype:
             raise TypeError(
-                f"expected {cls.dtype} (got {data[0].dtype}): {cls.__name__} of a tensor is that tensor. "
-                f"To fix it, convert it:  x.to({cls.dtype})."
+                f"expected {cls.dtype} (got {data[0].dtype}): {cls.__name__} does not convert tensors. "
+                f"To fix it, write  x.to({cls.dtype})."
             )
         return made(Tensor, cls.dtype, *data, **settings)
 

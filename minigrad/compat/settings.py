@@ -1,8 +1,7 @@
-"""Settings that programs make at their beginning, and that change nothing here.
+"""Global settings that PyTorch programs make at startup. They have no effect in minigrad.
 
-minigrad computes on one device, with the threads that NumPy's library of linear algebra
-chooses, and always gives the same numbers. So these functions remember what they are told
-and answer as PyTorch would.
+minigrad has one device, NumPy's BLAS library chooses the number of threads, and results are always
+deterministic. So these functions only store the value, for the matching get function to return.
 
 >>> set_num_threads(2)
 >>> get_num_threads()
@@ -35,7 +34,7 @@ def _positive(name: str, n: object) -> int:
 
 
 def set_num_threads(int: int) -> None:  # noqa: A002  # PyTorch's name
-    """Remember a number of threads. To limit NumPy's, set OMP_NUM_THREADS before it is imported.
+    """Store a number of threads. To limit NumPy's, set OMP_NUM_THREADS before it is imported.
 
     >>> set_num_threads(get_num_threads())
     """
@@ -43,7 +42,7 @@ def set_num_threads(int: int) -> None:  # noqa: A002  # PyTorch's name
 
 
 def get_num_threads() -> int:
-    """The number that was set; until then that of the processors.
+    """The number that was set; by default, the number of CPUs.
 
     >>> get_num_threads() >= 1
     True
@@ -52,7 +51,7 @@ def get_num_threads() -> int:
 
 
 def set_num_interop_threads(int: int) -> None:  # noqa: A002  # PyTorch's name
-    """Remember a number of threads.
+    """Store a number of threads; no effect.
 
     >>> set_num_interop_threads(get_num_interop_threads())
     """
@@ -60,7 +59,7 @@ def set_num_interop_threads(int: int) -> None:  # noqa: A002  # PyTorch's name
 
 
 def get_num_interop_threads() -> int:
-    """The number that was set.
+    """The number that was set; by default, the number of CPUs.
 
     >>> get_num_interop_threads() >= 1
     True
@@ -69,7 +68,7 @@ def get_num_interop_threads() -> int:
 
 
 def set_float32_matmul_precision(precision: str) -> None:
-    """Remember "highest", "high" or "medium". Products are always computed in full precision.
+    """Store "highest", "high" or "medium". Products are always computed in full precision.
 
     >>> set_float32_matmul_precision("high")
     >>> get_float32_matmul_precision()
@@ -87,7 +86,7 @@ def set_float32_matmul_precision(precision: str) -> None:
 
 
 def get_float32_matmul_precision() -> str:
-    """What was set.
+    """The precision that was set.
 
     >>> get_float32_matmul_precision()
     'highest'
@@ -96,7 +95,7 @@ def get_float32_matmul_precision() -> str:
 
 
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
-    """Remember the wish. The same program with the same seed always gives the same numbers.
+    """Store the setting; no effect, because all algorithms are deterministic.
 
     >>> use_deterministic_algorithms(True)
     >>> are_deterministic_algorithms_enabled()
@@ -107,7 +106,7 @@ def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None
 
 
 def are_deterministic_algorithms_enabled() -> bool:
-    """What was wished for.
+    """The `mode` passed to use_deterministic_algorithms.
 
     >>> are_deterministic_algorithms_enabled()
     False
@@ -116,7 +115,7 @@ def are_deterministic_algorithms_enabled() -> bool:
 
 
 def is_deterministic_algorithms_warn_only_enabled() -> bool:
-    """What was wished for.
+    """Whether `mode` and `warn_only` were passed to use_deterministic_algorithms.
 
     >>> is_deterministic_algorithms_warn_only_enabled()
     False
@@ -125,7 +124,7 @@ def is_deterministic_algorithms_warn_only_enabled() -> bool:
 
 
 def set_default_device(device: DeviceLike) -> None:
-    """Accept "cpu", the one device there is. Raises RuntimeError for any other.
+    """Accept "cpu", the only device. Raises RuntimeError for any other.
 
     >>> set_default_device("cpu")
     """
@@ -133,7 +132,7 @@ def set_default_device(device: DeviceLike) -> None:
 
 
 def get_default_device() -> device:
-    """The one device there is.
+    """The only device.
 
     >>> get_default_device()
     device(type='cpu')
@@ -142,7 +141,7 @@ def get_default_device() -> device:
 
 
 def set_default_tensor_type(t: str | type) -> None:
-    """The older way to say set_default_dtype: "torch.DoubleTensor", or such a class.
+    """The older form of set_default_dtype, for "torch.DoubleTensor" or such a class.
 
     >>> set_default_tensor_type("torch.DoubleTensor")
     >>> minigrad.tensor(1.0).dtype
@@ -157,7 +156,7 @@ def set_default_tensor_type(t: str | type) -> None:
 
 
 def set_flush_denormal(mode: bool) -> bool:
-    """False: that processors' setting cannot be changed from here.
+    """Returns False: Python cannot change this setting of the CPU.
 
     >>> set_flush_denormal(True)
     False
@@ -166,7 +165,7 @@ def set_flush_denormal(mode: bool) -> bool:
 
 
 def compile(model: Any = None, **settings: object) -> Any:  # noqa: A001  # PyTorch's name
-    """The model or function as it is. Nothing is compiled; see minigrad.static for what can be.
+    """Returns the model or function unchanged. minigrad.static can compile programs.
 
     >>> double = compile(lambda x: 2 * x)
     >>> double(minigrad.tensor(3.0))

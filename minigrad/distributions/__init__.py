@@ -1,22 +1,23 @@
-"""Probability distributions, by PyTorch's names: draw, weigh, and differentiate.
+"""Probability distributions with PyTorch's names: sampling, log-probabilities, gradients.
 
-    d.sample((5,))       five draws; no gradient passes through
-    d.rsample((5,))      the same, as a function of the parameters: the gradient passes through
-    d.log_prob(x)        the logarithm of the density, or of the probability
+    d.sample((5,))       five samples; gradients do not flow through them
+    d.rsample((5,))      five reparameterized samples; gradients flow through them
+    d.log_prob(x)        the log-density, or the log-probability of a discrete value
     d.entropy(), d.mean, d.variance, kl_divergence(p, q)
 
-Two ways lead from the loss to the parameters of what was drawn. The score function works for
-all: (-d.log_prob(action) * reward).backward(). Where the draw can be written as a function of
-the parameters and of noise, as x = loc + scale * noise, `rsample` does so, and the gradient is
-far less noisy.
+There are two ways to differentiate an expected loss with respect to the parameters of a
+distribution. The score function estimator works for every distribution:
+(-d.log_prob(action) * reward).backward(). The other is reparameterization, which writes the
+sample as a function of the parameters and of noise, for example x = loc + scale * noise. Its
+gradients are usually far less noisy. Distributions that allow it have `rsample`.
 
-distribution.py     what all have in common, and how parameters are checked
+distribution.py     the base class, and the checks of parameters and values
 continuous.py       Normal, Uniform, Exponential, Laplace, ...
 gamma.py            Gamma, Beta, Dirichlet
 discrete.py         Bernoulli, Categorical, Poisson, Geometric
 multivariate.py     MultivariateNormal, Independent
-transformed.py      what becomes of a draw under a function, as tanh
-kl.py               the divergence of Kullback and Leibler
+transformed.py      TransformedDistribution, for a function such as tanh of a sample
+kl.py               the Kullback-Leibler divergence
 
 >>> import minigrad
 >>> generator = minigrad.manual_seed(0)
@@ -40,7 +41,7 @@ from minigrad.distributions.kl import *
 from minigrad.distributions.multivariate import *
 from minigrad.distributions.transformed import *
 
-__getattr__ = _partial(_attribute, __name__)  # what PyTorch has and minigrad leaves out
+__getattr__ = _partial(_attribute, __name__)  # for PyTorch's names that minigrad leaves out
 
-# What `from minigrad.distributions import *` brings: not the names of the files.
+# `from minigrad.distributions import *` imports the classes and functions, not the modules.
 __all__ = [n for n, v in vars().items() if callable(v) and not n.startswith("_")] + ["constraints"]

@@ -1,4 +1,4 @@
-"""Constraints: which numbers may be a parameter of a distribution, or come out of it."""
+"""Constraints: the valid parameters of a distribution, and the values in its support."""
 
 from collections.abc import Callable
 from typing import Any
@@ -10,9 +10,9 @@ from minigrad.core.tensor import Tensor
 
 
 class Constraint:
-    """A condition on each number, or on each vector or matrix at the end of a tensor.
+    """A condition on each number of a tensor, or on each vector or matrix in its last axes.
 
-    event_dim   how many axes at the end are one value
+    event_dim   how many of the last axes form one value: 0 for numbers, 1 for vectors
     """
 
     def __init__(
@@ -22,7 +22,7 @@ class Constraint:
         self.event_dim, self.is_discrete = event_dim, discrete
 
     def check(self, value: Tensor) -> Tensor:
-        """Where the condition holds."""
+        """A boolean tensor: True where the condition holds."""
         return value._constant(np.asarray(self._test(np.asarray(value.array))))
 
     def __repr__(self) -> str:
@@ -30,24 +30,24 @@ class Constraint:
 
 
 def greater_than(lower_bound: float | Tensor) -> Constraint:
-    """Above a bound."""
+    """x > lower_bound"""
     return Constraint(f"GreaterThan(lower_bound={lower_bound})", lambda x: x > _array(lower_bound))
 
 
 def greater_than_eq(lower_bound: float | Tensor) -> Constraint:
-    """At a bound or above."""
+    """x >= lower_bound"""
     return Constraint(
         f"GreaterThanEq(lower_bound={lower_bound})", lambda x: x >= _array(lower_bound)
     )
 
 
 def less_than(upper_bound: float | Tensor) -> Constraint:
-    """Below a bound."""
+    """x < upper_bound"""
     return Constraint(f"LessThan(upper_bound={upper_bound})", lambda x: x < _array(upper_bound))
 
 
 def half_open_interval(lower_bound: float | Tensor, upper_bound: float | Tensor) -> Constraint:
-    """At a bound or above, and below another."""
+    """lower_bound <= x < upper_bound"""
     return Constraint(
         f"HalfOpenInterval(lower_bound={lower_bound}, upper_bound={upper_bound})",
         lambda x: (x >= _array(lower_bound)) & (x < _array(upper_bound)),
@@ -55,7 +55,7 @@ def half_open_interval(lower_bound: float | Tensor, upper_bound: float | Tensor)
 
 
 def interval(lower_bound: float | Tensor, upper_bound: float | Tensor) -> Constraint:
-    """Between two bounds, or at one."""
+    """lower_bound <= x <= upper_bound"""
     return Constraint(
         f"Interval(lower_bound={lower_bound}, upper_bound={upper_bound})",
         lambda x: (x >= _array(lower_bound)) & (x <= _array(upper_bound)),
@@ -63,7 +63,7 @@ def interval(lower_bound: float | Tensor, upper_bound: float | Tensor) -> Constr
 
 
 def integer_interval(lower_bound: float | Tensor, upper_bound: float | Tensor) -> Constraint:
-    """Whole numbers between two bounds."""
+    """Integers with lower_bound <= x <= upper_bound."""
     return Constraint(
         f"IntegerInterval(lower_bound={lower_bound}, upper_bound={upper_bound})",
         lambda x: (x >= lower_bound) & (x <= upper_bound) & (x == np.floor(x)),
@@ -72,7 +72,7 @@ def integer_interval(lower_bound: float | Tensor, upper_bound: float | Tensor) -
 
 
 def independent(base: Constraint, event_dim: int) -> Constraint:
-    """The condition on each number, for vectors (or matrices) as a whole."""
+    """A value is valid if every entry along the last event_dim axes satisfies `base`."""
 
     def test(x: Array) -> Array:
         ok = base._test(x)
@@ -86,7 +86,7 @@ def independent(base: Constraint, event_dim: int) -> Constraint:
 def dependent_property(
     f: Any = None, *, is_discrete: bool = False, event_dim: int = 0
 ) -> Callable[[Any], property] | property:
-    """A property: a `support` that depends on the parameters, in a distribution of your own."""
+    """A property, for a `support` that depends on the parameters. The flags are ignored."""
     return property if f is None else property(f)
 
 

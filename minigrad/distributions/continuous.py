@@ -1,4 +1,4 @@
-"""Distributions of real numbers that are given by a place and a width, or a rate."""
+"""Univariate continuous distributions: the location-scale families, Uniform, Exponential."""
 
 import math
 from collections.abc import Sequence
@@ -22,8 +22,8 @@ __all__ = ["Cauchy", "Exponential", "HalfNormal", "Laplace", "Normal", "Uniform"
 LOG_2PI = math.log(2 * math.pi)
 
 
-class _PlaceAndWidth(Distribution):
-    """The base class of distributions that are moved by `loc` and widened by `scale`."""
+class _LocationScale(Distribution):
+    """The base class of location-scale distributions: a sample is loc + scale * noise."""
 
     arg_constraints = {"loc": c.real, "scale": c.positive}
     support = c.real
@@ -41,7 +41,7 @@ class _PlaceAndWidth(Distribution):
         return self.loc
 
 
-class Normal(_PlaceAndWidth):
+class Normal(_LocationScale):
     """The normal distribution: density exp(-(x - loc)**2 / (2 scale**2)) / (scale * sqrt(2 pi))
 
     loc      the mean
@@ -54,7 +54,7 @@ class Normal(_PlaceAndWidth):
     """
 
     def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        """Draws, through which no gradient passes."""
+        """Draw samples. Gradients do not flow through them."""
         shape = self._extended_shape(sample_shape)
         with modes.no_grad():
             return normal(self.loc.expand(shape), self.scale.expand(shape))
@@ -79,12 +79,12 @@ class Normal(_PlaceAndWidth):
 
     @property
     def stddev(self) -> Tensor:
-        """The root of the variance: `scale` itself."""
+        """The standard deviation, which is `scale`."""
         return self.scale
 
 
 class HalfNormal(Distribution):
-    """The absolute value of a number from the normal distribution of mean 0."""
+    """The distribution of abs(x) for x from Normal(0, scale)."""
 
     arg_constraints = {"scale": c.positive}
     _shows_parameters = False
@@ -99,8 +99,8 @@ class HalfNormal(Distribution):
         return (standard_normal(shape, self.scale) * self.scale).abs()
 
     def _log_prob(self, value: Tensor) -> Tensor:
-        width = self.scale
-        return math.log(2) - value**2 / (2 * width**2) - width.log() - LOG_2PI / 2
+        scale = self.scale
+        return math.log(2) - value**2 / (2 * scale**2) - scale.log() - LOG_2PI / 2
 
     def _cdf(self, value: Tensor) -> Tensor:
         return erf(value / self.scale / math.sqrt(2))
@@ -121,7 +121,7 @@ class HalfNormal(Distribution):
 
 
 class Uniform(Distribution):
-    """All numbers from low up to, but without, high are equally likely."""
+    """The uniform distribution on [low, high): density 1 / (high - low)"""
 
     arg_constraints = {"low": c.real, "high": c.real}
     has_rsample = True
@@ -139,7 +139,7 @@ class Uniform(Distribution):
 
     @property
     def support(self) -> c.Constraint:
-        """The numbers from low to high."""
+        """The interval from low to high."""
         return c.interval(self.low.detach(), self.high.detach())
 
     def _draw(self, shape: Shape) -> Tensor:
@@ -160,7 +160,7 @@ class Uniform(Distribution):
 
     @property
     def mode(self) -> Tensor:
-        """NaN: all are equally likely."""
+        """NaN, since all values are equally likely."""
         return self.high * math.nan
 
     def _moments(self) -> tuple[Tensor, Tensor]:
@@ -168,7 +168,7 @@ class Uniform(Distribution):
 
 
 class Exponential(Distribution):
-    """The wait for what happens `rate` times in a unit of time: density rate * exp(-rate * x)"""
+    """The waiting time between events of a Poisson process: density rate * exp(-rate * x)"""
 
     arg_constraints = {"rate": c.positive}
     support = c.nonnegative
@@ -204,12 +204,12 @@ class Exponential(Distribution):
 
     @property
     def stddev(self) -> Tensor:
-        """The root of the variance: the same as the mean."""
+        """The standard deviation, which equals the mean."""
         return self.mean
 
 
-class Laplace(_PlaceAndWidth):
-    """Two exponentials back to back: density exp(-abs(x - loc) / scale) / (2 scale)"""
+class Laplace(_LocationScale):
+    """The double exponential distribution: density exp(-abs(x - loc) / scale) / (2 scale)"""
 
     def _draw(self, shape: Shape) -> Tensor:
         least = float(np.finfo(self.loc.dtype).eps) - 1
@@ -220,12 +220,12 @@ class Laplace(_PlaceAndWidth):
         return -(2 * self.scale).log() - (value - self.loc).abs() / self.scale
 
     def _cdf(self, value: Tensor) -> Tensor:
-        away = value - self.loc
-        return 0.5 - 0.5 * away.sign() * (-away.abs() / self.scale).expm1()
+        x = value - self.loc
+        return 0.5 - 0.5 * x.sign() * (-x.abs() / self.scale).expm1()
 
     def _icdf(self, value: Tensor) -> Tensor:
-        away = value - 0.5
-        return self.loc - self.scale * away.sign() * (-2 * away.abs()).log1p()
+        p = value - 0.5
+        return self.loc - self.scale * p.sign() * (-2 * p.abs()).log1p()
 
     def _entropy(self) -> Tensor:
         return 1 + (2 * self.scale).log()
@@ -234,15 +234,18 @@ class Laplace(_PlaceAndWidth):
         return self.loc, 2 * self.scale**2
 
 
-class Cauchy(_PlaceAndWidth):
-    """The tangent of a uniform angle: so wide that it has no mean."""
+class Cauchy(_LocationScale):
+    """The Cauchy distribution: density 1 / (pi scale (1 + z**2)), where z = (x - loc) / scale
+
+    Its tails are so heavy that it has no mean.
+    """
 
     def _draw(self, shape: Shape) -> Tensor:
         return self.loc + self.loc.new_empty(shape).cauchy_() * self.scale
 
     def _log_prob(self, value: Tensor) -> Tensor:
-        away = (value - self.loc) / self.scale
-        return -math.log(math.pi) - self.scale.log() - (away**2).log1p()
+        z = (value - self.loc) / self.scale
+        return -math.log(math.pi) - self.scale.log() - (z**2).log1p()
 
     def _cdf(self, value: Tensor) -> Tensor:
         return ((value - self.loc) / self.scale).atan() / math.pi + 0.5

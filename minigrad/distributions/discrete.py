@@ -1,8 +1,8 @@
-"""Distributions of whole numbers and choices.
+"""Discrete distributions: over 0 and 1, over the nonnegative integers, over k categories.
 
-Where probabilities are asked for, `probs` gives them, and `logits` gives them without bounds:
-log(p / (1 - p)) for a coin, and for a choice numbers whose softmax they are. One is given, the
-other follows from it.
+Most of them take either `probs` or `logits`. Probabilities must lie between 0 and 1; logits may
+be any real numbers. In the binary case a logit is log(p / (1 - p)). For k categories, the
+probabilities are softmax(logits). The attribute that was not passed is computed from the other.
 """
 
 from collections.abc import Sequence
@@ -28,7 +28,7 @@ P = TypeVar("P", bound=float | Tensor)
 
 
 def _one_of(probs: P | None, logits: P | None) -> P:
-    """The one of the two that is given."""
+    """Return the argument that was passed. Raise ValueError unless it is exactly one."""
     if probs is not None and logits is None:
         return probs
     if logits is not None and probs is None:
@@ -37,16 +37,16 @@ def _one_of(probs: P | None, logits: P | None) -> P:
 
 
 class _Discrete(Distribution):
-    """The base class of distributions whose draws have no derivative: they are only sampled."""
+    """The base class of discrete distributions, which have `sample` but no `rsample`."""
 
     def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        """Draws, through which no gradient passes."""
+        """Draw samples. Gradients do not flow through them."""
         with modes.no_grad():
             return self._draw(self._extended_shape(sample_shape))
 
 
-class _Coin(_Discrete):
-    """What is given by the probability of one thing."""
+class _Binary(_Discrete):
+    """The base class of distributions with one parameter: the probability of success."""
 
     arg_constraints = {"probs": c.unit_interval, "logits": c.real}
 
@@ -64,7 +64,7 @@ class _Coin(_Discrete):
         super().__init__(given.shape, (), validate_args)
 
     def __getattr__(self, name: str) -> Any:
-        """The one that was not given, from the other."""
+        """Compute probs from logits, or logits from probs."""
         given = self.__dict__
         if name == "probs" and "logits" in given:
             return given["logits"].sigmoid()
@@ -73,8 +73,8 @@ class _Coin(_Discrete):
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
 
-class Bernoulli(_Coin):
-    """1 with probability p, else 0.
+class Bernoulli(_Binary):
+    """1 with probability p, and 0 with probability 1 - p.
 
     >>> import minigrad
     >>> Bernoulli(probs=0.25).log_prob(minigrad.tensor(1.0)).exp()
@@ -104,13 +104,13 @@ class Bernoulli(_Coin):
 
     @property
     def mode(self) -> Tensor:
-        """The more likely value; NaN where both are equally likely."""
+        """The more likely value; NaN where 0 and 1 are equally likely."""
         p = self.probs
         return (p >= 0.5).to(p.dtype).masked_fill(p == 0.5, float("nan"))
 
 
-class Geometric(_Coin):
-    """How often something of probability p fails before it happens: (1 - p)**k * p"""
+class Geometric(_Binary):
+    """The number of failures before the first success: P(k) = (1 - p)**k * p"""
 
     support = c.nonnegative_integer
 
@@ -148,7 +148,7 @@ class Geometric(_Coin):
 
 
 class Poisson(_Discrete):
-    """How often something happens that happens `rate` times on average: rate**k * exp(-rate) / k!"""
+    """The number of events when `rate` are expected: P(k) = rate**k * exp(-rate) / k!"""
 
     arg_constraints = {"rate": c.nonnegative}
     support = c.nonnegative_integer
@@ -174,10 +174,10 @@ class Poisson(_Discrete):
 
 
 class Categorical(Distribution):
-    """One of 0, ..., k - 1, each with its probability.
+    """One of the categories 0, ..., k - 1, each with its own probability.
 
-    probs     (..., k)   not negative; divided by their sum
-    logits    (..., k)   any numbers; the probabilities are their softmax
+    probs     (..., k)   nonnegative weights; they are normalized to sum to 1
+    logits    (..., k)   any real numbers; the probabilities are softmax(logits)
 
     >>> import minigrad
     >>> Categorical(minigrad.tensor([1.0, 3.0])).probs
@@ -214,24 +214,24 @@ class Categorical(Distribution):
 
     @property
     def support(self) -> c.Constraint:
-        """The whole numbers from 0 to k - 1."""
+        """The integers from 0 to k - 1."""
         return c.integer_interval(0, self._num_events - 1)
 
     @property
     def param_shape(self) -> Shape:
-        """The shape of probs: that of the batch, and k."""
+        """The shape of probs: batch_shape + (k,)."""
         return self.probs.shape
 
     def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        """Draws, through which no gradient passes."""
+        """Draw samples. Gradients do not flow through them."""
         n = int(np.prod(sample_shape, dtype=np.int64))
         rows = self.probs.detach().reshape(-1, self._num_events)
         return rows.multinomial(n, True).T.reshape(self._extended_shape(sample_shape))
 
     def _log_prob(self, value: Tensor) -> Tensor:
-        at = value.long().unsqueeze(-1)
-        at, logits = broadcast_tensors(at, self.logits)
-        return logits.gather(-1, at[..., :1]).squeeze(-1)
+        index = value.long().unsqueeze(-1)
+        index, logits = broadcast_tensors(index, self.logits)
+        return logits.gather(-1, index[..., :1]).squeeze(-1)
 
     def _entropy(self) -> Tensor:
         logits = self.logits.clamp(min=float(np.finfo(self.logits.dtype).min))
@@ -244,16 +244,16 @@ class Categorical(Distribution):
 
     @property
     def mode(self) -> Tensor:
-        """The most likely choice."""
+        """The most likely category."""
         return self.probs.argmax(-1)
 
     def _moments(self) -> tuple[Tensor, Tensor]:
-        nothing = self.probs.new_full(self._batch_shape, float("nan"))  # choices are no numbers
-        return nothing, nothing
+        nan = self.probs.new_full(self._batch_shape, float("nan"))  # categories have no mean
+        return nan, nan
 
 
 class OneHotCategorical(Distribution):
-    """As Categorical, with a 1 at the place of the choice and zeros elsewhere."""
+    """Like Categorical, but a sample is the one-hot vector of the category."""
 
     support = c.one_hot
     arg_constraints = {"probs": c.simplex, "logits": c.real_vector}
@@ -270,16 +270,16 @@ class OneHotCategorical(Distribution):
 
     @property
     def probs(self) -> Tensor:
-        """The probability of each choice."""
+        """The probability of each category."""
         return self._categorical.probs
 
     @property
     def logits(self) -> Tensor:
-        """The logarithm of each probability."""
+        """The log-probability of each category."""
         return self._categorical.logits
 
     def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        """Draws, through which no gradient passes."""
+        """Draw samples. Gradients do not flow through them."""
         z = one_hot(self._categorical.sample(sample_shape), self._event_shape[-1])
         return z.to(self.probs.dtype)
 
@@ -293,7 +293,7 @@ class OneHotCategorical(Distribution):
 
     @property
     def mode(self) -> Tensor:
-        """The most likely choice."""
+        """The one-hot vector of the most likely category."""
         return one_hot(self._categorical.mode, self._event_shape[-1]).to(self.probs.dtype)
 
     def _log_prob(self, value: Tensor) -> Tensor:

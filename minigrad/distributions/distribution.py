@@ -1,14 +1,14 @@
-"""Distribution: what all distributions have in common.
+"""Distribution: the base class of all distributions.
 
-    batch_shape    several distributions of one kind at once: the shape of the parameters
-    event_shape    the shape of one draw from one of them
+    batch_shape    one object can hold a batch of distributions, one for each parameter value
+    event_shape    the shape of one sample from one of them
 
     d.sample(sample_shape)     has the shape  sample_shape + batch_shape + event_shape
     d.log_prob(x)              has the shape  sample_shape + batch_shape
 
-A subclass says which parameters it has and what they must satisfy (`arg_constraints`), and
-what comes out (`support`); both are checked here. The rest of it is formulas, under the names of
-the methods that use them: `_draw`, `_log_prob`, `_cdf`, `_icdf`, `_entropy`, `_moments`.
+A subclass declares its parameters with their constraints (`arg_constraints`) and the set of
+possible values (`support`); both are checked here. Otherwise a subclass is a list of formulas,
+named after the methods that use them: `_draw`, `_log_prob`, `_cdf`, `_icdf`, `_entropy`, `_moments`.
 """
 
 from collections.abc import Sequence
@@ -28,18 +28,18 @@ Shape = tuple[int, ...]
 
 
 class Distribution:
-    """The base of all distributions.
+    """The base class of all distributions.
 
-    validate_args   are parameters and values checked?
+    validate_args   whether to check parameters and values; None means the default
 
-    Raises ValueError for a parameter, or a value, that is out of range.
+    Raises ValueError if a parameter violates its constraint, or a value is outside the support.
     """
 
     has_rsample = False
     has_enumerate_support = False
     arg_constraints: ClassVar[dict[str, Constraint]] = {}
     _validate_args = True
-    _shows_parameters = True  # PyTorch prints Beta(), as its parameters are kept elsewhere
+    _shows_parameters = True  # False for Beta and others, which PyTorch prints as Beta()
 
     def __init__(
         self,
@@ -55,7 +55,7 @@ class Distribution:
 
     @staticmethod
     def set_default_validate_args(value: bool) -> None:
-        """Say whether distributions that do not say are checked."""
+        """Set the default of `validate_args`."""
         Distribution._validate_args = value
 
     def _check_parameters(self) -> None:
@@ -73,24 +73,24 @@ class Distribution:
 
     @property
     def batch_shape(self) -> Size:
-        """The shape of the parameters: how many distributions of this kind these are."""
+        """The shape of the batch of distributions, usually the shape of the parameters."""
         return self._batch_shape
 
     @property
     def event_shape(self) -> Size:
-        """The shape of one draw from one of them."""
+        """The shape of one sample from one distribution of the batch."""
         return self._event_shape
 
     @property
     def support(self) -> Constraint | None:
-        """What can come out."""
+        """The set of possible values, as a constraint."""
         return None
 
     def _extended_shape(self, sample_shape: Sequence[int] = ()) -> Shape:
         return (*sample_shape, *self._batch_shape, *self._event_shape)
 
     def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Self:
-        """The same distribution, as if its parameters, and the distributions it is made of, had been expanded."""
+        """This distribution with its parameters and base distributions expanded to a new batch shape."""
         shape = tuple(batch_shape)
         new: Self = object.__new__(type(self)) if _instance is None else _instance
         kinds = [vars(cls).get("arg_constraints", {}) for cls in type(self).__mro__]
@@ -105,7 +105,7 @@ class Distribution:
         return new
 
     def _get_checked_instance(self, cls: type, _instance: Any = None) -> Any:
-        """A new object for `expand` to fill, in a distribution of the user's that writes it as PyTorch's do."""
+        """A new object for `expand` to fill. User-defined distributions call this, as in PyTorch."""
         if _instance is None and type(self).__init__ is not cls.__init__:  # type: ignore[misc]
             raise NotImplementedError(
                 f"Subclass {type(self).__name__} of {cls.__name__} that defines a custom __init__ method must also "
@@ -113,48 +113,48 @@ class Distribution:
             )
         return object.__new__(type(self)) if _instance is None else _instance
 
-    # ------------------------------------------------------------------ drawing
+    # ------------------------------------------------------------------ sampling
 
     def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        """Draws, through which no gradient passes."""
+        """Draw samples. Gradients do not flow through them."""
         with modes.no_grad():
             return self.rsample(sample_shape)
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        """Draws as a function of the parameters, so that gradients pass through."""
+        """Draw samples as a function of the parameters, so that gradients flow through them."""
         if not self.has_rsample:
             raise NotImplementedError(
-                f"{type(self).__name__} has no rsample: its draws jump when the parameters change. To fix it, "
-                "use sample(), and log_prob in the loss."
+                f"{type(self).__name__} has no rsample: its samples are not a differentiable function of the "
+                "parameters. To fix it, use sample(), and log_prob in the loss."
             )
         return self._draw(self._extended_shape(sample_shape))
 
-    # ------------------------------------------------------------------ weighing
+    # ------------------------------------------------------------------ probabilities and moments
 
     def log_prob(self, value: Tensor) -> Tensor:
-        """The logarithm of the density at value, or of its probability."""
+        """The log-density at value, or the log-probability of a discrete value."""
         self._validate_sample(value)
         return self._log_prob(value)
 
     def cdf(self, value: Tensor) -> Tensor:
-        """The probability of at most value."""
+        """The cumulative distribution function: the probability that a sample is at most value."""
         self._validate_sample(value)
         return self._cdf(value)
 
     def icdf(self, value: Tensor) -> Tensor:
-        """The number that is not exceeded with this probability."""
+        """The quantile function, the inverse of cdf."""
         return self._icdf(value)
 
     def entropy(self) -> Tensor:
-        """The mean of -log_prob."""
+        """The expected value of -log_prob, in nats."""
         return self._entropy()
 
     def perplexity(self) -> Tensor:
-        """exp(entropy): among how many equally likely ones the choice is as uncertain."""
+        """exp(entropy): a uniform choice among this many values has the same entropy."""
         return self.entropy().exp()
 
     def enumerate_support(self, expand: bool = True) -> Tensor:
-        """All that can come out, along a new first axis, if that is finite."""
+        """All values of a finite support, along a new first axis."""
         raise NotImplementedError
 
     @property
@@ -164,20 +164,20 @@ class Distribution:
 
     @property
     def mean(self) -> Tensor:
-        """The mean of the draws."""
+        """The mean."""
         return self._moments()[0]
 
     @property
     def variance(self) -> Tensor:
-        """The mean square of a draw's distance from the mean."""
+        """The variance: the expected value of (x - mean)**2."""
         return self._moments()[1]
 
     @property
     def stddev(self) -> Tensor:
-        """The root of the variance."""
+        """The standard deviation."""
         return self.variance.sqrt()
 
-    # ------------------------------------------------------------------ the formulas of a subclass
+    # ------------------------------------------------------------------ formulas, for subclasses
 
     def _draw(self, shape: Shape) -> Tensor:
         raise NotImplementedError
@@ -199,7 +199,7 @@ class Distribution:
         raise NotImplementedError
 
     def _validate_sample(self, value: Tensor) -> None:
-        """Raise unless value could have come out."""
+        """Raise ValueError unless value has a valid shape and lies in the support."""
         if not self._validate_args:
             return
         if not isinstance(value, Tensor):
@@ -235,7 +235,7 @@ class Distribution:
 
 
 def broadcast_all(*values: float | Tensor) -> tuple[Tensor, ...]:
-    """Numbers and tensors as tensors of one shape; numbers take the tensors' type."""
+    """Broadcast numbers and tensors to tensors of one shape; numbers take the tensors' dtype."""
     for v in values:
         if not isinstance(v, (Tensor, int, float, np.number)):
             raise ValueError(
@@ -250,11 +250,11 @@ def broadcast_all(*values: float | Tensor) -> tuple[Tensor, ...]:
 
 
 def standard_normal(shape: Shape, like: Tensor) -> Tensor:
-    """Noise from the normal distribution, of mean 0 and standard deviation 1."""
+    """Noise from the standard normal distribution, with the dtype of `like`."""
     zeros = like.new_zeros(shape)
     return normal(zeros, zeros + 1)
 
 
 def tiny(x: Tensor) -> float:
-    """The least positive number of x's type that has all its digits."""
+    """The smallest positive normal number of x's dtype."""
     return float(np.finfo(x.dtype).tiny)

@@ -1,11 +1,12 @@
-"""The Gamma distribution, and those that are made of it: Beta, Dirichlet, Chi2.
+"""The Gamma distribution, and the distributions built from it: Beta, Dirichlet, Chi2.
 
-A Gamma number is drawn by rejection, which has no derivative. But the draw x keeps its rank
-when the shape a changes: P(x; a), the probability of at most x, stays the same. So
+Gamma samples are drawn by rejection sampling, which has no derivative. To differentiate a
+sample x with respect to the shape parameter a, we let x move with a so that it stays the same
+quantile: the cdf P(x; a) is constant. Differentiating this with respect to a gives
 
     dx/da = -(dP/da) / p(x; a)
 
-with the density p. Source: Figurnov, Mohamed and Mnih, Implicit Reparameterization
+where p is the density. Source: Figurnov, Mohamed and Mnih, Implicit Reparameterization
 Gradients (2018).
 """
 
@@ -26,7 +27,7 @@ __all__ = ["Beta", "Chi2", "Dirichlet", "Gamma"]
 
 
 class _StandardGamma(Function):
-    """Numbers of the Gamma distribution with scale 1, as a function of the shape."""
+    """Samples from the Gamma distribution with rate 1, differentiable in the shape parameter."""
 
     @staticmethod
     def forward(ctx: FunctionCtx, shape: Tensor) -> Tensor:
@@ -37,14 +38,17 @@ class _StandardGamma(Function):
     @staticmethod
     def backward(ctx: FunctionCtx, g: Tensor) -> Tensor:
         x, shape = ctx.saved_tensors
-        slope = slope_of_gamma(np.asarray(x.array, np.float64), np.asarray(shape.array, np.float64))
+        slope = gamma_sample_gradient(
+            np.asarray(x.array, np.float64), np.asarray(shape.array, np.float64)
+        )
         return g * wrap(slope.astype(x.dtype))
 
 
-def slope_of_gamma(x: Array, a: Array) -> Array:
-    """dx/da for a draw x of the Gamma distribution of shape a.
+def gamma_sample_gradient(x: Array, a: Array) -> Array:
+    """dx/da for a sample x of the Gamma distribution with shape parameter a and rate 1.
 
-    With P(x; a) = x**a exp(-x) * sum of x**k / gamma(a + k + 1) over k = 0, 1, ..., term by term:
+    The cdf is P(x; a) = x**a exp(-x) * sum of x**k / gamma(a + k + 1) over k = 0, 1, ...
+    Differentiating it term by term gives
 
         dx/da = -x * sum of x**k / (a (a + 1) ... (a + k)) * (log(x) - psi(a + k + 1))
     """
@@ -62,10 +66,12 @@ def slope_of_gamma(x: Array, a: Array) -> Array:
 
 
 class Gamma(Distribution):
-    """density rate**a * x**(a - 1) * exp(-rate * x) / gamma(a), for x > 0
+    """The gamma distribution: density rate**a * x**(a - 1) * exp(-rate * x) / gamma(a), for x > 0
 
-    concentration    the shape a: for whole numbers, the wait for the a-th event
-    rate             how often events happen
+    concentration    the shape parameter a
+    rate             the inverse of the scale
+
+    If a is an integer, this is the waiting time until the a-th event of a Poisson process.
     """
 
     arg_constraints = {"concentration": c.positive, "rate": c.positive}
@@ -96,12 +102,12 @@ class Gamma(Distribution):
 
     @property
     def mode(self) -> Tensor:
-        """The value of greatest density."""
+        """The value with the greatest density."""
         return ((self.concentration - 1) / self.rate).clamp(min=0)
 
 
 class Chi2(Gamma):
-    """The sum of the squares of df numbers of the normal distribution."""
+    """The chi-squared distribution: the sum of squares of df independent standard normals."""
 
     arg_constraints = {"df": c.positive}
     _shows_parameters = False
@@ -112,12 +118,12 @@ class Chi2(Gamma):
 
 
 class Dirichlet(Distribution):
-    """Shares of a whole: density proportional to the product of x_k**(a_k - 1)
+    """A distribution over probability vectors: density proportional to the product of x_k**(a_k - 1)
 
     concentration    (..., k)   a_k, above 0
 
-    Drawn as Gamma numbers, divided by their sum; the gradient passes through these. (PyTorch
-    uses another estimate of it, with the same mean.)
+    A sample is a vector of Gamma samples divided by its sum, and the gradient flows through
+    the Gamma samples. (PyTorch uses a different gradient estimator with the same mean.)
     """
 
     arg_constraints = {"concentration": c.positive_vector}
@@ -134,7 +140,7 @@ class Dirichlet(Distribution):
         a = self.concentration.expand(shape)
         x = _StandardGamma.apply(a.double())
         z = (x / x.sum(-1, keepdim=True)).to(a.dtype)
-        # Inside these limits, log_prob is finite.
+        # log_prob is infinite at 0 and 1.
         z.detach().clamp_(min=tiny(z), max=1 - np.finfo(z.dtype).eps / 2)
         return z
 
@@ -150,7 +156,7 @@ class Dirichlet(Distribution):
 
     @property
     def mode(self) -> Tensor:
-        """The most likely shares; where all a_k are below 1, all of it for the greatest."""
+        """The most likely vector; where all a_k are below 1, a one-hot vector."""
         above = (self.concentration - 1).clamp(min=0.0)
         shares = above / above.sum(-1, keepdim=True)
         first = one_hot(shares.argmax(-1), shares.shape[-1]).to(shares.dtype)
@@ -163,10 +169,10 @@ class Dirichlet(Distribution):
 
 
 class Beta(Distribution):
-    """A share: density proportional to x**(a - 1) * (1 - x)**(b - 1), with a and b above 0
+    """The beta distribution on (0, 1): density proportional to x**(a - 1) * (1 - x)**(b - 1)
 
-    concentration1    a
-    concentration0    b
+    concentration1    a, above 0
+    concentration0    b, above 0
     """
 
     arg_constraints = {"concentration1": c.positive, "concentration0": c.positive}

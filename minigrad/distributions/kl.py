@@ -1,9 +1,10 @@
-"""kl_divergence(p, q): how many nats more it takes to tell draws of p by the code of q.
+"""kl_divergence(p, q): the Kullback-Leibler divergence.
 
-    KL(p || q) = the mean of log p(x) - log q(x), for x drawn from p
+    KL(p || q) = the expected value of log p(x) - log q(x), for x drawn from p
 
-It is 0 if p and q are the same, and otherwise above 0. For some pairs of kinds there is a
-formula; these stand here. `register_kl` adds others.
+It measures the extra nats needed to encode samples of p with a code that is optimal for q. It is
+never negative, and 0 only if p and q are equal. This file holds closed forms for many pairs of
+distribution types; `register_kl` adds others.
 
 Source: Kullback and Leibler, On Information and Sufficiency (1951).
 """
@@ -45,7 +46,7 @@ _formulas: dict[tuple[type, type], Formula] = {}
 
 
 def register_kl(type_p: type, type_q: type) -> Callable[[Formula], Formula]:
-    """Decorate the formula for a pair of kinds: formula(p, q)."""
+    """A decorator that registers a function of (p, q) as the formula for a pair of types."""
 
     def register(formula: Formula) -> Formula:
         _formulas[type_p, type_q] = formula
@@ -55,15 +56,15 @@ def register_kl(type_p: type, type_q: type) -> Callable[[Formula], Formula]:
 
 
 def kl_divergence(p: Distribution, q: Distribution) -> Tensor:
-    """The divergence of q from p, of the shape of their batches.
+    """KL(p || q), with the batch shape of p and q.
 
-    Raises NotImplementedError for a pair of kinds of which no formula is known here.
+    Raises NotImplementedError if no formula is registered for the types of p and q.
 
     >>> from minigrad.distributions import Normal
     >>> kl_divergence(Normal(0.0, 1.0), Normal(1.0, 1.0))
     tensor(0.5000)
     """
-    for a in type(p).__mro__:  # the most special formula comes first
+    for a in type(p).__mro__:  # the most specific formula comes first
         for b in type(q).__mro__:
             if (a, b) in _formulas:
                 return _formulas[a, b](p, q)
@@ -87,23 +88,23 @@ def _half_normal(p: HalfNormal, q: HalfNormal) -> Tensor:
 @register_kl(Cauchy, Cauchy)
 def _cauchy(p: Cauchy, q: Cauchy) -> Tensor:
     """Source: Chyzak and Nielsen, A closed-form formula for the KL divergence between Cauchy distributions (2019)."""
-    both = (p.scale + q.scale) ** 2 + (p.loc - q.loc) ** 2
-    return (both / (4 * p.scale * q.scale)).log()
+    numerator = (p.scale + q.scale) ** 2 + (p.loc - q.loc) ** 2
+    return (numerator / (4 * p.scale * q.scale)).log()
 
 
 @register_kl(TransformedDistribution, TransformedDistribution)
 def _transformed(p: TransformedDistribution, q: TransformedDistribution) -> Tensor:
-    """That of the distributions before the same functions: these lose nothing."""
+    """The KL divergence of the base distributions: an invertible transform does not change it."""
     if p.transforms != q.transforms or p.event_shape != q.event_shape:
         raise NotImplementedError(
-            f"No KL(p || q) is implemented for different functions: {p.transforms} and {q.transforms}."
+            f"No KL(p || q) is implemented for different transforms: {p.transforms} and {q.transforms}."
         )
     return kl_divergence(p.base_dist, q.base_dist)
 
 
 @register_kl(Bernoulli, Bernoulli)
 def _bernoulli(p: Bernoulli, q: Bernoulli) -> Tensor:
-    """p log(p / q) + (1 - p) log((1 - p) / (1 - q)), from logits; 0 log 0 is 0"""
+    """p log(p / q) + (1 - p) log((1 - p) / (1 - q)), computed from the logits, with 0 log 0 = 0"""
     one = p.probs * (softplus(-q.logits) - softplus(-p.logits))
     one = where(q.probs == 0, where(p.probs == 0, 0.0, one * 0 + math.inf), one)
     other = (1 - p.probs) * (softplus(q.logits) - softplus(p.logits))
@@ -137,8 +138,8 @@ def _exponential(p: Exponential, q: Exponential) -> Tensor:
 
 @register_kl(Laplace, Laplace)
 def _laplace(p: Laplace, q: Laplace) -> Tensor:
-    ratio, apart = p.scale / q.scale, (p.loc - q.loc).abs()
-    return -ratio.log() + apart / q.scale + ratio * (-apart / p.scale).exp() - 1
+    ratio, distance = p.scale / q.scale, (p.loc - q.loc).abs()
+    return -ratio.log() + distance / q.scale + ratio * (-distance / p.scale).exp() - 1
 
 
 @register_kl(Poisson, Poisson)
@@ -176,9 +177,9 @@ def _multivariate(p: MultivariateNormal, q: MultivariateNormal) -> Tensor:
         raise ValueError(
             "KL-divergence between two Multivariate Normals with different event shapes cannot be computed"
         )
-    turned = solve_triangular(q.scale_tril, p.scale_tril, upper=False)
-    inside = turned.square().sum((-2, -1)) + q._distance(q.loc - p.loc)
-    return q._half_log_det() - p._half_log_det() + 0.5 * (inside - p.event_shape[0])
+    relative = solve_triangular(q.scale_tril, p.scale_tril, upper=False)
+    squares = relative.square().sum((-2, -1)) + q._mahalanobis(q.loc - p.loc)
+    return q._half_log_det() - p._half_log_det() + 0.5 * (squares - p.event_shape[0])
 
 
 @register_kl(Independent, Independent)

@@ -1,4 +1,4 @@
-"""Distributions of vectors: MultivariateNormal, and independent numbers taken together."""
+"""Distributions of vectors: MultivariateNormal, and Independent for vectors of independent entries."""
 
 import math
 from collections.abc import Sequence
@@ -17,14 +17,14 @@ __all__ = ["Independent", "MultivariateNormal"]
 
 
 class MultivariateNormal(Distribution):
-    """The normal distribution of vectors, with any correlations between the entries.
+    """The multivariate normal distribution.
 
     loc                  (..., k)      the mean
-    covariance_matrix    (..., k, k)   or, instead,
-    precision_matrix     (..., k, k)   its inverse, or
-    scale_tril           (..., k, k)   L with covariance L @ L.T, zeros above the diagonal
+    covariance_matrix    (..., k, k)   the covariance of the entries
+    precision_matrix     (..., k, k)   the inverse of the covariance
+    scale_tril           (..., k, k)   L, lower triangular, where the covariance is L @ L.T
 
-    A draw is loc + L @ noise.
+    Pass exactly one of the three matrices. A sample is loc + L @ noise.
     """
 
     arg_constraints = {
@@ -72,7 +72,7 @@ class MultivariateNormal(Distribution):
             self._lower = cholesky(matrix if name == "covariance_matrix" else inv(matrix))
 
     def __getattr__(self, name: str) -> Any:
-        """The matrices that were not given."""
+        """Compute the two matrices that were not passed."""
         shape = (*self.__dict__["_batch_shape"], *self.__dict__["_event_shape"] * 2)
         lower = self.__dict__.get("_lower")
         if lower is not None and name == "scale_tril":
@@ -88,16 +88,16 @@ class MultivariateNormal(Distribution):
         return self.loc + (self._lower @ noise.unsqueeze(-1)).squeeze(-1)
 
     def _log_prob(self, value: Tensor) -> Tensor:
-        squares = self._event_shape[0] * math.log(2 * math.pi) + self._distance(value - self.loc)
+        squares = self._event_shape[0] * math.log(2 * math.pi) + self._mahalanobis(value - self.loc)
         return -0.5 * squares - self._half_log_det()
 
-    def _distance(self, away: Tensor) -> Tensor:
-        """The squared length of L^-1 (x - loc): how many deviations away x is."""
-        n = max(away.ndim - 1, self._lower.ndim - 2)
-        rows = away.expand(*(1,) * (n + 1 - away.ndim), *away.shape).unsqueeze(-1)
-        batch = np.broadcast_shapes(rows.shape[:-2], self._lower.shape[:-2])
-        low = self._lower.expand(*batch, *self._lower.shape[-2:])
-        z = solve_triangular(low, rows.expand(*batch, *rows.shape[-2:]), upper=False)
+    def _mahalanobis(self, x: Tensor) -> Tensor:
+        """The squared Mahalanobis distance of loc + x from loc: the squared norm of L^-1 x."""
+        n = max(x.ndim - 1, self._lower.ndim - 2)
+        columns = x.expand(*(1,) * (n + 1 - x.ndim), *x.shape).unsqueeze(-1)
+        batch = np.broadcast_shapes(columns.shape[:-2], self._lower.shape[:-2])
+        lower = self._lower.expand(*batch, *self._lower.shape[-2:])
+        z = solve_triangular(lower, columns.expand(*batch, *columns.shape[-2:]), upper=False)
         return z.square().sum((-2, -1))
 
     def _half_log_det(self) -> Tensor:
@@ -112,15 +112,15 @@ class MultivariateNormal(Distribution):
 
     @property
     def mode(self) -> Tensor:
-        """The value of greatest density: the mean."""
+        """The value with the greatest density, which is the mean."""
         return self.loc
 
 
 class Independent(Distribution):
-    """Some axes of a batch, taken as the entries of one draw: their log_probs are added.
+    """Treat the last axes of a batch as the entries of one event, and sum their log_probs.
 
-    base_distribution             what the entries come from
-    reinterpreted_batch_ndims     how many axes, from the end
+    base_distribution             the distribution of the entries
+    reinterpreted_batch_ndims     how many of the last batch axes become event axes
 
     >>> import minigrad
     >>> from minigrad.distributions import Normal
@@ -146,18 +146,18 @@ class Independent(Distribution):
 
     @property
     def has_rsample(self) -> bool:  # type: ignore[override]
-        """Does the gradient pass through the draws of the base distribution?"""
+        """Whether the base distribution has rsample."""
         return self.base_dist.has_rsample
 
     @property
     def support(self) -> c.Constraint | None:
-        """What can come out: the condition on each entry, for all of them."""
+        """The support of the base distribution, for every entry."""
         base = self.base_dist.support
         n = self.reinterpreted_batch_ndims
         return base if base is None or n == 0 else c.independent(base, n)
 
     def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> "Independent":
-        """The same distribution, as if its parameters had been expanded to this shape."""
+        """This distribution with its parameters expanded to a new batch shape."""
         shape = (*batch_shape, *self.event_shape[: self.reinterpreted_batch_ndims])
         new: Independent = self._get_checked_instance(Independent, _instance)
         Independent.__init__(
@@ -166,22 +166,22 @@ class Independent(Distribution):
         return new
 
     def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        """Draws, through which no gradient passes."""
+        """Draw samples. Gradients do not flow through them."""
         return self.base_dist.sample(sample_shape)
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        """Draws as a function of the parameters, so that gradients pass through."""
+        """Draw samples as a function of the parameters, so that gradients flow through them."""
         return self.base_dist.rsample(sample_shape)
 
     def log_prob(self, value: Tensor) -> Tensor:
-        """The sum of the entries' log_prob."""
+        """The sum of the log_prob of the entries."""
         return _sum_rightmost(self.base_dist.log_prob(value), self.reinterpreted_batch_ndims)
 
     def _entropy(self) -> Tensor:
         return _sum_rightmost(self.base_dist.entropy(), self.reinterpreted_batch_ndims)
 
     def enumerate_support(self, expand: bool = True) -> Tensor:
-        """All that can come out, along a new first axis. Raises NotImplementedError for draws of several entries."""
+        """All values of the support, if no batch axes are reinterpreted; else NotImplementedError."""
         if self.reinterpreted_batch_ndims:
             raise NotImplementedError("Enumeration over cartesian product is not implemented")
         return self.base_dist.enumerate_support(expand)
@@ -193,7 +193,7 @@ class Independent(Distribution):
 
     @property
     def mean(self) -> Tensor:
-        """The mean of the draws."""
+        """The mean of each entry."""
         return self.base_dist.mean
 
     @property

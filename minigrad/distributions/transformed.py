@@ -1,9 +1,10 @@
-"""What becomes of a draw under a function: y = f(x).
+"""Transformed distributions: the distribution of y = f(x), where f is invertible.
 
-The density changes by how much f stretches: log p(y) = log p(x) - log abs(f'(x)), with x the
-number that f takes to y. So f must have an inverse.
+The change of variables formula gives the density: log p(y) = log p(x) - log abs(f'(x)), where
+x is the inverse image of y.
 
-A policy that must keep its actions between -1 and 1 draws from the normal distribution and takes tanh:
+For example, a policy whose actions must lie between -1 and 1 can sample from a normal
+distribution and apply tanh:
 
 >>> import minigrad
 >>> from minigrad.distributions import Normal
@@ -39,13 +40,13 @@ __all__ = [
 
 
 class Transform:
-    """A function with an inverse: `t(x)`, `t.inv(y)`, and log abs(dy/dx).
+    """An invertible function: `t(x)`, its inverse `t.inv(y)`, and log abs(dy/dx).
 
-    cache_size   1 to remember the latest pair: t.inv(t(x)) is then x itself, where the inverse
-                 would lose it, as that of tanh at 1.0
+    cache_size   1 to cache the last pair (x, y). Then t.inv(t(x)) returns x itself, even where
+                 the inverse is inaccurate, such as for tanh near 1.0.
 
-    A transform of your own has `_call(x)`, `_inverse(y)` and `log_abs_det_jacobian(x, y)`; its `domain`
-    and `codomain` are constraints.
+    To define your own transform, write `_call(x)`, `_inverse(y)` and `log_abs_det_jacobian(x, y)`,
+    and set `domain` and `codomain` to constraints.
 
     >>> import minigrad
     >>> class Cube(Transform):
@@ -62,8 +63,8 @@ class Transform:
     """
 
     bijective = True
-    sign: int | Tensor = 0  # 1 if it increases, -1 if it decreases, 0 if nobody knows
-    _fixed = False  # are all of this class the same function?
+    sign: int | Tensor = 0  # 1 if increasing, -1 if decreasing, 0 if unknown
+    _parameter_free = False  # are all instances of this class equal?
     domain: Any = c.real
     codomain: Any = c.real
 
@@ -71,27 +72,27 @@ class Transform:
         if cache_size not in (0, 1):
             raise ValueError("cache_size must be 0 or 1")
         self._cache_size = cache_size
-        self._latest: tuple[Any, Any] = (None, None)
+        self._cached: tuple[Any, Any] = (None, None)
 
     def __call__(self, x: Tensor) -> Tensor:
-        if self._cache_size and x is self._latest[0]:
-            return self._latest[1]
-        return self._remembered(x, self._call(x))[1]
+        if self._cache_size and x is self._cached[0]:
+            return self._cached[1]
+        return self._cache(x, self._call(x))[1]
 
     def _inv_call(self, y: Tensor) -> Tensor:
-        """The x that is taken to y."""
-        if self._cache_size and y is self._latest[1]:
-            return self._latest[0]
-        return self._remembered(self._inverse(y), y)[0]
+        """The x with t(x) == y, from the cache if possible."""
+        if self._cache_size and y is self._cached[1]:
+            return self._cached[0]
+        return self._cache(self._inverse(y), y)[0]
 
-    def _remembered(self, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+    def _cache(self, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
         if self._cache_size:
-            self._latest = x, y
+            self._cached = x, y
         return x, y
 
     @property
     def inv(self) -> "Transform":
-        """The inverse, as a transform: `t.inv(y)` is the x that t takes to y."""
+        """The inverse as a transform: x = t.inv(y) satisfies t(x) == y."""
         return _InverseTransform(self)
 
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
@@ -105,7 +106,7 @@ class Transform:
         raise NotImplementedError
 
     def __eq__(self, other: object) -> bool:
-        return self is other or (self._fixed and type(self) is type(other))
+        return self is other or (self._parameter_free and type(self) is type(other))
 
     __hash__ = object.__hash__
 
@@ -114,30 +115,30 @@ class Transform:
 
 
 class _InverseTransform(Transform):
-    """A transform from the codomain to the domain of another."""
+    """The inverse of another transform."""
 
-    def __init__(self, of: Transform) -> None:
+    def __init__(self, forward: Transform) -> None:
         super().__init__()
-        self._of, self.sign = of, of.sign
-        self.domain, self.codomain = of.codomain, of.domain
+        self._forward, self.sign = forward, forward.sign
+        self.domain, self.codomain = forward.codomain, forward.domain
 
     @property
     def inv(self) -> Transform:
-        """The transform of which this is the inverse."""
-        return self._of
+        """The original transform."""
+        return self._forward
 
     def _call(self, x: Tensor) -> Tensor:
-        return self._of._inv_call(x)
+        return self._forward._inv_call(x)
 
     def _inverse(self, y: Tensor) -> Tensor:
-        return self._of(y)
+        return self._forward(y)
 
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
         """log abs(dy/dx)"""
-        return -self._of.log_abs_det_jacobian(y, x)
+        return -self._forward.log_abs_det_jacobian(y, x)
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self._of!r})"
+        return f"{type(self).__name__}({self._forward!r})"
 
 
 class AffineTransform(Transform):
@@ -168,8 +169,8 @@ class AffineTransform(Transform):
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
         """log abs(dy/dx)"""
         scale = self.scale
-        stretch = math.log(abs(scale)) if isinstance(scale, (int, float)) else scale.abs().log()
-        return _sum_rightmost(x * 0 + stretch, self.event_dim)
+        log_scale = math.log(abs(scale)) if isinstance(scale, (int, float)) else scale.abs().log()
+        return _sum_rightmost(x * 0 + log_scale, self.event_dim)
 
 
 class ExpTransform(Transform):
@@ -177,7 +178,7 @@ class ExpTransform(Transform):
 
     codomain = c.positive
     sign = 1
-    _fixed = True
+    _parameter_free = True
 
     def _call(self, x: Tensor) -> Tensor:
         return x.exp()
@@ -195,7 +196,7 @@ class SigmoidTransform(Transform):
 
     codomain = c.unit_interval
     sign = 1
-    _fixed = True
+    _parameter_free = True
 
     def _call(self, x: Tensor) -> Tensor:
         return x.sigmoid()
@@ -213,7 +214,7 @@ class TanhTransform(Transform):
 
     codomain = c.interval(-1.0, 1.0)
     sign = 1
-    _fixed = True
+    _parameter_free = True
 
     def _call(self, x: Tensor) -> Tensor:
         return x.tanh()
@@ -223,15 +224,15 @@ class TanhTransform(Transform):
 
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
         """log abs(dy/dx)"""
-        # log(1 - tanh(x)**2), without losing digits where tanh(x) is nearly 1
+        # log(1 - tanh(x)**2), in a form that stays accurate when tanh(x) is close to 1
         return 2.0 * (math.log(2.0) - x - softplus(-2.0 * x))
 
 
 class TransformedDistribution(Distribution):
-    """The distribution of f(x), for x drawn from another.
+    """The distribution of f(x), where x is a sample of another distribution.
 
-    base_distribution    where x comes from
-    transforms           f, or a list of functions, the first to be applied first
+    base_distribution    the distribution of x
+    transforms           f, or a list of transforms to apply in order
     """
 
     def __init__(
@@ -243,34 +244,34 @@ class TransformedDistribution(Distribution):
         self.transforms: list[Transform] = (
             [transforms] if isinstance(transforms, Transform) else list(transforms)
         )
-        base, axes = base_distribution, len(base_distribution.event_shape)
-        wanted = max((t.domain.event_dim for t in self.transforms), default=0)
-        self.base_dist = base if wanted <= axes else Independent(base, wanted - axes)
+        base, event_dim = base_distribution, len(base_distribution.event_shape)
+        needed = max((t.domain.event_dim for t in self.transforms), default=0)
+        self.base_dist = base if needed <= event_dim else Independent(base, needed - event_dim)
         super().__init__(self.base_dist.batch_shape, self.base_dist.event_shape, validate_args)
 
     @property
     def has_rsample(self) -> bool:  # type: ignore[override]
-        """Does the gradient pass through the draws of the base distribution?"""
+        """Whether the base distribution has rsample."""
         return self.base_dist.has_rsample
 
     @property
     def support(self) -> c.Constraint | None:
-        """What the last function can return."""
+        """The codomain of the last transform."""
         n = len(self._event_shape)
         if not self.transforms or n:
             return self.base_dist.support if not self.transforms else None
         return self.transforms[-1].codomain
 
     def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        """Draws, through which no gradient passes."""
+        """Draw samples. Gradients do not flow through them."""
         with no_grad():
-            return self._through(self.base_dist.sample(sample_shape))
+            return self._apply_transforms(self.base_dist.sample(sample_shape))
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        """Draws as a function of the parameters, so that gradients pass through."""
-        return self._through(self.base_dist.rsample(sample_shape))
+        """Draw samples as a function of the parameters, so that gradients flow through them."""
+        return self._apply_transforms(self.base_dist.rsample(sample_shape))
 
-    def _through(self, x: Tensor) -> Tensor:
+    def _apply_transforms(self, x: Tensor) -> Tensor:
         for transform in self.transforms:
             x = transform(x)
         return x
@@ -280,29 +281,30 @@ class TransformedDistribution(Distribution):
         total: Any = 0.0
         for transform in reversed(self.transforms):
             x = transform.inv(y)
-            stretch = transform.log_abs_det_jacobian(x, y)
+            log_det = transform.log_abs_det_jacobian(x, y)
             total = total - _sum_rightmost(
-                stretch, len(self._event_shape) - transform.domain.event_dim
+                log_det, len(self._event_shape) - transform.domain.event_dim
             )
             y = x
         return total + self.base_dist.log_prob(y)
 
     def cdf(self, value: Tensor) -> Tensor:
-        """The probability of at most value, if each function increases or decreases."""
+        """The cumulative distribution function, if every transform is monotonic."""
         for transform in reversed(self.transforms):
             value = transform.inv(value)
-        return self._turned(self.base_dist.cdf(value))
+        return self._flip_if_decreasing(self.base_dist.cdf(value))
 
     def icdf(self, value: Tensor) -> Tensor:
-        """The number that is not exceeded with this probability."""
-        return self._through(self.base_dist.icdf(self._turned(value)))
+        """The quantile function, the inverse of cdf."""
+        return self._apply_transforms(self.base_dist.icdf(self._flip_if_decreasing(value)))
 
-    def _turned(self, probability: Tensor) -> Tensor:
-        """A probability of at most; where the functions decrease, that of more."""
+    def _flip_if_decreasing(self, probability: Tensor) -> Tensor:
+        """p where the transforms together are increasing, 1 - p where they are decreasing."""
         sign = math.prod(transform.sign for transform in self.transforms)
         if isinstance(sign, int) and not sign:
             raise NotImplementedError(
-                f"{self.transforms} do not say whether they increase (sign = 1) or decrease (sign = -1)."
+                f"The sign of {self.transforms} is unknown. To fix it, set sign = 1 in the class of an "
+                "increasing transform, and sign = -1 in that of a decreasing one."
             )
         return sign * (probability - 0.5) + 0.5
 
@@ -311,7 +313,7 @@ class TransformedDistribution(Distribution):
 
 
 class LogNormal(TransformedDistribution):
-    """exp(x), for x from the normal distribution."""
+    """The log-normal distribution: exp(x) for x from Normal(loc, scale)."""
 
     arg_constraints = {"loc": c.real, "scale": c.positive}
     _shows_parameters = False

@@ -1,4 +1,4 @@
-"""What distributions share, under the names that PyTorch's have in torch.distributions.utils."""
+"""Helpers for distributions, with the names of torch.distributions.utils."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -13,7 +13,7 @@ from minigrad.random.tensors import randn
 
 
 def _standard_normal(shape: Sequence[int], dtype: DTypeLike, device: DeviceLike = None) -> Tensor:
-    """Noise from the normal distribution, of mean 0 and standard deviation 1.
+    """Noise from the standard normal distribution.
 
     >>> import minigrad
     >>> _standard_normal((2, 3), minigrad.float32).shape
@@ -23,7 +23,7 @@ def _standard_normal(shape: Sequence[int], dtype: DTypeLike, device: DeviceLike 
 
 
 def clamp_probs(probs: Tensor) -> Tensor:
-    """Probabilities, kept from 0 and 1 by the smallest step of their dtype.
+    """Clamp probabilities to [eps, 1 - eps], where eps is the machine epsilon of their dtype.
 
     >>> import minigrad
     >>> clamp_probs(minigrad.tensor([0.0, 0.5])) > 0
@@ -34,7 +34,7 @@ def clamp_probs(probs: Tensor) -> Tensor:
 
 
 def probs_to_logits(probs: Tensor, is_binary: bool = False) -> Tensor:
-    """log(p), or log(p / (1 - p)) of binary events.
+    """log(p), or log(p / (1 - p)) if is_binary.
 
     >>> import minigrad
     >>> probs_to_logits(minigrad.tensor([0.5]), is_binary=True)
@@ -45,7 +45,7 @@ def probs_to_logits(probs: Tensor, is_binary: bool = False) -> Tensor:
 
 
 def logits_to_probs(logits: Tensor, is_binary: bool = False) -> Tensor:
-    """softmax(logits) over the last axis, or sigmoid(logits) of binary events.
+    """softmax(logits) over the last axis, or sigmoid(logits) if is_binary.
 
     >>> import minigrad
     >>> logits_to_probs(minigrad.tensor([0.0, 0.0]))
@@ -65,7 +65,7 @@ def _sum_rightmost(x: Tensor, n: int) -> Tensor:
 
 
 class lazy_property:
-    """A property that is computed once, when it is first read, with its history even under no_grad.
+    """A property that is computed on first access and then cached, with gradients even under no_grad.
 
     >>> class Square:
     ...     area = lazy_property(lambda self: 4)

@@ -2,11 +2,11 @@
 
 optimizer.py      the base class: groups of parameters, and the state of each parameter
 sgd.py            SGD, with momentum; ASGD, which also keeps an average
-adaptive.py       a step length for each value: Adam, RMSprop, Adagrad and others
+adaptive.py       adaptive learning rates: Adam, RMSprop, Adagrad and others
 lbfgs.py          LBFGS, which uses curvature
-swa_utils.py      averages the weights of any model
-elementwise.py    the base class of most: a rule that treats each value separately
-blocks.py         runs the rule fast, on many values at once
+swa_utils.py      weight averaging, for any model
+elementwise.py    the base class of most optimizers: an update rule that works elementwise
+blocks.py         runs an elementwise rule fast, on many values at once
 lr_scheduler.py   learning rates that change during training
 
 Read optimizer.py and sgd.py first.
@@ -51,4 +51,4 @@ __all__ = [
     "swa_utils",
 ]
 
-__getattr__ = _partial(_attribute, __name__)  # files that PyTorch has: optim.adam
+__getattr__ = _partial(_attribute, __name__)  # for PyTorch's module names, such as optim.adam

@@ -1,18 +1,18 @@
-"""Optimizers with a separate step length for each value.
+"""Optimizers with adaptive learning rates: every parameter value has its own step size.
 
-Most of them divide by the typical size of this value's gradients: by the root of the
-sum of their squares (Adagrad), or of a running average of them (RMSprop, Adam). So values with
-small gradients move as far as those with large gradients.
+Most of them divide each gradient entry by the typical magnitude of its past values: the root of
+the sum of their squares (Adagrad), or of a moving average of their squares (RMSprop, Adam). So
+values with small gradients move as far as values with large gradients.
 
-    Adagrad       the sum of all squares: steps become shorter and shorter
-    RMSprop       a running average: old gradients are forgotten
-    Adam          RMSprop with momentum, and a correction for starting from zero
-    AdamW         Adam with weight decay that is not divided by anything
-    SparseAdam    Adam for tables of which few rows are used
+    Adagrad       the sum of all squares, so the steps become shorter and shorter
+    RMSprop       a moving average, which forgets old gradients
+    Adam          RMSprop with momentum and bias correction
+    AdamW         Adam with decoupled weight decay
+    SparseAdam    Adam for embedding tables, where few rows have a gradient
     Adadelta      RMSprop without a learning rate to choose
     Adamax        Adam, dividing by the largest of the recent gradients
     NAdam         Adam with Nesterov momentum
-    RAdam         Adam that only divides once its divisor is reliable
+    RAdam         Adam that starts to divide once its divisor is reliable
     Rprop         uses only the signs of the gradients, for full batches
 """
 
@@ -58,27 +58,27 @@ def _moments(b: Block, rest1: Array, keep: Array, rest2: Array) -> Sequence[Arra
 
 
 class Adam(Elementwise):
-    """Adam: momentum, and a step length for each value.
+    """Adam: momentum, and an adaptive step size for each value.
 
         g = gradient + weight_decay * p              (negated if maximize)
-        m = b1 * m + (1 - b1) * g                    average of the gradients
-        v = b2 * v + (1 - b2) * g**2                 average of their squares
-        m_hat = m / (1 - b1**t)                      m and v start at zero, so after
-        v_hat = v / (1 - b2**t)                      t steps they are too small by this factor
+        m = b1 * m + (1 - b1) * g                    moving average of the gradients
+        v = b2 * v + (1 - b2) * g**2                 moving average of their squares
+        m_hat = m / (1 - b1**t)                      bias correction: m and v start at zero, so
+        v_hat = v / (1 - b2**t)                      after t steps they are biased toward zero
         p = p - lr * m_hat / (sqrt(v_hat) + eps)
 
     params         what to optimize: tensors, (name, tensor) pairs, or groups
-    lr             learning rate: roughly the length of a step, whatever the size of the gradient
-    betas          (b1, b2): how much of the averages is kept at each step
+    lr             learning rate: roughly the step size of each value, however large its gradient
+    betas          (b1, b2): the decay rates of the moving averages
     eps            prevents division by 0
     weight_decay   is added to the gradient and divided with it, unlike in AdamW
-    amsgrad        divide by the largest v so far, so that step lengths never grow
+    amsgrad        divide by the largest v so far, so that step sizes never grow
     maximize       maximize instead of minimizing
 
-    `eps` is added outside the root and after the correction, as in algorithm 1 of the paper.
+    `eps` is added outside the root and after the bias correction, as in algorithm 1 of the paper.
     (The paper's faster form, with lr * sqrt(1 - b2**t) / (1 - b1**t), adds it before the
-    correction, so its eps means something else in the first steps.) With amsgrad, the largest v
-    is taken before the correction, as in PyTorch.
+    correction, so its eps has a different effect in the first steps.) With amsgrad, the maximum
+    is over v before the correction, as in PyTorch.
 
     Raises ValueError for settings out of range, RuntimeError for a sparse gradient.
 
@@ -145,12 +145,12 @@ class Adam(Elementwise):
 
 
 class AdamW(Adam):
-    """Adam with separate weight decay: p = p - lr * weight_decay * p, then Adam's step.
+    """Adam with decoupled weight decay: p = p - lr * weight_decay * p, then Adam's step.
 
-    In Adam, weight decay is added to the gradient and so divided by sqrt(v_hat):
-    values with large gradients decay less. Here all values decay equally. See Adam for the rest.
+    In Adam, weight decay is added to the gradient, so it is divided by sqrt(v_hat), and values
+    with large gradients decay less. Here all values decay at the same rate. See Adam for the rest.
 
-    The decay is multiplied by lr, as in PyTorch; in the paper, both are multiplied by a schedule.
+    The decay is multiplied by lr, as in PyTorch. In the paper, a schedule multiplies both instead.
 
     Source: Loshchilov and Hutter, Decoupled Weight Decay Regularization (2019).
     """
@@ -174,15 +174,15 @@ class AdamW(Adam):
 
 
 class Adagrad(Elementwise):
-    """Adagrad: divide by the root of the sum of all squares so far.
+    """Adagrad: divide by the root of the sum of all squared gradients so far.
 
         g = gradient + weight_decay * p                 (negated if maximize)
-        s = s + g**2                                    (begins at initial_accumulator_value)
+        s = s + g**2                                    (starts at initial_accumulator_value)
         p = p - lr / (1 + (t - 1) * lr_decay) * g / (sqrt(s) + eps)
 
     params                       what to optimize: tensors, (name, tensor) pairs, or groups
     lr                           learning rate: the length of the first step
-    lr_decay                     shortens the steps further, with their number t
+    lr_decay                     shortens step t by the factor 1 / (1 + (t - 1) * lr_decay)
     initial_accumulator_value    the initial value of s
     eps                          prevents division by 0; added outside the root
 
@@ -214,7 +214,7 @@ class Adagrad(Elementwise):
                 self._begin(p, group)
 
     def _begin(self, p: Tensor, group: Group) -> None:
-        """Give a parameter its state: as in PyTorch, it is there before the first step."""
+        """Create the state of a parameter. As in PyTorch, this happens before the first step."""
         if "sum" not in self.state[p]:
             Partition([p], self.state, self._slots(group), self.counters)
 
@@ -234,7 +234,7 @@ class Adagrad(Elementwise):
         return step
 
     def _sparse(self, p: Tensor, rows: RowSparse, group: Group) -> None:
-        """The same formulas on the rows that have a gradient: see adagrad_rows."""
+        """Apply the update to the rows that have a gradient; see adagrad_rows."""
         if group["weight_decay"]:
             raise RuntimeError("weight_decay option is not compatible with sparse gradients")
         state = self.state[p]
@@ -250,10 +250,10 @@ def adagrad_rows(table: Array, sums: Array, lr: float | Array, eps: float, *part
 
     parts   rows, values, rows, values, ...: a row may appear several times
 
-    If these are most of the rows, we update all: a row with a zero gradient does not change.
+    If most rows have a gradient, we update all rows: a zero gradient does not change a row.
     """
     n = sum([at.size for at in parts[::2]])
-    few = 64 * n < len(table)  # then an array of zeros, as large as the table, would cost too much
+    few = 64 * n < len(table)  # then a dense gradient of the table's size would cost too much
     if few:
         k, place = np.unique(np.concatenate(parts[::2]), return_inverse=True)
         parts = (place, np.concatenate(parts[1::2]))
@@ -286,7 +286,7 @@ def adagrad_rows(table: Array, sums: Array, lr: float | Array, eps: float, *part
 
 
 def _put_rows(table: Array, rows: Array, values: Array) -> None:
-    """table[rows] = values. Treats a whole row as one element: 2 to 3 times faster.
+    """table[rows] = values, but 2 to 3 times faster, because a whole row is one element.
 
     >>> t = np.zeros((3, 2))
     >>> _put_rows(t, np.array([2]), np.ones((1, 2)))
@@ -307,7 +307,7 @@ def _row_type(nbytes: int) -> np.dtype[Any]:
 
 
 class RMSprop(Elementwise):
-    """RMSprop: divide by the root of the mean of the recent squares.
+    """RMSprop: divide by the root mean square of the recent gradients.
 
         g = gradient + weight_decay * p                 (negated if maximize)
         v = alpha * v + (1 - alpha) * g**2
@@ -317,12 +317,12 @@ class RMSprop(Elementwise):
 
     params      what to optimize: tensors, (name, tensor) pairs, or groups
     lr          learning rate
-    alpha       how much of the averages is kept at each step
+    alpha       the decay rate of the moving averages
     eps         prevents division by 0; added outside the root
-    momentum    how much of the last step is kept
+    momentum    the decay rate of the velocity u
     centered    divide by the standard deviation of the gradients
 
-    TensorFlow puts eps inside the root, and lr into u; PyTorch and minigrad do not.
+    TensorFlow adds eps inside the root and multiplies by lr inside u; PyTorch and minigrad do not.
 
     Raises ValueError for settings out of range, RuntimeError for a sparse gradient.
 
@@ -381,11 +381,11 @@ class RMSprop(Elementwise):
 
 
 class SparseAdam(Elementwise):
-    """Adam for tables of which few rows have a gradient: only those rows are updated.
+    """Adam for sparse gradients: only the rows of a table that have a gradient are updated.
 
-    See Adam for the formulas. A row without a gradient keeps its averages, whereas in Adam they
-    would decay and the row would continue to move. The correction counts all steps, including
-    those in which a row had no gradient.
+    See Adam for the formulas. The averages of the other rows stay as they are. In Adam they would
+    decay, and the rows would continue to move. The bias correction counts all steps, including the
+    steps in which a row had no gradient.
 
     Raises ValueError for settings out of range, RuntimeError for a gradient that is not sparse.
 
@@ -429,7 +429,7 @@ class SparseAdam(Elementwise):
 
 
 class Adadelta(Elementwise):
-    """Adadelta: the step is proportional to the recent steps.
+    """Adadelta: scales the gradient by the ratio of recent steps to recent gradients.
 
         g = gradient + weight_decay * p              (negated if maximize)
         v = rho * v + (1 - rho) * g**2
@@ -482,14 +482,14 @@ class Adadelta(Elementwise):
 
 
 class Adamax(Elementwise):
-    """Adamax: Adam with the largest recent gradient instead of the root of the mean square.
+    """Adamax: Adam with a decaying maximum of abs(g) instead of the root mean square.
 
         g = gradient + weight_decay * p              (negated if maximize)
         m = b1 * m + (1 - b1) * g
         u = max(b2 * u, abs(g) + eps)
         p = p - lr / (1 - b1**t) * m / u
 
-    In the paper u = max(b2 * u, abs(g)); eps, as in PyTorch, prevents u = 0.
+    In the paper u = max(b2 * u, abs(g)). As in PyTorch, eps is added to prevent u = 0.
 
     Raises ValueError for settings out of range, RuntimeError for a sparse gradient.
 
@@ -530,7 +530,7 @@ class Adamax(Elementwise):
 
 
 class NAdam(Elementwise):
-    """NAdam: Adam whose step already includes the next step's momentum.
+    """NAdam: Adam with Nesterov momentum, which applies the next step's momentum in advance.
 
         g  = gradient + weight_decay * p             (negated if maximize)
         mu = b1 * (1 - 0.96**(t * momentum_decay) / 2),   mu' the same for t + 1
@@ -598,11 +598,11 @@ class NAdam(Elementwise):
 
 
 class RAdam(Elementwise):
-    """RAdam: Adam that only divides after it has seen enough gradients to estimate the divisor.
+    """RAdam: Adam that does not divide until v averages enough gradients to be reliable.
 
         m, v, m_hat, v_hat    as in Adam
         r_inf = 2 / (1 - b2) - 1
-        r     = r_inf - 2 * t * b2**t / (1 - b2**t)      how many gradients v averages
+        r     = r_inf - 2 * t * b2**t / (1 - b2**t)      the effective length of the average v
         r > 5:     p = p - lr * m_hat * R / (sqrt(v) + eps) * sqrt(1 - b2**t),
                    R = sqrt((r - 4) * (r - 2) * r_inf / ((r_inf - 4) * (r_inf - 2) * r))
         otherwise: p = p - lr * m_hat
@@ -647,10 +647,10 @@ class RAdam(Elementwise):
         return 1 - b1, b2, 1 - b2, length * sqrt(1 - b2**t), group["eps"]
 
     def _rule(self, b: Block, group: Group, numbers: Numbers) -> Array:
-        rest1, keep, rest2, length, *trusted = numbers
+        rest1, keep, rest2, length, *divide_eps = numbers
         m, v = _moments(b, rest1, keep, rest2)
         step = np.multiply(m, length, b.out)
-        for eps in trusted:
+        for eps in divide_eps:  # empty while r <= 5
             divisor = np.sqrt(v, b.more)
             divisor += eps
             step /= divisor
@@ -658,13 +658,13 @@ class RAdam(Elementwise):
 
 
 class Rprop(Elementwise):
-    """Rprop: uses only the sign of the gradient, and whether it has changed.
+    """Rprop: resilient backpropagation, which uses only the signs of the gradients.
 
-        same sign as before:        s = min(s * etas[1], step_sizes[1])
-        the other sign:             s = max(s * etas[0], step_sizes[0]), and g = 0 this time
-        p = p - s * sign(g)                          (s begins at lr)
+        g has the same sign:    s = min(s * etas[1], step_sizes[1])
+        g changed its sign:     s = max(s * etas[0], step_sizes[0]), and g = 0 in this step
+        p = p - s * sign(g)                          (s starts at lr)
 
-    For full batches only: with mini-batches, signs change randomly, and s shrinks for no reason.
+    For full batches only: with mini-batches, the noise flips signs at random, and s shrinks.
 
     Raises ValueError for settings out of range, RuntimeError for a sparse gradient.
 
@@ -698,12 +698,12 @@ class Rprop(Elementwise):
         return ()
 
     def _rule(self, b: Block, group: Group, numbers: Numbers) -> Array:
-        before, s = b.state
-        slower, faster = group["etas"]
-        same = np.multiply(b.g, before, b.out)
-        s[same > 0] *= faster
-        s[same < 0] *= slower
+        previous, s = b.state
+        decrease, increase = group["etas"]
+        agreement = np.multiply(b.g, previous, b.out)
+        s[agreement > 0] *= increase
+        s[agreement < 0] *= decrease
         np.clip(s, *group["step_sizes"], out=s)
-        before[...] = b.g
-        before[same < 0] = 0
-        return np.multiply(np.sign(before), s, b.out)
+        previous[...] = b.g
+        previous[agreement < 0] = 0
+        return np.multiply(np.sign(previous), s, b.out)

@@ -1,10 +1,10 @@
-"""Computes a step fast: handles the values of many parameters in blocks.
+"""Runs optimizer steps fast, by grouping the values of the parameters into blocks.
 
-The rules of SGD, Adam and similar optimizers treat each value separately. So for a rule it makes
-no difference whether its values belong to one parameter, to several, or to a part of one:
+The rules of SGD, Adam and similar optimizers are elementwise. So a rule gives the same result
+whether its values belong to one parameter, to several, or to a part of one:
 
     small parameters     are packed into one array, and the rule runs once for all of them
-    a large parameter    is processed in pieces that fit into the processor's cache
+    a large parameter    is processed in pieces that fit into the CPU cache
 
 The optimizer's state (momentum and so on) has the same layout in memory as the blocks; the
 tensors in `optimizer.state` are views of it.
@@ -36,9 +36,9 @@ State = dict[Any, dict[str, Any]]
 class Partition:
     """Divides the parameters of a group that have gradients into blocks.
 
-    A plan is valid as long as the parameters and their state still have the same arrays; `fits`
-    checks this, and if it fails, a new plan is made. Making a plan moves the state of
-    small parameters into the block's memory; the tensors in the state stay the same objects.
+    A partition stays valid as long as the parameters and their state have the same arrays. `fits`
+    checks this; if it returns False, a new partition is made. The constructor moves the state of
+    small parameters into the block's memory. The tensors in the state stay the same objects.
     """
 
     def __init__(
@@ -54,15 +54,15 @@ class Partition:
         self.states = [state[p] if keeps else {} for p in params]
         self.keys = params if keeps else []
         first = [any(s.get(name) is None for name in slots) for s in self.states]
-        self.counts = [self._counted(name, start) for name, start in counters.items()]
+        self.counts = [self._shared_counts(name, start) for name, start in counters.items()]
         for s, a in zip(self.states, self.arrays, strict=True):
             for name, fill in slots.items():
                 if s.get(name) is None:
                     s[name] = tensor_of(np.full(a.shape, fill, a.dtype))
                 elif s[name].is_sparse:
                     raise RuntimeError(
-                        f"add(sparse, dense) is not supported: {name} is row-sparse, as the gradients were so "
-                        "far, and this one is dense. To fix it, use sparse=False, or momentum=0."
+                        f"add(sparse, dense) is not supported: {name} is row-sparse, like the gradients so "
+                        "far, but this gradient is dense. To fix it, use sparse=False, or momentum=0."
                     )
         self.blocks = list(self._blocks(first))
         fields = [(s, name) for s in self.states for name in (*counters, *self.names)]
@@ -71,7 +71,7 @@ class Partition:
         self.held = [s[name].array for s, name in fields]
 
     def fits(self, arrays: list[Array], state: State, slots: dict[str, float]) -> bool:
-        """Was the plan made for these arrays and this state?"""
+        """Was the partition made for these arrays and this state?"""
         if len(arrays) != len(self.arrays) or tuple(slots) != self.names:
             return False
         if not all(map(is_, arrays, self.arrays)):
@@ -84,8 +84,8 @@ class Partition:
         except AttributeError:  # a tensor was removed or replaced by something else
             return False
 
-    def _counted(self, name: str, start: float) -> Array:
-        """One array with the counts of all parameters; each state has its own count as a view of it."""
+    def _shared_counts(self, name: str, start: float) -> Array:
+        """One array with the counts of all parameters. The count in each state is a view of it."""
         counts = np.array([float(s.get(name, start)) for s in self.states], _count_dtype())
         for k, s in enumerate(self.states):
             if not isinstance(s.get(name), Tensor):
@@ -94,7 +94,7 @@ class Partition:
         return counts
 
     def _blocks(self, first: list[bool]) -> Iterator["Block"]:
-        """Pack small parameters of the same kind, cut large ones into pieces."""
+        """Pack small parameters with the same dtype and counts, and cut large ones into pieces."""
         whole = [a.size for k, a in enumerate(self.arrays) if not self._cuttable(k)]
         total = sum(a.size for a in self.arrays)
         longest = max(min(PIECE, total), *whole, 0)
@@ -120,19 +120,19 @@ class Partition:
             yield _block_of(self, pack, scratch, first)
 
     def _cuttable(self, k: int) -> bool:
-        """Can the parameter and its state be seen as 1-d arrays?"""
+        """Are the parameter and its state contiguous, so that 1-d views of them exist?"""
         own = [self.states[k][name].array for name in self.names]
         return all(map(_cuttable, [self.arrays[k], *own]))
 
 
 class Block:
-    """Values that a rule treats as one array: several whole parameters, or a piece of one.
+    """Values that a rule processes as one array: several whole parameters, or a piece of one.
 
-    g        their gradients
-    p        the values themselves; only if weight decay needs them
-    state    their state: one array for each slot, updated in place
-    first    is this their first step?
-    out      scratch memory; the rule leaves its result here
+    g        the gradients
+    p        the values themselves, if weight decay needs them
+    state    one array for each slot, updated in place
+    first    is this the first step?
+    out      scratch memory for the result of the rule
     more     more scratch memory
     """
 
@@ -141,7 +141,7 @@ class Block:
     state: tuple[Array, ...]
     out: Array
     more: Array
-    own: Array  # memory for a gradient that is not the user's array
+    own: Array  # memory for a modified gradient; the user's array is never written to
 
     def __init__(self, plan: Partition, index: int, first: bool) -> None:
         self.plan, self.index, self.first = plan, index, first
@@ -149,7 +149,7 @@ class Block:
         self._values: tuple[float, ...] = ()
 
     def counts(self) -> list[float]:
-        """The scalars that are kept for these parameters: the number of this step, for example."""
+        """The current values of the counters, such as the step number."""
         counts = self.plan.counts
         return [c.item(self.index) for c in counts] if counts else []
 
@@ -164,7 +164,7 @@ class Block:
         return self._numbers
 
     def take(self, grads: Sequence[Array], maximize: bool, decay: Array | None) -> None:
-        """Get the gradients: g, or -g to maximize; plus decay * p."""
+        """Set g to the gradients, negated if maximize, plus decay * p if decay is given."""
         self.fetch(grads)
         if maximize:
             self.g = np.negative(self.g, self.own)
@@ -173,7 +173,7 @@ class Block:
             self.g = np.add(self.g, self.out, self.own)
 
     def fetch(self, grads: Sequence[Array]) -> None:
-        """Set g to the gradients of this block. `grads` has one array per parameter of the plan."""
+        """Set g to the gradients of this block. `grads` has one array per parameter."""
         raise NotImplementedError
 
     def fetch_values(self) -> Array:
@@ -209,12 +209,12 @@ class PackedBlock(Block):
         self.g = np.concatenate(self.choose(grads), None, self.own)
 
     def fetch_values(self) -> Array:
-        """Copy the values of all members into one row. The parameters are not changed by it."""
+        """Copy the values of all members into one row."""
         self.p = np.concatenate(self.members, None, self.values)
         return self.p
 
     def subtract(self, step: Array) -> None:
-        """Subtract from each member its part of `out`, where the rule left its result."""
+        """Subtract the parts of `out`, which holds the rule's result, from the members."""
         for a, part in self.parts:
             np.subtract(a, part, a)
 
@@ -237,22 +237,22 @@ class Piece(Block):
         return array if self.piece is None else array.reshape(-1)[self.piece]
 
     def fetch(self, grads: Sequence[Array]) -> None:
-        """Set g to the gradient or a slice of it: the user's array, so nothing is written to it."""
+        """Set g to the gradient or a slice of it. This is the user's array, so do not write to it."""
         self.g = self._part(grads[self.index])
 
     def fetch_values(self) -> Array:
-        """The parameter itself, or a slice of it: p is a view from the start."""
+        """Return p, which is always a view of the parameter."""
         return self.p
 
     def subtract(self, step: Array) -> None:
-        """p -= step, in the parameter's own memory."""
+        """p -= step, in place."""
         np.subtract(self.p, step, self.p)
 
 
 def _block_of(
     plan: Partition, pack: list[int], scratch: dict[Any, Array], first: list[bool]
 ) -> Block:
-    """The block of the small parameters with these indices."""
+    """A block for the small parameters with these indices."""
     k = pack[0]
     room = scratch[plan.arrays[k].dtype]
     if len(pack) == 1:
@@ -261,7 +261,7 @@ def _block_of(
 
 
 def _cut(row: Array, like: Sequence[Array]) -> list[Array]:
-    """The parts of the row, in the shapes of these arrays."""
+    """Split a row into views with the shapes of these arrays."""
     parts, start = [], 0
     for a in like:
         parts.append(row[start : start + a.size].reshape(a.shape))
@@ -270,7 +270,7 @@ def _cut(row: Array, like: Sequence[Array]) -> list[Array]:
 
 
 def _cuttable(array: Array) -> bool:
-    """Is it contiguous in memory?"""
+    """Is the array contiguous?"""
     return array.flags.c_contiguous
 
 
@@ -280,7 +280,7 @@ def _count_dtype() -> type[np.floating[Any]]:
 
 
 def tensor_of(array: Array | None) -> Tensor:
-    """A tensor on this array."""
+    """Wrap an array in a tensor, without a copy."""
     x = Tensor.__new__(Tensor, ())
     x.array = array
     return x

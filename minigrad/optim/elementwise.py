@@ -1,6 +1,6 @@
-"""Elementwise: an optimizer whose rule treats each value separately, as nearly all do.
+"""Elementwise: the base class of optimizers that update each value independently of the others.
 
-Subclasses define the rule, a method that reads like its formula:
+Nearly all optimizers do. A subclass defines the update rule, a method that reads like its formula:
 
     def _numbers(self, group):
         return group["lr"], group["momentum"]
@@ -11,12 +11,12 @@ Subclasses define the rule, a method that reads like its formula:
         v += b.g                                v = mu*v + g
         return multiply(v, lr, b.out)           lr*v, which is then subtracted from p
 
-Here b is a block of values: several parameters, or a piece of one; see blocks.py. Everything
-happens on arrays, in place, without recording. The numbers are apart from the rule: a program
-of a training step contains what the rule does, and computes only the numbers anew in each run.
+Here b is a block of values: several parameters, or a piece of one; see blocks.py. Rules work on
+arrays, in place, and nothing is recorded on the tape. The numbers are computed outside the rule
+because a compiled training step records the rule once, and only recomputes the numbers on each run.
 
-Each parameter that was written to gets a new version, so that graphs from before the step are
-known to be outdated.
+The step increments the version counter of each parameter that it writes to. So a backward pass
+through a graph from before the step raises an error.
 """
 
 from collections.abc import Callable
@@ -35,24 +35,24 @@ from minigrad.optim.optimizer import Closure, Group, Optimizer, Params
 
 
 class Elementwise(Optimizer):
-    """An optimizer whose rule treats each value separately.
+    """An optimizer whose update rule works elementwise.
 
     A subclass defines
 
-        counters                   the scalars to keep: "step" for most optimizers
-        slots                      the arrays to keep for each parameter, and their initial values;
-                                  or _slots(group), if they depend on the settings
-        _numbers(group, *counts)   the numbers of this step, from the settings and the counters. If
-                                  their number differs between steps, the rule takes another path
-        _rule(b, group, numbers)   the step of a block, which is subtracted from the values
-        _sparse(...)               the same for a row-sparse gradient; missing if not supported
+        counters                   scalar state with initial values: "step" for most optimizers
+        slots                      array state of each parameter, with initial values;
+                                  or _slots(group), if it depends on the settings
+        _numbers(group, *counts)   the coefficients of this step, from the settings and counters.
+                                  A rule with two cases returns more of them in one than the other
+        _rule(b, group, numbers)   returns the step of a block, to subtract from its values
+        _sparse(...)               the update for a row-sparse gradient, if supported
     """
 
     counters: dict[str, float] = {"step": 0.0}
     slots: dict[str, float] = {}
     _numbers: Callable[..., tuple[float, ...]]
     _rule: Callable[..., Array]
-    _keeps_account = True
+    _tracks_writes = True
 
     def __init__(self, params: Params, defaults: dict[str, Any]) -> None:
         check_settings(type(self).__name__, defaults)
@@ -65,14 +65,14 @@ class Elementwise(Optimizer):
         raise RuntimeError(f"{type(self).__name__} does not support sparse gradients")
 
     def _advance(self, plan: Partition, group: Group) -> None:
-        """Count the step, for all parameters of the plan at once."""
+        """Increment the step counts of all parameters of the plan."""
         if plan.counts:
             plan.counts[0] += 1
 
     def step(self, closure: Closure | None = None) -> Any:
         """Update each parameter that has a gradient, in place.
 
-        closure    computes the loss again, calls backward, and returns the loss
+        closure    computes the loss, calls backward, and returns the loss
         returns    the closure's loss; None without a closure
         """
         loss = self._loss_of(closure)
@@ -81,7 +81,7 @@ class Elementwise(Optimizer):
             for k, group in enumerate(self.param_groups):
                 self._step_group(k, group, written)
         finally:
-            self._count(written)  # even if the last one raised an error: the others have changed
+            self._count(written)  # even after an error: some parameters have already changed
         return loss
 
     def _step_group(self, k: int, group: Group, written: list[Tensor]) -> None:
@@ -106,7 +106,7 @@ class Elementwise(Optimizer):
         if plan is not None:
             self._run(plan, grads, group)
             return
-        for p, g in zip(params, grads, strict=True):  # one by one, as in PyTorch
+        for p, g in zip(params, grads, strict=True):  # a duplicate is updated twice, as in PyTorch
             self._run(Partition([p], self.state, self._slots(group), self.counters), [g], group)
 
     def _partition(
@@ -121,7 +121,7 @@ class Elementwise(Optimizer):
         return plan
 
     def _all_numbers(self, group: Group, counts: list[float]) -> tuple[float, ...]:
-        """The numbers of the rule; before them the weight decay, if there is any."""
+        """The numbers of the rule, preceded by the weight decay if it is not zero."""
         decay = group.get("weight_decay", 0)
         if not decay:
             return self._numbers(group, *counts)
@@ -130,22 +130,22 @@ class Elementwise(Optimizer):
         return decay, *self._numbers(group, *counts)
 
     def _run(self, plan: Partition, grads: list[Array], group: Group) -> None:
-        decays, apart = group.get("weight_decay"), group.get("decoupled_weight_decay")
+        decays, decoupled = group.get("weight_decay"), group.get("decoupled_weight_decay")
         self._advance(plan, group)
         rule = self._rule
         for b in plan.blocks:
             numbers, decay = b.numbers(self._all_numbers(group, b.counts())), None
             if decays:
                 decay, *numbers = numbers
-            b.take(grads, group["maximize"], None if apart else decay)
+            b.take(grads, group["maximize"], None if decoupled else decay)
             step = rule(b, group, numbers)
-            if apart and decay is not None:  # p - lr * decay * p, instead of g + decay * p
+            if decoupled and decay is not None:  # p - lr * decay * p, instead of g + decay * p
                 step += np.multiply(b.fetch_values(), decay, b.more)
             b.subtract(step)
             b.first = False
 
     def _count(self, written: list[Tensor]) -> None:
-        """Give each parameter that was written to a new version."""
+        """Increment the version counter of each parameter that was written to."""
         where = user_instruction()
         log = []
         for p in written:
@@ -160,9 +160,9 @@ NOT_NEGATIVE = "lr_decay eps momentum weight_decay initial_accumulator_value mom
 
 
 def settings_of(arguments: dict[str, Any], first: str = "") -> dict[str, Any]:
-    """The settings among the arguments of an optimizer, whose `__init__` calls settings_of(locals()).
+    """The settings among an optimizer's arguments. `__init__` calls settings_of(locals()).
 
-    first   the names that come first, where PyTorch's groups have another order than its signatures
+    first   the names to put first, if PyTorch orders its groups differently from the signature
     """
     others = ("self", "params", "__class__")
     names = dict.fromkeys((*first.split(), *arguments))
@@ -192,7 +192,7 @@ def check_settings(name: str, settings: dict[str, Any]) -> None:
         raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
 
 
-def check_in_range(what: str, value: object, well: bool) -> None:
+def check_in_range(what: str, value: object, ok: bool) -> None:
     """Raise ValueError, with PyTorch's message, if a setting is out of range."""
-    if not well:
+    if not ok:
         raise ValueError(f"Invalid {what}: {value}")

@@ -1,10 +1,10 @@
-"""LBFGS: steps that use the curvature, estimated from the last few gradients.
+"""LBFGS: a quasi-Newton method, which estimates the curvature from the last few gradients.
 
-Newton's step is -H^-1 g. LBFGS never computes the matrix H. It keeps the last steps s and the
-corresponding changes of the gradient y, and multiplies by an approximation of H^-1 with two
-loops over these pairs. An optional line search makes sure that each step is good.
+Newton's step is -H^-1 g, where H is the Hessian. LBFGS never computes H. It keeps the last steps s
+and the corresponding changes y of the gradient, and multiplies by an approximation of H^-1 with
+the two-loop recursion over these pairs. An optional line search chooses the length of each step.
 
-It suits problems without noise, where you can evaluate the whole loss: curve fitting, style
+Use it for deterministic problems, where the loss is evaluated on all the data: curve fitting, style
 transfer, physics. A step evaluates the loss several times, so it needs a closure.
 """
 
@@ -22,7 +22,7 @@ from minigrad.optim.optimizer import Closure, Optimizer, Params
 
 
 class Point(NamedTuple):
-    """A point on the line: its distance, the loss, its gradient, and the slope along the line."""
+    """A point of the line search: the step length t, the loss, its gradient, the slope along d."""
 
     t: float
     f: float
@@ -31,15 +31,15 @@ class Point(NamedTuple):
 
 
 class LBFGS(Optimizer):
-    """The limited-memory method of Broyden, Fletcher, Goldfarb and Shanno.
+    """The limited-memory BFGS (Broyden, Fletcher, Goldfarb, Shanno) method.
 
-    lr                  the length of a step, relative to the one that the method proposes
+    lr                  scales the step that the method proposes; with a line search, the first try
     max_iter            the maximum number of iterations per call of step
     max_eval            the maximum number of loss evaluations; by default 1.25 * max_iter
-    tolerance_grad      stop if no entry of the gradient is larger
-    tolerance_change    stop if a step, or the change of the loss, is smaller
+    tolerance_grad      stop when no entry of the gradient is larger than this
+    tolerance_change    stop when a step, or the change of the loss, is smaller than this
     history_size        how many pairs (s, y) to keep
-    line_search_fn      "strong_wolfe", or None: take each step as proposed
+    line_search_fn      "strong_wolfe", or None for no line search
 
     It supports only one group of parameters.
 
@@ -79,7 +79,7 @@ class LBFGS(Optimizer):
         self._params = self.param_groups[0]["params"]
 
     def step(self, closure: Closure | None = None) -> Any:
-        """Run up to max_iter iterations; returns the loss before the first."""
+        """Run up to max_iter iterations. Returns the loss before the first one."""
         if closure is None:
             raise TypeError(
                 "LBFGS.step() missing 1 required positional argument: 'closure'. It evaluates the loss "
@@ -100,7 +100,7 @@ class LBFGS(Optimizer):
             return first_loss
         for n in range(1, group["max_iter"] + 1):
             state["n_iter"] += 1
-            self._remember(state, g, group["history_size"])
+            self._update_direction(state, g, group["history_size"])
             d, previous_loss, t = state["d"], loss, float(group["lr"])
             state["prev_flat_grad"], state["prev_loss"] = g.clone(), loss
             if state["n_iter"] == 1:
@@ -110,7 +110,7 @@ class LBFGS(Optimizer):
                 state["t"] = t
                 break
             last, left = n == group["max_iter"], group["max_eval"] - evaluations
-            point, used = self._go(closure, here, t, d, last, left)
+            point, used = self._take_step(closure, here, t, d, last, left)
             state["t"], loss, g = point.t, point.f, point.g
             evaluations += used
             state["func_evals"] += used
@@ -124,7 +124,7 @@ class LBFGS(Optimizer):
         return first_loss
 
     def _evaluate(self, closure: Closure) -> tuple[Any, Tensor]:
-        """The loss, and all gradients as one vector; zeros for parameters without one."""
+        """The loss, and the flattened gradient, with zeros for parameters without a gradient."""
         loss = self._loss_of(closure)
         parts = [
             p.new_zeros(p.numel()) if p.grad is None else p.grad.to_dense().reshape(-1)
@@ -132,13 +132,13 @@ class LBFGS(Optimizer):
         ]
         return loss, cat(parts).clone()
 
-    def _go(
+    def _take_step(
         self, closure: Closure, here: Point, t: float, d: Tensor, last: bool, most: int
     ) -> tuple[Point, int]:
-        """Go along d, by t or as far as a line search says; returns the new point, and the evaluations used.
+        """Move along d, by t or by a line search. Returns the new point and the evaluations used.
 
-        last   is this the last iteration? Then a step without a search needs no evaluation
-        most   the number of evaluations that are left
+        last   is this the last iteration? Then a step without a line search needs no evaluation
+        most   the number of evaluations left
         """
         start, search = [p.clone() for p in self._params], self.param_groups[0]["line_search_fn"]
 
@@ -158,14 +158,14 @@ class LBFGS(Optimizer):
         self._move(start, found.t, d)
         return found, used
 
-    def _remember(self, state: dict[str, Any], g: Tensor, most: int) -> None:
+    def _update_direction(self, state: dict[str, Any], g: Tensor, most: int) -> None:
         """Add the latest pair (s, y) to the history, and compute the next direction."""
         if state["n_iter"] == 1:
             state.update(d=-g, old_dirs=[], old_stps=[], ro=[], H_diag=1)
             return
         y, s = g - state["prev_flat_grad"], state["d"] * state["t"]
         ys, steps, changes, ro = y.dot(s), state["old_stps"], state["old_dirs"], state["ro"]
-        if ys > 1e-10:  # otherwise the curvature would not be positive
+        if ys > 1e-10:  # keeps the approximation of H^-1 positive definite
             if len(changes) == most:
                 del changes[0], steps[0], ro[0]
             changes.append(y)
@@ -199,12 +199,12 @@ def strong_wolfe(
     tolerance: float = 1e-9,
     most: int = 25,
 ) -> tuple[Point, int]:
-    """A point where the loss is low enough and the slope flat enough; and the number of calls of `at`.
+    """A point that satisfies the strong Wolfe conditions, and the number of calls of `at`.
 
         f <= f(0) + c1 * t * f'(0)        abs(f') <= c2 * abs(f'(0))
 
-    First the steps grow until a good point must lie between two of them. Then the interval
-    shrinks, each time to the minimum of the cubic through both ends.
+    First the step length grows until two steps bracket a point that satisfies the conditions. Then
+    the interval shrinks: the next point is the minimum of the cubic that interpolates both ends.
     """
 
     def too_high(p: Point) -> bool:
@@ -246,7 +246,7 @@ def _bracket(
     is_flat: Callable[[Point], bool],
     most: int,
 ) -> tuple[Point, Point, int, int]:
-    """Two points with a good one between them, or a good one twice; and how often to ask, so far and from now."""
+    """Two points that bracket a good one, or a good one twice; the calls of `at` made and left."""
     previous, new = start, at(t)
     for k in range(most):
         rises = too_high(new) or (k > 1 and new.f >= previous.f)
@@ -264,7 +264,7 @@ def _lower_first(a: Point, b: Point) -> tuple[Point, Point]:
 
 
 def _cubic_minimum(a: Point, b: Point, bounds: tuple[float, float] | None = None) -> float:
-    """The minimum of the cubic with the values and slopes of both points, within bounds."""
+    """The minimum of the cubic that interpolates both values and slopes, clamped to the bounds."""
     low, high = bounds or (min(a.t, b.t), max(a.t, b.t))
     if a.t == b.t:
         return a.t

@@ -1,4 +1,4 @@
-"""Optimizer: which parameters to update, with which settings, and the state of each parameter.
+"""Optimizer: holds the parameters to update, their settings, and the state of each parameter.
 
 An optimizer holds the parameters themselves, not copies. So the model, the tape and the
 optimizer share the same objects: `backward` puts a gradient into `p.grad`, `step` writes
@@ -52,7 +52,7 @@ Params = Iterable[Tensor] | Iterable[Group] | Iterable[tuple[str, Tensor]]
 
 
 class _Instead(threading.local):
-    """A thread's replacement for step: set by static.compile while it records a step."""
+    """A thread-local replacement for step, set by static.compile while it records a step."""
 
     step: Callable[..., Any] | None = None
 
@@ -61,7 +61,7 @@ instead = _Instead()
 
 
 class _Required:
-    """Stands for a missing default: each group must set the value."""
+    """The default of a setting that every group must set itself."""
 
     def __repr__(self) -> str:
         return "<required parameter>"
@@ -73,15 +73,15 @@ required = _Required()
 class Optimizer:
     """The base class of all optimizers: groups, state, and how to save and load them.
 
-    params      tensors; or (name, tensor) pairs, as from named_parameters(); or dicts,
-                one for each group, with "params" and the settings in which it differs
+    params      tensors; or (name, tensor) pairs, as from named_parameters(); or one dict per
+                group, with "params" and the settings that differ from the defaults
     defaults    settings for groups that do not set them
 
     Raises TypeError for anything that is not a tensor, and ValueError for an empty list, for a
     tensor that is the result of an operation, and for a tensor in two groups.
     """
 
-    _keeps_account = False  # does step itself record what it wrote?
+    _tracks_writes = False  # does `step` itself update `_written` and the version counters?
 
     def __init__(self, params: Params, defaults: dict[str, Any]) -> None:
         if isinstance(params, Tensor):
@@ -90,7 +90,7 @@ class Optimizer:
                 "got a Tensor. To fix it, give a list: [x]."
             )
         self.defaults = defaults
-        self._forget()
+        self._reset_caches()
         self.state: defaultdict[Any, Any] = defaultdict(dict)
         self.param_groups: list[Group] = []
         groups: list[Any] = list(params)
@@ -105,8 +105,8 @@ class Optimizer:
         for group in groups:
             self.add_param_group(group)
 
-    def _forget(self) -> None:
-        """Start without hooks, and without plans for computing a step (see blocks.py)."""
+    def _reset_caches(self) -> None:
+        """Remove all hooks, and the plans for computing a step (see blocks.py)."""
         self._hooks = new_hooks()
         self._plans: dict[int, Any] = {}
         self._written: list[tuple[Tensor, int]] = []  # in the latest step: (tensor, new version)
@@ -118,14 +118,14 @@ class Optimizer:
     def step(self, closure: Closure | None = None) -> Any:
         """Update the parameters from their gradients.
 
-        closure    computes the loss again, calls backward, and returns the loss
+        closure    computes the loss, calls backward, and returns the loss
         returns    the closure's loss; None without a closure
         """
         raise NotImplementedError
 
     @staticmethod
     def _loss_of(closure: Closure | None) -> Any:
-        """The loss that a closure computes, with gradients; None without a closure."""
+        """Call the closure with gradients enabled and return its loss; None without a closure."""
         if closure is None:
             return None
         with enable_grad():
@@ -140,7 +140,7 @@ class Optimizer:
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Clear the gradients: `.grad` becomes None, or zeros if set_to_none is False.
 
-        Gradients add up until this is called. `step` skips a parameter whose `.grad` is None, but
+        Gradients accumulate until this is called. `step` skips a parameter whose `.grad` is None, but
         not one whose gradient is zero, because momentum or weight decay still changes it.
         """
         for group in self.param_groups:
@@ -198,7 +198,7 @@ class Optimizer:
         self.param_groups.append(param_group)
 
     def _check(self, p: object, k: int) -> None:
-        """Raise an error unless an optimizer can update p."""
+        """Raise TypeError if p is not a tensor, and ValueError if it is not a leaf."""
         if not isinstance(p, Tensor):
             raise TypeError(
                 f"optimizer can only optimize Tensors, but one of the params is {type(p).__name__} "
@@ -221,7 +221,7 @@ class Optimizer:
     # ------------------------------------------------------------------ saving and loading
 
     def state_dict(self) -> dict[str, Any]:
-        """State and groups as plain data, with numbers instead of parameters.
+        """State and groups as plain data, in which numbers stand for the parameters.
 
         {"state": {0: {"momentum_buffer": tensor(...)}, 1: ...},
          "param_groups": [{"lr": 0.1, ..., "params": [0, 1]}]}
@@ -250,9 +250,9 @@ class Optimizer:
         return saved
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Load what `state_dict` of such an optimizer returned. Tensors are copied.
+        """Load a dict returned by `state_dict`. Tensors are copied.
 
-        Raises ValueError if the groups do not have as many parameters as the groups of this optimizer.
+        Raises ValueError if the number of groups, or of parameters in a group, differs.
         """
         state_dict = state_dict.copy()
         for hook in self._hooks["before_loading"].values():
@@ -292,7 +292,7 @@ class Optimizer:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         if "_plans" not in self.__dict__:
-            self._forget()
+            self._reset_caches()
         self.__dict__.update(state)
         self._plans = {}
 
@@ -311,13 +311,13 @@ class Optimizer:
         return added(self._hooks, "before_saving", hook, prepend)
 
     def register_state_dict_post_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
-        """Call hook(optimizer, state_dict) on its result; what the hook returns replaces it."""
+        """Call hook(optimizer, state_dict) after `state_dict`. The hook may return a replacement."""
         return added(self._hooks, "after_saving", hook, prepend)
 
     def register_load_state_dict_pre_hook(
         self, hook: Hook, prepend: bool = False
     ) -> RemovableHandle:
-        """Call hook(optimizer, state_dict) before loading; what the hook returns is loaded instead."""
+        """Call hook(optimizer, state_dict) before loading. The hook may return a replacement."""
         return added(self._hooks, "before_loading", hook, prepend)
 
     def register_load_state_dict_post_hook(
@@ -328,19 +328,17 @@ class Optimizer:
 
 
 def _with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
-    """A step that calls the hooks, and remembers that it was called."""
+    """Wrap `step` so that it calls the hooks and sets `_opt_called`."""
 
     @functools.wraps(step)
     def stepped(self: Optimizer, *args: object, **kwargs: object) -> Any:
         self._opt_called = True
         if instead.step is not None:
             return instead.step(self, *args, **kwargs)
-        if "_hooks" not in vars(
-            self
-        ):  # it wraps another optimizer, and never called Optimizer.__init__
+        if "_hooks" not in vars(self):  # a wrapper that never called Optimizer.__init__
             return step(self, *args, **kwargs)
         hooked = self._hooks["before_step"] or self._hooks["after_step"]
-        if self._stepping or (self._keeps_account and not hooked):
+        if self._stepping or (self._tracks_writes and not hooked):
             return step(self, *args, **kwargs)
         self._stepping = True  # a step that calls super().step() is still one step
         before = [(p, p._version) for group in self.param_groups for p in group["params"]]
@@ -351,7 +349,7 @@ def _with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
                     if not (isinstance(given, tuple) and len(given) == 2):
                         raise RuntimeError(
                             f"{step.__qualname__} must return None or a tuple of (new_args, new_kwargs), "
-                            f"but got {given}: that is what a hook before the step may return."
+                            f"but got {given}. This value was returned by a pre-hook of the step."
                         )
                     args, kwargs = given
             result = step(self, *args, **kwargs)
@@ -370,7 +368,7 @@ def _unless_none(given: object, otherwise: object) -> Any:
 
 
 def _fitted(value: object, p: Tensor, key: object) -> Any:
-    """A loaded value in the parameter's dtype; step counts keep their dtype."""
+    """Copy a loaded value, converted to the dtype of p. Step counts keep their dtype."""
     if isinstance(value, Tensor):
         array = value.array
         same = key == "step" or array.dtype.kind != "f" or array.dtype == p.array.dtype

@@ -98,7 +98,7 @@ class SGD(Elementwise):
         return step
 
     def _sparse(self, p: Tensor, rows: RowSparse, group: Group) -> None:
-        """The same formulas; v contains the rows seen so far."""
+        """Apply the update to the rows that have a gradient; v contains the rows seen so far."""
         if group["weight_decay"]:
             raise RuntimeError(
                 "add(sparse, dense) is not supported: SGD with weight_decay would change every row of a "
@@ -158,7 +158,7 @@ class ASGD(Optimizer):
     def step(self, closure: Closure | None = None) -> Any:
         """Update each parameter that has a gradient, and its average in the state.
 
-        closure    computes the loss again, calls backward, and returns the loss
+        closure    computes the loss, calls backward, and returns the loss
         returns    the closure's loss; None without a closure
 
         Raises RuntimeError for a row-sparse gradient.

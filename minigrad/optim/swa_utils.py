@@ -1,7 +1,7 @@
-"""Averages a model's weights during training: stochastic weight averaging, and moving averages.
+"""Weight averaging: stochastic weight averaging (SWA) and exponential moving averages (EMA).
 
-The average often generalizes better than the final weights: training moves along the sides of
-a valley in the loss, and the average lies in its middle.
+The average of the weights often generalizes better than the final weights. Late in training, SGD
+moves around the edge of a wide minimum of the loss, and the average lies closer to its center.
 Source: Izmailov et al., Averaging Weights Leads to Wider Optima and Better Generalization (2018).
 """
 
@@ -23,7 +23,7 @@ MultiAverage = Callable[[list[Tensor], list[Tensor], Tensor], None]
 
 
 def get_ema_multi_avg_fn(decay: float = 0.999) -> MultiAverage:
-    """Makes AveragedModel an exponential moving average: a = decay * a + (1 - decay) * p."""
+    """A multi_avg_fn for an exponential moving average: a = decay * a + (1 - decay) * p."""
     _check_decay(decay)
 
     def update(averages: list[Tensor], values: list[Tensor], number: Tensor) -> None:
@@ -35,7 +35,7 @@ def get_ema_multi_avg_fn(decay: float = 0.999) -> MultiAverage:
 
 
 def get_ema_avg_fn(decay: float = 0.999) -> Average:
-    """The same for one parameter, to use as avg_fn."""
+    """An avg_fn for an exponential moving average: a = decay * a + (1 - decay) * p."""
     _check_decay(decay)
 
     def mean(averaged: Tensor, current: Tensor, number: Tensor) -> Tensor:
@@ -47,7 +47,7 @@ def get_ema_avg_fn(decay: float = 0.999) -> Average:
 
 
 def get_swa_avg_fn() -> Average:
-    """The arithmetic mean for one parameter, to use as avg_fn."""
+    """An avg_fn for the arithmetic mean."""
 
     def mean(averaged: Tensor, current: Tensor, number: Tensor) -> Tensor:
         with modes.no_grad():
@@ -58,7 +58,7 @@ def get_swa_avg_fn() -> Average:
 
 
 def get_swa_multi_avg_fn() -> MultiAverage:
-    """The arithmetic mean of all parameters, in place."""
+    """A multi_avg_fn for the arithmetic mean."""
     one = get_swa_avg_fn()
 
     def update(averages: list[Tensor], values: list[Tensor], number: Tensor) -> None:
@@ -77,13 +77,13 @@ def _check_decay(decay: float) -> None:
 
 
 class AveragedModel(Module):
-    """A copy of a model whose parameters are the average of all parameters passed to it.
+    """A copy of a model whose parameters are the average of the original's over time.
 
     model           the model to copy
     avg_fn          (average, parameter, number so far) -> the new average; by default the
                     arithmetic mean
-    multi_avg_fn    the same for all parameters at once, in place
-    use_buffers     average buffers too? If not, they are copied
+    multi_avg_fn    updates the averages of all parameters at once, in place
+    use_buffers     whether to average the buffers too; otherwise they are copied
 
     >>> from minigrad import nn
     >>> model = nn.Linear(2, 1)
@@ -111,11 +111,11 @@ class AveragedModel(Module):
         self.avg_fn, self.multi_avg_fn, self.use_buffers = avg_fn, multi_avg_fn, use_buffers
 
     def forward(self, *args: object, **kwargs: object) -> Any:
-        """Call the averaged copy. The model that is being trained is not touched."""
+        """Call the averaged copy."""
         return self.module(*args, **kwargs)
 
     def update_parameters(self, model: Module) -> None:
-        """Include the model's current parameters in the average."""
+        """Update the average with the model's current parameters."""
         own: list[Tensor] = list(self.module.parameters())
         new: list[Tensor] = list(model.parameters())
         buffers = list(self.module.buffers()), list(model.buffers())
@@ -141,10 +141,10 @@ class AveragedModel(Module):
 
 
 class SWALR(LRScheduler):
-    """From the current learning rate to swa_lr, in anneal_epochs steps; constant after that.
+    """Anneals the learning rate to swa_lr within anneal_epochs steps, then keeps it constant.
 
     swa_lr            one rate, or a list with one for each group
-    anneal_strategy   "cos": along half a cosine; "linear": along a line
+    anneal_strategy   "cos" for half a cosine wave, or "linear"
     """
 
     def __init__(
@@ -168,16 +168,19 @@ class SWALR(LRScheduler):
         self.anneal_epochs, self.anneal_strategy = anneal_epochs, anneal_strategy
         super().__init__(optimizer, last_epoch)
 
-    def _way(self, step: int) -> float:
-        """Which part of the way to swa_lr lies behind us: from 0 to 1."""
+    def _progress(self, step: int) -> float:
+        """The fraction of the change to swa_lr that is done: from 0 to 1."""
         t = max(0.0, min(1.0, step / max(1, self.anneal_epochs)))
         return (1 - math.cos(math.pi * t)) / 2 if self.anneal_strategy == "cos" else t
 
     def get_lr(self) -> list[Any]:
-        """The rate where the schedule began, as the current rate tells it, and then some of swa_lr."""
+        """Interpolate between the initial rate and swa_lr.
+
+        The initial rate is computed from the current rate, because other schedulers may change it.
+        """
         self._warn_unless_stepping()
         step = max(1, self._step_count - 1) if self.anneal_epochs == 0 else self._step_count - 1
-        before, now = self._way(step - 1), self._way(step)
+        before, now = self._progress(step - 1), self._progress(step)
         rates = []
         for group in self.optimizer.param_groups:
             lr, end = group["lr"], group["swa_lr"]
@@ -187,7 +190,7 @@ class SWALR(LRScheduler):
 
 
 def update_bn(loader: Iterable[Any], model: Module, device: DeviceLike = None) -> None:
-    """Compute the running mean and variance of BatchNorm layers again, for averaged weights."""
+    """Recompute the running mean and variance of BatchNorm layers, for averaged weights."""
     layers: list[Any] = [m for m in model.modules() if hasattr(m, "running_mean")]
     if not layers:
         return

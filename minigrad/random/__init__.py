@@ -2,8 +2,8 @@
 
 After `manual_seed(0)`, a program gets the same random numbers in every run.
 
-    generator.py   a generator: a long fixed sequence of words that look random
-    kernels.py     samples of distributions from these words, as arrays
+    generator.py   the generator: a pseudorandom sequence of 32-bit words
+    kernels.py     turns these words into arrays of samples from distributions
     tensors.py     rand, randn, randint, ...: random tensors
 
 >>> import minigrad

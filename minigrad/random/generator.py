@@ -1,12 +1,11 @@
-"""A random number generator: a long fixed sequence of words that look random.
+"""A pseudorandom number generator: the Mersenne Twister, which produces 32-bit words.
 
-The seed determines where the sequence starts, so the same seed gives the same numbers. Each
-word has 32 bits. The words come from the Mersenne Twister, which PyTorch also uses on the CPU,
-so the same seed gives the same words there. kernels.py turns words into uniform and normal
-samples and permutations in the same way as PyTorch. So a program that sets a seed prints the
-same numbers with both.
+The sequence of words is determined by the seed. PyTorch uses the same generator on the CPU, so
+the same seed gives the same words there. kernels.py turns words into uniform and normal samples
+and permutations in the same way as PyTorch. So a program that sets a seed prints the same
+numbers with both.
 
-Source: Matsumoto and Nishimura, Mersenne Twister (1998). The words come from NumPy's implementation.
+Source: Matsumoto and Nishimura, Mersenne Twister (1998), in NumPy's implementation.
 """
 
 import operator
@@ -23,8 +22,8 @@ from minigrad.core.shapes import Array
 
 DEFAULT_SEED = 67280421310721  # for a Generator() without a seed
 
-# The memory layout of a state in PyTorch: the 624 words of the twister, how many of them are
-# left, and the second number of a Box-Muller pair if it has not been used yet.
+# The memory layout of a generator's state in PyTorch: the 624 words of the twister, how many of
+# them are left, and the second number of a Box-Muller pair if it has not been used yet.
 STATE = np.dtype(
     [
         ("seed", "<u8"),
@@ -60,9 +59,9 @@ class Generator:
     def manual_seed(self, seed: int) -> "Generator":
         """Restart from this seed, and return the generator.
 
-        seed   an integer of 64 bits, of which only the low 32 are used; -1 means 2**64 - 1
+        seed   a 64-bit integer. Only its low 32 bits are used; -1 means 2**64 - 1
 
-        Raises RuntimeError if it is not an integer, and ValueError if it has more bits.
+        Raises RuntimeError if it is not an integer, and ValueError if it has more than 64 bits.
         """
         try:
             seed = operator.index(seed)
@@ -110,7 +109,7 @@ class Generator:
     # ------------------------------------------------------------------------ the state
 
     def get_state(self) -> Tensor:
-        """The complete state as a tensor of bytes, which PyTorch can read too."""
+        """The complete state as a tensor of bytes, in PyTorch's format."""
         with self.lock:
             twister = self.twister.state["state"]
             state = np.zeros((), STATE)
@@ -125,12 +124,12 @@ class Generator:
         data = np.asarray(getattr(new_state, "array", new_state))
         if data.dtype != np.uint8:
             raise TypeError(
-                "RNG state must be a torch.ByteTensor: the uint8 tensor that get_state() gave."
+                "RNG state must be a torch.ByteTensor: the uint8 tensor that get_state() returned."
             )
         if data.size != STATE.itemsize:
             raise RuntimeError(
                 f"Expected a CPUGeneratorImplState of size {STATE.itemsize} but found the input "
-                f"RNG state size to be {data.size}: give set_state what get_state() gave."
+                f"RNG state size to be {data.size}. Pass the tensor that get_state() returned."
             )
         state = np.frombuffer(data.tobytes(), STATE)[0]
         with self.lock:
@@ -143,10 +142,10 @@ class Generator:
 
     def clone_state(self) -> "Generator":
         """A new generator that continues with the same numbers as this one."""
-        return _revived(self.get_state())
+        return _from_state(self.get_state())
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _revived, (self.get_state().array,)
+        return _from_state, (self.get_state().array,)
 
     @property
     def device(self) -> device:
@@ -157,7 +156,7 @@ class Generator:
         return f"<minigrad.Generator, seed {self._seed}>"
 
 
-def _revived(state: Any) -> Generator:
+def _from_state(state: Any) -> Generator:
     """A generator with this state, for copying and unpickling."""
     generator = Generator()
     generator.set_state(state)
@@ -169,7 +168,7 @@ default_generator.seed()
 
 
 def source(generator: Generator | None) -> Generator:
-    """This generator, or the default one, about to be drawn from."""
+    """The generator to draw from: by default, the default generator. Call it before each draw."""
     if generator is None:
         generator = default_generator
     elif not isinstance(generator, Generator):
@@ -180,13 +179,13 @@ def source(generator: Generator | None) -> Generator:
 
 
 class Draws:
-    """What a function that is called several times in place of once (`vmap`, `jacfwd`) may draw.
+    """Controls the random numbers of a function that `vmap` or `jacfwd` calls once per example.
 
-    with draws:    around each call
+    with draws:    around each call of the function
 
-    "error"        nothing: a draw raises RuntimeError
-    "same"         the same numbers in each call: a generator starts each time from its first state
-    "different"    each call its own
+    "error"        drawing a random number raises RuntimeError
+    "same"         each call gets the same numbers: its generators restart from the same state
+    "different"    each call gets its own numbers
     """
 
     def __init__(self, randomness: str) -> None:
@@ -200,7 +199,7 @@ class Draws:
         self._outer: Any = None
 
     def afresh(self) -> "Draws":
-        """The same permission, for other calls."""
+        """A new object with the same setting, for a separate series of calls."""
         return Draws(self.randomness)
 
     def __enter__(self) -> None:
@@ -211,7 +210,7 @@ class Draws:
         modes.state.draws = self._outer
 
     def about_to_draw(self, generator: Generator) -> None:
-        """Refuse, or bring the generator to where it was in the first call."""
+        """Raise RuntimeError for "error"; for "same", reset the generator to its state in the first call."""
         if self._outer is not None:
             self._outer.about_to_draw(generator)
         if self.randomness == "error":

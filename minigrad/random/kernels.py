@@ -1,21 +1,20 @@
-"""Sampling from distributions, as arrays.
+"""Sampling: turns the generator's words into arrays of samples from distributions.
 
-A generator only provides words: 32-bit integers, all equally likely. All other samples
-are made from these:
+A word is a 32-bit integer, and all values are equally likely. Samples are computed from words:
 
     uniform        the last 24 bits of a word, as a fraction (53 bits of two words)
     normals        the Box-Muller transform: two uniform samples give two normal samples
-        integers       the remainder of a word
-        coins          whether a uniform sample is below p
+    integers       the remainder of a word modulo the size of the range
+    coins          Bernoulli: whether a uniform sample is below p
     exponential    the inverse transform: -log(1 - u)
     permutation    the Fisher-Yates shuffle: swap each entry with itself or a later one
 
-The steps, and the number of words each takes, are the same as PyTorch's on the CPU, so the same
-seed gives the same numbers. Integers, coins, permutations and uniform samples between 0 and 1
-are equal bit for bit. Results of a logarithm, a cosine or scaling agree up to the last digits.
+The algorithms, and the number of words that each uses, are the same as PyTorch's on the CPU, so
+the same seed gives the same numbers. Integers, Bernoulli samples, permutations and uniform samples
+on [0, 1) are bitwise equal. Results of a logarithm, a cosine or scaling agree up to the last digits.
 
 There is one exception: on Intel processors, PyTorch's `bernoulli_(p)`, `dropout` and
-`exponential_` (and so `multinomial`) may use another stream, from Intel's library. minigrad
+`exponential_` (and so `multinomial`) may use another random stream, from Intel's MKL. minigrad
 does what PyTorch does on all other processors.
 
 Read generator.py first.
@@ -35,7 +34,10 @@ from minigrad.random.generator import Generator, source
 
 
 def drawn(draw: Callable[..., Any]) -> Callable[..., Any]:
-    """While a program is being recorded, sampling becomes an instruction that gives new samples in each run."""
+    """A decorator: while a program is recorded, sampling becomes an instruction of the program.
+
+    So each run of the program draws new samples.
+    """
 
     @functools.wraps(draw)
     def drawing(*args: object, **kwargs: object) -> Array:
@@ -48,20 +50,18 @@ def drawn(draw: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def in_rows(array: Array) -> bool:
-    """Does a new array like this one lie row after row in memory?"""
+    """Is the array row-major, possibly with gaps?"""
     if not isinstance(array, np.ndarray) or array.flags.c_contiguous or 0 in array.strides:
         return True
-    steps = [abs(s) for n, s in zip(array.shape, array.strides, strict=True) if n > 1]
-    return steps == sorted(
-        steps, reverse=True
-    )  # a part of rows, as `chunk` gives it, has gaps only
+    strides = [abs(s) for n, s in zip(array.shape, array.strides, strict=True) if n > 1]
+    return strides == sorted(strides, reverse=True)  # a slice of rows, as from `chunk`, has gaps
 
 
 def in_memory_order(array: Array, draw: Callable[[tuple[int, ...]], Any]) -> Array:
-    """Samples in the array's shape, in the order of its memory.
+    """Samples with the shape of the array, drawn in the order of its memory.
 
-    So a transposed matrix is filled along its columns, which are the rows in memory. An array whose
-    entries share memory is filled along its rows.
+    So a transposed matrix is filled column by column, as its columns are contiguous. An array whose
+    entries share memory is filled row by row.
     """
     if in_rows(array):
         return draw(array.shape)
@@ -74,7 +74,7 @@ def in_memory_order(array: Array, draw: Callable[[tuple[int, ...]], Any]) -> Arr
 
 
 def unit(n: int, wide: type, generator: Generator | None) -> Array:
-    """n uniform samples from 0 up to but not including 1: multiples of 2**-24 (2**-53 in double precision)."""
+    """n uniform samples on [0, 1): multiples of 2**-24, or of 2**-53 in double precision."""
     if wide == np.float64:
         return (source(generator).long_words(n) & np.uint64(2**53 - 1)) * 2.0**-53
     bits = source(generator).words(n).astype(np.int32) & np.int32(2**24 - 1)
@@ -83,8 +83,8 @@ def unit(n: int, wide: type, generator: Generator | None) -> Array:
 
 @drawn
 def uniform(shape: Shape, dtype: Dtype, low: Any, high: Any, generator: Generator | None) -> Array:
-    """Samples from the uniform distribution from low up to but not including high: low + u * (high - low)."""
-    _refuse_whole("uniform", dtype)
+    """Samples from the uniform distribution on [low, high): low + u * (high - low)."""
+    _require_float("uniform", dtype)
     if low > high:
         raise RuntimeError(
             f"uniform_ expects to return a [from, to) range, but found from={low} > to={high}"
@@ -100,11 +100,11 @@ def uniform(shape: Shape, dtype: Dtype, low: Any, high: Any, generator: Generato
     return z.reshape(shape)
 
 
-def _refuse_whole(name: str, dtype: Dtype) -> None:
+def _require_float(name: str, dtype: Dtype) -> None:
     """Raise an error unless the dtype is a float."""
     if dtype.kind != "f":
         what = f'"{name}" not implemented for {str(dtype)!r}'
-        raise NotImplementedError(f"{what}: it gives real numbers.")
+        raise NotImplementedError(f"{what}: the samples are floating-point numbers.")
 
 
 def _wide(dtype: Dtype) -> type[np.floating[Any]]:
@@ -113,10 +113,9 @@ def _wide(dtype: Dtype) -> type[np.floating[Any]]:
 
 
 def _scaled(z: Array, scale: float, shift: float) -> Array:
-    """z * scale + shift, rounded only once, at the end.
+    """z * scale + shift, rounded only once, like a fused multiply-add instruction.
 
-    This is what a fused multiply-add instruction does. In double precision, the product is
-    rounded as well, so the last digit can differ.
+    In double precision, the product is rounded as well, so the last digit can differ.
     """
     if z.dtype == np.float64:
         return z * float(scale) + float(shift)
@@ -133,21 +132,21 @@ def normals(shape: Shape, dtype: Dtype, mean: float, std: float, generator: Gene
            contiguous: bool = True) -> Array:  # fmt: skip
     """Samples from the normal distribution with this mean and standard deviation.
 
-    contiguous   whether the samples are for a contiguous array; if so, they are made in blocks of 16
+    contiguous   whether the samples are for a contiguous array; if so, they are drawn in blocks of 16
 
-    If both coordinates of a point have normal distributions, its angle is uniform, and its squared
-    distance from 0 is exponentially distributed. So two uniform samples u and v give two normal ones:
+    If x and y are independent and normal, the angle of the point (x, y) is uniform, and its squared
+    distance from 0 is exponential. So two uniform samples u and v give two normal samples:
 
         r = sqrt(-2 log(1 - u))        x = r cos(2 pi v)        y = r sin(2 pi v)
 
-    Fewer than 16 samples are made in pairs, in double precision. If their number is odd, the
-    generator keeps the last y for the next call. From 16 on, samples are made in blocks: 8 values
-    of u, then 8 of v, become 8 of x, then 8 of y. If the last block is not full, the last 16
-    samples are replaced by a new block.
+    Fewer than 16 samples are drawn in pairs, in double precision. If their number is odd, the
+    generator keeps the last y for the next call. 16 or more samples are drawn in blocks: 8 values
+    of u and 8 of v give 8 of x and 8 of y. If the last block is incomplete, the last 16 samples
+    are replaced by a new block.
 
     Source: Box and Muller, A note on the generation of random normal deviates (1958).
     """
-    _refuse_whole("normal_kernel_cpu", dtype)
+    _require_float("normal_kernel_cpu", dtype)
     n = math.prod(shape)
     if n < 16 or not contiguous:
         z = _pairs(n, source(generator)) * std + mean
@@ -159,7 +158,7 @@ def normals(shape: Shape, dtype: Dtype, mean: float, std: float, generator: Gene
 
 
 def _pairs(n: int, generator: Generator) -> Array:
-    """n samples, made in pairs of x and y. A leftover y is kept for the next call."""
+    """n samples, drawn in pairs of x and y. A leftover y is kept for the next call."""
     with generator.lock:
         first = [] if generator.spare is None or n == 0 else [generator.spare]
         v_u = unit(n - len(first) + (n - len(first)) % 2, np.float64, generator)
@@ -200,10 +199,10 @@ def _box_muller(u: Array) -> Array:
 
 @drawn
 def integers(shape: Shape, dtype: Dtype, low: int, high: int, generator: Generator | None) -> Array:
-    """Random integers from low up to but not including high: low + the remainder of a word.
+    """Random integers with low <= z < high: low + word % (high - low).
 
-    Low remainders are slightly more likely, by one part in 2**32 / (high - low). For ranges of
-    2**28 or more integers, two words are used.
+    Small remainders are slightly more likely, by one part in 2**32 / (high - low). Ranges of 2**28
+    or more integers use two words.
     """
     if low >= high:
         raise RuntimeError(
@@ -214,8 +213,8 @@ def integers(shape: Shape, dtype: Dtype, low: int, high: int, generator: Generat
         wrong = "from" if low < least else "to - 1" if high - 1 > most else None
         if wrong:
             raise RuntimeError(
-                f"{wrong} is out of bounds for {dtype}: numbers from {low} to {high - 1} were asked "
-                f"for, and it holds {least} to {most}."
+                f"{wrong} is out of bounds for {dtype}: the range {low} to {high - 1} does not fit into "
+                f"{least} to {most}."
             )
     z = remainders(shape, high - low, high - low >= 2**28, low, generator)
     return z.astype(dtype, copy=False)
@@ -223,7 +222,7 @@ def integers(shape: Shape, dtype: Dtype, low: int, high: int, generator: Generat
 
 @drawn
 def anything(shape: Shape, dtype: Dtype, generator: Generator | None) -> Array:
-    """Random integers among all non-negative ones that the dtype represents exactly."""
+    """Random integers from 0 to n, the largest n such that the dtype represents 0..n exactly."""
     if dtype.kind == "b":
         count = 2
     elif dtype.kind in "iu":
@@ -246,7 +245,7 @@ def remainders(
 
 @drawn
 def permutation(n: int, generator: Generator | None) -> Array:
-    """The numbers 0..n-1 in random order: each in turn is swapped with itself or a later one.
+    """The numbers 0..n-1 in random order, by the Fisher-Yates shuffle.
 
     Source: Durstenfeld, Algorithm 235: Random permutation (1964), after Fisher and Yates.
     """
@@ -254,21 +253,21 @@ def permutation(n: int, generator: Generator | None) -> Array:
     if n > 1:
         here = np.arange(n - 1)
         there = here + (source(generator).words(n - 1).astype(np.int64) % (n - here))
-        # Each swap depends on the ones before, so this is a loop. On a list, it takes 50 ns per swap.
+        # Each swap depends on the previous ones, so this is a loop. On a list, a swap takes 50 ns.
         for i, j in enumerate(there.tolist()):
             z[i], z[j] = z[j], z[i]
     return np.array(z, np.int64)
 
 
-# ------------------------------------------------------------------------ coins and other distributions
+# ------------------------------------------------------------------------ Bernoulli, exponential, ...
 
 
 @drawn
 def coins(p: float | Array, shape: Shape, dtype: Dtype, generator: Generator | None) -> Array:
-    """1 with probability p, else 0. p is a number or an array. Its precision is used for sampling."""
+    """Bernoulli samples: 1 with probability p, else 0. The precision of p is used for sampling."""
     if not (np.all(p >= 0) and np.all(p <= 1)):
         raise RuntimeError(
-            "Expected p_in >= 0 && p_in <= 1 to be true: a probability is between 0 and 1."
+            "Expected p_in >= 0 && p_in <= 1 to be true: a probability must be between 0 and 1."
         )
     single = isinstance(p, (np.ndarray, np.generic)) and p.dtype != np.float64
     u = unit(math.prod(shape), np.float32 if single else np.float64, generator)
@@ -279,12 +278,11 @@ def coins(p: float | Array, shape: Shape, dtype: Dtype, generator: Generator | N
 def exponential(
     shape: Shape, dtype: Dtype, rate: float | Array, generator: Generator | None
 ) -> Array:
-    """Samples from the exponential distribution with this rate: -log(1 - u) / rate.
+    """Samples from the exponential distribution, by inverting its cdf: -log(1 - u) / rate.
 
-    A sample is larger than t with probability exp(-rate t). Setting this to 1 - u and solving
-    for t gives the formula.
+    The cdf is 1 - exp(-rate t). Setting it to u and solving for t gives the formula.
     """
-    _refuse_whole("exponential", dtype)
+    _require_float("exponential", dtype)
     if rate <= 0:
         raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={rate}")
     u = unit(math.prod(shape), np.float64, generator)
@@ -295,7 +293,7 @@ def exponential(
 def log_normal(
     shape: Shape, dtype: Dtype, mean: float, std: float, generator: Generator | None
 ) -> Array:
-    """The exponential of samples from the normal distribution."""
+    """Samples from the log-normal distribution: exp of normal samples."""
     if std <= 0:
         raise RuntimeError(f"log_normal_ expects std > 0.0, but found std={std}")
     z = _pairs(math.prod(shape), source(generator)) * std + mean
@@ -304,7 +302,7 @@ def log_normal(
 
 @drawn
 def geometric(shape: Shape, dtype: Dtype, p: float, generator: Generator | None) -> Array:
-    """The number of trials up to the first success, which has probability p: ceil(log(u) / log(1 - p))."""
+    """The number of trials up to and including the first success: ceil(log(u) / log(1 - p))."""
     if not 0 < p < 1:
         raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={p}")
     u = unit(math.prod(shape), np.float64, generator)
@@ -315,7 +313,7 @@ def geometric(shape: Shape, dtype: Dtype, p: float, generator: Generator | None)
 def cauchy(
     shape: Shape, dtype: Dtype, median: float, sigma: float, generator: Generator | None
 ) -> Array:
-    """median + sigma * tan(angle), with the angle uniform between -90 and 90 degrees."""
+    """Samples from the Cauchy distribution: median + sigma * tan(angle), with a uniform angle."""
     if sigma <= 0:
         raise RuntimeError(f"cauchy_ expects sigma > 0.0, but found sigma={sigma}")
     u = unit(math.prod(shape), np.float64, generator)
@@ -329,8 +327,8 @@ def cauchy(
 def events(rates: Array, generator: Generator | None) -> Array:
     """Samples from the Poisson distributions with these rates.
 
-    For rates below 10, uniform samples are multiplied until the product is at most exp(-rate). For
-    larger rates, it uses rejection sampling.
+    For rates below 10, Knuth's algorithm multiplies uniform samples until the product is at most
+    exp(-rate). For larger rates, it uses rejection sampling.
 
     Sources: Knuth, The Art of Computer Programming 2, section 3.4.1; Hoermann, The transformed
     rejection method for generating Poisson random variables (1993).
@@ -343,7 +341,7 @@ def events(rates: Array, generator: Generator | None) -> Array:
 def _one_by_one(
     draw: Callable[[float, Generator], float], parameters: Array, generator: Generator | None
 ) -> Array:
-    """One sample for each parameter, in the same shape and dtype."""
+    """Draw one sample for each parameter, with the shape and dtype of the parameters."""
     g = source(generator)
     with g.lock:
         z = [draw(p, g) for p in np.asarray(parameters, np.float64).ravel().tolist()]
@@ -388,7 +386,7 @@ def _one(g: Generator) -> float:
 
 @drawn
 def gamma(shapes: Array, generator: Generator | None) -> Array:
-    """Samples from the gamma distributions with these shapes and scale 1.
+    """Samples from the gamma distributions with these shape parameters and scale 1.
 
     Source: Marsaglia and Tsang, A simple method for generating gamma variables (2000).
     """

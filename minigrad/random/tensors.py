@@ -33,7 +33,7 @@ from minigrad.random.generator import Generator
 def rand(*shape: Several, size: Sequence[int] | None = None, generator: Generator | None = None,
          dtype: DTypeLike = None, layout: Layout = strided,
          device: DeviceLike = None, pin_memory: bool = False, requires_grad: bool = False) -> Tensor:  # fmt: skip
-    """A tensor of samples from the uniform distribution between 0 and 1.
+    """A tensor of samples from the uniform distribution on [0, 1).
 
     >>> rand(2, 3).shape
     minigrad.Size([2, 3])
@@ -113,7 +113,7 @@ def _like(
     requires_grad: bool,
     *settings: Any,
 ) -> Tensor:
-    """A tensor of samples in the shape of x, and in the order of its memory, as PyTorch draws them."""
+    """A tensor of samples with the shape of x, drawn in the order of its memory, as in PyTorch."""
     d = type_to_make(dtype, device, x.dtype)
     z = kernels.in_memory_order(x.array, lambda shape: kernel(shape, d, *settings))
     return finish(z, requires_grad)

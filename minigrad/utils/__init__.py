@@ -7,4 +7,4 @@ from minigrad.utils import checkpoint, data
 
 __all__ = ["checkpoint", "data"]
 
-__getattr__ = _partial(_attribute, __name__)  # what PyTorch has and minigrad leaves out
+__getattr__ = _partial(_attribute, __name__)  # for PyTorch's names that minigrad leaves out

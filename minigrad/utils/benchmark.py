@@ -15,10 +15,10 @@ __all__ = ["Measurement", "Timer"]
 
 
 class Measurement(NamedTuple):
-    """How long a statement took.
+    """The measured run times of a statement.
 
-    number_per_run    how often it ran in each run
-    raw_times         the seconds of each run
+    number_per_run    how many times the statement was executed in each run
+    raw_times         the duration of each run, in seconds
     """
 
     number_per_run: int
@@ -42,7 +42,7 @@ class Measurement(NamedTuple):
 
     @property
     def iqr(self) -> float:
-        """How far apart the upper and the lower quarter of `times` are; 0 for a single run."""
+        """The interquartile range of `times`; 0 for a single run."""
         if len(self.times) < 2:
             return 0.0
         low, _, high = quantiles(self.times, n=4, method="inclusive")
@@ -61,11 +61,11 @@ class Timer:
     """Times a statement.
 
     stmt         the statement, as text
-    setup        what runs once before
-    globals      the names that both can use
-    num_threads  accepted, and ignored
+    setup        code to run once before the statement
+    globals      the global names for stmt and setup
+    num_threads  accepted, but ignored
 
-    Raises whatever the statement raises.
+    Exceptions from the statement are passed on.
     """
 
     def __init__(
@@ -92,7 +92,7 @@ class Timer:
     def blocked_autorange(
         self, callback: Callable[[int, float], Any] | None = None, min_run_time: float = 0.2
     ) -> Measurement:
-        """Runs in blocks that are long enough to be timed, until `min_run_time` seconds have passed."""
+        """Time runs that are long enough to be measured, until `min_run_time` seconds have passed."""
         number = 1
         while (taken := self._timer.timeit(number)) < min_run_time / 1000:
             number *= 10

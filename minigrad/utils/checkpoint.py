@@ -1,8 +1,8 @@
 """Checkpoints: save nothing in the forward pass, and recompute in the backward pass.
 
-If a part of a model saves a lot of memory for backward but is quick to compute, you can put it into
-a checkpoint. Each value that would be saved is replaced by its number. When backward asks for the
-first of them, the part runs once more, up to the last value that was saved, and provides all of them.
+If a part of a model needs a lot of memory for saved values but is cheap to compute, you can wrap it in
+a checkpoint. The forward pass then saves only a number in place of each value. When backward needs the
+first of them, the function runs again, until it has recomputed all of them.
 
 Source: Griewank and Walther, Algorithm 799: revolve (2000); Chen et al., Training Deep Nets with
 Sublinear Memory Cost (2016).
@@ -32,7 +32,7 @@ Contexts = tuple[AbstractContextManager[Any], AbstractContextManager[Any]]
 
 
 class CheckpointError(RuntimeError):
-    """The second run did not save what the first one saved."""
+    """The recomputation did not save the same values as the forward pass."""
 
 
 def checkpoint(
@@ -46,19 +46,19 @@ def checkpoint(
     early_stop: bool = True,
     **kwargs: object,
 ) -> Any:
-    """function(*args, **kwargs), whose saved values are recomputed when backward needs them.
+    """Call function(*args, **kwargs), and recompute its saved values when backward needs them.
 
-    function             runs twice, and must do the same both times
+    function             runs twice, and must do the same computation both times
     preserve_rng_state   use the same random numbers in both runs, for example for Dropout?
-    use_reentrant        has no effect: the graph is that of `function` itself. PyTorch wants it to be
-                         given, and False is recommended; if it is not, there is a warning
-    context_fn           returns two blocks, for the first run and for the second
-    determinism_check    "default": compare shape and dtype of what the two runs save; or "none"
+    use_reentrant        no effect: the graph always contains the nodes of `function`. As in PyTorch,
+                         there is a warning if it is not passed; False is recommended
+    context_fn           returns two context managers, for the first run and for the second
+    determinism_check    "default": compare shapes and dtypes of the values saved in both runs; or "none"
     debug                accepted, but has no effect
-    early_stop           end the second run when all values are there
+    early_stop           end the second run as soon as all values are recomputed
 
     Raises CheckpointError in the backward pass if the second run saves fewer values than the first, or
-    others; and, without early_stop, if it saves more.
+    values of another shape or dtype, or, without early_stop, more values.
 
     >>> import minigrad
     >>> x = minigrad.tensor([1.0, 2.0], requires_grad=True)
@@ -73,17 +73,17 @@ def checkpoint(
             "Passing `context_fn` or `debug` is only supported when use_reentrant=False."
         )
     first, second = (nullcontext(), nullcontext()) if context_fn is None else context_fn()
-    again = _Again(lambda: function(*args, **kwargs), second, preserve_rng_state)
-    again.early_stop = early_stop if _early_stop is None else _early_stop
-    again.compares = determinism_check == "default"
-    with saved_tensors_hooks(again.pack, again.unpack), first:
+    frame = _Recomputation(lambda: function(*args, **kwargs), second, preserve_rng_state)
+    frame.early_stop = early_stop if _early_stop is None else _early_stop
+    frame.compares = determinism_check == "default"
+    with saved_tensors_hooks(frame.pack, frame.unpack), first:
         result = function(*args, **kwargs)
-    again.completed = True
+    frame.completed = True
     return result
 
 
 def get_device_states(*args: object) -> tuple[list[int], list[Tensor]]:
-    """The devices of these tensors that have generators of their own, and their states: none.
+    """The GPUs of these tensors, and the states of their generators: there are none.
 
     >>> get_device_states()
     ([], [])
@@ -92,14 +92,14 @@ def get_device_states(*args: object) -> tuple[list[int], list[Tensor]]:
 
 
 def set_device_states(devices: list[int], states: list[Tensor]) -> None:
-    """Give the generators of devices their states back: there are none; see `random.set_rng_state`.
+    """No effect: GPU generators do not exist here. See `random.set_rng_state`.
 
     >>> set_device_states(*get_device_states())
     """
 
 
 def warn_unless_given(use_reentrant: bool | None) -> None:
-    """PyTorch will ask for use_reentrant; we warn that a program does not pass it."""
+    """Warn, as PyTorch does, if use_reentrant is not passed."""
     if use_reentrant is None:
         warnings.warn(
             "torch.utils.checkpoint: the use_reentrant parameter should be passed explicitly. To fix it, pass "
@@ -113,7 +113,7 @@ _early_stop: bool | None = None
 
 @contextmanager
 def set_checkpoint_early_stop(enable: bool) -> Iterator[None]:
-    """A `with` block: does the second run of the checkpoints made in it end when all values are there?
+    """A `with` block that sets `early_stop` for the checkpoints created in it.
 
     >>> import minigrad
     >>> x = minigrad.tensor(0.0, requires_grad=True)
@@ -132,11 +132,11 @@ def set_checkpoint_early_stop(enable: bool) -> Iterator[None]:
 
 
 class _AllSaved(BaseException):
-    """Ends the second run. Not an Exception, so that the function does not catch it."""
+    """Ends the second run. A BaseException, so that `except Exception` does not catch it."""
 
 
-class _Again:
-    """Numbers the values that the first run saves, and gets them from a second run when one is asked for."""
+class _Recomputation:
+    """Numbers the values that the first run saves, and recomputes them in a second run on demand."""
 
     early_stop = compares = True
     completed = False  # has the first run ended?
@@ -146,17 +146,17 @@ class _Again:
     ) -> None:
         self.run, self.block = run, block
         self.state = random.get_rng_state() if preserve_rng_state else None
-        self.saved: list[Any] = []  # shape and dtype of the values that the first run has saved
-        self.kept: dict[int, Any] = {}  # those of the second run that nobody has asked for yet
-        self.count = 0  # how many the second run has saved
+        self.saved: list[Any] = []  # shape and dtype of each value that the first run saved
+        self.kept: dict[int, Any] = {}  # values of the second run that have not been unpacked yet
+        self.count = 0  # how many values the second run has saved
 
     def pack(self, x: Tensor) -> int:
-        """Number a value of the first run."""
+        """The saved_tensors_hooks pack: replace a value of the first run by its number."""
         self.saved.append((x.shape, x.dtype))
         return len(self.saved) - 1
 
     def unpack(self, number: int) -> Tensor:
-        """The value with this number, of the second run."""
+        """The saved_tensors_hooks unpack: return the recomputed value with this number."""
         if number not in self.kept:
             self._run_again()
         return self.kept.pop(number)
@@ -179,24 +179,24 @@ class _Again:
         if self.count < len(self.saved):
             raise CheckpointError(
                 "torch.utils.checkpoint: A different number of tensors was saved during the original forward and "
-                f"recomputation: {len(self.saved)} at first, then {self.count}. To fix it, let the function do "
-                "the same each time."
+                f"recomputation: {len(self.saved)} at first, then {self.count}. To fix it, make sure that both "
+                "runs of the function do the same."
             )
         self._compare()
 
     def _compare(self) -> None:
-        """Raise if the second run has saved values of another shape or dtype."""
+        """Raise CheckpointError if a recomputed value has another shape or dtype."""
         for k, then in enumerate(self.saved if self.compares else ()):
             now = (self.kept[k].shape, self.kept[k].dtype)
             if now != then:
                 raise CheckpointError(
                     "torch.utils.checkpoint: Recomputed values for the following tensors have different metadata than "
                     f"during the forward pass. Tensor at position {k}: {list(then[0])}, {then[1]} at first, then "
-                    f"{list(now[0])}, {now[1]}. To fix it, let the function do the same each time."
+                    f"{list(now[0])}, {now[1]}. To fix it, make sure that both runs of the function do the same."
                 )
 
     def _keep(self, x: Tensor) -> Any:
-        """Keep a value of the second run; end the run after the last."""
+        """Keep a value of the second run, and end the run after the last one."""
         self.kept[self.count] = x.detach() if x.requires_grad else x
         self.count += 1
         if self.early_stop and self.count == len(self.saved):
@@ -204,7 +204,7 @@ class _Again:
         if self.count > len(self.saved) and self.completed:
             raise CheckpointError(
                 "torch.utils.checkpoint: trying to save more tensors during recomputation than during the original "
-                "forward pass. To fix it, let the function do the same each time."
+                "forward pass. To fix it, make sure that both runs of the function do the same."
             )
         return self.count - 1
 
@@ -216,7 +216,7 @@ def checkpoint_sequential(
     use_reentrant: bool | None = None,
     **settings: Any,
 ) -> Any:
-    """Run the functions one after another, in `segments` parts of about equal length, each a checkpoint.
+    """Run functions in sequence, divided into `segments` checkpoints of about equal length.
 
     >>> import minigrad
     >>> x = minigrad.ones(2, requires_grad=True)
@@ -238,4 +238,6 @@ def checkpoint_sequential(
 
     for start in starts[:-1]:
         input = checkpoint(part, start, start + size, input, **settings)
-    return part(starts[-1], len(functions), input)  # no memory is saved by running the last twice
+    return part(
+        starts[-1], len(functions), input
+    )  # a checkpoint of the last part would save nothing

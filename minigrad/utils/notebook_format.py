@@ -1,9 +1,9 @@
 """Imports nbformat without a delay of three seconds.
 
-nbformat imports jsonschema, which imports rfc3987_syntax if it is installed. That compiles
-38 grammars for international web addresses and takes three seconds: five times as long as
-loading the rest of a grader command. The notebook schema has no such addresses, so we leave the
-grammars out, but only while jsonschema is imported.
+nbformat imports jsonschema, which imports rfc3987_syntax if it is installed. That package compiles
+38 grammars for international web addresses, which takes three seconds: five times as long as loading
+the rest of a grader command. The notebook schema does not need them. So we block the import of
+rfc3987_syntax while nbformat is imported.
 
 It is also a pytest plugin that does only this: `pytest -p minigrad.utils.notebook_format -p nbval.plugin`.
 """

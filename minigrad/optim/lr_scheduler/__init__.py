@@ -1,9 +1,9 @@
 """Schedulers: learning rates that change during training.
 
 scheduler.py    the base class
-curves.py       along a curve: StepLR, CosineAnnealingLR, OneCycleLR, ...
-plateau.py      when the loss stops improving: ReduceLROnPlateau
-combined.py     several schedulers: SequentialLR, ChainedScheduler
+curves.py       rates that follow a formula: StepLR, CosineAnnealingLR, OneCycleLR, ...
+plateau.py      ReduceLROnPlateau, which lowers the rate when the loss stops improving
+combined.py     combinations of schedulers: SequentialLR, ChainedScheduler
 """
 
 from minigrad.optim.lr_scheduler.combined import ChainedScheduler, SequentialLR

@@ -1,4 +1,4 @@
-"""Schedulers that combine others: one after the other, or all at once."""
+"""Schedulers that combine other schedulers, in sequence or all at once."""
 
 from bisect import bisect_right
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from minigrad.optim.optimizer import Optimizer
 
 
 class Combined(LRScheduler):
-    """The base class of both: a list of schedulers for one optimizer."""
+    """The base class of SequentialLR and ChainedScheduler: a list of schedulers."""
 
     _schedulers: Sequence[LRScheduler]
     _parts = ("_schedulers",)
@@ -35,7 +35,7 @@ class Combined(LRScheduler):
 
 
 class SequentialLR(Combined):
-    """One scheduler after the other; `milestones` are the epochs at which the next one takes over.
+    """Runs schedulers in sequence; `milestones` are the epochs at which the next one takes over.
 
     >>> import minigrad
     >>> from minigrad.optim.lr_scheduler import ExponentialLR, LinearLR
@@ -72,8 +72,8 @@ class SequentialLR(Combined):
         self._schedulers, self._milestones = schedulers, milestones
         self.last_epoch = last_epoch + 1
         self.optimizer = optimizer
-        # Each scheduler set its own first rate when it was made. We undo this, and start the
-        # one for epoch 0 again.
+        # The constructor of each scheduler has set the rate of its own epoch 0. Undo this, and
+        # restart the scheduler that is responsible for epoch 0.
         for group in optimizer.param_groups:
             set_value(group, "lr", group["initial_lr"])
         self.recursive_undo()
@@ -103,7 +103,7 @@ class SequentialLR(Combined):
 
 
 class ChainedScheduler(Combined):
-    """Several schedulers at once: each changes the rate that the previous ones have set."""
+    """Runs several schedulers at once: each changes the rate that the previous one has set."""
 
     def __init__(
         self, schedulers: Sequence[LRScheduler], optimizer: Optimizer | None = None

@@ -1,11 +1,11 @@
-"""Learning rates that follow a curve: they decrease, or rise and fall.
+"""Schedulers whose rate follows a formula: decay schedules, cosine annealing, cyclic rates.
 
 The docstring of each class gives the rate of epoch t in terms of lr_0, the initial rate. Most
-compute it from the rate of the previous epoch; see scheduler.py for the reason.
+classes compute it from the rate of the previous epoch; scheduler.py explains why.
 
-    CosineAnnealingWarmRestarts    down along a cosine, then directly back to the top
-    CyclicLR                       up and down between two rates
-    OneCycleLR                     up, then far down, once; call step after every batch
+    CosineAnnealingWarmRestarts    decays along a cosine, then restarts at the initial rate
+    CyclicLR                       rises and falls between two rates
+    OneCycleLR                     rises once, then falls almost to 0; call step after every batch
 
 The last two also change the momentum, in the opposite direction: high when the rate is low.
 """
@@ -30,7 +30,7 @@ from minigrad.optim.optimizer import Group, Optimizer
 
 
 class LambdaLR(LRScheduler):
-    """lr_t = lr_0 * lr_lambda(t): any curve, given as a function or a list of one per group.
+    """lr_t = lr_0 * lr_lambda(t), where lr_lambda is a function, or a list with one per group.
 
     >>> import minigrad
     >>> sgd = minigrad.optim.SGD([minigrad.tensor([1.0], requires_grad=True)], lr=0.8)
@@ -51,7 +51,7 @@ class LambdaLR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[Any]:
-        """lr_0 * lr_lambda(last_epoch) for each group: the current rates are not read."""
+        """lr_0 * lr_lambda(last_epoch) for each group. The current rates are ignored."""
         self._warn_unless_stepping()
         return [
             lr * f(self.last_epoch) for f, lr in zip(self.lr_lambdas, self.base_lrs, strict=True)
@@ -70,7 +70,7 @@ class MultiplicativeLR(LambdaLR):
         super().__init__(optimizer, lr_lambda, last_epoch)
 
     def get_lr(self) -> list[Any]:
-        """The current rates times lr_lambda(last_epoch); in the constructor, as they are."""
+        """The current rates times lr_lambda(last_epoch). In the constructor, they do not change."""
         self._warn_unless_stepping()
         if self._is_initial:
             return settings(self.optimizer, "lr")
@@ -81,7 +81,7 @@ class MultiplicativeLR(LambdaLR):
 
 
 class StepLR(Factors):
-    """lr_t = lr_0 * gamma**(t // step_size): constant for step_size epochs at a time."""
+    """lr_t = lr_0 * gamma**(t // step_size): multiplied by gamma every step_size epochs."""
 
     def __init__(
         self, optimizer: Optimizer, step_size: int, gamma: float = 0.1, last_epoch: int = -1
@@ -93,12 +93,12 @@ class StepLR(Factors):
         t = self.last_epoch
         return 1.0 if t == 0 or t % self.step_size else self.gamma
 
-    def _share(self, t: int) -> float:
+    def _cumulative_factor(self, t: int) -> float:
         return self.gamma ** (t // self.step_size)
 
 
 class MultiStepLR(Factors):
-    """lr_t = lr_0 * gamma**(number of milestones up to t): changes at the given milestones."""
+    """lr_t = lr_0 * gamma**(number of milestones up to t): multiplied by gamma at each milestone."""
 
     def __init__(
         self,
@@ -113,7 +113,7 @@ class MultiStepLR(Factors):
     def _factor(self) -> float:
         return self.gamma ** self.milestones[self.last_epoch]
 
-    def _share(self, t: int) -> float:
+    def _cumulative_factor(self, t: int) -> float:
         return self.gamma ** bisect_right(sorted(self.milestones.elements()), t)
 
 
@@ -137,7 +137,7 @@ class ConstantLR(Factors):
             return self.factor
         return 1.0 / self.factor if self.last_epoch == self.total_iters else 1.0
 
-    def _share(self, t: int) -> float:
+    def _cumulative_factor(self, t: int) -> float:
         return self.factor if t < self.total_iters else 1.0
 
 
@@ -174,7 +174,7 @@ class LinearLR(Factors):
         change = self.end_factor - self.start_factor
         return 1.0 + change / (self.total_iters * self.start_factor + (t - 1) * change)
 
-    def _share(self, t: int) -> float:
+    def _cumulative_factor(self, t: int) -> float:
         change = self.end_factor - self.start_factor
         return self.start_factor + change * min(t, self.total_iters) / self.total_iters
 
@@ -189,7 +189,7 @@ class ExponentialLR(Factors):
     def _factor(self) -> float:
         return 1.0 if self._is_initial else self.gamma
 
-    def _share(self, t: int) -> float:
+    def _cumulative_factor(self, t: int) -> float:
         return self.gamma**t
 
 
@@ -213,14 +213,14 @@ class PolynomialLR(Factors):
         left, before = 1.0 - t / self.total_iters, 1.0 - (t - 1) / self.total_iters
         return (left / before) ** self.power
 
-    def _share(self, t: int) -> float:
+    def _cumulative_factor(self, t: int) -> float:
         return (1.0 - min(t, self.total_iters) / self.total_iters) ** self.power
 
 
 class CosineAnnealingLR(LRScheduler):
     """lr_t = eta_min + (lr_0 - eta_min) * (1 + cos(pi * t / T_max)) / 2
 
-    Half a cosine wave: decreases for T_max epochs, and then increases again.
+    The rate decreases along half a cosine wave for T_max epochs, and then increases again.
 
     Source: Loshchilov and Hutter, SGDR: Stochastic Gradient Descent with Warm Restarts
     (2017), without the restarts.
@@ -235,9 +235,8 @@ class CosineAnnealingLR(LRScheduler):
     def get_lr(self) -> list[Any]:
         """lr_t = eta_min + (lr_{t-1} - eta_min) * c(t) / c(t-1); c(t) = 1 + cos(pi * t / T_max)
 
-        There are two exceptions. Right after a minimum, c(t-1) is 0, and the rate rises from
-        eta_min. Before the first step of a scheduler that resumes at a later epoch, it is the
-        closed form.
+        There are two exceptions. Right after a minimum, c(t-1) is 0, so the rise from eta_min is
+        computed from lr_0. A scheduler that resumes at a later epoch starts with the closed form.
         """
         self._warn_unless_stepping()
         t, low = self.last_epoch, self.eta_min
@@ -262,8 +261,8 @@ class CosineAnnealingLR(LRScheduler):
 class CosineAnnealingWarmRestarts(LRScheduler):
     """lr = eta_min + (lr_0 - eta_min) * (1 + cos(pi * T_cur / T_i)) / 2
 
-    T_cur    epochs since the last restart; when it reaches T_i, it restarts at 0
-    T_i      T_0 at first, and T_mult times as long after each restart
+    T_cur    epochs since the last restart; the next restart is when it reaches T_i
+    T_i      the length of the current cycle: first T_0, then T_mult times longer each time
 
     `step(t)` sets the epoch, which may be fractional: step(epoch + batch / batches).
 
@@ -350,13 +349,13 @@ class MovesMomentum(LRScheduler):
 
 
 class CyclicLR(MovesMomentum):
-    """Up from base_lr to max_lr in step_size_up steps, down in step_size_down, and again.
+    """Cycles from base_lr up to max_lr in step_size_up steps, and down in step_size_down steps.
 
-    mode         "triangular"     all cycles are the same
-                 "triangular2"    each is half as high as the previous one
-                 "exp_range"      the height is multiplied by gamma at each step
-    scale_fn     the height as a function of the cycle number, or of the step number if
-                 scale_mode is "iterations"; then mode is ignored
+    mode         "triangular"     all cycles have the same amplitude
+                 "triangular2"    the amplitude is halved after each cycle
+                 "exp_range"      the amplitude is multiplied by gamma at each step
+    scale_fn     a function that replaces mode: it returns the amplitude for a cycle number, or
+                 for a step number if scale_mode is "iterations"
 
     Call step after every batch.
 
@@ -406,7 +405,7 @@ class CyclicLR(MovesMomentum):
         self.base_lrs = base_lrs
 
     def scale_fn(self, x: float) -> float:
-        """The height of the cycle, for cycle number x or for step x."""
+        """The relative amplitude, for cycle number x or step number x."""
         if self._scale_fn_custom is not None:
             return self._scale_fn_custom(x)
         if self.mode == "triangular":
@@ -433,13 +432,13 @@ class CyclicLR(MovesMomentum):
 
 
 class OneCycleLR(MovesMomentum):
-    """One cycle: from max_lr / div_factor up to max_lr, then down to almost zero.
+    """The 1cycle policy: from max_lr / div_factor up to max_lr, then down to almost zero.
 
-    total_steps         the number of steps in the whole training; or give epochs and steps_per_epoch
+    total_steps         the number of steps of the whole training; or pass epochs and steps_per_epoch
     pct_start           the fraction of the steps in which the rate rises
     anneal_strategy     "cos" or "linear"
-    final_div_factor    the last rate is the first one divided by this
-    three_phase         first fall back to the first rate, as slowly as it rose, and then to the last
+    final_div_factor    the final rate is the initial rate divided by this
+    three_phase         fall back to the initial rate as slowly as it rose, then to the final rate
 
     Call step after every batch. Raises ValueError if it is called more than total_steps times.
 
@@ -516,7 +515,7 @@ class OneCycleLR(MovesMomentum):
         return rates
 
     def _between(self, start: float, end: float, done: float) -> float:
-        """The value between start and end, after the fraction `done` of the way."""
+        """Interpolate between start and end; `done` is between 0 and 1."""
         if self._anneal_func_type == "linear":
             return (end - start) * done + start
         return end + (start - end) / 2.0 * (math.cos(math.pi * done) + 1)
@@ -529,8 +528,7 @@ def _positive(name: str, n: object) -> int:
 
 
 def _phases(steps: int, share: float, three: bool) -> list[dict[str, Any]]:
-    """For each phase, its last step, and the group entries that it starts from and leads to."""
-
+    """The last step of each phase, and the names of its initial and final settings."""
     high, low = "max_momentum", "base_momentum"
     end = float(share * steps) - 1
     rows: list[tuple[Any, ...]] = [(end, "initial_lr", "max_lr", high, low)]

@@ -15,15 +15,15 @@ from minigrad.optim.optimizer import Optimizer
 
 
 class ReduceLROnPlateau(LRScheduler):
-    """lr = lr * factor, when the loss has not improved for more than `patience` epochs.
+    """Multiplies lr by factor when the loss has not improved for more than `patience` epochs.
 
     mode              "min": lower is better. "max": higher is better
-    patience          how many epochs without improvement are allowed
+    patience          how many epochs without improvement to wait
     threshold         the minimum improvement that counts: relative to the best value so far
                       (threshold_mode "rel"), or absolute ("abs")
-    cooldown          how many epochs after a reduction are not counted
-    min_lr            the lowest rate; a number, or a list of one per group
-    eps               smaller changes are not made
+    cooldown          how many epochs to ignore after a reduction
+    min_lr            the lowest rate: a number, or a list with one per group
+    eps               changes of the rate below this are skipped
 
     `step` takes the loss: scheduler.step(validation_loss).
     """
@@ -69,11 +69,11 @@ class ReduceLROnPlateau(LRScheduler):
 
     @property
     def in_cooldown(self) -> bool:
-        """Are epochs of the cooldown left? Epochs without improvement are not counted in it."""
+        """Is this still the cooldown, in which epochs without improvement are not counted?"""
         return self.cooldown_counter > 0
 
     def step(self, metrics: float | Tensor, epoch: int | None = None) -> None:  # type: ignore[override]
-        """Process the loss of an epoch, a number or a tensor with one entry."""
+        """Record the loss of an epoch, a number or a one-element tensor, and adjust the rate."""
         current = float(metrics)
         if epoch is not None:
             warnings.warn(EPOCH_DEPRECATION_WARNING, UserWarning, stacklevel=3)

@@ -4,14 +4,14 @@
         train(...)              optimizer.step() many times
         scheduler.step()        the next epoch's learning rate
 
-A scheduler writes to `group["lr"]` of each of the optimizer's groups. It computes the new
+A scheduler writes to `group["lr"]` in each of the optimizer's groups. It computes the new
 rate from the current one (for example, times 0.1), not from the initial one. So several
 schedulers can work on one optimizer: each changes the rate that the others have set.
 
-    last_epoch    how often `step` was called; the current rate is that of this epoch
-    base_lrs      the groups' initial rates, stored in group["initial_lr"]
+    last_epoch    the current epoch: how many times `step` was called
+    base_lrs      the initial rate of each group, stored in group["initial_lr"]
 
-To write your own scheduler, define a subclass with a `get_lr`.
+To write your own scheduler, subclass LRScheduler and define `get_lr`.
 """
 
 import warnings
@@ -36,13 +36,13 @@ class LRScheduler:
     """The base class of all schedulers.
 
     optimizer     the optimizer whose learning rates to change
-    last_epoch    -1 to start. To continue from a checkpoint, its last epoch; the optimizer's
-                  groups must then have the "initial_lr" that an earlier scheduler stored there
+    last_epoch    -1 to start. To resume from a checkpoint, its last epoch; the optimizer's
+                  groups must then contain "initial_lr", which an earlier scheduler stored there
 
     The constructor sets the rates of epoch 0.
     """
 
-    _parts: tuple[str, ...] = ()  # attributes with functions or schedulers, or lists of them
+    _parts: tuple[str, ...] = ()  # attributes that hold functions, schedulers, or lists of these
     _is_initial = False
     _get_lr_called_within_step = False
     _last_lr: list[Any]
@@ -71,11 +71,11 @@ class LRScheduler:
             self._is_initial = False
 
     def get_lr(self) -> list[Any]:
-        """The rates of `last_epoch`, one for each group, computed from the current ones."""
+        """The rates for `last_epoch`, one for each group, computed from the current rates."""
         raise NotImplementedError
 
     def get_last_lr(self) -> list[Any]:
-        """The rates that were last set, one for each group."""
+        """The rates that this scheduler set last, one for each group."""
         return self._last_lr
 
     def __init_subclass__(cls, **settings: Any) -> None:
@@ -100,7 +100,7 @@ class LRScheduler:
         self._set(closed or self.get_lr)
 
     def _set(self, rates_of: Callable[[], list[Any]]) -> None:
-        """Set the rates that a function gives; get_lr gives no warning if it is called here."""
+        """Set the rates that `rates_of` returns, without the warning of `_warn_unless_stepping`."""
         self._get_lr_called_within_step = True
         try:
             rates = rates_of()
@@ -130,7 +130,7 @@ class LRScheduler:
             )
 
     def _warn_unless_stepping(self) -> None:
-        """Warn about a direct call of get_lr: it computes the next rate from the current one."""
+        """Warn if the user calls get_lr directly: it would apply the factor once more."""
         if not self._get_lr_called_within_step:
             warnings.warn(
                 "To get the last learning rate computed by the scheduler, please use `get_last_lr()`.",
@@ -141,16 +141,16 @@ class LRScheduler:
     def state_dict(self) -> dict[str, Any]:
         """The state of the scheduler, without the optimizer.
 
-        Functions are left out, and None is in their place; a callable object is saved as its
-        `__dict__`, and a scheduler inside this one as its own state.
+        Functions are not saved: None takes their place. A callable object is saved as its
+        `__dict__`, and a nested scheduler as its own state_dict.
         """
         state = {key: value for key, value in vars(self).items() if key != "optimizer"}
         return state | {name: _state_of(state[name]) for name in self._parts}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Load what `state_dict` returned. The rates are part of the optimizer's own state.
+        """Load a dict returned by `state_dict`. The rates are part of the optimizer's state.
 
-        Functions stay as they are; objects and schedulers inside this one get their own part.
+        Functions stay as they are; callable objects and nested schedulers load their own state.
         """
         own = {name: getattr(self, name) for name in self._parts}
         vars(self).update(state_dict | own)
@@ -161,14 +161,14 @@ class LRScheduler:
 class Factors(LRScheduler):
     """A scheduler that multiplies every group's rate by a factor at each step.
 
-    _factor()    lr of this epoch / lr of the previous epoch
-    _share(t)    lr of epoch t / initial lr: the product of the factors, in closed form
+    _factor()                lr of this epoch / lr of the previous epoch
+    _cumulative_factor(t)    lr of epoch t / initial lr: the product of the factors, in closed form
     """
 
     def _factor(self) -> float:
         raise NotImplementedError
 
-    def _share(self, t: int) -> float:
+    def _cumulative_factor(self, t: int) -> float:
         raise NotImplementedError
 
     def get_lr(self) -> list[Any]:
@@ -178,12 +178,12 @@ class Factors(LRScheduler):
         return [group["lr"] * factor for group in self.optimizer.param_groups]
 
     def _get_closed_form_lr(self) -> list[Any]:
-        share = self._share(self.last_epoch)
-        return [lr * share for lr in self.base_lrs]
+        factor = self._cumulative_factor(self.last_epoch)
+        return [lr * factor for lr in self.base_lrs]
 
 
 def check_optimizer(optimizer: object) -> Optimizer:
-    """The optimizer itself. Raises TypeError if it is not an Optimizer."""
+    """Return the optimizer. Raises TypeError if it is not an Optimizer."""
     if not isinstance(optimizer, Optimizer):
         raise TypeError(f"{type(optimizer).__name__} is not an Optimizer")
     return optimizer
@@ -194,12 +194,12 @@ def _copy_of(value: object) -> Any:
 
 
 def settings(optimizer: Optimizer, name: str) -> list[Any]:
-    """A setting of each group. Tensors are copied, because they change in place."""
+    """The values of a setting, one for each group. Tensors are copied, as they change in place."""
     return [_copy_of(group[name]) for group in optimizer.param_groups]
 
 
 def set_value(group: dict[str, Any], name: str, value: float) -> None:
-    """Set a group's setting; if it is a tensor, write to the tensor."""
+    """Set a setting of a group. If it is a tensor, change it in place."""
     if isinstance(group[name], Tensor):
         with no_grad():
             group[name].fill_(float(value))
@@ -208,7 +208,7 @@ def set_value(group: dict[str, Any], name: str, value: float) -> None:
 
 
 def for_each_group(name: str, optimizer: Optimizer, value: object) -> list[Any]:
-    """A setting that is given once for all groups, or as a list of one per group."""
+    """Expand one value to a list with one entry per group, and check the length of a list."""
     n = len(optimizer.param_groups)
     if not isinstance(value, (list, tuple)):
         return [_copy_of(value) for _ in range(n)]
@@ -221,7 +221,7 @@ def for_each_group(name: str, optimizer: Optimizer, value: object) -> list[Any]:
 
 
 def _state_of(value: Any) -> Any:
-    """What is saved of a function, a callable object, a scheduler, or a list of them."""
+    """The saved form of a function, a callable object, a scheduler, or a list of these."""
     if isinstance(value, (list, tuple)):
         return [_state_of(part) for part in value]
     if hasattr(value, "optimizer"):
@@ -230,7 +230,7 @@ def _state_of(value: Any) -> Any:
 
 
 def _load_state(value: Any, saved: Any) -> None:
-    """Load what `_state_of` returned."""
+    """Load the saved form that `_state_of` returned."""
     if isinstance(value, (list, tuple)):
         for part, state in zip(value, saved, strict=True):
             _load_state(part, state)
@@ -241,7 +241,7 @@ def _load_state(value: Any, saved: Any) -> None:
 
 
 def functions_for(optimizer: Optimizer, given: LrLambda | list[LrLambda]) -> list[LrLambda]:
-    """One function for each group."""
+    """A list with one function for each group, from a function or such a list."""
     n = len(optimizer.param_groups)
     if not isinstance(given, (list, tuple)):
         return [given] * n

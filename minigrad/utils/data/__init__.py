@@ -1,11 +1,11 @@
 """From examples to batches.
 
-        dataset      what is the i-th example?
-        sampler      in which order are examples used, and which of them form a batch?
-        collate      how do single examples become one batch?
-        dataloader   a loop over batches, built from these three
+    dataset      gives access to the examples
+    sampler      chooses the order of the examples, and which of them form a batch
+    collate      stacks examples into a batch
+    dataloader   iterates over batches, using the other three
 
-    The names, the arguments and, for the same seed, the order are the same as in PyTorch.
+The names, the arguments and, for the same seed, the order are the same as in PyTorch.
 
 >>> from minigrad import arange
 >>> examples = TensorDataset(arange(5), arange(5) ** 2)

@@ -1,6 +1,6 @@
-"""Collating: how single examples become one batch.
+"""Collating: combining a list of examples into one batch.
 
-Numbers and tensors get a new first axis. An example can be any structure of
+Numbers and tensors are stacked along a new first axis. An example can be any nested structure of
 tuples, lists and dicts; the batch has the same structure.
 """
 
@@ -18,11 +18,10 @@ from minigrad.methods.functions import stack
 
 
 def default_collate(batch: Any) -> Any:
-    """One batch, from a list of examples that all have the same structure.
+    """Combine a list of examples with the same structure into one batch.
 
-    Tensors are stacked; so are arrays, which become tensors. Numbers become a tensor; for Python
-    floats its dtype is float64. Strings stay unchanged. Tuples become a list with one batch for
-    each position.
+    Tensors and arrays are stacked into a tensor. Numbers become a tensor, with dtype float64 for
+    Python floats. Strings stay unchanged. Tuples become a list with one batch for each position.
 
     Raises TypeError for anything else, RuntimeError for examples of different lengths or shapes.
 
@@ -61,7 +60,7 @@ def default_collate(batch: Any) -> Any:
 
 
 def default_convert(data: object) -> Any:
-    """Arrays converted to tensors, in the same structure, without stacking. (For batch_size=None.)
+    """Convert arrays in a nested structure to tensors, without stacking. Used if batch_size=None.
 
     >>> import numpy as np
     >>> default_convert({"x": np.arange(3), "name": "a"})
@@ -77,7 +76,7 @@ def default_convert(data: object) -> Any:
 
 
 def _like_mapping(example: Mapping[Any, Any], parts: dict[Any, Any]) -> Any:
-    """The parts in a mapping of the example's type."""
+    """A mapping of the example's type with these entries."""
 
     def fill() -> Any:
         if isinstance(example, MutableMapping):
@@ -86,11 +85,11 @@ def _like_mapping(example: Mapping[Any, Any], parts: dict[Any, Any]) -> Any:
             return filled
         return type(example)(parts)  # type: ignore[call-arg]
 
-    return _or(fill, parts)
+    return _fill_or(fill, parts)
 
 
 def _like_sequence(example: Sequence[Any], parts: list[Any]) -> Any:
-    """The parts in a sequence of the example's type; a list for plain tuples, as in PyTorch."""
+    """A sequence of the example's type with these entries; a list for plain tuples, as in PyTorch."""
 
     def fill() -> Any:
         if hasattr(example, "_fields"):  # a namedtuple
@@ -104,11 +103,11 @@ def _like_sequence(example: Sequence[Any], parts: list[Any]) -> Any:
             return filled
         return type(example)(parts)  # type: ignore[call-arg]
 
-    return _or(fill, parts)
+    return _fill_or(fill, parts)
 
 
-def _or(fill: Callable[[], Any], plain: object) -> Any:
-    """Call fill, or return plain if the example's type cannot be made from parts, like range."""
+def _fill_or(fill: Callable[[], Any], plain: object) -> Any:
+    """Call fill, or return plain if the type cannot be constructed from entries, like range."""
     try:
         return fill()
     except TypeError:

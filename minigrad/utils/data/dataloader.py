@@ -1,13 +1,13 @@
-"""DataLoader: a loop over batches.
+"""DataLoader: iterates over a dataset in batches.
 
     for x, y in DataLoader(examples, batch_size=32, shuffle=True):
         ...
 
-Each pass gets indices from a sampler, the examples with these indices from the dataset, and
-calls a function to collate them into one batch. Read dataset.py, sampler.py and collate.py first.
+Each pass gets indices from a sampler, reads the examples with these indices from the dataset, and
+collates them into batches. Read dataset.py, sampler.py and collate.py first.
 
-Not included: worker processes. `num_workers` and related arguments are accepted. The batches
-are the same, in the same order, but this process loads them.
+Left out: worker processes. `num_workers` and related arguments are accepted, but batches are loaded
+in the main process. They are the same, in the same order.
 """
 
 import itertools
@@ -25,20 +25,20 @@ FIXED = ("batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "pers
 
 
 class DataLoader(Generic[T_co]):
-    """Batches of a dataset; each `for` loop over it is one pass over the examples.
+    """Iterates over a dataset in batches; each `for` loop is one pass over the examples.
 
     dataset         anything with `__getitem__` and `__len__`, or an IterableDataset
-    batch_size      how many examples are in a batch; None: single examples, uncollated
+    batch_size      the number of examples per batch; None for single examples, without collating
     shuffle         use a new random order for each pass?
-    sampler         indices of examples, in the desired order
-    batch_sampler   lists of indices, one for each batch
+    sampler         an iterable of indices, in the desired order
+    batch_sampler   an iterable of lists of indices, one for each batch
     collate_fn      turns a list of examples into a batch
-    drop_last       leave out the last batch if it is smaller?
+    drop_last       drop the last batch if it is smaller?
     generator       the generator for the random order
-    num_workers     accepted, like other arguments about workers and pinned memory; this process loads
+    num_workers     accepted but ignored, like all arguments about workers and pinned memory
 
-    A pass draws a first number, which PyTorch passes to its workers, and, if it shuffles without
-    a generator, a second one as the seed of the order. So for the same seed the order is PyTorch's.
+    Each pass draws a random number, which PyTorch uses to seed its workers. If it shuffles without
+    a generator, it draws a second one to seed the order. So the order is PyTorch's for the same seed.
 
     >>> list(DataLoader(range(5), batch_size=2, drop_last=True))
     [tensor([0, 1]), tensor([2, 3])]
@@ -77,14 +77,14 @@ class DataLoader(Generic[T_co]):
         self.multiprocessing_context, self.in_order = multiprocessing_context, in_order
         self.persistent_workers = persistent_workers
 
-        self._in_sequence = isinstance(dataset, IterableDataset)  # has it no i-th example?
-        if self._in_sequence:
+        self._is_iterable = isinstance(dataset, IterableDataset)
+        if self._is_iterable:
             _check_no_order(shuffle, sampler, batch_sampler)
         _check_batches(batch_size, shuffle, sampler, batch_sampler, drop_last)
         if batch_sampler is not None:
             batch_size, drop_last = None, False
         if sampler is None:
-            sampler = _order_of(dataset, shuffle, generator)
+            sampler = _default_sampler(dataset, shuffle, generator)
         if batch_size is not None:
             batch_sampler = BatchSampler(sampler, batch_size, drop_last)
         self.batch_size, self.drop_last = batch_size, drop_last
@@ -99,7 +99,7 @@ class DataLoader(Generic[T_co]):
 
     def __len__(self) -> int:
         """The number of batches in a pass."""
-        if not self._in_sequence:
+        if not self._is_iterable:
             return len(self.sampler if self.batch_sampler is None else self.batch_sampler)  # type: ignore[arg-type]
         n = len(self.dataset)
         if self.batch_size is None:
@@ -110,7 +110,7 @@ class DataLoader(Generic[T_co]):
         if name in FIXED and getattr(self, "_ready", False):
             raise ValueError(
                 f"{name} attribute should not be set after {type(self).__name__} is initialized: "
-                "make a new one."
+                "create a new one."
             )
         super().__setattr__(name, value)
 
@@ -120,11 +120,11 @@ class _Pass(Iterator[Any]):
 
     def __init__(self, loader: DataLoader[Any]) -> None:
         self.loader = loader
-        # This number is not used here; but PyTorch draws it, and the following ones must agree.
+        # PyTorch draws a seed for its workers here. Draw it too, so that later numbers agree.
         empty((), dtype=dtypes.int64).random_(generator=loader.generator)
         dataset, batch_sampler = loader.dataset, loader.batch_sampler
         examples: Iterable[Any]
-        if loader._in_sequence:
+        if loader._is_iterable:
             examples = iter(dataset)
             if loader.batch_size is not None:
                 examples = BatchSampler(examples, loader.batch_size, loader.drop_last)
@@ -142,7 +142,7 @@ class _Pass(Iterator[Any]):
 
 
 def get_worker_info() -> None:
-    """None: this is not a worker process. (There are none here.)"""
+    """None: minigrad has no worker processes."""
     return None
 
 
@@ -169,10 +169,12 @@ def _check_workers(
         )
 
 
-def _order_of(dataset: Any, shuffle: bool | None, generator: Generator | None) -> Iterable[Any]:
-    """The order of the examples, if no sampler is given."""
+def _default_sampler(
+    dataset: Any, shuffle: bool | None, generator: Generator | None
+) -> Iterable[Any]:
+    """The sampler to use if none is given."""
     if isinstance(dataset, IterableDataset):
-        return itertools.repeat(None)  # the next one, again and again
+        return itertools.repeat(None)  # an endless iterable, because there are no indices
     return RandomSampler(dataset, generator=generator) if shuffle else SequentialSampler(dataset)
 
 
@@ -183,7 +185,7 @@ def _check_batches(
     batch_sampler: object,
     drop_last: bool,
 ) -> None:
-    """Refuse settings that contradict each other."""
+    """Raise ValueError for settings that contradict each other."""
     if sampler is not None and shuffle:
         raise ValueError("sampler option is mutually exclusive with shuffle")
     if batch_sampler is not None:
@@ -199,7 +201,7 @@ def _check_batches(
 
 
 def _check_no_order(shuffle: bool | None, sampler: object, batch_sampler: object) -> None:
-    """Raise an error for arguments that set the order: an IterableDataset has its own."""
+    """Raise ValueError for arguments that set the order, which an IterableDataset determines itself."""
     wrong = {"shuffle": shuffle or None, "sampler": sampler, "batch_sampler": batch_sampler}
     for name, value in wrong.items():
         if value is not None:

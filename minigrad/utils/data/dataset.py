@@ -1,8 +1,8 @@
-"""Datasets: what is the i-th example?
+"""Datasets: access to examples by index, or as a stream.
 
-A dataset is anything with `__getitem__` and `__len__`, such as a list. `Dataset` is a class
-to inherit from, and the other classes make new datasets from existing ones. An `IterableDataset`
-has no i-th example: it yields one after the other, for example from a file too large for memory.
+A dataset is anything with `__getitem__` and `__len__`, such as a list. `Dataset` is the base class
+for your own; the other classes build datasets from existing ones. An `IterableDataset` has no
+indices: it is a stream of examples, for example from a file that is too large for memory.
 """
 
 import bisect
@@ -21,7 +21,7 @@ T_co = TypeVar("T_co", covariant=True)
 
 
 class Dataset(Generic[T_co]):
-    """Examples by index. A subclass defines the i-th example, and how many there are.
+    """The base class of datasets. A subclass defines `__getitem__` and usually `__len__`.
 
     >>> class Squares(Dataset):
     ...     def __getitem__(self, index):
@@ -41,7 +41,7 @@ class Dataset(Generic[T_co]):
 
 
 class IterableDataset(Dataset[T_co], Iterable[T_co]):
-    """Examples one after the other. A subclass defines `__iter__`; the order cannot be chosen.
+    """A stream of examples. A subclass defines `__iter__`, which also determines their order.
 
     >>> class Countdown(IterableDataset):
     ...     def __iter__(self):
@@ -102,13 +102,13 @@ class Subset(Dataset[T_co]):
 
 
 def examples_at(dataset: Any, indices: Any) -> Any:
-    """Several examples of a dataset: all at once, if it has a method for that."""
+    """The examples at these indices, with one call of `__getitems__` if the dataset has it."""
     several = getattr(dataset, "__getitems__", None)
     return several(indices) if several else [dataset[i] for i in indices]
 
 
 class ConcatDataset(Dataset[Any]):
-    """Several datasets as one: all examples of the first, then those of the second, ...
+    """The concatenation of several datasets.
 
     >>> both = ConcatDataset(["ab", "cde"])
     >>> len(both), both[3], both[-1], both.cumulative_sizes
@@ -131,7 +131,7 @@ class ConcatDataset(Dataset[Any]):
             raise ValueError("absolute value of index should not exceed dataset length")
         if idx >= len(self):
             raise IndexError(
-                f"list index out of range: example {idx} was asked for, and there are {len(self)}."
+                f"list index out of range: example {idx} was asked for, but there are only {len(self)}."
             )
         idx %= len(self)
         k = bisect.bisect_right(self.cumulative_sizes, idx)
@@ -142,7 +142,7 @@ class ConcatDataset(Dataset[Any]):
 
 
 class ChainDataset(IterableDataset[Any]):
-    """Several iterable datasets, one after the other."""
+    """The concatenation of several iterable datasets."""
 
     def __init__(self, datasets: Iterable[Any]) -> None:
         self.datasets = datasets
@@ -160,11 +160,11 @@ class ChainDataset(IterableDataset[Any]):
 def random_split(
     dataset: Any, lengths: Sequence[int | float], generator: Generator | None = None
 ) -> list[Subset[Any]]:
-    """Divide a dataset randomly into parts that have no example in common.
+    """Split a dataset randomly into disjoint parts.
 
-    lengths   how many examples each part gets; or the fraction, if they add up to 1
+    lengths   the number of examples in each part, or fractions that sum to 1
 
-    Fractions are rounded down; the remaining examples go one each to the first parts.
+    For fractions, sizes are rounded down, and the first parts get one more example each until none is left.
 
     Raises ValueError if the lengths do not add up to the number of examples.
 
@@ -190,7 +190,7 @@ def random_split(
     if sum(counts) != n:
         raise ValueError(
             "Sum of input lengths does not equal the length of the input dataset! "
-            f"The lengths {list(lengths)} add up to {sum(counts)}, and there are {n} examples."
+            f"The lengths {list(lengths)} add up to {sum(counts)}, but there are {n} examples."
         )
     order = randperm(n, generator=generator).tolist()
     ends = itertools.accumulate(counts)

@@ -1,7 +1,7 @@
-"""Samplers: in which order are examples used, and which of them form a batch?
+"""Samplers: the order of the examples, and which of them form a batch.
 
-A sampler yields indices of examples; a batch sampler yields lists of indices. Random
-indices are the same as PyTorch's for the same seed.
+A sampler yields indices of examples; a batch sampler yields lists of indices. For the same seed,
+random indices are the same as PyTorch's.
 """
 
 import itertools
@@ -18,7 +18,7 @@ T_co = TypeVar("T_co", covariant=True)
 
 
 class Sampler(Generic[T_co]):
-    """Yields indices of examples. A subclass defines `__iter__`, and `__len__` if it is known."""
+    """Yields indices of examples. A subclass defines `__iter__`, and `__len__` if the length is known."""
 
     def __iter__(self) -> Iterator[T_co]:
         raise NotImplementedError("Subclasses of Sampler should implement __iter__.")
@@ -44,8 +44,8 @@ class SequentialSampler(Sampler[int]):
 class RandomSampler(Sampler[int]):
     """Indices of examples in random order.
 
-    replacement   may an index be repeated before all others were used?
-    num_samples   how many indices; by default each example once
+    replacement   whether to sample with replacement
+    num_samples   how many indices to yield; by default, each example once
     generator     by default, each pass uses a new one, with a seed from the default generator
 
     Raises ValueError if there are no examples.
@@ -68,7 +68,7 @@ class RandomSampler(Sampler[int]):
 
     @property
     def num_samples(self) -> int:
-        """How many indices a pass yields; read again each time if it follows the data."""
+        """The number of indices per pass; by default, the current length of the dataset."""
         return len(self.data_source) if self._num_samples is None else self._num_samples
 
     def __iter__(self) -> Iterator[int]:
@@ -82,8 +82,8 @@ class RandomSampler(Sampler[int]):
                 count = min(32, self.num_samples - done)
                 yield from randint(n, (count,), generator=generator).tolist()
             return
-        # PyTorch shuffles once more at the end, for a last round without examples. So do we, because
-        # the generator may belong to the caller.
+        # PyTorch draws one more permutation at the end, of which it uses no index. So do we, because
+        # the caller may go on using the generator.
         for done in range(0, self.num_samples + 1, n):
             yield from randperm(n, generator=generator).tolist()[: self.num_samples - done]
 
@@ -92,7 +92,7 @@ class RandomSampler(Sampler[int]):
 
 
 class SubsetRandomSampler(Sampler[int]):
-    """These indices, in random order."""
+    """Yields the given indices in random order, without replacement."""
 
     def __init__(self, indices: Sequence[int], generator: Generator | None = None) -> None:
         self.indices, self.generator = indices, generator
@@ -106,9 +106,9 @@ class SubsetRandomSampler(Sampler[int]):
 
 
 class WeightedRandomSampler(Sampler[int]):
-    """Indices of examples, with probabilities proportional to the weights. Useful for rare classes.
+    """Samples indices with probabilities proportional to the weights. Useful for rare classes.
 
-    weights   one per example, not negative; they do not need to sum to 1
+    weights   one per example, nonnegative; they do not need to sum to 1
 
     >>> len(list(WeightedRandomSampler([0.1, 0.9], num_samples=5)))
     5
@@ -143,7 +143,7 @@ class WeightedRandomSampler(Sampler[int]):
 
 
 class BatchSampler(Sampler[list[int]]):
-    """The indices of another sampler, in lists of batch_size.
+    """Groups the indices of another sampler into lists of batch_size.
 
     >>> list(BatchSampler(range(5), batch_size=2, drop_last=False))
     [[0, 1], [2, 3], [4]]
