@@ -483,8 +483,8 @@ def _print_summary(book: Gradebook, written: list[Path]) -> None:
     for row in rows:
         if row.unreadable:
             typer.echo(clean_text(f"    {row.student.id}: {row.unreadable}"))
-    _say_of_people(book)
-    _say_written(written)
+    _print_what_needs_attention(book)
+    _print_written(written)
     lost = sum(AGAIN in row.unreadable for row in rows)
     if lost:
         _stop(f"{lost} of the submissions could not be run, and are to be tried again: {AGAIN}.")

@@ -239,7 +239,7 @@ class AutogradMagics(Magics):
             raise UsageError(f"%tape: there is no tape called {name}.{known or _RECORD}")
         if not isinstance(namespace[name], Tape | BothTapes):
             raise UsageError(
-                f"%tape: {name} is {_a(namespace[name])}, not a tape.{known or _RECORD}"
+                f"%tape: {name} is {_with_article(namespace[name])}, not a tape.{known or _RECORD}"
             )
         return namespace[name]
 

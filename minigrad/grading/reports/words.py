@@ -34,7 +34,7 @@ def wrong_parts(question: QuestionGrade) -> list[str]:
     for result in question["results"]:
         parts.setdefault(result["id"].split("/")[-1], []).append(result)
     reasons = {result["reason"] for result in question["results"]}
-    bare = _bare(question)
+    bare = _bare_reason(question)
     whole = question["reason"] or ""
     alone = [whole[0].upper() + whole[1:]] if whole and bare not in reasons else []
     if reasons <= {"", SILENT}:

@@ -147,7 +147,7 @@ class _Run:
             return _no_answers("missing", "there is no answer")
         if time.monotonic() >= self.ends:
             seconds = f"{self.limits.submission:g} s"
-            return _nothing("time", f"earlier questions used all {seconds} of this submission")
+            return _no_answers("time", f"earlier questions used all {seconds} of this submission")
         with suppress(NotStarted):
             first = self._in_a_kernel(question)
             if first["end"] != "died":
