@@ -113,7 +113,7 @@ def test_a_split_may_be_given_as_shares():
         random_split(range(10), [0.9, 0.0, 0.1])
     with pytest.raises(ValueError, match="at index 0 is not between"):
         random_split(range(3), [1.5, -0.5])
-    with pytest.raises(ValueError, match="add up to 11, and there are 10"):
+    with pytest.raises(ValueError, match="add up to 11, but there are 10"):
         random_split(range(10), [7, 4])
 
 

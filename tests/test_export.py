@@ -87,9 +87,17 @@ def test_an_assignment_that_canvas_does_not_know_is_a_new_column(graded, tmp_pat
 @pytest.mark.parametrize(
     "to, text, said",
     [
-        ("canvas", CANVAS.replace("2.0", "3.0"), "ps1 has 3.0 points, and here 2. To fix it"),
+        (
+            "canvas",
+            CANVAS.replace("2.0", "3.0"),
+            "ps1 has 3.0 points in this file, but 2 here. To fix it",
+        ),
         ("canvas", MOODLE.format(of="2"), "it has no column ID. To fix it"),
-        ("moodle", MOODLE.format(of='"100,00"'), "ps1 has 100,00 points, and here 2. To fix it"),
+        (
+            "moodle",
+            MOODLE.format(of='"100,00"'),
+            "ps1 has 100,00 points in this file, but 2 here. To fix it",
+        ),
         ("moodle", "Full name\n", "names no student"),
         ("moodle", None, "To fix it, name the file that it exported:  minigrad export moodle"),
     ],

@@ -48,7 +48,7 @@ def test_great_scores_do_not_overflow():
 
 
 def test_a_target_that_is_no_class_is_named_with_its_row():
-    with pytest.raises(IndexError, match="Target 7 .* row 1 .* 3 classes"):
+    with pytest.raises(IndexError, match="Target 7 .* 3 classes .* row 1"):
         F.cross_entropy(minigrad.zeros(2, 3), tensor([0, 7]))
 
 

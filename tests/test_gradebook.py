@@ -172,7 +172,7 @@ def test_the_guide_s_example_is_read_and_every_setting_is_in_its_table(settings)
 @pytest.mark.parametrize(
     "text, said",
     [
-        ("student,points\nada,1,2\n", "line 2: there are 3 cells, and 2 columns"),
+        ("student,points\nada,1,2\n", "line 2: there are 3 cells, but 2 columns"),
         ('student,points\nada,1\nbob,"2\n', "line 3: it is not a CSV file"),
         ("student,pionts\n", "line 1: there is no column 'pionts' here. Did you mean points?"),
         ("points\n1\n", "line 1: there is no column student"),

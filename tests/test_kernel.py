@@ -87,7 +87,7 @@ def test_mistakes_are_explained(own_data, tmp_path):
     blocked = minigrad("kernel", "install", "--prefix", tmp_path / "file")
 
     assert [r.exit_code for r in (both, nothing, blocked)] == [1, 1, 1]
-    assert "not to both" in both.output
+    assert "not both" in both.output
     assert 'no kernel "Python (minigrad)" to remove' in nothing.output
     assert "cannot be written" in blocked.output and "--user" in blocked.output
 

@@ -42,9 +42,9 @@ def test_the_stubs_are_those_that_are_generated(page):
 
 def test_a_program_passes_a_strict_check_of_its_types(tmp_path):
     pytest.importorskip("mypy")
-    (tmp_path / "program.py").write_text(PROGRAM)
+    (tmp_path / "program.py").write_text(PROGRAM, encoding="utf-8")
     check = [sys.executable, "-m", "mypy", "--strict", "--no-warn-return-any", "program.py"]
 
-    run = subprocess.run(check, cwd=tmp_path, capture_output=True, text=True)
+    run = subprocess.run(check, cwd=tmp_path, capture_output=True, text=True, encoding="utf-8")
 
     assert run.returncode == 0, run.stdout

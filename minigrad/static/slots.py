@@ -24,8 +24,9 @@ import numpy as np
 
 from minigrad import ops
 from minigrad.core import modes
-from minigrad.core.devices import MemoryFormat
-from minigrad.core.dtypes import category
+from minigrad.core.data import as_array
+from minigrad.core.devices import DeviceLike, MemoryFormat
+from minigrad.core.dtypes import DTypeLike, category
 from minigrad.core.errors import AutogradError
 from minigrad.core.inplace import WRITTEN_TWICE, cannot_be_cast, refused_view
 from minigrad.core.memory import Tensor
@@ -220,6 +221,11 @@ class Slot(ArrayMethods):
         if isinstance(array, Traced):
             return slot_of(array)
         return Slot(self.recorder, self.recorder.constant(np.asarray(array)))
+
+    def new_tensor(self, data: Any, *, dtype: DTypeLike = None, device: DeviceLike = None) -> Self:
+        """A constant of the program, by default with this slot's dtype."""
+        array = data.detach().array if hasattr(data, "__apply_op__") else as_array(data, dtype)
+        return self._new(array, dtype, device, False)
 
     def __len__(self) -> int:
         if not self.shape:
