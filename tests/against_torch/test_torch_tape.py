@@ -501,7 +501,7 @@ def test_a_compiled_function_is_one_box_and_runs_compiled(compiled_before):
     assert order(tape) == ["CompiledFunctionBackward", "AccumulateGrad"]
     assert len(tape.shown().backward) == 1
     assert "mul" not in {n.op for n in tape.shown().nodes}
-    assert "torch.compile made" in str(tape.document)
+    assert "the result of compiled code" in str(tape.document)
 
 
 def test_a_cell_may_import_pytorch_itself():

@@ -90,7 +90,7 @@ def _pad_with_entries(z: Tensor, widths: tuple[tuple[int, int], ...], mode: str)
                 "Expected a tensor with possibly 0 batch size and other non-zero dimensions for input, "
                 f"but got: {list(shape)}"
             )
-        if mode != "circular" and shape[axis] + a + b < 1:
+        if mode != "circular" and (a or b) and shape[axis] + a + b < 1:
             raise RuntimeError(
                 f"input {list(shape)} is too small. Calculated output size at dimension {axis}: {shape[axis] + a + b}"
             )
