@@ -41,7 +41,7 @@ def functions():
     overrides = get_testing_overrides()
     for space, (theirs, ours) in SPACES.items():
         for name in sorted(set(dir(theirs)) & set(dir(ours))):
-            f, mine = getattr(theirs, name), getattr(ours, name)
+            f, mine = getattr(theirs, name), getattr(ours, name, None)
             if name.startswith("_") or not callable(f) or not callable(mine):
                 continue
             if isinstance(f, Hashable) and f in overrides:
