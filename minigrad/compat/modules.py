@@ -261,8 +261,12 @@ def attribute(module: str, name: str) -> Any:
 
 def missing(module: str, name: str) -> NoReturn:
     """Raise AttributeError. If minigrad leaves the name out, the message says what to do instead."""
-    message = f"module {module!r} has no attribute {name!r}"
-    if (advice := _advice(module, name)) is not None:
+    _raise_no_attribute(f"module {module!r}", name, _advice(module, name))
+
+
+def _raise_no_attribute(owner: str, name: str, advice: str | None) -> NoReturn:
+    message = f"{owner} has no attribute {name!r}"
+    if advice is not None:
         message += f". minigrad leaves it out. {advice} PYTORCH.md lists what else is left out."
     raise AttributeError(message, name=name)
 
@@ -277,8 +281,7 @@ class LeftOutOfTensors:
         self._name, self._advice = name, advice
 
     def __get__(self, x: object, owner: type | None = None) -> NoReturn:
-        message = f"'Tensor' object has no attribute {self._name!r}. minigrad leaves it out. {self._advice}"
-        raise AttributeError(f"{message} PYTORCH.md lists what else is left out.", name=self._name)
+        _raise_no_attribute("'Tensor' object", self._name, self._advice)
 
 
 for _names, _text in OF_TENSORS.items():

@@ -44,7 +44,7 @@ def sized_or_filled(what: Sequence[Any], dtype: dtypes.Dtype) -> Array:
     if isinstance(data, np.ndarray) and (data.ndim or data.dtype.kind not in "iu"):
         dtypes.category(data.dtype)
         return data.astype(dtype, copy=False)
-    if isinstance(data, Sequence):  # of a str, as_array says that it is no number
+    if isinstance(data, Sequence):  # for a str, as_array raises the error
         return as_array(data, dtype)
     if len(what) == 1 and (isinstance(data, (bool, np.bool_)) or not hasattr(data, "__index__")):
         raise TypeError(
@@ -65,41 +65,8 @@ PLAIN = frozenset([bool, int, float, complex])
 def _array_of_python(data: object, dtype: dtypes.Dtype | None) -> Array:
     """Convert nested lists of numbers to an array. The lists may contain tensors with one entry."""
     kinds: set[Any] = set()  # the classes and dtypes of the numbers found
-
-    def plain(value: object) -> Any:
-        if isinstance(value, (list, tuple, range)):
-            classes = set(map(type, value))
-            if classes <= PLAIN:
-                kinds.update(classes)
-                return value
-            return [plain(v) for v in value]
-        if isinstance(value, make.Tensor):
-            if value.array.size != 1:
-                raise ValueError(
-                    "only one element tensors can be converted to Python scalars, but one in the list is of "
-                    f"shape {list(value.shape)}. To fix it, use minigrad.stack(...) or minigrad.cat(...)."
-                )
-            kinds.add(value.array.dtype)
-            return value.array.reshape(()).item()
-        if hasattr(value, "__array__"):  # a Slot raises an error here, because it has no value
-            array = np.asarray(value)
-            kinds.add(array.dtype)
-            return array
-        if isinstance(value, (str, bytes)):
-            raise TypeError(
-                f"tensors hold numbers or truth values; new(): invalid data type {type(value).__name__!r}."
-            )
-        if isinstance(value, Sequence):  # a deque
-            return plain(list(value))
-        if not isinstance(value, (int, float, complex)):
-            raise DtypeError(
-                f"Could not infer dtype of {type(value).__name__}: tensors hold numbers or booleans."
-            )
-        kinds.add(type(value))
-        return value
-
     try:
-        numbers = plain(data)
+        numbers = _plain_numbers(data, kinds)
     except RecursionError:
         raise TypeError("new(): self-referential lists are incompatible") from None
     try:
@@ -118,6 +85,43 @@ def _array_of_python(data: object, dtype: dtypes.Dtype | None) -> Array:
         raise TypeError(f"must be real number, not complex: the dtype is {dtype}.")
     dtypes.check_range(array, dtype)
     return array
+
+
+def _plain_numbers(value: object, kinds: set[Any]) -> Any:
+    """The value with numbers in place of tensors, and lists in place of other sequences.
+
+    kinds   collects the classes and dtypes of the numbers
+    """
+    if isinstance(value, (list, tuple, range)):
+        classes = set(map(type, value))
+        if classes <= PLAIN:
+            kinds.update(classes)
+            return value
+        return [_plain_numbers(v, kinds) for v in value]
+    if isinstance(value, make.Tensor):
+        if value.array.size != 1:
+            raise ValueError(
+                "only one element tensors can be converted to Python scalars, but one in the list is of "
+                f"shape {list(value.shape)}. To fix it, use minigrad.stack(...) or minigrad.cat(...)."
+            )
+        kinds.add(value.array.dtype)
+        return value.array.reshape(()).item()
+    if hasattr(value, "__array__"):  # a Slot raises an error here, because it has no value
+        array = np.asarray(value)
+        kinds.add(array.dtype)
+        return array
+    if isinstance(value, (str, bytes)):
+        raise TypeError(
+            f"tensors hold numbers or truth values; new(): invalid data type {type(value).__name__!r}."
+        )
+    if isinstance(value, Sequence):  # a deque
+        return _plain_numbers(list(value), kinds)
+    if not isinstance(value, (int, float, complex)):
+        raise DtypeError(
+            f"Could not infer dtype of {type(value).__name__}: tensors hold numbers or booleans."
+        )
+    kinds.add(type(value))
+    return value
 
 
 def _common_dtype(kinds: set[Any]) -> dtypes.Dtype:

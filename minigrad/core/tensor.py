@@ -215,7 +215,7 @@ class Tensor(Outside, Sampling, Rows, ArrayMethods):
         """
         array = (
             data.detach().clone().array
-            if isinstance(data, Tensor)
+            if hasattr(data, "__apply_op__")  # a Tensor, or a Slot of a program
             else as_array(data, self.dtype if dtype is None else dtype)
         )
         return self._new(array, dtype, device, requires_grad)

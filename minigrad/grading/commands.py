@@ -133,6 +133,10 @@ SettingsFile = Annotated[
         "this folder, if there is one.",
     ),
 ]
+Wheel = Annotated[
+    Path | None,
+    typer.Option(help="For gradescope, a wheel of minigrad. By default, this version from PyPI."),
+]
 Memory = Annotated[int, typer.Option(min=256, help="Memory for one kernel, in megabytes.")]
 
 
@@ -397,23 +401,13 @@ def export_command(
     ] = None,
     settings_file: SettingsFile = None,
     isolation: Isolation = "auto",
-    wheel: Annotated[
-        Path | None,
-        typer.Option(
-            help="For gradescope, a wheel of minigrad. By default, this version from PyPI."
-        ),
-    ] = None,
+    wheel: Wheel = None,
 ) -> None:
     """Write marks in a format that Canvas, Moodle or nbgrader imports, or an autograder for Gradescope."""
     with _errors_shown():
         settings = _settings(settings_file)
         if to == "gradescope":
-            if not place:
-                _stop(NO_EXERCISE)
-            exercises = [find_bundles(one) for one in place]
-            name = assignment or exercises[0][0].name
-            path = out or Path(f"{name}-autograder.zip")
-            _print_written([make_package(exercises, path, settings.of(name), isolation, wheel)])
+            _export_autograder(place or [], out, assignment, settings, isolation, wheel)
             return
         if place and len(place) > 1:
             _stop("Export one assignment at a time. To fix it, name one folder that grade wrote.")
@@ -423,6 +417,23 @@ def export_command(
         typer.echo(clean_text(f"left out, because {to} does not know them: {', '.join(absent)}"))
     _print_unsure(marks)
     _print_written([path])
+
+
+def _export_autograder(
+    place: list[Path],
+    out: Path | None,
+    assignment: str | None,
+    settings: CourseSettings,
+    isolation: str,
+    wheel: Path | None,
+) -> None:
+    """Write the package that Gradescope runs on each submission."""
+    if not place:
+        _stop(NO_EXERCISE)
+    exercises = [find_bundles(one) for one in place]
+    name = assignment or exercises[0][0].name
+    path = out or Path(f"{name}-autograder.zip")
+    _print_written([make_package(exercises, path, settings.of(name), isolation, wheel)])
 
 
 def _print_recorded_late(count: int) -> None:

@@ -330,9 +330,8 @@ class BackwardHooks:
         watched, _ = passed_through(self._result_gradient, results)
         if single:
             return watched[0]
-        return (
-            type(result)(*watched) if hasattr(result, "_fields") else watched
-        )  # a named tuple stays one
+        # A named tuple stays one.
+        return type(result)(*watched) if hasattr(result, "_fields") else watched
 
     def _result_gradient(self, grads: tuple[Any, ...]) -> tuple[Any, ...]:
         for hook in self.before:

@@ -24,14 +24,13 @@ import numpy as np
 
 from minigrad import ops
 from minigrad.core import modes
-from minigrad.core.data import as_array
-from minigrad.core.devices import DeviceLike, MemoryFormat
-from minigrad.core.dtypes import DTypeLike, category
+from minigrad.core.devices import MemoryFormat
+from minigrad.core.dtypes import category
 from minigrad.core.errors import AutogradError
 from minigrad.core.inplace import WRITTEN_TWICE, cannot_be_cast, refused_view
-from minigrad.core.memory import Tensor
 from minigrad.core.op import Op
 from minigrad.core.shapes import Array
+from minigrad.core.tensor import Tensor
 from minigrad.methods import ArrayMethods
 from minigrad.static.ir import (
     Args,
@@ -222,10 +221,7 @@ class Slot(ArrayMethods):
             return slot_of(array)
         return Slot(self.recorder, self.recorder.constant(np.asarray(array)))
 
-    def new_tensor(self, data: Any, *, dtype: DTypeLike = None, device: DeviceLike = None) -> Self:
-        """A constant of the program, by default with this slot's dtype."""
-        array = data.detach().array if hasattr(data, "__apply_op__") else as_array(data, dtype)
-        return self._new(array, dtype, device, False)
+    new_tensor: Any = Tensor.new_tensor  # a constant of the program
 
     def __len__(self) -> int:
         if not self.shape:

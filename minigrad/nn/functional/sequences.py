@@ -31,8 +31,7 @@ def ctc_loss(
     targets           (n, s)      or concatenated, (sum of the lengths,); no blanks
     input_lengths     (n,)        the number of frames
     target_lengths    (n,)        the length of each target
-    blank             the class for "no letter". It may occur between any two letters, and must
-                      occur between equal letters
+    blank             the class for "no letter": optional between letters, required between equal ones
     zero_infinity     return 0 instead of inf if the target is too long for the frames
 
     Computed with the forward algorithm: alpha[j] is the probability that the frames so far end at
