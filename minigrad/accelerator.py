@@ -1,4 +1,4 @@
-"""What programs ask about the device that is not there.
+"""The names of torch.accelerator. minigrad has none: it computes on the CPU.
 
 >>> import minigrad
 >>> minigrad.accelerator.current_accelerator() if minigrad.accelerator.is_available() else "cpu"
@@ -15,4 +15,4 @@ def current_accelerator(check_available: bool = False) -> None:
 
 
 def synchronize(device: object = None) -> None:
-    """Nothing to wait for."""
+    """No effect: on the CPU, nothing runs in the background."""

@@ -1,9 +1,9 @@
-"""Libraries that PyTorch computes with, as programs ask about them: none of them is here.
+"""The names of torch.backends. minigrad computes with NumPy, so no backend is available.
 
 >>> from minigrad import backends
 >>> backends.mps.is_available(), backends.cudnn.is_available()
 (False, False)
->>> backends.cudnn.deterministic = True         # remembered, and changes nothing
+>>> backends.cudnn.deterministic = True         # kept, without effect
 """
 
 import sys
@@ -13,25 +13,25 @@ from typing import Any
 
 
 class Backend:
-    """A library that is not there, with settings that may be made all the same."""
+    """A library that minigrad does not use. Its settings can be set, and have no effect."""
 
     def __init__(self, **settings: Any) -> None:
         self.__dict__.update(settings)
 
     def is_available(self) -> bool:
-        """False: minigrad computes with NumPy."""
+        """False: minigrad does not use it."""
         return False
 
     def is_built(self) -> bool:
-        """False, for the same reason."""
+        """False: minigrad does not use it."""
         return False
 
     def version(self) -> None:
-        """None: there is no such library."""
+        """None: minigrad does not use it."""
 
     @contextmanager
     def flags(self, **settings: Any) -> Iterator[None]:
-        """Settings for a block: with backends.cudnn.flags(enabled=False): ..."""
+        """Change settings for a block: with backends.cudnn.flags(enabled=False): ..."""
         before = dict(self.__dict__)
         self.__dict__.update(settings)
         try:

@@ -1,4 +1,4 @@
-"""There is no GPU here; programs that ask are told so and go on."""
+"""The names of torch.cuda. is_available() is False, and functions that need no GPU have no effect."""
 
 from functools import partial as _partial
 
@@ -14,29 +14,29 @@ def is_available() -> bool:
 
 
 def device_count() -> int:
-    """0, for the same reason."""
+    """0: there is no GPU."""
     return 0
 
 
 def manual_seed(seed: int) -> None:
-    """Nothing to seed."""
+    """No effect: there is no GPU with a generator."""
 
 
 def manual_seed_all(seed: int) -> None:
-    """Nothing to seed."""
+    """No effect: there is no GPU with a generator."""
 
 
 def is_initialized() -> bool:
-    """False, as there is nothing to initialize."""
+    """False: there is no GPU to initialize."""
     return False
 
 
 def empty_cache() -> None:
-    """Nothing to free."""
+    """No effect: there is no memory of a GPU to free."""
 
 
 def memory_allocated(device: object = None) -> int:
-    """0: no memory of a GPU is in use."""
+    """0: there is no memory of a GPU."""
     return 0
 
 

@@ -194,8 +194,8 @@ def cholesky(A: Tensor, *, upper: bool = False) -> Tensor:
 
 @takes_out
 def cholesky_ex(A: Tensor, *, upper: bool = False, check_errors: bool = False) -> Any:
-    """The Cholesky factor L, and `info`: for each matrix 0, or the size of its first leading block that is not
-    positive definite. Such a matrix has a factor of NaN, and raises no error, unless check_errors.
+    """The Cholesky factor L, and `info`: 0 for each matrix that is positive definite, or else the size of its first
+    leading block that is not. The factor of such a matrix is NaN; with check_errors, it is an error.
 
     >>> cholesky_ex(minigrad.tensor([[1.0, 2.0], [2.0, 1.0]])).info
     tensor(2, dtype=minigrad.int32)
@@ -207,8 +207,8 @@ def cholesky_ex(A: Tensor, *, upper: bool = False, check_errors: bool = False) -
 
 @takes_out
 def inv_ex(A: Tensor, *, check_errors: bool = False) -> Any:
-    """The inverse, and `info`: for each matrix 0, or a number above 0 if it is singular. A singular matrix has
-    an inverse of NaN, and raises no error, unless check_errors.
+    """The inverse, and `info`: 0 for each matrix that is invertible, and a number above 0 for each that is singular.
+    The inverse of a singular matrix is NaN; with check_errors, it is an error.
 
     >>> inv_ex(minigrad.ones(2, 2)).info
     tensor(2, dtype=minigrad.int32)
@@ -659,20 +659,21 @@ def cholesky_inverse(L: Tensor, upper: bool = False) -> Tensor:
     return cholesky_solve(L._constant(one.copy()), L, upper)
 
 
-# ------------------------------------------------------------------------ nearly
+# ------------------------------------------------------------------------ approximations
 
 
 @takes_tensors
 def svd_lowrank(
     A: Tensor, q: int = 6, niter: int = 2, M: Tensor | None = None
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """The q greatest singular values, nearly, and their vectors: A - M is about U @ diag(S) @ V.T.
+    """An approximation of the q largest singular values and their vectors: A - M is about U @ diag(S) @ V.T.
 
     A        (..., m, n)
-    niter    how often the random columns are multiplied by A @ A.T
+    niter    the number of power iterations, multiplications by A @ A.T, which make it more accurate
     returns  U (..., m, q), S (..., q) in descending order, V (..., n, q)
 
-    A is multiplied by q random columns. Their span holds most of A, and has a decomposition that is cheap.
+    A is multiplied by q random vectors. The products span most of the range of A, and a decomposition within that
+    span is cheap.
 
     >>> x = minigrad.tensor([[3.0, 4.0], [6.0, 8.0]])
     >>> svd_lowrank(x, q=1)[1]
@@ -695,10 +696,10 @@ def svd_lowrank(
 def pca_lowrank(
     A: Tensor, q: int | None = None, center: bool = True, niter: int = 2
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """The principal components of the rows of A, nearly: the columns of V, and A @ V has the scores.
+    """An approximation of the principal components of the rows of A: the columns of V. The scores are A @ V.
 
-    q        how many, by default 6 or what A has
-    center   subtract the mean of the rows first
+    q        the number of components; by default, 6 or min(m, n), whichever is smaller
+    center   subtract the mean of each column first
     returns  U (..., m, q), S (..., q) in descending order, V (..., n, q); see svd_lowrank
 
     >>> minigrad.manual_seed(0) and pca_lowrank(minigrad.tensor([[0.0, 1.0], [2.0, 1.0], [4.0, 1.0]]), q=1)[1]

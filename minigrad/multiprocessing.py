@@ -1,13 +1,13 @@
-"""Processes for tensors: Python's multiprocessing, and `spawn`, with PyTorch's names.
+"""The names of torch.multiprocessing: Python's multiprocessing, and `spawn`.
 
-    spawn(fn, args, nprocs)    runs fn(0, *args), fn(1, *args), ... each in a process
+    spawn(fn, args, nprocs)    calls fn(0, *args), fn(1, *args), ..., each in its own process
 
-If one of them fails, or is killed, the others are stopped, and the parent gets an error that
-says which it was and shows the child's traceback. Nothing is waited for in vain.
+If a process fails or is killed, the others are stopped, and the parent raises an error that names
+the process and shows its traceback.
 
-Tensors among the arguments are copied, unless they are in shared memory (`x.share_memory_()`):
-then all processes see the same values. See sharing.py. (PyTorch moves every tensor that is
-sent to shared memory; here that is said in the program.)
+Tensors among the arguments are copied, unless they are in shared memory (`x.share_memory_()`).
+Then all processes see the same values; see core/sharing.py. (PyTorch moves every tensor that it
+sends to shared memory. Here, the program does that itself.)
 """
 
 import multiprocessing
@@ -40,7 +40,7 @@ from multiprocessing import (
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
-from minigrad.core import sharing as sharing  # says how shared tensors travel
+from minigrad.core import sharing as sharing  # registers how shared tensors are pickled
 
 __all__ = [
     "Barrier",
@@ -71,7 +71,7 @@ __all__ = [
 
 
 class ProcessException(Exception):
-    """A process failed: which one, counted from 0, and its id."""
+    """A process failed. error_index is its number, from 0, and error_pid its process id."""
 
     def __init__(self, msg: str, error_index: int, error_pid: int) -> None:
         super().__init__(msg)
@@ -82,11 +82,11 @@ class ProcessException(Exception):
 
 
 class ProcessRaisedException(ProcessException):
-    """A process failed with an exception, whose traceback is in the message."""
+    """A process raised an exception. The message contains its traceback."""
 
 
 class ProcessExitedException(ProcessException):
-    """A process was killed by a signal, or ended with an exit code of its own."""
+    """A process was killed by a signal, or called exit with a code other than 0."""
 
     def __init__(
         self,
@@ -117,14 +117,14 @@ def spawn(
     daemon: bool = False,
     start_method: str = "spawn",
 ) -> "ProcessContext | None":
-    """Run fn(i, *args) in nprocs processes, i = 0, 1, ...
+    """Run fn(i, *args) in nprocs processes, with i = 0, 1, ...
 
-    fn       a function at the top level of a module, so that a child can import it. In a
-             notebook, use start_processes(..., start_method="fork") for functions of a cell
-    join     wait until all have ended; otherwise return a ProcessContext at once
+    fn       a function at the top level of a module, so that a child can import it. In a notebook,
+             use start_processes(..., start_method="fork") for a function that a cell defines
+    join     wait until all processes have ended; otherwise, return a ProcessContext at once
 
-    Raises ProcessRaisedException if a process ends with an exception, with its traceback, and
-    ProcessExitedException if it is killed or exits otherwise. The other processes are stopped.
+    Raises ProcessRaisedException if a process raises an exception, and ProcessExitedException if
+    it is killed or exits with another code than 0. The other processes are stopped.
     """
     return start_processes(fn, args, nprocs, join, daemon, start_method)
 
@@ -137,7 +137,7 @@ def start_processes(
     daemon: bool = False,
     start_method: str = "spawn",
 ) -> "ProcessContext | None":
-    """As `spawn`, with any start method: "spawn", "fork", "forkserver"."""
+    """Like `spawn`, with any start method: "spawn", "fork" or "forkserver"."""
     context = multiprocessing.get_context(start_method)
     started = ProcessContext([], [])
     try:
@@ -145,7 +145,7 @@ def start_processes(
             reader, writer = context.Pipe(duplex=False)
             process: Any = context.Process(target=_run, args=(fn, i, args, writer), daemon=daemon)  # type: ignore[attr-defined]
             process.start()
-            writer.close()  # the child has its own end; when it dies, ours reads the end
+            writer.close()  # the child has its own copy, so our end reads EOF when the child dies
             started.processes.append(process)
             started._errors.append(reader)
     except BaseException:
@@ -163,13 +163,13 @@ def start_processes(
 
 
 def _run(fn: Callable[..., Any], i: int, args: tuple[Any, ...], errors: Connection) -> None:
-    """In the child: run, and report an exception to the parent."""
+    """Run in the child, and send the traceback of an exception to the parent."""
     try:
         fn(i, *args)
     except KeyboardInterrupt:
-        pass  # the parent was interrupted as well, and says so
+        pass  # the parent was interrupted too, and reports it
     except Exception:
-        # Few enough for a pipe to hold: nobody reads until this process has ended.
+        # Short enough for the buffer of a pipe: the parent reads only after this process has ended.
         errors.send(traceback.format_exc()[-12_000:])
         sys.exit(1)
 
@@ -183,14 +183,14 @@ class ProcessContext:
         self._ended: set[int] = set()
 
     def pids(self) -> list[int]:
-        """The operating system's numbers of the processes, in the order of their start."""
+        """The process ids, in the order in which the processes started."""
         return [int(process.pid) for process in self.processes]
 
     def join(self, timeout: float | None = None, grace_period: float | None = None) -> bool:
-        """Wait until a process ends; are all of them done?
+        """Wait until a process ends. Return True if all have ended.
 
-        timeout         seconds to wait at most; the answer is then False
-        grace_period    seconds that the others get to end by themselves if one has failed
+        timeout         the most seconds to wait
+        grace_period    if one process fails, the seconds that the others have to end by themselves
 
         Raises ProcessRaisedException or ProcessExitedException, as `spawn` does.
         """
@@ -205,7 +205,7 @@ class ProcessContext:
         return len(self._ended) == len(self.processes)
 
     def _stop(self, grace_period: float | None) -> None:
-        """End all processes: by themselves, at our request, and by force."""
+        """End all processes: wait for them, then terminate them, then kill them."""
         for ask in (None, "terminate", "kill"):
             alive = [p for p in self.processes if p.is_alive()]
             if ask is not None:
@@ -226,7 +226,7 @@ class ProcessContext:
         try:
             text = errors.recv() if errors.poll() else None
         except (EOFError, OSError, pickle.UnpicklingError):
-            text = None  # it died without a word, or in the middle of one
+            text = None  # it died before or while it sent a traceback
         if text is not None:
             return ProcessRaisedException(
                 f"\n\n-- Process {i} terminated with the following error:\n{text}", i, process.pid

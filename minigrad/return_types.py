@@ -1,10 +1,12 @@
-"""What functions with several results return: tuples whose parts have names.
+"""The named tuples that functions with several results return.
 
 values, indices = x.max(dim=1)          x.max(dim=1).values
 """
 
 from collections import namedtuple
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
+
+Kind = TypeVar("Kind")
 
 
 def _shown(self: Any) -> str:
@@ -12,8 +14,14 @@ def _shown(self: Any) -> str:
     return f"minigrad.return_types.{type(self).__name__}(\n{parts})"
 
 
+def _printed_as_in_pytorch(kind: type[Kind]) -> type[Kind]:
+    """Give a named tuple the repr of PyTorch's return types."""
+    setattr(kind, "__repr__", _shown)  # noqa: B010  # mypy refuses the assignment
+    return kind
+
+
 def return_type(name: str, *fields: str) -> Any:
-    """The class of what minigrad.<name> returns; it prints as PyTorch's does."""
+    """A named tuple for the results of minigrad.<name>. It prints as in PyTorch."""
     parts: Any = namedtuple(name, fields)  # type: ignore[misc]
     return type(name, (parts,), {"__slots__": (), "__repr__": _shown, "__module__": __name__})
 
@@ -29,74 +37,60 @@ linalg_cholesky_ex = return_type("linalg_cholesky_ex", "L", "info")
 linalg_inv_ex = return_type("linalg_inv_ex", "inverse", "info")
 
 
+@_printed_as_in_pytorch
 class linalg_svd(NamedTuple):
-    """A matrix as U @ diag(S) @ Vh."""
+    """The factors of a matrix, U @ diag(S) @ Vh."""
 
     U: Any
     S: Any
     Vh: Any
 
-    def __repr__(self) -> str:
-        return _shown(self)
 
-
+@_printed_as_in_pytorch
 class linalg_qr(NamedTuple):
-    """A matrix as Q @ R."""
+    """The factors of a matrix, Q @ R."""
 
     Q: Any
     R: Any
 
-    def __repr__(self) -> str:
-        return _shown(self)
 
-
+@_printed_as_in_pytorch
 class linalg_lstsq(NamedTuple):
-    """The solution of a least-squares problem, and what is known of its matrix."""
+    """The solution of a least-squares problem, its residuals, and the rank and singular values of the matrix."""
 
     solution: Any
     residuals: Any
     rank: Any
     singular_values: Any
 
-    def __repr__(self) -> str:
-        return _shown(self)
 
-
+@_printed_as_in_pytorch
 class linalg_eigh(NamedTuple):
     """Eigenvalues in ascending order, and eigenvectors as columns."""
 
     eigenvalues: Any
     eigenvectors: Any
 
-    def __repr__(self) -> str:
-        return _shown(self)
 
-
+@_printed_as_in_pytorch
 class linalg_slogdet(NamedTuple):
-    """A determinant as its sign and the logarithm of its absolute value."""
+    """The sign of a determinant, and the logarithm of its absolute value."""
 
     sign: Any
     logabsdet: Any
 
-    def __repr__(self) -> str:
-        return _shown(self)
 
-
+@_printed_as_in_pytorch
 class slogdet(NamedTuple):
-    """The same, from a method or function outside linalg."""
+    """The same, returned by x.slogdet() and minigrad.slogdet(x)."""
 
     sign: Any
     logabsdet: Any
 
-    def __repr__(self) -> str:
-        return _shown(self)
 
-
+@_printed_as_in_pytorch
 class histogram(NamedTuple):
     """The number of entries in each bin, and the edges of the bins."""
 
     hist: Any
     bin_edges: Any
-
-    def __repr__(self) -> str:
-        return _shown(self)

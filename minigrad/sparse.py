@@ -1,8 +1,8 @@
-"""Sparse matrices, with the names of torch.sparse: accepted, and kept dense.
+"""The names of torch.sparse. Matrices are stored dense.
 
-Programs for graphs write a matrix as the places and the values of its entries. Here it becomes a
-dense matrix with the same numbers. Products and gradients are the same; no memory is saved, and
-`is_sparse` is False. (The sparse gradients of tables are another matter: core/sparse.py.)
+Programs for graphs give a sparse matrix as the indices and values of its entries. Here it becomes a
+dense matrix with the same entries. Products and gradients are the same, but no memory is saved, and
+`is_sparse` is False. (Sparse gradients of embeddings are in core/sparse.py.)
 
 >>> A = sparse_coo_tensor([[0, 1], [1, 0]], [2.0, 3.0], (2, 2))
 >>> mm(A, minigrad.tensor([[1.0], [10.0]]))
@@ -33,11 +33,11 @@ def sparse_coo_tensor(
     check_invariants: bool | None = None,
     is_coalesced: bool | None = None,
 ) -> Tensor:
-    """A dense tensor with these values at these places, and zeros elsewhere.
+    """A dense tensor with the given values at the given indices, and zeros elsewhere.
 
-    indices   (axes, n)    the place of each value: a row of indices for each axis
-    values    (n, ...)     the values; those for the same place add up
-    size                   by default, just large enough
+    indices   (axes, n)    the index of each value: one row for each axis
+    values    (n, ...)     the values; those with the same index are added
+    size                   the shape; by default, the smallest that holds all indices
 
     >>> sparse_coo_tensor([[0, 1, 1], [2, 0, 0]], [1, 2, 3])
     tensor([[0, 0, 1],
@@ -65,7 +65,7 @@ def sparse_coo_tensor(
 
 
 def FloatTensor(indices: Any, values: Any, size: Any = None) -> Tensor:  # PyTorch's name
-    """The older name of sparse_coo_tensor.
+    """An older name of sparse_coo_tensor.
 
     >>> FloatTensor([[0, 1]], [2.0, 3.0])
     tensor([2., 3.])

@@ -1,14 +1,15 @@
-"""assert_close: are two results equal, up to rounding?"""
+"""assert_close: compare two results, up to rounding errors."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NoReturn
 
 import numpy as np
 
 from minigrad.core.shapes import Array
-from minigrad.core.tensor import Tensor
+from minigrad.core.tensor import Size, Tensor
 
-# rtol and atol for each type of number, as in PyTorch: about the root of the type's precision.
+# The default rtol and atol for each dtype, as in PyTorch; for whole numbers and booleans, 0.
 TOLERANCES = {
     "float16": (1e-3, 1e-5),
     "float32": (1.3e-6, 1e-5),
@@ -34,11 +35,17 @@ def assert_close(
 ) -> None:
     """Raise AssertionError unless abs(actual - expected) <= atol + rtol * abs(expected).
 
-    actual, expected   tensors, arrays or numbers; or lists and dicts of them
-    rtol, atol         both or neither; by default as fits the type of number
-    equal_nan          are two NaNs equal?
-    check_dtype        must the types of number be the same?
-    msg                said instead; or a function of what would be said
+    actual, expected   two tensors, arrays or numbers, or lists and dicts of them
+    allow_subclasses   if False, both must have exactly the same class
+    rtol, atol         the tolerances: both or neither; by default, those of the dtype (TOLERANCES)
+    equal_nan          count two NaNs as equal
+    check_dtype        require equal dtypes
+    check_stride       require equal strides
+    msg                the error's message, or a function that turns our message into yours
+
+    check_device and check_layout have no effect: every tensor is dense and on the CPU.
+
+    Raises TypeError for two things that cannot be compared, such as a tensor and a list.
 
     >>> import minigrad
     >>> assert_close(minigrad.tensor([1.0, 2.0]), minigrad.tensor([1.0, 2.0000001]))
@@ -48,74 +55,119 @@ def assert_close(
             "rtol and atol must both be specified or both be unspecified: "
             f"here only {'atol' if rtol is None else 'rtol'} is."
         )
-    wrong = _difference(actual, expected, rtol, atol, equal_nan, check_dtype, "")
-    if wrong is not None:
-        raise AssertionError(wrong if msg is None else msg(wrong) if callable(msg) else msg)
+    comparison = _Comparison(rtol, atol, equal_nan, check_dtype, check_stride, allow_subclasses)
+    try:
+        comparison.of(actual, expected)
+    except AssertionError as error:
+        ours = str(error)
+        raise AssertionError(ours if msg is None else msg(ours) if callable(msg) else msg) from None
 
 
-def _difference(
-    x: Any, y: Any, rtol: Any, atol: Any, equal_nan: bool, check_dtype: bool, where: str
-) -> str | None:
-    """What is wrong, in words; None if nothing is."""
-    if isinstance(y, Mapping) and isinstance(x, Mapping):
-        if set(x) != set(y):
-            return f"The keys of the mappings do not match: {sorted(set(x) ^ set(y))} are in one of them only."
-        pairs = [(x[key], y[key], f"[{key!r}]") for key in x]
-    elif isinstance(y, Sequence) and isinstance(x, Sequence) and not isinstance(y, str):
-        if len(x) != len(y):
-            return f"The length of the sequences mismatch: {len(x)} != {len(y)}"
-        pairs = [(a, b, f"[{k}]") for k, (a, b) in enumerate(zip(x, y, strict=True))]
-    else:
-        return _of_arrays(x, y, rtol, atol, equal_nan, check_dtype, where)
-    for a, b, part in pairs:
-        wrong = _difference(a, b, rtol, atol, equal_nan, check_dtype, where + part)
-        if wrong is not None:
-            return wrong
-    return None
+@dataclass(frozen=True)
+class _Comparison:
+    """The options of assert_close. Each method raises AssertionError at the first difference."""
 
+    rtol: float | None
+    atol: float | None
+    equal_nan: bool
+    check_dtype: bool
+    check_stride: bool
+    allow_subclasses: bool
 
-def _of_arrays(
-    x: Any, y: Any, rtol: Any, atol: Any, equal_nan: bool, check_dtype: bool, where: str
-) -> str | None:
-    scalars = not isinstance(x, (Tensor, np.ndarray)) and not isinstance(y, (Tensor, np.ndarray))
-    a, b = (np.asarray(v.array if isinstance(v, Tensor) else v) for v in (x, y))
-    what = "Scalars" if scalars else "Tensor-likes"
-    at = f"\n\nThe failure occurred for item {where}" if where else ""
-    if a.shape != b.shape:
-        return f"The values for attribute 'shape' do not match: {list(a.shape)} != {list(b.shape)}.{at}"
-    if check_dtype and not scalars and a.dtype != b.dtype:
-        return f"The values for attribute 'dtype' do not match: minigrad.{a.dtype} != minigrad.{b.dtype}.{at}"
-    if rtol is None:
+    def of(self, x: Any, y: Any, where: str = "") -> None:
+        """Compare two values of any kind. `where` is the place of nested ones: [0]['weight']."""
+        at = f"\n\nThe failure occurred for item {where}" if where else ""
+        if isinstance(x, Mapping) and isinstance(y, Mapping):
+            if set(x) != set(y):
+                raise AssertionError(
+                    "The keys of the mappings do not match:\n"
+                    f"Missing keys in the actual mapping: {sorted(set(y) - set(x))}\n"
+                    f"Additional keys in the actual mapping: {sorted(set(x) - set(y))}{at}"
+                )
+            for key in x:
+                self.of(x[key], y[key], f"{where}[{key!r}]")
+        elif _is_sequence(x) and _is_sequence(y):
+            if len(x) != len(y):
+                raise AssertionError(
+                    f"The length of the sequences mismatch: {len(x)} != {len(y)}{at}"
+                )
+            for k, (a, b) in enumerate(zip(x, y, strict=True)):
+                self.of(a, b, f"{where}[{k}]")
+        elif x is None or y is None:
+            if x is not y:
+                raise AssertionError(f"None mismatch: {x} is not {y}{at}")
+        elif isinstance(x, bool | np.bool_) and isinstance(y, bool | np.bool_):
+            if x != y:
+                raise AssertionError(f"Booleans mismatch: {x} is not {y}{at}")
+        elif isinstance(x, int | float | complex) and isinstance(y, int | float | complex):
+            if self.check_dtype and type(x) is not type(y):
+                raise AssertionError(f"The (d)types do not match: {type(x)} != {type(y)}.{at}")
+            self._numbers(np.asarray(x), np.asarray(y), (x, y), at)
+        else:
+            self._tensors(x, y, at)
+
+    def _tensors(self, x: Any, y: Any, at: str) -> None:
+        same = isinstance(x, type(y)) or isinstance(y, type(x))
+        known = isinstance(x, Tensor | np.ndarray | np.generic)
+        if not (same and known) or (type(x) is not type(y) and not self.allow_subclasses):
+            raise TypeError(
+                "No comparison pair was able to handle inputs of type "
+                f"{type(x)} and {type(y)}.{at} To fix it, convert both to tensors."
+            )
+        a, b = (np.asarray(v.array if isinstance(v, Tensor) else v) for v in (x, y))
+        steps = [tuple(s // v.itemsize for s in v.strides) for v in (a, b)]
+        for name, one, two, checked in (
+            ("shape", repr(Size(a.shape)), repr(Size(b.shape)), True),
+            ("dtype", f"minigrad.{a.dtype}", f"minigrad.{b.dtype}", self.check_dtype),
+            ("stride()", str(steps[0]), str(steps[1]), self.check_stride),
+        ):
+            if checked and one != two:
+                raise AssertionError(
+                    f"The values for attribute '{name}' do not match: {one} != {two}.{at}"
+                )
+        self._numbers(a, b, None if a.ndim else (a.item(), b.item()), at)
+
+    def _numbers(self, a: Array, b: Array, scalars: tuple[Any, Any] | None, at: str) -> None:
         known = [TOLERANCES.get(str(v.dtype), (0.0, 0.0)) for v in (a, b)]
-        rtol, atol = max(k[0] for k in known), max(k[1] for k in known)
-    close = np.isclose(a, b, rtol=rtol, atol=atol, equal_nan=equal_nan)
-    if close.all():
-        return None
+        rtol = max(k[0] for k in known) if self.rtol is None else self.rtol
+        atol = max(k[1] for k in known) if self.atol is None else self.atol
+        close = np.isclose(a, b, rtol=rtol, atol=atol, equal_nan=self.equal_nan)
+        if not close.all():
+            _raise_not_close(a, b, close, rtol, atol, scalars, at)
+
+
+def _is_sequence(x: object) -> bool:
+    return isinstance(x, Sequence) and not isinstance(x, str)
+
+
+def _raise_not_close(
+    a: Array, b: Array, close: Array, rtol: float, atol: float, scalars: Any, at: str
+) -> NoReturn:
+    """Raise the error about arrays, of which only the entries in `close` are equal."""
+    exact = rtol == atol == 0
+    whole = a.dtype.kind in "iub" and b.dtype.kind in "iub"
+    wide = np.int64 if whole else np.result_type(a, b, np.float64)
     with np.errstate(all="ignore"):
-        apart = np.abs(a.astype(np.float64) - b.astype(np.float64))
-        relative = apart / np.abs(b)
-    shown = np.where(close, 0.0, apart)
-    allowed = (
-        f"(up to {atol:g} allowed)"
-        if scalars
-        else f"at index {_place(shown)} (up to {atol:g} allowed)"
-    )
-    if scalars:
-        return (
-            f"{what} are not {'equal' if rtol == atol == 0 else 'close'}!\n\nExpected {y} but got {x}.\n"
-            f"Absolute difference: {apart.item()} {allowed}\n"
-            f"Relative difference: {relative.item()} (up to {rtol:g} allowed){at}"
+        apart = np.abs(a.astype(wide) - b.astype(wide))
+        relative = apart / np.abs(b.astype(wide))
+    allowed = ["" if exact else f" (up to {t:g} allowed)" for t in (atol, rtol)]
+    what = f"{'Tensor-likes' if scalars is None else 'Scalars'} are not {'equal' if exact else 'close'}!\n\n"
+    if scalars is not None:
+        raise AssertionError(
+            f"{what}Expected {scalars[1]} but got {scalars[0]}.\n"
+            f"Absolute difference: {apart.item()}{allowed[0]}\n"
+            f"Relative difference: {relative.item()}{allowed[1]}{at}"
         )
+    lines = []
+    for name, values, bound in (
+        ("absolute", apart, allowed[0]),
+        ("relative", relative, allowed[1]),
+    ):
+        shown = np.where(close, 0, values)
+        place = np.unravel_index(np.argmax(shown), shown.shape)  # NaN counts as the greatest
+        index = tuple(map(int, place))
+        lines.append(f"\nGreatest {name} difference: {shown[place]} at index {index}{bound}")
     n, share = int((~close).sum()), 100 * (~close).mean()
-    return (
-        f"{what} are not {'equal' if rtol == atol == 0 else 'close'}!\n\n"
-        f"Mismatched elements: {n} / {close.size} ({share:.1f}%)\n"
-        f"Greatest absolute difference: {shown.max()} {allowed}\n"
-        f"Greatest relative difference: {np.where(close, 0, relative).max()} at index "
-        f"{_place(np.where(close, 0, relative))} (up to {rtol:g} allowed){at}"
+    raise AssertionError(
+        f"{what}Mismatched elements: {n} / {close.size} ({share:.1f}%){''.join(lines)}{at}"
     )
-
-
-def _place(apart: Array) -> tuple[int, ...]:
-    """Where the greatest difference is; a NaN counts as the greatest."""
-    return tuple(int(i) for i in np.unravel_index(np.argmax(apart), apart.shape))

@@ -1,0 +1,84 @@
+"""assert_close: what is equal, and what the error says."""
+
+import re
+
+import numpy as np
+import pytest
+
+import minigrad
+
+torch = pytest.importorskip("torch")
+
+CASES = {
+    "equal": lambda t: (t.tensor([1.0, 2.0]), t.tensor([1.0, 2.0 + 1e-6])),
+    "values": lambda t: (t.tensor([1.0, 2.0]), t.tensor([1.0, 2.5])),
+    "order": lambda t: (t.tensor([0.0, 1.0]), t.tensor([1.0, 0.0])),
+    "no axis": lambda t: (t.tensor(1.0), t.tensor(2.0)),
+    "shape": lambda t: (t.zeros(2), t.zeros(3)),
+    "dtype": lambda t: (t.zeros(2), t.zeros(2, dtype=t.float64)),
+    "whole numbers": lambda t: (t.tensor([1, 2]), t.tensor([1, 4])),
+    "booleans": lambda t: (t.tensor([True]), t.tensor([False])),
+    "complex": lambda t: (t.tensor([1 + 1j]), t.tensor([1 + 2j])),
+    "NaN": lambda t: (t.tensor([t.nan]), t.tensor([t.nan])),
+    "infinity": lambda t: (t.tensor([t.inf]), t.tensor([1.0])),
+    "infinities": lambda t: (t.tensor([t.inf]), t.tensor([t.inf])),
+    "numbers": lambda t: (1.0, 1.5),
+    "types of numbers": lambda t: (1, 1.0),
+    "truth values": lambda t: (True, False),
+    "nothing": lambda t: (None, None),
+    "nothing beside a tensor": lambda t: (None, t.ones(1)),
+    "lists": lambda t: ([t.ones(2), t.zeros(1)], [t.ones(2), t.ones(1)]),
+    "lengths": lambda t: ([1, 2], [1, 2, 3]),
+    "dicts": lambda t: ({"a": [t.ones(2)]}, {"a": [t.ones(2) * 2]}),
+    "keys": lambda t: ({"a": 1, "b": 2}, {"b": 2, "c": 3}),
+    "arrays": lambda t: (np.ones(2), np.zeros(2)),
+    "a tensor beside a list": lambda t: (t.ones(2), [1.0, 1.0]),
+    "a tensor beside an array": lambda t: (t.ones(2), np.ones(2, np.float32)),
+    "strings": lambda t: ("a", "a"),
+}
+
+
+def outcome(t, make, **options):
+    """The error's class and words, without what cannot be alike: the last digits, names of modules, our advice."""
+    try:
+        t.testing.assert_close(*make(t), **options)
+    except (AssertionError, TypeError) as error:
+        words = str(error).replace("minigrad.core.tensor.", "torch.").replace("minigrad", "torch")
+        words = re.sub(
+            r"\d+\.\d+(e-\d+)?", lambda m: f"{float(m[0]):.5g}", words.partition(" To fix")[0]
+        )
+        return type(error).__name__, words
+    return None
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_assert_close_says_what_pytorch_says(name):
+    assert outcome(minigrad, CASES[name]) == outcome(torch, CASES[name])
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("NaN", {"equal_nan": True}),
+        ("values", {"rtol": 0, "atol": 0}),
+        ("values", {"rtol": 0, "atol": 1}),
+        ("values", {"msg": "ours"}),
+        ("values", {"msg": lambda said: f"first {said}"}),
+        ("dtype", {"check_dtype": False}),
+        ("types of numbers", {"check_dtype": False}),
+    ],
+)
+def test_its_options_have_their_effect(name, options):
+    assert outcome(minigrad, CASES[name], **options) == outcome(torch, CASES[name], **options)
+
+
+def test_strides_and_classes_are_compared_when_asked():
+    turned = lambda t: (t.zeros(2, 3).t(), t.zeros(3, 2))
+    parameter = lambda t: (t.nn.Parameter(t.ones(1)), t.ones(1))
+
+    strides = [outcome(t, turned, check_stride=True) for t in (minigrad, torch)]
+    classes = [outcome(t, parameter, allow_subclasses=False) for t in (minigrad, torch)]
+
+    assert strides[0] == strides[1] and strides[0] is not None
+    assert classes[0] == classes[1] and classes[0] is not None
+    assert outcome(minigrad, parameter) is None
