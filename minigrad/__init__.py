@@ -1,4 +1,4 @@
-"""minigrad: automatic differentiation to read, to watch, and to learn.
+"""minigrad: learn automatic differentiation by seeing it work.
 
 >>> import minigrad
 >>> x = minigrad.tensor([1.0, 2.0, 3.0], requires_grad=True)
@@ -134,10 +134,10 @@ from minigrad.random.tensors import (
     randperm,
 )
 
-# As in PyTorch, 1 / 0 is inf and log(0) is -inf without a word. NumPy used elsewhere still warns.
+# As in PyTorch, 1 / 0 is inf and log(0) is -inf without a warning. Other uses of NumPy still warn.
 warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"minigrad(\.|$)")
 
-# What draws in notebooks is imported when something is first shown; see core/display.py.
+# The code that draws in notebooks is imported when something is first shown; see core/display.py.
 core.display.register(load=lambda: importlib.import_module("minigrad.jupyter.show"))
 
 # How tapes and tensors are shown: "auto", "widget", "html", "svg" or "text"; see jupyter/display.py.
@@ -182,7 +182,7 @@ _LATE: dict[str, tuple[str, str | None]] = {
     "unload_ipython_extension": ("minigrad.jupyter", "unload_ipython_extension"),
     "vmap": ("minigrad.autograd.batches", "vmap"),
 }
-# torch.conv2d and its like: the functions of nn that PyTorch also has at the top.
+# Functions of nn that PyTorch also has at the top, such as torch.layer_norm.
 _LATE |= {
     name: ("minigrad.nn.functional", name)
     for name in (
@@ -193,7 +193,7 @@ _LATE |= {
     ).split()
 }
 
-# What coursework asks for less often.
+# Names that programs use less often.
 _LATE |= {
     name: (f"minigrad.{module}", name)
     for module, names in {
@@ -218,11 +218,11 @@ _LATE |= {
 
 
 def __getattr__(name: str) -> Any:
-    """What needs more than NumPy is imported when it is first asked for."""
-    if name in _REGISTRY and _has_methods(_REGISTRY[name]):  # a row whose function stands nowhere
+    """Import a module when it is first used, and find the functions of rows that were added at run time."""
+    if name in _REGISTRY and _has_methods(_REGISTRY[name]):  # a row that was added at run time
         return globals().setdefault(name, _function(getattr(Tensor, name)))
     if name not in _LATE:
-        return _attribute("minigrad", name)  # what PyTorch has under this name, or an error
+        return _attribute("minigrad", name)  # one of PyTorch's modules, or an error
     module, inside = _LATE[name]
     loaded = importlib.import_module(module)
     return loaded if inside is None else getattr(loaded, inside)

@@ -1,18 +1,18 @@
-"""What people look for in a training run, as Matplotlib figures.
+"""Plots of a training run, as Matplotlib figures.
 
-    gradient_norms         how strong the gradient is in each layer: does it vanish or explode?
-    gradient_histograms    how the entries of the gradients are spread, layer by layer
-    activation_histograms  the same of what the layers compute
-    saved_memory           what a tape keeps for the backward pass, step by step
+    gradient_norms         the norm of the gradient in each layer: does it vanish or explode?
+    gradient_histograms    the distribution of the gradient's entries in each layer
+    activation_histograms  the distribution of each layer's output
+    saved_memory           the bytes that a tape keeps for the backward pass, step by step
     loss_surface           the contours of a loss, and the paths of optimizers on them
 
-The first two read a model after backward(), a tape, gradients by name, or a list of these, one for
-each step. What a title says rests on the numbers in it.
+The first two accept a model after backward(), a tape, a dict of gradients, or a list of these, one
+for each step. Their title is a sentence about the gradients, with the numbers that it is based on.
 
-A notebook shows a figure that is the value of its cell; elsewhere `plt.show()` and
-`figure.savefig(...)` do. Backgrounds and text follow your own style, such as
-`plt.style.use("dark_background")`. The colors stand out on black and on white, and are among
-those of Okabe and Ito (2008), which color-blind readers can tell apart.
+A notebook shows a figure if it is the last value of a cell. Elsewhere, use `plt.show()` or
+`figure.savefig(...)`. Backgrounds and text follow your own style, such as
+`plt.style.use("dark_background")`. The colors are from Okabe and Ito (2008): color-blind readers can
+tell them apart, and they are visible on black and on white.
 """
 
 from __future__ import annotations
@@ -53,21 +53,21 @@ __all__ = [
 
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7")
 LINES = ("-", "--", ":", "-.")
-FAR = 1000  # norms that differ by this factor make a gradient vanish or explode
+FAR = 1000  # the ratio of two norms from which a gradient counts as vanishing or exploding
 
 Named = Mapping[str, object]  # a name -> a tensor, an array or a number
 Source = Tape | Module | Named
 
 
 def gradient_norms(source: Source | Sequence[Source]) -> Figure:
-    """The norm of the gradient in each layer: bars; over several steps, lines.
+    """The norm of the gradient in each layer: bars for one step, lines for several.
 
-    source    a model after backward(); a tape, of which each backward pass is a step; gradients
-              or their norms by the names of parameters; or a list of these
+    source    a model after backward(); a tape, where each backward pass is a step; a dict from the
+              names of parameters to their gradients or norms; or a list of these
 
-    The title says whether the gradient vanishes or explodes on its way back through the layers:
-    whether the norms of two layers differ by a factor of 1000 or more. It names layers that no
-    gradient reaches, and those with NaN or infinity, which the norms leave out.
+    The title says whether the gradient vanishes or explodes on its way back through the layers, that
+    is, whether the norms of two layers differ by a factor of 1000 or more. It also names layers that
+    no gradient reaches, and layers with NaN or infinite entries, which the norms leave out.
 
     >>> from minigrad import nn
     >>> model = nn.Sequential(nn.Linear(2, 2, bias=False), nn.Linear(2, 1, bias=False))
@@ -101,12 +101,12 @@ def gradient_norms(source: Source | Sequence[Source]) -> Figure:
 
 
 def gradient_histograms(source: Source | Sequence[Source]) -> Figure:
-    """A histogram of the gradient's entries for each layer, in the last step.
+    """A histogram of the gradient's entries in each layer, for the last step.
 
     source    as in gradient_norms
 
-    Above each: how many entries are NaN, infinite or zero. A tape keeps large arrays by their first
-    64 entries, and then only these are drawn; a model has them all.
+    Each title counts the entries that are NaN, infinite or zero. A tape keeps only the first 64
+    entries of a large array, so only these are drawn. With a model, all entries are.
 
     >>> w = minigrad.tensor([1.0, 2.0, 3.0], requires_grad=True)
     >>> (w.log() * minigrad.tensor([1.0, 1.0, minigrad.inf])).sum().backward()
@@ -118,13 +118,13 @@ def gradient_histograms(source: Source | Sequence[Source]) -> Figure:
 
 
 def activation_histograms(source: Source, *inputs: Tensor) -> Figure:
-    """A histogram for each layer of what it computes.
+    """A histogram of each layer's output.
 
-    source    a model, which is called with the inputs; a tape; or activations by name
-    inputs    of the model
+    source    a model, which is called with the inputs; a tape; or a dict of activations
+    inputs    the inputs of the model
 
-    The model itself stays as it is, and so do the random numbers to come: a copy of it is called.
-    Of a tape, the last result of each module's call is drawn, or each result if it has no modules.
+    A copy of the model is called, so neither the model nor the random generator changes. For a tape,
+    the last result of each module's call is drawn, or every result if it has no modules.
 
     >>> from minigrad import nn
     >>> relu = activation_histograms(nn.Sequential(nn.ReLU()), minigrad.tensor([-1.0, 0.5, 2.0]))
@@ -149,9 +149,9 @@ def activation_histograms(source: Source, *inputs: Tensor) -> Figure:
 def saved_memory(tape: Tape) -> Figure:
     """The bytes of saved tensors after each step: they grow going forward, and are freed going back.
 
-    A tensor that is saved twice, or together with a view of it, counts once. The dashed line is the
-    part that is of which leaves: parameters and data. The title names the step with the most, and the
-    line of the program that it belongs to.
+    A tensor that is saved twice, or together with a view of it, counts once. The dashed line counts
+    leaves only: parameters and data. The title names the step with the most, and its line of the
+    program.
 
     >>> x = minigrad.tensor([1.0, 2.0], requires_grad=True)
     >>> with minigrad.record() as tape:
@@ -193,12 +193,12 @@ def loss_surface(
 ) -> Figure:
     """The contours of a function of two parameters, with the path of an optimizer.
 
-    f             the loss, of a tensor of two numbers
-    path          the points where the optimizer was; or name -> points, to compare several
-    xlim, ylim    what is drawn; by default, what holds the paths
-    ax            where to draw; by default, a new figure
+    f             the loss: a function of a tensor with two entries
+    path          the points that the optimizer visited; or a dict from names to points
+    xlim, ylim    the limits of the axes; by default, large enough for the paths
+    ax            the axes to draw on; by default, those of a new figure
 
-    The contours are closer together than the heights of a map, so that the bottom of a valley shows.
+    The levels of the contours grow like squares, so that they are dense at the bottom of a valley.
 
     >>> from minigrad import optim
     >>> def valley(p): return p[0] ** 2 + 10 * p[1] ** 2
@@ -219,7 +219,7 @@ def loss_surface(
     x, y = (limits or _around(held[:, k]) for k, limits in enumerate((xlim, ylim)))
     if ax is None:
         ax = _figure(6.0, 4.5).subplots()
-    ink = ax.xaxis.label.get_color()  # of your style
+    ink = ax.xaxis.label.get_color()  # the text color of the style
     _contours(ax, f, x, y)
     for k, (name, points) in enumerate(paths.items()):
         width, line = (3, "o-") if k == 0 else (1, "o--")
@@ -232,12 +232,12 @@ def loss_surface(
     return cast("Figure", ax.figure)
 
 
-# --------------------------------------------------------------------------- what is drawn
+# --------------------------------------------------------------------------- the numbers
 
 
 @dataclass(frozen=True)
 class _Numbers:
-    """The numbers of a layer: its entries, all of them or the first ones, and facts about all."""
+    """The numbers of a layer: its entries (all, or the first ones), and facts about all of them."""
 
     entries: Array
     size: int
@@ -247,10 +247,12 @@ class _Numbers:
 
     @classmethod
     def of(cls, value: object) -> _Numbers:
-        """The numbers of a tensor or an array; of None, for which no gradient came."""
+        """The numbers of a tensor or an array. None, a gradient that never came, has none."""
         entries = _real(np.asarray([] if value is None else numbers_of(value))).reshape(-1)
         finite = entries[np.isfinite(entries)]
-        most = float(abs(finite).max(initial=0)) or 1.0  # a square could be beyond all numbers
+        most = (
+            float(abs(finite).max(initial=0)) or 1.0
+        )  # without the division, a square could overflow
         norm = most * float(np.linalg.norm(finite / most))
         nan, inf = int(np.isnan(entries).sum()), int(np.isinf(entries).sum())
         return cls(entries, entries.size, norm, nan, inf)
@@ -272,8 +274,8 @@ class _Numbers:
         )
 
     @property
-    def said(self) -> str:
-        """What a reader should know before the picture: "3 NaN of 8"; "" if nothing."""
+    def remarks(self) -> str:
+        """The lines under the title of a histogram: "3 NaN of 8"."""
         zeros = int((self.entries == 0).sum())
         seen = self.entries.size
         parts = [f"{n} {kind}" for n, kind in ((self.nan, "NaN"), (self.inf, "inf")) if n]
@@ -284,12 +286,12 @@ class _Numbers:
 
 
 def _real(values: Array) -> Array:
-    """As floats; complex numbers by their size."""
+    """Convert to floats; complex numbers to their absolute values."""
     return np.asarray(values.real if not np.any(np.imag(values)) else abs(values), dtype=float)
 
 
 def _gradients(source: Source | Sequence[Source]) -> list[dict[str, _Numbers]]:
-    """For each step, the gradients by layer."""
+    """The gradients of each layer, for each step."""
     steps = [layers for layers in map(_layers, _named_gradients(source)) if layers]
     if not any(layer.size for layers in steps for layer in layers.values()):
         raise ValueError(
@@ -300,7 +302,7 @@ def _gradients(source: Source | Sequence[Source]) -> list[dict[str, _Numbers]]:
 
 
 def _named_gradients(source: Source | Sequence[Source]) -> list[dict[str, _Numbers]]:
-    """For each step, the gradients by the names of parameters, in the order of the layers."""
+    """The gradients of each parameter, by name, for each step."""
     if isinstance(source, Tape):
         return _passes(source.shown())
     if isinstance(source, Mapping):
@@ -309,15 +311,15 @@ def _named_gradients(source: Source | Sequence[Source]) -> list[dict[str, _Numbe
         return [step for one in source for step in _named_gradients(one)]
     if not callable(getattr(source, "named_parameters", None)):
         raise TypeError(
-            f"Gradients are drawn of a model, a tape, a dictionary name -> gradient, or a list of "
-            f"these, not of {type(source).__name__}."
+            "Gradients are drawn for a model, a tape, a dict from names to gradients, or a list of "
+            f"these, not for {type(source).__name__}."
         )
     parameters = source.named_parameters()
     return [{name: _Numbers.of(p.grad) for name, p in parameters if p.requires_grad}]
 
 
 def _passes(found: doc.Document) -> list[dict[str, _Numbers]]:
-    """For each backward pass of a tape, the gradients that its leaves took."""
+    """The gradients that the leaves received, for each backward pass of a tape."""
     passes: dict[int, dict[int, _Numbers]] = {}
     for step in found.steps:
         facts = found.value(step.g)
@@ -328,7 +330,7 @@ def _passes(found: doc.Document) -> list[dict[str, _Numbers]]:
 
 
 def _layers(gradients: Mapping[str, _Numbers]) -> dict[str, _Numbers]:
-    """Parameters by layer: "0.weight" and "0.bias" are of 0."""
+    """Group parameters by layer: "0.weight" and "0.bias" belong to "0"."""
     found: dict[str, _Numbers] = {}
     for name, numbers in gradients.items():
         layer = name.rpartition(".")[0] or name
@@ -337,7 +339,7 @@ def _layers(gradients: Mapping[str, _Numbers]) -> dict[str, _Numbers]:
 
 
 def _verdict(steps: list[dict[str, _Numbers]]) -> list[str]:
-    """What is wrong with the gradients, in sentences with the numbers; or that nothing is."""
+    """The lines of the title: what is wrong with the gradients, or that nothing is."""
     layers = steps[-1]
     broken = {k: [n for n, x in s.items() if x.nan or x.inf] for k, s in enumerate(steps, 1)}
     first = next((k for k, names in broken.items() if names), None)
@@ -353,7 +355,7 @@ def _verdict(steps: list[dict[str, _Numbers]]) -> list[str]:
     least, most = min(norms, key=norms.__getitem__), max(norms, key=norms.__getitem__)
     low, high = f"{norms[least]:.3g} in {least}", f"{norms[most]:.3g} in {most}"
     times = norms[most] / norms[least]
-    if times >= FAR:  # the gradient comes from the last layer
+    if times >= FAR:  # the backward pass begins at the last layer
         vanishes = list(norms).index(least) < list(norms).index(most)
         one, two, word = (low, high, "less") if vanishes else (high, low, "more")
         name = "vanishing" if vanishes else "exploding"
@@ -365,7 +367,7 @@ def _verdict(steps: list[dict[str, _Numbers]]) -> list[str]:
 
 
 def _called(model: Module, inputs: tuple[Tensor, ...]) -> dict[str, _Numbers]:
-    """What the innermost layers of a model compute from the inputs."""
+    """The outputs of the innermost layers of a model."""
     seen: dict[str, _Numbers] = {}
 
     def keep(name: str, layer: Module, given: object, result: object) -> None:
@@ -382,7 +384,7 @@ def _called(model: Module, inputs: tuple[Tensor, ...]) -> dict[str, _Numbers]:
 
 
 def _results(found: doc.Document) -> dict[str, _Numbers]:
-    """What the layers on a tape computed, or else its operations."""
+    """The outputs of the layers on a tape, or of its operations if it has no layers."""
     ops = [n for n in found.nodes if n.kind == "op" and n.made_by is None and n.value is not None]
     if any(n.module for n in ops):
         runs = groupby((n for n in ops if n.module), key=lambda n: n.module or "")
@@ -391,9 +393,9 @@ def _results(found: doc.Document) -> dict[str, _Numbers]:
 
 
 def _saved_bytes(found: doc.Document) -> tuple[list[int], list[int], int]:
-    """After each step, the bytes of what is saved, and of leaves in it; what is of unknown size."""
+    """After each step, the bytes of all that is saved and of the leaves in it; and how many have no known size."""
     memories = _Memories(found)
-    kept: dict[str, set[str]] = {}  # a node -> what it saved
+    kept: dict[str, set[str]] = {}  # node -> the memories that it saved
     total, leaves, unknown = [0], [0], 0
     for step in found.steps:
         for detail in step.details:
@@ -410,7 +412,7 @@ def _saved_bytes(found: doc.Document) -> tuple[list[int], list[int], int]:
 
 
 class _Memories:
-    """Which results share their memory, and how many bytes it has."""
+    """The memories of a tape: which results share one, and its size in bytes."""
 
     def __init__(self, found: doc.Document) -> None:
         self.found = found
@@ -427,7 +429,7 @@ class _Memories:
                     self.leaves |= {memory} if node.kind == "leaf" else set()
 
     def of(self, key: doc.NodeId, output: int) -> str:
-        """A name for the memory of a result: all versions of a tensor, and its views, have one."""
+        """The name of a result's memory. All versions of a tensor, and its views, share one."""
         node = self.found.node(key)
         if output:
             return f"tensor {node.results[output - 1].tensor}"
@@ -440,7 +442,7 @@ def _contours(
     xlim: tuple[float, float],
     ylim: tuple[float, float],
 ) -> None:
-    """The surface, called point by point: f need not accept a whole grid."""
+    """Draw the contours. f is called point by point, since it need not accept a grid."""
     a, b = np.meshgrid(np.linspace(*xlim, 81), np.linspace(*ylim, 61))
     with unobserved(), no_grad():
         heights = [
@@ -459,21 +461,21 @@ def _points(points: Iterable[object]) -> Array:
     array = np.array([numbers_of(p) for p in points], dtype=float)
     if array.size and array.shape[1:] != (2,):
         raise ValueError(
-            f"loss_surface: a path is a list of points with two numbers each, not of the shape "
-            f"{array.shape}. Append  p.detach().clone()  after each step."
+            "loss_surface: a path is a list of points with two entries each, but this one has shape "
+            f"{array.shape}. To fix it, append  p.detach().clone()  after each step."
         )
     return array.reshape(-1, 2)
 
 
 def _around(values: Array) -> tuple[float, float]:
-    """Limits that hold these values, with a margin."""
+    """The limits of an axis that shows these values, with a margin."""
     finite = values[np.isfinite(values)]
     low, high = (float(finite.min()), float(finite.max())) if finite.size else (-1.0, 1.0)
     margin = 0.3 * (high - low) or 1.0
     return low - margin, high + margin
 
 
-# --------------------------------------------------------------------------- how it is drawn
+# --------------------------------------------------------------------------- drawing
 
 
 def _histograms(layers: Mapping[str, _Numbers], what: str) -> Figure:
@@ -489,16 +491,16 @@ def _histograms(layers: Mapping[str, _Numbers], what: str) -> Figure:
         finite = layer.entries[np.isfinite(layer.entries)]
         spread = np.ptp(finite) > 1e-12 * abs(finite).max() if finite.size else False
         axis.hist(finite, bins=30 if spread else 1, color=COLORS[0])
-        axis.set_title("\n".join(filter(None, (name, layer.said))), fontsize="small")
+        axis.set_title("\n".join(filter(None, (name, layer.remarks))), fontsize="small")
         axis.tick_params(labelsize="small")
-    for axis in axes:  # those that are left
+    for axis in axes:  # places without a layer
         axis.remove()
     figure.suptitle(what, fontsize="medium")
     return figure
 
 
 def _in_bytes(n: float) -> str:
-    """A number of bytes in words.
+    """Format a number of bytes.
 
     >>> _in_bytes(512), _in_bytes(12_345), _in_bytes(3e9)
     ('512 B', '12.3 kB', '3 GB')
@@ -508,7 +510,7 @@ def _in_bytes(n: float) -> str:
 
 
 def _figure(width: float, height: float) -> Figure:
-    """A new figure. A notebook shows it as the value of its cell, and so not by itself as well."""
+    """A new figure, closed in a notebook, which would otherwise show it twice."""
     plt = _pyplot()
     figure = plt.figure(figsize=(width, height), layout="constrained")
     if "inline" in plt.get_backend():
@@ -522,7 +524,7 @@ def _pyplot() -> ModuleType:
         import matplotlib.pyplot as plt
     except ImportError as error:
         raise ImportError(
-            "minigrad.plots draws with Matplotlib, which is missing here. Install it:  "
+            "minigrad.plots draws with Matplotlib, which is not installed. To fix it, run  "
             "pip install matplotlib   (in a notebook:  %pip install matplotlib)"
         ) from error
     return plt

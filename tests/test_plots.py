@@ -112,7 +112,7 @@ def test_a_layer_that_no_backward_pass_reached_is_named():
 
 @pytest.mark.parametrize("source, error", [(nn.Linear(2, 2), ValueError), (3, TypeError)])
 def test_what_has_no_gradients_is_refused_with_what_to_do(source, error):
-    with pytest.raises(error, match=r"call backward\(\) first|of a model, a tape"):
+    with pytest.raises(error, match=r"call backward\(\) first|for a model, a tape"):
         plots.gradient_norms(source)
 
 
@@ -284,7 +284,7 @@ def test_a_surface_may_be_flat_or_not_finite_or_without_a_path(f):
 
 
 def test_a_path_of_three_parameters_is_refused():
-    with pytest.raises(ValueError, match=r"two numbers each, not of the shape \(1, 3\)"):
+    with pytest.raises(ValueError, match=r"two entries each, but this one has shape \(1, 3\)"):
         plots.loss_surface(bowl, [[1.0, 2.0, 3.0]])
 
 
