@@ -87,3 +87,19 @@ def test_the_wheel_is_built_without_numpy():
     )
 
     assert done.stdout.strip() == "release", done.stderr
+
+
+def test_without_docstrings_gradients_and_diagnoses_are_the_same():
+    program = """
+import minigrad
+x = minigrad.tensor([1.0, 2.0], requires_grad=True)
+z = x.exp().sum()
+print(x.absolute().tolist(), minigrad.compare(z, x=-x.exp().detach()))
+"""
+
+    done = subprocess.run(
+        [sys.executable, "-OO", "-c", program], capture_output=True, text=True, check=True
+    )
+
+    assert done.stdout.startswith("[1.0, 2.0] compare: 0 of 1")
+    assert done.stdout.rstrip().endswith("x: sign")

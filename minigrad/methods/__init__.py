@@ -19,6 +19,7 @@ NumPy's two protocols turn `np.exp(x)` and `np.sum(x, axis=0)` into `x.exp()` an
 `x.sum(axis=0)`.
 """
 
+import sys
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -80,9 +81,10 @@ class ArrayMethods(Entries, Products, Reductions, Operators, Indexing, Arrangeme
 
 
 add_in_place(ArrayMethods)
-for _op in REGISTRY.values():
-    add_docstrings(ArrayMethods, _op)
-add_other_docstrings(ArrayMethods)
+if sys.flags.optimize < 2:  # python -OO removes docstrings
+    for _op in REGISTRY.values():
+        add_docstrings(ArrayMethods, _op)
+    add_other_docstrings(ArrayMethods)
 add_synonyms(ArrayMethods)
 
 

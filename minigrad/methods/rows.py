@@ -222,5 +222,6 @@ def add_synonyms(cls: type[Any]) -> None:
             if isinstance(f, FunctionType) and not hasattr(cls, synonym + end):
                 setattr(cls, synonym + end, renamed(f, synonym + end))
             if hasattr(cls, synonym + end):
+                about = cleandoc(f.__doc__ or "")
                 call = "" if isinstance(f, property) else "()"
-                getattr(cls, synonym + end).__doc__ = f"Another name of x.{own}{end}{call}.\n\n{cleandoc(f.__doc__)}"
+                getattr(cls, synonym + end).__doc__ = f"Another name of x.{own}{end}{call}.\n\n{about}"

@@ -123,8 +123,9 @@ def mistake(kind: str, *ops: str) -> Callable[[F], F]:
 
 
 def message_and_hint(function: Callable[..., object]) -> tuple[str, str]:
-    """The two paragraphs of a docstring, each as one line."""
-    message, _, hint = (inspect.getdoc(function) or "").partition("\n\n")
+    """The two paragraphs of a docstring, each as one line; under python -OO, the function's name in words."""
+    text = inspect.getdoc(function) or function.__name__.strip("_").replace("_", " ")
+    message, _, hint = text.partition("\n\n")
     return message.replace("\n", " "), hint.replace("\n", " ")
 
 
