@@ -1556,8 +1556,9 @@ def loss(X):
         (np.float32, 1e-3, False), (np.float32, 1e-4, True), (np.float32, 1e-4, False),
     ],
 )  # fmt: skip
-def test_finite_differences_are_recognized(dtype, h, central):
-    X = draw(8, dtype=dtype)
+@pytest.mark.parametrize("seed", [0, 2, 4])  # a float32 gradient is nearly right for seed 2 and 4
+def test_finite_differences_are_recognized(dtype, h, central, seed):
+    X = draw(8, dtype=dtype, seed=seed)
     x = leaf(X)
     z = (x.sin() * (x / 2).exp()).sum()
     mine = np.zeros_like(X)

@@ -31,8 +31,10 @@ from tests.grading_figures import _descendants  # noqa: E402
 
 # An engine that notes its arguments. `run` starts what it is told to without a container, where
 # FAKE_RUN says so, and ends when `kill` is called; as an engine's client does.
+# The second line is a command to sh and a string to Python: after #!, a path could have no spaces.
 FAKE = f"""\
-#!{sys.executable}
+#!/bin/sh
+"exec" "{sys.executable}" "$0" "$@"
 import json, os, pathlib, subprocess, sys, time
 folder = pathlib.Path(__file__).parent
 with open(folder / "calls", "a") as file:
@@ -227,8 +229,10 @@ def test_without_a_sandbox_the_self_test_finds_the_doors_open(image, monkeypatch
                  "makes a socket", "sees the parent", "signals the parent", "starts a process", "slows the parent down",
                  "gives others a sign"):  # fmt: skip
         assert door in reason
-    for door in ("real-time priority", "the kernel's settings", "2,000 threads"):
+    for door in ("real-time priority", "the kernel's settings"):
         assert (door in reason) == (os.geteuid() == 0)
+    if os.geteuid() == 0:  # for others, it depends on how many threads they may start
+        assert "2,000 threads" in reason
     assert "frame" not in reason and "memory" not in reason  # these hold everywhere
 
 

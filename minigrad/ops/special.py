@@ -89,8 +89,8 @@ log2.vjp(x=lambda g, x: g / (x * LN2))
 def log10(x, *, out=None):
     """z = log10(x)        dz/dx = 1 / (x * log(10))
 
-    >>> minigrad.tensor([1.0, 100.0]).log10()
-    tensor([0.0000, 2.0000])
+    >>> minigrad.tensor([1.0, 50.0]).log10()
+    tensor([0.0000, 1.6990])
     """
 
 
