@@ -135,10 +135,15 @@ def test_moodle_gets_grades_and_what_students_read_in_its_worksheet_or_beside_an
 
 
 @pytest.mark.filterwarnings("ignore::Warning")  # of nbgrader's own
-def test_nbgrader_s_database_gets_the_points_of_each_question_and_keeps_its_own(graded, tmp_path):
+def test_nbgrader_s_database_gets_the_points_of_each_question_and_keeps_its_own(
+    graded, tmp_path, monkeypatch
+):
     api = pytest.importorskip("nbgrader.api")
     database = tmp_path / "gradebook.db"
-    with api.Gradebook(f"sqlite:///{database}") as db:
+    with monkeypatch.context() as beside:  # nbgrader runs alembic
+        beside.setenv("PATH", os.path.dirname(sys.executable), prepend=os.pathsep)
+        prepared = api.Gradebook(f"sqlite:///{database}")
+    with prepared as db:
         db.add_student("ada", first_name="Augusta")
         db.add_assignment("ps0")
 

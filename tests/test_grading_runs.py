@@ -408,6 +408,17 @@ def test_images_that_nobody_used_for_a_month_are_forgotten(tmp_path, monkeypatch
     assert made.is_dir() and recent.is_dir() and not old.exists()
 
 
+def test_without_a_home_images_are_temporary(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.setattr(os.path, "expanduser", lambda path: path)  # of a user without an account
+    monkeypatch.setattr(place, "build_image", lambda folder, **settings: folder)
+
+    made = place.image(False)
+
+    assert made.is_absolute() and not list(tmp_path.iterdir())
+
+
 # ------------------------------------------------------------------------- judging
 
 

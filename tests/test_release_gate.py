@@ -53,6 +53,14 @@ def test_a_notebook_whose_kernel_did_not_start_is_run_once_more(monkeypatch, aut
     assert run_nbval(read_notebook(author)) == gate.NbvalReport(True, "3 passed")
 
 
+def test_a_kernel_that_never_starts_is_no_fault_of_the_solution(monkeypatch, author):
+    ended = subprocess.CompletedProcess([], 1, "Kernel died before replying to kernel_info", "")
+    monkeypatch.setattr(gate, "run_pytest", lambda folder, *options: ended)
+
+    with pytest.raises(gate.NbvalDidNotRun, match="Its kernel did not start"):
+        gate.gate(author)
+
+
 def question(cells):
     return cells["check"].metadata.minigrad.question
 

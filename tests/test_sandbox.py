@@ -705,8 +705,7 @@ def test_a_container_is_killed_by_its_engine(engine, image):
     (engine / "runs").touch()
     with Process("container", image, Limits()) as process:
         process.start({"connection": "/run/kernel/k.json"})
-        while not any(c[0] == "run" for c in _calls_so_far(engine)):
-            time.sleep(0.01)
+        wait_until(lambda: any(c[0] == "run" for c in _calls_so_far(engine)))
         assert process.alive()
 
         process.kill()
@@ -725,16 +724,12 @@ def test_a_container_is_killed_though_the_grader_was_killed(engine, image, tmp_p
         "process.start({'connection': '/run/kernel/k.json'})\ntime.sleep(60)\n"
     )
     grader = subprocess.Popen([sys.executable, "-c", source])
-    while not any(c[0] == "run" for c in _calls_so_far(engine)):
-        time.sleep(0.01)
+    wait_until(lambda: any(c[0] == "run" for c in _calls_so_far(engine)))
 
     grader.send_signal(signal.SIGKILL)
     grader.wait()
 
-    ends = time.monotonic() + 120
-    while not (engine / "killed").exists() and time.monotonic() < ends:
-        time.sleep(0.02)
-    assert (engine / "killed").exists()
+    wait_until((engine / "killed").exists)
 
 
 def test_in_a_real_container_a_kernel_runs_and_can_do_nothing_else(image):
@@ -751,6 +746,13 @@ def test_in_a_real_container_a_kernel_runs_and_can_do_nothing_else(image):
     assert right.error is None
     assert "Read-only file system" in wrong.error
     assert "Operation not permitted" in forked.error
+
+
+def wait_until(condition, seconds=120):
+    ends = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < ends, "waited in vain"
+        time.sleep(0.02)
 
 
 def _calls_so_far(engine):

@@ -12,6 +12,7 @@ sandbox, as the current user: it is the author's notebook, not a student's.
 import copy
 import json
 import os
+import sys
 import tempfile
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -70,7 +71,8 @@ def run_nbval(notebook: Notebook, *, seconds_per_cell: float = 60) -> NbvalRepor
 
     If the kernel does not start, as happens on a busy machine, the notebook is run once more.
 
-    Raises NbvalDidNotRun if pytest ends with a status other than passed or failed.
+    Raises NbvalDidNotRun if it does not start then either, or if pytest ends with a status other
+    than passed or failed.
     """
     with tempfile.TemporaryDirectory(prefix="minigrad-") as name:
         folder = Path(name)
@@ -82,8 +84,14 @@ def run_nbval(notebook: Notebook, *, seconds_per_cell: float = 60) -> NbvalRepor
                 *("--nbval", f"--nbval-cell-timeout={seconds_per_cell:g}"),
                 *("--nbval-sanitize-with=sanitize.cfg", "submission.ipynb"),
             )
-            if not any(words in done.stdout for words in NO_KERNEL):
+            no_kernel = [words for words in NO_KERNEL if words in done.stdout]
+            if not no_kernel:
                 break
+    if no_kernel:
+        raise NbvalDidNotRun(
+            f"Its kernel did not start ({no_kernel[0]} ...). To fix it, find out why this command fails:\n"
+            f"    {sys.executable} -m ipykernel"
+        )
     if done.returncode not in (0, 1):  # 1: some tests failed
         raise NbvalDidNotRun(
             f"pytest ended with status {done.returncode}.\n{done.stdout}{done.stderr}"

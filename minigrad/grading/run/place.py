@@ -96,8 +96,11 @@ def _remove_old_images(parent: Path) -> None:
 
 
 def _cache() -> Path | None:
+    """The user's folder for images; None if there is none, or if it cannot be written to."""
     home = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
     folder = Path(home) / "minigrad"
+    if not folder.is_absolute():  # a user without an account: "~" stays as it is
+        return None
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError:
