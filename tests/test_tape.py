@@ -64,6 +64,12 @@ def test_operations_are_recorded_with_names_versions_and_lines():
     assert lines == ["y1 = x1 + x2", "y2 = x3 + x4", "z = y1 * y2", "z += x2"]
 
 
+@pytest.mark.parametrize("wrong", [3, abs, minigrad.ones(2)])
+def test_what_is_no_name_is_refused_by_record(wrong):
+    with pytest.raises(TypeError, match=r"with minigrad\.record\(\) as tape"):
+        minigrad.record(wrong)
+
+
 def test_gradients_flow_only_along_edges_that_need_one():
     tape, _, _ = lesson()
     name = {n["id"]: (n["name"], n["version"]) for n in tape.document["nodes"]}

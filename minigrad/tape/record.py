@@ -57,6 +57,8 @@ class record:
 
     If PyTorch is imported, its operations are recorded as well; see tape/torch.
 
+    Raises TypeError if the name is not a str: record(z) and record(f) record nothing.
+
     If the block raises an error, the tape up to the error is kept, and the error is raised again.
     """
 
@@ -66,6 +68,11 @@ class record:
         *,
         namespace: Mapping[str, Any] | Callable[[], Mapping[str, Any]] | None = None,
     ) -> None:
+        if not isinstance(name, str):
+            raise TypeError(
+                f"record(): the name of a tape must be a str, not {type(name).__name__}. To fix it, compute "
+                "in a block,  with minigrad.record() as tape: ... ; minigrad.chain(z) shows what led to z."
+            )
         self._name, self._namespace = name, namespace
 
     def __enter__(self) -> "Tape":
