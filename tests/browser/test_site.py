@@ -87,6 +87,21 @@ def test_a_recorded_program_is_stepped_through_to_its_error(page):
 
 
 @pytest.mark.browser
+@pytest.mark.parametrize("width", [800, 1020, 1120, 1280, 1320, 1440, 1920])
+def test_all_panels_of_a_tape_are_seen_on_screens_of_every_width(page, width):
+    gallery = page("docs/gallery.html")
+
+    gallery.set_viewport_size({"width": width, "height": 900})
+
+    frame = gallery.locator("iframe.tape").first
+    last = gallery.frame_locator("iframe.tape").first.locator(".mg-check")
+    last.wait_for()
+    box, inner = frame.bounding_box(), last.bounding_box()
+    assert inner["y"] + inner["height"] <= box["y"] + box["height"]
+    assert gallery.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+@pytest.mark.browser
 def test_formulas_are_drawn_without_the_network(page):
     lesson = page("notebooks/04_a_model_taken_apart.html")
 
