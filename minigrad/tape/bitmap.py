@@ -42,7 +42,7 @@ def rendered(picture: Picture, scale: float = 2.0, form: str = "png") -> bytes:
     out = io.BytesIO()
     with warnings.catch_warnings():
         # A name may have letters that DejaVu lacks. They become boxes here; the SVG has them.
-        warnings.filterwarnings("ignore", "Glyph .* missing from font")
+        warnings.filterwarnings("ignore", r"Glyph .* missing from (current )?font")
         if form == "png":
             _save_with_few_colors(figure, out)
         else:  # nothing that differs between runs: no date, no version
