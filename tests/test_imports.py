@@ -98,7 +98,7 @@ print(x.absolute().tolist(), minigrad.compare(z, x=-x.exp().detach()))
 """
 
     done = subprocess.run(
-        [sys.executable, "-OO", "-c", program], capture_output=True, text=True, check=True
+        [sys.executable, "-OO", "-c", program], capture_output=True, encoding="utf-8", check=True
     )
 
     assert done.stdout.startswith("[1.0, 2.0] compare: 0 of 1")
