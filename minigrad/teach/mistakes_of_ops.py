@@ -99,16 +99,20 @@ def _wrong_argument(use: Use) -> Variants:
             yield Variant(_elsewhere(use, value), words)
 
 
-@mistake("wrong_argument", "pow div")
-def _exponent_not_lowered(use: Use, x: Array, y: Array) -> Variants:
+@mistake("wrong_argument", "pow div sqrt rsqrt reciprocal")
+def _exponent_not_lowered(use: Use) -> Variants:
     """The derivative of {op}{line} is that of another power: {n}.
 
     The derivative of x**n is n * x**(n - 1), also for n = -1, as in 1 / x.
     """
-    if use.op_name == "pow" and use.name == "x":
-        yield Variant(use.fit(use.g * y * x**y), "its exponent was not lowered by one")
-    if use.op_name == "div" and use.name == "y":
+    lowered, name = "its exponent was not lowered by one", use.op_name
+    x, y, z = (use.values.get(v) for v in "xyz")
+    if name == "pow" and use.name == "x" and x is not None and y is not None:
+        yield Variant(use.fit(use.g * y * x**y), lowered)
+    elif name == "div" and use.name == "y" and x is not None and y is not None:
         yield Variant(use.fit(-use.g * x / y), "the divisor was not squared")
+    elif name in (powers := {"sqrt": 0.5, "rsqrt": -0.5, "reciprocal": -1}) and z is not None:
+        yield Variant(powers[name] * use.g * z, lowered)
 
 
 @mistake("wrong_argument", "tanh sigmoid")
@@ -122,6 +126,17 @@ def _half_of_the_formula(use: Use, z: Array) -> Variants:
     else:
         yield Variant(use.g * z, "z * (1 - z): the second factor is missing")
         yield Variant(use.g * (1 - z), "z * (1 - z): the first factor is missing")
+
+
+@mistake("wrong_argument")
+def _not_differentiated(use: Use, z: Array) -> Passes:
+    """What comes back through {op}{line} was multiplied by the function itself, where its derivative
+    is meant.
+
+    Differentiate the function first, and multiply g by the result.
+    """
+    alone = use.elementwise and use.op is not None and len(use.op.operands) == 1
+    return use.g * z if alone and np.shape(z) == use.g.shape else None
 
 
 @mistake("sign", "tanh sigmoid")
@@ -275,9 +290,32 @@ def _mask_missing(use: Use) -> Passes:
     Multiply by 1 where the input was let through, and by 0 elsewhere.
     """
     if use.op_name == "leaky_relu" and "x" in use.values:
-        return [use.g, use.g * (use.values["x"] > 0)]
+        return use.g
     wide, _ = _mask(use)
     return _scaled(use, wide) if use.op_name == "mul" else use.fit(wide)
+
+
+@mistake("mask_missing", "leaky_relu")
+def _as_relu(use: Use, x: Array) -> Passes:
+    """{op}{line} passes a part of the gradient on where its input is negative, and you pass none: so
+    relu does.
+
+    Multiply by the slope there.
+    """
+    return use.g * (x > 0)
+
+
+@mistake("mask_missing", "smooth_l1_loss huber_loss")
+def _one_part_everywhere(use: Use, x: Array, y: Array) -> Passes:
+    """{op}{line} is a square near 0 and straight further out, and the derivative of one of the two
+    was taken everywhere.
+
+    Where the difference is small the gradient is proportional to it, elsewhere only its sign counts.
+    """
+    bend = next((v for n in ("beta", "delta") if (v := use.values.get(n)) is not None), 1.0)
+    d = x - y if use.name == "x" else y - x
+    each = np.max(np.abs(use.passed))  # reached where the difference is greater
+    return [each * d / bend, each * np.sign(d)]
 
 
 def _scaled(use: Use, d: Array) -> list[Array]:

@@ -13,7 +13,7 @@ Read diagnose.py first.
 
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import replace
 from itertools import islice
 from typing import Any, NamedTuple
@@ -58,11 +58,13 @@ class Tried(NamedTuple):
 # ------------------------------------------------------------------ everywhere
 
 
-def everywhere(a: Answer, until: float) -> Iterator[Diagnosis]:
+def everywhere(
+    a: Answer, until: float, kinds: Container[str] = PER_OPERATION
+) -> Iterator[Diagnosis]:
     """One mistake at every use of one operation, wherever it is used."""
     names = Counter(use.op_name for use in a.graph.paths if use.op is not None)
     for row in known_mistakes():
-        if row.kind not in PER_OPERATION:
+        if row.kind not in kinds:
             continue
         for name in [name for name, n in names.items() if n > 1]:
             for k in range(2):
@@ -121,6 +123,27 @@ def _for_all_operands(a: Answer) -> Places:
         effect = graph.walk_back(node, (1 - g).astype(g.dtype))
         if effect is not None and a.gives(a.right + effect):
             yield {"use": use}
+
+
+@mistake_in(AT_A_NODE, "upstream_only")
+def _to_all_operands(a: Answer) -> Places:
+    """The gradient that arrives at {op}{line} is passed on as it is to each operand: the derivatives
+    of the operation are missing.
+
+    Multiply g by the derivative of the operation with respect to each operand.
+    """
+    for use in a.graph.paths:
+        both = [u for u in a.graph.paths if u.node is use.node and not u.part]
+        if len(both) < 2 or use is not both[0] or not use.elementwise:
+            continue
+        whole = [u.fit(u.g) for u in both]
+        effects = [
+            a.graph.walk_back(u.parent, d - u.passed)
+            for u, d in zip(both, whole, strict=True)
+            if d is not None
+        ]
+        if a.gives(a.right + sum(e for e in effects if e is not None)):
+            yield {"use": use, "also": ("upstream_ignored",) if np.all(use.g == 1) else ()}
 
 
 @mistake_in(AT_A_NODE, "mask_missing")

@@ -226,7 +226,7 @@ class Graph:
 
     uses        every edge          paths      those that lead to the target
     gradients   node -> its right gradient
-    vectors     the arrays of one axis among the student's
+    tensors     the values of the student's tensors and of the steps between them, each with its name
     known       node -> the value of its result, where that can be found out
     names       node -> what the student calls its result
     """
@@ -244,8 +244,15 @@ class Graph:
             if isinstance(t, Tensor) and t.node is not None and not name.startswith("_")
         }
         self.known = self._known(namespace)
-        self.vectors = [
-            t.array for t in namespace.values() if isinstance(t, Tensor) and t.array.ndim == 1
+        self.tensors = [
+            (name, t.array)
+            for name, t in namespace.items()
+            if isinstance(t, Tensor) and not t.is_sparse and not name.startswith("_")
+        ]
+        self.tensors += [
+            (f"the result of {called(node)}", value)
+            for node, value in self.known.items()
+            if node not in self.names and not isinstance(node, AccumulateGrad)
         ]
         self.gradients, self.uses = self._walk()
         self.paths, self.leading = self._paths()

@@ -4,6 +4,7 @@
     BROADCAST      a broadcast that was not summed back
     KEPT           what .grad holds after several backward passes
     IN_ALL         a sign or a factor in front of all; another quantity than was asked for
+    SUBSTITUTED    another tensor's value in a derivative
     STOPPED        the chain rule, stopped several steps too early
 
 These are tables, with a function for each mistake. It yields, for each place where the mistake
@@ -35,7 +36,10 @@ WRONG_SHAPE: Table = []
 BROADCAST: Table = []
 KEPT: Table = []
 IN_ALL: Table = []
+SUBSTITUTED: Table = []
 STOPPED: Table = []
+
+NEAREST = 40  # uses: those at which the values of other tensors are tried
 
 
 def mistake_in(table: Table, kind: str) -> Callable[[Search], Search]:
@@ -364,7 +368,7 @@ def _from_above(a: Answer) -> Places:
 
 @mistake_in(IN_ALL, "other_variable")
 def _of_another_tensor(a: Answer) -> Places:
-    """This is the gradient of {n}, not of {x}.
+    """This is the gradient of {n}, not of {x}{way}.
 
     Check which tensor each result belongs to.
     """
@@ -376,8 +380,34 @@ def _of_another_tensor(a: Answer) -> Places:
         if name is None and leaf is not None:
             name = f"another tensor, of the shape {tuple(leaf.variable.shape)}"
         if name is not None and not tells_nothing(g) and a.same(g):
-            yield {"n": name, "node": node if leaf is None else None}
+            here = next((u for u in a.graph.paths if u.node is node), None)
+            way = f": the derivative of {name} with respect to {a.name} is missing" if here else ""
+            also = ("forgot_inner" if inside_a_curve(here) else "upstream_only",) if here else ()
+            yield {"n": name, "way": way, "node": None if leaf else node, "also": also}
             return
+
+
+@mistake_in(SUBSTITUTED, "wrong_argument")
+def _another_value(a: Answer) -> Places:
+    """In the derivative of {op}{line}, {n} stands where {m} is meant.
+
+    Write down which values this derivative reads, under the names of the program.
+    """
+    if a.mine.size < 3 or one_number(a.mine):
+        return
+    for use in a.graph.paths[:NEAREST]:
+        for name in use.reads():
+            value = use.values.get(name)
+            if not isinstance(value, np.ndarray) or value.size < 3 or value.dtype.kind != "f":
+                continue
+            for other, there in a.graph.tensors:
+                if there.shape != value.shape or np.array_equal(there, value):
+                    continue
+                effect = use.changes(use.rule(use.g, **{name: there})).get(a.target)
+                if effect is not None and a.gives(a.right + effect):
+                    meant = next((n for n, v in a.graph.tensors if v is value), "another value")
+                    yield {"use": use, "n": other, "m": meant}
+                    return
 
 
 @mistake_in(IN_ALL, "tangent_for_gradient")
