@@ -1485,6 +1485,21 @@ def test_the_gradient_of_a_step_on_the_way_says_which_derivative_is_missing():
     assert "the derivative of u with respect to x is missing" in found.message
 
 
+def test_without_lines_an_operation_is_placed_by_the_tensor_it_gives_or_leads_to():
+    x = leaf(X)
+    var = (x**2).sum() / 4
+    y = x * var**-0.5
+    tensors = {"x": x, "var": var, "y": y}
+    g = W @ X * (X @ X / 4) ** -1.5
+
+    found = one_row(tensors, (y * tensor(W)).sum(), "var", g / 2).diagnosis
+    assert found.kind == "sign" and "through Pow (on the way to y)" in found.message
+    found = one_row(tensors, (y * tensor(W)).sum(), "var", g).diagnosis
+    assert found.kind == "scale" and "is -2 times" in found.message
+    found = one_row(tensors, (y * tensor(W)).sum(), "x", W * (X @ X / 4) ** -0.5 - g * X).diagnosis
+    assert found.kind == "mean_for_sum" and "Div (which gives var)" in found.message
+
+
 def test_the_transpose_of_a_product_in_the_wrong_order_is_named():
     c = leaf(M)
     z = ((leaf(M + 1) @ leaf(N) @ c) * tensor(N)).sum()
@@ -1677,7 +1692,10 @@ def test_a_diagnosis_names_the_operation_and_both_kinds_of_text_show_it():
     [row] = report.rows
     assert row.diagnosis.node is z.grad_fn and row.diagnosis.line is None
     assert "A path is missing: x is reached in several ways" in str(report)
-    assert "what comes back through the in-place Add was left out." in report._repr_html_()
+    assert (
+        "what comes back through the in-place Add (which gives z) was left out."
+        in report._repr_html_()
+    )
 
 
 def test_a_diagnosis_says_the_line_where_lines_are_traced():

@@ -201,6 +201,13 @@ def _of_one_number(a: Answer, first: Diagnosis, d: Diagnosis) -> bool:
     return one_number(a.mine)
 
 
+def _has_a_minus(a: Answer, d: Diagnosis) -> bool:
+    """Has the operation, or its derivative, a minus sign of its own?"""
+    if op_name(d.node) == "pow" and d.node is not None:
+        return bool(np.all(a.graph.values(d.node).get("y", 0) < 0))
+    return op_name(d.node) in MINUS
+
+
 def _of_the_power(a: Answer, first: Diagnosis, d: Diagnosis) -> bool:
     if op_name(first.node) != "sum" or d.node is None:
         return False
@@ -236,7 +243,9 @@ LIKELIER = [
     # x**2 summed over two entries: the 2 that is missing is rather that of the square
     Likelier("scale", {"mean_for_sum"}, _of_the_power),
     # of several places for a sign or a factor, the operation that has one
-    Likelier("sign", {"sign"}, lambda a, first, d: bool(first.node) and op_name(d.node) in MINUS),
+    Likelier("sign", {"sign"}, lambda a, first, d: bool(first.node) and _has_a_minus(a, d)),
+    Likelier("sign", {"sign"},
+             lambda a, first, d: op_name(first.node) in ("sigmoid", "tanh") and op_name(d.node) in ("sub", "neg")),
     Likelier("sign", {"sign"}, lambda a, first, d: op_name(first.node) in MOVES and d.node is None),
     Likelier("scale", {"scale"}, lambda a, first, d: bool(first.node) and op_name(d.node) in FACTOR),
     # one at an operation that has none, if all is that many times what it should be

@@ -244,8 +244,8 @@ def _scale(use: Use) -> Variants:
     yield Variant(use.passed / 2, "1/2")
     y = use.values.get("y") if use.op_name == "pow" else None
     if y is not None and np.ndim(y) == 0 and float(y) not in (0.0, 1.0, 2.0, 0.5):
-        yield Variant(use.passed / float(y), f"1/{float(y):g}")
-        yield Variant(use.passed * float(y), f"{float(y):g}")
+        yield Variant(use.passed / float(y), _words(1 / float(y)))
+        yield Variant(use.passed * float(y), _words(float(y)))
     c = constant_factor(use) or _logarithm_of_a_base(use)
     if c not in (0.0, 1.0, -1.0, 2.0, 0.5, -2.0, -0.5):
         yield Variant(use.passed / c, _words(1 / c))

@@ -75,7 +75,7 @@ def _later_value(use: Use) -> Passes:
 def _wrong_argument(use: Use) -> Variants:
     """The derivative of {op}{line} was taken at the wrong place: {n}.
 
-    Look up whether the rule is written in terms of the input x or of the result z.
+    Look up whether the rule is written in terms of the input or of the result.
     """
     op, values, reads, x = use.op, use.values, use.reads(), use.name
     if op is None or op.kind not in ("elementwise", "reduction", "general") or x not in values:
@@ -83,12 +83,14 @@ def _wrong_argument(use: Use) -> Variants:
     if op.name in ("abs", "relu", "sign"):
         return  # their slope depends on a sign, which the result has too
     shape, z = np.shape(values[x]), values.get("z")
+    names = use.graph.names
+    of_x, of_z = (f", {names[n]}" if n in names else "" for n in (use.parent, use.node))
     if z is not None and np.shape(z) == shape:
         if "z" in reads and x not in reads:
-            words = f"its rule needs the result, and was given the input {x}"
+            words = f"its rule needs the result{of_z}, and was given the input{of_x}"
             yield Variant(use.rule(use.g, z=values[x]), words)
         if x in reads:
-            words = f"its rule needs the input {x}, and was given the result"
+            words = f"its rule needs the input{of_x}, and was given the result{of_z}"
             yield Variant(use.rule(use.g, **{x: z}), words)
         yield Variant(_elsewhere(use, z), "at the result, instead of at the input")
         if op.name == "sqrt":

@@ -60,7 +60,7 @@ def _variance_not_divided(use: Use) -> Passes:
 def _statistics_elsewhere(use: Use, widened: Array) -> Variants:
     """The derivative of {op}{line} was taken at the wrong place: {n}.
 
-    Look up whether the rule is written in terms of the input x or of the result z.
+    Look up whether the rule is written in terms of the input or of the result.
     """
     z, x = use.values.get("z"), use.values.get("x")
     if z is not None and use.op_name != "var":

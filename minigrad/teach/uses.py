@@ -294,6 +294,16 @@ class Graph:
                     known[node.edges[0]] = x
         return known
 
+    def whereabouts(self, node: AnyNode) -> str:
+        """Which of the student's tensors the node gives, or leads to: " (which gives h)"; or ""."""
+        words = "which gives"
+        while node not in self.names:
+            above = {use.node for use in self.uses if use.parent is node}
+            if len(above) != 1:
+                return ""
+            words, node = "on the way to", above.pop()
+        return f" ({words} {self.names[node]})"
+
     def earlier(self, node: AnyNode) -> list[Array]:
         """What the tensor held before the write of this node, and before those further back."""
         found = []
