@@ -235,7 +235,7 @@ def _scores_for_their_sigmoid(use: Use, x: Array, y: Array) -> Passes:
 
 @mistake("missing_path", "binary_cross_entropy_with_logits")
 def _probability_without_target(use: Use, y: Array) -> Passes:
-    """The loss{line} has two parts, the probability and the target: only one of them is there.
+    """The loss in {op}{line} has two parts, the probability and the target: only one of them is there.
 
     Differentiate the term with the target, and the one without, and compare each with your lines.
     """
@@ -245,7 +245,8 @@ def _probability_without_target(use: Use, y: Array) -> Passes:
 
 @mistake("forgot_inner", "binary_cross_entropy_with_logits")
 def _gradient_of_the_probability(use: Use, x: Array) -> Passes:
-    """This is how the loss{line} moves with the probability. The derivative of the sigmoid is missing.
+    """This is how the loss in {op}{line} moves with the probability. The derivative of the sigmoid is
+    missing.
 
     The scores come first: differentiate  p = sigmoid(x)  as well. Most of it cancels.
     """
@@ -255,7 +256,8 @@ def _gradient_of_the_probability(use: Use, x: Array) -> Passes:
 
 @mistake("double_counted", "binary_cross_entropy_with_logits sigmoid tanh")
 def _derivative_of_the_sigmoid_twice(use: Use, share: Array) -> Passes:
-    """The derivative p * (1 - p) of the sigmoid (of tanh: 1 - z**2) was multiplied in twice{line}.
+    """The derivative p * (1 - p) of the sigmoid (of tanh: 1 - z**2) was multiplied in twice at
+    {op}{line}.
 
     In  sigmoid(x) - y,  the gradient of the cross-entropy by the scores, it is in already.
     """
@@ -283,7 +285,7 @@ def _scores_for_a_probability(use: Use, x: Array) -> Passes:
 
 @mistake("missing_path", "logsigmoid mul")
 def _half_of_binary_cross_entropy(use: Use) -> Passes:
-    """The loss{line} has two parts, the probability and the target: only one of them is there.
+    """The loss in {op}{line} has two parts, the probability and the target: only one of them is there.
 
     Differentiate the term with the target, and the one without, and compare each with your lines.
     """

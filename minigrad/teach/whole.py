@@ -228,7 +228,8 @@ def _never_summed(a: Answer) -> Places:
 
 @mistake_in(BROADCAST, "broadcast_not_summed")
 def _examples_not_summed(a: Answer) -> Places:
-    """These are {n} parts, one for each row of the factor before {x}{line}: they were not summed.
+    """These are the {n} parts that come back through {op}{line}, one for each row of the factor before
+    {x}: they were not summed.
 
     {x} is used for every row, and gets the sum over the rows as its gradient.
     """
