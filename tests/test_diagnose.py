@@ -1322,10 +1322,17 @@ FORMULAS = {
                    (P4 - HOT) / 4, None, "scale"),
     "z for its slope": (lambda x: x.sin(), G4 * np.sin(X4), G4, "wrong_argument"),
     "not lowered": (lambda x: (x**2 + 1).sqrt(), X4 * np.sqrt(X4**2 + 1) * G4, G4, "wrong_argument"),
+    "x**y": (lambda x: (x**2 + 1) ** minigrad.tensor(Y4), 2 * X4 * (X4**2 + 1) ** (Y4 - 1) * G4, G4, "scale"),
+    "all of the product": (lambda x: x.prod(), np.full((4, 4), X4.prod()), None, "wrong_argument"),
+    "at -x": (lambda x: F.softplus(x), G4 * (1 - S4), G4, "sign"),
+    "one term": (lambda x: F.binary_cross_entropy(x.sigmoid(), minigrad.tensor(LABELS)),
+                 -LABELS * (1 - S4) / 16, None, "missing_path"),
+    "signs of terms": (lambda x: F.binary_cross_entropy(x.sigmoid(), minigrad.tensor(LABELS)),
+                       (-LABELS * (1 - S4) - (1 - LABELS) * S4) / 16, None, "sign"),
+    "mask of rows": (lambda x: x.tanh() * minigrad.tensor([[1.0], [0], [0], [1]], dtype=x.dtype),
+                     G4 * (1 - TANH**2) * [[0], [1], [1], [0]], G4, "mask_inverted"),
     "log2": (lambda x: (x**2 + 1).log2(), 2 * X4 / (X4**2 + 1) * G4, G4, "scale"),
     "relu for leaky": (lambda x: F.leaky_relu(x, 0.1), G4 * (X4 > 0), G4, "mask_missing"),
-    "square everywhere": (lambda x: F.smooth_l1_loss(x, 3 * minigrad.tensor(Y4)),
-                          (X4 - 3 * Y4) / 16, None, "mask_missing"),
     "all classes": (lambda x: x.exp()[range(4), [0, 3, 1, 1]], G4[0][:, None] * np.exp(X4), G4[0], "mask_missing"),
     "standardize, sign": (lambda x: F.layer_norm(x, (4,)), STANDARD[0] + STANDARD[2] - STANDARD[1], G4, "sign"),
     "standardize, sums": (lambda x: F.layer_norm(x, (4,)),
@@ -1447,6 +1454,9 @@ NEW = {
     "one_mean_for_a_sum_in_each_layer": (
         lambda b: ((tensor(M) + b).tanh() @ tensor(N) + b).sum(), X[:3], "mean_for_sum",
         ((1 - np.tanh(M + X[:3]) ** 2) @ np.diag(N.sum(1))).mean(0) + 1),
+    "windows_overwrite_each_other": (
+        lambda x: sum((x[i : i + 2] * tensor(N[i, :2])).sum() for i in range(3)), X, "index_not_scattered",
+        np.r_[N[:, 0], N[2, 1]]),
     "to_both_operands": (
         lambda x: (x.sin() * x.cos() * tensor(W)).sum(), X, "upstream_only", W * (np.cos(X) - np.sin(X))),
     "parts_of_examples": (
@@ -1473,6 +1483,12 @@ def test_another_value_in_a_derivative_is_named_with_the_one_that_is_meant():
 
     assert found.diagnosis.kind == "wrong_argument"
     assert "G stands where adv is meant" in found.diagnosis.message
+    a, v = leaf(draw(4, 3)), leaf(X[:3])
+    r = a @ v - tensor(W)
+    found = one_row(
+        {"v": v, "r": r}, r @ r, "v", 2 * a.detach().numpy().T @ (a @ v).detach().numpy()
+    )
+    assert "the result of Mv stands where r is meant" in found.diagnosis.message
 
 
 def test_the_gradient_of_a_step_on_the_way_says_which_derivative_is_missing():

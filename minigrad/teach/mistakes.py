@@ -246,6 +246,11 @@ def _scale(use: Use) -> Variants:
     if y is not None and np.ndim(y) == 0 and float(y) not in (0.0, 1.0, 2.0, 0.5):
         yield Variant(use.passed / float(y), _words(1 / float(y)))
         yield Variant(use.passed * float(y), _words(float(y)))
+    if y is not None and np.ndim(y) and use.name in ("x", "y"):
+        x = use.values.get("x", ())
+        yield Variant(
+            *((use.passed / y, "1/y") if use.name == "x" else (use.passed / np.log(x), "1/log(x)"))
+        )
     c = constant_factor(use) or _logarithm_of_a_base(use)
     if c not in (0.0, 1.0, -1.0, 2.0, 0.5, -2.0, -0.5):
         yield Variant(use.passed / c, _words(1 / c))
@@ -376,6 +381,6 @@ def _upstream_only(use: Use) -> Passes:
     if use.g.shape == use.passed.shape:
         return use.g - others
     d = use.fit(use.g) if use.elementwise else None
-    if use.op_name in ("norm", "logsumexp", "prod", "std", "var"):
+    if use.op_name in ("norm", "logsumexp", "prod", "std", "var", "det"):
         d = use.widened()
     return None if d is None else d - others

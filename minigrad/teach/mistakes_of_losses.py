@@ -243,6 +243,34 @@ def _probability_without_target(use: Use, y: Array) -> Passes:
     return [use.passed + share, -share] if use.name == "x" else None
 
 
+@mistake("missing_path", "binary_cross_entropy")
+def _one_of_two_terms(use: Use) -> Passes:
+    """{op}{line} has two terms, one for the target 1 and one for the target 0: only one is there.
+
+    Differentiate  -y * log(p)  and  -(1 - y) * log(1 - p),  and add the two.
+    """
+    return _terms_of_binary_cross_entropy(use)
+
+
+@mistake("sign", "binary_cross_entropy")
+def _sign_of_the_second_term(use: Use) -> Passes:
+    """The sign of the second term in the derivative of {op}{line} is wrong.
+
+    The derivative of  log(1 - p)  is  -1 / (1 - p).
+    """
+    first, second = _terms_of_binary_cross_entropy(use)
+    return first - second
+
+
+def _terms_of_binary_cross_entropy(use: Use) -> tuple[Array, Array]:
+    """What passes for the target 1, and for the target 0; LookupError where that is not known."""
+    p, y = use.values["x"], use.values["y"]
+    ones = (
+        y * (1 - p) / (y * (1 - p) - (1 - y) * p)
+    )  # -y / p, as a share of (p - y) / (p * (1 - p))
+    return use.passed * ones, use.passed * (1 - ones)
+
+
 @mistake("forgot_inner", "binary_cross_entropy_with_logits")
 def _gradient_of_the_probability(use: Use, x: Array) -> Passes:
     """This is how the loss in {op}{line} moves with the probability. The derivative of the sigmoid is

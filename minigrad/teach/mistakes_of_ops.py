@@ -137,8 +137,20 @@ def _not_differentiated(use: Use, z: Array) -> Passes:
 
     Differentiate the function first, and multiply g by the result.
     """
+    if use.op_name == "prod":
+        return use.widened(use.g * z)
     alone = use.elementwise and use.op is not None and len(use.op.operands) == 1
     return use.g * z if alone and np.shape(z) == use.g.shape else None
+
+
+@mistake("sign")
+def _at_minus_x(use: Use) -> Passes:
+    """The derivative of {op}{line} was taken at minus its input.
+
+    Check the sign of what stands inside.
+    """
+    x = use.values.get(use.name)
+    return None if x is None or not use.elementwise or np.ndim(x) == 0 else _elsewhere(use, -x)
 
 
 @mistake("sign", "tanh sigmoid")
@@ -222,7 +234,8 @@ def is_dropout(use: Use) -> bool:
     keep = use.values.get(use.beside)
     if use.op_name != "mul" or keep is None or not np.ndim(keep) or len(use.origins) > 1:
         return False
-    if not keep.shape == use.g.shape == use.passed.shape:
+    shape = use.passed.shape
+    if keep.size < 2 or use.g.shape != shape or np.broadcast_shapes(keep.shape, shape) != shape:
         return False
     kinds = np.unique(keep)
     return len(kinds) == 2 and bool(kinds[0] == 0 and kinds[1] > 0)
@@ -297,7 +310,7 @@ def _mask_missing(use: Use) -> Passes:
     return _scaled(use, wide) if use.op_name == "mul" else use.fit(wide)
 
 
-@mistake("mask_missing", "leaky_relu")
+@mistake("mask_missing", "leaky_relu elu celu")
 def _as_relu(use: Use, x: Array) -> Passes:
     """{op}{line} passes a part of the gradient on where its input is negative, and you pass none: so
     relu does.
@@ -305,19 +318,6 @@ def _as_relu(use: Use, x: Array) -> Passes:
     Multiply by the slope there.
     """
     return use.g * (x > 0)
-
-
-@mistake("mask_missing", "smooth_l1_loss huber_loss")
-def _one_part_everywhere(use: Use, x: Array, y: Array) -> Passes:
-    """{op}{line} is a square near 0 and straight further out, and the derivative of one of the two
-    was taken everywhere.
-
-    Where the difference is small the gradient is proportional to it, elsewhere only its sign counts.
-    """
-    bend = next((v for n in ("beta", "delta") if (v := use.values.get(n)) is not None), 1.0)
-    d = x - y if use.name == "x" else y - x
-    each = np.max(np.abs(use.passed))  # reached where the difference is greater
-    return [each * d / bend, each * np.sign(d)]
 
 
 def _scaled(use: Use, d: Array) -> list[Array]:

@@ -23,8 +23,7 @@ def _degrees_of_freedom(use: Use) -> Variants:
     # n against n - 1, or the length of another axis.
     if use.op_name in ("div", "mul"):  # a sum, divided by hand
         c = constant_factor(use)
-        sums = {u.gathered for u in use.graph.paths if u.op_name == "sum"} if c else ()
-        for entries in sums:
+        for entries in {u.gathered for u in use.graph.paths if u.op_name == "sum"}:
             for here, other in ((entries, entries - 1), (entries - 1, entries)):
                 if other > 0 and abs(c * here - 1) < 1e-6:
                     yield Variant(use.passed * here / other, str(here))

@@ -30,6 +30,7 @@ from minigrad.teach.whole import Places, Table, mistake_in
 SMALL = 24  # uses: the tapes on which pairs are tried
 MANY = 6  # pairs that are looked at before one is named
 ALONE = {"paths_multiplied", "upstream_twice"}  # not together with others: products fit by chance
+PARTS = ("getitem", "narrow", "select")
 PER_OPERATION = {
     "softmax_diagonal_only", "mask_missing", "mask_inverted", "ties", "index_not_scattered",
     "mean_for_sum", "stale_value", "wrong_argument", "matmul_order", "transposed", "sign",
@@ -136,14 +137,28 @@ def _to_all_operands(a: Answer) -> Places:
         both = [u for u in a.graph.paths if u.node is use.node and not u.part]
         if len(both) < 2 or use is not both[0] or not use.elementwise:
             continue
-        whole = [u.fit(u.g) for u in both]
-        effects = [
-            a.graph.walk_back(u.parent, d - u.passed)
-            for u, d in zip(both, whole, strict=True)
-            if d is not None
-        ]
+        given = [(u, d) for u in both if (d := u.fit(u.g)) is not None]
+        effects = [a.graph.walk_back(u.parent, d - u.passed) for u, d in given]
         if a.gives(a.right + sum(e for e in effects if e is not None)):
             yield {"use": use, "also": ("upstream_ignored",) if np.all(use.g == 1) else ()}
+
+
+@mistake_in(AT_A_NODE, "index_not_scattered")
+def _windows_overwrite_each_other(a: Answer) -> Places:
+    """{x} is read in {n} parts that overlap, and what comes back for one overwrote the others.
+
+    Add each part to what is there already:  d[i:j] += g,  not  d[i:j] = g.
+    """
+    uses = [u for u in a.graph.paths if u.parent is a.target and u.op_name in PARTS and not u.part]
+    if len(uses) < 3 or len(uses) < uses[0].fan_in:
+        return
+    read = [u.share() for u in uses]
+    for order in (1, -1):
+        d = np.zeros_like(a.right)
+        for use, share in list(zip(uses, read, strict=True))[::order]:
+            d = d if share is None else np.where(share != 0, use.passed, d)
+        if a.gives(d):
+            yield {"use": uses[0], "n": str(len(uses))}
 
 
 @mistake_in(AT_A_NODE, "mask_missing")

@@ -13,7 +13,7 @@ stand in the message. Its docstring is what the student reads. Read mistakes.py 
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from itertools import combinations, islice, permutations
+from itertools import combinations, islice, permutations, product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -334,7 +334,8 @@ def _scaled(a: Answer) -> Places:
     Look for a factor that all its parts have in common.
     """
     # A factor in front of all: 2, or a number of entries, unless that may give it by chance.
-    sizes = {n for n in (*a.right.shape, a.right.size, *a.z.shape, a.z.array.size) if n > 2}
+    sizes = {n for u in a.graph.paths for n in (*u.g.shape, *u.passed.shape)}
+    sizes = {n for n in (*sizes, a.right.size, a.z.array.size) if n > 2}
     for n in (2, *sorted(() if one_number(a.right) else sizes)):
         for times, words in ((n, str(n)), (1 / n, f"1/{n}")):
             if np.any(a.right) and a.same(times * a.right):
@@ -396,19 +397,21 @@ def _another_value(a: Answer) -> Places:
     """
     if a.mine.size < 3 or one_number(a.mine):
         return
-    for use in a.graph.paths[:NEAREST]:
-        for name in use.reads():
-            value = use.values.get(name)
-            if not isinstance(value, np.ndarray) or value.size < 3 or value.dtype.kind != "f":
+    for use in (u for u in a.graph.paths[:NEAREST] if u is u.twins[0]):
+        read = [v for v in map(use.values.get, use.reads()) if isinstance(v, np.ndarray)]
+        for value, (n, there) in product(read, a.graph.tensors):
+            if value.size < 3 or there.shape != value.shape or np.array_equal(there, value):
                 continue
-            for other, there in a.graph.tensors:
-                if there.shape != value.shape or np.array_equal(there, value):
-                    continue
-                effect = use.changes(use.rule(use.g, **{name: there})).get(a.target)
-                if effect is not None and a.gives(a.right + effect):
-                    meant = next((n for n, v in a.graph.tensors if v is value), "another value")
-                    yield {"use": use, "n": other, "m": meant}
-                    return
+            passed = [u.rule(u.g, **{k: there for k in u.reads() if u.values[k] is value})
+                      for u in use.twins]  # fmt: skip
+            if any(d is None for d in passed):
+                continue
+            others = sum(u.passed for u in use.twins[1:])
+            effect = use.changes(np.asarray(sum(d for d in passed if d is not None) - others))
+            if a.target in effect and a.gives(a.right + effect[a.target]):
+                meant = next((m for m, v in a.graph.tensors if v is value), "another value")
+                yield {"use": use, "n": n, "m": meant}
+                return
 
 
 @mistake_in(IN_ALL, "tangent_for_gradient")
