@@ -246,11 +246,8 @@ def _scale(use: Use) -> Variants:
     if y is not None and np.ndim(y) == 0 and float(y) not in (0.0, 1.0, 2.0, 0.5):
         yield Variant(use.passed / float(y), _words(1 / float(y)))
         yield Variant(use.passed * float(y), _words(float(y)))
-    if y is not None and np.ndim(y) and use.name in ("x", "y"):
-        x = use.values.get("x", ())
-        yield Variant(
-            *((use.passed / y, "1/y") if use.name == "x" else (use.passed / np.log(x), "1/log(x)"))
-        )
+    if y is not None and np.ndim(y) and use.name == "x":
+        yield Variant(use.passed / y, "1/y")
     c = constant_factor(use) or _logarithm_of_a_base(use)
     if c not in (0.0, 1.0, -1.0, 2.0, 0.5, -2.0, -0.5):
         yield Variant(use.passed / c, _words(1 / c))

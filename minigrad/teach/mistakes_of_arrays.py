@@ -266,11 +266,9 @@ def _inverse_not_transposed(use: Use, z: Array) -> Passes:
     """
     if use.op_name == "solve":
         d = np.linalg.solve(use.values["x"], use.g)
-        return (
-            d
-            if use.name == "y"
-            else [_T(use.passed), -np.outer(d, z) if d.ndim == 1 else -d @ _T(z)]
-        )
+        if use.name == "y":
+            return d
+        return [_T(use.passed), -np.outer(d, z) if d.ndim == 1 else -d @ _T(z)]
     t = np.swapaxes(z, -1, -2)
     return [-(a @ use.g @ b) for a, b in ((z, z), (t, z), (z, t))]
 

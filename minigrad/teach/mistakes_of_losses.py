@@ -265,9 +265,7 @@ def _sign_of_the_second_term(use: Use) -> Passes:
 def _terms_of_binary_cross_entropy(use: Use) -> tuple[Array, Array]:
     """What passes for the target 1, and for the target 0; LookupError where that is not known."""
     p, y = use.values["x"], use.values["y"]
-    ones = (
-        y * (1 - p) / (y * (1 - p) - (1 - y) * p)
-    )  # -y / p, as a share of (p - y) / (p * (1 - p))
+    ones = y * (1 - p) / (y - p)  # what -y / p is of (p - y) / (p * (1 - p))
     return use.passed * ones, use.passed * (1 - ones)
 
 

@@ -140,6 +140,7 @@ def _not_differentiated(use: Use, z: Array) -> Passes:
     if use.op_name == "prod":
         return use.widened(use.g * z)
     alone = use.elementwise and use.op is not None and len(use.op.operands) == 1
+    alone = alone or (use.op_name == "pow" and use.name == "y")
     return use.g * z if alone and np.shape(z) == use.g.shape else None
 
 
@@ -150,7 +151,9 @@ def _at_minus_x(use: Use) -> Passes:
     Check the sign of what stands inside.
     """
     x = use.values.get(use.name)
-    return None if x is None or not use.elementwise or np.ndim(x) == 0 else _elsewhere(use, -x)
+    if x is None or not np.ndim(x) or not use.elementwise or use.op_name in MASKED.split():
+        return None  # of relu that is its mask, inverted
+    return _elsewhere(use, -x)
 
 
 @mistake("sign", "tanh sigmoid")

@@ -250,9 +250,9 @@ class Graph:
             if isinstance(t, Tensor) and not t.is_sparse and not name.startswith("_")
         ]
         self.tensors += [
-            (f"the result of {called(node)}", value)
+            (f"the result of {called(node)}" if isinstance(node, Node) else "another leaf", value)
             for node, value in self.known.items()
-            if node not in self.names and not isinstance(node, AccumulateGrad)
+            if node not in self.names
         ]
         self.gradients, self.uses = self._walk()
         self.paths, self.leading = self._paths()

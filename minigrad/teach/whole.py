@@ -402,12 +402,12 @@ def _another_value(a: Answer) -> Places:
         for value, (n, there) in product(read, a.graph.tensors):
             if value.size < 3 or there.shape != value.shape or np.array_equal(there, value):
                 continue
-            passed = [u.rule(u.g, **{k: there for k in u.reads() if u.values[k] is value})
-                      for u in use.twins]  # fmt: skip
-            if any(d is None for d in passed):
-                continue
-            others = sum(u.passed for u in use.twins[1:])
-            effect = use.changes(np.asarray(sum(d for d in passed if d is not None) - others))
+            instead: Any = -sum(u.passed for u in use.twins[1:])
+            for u in use.twins:
+                names = [k for k in u.reads() if u.values.get(k) is value]
+                d = u.rule(u.g, **dict.fromkeys(names, there))
+                instead = instead + (np.nan if d is None else d)
+            effect = use.changes(np.asarray(instead))
             if a.target in effect and a.gives(a.right + effect[a.target]):
                 meant = next((m for m, v in a.graph.tensors if v is value), "another value")
                 yield {"use": use, "n": n, "m": meant}
