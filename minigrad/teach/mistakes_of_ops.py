@@ -140,7 +140,8 @@ def _not_differentiated(use: Use, z: Array) -> Passes:
     if use.op_name == "prod":
         return use.widened(use.g * z)
     alone = use.elementwise and use.op is not None and len(use.op.operands) == 1
-    alone = alone or (use.op_name == "pow" and use.name == "y")
+    if use.op_name == "pow" and use.name == "y":  # of 2**x a number is missing: log(2)
+        alone = np.size(use.values.get("x", ())) > 1
     return use.g * z if alone and np.shape(z) == use.g.shape else None
 
 
