@@ -24,6 +24,7 @@ import numpy as np
 
 import minigrad
 from minigrad.teach import compare_update, diagnose
+from minigrad.teach.compare import compare_in
 from tests.teach_battery import BATTERY
 from tests.teach_examination import GS, P0, PROGRAMS, UPDATES, answers_of
 
@@ -472,7 +473,7 @@ def examination():
     for program in PROGRAMS:
         case, answers = answers_of(program)
         for x, kind, mine in answers:
-            report = minigrad.compare(case.z, {x: mine}, gradient=case.gradient)
+            report = compare_in(case.names, case.z, {x: mine}, gradient=case.gradient)
             _count(counts, named, kind or "the right answer", report.rows[0].diagnosis)
     for optimizer, settings, kind, yours in UPDATES:
         report = compare_update(optimizer, settings, params=P0, grads=GS, yours=yours)

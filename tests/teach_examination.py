@@ -16,11 +16,11 @@ PROGRAMS = []
 
 
 class Case:
-    """What a program states: z, and answers (tensor, kind or None where right, array)."""
+    """What a program states: z, and answers (tensor, kind or None where right, array); names of tensors."""
 
     def __init__(self, seed=0, dtype=np.float64):
         self.rng, self.dtype = np.random.default_rng(seed), dtype
-        self.answers, self.gradient = [], None
+        self.answers, self.gradient, self.names = [], None, {}
 
     def draw(self, *shape):
         return self.rng.normal(size=shape).astype(self.dtype)
@@ -634,6 +634,151 @@ def log_of_sum(c):
         forgot_inner_or_upstream_only=np.repeat(w[:, None], 3, 1),
         mean_for_sum=np.repeat((w / x.sum(1))[:, None], 3, 1) / 3,
     )
+
+
+# ---------------------------------------------------------------- a second examination, of coursework
+
+
+@program
+def reused_factors(c):
+    x, y = c.draw(4), c.draw(4)
+    a, b = c.leaf(x), c.leaf(y)
+    c.z = ((a * b) * (a + b)).sum()
+    c.right(a, y * (x + y) + x * y)
+    c.wrong(a, missing_path=y * (x + y), sign=y * (x + y) - x * y, upstream_only=y + 1)
+
+
+@program
+def residual_sum(c):
+    A, x, y = c.draw(4, 3), c.draw(3), c.draw(4)
+    p, q = c.leaf(A), c.leaf(x)
+    r = p @ q - T(y)
+    c.z = r @ r
+    R = A @ x - y
+    c.right(p, 2 * np.outer(R, x))
+    c.right(q, 2 * A.T @ R)
+    c.wrong(q, wrong_argument=2 * A.T @ (A @ x), scale=A.T @ R, sign=-2 * A.T @ R)
+    c.wrong(p, wrong_argument=2 * np.outer(A @ x, x), transposed=2 * np.outer(x, R))
+
+
+@program
+def batch_norm_by_hand(c):
+    x, w, U = c.draw(6, 3), c.draw(3), c.draw(6, 3)
+    X, gain = c.leaf(x), c.leaf(w)
+    diff = X - X.sum(0, keepdim=True) / 6
+    inv = ((diff**2).sum(0, keepdim=True) / 5 + 1e-5) ** -0.5
+    c.z, c.gradient = gain * (diff * inv), U
+    d = x - x.mean(0)
+    v = (d**2).sum(0) / 5 + 1e-5
+    one = U * w * v**-0.5
+    two = -d * v**-1.5 * (U * w * d).sum(0) / 5
+    total = one + two
+    c.right(X, total - total.mean(0))
+    c.right(gain, (U * d * v**-0.5).sum(0))
+    c.right(diff, total)
+    c.wrong(
+        X,
+        missing_path=one,
+        missing_path2=total,
+        missing_path3=one - one.mean(0),
+        mean_for_sum=total - total.sum(0),
+        scale=one + two * 5 / 6 - one.mean(0),
+        sign=(one - two) - one.mean(0),
+    )
+    c.wrong(gain, wrong_argument=(U * d).sum(0), broadcast_not_summed=U * d * v**-0.5)
+    c.wrong(diff, scale=one + two / 2, sign=one - two)
+
+
+@program
+def layer_norm(c):
+    x, w, U = c.draw(4, 5), c.draw(5), c.draw(4, 5)
+    X, W = c.leaf(x), c.leaf(w)
+    c.z = (F.layer_norm(X, (5,), W) * T(U)).sum()
+    s = np.sqrt(x.var(-1, keepdims=True) + 1e-5)
+    h, g = (x - x.mean(-1, keepdims=True)) / s, U * w
+    by_mean, by_variance = g.mean(-1, keepdims=True), h * (g * h).mean(-1, keepdims=True)
+    c.right(X, (g - by_mean - by_variance) / s)
+    c.right(W, (U * h).sum(0))
+    c.wrong(
+        X,
+        missing_path=(g - by_mean) / s,
+        missing_path2=g / s,
+        sign=(g - by_mean + by_variance) / s,
+        mean_for_sum=(g - 5 * by_mean - 5 * by_variance) / s,
+    )
+    c.wrong(W, wrong_argument=(U * x).sum(0), reduction_axis=(U * h).sum(1))
+
+
+@program
+def policy_gradient(c):
+    w, x, G, t = c.draw(3, 2), c.draw(6, 3), c.draw(6), np.array([0, 1, 1, 0, 1, 0])
+    W = c.leaf(w)
+    logp = F.log_softmax(T(x) @ W, dim=1)
+    chosen = logp[range(6), t]
+    returns = T(G)
+    c.z = -(chosen * (returns - returns.mean())).mean()
+    c.names = {"returns": returns}
+    A, one = (G - G.mean())[:, None], np.eye(2)[t]
+    g = (soft(x @ w) - one) * A / 6
+    c.right(W, x.T @ g)
+    c.right(logp, -one * A / 6)
+    c.wrong(W, sign=-x.T @ g, mean_for_sum=6 * x.T @ g, upstream_only=x.T @ (soft(x @ w) - one) / 6)
+    c.wrong(W, wrong_argument=x.T @ ((soft(x @ w) - one) * G[:, None] / 6))
+    c.wrong(logp, mask_missing=-np.ones((6, 2)) * A / 6, sign=one * A / 6)
+
+
+@program
+def two_cross_entropies(c):
+    u, v = c.draw(4, 3), c.draw(4, 3)
+    p, q = c.leaf(u), c.leaf(v)
+    S = p @ q.T / 0.5
+    c.z = F.cross_entropy(S, T(np.arange(4))) + F.cross_entropy(S.T, T(np.arange(4)))
+    s = u @ v.T / 0.5
+    one, two = (soft(s) - np.eye(4)) / 4, ((soft(s.T) - np.eye(4)) / 4).T
+    c.right(p, (one + two) @ v / 0.5)
+    c.right(q, (one + two).T @ u / 0.5)
+    c.wrong(
+        p,
+        missing_path=one @ v / 0.5,
+        mean_for_sum=4 * (one + two) @ v / 0.5,
+        transposed=(one + two.T) @ v / 0.5,
+        swapped_operands=(one + two) @ u / 0.5,
+    )
+
+
+@program
+def recurrent(c):
+    x, w, b, h = c.draw(3, 4, 2), c.draw(3, 3), c.draw(3), [c.draw(4, 3)]
+    V = c.draw(2, 3)
+    W, B, H = c.leaf(w), c.leaf(b), T(h[0])
+    for t in range(3):
+        H = (T(x[t]) @ T(V) + H @ W + B).tanh()
+        h.append(np.tanh(x[t] @ V + h[-1] @ w + b))
+    c.z = (H**2).sum()
+    g, parts = 2 * h[3], []
+    for t in (2, 1, 0):
+        e = g * (1 - h[t + 1] ** 2)
+        parts.append((h[t].T @ e, e.sum(0)))
+        g = e @ w.T
+    by_w, by_b = (sum(p) for p in zip(*parts, strict=True))
+    c.right(W, by_w)
+    c.right(B, by_b)
+    c.wrong(W, missing_path=by_w - parts[0][0], missing_path2=parts[0][0], transposed=by_w.T)
+    c.wrong(B, missing_path=parts[0][1], mean_for_sum=by_b / 4, scale=by_b / 2)
+
+
+@program
+def matrices(c):
+    A, x, y = c.draw(3, 3) + 2 * np.eye(3), c.draw(3, 2), c.draw(3)
+    M, X = c.leaf(A), c.leaf(x)
+    S = minigrad.linalg.solve(M, T(y))
+    c.z = (X.T @ M @ X).trace() + S.sum()
+    i, ones = np.linalg.inv(A), np.ones(3)
+    c.right(X, (A + A.T) @ x)
+    c.right(M, x @ x.T - np.outer(i.T @ ones, i @ y))
+    c.wrong(X, transposed=2 * A @ x, sign=(A - A.T) @ x, missing_path=A @ x)
+    c.wrong(M, sign=x @ x.T + np.outer(i.T @ ones, i @ y), missing_path=x @ x.T)
+    c.wrong(M, transposed=x @ x.T - np.outer(i @ y, i.T @ ones))
 
 
 def answers_of(program, seed=0):

@@ -1291,6 +1291,13 @@ SOLVED = np.linalg.inv(X4 + 3 * np.eye(4)) @ G4
 PHI = F.gelu(minigrad.tensor(X4)).numpy() / X4
 ROWS, HOT = np.array([0, 3, -100, 1]), np.eye(4)[[0, 3, 0, 1]]
 WEIGHTS = np.array([1.0, 2.0, 4.0, 1.0])
+DEVIATION = np.sqrt(X4.var(1, keepdims=True) + 1e-5)
+NORMAL = (X4 - X4.mean(1, keepdims=True)) / DEVIATION
+STANDARD = [
+    d / DEVIATION
+    for d in (G4, G4.mean(1, keepdims=True), NORMAL * (G4 * NORMAL).mean(1, keepdims=True))
+]
+POOLED = np.kron(np.exp(X4.reshape(2, 2, 2, 2).mean((1, 3))), np.ones((2, 2)))
 FORMULAS = {
     "sigmoid twice": (lambda x: F.binary_cross_entropy_with_logits(x, minigrad.tensor(LABELS)),
                       (S4 - LABELS) * S4 * (1 - S4) / 16, None, "double_counted"),
@@ -1313,6 +1320,28 @@ FORMULAS = {
                  (P4 - HOT) * (ROWS >= 0)[:, None] / 4, None, "mask_missing"),
     "no weights": (lambda x: F.cross_entropy(x, minigrad.tensor(np.abs(ROWS % 100)), weight=minigrad.tensor(WEIGHTS)),
                    (P4 - HOT) / 4, None, "scale"),
+    "z for its slope": (lambda x: x.sin(), G4 * np.sin(X4), G4, "wrong_argument"),
+    "not lowered": (lambda x: (x**2 + 1).sqrt(), X4 * np.sqrt(X4**2 + 1) * G4, G4, "wrong_argument"),
+    "x**y": (lambda x: (x**2 + 1) ** minigrad.tensor(Y4), 2 * X4 * (X4**2 + 1) ** (Y4 - 1) * G4, G4, "scale"),
+    "all of the product": (lambda x: x.prod(), np.full((4, 4), X4.prod()), None, "wrong_argument"),
+    "at -x": (lambda x: F.softplus(x), G4 * (1 - S4), G4, "sign"),
+    "one term": (lambda x: F.binary_cross_entropy(x.sigmoid(), minigrad.tensor(LABELS)),
+                 -LABELS * (1 - S4) / 16, None, "missing_path"),
+    "signs of terms": (lambda x: F.binary_cross_entropy(x.sigmoid(), minigrad.tensor(LABELS)),
+                       (-LABELS * (1 - S4) - (1 - LABELS) * S4) / 16, None, "sign"),
+    "mask of rows": (lambda x: x.tanh() * minigrad.tensor([[1.0], [0], [0], [1]], dtype=x.dtype),
+                     G4 * (1 - TANH**2) * [[0], [1], [1], [0]], G4, "mask_inverted"),
+    "log2": (lambda x: (x**2 + 1).log2(), 2 * X4 / (X4**2 + 1) * G4, G4, "scale"),
+    "relu for leaky": (lambda x: F.leaky_relu(x, 0.1), G4 * (X4 > 0), G4, "mask_missing"),
+    "all classes": (lambda x: x.exp()[range(4), [0, 3, 1, 1]], G4[0][:, None] * np.exp(X4), G4[0], "mask_missing"),
+    "standardize, sign": (lambda x: F.layer_norm(x, (4,)), STANDARD[0] + STANDARD[2] - STANDARD[1], G4, "sign"),
+    "standardize, sums": (lambda x: F.layer_norm(x, (4,)),
+                          STANDARD[0] - 4 * STANDARD[1] - 4 * STANDARD[2], G4, "mean_for_sum"),
+    "norm, axis": (lambda x: x.norm(dim=1), G4[0][:, None] * X4 / np.linalg.norm(X4, axis=0), G4[0], "reduction_axis"),
+    "n for n - 1": (lambda x: ((x - x.mean(0)) ** 2).sum(0) / 3, G4[0] * (X4 - X4.mean(0)) / 2, G4[0], "scale"),
+    "symmetric": (lambda x: x.T @ minigrad.tensor(Y4) @ x, Y4 @ X4 @ (G4 + G4.T), G4, "transposed"),
+    "x @ x.T": (lambda x: x @ minigrad.tensor(Y4).T, G4 @ X4, G4, "swapped_operands"),
+    "avg_pool": (lambda x: F.avg_pool2d(x[None], 2)[0].exp(), POOLED, None, "mean_for_sum"),
     "a half": (lambda x: x.abs().sum() + (x**2).sum() / 2, np.sign(X4) + 2 * X4, None, "scale"),
 }  # fmt: skip
 
@@ -1422,6 +1451,14 @@ NEW = {
         lambda x: (x**2).sum(), D, "transposed", 2 * D.transpose(2, 0, 1)),
     "numbers_of_rows": (
         lambda x: x.sum(dim=1).log().sum(), np.exp(M), "shape", 1 / np.exp(M).sum(1)),
+    "one_mean_for_a_sum_in_each_layer": (
+        lambda b: ((tensor(M) + b).tanh() @ tensor(N) + b).sum(), X[:3], "mean_for_sum",
+        ((1 - np.tanh(M + X[:3]) ** 2) @ np.diag(N.sum(1))).mean(0) + 1),
+    "windows_overwrite_each_other": (
+        lambda x: sum((x[i : i + 2] * tensor(N[i, :2])).sum() for i in range(3)), X, "index_not_scattered",
+        np.r_[N[:, 0], N[2, 1]]),
+    "to_both_operands": (
+        lambda x: (x.sin() * x.cos() * tensor(W)).sum(), X, "upstream_only", W * (np.cos(X) - np.sin(X))),
     "parts_of_examples": (
         lambda x: ((tensor(M) @ x) ** 2).sum(), X[:3], "broadcast_not_summed",
         2 * M * (M @ X[:3])[:, None]),
@@ -1436,6 +1473,47 @@ def test_mistakes_of_the_examination_are_named(f, x, kind, mine):
 
     assert row.diagnosis is not None and row.diagnosis.kind == kind
     assert "{" not in str(row.diagnosis)
+
+
+def test_another_value_in_a_derivative_is_named_with_the_one_that_is_meant():
+    x, G = leaf(X), tensor(W)
+    adv = G - G.mean()
+
+    found = one_row({"x": x, "G": G, "adv": adv}, (x.exp() * adv).sum(), "x", np.exp(X) * W)
+
+    assert found.diagnosis.kind == "wrong_argument"
+    assert "G stands where adv is meant" in found.diagnosis.message
+    a, v = leaf(draw(4, 3)), leaf(X[:3])
+    r = a @ v - tensor(W)
+    found = one_row(
+        {"v": v, "r": r}, r @ r, "v", 2 * a.detach().numpy().T @ (a @ v).detach().numpy()
+    )
+    assert "the result of Mv stands where r is meant" in found.diagnosis.message
+
+
+def test_the_gradient_of_a_step_on_the_way_says_which_derivative_is_missing():
+    x = leaf(X)
+    u = (x**2 * tensor(W)).sin()
+
+    found = one_row({"x": x, "u": u}, u.exp().sum(), "x", np.exp(np.sin(X * X * W))).diagnosis
+
+    assert {"other_variable", "forgot_inner"} <= {found.kind, *found.also}
+    assert "the derivative of u with respect to x is missing" in found.message
+
+
+def test_without_lines_an_operation_is_placed_by_the_tensor_it_gives_or_leads_to():
+    x = leaf(X)
+    var = (x**2).sum() / 4
+    y = x * var**-0.5
+    tensors = {"x": x, "var": var, "y": y}
+    g = W @ X * (X @ X / 4) ** -1.5
+
+    found = one_row(tensors, (y * tensor(W)).sum(), "var", g / 2).diagnosis
+    assert found.kind == "sign" and "through Pow (on the way to y)" in found.message
+    found = one_row(tensors, (y * tensor(W)).sum(), "var", g).diagnosis
+    assert found.kind == "scale" and "is -2 times" in found.message
+    found = one_row(tensors, (y * tensor(W)).sum(), "x", W * (X @ X / 4) ** -0.5 - g * X).diagnosis
+    assert found.kind == "mean_for_sum" and "Div (which gives var)" in found.message
 
 
 def test_the_transpose_of_a_product_in_the_wrong_order_is_named():
@@ -1631,7 +1709,10 @@ def test_a_diagnosis_names_the_operation_and_both_kinds_of_text_show_it():
     [row] = report.rows
     assert row.diagnosis.node is z.grad_fn and row.diagnosis.line is None
     assert "A path is missing: x is reached in several ways" in str(report)
-    assert "what comes back through the in-place Add was left out." in report._repr_html_()
+    assert (
+        "what comes back through the in-place Add (which gives z) was left out."
+        in report._repr_html_()
+    )
 
 
 def test_a_diagnosis_says_the_line_where_lines_are_traced():

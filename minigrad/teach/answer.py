@@ -124,7 +124,7 @@ class Answer:
             # The line itself rather than its number: In [3] is another cell when the notebook runs again.
             text = node.place.text if node.place is not None else ""
             where = re.sub(r"\s\s+#.*", "", text or "") or line  # without a comment behind it
-            words["line"] = f" (in the line  {where})" if where else ""
+            words["line"] = f" (in the line  {where})" if where else self.graph.whereabouts(node)
         said = message.format(**words)
         if message.startswith("{op}"):
             said = said[:1].upper() + said[1:]

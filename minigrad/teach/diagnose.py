@@ -5,8 +5,8 @@ done as students often do it: one rule at one operation changed by one mistake o
 diagnosis is given only if that reproduces the student's array within rounding, on the actual
 data. Several mistakes may give the same numbers; the first in the table is reported, and
 `also` names the others. Where no single mistake does, the same mistake at every operation of
-a kind is tried, and then, on small tapes, two mistakes at once. If none gives the numbers,
-nothing is reported.
+a kind is tried, then the value of another tensor in place of each that a derivative reads, and
+then, on small tapes, two mistakes at once. If none gives the numbers, nothing is reported.
 
     diagnose(z, x, mine)            a Diagnosis, or None
     diagnose_function(f, mine, x)   the same for a function, confirmed on other data
@@ -144,9 +144,13 @@ def _search(a: Answer) -> list[Diagnosis]:
         found += search
         if found:
             break
+    if {d.kind for d in found} == {"scale"} and not any(a.same(n * a.right) for n in (2, 0.5)):
+        found += everywhere(a, until, {"mean_for_sum"})  # a number of entries, at several places
     found += whole.recognized(a, whole.IN_ALL)
     if not found:
         found += noise(a)
+    if not found and time.thread_time() < until:
+        found += whole.recognized(a, whole.SUBSTITUTED)
     if not found:
         found += two_at_once(a, tried, min(until, time.thread_time() + SECONDS / 2))
     if not found:
@@ -177,6 +181,7 @@ GENERAL = {"sign", "scale", "upstream_only", "upstream_ignored", "upstream_twice
 # Operations that have a sign, or a factor, of their own.
 MINUS = {"sub", "neg", "div", "reciprocal", "cos", "rsqrt", "sigmoid", "tanh"}
 FACTOR = {"pow", "square", "mean", "sum", "mse_loss", "norm", "sqrt"}
+OWN = FACTOR | {"mul", "div", "log2", "log10", "var", "std", "cross_entropy"}
 # What moves numbers or adds them up has no sign of its own to mistake.
 MOVES = {"t", "transpose", "permute", "reshape", "getitem", "gather", "stack", "cat", "amax",
          "amin", "sum"}  # fmt: skip
@@ -197,6 +202,13 @@ class Likelier(NamedTuple):
 
 def _of_one_number(a: Answer, first: Diagnosis, d: Diagnosis) -> bool:
     return one_number(a.mine)
+
+
+def _has_a_minus(a: Answer, d: Diagnosis) -> bool:
+    """Has the operation, or its derivative, a minus sign of its own?"""
+    if op_name(d.node) == "pow" and d.node is not None:
+        return bool(np.all(a.graph.values(d.node).get("y", 0) < 0))
+    return op_name(d.node) in MINUS
 
 
 def _of_the_power(a: Answer, first: Diagnosis, d: Diagnosis) -> bool:
@@ -223,6 +235,9 @@ LIKELIER = [
     # that of an intermediate tensor is a step left out
     Likelier("other_variable", {"upstream_only", "upstream_ignored"},
              lambda a, first, d: d.node is None),
+    # log_softmax passes on g and a second part: without that its derivative is left out
+    Likelier("upstream_only", {"missing_path"},
+             lambda a, first, d: op_name(first.node) == "log_softmax" and d.node is first.node),
     # one number only (2 * 2 is 2**2): what is simple, before what happens to give it
     Likelier("scale", {"wrong_argument", "stale_value"}, _of_one_number),
     Likelier("sign", {"wrong_argument"}, _of_one_number),
@@ -231,9 +246,13 @@ LIKELIER = [
     # x**2 summed over two entries: the 2 that is missing is rather that of the square
     Likelier("scale", {"mean_for_sum"}, _of_the_power),
     # of several places for a sign or a factor, the operation that has one
-    Likelier("sign", {"sign"}, lambda a, first, d: bool(first.node) and op_name(d.node) in MINUS),
+    Likelier("sign", {"sign"}, lambda a, first, d: bool(first.node) and _has_a_minus(a, d)),
+    Likelier("sign", {"sign"},
+             lambda a, first, d: op_name(first.node) in ("sigmoid", "tanh") and op_name(d.node) in ("sub", "neg")),
     Likelier("sign", {"sign"}, lambda a, first, d: op_name(first.node) in MOVES and d.node is None),
     Likelier("scale", {"scale"}, lambda a, first, d: bool(first.node) and op_name(d.node) in FACTOR),
+    # one at an operation that has none, if all is that many times what it should be
+    Likelier("scale", {"scale"}, lambda a, first, d: d.node is None and op_name(first.node) not in OWN),
 ]  # fmt: skip
 
 

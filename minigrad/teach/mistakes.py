@@ -238,15 +238,18 @@ def _sign(use: Use) -> Passes:
 def _scale(use: Use) -> Variants:
     """What comes back through {op}{line} is {n} times what it should be.
 
-    Look for a factor: the exponent of a power, a 2 of a square, a number of entries.
+    Look for a factor: the exponent of a power, a 2 of a square, a number of entries, the logarithm
+    of a base.
     """
     yield Variant(2 * use.passed, "2")
     yield Variant(use.passed / 2, "1/2")
     y = use.values.get("y") if use.op_name == "pow" else None
     if y is not None and np.ndim(y) == 0 and float(y) not in (0.0, 1.0, 2.0, 0.5):
-        yield Variant(use.passed / float(y), f"1/{float(y):g}")
-        yield Variant(use.passed * float(y), f"{float(y):g}")
-    c = constant_factor(use)
+        yield Variant(use.passed / float(y), _words(1 / float(y)))
+        yield Variant(use.passed * float(y), _words(float(y)))
+    if y is not None and np.ndim(y) and use.name == "x":
+        yield Variant(use.passed / y, "1/y")
+    c = constant_factor(use) or _logarithm_of_a_base(use)
     if c not in (0.0, 1.0, -1.0, 2.0, 0.5, -2.0, -0.5):
         yield Variant(use.passed / c, _words(1 / c))
         yield Variant(use.passed / c / c, _words(1 / c**2))
@@ -268,6 +271,13 @@ def constant_factor(use: Use) -> float:
     if use.op_name == "mul":
         return number
     return 1 / number if number and use.name == "x" else 0.0
+
+
+def _logarithm_of_a_base(use: Use) -> float:
+    """1 / log(2) of log2, and log(2) of 2**x; 0 at any other operation."""
+    if use.op_name == "pow" and use.name == "y" and np.size(use.values.get("x", ())) == 1:
+        return float(np.log(np.reshape(use.values["x"], ())))
+    return {"log2": 1 / np.log(2), "log10": 1 / np.log(10), "exp2": np.log(2)}.get(use.op_name, 0.0)
 
 
 def one_number(a: Any) -> bool:
@@ -327,6 +337,8 @@ def _swapped_operands(use: Use) -> Variants:
     yield use.rule(use.g, use.beside)
     if "x" in values and "y" in values:
         yield use.rule(use.g, x=values["y"], y=values["x"])
+        if not two:  # x @ y.T, with both of one shape
+            yield use.rule(use.g, **{use.beside: np.swapaxes(values[use.name], -1, -2)})
 
 
 @mistake("upstream_ignored")
@@ -367,6 +379,6 @@ def _upstream_only(use: Use) -> Passes:
     if use.g.shape == use.passed.shape:
         return use.g - others
     d = use.fit(use.g) if use.elementwise else None
-    if use.op_name in ("norm", "logsumexp", "prod", "std", "var"):
+    if use.op_name in ("norm", "logsumexp", "prod", "std", "var", "det"):
         d = use.widened()
     return None if d is None else d - others

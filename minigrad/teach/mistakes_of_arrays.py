@@ -71,6 +71,17 @@ def _written(use: Use, g: Array, index: Array) -> Array | None:
     return d
 
 
+@mistake("mask_missing", f"{PICKING} nll_loss")
+def _given_to_all_entries(use: Use, share: Array) -> Variants:
+    """{op}{line} picks one entry of each row, and your gradient gives its part to all of them.
+
+    Only what was picked has an influence on the result: elsewhere the gradient is 0.
+    """
+    for axis in range(share.ndim):
+        if share.ndim > 1 and np.all(np.count_nonzero(share, axis) == 1):
+            yield np.broadcast_to(use.passed.sum(axis, keepdims=True), share.shape)
+
+
 @mistake("mean_for_sum", PICKING)
 def _mean_over_repeated_indices(use: Use, share: Array) -> Passes:
     """{op}{line} reads some entries more than once, and your gradient is the mean of their parts,
@@ -87,7 +98,7 @@ def _mean_over_repeated_indices(use: Use, share: Array) -> Passes:
 REDUCED = "mse_loss smooth_l1_loss huber_loss binary_cross_entropy binary_cross_entropy_with_logits"
 
 
-@mistake("mean_for_sum", f"mean cross_entropy nll_loss div mul {REDUCED}")
+@mistake("mean_for_sum", f"mean cross_entropy nll_loss div mul window_sum {REDUCED}")
 def _mean_taken_for_sum(use: Use) -> Passes:
     """{op}{line} divides by {n}, the number of entries, and your gradient does not.
 
@@ -101,6 +112,8 @@ def _averaged(use: Use) -> int:
     """How many entries the operation averages; 0 if it does not."""
     if use.op_name == "mean":
         return use.gathered
+    if use.op_name == "window_sum":  # of avg_pool2d
+        return int(use.values.get("count", 0))
     if "reduction" in use.values:
         return int(use.passed.size) if use.values["reduction"] == "mean" else 0
     if use.op_name in ("cross_entropy", "nll_loss"):
@@ -148,7 +161,8 @@ def _mean_over_a_broadcast(use: Use) -> Variants:
 
 
 @mistake(
-    "reduction_axis", "sum mean amax amin softmax log_softmax logsumexp cumsum prod cross_entropy"
+    "reduction_axis",
+    "sum mean amax amin softmax log_softmax logsumexp cumsum prod cross_entropy norm std",
 )
 def _reduction_axis(use: Use, axis: Axis) -> Variants:
     """{op}{line} works along axis {n}, and your gradient is that of another axis.
@@ -179,7 +193,7 @@ def _reduction_axis(use: Use, axis: Axis) -> Variants:
 def _half_turned(use: Use, axis: Axis, z: Array, right: str) -> Variants:
     """g repeated along one axis, and the derivative taken along another."""
     here, wide = use.share(), use.widened()
-    of_one = use.op_name in ("logsumexp", "amax", "amin", "prod")
+    of_one = use.op_name in ("logsumexp", "amax", "amin", "prod", "norm", "std")
     if not of_one or use.values.get("keepdims") or here is None:
         return
     there = use.rule(np.ones_like(z), axis=axis, z=z)
@@ -251,7 +265,10 @@ def _inverse_not_transposed(use: Use, z: Array) -> Passes:
     The gradient of x**-1 is  -z.T @ g @ z.T,  and that of x**-1 @ y by y is  x.T**-1 @ g.
     """
     if use.op_name == "solve":
-        return np.linalg.solve(use.values["x"], use.g) if use.name == "y" else None
+        d = np.linalg.solve(use.values["x"], use.g)
+        if use.name == "y":
+            return d
+        return [_T(use.passed), -np.outer(d, z) if d.ndim == 1 else -d @ _T(z)]
     t = np.swapaxes(z, -1, -2)
     return [-(a @ use.g @ b) for a, b in ((z, z), (t, z), (z, t))]
 
@@ -281,12 +298,15 @@ def _transpose_of_a_product(use: Use) -> Variants:
 
 @mistake("transposed", PRODUCTS)
 def _transposed_further_in(use: Use) -> Variants:
-    """The other factor of {op}{line} is the product of a matrix and a vector, with the matrix
-    transposed.
+    """The other factor of {op}{line} is a product, with a matrix in it transposed.
 
-    x @ A  is  A.T @ x.
+    x @ A  is  A.T @ x,  and not  A @ x,  unless A is symmetric.
     """
     for a, b in _other_is_a_product(use):
+        if a.ndim == b.ndim > 1:
+            for left, right in ((_T(a), b), (a, _T(b))):
+                if left.shape[-1] == right.shape[-2]:
+                    yield _with_other(use, left @ right)
         if 1 in (a.ndim, b.ndim) and 2 in (a.ndim, b.ndim):
             yield _with_other(use, b @ a if a.shape[-1] == b.shape[0] == b.shape[-1] else None)
 

@@ -123,11 +123,39 @@ def _statistics_taken_as_constants(use: Use, x: Array, axis: int, eps: float) ->
 
     What comes back through the mean and through the variance belongs to the gradient as well.
     """
+    by_itself, by_mean, by_variance = _parts_of_standardize(use, x, axis, eps)
+    return [by_itself, by_itself - by_mean, by_itself - by_variance]
+
+
+def _parts_of_standardize(use: Use, x: Array, axis: int, eps: float) -> tuple[Array, Array, Array]:
+    """What passes is the first less the others: through x itself, its mean, its variance."""
     deviation = np.sqrt(np.var(x, axis=axis, keepdims=True) + eps)
     z = (x - np.mean(x, axis=axis, keepdims=True)) / deviation
-    by_mean = np.mean(use.g, axis=axis, keepdims=True)
-    by_variance = z * np.mean(use.g * z, axis=axis, keepdims=True)
-    return [d / deviation for d in (use.g, use.g - by_mean, use.g - by_variance)]
+    by_mean = np.mean(use.g, axis=axis, keepdims=True) / deviation
+    by_variance = z * np.mean(use.g * z, axis=axis, keepdims=True) / deviation
+    return use.g / deviation, by_mean, by_variance
+
+
+@mistake("sign", "standardize")
+def _sign_in_standardize(use: Use, x: Array, axis: int, eps: float) -> Passes:
+    """A sign in the derivative of {op}{line} is wrong: what comes back through the mean and through
+    the variance is subtracted.
+
+    Check the minus signs of this derivative.
+    """
+    _, by_mean, by_variance = _parts_of_standardize(use, x, axis, eps)
+    return [use.passed + 2 * d for d in (by_variance, by_mean, by_mean + by_variance)]
+
+
+@mistake("mean_for_sum", "standardize")
+def _sums_in_standardize(use: Use, x: Array, axis: int, eps: float) -> Passes:
+    """The means in the derivative of {op}{line} became sums.
+
+    The mean and the variance divide by the number of entries, and so do their derivatives.
+    """
+    _, by_mean, by_variance = _parts_of_standardize(use, x, axis, eps)
+    n = x.size // by_mean.size
+    return [use.passed - (n - 1) * d for d in (by_mean + by_variance, by_mean, by_variance)]
 
 
 @mistake("missing_path", "softmax log_softmax")
@@ -140,7 +168,7 @@ def _half_of_softmax(use: Use, z: Array, axis: int) -> Passes:
     g = use.g
     if use.op_name == "softmax":
         return [g * z, -z * np.sum(g * z, int(axis), keepdims=True)]
-    return -np.exp(z) * np.sum(g, int(axis), keepdims=True)
+    return [g, -np.exp(z) * np.sum(g, int(axis), keepdims=True)]
 
 
 @mistake("sign", "softmax log_softmax cross_entropy")
@@ -183,7 +211,7 @@ def _weighted_mean_taken_for_sum(use: Use, weights: Array, target: Array) -> Var
     A weighted mean is divided by the sum of the weights.
     """
     # The weights of the classes are known only if the student has given them a name.
-    for c in use.graph.vectors:
+    for c in (v for _, v in use.graph.tensors if np.ndim(v) == 1):
         if len(c) > np.max(target, initial=-1) >= 0 and np.min(target) >= 0:
             total = float(np.sum(c[target]))
             fits = np.shape(c[target]) == np.shape(weights) and total
@@ -207,7 +235,7 @@ def _scores_for_their_sigmoid(use: Use, x: Array, y: Array) -> Passes:
 
 @mistake("missing_path", "binary_cross_entropy_with_logits")
 def _probability_without_target(use: Use, y: Array) -> Passes:
-    """The loss{line} has two parts, the probability and the target: only one of them is there.
+    """The loss in {op}{line} has two parts, the probability and the target: only one of them is there.
 
     Differentiate the term with the target, and the one without, and compare each with your lines.
     """
@@ -215,9 +243,36 @@ def _probability_without_target(use: Use, y: Array) -> Passes:
     return [use.passed + share, -share] if use.name == "x" else None
 
 
+@mistake("missing_path", "binary_cross_entropy")
+def _one_of_two_terms(use: Use) -> Passes:
+    """{op}{line} has two terms, one for the target 1 and one for the target 0: only one is there.
+
+    Differentiate  -y * log(p)  and  -(1 - y) * log(1 - p),  and add the two.
+    """
+    return _terms_of_binary_cross_entropy(use)
+
+
+@mistake("sign", "binary_cross_entropy")
+def _sign_of_the_second_term(use: Use) -> Passes:
+    """The sign of the second term in the derivative of {op}{line} is wrong.
+
+    The derivative of  log(1 - p)  is  -1 / (1 - p).
+    """
+    first, second = _terms_of_binary_cross_entropy(use)
+    return first - second
+
+
+def _terms_of_binary_cross_entropy(use: Use) -> tuple[Array, Array]:
+    """What passes for the target 1, and for the target 0; LookupError where that is not known."""
+    p, y = use.values["x"], use.values["y"]
+    ones = y * (1 - p) / (y - p)  # what -y / p is of (p - y) / (p * (1 - p))
+    return use.passed * ones, use.passed * (1 - ones)
+
+
 @mistake("forgot_inner", "binary_cross_entropy_with_logits")
 def _gradient_of_the_probability(use: Use, x: Array) -> Passes:
-    """This is how the loss{line} moves with the probability. The derivative of the sigmoid is missing.
+    """This is how the loss in {op}{line} moves with the probability. The derivative of the sigmoid is
+    missing.
 
     The scores come first: differentiate  p = sigmoid(x)  as well. Most of it cancels.
     """
@@ -227,7 +282,8 @@ def _gradient_of_the_probability(use: Use, x: Array) -> Passes:
 
 @mistake("double_counted", "binary_cross_entropy_with_logits sigmoid tanh")
 def _derivative_of_the_sigmoid_twice(use: Use, share: Array) -> Passes:
-    """The derivative p * (1 - p) of the sigmoid (of tanh: 1 - z**2) was multiplied in twice{line}.
+    """The derivative p * (1 - p) of the sigmoid (of tanh: 1 - z**2) was multiplied in twice at
+    {op}{line}.
 
     In  sigmoid(x) - y,  the gradient of the cross-entropy by the scores, it is in already.
     """
@@ -255,7 +311,7 @@ def _scores_for_a_probability(use: Use, x: Array) -> Passes:
 
 @mistake("missing_path", "logsigmoid mul")
 def _half_of_binary_cross_entropy(use: Use) -> Passes:
-    """The loss{line} has two parts, the probability and the target: only one of them is there.
+    """The loss in {op}{line} has two parts, the probability and the target: only one of them is there.
 
     Differentiate the term with the target, and the one without, and compare each with your lines.
     """

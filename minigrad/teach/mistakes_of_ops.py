@@ -75,7 +75,7 @@ def _later_value(use: Use) -> Passes:
 def _wrong_argument(use: Use) -> Variants:
     """The derivative of {op}{line} was taken at the wrong place: {n}.
 
-    Look up whether the rule is written in terms of the input x or of the result z.
+    Look up whether the rule is written in terms of the input or of the result.
     """
     op, values, reads, x = use.op, use.values, use.reads(), use.name
     if op is None or op.kind not in ("elementwise", "reduction", "general") or x not in values:
@@ -83,12 +83,14 @@ def _wrong_argument(use: Use) -> Variants:
     if op.name in ("abs", "relu", "sign"):
         return  # their slope depends on a sign, which the result has too
     shape, z = np.shape(values[x]), values.get("z")
+    names = use.graph.names
+    of_x, of_z = (f", {names[n]}" if n in names else "" for n in (use.parent, use.node))
     if z is not None and np.shape(z) == shape:
         if "z" in reads and x not in reads:
-            words = f"its rule needs the result, and was given the input {x}"
+            words = f"its rule needs the result{of_z}, and was given the input{of_x}"
             yield Variant(use.rule(use.g, z=values[x]), words)
         if x in reads:
-            words = f"its rule needs the input {x}, and was given the result"
+            words = f"its rule needs the input{of_x}, and was given the result{of_z}"
             yield Variant(use.rule(use.g, **{x: z}), words)
         yield Variant(_elsewhere(use, z), "at the result, instead of at the input")
         if op.name == "sqrt":
@@ -99,16 +101,20 @@ def _wrong_argument(use: Use) -> Variants:
             yield Variant(_elsewhere(use, value), words)
 
 
-@mistake("wrong_argument", "pow div")
-def _exponent_not_lowered(use: Use, x: Array, y: Array) -> Variants:
+@mistake("wrong_argument", "pow div sqrt rsqrt reciprocal")
+def _exponent_not_lowered(use: Use) -> Variants:
     """The derivative of {op}{line} is that of another power: {n}.
 
     The derivative of x**n is n * x**(n - 1), also for n = -1, as in 1 / x.
     """
-    if use.op_name == "pow" and use.name == "x":
-        yield Variant(use.fit(use.g * y * x**y), "its exponent was not lowered by one")
-    if use.op_name == "div" and use.name == "y":
+    lowered, name = "its exponent was not lowered by one", use.op_name
+    x, y, z = (use.values.get(v) for v in "xyz")
+    if name == "pow" and use.name == "x" and x is not None and y is not None:
+        yield Variant(use.fit(use.g * y * x**y), lowered)
+    elif name == "div" and use.name == "y" and x is not None and y is not None:
         yield Variant(use.fit(-use.g * x / y), "the divisor was not squared")
+    elif name in (powers := {"sqrt": 0.5, "rsqrt": -0.5, "reciprocal": -1}) and z is not None:
+        yield Variant(powers[name] * use.g * z, lowered)
 
 
 @mistake("wrong_argument", "tanh sigmoid")
@@ -122,6 +128,33 @@ def _half_of_the_formula(use: Use, z: Array) -> Variants:
     else:
         yield Variant(use.g * z, "z * (1 - z): the second factor is missing")
         yield Variant(use.g * (1 - z), "z * (1 - z): the first factor is missing")
+
+
+@mistake("wrong_argument")
+def _not_differentiated(use: Use, z: Array) -> Passes:
+    """What comes back through {op}{line} was multiplied by the function itself, where its derivative
+    is meant.
+
+    Differentiate the function first, and multiply g by the result.
+    """
+    if use.op_name == "prod":
+        return use.widened(use.g * z)
+    alone = use.elementwise and use.op is not None and len(use.op.operands) == 1
+    if use.op_name == "pow" and use.name == "y":  # of 2**x a number is missing: log(2)
+        alone = np.size(use.values.get("x", ())) > 1
+    return use.g * z if alone and np.shape(z) == use.g.shape else None
+
+
+@mistake("sign")
+def _at_minus_x(use: Use) -> Passes:
+    """The derivative of {op}{line} was taken at minus its input.
+
+    Check the sign of what stands inside.
+    """
+    x = use.values.get(use.name)
+    if x is None or not np.ndim(x) or not use.elementwise or use.op_name in MASKED.split():
+        return None  # of relu that is its mask, inverted
+    return _elsewhere(use, -x)
 
 
 @mistake("sign", "tanh sigmoid")
@@ -205,7 +238,8 @@ def is_dropout(use: Use) -> bool:
     keep = use.values.get(use.beside)
     if use.op_name != "mul" or keep is None or not np.ndim(keep) or len(use.origins) > 1:
         return False
-    if not keep.shape == use.g.shape == use.passed.shape:
+    shape = use.passed.shape
+    if keep.size < 2 or use.g.shape != shape or np.broadcast_shapes(keep.shape, shape) != shape:
         return False
     kinds = np.unique(keep)
     return len(kinds) == 2 and bool(kinds[0] == 0 and kinds[1] > 0)
@@ -275,9 +309,19 @@ def _mask_missing(use: Use) -> Passes:
     Multiply by 1 where the input was let through, and by 0 elsewhere.
     """
     if use.op_name == "leaky_relu" and "x" in use.values:
-        return [use.g, use.g * (use.values["x"] > 0)]
+        return use.g
     wide, _ = _mask(use)
     return _scaled(use, wide) if use.op_name == "mul" else use.fit(wide)
+
+
+@mistake("mask_missing", "leaky_relu elu celu")
+def _as_relu(use: Use, x: Array) -> Passes:
+    """{op}{line} passes a part of the gradient on where its input is negative, and you pass none: so
+    relu does.
+
+    Multiply by the slope there.
+    """
+    return use.g * (x > 0)
 
 
 def _scaled(use: Use, d: Array) -> list[Array]:

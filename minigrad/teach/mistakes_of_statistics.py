@@ -8,19 +8,26 @@ Read mistakes.py first.
 import numpy as np
 
 from minigrad.teach.difference import Array
-from minigrad.teach.mistakes import Passes, Variant, Variants, mistake
+from minigrad.teach.mistakes import Passes, Variant, Variants, constant_factor, mistake
 from minigrad.teach.uses import Use
 
 # ------------------------------------------------------------------ statistics
 
 
-@mistake("scale", "var std mean")
+@mistake("scale", "var std mean div mul")
 def _degrees_of_freedom(use: Use) -> Variants:
     """{op}{line} divides by {n}, and your gradient by another number of entries.
 
     Is it n or n - 1? The forward pass tells which.
     """
     # n against n - 1, or the length of another axis.
+    if use.op_name in ("div", "mul"):  # a sum, divided by hand
+        c = constant_factor(use)
+        for entries in {u.gathered for u in use.graph.paths if u.op_name == "sum"}:
+            for here, other in ((entries, entries - 1), (entries - 1, entries)):
+                if other > 0 and abs(c * here - 1) < 1e-6:
+                    yield Variant(use.passed * here / other, str(here))
+        return
     n = use.gathered
     if n < 2:
         return
@@ -29,11 +36,11 @@ def _degrees_of_freedom(use: Use) -> Variants:
             yield Variant(use.passed * n / other, str(n))
         return
     m = n - float(use.values.get("correction", 1))
-    for other in (n, n - 1):
-        if other != m and m > 0:
+    for divisor in (n, n - 1):
+        if divisor != m and m > 0:
             root = 0.5 if use.op_name == "std" else 1
-            yield Variant(use.passed * m / other, f"{m:g}")
-            yield Variant(use.passed * (m / other) ** root, f"{m:g}")
+            yield Variant(use.passed * m / divisor, f"{m:g}")
+            yield Variant(use.passed * (m / divisor) ** root, f"{m:g}")
 
 
 @mistake("mean_for_sum", "var std")
@@ -52,7 +59,7 @@ def _variance_not_divided(use: Use) -> Passes:
 def _statistics_elsewhere(use: Use, widened: Array) -> Variants:
     """The derivative of {op}{line} was taken at the wrong place: {n}.
 
-    Look up whether the rule is written in terms of the input x or of the result z.
+    Look up whether the rule is written in terms of the input or of the result.
     """
     z, x = use.values.get("z"), use.values.get("x")
     if z is not None and use.op_name != "var":

@@ -13,7 +13,7 @@ Read diagnose.py first.
 
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import replace
 from itertools import islice
 from typing import Any, NamedTuple
@@ -30,6 +30,7 @@ from minigrad.teach.whole import Places, Table, mistake_in
 SMALL = 24  # uses: the tapes on which pairs are tried
 MANY = 6  # pairs that are looked at before one is named
 ALONE = {"paths_multiplied", "upstream_twice"}  # not together with others: products fit by chance
+PARTS = ("getitem", "narrow", "select")
 PER_OPERATION = {
     "softmax_diagonal_only", "mask_missing", "mask_inverted", "ties", "index_not_scattered",
     "mean_for_sum", "stale_value", "wrong_argument", "matmul_order", "transposed", "sign",
@@ -58,11 +59,13 @@ class Tried(NamedTuple):
 # ------------------------------------------------------------------ everywhere
 
 
-def everywhere(a: Answer, until: float) -> Iterator[Diagnosis]:
+def everywhere(
+    a: Answer, until: float, kinds: Container[str] = PER_OPERATION
+) -> Iterator[Diagnosis]:
     """One mistake at every use of one operation, wherever it is used."""
     names = Counter(use.op_name for use in a.graph.paths if use.op is not None)
     for row in known_mistakes():
-        if row.kind not in PER_OPERATION:
+        if row.kind not in kinds:
             continue
         for name in [name for name, n in names.items() if n > 1]:
             for k in range(2):
@@ -121,6 +124,41 @@ def _for_all_operands(a: Answer) -> Places:
         effect = graph.walk_back(node, (1 - g).astype(g.dtype))
         if effect is not None and a.gives(a.right + effect):
             yield {"use": use}
+
+
+@mistake_in(AT_A_NODE, "upstream_only")
+def _to_all_operands(a: Answer) -> Places:
+    """The gradient that arrives at {op}{line} is passed on as it is to each operand: the derivatives
+    of the operation are missing.
+
+    Multiply g by the derivative of the operation with respect to each operand.
+    """
+    for use in a.graph.paths:
+        both = [u for u in a.graph.paths if u.node is use.node and not u.part]
+        if len(both) < 2 or use is not both[0] or not use.elementwise:
+            continue
+        given = [(u, d) for u in both if (d := u.fit(u.g)) is not None]
+        effects = [a.graph.walk_back(u.parent, d - u.passed) for u, d in given]
+        if a.gives(a.right + sum(e for e in effects if e is not None)):
+            yield {"use": use, "also": ("upstream_ignored",) if np.all(use.g == 1) else ()}
+
+
+@mistake_in(AT_A_NODE, "index_not_scattered")
+def _windows_overwrite_each_other(a: Answer) -> Places:
+    """{x} is read in {n} parts that overlap, and what comes back for one overwrote the others.
+
+    Add each part to what is there already:  d[i:j] += g,  not  d[i:j] = g.
+    """
+    uses = [u for u in a.graph.paths if u.parent is a.target and u.op_name in PARTS and not u.part]
+    if len(uses) < 3 or len(uses) < uses[0].fan_in:
+        return
+    read = [u.share() for u in uses]
+    for order in (1, -1):
+        d = np.zeros_like(a.right)
+        for use, share in list(zip(uses, read, strict=True))[::order]:
+            d = d if share is None else np.where(share != 0, use.passed, d)
+        if a.gives(d):
+            yield {"use": uses[0], "n": str(len(uses))}
 
 
 @mistake_in(AT_A_NODE, "mask_missing")

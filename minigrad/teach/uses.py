@@ -226,7 +226,7 @@ class Graph:
 
     uses        every edge          paths      those that lead to the target
     gradients   node -> its right gradient
-    vectors     the arrays of one axis among the student's
+    tensors     the values of the student's tensors and of the steps between them, each with its name
     known       node -> the value of its result, where that can be found out
     names       node -> what the student calls its result
     """
@@ -244,8 +244,15 @@ class Graph:
             if isinstance(t, Tensor) and t.node is not None and not name.startswith("_")
         }
         self.known = self._known(namespace)
-        self.vectors = [
-            t.array for t in namespace.values() if isinstance(t, Tensor) and t.array.ndim == 1
+        self.tensors = [
+            (name, t.array)
+            for name, t in namespace.items()
+            if isinstance(t, Tensor) and not t.is_sparse and not name.startswith("_")
+        ]
+        self.tensors += [
+            (f"the result of {called(node)}" if isinstance(node, Node) else "another leaf", value)
+            for node, value in self.known.items()
+            if node not in self.names
         ]
         self.gradients, self.uses = self._walk()
         self.paths, self.leading = self._paths()
@@ -286,6 +293,16 @@ class Graph:
                 if node.edges[0] not in known and np.all(np.isfinite(x)):
                     known[node.edges[0]] = x
         return known
+
+    def whereabouts(self, node: AnyNode) -> str:
+        """Which of the student's tensors the node gives, or leads to: " (which gives h)"; or ""."""
+        words = "which gives"
+        while node not in self.names:
+            above = {use.node for use in self.uses if use.parent is node}
+            if len(above) != 1:
+                return ""
+            words, node = "on the way to", above.pop()
+        return f" ({words} {self.names[node]})"
 
     def earlier(self, node: AnyNode) -> list[Array]:
         """What the tensor held before the write of this node, and before those further back."""

@@ -4,6 +4,7 @@
     BROADCAST      a broadcast that was not summed back
     KEPT           what .grad holds after several backward passes
     IN_ALL         a sign or a factor in front of all; another quantity than was asked for
+    SUBSTITUTED    another tensor's value in a derivative
     STOPPED        the chain rule, stopped several steps too early
 
 These are tables, with a function for each mistake. It yields, for each place where the mistake
@@ -12,7 +13,7 @@ stand in the message. Its docstring is what the student reads. Read mistakes.py 
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from itertools import combinations, islice, permutations
+from itertools import combinations, islice, permutations, product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -35,7 +36,10 @@ WRONG_SHAPE: Table = []
 BROADCAST: Table = []
 KEPT: Table = []
 IN_ALL: Table = []
+SUBSTITUTED: Table = []
 STOPPED: Table = []
+
+NEAREST = 40  # uses: those at which the values of other tensors are tried
 
 
 def mistake_in(table: Table, kind: str) -> Callable[[Search], Search]:
@@ -224,7 +228,8 @@ def _never_summed(a: Answer) -> Places:
 
 @mistake_in(BROADCAST, "broadcast_not_summed")
 def _examples_not_summed(a: Answer) -> Places:
-    """These are {n} parts, one for each row of the factor before {x}{line}: they were not summed.
+    """These are the {n} parts that come back through {op}{line}, one for each row of the factor before
+    {x}: they were not summed.
 
     {x} is used for every row, and gets the sum over the rows as its gradient.
     """
@@ -329,7 +334,8 @@ def _scaled(a: Answer) -> Places:
     Look for a factor that all its parts have in common.
     """
     # A factor in front of all: 2, or a number of entries, unless that may give it by chance.
-    sizes = {n for n in (*a.right.shape, a.right.size, *a.z.shape, a.z.array.size) if n > 2}
+    sizes = {n for u in a.graph.paths for n in (*u.g.shape, *u.passed.shape)}
+    sizes = {n for n in (*sizes, a.right.size, a.z.array.size) if n > 2}
     for n in (2, *sorted(() if one_number(a.right) else sizes)):
         for times, words in ((n, str(n)), (1 / n, f"1/{n}")):
             if np.any(a.right) and a.same(times * a.right):
@@ -364,7 +370,7 @@ def _from_above(a: Answer) -> Places:
 
 @mistake_in(IN_ALL, "other_variable")
 def _of_another_tensor(a: Answer) -> Places:
-    """This is the gradient of {n}, not of {x}.
+    """This is the gradient of {n}, not of {x}{way}.
 
     Check which tensor each result belongs to.
     """
@@ -376,8 +382,36 @@ def _of_another_tensor(a: Answer) -> Places:
         if name is None and leaf is not None:
             name = f"another tensor, of the shape {tuple(leaf.variable.shape)}"
         if name is not None and not tells_nothing(g) and a.same(g):
-            yield {"n": name, "node": node if leaf is None else None}
+            here = next((u for u in a.graph.paths if u.node is node), None)
+            way = f": the derivative of {name} with respect to {a.name} is missing" if here else ""
+            also = ("forgot_inner" if inside_a_curve(here) else "upstream_only",) if here else ()
+            yield {"n": name, "way": way, "node": None if leaf else node, "also": also}
             return
+
+
+@mistake_in(SUBSTITUTED, "wrong_argument")
+def _another_value(a: Answer) -> Places:
+    """In the derivative of {op}{line}, {n} stands where {m} is meant.
+
+    Write down which values this derivative reads, under the names of the program.
+    """
+    if a.mine.size < 3 or one_number(a.mine):
+        return
+    for use in (u for u in a.graph.paths[:NEAREST] if u is u.twins[0]):
+        read = [v for v in map(use.values.get, use.reads()) if isinstance(v, np.ndarray)]
+        for value, (n, there) in product(read, a.graph.tensors):
+            if value.size < 3 or there.shape != value.shape or np.array_equal(there, value):
+                continue
+            instead: Any = -sum(u.passed for u in use.twins[1:])
+            for u in use.twins:
+                names = [k for k in u.reads() if u.values.get(k) is value]
+                d = u.rule(u.g, **dict.fromkeys(names, there))
+                instead = instead + (np.nan if d is None else d)
+            effect = use.changes(np.asarray(instead))
+            if a.target in effect and a.gives(a.right + effect[a.target]):
+                meant = next((m for m, v in a.graph.tensors if v is value), "another value")
+                yield {"use": use, "n": n, "m": meant}
+                return
 
 
 @mistake_in(IN_ALL, "tangent_for_gradient")
