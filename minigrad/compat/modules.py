@@ -42,6 +42,7 @@ ELSEWHERE = {
     "autograd.grad_mode": "core.modes",
     "cuda.amp": "compat.mixed_precision",
     "cuda.amp.*": "compat.mixed_precision",
+    "cuda.random": "cuda",
     "distributions.*": "distributions distributions.transformed",
     "functional": ".",
     "nn.modules": "nn",
