@@ -417,3 +417,34 @@ def test_anomaly_detection_names_a_function_of_several_results():
         a, b = Twice.apply(x)
         with pytest.raises(RuntimeError, match="'TwiceBackward' returned nan values in its 0th"):
             (a * b).sum().backward()
+
+
+def test_reading_a_tensor_part_by_part_takes_time_in_proportion_to_its_size(monkeypatch):
+    made = []
+    zeros = np.zeros
+    monkeypatch.setattr(np, "zeros", lambda *args: made.append(args) or zeros(*args))
+    x = minigrad.ones(100, 40, requires_grad=True)
+    sum([(k + 1) * part.sum() for k, part in enumerate(x.unbind())]).backward()
+
+    assert len(made) <= 4, "arrays of zeros as large as x"
+    assert (
+        x.grad[:, 0].tolist() == list(range(1, 101))
+        and x.grad[:, 39].tolist() == x.grad[:, 0].tolist()
+    )
+
+
+def test_a_part_with_a_hook_and_a_part_by_indices_are_added_as_well():
+    x = minigrad.arange(400.0).reshape(20, 20).requires_grad_()
+    parts, seen = [x[0], x[1, 2:], x[:, 3], x[[4, 4, 5]], x[..., 0], x[None, 7]], []
+    parts[2].register_hook(lambda g: seen.append(g.shape) or 2 * g)
+    (sum([part.sum() for part in parts]) + (x * 3).sum()).backward()
+
+    expected = np.full((20, 20), 3.0)
+    expected[0] += 1
+    expected[1, 2:] += 1
+    expected[:, 3] += 2
+    expected[4] += 2
+    expected[5] += 1
+    expected[:, 0] += 1
+    expected[7] += 1
+    assert (x.grad.numpy() == expected).all() and seen == [(20,)]

@@ -143,7 +143,7 @@ def test_random_numbers_in_a_function_that_is_called_several_times(transform):
 
 
 def test_errors():
-    with pytest.raises(RuntimeError, match="Expected f.* to return a scalar tensor"):
+    with pytest.raises(RuntimeError, match="Expected f.* to return a scalar Tensor"):
         func.grad(layer)(X)
     with pytest.raises(RuntimeError, match="tuple"):
         func.jvp(layer, X, V)
@@ -375,3 +375,14 @@ def test_models_of_an_ensemble_agree_about_what_requires_a_gradient():
 
     with pytest.raises(RuntimeError, match="weight of each model to have the same .requires_grad"):
         func.stack_module_state(models)
+
+
+def test_what_a_transform_hands_on_as_aux_has_no_history_of_its_own():
+    x, w = minigrad.arange(3.0), minigrad.ones(3, requires_grad=True)
+
+    def f(x):
+        return (x * x).sum(), {"mean": x.mean(), "of w": (x * w).sum()}
+
+    for _, aux in (func.grad(f, has_aux=True)(x), func.jacrev(f, has_aux=True)(x)):
+        assert aux["mean"].grad_fn is None and aux["of w"].requires_grad
+    assert func.vjp(f, x, has_aux=True)[2]["mean"].grad_fn is None

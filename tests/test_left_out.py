@@ -72,12 +72,20 @@ def test_each_of_these_modules_leads_somewhere(name):
         (minigrad, "sparse_csr_tensor", "sparse_coo_tensor"),
         (minigrad.cuda, "FloatTensor", "without `cuda`"),
         (minigrad, "lu", "numpy.linalg"),
+        (minigrad.linalg, "eig", "numpy.linalg"),
+        (minigrad.linalg, "lu_factor", "numpy.linalg"),
+        (minigrad, "symeig", "PyTorch has removed it"),
         (minigrad.distributions, "StudentT", "log_prob"),
     ],
 )
 def test_a_missing_name_that_pytorch_has_says_what_to_do(module, name, words):
     with pytest.raises(AttributeError, match=f"{name}.*leaves it out.*{words}.*PYTORCH.md"):
         getattr(module, name)
+
+
+def test_a_module_that_is_left_out_is_an_attribute_of_autograd_as_well():
+    with pytest.raises(NotImplementedError, match="profile.*cProfile"):
+        minigrad.autograd.profiler.profile()
 
 
 @pytest.mark.parametrize(
@@ -87,6 +95,7 @@ def test_a_missing_name_that_pytorch_has_says_what_to_do(module, name, words):
         ("angle", "the real and the imaginary part"),
         ("to_sparse_csr", "sparse_coo_tensor"),
         ("lu", "numpy.linalg"),
+        ("solve", "PyTorch has removed it"),
         ("pin_memory", "leave it out"),
     ],
 )

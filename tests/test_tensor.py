@@ -34,7 +34,7 @@ def test_types_of_new_tensors(make, dtype):
         (lambda: minigrad.Tensor(minigrad.ones(2, 3).shape), np.float32, (2, 3)),
         (lambda: minigrad.Tensor(), np.float32, (0,)), (lambda: minigrad.LongTensor(2, 3), np.int64, (2, 3)),
         (lambda: minigrad.tensor([minigrad.tensor([1.0]), minigrad.tensor([2.0])]), np.float32, (2,)),
-        (lambda: minigrad.tensor([np.float32([1, 2])] * 2), np.float32, (2, 2)),
+        (lambda: minigrad.tensor([np.float32(1), np.float32(2)]), np.float32, (2,)),
         (lambda: minigrad.tensor([1, 2j]), np.complex64, (2,)),
         (lambda: minigrad.zeros(2, dtype=float), np.float64, (2,)),
         (lambda: minigrad.rand(2, dtype=float), np.float64, (2,)),

@@ -174,6 +174,7 @@ def recorded(func: Func, primals: Sequence[Any], has_aux: bool, api: str = VJP) 
         inputs = [watched(x, connected) for x in leaves]
         result = func(*build(inputs))
     result, aux = result_and_aux(result, has_aux, api)
+    aux = replaced(aux, lambda z: settled(z, inputs, connected))
     outputs, rebuild = flatten(result)
     for z in outputs:
         if api == VJP and not dtypes.is_floating(z.array.dtype):
@@ -315,7 +316,7 @@ def grad_and_value(func: Func, argnums: ArgNums = 0, has_aux: bool = False) -> F
             raise RuntimeError(f"{api}: Expected f(*args) to return a Tensor, got {type(value)}")
         if value.array.ndim:
             raise RuntimeError(
-                f"{api}: Expected f(*args) to return a scalar tensor, got tensor with {value.ndim} dims. Maybe you "
+                f"{api}: Expected f(*args) to return a scalar Tensor, got tensor with {value.ndim} dims. Maybe you "
                 "wanted to use the vjp or jacrev APIs instead?"
             )
         result = _for_chosen(argnums, pull(wrap(np.ones((), value.array.dtype))))

@@ -7,13 +7,12 @@ modules.py redirects the names of these modules to this file.
 """
 
 import math
-import warnings
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from minigrad.autograd.transforms import flatten, replaced
 from minigrad.core.devices import DeviceLike
-from minigrad.core.errors import levels_to_user
+from minigrad.core.errors import warn_user
 
 inf = math.inf
 Number = int | float | bool
@@ -128,10 +127,9 @@ def not_compiled(function: Any = None, *example: object, **settings: object) -> 
     ...     not_compiled(abs) is abs
     True
     """
-    warnings.warn(
+    warn_user(
         "minigrad has no TorchScript: jit.script and jit.trace return the function or module unchanged. "
         "minigrad.static records programs.",
-        stacklevel=levels_to_user(),
     )
     return unchanged(function)
 

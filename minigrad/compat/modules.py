@@ -13,11 +13,12 @@ that no other finder knows.
 
 import sys
 from collections.abc import Sequence
-from functools import cache, reduce
+from functools import cache, partial, reduce
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any, NoReturn
 
+from minigrad import autograd, linalg
 from minigrad.compat import helpers  # ELSEWHERE refers to it
 from minigrad.compat import mixed_precision as mixed_precision
 from minigrad.core.tensor import Tensor
@@ -42,6 +43,7 @@ ELSEWHERE = {
     "autograd.grad_mode": "core.modes",
     "cuda.amp": "compat.mixed_precision",
     "cuda.amp.*": "compat.mixed_precision",
+    "cuda.random": "cuda",
     "distributions.*": "distributions distributions.transformed",
     "functional": ".",
     "nn.modules": "nn",
@@ -116,6 +118,7 @@ NO_GPU = "minigrad computes on the CPU only. To fix it, use the class of this na
 BY_NUMPY = (
     "To fix it, use numpy.linalg or scipy.linalg on A.detach().numpy(); no gradient flows back."
 )
+REMOVED = "PyTorch has removed it. To fix it, use linalg: solve(A, B), lstsq(A, B), eigh(A), matrix_rank(A)."
 DISTRIBUTION = (
     "To fix it, write its log_prob as a function, or derive it from a Distribution that is there."
 )
@@ -123,7 +126,8 @@ GROUPS = {
     "BFloat16Tensor": NO_BFLOAT16,
     "angle complex conj_physical imag istft polar resolve_conj stft view_as_complex view_as_real": NO_COMPLEX,
     "sparse_bsc_tensor sparse_bsr_tensor sparse_compressed_tensor sparse_csc_tensor sparse_csr_tensor": NO_SPARSE,
-    "lu lu_solve lu_unpack": BY_NUMPY,
+    "eig eigvals ldl_factor lobpcg lu lu_factor lu_solve lu_unpack": BY_NUMPY,
+    "matrix_rank solve symeig": REMOVED,
     "Binomial ContinuousBernoulli FisherSnedecor Gumbel HalfCauchy InverseGamma Kumaraswamy": DISTRIBUTION,
     "LKJCholesky LogisticNormal LowRankMultivariateNormal MixtureSameFamily Multinomial": DISTRIBUTION,
     "NegativeBinomial Pareto RelaxedBernoulli RelaxedOneHotCategorical StudentT VonMises": DISTRIBUTION,
@@ -137,7 +141,8 @@ OF_TENSORS = {
     "bfloat16": NO_BFLOAT16,
     "angle cdouble cfloat chalf conj_physical imag istft resolve_conj resolve_neg stft": NO_COMPLEX,
     "col_indices crow_indices dense_dim sparse_dim sparse_mask to_sparse_coo to_sparse_csc to_sparse_csr": NO_SPARSE,
-    "geqrf lu lu_solve orgqr ormqr": BY_NUMPY,
+    "eig geqrf lu lu_solve orgqr ormqr": BY_NUMPY,
+    "lstsq solve symeig": REMOVED,
     "dequantize int_repr q_scale q_zero_point qscheme": "There are no quantized numbers.",
     "pin_memory": "minigrad computes on the CPU only. To fix it, leave it out.",
 }
@@ -284,6 +289,8 @@ class LeftOutOfTensors:
         _raise_no_attribute("'Tensor' object", self._name, self._advice)
 
 
+for _lower in (autograd, linalg):  # they cannot import this module
+    vars(_lower)["__getattr__"] = partial(attribute, _lower.__name__)
 for _names, _text in OF_TENSORS.items():
     for _name in _names.split():
         setattr(Tensor, _name, LeftOutOfTensors(_name, _text))

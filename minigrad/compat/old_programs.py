@@ -4,7 +4,6 @@ PyTorch keeps these names, or raises an error that names the replacement. So doe
 use tensor(data, dtype=...), arange, linalg.multi_dot, linalg.solve_triangular, linalg.lstsq.
 """
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ import numpy as np
 from minigrad.core import dtypes
 from minigrad.core.devices import DeviceLike, check_device
 from minigrad.core.dtypes import Dtype, DTypeLike
-from minigrad.core.errors import levels_to_user
+from minigrad.core.errors import warn_user
 from minigrad.core.tensor import Tensor, made
 from minigrad.linalg import multi_dot, solve_triangular
 from minigrad.linalg import qr as linalg_qr
@@ -41,11 +40,10 @@ def range(  # noqa: A001  # PyTorch's name
     ...     range(1, 3)
     tensor([1., 2., 3.])
     """
-    warnings.warn(
+    warn_user(
         "torch.range is deprecated and will be removed in a future release because its behavior is "
         "inconsistent with Python's range builtin. Instead, use torch.arange, which produces values in "
         "[start, end).",
-        stacklevel=levels_to_user(),
     )
     check_device(device)
     if end is None:
@@ -75,11 +73,16 @@ def triangular_solve(
 ) -> Any:
     """The solution x of A @ x = b for a triangular A, and A. Deprecated: use linalg.solve_triangular.
 
+    >>> import warnings
     >>> A = minigrad.tensor([[2.0, 1.0], [0.0, 4.0]])
-    >>> triangular_solve(minigrad.tensor([[4.0], [8.0]]), A)[0]
+    >>> with warnings.catch_warnings(action="ignore"):
+    ...     triangular_solve(minigrad.tensor([[4.0], [8.0]]), A)[0]
     tensor([[1.],
             [2.]])
     """
+    warn_user(
+        "torch.triangular_solve is deprecated in favor of torch.linalg.solve_triangular, which takes A first."
+    )
     left = A.mT if transpose else A
     z = solve_triangular(left, b, upper=upper != transpose, unitriangular=unitriangular)
     return triangular_solution(z, A)
@@ -95,9 +98,8 @@ def qr(input: Tensor, some: bool = True) -> Any:
     tensor([[1., 0.],
             [0., 1.]])
     """
-    warnings.warn(
+    warn_user(
         "torch.qr is deprecated in favor of torch.linalg.qr and will be removed in a future release.",
-        stacklevel=levels_to_user(),
     )
     return qr_factors(*linalg_qr(input, "reduced" if some else "complete"))
 

@@ -14,6 +14,7 @@ from typing import Any
 
 from minigrad.core import dtypes
 from minigrad.core.devices import CPU, DeviceLike, check_device, device
+from minigrad.core.errors import warn_user
 
 _settings: dict[str, Any] = {
     "threads": os.cpu_count() or 1,
@@ -143,11 +144,16 @@ def get_default_device() -> device:
 def set_default_tensor_type(t: str | type) -> None:
     """The older form of set_default_dtype, for "torch.DoubleTensor" or such a class.
 
-    >>> set_default_tensor_type("torch.DoubleTensor")
+    >>> import warnings
+    >>> with warnings.catch_warnings(action="ignore"):
+    ...     set_default_tensor_type("torch.DoubleTensor")
     >>> minigrad.tensor(1.0).dtype
     dtype('float64')
-    >>> set_default_tensor_type("torch.FloatTensor")
+    >>> minigrad.set_default_dtype(minigrad.float32)
     """
+    warn_user(
+        "torch.set_default_tensor_type() is deprecated as of PyTorch 2.1, please use torch.set_default_dtype() instead."
+    )
     name = t if isinstance(t, str) else t.__name__
     named = [d for d in dtypes.ALL if name.rpartition(".")[2] == f"{dtypes.torch_name(d)}Tensor"]
     if not named:

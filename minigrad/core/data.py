@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from minigrad.core import dtypes
+from minigrad.core import dtypes, modes
 from minigrad.core.dtypes import DTypeLike
-from minigrad.core.errors import DtypeError
+from minigrad.core.errors import DtypeError, warn_user
 from minigrad.core.memory import make
 from minigrad.core.shapes import Array
 
@@ -59,6 +59,15 @@ def sized_or_filled(what: Sequence[Any], dtype: dtypes.Dtype) -> Array:
     return np.zeros(shape, dtype)
 
 
+def warn_of_gradient(x: Any) -> None:
+    """Warn if x requires a gradient: the Python number that it becomes has none."""
+    if x.requires_grad and modes.state.recording:
+        warn_user(
+            "Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior. "
+            "Consider using tensor.detach() first."
+        )
+
+
 PLAIN = frozenset([bool, int, float, complex])
 
 
@@ -97,6 +106,11 @@ def _plain_numbers(value: object, kinds: set[Any]) -> Any:
         if classes <= PLAIN:
             kinds.update(classes)
             return value
+        if np.ndarray in classes:
+            warn_user(
+                "Creating a tensor from a list of numpy.ndarrays is extremely slow. Please consider converting "
+                "the list to a single numpy.ndarray with numpy.array() before converting to a tensor."
+            )
         return [_plain_numbers(v, kinds) for v in value]
     if isinstance(value, make.Tensor):
         if value.array.size != 1:
@@ -105,6 +119,7 @@ def _plain_numbers(value: object, kinds: set[Any]) -> Any:
                 f"shape {list(value.shape)}. To fix it, use minigrad.stack(...) or minigrad.cat(...)."
             )
         kinds.add(value.array.dtype)
+        warn_of_gradient(value)
         return value.array.reshape(()).item()
     if hasattr(value, "__array__"):  # a Slot raises an error here, because it has no value
         array = np.asarray(value)

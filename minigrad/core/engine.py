@@ -97,8 +97,7 @@ class GraphTask:
         """Run the whole pass, by age: take the latest node that has a gradient, until none is left."""
         pending, heap, inputs, tensors = self.pending, self._heap, self.inputs, self.tensors
         freed = None if self.retain_graph else Freed()
-        needed = self.prune()
-        sums: set[AnyNode] = set()  # nodes whose pending gradient is a sum that we made
+        needed, sums = self.prune(), set[AnyNode]()  # sums: a pending gradient that we made
         heap += sorted([(n.queue_key, n) for n in self._start() if needed is None or n in needed])
         try:
             while heap:
@@ -107,6 +106,8 @@ class GraphTask:
                     g = pending.pop(node)
                     if inputs is None or node not in inputs:
                         plan = node.plan
+                        if plan.into and not tensors and plan.into(g, node, pending, sums):
+                            break
                         grads = plan.run_tensors(g, node) if tensors else plan.run(g, node)
                         if freed is not None and plan.frees:
                             node.saved = freed
@@ -123,10 +124,10 @@ class GraphTask:
                         if arrived is not None:
                             if parent in sums and arrived.size > SMALL:  # else a new one is faster
                                 arrived += d
-                            else:
-                                pending[parent] = total = arrived + d
-                                if total.__class__ is ndarray:
-                                    sums.add(parent)
+                                continue
+                            pending[parent] = total = arrived + d
+                            if total.__class__ is ndarray:
+                                sums.add(parent)
                             continue
                         pending[parent] = d
                         if following is None:  # in a chain, the next node skips the heap

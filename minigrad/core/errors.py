@@ -14,6 +14,7 @@ import linecache
 import math
 import os.path
 import sys
+import warnings
 from collections.abc import Sequence
 from itertools import zip_longest
 from types import CodeType, FrameType
@@ -92,12 +93,12 @@ def in_constructor() -> bool:
     return False
 
 
-def levels_to_user() -> int:
-    """The `stacklevel` that makes the caller's warnings.warn point to the user's line."""
-    frame, n = sys._getframe(1).f_back, 2
-    while frame is not None and _is_ours[frame.f_code.co_filename]:
+def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
+    """A warning that points to the user's line."""
+    frame, n = sys._getframe(1), 2
+    while frame.f_back is not None and _is_ours[frame.f_code.co_filename]:
         frame, n = frame.f_back, n + 1
-    return n
+    warnings.warn(message, category, stacklevel=n)
 
 
 def user_names(arrays: Sequence[Any]) -> list[str | None]:

@@ -62,6 +62,8 @@ class Hooked:
     after       hooks of the node: get its outgoing and incoming gradients
     """
 
+    into = None  # the rules must run, for the hooks
+
     def __init__(self, plan: Any) -> None:
         self.plan = plan
         self.on_result: OrderedDict[int, Hook] = OrderedDict()

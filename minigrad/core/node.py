@@ -195,6 +195,7 @@ class OwnPlan:
     tensors: tuple[str, ...] = ()
     slots: tuple[str, ...] = ()
     frees = False
+    into = None
 
 
 @cache

@@ -75,6 +75,7 @@ class Op:
                 returns booleans or indices
     view        may the result share memory with the first operand?
     exact       do the rules themselves return gradients with the inputs' shapes?
+    into        into(g, node, pending, sums) adds the gradient to the engine's sum for x, and says whether it did
     refuses     the kinds of dtype that the op does not support: "b" or "biu"
     casts       is the second operand converted to the first one's dtype (copy_)?
     variadic    does the op take any number of arrays (cat, stack)?
@@ -121,6 +122,7 @@ class Op:
         self.inplace = self.takes_out and (kind == "elementwise" if inplace is None else inplace)
         self.rules: dict[str, Rule] = {}
         self.tangent: Rule | None = None
+        self.into: Callable[..., bool] | None = None
         self.plans: dict[Any, Any] = {}  # filled by plan.py: one for each set of inputs
         # Filled by methods/rows.py: the methods made from this row, and which of them are just `apply`.
         self.methods: list[str] = []

@@ -10,6 +10,7 @@ from typing import Any, Self
 import numpy as np
 
 from minigrad.core import display, formatting, modes
+from minigrad.core.data import warn_of_gradient
 from minigrad.core.devices import MemoryFormat
 from minigrad.core.dtypes import DTypeLike
 from minigrad.core.memory import make
@@ -70,6 +71,7 @@ class Outside(ArrayMethods):
         return bool(self.array)
 
     def __float__(self) -> float:
+        warn_of_gradient(self)
         return float(self._scalar())
 
     def __int__(self) -> int:

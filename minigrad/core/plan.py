@@ -40,6 +40,7 @@ class Plan:
     tensors     the names in `reads` that are tensors; "z" is the result
     slots       the contents of `node.saved`: like `reads`, but with z's counter after z
     frees       does a backward pass free anything?
+    into        the op's `into`, if it applies
     """
 
     def __init__(self, op: Op, needs: tuple[bool, ...], fitted: bool, node_name: str) -> None:
@@ -61,6 +62,7 @@ class Plan:
         self.tensors = tuple(r for r in reads if r in op.operands or r == "z")
         self.slots = tuple(s for r in reads for s in ((r, "z_counter") if r == "z" else (r,)))
         self.frees = bool(self.tensors) or (op.variadic and "xs" in reads)
+        self.into = None if fitted else op.into
         self.source = self._write(raw=True)
         self.run = self._compile(self.source, "arrays")
         self.run_tensors = self._compile(self._write(raw=False), "tensors")

@@ -10,7 +10,6 @@ as long as a small op. The arguments are checked only after an attribute turned 
 
 import functools
 import inspect
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from types import FunctionType
 from typing import Any, Self, TypeVar, cast, get_args
@@ -19,7 +18,7 @@ import numpy as np
 
 from minigrad.core import modes
 from minigrad.core.dtypes import torch_name
-from minigrad.core.errors import levels_to_user
+from minigrad.core.errors import warn_user
 from minigrad.methods.base import Base
 
 OF_ONE_DTYPE = {  # the dtypes that `out` can have, and PyTorch's error message
@@ -178,10 +177,9 @@ def _write_out(name: str, out: Any, z: Any) -> Any:
         raise RuntimeError(f"result type {torch_name(z.dtype)} can't be cast to the desired output type {torch_name(out.dtype)}")
     if out.shape != z.shape:
         if out.numel():
-            warnings.warn(
+            warn_user(
                 f"An output with one or more elements was resized since it had shape {list(out.shape)}, which "
                 f"does not match the required output shape {list(z.shape)}. To fix it, pass a tensor of that shape, or an empty one.",
-                stacklevel=levels_to_user(),
             )
         out.data = out.new_empty(z.shape)
     return out.copy_(z)

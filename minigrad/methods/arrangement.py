@@ -10,6 +10,7 @@ import numpy as np
 from minigrad import ops
 from minigrad.core import dtypes
 from minigrad.core.devices import MemoryFormat
+from minigrad.core.errors import warn_user
 from minigrad.core.shapes import LISTED, Dim, Several, broadcast_axes, normalize_axes, normalize_one
 from minigrad.methods.base import Base, T, Values, sizes, with_numpy_names
 from minigrad.ops.composites import named
@@ -30,6 +31,12 @@ class Arrangement(Base):
                 [2, 5],
                 [3, 6]])
         """
+        if self.ndim != 2:
+            warn_user(
+                "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and it will throw an "
+                "error in a future release. Consider `x.mT` to transpose batches of matrices or "
+                "`x.permute(*torch.arange(x.ndim - 1, -1, -1))` to reverse the dimensions of a tensor."
+            )
         return ops.permute.apply(self, axes=tuple(range(self.ndim))[::-1])
 
     @property

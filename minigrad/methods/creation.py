@@ -11,7 +11,7 @@ from minigrad.core import dtypes
 from minigrad.core.data import as_array
 from minigrad.core.devices import DeviceLike, Layout, MemoryFormat, check_device, strided
 from minigrad.core.dtypes import Dtype, DTypeLike
-from minigrad.core.errors import DtypeError
+from minigrad.core.errors import DtypeError, warn_user
 from minigrad.core.shapes import Array, Several, as_int, shape_of
 from minigrad.core.tensor import Tensor, wrap
 from minigrad.methods.arguments import made_into_out, named_type, takes_tensors
@@ -50,6 +50,11 @@ def tensor(data: object, *, dtype: DTypeLike = None, device: DeviceLike = None, 
             [3., 4.]], requires_grad=True)
     """
     check_device(device)
+    if isinstance(data, Tensor):
+        warn_user(
+            "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
+            "sourceTensor.detach().clone().requires_grad_(True), rather than torch.tensor(sourceTensor)."
+        )
     array = as_array(data, dtype)
     if array.ndim == 0:
         array = array[()]  # a NumPy scalar: NumPy is ten times faster with scalars than with 0-d arrays
@@ -295,6 +300,8 @@ def from_numpy(ndarray: Array) -> Tensor:
             "currently supported. To fix it, use array.copy()."
         )
     dtypes.category(ndarray.dtype)
+    if not ndarray.flags.writeable:
+        warn_user("The given NumPy array is not writable, and a tensor that shares its memory should be. To fix it, use array.copy().")
     return wrap(ndarray)
 
 

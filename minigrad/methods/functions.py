@@ -17,6 +17,7 @@ import numpy as np
 from minigrad import ops
 from minigrad.core.data import as_array
 from minigrad.core.dtypes import Dtype, promote_types
+from minigrad.core.errors import warn_user
 from minigrad.core.shapes import Several, normalize_one
 from minigrad.core.tensor import Size, Tensor, wrap
 from minigrad.methods.arguments import into_out, named_type, takes_out, takes_tensors
@@ -323,7 +324,7 @@ def result_type(tensor1: Any, tensor2: Any) -> Dtype:
 
 
 @takes_tensors
-def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
+def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
     """The coordinates of a grid of points: each vector is repeated along the axes of all the others.
 
     >>> import minigrad
@@ -343,10 +344,12 @@ def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
             )
         if x.dtype != given[0].dtype:
             raise RuntimeError(f"meshgrid expects all tensors to have the same dtype, but got {given[0].dtype} and {x.dtype}.")
-    if indexing not in ("ij", "xy"):
+    if indexing is None:
+        warn_user("torch.meshgrid: in an upcoming release, it will be required to pass the indexing argument. To fix it, write indexing=\"ij\".")
+    elif indexing not in ("ij", "xy"):
         raise RuntimeError('torch.meshgrid: indexing must be one of "xy" or "ij", but received: ' + str(indexing))
     if indexing == "xy" and len(given) > 1:
-        second, first, *rest = meshgrid(given[1], given[0], *given[2:])
+        second, first, *rest = meshgrid(given[1], given[0], *given[2:], indexing="ij")
         return (first, second, *rest)
     shape, n = tuple([x.numel() for x in given]), len(given)
     columns = [ops.reshape.apply(x, shape=(1,) * k + (-1,) + (1,) * (n - 1 - k)) for k, x in enumerate(given)]
@@ -368,7 +371,7 @@ def cartesian_prod(*tensors: Tensor) -> Tensor:
             raise RuntimeError(f"Expect a 1D vector, but got shape {list(z.shape)}")
     if len(tensors) == 1:
         return tensors[0]
-    return stack([z.reshape(-1) for z in meshgrid(*tensors)], 1)
+    return stack([z.reshape(-1) for z in meshgrid(*tensors, indexing="ij")], 1)
 
 
 @takes_tensors

@@ -3,14 +3,13 @@
 x + y, x.add(y) and x += y run the same op. An operand can be a tensor, an array or a number.
 """
 
-import warnings
 from typing import Any, Self
 
 import numpy as np
 
 from minigrad import ops
 from minigrad.core.dtypes import torch_name
-from minigrad.core.errors import levels_to_user
+from minigrad.core.errors import warn_user
 from minigrad.methods.base import Base, Operand, T, or_ask, scaled
 from minigrad.methods.from_rows import FromRows
 from minigrad.ops.composites import named
@@ -280,10 +279,9 @@ def number_last(name: str, word: str, number: Any, *tensors: Any) -> tuple[Any, 
     if len(tensors) != wanted or getattr(number, "ndim", False) or not all(isinstance(x, Base) for x in tensors):
         raise TypeError(f"{name}() takes {wanted} positional arguments but {1 + len(tensors)} were given: pass {word} by name.")
     of_tensors = ", ".join([f"Tensor {'other' if wanted == 1 else f'tensor{k}'}" for k in range(1, wanted + 1)])
-    warnings.warn(
+    warn_user(
         f"This overload of {name} is deprecated: {name}(Number {word}, {of_tensors}). "
         f"Consider using instead: {name}({of_tensors}, *, Number {word})",
-        stacklevel=levels_to_user(),
     )
     return *tensors, getattr(number, "array", number)
 

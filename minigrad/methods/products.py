@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from minigrad import ops, return_types
-from minigrad.core.errors import LinAlgError
+from minigrad.core.errors import LinAlgError, warn_user
 from minigrad.core.op import Op
 from minigrad.core.shapes import Array, Several, normalize_axes, normalize_one
 from minigrad.methods.arrangement import Arrangement
@@ -103,12 +103,13 @@ class Products(Arrangement):
     def cross(self, other: Self, dim: int | None = None) -> Self:
         """The cross product of the vectors along dim, which must have size 3. It is orthogonal to both.
 
-        Without dim, the first axis of size 3 is used. The other axes are broadcast.
+        Without dim, which warns, the first axis of size 3 is used. The other axes are broadcast.
 
-        >>> minigrad.tensor([1, 0, 0]).cross(minigrad.tensor([0, 1, 0]))
+        >>> minigrad.tensor([1, 0, 0]).cross(minigrad.tensor([0, 1, 0]), dim=0)
         tensor([0, 0, 1])
         """
         if dim is None:
+            warn_user("Using torch.cross without specifying the dim arg is deprecated. To fix it, pass dim, or use torch.linalg.cross.")
             if 3 not in self.shape:
                 raise RuntimeError("no dimension of size 3 in input")
             dim = self.shape.index(3)

@@ -13,7 +13,7 @@ import numpy as np
 from minigrad import ops, return_types
 from minigrad.core import dtypes
 from minigrad.core.dtypes import Dtype, DTypeLike
-from minigrad.core.errors import NotForDtype, levels_to_user
+from minigrad.core.errors import NotForDtype, warn_user
 from minigrad.core.op import Op
 from minigrad.core.shapes import LISTED, Array, Dim, Shape, normalize_axes, normalize_one
 from minigrad.methods.base import Base, Operand, in_type, overwritten, with_numpy_names
@@ -879,10 +879,9 @@ def variance_settings(name: str, x: Base, dim: Dim, unbiased: bool | None, keepd
         correction = 0 if unbiased is False else 1
     axes = axes_of(dim, axis, x.ndim)
     if number_reduced(x.shape, axes) <= correction:
-        warnings.warn(
+        warn_user(
             f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor, the number of "
             "entries: the result is NaN. To fix it, use more entries, or correction=0.",
-            stacklevel=levels_to_user(),
         )
     return {"axis": axes, "correction": correction, "keepdims": keepdims}
 

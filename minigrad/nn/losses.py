@@ -7,7 +7,6 @@ has the formula. `reduction` is "mean", "sum", or "none" for no reduction. `size
 Read function_layer.py first.
 """
 
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -305,12 +304,6 @@ class KLDivLoss(_ReducedLoss, of=F.kl_div):
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         """input (..., k) and target, of the same shape, to the loss."""
-        if self.reduction == "mean":
-            warnings.warn(
-                "reduction: 'mean' divides the total loss by both the batch size and the support size. "
-                "'batchmean' divides only by the batch size, and aligns with the KL math definition.",
-                stacklevel=3,
-            )
         return F.kl_div(input, target, reduction=self.reduction, log_target=self.log_target)
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from minigrad.core.devices import DeviceLike
-from minigrad.core.dtypes import DTypeLike
+from minigrad.core.dtypes import DTypeLike, float32
 from minigrad.core.tensor import Tensor
 from minigrad.methods.creation import zeros
 from minigrad.methods.functions import cat, stack
@@ -22,6 +22,7 @@ from minigrad.nn.linear import add_parameters
 from minigrad.nn.parameter import Parameter
 from minigrad.nn.recurrent_cells import KINDS, State, _Recurrent, as_states
 from minigrad.nn.utils.rnn import PackedSequence
+from minigrad.ops.composites import named
 
 __all__ = ["GRU", "LSTM", "RNN", "RNNBase"]
 
@@ -98,7 +99,15 @@ class RNNBase(_Recurrent):
         x, ends = self._layers(x, self._initial_states(given, x.shape[1], x.dtype))
         if single:
             return x.squeeze(1), tuple(e.squeeze(1) for e in ends)
-        return x.transpose(0, 1) if self.batch_first else x, ends
+        return self._as_printed(x), ends
+
+    def _as_printed(self, x: Tensor) -> Tensor:
+        """The output of a batch, whose node has PyTorch's name: its LSTM is one operation for float32."""
+        lstm = self.mode == "LSTM"
+        if self.batch_first:
+            return named(x.transpose(0, 1), f"TransposeBackward{0 if lstm else 1}")
+        fused = lstm and not self.bidirectional and x.dtype == float32
+        return named(x, "MkldnnRnnLayerBackward0") if fused else x
 
     def _run_packed(self, packed: PackedSequence, given: State) -> tuple[Any, State]:
         """Run all passes over packed sequences. Returns packed outputs and the last states."""

@@ -45,6 +45,17 @@ def getitem(x, *, index):
 getitem.vjp(x=lambda g, x_shape, index: put_zeros(g, index=index, shape=x_shape))
 
 
+def add_to_part(g, node, pending, sums):
+    """total[index] += g, if the engine has a sum of gradients for x: no array of zeros as large as x. Says whether it did."""
+    (x,), (_, index) = node.edges, node.saved
+    if added := x in sums and is_basic(index):  # no position occurs twice
+        pending[x][index] += g
+    return added
+
+
+getitem.into = add_to_part
+
+
 @linear()
 def put_zeros(x, *, index, shape, out=None):
     """z = zeros(shape); z[index] += x        dL/dx = g[index]"""

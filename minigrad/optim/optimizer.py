@@ -212,11 +212,12 @@ class Optimizer:
             )
 
     def __repr__(self) -> str:
-        lines = [f"{type(self).__name__} ("]
-        for k, group in enumerate(self.param_groups):
-            lines.append(f"Parameter Group {k}")
-            lines += [f"    {key}: {group[key]}" for key in sorted(group) if key != "params"]
-        return "\n".join(lines) + "\n)"
+        groups = [
+            f"Parameter Group {k}\n"
+            + "".join([f"    {key}: {group[key]}\n" for key in sorted(group) if key != "params"])
+            for k, group in enumerate(self.param_groups)
+        ]
+        return f"{type(self).__name__} (\n" + "\n".join(groups) + ")"
 
     # ------------------------------------------------------------------ saving and loading
 

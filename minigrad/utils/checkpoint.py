@@ -8,7 +8,6 @@ Source: Griewank and Walther, Algorithm 799: revolve (2000); Chen et al., Traini
 Sublinear Memory Cost (2016).
 """
 
-import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
@@ -16,7 +15,7 @@ from typing import Any
 from minigrad import random
 from minigrad.autograd.graph import saved_tensors_hooks
 from minigrad.core import modes
-from minigrad.core.errors import levels_to_user
+from minigrad.core.errors import warn_user
 from minigrad.core.tensor import Tensor
 
 __all__ = [
@@ -101,10 +100,9 @@ def set_device_states(devices: list[int], states: list[Tensor]) -> None:
 def warn_unless_given(use_reentrant: bool | None) -> None:
     """Warn, as PyTorch does, if use_reentrant is not passed."""
     if use_reentrant is None:
-        warnings.warn(
+        warn_user(
             "torch.utils.checkpoint: the use_reentrant parameter should be passed explicitly. To fix it, pass "
             "use_reentrant=False, which is recommended.",
-            stacklevel=levels_to_user(),
         )
 
 

@@ -57,6 +57,10 @@ F.grid_sample(I, m.zeros(1, 2, 2, 2), align_corners=False) | F.affine_grid(I[0, 
 F.embedding_bag(i[None], x) | F.max_unpool2d(*F.max_pool2d(I, 2, return_indices=True), 2) | x.rot90() | x.repeat_interleave(2) | x.frac()
 x.logit() | x.sinc() | x.nan_to_num() | x.renorm(2, 0, 1.0) | m.block_diag(x, x) | m.combinations(v) | x.masked_scatter(x > 0, x)
 x.select_scatter(v, 0, 1) | x.slice_scatter(x[:1], 0, 0, 1)
+m.nn.RNN(4, 2)(b)[0] | m.nn.LSTM(4, 2)(b)[0] | m.nn.LSTM(4, 2).double()(b.double())[0] | m.nn.LSTM(4, 2, bidirectional=True)(b)[0]
+m.nn.RNN(4, 2, batch_first=True)(b)[0] | m.nn.GRU(4, 2, batch_first=True)(b)[0] | m.nn.LSTM(4, 2, batch_first=True)(b)[0] | m.nn.GRU(4, 2)(x)[0]
+m.nn.LSTM(4, 2)(x)[0]
+rnn.pad_packed_sequence(rnn.pack_padded_sequence(b, [3, 1], batch_first=True), batch_first=True)[0]
 """
 
 
@@ -68,7 +72,7 @@ def filled(x, y):
 
 def operands(m):
     """The variables of the expressions."""
-    scope = {"m": m, "F": m.nn.functional, "filled": filled}
+    scope = {"m": m, "F": m.nn.functional, "filled": filled, "rnn": m.nn.utils.rnn}
     for name, shape in {
         "x": (3, 4),
         "v": (4,),
@@ -154,3 +158,9 @@ def test_a_node_can_be_called(expression):
             TypeError, match="expected 1 arguments, got 0 instead|expected at least"
         ):
             eval(expression, operands(m)).grad_fn()
+
+
+def test_padding_packed_sequences_writes_to_a_new_tensor_as_in_pytorch():
+    padded = "rnn.pad_packed_sequence(rnn.pack_padded_sequence(b, [2, 1, 1]))[0]"
+
+    assert names(minigrad, padded)[1] == names(torch, padded)[1] == "CopySlices"

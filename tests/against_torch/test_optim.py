@@ -391,3 +391,11 @@ def test_restarts_at_any_epoch():
 
     for mult in (1, 2, 3):
         np.testing.assert_allclose(path(minigrad, mult), path(torch, mult), rtol=1e-12)
+
+
+def test_groups_are_printed_apart():
+    def printed(library):
+        groups = [{"params": [library.zeros(1)]}, {"params": [library.zeros(2)], "lr": 0.5}]
+        return repr(library.optim.SGD(groups, lr=0.1))
+
+    assert printed(minigrad) == printed(torch)

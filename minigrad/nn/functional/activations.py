@@ -6,14 +6,13 @@ the old entries, they are copied first.
 """
 
 import math
-import warnings
 from collections.abc import Callable
 
 import numpy as np
 
 from minigrad import ops
 from minigrad.core.dtypes import DTypeLike
-from minigrad.core.errors import levels_to_user
+from minigrad.core.errors import warn_user
 from minigrad.core.modes import with_name
 from minigrad.core.op import Op
 from minigrad.core.shapes import normalize_one
@@ -331,14 +330,18 @@ def log_softmax(
     input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: DTypeLike = None
 ) -> Tensor:
     """log(softmax(x)), computed in one step so that large scores do not overflow"""
-    return input.log_softmax(_implicit_dim(input.ndim) if dim is None else dim, dtype)
+    return input.log_softmax(
+        _implicit_dim(input.ndim, "log_softmax") if dim is None else dim, dtype
+    )
 
 
 def softmin(
     input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: DTypeLike = None
 ) -> Tensor:
     """softmax(-x)"""
-    return softmax(-input, dim, _stacklevel, dtype)
+    return softmax(
+        -input, _implicit_dim(input.ndim, "softmin") if dim is None else dim, dtype=dtype
+    )
 
 
 def gumbel_softmax(
@@ -359,9 +362,8 @@ def gumbel_softmax(
     return chosen - soft.detach() + soft
 
 
-def _implicit_dim(ndim: int) -> int:
-    warnings.warn(
-        "Implicit dimension choice for softmax has been deprecated. Change the call to include dim=X as an argument.",
-        stacklevel=levels_to_user(),
+def _implicit_dim(ndim: int, name: str = "softmax") -> int:
+    warn_user(
+        f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an argument.",
     )
     return 0 if ndim in (0, 1, 3) else 1

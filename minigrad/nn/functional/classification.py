@@ -11,7 +11,7 @@ import numpy as np
 
 from minigrad import ops
 from minigrad.core.dtypes import torch_name
-from minigrad.core.errors import NotForDtype
+from minigrad.core.errors import NotForDtype, warn_user
 from minigrad.core.op import Op
 from minigrad.core.shapes import Array
 from minigrad.core.tensor import Tensor
@@ -227,6 +227,12 @@ def kl_div(
         z = target * ops.where.apply(some, target, one).log() - target * input
     if reduction == "batchmean":
         return z.sum() / input.shape[0] if input.ndim else z.sum()
+    if reduction == "mean":
+        warn_user(
+            "reduction: 'mean' divides the total loss by both the batch size and the support size. 'batchmean' divides "
+            "only by the batch size, and aligns with the KL div math definition. 'mean' will be changed to behave the "
+            "same as 'batchmean' in the next major release."
+        )
     return reduced_by(z, reduction)
 
 

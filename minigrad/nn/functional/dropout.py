@@ -5,11 +5,10 @@ so that evaluation needs no correction.
 """
 
 import math
-import warnings
 
 import numpy as np
 
-from minigrad.core.errors import levels_to_user
+from minigrad.core.errors import warn_user
 from minigrad.core.modes import with_name
 from minigrad.core.shapes import Array, Shape
 from minigrad.core.tensor import Tensor, wrap
@@ -47,10 +46,9 @@ def dropout2d(
 ) -> Tensor:
     """Dropout of whole channels, for input (n, c, h, w). As in PyTorch, three axes are treated as (n, c, l)."""
     if input.ndim not in (3, 4):
-        warnings.warn(
+        warn_user(
             f"dropout2d: Received a {input.ndim}-D input to dropout2d, which is deprecated. It drops whole "
             "channels of an input with 4 axes. To fix it, use dropout.",
-            stacklevel=levels_to_user(),
         )
     shape = (*input.shape[:2], *(1,) * (input.ndim - 2))
     return _dropout(input, p, training, inplace, shape)

@@ -9,13 +9,12 @@ derivative of a norm is undefined at 0; it is taken as 0 (see `norm` in ops/redu
 """
 
 import math
-import warnings
 from collections.abc import Callable
 
 import numpy as np
 
 from minigrad import ops
-from minigrad.core.errors import levels_to_user
+from minigrad.core.errors import warn_user
 from minigrad.core.modes import no_grad
 from minigrad.core.op import Op
 from minigrad.core.tensor import Tensor
@@ -328,9 +327,8 @@ def reduction_of(size_average: bool | None, reduce: bool | None, reduction: str)
         chosen = "none"
     else:
         chosen = "mean" if size_average is None or size_average else "sum"
-    warnings.warn(
+    warn_user(
         f"size_average and reduce args will be deprecated, please use reduction='{chosen}' instead.",
-        stacklevel=levels_to_user(),
     )
     return chosen
 
@@ -345,6 +343,11 @@ def reduced_by(
 
 def checked(reduction: str) -> str:
     """The reduction, after checking that it is a valid one. Otherwise raises ValueError."""
+    if reduction == "elementwise_mean":
+        warn_user(
+            "reduction='elementwise_mean' is deprecated. Please use reduction='mean' instead."
+        )
+        return "mean"
     if reduction not in ("mean", "sum", "none"):
         raise ValueError(f"{reduction} is not a valid value for reduction")
     return reduction
@@ -371,9 +374,8 @@ def _broadcast_pair(input: Tensor, target: Tensor) -> tuple[Tensor, ...]:
     """Both tensors broadcast to the same shape, with a warning if their shapes differ."""
     if input.array.shape == target.array.shape:
         return input, target
-    warnings.warn(
+    warn_user(
         f"Using a target size ({target.shape}) that is different to the input size ({input.shape}). This will "
         "likely lead to incorrect results due to broadcasting. Please ensure they have the same size.",
-        stacklevel=levels_to_user(),
     )
     return broadcast_tensors(input, target)

@@ -1,13 +1,12 @@
 """Resample images: sampling grids, unpooling, and the older names of `interpolate`."""
 
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from minigrad import ops
-from minigrad.core.errors import levels_to_user
+from minigrad.core.errors import warn_user
 from minigrad.core.shapes import Array, Several
 from minigrad.core.tensor import Tensor, wrap
 from minigrad.nn.functional.convolution import several
@@ -27,9 +26,8 @@ __all__ = [
 
 
 def _upsampled(name: str, *args: Any) -> Tensor:
-    warnings.warn(
+    warn_user(
         f"`nn.functional.{name}` is deprecated. Use `nn.functional.interpolate` instead.",
-        stacklevel=levels_to_user(),
     )
     return interpolate(*args)
 
@@ -92,11 +90,10 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None =
 
 def _align(align_corners: bool | None) -> bool:
     if align_corners is None:
-        warnings.warn(
+        warn_user(
             "Default grid_sample and affine_grid behavior has changed to align_corners=False since 1.3.0. "
             "Please specify align_corners=True if the old behavior is desired. See the documentation of "
             "grid_sample for details.",
-            stacklevel=levels_to_user(),
         )
     return bool(align_corners)
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from minigrad.core import modes
-from minigrad.core.errors import levels_to_user
+from minigrad.core.errors import warn_user
 from minigrad.core.shapes import Array
 from minigrad.core.sparse import RowSparse
 from minigrad.core.tensor import Tensor, wrap
@@ -117,10 +117,9 @@ def clip_grad_norm_(
 
 def clip_grad_norm(parameters: Tensors, max_norm: float, norm_type: float = 2.0) -> Tensor:
     """The deprecated name of clip_grad_norm_."""
-    warnings.warn(
+    warn_user(
         "`torch.nn.utils.clip_grad_norm` is now deprecated in favor of `torch.nn.utils.clip_grad_norm_`.",
         FutureWarning,
-        stacklevel=levels_to_user(),
     )
     return clip_grad_norm_(parameters, max_norm, norm_type)
 

@@ -151,8 +151,8 @@ def pad_packed_sequence(
     lengths = (np.arange(sizes[0])[:, None] < sizes).sum(1).astype(np.int64)
     steps, rows = np.nonzero(np.arange(len(sizes))[:, None] < lengths)
     data = sequence.data
-    padded = data.new_full((longest, sizes[0], *data.shape[1:]), padding_value)
-    x = padded.index_put((wrap(steps), wrap(rows)), data)
+    x = data.new_full((longest, sizes[0], *data.shape[1:]), padding_value)
+    x.flatten(0, 1)[wrap(steps * sizes[0] + rows)] = data
     if sequence.unsorted_indices is not None:
         x = x.index_select(1, sequence.unsorted_indices)
         lengths = lengths[sequence.unsorted_indices.array]

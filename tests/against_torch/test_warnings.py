@@ -1,0 +1,47 @@
+"""What a program is warned of: as in PyTorch, in the same words, at the user's line."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+import minigrad
+
+CALLS = """
+m.tensor(m.ones(2)) | m.tensor([np.ones(2), np.ones(2)]) | m.tensor((np.ones(2), np.ones(2))) | m.tensor([np.float32(1)])
+m.as_tensor(m.ones(2)) | m.FloatTensor([np.ones(2)]) | m.from_numpy(np.broadcast_to(1.0, 3)) | m.as_tensor(np.ones(2))
+m.meshgrid(m.ones(2), m.ones(3)) | m.meshgrid(m.ones(2), m.ones(3), indexing="ij") | m.cartesian_prod(m.ones(2), m.ones(2))
+m.ones(2, 3, 4).T | m.ones(2).T | m.ones(2, 3).T | m.cross(m.ones(3), m.ones(3)) | m.cross(m.ones(3), m.ones(3), dim=0)
+float(x.sum()) | int(x.sum()) | float(x.sum().detach()) | m.no_grad()(float)(x.sum()) | x.sum().item() | bool(x.sum()) | m.tensor([x.sum()]) | f"{x.sum():.2f}"
+F.kl_div(x, x) | F.kl_div(x, x, reduction="batchmean") | F.kl_div(x, x, reduction="sum") | m.nn.KLDivLoss()(x, x)
+F.mse_loss(x, x, reduction="elementwise_mean") | F.softmax(x) | F.log_softmax(x) | F.softmin(x) | m.nn.LogSoftmax()(x)
+m.triangular_solve(m.ones(2, 1), m.eye(2)) | m.set_default_tensor_type("torch.FloatTensor") | m.ones(1).var()
+"""
+
+
+def warned(m, call):
+    """The categories of the warnings, and how they begin."""
+    scope = {"m": m, "F": m.nn.functional, "np": np, "x": m.ones(2, 3, requires_grad=True)}
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        warnings.filterwarnings("ignore", category=RuntimeWarning)  # of NumPy
+        eval(call, scope)
+    return {(w.category, str(w.message)[:36], w.filename) for w in caught}
+
+
+@pytest.mark.parametrize(
+    "call", [c.strip() for line in CALLS.strip().splitlines() for c in line.split(" | ")]
+)
+def test_a_call_warns_as_in_pytorch(call):
+    torch.set_warn_always(True)
+    try:
+        theirs = warned(torch, call)
+    finally:
+        torch.set_warn_always(False)
+
+    ours = warned(minigrad, call)
+
+    assert {w[:2] for w in ours} == {w[:2] for w in theirs}
+    assert all(file == "<string>" for *_, file in ours)
