@@ -375,3 +375,13 @@ def test_models_of_an_ensemble_agree_about_what_requires_a_gradient():
 
     with pytest.raises(RuntimeError, match="weight of each model to have the same .requires_grad"):
         func.stack_module_state(models)
+
+
+@pytest.mark.parametrize("transform", [func.grad, func.jacrev])
+def test_what_a_function_returns_beside_its_result_has_no_history(transform):
+    _, aux = transform(lambda x: (x.sin(), {"x": x, "2x": [x * 2]}), has_aux=True)(
+        minigrad.tensor(1.0)
+    )
+
+    assert (aux["x"].item(), aux["2x"][0].item()) == (1, 2)
+    assert not aux["x"].requires_grad and not aux["2x"][0].requires_grad

@@ -174,6 +174,8 @@ def recorded(func: Func, primals: Sequence[Any], has_aux: bool, api: str = VJP) 
         inputs = [watched(x, connected) for x in leaves]
         result = func(*build(inputs))
     result, aux = result_and_aux(result, has_aux, api)
+    beside, build_aux = flatten(aux)
+    aux = build_aux([settled(z, inputs, connected) for z in beside])
     outputs, rebuild = flatten(result)
     for z in outputs:
         if api == VJP and not dtypes.is_floating(z.array.dtype):
