@@ -12,6 +12,8 @@ import minigrad
 from minigrad import static
 from tests.random_programs import compiled, inputs, written
 
+pytestmark = pytest.mark.filterwarnings("ignore:The use of .x.T. on tensors:UserWarning")
+
 
 def seeds_for(results: Any) -> list[Any]:
     return [minigrad.ones(r.shape).to(r.dtype) if r.dtype.kind != "b" else r for r in results]

@@ -2,6 +2,7 @@
 
 import builtins
 import math
+import warnings
 from collections.abc import Sequence
 from typing import Any, Self
 
@@ -10,6 +11,7 @@ import numpy as np
 from minigrad import ops
 from minigrad.core import dtypes
 from minigrad.core.devices import MemoryFormat
+from minigrad.core.errors import levels_to_user
 from minigrad.core.shapes import LISTED, Dim, Several, broadcast_axes, normalize_axes, normalize_one
 from minigrad.methods.base import Base, T, Values, sizes, with_numpy_names
 from minigrad.ops.composites import named
@@ -30,6 +32,12 @@ class Arrangement(Base):
                 [2, 5],
                 [3, 6]])
         """
+        if self.ndim != 2:
+            warnings.warn(
+                "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated. To fix it, "
+                "use  x.mT  for the transpose of each matrix in a batch, or  x.permute(...).",
+                stacklevel=levels_to_user(),
+            )
         return ops.permute.apply(self, axes=tuple(range(self.ndim))[::-1])
 
     @property

@@ -9,6 +9,7 @@ Functions that are also methods, such as minigrad.exp(x) for x.exp(), are in met
 """
 
 import itertools
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -17,6 +18,7 @@ import numpy as np
 from minigrad import ops
 from minigrad.core.data import as_array
 from minigrad.core.dtypes import Dtype, promote_types
+from minigrad.core.errors import levels_to_user
 from minigrad.core.shapes import Several, normalize_one
 from minigrad.core.tensor import Size, Tensor, wrap
 from minigrad.methods.arguments import into_out, named_type, takes_out, takes_tensors
@@ -323,7 +325,7 @@ def result_type(tensor1: Any, tensor2: Any) -> Dtype:
 
 
 @takes_tensors
-def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
+def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
     """The coordinates of a grid of points: each vector is repeated along the axes of all the others.
 
     >>> import minigrad
@@ -343,10 +345,13 @@ def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
             )
         if x.dtype != given[0].dtype:
             raise RuntimeError(f"meshgrid expects all tensors to have the same dtype, but got {given[0].dtype} and {x.dtype}.")
+    if indexing is None:
+        warnings.warn("torch.meshgrid: in an upcoming release, it will be required to pass the indexing argument. To fix it, pass indexing='ij'.", stacklevel=levels_to_user())
+        indexing = "ij"
     if indexing not in ("ij", "xy"):
         raise RuntimeError('torch.meshgrid: indexing must be one of "xy" or "ij", but received: ' + str(indexing))
     if indexing == "xy" and len(given) > 1:
-        second, first, *rest = meshgrid(given[1], given[0], *given[2:])
+        second, first, *rest = meshgrid(given[1], given[0], *given[2:], indexing="ij")
         return (first, second, *rest)
     shape, n = tuple([x.numel() for x in given]), len(given)
     columns = [ops.reshape.apply(x, shape=(1,) * k + (-1,) + (1,) * (n - 1 - k)) for k, x in enumerate(given)]
@@ -368,7 +373,7 @@ def cartesian_prod(*tensors: Tensor) -> Tensor:
             raise RuntimeError(f"Expect a 1D vector, but got shape {list(z.shape)}")
     if len(tensors) == 1:
         return tensors[0]
-    return stack([z.reshape(-1) for z in meshgrid(*tensors)], 1)
+    return stack([z.reshape(-1) for z in meshgrid(*tensors, indexing="ij")], 1)
 
 
 @takes_tensors

@@ -103,6 +103,9 @@ class Module(Stateful, Called):
         """Set the gradients of all parameters to None or, without set_to_none, to zeros."""
         clear_gradients(self.parameters(), set_to_none)
 
+    def compile(self, *args: object, **kwargs: object) -> None:
+        """Accepted but has no effect, like `minigrad.compile`."""
+
     # ------------------------------------------------------------------ changing all parameters
 
     def apply(self, fn: Callable[[Any], Any]) -> Self:

@@ -130,7 +130,7 @@ def embedding_bag(
     padding_idx          a row index to ignore
     returns              (n, d)   zeros for an empty bag
     """
-    _check_mode(mode, per_sample_weights)
+    _check_mode(mode, per_sample_weights, scale_grad_by_freq)
     flat = input.reshape(-1)
     starts = _starts(input, offsets, include_last_offset)
     _check_bags(input, weight, per_sample_weights, padding_idx)
@@ -154,9 +154,11 @@ def embedding_bag(
     return named(z, "EmbeddingBagBackward0")
 
 
-def _check_mode(mode: str, per_sample_weights: Tensor | None) -> None:
+def _check_mode(mode: str, per_sample_weights: Tensor | None, scale_grad_by_freq: bool) -> None:
     if mode not in ("sum", "mean", "max"):
         raise ValueError("mode has to be one of sum or mean")
+    if mode == "max" and scale_grad_by_freq:
+        raise ValueError("max mode does not support scaling the gradient by the frequency")
     if per_sample_weights is not None and mode != "sum":
         raise NotImplementedError(
             "embedding_bag: per_sample_weights was not None. per_sample_weights is only supported for "
