@@ -40,6 +40,8 @@ def _replace(
 
     kind    the key for `_restore`, if it is not the class of the hook
     """
+    if (kind or type(hook), name) in module.__dict__.get("_computed_weights", {}):
+        raise RuntimeError(f"Cannot register two hooks of one kind on the same parameter {name}")
     if name not in module._parameters:
         raise ValueError(f"'{type(module).__name__}' has no parameter '{name}'")
     delattr(module, name)
