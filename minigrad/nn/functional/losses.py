@@ -130,7 +130,12 @@ def huber_loss(
     if delta <= 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
     input, target = _broadcast_pair(input, target)
-    return _weighted(ops.huber_loss, input, target, weight, reduction, delta=delta)
+    if weight is None:
+        return _weighted(ops.huber_loss, input, target, None, reduction, delta=delta)
+    # As in PyTorch, the mean divides by the number of entries; in mse_loss and l1_loss, by the sum of the weights.
+    return reduced_by(
+        _weighted(ops.huber_loss, input, target, weight, "none", delta=delta), reduction
+    )
 
 
 def smooth_l1_loss(
