@@ -15,6 +15,7 @@ from collections.abc import Callable
 import numpy as np
 
 from minigrad import ops
+from minigrad.core.dtypes import promote_types
 from minigrad.core.errors import levels_to_user
 from minigrad.core.modes import no_grad
 from minigrad.core.op import Op
@@ -55,7 +56,10 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
     >>> cosine_similarity(minigrad.tensor([[1.0, 0.0]]), minigrad.tensor([[3.0, 4.0]]))
     tensor([0.6000])
     """
-    x1, x2 = broadcast_tensors(x1, x2)
+    if eps < 0:
+        raise RuntimeError(f"eps must be non-negative, got: {eps}")
+    dtype = promote_types(x1.dtype, x2.dtype)
+    x1, x2 = broadcast_tensors(x1.to(dtype), x2.to(dtype))
     # Use at least eps for each norm.
     lengths = [x.norm(2, dim, True).clamp_min(eps) for x in (x1, x2)]
     return ((x1 / lengths[0]) * (x2 / lengths[1])).sum(dim)
