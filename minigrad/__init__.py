@@ -144,6 +144,8 @@ core.display.register(load=lambda: importlib.import_module("minigrad.jupyter.sho
 display = "auto"
 
 sys.meta_path.append(_ModulesOfPyTorch)  # see compat/modules.py
+# As in PyTorch, this is a module to import, while the name in `autograd` is the function.
+sys.modules["minigrad.autograd.gradcheck"] = autograd.numerical
 
 _LATE: dict[str, tuple[str, str | None]] = {
     "__version__": ("minigrad.version", "__version__"),

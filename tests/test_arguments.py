@@ -83,6 +83,12 @@ def test_out_of_another_shape_is_resized_with_a_warning():
         lambda: nn.L1Loss(reduce=True),
         lambda: F.upsample(minigrad.tensor(IMAGE), scale_factor=2),
         lambda: minigrad.range(1, 2),
+        lambda: minigrad.tensor(X),
+        lambda: minigrad.meshgrid(minigrad.ones(2)),
+        lambda: minigrad.ones(2).T,
+        lambda: F.kl_div(X, X),
+        lambda: F.dropout2d(minigrad.ones(1, 2, 3)),
+        lambda: nn.InstanceNorm2d(7)(minigrad.tensor(IMAGE)),
     ],
 )
 def test_a_warning_points_to_the_users_line(call):

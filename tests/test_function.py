@@ -302,3 +302,25 @@ def test_forward_and_backward_must_be_given(x):
         Empty.apply(x)
     with pytest.raises(NotImplementedError, match="must implement either the backward"):
         NoBackward.apply(x).sum().backward()
+
+
+def test_an_input_that_is_returned_can_be_marked_as_having_no_gradient(x):
+    class Constant(Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.mark_non_differentiable(x)
+            return x
+
+    assert not Constant.apply(x).requires_grad
+
+
+def test_what_forward_stores_in_ctx_is_read_from_the_node(x):
+    class Scale(Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.factor = 3
+            return x * 3
+
+    node = Scale.apply(x).grad_fn
+
+    assert node.factor == 3 and not hasattr(node, "other")

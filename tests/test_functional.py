@@ -166,3 +166,20 @@ def test_a_window_is_checked_although_an_equal_one_is_known():
     for size in (2.0, (2.0, 2), True):
         with pytest.raises(TypeError, match="argument 'kernel_size' must be"):
             F.max_pool2d(x, size)
+
+
+def test_the_mean_of_weighted_huber_losses_divides_by_their_number():
+    x, weight = tensor([1.0, 2.0]), tensor([1.0, 3.0])
+
+    assert F.huber_loss(x, x + 0.5, weight=weight).item() == 0.25
+    assert F.mse_loss(x, x + 0.5, weight=weight).item() == 0.25
+    assert F.huber_loss(x, x + 0.5, weight=weight, reduction="sum").item() == 0.5
+
+
+def test_without_frames_only_the_empty_target_is_possible():
+    x = minigrad.randn(1, 2, 4).log_softmax(2).requires_grad_()
+    loss = F.ctc_loss(x, tensor([[1], [2]]), [0, 0], [0, 1], reduction="none")
+    loss.sum().backward()
+
+    assert loss.tolist() == [0, float("inf")]
+    assert x.grad.tolist() == np.zeros((1, 2, 4)).tolist()

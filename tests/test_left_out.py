@@ -44,6 +44,7 @@ def test_what_is_left_out_can_be_imported_and_says_so_when_it_is_used(name, impo
 def test_modules_whose_names_stand_elsewhere():
     from minigrad.amp import GradScaler
     from minigrad.autograd.function import Function
+    from minigrad.autograd.gradcheck import gradcheck
     from minigrad.distributions.categorical import Categorical
     from minigrad.nn.modules.loss import MSELoss
     from minigrad.nn.modules.module import Module
@@ -54,6 +55,7 @@ def test_modules_whose_names_stand_elsewhere():
     assert Categorical is minigrad.distributions.Categorical
     assert Dataset is minigrad.utils.data.Dataset and Function is minigrad.autograd.Function
     assert GradScaler is minigrad.cuda.amp.GradScaler
+    assert gradcheck is minigrad.autograd.gradcheck
 
 
 @pytest.mark.parametrize("name", [n for n in ELSEWHERE if not n.endswith("*")])

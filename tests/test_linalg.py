@@ -185,7 +185,8 @@ def test_a_draw_is_flat_in_its_probabilities():
 
 
 def test_dropout2d_of_three_axes_drops_the_channels_of_each_example():
-    z = minigrad.nn.functional.dropout2d(minigrad.ones(50, 2, 3), 0.5)
+    with pytest.warns(UserWarning, match="dropout1d"):
+        z = minigrad.nn.functional.dropout2d(minigrad.ones(50, 2, 3), 0.5)
 
     assert ((z == 0).all(2) | (z == 2).all(2)).all()
     assert 0 < (z[:, :, 0] == 0).sum() < 100

@@ -666,3 +666,12 @@ def test_a_state_of_the_older_weight_norm_is_loaded_by_the_newer_one():
     x = minigrad.randn(4, 2)
 
     assert_close(newer(x).array, older(x).array, rtol=1e-6)  # float32
+
+
+def test_a_write_by_apply_to_parameters_is_seen_by_the_backward_pass():
+    layer = nn.Linear(2, 2)
+    z = (layer.weight * layer.weight).sum()
+    layer._apply(lambda x: x.add_(1))
+
+    with pytest.raises(RuntimeError, match="changed since"):
+        z.backward()

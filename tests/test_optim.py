@@ -682,3 +682,20 @@ def test_warnings_are_not_raised_in_plain_use():
         adam = optim.Adam(ps)
         loss_of(minigrad, "dense", ps, 1).backward()
         adam.step()
+
+
+def test_the_hooks_of_a_step_get_the_optimizer_as_the_first_argument():
+    descent = optim.SGD([minigrad.ones(1, requires_grad=True)], lr=0.1)
+    seen = []
+    descent.register_step_pre_hook(lambda o, args, kwargs: seen.append((args, kwargs)))
+    descent.register_step_post_hook(lambda o, args, kwargs: seen.append((args, kwargs)))
+
+    descent.step(closure=None)
+
+    assert seen == [((descent,), {"closure": None})] * 2
+
+
+def test_a_blank_line_stands_between_the_printed_groups():
+    groups = [{"params": [minigrad.ones(1)]}, {"params": [minigrad.ones(1)], "lr": 2}]
+
+    assert "weight_decay: 0\n\nParameter Group 1\n" in repr(optim.SGD(groups, lr=1))

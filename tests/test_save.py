@@ -105,13 +105,18 @@ class Trap:
         return (pytest.fail, ("the file was run",))
 
 
-@pytest.mark.parametrize("content", [pickle.dumps(Trap()), b"", b"PK\x03\x04 no archive", b"text"])
+@pytest.mark.parametrize("content", [pickle.dumps(Trap()), b"PK\x03\x04 no archive", b"text"])
 def test_other_files_are_refused_and_not_run(content, tmp_path):
     path = tmp_path / "file"
     path.write_bytes(content)
 
     with pytest.raises(RuntimeError, match="was not written by minigrad.save"):
         minigrad.load(path)
+
+
+def test_an_empty_file_ends_too_early():
+    with pytest.raises(EOFError):
+        minigrad.load(io.BytesIO())
 
 
 def test_pickles_inside_an_archive_are_not_run():

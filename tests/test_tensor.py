@@ -538,3 +538,28 @@ def test_an_operator_asks_a_foreign_object(name):
 def test_a_function_refuses_a_foreign_object():
     with pytest.raises(TypeError, match="unsupported operand type"):
         minigrad.tensor([1, 2]).mul(Foreign())
+
+
+def test_the_rows_of_a_tensor_are_appended_to_a_list():
+    rows = [1]
+    rows += minigrad.tensor([[2.0], [3.0]])
+
+    assert [minigrad.as_tensor(r).tolist() for r in rows] == [1, [2], [3]]
+    with pytest.raises(TypeError, match="can only concatenate list"):
+        rows + minigrad.ones(1)
+
+
+def test_a_deep_copy_keeps_attributes():
+    x = minigrad.ones(1)
+    x.name = ["weight"]
+    y = copy.deepcopy(x)
+
+    assert y.name == ["weight"] and y.name is not x.name
+
+
+def test_an_array_that_cannot_be_written_to_is_warned_about():
+    a = np.ones(1)
+    a.setflags(write=False)
+
+    with pytest.warns(UserWarning, match="not writable"):
+        minigrad.from_numpy(a)

@@ -119,11 +119,15 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
             f"Tensor, this is not supported. Tensor is of size {list(tensor.shape)} while the given "
             f"forward gradient is of size {list(tangent.shape)}."
         )
-    if tangent_of(tangent, at) is not None:
-        raise RuntimeError(
-            f"Setting a forward grad that itself has a forward gradient at the same level {at} is not supported. To "
-            "fix it, open another dual_level() inside."
-        )
+    for t, what in (
+        (tangent, "Setting a forward grad that itself"),
+        (tensor, "Making a dual Tensor based on a Tensor that already"),
+    ):
+        if tangent_of(t, at) is not None:
+            raise RuntimeError(
+                f"{what} has a forward gradient at the same level {at} is not supported. To fix it, open another "
+                "dual_level() inside."
+            )
     # A new tensor on the same memory, because the given tensor must not get a tangent.
     if tensor.node is None:
         dual: Tensor = tensor.detach()

@@ -356,7 +356,7 @@ def _scalar(value: object, name: str) -> Tensor:
 
 def _check_options(strategy: str, strict: bool, vectorize: bool, name: str) -> None:
     if strategy not in ("reverse-mode", "forward-mode"):
-        raise RuntimeError(
+        raise AssertionError(
             f'{name}: Expected strategy to be either "forward-mode" or "reverse-mode", got {strategy!r}.'
         )
     if strict and vectorize:

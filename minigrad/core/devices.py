@@ -2,6 +2,8 @@
 
 from typing import Self
 
+import numpy as np
+
 DEVICES = (
     "cpu",
     "cuda",
@@ -61,10 +63,8 @@ DeviceLike = device | str | int | None  # ways to name a device
 
 
 def is_device(value: object) -> bool:
-    """Is this a device name, as opposed to a dtype?"""
-    return isinstance(value, device) or (
-        isinstance(value, str) and value.partition(":")[0] in DEVICES
-    )
+    """Is this a device, or a string that does not name a dtype?"""
+    return isinstance(value, device) or (isinstance(value, str) and value not in np.sctypeDict)
 
 
 def check_device(device: DeviceLike) -> None:

@@ -162,6 +162,11 @@ class FunctionNode(Node):
         """For each argument of forward: is its gradient needed?"""
         return self.plan.ctx.needs_input_grad
 
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") or name == "plan":
+            raise AttributeError(name)
+        return getattr(self.plan.ctx, name)
+
 
 @cache
 def function_node_type(name: str) -> type[FunctionNode]:
@@ -375,7 +380,10 @@ class Function:
         if not isinstance(z, Tensor) or any(z is d for d in ctx._dirty):
             return z
         if any(z is a for a in args):
-            return z.view_as(z)
+            view = z.view_as(z)
+            if any(z is t for t in ctx._without_gradient):
+                ctx._without_gradient += (view,)
+            return view
         return z if z.node is None else make.tensor(z.array, z._shared_counter(), None)
 
     @classmethod

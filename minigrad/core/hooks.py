@@ -98,8 +98,7 @@ class Hooked:
             for hook in list(self.before.values()):
                 given = hook(seen)
                 if given is not None:
-                    given = given if isinstance(given, (tuple, list)) else (given,)
-                    seen = tuple(map(_replaced, given, seen))
+                    seen = tuple(map(_replaced, _as_many(given, seen, hook), seen))
         parts = [d if tensors or d is None else d.array for d in seen]
         if hasattr(g, "parts"):
             return type(g)({k: d for k, d in enumerate(parts) if d is not None})
@@ -152,7 +151,7 @@ class Hooked:
         for hook in list(self.after.values()):
             changed = hook(outgoing, incoming)
             if changed is not None:
-                outgoing = tuple(changed) if isinstance(changed, (tuple, list)) else (changed,)
+                outgoing = _as_many(changed, outgoing, hook)
         kept = [d for d, need in zip(outgoing, needs, strict=True) if need] if needs else []
         return kept if tensors else [None if d is None else d.array for d in kept]
 
@@ -204,6 +203,20 @@ def hooks_of(node: Any) -> Hooked:
     if not isinstance(plan, Hooked):
         plan = node.plan = Hooked(plan)
     return plan
+
+
+def _as_many(given: Any, before: tuple[Any, ...], hook: Any) -> tuple[Any, ...]:
+    """The gradients that a node's hook returned. Raises unless it is a tuple of as many as it got."""
+    if not isinstance(given, tuple):
+        raise TypeError(
+            f"expected tuple, but hook returned '{type(given).__name__}'. To fix it, return (g,)."
+        )
+    if len(given) != len(before):
+        raise RuntimeError(
+            f"hook '{getattr(hook, '__name__', hook)}' has returned an incorrect number of values (got "
+            f"{len(given)}, but expected {len(before)})"
+        )
+    return given
 
 
 def _replaced(given: Any, before: Any, hook: Any = None) -> Any:

@@ -37,7 +37,7 @@ class Outside(ArrayMethods):
         return display.shown_by("tensor_html")(self)
 
     def __format__(self, spec: str) -> str:
-        return format(self.item(), spec) if self.array.ndim == 0 else format(str(self), spec)
+        return format(self.item(), spec) if self.array.ndim == 0 else object.__format__(self, spec)
 
     # ------------------------------------------------------------------ as numbers
 

@@ -109,6 +109,10 @@ def resize(x: Any, shape: tuple[int, ...]) -> None:
         raise RuntimeError("cannot resize variables that require grad")
     if shape == x.shape:
         return
+    if min(shape, default=0) < 0:
+        raise RuntimeError(
+            f"Trying to create tensor with negative dimension {min(shape)}: {list(shape)}"
+        )
     n, old = math.prod(shape), x.memory()
     if n <= old.size and old.flags.c_contiguous:
         array = old.reshape(-1)[:n].reshape(shape)

@@ -14,6 +14,7 @@ from Python, NumPy and other processes; methods/sampling.py, for filling a tenso
 numbers; and sparse.py, for sparse gradients.
 """
 
+import copy
 import math
 from collections.abc import Iterable, Sequence
 from typing import Any, Self, SupportsIndex
@@ -507,6 +508,8 @@ class Tensor(Outside, Sampling, Rows, ArrayMethods):
         z = memo[id(self)] = _unpickled(cls, np.array(self.array), self.requires_grad)
         if self.grad is not None:
             z.grad = self.grad.__deepcopy__(memo)
+        if self.__dict__:
+            z.__dict__.update(copy.deepcopy(self.__dict__, memo))
         return z
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> tuple[Any, ...]:

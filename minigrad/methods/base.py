@@ -302,9 +302,11 @@ class Base:
         """
         if dtype is None:
             return f"minigrad.{dtypes.torch_name(self.dtype)}Tensor"
-        if isinstance(dtype, str) and dtype.endswith("Tensor"):
+        if isinstance(dtype, str) and dtype not in np.sctypeDict:
             name = dtype.rpartition(".")[2].removesuffix("Tensor")
-            dtype = next(d for d in dtypes.ALL if dtypes.torch_name(d) == name)
+            dtype = next((d for d in dtypes.ALL if dtypes.torch_name(d) == name), dtype)
+            if isinstance(dtype, str):
+                raise ValueError(f"invalid type: {dtype!r}")
         elif isinstance(dtype, builtins.type) and issubclass(dtype, Base):  # x.type(Tensor) in old programs: the default dtype
             dtype = dtypes.get_default_dtype()
         return self.to(dtypes.as_dtype(dtype))

@@ -12,6 +12,7 @@ from minigrad.core.data import as_array
 from minigrad.core.devices import DeviceLike, Layout, MemoryFormat, check_device, strided
 from minigrad.core.dtypes import Dtype, DTypeLike
 from minigrad.core.errors import DtypeError, warn_user
+from minigrad.core.promotion import CONSTANTS
 from minigrad.core.shapes import Array, Several, as_int, shape_of
 from minigrad.core.tensor import Tensor, wrap
 from minigrad.methods.arguments import made_into_out, named_type, takes_tensors
@@ -66,10 +67,15 @@ def tensor(data: object, *, dtype: DTypeLike = None, device: DeviceLike = None, 
 def _filled(value: Any, shape: tuple[int, ...], dtype: DTypeLike, device: DeviceLike, requires_grad: bool) -> Tensor:
     """A new tensor with this value in every entry. It can be a tensor with one entry; no gradient flows back to it."""
     d = type_to_make(dtype, device)
+    if not isinstance(value, CONSTANTS) and getattr(value, "shape", True):
+        raise TypeError(f"argument 'fill_value' must be Number, not {named_type(value)}")
     if hasattr(value, "__apply_op__"):
         z: Tensor = value.detach().to(d).expand(shape).clone()
         return z.requires_grad_() if requires_grad else z
-    array = np.zeros(shape, d)
+    try:
+        array = np.zeros(shape, d)
+    except (ValueError, MemoryError) as error:
+        raise RuntimeError(f"can't allocate memory for a tensor of sizes={list(shape)}: {error}") from None
     if value.__class__ is not int or value:
         array.fill(value if value.__class__ is int and value == 1 else dtypes.exact_number(value, d))
     return finish(array, requires_grad)
@@ -103,6 +109,8 @@ def full(size: Sequence[int], fill_value: Any, *, dtype: DTypeLike = None, layou
     >>> full((2,), 7)
     tensor([7, 7])
     """
+    if hasattr(size, "__index__"):
+        raise TypeError(f"full(): argument 'size' (position 1) must be tuple of ints, not int. To fix it, write ({size},).")
     if dtype is None:
         dtype = fill_value.dtype if hasattr(fill_value, "__apply_op__") else dtypes.of_number(fill_value)
     return _filled(fill_value, shape_of((size,)), dtype, device, requires_grad)
@@ -253,14 +261,17 @@ def scalar_tensor(s: complex | Tensor, *, dtype: DTypeLike = None, layout: Layou
 
 
 @made_into_out
-def arange(start: float | Tensor = 0, end: float | Tensor | None = None, step: float | Tensor = 1, *, dtype: DTypeLike = None, layout: Layout = strided, device: DeviceLike = None, pin_memory: bool = False, requires_grad: bool = False) -> Tensor:
+def arange(start: float | Tensor | None = None, end: float | Tensor | None = None, step: float | Tensor = 1, *, dtype: DTypeLike = None, layout: Layout = strided, device: DeviceLike = None, pin_memory: bool = False, requires_grad: bool = False) -> Tensor:
     """A vector of start, start + step, ... up to but not including end.
 
     >>> arange(4), arange(1, 2, 0.5)
     (tensor([0, 1, 2, 3]), tensor([1.0000, 1.5000]))
     """
     if end is None:
-        start, end = 0, start
+        start, end = None, start
+    if end is None:
+        raise TypeError("arange() takes (end), (start, end) or (start, end, step), but got ().")
+    start = 0 if start is None else start
     numbers = [v.item() if isinstance(v, Tensor) else v for v in (start, end, step)]
     if not (math.isfinite(numbers[0]) and math.isfinite(numbers[1])):
         raise RuntimeError(f"unsupported range: {numbers[0]} -> {numbers[1]}")
@@ -300,6 +311,11 @@ def from_numpy(ndarray: Array) -> Tensor:
             "currently supported. To fix it, use array.copy()."
         )
     dtypes.category(ndarray.dtype)
+    if not ndarray.dtype.isnative:
+        raise ValueError(
+            "given numpy array has byte order different from the native byte order. Conversion between byte orders is "
+            "currently not supported. To fix it, use array.astype(array.dtype.newbyteorder('='))."
+        )
     if not ndarray.flags.writeable:
         warn_user("The given NumPy array is not writable, and a tensor that shares its memory should be. To fix it, use array.copy().")
     return wrap(ndarray)

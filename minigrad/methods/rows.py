@@ -109,7 +109,8 @@ def reflecting(op: Op) -> FunctionType:
         try:
             return op.apply(other, self)
         except TypeError:
-            if is_foreign(other):
+            appends = op.name == "add" and isinstance(other, list)  # y += x: Python asks x first
+            if appends or is_foreign(other):
                 return NotImplemented
             raise
 

@@ -17,6 +17,7 @@ import pickle
 import zipfile
 from collections import OrderedDict
 from os import PathLike
+from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
@@ -53,6 +54,8 @@ def save(obj: object, f: str | PathLike[str] | IO[bytes]) -> None:
     if hasattr(f, "write"):
         np.savez(f, **members)
         return
+    if not Path(f).parent.is_dir():
+        raise RuntimeError(f"Parent directory {Path(f).parent} does not exist.")
     with open(f, "wb") as file:
         np.savez(file, **members)
 
@@ -64,8 +67,8 @@ def load(f: str | PathLike[str] | IO[bytes], map_location: object = None, *, wei
                     containers. Such a file can run arbitrary code: do so only if you trust its author
     map_location    accepted but ignored, because there is only one device
 
-    Raises pickle.UnpicklingError for such a file if weights_only is True, and RuntimeError for a file
-    that `save` did not write.
+    Raises pickle.UnpicklingError for such a file if weights_only is True, EOFError for an empty file,
+    and RuntimeError for another file that `save` did not write.
 
     >>> import io, minigrad
     >>> file = io.BytesIO()
@@ -82,7 +85,7 @@ def load(f: str | PathLike[str] | IO[bytes], map_location: object = None, *, wei
             members = {name: archive[name] for name in archive.files}
         if "pickle" not in members:
             structure = json.loads(members.pop("structure").tobytes().decode())
-    except (ValueError, KeyError, AttributeError, EOFError, zipfile.BadZipFile) as error:
+    except (ValueError, KeyError, AttributeError, zipfile.BadZipFile) as error:
         raise RuntimeError(f"this file was not written by minigrad.save: {error}") from None
     if "pickle" in members:
         if weights_only:

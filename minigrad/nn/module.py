@@ -20,7 +20,7 @@ from typing import Any, Self
 from minigrad.core import dtypes
 from minigrad.core.devices import DeviceLike, check_device, is_device
 from minigrad.core.dtypes import DTypeLike
-from minigrad.core.modes import reports
+from minigrad.core.modes import no_grad, reports
 from minigrad.core.tensor import Tensor
 from minigrad.nn.calling import Called
 from minigrad.nn.calling import register_module_backward_hook as register_module_backward_hook
@@ -103,6 +103,9 @@ class Module(Stateful, Called):
         """Set the gradients of all parameters to None or, without set_to_none, to zeros."""
         clear_gradients(self.parameters(), set_to_none)
 
+    def compile(self, *args: object, **kwargs: object) -> None:
+        """Accepted but has no effect, like `minigrad.compile`."""
+
     # ------------------------------------------------------------------ changing all parameters
 
     def apply(self, fn: Callable[[Any], Any]) -> Self:
@@ -122,10 +125,11 @@ class Module(Stateful, Called):
                 module._apply(fn)
         for _, parameter in self._own_named(PARAMETER):
             if parameter is not None:
-                grad = parameter.grad
-                parameter.data = fn(parameter.data)
-                if grad is not None:
-                    grad.data = fn(grad.data)
+                with no_grad():  # fn may write in place
+                    grad = parameter.grad
+                    parameter.data = fn(parameter)
+                    if grad is not None:
+                        grad.data = fn(grad)
         for name, buffer in self._own_named(BUFFER):
             if buffer is not None:
                 self._register_as(name, BUFFER, fn(buffer))

@@ -19,6 +19,7 @@ from typing import Any
 
 from minigrad.core.devices import DeviceLike
 from minigrad.core.dtypes import DTypeLike
+from minigrad.core.errors import warn_user
 from minigrad.core.shapes import Several
 from minigrad.core.tensor import Tensor
 from minigrad.methods.creation import ones, tensor, zeros
@@ -211,6 +212,11 @@ class _InstanceNorm(_NormBase):
             raise ValueError(
                 f"expected input's size at dim={int(batched)} to match num_features "
                 f"({self.num_features}), but got: {channels}."
+            )
+        if channels != self.num_features:
+            warn_user(
+                f"input's size at dim={int(batched)} does not match num_features, which is not used because "
+                "affine=False.",
             )
         x = input if batched else input.unsqueeze(0)
         use_input = self.training or not self.track_running_stats

@@ -87,6 +87,12 @@ class UninitializedParameter(Parameter):
             "the model once, with an input, to initialize its parameters."
         )
 
+    def numel(self) -> int:
+        """Raises ValueError: there are no entries yet."""
+        raise ValueError(
+            "Attempted to use an uninitialized parameter in numel(). To fix it, call the model once, with an input."
+        )
+
     def __repr__(self, *, tensor_contents: str | None = None) -> str:  # type: ignore[override]
         return "<UninitializedParameter>"
 

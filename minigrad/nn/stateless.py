@@ -68,6 +68,10 @@ def _merged(dicts: State | Sequence[State]) -> State:
     """Merge the dicts. Raises ValueError if a name occurs in several of them."""
     given: dict[str, Tensor] = {}
     for part in [dicts] if isinstance(dicts, Mapping) else dicts:
+        if not isinstance(part, Mapping):
+            raise ValueError(
+                "Expected all elements of parameter_and_buffer_dicts to be dictionaries"
+            )
         repeated = sorted(given.keys() & part.keys())
         if repeated:
             raise ValueError(

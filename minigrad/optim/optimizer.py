@@ -300,7 +300,10 @@ class Optimizer:
     # ------------------------------------------------------------------ hooks
 
     def register_step_pre_hook(self, hook: Hook) -> RemovableHandle:
-        """Call hook(optimizer, args, kwargs) before each step; it may return new (args, kwargs)."""
+        """Call hook(optimizer, args, kwargs) before each step; it may return new (args, kwargs).
+
+        The first of args is the optimizer itself.
+        """
         return added(self._hooks, "before_step", hook)
 
     def register_step_post_hook(self, hook: Hook) -> RemovableHandle:
@@ -343,6 +346,7 @@ def _with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
             return step(self, *args, **kwargs)
         self._stepping = True  # a step that calls super().step() is still one step
         before = [(p, p._version) for group in self.param_groups for p in group["params"]]
+        args = (self, *args)
         try:
             for hook in list(self._hooks["before_step"].values()):
                 given = hook(self, args, kwargs)
@@ -353,7 +357,7 @@ def _with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
                             f"but got {given}. This value was returned by a pre-hook of the step."
                         )
                     args, kwargs = given
-            result = step(self, *args, **kwargs)
+            result = step(*args, **kwargs)
             for hook in list(self._hooks["after_step"].values()):
                 hook(self, args, kwargs)
             self._written = [(p, p._version) for p, version in before if p._version != version]

@@ -29,7 +29,9 @@ def get_ema_multi_avg_fn(decay: float = 0.999) -> MultiAverage:
     def update(averages: list[Tensor], values: list[Tensor], number: Tensor) -> None:
         with modes.no_grad():
             for a, p in zip(averages, values, strict=True):
-                a.copy_(a.lerp(p, 1 - decay) if a.dtype.kind == "f" else p)
+                a.copy_(
+                    a.lerp(p, 1 - decay) if a.dtype.kind == "f" else a * decay + p * (1 - decay)
+                )
 
     return update
 
@@ -64,7 +66,7 @@ def get_swa_multi_avg_fn() -> MultiAverage:
     def update(averages: list[Tensor], values: list[Tensor], number: Tensor) -> None:
         with modes.no_grad():
             for a, p in zip(averages, values, strict=True):
-                a.copy_(one(a, p, number) if a.dtype.kind == "f" else p)
+                a.copy_(one(a, p, number))
 
     return update
 
@@ -165,13 +167,13 @@ class SWALR(LRScheduler):
             for_each_group("swa_lr", optimizer, swa_lr), optimizer.param_groups, strict=True
         ):
             group["swa_lr"] = rate
-        self.anneal_epochs, self.anneal_strategy = anneal_epochs, anneal_strategy
+        self.anneal_epochs, self._anneal_strategy = anneal_epochs, anneal_strategy
         super().__init__(optimizer, last_epoch)
 
     def _progress(self, step: int) -> float:
         """The fraction of the change to swa_lr that is done: from 0 to 1."""
         t = max(0.0, min(1.0, step / max(1, self.anneal_epochs)))
-        return (1 - math.cos(math.pi * t)) / 2 if self.anneal_strategy == "cos" else t
+        return (1 - math.cos(math.pi * t)) / 2 if self._anneal_strategy == "cos" else t
 
     def get_lr(self) -> list[Any]:
         """Interpolate between the initial rate and swa_lr.

@@ -19,7 +19,7 @@ import numpy as np
 from minigrad.core import dtypes
 from minigrad.core.devices import DeviceLike, Layout, MemoryFormat, strided
 from minigrad.core.dtypes import DTypeLike
-from minigrad.core.shapes import Several, shape_of
+from minigrad.core.shapes import Several, as_int, shape_of
 from minigrad.core.tensor import Tensor, wrap
 from minigrad.methods.arguments import made_into_out, takes_out, takes_tensors
 from minigrad.methods.creation import finish, type_to_make
@@ -75,7 +75,7 @@ def randint(*bounds_and_size: Any, low: int | None = None, high: int | None = No
     if given or size is None or high is None:
         raise TypeError("randint() takes (high, size) or (low, high, size), where size is a tuple.")
     d = type_to_make(dtype, device, dtypes.int64)
-    z = kernels.integers(shape_of((size,)), d, int(low), int(high), generator)
+    z = kernels.integers(shape_of((size,)), d, as_int(low, "low"), as_int(high, "high"), generator)
     return finish(z, requires_grad)
 
 
@@ -161,7 +161,14 @@ def randint_like(input: Tensor, low: int | None = None, high: int | None = None,
     if high is None:
         raise TypeError("randint_like() missing 1 required positional argument: 'high'")
     return _like(
-        input, kernels.integers, dtype, device, requires_grad, int(low), int(high), generator
+        input,
+        kernels.integers,
+        dtype,
+        device,
+        requires_grad,
+        as_int(low, "low"),
+        as_int(high, "high"),
+        generator,
     )
 
 

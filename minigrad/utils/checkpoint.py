@@ -72,6 +72,10 @@ def checkpoint(
             "Passing `context_fn` or `debug` is only supported when use_reentrant=False."
         )
     first, second = (nullcontext(), nullcontext()) if context_fn is None else context_fn()
+    if use_reentrant and kwargs:
+        raise ValueError(
+            f"Unexpected keyword arguments: {', '.join(kwargs)}. To fix it, pass use_reentrant=False."
+        )
     frame = _Recomputation(lambda: function(*args, **kwargs), second, preserve_rng_state)
     frame.early_stop = early_stop if _early_stop is None else _early_stop
     frame.compares = determinism_check == "default"

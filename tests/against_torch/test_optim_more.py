@@ -76,7 +76,9 @@ def test_asgd_takes_the_same_steps(settings):
         np.testing.assert_allclose(x, y, rtol=1e-6)
 
 
-@pytest.mark.parametrize("kind", ["mean", "ema", "ema for each"])
+@pytest.mark.parametrize(
+    "kind", ["mean", "ema", "ema for each", "mean of buffers", "ema of buffers"]
+)
 def test_averaged_models_agree(kind):
     found = []
     for m in (minigrad, torch):
@@ -85,6 +87,11 @@ def test_averaged_models_agree(kind):
             "mean": {},
             "ema": {"multi_avg_fn": utils.get_ema_multi_avg_fn(0.9)},
             "ema for each": {"avg_fn": utils.get_ema_avg_fn(0.9)},
+            "mean of buffers": {"use_buffers": True},
+            "ema of buffers": {
+                "use_buffers": True,
+                "multi_avg_fn": utils.get_ema_multi_avg_fn(0.5),
+            },
         }[kind]
         m.manual_seed(0)
         model = m.nn.Sequential(m.nn.Linear(3, 2), m.nn.BatchNorm1d(2))
@@ -96,7 +103,8 @@ def test_averaged_models_agree(kind):
             (model(x) ** 2).sum().backward()
             sgd.step()
             averaged.update_parameters(model)
-        utils.update_bn([x, x * 2], averaged)
+        if "use_buffers" not in how:
+            utils.update_bn([x, x * 2], averaged)
         found.append({n: t.detach().numpy() for n, t in averaged.state_dict().items()})
     assert list(found[0]) == list(found[1])
     for name in found[0]:

@@ -88,6 +88,11 @@ def _class_loss(
     reduction: str,
 ) -> Tensor:
     """The loss of cross_entropy or nll_loss: the op, with a weight for each example."""
+    if weight is not None and weight.dtype != x.dtype:
+        raise RuntimeError(
+            f"expected scalar type {torch_name(x.dtype)} but found {torch_name(weight.dtype)}. To fix it, write  "
+            "weight.to(input.dtype)."
+        )
     weights, target = _class_weights(x, target, axis, weight, ignore_index, reduction)
     reduced = checked(reduction) != "none"
     z: Tensor = op.apply(x, target=target, weights=weights, axis=axis, reduced=reduced)
@@ -171,10 +176,15 @@ def binary_cross_entropy(
     p = input.array
     if p.size and not ((p >= 0) & (p <= 1)).all():
         raise RuntimeError("all elements of input should be between 0 and 1")
+    if target.dtype != input.dtype:
+        names = torch_name(target.dtype), torch_name(input.dtype)
+        raise RuntimeError(
+            f"Found dtype {names[0]} but expected {names[1]}. To fix it, write  target.to(input.dtype)."
+        )
     reduction = checked(reduction_of(size_average, reduce, reduction))
     if weight is None:
         return ops.binary_cross_entropy.apply(input, target, reduction=reduction)
-    z = ops.binary_cross_entropy.apply(input, target, reduction="none") * weight
+    z = ops.binary_cross_entropy.apply(input, target, reduction="none") * weight.to(input.dtype)
     return named(reduced_by(z, reduction), "BinaryCrossEntropyBackward0")
 
 
@@ -192,6 +202,11 @@ def binary_cross_entropy_with_logits(
     pos_weight   a factor for the loss of positive examples
     """
     _same_size(input, target, "binary_cross_entropy_with_logits")
+    if not target.is_floating_point():
+        raise RuntimeError(
+            f"result type {torch_name(input.dtype)} can't be cast to the desired output type "
+            f"{torch_name(target.dtype)}. To fix it, write  target.to(input.dtype)."
+        )
     reduction = checked(reduction_of(size_average, reduce, reduction))
     if weight is None and pos_weight is None:
         return ops.binary_cross_entropy_with_logits.apply(input, target, reduction=reduction)
@@ -283,6 +298,15 @@ def multilabel_soft_margin_loss(
 
 def _class_targets(x: Tensor, target: Values, name: str) -> tuple[Any, int]:
     """The targets as an array, and the class axis. The targets must have the shape of x without this axis."""
+    if (
+        isinstance(target, Tensor)
+        and target.dtype.kind in "iu"
+        and target.dtype.name not in ("int64", "uint8")
+    ):
+        raise RuntimeError(
+            f"expected target dtype to be Long or Byte, but got {torch_name(target.dtype)}. To fix it, write  "
+            "target.long()."
+        )
     target = _integer_targets(x, np.asanyarray(getattr(target, "array", target)), name)
     shape, ndim = x.array.shape, x.array.ndim
     axis = 0 if ndim == 1 else 1

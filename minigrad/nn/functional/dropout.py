@@ -45,10 +45,12 @@ def dropout2d(
     input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
 ) -> Tensor:
     """Dropout of whole channels, for input (n, c, h, w). As in PyTorch, three axes are treated as (n, c, l)."""
-    if input.ndim not in (3, 4):
+    if input.ndim < 2:
+        raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
+    if input.ndim != 4:
         warn_user(
-            f"dropout2d: Received a {input.ndim}-D input to dropout2d, which is deprecated. It drops whole "
-            "channels of an input with 4 axes. To fix it, use dropout.",
+            f"dropout2d: Received a {input.ndim}-D input to dropout2d, which drops whole channels of an input with 4 "
+            f"axes. To fix it, use {'dropout1d' if input.ndim == 3 else 'dropout'}."
         )
     shape = (*input.shape[:2], *(1,) * (input.ndim - 2))
     return _dropout(input, p, training, inplace, shape)

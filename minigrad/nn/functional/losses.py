@@ -14,6 +14,7 @@ from collections.abc import Callable
 import numpy as np
 
 from minigrad import ops
+from minigrad.core.dtypes import promote_types
 from minigrad.core.errors import warn_user
 from minigrad.core.modes import no_grad
 from minigrad.core.op import Op
@@ -54,7 +55,10 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
     >>> cosine_similarity(minigrad.tensor([[1.0, 0.0]]), minigrad.tensor([[3.0, 4.0]]))
     tensor([0.6000])
     """
-    x1, x2 = broadcast_tensors(x1, x2)
+    if eps < 0:
+        raise RuntimeError(f"eps must be non-negative, got: {eps}")
+    dtype = promote_types(x1.dtype, x2.dtype)
+    x1, x2 = broadcast_tensors(x1.to(dtype), x2.to(dtype))
     # Use at least eps for each norm.
     lengths = [x.norm(2, dim, True).clamp_min(eps) for x in (x1, x2)]
     return ((x1 / lengths[0]) * (x2 / lengths[1])).sum(dim)
@@ -129,7 +133,12 @@ def huber_loss(
     if delta <= 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
     input, target = _broadcast_pair(input, target)
-    return _weighted(ops.huber_loss, input, target, weight, reduction, delta=delta)
+    if weight is None:
+        return _weighted(ops.huber_loss, input, target, None, reduction, delta=delta)
+    # As in PyTorch, the mean divides by the number of entries; in mse_loss and l1_loss, by the sum of the weights.
+    return reduced_by(
+        _weighted(ops.huber_loss, input, target, weight, "none", delta=delta), reduction
+    )
 
 
 def smooth_l1_loss(

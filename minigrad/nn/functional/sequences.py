@@ -46,7 +46,7 @@ def ctc_loss(
     x = log_probs.unsqueeze(1) if single else log_probs
     frames, letters = (np.atleast_1d(_array(v)) for v in (input_lengths, target_lengths))
     t, n, k = x.shape
-    _check_lengths(frames, letters, t, n)
+    _check_lengths(frames, letters, _array(targets), t, n)
     _check_blank(blank, k)
     extended = _with_blanks(_array(targets), letters, blank, single)
     before = np.concatenate([np.full((n, 2), -1), extended[:, :-2]], 1)
@@ -55,6 +55,9 @@ def ctc_loss(
     scores = x.gather(2, wrap(np.broadcast_to(extended, (t, *extended.shape)).copy()))
     first = np.arange(extended.shape[1]) < np.minimum(2, 2 * letters[:, None] + 1)
     alpha = where(wrap(first), scores[0], NEVER)
+    if not frames.all():  # without frames, only the empty target is possible
+        empty = x.new_full((1, extended.shape[1]), NEVER).index_fill(1, wrap(np.array([0])), 0)
+        alpha = where(wrap((frames > 0)[:, None]), alpha, empty)
     for i in range(1, t):
         one = cat([log_zero[:, :1], alpha[:, :-1]], 1)
         two = where(may_skip, cat([log_zero, alpha[:, :-2]], 1), NEVER)
@@ -75,8 +78,15 @@ def _log_end_probability(alpha: Tensor, letters: Array) -> Tensor:
     return where(there, alpha.gather(1, wrap(end)), NEVER).logsumexp(1)
 
 
-def _check_lengths(frames: Array, letters: Array, t: int, n: int) -> None:
-    """Raise an error unless there are n lengths each, and at most t frames."""
+def _check_lengths(frames: Array, letters: Array, targets: Array, t: int, n: int) -> None:
+    """Raise an error unless there are n lengths each, at most t frames, and as many letters in the targets."""
+    for name, lengths in (("input_lengths", frames), ("target_lengths", letters)):
+        if lengths.dtype.kind not in "iu":
+            raise RuntimeError(f"{name} must be integral")
+        if lengths.min(initial=0) < 0:
+            raise RuntimeError(
+                f"Expected {name} to have value at least 0, but got value {lengths.min()}"
+            )
     if len(frames) != n or len(letters) != n:
         raise RuntimeError(
             f"input_lengths and target_lengths must be of size {n}, that of the batch"
@@ -84,6 +94,12 @@ def _check_lengths(frames: Array, letters: Array, t: int, n: int) -> None:
     if frames.max(initial=0) > t:
         raise RuntimeError(
             f"Expected input_lengths to have value at most {t}, but got {frames.max()}"
+        )
+    needed = letters.max(initial=0) if targets.ndim == 2 else letters.sum()
+    if needed > targets.shape[-1]:
+        raise RuntimeError(
+            f"Expected targets to have size at least {needed} at dimension {targets.ndim - 1}, but got size "
+            f"{targets.shape[-1]}"
         )
 
 
@@ -130,7 +146,7 @@ def embedding_bag(
     padding_idx          a row index to ignore
     returns              (n, d)   zeros for an empty bag
     """
-    _check_mode(mode, per_sample_weights)
+    _check_mode(mode, per_sample_weights, scale_grad_by_freq)
     flat = input.reshape(-1)
     starts = _starts(input, offsets, include_last_offset)
     _check_bags(input, weight, per_sample_weights, padding_idx)
@@ -154,9 +170,11 @@ def embedding_bag(
     return named(z, "EmbeddingBagBackward0")
 
 
-def _check_mode(mode: str, per_sample_weights: Tensor | None) -> None:
+def _check_mode(mode: str, per_sample_weights: Tensor | None, scale_grad_by_freq: bool) -> None:
     if mode not in ("sum", "mean", "max"):
         raise ValueError("mode has to be one of sum or mean")
+    if mode == "max" and scale_grad_by_freq:
+        raise ValueError("max mode does not support scaling the gradient by the frequency")
     if per_sample_weights is not None and mode != "sum":
         raise NotImplementedError(
             "embedding_bag: per_sample_weights was not None. per_sample_weights is only supported for "

@@ -40,6 +40,8 @@ def _replace(
 
     kind    the key for `_restore`, if it is not the class of the hook
     """
+    if (kind or type(hook), name) in module.__dict__.get("_computed_weights", {}):
+        raise RuntimeError(f"Cannot register two {hook.word} hooks on the same parameter {name}")
     if name not in module._parameters:
         raise ValueError(f"'{type(module).__name__}' has no parameter '{name}'")
     delattr(module, name)
@@ -73,6 +75,7 @@ class ComputedWeight:
     """The hook that computes a weight before each call."""
 
     name: str
+    word: str  # its name in error messages
 
     def compute(self, module: Module, training: bool) -> Tensor:
         """The weight, computed from the module's new parameters."""
@@ -84,6 +87,8 @@ class ComputedWeight:
 
 class WeightNorm(ComputedWeight):
     """weight = g * v / norm of v, for each slice along dim."""
+
+    word = "weight_norm"
 
     def __init__(self, name: str, dim: int | None) -> None:
         self.name, self.dim = name, dim
@@ -132,6 +137,8 @@ def remove_weight_norm(module: M, name: str = "weight") -> M:
 
 class SpectralNorm(ComputedWeight):
     """weight / its largest singular value, which is computed by power iteration."""
+
+    word = "spectral_norm"
 
     def __init__(self, name: str, iterations: int, dim: int, eps: float) -> None:
         self.name, self.iterations, self.dim, self.eps = name, iterations, dim, eps
