@@ -24,7 +24,7 @@ Read node.py first. Not supported: devices, and several threads in one pass over
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from heapq import heappop, heappush
+from heapq import heappop, heappush, heappushpop
 from operator import attrgetter
 from typing import Any, NamedTuple
 
@@ -97,12 +97,13 @@ class GraphTask:
         """Run the whole pass, by age: take the latest node that has a gradient, until none is left."""
         pending, heap, inputs, tensors = self.pending, self._heap, self.inputs, self.tensors
         freed = None if self.retain_graph else Freed()
-        needed, sums = self.prune(), set[AnyNode]()  # sums: a pending gradient that we made
+        needed = self.prune()
+        sums: set[AnyNode] = set()  # nodes whose pending gradient is a sum that we made
         heap += sorted([(n.queue_key, n) for n in self._start() if needed is None or n in needed])
         try:
             while heap:
                 node: Any = heappop(heap)[1]
-                while True:
+                while node is not None:
                     g = pending.pop(node)
                     if inputs is None or node not in inputs:
                         plan = node.plan
@@ -124,10 +125,10 @@ class GraphTask:
                         if arrived is not None:
                             if parent in sums and arrived.size > SMALL:  # else a new one is faster
                                 arrived += d
-                                continue
-                            pending[parent] = total = arrived + d
-                            if total.__class__ is ndarray:
-                                sums.add(parent)
+                            else:
+                                pending[parent] = total = arrived + d
+                                if total.__class__ is ndarray:
+                                    sums.add(parent)
                             continue
                         pending[parent] = d
                         if following is None:  # in a chain, the next node skips the heap
@@ -135,11 +136,8 @@ class GraphTask:
                         else:
                             heappush(heap, (parent.queue_key, parent))
                     grads = d = None  # so that a leaf can keep the gradient without a copy
-                    if following is None:
-                        break
-                    if heap and heap[0][0] < following.queue_key:
-                        heappush(heap, (following.queue_key, following))
-                        break
+                    if following is not None and heap and heap[0][0] < following.queue_key:
+                        following = heappushpop(heap, (following.queue_key, following))[1]
                     node = following
         finally:
             pending.clear()

@@ -84,6 +84,8 @@ class Op:
                 put in C order, so that view() works on them
     """
 
+    into: Callable[..., bool] | None = None
+
     def __init__(
         self,
         forward: Callable[..., Any],
@@ -122,7 +124,6 @@ class Op:
         self.inplace = self.takes_out and (kind == "elementwise" if inplace is None else inplace)
         self.rules: dict[str, Rule] = {}
         self.tangent: Rule | None = None
-        self.into: Callable[..., bool] | None = None
         self.plans: dict[Any, Any] = {}  # filled by plan.py: one for each set of inputs
         # Filled by methods/rows.py: the methods made from this row, and which of them are just `apply`.
         self.methods: list[str] = []

@@ -53,11 +53,7 @@ def ctc_loss(
     may_skip = wrap((extended != blank) & (extended != before))
     log_zero = x.new_full((n, 2), NEVER)
     scores = x.gather(2, wrap(np.broadcast_to(extended, (t, *extended.shape)).copy()))
-    first = np.arange(extended.shape[1]) < np.minimum(2, 2 * letters[:, None] + 1)
-    alpha = where(wrap(first), scores[0], NEVER)
-    if not frames.all():  # without frames, only the empty target is possible
-        empty = x.new_full((1, extended.shape[1]), NEVER).index_fill(1, wrap(np.array([0])), 0)
-        alpha = where(wrap((frames > 0)[:, None]), alpha, empty)
+    alpha = _log_start_probability(scores[0], frames, letters)
     for i in range(1, t):
         one = cat([log_zero[:, :1], alpha[:, :-1]], 1)
         two = where(may_skip, cat([log_zero, alpha[:, :-2]], 1), NEVER)
@@ -69,6 +65,16 @@ def ctc_loss(
     if reduction == "mean":
         return (loss / wrap(np.maximum(letters, 1).astype(x.dtype))).mean()
     return reduced_by(loss.squeeze(0) if single else loss, reduction)
+
+
+def _log_start_probability(scores: Tensor, frames: Array, letters: Array) -> Tensor:
+    """log of the probability of each position at the first frame: a blank or the first letter."""
+    first = np.arange(scores.shape[1]) < np.minimum(2, 2 * letters[:, None] + 1)
+    alpha = where(wrap(first), scores, NEVER)
+    if not frames.all():  # without frames, only the empty target is possible
+        empty = scores.new_full((1, scores.shape[1]), NEVER).index_fill(1, wrap(np.array([0])), 0)
+        alpha = where(wrap((frames > 0)[:, None]), alpha, empty)
+    return alpha
 
 
 def _log_end_probability(alpha: Tensor, letters: Array) -> Tensor:
