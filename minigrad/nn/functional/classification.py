@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from minigrad import ops
-from minigrad.core.dtypes import torch_name
+from minigrad.core.dtypes import int64, torch_name, uint8
 from minigrad.core.errors import NotForDtype, warn_user
 from minigrad.core.op import Op
 from minigrad.core.shapes import Array
@@ -298,16 +298,14 @@ def multilabel_soft_margin_loss(
 
 def _class_targets(x: Tensor, target: Values, name: str) -> tuple[Any, int]:
     """The targets as an array, and the class axis. The targets must have the shape of x without this axis."""
-    if (
-        isinstance(target, Tensor)
-        and target.dtype.kind in "iu"
-        and target.dtype.name not in ("int64", "uint8")
-    ):
+    classes = np.asanyarray(getattr(target, "array", target))
+    d = classes.dtype
+    if d not in (int64, uint8) and (isinstance(target, Tensor) or d.kind not in "iu"):
         raise RuntimeError(
-            f"expected target dtype to be Long or Byte, but got {torch_name(target.dtype)}. To fix it, write  "
+            f"expected target dtype to be Long or Byte, but got {torch_name(d)}. To fix it, write  "
             "target.long()."
         )
-    target = _integer_targets(x, np.asanyarray(getattr(target, "array", target)), name)
+    target = _integer_targets(x, classes, name)
     shape, ndim = x.array.shape, x.array.ndim
     axis = 0 if ndim == 1 else 1
     expected = shape[:axis] + shape[axis + 1 :]
@@ -340,11 +338,7 @@ def _class_targets(x: Tensor, target: Values, name: str) -> tuple[Any, int]:
 
 
 def _integer_targets(x: Tensor, target: Array, name: str) -> Array:
-    """The targets as int64. Raises an error if the loss does not support their dtype or the dtype of x."""
-    if target.dtype.kind not in "iu":
-        raise RuntimeError(
-            f"expected target dtype to be Long or Byte, but got {torch_name(target.dtype)}"
-        )
+    """The targets as int64. Raises an error for targets like probabilities, and for an x that is not floats."""
     target = target.astype(np.int64, order="C", copy=False)
     if name == "cross_entropy" and target.shape == x.array.shape != ():
         raise RuntimeError(
