@@ -368,12 +368,17 @@ def in_own_loop(cell: Coroutine[None, None, None]) -> None:
     """Run a coroutine to completion now, even while the kernel's event loop is running."""
     __tracebackhide__ = True
     outer = asyncio._get_running_loop()
+    task = None if outer is None else asyncio.current_task()
+    if task is not None:  # from Python 3.14 on, a thread is in one task at a time, whatever the loop
+        asyncio.tasks._leave_task(outer, task)  # type: ignore[arg-type]
     asyncio._set_running_loop(None)
     try:
         with asyncio.Runner(loop_factory=asyncio.new_event_loop) as runner:
             runner.run(cell)
     finally:
         asyncio._set_running_loop(outer)
+        if task is not None:
+            asyncio.tasks._enter_task(outer, task)  # type: ignore[arg-type]
 
 
 # ------------------------------------------------------------------- a separate page
