@@ -3,9 +3,9 @@
 The four functions differ only in what they average over, for an input (n, c, ...):
 
     batch_norm      for each channel, over the batch and all positions
-        instance_norm   for each channel of each example, over all positions
-        group_norm      for each group of channels of each example, over the group and all positions
-        layer_norm      for each position, over the last axes
+    instance_norm   for each channel of each example, over all positions
+    group_norm      for each group of channels of each example, over the group and all positions
+    layer_norm      for each position, over the last axes
 """
 
 import math
