@@ -2,7 +2,9 @@
 
 Nearly all optimizers do. A subclass defines the update rule, a method that reads like its formula:
 
-    def _numbers(self, group):
+    slots = {"velocity": 0.0}
+
+    def _numbers(self, group, t):               t is the number of the step, from 1
         return group["lr"], group["momentum"]
 
     def _rule(self, b, group, numbers):
@@ -39,13 +41,13 @@ class Elementwise(Optimizer):
 
     A subclass defines
 
-        counters                   scalar state with initial values: "step" for most optimizers
-        slots                      array state of each parameter, with initial values;
+        counters                  scalar state with initial values: by default, the number of the step
+        slots                     array state of each parameter, with initial values;
                                   or _slots(group), if it depends on the settings
-        _numbers(group, *counts)   the coefficients of this step, from the settings and counters.
+        _numbers(group, *counts)  the coefficients of this step, from the settings and counters.
                                   A rule with two cases returns more of them in one than the other
-        _rule(b, group, numbers)   returns the step of a block, to subtract from its values
-        _sparse(...)               the update for a row-sparse gradient, if supported
+        _rule(b, group, numbers)  returns the step of a block, to subtract from its values
+        _sparse(...)              the update for a row-sparse gradient, if supported
     """
 
     counters: dict[str, float] = {"step": 0.0}
