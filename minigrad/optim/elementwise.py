@@ -48,6 +48,9 @@ class Elementwise(Optimizer):
                                   A rule with two cases returns more of them in one than the other
         _rule(b, group, numbers)  returns the step of a block, to subtract from its values
         _sparse(...)              the update for a row-sparse gradient, if supported
+
+    Among the settings, `lr` is required. `maximize`, `weight_decay` and `decoupled_weight_decay`, if
+    there are any, are applied here, so that rules need not mention them.
     """
 
     counters: dict[str, float] = {"step": 0.0}
@@ -139,7 +142,7 @@ class Elementwise(Optimizer):
             numbers, decay = b.numbers(self._all_numbers(group, b.counts())), None
             if decays:
                 decay, *numbers = numbers
-            b.take(grads, group["maximize"], None if decoupled else decay)
+            b.take(grads, group.get("maximize", False), None if decoupled else decay)
             step = rule(b, group, numbers)
             if decoupled and decay is not None:  # p - lr * decay * p, instead of g + decay * p
                 step += np.multiply(b.fetch_values(), decay, b.more)
