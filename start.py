@@ -4,8 +4,8 @@
     python3 start.py test       set up, then run every check: format, lint, types, tests, notebooks
     python3 start.py --help     print this
 
-Everything is installed into .venv beside this file; delete that folder to start afresh. What
-follows is handed on: `python3 start.py lab --no-browser --port 8899`, `python3 start.py test -k nbval`.
+Everything is installed into .venv beside this file; delete that folder to start afresh. More arguments
+are passed on: `python3 start.py lab --no-browser --port 8899`, `python3 start.py test -k nbval`.
 """
 
 import hashlib

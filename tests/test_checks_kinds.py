@@ -128,7 +128,10 @@ def test_a_prediction_is_compared_with_what_happens_and_the_answer_is_not_given_
         "3 is not what happens",
         "1 is not what happens",
     ]
-    assert [row.verdict for row in exercise.check({"yes": True}).rows] == ["missing", "right"]
+    for dots in ({}, {"two": ...}):
+        rows = exercise.check({**dots, "yes": True}).rows
+        assert [row.verdict for row in rows] == ["missing", "right"]
+        assert rows[0].message == "there is no answer for two yet"
 
 
 def test_two_mistakes_in_one_prediction_are_each_named():

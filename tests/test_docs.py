@@ -1,9 +1,12 @@
 """help() has something to say of everything that is public. (Its examples run as doctests.)"""
 
 import ast
+import builtins
 import doctest
 import importlib
 import inspect
+import re
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -155,3 +158,23 @@ def test_a_variant_in_place_says_that_it_writes():
     for name in METHODS:
         if name.endswith("_") and name[:-1] in OWN.values() and name not in OWN.values():
             assert f"x.{name[:-1]}() returns a new tensor" in help_of(name), name
+
+
+RECIPES = [  # the module that an item of a recipe names first, and the code that goes there
+    (path.replace("/", "."), textwrap.dedent(code))
+    for item in re.split(r"\n(?=\d\. )", Path("docs/adding.md").read_text(encoding="utf-8"))
+    for path, code in re.findall(
+        r"^\d.*?`(minigrad/[\w/]+)\.py`.*?```python\n(.*?)```", item, re.DOTALL
+    )
+]
+
+
+@pytest.mark.parametrize("module, code", RECIPES, ids=[module for module, _ in RECIPES])
+def test_code_of_a_recipe_uses_names_that_its_module_has(module, code):
+    nodes = list(ast.walk(ast.parse(code)))
+    own = {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    own |= {n.arg for n in nodes if isinstance(n, ast.arg)}
+    own |= {n.name for n in nodes if isinstance(n, ast.FunctionDef | ast.ClassDef)}
+    known = {*own, *vars(importlib.import_module(module)), *dir(builtins)}
+
+    assert {n.id for n in nodes if isinstance(n, ast.Name)} - known == set()

@@ -287,5 +287,5 @@ def test_nbgrader_validates_and_releases_an_exercise_as_it_is(tmp_path):
     assert "Success! Your notebook passes all the tests." in validated
     theirs = read_notebook(tmp_path / "release" / "reverse_mode" / author.name)
     ours = read_notebook(release(author, tmp_path / "ours")).cells
-    assert ours.pop(1).source.startswith("*What counts: your answer cells")
+    assert ours.pop(1).source.startswith("*What is graded: your answer cells")
     assert [c.source.strip() for c in theirs.cells] == [c.source.strip() for c in ours]

@@ -14,6 +14,7 @@ import minigrad
 import minigrad.optim.lr_scheduler
 from minigrad import nn, optim
 from minigrad.core.errors import SavedValueChanged
+from minigrad.optim.elementwise import Elementwise
 from tests.optim_cases import OPTIMIZERS, loss_of, optimizer_of, parameters, run, trajectory
 
 REFERENCE = json.loads((Path(__file__).parent / "optim_reference.json").read_text(encoding="utf-8"))
@@ -72,6 +73,27 @@ def test_the_learning_rate_is_not_part_of_the_velocity():
     sgd.step()
 
     assert x.tolist() == [pytest.approx(-1 - 0.1 * 1.5)]
+
+
+def test_a_rule_of_ones_own_needs_no_setting_but_lr():
+    class Momentum(Elementwise):  # as in the header of optim/elementwise.py
+        slots = {"velocity": 0.0}
+
+        def _numbers(self, group, t):
+            return group["lr"], group["momentum"]
+
+        def _rule(self, b, group, numbers):
+            (v,), (lr, mu) = b.state, numbers
+            v *= mu
+            v += b.g
+            return np.multiply(v, lr, b.out)
+
+    x = with_grad(leaf(1.0), 1.0)
+    momentum = Momentum([x], {"lr": 0.1, "momentum": 0.5})
+    momentum.step()
+    momentum.step()
+
+    assert x.tolist() == [pytest.approx(1 - 0.1 - 0.15)]
 
 
 @pytest.mark.parametrize("name", ["SGD", "Adam", "AdamW", "Adagrad", "RMSprop"])

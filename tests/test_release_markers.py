@@ -148,7 +148,7 @@ def test_otter_s_markers_work_from_file_to_file(tmp_path):
 
     answer_cell, what_counts, check = student.cells
     assert (answer_cell.source, check.source) == ("dx = ...", "")
-    assert what_counts.source.startswith("*What counts: your answer cells")
+    assert what_counts.source.startswith("*What is graded: your answer cells")
 
 
 def test_an_answer_that_is_graded_by_hand_is_replaced_too(tmp_path):

@@ -1,14 +1,15 @@
 """Derivatives, with the names of torch.autograd.
 
     reverse_ad.py   grad and backward, which start a backward pass
-    transforms.py   function transforms: grad, vjp, jvp, jacrev, hessian
-        batches.py      vmap: a function of one example becomes a function of a batch
-        functional.py   the older names for Jacobians, Hessians and products with them
     forward_ad.py   forward mode: dual_level, make_dual, unpack_dual
+    transforms.py   function transforms: grad, vjp, jvp, jacrev, hessian
+    batches.py      vmap: a function of one example becomes a function of a batch
+    functional.py   the older names for Jacobians, Hessians and products with them
     numerical.py    gradcheck: compare gradients with finite differences
-        graph.py        nodes of the graph, and hooks on saved tensors
-        anomaly.py      raise an error for a NaN in a backward pass, with the forward line
-        three_ways.py   numeric, symbolic and automatic differentiation side by side
+    three_ways.py   numeric, symbolic and automatic differentiation side by side
+    graph.py        nodes of the graph, and hooks on saved tensors
+    anomaly.py      raise an error for a NaN in a backward pass, with the forward line
+    variable.py     the old name for tensors with gradients
 
 `minigrad.func` provides transforms.py and vmap under the names of torch.func.
 """

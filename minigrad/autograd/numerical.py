@@ -8,7 +8,7 @@ correct. If they do not, the rule is wrong, unless x is close to a kink of f.
     gradcheck       first derivatives, in reverse mode and optionally in forward mode
     gradgradcheck   second derivatives: gradcheck of the gradient
     complex_step    Im f(x + ih) / h: no subtraction, so it is accurate to the last digits;
-                        for analytic functions
+                    for analytic functions
 
 Source: Squire and Trapp, "Using complex variables to estimate derivatives of real
 functions", SIAM Review 40 (1998); Nocedal and Wright, Numerical Optimization, section 8.1.

@@ -1,11 +1,11 @@
 """Three ways to differentiate a function: numeric, symbolic and automatic.
 
     numeric     (f(x + h) - f(x - h)) / 2h: two calls of f per input. No choice of h removes the
-                    error: a small h has large rounding errors, a large h is not local
-        symbolic    a formula for the derivative, from the formula of f: exact, but it can get
-                    much larger than f, because shared parts are repeated wherever they occur
-        automatic   the chain rule applied to numbers, operation by operation: exact up to rounding,
-                    at the cost of a few evaluations of f, for any number of inputs
+                error: a small h has large rounding errors, a large h is not local
+    symbolic    a formula for the derivative, from the formula of f: exact, but it can get
+                much larger than f, because shared parts are repeated wherever they occur
+    automatic   the chain rule applied to numbers, operation by operation: exact up to rounding,
+                at the cost of a few evaluations of f, for any number of inputs
 
 `three_ways(f, x, y, ...)` does all three for a function of numbers and shows them side by
 side. It finds the formula by recording f once, for which it needs SymPy.

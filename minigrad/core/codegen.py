@@ -421,8 +421,8 @@ def source_of(op: Op) -> str:
         text += "\n" + text_of(op, in_place=True)[0]
     for plan in list(op.plans.values()):
         wanted = " and ".join(dict.fromkeys(name for _, name in plan.wanted))
-        fitted = ", gradients fitted to their inputs" if plan.fitted else ""
-        text += f"\n# backward, where {wanted} need a gradient{fitted}\n{plan.source}"
+        fitted = ", fitted to the inputs" if plan.fitted else ""
+        text += f"\n# backward, for the gradient of {wanted}{fitted}\n{plan.source}"
     return text
 
 

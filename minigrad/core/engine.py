@@ -214,12 +214,11 @@ class GraphTask:
             if isinstance(node, AccumulateGrad) and not self.accumulate:
                 return ()
             if node.edges and not any(self._leads_to_an_input(parent) for parent in node.edges):
+                # A pass that adds to this tensor's .grad visits its node, and frees its saved values.
                 if self.accumulate and hooked:
-                    hooks.enter(
-                        g, tensors
-                    )  # a pass that adds to this tensor's .grad visits its node
+                    hooks.enter(g, tensors)
                 if self.accumulate and freed is not None and plan.frees:
-                    node.saved = freed  # and frees it
+                    node.saved = freed
                 return (None,) * len(node.edges)
         if hooked:
             g = hooks.enter(g, tensors)

@@ -10,9 +10,9 @@ All three give the same gradients. The first two apply each rule once. The third
 the rules of a node once per *path* that leads to it: for n diamonds in a row, the first two
 need n applications and the third needs 2**n. That is why engines wait and add up.
 
-        z.backward(engine="recursive")      runs a pass with this engine
-        %%autograd --engine recursive       runs the passes of a cell with it, and records them
-        applications(z)                     how many rules each engine applies
+    z.backward(engine="recursive")      runs a pass with this engine
+    %%autograd --engine recursive       runs the passes of a cell with it, and records them
+    applications(z)                     how many rules each engine applies
 
 Source: Wengert, "A simple automatic derivative evaluation program", CACM 7 (1964).
 """

@@ -150,7 +150,7 @@ class Outside(ArrayMethods):
         return Storage(self, typed=False)
 
     def resize_(self, *size: Several, memory_format: MemoryFormat | None = None) -> Self:
-        """Resize in place: the first entries stay, and the values of added entries are undefined.
+        """Resize in place: the first entries stay, and added entries are zeros (in PyTorch, undefined).
 
         >>> minigrad.tensor([1.0, 2.0]).resize_(1)
         tensor([1.])

@@ -64,9 +64,8 @@ class Storage:
         return int(self._row.nbytes)
 
     def __sizeof__(self) -> int:
-        return (
-            object.__sizeof__(self) + self.nbytes()
-        )  # sys.getsizeof counts the numbers, as PyTorch's does
+        # sys.getsizeof counts the numbers, as in PyTorch.
+        return object.__sizeof__(self) + self.nbytes()
 
     def element_size(self) -> int:
         """The size of one element in bytes."""

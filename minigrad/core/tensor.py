@@ -535,9 +535,8 @@ class Tensor(Outside, Sampling, Rows, ArrayMethods):
 
     def _rearrange(self, op: Op, **settings: object) -> Self:
         """Apply a view op in place (x.t_()): change the shape and strides of this tensor."""
-        if (
-            self.counter is FRESH and self.node is None and modes.unusual <= modes.light
-        ):  # nobody else knows it
+        # The short way, if no view and no node refers to this memory.
+        if self.counter is FRESH and self.node is None and modes.unusual <= modes.light:
             self.array = computed(op, [self.memory()], settings)
             bump(self)
             return self
@@ -628,9 +627,8 @@ class View(Tensor):
                 node = walk(self._base, way_of(self)).node
         else:
             node = walk(self._base, way_of(self)).node
-        if (
-            self._retains and node is not None
-        ):  # keep the gradient of the current value, not of the one before the write
+        # Keep the gradient of the current value, not of the one before the write.
+        if self._retains and node is not None:
             if self._node is not None:
                 hooks_of(self._node).keep = None
             keep_gradient(self, node)

@@ -408,7 +408,7 @@ class Arrangement(Base):
         return ops.roll.apply(self, shift=shifts, axis=tuple([normalize_one(d, self.ndim) for d in dims]))
 
     def rot90(self, k: int = 1, dims: Sequence[int] = (0, 1)) -> Self:
-        """The tensor rotated k times by 90 degrees in the plane of two axes, from the first of dims towards the second.
+        """The tensor rotated k times by 90 degrees in the plane of two axes, from the first of dims toward the second.
 
         A negative k rotates the other way.
 

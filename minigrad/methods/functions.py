@@ -2,8 +2,8 @@
 
     joining            cat, stack, hstack, vstack, dstack, column_stack, block_diag
     choosing, summing  where, einsum, searchsorted
-        matching shapes    broadcast_tensors, broadcast_shapes, atleast_1d, result_type
-        combining          meshgrid, cartesian_prod, combinations, cdist, vander
+    matching shapes    broadcast_tensors, broadcast_shapes, atleast_1d, result_type
+    combining          meshgrid, cartesian_prod, combinations, cdist, vander
 
 Functions that are also methods, such as minigrad.exp(x) for x.exp(), are in methods_as_functions.py.
 """

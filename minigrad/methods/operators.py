@@ -47,7 +47,7 @@ class Operators(FromRows):
     def div(self, other: Operand, *, rounding_mode: str | None = None) -> Self:
         """x / other, entry by entry. `other` is a number or a tensor, broadcast with x.
 
-        rounding_mode   None: true division, always a float; "trunc": rounded towards 0; "floor": rounded down
+        rounding_mode   None: true division, always a float; "trunc": rounded toward 0; "floor": rounded down
 
         >>> minigrad.tensor([7, -7]).div(2)
         tensor([ 3.5000, -3.5000])

@@ -53,8 +53,8 @@ class Sampling(ArrayMethods):
         tensor([1., 1., 1.])
         """
         if isinstance(p, make.Tensor):
-            return overwritten(self, kernels.coins(p.array, self.array.shape, self.array.dtype, generator), "BernoulliBackward1")
-        return self._fill("BernoulliBackward2", lambda shape, dtype: kernels.coins(p, shape, dtype, generator))
+            return overwritten(self, kernels.bernoulli(p.array, self.array.shape, self.array.dtype, generator), "BernoulliBackward1")
+        return self._fill("BernoulliBackward2", lambda shape, dtype: kernels.bernoulli(p, shape, dtype, generator))
 
     def bernoulli(self, p: float | None = None, *, generator: Generator | None = None) -> "Tensor":
         """Samples from the Bernoulli distribution: 1 with probability p, else 0. Without p, each entry of x is its probability.
@@ -66,7 +66,7 @@ class Sampling(ArrayMethods):
         if x.dtype.kind != "f" and p is None:
             raise NotImplementedError(f'"bernoulli_tensor_cpu_p_" not implemented for {str(x.dtype)!r}')
         probabilities = x.array if p is None else p
-        drawn = make.wrap(kernels.coins(probabilities, x.shape, x.dtype, generator))
+        drawn = make.wrap(kernels.bernoulli(probabilities, x.shape, x.dtype, generator))
         return level(x, drawn) if x.requires_grad else drawn
 
     def multinomial(self, num_samples: int, replacement: bool = False, *, generator: Generator | None = None) -> "Tensor":

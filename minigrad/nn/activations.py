@@ -171,7 +171,7 @@ class Hardshrink(FunctionLayer, of=F.hardshrink):
 
 
 class Softshrink(FunctionLayer, of=F.softshrink):
-    """0 where |x| <= lambd, else x shifted by lambd towards 0"""
+    """0 where |x| <= lambd, else x shifted by lambd toward 0"""
 
     _shown = ("lambd",)
     lambd: float = 0.5

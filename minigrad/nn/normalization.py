@@ -157,7 +157,7 @@ class BatchNorm1d(_BatchNorm):
     bias     (num_features,)    initially zeros
 
     In training, mean and variance are computed from the batch, and running_mean and running_var
-    move towards them by the fraction `momentum`. In evaluation (after `eval()`), the running
+    move toward them by the fraction `momentum`. In evaluation (after `eval()`), the running
     statistics are used, so the result for one example does not depend on the others.
 
     momentum              None: the running statistics are cumulative averages over all batches

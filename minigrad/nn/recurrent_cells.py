@@ -7,9 +7,9 @@ Each step gets one element of the sequence and the *state* from the previous ste
 so the last state can depend on all earlier elements. The three kinds differ in `step`:
 
     RNN     the new state is tanh of a linear function of element and state
-        GRU     gates control how much of the old state is kept
-        LSTM    a second state, the cell, is only scaled and added to, so gradients can flow
-                back over many steps without vanishing
+    GRU     gates control how much of the old state is kept
+    LSTM    a second state, the cell, is only scaled and added to, so gradients can flow
+            back over many steps without vanishing
 
 This file has the steps and the cells, which take one step at a time; recurrent.py processes
 whole sequences.

@@ -2,7 +2,9 @@
 
 Nearly all optimizers do. A subclass defines the update rule, a method that reads like its formula:
 
-    def _numbers(self, group):
+    slots = {"velocity": 0.0}
+
+    def _numbers(self, group, t):               t is the number of the step, from 1
         return group["lr"], group["momentum"]
 
     def _rule(self, b, group, numbers):
@@ -39,13 +41,16 @@ class Elementwise(Optimizer):
 
     A subclass defines
 
-        counters                   scalar state with initial values: "step" for most optimizers
-        slots                      array state of each parameter, with initial values;
+        counters                  scalar state with initial values: by default, the number of the step
+        slots                     array state of each parameter, with initial values;
                                   or _slots(group), if it depends on the settings
-        _numbers(group, *counts)   the coefficients of this step, from the settings and counters.
+        _numbers(group, *counts)  the coefficients of this step, from the settings and counters.
                                   A rule with two cases returns more of them in one than the other
-        _rule(b, group, numbers)   returns the step of a block, to subtract from its values
-        _sparse(...)               the update for a row-sparse gradient, if supported
+        _rule(b, group, numbers)  returns the step of a block, to subtract from its values
+        _sparse(...)              the update for a row-sparse gradient, if supported
+
+    Among the settings, `lr` is required. `maximize`, `weight_decay` and `decoupled_weight_decay`, if
+    there are any, are applied here, so that rules need not mention them.
     """
 
     counters: dict[str, float] = {"step": 0.0}
@@ -137,7 +142,7 @@ class Elementwise(Optimizer):
             numbers, decay = b.numbers(self._all_numbers(group, b.counts())), None
             if decays:
                 decay, *numbers = numbers
-            b.take(grads, group["maximize"], None if decoupled else decay)
+            b.take(grads, group.get("maximize", False), None if decoupled else decay)
             step = rule(b, group, numbers)
             if decoupled and decay is not None:  # p - lr * decay * p, instead of g + decay * p
                 step += np.multiply(b.fetch_values(), decay, b.more)

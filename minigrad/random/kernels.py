@@ -5,7 +5,7 @@ A word is a 32-bit integer, and all values are equally likely. Samples are compu
     uniform        the last 24 bits of a word, as a fraction (53 bits of two words)
     normals        the Box-Muller transform: two uniform samples give two normal samples
     integers       the remainder of a word modulo the size of the range
-    coins          Bernoulli: whether a uniform sample is below p
+    bernoulli      whether a uniform sample is below p
     exponential    the inverse transform: -log(1 - u)
     permutation    the Fisher-Yates shuffle: swap each entry with itself or a later one
 
@@ -263,7 +263,7 @@ def permutation(n: int, generator: Generator | None) -> Array:
 
 
 @drawn
-def coins(p: float | Array, shape: Shape, dtype: Dtype, generator: Generator | None) -> Array:
+def bernoulli(p: float | Array, shape: Shape, dtype: Dtype, generator: Generator | None) -> Array:
     """Bernoulli samples: 1 with probability p, else 0. The precision of p is used for sampling."""
     if not (np.all(p >= 0) and np.all(p <= 1)):
         raise RuntimeError(

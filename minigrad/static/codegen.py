@@ -67,9 +67,8 @@ from minigrad.static.tracing import Memory
 PRODUCTS = (ops.matmul, ops.mm, ops.addmm)
 OFTEN = 4  # copy the operand if at least this many products use it
 RESERVED = {"np", "ops", "run", "empty", "full", "array", "copyto"} | set(dir(np)) | set(dir(ops))
-CALLED = re.compile(
-    r"(?<![.\w])[a-z]\w+(?=\(|\.(?:reduce|at)\()"
-)  # the functions that a template calls
+# The functions that a template calls.
+CALLED = re.compile(r"(?<![.\w])[a-z]\w+(?=\(|\.(?:reduce|at)\()")
 
 
 class Writer(Buffers):

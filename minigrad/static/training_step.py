@@ -1,12 +1,12 @@
 """Training steps: a whole step as one program, recorded on the first call.
 
-@static.compile
-def step(x, y):
-    optimizer.zero_grad()
-    loss = cross_entropy(model(x), y)
-    loss.backward()
-    optimizer.step()
-    return loss
+    @static.compile
+    def step(x, y):
+        optimizer.zero_grad()
+        loss = cross_entropy(model(x), y)
+        loss.backward()
+        optimizer.step()
+        return loss
 
     for x, y in batches:
         step(x, y)              the first call records; later calls only replay
@@ -24,11 +24,11 @@ This file contains no optimizer formulas. We run the optimizer's own rule (optim
 optim/adaptive.py) once on stand-ins for arrays, and its NumPy calls become instructions. So the
 program takes exactly the optimizer's step, to the last bit.
 
-    Symbol   an array in a rule: `v *= mu` and np.sqrt(v, out) become instructions
-    Part     a block of Symbols, like the blocks in blocks.py. Small parameters form one
-             block: their gradients are contiguous, and they are updated together
-    NextStep    called before each run: counts the step, and gets the optimizer's numbers
-             (learning rate, 1 - beta**t) and stores them where the program reads them
+    Symbol     an array in a rule: `v *= mu` and np.sqrt(v, out) become instructions
+    Part       a block of Symbols, like the blocks in blocks.py. Small parameters form one
+               block: their gradients are contiguous, and they are updated together
+    NextStep   called before each run: counts the step, and gets the optimizer's numbers
+               (learning rate, 1 - beta**t) and stores them where the program reads them
 
 If the rule would take a different path than during recording (momentum's first step, RAdam's
 first steps), the program is recorded again.

@@ -211,7 +211,7 @@ class Written(Question):
         return None
 
     def judged(self, answer: Any) -> Iterator[CheckRow]:
-        """One row for each part: that there is no entry for it, or what `judge` says."""
+        """One row for each part: that there is no answer for it, or what `judge` says."""
         for name in self.parts():
             mine = answer.get(name, ...)
             yield self.no_entry(name) if mine is ... else self.row(name, *self.judge(name, mine))
@@ -228,7 +228,7 @@ class Written(Question):
 
     def no_entry(self, name: str) -> CheckRow:
         """The row for an entry that is not there, or still has its dots."""
-        return self.row(name, "missing", f"there is no entry for {name}")
+        return self.row(name, "missing", f"there is no answer for {name} yet")
 
 
 def unwritten(answer: object) -> bool:

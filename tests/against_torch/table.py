@@ -26,17 +26,17 @@ PROPERTIES = {
 }
 PAGE = Path(__file__).parents[2] / "OPS.md"
 
-NONE_THERE = "PyTorch has none; here the derivative is 0 wherever there is one."
+NONE_THERE = "PyTorch has none; here it is 0 wherever it is defined."
 NOT_COMPARED = {
-    **{(f"{name}", "types"): "Of two real types, PyTorch takes that of the input, and here it is the larger one."
+    **{(f"{name}", "types"): "If input and target have two floating dtypes, PyTorch uses that of the input; here, it is the larger one."
        for name in ("huber_loss", "binary_cross_entropy_with_logits")},
     ("floor_divide", "gradient"): NONE_THERE,
     ("floor_divide", "tangent"): NONE_THERE,
     ("floor_divide", "second"): NONE_THERE,
     ("hardsigmoid", "second"): NONE_THERE,
-    ("scatter_mul", "tangent"): "PyTorch gives no tangent to `scatter_reduce` with `prod`.",
-    ("baddbmm", "types"): "With a fractional `beta` or `alpha`, PyTorch rounds it for whole numbers; here that is refused.",
-    ("window_sum", "types"): "The means of whole numbers are whole numbers in PyTorch, and real ones here.",
+    ("scatter_mul", "tangent"): "In PyTorch, `scatter_reduce` with `prod` has no tangent.",
+    ("baddbmm", "types"): "For integers, PyTorch rounds a fractional `beta` or `alpha`; here, it is refused.",
+    ("window_sum", "types"): "The mean of integers is an integer in PyTorch, and a float here.",
 }  # fmt: skip
 REMARKS = {
     "add": "`x.add(y, alpha=)` as well", "sub": "`x.sub(y, alpha=)` as well", "div": "`rounding_mode=` as well",
@@ -154,14 +154,14 @@ def page() -> str:
     lines = [
         "# Every operation, beside PyTorch's",
         "",
-        "This page is written by `python -m tests.against_torch.table`, and a test holds it to what that",
-        "writes. **yes** means: `tests/against_torch/test_every_op.py` compares it with PyTorch, at every line",
-        "that `tests/samples.py` has for the operation. `types` are the types of results, for all mixtures of",
-        "float32, float64 and int64 that PyTorch takes. A dash: there is nothing to compare. What is built from",
+        "`python -m tests.against_torch.table` writes this page, and a test fails if it is out of date. **yes**",
+        "means that `tests/against_torch/test_every_op.py` compares it with PyTorch, on every line of",
+        "`tests/samples.py` for the operation. `types` are the dtypes of results, for all mixtures of float32,",
+        "float64 and int64 that PyTorch accepts. A dash means that there is nothing to compare. What is built from",
         "these operations (sorting, losses, norms, attention and so on) is compared in the other files there.",
         "",
-        "Left out throughout: `out=` in nn.functional, devices but the CPU, complex and quantized numbers in",
-        "rules, sparse tensors but the gradients of tables, named tensors. `F.` is `minigrad.nn.functional`.",
+        "Left out everywhere: `out=` in nn.functional, devices other than the CPU, complex and quantized numbers in",
+        "rules, sparse tensors other than gradients of tables, named tensors. `F.` is `minigrad.nn.functional`.",
         "",
         *(f"{k}. {reason}" for k, reason in enumerate(reasons, 1)),
     ]

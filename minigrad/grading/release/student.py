@@ -51,8 +51,9 @@ from minigrad.grading.release.markers import (
 from minigrad.utils.notebook_format import nbformat
 
 COUNTS = (
-    "*What counts: your answer cells, with the imports, functions, classes and constants that they use from "
-    "cells of your own; a given name keeps its meaning, and other cells of yours are not run when you are graded.*"
+    "*What is graded: your answer cells. You may add cells of your own. The imports, functions, classes and "
+    "constants in them that your answers use are graded with the answers; the rest is not run. Names from the "
+    "given cells keep their meaning.*"
 )
 
 COUNTS_ID = "what-counts"

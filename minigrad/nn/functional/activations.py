@@ -256,7 +256,7 @@ def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
 
 
 def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
-    """x shifted by lambd towards 0, and 0 where |x| <= lambd"""
+    """x shifted by lambd toward 0, and 0 where |x| <= lambd"""
     if lambd < 0:
         raise RuntimeError(f"lambda must be greater or equal to 0, but found to be {lambd}.")
     return named(input - hardtanh(input, -lambd, lambd), "SoftshrinkBackward0")

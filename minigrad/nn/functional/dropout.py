@@ -12,7 +12,7 @@ from minigrad.core.errors import warn_user
 from minigrad.core.modes import with_name
 from minigrad.core.shapes import Array, Shape
 from minigrad.core.tensor import Tensor, wrap
-from minigrad.random.kernels import coins, in_memory_order
+from minigrad.random.kernels import bernoulli, in_memory_order
 
 __all__ = ["alpha_dropout", "dropout", "dropout1d", "dropout2d"]
 
@@ -73,7 +73,7 @@ def alpha_dropout(
         return input.mul_(0.0) if inplace else input * 0.0
     least = -1.7580993408473766
     scale = 1 / math.sqrt((1 - p) * (1 + p * least**2))
-    kept = in_memory_order(input.array, lambda shape: coins(1 - p, shape, input.dtype, None))
+    kept = in_memory_order(input.array, lambda shape: bernoulli(1 - p, shape, input.dtype, None))
     keep = with_name("mask", wrap(kept))
     z = (input * keep + (1 - keep) * least) * scale - p * least * scale
     return input.copy_(z) if inplace else z
@@ -92,7 +92,7 @@ def _dropout(
     def noise(shape: Shape) -> Array:
         if p == 1:
             return np.zeros(shape, dtype)
-        return coins(1 - p, shape, dtype, None) * dtype.type(wide(1) / wide(1 - p))
+        return bernoulli(1 - p, shape, dtype, None) * dtype.type(wide(1) / wide(1 - p))
 
     kept = in_memory_order(x.array, noise) if whole is None else noise(whole)
     mask = with_name("mask", wrap(kept))

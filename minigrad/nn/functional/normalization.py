@@ -3,9 +3,9 @@
 The four functions differ only in what they average over, for an input (n, c, ...):
 
     batch_norm      for each channel, over the batch and all positions
-        instance_norm   for each channel of each example, over all positions
-        group_norm      for each group of channels of each example, over the group and all positions
-        layer_norm      for each position, over the last axes
+    instance_norm   for each channel of each example, over all positions
+    group_norm      for each group of channels of each example, over the group and all positions
+    layer_norm      for each position, over the last axes
 """
 
 import math
@@ -109,7 +109,7 @@ def batch_norm(
 ) -> Tensor:
     """Normalize each channel over the batch: subtract the mean, divide by the standard deviation.
 
-    In training, mean and variance are computed from the batch, and the running statistics move towards
+    In training, mean and variance are computed from the batch, and the running statistics move toward
     them by `momentum` (with the unbiased variance). Otherwise the running statistics are used.
 
     Source: Ioffe and Szegedy, Batch Normalization (2015).
@@ -147,7 +147,7 @@ def batch_norm(
 
 
 def _update_running(running: Tensor, of_batch: Array, momentum: float) -> None:
-    """Move a running statistic towards the statistic of the batch, in place."""
+    """Move a running statistic toward the statistic of the batch, in place."""
     running.array[...] += momentum * (of_batch - running.array)
 
 
@@ -177,7 +177,7 @@ def instance_norm(
 ) -> Tensor:
     """Normalize each channel of each example: subtract the mean, divide by the standard deviation.
 
-    The running statistics, if given, move by `momentum` towards the statistics of the examples,
+    The running statistics, if given, move by `momentum` toward the statistics of the examples,
     averaged over the batch. With use_input_stats=False, the running statistics are used instead.
 
     >>> instance_norm(minigrad.tensor([[[1.0, 3.0], [5.0, 9.0]]])).round(decimals=3)

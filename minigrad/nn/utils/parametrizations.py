@@ -47,7 +47,7 @@ class _SpectralNorm(Module):
         self.steps(matrix, FIRST_STEPS)
 
     def steps(self, matrix: Tensor, count: int) -> None:
-        """Run steps of power iteration, which move u and v towards the first singular vectors."""
+        """Run steps of power iteration, which move u and v toward the first singular vectors."""
         with modes.no_grad():
             for _ in range(count):
                 self._u.copy_(normalize(matrix @ self._v, dim=0, eps=self.eps))

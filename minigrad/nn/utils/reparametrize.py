@@ -144,7 +144,7 @@ class SpectralNorm(ComputedWeight):
         self.name, self.iterations, self.dim, self.eps = name, iterations, dim, eps
 
     def steps(self, matrix: Tensor, u: Tensor, v: Tensor, count: int) -> None:
-        """Run steps of power iteration, which move u and v towards the first singular vectors."""
+        """Run steps of power iteration, which move u and v toward the first singular vectors."""
         with modes.no_grad():
             for _ in range(count):
                 v.copy_(normalize(matrix.T @ u, dim=0, eps=self.eps))
@@ -186,7 +186,7 @@ def spectral_norm(
     """Divide a weight by its largest singular value, so that its spectral norm is 1.
 
     The singular value is estimated by power iteration: each call in training runs
-    n_power_iterations steps, which move the buffers u and v towards the first singular vectors.
+    n_power_iterations steps, which move the buffers u and v toward the first singular vectors.
 
     Source: Miyato et al., Spectral Normalization for Generative Adversarial Networks (2018).
     """
