@@ -46,9 +46,10 @@ ELSEWHERE = {
     "cuda.random": "cuda",
     "distributions.*": "distributions distributions.transformed",
     "functional": ".",
+    "nn._reduction": "nn.functional.losses",
     "nn.modules": "nn",
     "nn.modules.*": LAYERS,
-    "nn.modules.module": "nn.module compat.helpers",
+    "nn.modules.module": "nn.module nn.state compat.helpers",
     "nn.utils.clip_grad": "nn.utils",
     "nn.utils.convert_parameters": "nn.utils",
     "nn.utils.stateless": "func",
@@ -115,6 +116,7 @@ NO_COMPLEX = "There are no gradients of complex numbers. To fix it, keep the rea
 NO_SPARSE = "Matrices are dense here. To fix it, write sparse_coo_tensor, which makes a dense one."
 THREE_AXES = "Layers work on one or two axes. To fix it, fold the third axis into the batch."
 NO_GPU = "minigrad computes on the CPU only. To fix it, use the class of this name without `cuda`."
+GUARDED = "minigrad computes on the CPU only. To fix it, write it under `if cuda.is_available():`."
 BY_NUMPY = (
     "To fix it, use numpy.linalg or scipy.linalg on A.detach().numpy(); no gradient flows back."
 )
@@ -133,7 +135,9 @@ GROUPS = {
     "NegativeBinomial Pareto RelaxedBernoulli RelaxedOneHotCategorical StudentT VonMises": DISTRIBUTION,
     "Weibull Wishart": DISTRIBUTION,
     "SyncBatchNorm": f"{ONE_PROCESS} Use nn.BatchNorm2d.",
-    "quantize_per_channel quantize_per_tensor": "There are no quantized numbers.",
+    "qint32 qint8 quantize_per_channel quantize_per_tensor quint8": "There are no quantized numbers.",
+    "Event Stream current_stream get_device_capability get_device_name get_device_properties mem_get_info memory "
+    "memory_stats memory_summary nvtx reset_peak_memory_stats stream": GUARDED,
 }
 NAMES = {name: reason for names, reason in GROUPS.items() for name in names.split()}
 # Methods and attributes of tensors.
