@@ -79,12 +79,28 @@ def test_each_of_these_modules_leads_somewhere(name):
         (minigrad.linalg, "eig", "numpy.linalg"),
         (minigrad.linalg, "lu_factor", "numpy.linalg"),
         (minigrad, "symeig", "PyTorch has removed it"),
-        (minigrad.distributions, "StudentT", "log_prob"),
     ],
 )
 def test_a_missing_name_that_pytorch_has_says_what_to_do(module, name, words):
     with pytest.raises(AttributeError, match=f"{name}.*leaves it out.*{words}.*PYTORCH.md"):
         getattr(module, name)
+
+
+@pytest.mark.parametrize(
+    "module", ["amp", "distributions", "nn.modules", "optim", "utils.data", "utils.data._utils"]
+)
+def test_a_name_that_nothing_has_cannot_be_imported(module):
+    with pytest.raises(ImportError, match="cannot import name 'Foo'"):
+        exec(f"from minigrad.{module} import Foo")
+
+
+def test_a_distribution_that_is_left_out_can_be_imported_and_says_so_when_it_is_made():
+    from minigrad.distributions import StudentT
+    from minigrad.distributions.studentT import StudentT as Same
+
+    for kind in (StudentT, Same):
+        with pytest.raises(NotImplementedError, match=r"StudentT.*log_prob.*PYTORCH.md"):
+            kind(3.0)
 
 
 def test_a_module_that_is_left_out_is_an_attribute_of_autograd_as_well():

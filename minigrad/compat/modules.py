@@ -26,14 +26,22 @@ from minigrad.core.tensor import Tensor
 LAYERS = "nn nn.convolution nn.dropout nn.losses nn.normalization nn.pooling nn.recurrent nn.transformer compat.helpers"
 # Modules that PyTorch imports with their package: nn.modules.batchnorm, distributions.transforms.
 FILES = {
-    "distributions": "bernoulli beta categorical dirichlet exponential gamma geometric independent kl laplace "
-    "multivariate_normal normal one_hot_categorical poisson transformed_distribution transforms uniform utils",
-    "nn.modules": "activation adaptive batchnorm container conv distance dropout flatten fold instancenorm lazy "
-    "linear loss normalization padding pixelshuffle pooling rnn sparse transformer upsampling utils",
+    "amp": "autocast_mode grad_scaler",
+    "cuda.amp": "autocast_mode common grad_scaler",
+    "distributions": "bernoulli beta binomial categorical cauchy chi2 constraint_registry continuous_bernoulli "
+    "dirichlet distribution exp_family exponential fishersnedecor gamma generalized_pareto geometric gumbel "
+    "half_cauchy half_normal independent inverse_gamma kl kumaraswamy laplace lkj_cholesky log_normal logistic_normal "
+    "lowrank_multivariate_normal mixture_same_family multinomial multivariate_normal negative_binomial normal "
+    "one_hot_categorical pareto poisson relaxed_bernoulli relaxed_categorical studentT transformed_distribution "
+    "transforms uniform utils von_mises weibull wishart",
+    "nn.modules": "activation adaptive batchnorm channelshuffle container conv distance dropout flatten fold "
+    "instancenorm lazy linear loss normalization padding pixelshuffle pooling rnn sparse transformer upsampling utils",
     "optim": "adadelta adagrad adam adamax adamw asgd lbfgs nadam radam rmsprop rprop sgd sparse_adam",
+    "utils.data": "_utils",
+    "utils.data._utils": "collate fetch",
 }
 # Where to look for the names of a module, in this order; "." is minigrad itself. A key that ends in .* applies
-# to all modules below it.
+# to the FILES below it.
 ELSEWHERE = {
     "_C": "compat.helpers",
     "_six": "compat.helpers",
@@ -107,8 +115,8 @@ NOTHING_TO_DO = {
     **dict.fromkeys("jit.script jit.script_if_tracing jit.trace".split(), "not_compiled"),
 }
 
-# Modules whose missing names can be imported, for lines such as from torch.nn.functional import conv2d, conv3d.
-NAMED_ALONG = ("minigrad.nn", "minigrad.nn.functional")
+# Modules whose left-out names can be imported, for lines such as from torch.nn.functional import conv2d, conv3d.
+NAMED_ALONG = ("minigrad.distributions", "minigrad.nn", "minigrad.nn.functional")
 
 # Names that are left out of modules that minigrad has.
 NO_BFLOAT16 = "NumPy has no bfloat16. To fix it, use float32."
@@ -310,7 +318,9 @@ def _advice(module: str, name: str) -> str | None:
 @cache
 def _module(name: str) -> ModuleType | None:
     """The module minigrad.<name> from ELSEWHERE or LEFT_OUT; None if it is in neither."""
-    place = ELSEWHERE.get(name, ELSEWHERE.get(name.rpartition(".")[0] + ".*"))
+    package, _, file = name.rpartition(".")
+    found = file in FILES.get(package, "").split()
+    place = ELSEWHERE.get(f"{package}.*" if found else name)
     reason = _reason(name)
     if reason is not None:
         return LeftOut(f"minigrad.{name}", reason)
