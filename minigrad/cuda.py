@@ -5,6 +5,7 @@ from functools import partial as _partial
 from minigrad.compat.modules import attribute as _attribute
 
 __getattr__ = _partial(_attribute, __name__)
+_initialized = False  # read by published layers that restore the state of generators
 __path__: list[str] = []  # `import minigrad.cuda.amp` finds compat/mixed_precision.py
 
 

@@ -73,16 +73,34 @@ def test_each_of_these_modules_leads_somewhere(name):
         (minigrad, "stft", "complex"),
         (minigrad, "sparse_csr_tensor", "sparse_coo_tensor"),
         (minigrad.cuda, "FloatTensor", "without `cuda`"),
+        (minigrad.cuda, "get_device_name", "is_available"),
+        (minigrad, "qint8", "no quantized numbers"),
         (minigrad, "lu", "numpy.linalg"),
         (minigrad.linalg, "eig", "numpy.linalg"),
         (minigrad.linalg, "lu_factor", "numpy.linalg"),
         (minigrad, "symeig", "PyTorch has removed it"),
-        (minigrad.distributions, "StudentT", "log_prob"),
     ],
 )
 def test_a_missing_name_that_pytorch_has_says_what_to_do(module, name, words):
     with pytest.raises(AttributeError, match=f"{name}.*leaves it out.*{words}.*PYTORCH.md"):
         getattr(module, name)
+
+
+@pytest.mark.parametrize(
+    "module", ["amp", "distributions", "nn.modules", "optim", "utils.data", "utils.data._utils"]
+)
+def test_a_name_that_nothing_has_cannot_be_imported(module):
+    with pytest.raises(ImportError, match="cannot import name 'Foo'"):
+        exec(f"from minigrad.{module} import Foo")
+
+
+def test_a_distribution_that_is_left_out_can_be_imported_and_says_so_when_it_is_made():
+    from minigrad.distributions import StudentT
+    from minigrad.distributions.studentT import StudentT as Same
+
+    for kind in (StudentT, Same):
+        with pytest.raises(NotImplementedError, match=r"StudentT.*log_prob.*PYTORCH.md"):
+            kind(3.0)
 
 
 def test_a_module_that_is_left_out_is_an_attribute_of_autograd_as_well():
@@ -130,9 +148,11 @@ def test_helpers_that_are_private_in_pytorch_are_found_where_it_has_them():
     from minigrad._six import inf
     from minigrad.autograd.function import FunctionCtx
     from minigrad.distributions.utils import broadcast_all, lazy_property, probs_to_logits
+    from minigrad.nn import _reduction
     from minigrad.nn.modules.batchnorm import _BatchNorm, _NormBase
     from minigrad.nn.modules.conv import _ConvNd
     from minigrad.nn.modules.loss import _Loss, _WeightedLoss
+    from minigrad.nn.modules.module import _IncompatibleKeys
     from minigrad.nn.modules.transformer import _get_clones
     from minigrad.nn.modules.utils import _pair
     from minigrad.nn.parameter import UninitializedParameter
@@ -153,6 +173,9 @@ def test_helpers_that_are_private_in_pytorch_are_found_where_it_has_them():
     assert broadcast_all(1.0, minigrad.ones(2))[0].shape == (2,) and lazy_property is not None
     assert minigrad.equal(probs_to_logits(minigrad.tensor([0.5]), True), minigrad.zeros(1))
     assert tree_map(len, {"a": ("x", "yz")}) == {"a": (1, 2)} and FunctionCtx.__name__
+    assert not minigrad.cuda._initialized and _IncompatibleKeys([], []).missing_keys == []
+    with pytest.warns(UserWarning, match="please use reduction='sum'"):
+        assert _reduction.legacy_get_string(False, None) == "sum"
 
 
 @pytest.mark.filterwarnings("ignore:minigrad has no TorchScript")

@@ -26,14 +26,22 @@ from minigrad.core.tensor import Tensor
 LAYERS = "nn nn.convolution nn.dropout nn.losses nn.normalization nn.pooling nn.recurrent nn.transformer compat.helpers"
 # Modules that PyTorch imports with their package: nn.modules.batchnorm, distributions.transforms.
 FILES = {
-    "distributions": "bernoulli beta categorical dirichlet exponential gamma geometric independent kl laplace "
-    "multivariate_normal normal one_hot_categorical poisson transformed_distribution transforms uniform utils",
-    "nn.modules": "activation adaptive batchnorm container conv distance dropout flatten fold instancenorm lazy "
-    "linear loss normalization padding pixelshuffle pooling rnn sparse transformer upsampling utils",
+    "amp": "autocast_mode grad_scaler",
+    "cuda.amp": "autocast_mode common grad_scaler",
+    "distributions": "bernoulli beta binomial categorical cauchy chi2 constraint_registry continuous_bernoulli "
+    "dirichlet distribution exp_family exponential fishersnedecor gamma generalized_pareto geometric gumbel "
+    "half_cauchy half_normal independent inverse_gamma kl kumaraswamy laplace lkj_cholesky log_normal logistic_normal "
+    "lowrank_multivariate_normal mixture_same_family multinomial multivariate_normal negative_binomial normal "
+    "one_hot_categorical pareto poisson relaxed_bernoulli relaxed_categorical studentT transformed_distribution "
+    "transforms uniform utils von_mises weibull wishart",
+    "nn.modules": "activation adaptive batchnorm channelshuffle container conv distance dropout flatten fold "
+    "instancenorm lazy linear loss normalization padding pixelshuffle pooling rnn sparse transformer upsampling utils",
     "optim": "adadelta adagrad adam adamax adamw asgd lbfgs nadam radam rmsprop rprop sgd sparse_adam",
+    "utils.data": "_utils",
+    "utils.data._utils": "collate fetch",
 }
 # Where to look for the names of a module, in this order; "." is minigrad itself. A key that ends in .* applies
-# to all modules below it.
+# to the FILES below it.
 ELSEWHERE = {
     "_C": "compat.helpers",
     "_six": "compat.helpers",
@@ -46,9 +54,10 @@ ELSEWHERE = {
     "cuda.random": "cuda",
     "distributions.*": "distributions distributions.transformed",
     "functional": ".",
+    "nn._reduction": "nn.functional.losses",
     "nn.modules": "nn",
     "nn.modules.*": LAYERS,
-    "nn.modules.module": "nn.module compat.helpers",
+    "nn.modules.module": "nn.module nn.state compat.helpers",
     "nn.utils.clip_grad": "nn.utils",
     "nn.utils.convert_parameters": "nn.utils",
     "nn.utils.stateless": "func",
@@ -106,8 +115,8 @@ NOTHING_TO_DO = {
     **dict.fromkeys("jit.script jit.script_if_tracing jit.trace".split(), "not_compiled"),
 }
 
-# Modules whose missing names can be imported, for lines such as from torch.nn.functional import conv2d, conv3d.
-NAMED_ALONG = ("minigrad.nn", "minigrad.nn.functional")
+# Modules whose left-out names can be imported, for lines such as from torch.nn.functional import conv2d, conv3d.
+NAMED_ALONG = ("minigrad.distributions", "minigrad.nn", "minigrad.nn.functional")
 
 # Names that are left out of modules that minigrad has.
 NO_BFLOAT16 = "NumPy has no bfloat16. To fix it, use float32."
@@ -115,6 +124,7 @@ NO_COMPLEX = "There are no gradients of complex numbers. To fix it, keep the rea
 NO_SPARSE = "Matrices are dense here. To fix it, write sparse_coo_tensor, which makes a dense one."
 THREE_AXES = "Layers work on one or two axes. To fix it, fold the third axis into the batch."
 NO_GPU = "minigrad computes on the CPU only. To fix it, use the class of this name without `cuda`."
+GUARDED = "minigrad computes on the CPU only. To fix it, write it under `if cuda.is_available():`."
 BY_NUMPY = (
     "To fix it, use numpy.linalg or scipy.linalg on A.detach().numpy(); no gradient flows back."
 )
@@ -133,7 +143,9 @@ GROUPS = {
     "NegativeBinomial Pareto RelaxedBernoulli RelaxedOneHotCategorical StudentT VonMises": DISTRIBUTION,
     "Weibull Wishart": DISTRIBUTION,
     "SyncBatchNorm": f"{ONE_PROCESS} Use nn.BatchNorm2d.",
-    "quantize_per_channel quantize_per_tensor": "There are no quantized numbers.",
+    "qint32 qint8 quantize_per_channel quantize_per_tensor quint8": "There are no quantized numbers.",
+    "Event Stream current_stream get_device_capability get_device_name get_device_properties mem_get_info memory "
+    "memory_stats memory_summary nvtx reset_peak_memory_stats stream": GUARDED,
 }
 NAMES = {name: reason for names, reason in GROUPS.items() for name in names.split()}
 # Methods and attributes of tensors.
@@ -306,7 +318,9 @@ def _advice(module: str, name: str) -> str | None:
 @cache
 def _module(name: str) -> ModuleType | None:
     """The module minigrad.<name> from ELSEWHERE or LEFT_OUT; None if it is in neither."""
-    place = ELSEWHERE.get(name, ELSEWHERE.get(name.rpartition(".")[0] + ".*"))
+    package, _, file = name.rpartition(".")
+    found = file in FILES.get(package, "").split()
+    place = ELSEWHERE.get(f"{package}.*" if found else name)
     reason = _reason(name)
     if reason is not None:
         return LeftOut(f"minigrad.{name}", reason)

@@ -106,6 +106,10 @@ def _plain_numbers(value: object, kinds: set[Any]) -> Any:
         if classes <= PLAIN:
             kinds.update(classes)
             return value
+        if value and isinstance(value[0], str) and value[0]:
+            raise ValueError(
+                "too many dimensions 'str': tensors hold numbers. To fix it, replace each string by a number."
+            )
         if np.ndarray in classes:
             warn_user(
                 "Creating a tensor from a list of numpy.ndarrays is extremely slow. Please consider converting "

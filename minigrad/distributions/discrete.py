@@ -14,7 +14,7 @@ from minigrad.core import modes
 from minigrad.core.tensor import Tensor, wrap
 from minigrad.distributions import constraints as c
 from minigrad.distributions.distribution import Distribution, Shape, broadcast_all, tiny
-from minigrad.distributions.utils import clamp_probs, probs_to_logits
+from minigrad.distributions.utils import clamp_probs, lazy_property, probs_to_logits
 from minigrad.methods.creation import eye
 from minigrad.methods.functions import broadcast_tensors
 from minigrad.methods.methods_as_functions import lgamma
@@ -49,6 +49,8 @@ class _Binary(_Discrete):
     """The base class of distributions with one parameter: the probability of success."""
 
     arg_constraints = {"probs": c.unit_interval, "logits": c.real}
+    probs: Any = lazy_property(lambda self: self.logits.sigmoid())
+    logits: Any = lazy_property(lambda self: probs_to_logits(self.probs, is_binary=True))
 
     def __init__(
         self,
@@ -62,15 +64,6 @@ class _Binary(_Discrete):
         else:
             self.logits = given
         super().__init__(given.shape, (), validate_args)
-
-    def __getattr__(self, name: str) -> Any:
-        """Compute probs from logits, or logits from probs."""
-        given = self.__dict__
-        if name == "probs" and "logits" in given:
-            return given["logits"].sigmoid()
-        if name == "logits" and "probs" in given:
-            return probs_to_logits(given["probs"], is_binary=True)
-        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
 
 class Bernoulli(_Binary):
@@ -185,6 +178,8 @@ class Categorical(Distribution):
     """
 
     arg_constraints = {"probs": c.simplex, "logits": c.real_vector}
+    probs: Any = lazy_property(lambda self: self.logits.softmax(-1))
+    logits: Any = lazy_property(lambda self: clamp_probs(self.probs).log())
     has_enumerate_support = True
 
     def __init__(
@@ -203,14 +198,6 @@ class Categorical(Distribution):
             self.logits = given - given.logsumexp(-1, keepdim=True)
         self._num_events = given.shape[-1]
         super().__init__(given.shape[:-1], (), validate_args)
-
-    def __getattr__(self, name: str) -> Any:
-        given = self.__dict__
-        if name == "probs" and "logits" in given:
-            return given["logits"].softmax(-1)
-        if name == "logits" and "probs" in given:
-            return clamp_probs(given["probs"]).log()
-        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
     @property
     def support(self) -> c.Constraint:

@@ -177,7 +177,9 @@ class MultiheadAttention(Module):
             weights = masked_weights(scores, mask)
         weights = F.dropout(weights, self.dropout, self.training)
         # Length first in memory, as in PyTorch: dropout on the output draws numbers in memory order.
-        output = self.out_proj((weights @ v).permute(2, 0, 1, 3).flatten(2))
+        joined = (weights @ v).permute(2, 0, 1, 3).flatten(2)
+        # Not a call of the layer: its hooks are not run in PyTorch either.
+        output = F.linear(joined, self.out_proj.weight, self.out_proj.bias)
         if batched and self.batch_first:
             output = output.transpose(0, 1)
         shown = None

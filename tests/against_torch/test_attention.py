@@ -157,3 +157,15 @@ def test_a_query_whose_keys_are_all_masked_by_numbers_gets_zeros():
     ]
     assert not of[0][:, 1].any()
     np.testing.assert_allclose(of[0], of[1], rtol=1e-5)
+
+
+def test_hooks_of_the_last_projection_do_not_run():
+    def ran(m):
+        layer = m.nn.MultiheadAttention(8, 2)
+        names = []
+        for name, part in layer.named_modules():
+            part.register_forward_hook(lambda module, args, z, name=name: names.append(name))
+        layer(*[m.zeros(3, 2, 8)] * 3)
+        return names
+
+    assert ran(minigrad) == ran(torch) == [""]

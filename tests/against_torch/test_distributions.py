@@ -228,6 +228,18 @@ def test_they_print_as_in_pytorch():
         assert repr(make(minigrad)).replace("minigrad", "torch") == repr(make(torch))
 
 
+@pytest.mark.parametrize("kind", ["Bernoulli", "Geometric", "Categorical"])
+def test_what_is_computed_from_the_parameter_is_kept_and_printed(kind):
+    for given, other in (("probs", "logits"), ("logits", "probs")):
+        ours, theirs = (
+            getattr(m.distributions, kind)(**{given: m.tensor([0.25, 0.75])})
+            for m in (minigrad, torch)
+        )
+        assert getattr(ours, other) is getattr(ours, other)
+        assert getattr(theirs, other) is getattr(theirs, other)
+        assert repr(ours).replace("minigrad", "torch") == repr(theirs)
+
+
 @every_kind
 def test_modes_and_what_can_be_enumerated_agree(name):
     make, parameters, _ = KINDS[name]

@@ -527,6 +527,7 @@ def a_parametrized_weight(m, nn):
     weight = layer.weight
     parametrize.register_parametrization(layer, "weight", Skew())
     yield repr(layer), [name for name, _ in layer.named_parameters()], layer.weight
+    yield type(layer).__module__.replace(m.__name__, "")
     parametrize.register_parametrization(layer, "weight", Twice())
     layer(m.ones(1, 2)).square().sum().backward()
     yield (

@@ -10,6 +10,7 @@ derivative of a norm is undefined at 0; it is taken as 0 (see `norm` in ops/redu
 
 import math
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
@@ -340,6 +341,9 @@ def reduction_of(size_average: bool | None, reduce: bool | None, reduction: str)
         f"size_average and reduce args will be deprecated, please use reduction='{chosen}' instead.",
     )
     return chosen
+
+
+legacy_get_string = partial(reduction_of, reduction="mean")  # nn._reduction has it in PyTorch
 
 
 def reduced_by(

@@ -168,7 +168,7 @@ def _parametrized(cls: Any) -> Any:
             "module.state_dict()."
         )
 
-    kind: Any = type(f"Parametrized{cls.__name__}", (cls,), {"__module__": cls.__module__})
+    kind: Any = type(f"Parametrized{cls.__name__}", (cls,), {})
     kind.__getattr__, kind.__setattr__ = read, write
     kind.__deepcopy__, kind.__getstate__ = copied, refuse
     return kind
