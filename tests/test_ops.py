@@ -368,6 +368,52 @@ def test_running_results_of_float16_do_not_stop_growing(name):
     assert z == pytest.approx(exact, rel=1e-3)  # half of the last of 11 bits
 
 
+@pytest.mark.parametrize("name", ["sum", "nansum", "norm", "logsumexp"])
+def test_sums_of_float16_do_not_stop_growing(name):
+    x = minigrad.ones(5000, 2, dtype=minigrad.float16)
+
+    z, exact = (getattr(v, name)(dim=0) for v in (x, x.double()))
+
+    assert z.tolist() == exact.half().tolist()
+
+
+@pytest.mark.parametrize("name", ["sum", "mean", "norm", "cumsum"])
+@pytest.mark.parametrize("order", ["rows", "columns"])
+def test_the_sum_of_many_rows_is_rounded_little(name, order):
+    x = minigrad.full((60_000, 3) if order == "rows" else (3, 60_000), 0.1)
+    x = x if order == "rows" else x.t()
+
+    z, exact = (getattr(v, name)(dim=0).flatten()[-3:] for v in (x, x.double()))
+
+    assert z.tolist() == pytest.approx(exact.tolist(), rel=1e-6)  # NumPy alone: 6e-4
+
+
+def test_the_squared_error_of_large_float16_is_finite():
+    x = minigrad.full((5000,), 100.0, dtype=minigrad.float16)
+
+    assert minigrad.nn.functional.mse_loss(x, minigrad.zeros_like(x)).item() == 10_000
+
+
+@pytest.mark.parametrize("name", ["softmax", "log_softmax"])
+def test_shares_of_many_float16_are_not_too_large(name):
+    x = minigrad.zeros(5000, 2, dtype=minigrad.float16)
+
+    z, exact = (getattr(v, name)(0)[0, 0].item() for v in (x, x.double()))
+
+    assert z == pytest.approx(exact, rel=1e-3)
+
+
+def test_an_infinite_score_on_the_other_side_adds_no_hinge_loss():
+    x = minigrad.tensor([np.inf, -np.inf, 2.0], requires_grad=True)
+
+    z = minigrad.nn.functional.hinge_embedding_loss(
+        x, minigrad.tensor([-1, 1, 1]), reduction="none"
+    )
+    z[[0, 2]].sum().backward()
+
+    assert z.tolist() == [0, -np.inf, 2] and x.grad.tolist() == [0, 0, 1]
+
+
 @pytest.mark.parametrize("name", ["var", "std"])
 def test_the_spread_of_large_float16_is_finite(name):
     x = minigrad.tensor([40000.0, 40100.0], dtype=minigrad.float16)

@@ -147,3 +147,11 @@ def test_a_function_can_be_pickled_as_the_attribute_of_a_module(name):
     function = operator.attrgetter(name)(minigrad)
 
     assert pickle.loads(pickle.dumps(function)) is function
+
+
+def test_the_settings_of_pytorchs_files_are_accepted(tmp_path):
+    path = tmp_path / "file"
+
+    minigrad.save({"w": minigrad.ones(2)}, path, _use_new_zipfile_serialization=False)
+
+    assert minigrad.load(path, mmap=True)["w"].tolist() == [1, 1]

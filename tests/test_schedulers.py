@@ -92,6 +92,15 @@ def test_restarts_at_a_fraction_of_an_epoch():
         scheduler.step(-1)
 
 
+def test_epochs_since_a_restart_are_whole():
+    o = sgd()
+    scheduler = lr_scheduler.CosineAnnealingWarmRestarts(o, T_0=2, T_mult=2)
+    o.step()
+    scheduler.step()
+
+    assert repr(scheduler.T_cur) == "1"
+
+
 def test_a_plateau_lowers_the_rate():
     o = sgd()
     scheduler = lr_scheduler.ReduceLROnPlateau(o, factor=0.1, patience=1, cooldown=1, min_lr=0.005)

@@ -5,6 +5,7 @@ gradients of its copies. `sum_to` computes this sum. It only uses methods that a
 and Slots all have.
 """
 
+import math
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
@@ -20,6 +21,7 @@ LISTED = (
     Sequence,
 )  # isinstance is seven times faster for the common types, listed first
 Several = int | Sequence[int]  # one number for all axes, or one for each axis
+ROWS = 4096  # up to this many rows, a float32 sum has at least four correct digits
 SMALL = 1024  # up to this many entries, a NumPy call costs more than the arithmetic
 
 
@@ -50,8 +52,35 @@ def sum_to(g: Any, shape: Shape) -> Any:
             if shape == (n, 1) and n * m <= SMALL:
                 return (g @ _ones(m, g.dtype)).reshape(shape)
     axes = broadcast_axes(shape, g.shape)
-    d = np.add.reduce(g, axis=axes) if isinstance(g, np.ndarray) else g.sum(axis=axes)
+    d = add_up(g, axes) if isinstance(g, np.ndarray) else g.sum(axis=axes)
     return d if d.shape == shape else d.reshape(shape)
+
+
+def add_up(x: Array, axis: Dim = None, keepdims: Any = False, out: Any = None) -> Any:
+    """The sum over axis, computed in a wider dtype where rounding errors would add up.
+
+    Along the last axis NumPy adds in pairs. It adds rows one after the other: in float32 the
+    mean of 60,000 rows has three correct digits, and in float16 the sum of 5,000 ones is 2048.
+    """
+    wide: Any = None
+    if may_widen(x.dtype, x.size):
+        wide = np.float32 if x.dtype.char == "e" else np.float64 if _adds_rows(x, axis) else None
+    z = np.add.reduce(x, axis, wide, out, keepdims=keepdims)
+    return z if wide is None or z.dtype == x.dtype or out is not None else z.astype(x.dtype)
+
+
+def may_widen(dtype: np.dtype[Any], size: int) -> bool:
+    """May `add_up` choose a wider dtype for an array of this dtype and size?"""
+    return dtype.char == "e" or (size > ROWS and dtype.char == "f")  # float16, float32
+
+
+def _adds_rows(x: Array, axis: Dim) -> bool:
+    """Does NumPy add more than ROWS rows one after the other?"""
+    axes = normalize_axes(axis, x.ndim)
+    order = sorted(range(x.ndim), key=lambda k: abs(x.strides[k]))
+    while order and order[0] in axes:  # in memory these are adjacent, and are added in pairs
+        order.pop(0)
+    return math.prod(x.shape[k] for k in order if k in axes) > ROWS
 
 
 @lru_cache(maxsize=1024)

@@ -26,10 +26,17 @@ from minigrad.core import dtypes
 from minigrad.core.tensor import Tensor, wrap
 
 
-def save(obj: object, f: str | PathLike[str] | IO[bytes]) -> None:
+def save(
+    obj: object,
+    f: str | PathLike[str] | IO[bytes],
+    pickle_module: object = None,
+    pickle_protocol: int = 2,
+    _use_new_zipfile_serialization: bool = True,
+) -> None:
     """Write obj to a file. f is a file name or an open binary file.
 
     A tensor that occurs twice is written once, and is a single tensor again after loading.
+    The other arguments are accepted but ignored: there is one kind of file.
 
     Raises TypeError, which names the position, for an object that cannot be saved: a sparse gradient,
     or an object that cannot be pickled, such as a lambda.
@@ -60,12 +67,20 @@ def save(obj: object, f: str | PathLike[str] | IO[bytes]) -> None:
         np.savez(file, **members)
 
 
-def load(f: str | PathLike[str] | IO[bytes], map_location: object = None, *, weights_only: bool = True) -> Any:
+def load(
+    f: str | PathLike[str] | IO[bytes],
+    map_location: object = None,
+    pickle_module: object = None,
+    *,
+    weights_only: bool = True,
+    mmap: bool | None = None,
+) -> Any:
     """Read what `save` wrote.
 
     weights_only    False: also load files with objects other than tensors, numbers, strings and their
                     containers. Such a file can run arbitrary code: do so only if you trust its author
     map_location    accepted but ignored, because there is only one device
+    pickle_module, mmap    accepted but ignored
 
     Raises pickle.UnpicklingError for such a file if weights_only is True, EOFError for an empty file,
     and RuntimeError for another file that `save` did not write.

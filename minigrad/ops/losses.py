@@ -8,7 +8,7 @@ import math
 import numpy as np
 
 from minigrad.core.op import elementwise, general, linear
-from minigrad.core.shapes import repeat_to
+from minigrad.core.shapes import add_up, repeat_to
 from minigrad.ops.elementwise import into, sigmoid, summed
 from minigrad.ops.indexing import gather, index_put, own_places, scatter_add
 from minigrad.ops.neural import hardtanh, logsigmoid
@@ -23,7 +23,7 @@ def softmax(x, *, axis):
     The largest entry is subtracted first. This does not change the result, and exp cannot overflow.
     """
     z = np.exp(x - greatest(x, axis))
-    z /= np.add.reduce(z, axis, None, None, True)
+    z /= add_up(z, axis, True)
     return z
 
 
@@ -44,7 +44,7 @@ softmax.vjp(x=_softmax_dx).jvp(lambda x_dot, z, axis: _softmax_dx(x_dot, z, axis
 def log_softmax(x, *, axis):
     """z = x - log of the sum of exp(x) along axis        dL/dx = g - softmax(x) * sum of g"""
     z = x - greatest(x, axis)
-    z -= np.log(np.add.reduce(np.exp(z), axis, None, None, True))
+    z -= np.log(add_up(np.exp(z), axis, True))
     return z
 
 
@@ -78,8 +78,8 @@ def cross_entropy(x, *, target, weights, axis, reduced):
     Without `reduced`, the losses are not summed.
     """
     x = x - greatest(x, axis)
-    z = (np.log(np.add.reduce(np.exp(x), axis)) - x[at_class(target, axis)]) * weights
-    return np.add.reduce(z, axis=None) if reduced else z
+    z = (np.log(add_up(np.exp(x), axis)) - x[at_class(target, axis)]) * weights
+    return add_up(z) if reduced else z
 
 
 def at_class(target, axis):
@@ -143,6 +143,8 @@ def each(g, d, reduction):
 @general(result="float", refuses="c")
 def mse_loss(x, y, *, reduction="mean"):
     """z = mean of (x - y)**2        dL/dx = 2 * g * (x - y) / n        dL/dy = 2 * g * (y - x) / n"""
+    if x.dtype == np.float16:  # the sum of the squares may overflow
+        return mse_loss.forward(x.astype(np.float32), y.astype(np.float32), reduction=reduction).astype(np.float16)
     d = x - y
     if reduction == "none":
         return d * d

@@ -193,8 +193,8 @@ def standardize(x, *, axis, eps):
     if x.dtype == np.float16:
         return standardize.forward(x.astype(np.float32), axis=axis, eps=eps).astype(np.float16)
     n = x.dtype.type(max(1, math.prod([x.shape[i] for i in axis])))
-    d = x - np.add.reduce(x, axis, None, None, True) / n
-    d /= np.sqrt(np.add.reduce(d * d, axis, None, None, True) / n + x.dtype.type(eps))
+    d = x - summed(x, axis) / n
+    d /= np.sqrt(summed(d * d, axis) / n + x.dtype.type(eps))
     return d
 
 

@@ -12,15 +12,15 @@ import numpy as np
 
 from minigrad.core.dtypes import float16
 from minigrad.core.op import constant, general, linear, reduction
-from minigrad.core.shapes import normalize_axes, repeat_to, restore_axes
-from minigrad.ops.elementwise import into, keep, sign
+from minigrad.core.shapes import add_up, normalize_axes, repeat_to, restore_axes
+from minigrad.ops.elementwise import into, keep, sign, summed
 from minigrad.ops.indexing import along, flat_along, gather, or_zero, scatter_add
 
 
 @linear(np.sum, result="sum", node=lambda axis: "SumBackward0" if axis is None else "SumBackward1")
 def sum(x, *, axis=None, keepdims=False, out=None):
     """z = sum of x over axis        dL/dx = g, repeated along axis"""
-    return np.add.reduce(x, axis=axis, keepdims=keepdims, out=out)
+    return add_up(x, axis, keepdims, out)
 
 
 sum.vjp(x=lambda g, x_shape, axis, keepdims:
@@ -38,7 +38,7 @@ def mean(x, *, axis=None, keepdims=False, out=None):
     """z = sum of x over axis / n        dL/dx = g / n, repeated along axis"""
     if x.dtype == float16:  # whose sum may overflow
         return np.mean(x, axis=axis, keepdims=keepdims, out=out)
-    total = np.add.reduce(x, axis=axis, keepdims=keepdims, out=out)
+    total = add_up(x, axis, keepdims, out)
     return np.divide(total, total.dtype.type(number_reduced(x.shape, axis)), out=out)
 
 
@@ -224,9 +224,9 @@ def var(x, *, axis=None, correction=1, keepdims=False):
     """
     if x.dtype == float16:  # sums and squares may overflow
         return var.forward(x.astype(np.float32), axis=axis, correction=correction, keepdims=keepdims).astype(np.float16)
-    apart = x - np.add.reduce(x, axis=axis, keepdims=True) / x.dtype.type(number_reduced(x.shape, axis))
+    apart = x - add_up(x, axis, True) / x.dtype.type(number_reduced(x.shape, axis))
     squares = (apart * apart.conj()).real if x.dtype.kind == "c" else np.square(apart)
-    total = np.add.reduce(squares, axis=axis, keepdims=keepdims)
+    total = add_up(squares, axis, keepdims)
     return total / total.dtype.type(_degrees_of_freedom(x.shape, axis, correction))
 
 
@@ -238,7 +238,7 @@ def _degrees_of_freedom(x_shape, axis, correction):
 
 def _deviation(x, x_shape, axis, correction):
     """(x - mean(x)) / (n - correction)"""
-    return (x - np.mean(x, axis=axis, keepdims=True)) / (_degrees_of_freedom(x_shape, axis, correction) or math.nan)
+    return (x - summed(x, axis) / number_reduced(x_shape, axis)) / (_degrees_of_freedom(x_shape, axis, correction) or math.nan)
 
 
 var.vjp(x=lambda g, x, x_shape, axis, correction, keepdims:
@@ -273,7 +273,7 @@ def logsumexp(x, *, axis=None, keepdims=False):
     """
     top = np.maximum.reduce(x, axis=axis, keepdims=True, initial=-np.inf)
     top = np.where(np.isfinite(top), top, x.dtype.type(0))
-    z = np.log(np.add.reduce(np.exp(x - top), axis=axis, keepdims=True)) + top
+    z = np.log(add_up(np.exp(x - top), axis, True)) + top
     return z if keepdims or not x.ndim else z.squeeze(axis)
 
 
@@ -299,7 +299,7 @@ def norm(x, *, p=2, axis=None, keepdims=False):
     if x.dtype == float16:  # squares may overflow
         return norm.forward(x.astype(np.float32), p=p, axis=axis, keepdims=keepdims).astype(np.float16)
     if p == 2:  # the usual one, in a third of the time
-        return np.sqrt(np.add.reduce(np.square(x), axis=axis, keepdims=keepdims))
+        return np.sqrt(add_up(np.square(x), axis, keepdims))
     return np.linalg.vector_norm(x, axis=axis, keepdims=keepdims, ord=p)
 
 
@@ -353,10 +353,11 @@ def cumsum(x, *, axis, out=None):
 
 
 def _accumulated(ufunc, x, axis, out=None):
-    """The results of the ufunc along axis, one after the other. float16 is too small for them: 256 + 0.1 is 256."""
-    if x.dtype == float16:
-        return into(out, ufunc.accumulate(x, axis=axis, dtype=np.float32).astype(np.float16))
-    return ufunc.accumulate(x, axis=axis, out=out)
+    """The results of the ufunc along axis, one after the other, in a wider dtype: in float16, 256 + 0.1 is 256."""
+    wide = np.float32 if x.dtype == float16 else np.float64
+    if x.dtype.kind != "f" or x.dtype == wide:
+        return ufunc.accumulate(x, axis=axis, out=out)
+    return into(out, ufunc.accumulate(x, axis=axis, dtype=wide).astype(x.dtype))
 
 
 cumsum.vjp(x=lambda g, axis: np.flip(cumsum(np.flip(g, axis), axis=axis), axis))

@@ -44,7 +44,7 @@ from typing import Any
 import numpy as np
 
 from minigrad import ops
-from minigrad.core.shapes import Array
+from minigrad.core.shapes import Array, may_widen
 from minigrad.core.sparse import PAIRS
 from minigrad.core.views import shows
 from minigrad.ops.elementwise import FEW
@@ -467,17 +467,17 @@ def _lines(*texts: str) -> Template:
 
 
 def _total(writer: Writer, line: Instruction, out: str) -> list[str] | None:
-    """The sum of all entries."""
+    """The sum of all entries. None if `add_up` may choose a wider dtype."""
     x, z = writer.values[line.operands[0]], writer.values[line.result]
-    if not x.shape or x.dtype != z.dtype:
+    if not x.shape or x.dtype != z.dtype or may_widen(x.dtype, prod(x.shape)):
         return None
     return writer.lines(line, out, "add.reduce({x}, None)")
 
 
 def _mean_of_all(writer: Writer, line: Instruction, out: str) -> list[str] | None:
-    """The mean of all entries. None if x is 0-d or empty."""
+    """The mean of all entries. None if x is 0-d or empty, or `add_up` may choose a wider dtype."""
     x = writer.values[line.operands[0]]
-    if not x.shape or not prod(x.shape):
+    if not x.shape or not prod(x.shape) or may_widen(x.dtype, prod(x.shape)):
         return None
     n = writer.number(x.dtype.type(prod(x.shape)), among_numbers=True)
     return writer.lines(line, out, "add.reduce({x}, None) / {n}", n=n)
@@ -548,8 +548,9 @@ def _affine(writer: Writer, line: Instruction, out: str) -> list[str] | None:
 
 
 def _sum_along(writer: Writer, line: Instruction, out: str) -> list[str] | None:
-    """add.reduce(x, axis, None, out). None if the sum has another dtype than x."""
-    if writer.values[line.operands[0]].dtype != writer.values[line.result].dtype:
+    """add.reduce(x, axis, None, out). None if the sum has another dtype than x, or `add_up` may choose one."""
+    x = writer.values[line.operands[0]]
+    if x.dtype != writer.values[line.result].dtype or may_widen(x.dtype, prod(x.shape)):
         return None
     axis = line.settings.get("axis")
     if isinstance(axis, tuple) and len(axis) == 1:

@@ -169,8 +169,8 @@ def hinge_embedding_loss(
     reduction: str = "mean",
 ) -> Tensor:
     """x where target is 1, max(0, margin - x) where it is -1."""
-    near, far = ((target.detach() != n).to(input.dtype) for n in (-1, 1))
-    z = input * near + (margin - input).clamp_min(0) * far
+    near, far = (target.detach() == n for n in (1, -1))
+    z = input.masked_fill(far, 0) + (margin - input).clamp_min(0).masked_fill(near, 0)
     return reduced_by(z, reduction, size_average, reduce)
 
 

@@ -308,7 +308,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
                 self.T_i *= self.T_mult
         elif epoch < 0:
             raise ValueError(f"Expected non-negative epoch, but got {epoch}")
-        elif self.T_mult == 1:
+        elif self.T_mult == 1 or epoch < self.T_0:
             self.T_i, self.T_cur = self.T_0, epoch % self.T_0
         else:
             # The first n cycles have T_0 * (1 + m + ... + m**(n - 1)) epochs.
