@@ -95,8 +95,7 @@ def leaf_named(recorder: Recorder, name: str, method: str) -> str:
 
 def check_leaf(recorder: Recorder, leaf: str, mine: Any) -> CheckedLeaf:
     """Compare one gradient with that of a leaf, given by the leaf's id in the document."""
-    names, entry = node_names(recorder), int(leaf[1:])
-    array = numbers_of(mine).astype(np.float64)
+    names, entry, array = node_names(recorder), int(leaf[1:]), double_of(mine)
     found = last_turn(recorder.passes, entry)
     if found is None:
         return CheckedLeaf(names[entry], False, str(Snapshot(array)), "", no_gradient(names[entry]))
@@ -135,6 +134,11 @@ def no_gradient(name: str) -> str:
         f"no gradient has reached {name} on this tape yet. To fix it, run a backward pass: "
         "z.backward() in the recorded cell, or tape.steps(z) afterward."
     )
+
+
+def double_of(mine: Any) -> Array:
+    """A hand-derived gradient, a tensor of either engine or numbers, as an array in float64."""
+    return numbers_of(mine).astype(np.float64)
 
 
 def close(a: Array, b: Array) -> bool:
