@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from minigrad.tape.either import numbers_of
+from minigrad.tape.either import double_of
 from minigrad.tape.events import Backward, Turn
 from minigrad.tape.names import near
 from minigrad.tape.naming import label, node_names, versions_of
@@ -134,11 +134,6 @@ def no_gradient(name: str) -> str:
         f"no gradient has reached {name} on this tape yet. To fix it, run a backward pass: "
         "z.backward() in the recorded cell, or tape.steps(z) afterward."
     )
-
-
-def double_of(mine: Any) -> Array:
-    """A hand-derived gradient, a tensor of either engine or numbers, as an array in float64."""
-    return numbers_of(mine).astype(np.float64)
 
 
 def close(a: Array, b: Array) -> bool:

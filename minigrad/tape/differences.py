@@ -20,14 +20,8 @@ from typing import Any
 
 import numpy as np
 
-from minigrad.tape.check import (
-    close,
-    double_of,
-    last_turn,
-    leaf_named,
-    leaves_of,
-    no_gradient,
-)
+from minigrad.tape.check import close, last_turn, leaf_named, leaves_of, no_gradient
+from minigrad.tape.either import double_of
 from minigrad.tape.events import Input, computed_from, result_of
 from minigrad.tape.names import number_text, short
 from minigrad.tape.naming import node_names
