@@ -119,3 +119,12 @@ def asked(program):
     """What a fresh interpreter prints, with the environment of now."""
     command = [sys.executable, "-W", "ignore", "-c", program]
     return subprocess.run(command, capture_output=True, encoding="utf-8", check=True).stdout.strip()
+
+
+def test_without_ipykernel_no_kernel_is_installed(own_data, monkeypatch):
+    monkeypatch.setitem(sys.modules, "ipykernel.kernelspec", None)
+
+    result = minigrad("kernel", "install", "--user")
+
+    assert result.exit_code != 0 and "pip install ipykernel" in result.output
+    assert not own_data.exists()

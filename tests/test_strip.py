@@ -10,7 +10,7 @@ from nbformat.v4 import new_code_cell, new_notebook, new_output
 from typer.testing import CliRunner
 
 from minigrad.cli import app
-from minigrad.jupyter.strip import StripError, strip_file, strip_notebook, stripped_copy
+from minigrad.jupyter.strip import StripError, strip_file, strip_notebook
 from minigrad.tape import bitmap, svg_reader
 
 ROOT = Path(__file__).parent.parent
@@ -37,6 +37,12 @@ def notebook():
     made = new_notebook(cells=[cell])
     made.metadata["widgets"] = {"state": {}}
     return made
+
+
+def stripped_copy(notebook):
+    notebook = copy.deepcopy(notebook)
+    strip_notebook(notebook)
+    return notebook
 
 
 def test_widgets_and_their_state_go_and_all_else_stays(notebook):

@@ -223,19 +223,6 @@ def test_the_tape_up_to_an_error_is_kept_and_the_error_goes_on():
     assert "grad can be implicitly created" in tape.text()
 
 
-def test_a_second_backward_through_a_freed_graph_is_marked_where_it_stopped():
-    x = minigrad.ones(2).requires_grad_()
-
-    with pytest.raises(minigrad.core.errors.BackwardTwice), minigrad.record() as tape:
-        z = (x * x).sum()
-        z.backward()
-        z.backward()
-
-    assert "backward 2 stopped: BackwardTwice" in tape.text()
-    assert ">.grad from backward 1<" in tape.svg()
-    assert "stopped here" in tape.svg()
-
-
 def test_gradients_before_and_after_each_pass_are_kept():
     x = minigrad.tensor(3.0, requires_grad=True)
     with minigrad.record() as tape:
@@ -270,23 +257,6 @@ def test_nothing_is_recorded_outside_the_block():
     y * 3
 
     assert sum(n["kind"] == "op" for n in tape.document["nodes"]) == 1
-
-
-def test_broadcasting_is_said_on_the_edge():
-    x, b = minigrad.ones(4, 3).requires_grad_(), minigrad.ones(3).requires_grad_()
-    with minigrad.record() as tape:
-        x + b
-
-    assert [e["summed"] for e in tape.document["edges"]] == [None, "summed over axis 0 (4)"]
-
-
-def test_a_nan_does_not_spoil_the_document():
-    with minigrad.record() as tape:
-        minigrad.tensor([1.0, float("nan"), float("inf")]) * 2
-
-    assert value_of(tape, tape.document["nodes"][0])["nan"] == 1
-    assert json.dumps(tape.document, allow_nan=False)
-    assert tape.text()
 
 
 # ---------------------------------------------------------------------- steps
@@ -396,13 +366,6 @@ def test_the_document_is_json_and_says_its_version():
     assert again["schema"] == "minigrad.tape/4"
 
 
-def test_the_picture_is_well_formed_and_the_same_each_time():
-    first, second = lesson()[0].svg(), lesson()[0].svg()
-
-    assert first == second
-    ElementTree.fromstring(first)
-
-
 def test_the_picture_shows_both_graphs():
     svg = lesson()[0].svg()
 
@@ -415,10 +378,6 @@ def test_the_picture_shows_both_graphs():
     ):
         assert f">{text}<" in svg
     assert 'id="mg-1-n0"' in svg
-
-
-def test_before_a_backward_pass_there_is_no_gradient_yet():
-    assert ">.grad none yet<" in lesson(backward=False)[0].svg()
 
 
 def test_the_picture_is_the_same_in_another_process_with_another_hash_seed(tmp_path):
@@ -441,20 +400,6 @@ def test_the_picture_is_the_same_in_another_process_with_another_hash_seed(tmp_p
     ]
 
     assert out[0] == out[1] != b""
-
-
-def test_hostile_names_stay_text():
-    name = '<img src=x onerror="alert(1)">\x00\u202e' + "n" * 60
-    x = minigrad.ones(2).requires_grad_()
-    with minigrad.record(name, namespace={name: x}) as tape:
-        x * 2
-
-    for face in (tape.svg(), tape.html()):
-        assert "<img" not in face
-        assert "\x00" not in face
-    assert "\u202e" not in tape.svg()
-    assert "n" * 41 not in tape.svg().partition("<title")[0]
-    ElementTree.fromstring(tape.svg())
 
 
 def test_clean_removes_what_xml_forbids():
@@ -568,18 +513,6 @@ def test_a_weight_that_many_folded_boxes_use_is_drawn_inside_them(times, arrows)
     assert sum(weight in view.boxes for view in found.views if view.group) >= times
 
 
-def test_a_long_tape_is_drawn_in_part_and_says_so():
-    x = minigrad.ones(2).requires_grad_()
-    h = x
-    with minigrad.record() as tape:
-        for _ in range(600):
-            h = h * x
-
-    assert "601 nodes folded into" in tape.svg()
-    assert "more rows" in tape.text()
-    assert len(tape.document["nodes"]) == 601
-
-
 def test_an_empty_tape_has_all_its_faces():
     with minigrad.record() as tape:
         pass
@@ -587,18 +520,6 @@ def test_an_empty_tape_has_all_its_faces():
     ElementTree.fromstring(tape.svg())
     assert tape.text().startswith("tape: 0 operations, 0 leaves\n\nNothing was recorded")
     assert tape.html()
-
-
-def test_create_graph_shows_the_backward_passs_own_operations():
-    x = minigrad.tensor(3.0, requires_grad=True)
-    with minigrad.record() as tape:
-        z = x * x * x
-        (g,) = minigrad.autograd.grad(z, x, create_graph=True)
-        g.backward()
-
-    made = [n for n in tape.document["nodes"] if n["made_by"] == 1]
-    assert made
-    assert x.grad.item() == 18.0
 
 
 def test_operators_are_shown_as_they_are_written():

@@ -181,7 +181,9 @@ def test_a_freed_node_stops_the_second_pass_and_keeps_the_engines_words():
     assert moment.freed == {"n1": 1}
     assert moment.current == "MulBackward0 of mul#1"
     assert "retain_graph=True" in details(tape, "error")[0]["message"]
-    assert ">x freed<" in tape.svg()
+    for said in (">x freed<", ">.grad from backward 1<", "stopped here"):
+        assert said in tape.svg()
+    assert "backward 2 stopped: BackwardTwice" in tape.text()
 
 
 def test_retain_graph_frees_nothing_in_the_first_pass():
@@ -581,6 +583,7 @@ def test_a_long_tape_is_folded_and_no_picture_has_more_than_400_boxes(n):
     assert max(len(v["boxes"]) for v in views) <= 400
     drawn = {b for v in views for b in v["boxes"]}
     assert {x["id"] for x in tape.document["nodes"]} <= drawn
+    assert "more rows" in tape.text()
 
 
 def test_every_edge_of_a_folded_view_points_down():
@@ -644,12 +647,15 @@ def test_a_box_shows_its_value_or_mean_std_and_range_beside_a_picture():
 
 
 def test_a_hostile_name_cannot_leave_the_json_of_the_page():
-    written = cases.hostile().html()
+    tape = cases.hostile()
+    written = tape.html()
     data = written.partition('id="document">')[2].partition("</script>")[0]
 
     assert "<" not in data
     assert "onerror" in json.loads(data)["doc"]["name"]
-    assert "<img" not in written
+    assert "<img" not in written and "<img" not in tape.svg()
+    assert "\x00" not in written and not {"\x00", "\u202e"} & {*tape.svg()}
+    assert "n" * 41 not in tape.svg().partition("<title")[0]
 
 
 def test_lone_surrogates_and_separators_do_not_break_the_page():

@@ -39,29 +39,15 @@ class KernelError(RuntimeError):
 
 
 def spec() -> dict[str, Any]:
-    """The content of kernel.json."""
-    return {
-        "argv": [
-            sys.executable,
-            "-m",
-            "ipykernel_launcher",
-            "-f",
-            "{connection_file}",
-            f"--InteractiveShellApp.extra_extensions={NAME}",
-        ],
-        "display_name": DISPLAY_NAME,
-        "language": "python",
-        "metadata": _declared_features(),
-    }
-
-
-def _declared_features() -> dict[str, Any]:
-    """The features that the installed ipykernel declares: debugging, encryption."""
+    """The content of kernel.json: that of the installed ipykernel, with our name and our extension."""
     try:
         from ipykernel.kernelspec import get_kernel_dict
-    except ImportError:
-        return {}
-    return get_kernel_dict()["metadata"]
+    except ImportError as error:
+        raise KernelError(
+            "The kernel runs in ipykernel, which is not installed. To fix it:  pip install ipykernel"
+        ) from error
+    loads_us = f"--InteractiveShellApp.extra_extensions={NAME}"
+    return get_kernel_dict(extra_arguments=[loads_us]) | {"display_name": DISPLAY_NAME}
 
 
 def folder(user: bool = False, prefix: str | Path | None = None) -> Path:
@@ -77,9 +63,9 @@ def folder(user: bool = False, prefix: str | Path | None = None) -> Path:
 
 def write_spec(place: Path) -> Path:
     """Write the kernelspec to this folder, replacing an older one."""
+    text = json.dumps(spec(), indent=1) + "\n"
     try:
         place.mkdir(parents=True, exist_ok=True)
-        text = json.dumps(spec(), indent=1) + "\n"
         (place / "kernel.json").write_text(text, encoding="utf-8")
         (place / "logo-svg.svg").write_text(LOGO, encoding="utf-8")
     except OSError as error:

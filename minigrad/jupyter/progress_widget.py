@@ -38,8 +38,8 @@ class Panel(Live):
     def refresh(self) -> None:
         """Update the panel to the current state."""
         with self.hold_sync():  # one message, not one for each trait
-            self.set_trait("headline", state()["headline"])
-            self.set_trait("rows", state()["rows"])
+            for name, value in state().items():
+                self.set_trait(name, value)
 
     def close(self) -> None:
         """Stop updating."""
@@ -55,11 +55,8 @@ class Panel(Live):
 def state() -> dict[str, Any]:
     """The panel's content as plain data."""
     now = question.progress()
-    rows = []
-    for row in now.rows:
-        name, words, checks, points, hints = row.cells()
-        texts = {"name": name, "state": words, "checks": checks, "points": points, "hints": hints}
-        rows.append({**texts, "share": row.share})
+    columns = ("name", "state", "checks", "points", "hints", "share")
+    rows = [dict(zip(columns, (*row.cells(), row.share), strict=True)) for row in now.rows]
     return {"headline": now.headline, "rows": rows}
 
 

@@ -12,7 +12,6 @@ Stripping twice gives the same result as stripping once. An output that is only 
 nothing else to show; it is removed.
 """
 
-import copy
 import json
 from base64 import b64encode
 from pathlib import Path
@@ -60,13 +59,6 @@ def strip_file(path: str | Path, *, check: bool = False) -> list[str]:
         except OSError as error:
             raise StripError(f"{path} cannot be written: {error.strerror or error}.") from error
     return changes
-
-
-def stripped_copy(notebook: Notebook) -> Notebook:
-    """A stripped copy of the notebook."""
-    notebook = copy.deepcopy(notebook)
-    strip_notebook(notebook)
-    return notebook
 
 
 def strip_notebook(notebook: Notebook, *, draw: bool = True) -> list[str]:

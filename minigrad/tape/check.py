@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from minigrad.tape.either import numbers_of
+from minigrad.tape.either import double_of
 from minigrad.tape.events import Backward, Turn
 from minigrad.tape.names import near
 from minigrad.tape.naming import label, node_names, versions_of
@@ -95,8 +95,7 @@ def leaf_named(recorder: Recorder, name: str, method: str) -> str:
 
 def check_leaf(recorder: Recorder, leaf: str, mine: Any) -> CheckedLeaf:
     """Compare one gradient with that of a leaf, given by the leaf's id in the document."""
-    names, entry = node_names(recorder), int(leaf[1:])
-    array = numbers_of(mine).astype(np.float64)
+    names, entry, array = node_names(recorder), int(leaf[1:]), double_of(mine)
     found = last_turn(recorder.passes, entry)
     if found is None:
         return CheckedLeaf(names[entry], False, str(Snapshot(array)), "", no_gradient(names[entry]))

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from minigrad.tape.check import close, last_turn, leaf_named, leaves_of, no_gradient
+from minigrad.tape.either import double_of
 from minigrad.tape.events import Input, computed_from, result_of
 from minigrad.tape.names import number_text, short
 from minigrad.tape.naming import node_names
@@ -47,14 +48,14 @@ class Differences:
 
     def agrees(self, mine: Any = None) -> bool:
         """Does the given gradient (by default the tape's) agree with the quotients?"""
-        given = self.tape if mine is None else _array(mine)
+        given = self.tape if mine is None else double_of(mine)
         return given.shape == self.central.shape and close(given, self.central.astype("f4"))
 
     def text(self, mine: Any = None) -> str:
         """The quotients as text; with a hand-derived gradient, entry by entry."""
         said = [f"central differences: {Snapshot(self.central)}"]
         if mine is not None:
-            own = _array(mine)
+            own = double_of(mine)
             if own.shape != self.central.shape:
                 return f"{said[0]}; yours has shape {own.shape} instead of {self.central.shape}."
             said = [_table(self, own)]
@@ -79,7 +80,7 @@ class AllDifferences:
         return all(d.agrees() and d.agrees(mine) for d, mine in self.found)
 
     def __repr__(self) -> str:
-        return "\n\n".join(_table(d, None if m is None else _array(m)) for d, m in self.found)
+        return "\n\n".join(_table(d, None if m is None else double_of(m)) for d, m in self.found)
 
 
 def differences(
@@ -226,10 +227,6 @@ def _setting(value: Any) -> Any:
     if isinstance(value, np.dtype) and value.kind == "f":
         return np.dtype(np.float64)
     return value
-
-
-def _array(mine: Any) -> Array:
-    return np.asarray(getattr(mine, "array", mine), dtype=np.float64)
 
 
 def _table(d: Differences, mine: Array | None) -> str:

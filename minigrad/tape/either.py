@@ -42,6 +42,11 @@ def numbers_of(x: Any) -> Array:
     return cast(Array, _theirs().array_of(x))
 
 
+def double_of(mine: Any) -> Array:
+    """A hand-derived gradient, a tensor of either engine or numbers, as an array in float64."""
+    return numbers_of(mine).astype(np.float64)
+
+
 def gradients_of_torch(z: Any, tensors: list[Any], gradient: object) -> list[Any] | None:
     """Gradients computed by PyTorch; None if an earlier pass has freed the graph of z."""
     return cast(list[Any] | None, _theirs().torch_gradients(z, tensors, gradient))

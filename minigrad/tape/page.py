@@ -90,9 +90,7 @@ def _fallback(found: Document) -> str:
 
 
 def _table(rows: Sequence[Sequence[str]]) -> str:
-    if len(rows) > text.LONGEST_TABLE:
-        rows = rows[: text.LONGEST_TABLE]
-    header, *body = rows
+    header, *body = rows[: text.LONGEST_TABLE]
     cells = "".join(f'<th scope="col">{esc(c)}</th>' for c in header)
     lines = [f'<div class="scroll"><table><thead><tr>{cells}</tr></thead><tbody>']
     lines += ["<tr>" + "".join(f"<td>{esc(c)}</td>" for c in row) + "</tr>" for row in body]

@@ -37,13 +37,6 @@ if TYPE_CHECKING:
     from minigrad.tape.trace import Code, Values
 
 
-def steps(
-    recorder: Recorder, nodes: list[doc.TapeNode], values: "Values", code: "Code"
-) -> list[doc.TapeStep]:
-    """The steps of a tape, in chronological order."""
-    return _Steps(recorder, nodes, values, code).all()
-
-
 def words(value: Snapshot | None) -> str:
     """A gradient as a short text: all entries if there are few, otherwise its shape and norm."""
     if value is None:
@@ -93,7 +86,9 @@ def made_by_turn(turn: Turn) -> doc.NotFinite | None:
     return made_not_finite(turn.parts.values() or [turn.g], [s.value for s in turn.sent])
 
 
-class _Steps:
+class Steps:
+    """Makes the steps of a tape, with their sentences."""
+
     def __init__(
         self, recorder: Recorder, nodes: list[doc.TapeNode], values: "Values", code: "Code"
     ) -> None:
@@ -101,6 +96,7 @@ class _Steps:
         self.seen: set[tuple[int, doc.NotFinite]] = set()  # by pass; pass 0 is forward
 
     def all(self) -> list[doc.TapeStep]:
+        """The steps, in chronological order."""
         recorder, wanted_by = self.recorder, self._wanted_by()
         step_of: dict[str, Callable[[int, int], doc.TapeStep]] = {
             "failed": lambda entry, _: self._failed(self.nodes[entry]),

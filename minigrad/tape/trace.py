@@ -43,7 +43,7 @@ def document(tape: "Tape") -> doc.Document:
         ops=op_formulas((e.op, e.formula) for e in recorder.entries),
         nodes=nodes,
         edges=edges,
-        steps=steps.steps(recorder, nodes, values, code),
+        steps=steps.Steps(recorder, nodes, values, code).all(),
         backward=[_pass(b, nodes, code, values) for b in recorder.passes],
         error=_error(tape, nodes, code),
     )

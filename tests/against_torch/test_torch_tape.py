@@ -544,6 +544,7 @@ def test_a_recorded_pass_of_pytorch_is_walked_through_but_none_is_run():
 def test_operations_that_ours_repeats_have_central_differences():
     tape, x, z = small()
     assert tape.differences("x").leaves["x"] == pytest.approx(x.grad.numpy(), rel=1e-4)
+    assert tape.differences(x=x.grad.clone().requires_grad_())
 
 
 def test_derived_gradients_are_compared_with_pytorchs_engine():

@@ -44,11 +44,11 @@ def _loss(name: str) -> Called:
     return call
 
 
-def _by_place(name: str, *keys: str) -> Called:
-    """A call of our function with these arguments, by position."""
+def _by_place(name: str, keys: str) -> Called:
+    """A call of our function with these arguments of the dispatcher, by position."""
 
     def call(F: Any, given: Given) -> Any:
-        return getattr(F, name)(*[None if given[k] == [] else given[k] for k in keys])
+        return getattr(F, name)(*[None if given[k] == [] else given[k] for k in keys.split()])
 
     return call
 
@@ -82,32 +82,22 @@ LOSSES = (
 )  # fmt: skip
 OTHERWISE: dict[str, Called] = {
     **{name: _loss(name) for name in LOSSES},
-    "_log_softmax": _by_place("log_softmax", "self", "dim"),
-    "_softmax": _by_place("softmax", "self", "dim"),
+    "_log_softmax": _by_place("log_softmax", "self dim"),
+    "_softmax": _by_place("softmax", "self dim"),
     "_to_copy": lambda F, g: g["self"].clone(),
     "_unsafe_view": _reshaped,
     "alias": lambda F, g: g["self"].view_as(g["self"]),
     "convolution": _convolution,
-    "embedding": _by_place("embedding", "indices", "weight"),
+    "embedding": _by_place("embedding", "indices weight"),
     "index": _indexed,
     "max_pool2d_with_indices": _by_place(
-        "max_pool2d", "self", "kernel_size", "stride", "padding", "dilation", "ceil_mode"
+        "max_pool2d", "self kernel_size stride padding dilation ceil_mode"
     ),
-    "_safe_softmax": _by_place("softmax", "self", "dim"),
+    "_safe_softmax": _by_place("softmax", "self dim"),
     "native_batch_norm": _by_place(
-        "batch_norm",
-        "input",
-        "running_mean",
-        "running_var",
-        "weight",
-        "bias",
-        "training",
-        "momentum",
-        "eps",
+        "batch_norm", "input running_mean running_var weight bias training momentum eps"
     ),
-    "native_layer_norm": _by_place(
-        "layer_norm", "input", "normalized_shape", "weight", "bias", "eps"
-    ),
+    "native_layer_norm": _by_place("layer_norm", "input normalized_shape weight bias eps"),
     "nll_loss_forward": _loss("nll_loss"),
     "rsub": lambda F, g: g["other"] - g["alpha"] * g["self"],
     "select": lambda F, g: g["self"].select(g["dim"], g["index"]),
