@@ -18,9 +18,9 @@ from markupsafe import Markup
 from minigrad.grading.documents import ClassGrades, QuestionGrade, QuestionSummary
 from minigrad.grading.gradebook.book import Gradebook, GradebookRow, question_name
 from minigrad.grading.gradebook.csv_files import MOST_WRITTEN, clean_text, points_text
-from minigrad.grading.gradebook.similar import LEAST
 from minigrad.grading.reports.document import file_names
 from minigrad.grading.reports.words import wrong_parts
+from minigrad.grading.run.written import LEAST
 
 MOST = 8  # rows in a table of mistakes
 

@@ -2,6 +2,7 @@
 
     OUT/run.json                    the seed and the settings, which a resumed run must match
     OUT/answers/<key>.answers.json  the recorded answers, one file for each distinct submission
+    OUT/written/<key>.json          what the student wrote for each question; no other file holds programs
     OUT/class.json                  the students, and their answers files; written at the end
     OUT/grades.json, ...            the reports
 
@@ -30,7 +31,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from minigrad.grading.documents import AnswersDocument, Grade
+from minigrad.grading.documents import AnswersDocument, Grade, WrittenAnswer
 from minigrad.grading.files import digest, write_json
 from minigrad.grading.judge.grades import judge
 from minigrad.grading.release.bundles import Judge, Recording
@@ -161,7 +162,7 @@ def record_submissions(
         tier = _tier(out, recording, settings)
         seed = _seed(out, recording, settings, tier)
         common = _sharing_inputs(out)
-        run = Run(recording, seed, tier, settings, out / "answers", common)
+        run = Run(recording, seed, tier, settings, out, common)
         answers = record_class(found, run, progress)
     recorded = [
         Recorded(
@@ -184,16 +185,15 @@ def record_class(
 
     Answers already stored in the run's folder are reused. Raises NoSandbox if the others cannot be run.
     """
-    folder = run.folder
-    if folder is not None:
-        folder.mkdir(parents=True, exist_ok=True)
-        for half in folder.glob("*.part"):
-            half.unlink()
+    if run.folder is not None:
+        for name in ("answers", "written"):
+            for half in (run.folder / name).glob("*.part"):
+                half.unlink()
     tasks = [_task(submission, run) for submission in found]
     answers = {t.key: t.answers for t in tasks if t.answers is not None}
     for key, document in answers.items():
-        if folder is not None and document["unreadable"]:  # it was never run, so it has no file yet
-            write_json(folder / f"{key}.answers.json", document, private=True)
+        if document["unreadable"]:  # it was never run, so it has no file yet
+            _store(run, key, document)
     waiting = {t.key: t.job for t in tasks if t.job is not None}
     count = Counter(t.key for t in tasks)
     done = sum(count[key] for key in answers)
@@ -204,11 +204,19 @@ def record_class(
     for key, recorded, problem in record(waiting, run.settings):
         problem = f"it could not be run, through no fault of its own ({problem})"
         answers[key] = recorded or lost(waiting[key], problem)
-        if folder is not None:
-            write_json(folder / f"{key}.answers.json", answers[key], private=True)
+        _store(run, key, answers[key])
         done += count[key]
         progress(done, len(tasks), "recording")
     return [answers[t.key] for t in tasks]
+
+
+def _store(run: Run, key: str, document: AnswersDocument) -> None:
+    """Store a document, and what the student wrote apart from it."""
+    written = document.pop("written", None)
+    if run.folder is not None:
+        if written is not None:
+            write_json(run.folder / "written" / f"{key}.json", written, private=True)
+        write_json(run.folder / "answers" / f"{key}.answers.json", document, private=True)
 
 
 def record_one(submission: Submission, recording: Recording, settings: Settings) -> AnswersDocument:
@@ -229,7 +237,7 @@ def _task(submission: Submission, run: Run) -> _Task:
         return _Task(_key(sha, run), document)
     sha = hashlib.sha256(content).hexdigest()
     key, seed = _key(sha, run), _seed_for(sha, run)
-    kept = run.folder and _stored_answers(run.folder / f"{key}.answers.json", sha)
+    kept = run.folder and _stored_answers(run.folder / "answers" / f"{key}.answers.json", sha)
     if kept:
         return _Task(key, kept)
     job: Job = {
@@ -401,6 +409,12 @@ def read_class(path: Path) -> list[tuple[Recorded, AnswersDocument]]:
         raise BatchError(
             f"{path} names {error.filename}, which does not exist. To fix it, copy the whole folder."
         ) from None
+
+
+def read_written(out: Path) -> list[tuple[Recorded, dict[str, WrittenAnswer]]]:
+    """What each student wrote, as record_submissions stored it in OUT."""
+    listed = [(one, Path(one.answers).name.replace(".answers", "")) for one in _listed(out / CLASS)]
+    return [(one, json.loads((out / "written" / file).read_bytes())) for one, file in listed]
 
 
 def read_answers(path: Path) -> AnswersDocument:
