@@ -78,7 +78,7 @@ def grade_assignment(
         folder = out / recording.name if several > 1 else out
         place = _place(assignment, submissions, recording.name)
         others = {*assignment.names} - {recording.name}
-        run = grade_class(place, recording, judge, folder, settings, progress)
+        run = grade_class(place, recording, judge, folder, settings or Settings(), progress)
         # a student who handed in only another notebook gets no grade here, even if cells match
         runs.append([grade for grade in run if Path(grade["file"]).stem not in others])
         for one, answers in read_written(folder):

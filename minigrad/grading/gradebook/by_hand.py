@@ -9,14 +9,15 @@ cell, or mark the answer again in the page (marking.py).
 """
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from hashlib import sha256
 from pathlib import Path
 
-from minigrad.grading.gradebook.csv_files import clean_text, points_text, read_table, write_table
+from minigrad.grading.files import clean_text
+from minigrad.grading.gradebook.csv_files import points_text, read_table, write_table
 
 with suppress(ImportError):  # on Windows, where nothing is graded
     import fcntl
@@ -67,7 +68,7 @@ def fingerprint_of(answer: str) -> str:
 def read_manual(path: Path) -> dict[GradebookCell, ManualMark]:
     """Read the marks. Raises GradebookError, with the line, for a malformed row."""
     found: dict[GradebookCell, ManualMark] = {}
-    lines: dict[GradebookCell, int] = {}
+    lines: dict[Hashable, int] = {}
     if not path.exists():
         return found
     for row in read_table(path, dict.fromkeys(COLUMNS, ()), needed=COLUMNS[:5]):
@@ -81,11 +82,7 @@ def read_manual(path: Path) -> dict[GradebookCell, ManualMark]:
                 f"{points_text(points)} points are given of {points_text(of)}. To fix it, give at most "
                 f"{points_text(of)}, or use the CSV of overrides."
             )
-        if cell in lines:
-            raise row.wrong(
-                f"line {lines[cell]} has the same student and question. To fix it, remove one of the two."
-            )
-        lines[cell] = row.line
+        row.once(cell, lines, "student and question")
         found[cell] = ManualMark(*cell, of, points, *(row[column] for column in COLUMNS[4:]))
     return found
 
