@@ -12,7 +12,6 @@ import zipfile
 from dataclasses import fields, replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
-from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from urllib.parse import urlencode
@@ -25,12 +24,12 @@ from typer.testing import CliRunner
 from minigrad.cli import app
 from minigrad.grading.assignment import Assignment, grade_assignment, titles_of
 from minigrad.grading.gate import gate, gate_bundles
-from minigrad.grading.gradebook.book import QuestionColumn, columns_of, gradebook_of
-from minigrad.grading.gradebook.by_hand import CHANGED, manual_answers, read_manual, update_manual
+from minigrad.grading.gradebook.book import QuestionColumn, columns_of, equal_ones, gradebook_of
+from minigrad.grading.gradebook.by_hand import CHANGED, read_manual, update_manual
 from minigrad.grading.gradebook.course import course_of, write_course
 from minigrad.grading.gradebook.csv_files import GradebookError, read_table, write_table
 from minigrad.grading.gradebook.given import Given, read_given
-from minigrad.grading.gradebook.handed_in import HandedIn, StudentAnswer, handed_in
+from minigrad.grading.gradebook.handed_in import HandedIn, handed_in
 from minigrad.grading.gradebook.late import lateness
 from minigrad.grading.gradebook.roster import read_roster
 from minigrad.grading.gradebook.settings import (
@@ -39,13 +38,15 @@ from minigrad.grading.gradebook.settings import (
     QuestionSettings,
     read_settings,
 )
-from minigrad.grading.gradebook.similar import equal_ones, form_of
 from minigrad.grading.marking import MarkingServer
 from minigrad.grading.release.bundles import make_bundles
 from minigrad.grading.release.markers import ReleaseError
 from minigrad.grading.release.student import release
 from minigrad.grading.reports import write_reports
 from minigrad.grading.run.batch import Settings
+from minigrad.grading.run.recorder import lost
+from minigrad.grading.run.submission import find_answers
+from minigrad.grading.run.written import form_of, written_in
 from tests.submissions.authors import AUTHORS
 
 DUE = datetime(2026, 11, 30, 23, 59, tzinfo=UTC)
@@ -457,23 +458,6 @@ def test_odd_dates_and_depths_end_no_class(settings, tmp_path):
     subprocess.run(["rm", "-r", tmp_path / "class" / "ada"], check=True)
 
 
-def loses_the_process(content):
-    """What reads a hostile file may end as this does."""
-    return os._exit(1) if content else {"why": StudentAnswer("")}
-
-
-def test_an_answer_that_costs_the_process_that_reads_it_is_left_to_a_person(
-    file, settings, tmp_path
-):
-    file("class/ada.ipynb", "{}")
-    file("class/bob.ipynb", "")
-
-    ada, bob = handed_in(tmp_path / "class", "ps1", settings(""), loses_the_process)
-
-    assert "could not be read" in ada.answers["why"].text
-    assert bob.answers == {"why": StudentAnswer("")}
-
-
 def test_a_csv_of_times_counts_before_all_others(file, settings):
     file("times.csv", "student,time\nada,2026-12-01 12:00\n")
 
@@ -679,7 +663,10 @@ def test_the_answers_that_a_person_marks_are_found_with_and_without_their_ids(au
     recording, judge = make_bundles(author)
     path = submit("ada", "one", "two", why="It adds.")
     notebook = json.loads(path.read_text("utf-8"))
-    read = partial(manual_answers, layout=recording.cells, questions=judge.manual)
+
+    def read(content):
+        answers = written_in(recording, find_answers(recording, content))
+        return {question.id: answers[question.id]["text"] for question in judge.manual}
 
     assert read(path.read_bytes()) == {"why": "It adds.", "plot": "", "explore": "one\n\ntwo"}
 
@@ -687,7 +674,16 @@ def test_the_answers_that_a_person_marks_are_found_with_and_without_their_ids(au
         if cell["source"] == "It adds.":
             cell["id"], cell["metadata"] = "x", {}
     assert read(json.dumps(notebook).encode())["why"] == "It adds."
-    assert read(b"no notebook") == {"why": "", "plot": "", "explore": ""}
+
+
+def test_an_answer_that_could_not_be_read_is_left_to_a_person(author, submit):
+    recording, _ = make_bundles(author)
+    job = {"recording": recording.data, "submission": "", "seed": "", "isolation": "none"}
+
+    document = lost({**job, "limits": {}}, "the process that ran it was lost, twice")
+
+    assert all("could not be read" in one["text"] for one in document["written"].values())
+    assert {"why", "plot", "explore"} < set(document["written"])
 
 
 def grade(tmp_path, author, *more):
@@ -1229,9 +1225,11 @@ def test_a_second_question_under_a_heading_is_called_by_its_task():
     ]
     asked = [SimpleNamespace(id="one", answers=["a1"]), SimpleNamespace(id="two", answers=["a2"])]
     recording = SimpleNamespace(
-        questions=asked, cells=[{"kind": k, "id": i, "source": s} for k, i, s in cells]
+        questions=asked,
+        manual=[],
+        cells=[{"kind": k, "id": i, "source": s} for k, i, s in cells],
     )
 
-    titles = titles_of(recording, SimpleNamespace(manual=[]))
+    titles = titles_of(recording)
 
     assert titles == {"one": "The cube", "two": "Write middle(x), the mean."}

@@ -118,12 +118,26 @@ def test_one_hostile_answer_costs_nobody_else_a_grade(exact):
 
 def test_no_two_students_share_a_file_whatever_they_are_called():
     (of_zoe,) = file_names(["zoë"])
-    students = ["zoë", of_zoe, f"{of_zoe}-2", "Ana", "ana", "a b", "a_b", "nul", "NUL.txt", "ana"]
+    students = [
+        "zoë",
+        of_zoe,
+        f"{of_zoe}-2",
+        "Ana",
+        "ana",
+        "a b",
+        "a/b",
+        "a_b",
+        "nul",
+        "NUL.txt",
+        "ana",
+        "..",
+    ]
 
     names = file_names(students)
 
     assert len({name.casefold() for name in names}) == len(students)
     assert not {"nul", "nul.txt"} & {name.casefold() for name in names}
+    assert names[-1].startswith("student-")
 
 
 def test_a_student_s_page_is_not_written_over_by_another_s(tmp_path):

@@ -1,17 +1,18 @@
 """The student's notebook: what is taken out, what stays, and what is refused."""
 
 import json
+from textwrap import indent
 
 import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from minigrad.grading.gate import GateError, gate, run_nbval, with_answers
+from minigrad.grading.release.markers import CODE_STUB
 from minigrad.grading.release.student import (
     CellMetadataError,
     MarkerError,
     ReleaseError,
-    SolutionLeft,
     UnreadableNotebook,
     read_notebook,
     release,
@@ -63,9 +64,9 @@ def check_cell(source="double(4)", output="8", **settings):
 def released(tmp_path):
     """Release a notebook of these cells; give the student's, without the cell that says what counts."""
 
-    def run(*cells, **settings):
+    def run(*cells):
         author = write(tmp_path / "author.ipynb", *cells)
-        student = nbformat.read(release(author, tmp_path / "students", **settings), as_version=4)
+        student = nbformat.read(release(author, tmp_path / "students"), as_version=4)
         student.cells = [cell for cell in student.cells if cell.id != "what-counts"]
         return student
 
@@ -85,9 +86,9 @@ def test_several_regions_of_one_cell_become_several_stubs(released):
     first = "### BEGIN SOLUTION\na = 10 * 10\n### END SOLUTION"
     second = "if b:\n\t### BEGIN SOLUTION\n\tc = 2\n\t### END SOLUTION"
 
-    student = released(answer_cell(f"{first}\nb = 1\n{second}"), code_stub="...")
+    student = released(answer_cell(f"{first}\nb = 1\n{second}"))
 
-    assert student.cells[0].source == "...\nb = 1\nif b:\n\t..."
+    assert student.cells[0].source == f"{CODE_STUB}\nb = 1\nif b:\n" + indent(CODE_STUB, "\t")
 
 
 def test_an_answer_cell_without_markers_becomes_the_stub_as_a_whole(released):
@@ -129,20 +130,11 @@ def test_releasing_twice_gives_the_same_file(tmp_path):
     assert first == second
 
 
-@pytest.mark.parametrize(
-    "source, message",
-    [
-        ("### BEGIN SOLUTION\nx", "begins in line 1 has no ### END SOLUTION"),
-        ("x\n### END SOLUTION", "line 2: ### END SOLUTION without ### BEGIN SOLUTION"),
-        (
-            "### BEGIN SOLUTION\n### BEGIN SOLUTION\n### END SOLUTION",
-            "line 2: ### BEGIN SOLUTION inside the region that began in line 1",
-        ),
-    ],
-)
-def test_markers_that_do_not_match_are_refused(released, source, message):
-    with pytest.raises(MarkerError, match=message):
-        released(answer_cell(source))
+def test_markers_that_do_not_match_are_refused(released):
+    with pytest.raises(
+        MarkerError, match="cell 1 .*: the region that begins in line 1 has no ### END"
+    ):
+        released(answer_cell("### BEGIN SOLUTION\nx"))
 
 
 def test_a_repeated_grade_id_is_refused(released):
@@ -161,29 +153,6 @@ def test_a_repeated_cell_id_is_refused(tmp_path):
 
     with pytest.raises(CellMetadataError, match="two cells have the cell id 'cell-double'"):
         release(author, tmp_path / "students")
-
-
-def test_a_region_in_an_undeclared_cell_is_refused(released):
-    with pytest.raises(CellMetadataError, match='set "solution": true'):
-        released(new_code_cell(ANSWER))
-    with pytest.raises(CellMetadataError, match='set "grade": true'):
-        released(new_code_cell("### BEGIN HIDDEN TESTS\n### END HIDDEN TESTS"))
-
-
-@pytest.mark.parametrize(
-    "leak",
-    [
-        new_markdown_cell("Hint: think of `result = x+x # the long way`.", id="hint"),
-        new_code_cell("result = x + x  # the long way", id="given"),
-        new_markdown_cell("Hm.", id="note", metadata={"draft": "return result * 1"}),
-    ],
-    ids=lambda cell: cell.id,
-)
-def test_a_line_of_the_solution_elsewhere_is_refused(released, leak):
-    with pytest.raises(
-        SolutionLeft, match=rf"solution of cell 1:[\s\S]*in cell 2 \(id {leak.id}\)"
-    ):
-        released(answer_cell(), leak)
 
 
 def test_lines_that_tell_nothing_may_stand_elsewhere(released):

@@ -388,8 +388,7 @@ STARTS = {"Popen", "run", "call", "check_call", "check_output", "getoutput", "sy
 # Everything in the package that starts a process: what, and from which folder. A Python gets -I or -P.
 STARTED = {
     ("grading/doctor.py", "[found, '--version']", None): "a browser",
-    ("grading/pytest_run.py", "[sys.executable, '-P', '-m', 'pytest'", "folder"): "of its own",
-    ("grading/release/trusted.py", "[sys.executable, '-P', '-W', 'ignore', '-m', PROCESS", "folder"): "of its own",
+    ("grading/pytest_run.py", "[sys.executable, '-P', *arguments]", "folder"): "of its own",
     ("grading/run/recorder.py", "[sys.executable, '-P', '-W', 'ignore', '-m',", "'/'"): "of root's",
     ("grading/sandbox/boot.py", "", None): "forks",
     ("grading/sandbox/container.py", "[program, *arguments]", None): "an engine",
@@ -498,6 +497,7 @@ def test_the_order_is_gvisor_bwrap_landlock_container_and_never_none(image, monk
         selftest.choose(image)
     said = [line.split()[0] for line in str(told.value).splitlines() if " here" in line]
     assert said == ["gvisor", "bwrap", "landlock", "container"]
+    assert "--isolation none" in str(told.value)
 
 
 def test_a_strong_tier_that_does_not_hold_gives_way_to_the_next(image, monkeypatch):

@@ -7,7 +7,7 @@
     gradebook/  combine the grades with roster, lateness, manual marks and weights
     reports/    write the results as JSON, CSV, XML and HTML
     documents   types of the JSON documents that these steps exchange
-    files       atomic writes
+    files       atomic writes, unique names, text that is safe to show
     trusted_process    runs the author's given cells, never a student's code
     assignment  an assignment of one or more notebooks, from submissions to gradebook
     marking     a local web page for marking answers by hand

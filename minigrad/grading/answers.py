@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from minigrad.grading.documents import EncodedValue
+from minigrad.grading.files import clean_text
 
 DTYPES = {f"<{kind}{size}" for kind in "fiu" for size in (2, 4, 8)} | {"|i1", "|u1", "|b1", "<f2"}
 MOST_AXES, MOST_NUMBERS, MOST_JSON, MOST_DEPTH = 8, 20_000, 600_000, 8
@@ -54,7 +55,7 @@ def checked_answer(content: object) -> EncodedValue:
         raise BadAnswer("it has no id")
     keys = set(content) - {"id"}
     if keys == {"error"} and isinstance(content["error"], str):
-        return {"error": _clean(content["error"])}
+        return {"error": clean_text(content["error"], 500)}
     if keys == {"json"}:
         _check_size(content["json"])
         return {"json": content["json"]}
@@ -125,9 +126,3 @@ def _check_size(value: object) -> None:
     text = json.dumps(value)
     if len(text) > MOST_JSON:
         raise BadAnswer(f"it has {len(text)} characters; the most is {MOST_JSON}")
-
-
-def _clean(text: str) -> str:
-    """Truncate text, and replace control characters and lone surrogates."""
-    kept = "".join(c if c == "\n" or c.isprintable() else "\ufffd" for c in text[:500])
-    return kept.encode("utf-8", "replace").decode()

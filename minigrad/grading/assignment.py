@@ -11,18 +11,18 @@ import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
 
+from minigrad.grading.documents import WrittenAnswer
 from minigrad.grading.gradebook.book import Gradebook, columns_of, gradebook_of, question_name
-from minigrad.grading.gradebook.by_hand import code_answers, manual_answers, update_manual
+from minigrad.grading.gradebook.by_hand import update_manual
 from minigrad.grading.gradebook.csv_files import GradebookError
 from minigrad.grading.gradebook.given import read_given
-from minigrad.grading.gradebook.handed_in import HandedIn, StudentAnswer, handed_in
+from minigrad.grading.gradebook.handed_in import HandedIn, handed_in
 from minigrad.grading.gradebook.settings import AssignmentSettings
-from minigrad.grading.gradebook.similar import form_of
 from minigrad.grading.release.bundles import Judge, Recording
-from minigrad.grading.run.batch import Progress, Settings, grade_class
+from minigrad.grading.run.batch import Progress, Settings, grade_class, read_written
+from minigrad.grading.run.written import nothing_written
 
 HEADING = re.compile(r"^#+ +(.+?)[ #]*$", re.MULTILINE)
 EARLY = datetime.min.replace(tzinfo=UTC)
@@ -65,48 +65,44 @@ def grade_assignment(
     several = len(assignment.exercises)
     titles = {
         question_name(recording.name, question, several): title
-        for recording, judge in assignment.exercises
-        for question, title in titles_of(recording, judge).items()
+        for recording, _ in assignment.exercises
+        for question, title in titles_of(recording).items()
     }
     columns = [replace(column, title=titles.get(column.id, "")) for column in columns]
     manual = assignment.rules.manual or out / "manual.csv"
     handed = _handed_in(assignment, submissions)
     given = read_given(assignment.rules, handed, [column.id for column in columns], manual)
     runs = []
+    written: dict[str, dict[str, WrittenAnswer]] = {one.submission: {} for one in handed}
     for recording, judge in assignment.exercises:
-        folder = out / recording.name if len(assignment.exercises) > 1 else out
+        folder = out / recording.name if several > 1 else out
         place = _place(assignment, submissions, recording.name)
         others = {*assignment.names} - {recording.name}
-        run = grade_class(place, recording, judge, folder, settings, progress)
+        run = grade_class(place, recording, judge, folder, settings or Settings(), progress)
         # a student who handed in only another notebook gets no grade here, even if cells match
         runs.append([grade for grade in run if Path(grade["file"]).stem not in others])
+        for one, answers in read_written(folder):
+            if Path(one.file).stem in others:
+                answers = nothing_written(recording)
+            written[one.student] |= {
+                question_name(recording.name, q, several): answer for q, answer in answers.items()
+            }
+    given = replace(given, written=written)
     if any(judge.manual for _, judge in assignment.exercises):
         of = {column.id: column.points for column in columns if column.manual}
-        answers = {cell: a.text for cell, a in given.answers.items() if cell[1] in of}
+        texts = {cell: a["text"] for cell, a in given.answers.items() if cell[1] in of}
         # read the marks again: somebody may have marked answers during the run
-        given = replace(given, marks=update_manual(manual, answers, of))
+        given = replace(given, marks=update_manual(manual, texts, of))
     return gradebook_of(assignment.name, runs, given, columns)
 
 
-def answers_in(content: bytes, recording: Recording, judge: Judge) -> dict[str, StudentAnswer]:
-    """Map each question to the student's answer, whether code or an answer to mark by hand."""
-    code = code_answers(content, recording)
-    words = manual_answers(content, recording.cells, judge.manual)
-    handed_out = {form_of(cell["source"]) for cell in recording.cells if cell["answer"]}
-    found = {}
-    for question, text in {**code, **words}.items():
-        form = form_of(text)
-        found[question] = StudentAnswer(text, "" if form in handed_out else form)
-    return found
-
-
-def titles_of(recording: Recording, judge: Judge) -> dict[str, str]:
+def titles_of(recording: Recording) -> dict[str, str]:
     """Map each question to the heading above its answer in the student's notebook.
 
     A second question under the same heading is titled with the first line of its task.
     """
     places = {q.answers[0]: q.id for q in recording.questions if q.answers}
-    places |= {q.cell: q.id for q in judge.manual}
+    places |= {q.cell: q.id for q in recording.manual}
     titles: dict[str, str] = {}
     title = ""
     for cell in recording.cells:
@@ -130,19 +126,10 @@ def _place(assignment: Assignment, submissions: Path, name: str) -> Path:
 
 
 def _handed_in(assignment: Assignment, submissions: Path) -> list[HandedIn]:
-    """List the submissions, with the answers from all notebooks and the latest hand-in time."""
+    """List the submissions, each with the time of its latest notebook."""
     found: dict[str, HandedIn] = {}
-    several = len(assignment.exercises)
-    for recording, judge in assignment.exercises:
-        for one in handed_in(
-            _place(assignment, submissions, recording.name),
-            recording.name,
-            assignment.rules,
-            partial(answers_in, recording=recording, judge=judge),
-            others={*assignment.names} - {recording.name},
-        ):
-            answers = {question_name(recording.name, q, several): a for q, a in one.answers.items()}
-            before = found.get(one.submission, replace(one, answers={}))
-            last = max(before, one, key=lambda handed: handed.time or EARLY)
-            found[one.submission] = replace(last, answers={**before.answers, **answers})
+    for name in assignment.names:
+        for one in handed_in(_place(assignment, submissions, name), name, assignment.rules):
+            before = found.get(one.submission, one)
+            found[one.submission] = max(before, one, key=lambda handed: handed.time or EARLY)
     return list(found.values())

@@ -29,11 +29,12 @@ from minigrad.grading.doctor import examine, report
 from minigrad.grading.documents import AnswersDocument
 from minigrad.grading.export.autograder import make_package
 from minigrad.grading.export.lms import write_marks
-from minigrad.grading.export.marks import AssignmentMarks, read_marks
+from minigrad.grading.export.marks import read_marks
+from minigrad.grading.files import clean_text
 from minigrad.grading.gate import NbvalDidNotRun, gate, gate_bundles
 from minigrad.grading.gradebook.book import NOTHING, Gradebook, gradebook_of
 from minigrad.grading.gradebook.course import course_of, write_course
-from minigrad.grading.gradebook.csv_files import GradebookError, clean_text
+from minigrad.grading.gradebook.csv_files import GradebookError
 from minigrad.grading.gradebook.given import STRANGER
 from minigrad.grading.gradebook.settings import NAME, CourseSettings, read_settings
 from minigrad.grading.judge.grades import JudgeError
@@ -75,14 +76,11 @@ NO_EXERCISE = (
     "minigrad export gradescope FOLDER"
 )
 
-Exercise = Annotated[
-    Path,
-    typer.Option(
-        "--exercise",
-        "-e",
-        help="The folder that release wrote, one of its bundles, or the author's notebook.",
-    ),
-]
+EXERCISE = "The folder that release wrote, one of its bundles, or the author's notebook."
+SEVERAL = f"{EXERCISE} Repeat it if the assignment has several notebooks."
+
+Exercise = Annotated[Path, typer.Option("--exercise", "-e", help=EXERCISE)]
+Exercises = Annotated[list[Path], typer.Option("--exercise", "-e", help=SEVERAL)]
 Out = Annotated[
     Path, typer.Option("--out", "-o", file_okay=False, help="The folder to write the results to.")
 ]
@@ -109,15 +107,6 @@ Isolation = Annotated[
 ]
 CellSeconds = Annotated[float, typer.Option(min=0.1, help="The time limit of one cell.")]
 Seconds = Annotated[float, typer.Option(min=1, help="The time limit of one submission.")]
-Exercises = Annotated[
-    list[Path],
-    typer.Option(
-        "--exercise",
-        "-e",
-        help="The folder that release wrote, one of its bundles, or the author's notebook. Repeat it if the "
-        "assignment has several notebooks.",
-    ),
-]
 AssignmentName = Annotated[
     str | None,
     typer.Option(
@@ -228,7 +217,8 @@ def record_command(
             typer.echo(clean_text(f"{one.student}: {answers['unreadable']}"))
     tiers = ", ".join(sorted({answers["isolation"] for _, answers in recorded}))
     typer.echo(f"{count_of(len(recorded), 'submission')} recorded (isolation: {tiers})")
-    _print_recorded_late(sum(one.fresh for one, _ in recorded))
+    if late := sum(one.fresh for one, _ in recorded):
+        typer.echo(f"recorded after the rest of the class, on different inputs: {late}")
     typer.echo(f"wrote {folder}; to judge it, run  minigrad judge {folder} -e EXERCISE")
 
 
@@ -415,7 +405,8 @@ def export_command(
         path, absent = write_marks(to, marks, roster or settings.of(marks.name).roster, out)
     if absent:
         typer.echo(clean_text(f"left out, because {to} does not know them: {', '.join(absent)}"))
-    _print_unsure(marks)
+    if unsure := sum(bool(one.line.unsure) for one in marks.students):
+        typer.echo(f"students with something to mark or to confirm: {unsure} (see gradebook.csv)")
     _print_written([path])
 
 
@@ -436,19 +427,6 @@ def _export_autograder(
     _print_written([make_package(exercises, path, settings.of(name), isolation, wheel)])
 
 
-def _print_recorded_late(count: int) -> None:
-    """Print how many submissions were recorded after the rest of the class."""
-    if count:
-        typer.echo(f"recorded after the rest of the class, on different inputs: {count}")
-
-
-def _print_unsure(marks: AssignmentMarks) -> None:
-    """Print for how many students the marks may still change."""
-    unsure = sum(bool(one.line.unsure) for one in marks.students)
-    if unsure:
-        typer.echo(f"students with something to mark or to confirm: {unsure} (see gradebook.csv)")
-
-
 @app.command("doctor")
 def doctor_command(
     as_json: Annotated[bool, typer.Option("--json", help="Write a JSON document instead.")] = False,
@@ -462,8 +440,7 @@ def doctor_command(
         found.append(finding)
         if as_json:
             continue
-        missing = "NO " if finding.needed else "no "
-        mark = "yes" if finding.there else missing
+        mark = "yes" if finding.there else "NO " if finding.needed else "no "
         typer.echo(f"{mark}  {finding.what:<28} {finding.detail}")
         if not finding.there and finding.mend:
             typer.echo(f"     to fix it:  {finding.mend}")
@@ -531,10 +508,10 @@ class _Rate(ProgressColumn):
 @contextmanager
 def _progress_bar() -> Iterator[Callable[[int, int, str], None]]:
     """Show a progress bar with rate and time left on stderr, if that is a terminal."""
-    columns = [TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), _Rate()]
-    times = [TimeElapsedColumn(), TimeRemainingColumn()]
+    words, times = TextColumn("{task.description}"), (TimeElapsedColumn(), TimeRemainingColumn())
+    columns = (words, BarColumn(), MofNCompleteColumn(), _Rate(), *times)
     console = Console(stderr=True)
-    with Progress(*columns, *times, console=console, disable=not console.is_terminal) as bar:
+    with Progress(*columns, console=console, disable=not console.is_terminal) as bar:
         task = bar.add_task("starting", total=None)
 
         def show(done: int, of: int, what: str) -> None:

@@ -42,11 +42,19 @@ class QuestionAnswers(TypedDict):
     notes: list[str]
 
 
+class WrittenAnswer(TypedDict):
+    """What a student wrote for a question, and its normalized form: see run/written.py."""
+
+    text: str
+    form: str
+
+
 class AnswersDocument(TypedDict):
     """A submission's answers. If `lost`, the run failed and may be repeated.
 
     `guessed` lists the answers that need confirmation: the answer cell was guessed, or a gradient
-    was computed by finite differences.
+    was computed by finite differences. `written` is there on the way from the recorder only: it is
+    stored in another file, so that answers hold no program.
     """
 
     format: Literal["minigrad-answers-1"]
@@ -62,6 +70,7 @@ class AnswersDocument(TypedDict):
     guessed: list[str]
     missing: list[str]
     questions: dict[str, QuestionAnswers]
+    written: NotRequired[dict[str, WrittenAnswer]]
     lost: NotRequired[bool]
 
 

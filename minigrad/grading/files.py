@@ -1,10 +1,11 @@
-"""Atomic file writes, and unique names.
+"""Atomic file writes, unique names, and text that is safe to show.
 
 Uses only the standard library.
 
     write_whole, write_json    write a file atomically, even if the process is killed
     digest                     a hash of a JSON document
     free_name                  a name that is not taken yet
+    clean_text                 text from a submission, safe to show
 """
 
 import hashlib
@@ -12,6 +13,7 @@ import json
 import os
 import secrets
 import stat
+import unicodedata
 from collections.abc import Callable
 from itertools import count
 from pathlib import Path
@@ -63,3 +65,17 @@ def free_name(name: str, is_taken: Callable[[str], bool], form: str = "{} ({})")
     """
     numbered = (form.format(name, n) if n > 1 else name for n in count(1))
     return next(one for one in numbered if not is_taken(one))
+
+
+def clean_text(text: str, most: int = 2000) -> str:
+    """Truncate text from a submission, and replace control characters.
+
+    Bidirectional controls are replaced as well; the joiners that Persian needs are kept.
+    """
+    return "".join(_clean_character(c) for c in text[:most])
+
+
+def _clean_character(c: str) -> str:
+    if c in "\n\u200c\u200d" or c.isprintable():
+        return c
+    return " " if unicodedata.category(c) == "Zs" or c == "\t" else "\ufffd"

@@ -13,17 +13,14 @@ unchanged, and only fill in or add ours.
 import os
 import re
 import sys
-from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
-from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
 from minigrad.grading.export.marks import AssignmentMarks, StudentMarks
 from minigrad.grading.gradebook.csv_files import GradebookError, TableRow, points_text, write_table
-from minigrad.grading.gradebook.roster import Roster, Student, roster_rows
+from minigrad.grading.gradebook.roster import Roster, Student, first_and_last, roster_rows
 
 CsvRows = list[list[str]]
 CANVAS = (
@@ -36,43 +33,8 @@ CANVAS = (
     "Section",
 )
 POSSIBLE = "Points Possible"
-
-
-@dataclass(frozen=True)
-class ExportedRoster:
-    """A file that an LMS exported, with the student of each row."""
-
-    path: Path
-
-    @cached_property
-    def rows(self) -> list[tuple[TableRow, Student | None]]:
-        """Each row with its student; None for a row that belongs to no student."""
-        return roster_rows(self.path)
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The column names of the file. Raises GradebookError if it has no students."""
-        if not any(student for _, student in self.rows):
-            raise GradebookError(f"{self.path} names no student. To fix it, export it again.")
-        return self.rows[0][0].names
-
-    def marked(self, marks: AssignmentMarks) -> Iterator[tuple[list[str], StudentMarks]]:
-        """Yield the cells and the marks of each student who is in the gradebook."""
-        found = self.known(marks)
-        for row, student in self.rows:
-            if student in found:
-                yield list(row.cells.values()), found[student]
-
-    def known(self, marks: AssignmentMarks) -> dict[Student | None, StudentMarks]:
-        """Map the students of this file to their marks, matched by id, email or name."""
-        roster = Roster(tuple(student for _, student in self.rows if student))
-        found: dict[Student | None, StudentMarks] = {}
-        for one in marks.students:
-            student = one.line.student
-            names = map(roster.owner, (student.id, student.email, student.name))
-            if whose := next(filter(None, names), None):
-                found.setdefault(whose, one)
-        return found
+Rows = list[tuple[TableRow, Student | None]]  # of a file that an LMS exported, with their students
+Marked = dict[Student | None, StudentMarks]
 
 
 def write_marks(
@@ -98,62 +60,72 @@ def write_marks(
             f"{to.capitalize()} identifies students by its own columns. To fix it, name the file that it exported:  "
             f"minigrad export {to} --roster FILE"
         )
-    rows = canvas_table(marks, roster) if to == "canvas" else moodle_table(marks, roster)
-    write_table(path, rows, edited=to == "moodle")
-    known = ExportedRoster(roster).known(marks).values()
+    rows = roster_rows(roster)
+    if not any(student for _, student in rows):
+        raise GradebookError(f"{roster} names no student. To fix it, export it again.")
+    found = _matched(marks, rows)
+    table = canvas_table if to == "canvas" else moodle_table
+    write_table(path, table(marks, rows, found), edited=to == "moodle")
+    known = found.values()
     return path, [one.line.student.id for one in marks.students if one not in known]
 
 
-def canvas_table(marks: AssignmentMarks, roster: Path) -> CsvRows:
+def _matched(marks: AssignmentMarks, rows: Rows) -> Marked:
+    """Map the students of these rows to their marks, matched by id, email or name."""
+    roster = Roster(tuple(student for _, student in rows if student))
+    found: Marked = {}
+    for one in marks.students:
+        student = one.line.student
+        names = map(roster.owner, (student.id, student.email, student.name))
+        if whose := next(filter(None, names), None):
+            found.setdefault(whose, one)
+    return found
+
+
+def canvas_table(marks: AssignmentMarks, rows: Rows, found: Marked) -> CsvRows:
     """The gradebook for Canvas to import: the student columns, and the points of this assignment.
 
     If Canvas's file has a column for the assignment, its header, including Canvas's number, is kept;
     otherwise Canvas creates a new assignment. Columns of other assignments are left out, so that the
     import cannot change them.
     """
-    exported = ExportedRoster(roster)
-    names = exported.names
+    names = rows[0][0].names
     if "ID" not in names:
         raise GradebookError(
-            f"{roster} is not a Canvas gradebook: it has no column ID. To fix it, take the file of "
+            f"{rows[0][0].path} is not a Canvas gradebook: it has no column ID. To fix it, take the file of "
             "*Grades, Export Entire Gradebook*."
         )
     kept = [k for k, name in enumerate(names) if name in CANVAS]
-    ours = [
-        k
-        for k, name in enumerate(names)
-        if re.fullmatch(rf"{re.escape(marks.name)}( \(\d+\))?", name)
-    ]
-    for row, _ in exported.rows:
+    header = re.compile(rf"{re.escape(marks.name)}( \(\d+\))?")
+    ours = [k for k, name in enumerate(names) if header.fullmatch(name)]
+    table: CsvRows = []
+    for row, student in rows:
         cells = list(row.cells.values())
+        if student in found:
+            points = points_text(found[student].line.points)
+            table.append([*(cells[k] for k in kept), points])
         if cells[0].casefold() == POSSIBLE.casefold():
             _check_points(marks, row, [cells[k] for k in ours])
     column = names[ours[0]] if ours else marks.name
     possible = ["    " + POSSIBLE, *[""] * (len(kept) - 1), points_text(marks.of)]
-    rows = [
-        [*(cells[k] for k in kept), points_text(one.line.points)]
-        for cells, one in exported.marked(marks)
-    ]
-    return [[*(names[k] for k in kept), column], possible, *rows]
+    return [[*(names[k] for k in kept), column], possible, *table]
 
 
-def moodle_table(marks: AssignmentMarks, roster: Path) -> CsvRows:
+def moodle_table(marks: AssignmentMarks, rows: Rows, found: Marked) -> CsvRows:
     """The grading worksheet: Moodle's columns, with grade and feedback comments filled in.
 
     If the roster lacks these two columns, they are added, as Moodle's *Import* expects.
     """
-    exported = ExportedRoster(roster)
-    names = list(exported.names)
-    for row, _ in exported.rows:
-        there = dict(zip(names, row.cells.values()))
-        _check_points(marks, row, [there.get("Maximum Grade", "")])
-    new = [name for name in ("Grade", "Feedback comments") if name not in names]
-    rows = []
-    for cells, one in exported.marked(marks):
-        values: dict[str, str] = dict(zip(names, cells))
-        values |= {"Grade": points_text(one.line.points), "Feedback comments": one.comment}
-        rows.append([values[name] for name in (*names, *new)])
-    return [[*names, *new], *rows]
+    names = list(rows[0][0].names)
+    names += [name for name in ("Grade", "Feedback comments") if name not in names]
+    table = [names]
+    for row, student in rows:
+        values = dict(zip(names, row.cells.values()))
+        _check_points(marks, row, [values.get("Maximum Grade", "")])
+        if one := found.get(student):
+            values |= {"Grade": points_text(one.line.points), "Feedback comments": one.comment}
+            table.append([values[name] for name in names])
+    return table
 
 
 def _check_points(marks: AssignmentMarks, row: TableRow, possible: list[str]) -> None:
@@ -173,18 +145,10 @@ def nbgrader_table(marks: AssignmentMarks) -> CsvRows:
     table = [[*columns.split(), "late_submission_penalty", "score", "max_score"]]
     for one in marks.students:
         student, points = one.line.student, points_text(one.line.points)
-        name = _names(student)
-        about = [student.id, name["last_name"], name["first_name"], student.email]
+        first, last = first_and_last(student.name)
+        about = [student.id, last, first, student.email]
         table.append([marks.name, "", "", *about, points, "0", points, points_text(one.line.of)])
     return table
-
-
-def _names(student: Student) -> Mapping[str, str]:
-    """Split "Ada Lovelace" or "Lovelace, Ada" into first and last name."""
-    last, comma, first = student.name.partition(",")
-    if not comma:
-        first, _, last = student.name.rpartition(" ")
-    return {"first_name": first.strip(), "last_name": last.strip()}
 
 
 def update_nbgrader(marks: AssignmentMarks, database: Path) -> None:
@@ -212,7 +176,9 @@ def update_nbgrader(marks: AssignmentMarks, database: Path) -> None:
             db.update_or_create_grade_cell(cell, notebook, marks.name, **about)
         for one in marks.students:
             student = one.line.student
-            named = {k: v for k, v in {**_names(student), "email": student.email}.items() if v}
+            first, last = first_and_last(student.name)
+            named = {"first_name": first, "last_name": last, "email": student.email}
+            named = {k: v for k, v in named.items() if v}
             db.update_or_create_student(student.id, **named)
             db.update_or_create_submission(marks.name, student.id)
             for q in one.questions:

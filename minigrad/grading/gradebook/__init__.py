@@ -4,8 +4,7 @@ settings    gradebook.toml: deadline, late policy, weights, and the paths of the
 csv_files   strict reading of hand-edited CSV files, with line numbers in errors; atomic writing
 roster      the students of a class, and who owns which submission
 handed_in   when each submission was handed in, as far as it can be determined
-by_hand     answers that a person marks, and the CSV of the marks
-similar     equal answers of different students, as a hint for the teacher
+by_hand     the CSV of the answers that a person marks, with the marks
 given       all files that the instructor provides, read together
 late        the late penalty
 course      the total over the assignments of a course

@@ -7,7 +7,7 @@ A row has a mark for each column. The late penalty is applied to the points earn
 replaces the result. Points are Decimals, so that totals agree exactly with the printed values.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
@@ -27,7 +27,6 @@ from minigrad.grading.gradebook.given import Given, owners_of
 from minigrad.grading.gradebook.late import Lateness, lateness
 from minigrad.grading.gradebook.roster import Student
 from minigrad.grading.gradebook.settings import NAME, AssignmentSettings, QuestionSettings
-from minigrad.grading.gradebook.similar import equal_ones
 from minigrad.grading.release.bundles import Judge
 
 NOTHING = "nothing was handed in"
@@ -101,7 +100,7 @@ class Mark:
     confirm   did the answer change after a person marked it?
     grade     the grader's result in detail; None for a question that it did not grade
     answer    the student's answer
-    alike     other students with an equal answer, for the teacher only; see similar.py
+    alike     other students with an equal answer, for the teacher only; see run/written.py
     """
 
     column: QuestionColumn
@@ -211,7 +210,7 @@ class _Builder:
     @cached_property
     def alike(self) -> Mapping[GradebookCell, list[str]]:
         """For each answer, the other students with an equal one."""
-        return equal_ones((*cell, answer.form) for cell, answer in self.given.answers.items())
+        return equal_ones((*cell, answer["form"]) for cell, answer in self.given.answers.items())
 
     def build(self, assignment: str) -> Gradebook:
         """Build all rows; students of the roster who handed in nothing get a row, too."""
@@ -254,7 +253,7 @@ class _Builder:
             mark = self.mark(column, cell, asked.get(column.id), late)
             if answer := self.given.answers.get(cell):
                 alike = tuple(self.alike.get(cell, ()))
-                mark = replace(mark, answer=answer.text, alike=alike)
+                mark = replace(mark, answer=answer["text"], alike=alike)
             if override := self.given.overrides.get(cell):
                 mark = replace(
                     mark, points=override.points, by="override", said=override.reason, open=False
@@ -287,3 +286,20 @@ class _Builder:
         earned, changed = column.counted(given.points), given.note == CHANGED
         points = rounded(earned * late.share)
         return Mark(column, earned, points, "person", given.comment, confirm=changed)
+
+
+def equal_ones(answers: Iterable[tuple[str, str, str]]) -> Mapping[GradebookCell, list[str]]:
+    """Map (student, question) to the other students with an equal answer.
+
+    answers    (student, question, form of the answer)
+    """
+    alike: dict[GradebookCell, list[str]] = {}
+    for student, question, form in answers:
+        if form:
+            alike.setdefault((question, form), []).append(student)
+    return {
+        (student, question): [other for other in students if other != student]
+        for (question, _), students in alike.items()
+        for student in students
+        if len(students) > 1
+    }

@@ -1,8 +1,6 @@
-"""Manual marking: the answers to mark, and manual.csv with the marks.
+"""manual.csv: the answers that a person marks, with the marks.
 
-    manual_answers    a submission's answers to the questions that a person marks
-    code_answers      a submission's code for the questions that are graded automatically
-    read_manual       read the marks in manual.csv; a malformed row raises an error with its line
+    read_manual       read the marks; a malformed row raises an error with its line
     update_manual     add a row for each new answer; existing marks are never removed
 
 A row holds the version of the answer that was marked. If the student hands in another answer later,
@@ -11,19 +9,15 @@ cell, or mark the answer again in the page (marking.py).
 """
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from hashlib import sha256
 from pathlib import Path
 
-from minigrad.grading.gradebook.csv_files import clean_text, points_text, read_table, write_table
-from minigrad.grading.release.bundles import BundleCell, Recording
-from minigrad.grading.release.questions import ManualQuestion
-from minigrad.grading.release.student import COUNTS_ID
-from minigrad.grading.run.notebook import SubmittedCell, Unreadable, cells_of
-from minigrad.grading.run.submission import find_answers
+from minigrad.grading.files import clean_text
+from minigrad.grading.gradebook.csv_files import points_text, read_table, write_table
 
 with suppress(ImportError):  # on Windows, where nothing is graded
     import fcntl
@@ -71,13 +65,10 @@ def fingerprint_of(answer: str) -> str:
     return f"v{sha256(answer.encode('utf-8', 'replace')).hexdigest()[:12]}"
 
 
-# ------------------------------------------------------------------------- the CSV
-
-
 def read_manual(path: Path) -> dict[GradebookCell, ManualMark]:
     """Read the marks. Raises GradebookError, with the line, for a malformed row."""
     found: dict[GradebookCell, ManualMark] = {}
-    lines: dict[GradebookCell, int] = {}
+    lines: dict[Hashable, int] = {}
     if not path.exists():
         return found
     for row in read_table(path, dict.fromkeys(COLUMNS, ()), needed=COLUMNS[:5]):
@@ -91,11 +82,7 @@ def read_manual(path: Path) -> dict[GradebookCell, ManualMark]:
                 f"{points_text(points)} points are given of {points_text(of)}. To fix it, give at most "
                 f"{points_text(of)}, or use the CSV of overrides."
             )
-        if cell in lines:
-            raise row.wrong(
-                f"line {lines[cell]} has the same student and question. To fix it, remove one of the two."
-            )
-        lines[cell] = row.line
+        row.once(cell, lines, "student and question")
         found[cell] = ManualMark(*cell, of, points, *(row[column] for column in COLUMNS[4:]))
     return found
 
@@ -156,78 +143,3 @@ def locked(path: Path) -> Iterator[None]:
         yield
     finally:
         os.close(descriptor)
-
-
-# ------------------------------------------------------------------------- the answers
-
-
-def manual_answers(
-    content: bytes, layout: Sequence[BundleCell], questions: Sequence[ManualQuestion]
-) -> dict[str, str]:
-    """Map each question to its answer in a student's file; empty if it is unchanged or missing.
-
-    layout    the cells of the notebook as it was released
-    """
-    try:
-        cells, _ = cells_of(content)
-    except Unreadable:
-        return {question.id: "" for question in questions}
-    return {question.id: _answer(cells, layout, question) for question in questions}
-
-
-def code_answers(content: bytes, recording: Recording) -> dict[str, str]:
-    """Map each question to the student's code for it; empty if it is unchanged or missing.
-
-    An answer cell that several questions use is shown with the first of them.
-    """
-    try:
-        found = find_answers(recording, content).sources
-    except Unreadable:
-        found = {}
-    given = {cell: "".join(source.split()) for cell, source in recording.sources.items()}
-    written = {c: s.strip("\n") for c, s in found.items() if "".join(s.split()) != given[c]}
-    answers: dict[str, str] = {}
-    shown: set[str] = set()
-    for question in recording.questions:
-        own = [cell for cell in question.answers if cell not in shown]
-        answers[question.id] = "\n\n".join(written[cell] for cell in own if written.get(cell))
-        shown.update(own)
-    return answers
-
-
-def _answer(
-    cells: list[SubmittedCell], layout: Sequence[BundleCell], question: ManualQuestion
-) -> str:
-    """The cells with the answer's id, or else the cells at its original position."""
-    place = next(k for k, c in enumerate(layout) if c["id"] == question.cell)
-    if question.task:
-        found = _cells_below(cells, layout, place)
-    else:
-        ids = {layout[place]["id"], layout[place]["grade_id"]} - {None}
-        found = [c for c in cells if ids & set(c.ids)] or _cells_below(cells, layout, place - 1)
-    stub = "".join(layout[place]["source"].split())
-    written_ones = [c.source.strip() for c in found if c.squeezed not in ("", stub)]
-    return "\n\n".join(written_ones)
-
-
-def _cells_below(
-    cells: list[SubmittedCell], layout: Sequence[BundleCell], place: int
-) -> list[SubmittedCell]:
-    """The student's cells between a cell of the exercise and the next one."""
-    if place < 0:
-        return []
-    starts = [k for k, c in enumerate(cells) if _is_cell(c, layout[place])]
-    found = []
-    for cell in cells[starts[-1] + 1 :] if starts else []:
-        if any(_is_cell(cell, one) for one in layout):
-            break
-        if COUNTS_ID not in cell.ids:  # added by release
-            found.append(cell)
-    return found
-
-
-def _is_cell(cell: SubmittedCell, released: BundleCell) -> bool:
-    """Is it this cell of the exercise? Decided by its ids, or by its source if that is given."""
-    known = {released["id"], released["grade_id"]} & set(cell.ids)
-    given = "".join(released["source"].split())
-    return bool(known) or (not released["answer"] and given != "" and cell.squeezed == given)

@@ -3,20 +3,18 @@
 read_table      read the rows by column name; a malformed row raises an error with its line
 write_table     write all rows atomically, and escape cells that a spreadsheet would run as a formula
 points_text     format points; TableRow.points parses them as an exact decimal
-clean_text      make text from a submission safe to show
 """
 
 import csv
 import difflib
 import io
 import re
-import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
 
-from minigrad.grading.files import write_whole
+from minigrad.grading.files import clean_text, write_whole
 
 # the first character of a formula in Excel, LibreOffice or Sheets; the last four are full-width forms
 FORMULA = ("=", "+", "-", "@", "|", "%", "\uff1d", "\uff0b", "\uff0d", "\uff20")
@@ -54,6 +52,14 @@ class TableRow:
     def wrong(self, message: str) -> GradebookError:
         """A GradebookError with this message and the row's location."""
         return GradebookError(f"{self.where}: {message}")
+
+    def once(self, key: Hashable, lines: dict[Hashable, int], what: str) -> None:
+        """Note the row's line under this key. Raises GradebookError if an earlier row has the same key."""
+        if key in lines:
+            raise self.wrong(
+                f"line {lines[key]} has the same {what}. To fix it, remove one of the two."
+            )
+        lines[key] = self.line
 
     def points(self, column: str) -> Decimal | None:
         """Parse the cell as points; None if it is empty. Raises GradebookError if it is not a number."""
@@ -214,17 +220,3 @@ def points_text(points: Decimal) -> str:
     ('2.5', '100')
     """
     return f"{points.normalize():f}"
-
-
-def clean_text(text: str, most: int = 2000) -> str:
-    """Truncate text from a submission, and replace control characters.
-
-    Bidirectional controls are replaced as well; the joiners that Persian needs are kept.
-    """
-    return "".join(_clean_character(c) for c in text[:most])
-
-
-def _clean_character(c: str) -> str:
-    if c in "\n\u200c\u200d" or c.isprintable():
-        return c
-    return " " if unicodedata.category(c) == "Zs" or c == "\t" else "\ufffd"

@@ -1,17 +1,17 @@
 """The instructor's files: roster, times, overrides, marks. They are read before any code runs, to find typos early."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from decimal import Decimal
 from functools import cached_property
 from pathlib import Path
 
-from minigrad.grading.documents import Grade
+from minigrad.grading.documents import Grade, WrittenAnswer
 from minigrad.grading.files import free_name
 from minigrad.grading.gradebook.by_hand import GradebookCell, ManualMark, read_manual
-from minigrad.grading.gradebook.csv_files import TableRow, nearest, read_table
-from minigrad.grading.gradebook.handed_in import HandedIn, StudentAnswer, read_times
+from minigrad.grading.gradebook.csv_files import nearest, read_table
+from minigrad.grading.gradebook.handed_in import HandedIn, read_times
 from minigrad.grading.gradebook.roster import Roster, Student, read_roster, roster_of, student_name
 from minigrad.grading.gradebook.settings import NAME, AssignmentSettings
 
@@ -33,10 +33,11 @@ class Given:
 
     roster       None: there is no roster; the students are those who handed in something
     times        student id -> when it was handed in, according to the CSV of times
-    handed       submission -> its answers, and when it was handed in, if that is known
+    handed       submission -> when it was handed in, if that is known
     owners       submission -> its student, and a note if the owner is uncertain
     overrides    points that replace a mark
     marks        the manual marks, including those still to be given
+    written      submission -> question -> what the student wrote; known after the run
     """
 
     settings: AssignmentSettings = AssignmentSettings()
@@ -46,14 +47,15 @@ class Given:
     owners: dict[str, tuple[Student, str]] = field(default_factory=dict)
     overrides: dict[GradebookCell, Override] = field(default_factory=dict)
     marks: Mapping[GradebookCell, ManualMark] = field(default_factory=dict)
+    written: Mapping[str, Mapping[str, WrittenAnswer]] = field(default_factory=dict)
 
     @cached_property
-    def answers(self) -> dict[GradebookCell, StudentAnswer]:
+    def answers(self) -> dict[GradebookCell, WrittenAnswer]:
         """The students' answers, by student and question."""
         return {
-            (self.owners[one.submission][0].id, question): answer
-            for one in self.handed.values()
-            for question, answer in one.answers.items()
+            (self.owners[submission][0].id, question): answer
+            for submission, answers in self.written.items()
+            for question, answer in answers.items()
         }
 
     def came(self, student: Student, grades: Sequence[Grade]) -> tuple[datetime | None, str]:
@@ -126,30 +128,15 @@ def read_overrides(
 ) -> dict[GradebookCell, Override]:
     """Read the overrides from a CSV with the columns student, question, points and reason."""
     found: dict[GradebookCell, Override] = {}
-    lines: dict[GradebookCell, int] = {}
+    lines: dict[Hashable, int] = {}
     columns = ("student", "question", "points", "reason")
     for row in read_table(path, dict.fromkeys(columns, ()), needed=columns) if path else ():
-        cell = cell_in_row(row, roster, questions, lines)
+        cell = roster.named(row["student"], row.where).id, row["question"]
+        if cell[1] not in questions:
+            raise row.wrong(f"there is no question {cell[1]!r}.{nearest(cell[1], questions)}")
+        row.once(cell, lines, "student and question")
         points = row.points("points")
         if points is None or not row["reason"]:
             raise row.wrong("an override needs points and a reason. To fix it, write both.")
         found[cell] = Override(points, row["reason"])
     return found
-
-
-def cell_in_row(
-    row: TableRow, roster: Roster, questions: Sequence[str], lines: dict[GradebookCell, int]
-) -> GradebookCell:
-    """The gradebook cell that a row refers to. Raises GradebookError if it does not exist, or is repeated.
-
-    lines    cell -> line of the row that refers to it; this row is added
-    """
-    cell = roster.named(row["student"], row.where).id, row["question"]
-    if cell[1] not in questions:
-        raise row.wrong(f"there is no question {cell[1]!r}.{nearest(cell[1], questions)}")
-    if cell in lines:
-        raise row.wrong(
-            f"line {lines[cell]} has the same student and question. To fix it, remove one of the two."
-        )
-    lines[cell] = row.line
-    return cell

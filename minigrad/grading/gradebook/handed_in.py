@@ -8,13 +8,10 @@ changes its time stamp, so the last source is used only if the settings allow it
 import re
 import stat
 import tempfile
-from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
-from multiprocessing import get_context
-from multiprocessing.connection import Connection
 from pathlib import Path
 from zipfile import ZipFile, ZipInfo, is_zipfile
 from zoneinfo import ZoneInfo
@@ -22,13 +19,11 @@ from zoneinfo import ZoneInfo
 from minigrad.grading.gradebook.csv_files import read_table
 from minigrad.grading.gradebook.roster import Roster
 from minigrad.grading.gradebook.settings import AssignmentSettings
-from minigrad.grading.run.collect import Submission, content_of, submissions_in
-from minigrad.grading.run.notebook import Unreadable, read_bytes
+from minigrad.grading.run.collect import Submission, submissions_in
+from minigrad.grading.run.notebook import read_bytes
 
 MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split()
 STAMP, MOST_NOTE = "timestamp.txt", 200
-SECONDS = 60.0  # to read one submission
-LOST = "(The answer could not be read: see the notebook.)"
 
 # Blackboard: 2026-11-30-23-59-00 and similar formats; Brightspace: Nov 30, 2026 1159 PM
 DIGITS = re.compile(
@@ -40,110 +35,29 @@ CANVAS = re.compile(r"(?P<known>[^_]+_(?P<late>LATE_)?\d+_\d+)_.+")
 
 
 @dataclass(frozen=True)
-class StudentAnswer:
-    """A student's answer to a question, and its normalized form: see similar.py."""
-
-    text: str
-    form: str = ""
-
-
-@dataclass(frozen=True)
 class HandedIn:
-    """A submission, with its time and answers.
+    """A submission, with its time.
 
     submission   its name, the same as in its grade
     time         when it was handed in; None if unknown
     source       where the time comes from, or why it is unknown
-    answers      question -> answer
     """
 
     submission: str
     time: datetime | None
     source: str
-    answers: Mapping[str, StudentAnswer] = field(default_factory=dict)
 
 
-Answers = Callable[[bytes], Mapping[str, StudentAnswer]]  # file content -> its answers
-
-
-def handed_in(
-    place: Path,
-    exercise: str,
-    settings: AssignmentSettings,
-    answers: Answers | None = None,
-    others: Collection[str] = (),
-) -> list[HandedIn]:
+def handed_in(place: Path, exercise: str, settings: AssignmentSettings) -> list[HandedIn]:
     """List the submissions in a folder or a zip, the same ones that are graded.
-
-    others    names of the assignment's other notebooks, whose answers do not count here
 
     Raises NoSubmissions, saying what was found instead.
     """
-    with tempfile.TemporaryDirectory(prefix="mg-handed-in-") as name, _Reader(answers) as reader:
+    with tempfile.TemporaryDirectory(prefix="mg-handed-in-") as name:
         unpacked = Path(name).resolve()
         found = submissions_in(place, exercise, unpacked)
         clock = _HandInTimes(place, unpacked, settings)
-        return [
-            HandedIn(one.student, *clock.came(one), reader.answers_of(one, others)) for one in found
-        ]
-
-
-class _Reader:
-    """Reads answers in a separate process, because parsing untrusted input may crash it."""
-
-    def __init__(self, answers: Answers | None) -> None:
-        self.answers = answers
-        if answers is not None:
-            self.start(answers)
-
-    def start(self, answers: Answers) -> None:
-        """Start the process. Our copy of its pipe end is closed, so that we get EOF if it dies."""
-        context = get_context("spawn")
-        self.pipe, theirs = context.Pipe()
-        self.process = context.Process(target=_read_answers, args=(theirs, answers), daemon=True)
-        self.process.start()
-        theirs.close()
-
-    def __enter__(self) -> "_Reader":
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        if self.answers is not None:
-            self.process.kill()
-            self.process.join()
-            self.pipe.close()
-
-    def answers_of(
-        self, submission: Submission, others: Collection[str]
-    ) -> Mapping[str, StudentAnswer]:
-        """The answers in a submission: empty if it cannot be read or is another notebook."""
-        if self.answers is None:
-            return {}
-        try:
-            content = b"" if submission.path.stem in others else content_of(submission)
-        except Unreadable:
-            content = b""
-        found: Mapping[str, StudentAnswer] | None = None
-        with suppress(OSError, EOFError):  # the process is gone
-            self.pipe.send(content)
-            found = self.pipe.recv() if self.pipe.poll(SECONDS) else None
-        if found is None:  # restart the process, so that only this submission is affected
-            self.__exit__()
-            self.start(self.answers)
-            return dict.fromkeys(self.answers(b""), StudentAnswer(LOST))
-        return found
-
-
-def _read_answers(pipe: Connection, answers: Answers) -> None:
-    """Answer requests until the pipe is closed."""
-    with suppress(EOFError, KeyboardInterrupt):
-        while True:
-            content = pipe.recv()
-            try:
-                found = answers(content)
-            except Exception:
-                found = None
-            pipe.send(found)
+        return [HandedIn(one.student, *clock.came(one)) for one in found]
 
 
 @dataclass(frozen=True)

@@ -12,13 +12,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from minigrad.grading.gradebook.csv_files import (
-    GradebookError,
-    TableRow,
-    clean_text,
-    nearest,
-    read_table,
-)
+from minigrad.grading.files import clean_text
+from minigrad.grading.gradebook.csv_files import GradebookError, TableRow, nearest, read_table
 
 COLUMNS = {
     "id": (),
@@ -168,10 +163,16 @@ def _squeezed(name: str) -> str:
 
 def _spellings(name: str) -> set[str]:
     """Both spellings of a name, "Ada Lovelace" and "Lovelace, Ada", letters and digits only."""
+    first, last = first_and_last(name)
+    return {_squeezed(first + last), _squeezed(last + first)}
+
+
+def first_and_last(name: str) -> tuple[str, str]:
+    """Split "Ada Lovelace" or "Lovelace, Ada" into first and last name."""
     last, comma, first = name.partition(",")
     if not comma:
         first, _, last = name.rpartition(" ")
-    return {_squeezed(first + last), _squeezed(last + first)}
+    return first.strip(), last.strip()
 
 
 def _names_in(submission: str) -> Iterator[str]:

@@ -136,77 +136,68 @@ def read_settings(path: Path) -> CourseSettings:
         table = tomllib.loads(path.read_text(encoding="utf-8-sig"), parse_float=Decimal)
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise GradebookError(f"{path} is not valid TOML: {error}.") from error
-    reader = _Reader(path)
-    course = reader.table(CourseSettings, table, "")
-    reader.check(course, "")
+    course = _table(CourseSettings, table, "", path)
+    _check_zone(course, f"{path}: ")
     common = {k: v for k, v in table.items() if k in get_type_hints(AssignmentSettings)}
     assignments = {}
     for name, own in table.get("assignments", {}).items():
         where = f"assignments.{name}."
-        assignments[name] = reader.table(AssignmentSettings, {**common, **own}, where)
-        reader.check(assignments[name], where)
+        assignments[name] = _table(AssignmentSettings, {**common, **own}, where, path)
+        _check_zone(assignments[name], f"{path}: {where}")
     return replace(course, assignments=assignments)
 
 
 T = TypeVar("T")
 
 
-@dataclass(frozen=True)
-class _Reader:
-    """Converts the tables of a file to dataclasses, and validates their values."""
+def _table(kind: type[T], table: Mapping[str, object], where: str, path: Path) -> T:
+    """Convert a table of a file to a dataclass; `where` is the prefix of its keys in messages."""
+    hints = get_type_hints(kind)
+    for key in table:
+        if key not in hints:
+            raise GradebookError(f"{path}: there is no setting {where}{key}.{nearest(key, hints)}")
+    return kind(**{k: _value(hints[k], v, where + k, path) for k, v in table.items()})
 
-    path: Path
 
-    def table(self, kind: type[T], table: Mapping[str, object], where: str) -> T:
-        """Convert a table to a dataclass; `where` is the prefix of its keys in messages."""
-        hints = get_type_hints(kind)
-        for key in table:
-            if key not in hints:
-                raise self.wrong(f"there is no setting {where}{key}.{nearest(key, hints)}")
-        return kind(**{k: self.value(hints[k], v, where + k) for k, v in table.items()})
+def _value(kind: object, value: object, where: str, path: Path) -> object:
+    """Convert a value to the type of its field. Raises GradebookError if it does not fit."""
+    if isinstance(kind, UnionType):
+        wanted = [one for one in get_args(kind) if one is not type(None)]
+        kind = next((k for k in wanted if isinstance(value, k)), wanted[0])
+    if isinstance(value, dict) and get_origin(kind) is dict:
+        inner = get_args(kind)[1]
+        return {str(k): _value(inner, v, f"{where}.{k}", path) for k, v in value.items()}
+    if isinstance(kind, type) and is_dataclass(kind) and isinstance(value, dict):
+        return _table(kind, value, f"{where}.", path)
+    if kind is Decimal and isinstance(value, int | Decimal) and not isinstance(value, bool):
+        number = Decimal(value)
+        if number.is_finite() and number >= 0 and not ("percent" in where and number > 100):
+            return number
+    elif kind is Path and isinstance(value, str):
+        return path.parent / value
+    elif kind is int and type(value) is int and value >= 0:
+        return value
+    elif kind in (str, bool, datetime) and type(value) is kind:
+        return value
+    raise GradebookError(
+        f"{path}: {where} is {value!r}. To fix it, write {WANTED.get(kind, 'a table')}."
+    )
 
-    def value(self, kind: object, value: object, where: str) -> object:
-        """Convert a value to the type of its field. Raises GradebookError if it does not fit."""
-        if isinstance(kind, UnionType):
-            wanted = [one for one in get_args(kind) if one is not type(None)]
-            return self.value(
-                next((k for k in wanted if isinstance(value, k)), wanted[0]), value, where
-            )
-        if isinstance(value, dict) and get_origin(kind) is dict:
-            inner = get_args(kind)[1]
-            return {str(k): self.value(inner, v, f"{where}.{k}") for k, v in value.items()}
-        if isinstance(kind, type) and is_dataclass(kind) and isinstance(value, dict):
-            return self.table(kind, value, f"{where}.")
-        if kind is Decimal and isinstance(value, int | Decimal) and not isinstance(value, bool):
-            number = Decimal(value)
-            if number.is_finite() and number >= 0 and not ("percent" in where and number > 100):
-                return number
-        elif kind is Path and isinstance(value, str):
-            return self.path.parent / value
-        elif kind is int and type(value) is int and value >= 0:
-            return value
-        elif kind in (str, bool, datetime) and type(value) is kind:
-            return value
-        raise self.wrong(f"{where} is {value!r}. To fix it, write {WANTED.get(kind, 'a table')}.")
 
-    def check(self, settings: AssignmentSettings, where: str) -> None:
-        """Raise GradebookError for an unknown time zone, or a deadline without one."""
-        try:
-            zone = settings.zone
-        except (ValueError, OSError, KeyError):
-            raise self.wrong(
-                f"{where}time_zone is {settings.time_zone!r}, which is not a time zone. To fix it, write one such "
-                'as "Europe/Berlin" or "UTC".'
-            ) from None
-        if settings.deadline and zone is None:
-            raise self.wrong(
-                f"{where}deadline has no time zone. To fix it, write one such as  time_zone = "
-                '"Europe/Berlin", or the offset:  deadline = 2026-11-30T23:59:00+01:00'
-            )
-
-    def wrong(self, message: str) -> GradebookError:
-        """A GradebookError with this message and the file's name."""
-        return GradebookError(f"{self.path}: {message}")
+def _check_zone(settings: AssignmentSettings, where: str) -> None:
+    """Raise GradebookError for an unknown time zone, or a deadline without one."""
+    try:
+        zone = settings.zone
+    except (ValueError, OSError, KeyError):
+        raise GradebookError(
+            f"{where}time_zone is {settings.time_zone!r}, which is not a time zone. To fix it, write one such "
+            'as "Europe/Berlin" or "UTC".'
+        ) from None
+    if settings.deadline and zone is None:
+        raise GradebookError(
+            f"{where}deadline has no time zone. To fix it, write one such as  time_zone = "
+            '"Europe/Berlin", or the offset:  deadline = 2026-11-30T23:59:00+01:00'
+        )
 
 
 WANTED: dict[object, str] = {

@@ -11,7 +11,6 @@ feedback must not reveal the solution.
 """
 
 import json
-import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -179,13 +178,11 @@ def _near(mine: float, right: float, question: GradedQuestion) -> bool:
     """Compare numbers: integers, inf and NaN exactly, other floats within the tolerance."""
     if isinstance(mine, int) and isinstance(right, int):
         return mine == right
+    rtol, atol = question.rtol, question.atol
     try:
-        a, b = float(mine), float(right)
+        return bool(np.isclose(float(mine), float(right), rtol, atol, equal_nan=True))
     except OverflowError:  # an integer too large for a float
         return False
-    if not math.isfinite(a) or not math.isfinite(b):
-        return a == b or (math.isnan(a) and math.isnan(b))
-    return abs(a - b) <= question.atol + question.rtol * abs(b)
 
 
 def _order(mine: object, right: NodeOrder | None) -> str:

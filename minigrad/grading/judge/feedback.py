@@ -27,7 +27,6 @@ from minigrad.grading.release.questions import GradedQuestion
 from minigrad.grading.release.trusted import GivenCellsFailed, ask
 
 MOST = 400  # distinct sets of wrong answers that are diagnosed
-SECONDS = 300
 
 
 def add_diagnoses(
@@ -84,7 +83,7 @@ def _diagnoses(bundle: Judge, asked: list[WrongAnswers]) -> list[list[DiagnosisT
     given = {cell for q in bundle.questions for cell in (*q.given, *q.checks)}
     sources = [source for cell, source in bundle.sources.items() if cell in given]
     try:
-        mistakes: list[list[DiagnosisText]] = ask(sources, "explained", asked, seconds=SECONDS)
+        mistakes: list[list[DiagnosisText]] = ask(sources, "explained", asked)
     except GivenCellsFailed:
         return [[] for _ in asked]
     return mistakes

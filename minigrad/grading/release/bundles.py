@@ -33,7 +33,7 @@ from minigrad.grading.release.student import (
 )
 from minigrad.grading.release.syntax import defined_names
 
-RECORDING, JUDGE = "minigrad-recording-1", "minigrad-judge-1"
+RECORDING, JUDGE = "minigrad-recording-2", "minigrad-judge-1"
 
 
 class BundleError(ReleaseError):
@@ -52,14 +52,14 @@ class BundleCell(TypedDict, total=False):
 
 
 class BundleDocument(TypedDict):
-    """The JSON document of a bundle. Only a judge bundle has `recording` (a hash) and `manual`."""
+    """The JSON document of a bundle. Only a judge bundle has `recording`, a hash."""
 
     format: str
     exercise: str
     questions: list[Declaration]
+    manual: list[Declaration]
     cells: list[BundleCell]
     recording: NotRequired[str]
-    manual: NotRequired[list[Declaration]]
 
 
 @dataclass(frozen=True)
@@ -77,6 +77,11 @@ class Bundle:
     def questions(self) -> list[GradedQuestion]:
         """The questions; in a recording bundle, without points and tolerances."""
         return [from_dict({"points": 0, **q}) for q in self.data["questions"]]
+
+    @property
+    def manual(self) -> list[ManualQuestion]:
+        """The questions that a person marks; in a recording bundle, without points."""
+        return [ManualQuestion(**{"points": 0, **q}) for q in self.data["manual"]]
 
     @property
     def cells(self) -> list[BundleCell]:
@@ -111,11 +116,6 @@ class Recording(Bundle):
 class Judge(Bundle):
     """The bundle for judging answers: the author's notebook, including the solutions."""
 
-    @property
-    def manual(self) -> list[ManualQuestion]:
-        """The questions that a person marks."""
-        return [ManualQuestion(**q) for q in self.data.get("manual", [])]
-
     def belongs_to(self, recording: Recording) -> None:
         """Raise BundleError unless this bundle contains the hash of that recording bundle."""
         if self.data["recording"] != recording.hash:
@@ -145,6 +145,7 @@ def make_bundles(author: str | Path) -> tuple[Recording, Judge] | None:
         "format": RECORDING,
         "exercise": author.stem,
         "questions": [q.public() for q in questions],
+        "manual": [{"id": q.id, "cell": q.cell, "task": q.task} for q in manual],
         "cells": [_public_cell(cell) for cell in student.cells],
     }
     recording = Recording(json.loads(json.dumps(document)))

@@ -153,9 +153,8 @@ def declared_manual(notebook: Notebook, name: str) -> list[ManualQuestion]:
     found = []
     for number, cell in enumerate(notebook.cells, 1):
         if is_manual(cell):
-            settings = metadata_of(cell, "nbgrader")
-            points, identity = settings.get("points"), str(settings.get("grade_id") or cell.id)
-            where = f"{name}, cell {number} (id {cell.id})"
+            settings, identity = metadata_of(cell, "nbgrader"), _id_of(cell)
+            points, where = settings.get("points"), f"{name}, cell {number} (id {cell.id})"
             if isinstance(points, bool) or not isinstance(points, int | float) or not points >= 0:
                 raise QuestionError(
                     f"{where}: a person marks it, and its points are {points!r}. To fix it, write a number "
@@ -164,6 +163,11 @@ def declared_manual(notebook: Notebook, name: str) -> list[ManualQuestion]:
             _check_id(identity, where)
             found.append(ManualQuestion(identity, points, cell.id, bool(settings.get("task"))))
     return found
+
+
+def _id_of(cell: Notebook) -> str:
+    """A question's name in reports: nbgrader's grade_id, or else the cell's id."""
+    return str(metadata_of(cell, "nbgrader").get("grade_id") or cell.id)
 
 
 def _check_id(identity: str, where: str) -> None:
@@ -210,7 +214,7 @@ def unasked(notebook: Notebook, questions: list[GradedQuestion]) -> list[tuple[s
     for cell in notebook.cells:
         points = metadata_of(cell, "nbgrader").get("points") or 0
         if _is_graded(cell) and cell.id not in asked and points:
-            found.append((str(metadata_of(cell, "nbgrader").get("grade_id") or cell.id), points))
+            found.append((_id_of(cell), points))
     return found
 
 
@@ -224,7 +228,7 @@ def _placed(
     above = notebook.cells[:place]
     sources = {cell.id: cell.source for cell in notebook.cells if cell.cell_type == "code"}
     theirs = _student_names(notebook)
-    fixed = [c for c in above if _is_fixed(c) and not waits_for(statements_of(c.source), theirs)]
+    fixed = [cell for cell in above if _is_fixed(cell, theirs)]
     given = [cell.id for cell in fixed if not _is_for_check_only(cell)]
     answers = [(k, c.id) for k, c in enumerate(above) if is_answer(c) and c.id in sources]
     earlier = [answer for k, answer in answers if k < start]
@@ -241,10 +245,9 @@ def _placed(
     if "engine" not in declaration:
         declaration["engine"] = _uses_engine([sources[a] for a in own], sources.values())
     cell = notebook.cells[place]
-    settings = metadata_of(cell, "nbgrader")
     return {
-        "id": str(settings.get("grade_id") or cell.id),
-        "points": settings.get("points", 1),
+        "id": _id_of(cell),
+        "points": metadata_of(cell, "nbgrader").get("points", 1),
         "answers": [*needs, *own],
         "given": given,
         "checks": [cell.id for cell in fixed if _is_for_check_only(cell)],
@@ -270,9 +273,10 @@ def _is_graded(cell: Notebook) -> bool:
     return graded and cell.cell_type == "code" and not is_answer(cell)
 
 
-def _is_fixed(cell: Notebook) -> bool:
-    """Is it a code cell that is neither an answer nor graded?"""
-    return cell.cell_type == "code" and not is_answer(cell) and not _is_graded(cell)
+def _is_fixed(cell: Notebook, theirs: set[str]) -> bool:
+    """Is it a code cell that is neither an answer nor graded, and uses none of these names when it runs?"""
+    fixed = cell.cell_type == "code" and not is_answer(cell) and not _is_graded(cell)
+    return fixed and not waits_for(statements_of(cell.source), theirs)
 
 
 def _is_for_check_only(cell: Notebook) -> bool:
@@ -373,7 +377,7 @@ def _exercises(notebook: Notebook, name: str) -> dict[str | None, Declaration]:
     for cell in notebook.cells:
         if _is_graded(cell):
             sources += hidden_tests(cell)  # these register wrong answers
-        elif _is_fixed(cell) and not waits_for(statements_of(cell.source), theirs):
+        elif _is_fixed(cell, theirs):
             sources.append(cell.source)
     try:
         found: dict[str | None, Declaration] = ask(sources, "questions", wanted, sources)

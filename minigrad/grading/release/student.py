@@ -73,19 +73,11 @@ class SolutionLeft(ReleaseError):
     """The student's notebook would still contain a line of the solution."""
 
 
-def release(
-    author: str | Path,
-    out: str | Path,
-    *,
-    code_stub: str = CODE_STUB,
-    text_stub: str = TEXT_STUB,
-) -> Path:
+def release(author: str | Path, out: str | Path) -> Path:
     """Write the student's version of an author's notebook, and return its path.
 
     author      the notebook with solutions
     out         a folder, created if needed, or a path ending in .ipynb
-    code_stub   replaces a solution in a code cell
-    text_stub   replaces a Markdown answer
 
     Raises a ReleaseError, and writes nothing, if the notebook cannot be read, its markers
     do not match, two cells share an id, or a line of a solution would remain.
@@ -97,35 +89,29 @@ def release(
             f"{author}: the student's notebook would overwrite the author's. "
             "To fix it, give another folder."
         )
-    student = checked_student_notebook(
-        read_notebook(author), author.name, code_stub=code_stub, text_stub=text_stub
-    )
+    student = checked_student_notebook(read_notebook(author), author.name)
     target.parent.mkdir(parents=True, exist_ok=True)
     nbformat.write(student, target)
     return target
 
 
-def checked_student_notebook(
-    notebook: Notebook, name: str, *, code_stub: str = CODE_STUB, text_stub: str = TEXT_STUB
-) -> Notebook:
+def checked_student_notebook(notebook: Notebook, name: str) -> Notebook:
     """Check the author's notebook, make the student's version, and check that nothing is left in it."""
     _check_author(notebook, name)
-    student = student_notebook(notebook, code_stub=code_stub, text_stub=text_stub)
+    student = student_notebook(notebook)
     _check_nothing_left(notebook, student, name)
     if any(is_answer(cell) for cell in student.cells):
         student.cells.insert(1, nbformat.v4.new_markdown_cell(COUNTS, id=COUNTS_ID))
     return student
 
 
-def student_notebook(
-    notebook: Notebook, *, code_stub: str = CODE_STUB, text_stub: str = TEXT_STUB
-) -> Notebook:
+def student_notebook(notebook: Notebook) -> Notebook:
     """Return the student's version of a notebook, as a copy."""
     student = copy.deepcopy(notebook)
     student.metadata.pop("widgets", None)
     for cell in student.cells:
         code = cell.cell_type == "code"
-        stub = code_stub if code else text_stub
+        stub = CODE_STUB if code else TEXT_STUB
         cell.source, replaced = cleared(cell.source, stub, code=code)
         if not replaced and is_answer(cell):
             cell.source = stub  # without markers, the whole cell is the solution
@@ -192,21 +178,19 @@ def _check_author(notebook: Notebook, name: str) -> None:
                 'nbgrader metadata of their cells ("solution": true, "grade": true).'
             )
         check_markers(cell.source, where, code=code)
-        if has_solution(cell.source, code=code) and not is_answer(cell):
-            raise CellMetadataError(
-                f"{where}: there is a solution region, but the cell is not declared as an answer. "
-                'To fix it, set "solution": true in the nbgrader metadata of the cell.'
-            )
-        if code and has_hidden_tests(cell.source) and not _is_graded(cell):
-            raise CellMetadataError(
-                f"{where}: there are hidden tests, but the cell is not declared as graded. "
-                'To fix it, set "grade": true in the nbgrader metadata of the cell.'
-            )
-        if MARK_SCHEME.begin in cell.source and not is_manual(cell):
-            raise CellMetadataError(
-                f"{where}: there is a mark scheme, but the cell is not declared to be marked by a person. "
-                'To fix it, set "task": true in the nbgrader metadata of the cell.'
-            )
+        solution = has_solution(cell.source, code=code) and not is_answer(cell)
+        tests = code and has_hidden_tests(cell.source) and not _is_graded(cell)
+        scheme = MARK_SCHEME.begin in cell.source and not is_manual(cell)
+        for undeclared, there, declared, key in (
+            (solution, "is a solution region", "as an answer", "solution"),
+            (tests, "are hidden tests", "as graded", "grade"),
+            (scheme, "is a mark scheme", "to be marked by a person", "task"),
+        ):
+            if undeclared:
+                raise CellMetadataError(
+                    f"{where}: there {there}, but the cell is not declared {declared}. "
+                    f'To fix it, set "{key}": true in the nbgrader metadata of the cell.'
+                )
 
 
 def _first(source: str) -> str:

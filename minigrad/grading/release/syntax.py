@@ -88,23 +88,20 @@ def written(statement: ast.AST) -> str:
 
 def without_import(source: str, module: str) -> str:
     """The source without its imports of a module; "" if it has no such imports."""
-    body = statements_of(source)
-    kept = [one for one in (_without(s, module) for s in body) if one is not None]
-    if all(one is s for one, s in zip(kept, body)) and len(kept) == len(body):
-        return ""
-    return written(ast.Module(kept, []))
-
-
-def _without(statement: ast.stmt, module: str) -> ast.stmt | None:
-    """Remove a module from an import statement; None if nothing remains. Return others unchanged."""
-    if isinstance(statement, ast.ImportFrom):
-        return None if (statement.module or "").split(".")[0] == module else statement
-    if not isinstance(statement, ast.Import):
-        return statement
-    names = [a for a in statement.names if a.name.split(".")[0] != module]
-    if len(names) == len(statement.names):
-        return statement
-    return ast.Import(names) if names else None
+    kept: list[ast.stmt] = []
+    found = False
+    for statement in statements_of(source):
+        empty = False
+        if isinstance(statement, ast.Import):
+            names = [alias for alias in statement.names if alias.name.split(".")[0] != module]
+            found = found or len(names) < len(statement.names)
+            statement.names, empty = names, not names
+        elif isinstance(statement, ast.ImportFrom):
+            empty = (statement.module or "").split(".")[0] == module
+            found = found or empty
+        if not empty:
+            kept.append(statement)
+    return written(ast.Module(kept, [])) if found else ""
 
 
 def names_taken(*statements: ast.stmt) -> set[str]:

@@ -7,15 +7,14 @@ because the current folder might contain submissions, and IPython adds it to sys
 """
 
 import json
-import os
 import subprocess
-import sys
 import tempfile
 from pathlib import Path
 from typing import Any
 
-from minigrad.grading.pytest_run import REPEATABLE
+from minigrad.grading.pytest_run import REPEATABLE, run_python
 
+SECONDS = 300
 PROCESS = "minigrad.grading.trusted_process"
 
 
@@ -23,7 +22,7 @@ class GivenCellsFailed(RuntimeError):
     """A given cell of the author's notebook raised."""
 
 
-def ask(sources: list[str], function: str, *arguments: object, seconds: float = 300) -> Any:
+def ask(sources: list[str], function: str, *arguments: object) -> Any:
     """Call a function with the names that the cells define, and these arguments.
 
     The function is "questions" or "drawn_cases" of exercises.py, or "explained" of explain.py.
@@ -34,17 +33,11 @@ def ask(sources: list[str], function: str, *arguments: object, seconds: float = 
         request = {"sources": sources, "function": function, "arguments": arguments}
         (folder / "request.json").write_text(json.dumps(request), encoding="utf-8")
         try:
-            done = subprocess.run(
-                [sys.executable, "-P", "-W", "ignore", "-m", PROCESS, str(folder)],
-                cwd=folder,
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                env={**os.environ, **REPEATABLE},
-                timeout=seconds,
-            )
+            words = ("-W", "ignore", "-m", PROCESS, name)
+            done = run_python(folder, *words, environment=REPEATABLE, seconds=SECONDS)
             return json.loads((folder / "reply.json").read_text(encoding="utf-8"))
         except subprocess.TimeoutExpired:
-            raise GivenCellsFailed(f"the given cells took more than {seconds:g} s") from None
+            raise GivenCellsFailed(f"the given cells took more than {SECONDS:g} s") from None
         except OSError:
-            said = done.stderr.decode(errors="replace")[-2000:]
-            raise GivenCellsFailed(f"the given cells could not be run.\n{said}") from None
+            said = f"the given cells could not be run.\n{done.stderr[-2000:]}"
+            raise GivenCellsFailed(said) from None

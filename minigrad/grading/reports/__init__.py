@@ -8,8 +8,9 @@ pages        HTML: feedback for each student, and an overview of the class (temp
 
 from pathlib import Path
 
+from minigrad.grading.files import write_json
 from minigrad.grading.gradebook.book import Gradebook
-from minigrad.grading.reports.document import class_document, write_document
+from minigrad.grading.reports.document import SCHEMA, class_document
 from minigrad.grading.reports.pages import write_pages
 from minigrad.grading.reports.tables import write_gradebook, write_gradescope, write_junit
 
@@ -24,6 +25,8 @@ def write_reports(book: Gradebook, out: Path) -> list[Path]:
     written = [write_gradebook(book, out / "gradebook.csv")]
     for document in documents:
         folder = out / document["exercise"] if len(book.runs) > 1 else out
-        written += [write_document(document, folder), write_junit(document, folder / "junit.xml")]
+        write_json(folder / "grades.schema.json", SCHEMA)
+        written.append(write_json(folder / "grades.json", document))
+        written.append(write_junit(document, folder / "junit.xml"))
     write_gradescope(book, out / "gradescope")
     return [*written, write_pages(book, documents, out)]

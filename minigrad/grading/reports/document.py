@@ -4,7 +4,6 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from hashlib import sha256
-from pathlib import Path
 from typing import Literal, get_args, get_origin, get_type_hints, is_typeddict
 
 from minigrad.grading.documents import (
@@ -14,7 +13,7 @@ from minigrad.grading.documents import (
     Grade,
     QuestionSummary,
 )
-from minigrad.grading.files import free_name, write_json
+from minigrad.grading.files import free_name
 
 
 def class_document(grades: Sequence[Grade]) -> ClassGrades:
@@ -51,30 +50,20 @@ def _most_common(lists: Iterable[list[DiagnosisText]]) -> list[CommonDiagnosis]:
     return [{**one[kind], "students": n} for kind, n in count.most_common()]
 
 
-def write_document(document: ClassGrades, out: Path) -> Path:
-    """Write grades.json and its schema into a folder; return the path of grades.json."""
-    write_json(out / "grades.schema.json", SCHEMA)
-    return write_json(out / "grades.json", document)
-
-
-def file_name(student: str) -> str:
-    """A file name for a student that is safe on every system, and differs for different students."""
-    plain = re.sub(r"[^A-Za-z0-9_.\-]+", "_", student).strip("._-")[:60]
-    # Windows reserves some names for devices
-    if plain == student and not re.match(r"(?i)(con|prn|aux|nul|com\d|lpt\d)(\.|$)", plain):
-        return plain
-    return f"{plain or 'student'}-{sha256(student.encode('utf-8', 'replace')).hexdigest()[:8]}"
-
-
 def file_names(students: Sequence[str]) -> list[str]:
-    """A distinct file name for each student, even on file systems that ignore case.
+    """A distinct file name for each student, which is safe on every system, even if it ignores case.
 
     A student's name may equal the generated file name of another student, by chance or on purpose.
     """
     names: list[str] = []
     taken: set[str] = set()
     for student in students:
-        name = free_name(file_name(student), lambda one: one.casefold() in taken, "{}-{}")
+        plain = re.sub(r"[^A-Za-z0-9_.\-]+", "_", student).strip("._-")[:60]
+        # Windows reserves some names for devices
+        if plain != student or re.match(r"(?i)(con|prn|aux|nul|com\d|lpt\d)(\.|$)", plain):
+            sha = sha256(student.encode("utf-8", "replace")).hexdigest()
+            plain = f"{plain or 'student'}-{sha[:8]}"
+        name = free_name(plain, lambda one: one.casefold() in taken, "{}-{}")
         taken.add(name.casefold())
         names.append(name)
     return names

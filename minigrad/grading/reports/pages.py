@@ -16,24 +16,20 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from minigrad.grading.documents import ClassGrades, QuestionGrade, QuestionSummary
+from minigrad.grading.files import clean_text
 from minigrad.grading.gradebook.book import Gradebook, GradebookRow, question_name
-from minigrad.grading.gradebook.csv_files import MOST_WRITTEN, clean_text, points_text
-from minigrad.grading.gradebook.similar import LEAST
+from minigrad.grading.gradebook.csv_files import MOST_WRITTEN, points_text
 from minigrad.grading.reports.document import file_names
 from minigrad.grading.reports.words import wrong_parts
+from minigrad.grading.run.written import LEAST
 
 MOST = 8  # rows in a table of mistakes
-
-
-def _cleaned(value: object) -> object:
-    """Clean a value before the template escapes it."""
-    return value if isinstance(value, Markup) else clean_text(str(value))
 
 
 _pages = Environment(
     loader=FileSystemLoader(Path(__file__).parent / "templates"),
     autoescape=True,
-    finalize=_cleaned,
+    finalize=lambda value: value if isinstance(value, Markup) else clean_text(str(value)),
     undefined=StrictUndefined,
     trim_blocks=True,
 )
@@ -54,11 +50,6 @@ class _StudentRow:
 
     row: GradebookRow
     page: str
-
-    @property
-    def name(self) -> str:
-        """The student's id and name."""
-        return self.row.student.label
 
     @property
     def said(self) -> str:

@@ -5,9 +5,9 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from minigrad.grading.documents import ClassGrades, QuestionGrade
-from minigrad.grading.files import write_json
+from minigrad.grading.files import clean_text, write_json
 from minigrad.grading.gradebook.book import Gradebook, GradebookRow, Mark
-from minigrad.grading.gradebook.csv_files import clean_text, points_text, write_table
+from minigrad.grading.gradebook.csv_files import points_text, write_table
 from minigrad.grading.reports.document import file_names
 from minigrad.grading.reports.words import wrong_parts
 

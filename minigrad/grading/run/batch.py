@@ -2,6 +2,7 @@
 
     OUT/run.json                    the seed and the settings, which a resumed run must match
     OUT/answers/<key>.answers.json  the recorded answers, one file for each distinct submission
+    OUT/written/<key>.json          what the student wrote for each question; no other file holds programs
     OUT/class.json                  the students, and their answers files; written at the end
     OUT/grades.json, ...            the reports
 
@@ -28,9 +29,8 @@ from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExec
 from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
-from minigrad.grading.documents import AnswersDocument, Grade
+from minigrad.grading.documents import AnswersDocument, Grade, WrittenAnswer
 from minigrad.grading.files import digest, write_json
 from minigrad.grading.judge.grades import judge
 from minigrad.grading.release.bundles import Judge, Recording
@@ -84,7 +84,7 @@ class Run:
     tier: str
     settings: Settings
     folder: Path | None = None
-    common: frozenset[str] | None = None
+    common: set[str] | None = None
 
 
 @dataclass(frozen=True)
@@ -102,15 +102,6 @@ class Recorded:
     fresh: bool = False
 
 
-@dataclass(frozen=True)
-class _Task:
-    """A submission: either its stored answers, or the job that will record them."""
-
-    key: str
-    answers: AnswersDocument | None
-    job: Job | None = None
-
-
 Progress = Callable[[int, int, str], None]
 
 
@@ -119,7 +110,7 @@ def grade_class(
     recording: Recording,
     bundle: Judge,
     out: Path,
-    settings: Settings | None = None,
+    settings: Settings = Settings(),
     progress: Progress = lambda done, of, what: None,
 ) -> list[Grade]:
     """Grade all submissions in a folder or a zip, in the order of the students' names.
@@ -145,23 +136,18 @@ def judge_class(bundle: Judge, recorded: Sequence[tuple[Recorded, AnswersDocumen
 
 
 def record_submissions(
-    place: Path,
-    recording: Recording,
-    out: Path,
-    settings: Settings | None = None,
-    progress: Progress = lambda done, of, what: None,
+    place: Path, recording: Recording, out: Path, settings: Settings, progress: Progress
 ) -> list[tuple[Recorded, AnswersDocument]]:
     """Record all submissions in a folder or a zip, in the order of the names, without the solution.
 
     Raises BatchError if OUT contains a run with other settings, NoSandbox or NoSubmissions.
     """
-    settings = settings or Settings()
     with tempfile.TemporaryDirectory(prefix="mg-class-") as unpacked:
         found = submissions_in(place, recording.name, Path(unpacked))
-        tier = _tier(out, recording, settings)
-        seed = _seed(out, recording, settings, tier)
-        common = _sharing_inputs(out)
-        run = Run(recording, seed, tier, settings, out / "answers", common)
+        tier, seed = _tier_and_seed(out, recording, settings)
+        before = _listed(out / CLASS) if (out / CLASS).exists() else None
+        common = None if before is None else {one.submission for one in before if not one.fresh}
+        run = Run(recording, seed, tier, settings, out, common)
         answers = record_class(found, run, progress)
     recorded = [
         Recorded(
@@ -184,18 +170,17 @@ def record_class(
 
     Answers already stored in the run's folder are reused. Raises NoSandbox if the others cannot be run.
     """
-    folder = run.folder
-    if folder is not None:
-        folder.mkdir(parents=True, exist_ok=True)
-        for half in folder.glob("*.part"):
-            half.unlink()
-    tasks = [_task(submission, run) for submission in found]
-    answers = {t.key: t.answers for t in tasks if t.answers is not None}
+    if run.folder is not None:
+        for name in ("answers", "written"):
+            for half in (run.folder / name).glob("*.part"):
+                half.unlink()
+    tasks = [_stored_or_job(submission, run) for submission in found]
+    answers = {key: stored for key, stored, _ in tasks if stored is not None}
     for key, document in answers.items():
-        if folder is not None and document["unreadable"]:  # it was never run, so it has no file yet
-            write_json(folder / f"{key}.answers.json", document, private=True)
-    waiting = {t.key: t.job for t in tasks if t.job is not None}
-    count = Counter(t.key for t in tasks)
+        if document["unreadable"]:  # it was never run, so it has no file yet
+            _store(run, key, document)
+    waiting = {key: job for key, _, job in tasks if job is not None}
+    count = Counter(key for key, _, _ in tasks)
     done = sum(count[key] for key in answers)
     progress(done, len(tasks), "recording")
     record = _on_a_cluster if run.settings.scheduler else _on_this_machine
@@ -204,11 +189,19 @@ def record_class(
     for key, recorded, problem in record(waiting, run.settings):
         problem = f"it could not be run, through no fault of its own ({problem})"
         answers[key] = recorded or lost(waiting[key], problem)
-        if folder is not None:
-            write_json(folder / f"{key}.answers.json", answers[key], private=True)
+        _store(run, key, answers[key])
         done += count[key]
         progress(done, len(tasks), "recording")
-    return [answers[t.key] for t in tasks]
+    return [answers[key] for key, _, _ in tasks]
+
+
+def _store(run: Run, key: str, document: AnswersDocument) -> None:
+    """Store a document, and what the student wrote apart from it."""
+    written = document.pop("written", None)
+    if run.folder is not None:
+        if written is not None:
+            write_json(run.folder / "written" / f"{key}.json", written, private=True)
+        write_json(run.folder / "answers" / f"{key}.answers.json", document, private=True)
 
 
 def record_one(submission: Submission, recording: Recording, settings: Settings) -> AnswersDocument:
@@ -218,7 +211,10 @@ def record_one(submission: Submission, recording: Recording, settings: Settings)
     return record_class([submission], run)[0]
 
 
-def _task(submission: Submission, run: Run) -> _Task:
+def _stored_or_job(
+    submission: Submission, run: Run
+) -> tuple[str, AnswersDocument | None, Job | None]:
+    """A submission's key, and either its stored answers or the job that will record them."""
     recording, limits = run.recording, run.settings.limits
     try:
         content = content_of(submission)
@@ -226,12 +222,12 @@ def _task(submission: Submission, run: Run) -> _Task:
         named = f"{submission.student}: {error}".encode("utf-8", "replace")
         sha = hashlib.sha256(named).hexdigest()
         document = unrecorded(recording, sha, run.seed, run.tier, limits, str(error))
-        return _Task(_key(sha, run), document)
+        return _key(sha, run), document, None
     sha = hashlib.sha256(content).hexdigest()
     key, seed = _key(sha, run), _seed_for(sha, run)
-    kept = run.folder and _stored_answers(run.folder / f"{key}.answers.json", sha)
+    kept = run.folder and _stored_answers(run.folder / "answers" / f"{key}.answers.json", sha)
     if kept:
-        return _Task(key, kept)
+        return key, kept, None
     job: Job = {
         "recording": recording.data,
         "submission": sha,
@@ -241,7 +237,7 @@ def _task(submission: Submission, run: Run) -> _Task:
         "isolation": run.tier,
         "path": str(submission.path.absolute()),
     }
-    return _Task(key, None, job)
+    return key, None, job
 
 
 def _seed_for(sha: str, run: Run) -> str:
@@ -340,39 +336,33 @@ def _with_content(job: Job) -> Job:
     return {**job, "path": None, "content": base64.b64encode(content).decode()}
 
 
-def _tier(out: Path, recording: Recording, settings: Settings) -> str:
-    """The tier of the run in OUT, even if it is not available here; or the tier for a new run."""
-    noted = _run_document(out).get("isolation")
-    if settings.scheduler is not None:  # each machine of the cluster chooses its tier
-        return settings.isolation
-    if noted and settings.isolation in ("auto", noted):
-        return str(noted)
-    return place_here(settings.isolation, recording.engine, recording.packages).tier
+def _tier_and_seed(out: Path, recording: Recording, settings: Settings) -> tuple[str, str]:
+    """The tier and the seed of the run in OUT, even if the tier is not available here.
 
-
-def _run_document(out: Path) -> dict[str, Any]:
-    """The content of run.json in OUT; empty if there is no run yet."""
+    Those of a new run are saved in run.json before anything runs.
+    """
     path = out / "run.json"
     try:
-        return dict(json.loads(path.read_text(encoding="utf-8")))
+        before = dict(json.loads(path.read_text(encoding="utf-8")))
     except OSError:
-        return {}
+        before = {}
     except ValueError:
         raise BatchError(f"{path} is damaged. To fix it, choose another folder.") from None
-
-
-def _seed(out: Path, recording: Recording, settings: Settings, tier: str) -> str:
-    """The seed of the run in OUT, or a new one, which is first saved in run.json."""
-    about = {
+    noted, tier = before.get("isolation"), settings.isolation
+    if settings.scheduler is None:  # otherwise each machine of the cluster chooses its tier
+        if noted and tier in ("auto", noted):
+            tier = str(noted)
+        else:
+            tier = place_here(tier, recording.engine, recording.packages).tier
+    seed = str(settings.seed or before.get("seed") or secrets.token_hex(16))
+    wanted = {
         "exercise": recording.name,
         "recording": recording.hash,
         "isolation": tier,
         "limits": settings.limits.as_dict(),
         "each": settings.each,
+        "seed": seed,
     }
-    before = _run_document(out)
-    seed = str(settings.seed or before.get("seed") or secrets.token_hex(16))
-    wanted = {**about, "seed": seed}
     different = [name for name in wanted if before and before.get(name) != wanted[name]]
     if different:
         raise BatchError(
@@ -380,16 +370,8 @@ def _seed(out: Path, recording: Recording, settings: Settings, tier: str) -> str
             "or use the same settings to resume the run."
         )
     if not before:
-        write_json(out / "run.json", wanted, private=True)
-    return seed
-
-
-def _sharing_inputs(out: Path) -> frozenset[str] | None:
-    """Hashes of the submissions in OUT that share the class's inputs; None if no class was recorded."""
-    path = out / CLASS
-    if not path.exists():
-        return None
-    return frozenset(one.submission for one in _listed(path) if not one.fresh)
+        write_json(path, wanted, private=True)
+    return tier, seed
 
 
 def read_class(path: Path) -> list[tuple[Recorded, AnswersDocument]]:
@@ -401,6 +383,12 @@ def read_class(path: Path) -> list[tuple[Recorded, AnswersDocument]]:
         raise BatchError(
             f"{path} names {error.filename}, which does not exist. To fix it, copy the whole folder."
         ) from None
+
+
+def read_written(out: Path) -> list[tuple[Recorded, dict[str, WrittenAnswer]]]:
+    """What each student wrote, as record_submissions stored it in OUT."""
+    listed = [(one, Path(one.answers).name.replace(".answers", "")) for one in _listed(out / CLASS)]
+    return [(one, json.loads((out / "written" / file).read_bytes())) for one, file in listed]
 
 
 def read_answers(path: Path) -> AnswersDocument:

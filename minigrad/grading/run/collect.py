@@ -27,6 +27,7 @@ from minigrad.grading.run.notebook import LINK, MOST_BYTES, Unreadable, read_byt
 MOST_FILES = 20_000
 MOST_IN_ALL = 4 * 2**30
 MOST_DEEP = 20  # nested folders
+ENCRYPTED = 0x1  # a flag of a zip entry
 IGNORED = re.compile(r"(\._.*|\.(?!.*ipynb$).*|__MACOSX|timestamp\.txt|.*\.csv|Thumbs\.db|.*~)")
 
 LeftOut = list[tuple[Path, str]]  # zip entries that were not unpacked: path, reason
@@ -187,9 +188,10 @@ def _unpack(archive: Path, target: Path) -> LeftOut:
     try:
         with zipfile.ZipFile(archive) as opened:
             wanted = _wanted(opened, target, left_out)
-            total = files = 0
-            for path, entry in sorted(wanted.items(), key=lambda one: _order(*one)):
-                files += 1
+            total = 0
+            # notebooks first, small ones before large ones; zipfile enforces the stated size
+            first = sorted(wanted.items(), key=lambda e: (e[0].suffix != ".ipynb", e[1].file_size))
+            for files, (path, entry) in enumerate(first, 1):
                 total += entry.file_size
                 if files > MOST_FILES or total > MOST_IN_ALL:
                     most = f"{MOST_FILES} files, or {MOST_IN_ALL // 2**20} MB"
@@ -201,11 +203,6 @@ def _unpack(archive: Path, target: Path) -> LeftOut:
     except (zipfile.BadZipFile, OSError, ValueError) as error:
         raise NoSubmissions(f"{archive} cannot be unpacked: {error}.") from error
     return left_out
-
-
-def _order(path: Path, entry: zipfile.ZipInfo) -> tuple[bool, int]:
-    """Sort key: notebooks first, smaller ones before larger ones. zipfile enforces the stated size."""
-    return path.suffix != ".ipynb", entry.file_size
 
 
 def _wanted(
@@ -247,18 +244,13 @@ def _unpack_one(opened: zipfile.ZipFile, entry: zipfile.ZipInfo, written: Path) 
     except Exception as error:  # errors of the zip, its compression, or the disk
         with suppress(OSError):
             written.unlink()
-        return f"it cannot be unpacked: {_why(entry, error)}"
+        why = str(getattr(error, "strerror", None) or error)[:200]
+        why = "it is protected by a password" if entry.flag_bits & ENCRYPTED else why
+        return f"it cannot be unpacked: {why}"
     if size > MOST_BYTES:
         written.unlink()
         return f"unpacked it has more than {MOST_BYTES // 2**20} MB"
     return ""
-
-
-def _why(entry: zipfile.ZipInfo, error: Exception) -> str:
-    encrypted = 0x1
-    if entry.flag_bits & encrypted:
-        return "it is protected by a password"
-    return str(getattr(error, "strerror", None) or error)[:200]
 
 
 def _copy(opened: zipfile.ZipFile, entry: zipfile.ZipInfo, target: Path) -> int:

@@ -30,6 +30,7 @@ from minigrad.grading.run.carried import Carried, carried_with
 from minigrad.grading.run.differences import is_by_differences
 from minigrad.grading.run.notebook import Unreadable
 from minigrad.grading.run.submission import Found, find_answers
+from minigrad.grading.run.written import nothing_written, written_in
 from minigrad.grading.sandbox.launch import Limits, Process, Tier
 from minigrad.grading.sandbox.wire import CellRun, Kernel, NotStarted
 from minigrad.version import __version__
@@ -82,7 +83,7 @@ def record_submission(
     except Unreadable as error:
         document["unreadable"] = str(error)
         return document
-    document["notes"] = found.notes
+    document["notes"], document["written"] = found.notes, written_in(recording, found)
     document["guessed"], document["missing"] = found.guessed, found.missing
     ends = time.monotonic() + limits.submission
     run = _Run(recording, found, place, drawn, limits, ends)
@@ -119,6 +120,7 @@ def unrecorded(
         "guessed": [],
         "missing": [],
         "questions": {},
+        "written": nothing_written(recording),
     }
 
 

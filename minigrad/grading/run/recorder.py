@@ -29,12 +29,14 @@ from minigrad.grading.release.bundles import BundleDocument, Recording
 from minigrad.grading.run.notebook import Unreadable, read_bytes
 from minigrad.grading.run.place import place_here, tested
 from minigrad.grading.run.record import record_submission, unrecorded
+from minigrad.grading.run.written import nothing_written
 from minigrad.grading.sandbox.image import NoSuchPackage
 from minigrad.grading.sandbox.launch import Limits
 from minigrad.grading.sandbox.selftest import NoSandbox
 from minigrad.grading.sandbox.wire import NotStarted
 
 JOBS = 100  # jobs per process; then a new one is started, which bounds memory leaks
+LOST = "(The answer could not be read: see the notebook.)"
 AGAIN = "the same command again tries it again"
 _thread = threading.local()
 _started: list["RecorderProcess"] = []
@@ -150,7 +152,8 @@ def _without_answers(job: Job, reason: str) -> AnswersDocument:
 
 def lost(job: Job, problem: str) -> AnswersDocument:
     """A document for a submission that the machine could not run; it is reported as unreadable, for now."""
-    return {**_without_answers(job, f"{problem}; {AGAIN}"), "lost": True}
+    written = nothing_written(Recording(job["recording"]), LOST)
+    return {**_without_answers(job, f"{problem}; {AGAIN}"), "written": written, "lost": True}
 
 
 def _reply_to(job: Job) -> _Reply:

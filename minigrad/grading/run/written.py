@@ -1,0 +1,147 @@
+"""What a student wrote for each question, as the reports show it and as a person marks it.
+
+    written_in    the text of each answer, and its form
+    nothing_written     the same for a submission that cannot be read
+    form_of       a hash that is the same for equal answers of different students
+
+Two answers are equal if their syntax trees are equal after comments and docstrings are removed and the names
+that they define are renamed. Only code with at least LEAST names, constants, calls and operations is compared,
+because short answers are often equal by chance. Unchanged stubs are not compared.
+"""
+
+import ast
+from collections.abc import Sequence
+from hashlib import sha256
+
+from minigrad.grading.documents import WrittenAnswer
+from minigrad.grading.release.bundles import BundleCell, Recording
+from minigrad.grading.release.questions import ManualQuestion
+from minigrad.grading.release.student import COUNTS_ID
+from minigrad.grading.release.syntax import NO_PROGRAM, syntax_of
+from minigrad.grading.run.notebook import SubmittedCell
+from minigrad.grading.run.submission import Found
+
+LEAST = 30
+MEASURED = (ast.Name, ast.Constant, ast.Call, ast.Attribute, ast.Subscript)
+OPERATIONS = (ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare)
+
+
+def written_in(recording: Recording, found: Found) -> dict[str, WrittenAnswer]:
+    """Map each question to what the student wrote; empty if it is unchanged or missing."""
+    texts = _code_answers(recording, found)
+    texts |= {q.id: manual_answer(found.cells, recording.cells, q) for q in recording.manual}
+    handed_out = {form_of(cell["source"]) for cell in recording.cells if cell["answer"]}
+    forms = {question: form_of(text) for question, text in texts.items()}
+    return {q: {"text": texts[q], "form": "" if f in handed_out else f} for q, f in forms.items()}
+
+
+def nothing_written(recording: Recording, text: str = "") -> dict[str, WrittenAnswer]:
+    """Map each question to this text."""
+    ids = [q.id for q in recording.questions] + [q.id for q in recording.manual]
+    return {question: {"text": text, "form": ""} for question in ids}
+
+
+def _code_answers(recording: Recording, found: Found) -> dict[str, str]:
+    """The code for each question that is graded automatically.
+
+    An answer cell that several questions use is shown with the first of them.
+    """
+    given = {cell: "".join(source.split()) for cell, source in recording.sources.items()}
+    sources = found.sources.items()
+    written = {c: s.strip("\n") for c, s in sources if "".join(s.split()) != given[c]}
+    answers: dict[str, str] = {}
+    shown: set[str] = set()
+    for question in recording.questions:
+        own = [cell for cell in question.answers if cell not in shown]
+        answers[question.id] = "\n\n".join(written[cell] for cell in own if written.get(cell))
+        shown.update(own)
+    return answers
+
+
+def manual_answer(
+    cells: list[SubmittedCell], layout: Sequence[BundleCell], question: ManualQuestion
+) -> str:
+    """The cells with the answer's id, or else the cells at its original position.
+
+    layout    the cells of the notebook as it was released
+    """
+    place = next(k for k, c in enumerate(layout) if c["id"] == question.cell)
+    if question.task:
+        found = _cells_below(cells, layout, place)
+    else:
+        ids = {layout[place]["id"], layout[place]["grade_id"]} - {None}
+        found = [c for c in cells if ids & set(c.ids)] or _cells_below(cells, layout, place - 1)
+    stub = "".join(layout[place]["source"].split())
+    return "\n\n".join(c.source.strip() for c in found if c.squeezed not in ("", stub))
+
+
+def _cells_below(
+    cells: list[SubmittedCell], layout: Sequence[BundleCell], place: int
+) -> list[SubmittedCell]:
+    """The student's cells between a cell of the exercise and the next one."""
+    if place < 0:
+        return []
+    starts = [k for k, c in enumerate(cells) if _is_cell(c, layout[place])]
+    found = []
+    for cell in cells[starts[-1] + 1 :] if starts else []:
+        if any(_is_cell(cell, one) for one in layout):
+            break
+        if COUNTS_ID not in cell.ids:  # added by release
+            found.append(cell)
+    return found
+
+
+def _is_cell(cell: SubmittedCell, released: BundleCell) -> bool:
+    """Is it this cell of the exercise? Decided by its ids, or by its source if that is given."""
+    known = {released["id"], released["grade_id"]} & set(cell.ids)
+    given = "".join(released["source"].split())
+    return bool(known) or (not released["answer"] and given != "" and cell.squeezed == given)
+
+
+def form_of(source: str) -> str:
+    """A short hash of an answer's normalized form; empty if it is too short or not valid Python.
+
+    >>> long = "def f(a):\\n    b = a.sum() + a.mean() * a.max() - a.min() / a.std() ** 2 + a.var() + a.prod()"
+    >>> form_of(long) == form_of(long.replace("b =", "total =") + "  # mine") != ""
+    True
+    >>> form_of("def f(x):\\n    return 2 * x")
+    ''
+    """
+    tree = syntax_of(source)
+    if tree is None:
+        return ""
+    try:
+        _without_docstrings(tree)
+        if sum(isinstance(node, MEASURED + OPERATIONS) for node in ast.walk(tree)) < LEAST:
+            return ""
+        _renumber(tree)
+        return sha256(ast.dump(tree).encode("utf-8", "replace")).hexdigest()[:12]
+    except NO_PROGRAM:
+        return ""
+
+
+def _without_docstrings(tree: ast.Module) -> None:
+    for node in ast.walk(tree):
+        body = getattr(node, "body", None)
+        if isinstance(body, list):
+            kept = [s for s in body if not (isinstance(s, ast.Expr) and _is_text(s.value))]
+            node.body = kept  # type: ignore[attr-defined]
+
+
+def _is_text(value: ast.expr) -> bool:
+    return isinstance(value, ast.Constant) and isinstance(value.value, str)
+
+
+def _renumber(tree: ast.Module) -> None:
+    """Rename the names that an answer defines to 0, 1, 2, ... in order of first appearance."""
+    made: dict[str, str] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.arg):
+            made.setdefault(node.arg, str(len(made)))
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            made.setdefault(node.id, str(len(made)))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.arg):
+            node.arg, node.annotation = made[node.arg], None
+        elif isinstance(node, ast.Name):
+            node.id = made.get(node.id, node.id)
