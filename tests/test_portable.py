@@ -67,3 +67,22 @@ def guesses(call: ast.Call) -> bool:
         mode = call.args[1] if len(call.args) > 1 else named.get("mode", ast.Constant("r"))
         return isinstance(mode, ast.Constant) and "b" not in mode.value
     return isinstance(text := named.get("text"), ast.Constant) and text.value is True
+
+
+def test_no_annotation_in_a_class_is_the_name_of_a_method_there():
+    """From Python 3.14 on, annotations are evaluated late: `int` is then the method, if the class has one."""
+    assert [
+        f"{path.name}:{hint.lineno} {hint.id}" for path in FILES for hint in hidden_hints(path)
+    ] == []
+
+
+def hidden_hints(path):
+    for node in ast.walk(ast.parse(path.read_bytes())):
+        if isinstance(node, ast.ClassDef):
+            methods = [m for m in node.body if isinstance(m, ast.FunctionDef)]
+            names = {m.name for m in methods}
+            for m in methods:
+                arguments = [a for a in ast.walk(m.args) if isinstance(a, ast.arg)]
+                for hint in [*(a.annotation for a in arguments), m.returns]:
+                    found = [] if hint is None else ast.walk(hint)
+                    yield from [n for n in found if isinstance(n, ast.Name) and n.id in names]

@@ -25,7 +25,8 @@ from typing import Any
 
 import numpy as np
 
-from minigrad.core.devices import CPU, device
+from minigrad.core.devices import CPU
+from minigrad.core.devices import device as Device
 
 
 class Storage:
@@ -47,7 +48,7 @@ class Storage:
         return self._row.dtype
 
     @property
-    def device(self) -> device:
+    def device(self) -> Device:
         """The device of the memory: always the CPU."""
         return CPU
 

@@ -20,9 +20,11 @@ from minigrad.core.devices import (
     Layout,
     MemoryFormat,
     check_device,
-    device,
     is_device,
     strided,
+)
+from minigrad.core.devices import (
+    device as Device,
 )
 from minigrad.core.dtypes import Dtype, DTypeLike
 from minigrad.core.errors import wrong_kind
@@ -83,7 +85,7 @@ class Base:
         raise TypeError(f"{type(self).__name__} cannot be read as another type. To fix it, convert it: x.to({dtype}).")
 
     @property
-    def ndim(self) -> int:
+    def ndim(self) -> builtins.int:
         """The number of axes, the same as x.dim(): 0 for a single number, 2 for a matrix.
 
         >>> minigrad.zeros(2, 3).ndim
@@ -91,7 +93,7 @@ class Base:
         """
         return self.array.ndim
 
-    def dim(self) -> int:
+    def dim(self) -> builtins.int:
         """The number of axes: 0 for a single number, 1 for a vector, 2 for a matrix.
 
         >>> minigrad.zeros(2, 3).dim()
@@ -99,7 +101,7 @@ class Base:
         """
         return int(self.array.ndim)
 
-    def numel(self) -> int:
+    def numel(self) -> builtins.int:
         """The number of entries, which is the product of the sizes.
 
         >>> minigrad.zeros(2, 3).numel()
@@ -107,7 +109,7 @@ class Base:
         """
         return int(self.array.size)
 
-    def size(self, dim: int | None = None) -> Any:
+    def size(self, dim: builtins.int | None = None) -> Any:
         """The shape. With dim, the size of that axis as a Python int.
 
         >>> x = minigrad.zeros(2, 3)
@@ -137,7 +139,7 @@ class Base:
         """The dtype: the type of the entries."""
         return self.array.dtype
 
-    def copy_(self, src: Operand, non_blocking: bool = False) -> Self:
+    def copy_(self, src: Operand, non_blocking: builtins.bool = False) -> Self:
         """Overwrite x with the entries of src, broadcast to x's shape and converted to its dtype. Returns the tensor itself.
 
         The gradient flows to src, not to the old value of x.
@@ -178,7 +180,7 @@ class Base:
 
     # ------------------------------------------------------------------ dtypes
 
-    def to(self, *args: Any, dtype: DTypeLike = None, device: DeviceLike = None, non_blocking: bool = False, copy: bool = False, memory_format: MemoryFormat | None = None) -> Self:
+    def to(self, *args: Any, dtype: DTypeLike = None, device: DeviceLike = None, non_blocking: builtins.bool = False, copy: builtins.bool = False, memory_format: MemoryFormat | None = None) -> Self:
         """The tensor converted to another dtype, or the tensor itself if it already has that dtype.
 
         dtype          for example minigrad.float64
@@ -427,7 +429,7 @@ class Base:
         return strided
 
     @property
-    def device(self) -> device:
+    def device(self) -> Device:
         """The device of the tensor: always device(type='cpu').
 
         >>> minigrad.tensor([1.0]).device

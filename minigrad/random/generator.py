@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 
 from minigrad.core import modes
-from minigrad.core.devices import CPU, DeviceLike, check_device, device
+from minigrad.core.devices import CPU, DeviceLike, check_device
+from minigrad.core.devices import device as Device
 from minigrad.core.memory import Tensor, make
 from minigrad.core.shapes import Array
 
@@ -148,7 +149,7 @@ class Generator:
         return _from_state, (self.get_state().array,)
 
     @property
-    def device(self) -> device:
+    def device(self) -> Device:
         """The device of the generator: always the CPU."""
         return CPU
 

@@ -63,7 +63,7 @@ def submissions_in(place: Path, exercise: str, unpacked: Path) -> list[Submissio
     Raises NoSubmissions, saying what was found instead.
     """
     left_out: LeftOut = []
-    if place.is_file() and zipfile.is_zipfile(place):
+    if place.is_file() and (place.suffix == ".zip" or zipfile.is_zipfile(place)):
         left_out = _unpack(place, unpacked)
         place = unpacked
     elif place.is_file() and place.suffix == ".ipynb":
