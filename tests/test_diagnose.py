@@ -1697,6 +1697,16 @@ def test_two_mistakes_at_once_are_both_named(mine, kinds):
     assert found.message.startswith("There are two mistakes")
 
 
+def test_half_of_a_quotient_of_squares_is_a_factor():
+    X = draw(4)
+    x = leaf(X)
+    A = draw(4, 4, seed=1)
+    num, den = x @ tensor(A + A.T) @ x, x @ x
+    (right,) = grad(num / den, x, retain_graph=True)
+
+    assert one_row({"x": x}, num / den, "x", right.numpy() / 2).diagnosis.kind == "scale"
+
+
 LAST = tensor(np.triu(np.ones((3, 3)), 1) > 0)
 
 

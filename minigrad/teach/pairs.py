@@ -165,7 +165,7 @@ def off_by_one(a: Answer, until: float) -> Iterator[Diagnosis]:
         places.setdefault((use.op_name, use.parent), []).append(
             use
         )  # of a weight, the first step too
-    for uses in (uses for uses in places.values() if len(uses) > 1):
+    for uses in (uses for uses in places.values() if len(uses) > 2):  # two are no recurrence
         for name in uses[0].reads():
             values = [u.values.get(name) for u in uses]
             if len({np.shape(v) for v in values if isinstance(v, np.ndarray)} | {None}) != 2:
