@@ -1462,6 +1462,17 @@ NEW = {
     "parts_of_examples": (
         lambda x: ((tensor(M) @ x) ** 2).sum(), X[:3], "broadcast_not_summed",
         2 * M * (M @ X[:3])[:, None]),
+    "zeros": (lambda x: (x.sin() * tensor(W)).sum(), X, "missing_path", 0 * X),
+    "tanh_as_sigmoid": (
+        lambda x: (x.tanh() * tensor(W)).sum(), X, "wrong_argument", W * np.tanh(X) * (1 - np.tanh(X))),
+    "softplus_as_exp": (
+        lambda x: (minigrad.nn.functional.softplus(x) * tensor(W)).sum(), X, "wrong_argument", W * np.exp(X)),
+    "a_sum_over_all": (
+        lambda x: ((x / x.sum(1, keepdim=True)) * tensor(M)).sum(), np.exp(N), "reduction_axis",
+        M / np.exp(N).sum(1, keepdims=True)
+        - (M * np.exp(N) / np.exp(N).sum(1, keepdims=True) ** 2).sum()),
+    "divided_by_another_number": (
+        lambda x: ((x * tensor([1.0, 1, 0, 1])) ** 2).sum() / 3, X, "scale", 2 * X * np.array([1, 1, 0, 1]) / 4),
 }  # fmt: skip
 
 
@@ -1684,6 +1695,101 @@ def test_two_mistakes_at_once_are_both_named(mine, kinds):
 
     assert {found.kind, *found.also} == kinds
     assert found.message.startswith("There are two mistakes")
+
+
+def test_half_of_a_quotient_of_squares_is_a_factor():
+    X = draw(4)
+    x = leaf(X)
+    A = draw(4, 4, seed=1)
+    num, den = x @ tensor(A + A.T) @ x, x @ x
+    (right,) = grad(num / den, x, retain_graph=True)
+
+    assert one_row({"x": x}, num / den, "x", right.numpy() / 2).diagnosis.kind == "scale"
+
+
+LAST = tensor(np.triu(np.ones((3, 3)), 1) > 0)
+
+
+@pytest.mark.parametrize(
+    "f, other, kind",
+    [
+        (lambda x: ((x - x.mean()) / (x.var(correction=0) + 0.1).sqrt() * tensor(M)).sum(),
+         lambda x: ((x - x.mean()) / (x.var(correction=1) + 0.1).sqrt() * tensor(M)).sum(), "scale"),
+        (lambda x: (x / (x.square().sum(1, keepdim=True) + 0.1).sqrt() * tensor(M)).sum(),
+         lambda x: (x / x.square().sum(1, keepdim=True).sqrt() * tensor(M)).sum(), "wrong_argument"),
+        (lambda x: (x / (x.square().sum(1, keepdim=True) + 0.1).sqrt() * tensor(M)).sum(),
+         lambda x: (x / (x.square().sum(1, keepdim=True).sqrt() + 0.1) * tensor(M)).sum(), "wrong_argument"),
+        (lambda x: ((x @ tensor(M)).masked_fill(LAST, -1e9).softmax(1) * tensor(M)).sum(),
+         lambda x: ((x @ tensor(M)).softmax(1) * tensor(M)).sum(), "mask_missing"),
+        (lambda x: ((x @ tensor(M)).softmax(1) ** 2 * tensor(M)).sum(),
+         lambda x: ((x @ tensor(M)).softmax(0) ** 2 * tensor(M)).sum(), "reduction_axis"),
+        (lambda x: (x.square().mean(1).exp() * tensor(X[:3])).sum(),
+         lambda x: (x.square().sum(1).exp() * tensor(X[:3])).sum(), "mean_for_sum"),
+    ],
+    ids=["correction", "no_eps", "eps_after_the_root", "no_mask", "axis", "sum"],
+)  # fmt: skip
+def test_the_right_gradient_of_another_program_is_recognized(f, other, kind):
+    x, same = leaf(N), leaf(N)
+    (mine,) = grad(other(same), same)
+
+    found = compare(f(x), {x: mine}).rows[0].diagnosis
+
+    assert kind in (found.kind, *found.also)
+
+
+def recurrence():
+    """h1, h2, h3 with h = tanh(w @ h + u @ x), from zero; the gradients of u and w by hand."""
+    U, V, xs = draw(3, 2, seed=20), draw(3, 3, seed=21), draw(3, 2, seed=22)
+    u, w, h, hs = leaf(U), leaf(V), tensor(np.zeros(3)), [np.zeros(3)]
+    names = {"u": u, "w": w}
+    for t in range(3):
+        h = names[f"h{t + 1}"] = (w @ h + u @ tensor(xs[t])).tanh()
+        hs.append(h.detach().numpy())
+
+    def by_hand(slope=0, value=0, cut=False):
+        g, du, dw = np.ones(3), 0, 0
+        for t in (2, 1, 0):
+            d = g * (1 - hs[t + 1 + slope] ** 2)
+            du, dw = du + np.outer(d, xs[t]), dw + np.outer(d, hs[t + value])
+            g = 0 * g if cut else V.T @ d
+        return {"u": du, "w": dw}
+
+    return names, h.sum(), by_hand
+
+
+@pytest.mark.parametrize("name", ["u", "w"])
+@pytest.mark.parametrize(
+    "slip, kind", [({"slope": -1}, "wrong_argument"), ({"cut": True}, "missing_path")]
+)
+def test_a_slip_at_every_step_of_a_recurrence_is_one_mistake(name, slip, kind):
+    names, z, by_hand = recurrence()
+
+    assert one_row(names, z, name, by_hand()[name]).ok
+    assert one_row(names, z, name, by_hand(**slip)[name]).diagnosis.kind == kind
+
+
+def test_the_value_of_the_next_step_and_a_mean_over_the_steps_are_named():
+    names, z, by_hand = recurrence()
+
+    next_step = one_row(names, z, "w", by_hand(value=1)["w"]).diagnosis
+    mean = one_row(names, z, "u", by_hand()["u"] / 3).diagnosis
+
+    assert next_step.kind == "wrong_argument" and "the value of the step after" in next_step.message
+    assert "scale" in (mean.kind, *mean.also)
+
+
+def test_a_mistake_in_one_term_is_found_where_the_terms_share_steps():
+    X = draw(3, 4)
+    x = leaf(X)
+    p = x.softmax(1)
+    z = (p * tensor(draw(3, 4, seed=1))).sum() - (p * p.log()).sum()
+    P, R = p.detach().numpy(), draw(3, 4, seed=1)
+    d = -(np.log(P) + 1)
+    entropy = P * (d - (P * d).sum(1, keepdims=True))
+
+    found = one_row({"x": x}, z, "x", P * (1 - P) * R + entropy).diagnosis
+
+    assert found.kind == "softmax_diagonal_only" and "in one term of the sum only" in found.message
 
 
 def test_two_mistakes_on_one_path():

@@ -5,7 +5,8 @@ Answer       the student's array, the right gradient, and the graph it comes fro
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -98,6 +99,14 @@ class Answer:
         if a.shape != b.shape:
             return False
         return bool(np.allclose(a, b, self.rtol, self.atol, equal_nan=True))
+
+    def terms(self) -> "Iterator[Answer]":
+        """The answer to each term of a sum that shares steps with the other terms: the rest is right."""
+        for graph in self.graph.terms():
+            term = copy(self)
+            term.graph, rest = graph, self.right - graph.gradients[self.target]
+            term.mine, term.right = self.mine - rest, self.right - rest
+            yield term
 
     def found(
         self,

@@ -5,14 +5,16 @@ done as students often do it: one rule at one operation changed by one mistake o
 diagnosis is given only if that reproduces the student's array within rounding, on the actual
 data. Several mistakes may give the same numbers; the first in the table is reported, and
 `also` names the others. Where no single mistake does, the same mistake at every operation of
-a kind is tried, then the value of another tensor in place of each that a derivative reads, and
-then, on small tapes, two mistakes at once. If none gives the numbers, nothing is reported.
+a kind is tried, then one in a single term of a sum, the value of another tensor in place of each
+that a derivative reads, the gradient of another program, and then, on small tapes, two mistakes
+at once. If none gives the numbers, nothing is reported.
 
     diagnose(z, x, mine)            a Diagnosis, or None
     diagnose_function(f, mine, x)   the same for a function, confirmed on other data
 
 Read uses.py for how the effect of a change is found, mistakes.py for the table, whole.py for
-mistakes that belong to no operation, noise.py for finite differences, pairs.py for two at once.
+mistakes that belong to no operation, noise.py for finite differences, pairs.py for where the table
+is tried, altered.py for other programs.
 """
 
 import time
@@ -27,12 +29,20 @@ from minigrad.core.errors import AutogradError
 from minigrad.core.modes import unobserved
 from minigrad.core.tensor import Tensor, wrap
 from minigrad.teach import whole
-from minigrad.teach.all_mistakes import known_mistakes
+from minigrad.teach.altered import altered
 from minigrad.teach.answer import Answer, Diagnosis
 from minigrad.teach.difference import Array, difference, real_array
-from minigrad.teach.mistakes import KINDS, ORDER, constant_factor, one_number, variants
+from minigrad.teach.mistakes import KINDS, ORDER, constant_factor, one_number
 from minigrad.teach.noise import noise
-from minigrad.teach.pairs import AT_A_NODE, Tried, everywhere, two_at_once
+from minigrad.teach.pairs import (
+    AT_A_NODE,
+    Tried,
+    at_the_uses,
+    everywhere,
+    in_one_term,
+    off_by_one,
+    two_at_once,
+)
 from minigrad.teach.uses import op_name, plan_of_node
 from minigrad.teach.whole import repeated
 
@@ -149,30 +159,17 @@ def _search(a: Answer) -> list[Diagnosis]:
     found += whole.recognized(a, whole.IN_ALL)
     if not found:
         found += noise(a)
+    if not found:
+        found += in_one_term(a, until)
     if not found and time.thread_time() < until:
         found += whole.recognized(a, whole.SUBSTITUTED)
+    if not found:
+        found += chain(altered(a, until), off_by_one(a, until))
     if not found:
         found += two_at_once(a, tried, min(until, time.thread_time() + SECONDS / 2))
     if not found:
         found += whole.recognized(a, whole.STOPPED)
     return found
-
-
-def at_the_uses(a: Answer, tried: list[Tried], until: float) -> Iterator[Diagnosis]:
-    """The table of mistakes, at every edge that leads to the tensor, the nearest first."""
-    for row in known_mistakes():
-        for use in a.graph.paths:
-            if time.thread_time() > until:
-                return
-            for variant in variants(row, use):
-                changed = use.changes(variant.array)
-                effect = changed.get(a.target)
-                if effect is None:
-                    continue
-                one = Tried(row, use, variant.n, np.asarray(effect), changed)
-                if a.gives(a.right + effect):
-                    yield one.diagnosis(a)
-                tried.append(one)
 
 
 # What names only a factor, or a step left out: true of many a mistake that has a better name.
@@ -243,6 +240,9 @@ LIKELIER = [
     Likelier("sign", {"wrong_argument"}, _of_one_number),
     # the 1/2 of x**2 / 2 is forgotten rather than its path counted twice
     Likelier("scale", {"double_counted"}, _of_a_half),
+    # all is halved rather than a path left out at every operation of a kind
+    Likelier("scale", {"missing_path"},
+             lambda a, first, d: d.node is None and "So it is at every" in first.message),
     # x**2 summed over two entries: the 2 that is missing is rather that of the square
     Likelier("scale", {"mean_for_sum"}, _of_the_power),
     # of several places for a sign or a factor, the operation that has one

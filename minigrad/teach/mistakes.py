@@ -249,7 +249,7 @@ def _scale(use: Use) -> Variants:
         yield Variant(use.passed * float(y), _words(float(y)))
     if y is not None and np.ndim(y) and use.name == "x":
         yield Variant(use.passed / y, "1/y")
-    c = constant_factor(use) or _logarithm_of_a_base(use)
+    c = constant_factor(use) or logarithm_of_a_base(use)
     if c not in (0.0, 1.0, -1.0, 2.0, 0.5, -2.0, -0.5):
         yield Variant(use.passed / c, _words(1 / c))
         yield Variant(use.passed / c / c, _words(1 / c**2))
@@ -273,7 +273,7 @@ def constant_factor(use: Use) -> float:
     return 1 / number if number and use.name == "x" else 0.0
 
 
-def _logarithm_of_a_base(use: Use) -> float:
+def logarithm_of_a_base(use: Use) -> float:
     """1 / log(2) of log2, and log(2) of 2**x; 0 at any other operation."""
     if use.op_name == "pow" and use.name == "y" and np.size(use.values.get("x", ())) == 1:
         return float(np.log(np.reshape(use.values["x"], ())))

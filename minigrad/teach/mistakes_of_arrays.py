@@ -250,6 +250,7 @@ def _broadcast_axis(use: Use, wide: Array) -> Variants:
         for axes in combinations(range(wide.ndim), many):
             if [n for k, n in enumerate(wide.shape) if k not in axes and n != 1] == long:
                 yield wide.sum(axes).reshape(shape)
+    yield np.broadcast_to(wide.sum(), shape)
 
 
 # ------------------------------------------------------------------ matrices

@@ -96,7 +96,7 @@ def _wrong_argument(use: Use) -> Variants:
         if op.name == "sqrt":
             yield Variant(use.g / (2 * values["x"]), "at the input, where the result is meant")
     for value in _further_in(use):
-        if np.shape(value) == shape and not np.array_equal(value, values[x]):
+        if np.shape(value) == shape and not np.array_equal(np.abs(value), np.abs(values[x])):
             words = "at a tensor further in, instead of at what it was given"
             yield Variant(_elsewhere(use, value), words)
 
@@ -117,7 +117,7 @@ def _exponent_not_lowered(use: Use) -> Variants:
         yield Variant(powers[name] * use.g * z, lowered)
 
 
-@mistake("wrong_argument", "tanh sigmoid")
+@mistake("wrong_argument", "tanh sigmoid softplus")
 def _half_of_the_formula(use: Use, z: Array) -> Variants:
     """The derivative of {op}{line} is {n}.
 
@@ -125,9 +125,20 @@ def _half_of_the_formula(use: Use, z: Array) -> Variants:
     """
     if use.op_name == "tanh":
         yield Variant(use.g * (1 - z), "1 - z**2: the square is missing")
+        yield Variant(use.g * z * (1 - z), "1 - z**2, and this is that of sigmoid")
+    elif use.op_name == "softplus":
+        p = use.share()
+        yield Variant(use.g * np.expm1(z), "a sigmoid: the denominator is missing")
+        yield Variant(
+            None if p is None else use.g * p * (1 - p),
+            "a sigmoid, and this is that of the sigmoid itself",
+        )
     else:
         yield Variant(use.g * z, "z * (1 - z): the second factor is missing")
         yield Variant(use.g * (1 - z), "z * (1 - z): the first factor is missing")
+        yield Variant(use.g * (1 - z**2), "z * (1 - z), and this is that of tanh")
+        yield Variant(use.g * z * z, "z * (1 - z): z stands where 1 - z is meant")
+        yield Variant(use.g * (1 - z) ** 2, "z * (1 - z): 1 - z stands where z is meant")
 
 
 @mistake("wrong_argument")
@@ -152,7 +163,7 @@ def _at_minus_x(use: Use) -> Passes:
     Check the sign of what stands inside.
     """
     x = use.values.get(use.name)
-    if x is None or not np.ndim(x) or not use.elementwise or use.op_name in MASKED.split():
+    if x is None or not np.ndim(x) or use.op_name in MASKED.split():
         return None  # of relu that is its mask, inverted
     return _elsewhere(use, -x)
 
@@ -207,7 +218,7 @@ def _factors_from_further_in(use: Use, behind_a_mask: bool) -> Variants:
                     yield Variant(use.rule(use.g, **{name: x}))
             if value is None or inner.op is None or value.shape != np.shape(use.values[name]):
                 continue
-            curve = inner.elementwise and len(inner.op.operands) == 1
+            curve = inner.elementwise and len(inner.op.operands) == 1 and inner.op_name != "neg"
             masked = is_dropout(inner)
             if masked or curve or inner.op_name in ("softmax", "log_softmax"):
                 if masked == behind_a_mask:

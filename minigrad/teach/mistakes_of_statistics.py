@@ -27,6 +27,8 @@ def _degrees_of_freedom(use: Use) -> Variants:
             for here, other in ((entries, entries - 1), (entries - 1, entries)):
                 if other > 0 and abs(c * here - 1) < 1e-6:
                     yield Variant(use.passed * here / other, str(here))
+            if c and use.op_name == "div":  # by another number, as by the sum of a mask
+                yield Variant(use.passed / c / entries, f"{1 / c:g}")
         return
     n = use.gathered
     if n < 2:
@@ -139,7 +141,7 @@ def _spread_along_another_axis(use: Use) -> Variants:
     if right is None or len(shape) < 2 or (wide := spread(use)) is None:
         return
     z, x = use.values.get("z"), use.values.get("x")
-    for other in range(len(shape)):
+    for other in (None, *range(len(shape))):
         if other == right % len(shape):
             continue
         yield Variant(np.broadcast_to(_along(use, wide, other), shape), str(right))
@@ -151,6 +153,6 @@ def _spread_along_another_axis(use: Use) -> Variants:
                 yield Variant(np.broadcast_to(_along(use, turned, other), shape), str(right))
 
 
-def _along(use: Use, d: Array, axis: int) -> Array:
-    """The same sum or mean of another array, along another axis."""
+def _along(use: Use, d: Array, axis: int | None) -> Array:
+    """The same sum or mean of another array, along another axis or over all entries."""
     return (np.mean if use.op_name == "mean" else np.sum)(d, axis, keepdims=True)

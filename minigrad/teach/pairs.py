@@ -1,40 +1,47 @@
-"""Mistakes that come in numbers: the same one at every operation of a kind, and two at once.
+"""Where the table is tried: at each use, at every operation of a kind, in one term, two rows at once.
 
+    at_the_uses    each row of the table, at each edge that leads to the tensor
     AT_A_NODE      the gradient that arrives is ignored for both operands of an operation
     everywhere     the student takes tanh's derivative at the input, in each of the three layers
+    off_by_one     each step of a recurrence reads the value of the step before
+    in_one_term    a part of softmax is forgotten, but only for the entropy in the loss
     two_at_once    a sign is wrong, and a path is missing
 
 Two mistakes at different branches add up. Where one lies further down the same path, the
 second is made on what the first has passed. So the pairs are tried in two ways, and only on
 small tapes: there are many, and the more that is tried the more may fit by chance.
 
-Read diagnose.py first.
+Read answer.py and mistakes.py first.
 """
 
 import time
 from collections import Counter
-from collections.abc import Container, Iterator
+from collections.abc import Callable, Container, Iterator
 from dataclasses import replace
+from functools import partial
 from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from minigrad.core.leaf import AccumulateGrad
+from minigrad.core.node import Node
 from minigrad.teach.all_mistakes import known_mistakes
 from minigrad.teach.answer import Answer, Diagnosis
-from minigrad.teach.mistakes import ORDER, Mistake, variants
-from minigrad.teach.uses import Use, called
+from minigrad.teach.mistakes import ORDER, Mistake, message_and_hint, one_number, variants
+from minigrad.teach.uses import Use, called, op_name
 from minigrad.teach.whole import Places, Table, mistake_in
 
 SMALL = 24  # uses: the tapes on which pairs are tried
+NEAR = 8  # tensors that may stand at the end of a recurrence
 MANY = 6  # pairs that are looked at before one is named
 ALONE = {"paths_multiplied", "upstream_twice"}  # not together with others: products fit by chance
+FACTORS = ("sign", "scale")  # named after the other of two mistakes, which says more
 PARTS = ("getitem", "narrow", "select")
 PER_OPERATION = {
-    "softmax_diagonal_only", "mask_missing", "mask_inverted", "ties", "index_not_scattered",
-    "mean_for_sum", "stale_value", "wrong_argument", "matmul_order", "transposed", "sign",
-    "swapped_operands", "upstream_ignored", "upstream_only",
+    "missing_path", "softmax_diagonal_only", "mask_missing", "mask_inverted", "ties",
+    "index_not_scattered", "mean_for_sum", "reduction_axis", "stale_value", "wrong_argument",
+    "matmul_order", "transposed", "sign", "swapped_operands", "upstream_ignored", "upstream_only",
 }  # fmt: skip
 
 
@@ -56,6 +63,26 @@ class Tried(NamedTuple):
         return a.found(self.row.message, self.row.hint, kind=self.row.kind, use=self.use, n=self.n)
 
 
+# ------------------------------------------------------------------ one mistake
+
+
+def at_the_uses(a: Answer, tried: list[Tried], until: float) -> Iterator[Diagnosis]:
+    """The table of mistakes, at every edge that leads to the tensor, the nearest first."""
+    for row in known_mistakes():
+        for use in a.graph.paths:
+            if time.thread_time() > until:
+                return
+            for variant in variants(row, use):
+                changed = use.changes(variant.array)
+                effect = changed.get(a.target)
+                if effect is None:
+                    continue
+                one = Tried(row, use, variant.n, np.asarray(effect), changed)
+                if a.gives(a.right + effect):
+                    yield one.diagnosis(a)
+                tried.append(one)
+
+
 # ------------------------------------------------------------------ everywhere
 
 
@@ -63,15 +90,18 @@ def everywhere(
     a: Answer, until: float, kinds: Container[str] = PER_OPERATION
 ) -> Iterator[Diagnosis]:
     """One mistake at every use of one operation, wherever it is used."""
-    names = Counter(use.op_name for use in a.graph.paths if use.op is not None)
-    for row in known_mistakes():
-        if row.kind not in kinds:
-            continue
-        for name in [name for name, n in names.items() if n > 1]:
+    uses = [use for use in a.graph.paths if use.op is not None]
+    places = Counter(place for use in uses for place in {_place(use), (use.op_name, "", "")})
+    for row in (row for row in known_mistakes() if row.kind in kinds):
+        for place, n in places.items():
+            if n < 2 or (row.ops and place[0] not in row.ops):
+                continue
+            if place[1] and n == places[place[0], "", ""]:
+                continue  # the operation is always used in this way
             for k in range(2):
                 if time.thread_time() > until:
                     return
-                candidate, first = _all_wrong(a, row, name, k)
+                candidate, first = _all_wrong(a, row, place, k)
                 if first is None:
                     break
                 if candidate is not None and a.gives(candidate):
@@ -79,11 +109,35 @@ def everywhere(
                     yield replace(d, message=f"{d.message} So it is at every {called(first.node)}.")
 
 
-def _all_wrong(a: Answer, row: Mistake, name: str, k: int) -> tuple[Any, Use | None]:
-    """The gradient if the k-th variant of a mistake is made at every use of the operation."""
+def _all_wrong(
+    a: Answer, row: Mistake, place: tuple[str, str, str], k: int
+) -> tuple[Any, Use | None]:
+    """The gradient if the k-th variant of a mistake is made at every use of this place."""
+    first: list[Use] = []
+
+    def wrong(use: Use) -> Any:
+        if place not in (_place(use), (use.op_name, "", "")):
+            return use.passed
+        given = list(variants(row, use))
+        if k >= len(given):
+            return use.passed
+        first.append(use)
+        return given[k].array
+
+    candidate = walked(a, wrong)
+    return candidate, first[0] if first else None
+
+
+def _place(use: Use) -> tuple[str, str, str]:
+    """The operation, the operand, and the operation that has given it."""
+    given_by = use.parent if isinstance(use.parent, Node) else None
+    return use.op_name, use.name, op_name(given_by)
+
+
+def walked(a: Answer, wrong: Callable[[Use], Any]) -> Any:
+    """The gradient if wrong(use) passes along each edge, given what arrives there by mistake."""
     graph = a.graph
     gradients: dict[Any, Any] = {graph.root: graph.seed}
-    first: Use | None = None
     by_node: dict[Any, list[Use]] = {}
     for use in (use for use in graph.paths if not use.part):
         by_node.setdefault(use.node, []).append(use)
@@ -92,17 +146,78 @@ def _all_wrong(a: Answer, row: Mistake, name: str, k: int) -> tuple[Any, Use | N
         if g is None or isinstance(node, AccumulateGrad):
             continue
         for use in by_node.get(node, ()):
-            here = use.at(g)
-            passed = here.passed
-            if use.op_name == name:
-                given = list(variants(row, here))
-                if k < len(given):
-                    passed, first = np.asarray(given[k].array), first or use
-            gradients[use.parent] = gradients.get(use.parent, 0) + passed
-    return gradients.get(a.target), first
+            passed = wrong(use.at(g))
+            gradients[use.parent] = gradients.get(use.parent, 0) + np.asarray(passed)
+    return gradients.get(a.target)
+
+
+def off_by_one(a: Answer, until: float) -> Iterator[Diagnosis]:
+    """In the derivative of {op}{line}, and wherever else it is used in this way, the value of the step
+    {n} stands where that of the same step is meant.
+
+    Number the steps, and write down which value each of them reads.
+    """
+    if a.mine.size < 3 or one_number(a.mine):
+        return
+    places: dict[Any, list[Use]] = {}
+    for use in (u for u in a.graph.paths if u.op is not None and not u.part):  # the oldest first
+        places.setdefault(_place(use), []).append(use)
+        places.setdefault((use.op_name, use.parent), []).append(
+            use
+        )  # of a weight, the first step too
+    for uses in (uses for uses in places.values() if len(uses) > 2):  # two are no recurrence
+        for name in uses[0].reads():
+            values = [u.values.get(name) for u in uses]
+            if len({np.shape(v) for v in values if isinstance(v, np.ndarray)} | {None}) != 2:
+                continue
+            for n, shifted in _shifted(a, values):
+                there = {(u.node, u.k): v for u, v in zip(uses, shifted, strict=True)}
+                if time.thread_time() > until:
+                    return
+                if a.gives(walked(a, partial(_reading, name, there))):
+                    yield a.found(
+                        *message_and_hint(off_by_one), kind="wrong_argument", use=uses[0], n=n
+                    )
+                    return
+
+
+def _shifted(a: Answer, values: list[Any]) -> Iterator[tuple[str, list[Any]]]:
+    """The values, each one step later or earlier; at the end any that may stand there."""
+    like = [t for _, t in a.graph.tensors if np.shape(t) == np.shape(values[0])][:NEAR]
+    for end in (values[-1], *like):
+        yield "after", [*values[1:], end]
+    for end in (values[0], 0 * values[0], *like):
+        yield "before", [end, *values[:-1]]
+
+
+def _reading(name: str, there: dict[Any, Any], use: Use) -> Any:
+    """What passes if the rule reads these values, at the uses that are among them."""
+    at = (use.node, use.k)
+    d = use.rule(use.g, **{name: there[at]}) if at in there else use.passed
+    return np.nan if d is None else d
+
+
+def in_one_term(a: Answer, until: float) -> Iterator[Diagnosis]:
+    """A mistake in one term of a sum, where what it reads is read by the other terms too."""
+    for term in a.terms():
+        found = list(at_the_uses(term, [], until))
+        for d in found:
+            yield replace(d, message=f"{d.message} So it is in one term of the sum only.")
+        if found:
+            return
 
 
 AT_A_NODE: Table = []
+
+
+@mistake_in(AT_A_NODE, "missing_path")
+def _nothing(a: Answer) -> Places:
+    """All entries are 0, as if {x} had no influence on the result.
+
+    Look for a path from {x} to the result, and follow it back.
+    """
+    if not np.any(a.mine) and np.any(a.right):
+        yield {}
 
 
 @mistake_in(AT_A_NODE, "upstream_ignored")
@@ -256,7 +371,7 @@ def _on_one_path(a: Answer, tried: list[Tried], until: float) -> Iterator[Diagno
 
 def _both(a: Answer, one: Tried, two: Tried) -> Diagnosis:
     """Two mistakes as one diagnosis, under the name of the more particular."""
-    one, two = sorted((one, two), key=lambda t: ORDER[t.row.kind])
+    one, two = sorted((one, two), key=lambda t: (t.row.kind in FACTORS, ORDER[t.row.kind]))
     first, second = one.diagnosis(a), two.diagnosis(a)
     if first.kind == second.kind == "missing_path":
         message = f"Two paths are missing. {first.message} {second.message}"

@@ -12,6 +12,7 @@ alone, from that edge to the tensor that was asked about:
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -254,9 +255,7 @@ class Graph:
             for node, value in self.known.items()
             if node not in self.names
         ]
-        self.gradients, self.uses = self._walk()
-        self.paths, self.leading = self._paths()
-        self.fan_in = Counter(use.parent for use in self.uses if not use.part)
+        self._walk_back()
 
     def _known(self, namespace: Mapping[str, object]) -> dict[AnyNode, Array]:
         """node -> the value of the tensor it stands for, where something still holds it."""
@@ -380,6 +379,31 @@ class Graph:
                     d = _dense(d)
                     gradients[parent] = gradients[parent] + d if parent in gradients else d
                     yield node, k, parent, d
+
+    def terms(self) -> "Iterator[Graph]":
+        """The graph behind each term of the sum that the result is, if the terms share steps."""
+        above = [self.root]
+        for use in (u for u in reversed(self.paths) if u.node in above):  # the latest first
+            if use.op_name in ("add", "sub"):
+                term = copy(self)
+                term.root, term.seed = use.parent, use.passed
+                term.nodes = sorted(reachable([term.root]), key=lambda n: n.queue_key)
+                term._walk_back()
+                if any(
+                    1 < self.fan_in[n] > term.fan_in[n] > 0 for n in term.leading - {self.target}
+                ):
+                    yield term
+            if (
+                use.op_name in ("add", "sub", "neg", "mean", "sum")
+                or len(use.origins) == 1
+                and use.op_name in ("mul", "div")
+            ):
+                above.append(use.parent)
+
+    def _walk_back(self) -> None:
+        self.gradients, self.uses = self._walk()
+        self.paths, self.leading = self._paths()
+        self.fan_in = Counter(use.parent for use in self.uses if not use.part)
 
     def changes(self, start: AnyNode, change: Array) -> dict[AnyNode, Array]:
         """What a change of the gradient at `start` does to the gradients of the nodes after it."""

@@ -25,7 +25,13 @@ from minigrad.core.modes import enable_grad
 from minigrad.core.tensor import wrap
 from minigrad.teach.answer import Answer, Diagnosis, nowhere
 from minigrad.teach.difference import difference, real_array
-from minigrad.teach.mistakes import inside_a_curve, message_and_hint, one_number
+from minigrad.teach.mistakes import (
+    constant_factor,
+    inside_a_curve,
+    logarithm_of_a_base,
+    message_and_hint,
+    one_number,
+)
 from minigrad.teach.uses import Use
 
 Places = Iterator[dict[str, Any]]
@@ -335,9 +341,13 @@ def _scaled(a: Answer) -> Places:
     """
     # A factor in front of all: 2, or a number of entries, unless that may give it by chance.
     sizes = {n for u in a.graph.paths for n in (*u.g.shape, *u.passed.shape)}
-    sizes = {n for n in (*sizes, a.right.size, a.z.array.size) if n > 2}
-    for n in (2, *sorted(() if one_number(a.right) else sizes)):
-        for times, words in ((n, str(n)), (1 / n, f"1/{n}")):
+    sizes = {n for n in (*sizes, a.right.size, a.z.array.size, a.graph.fan_in[a.target]) if n > 2}
+    # Or a constant of the program, such as the logarithm of a base.
+    constants = {
+        abs(c) for u in a.graph.paths if (c := constant_factor(u) or logarithm_of_a_base(u))
+    }
+    for n in (2, *sorted(() if one_number(a.right) else sizes | constants - {1.0, 0.5})):
+        for times, words in ((n, f"{n:.4g}"), (1 / n, f"1/{n:.4g}")):
             if np.any(a.right) and a.same(times * a.right):
                 also = ("accumulated_twice",) if times == 2 and a.x.is_leaf else ()
                 yield {"n": words, "also": also}
