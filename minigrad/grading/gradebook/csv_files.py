@@ -183,11 +183,14 @@ def write_table(path: Path, rows: Iterable[Sequence[str]], *, edited: bool = Fal
 def cell_text(text: str, *, lines: bool = False) -> str:
     """Escape text that a spreadsheet would evaluate as a formula.
 
-    >>> cell_text("=1+1"), cell_text("1")
-    ("'=1+1", '1')
+    >>> cell_text("=1+1"), cell_text("1"), cell_text("-")
+    ("'=1+1", '1', '-')
 
     Formulas after a semicolon are escaped, too, because some spreadsheets split cells there.
+    A single "-" is no formula: Moodle writes it for a time that is missing.
     """
+    if text == "-":
+        return text
     text = clean_text(text, MOST_WRITTEN if lines else 2000)
     text = text if lines else INNER.sub(r"\1'", text.replace("\n", " "))
     return f"'{text}" if text.lstrip(LEFT_OUT + "\n").startswith(FORMULA) else text
