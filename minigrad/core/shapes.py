@@ -62,16 +62,20 @@ def add_up(x: Array, axis: Dim = None, keepdims: Any = False, out: Any = None) -
     Along the last axis NumPy adds in pairs. It adds rows one after the other: in float32 the
     mean of 60,000 rows has three correct digits, and in float16 the sum of 5,000 ones is 2048.
     """
-    wide: Any = None
-    if may_widen(x.dtype, x.size):
-        wide = np.float32 if x.dtype.char == "e" else np.float64 if _adds_rows(x, axis) else None
+    char = x.dtype.char
+    if char == "f" and x.size > ROWS and _adds_rows(x, axis):
+        wide: Any = np.float64
+    elif char == "e":
+        wide = np.float32
+    else:
+        return np.add.reduce(x, axis, None, out, keepdims=keepdims)
     z = np.add.reduce(x, axis, wide, out, keepdims=keepdims)
-    return z if wide is None or z.dtype == x.dtype or out is not None else z.astype(x.dtype)
+    return z if out is not None else z.astype(x.dtype)
 
 
 def may_widen(dtype: np.dtype[Any], size: int) -> bool:
-    """May `add_up` choose a wider dtype for an array of this dtype and size?"""
-    return dtype.char == "e" or (size > ROWS and dtype.char == "f")  # float16, float32
+    """May `add_up` choose a wider dtype for a float16 or float32 array of this size?"""
+    return dtype.char == "e" or (size > ROWS and dtype.char == "f")
 
 
 def _adds_rows(x: Array, axis: Dim) -> bool:

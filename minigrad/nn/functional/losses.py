@@ -58,8 +58,10 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
     """
     if eps < 0:
         raise RuntimeError(f"eps must be non-negative, got: {eps}")
-    dtype = promote_types(x1.dtype, x2.dtype)
-    x1, x2 = broadcast_tensors(x1.to(dtype), x2.to(dtype))
+    if x1.dtype != x2.dtype:
+        dtype = promote_types(x1.dtype, x2.dtype)
+        x1, x2 = x1.to(dtype), x2.to(dtype)
+    x1, x2 = broadcast_tensors(x1, x2)
     # Use at least eps for each norm.
     lengths = [x.norm(2, dim, True).clamp_min(eps) for x in (x1, x2)]
     return ((x1 / lengths[0]) * (x2 / lengths[1])).sum(dim)
