@@ -80,11 +80,19 @@ def may_widen(dtype: np.dtype[Any], size: int) -> bool:
 
 def _adds_rows(x: Array, axis: Dim) -> bool:
     """Does NumPy add more than ROWS rows one after the other?"""
+    if axis is None and x.flags.forc:
+        return False
+    if axis is not None and _number_along(x.shape, axis) <= ROWS:
+        return False
     axes = normalize_axes(axis, x.ndim)
     order = sorted(range(x.ndim), key=lambda k: abs(x.strides[k]))
     while order and order[0] in axes:  # in memory these are adjacent, and are added in pairs
         order.pop(0)
-    return math.prod(x.shape[k] for k in order if k in axes) > ROWS
+    return _number_along(x.shape, [k for k in order if k in axes]) > ROWS
+
+
+def _number_along(shape: Shape, axes: Several) -> int:
+    return math.prod([shape[k] for k in axes]) if isinstance(axes, (tuple, list)) else shape[axes]  # type: ignore[index]
 
 
 @lru_cache(maxsize=1024)
