@@ -12,8 +12,9 @@ from xml.etree import ElementTree
 import nbformat
 import pytest
 
+from minigrad.grading.export.marks import read_marks
 from minigrad.grading.gradebook.book import gradebook_of
-from minigrad.grading.gradebook.csv_files import cell_text
+from minigrad.grading.gradebook.csv_files import cell_text, read_table, write_table
 from minigrad.grading.judge.compare import compare_answer
 from minigrad.grading.judge.grades import judge
 from minigrad.grading.release.bundles import make_bundles
@@ -170,7 +171,26 @@ def test_no_cell_of_the_gradebook_begins_like_a_formula(tmp_path, student):
 
 
 def test_nor_does_a_part_of_a_cell_behind_a_semicolon():
-    assert cell_text('wrong; =A1;"+1; right-hand; a=b') == "wrong; '=A1;\"'+1; right-hand; a=b"
+    text = 'wrong; =A1;"+1; right-hand; a=b'
+
+    assert cell_text(text) == cell_text(text, lines=True) == "wrong; '=A1;\"'+1; right-hand; a=b"
+
+
+@pytest.mark.parametrize("text", ["a;=1", "a; '+1", "a;''=1;-2", "=1;=2", "'=1;'=2", 'p("a;"+b)'])
+@pytest.mark.parametrize("edited", [False, True])
+def test_a_table_is_read_as_it_was_written(tmp_path, text, edited):
+    path = write_table(tmp_path / "a.csv", [["student", "answer"], ["ana", text]], edited=edited)
+
+    (row,) = read_table(path, {"student": (), "answer": ()}, needed=["student"])
+
+    assert row["answer"] == text
+
+
+@pytest.mark.parametrize("student", ["a;=1", "x; '+y", "=1;=2", "a\nb", "a\x01", "a\ud800"])
+def test_no_name_keeps_the_marks_of_a_class_from_being_exported(tmp_path, student):
+    write_reports(gradebook_of("ex", [[a_grade("ana", 2.0), a_grade(student, 1.0)]]), tmp_path)
+
+    assert [one.line.points for one in read_marks(tmp_path).students] == [2, 1]
 
 
 def test_hostile_text_stays_text_in_xml_and_json(tmp_path):

@@ -20,6 +20,7 @@ from minigrad.grading.files import clean_text, write_whole
 FORMULA = ("=", "+", "-", "@", "|", "%", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 LEFT_OUT = " \u00a0\u3000\ufffd'\""  # characters that some of them skip at the start of a cell
 INNER = re.compile(rf"(;[{LEFT_OUT}]*+)(?=[{''.join(map(re.escape, FORMULA))}])")
+INNER_ESCAPED = re.compile(INNER.pattern.replace("*+)", "*)'"))
 MOST_WRITTEN = 30_000  # characters in a cell that people edit; Excel's limit is 32767
 PLACES = Decimal("0.000001")  # points are rounded to this: 1/3 has no finite decimal
 
@@ -192,12 +193,13 @@ def cell_text(text: str, *, lines: bool = False) -> str:
     if text == "-":
         return text
     text = clean_text(text, MOST_WRITTEN if lines else 2000)
-    text = text if lines else INNER.sub(r"\1'", text.replace("\n", " "))
+    text = INNER.sub(r"\1'", text if lines else text.replace("\n", " "))
     return f"'{text}" if text.lstrip(LEFT_OUT + "\n").startswith(FORMULA) else text
 
 
 def _unescaped(cell: str) -> str:
     """Undo cell_text."""
+    cell = INNER_ESCAPED.sub(r"\1", cell)
     begins = cell[:1] == "'" and cell[1:].lstrip(LEFT_OUT + "\n").startswith(FORMULA)
     return cell[1:] if begins else cell
 
