@@ -174,6 +174,7 @@ def test_nor_does_a_part_of_a_cell_behind_a_semicolon():
     text = 'wrong; =A1;"+1; right-hand; a=b'
 
     assert cell_text(text) == cell_text(text, lines=True) == "wrong; '=A1;\"'+1; right-hand; a=b"
+    assert len(cell_text(";=" * 20_000, lines=True)) < 32_767, "more than Excel reads"
 
 
 @pytest.mark.parametrize("text", ["a;=1", "a; '+1", "a;''=1;-2", "=1;=2", "'=1;'=2", 'p("a;"+b)'])

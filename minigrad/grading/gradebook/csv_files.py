@@ -21,7 +21,8 @@ FORMULA = ("=", "+", "-", "@", "|", "%", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 LEFT_OUT = " \u00a0\u3000\ufffd'\""  # characters that some of them skip at the start of a cell
 INNER = re.compile(rf"(;[{LEFT_OUT}]*+)(?=[{''.join(map(re.escape, FORMULA))}])")
 INNER_ESCAPED = re.compile(INNER.pattern.replace("*+)", "*)'"))
-MOST_WRITTEN = 30_000  # characters in a cell that people edit; Excel's limit is 32767
+MOST_WRITTEN = 30_000  # characters in a cell that people edit
+MOST_ESCAPED = 32_000  # and with the quotes of formulas; Excel's limit is 32767
 PLACES = Decimal("0.000001")  # points are rounded to this: 1/3 has no finite decimal
 
 
@@ -193,7 +194,7 @@ def cell_text(text: str, *, lines: bool = False) -> str:
     if text == "-":
         return text
     text = clean_text(text, MOST_WRITTEN if lines else 2000)
-    text = INNER.sub(r"\1'", text if lines else text.replace("\n", " "))
+    text = INNER.sub(r"\1'", text if lines else text.replace("\n", " "))[:MOST_ESCAPED]
     return f"'{text}" if text.lstrip(LEFT_OUT + "\n").startswith(FORMULA) else text
 
 
