@@ -369,9 +369,8 @@ def in_own_loop(cell: Coroutine[None, None, None]) -> None:
     __tracebackhide__ = True
     outer = asyncio._get_running_loop()
     task = None if outer is None else asyncio.current_task()
-    if (
-        task is not None
-    ):  # from Python 3.14 on, a thread is in one task at a time, whatever the loop
+    # From Python 3.14 on, a thread is in one task at a time, whatever the loop.
+    if task is not None:
         asyncio.tasks._leave_task(outer, task)  # type: ignore[arg-type]
     asyncio._set_running_loop(None)
     try:

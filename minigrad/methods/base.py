@@ -23,9 +23,7 @@ from minigrad.core.devices import (
     is_device,
     strided,
 )
-from minigrad.core.devices import (
-    device as Device,
-)
+from minigrad.core.devices import device as Device
 from minigrad.core.dtypes import Dtype, DTypeLike
 from minigrad.core.errors import wrong_kind
 from minigrad.core.op import Op

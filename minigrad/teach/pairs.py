@@ -162,9 +162,8 @@ def off_by_one(a: Answer, until: float) -> Iterator[Diagnosis]:
     places: dict[Any, list[Use]] = {}
     for use in (u for u in a.graph.paths if u.op is not None and not u.part):  # the oldest first
         places.setdefault(_place(use), []).append(use)
-        places.setdefault((use.op_name, use.parent), []).append(
-            use
-        )  # of a weight, the first step too
+        # The uses of a weight: the first step is among them, too.
+        places.setdefault((use.op_name, use.parent), []).append(use)
     for uses in (uses for uses in places.values() if len(uses) > 2):  # two are no recurrence
         for name in uses[0].reads():
             values = [u.values.get(name) for u in uses]

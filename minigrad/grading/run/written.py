@@ -1,8 +1,8 @@
 """What a student wrote for each question, as the reports show it and as a person marks it.
 
-    written_in    the text of each answer, and its form
-    nothing_written     the same for a submission that cannot be read
-    form_of       a hash that is the same for equal answers of different students
+    written_in         the text of each answer, and its form
+    nothing_written    the same for a submission that cannot be read
+    form_of            a hash that is the same for equal answers of different students
 
 Two answers are equal if their syntax trees are equal after comments and docstrings are removed and the names
 that they define are renamed. Only code with at least LEAST names, constants, calls and operations is compared,
