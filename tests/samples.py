@@ -394,6 +394,8 @@ for x, settings in [
     sample(ops.window_sum, x, **settings)
     z = ops.window_sum.forward(x, **settings)
     sample(ops.window_spread, z, **settings | {"shape": x.shape[-2:]})
+for axis in range(3):
+    sample(ops.resample, normal(2, 4, 3), matrix=normal((2, 4, 3)[axis], 5), axis=axis)
 
 # recurrent networks
 gates, cell = fraction(3, 8), normal(3, 2)

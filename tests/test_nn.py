@@ -570,6 +570,46 @@ def test_prelu_as_a_method_takes_one_weight_for_each_channel():
         x.prelu(minigrad.ones(2))
 
 
+@pytest.mark.parametrize(
+    "resized",
+    [
+        lambda x: F.adaptive_avg_pool1d(x, 3),
+        lambda x: F.interpolate(x, size=3, mode="area"),
+        lambda x: F.interpolate(x, size=4, mode="linear"),
+        lambda x: F.interpolate(x[:, None], size=(1, 4), mode="bicubic")[0],
+        lambda x: F.adaptive_avg_pool2d(x.mT[None], (3, 1))[0].mT,
+    ],
+)
+def test_an_infinity_reaches_only_what_is_made_of_it(resized):
+    x = minigrad.zeros(1, 1, 9, requires_grad=True)
+    infinite = minigrad.zeros(9)
+    infinite[-1] = np.inf
+
+    z = resized(x + infinite)
+    (dx,) = minigrad.autograd.grad(z[0, 0, 0], x)
+
+    assert z[0, 0, 0] == 0 and not z[0, 0, -1].isfinite()
+    assert dx[0, 0, 0] != 0 and dx[0, 0, -1] == 0
+
+
+def test_what_is_outside_of_an_image_is_zero_beside_an_infinite_pixel():
+    image, grid = minigrad.full((1, 1, 2, 2), np.inf), minigrad.full((1, 1, 1, 2), 3.0)
+
+    assert F.grid_sample(image, grid, align_corners=False) == 0
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize(
+    "how", [{}, {"reduction": "sum"}, {"weight": minigrad.ones(3)}, {"label_smoothing": 0.1}]
+)
+def test_the_scores_of_an_ignored_example_do_not_matter(bad, how):
+    x, t = minigrad.tensor([[1.0, 2.0, 3.0], [bad, bad, bad]]), minigrad.tensor([2, -100])
+
+    assert F.cross_entropy(x, t, **how) == F.cross_entropy(x[:1], t[:1], **how)
+    assert F.cross_entropy(x, t, reduction="none")[1] == 0
+    assert F.nll_loss(x, t) == F.nll_loss(x[:1], t[:1])
+
+
 def test_the_greatest_of_what_is_scattered_is_nan_if_any_is():
     x, source = minigrad.zeros(2), minigrad.tensor([np.nan, 5.0, 1.0])
     z = x.scatter_reduce(0, minigrad.tensor([0, 1, 1]), source, "amax")

@@ -249,8 +249,9 @@ class Entries(Operators, Indexing):
         if weight.numel() not in (1, channels):
             raise RuntimeError(f"Mismatch of parameter numbers and input channel size. Found parameter numbers = {weight.numel()} and channel size = {channels}.")
         slope = weight.reshape((1, -1, *(1,) * (self.ndim - 2)) if self.ndim > 1 else ())
-        z = ops.where.apply(self._constant(np.asanyarray(self.array) > 0), self, self * slope)
-        return named(z, "PreluKernelBackward0")
+        one = self._constant(self.dtype.type(1))
+        factor = ops.where.apply(self._constant(np.asanyarray(self.array) > 0), one, slope)
+        return named(self * factor, "PreluKernelBackward0")
 
     # ------------------------------------------------------------------ your own functions
 

@@ -1,4 +1,4 @@
-"""Table of derivatives, chapter 6, concluded: convolution and pooling.
+"""Table of derivatives, chapter 6, concluded: convolution, pooling and resampling.
 
 A convolution becomes a matrix product if the windows of x are copied into a matrix, one window
 per column or per row (im2col). This matrix is much larger than x. `_Windows` chooses rows or
@@ -9,6 +9,7 @@ convolution, its gradient with respect to x and its gradient with respect to w a
 one trilinear form in x, w and g. The rules of each one use the other two.
 """
 
+import math
 from functools import lru_cache
 
 import numpy as np
@@ -373,3 +374,29 @@ def window_spread(x, *, size, stride, padding, shape, count=1):
 
 window_spread.vjp(x=lambda g, x_shape, size, stride, padding, count:
                       window_sum(g, size=size, stride=stride, padding=padding, shape=x_shape[-2:], count=count))
+
+
+# ------------------------------------------------------------------------- resampling
+
+
+@linear()
+def resample(x, *, matrix, axis):
+    """z[j] = the sum over i of matrix[i, j] * x[i], along axis        dL/dx = the same for g and the transposed matrix
+
+    Each entry of z is made of a few entries of x: most of the matrix is 0. So an infinity or NaN must not
+    reach all of z, although 0 * inf is NaN in a product of matrices.
+    """
+    matrix = matrix.astype(x.dtype)
+    shape = (*x.shape[:axis], matrix.shape[1], *x.shape[axis + 1 :])
+    if axis == x.ndim - 1:
+        z = x @ matrix
+    else:
+        z = np.reshape(matrix.T @ np.reshape(x, (*x.shape[:axis], x.shape[axis], math.prod(shape[axis + 1 :]))), shape)
+    if not np.isfinite(np.add.reduce(z, axis=None)):
+        for j, column in enumerate(matrix.T):
+            (used,) = column.nonzero()
+            z[(slice(None),) * axis + (j,)] = np.tensordot(x.take(used, axis), column[used], (axis, 0))
+    return z
+
+
+resample.vjp(x=lambda g, matrix, axis: resample(g, matrix=matrix.T, axis=axis))

@@ -78,7 +78,14 @@ def cross_entropy(x, *, target, weights, axis, reduced):
     Without `reduced`, the losses are not summed.
     """
     x = x - greatest(x, axis)
-    z = (np.log(add_up(np.exp(x), axis)) - x[at_class(target, axis)]) * weights
+    return _weighted(np.log(add_up(np.exp(x), axis)) - x[at_class(target, axis)], weights, reduced)
+
+
+def _weighted(losses, weights, reduced):
+    """losses * weights, summed if reduced. An example that is ignored has weight 0, and its loss may be infinite or NaN."""
+    z = losses * weights
+    if np.ndim(weights) and not np.isfinite(z).all():
+        z = np.where(weights == 0, z.dtype.type(0), z)
     return add_up(z) if reduced else z
 
 
@@ -113,8 +120,7 @@ cross_entropy.vjp(x=_cross_entropy_dx).jvp(_cross_entropy_dot)
 @linear(result="float", node=kind_of_nll)
 def nll_loss(x, *, target, weights, axis, reduced):
     """z = -weights * x[target], summed if reduced        dL/dx = -weights * g, put at target"""
-    z = x[at_class(target, axis)] * -weights
-    return np.add.reduce(z, axis=None) if reduced else z
+    return _weighted(x[at_class(target, axis)], -weights, reduced)
 
 
 def _nll_loss_dx(g, x_shape, target, weights, axis):

@@ -163,6 +163,7 @@ SPELLINGS: dict[str, Any] = {
     "convolution_dx": convolution_dx,
     "max_pool2d": lambda m, x, size, stride, padding, dilation, shape: m.nn.functional.max_pool2d(margin(m, x, padding, -np.inf), size, stride, 0, dilation),
     "window_sum": lambda m, x, size, stride, padding, shape: m.nn.functional.avg_pool2d(margin(m, x, padding), size, stride, divisor_override=1),
+    "resample": lambda m, x, matrix, axis: (x.movedim(axis, -1) @ tensor(m, matrix)).movedim(-1, axis),
 }  # fmt: skip
 
 # Ops that are there to be another op's rule: users of neither library write them.

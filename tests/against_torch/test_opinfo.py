@@ -54,7 +54,6 @@ KNOWN = {
     ("cdouble", "values"): "there are no such methods",
     ("eigh", "values"): "the sign of a vector is free",
     ("grid_sample", "values"): "in three dimensions",
-    ("interpolate", "values"): "bicubic is left out",
     ("sort", "values"): "which of equal entries is first",
     ("argsort", "values"): "which of equal entries is first",
     ("kthvalue", "values"): "which of equal entries is given",

@@ -20,6 +20,7 @@ from minigrad.nn.functional.linear import *
 from minigrad.nn.functional.losses import *
 from minigrad.nn.functional.normalization import *
 from minigrad.nn.functional.pooling import *
+from minigrad.nn.functional.resizing import *
 from minigrad.nn.functional.sampling import *
 from minigrad.nn.functional.sequences import *
 

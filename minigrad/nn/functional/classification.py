@@ -110,7 +110,7 @@ def _smoothing_loss(
     logp = x.log_softmax(axis)
     if weight is not None:
         logp = logp * _along_classes(weight.detach(), x, axis)
-    z = -logp.sum(axis) * x._constant(counted)
+    z = (-logp.sum(axis)).masked_fill(x._constant(counted) == 0, 0)
     if reduction == "mean":
         weights, _ = _class_weights(x, target, axis, weight, ignore_index, "none")
         total = float(np.sum(np.broadcast_to(weights, target.shape)))
@@ -387,7 +387,7 @@ def _class_weights(
                 f"weight tensor of shape: {list(weight.shape)}"
             )
         of_class = _weight_of_target(weight, target).array
-        weights = of_class if weights is None else weights * of_class
+        weights = of_class if ignored is None else np.where(ignored, dtype.type(0), of_class)
     if reduction == "mean":
         if weights is None:
             return dtype.type(1 / max(target.size, 1)), target

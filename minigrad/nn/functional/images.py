@@ -1,9 +1,8 @@
-"""Functions for images: pad, unfold, fold, interpolate, pixel_shuffle.
+"""Functions for images: pad, unfold, fold, pixel_shuffle.
 
 `unfold` reads windows, and `fold` adds them up. They are adjoint: each one is the other's derivative rule.
 """
 
-import math
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
@@ -12,15 +11,13 @@ import numpy as np
 
 from minigrad import ops
 from minigrad.core.shapes import Array, Several, as_ints
-from minigrad.core.tensor import Tensor, wrap
+from minigrad.core.tensor import Tensor
 from minigrad.nn.functional.convolution import check_not_negative, check_steps, several
-from minigrad.nn.functional.pooling import means
 from minigrad.ops.composites import named
 
 __all__ = [
     "channel_shuffle",
     "fold",
-    "interpolate",
     "pad",
     "pixel_shuffle",
     "pixel_unshuffle",
@@ -29,7 +26,6 @@ __all__ = [
 
 # NumPy's names for the modes, for np.pad.
 NUMPY_MODES: Any = {"reflect": "reflect", "replicate": "edge", "circular": "wrap"}
-LINEAR = {"linear": 1, "bilinear": 2, "trilinear": 3}  # the number of axes that a mode resizes
 
 
 def pad(
@@ -141,7 +137,8 @@ def unfold(
     returns   (n, c * kh * kw, number of windows)
     """
     if input.ndim == 3:
-        return unfold(input.unsqueeze(0), kernel_size, dilation, padding, stride).squeeze(0)
+        z = unfold(input.unsqueeze(0), kernel_size, dilation, padding, stride).squeeze(0)
+        return named(z, "Im2ColBackward0")
     if input.ndim != 4:
         raise RuntimeError(
             f"Expected 3D or 4D (batch mode) tensor for input, but got: {list(input.shape)}"
@@ -165,7 +162,7 @@ def fold(
     """
     if input.ndim == 2:
         how = (kernel_size, dilation, padding, stride)
-        return fold(input.unsqueeze(0), output_size, *how).squeeze(0)
+        return named(fold(input.unsqueeze(0), output_size, *how).squeeze(0), "Col2ImBackward0")
     if input.ndim != 3:
         raise RuntimeError(
             f"Expected 2D or 3D (batch mode) tensor for input, but got: {list(input.shape)}"
@@ -210,124 +207,7 @@ def _windows(size: Sequence[int], *how: Several) -> tuple[dict[str, Any], list[i
     return {**window_settings, "padding": (top, top, left, left)}, counts
 
 
-# ------------------------------------------------------------------------ resizing
-
-# PyTorch's names of the nodes, and the number of axes.
-UPSAMPLED = {
-    "nearest": "UpsampleNearest{}DBackward0", "nearest-exact": "UpsampleNearestExact{}DBackward0",
-    "linear": "UpsampleLinear{}DBackward0", "bilinear": "UpsampleBilinear{}DBackward0",
-    "trilinear": "UpsampleTrilinear{}DBackward0", "area": "AdaptiveAvgPool{}DBackward0",
-}  # fmt: skip
-
-
-def interpolate(
-    input: Tensor,
-    size: Any = None,
-    scale_factor: Any = None,
-    mode: str = "nearest",
-    align_corners: bool | None = None,
-    recompute_scale_factor: bool | None = None,
-    antialias: bool = False,
-) -> Tensor:
-    """Resize the input (n, c, ...) along the spatial axes.
-
-    mode            "nearest", "nearest-exact": the nearest entry;
-                    "linear", "bilinear", "trilinear": linear interpolation;
-                    "area": the mean of the entries that a new entry covers
-    align_corners   whether the first and last entries keep their positions
-
-    Along each axis, every mode is a matrix product, or a selection of entries.
-    """
-    _check_interpolation(input, size, scale_factor, mode, align_corners, antialias)
-    if size is not None and recompute_scale_factor:
-        raise ValueError("recompute_scale_factor is not meaningful with an explicit size.")
-    axes = input.ndim - 2
-    factors: list[Any] = [None] * axes
-    if size is not None:
-        sizes = several(size, axes, "size")
-    else:
-        one = isinstance(scale_factor, (int, float))
-        given = [scale_factor] * axes if one else [*scale_factor]
-        sizes = tuple([math.floor(n * f) for n, f in zip(input.shape[2:], given, strict=True)])
-        if not recompute_scale_factor and mode != "area":
-            factors = given
-    if min(*input.shape[2:], *sizes) <= 0:
-        raise RuntimeError(
-            f"Input and output sizes should be greater than 0, but got input {tuple(input.shape[2:])} output {sizes}"
-        )
-    z = input
-    for axis, (n, m, factor) in enumerate(zip(input.shape[2:], sizes, factors, strict=True), 2):
-        step = n / m if factor is None else 1 / factor
-        if mode.startswith("nearest"):
-            z = _select(z, axis, _nearest(n, m, step, 0.5 if mode == "nearest-exact" else 0.0))
-        else:
-            matrix = (
-                means(n, m)
-                if mode == "area"
-                else _interpolation_matrix(n, m, step, bool(align_corners))
-            )
-            z = (z.movedim(axis, -1) @ wrap(matrix.astype(z.dtype))).movedim(-1, axis)
-    return named(z, UPSAMPLED[mode].format(axes))
-
-
-@lru_cache(maxsize=256)
-def _nearest(n: int, m: int, step: float, middle: float) -> Array:
-    """For each of m new entries, the index of the nearest of n entries. The array is cached: do not write to it."""
-    at = np.floor((np.arange(m, dtype=np.float32) + middle) * np.float32(step))
-    return np.minimum(at.astype(np.int64), n - 1)
-
-
-def _check_interpolation(
-    input: Tensor,
-    size: Several | None,
-    scale_factor: float | Sequence[float] | None,
-    mode: str,
-    align_corners: bool | None,
-    antialias: bool,
-) -> None:
-    """Raise an error if the arguments of interpolate contradict each other."""
-    axes = input.ndim - 2
-    if align_corners is not None and mode not in (*LINEAR, "bicubic"):
-        raise ValueError(
-            "align_corners option can only be set with the interpolating modes: linear | bilinear | "
-            "bicubic | trilinear"
-        )
-    if (size is None) == (scale_factor is None):
-        raise ValueError(
-            "only one of size or scale_factor should be defined"
-            if size is not None
-            else "either size or scale_factor should be defined"
-        )
-    if mode not in ("nearest", "nearest-exact", "area") and LINEAR.get(mode) != axes or antialias:
-        raise NotImplementedError(
-            f"interpolate: minigrad leaves out mode={mode!r}{', antialias=True' if antialias else ''} for an "
-            f"input with {input.ndim} axes. linear takes 3 axes, bilinear 4, trilinear 5; nearest, "
-            "nearest-exact and area take any."
-        )
-    if axes not in (1, 2, 3):
-        raise NotImplementedError(
-            f"Input Error: Only 3D, 4D and 5D input Tensors supported (got {input.ndim}D)"
-        )
-    for name, given in (("size", size), ("scale_factor", scale_factor)):
-        if isinstance(given, (tuple, list)) and len(given) != axes:
-            raise ValueError(
-                "Input and output must have the same number of spatial dimensions, but got input with spatial "
-                f"dimensions of {list(input.shape[2:])} and {name} {list(given)}."
-            )
-
-
-def _interpolation_matrix(n: int, m: int, step: float, align_corners: bool) -> Array:
-    """The (n, m) matrix of linear interpolation from n to m entries."""
-    if align_corners:
-        place = np.arange(m) * ((n - 1) / (m - 1) if m > 1 else 0.0)
-    else:
-        place = np.maximum((np.arange(m) + 0.5) * step - 0.5, 0)
-    low = np.minimum(place.astype(np.int64), n - 1)
-    high, weight = np.minimum(low + 1, n - 1), place - low
-    a = np.zeros((n, m))
-    np.add.at(a, (low, np.arange(m)), 1 - weight)
-    np.add.at(a, (high, np.arange(m)), weight)
-    return a
+# ------------------------------------------------------------------------ channels and pixels
 
 
 def check_image(name: str, input: Tensor) -> None:

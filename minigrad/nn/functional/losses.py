@@ -303,9 +303,9 @@ def gaussian_nll_loss(
             and all(m in (1, n) for m, n in zip(var.shape, input.shape, strict=True))
         ):
             raise ValueError("var is of incorrect size")
+    var = var.clone()
     with no_grad():
-        increase = var.detach().clamp(min=eps) - var.detach()
-    var = var + increase
+        var.clamp_(min=eps)
     z = (var.log() + (input - target) ** 2 / var) * 0.5
     return reduced_by(z + 0.5 * math.log(2 * math.pi) if full else z, reduction)
 

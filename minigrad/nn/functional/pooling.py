@@ -264,21 +264,17 @@ def adaptive_avg_pool1d(input: Tensor, output_size: OutputSize) -> Tensor:
 
 
 def _adaptive_avg_pool(axes: int, input: Tensor, output_size: OutputSize) -> Tensor:
-    """Multiply by the matrix `means` along each axis, or use `mean` or avg_pool if the parts are equal."""
+    """Multiply by the matrix `means` along each axis, or use `mean` for a single part."""
     sizes = _output_size(f"adaptive_avg_pool{axes}d", axes, input, output_size)
     if input.dtype == np.float16:  # its sums are formed in float32
         return _adaptive_avg_pool(axes, input.float(), sizes).half()
     if sizes == (1,) * axes:
-        return input.mean(tuple(range(-axes, 0)), keepdim=True)
-    wanted = list(zip(input.array.shape[-axes:], sizes, strict=True))
-    if input.array.size and not any(n % m if m else True for n, m in wanted):
-        window = tuple([n // m for n, m in wanted])
-        z = _avg_pool("avg_pool", axes, input, True, None, window, window, 0, 1, False)
+        z, name = input.mean(tuple(range(-axes, 0)), keepdim=True), "MeanBackward1"
     else:
-        rows, columns = wanted[0], wanted[-1]
-        z = input @ wrap(means(*columns).astype(input.dtype))
-        z = z if axes == 1 else wrap(means(*rows).T.astype(input.dtype)) @ z
-    return z if axes == 1 else named(z, "AdaptiveAvgPool2DBackward0")
+        z, name = input, "AdaptiveAvgPool2DBackward0"
+        for axis, m in enumerate(sizes, input.ndim - axes):
+            z = ops.resample.apply(z, matrix=means(z.shape[axis], m), axis=axis)
+    return named(z, name if axes == 2 else "SqueezeBackward1")
 
 
 def adaptive_max_pool2d(
@@ -355,8 +351,9 @@ def _parts(n: int, m: int) -> list[tuple[int, int]]:
     return [(j * n // m, -(-(j + 1) * n // m)) for j in range(m)]
 
 
+@lru_cache(maxsize=256)
 def means(n: int, m: int) -> Array:
-    """The (n, m) matrix that maps n numbers to the means of m parts of nearly equal size."""
+    """The (n, m) matrix that maps n numbers to the means of m parts, of nearly equal size. Cached: do not write."""
     a = np.zeros((n, m))
     for j, (start, end) in enumerate(_parts(n, m)):
         a[start:end, j] = 1 / (end - start)

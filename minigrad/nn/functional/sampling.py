@@ -10,8 +10,8 @@ from minigrad.core.errors import warn_user
 from minigrad.core.shapes import Array, Several
 from minigrad.core.tensor import Tensor, wrap
 from minigrad.nn.functional.convolution import several
-from minigrad.nn.functional.images import interpolate
 from minigrad.nn.functional.pooling import as_image, from_image
+from minigrad.nn.functional.resizing import cubic_far, cubic_near, interpolate
 from minigrad.ops.composites import named
 
 __all__ = [
@@ -116,33 +116,53 @@ def grid_sample(
 
     input           (n, c, h, w)
     grid            (n, h', w', 2)    x and y, from -1 (left, top) to 1 (right, bottom)
-    mode            "bilinear": interpolate four pixels; "nearest": the nearest pixel
-    padding_mode    outside the image: "zeros", or the nearest pixel of the "border"
+    mode            "bilinear": interpolate four pixels; "bicubic": sixteen; "nearest": the nearest pixel
+    padding_mode    outside the image: "zeros", the nearest pixel of the "border", or a "reflection" of the image
     returns         (n, c, h', w')
 
-    The gradient flows to the image and, with "bilinear", to the grid. With "nearest", the grid gets a gradient of 0.
+    The gradient flows to the image and, but for "nearest", to the grid. With "nearest", the grid gets a gradient of 0.
 
     Source: Jaderberg et al., Spatial Transformer Networks (2015).
     """
     _check_grid(input, grid, mode, padding_mode)
-    align, (h, w) = _align(align_corners), input.shape[2:]
-    place = []
-    for k, n in enumerate((w, h)):
-        at = grid[..., k]
+    align = _align(align_corners)
+    pixels, taps = input.permute(0, 2, 3, 1), []
+    for axis, n in enumerate((input.shape[3], input.shape[2])):
+        at = grid[..., axis]
         at = (at + 1) * ((n - 1) / 2) if align else ((at + 1) * n - 1) / 2
-        place.append(at.clamp(0, n - 1) if padding_mode == "border" else at)
-    pixels, (x, y) = input.permute(0, 2, 3, 1), place
-    if mode == "nearest":
-        z = _read(pixels, np.rint(x.detach().array), np.rint(y.detach().array))
-        z = z + (x * 0 + y * 0).unsqueeze(-1) if grid.requires_grad else z
-        return named(z.permute(0, 3, 1, 2).contiguous(), "GridSampler2DBackward0")
-    left, top = np.floor(x.detach().array), np.floor(y.detach().array)
-    right_weight, bottom_weight = x - wrap(left), y - wrap(top)
+        if mode == "bicubic":
+            each = [(wrap(i), weight) for i, weight in _taps(mode, at)]
+            taps.append([(_padded(i, n, padding_mode, align).array, w) for i, w in each])
+        else:
+            taps.append(_taps(mode, _padded(at, n, padding_mode, align)))
     total: Any = 0
-    for i, weight_x in ((0, 1 - right_weight), (1, right_weight)):
-        for j, weight_y in ((0, 1 - bottom_weight), (1, bottom_weight)):
-            total = total + _read(pixels, left + i, top + j) * (weight_x * weight_y).unsqueeze(-1)
+    for column, weight_x in taps[0]:
+        for row, weight_y in taps[1]:
+            total = total + _read(pixels, column, row) * (weight_x * weight_y).unsqueeze(-1)
     return named(total.permute(0, 3, 1, 2).contiguous(), "GridSampler2DBackward0")
+
+
+def _taps(mode: str, at: Tensor) -> list[tuple[Array, Tensor]]:
+    """The integer positions that a position along an axis is interpolated from, and their weights."""
+    if mode == "nearest":
+        return [(np.rint(at.detach().array), at * 0 + 1)]
+    low = np.floor(at.detach().array)
+    d = at - wrap(low)
+    if mode == "bilinear":
+        return [(low, 1 - d), (low + 1, d)]
+    near, far = cubic_near, cubic_far
+    return [(low - 1, far(d + 1)), (low, near(d)), (low + 1, near(1 - d)), (low + 2, far(2 - d))]
+
+
+def _padded(at: Tensor, n: int, padding_mode: str, align: bool) -> Tensor:
+    """The positions, those outside of 0..n-1 moved inside unless the padding is zeros."""
+    if padding_mode == "reflection":
+        start, length = (0.0, n - 1) if align else (-0.5, n)  # of the image, from border to border
+        at = (at - start).abs()
+        times = np.floor(at.detach().array / (length or 1))
+        rest = at - wrap(times * length)
+        at = rest.where(wrap(times % 2 == 0), length - rest) + start
+    return at if padding_mode == "zeros" else at.clamp(0, n - 1)
 
 
 def _check_grid(input: Tensor, grid: Tensor, mode: str, padding_mode: str) -> None:
@@ -165,11 +185,6 @@ def _check_grid(input: Tensor, grid: Tensor, mode: str, padding_mode: str) -> No
             "grid_sampler(): expected input and grid of the same type, and input to have non-empty spatial "
             f"dimensions, but got {input.dtype}, {grid.dtype} and sizes {list(input.shape)}"
         )
-    if mode not in ("bilinear", "nearest") or padding_mode not in ("zeros", "border"):
-        raise NotImplementedError(
-            f"grid_sample: minigrad leaves out mode={mode!r}, padding_mode={padding_mode!r}: modes are bilinear "
-            "and nearest, padding_modes zeros and border."
-        )
 
 
 def _read(pixels: Tensor, x: Array, y: Array) -> Tensor:
@@ -179,7 +194,7 @@ def _read(pixels: Tensor, x: Array, y: Array) -> Tensor:
     columns = np.where(inside, x, 0).astype(np.int64)
     rows = np.where(inside, y, 0).astype(np.int64)
     z: Tensor = pixels[np.arange(n)[:, None, None], rows, columns]
-    return z * wrap(inside[..., None].astype(pixels.dtype))
+    return z.masked_fill(wrap(~inside[..., None]), 0)
 
 
 # ------------------------------------------------------------------------ unpooling

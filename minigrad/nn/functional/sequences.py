@@ -270,6 +270,6 @@ def multilabel_margin_loss(
     at = x.gather(1, wrap(np.where(given, labels, 0)))
     hinge = (1 - at.unsqueeze(2) + x.unsqueeze(1)).relu()
     counted = given[:, :, None] & ~right[:, None, :]
-    z = (hinge * wrap(counted.astype(x.dtype))).sum((1, 2)) / k
+    z = hinge.masked_fill(wrap(~counted), 0).sum((1, 2)) / k
     z = z if input.ndim == 2 else z.squeeze(0)
     return reduced_by(z, reduction, size_average, reduce)

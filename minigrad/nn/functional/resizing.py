@@ -1,0 +1,201 @@
+"""Resizing images: `interpolate`.
+
+A new entry is an old one (the "nearest" modes) or a weighted sum of old ones. The weights along an
+axis are a matrix, and an image is resized along one axis after the other (`ops.resample`).
+
+    linear, bilinear, trilinear   the two nearest entries; the weight falls linearly with the distance
+    bicubic                       the four nearest; the weight is a cubic of the distance
+    antialias                     an image that becomes smaller: the same weights, stretched over all entries
+                                  that a new one covers, so that none is skipped
+    area                          the mean of the entries that a new one covers
+"""
+
+import math
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from minigrad import ops
+from minigrad.core.shapes import Array
+from minigrad.core.tensor import Tensor
+from minigrad.nn.functional.convolution import several
+from minigrad.nn.functional.pooling import adaptive_avg_pool1d, adaptive_avg_pool2d, means
+from minigrad.ops.composites import named
+
+__all__ = ["interpolate"]
+
+ANY = ("nearest", "nearest-exact", "area")
+AXES = {
+    "linear": 1,
+    "bilinear": 2,
+    "bicubic": 2,
+    "trilinear": 3,
+}  # the number of axes that a mode resizes
+
+# PyTorch's names of the nodes, and the number of axes.
+NODES = {
+    "nearest": "UpsampleNearest{}D", "nearest-exact": "UpsampleNearestExact{}D", "linear": "UpsampleLinear{}D",
+    "bilinear": "UpsampleBilinear{}D", "bicubic": "UpsampleBicubic{}D", "trilinear": "UpsampleTrilinear{}D",
+    "area": "AdaptiveAvgPool{}D",
+}  # fmt: skip
+
+
+def interpolate(
+    input: Tensor,
+    size: Any = None,
+    scale_factor: Any = None,
+    mode: str = "nearest",
+    align_corners: bool | None = None,
+    recompute_scale_factor: bool | None = None,
+    antialias: bool = False,
+) -> Tensor:
+    """Resize the input (n, c, ...) along the spatial axes.
+
+    size            the new sizes, or one for all axes
+    scale_factor    instead of size: the new size divided by the old one
+    mode            "nearest", "nearest-exact": the nearest entry;
+                    "linear", "bilinear", "trilinear": linear interpolation; "bicubic": cubic interpolation;
+                    "area": the mean of the entries that a new entry covers
+    align_corners   whether the first and last entries keep their positions
+    antialias       for "bilinear" and "bicubic": take all entries that a new one covers into account
+
+    >>> interpolate(minigrad.tensor([[[1.0, 3.0]]]), size=4, mode="linear")
+    tensor([[[1.0000, 1.5000, 2.5000, 3.0000]]])
+    """
+    axes = input.ndim - 2
+    _check(input, size, scale_factor, mode, align_corners, antialias)
+    if size is not None and recompute_scale_factor:
+        raise ValueError("recompute_scale_factor is not meaningful with an explicit size.")
+    if input.dtype == np.float16 and not mode.startswith(
+        "nearest"
+    ):  # its sums are formed in float32
+        how = (size, scale_factor, mode, align_corners, recompute_scale_factor, antialias)
+        z = interpolate(input.float(), *how)
+        return named(z.half(), z.grad_fn.name() if z.grad_fn else "")
+    factors: list[Any] = [None] * axes
+    if size is not None:
+        sizes = several(size, axes, "size")
+    else:
+        one = isinstance(scale_factor, (int, float))
+        given = [scale_factor] * axes if one else [*scale_factor]
+        sizes = tuple([math.floor(n * f) for n, f in zip(input.shape[2:], given, strict=True)])
+        if not recompute_scale_factor and mode != "area":
+            factors = given
+    if min(*input.shape[2:], *sizes) <= 0:
+        raise RuntimeError(
+            f"Input and output sizes should be greater than 0, but got input {tuple(input.shape[2:])} output {sizes}"
+        )
+    if mode == "area" and axes < 3:
+        return adaptive_avg_pool2d(input, sizes) if axes == 2 else adaptive_avg_pool1d(input, sizes)
+    # As in PyTorch, a factor that changes no size (for images, also one that doubles it) is not taken at its word.
+    exact: tuple[int, ...] = (1,) if antialias or mode not in ("nearest-exact", "bicubic") else ()
+    if mode == "nearest":
+        exact = (1, 2) if axes == 2 else ()
+    z = input
+    for axis, (n, m, factor) in enumerate(zip(input.shape[2:], sizes, factors, strict=True), 2):
+        step = n / m if factor is None else 1 / factor
+        if align_corners:
+            step = (n - 1) / (m - 1) if m > 1 else 0.0
+        elif m / n in exact:
+            step = n / m
+        if mode.startswith("nearest"):
+            at = _nearest(n, m, step, 0.5 if mode == "nearest-exact" else 0.0)
+            z = ops.index_select.apply(z, index=at, axis=axis)
+        else:
+            matrix = (
+                means(n, m)
+                if mode == "area"
+                else _weights(mode == "bicubic", n, m, step, bool(align_corners), antialias)
+            )
+            z = ops.resample.apply(z, matrix=matrix, axis=axis)
+    return named(z, f"{NODES[mode].format(axes)}{'Aa' if antialias else ''}Backward0")
+
+
+def _check(
+    input: Tensor, size: Any, factor: Any, mode: str, align_corners: bool | None, antialias: bool
+) -> None:
+    """Raise an error if the arguments of interpolate contradict each other."""
+    axes = input.ndim - 2
+    if align_corners is not None and mode in ANY:
+        raise ValueError(
+            "align_corners option can only be set with the interpolating modes: linear | bilinear | "
+            "bicubic | trilinear"
+        )
+    if (size is None) == (factor is None):
+        raise ValueError(
+            "only one of size or scale_factor should be defined"
+            if size is not None
+            else "either size or scale_factor should be defined"
+        )
+    for name, given in (("size", size), ("scale_factor", factor)):
+        if isinstance(given, (tuple, list)) and len(given) != axes:
+            raise ValueError(
+                "Input and output must have the same number of spatial dimensions, but got input with spatial "
+                f"dimensions of {list(input.shape[2:])} and {name} {list(given)}."
+            )
+    if antialias and (mode not in ("bilinear", "bicubic") or axes != 2):
+        raise ValueError(
+            "Anti-alias option is restricted to bilinear and bicubic modes and requires a 4-D tensor as input"
+        )
+    if mode in AXES and axes in (1, 2, 3) and AXES[mode] != axes:
+        raise NotImplementedError(
+            f"Got {input.ndim}D input, but {mode} mode needs {AXES[mode] + 2}D input"
+        )
+    if axes not in (1, 2, 3) or mode not in (*ANY, *AXES):
+        raise NotImplementedError(
+            f"Input Error: Only 3D, 4D and 5D input Tensors supported (got {input.ndim}D) for the modes: nearest | "
+            f"linear | bilinear | bicubic | trilinear | area | nearest-exact (got {mode})"
+        )
+
+
+@lru_cache(maxsize=256)
+def _nearest(n: int, m: int, step: float, middle: float) -> Array:
+    """For each of m new entries, the index of the nearest of n entries. The array is cached: do not write to it."""
+    at = np.floor((np.arange(m, dtype=np.float32) + middle) * np.float32(step))
+    return np.minimum(at.astype(np.int64), n - 1)
+
+
+@lru_cache(maxsize=256)
+def _weights(
+    cubic: bool, n: int, m: int, step: float, align_corners: bool, antialias: bool
+) -> Array:
+    """The (n, m) matrix of interpolation from n to m entries, `step` apart. It is cached: do not write to it."""
+    matrix = np.zeros((n, m))
+    if antialias:
+        place = (np.arange(m) + 0.5) * step  # entry i of the input covers i to i + 1
+        wide = max(step, 1.0)
+        reach = wide * (2 if cubic else 1)
+        first, end = (np.trunc(place + side * reach + 0.5) for side in (-1, 1))
+        i = np.arange(n)[:, None]
+        distance = np.abs(i + 0.5 - place) / wide
+        matrix = (
+            (_cubic(distance, -0.5) if cubic else np.maximum(1 - distance, 0))
+            * (first <= i)
+            * (i < end)
+        )
+        return matrix / matrix.sum(0)
+    place = np.arange(m) * step if align_corners else (np.arange(m) + 0.5) * step - 0.5
+    place = place if cubic else np.maximum(place, 0)
+    low = np.floor(place)
+    for k in range(-1, 3) if cubic else range(2):
+        distance = np.abs(place - low - k)
+        # Beyond the ends, the first or last entry is repeated.
+        at = np.clip(low + k, 0, n - 1).astype(np.int64)
+        np.add.at(matrix, (at, np.arange(m)), _cubic(distance, -0.75) if cubic else 1 - distance)
+    return matrix
+
+
+def _cubic(d: Array, a: float) -> Array:
+    """The weight of an entry at distance d."""
+    return np.where(d <= 1, cubic_near(d, a), np.where(d < 2, cubic_far(d, a), 0))
+
+
+def cubic_near(d: Any, a: float = -0.75) -> Any:
+    """The weight of an entry at distance d <= 1. Source: Keys, Cubic Convolution Interpolation (1981)."""
+    return ((a + 2) * d - (a + 3)) * d * d + 1
+
+
+def cubic_far(d: Any, a: float = -0.75) -> Any:
+    """The weight of an entry at distance 1 < d < 2."""
+    return a * (((d - 5) * d + 8) * d - 4)
