@@ -117,7 +117,7 @@ nonnegative = greater_than_eq(0.0)
 unit_interval = interval(0.0, 1.0)
 boolean = Constraint("Boolean()", lambda x: (x == 0) | (x == 1), discrete=True)
 nonnegative_integer = Constraint(
-    "IntegerGreaterThan(lower_bound=0)", lambda x: (x >= 0) & (x == np.floor(x)), discrete=True
+    "IntegerGreaterThan(lower_bound=0)", lambda x: (x >= 0) & (x % 1 == 0), discrete=True
 )
 simplex = Constraint(
     "Simplex()", lambda x: (x >= 0).all(-1) & (np.abs(x.sum(-1) - 1) < 1e-6), event_dim=1
@@ -126,7 +126,7 @@ one_hot = Constraint(
     "OneHot()", lambda x: ((x == 0) | (x == 1)).all(-1) & (x.sum(-1) == 1), 1, discrete=True
 )
 positive_integer = Constraint(
-    "IntegerGreaterThan(lower_bound=1)", lambda x: (x >= 1) & (x == np.floor(x)), discrete=True
+    "IntegerGreaterThan(lower_bound=1)", lambda x: (x >= 1) & (x % 1 == 0), discrete=True
 )
 positive_vector = independent(positive, 1)
 positive_definite = Constraint("PositiveDefinite()", _positive_definite, 2)

@@ -100,7 +100,8 @@ class HalfNormal(Distribution):
 
     def _log_prob(self, value: Tensor) -> Tensor:
         scale = self.scale
-        return math.log(2) - value**2 / (2 * scale**2) - scale.log() - LOG_2PI / 2
+        z = math.log(2) - value**2 / (2 * scale**2) - scale.log() - LOG_2PI / 2
+        return z.masked_fill(~(value >= 0), -math.inf)
 
     def _cdf(self, value: Tensor) -> Tensor:
         return erf(value / self.scale / math.sqrt(2))

@@ -155,7 +155,7 @@ class Distribution:
 
     def enumerate_support(self, expand: bool = True) -> Tensor:
         """All values of a finite support, along a new first axis."""
-        raise NotImplementedError
+        raise self._has_no("enumerate_support")
 
     @property
     def mode(self) -> Tensor:
@@ -183,20 +183,23 @@ class Distribution:
         raise NotImplementedError
 
     def _log_prob(self, value: Tensor) -> Tensor:
-        raise NotImplementedError
+        raise self._has_no("log_prob")
 
     def _cdf(self, value: Tensor) -> Tensor:
-        raise NotImplementedError
+        raise self._has_no("cdf")
 
     def _icdf(self, value: Tensor) -> Tensor:
-        raise NotImplementedError
+        raise self._has_no("icdf")
 
     def _entropy(self) -> Tensor:
-        raise NotImplementedError
+        raise self._has_no("entropy")
 
     def _moments(self) -> tuple[Tensor, Tensor]:
         """The mean and the variance."""
-        raise NotImplementedError
+        raise self._has_no("mean and variance")
+
+    def _has_no(self, what: str) -> NotImplementedError:
+        return NotImplementedError(f"{type(self).__name__} has no {what}.")
 
     def _validate_sample(self, value: Tensor) -> None:
         """Raise ValueError unless value has a valid shape and lies in the support."""

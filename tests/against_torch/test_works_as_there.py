@@ -1,5 +1,6 @@
 """Small programs that once raised, crashed or gave other numbers here, beside PyTorch."""
 
+import math
 import sys
 
 import numpy as np
@@ -287,8 +288,12 @@ OF_ITS_TESTS = {
     "the mean of swa": lambda m, x: [m.optim.swa_utils.get_swa_avg_fn()(x, x * 2, m.tensor(3)), m.optim.swa_utils.get_swa_multi_avg_fn()([x], [x * 2], m.tensor(1)), x],
     "gradcheck of what is detached": lambda m, x: m.autograd.gradcheck(lambda v: v.detach(), x.double().requires_grad_()),
 }  # fmt: skip
-# Found by drawing calls of nn.functional at random.
+# Found by drawing calls of nn.functional and distributions at random.
 DRAWN = {
+    "HalfNormal of negative values": lambda m, x: m.distributions.HalfNormal(1.5, validate_args=False).log_prob(x - x.mean()),
+    "Poisson of infinity": lambda m, x: bool(m.distributions.Poisson(1.0).support.check(m.tensor(math.inf))),
+    "prelu beside infinity": lambda m, x: m.autograd.grad(m.nn.functional.prelu(y := m.tensor([[math.inf, -1.0, 2.0]], requires_grad=True), w := m.tensor([math.inf, 0.5, 1.0], requires_grad=True)).sum(), (y, w)),
+    "gaussian_nll_loss of an infinite variance": lambda m, x: m.nn.functional.gaussian_nll_loss(x, x * 2, m.full((3, 1), math.inf)),
     "lp_pool of cut windows": lambda m, x: m.nn.functional.lp_pool1d(x, 2, 2, ceil_mode=True),
     "lp_pool of negative sums": lambda m, x: m.nn.functional.lp_pool1d(-x, 1.0, 2),
     "group_norm of single numbers": lambda m, x: m.nn.functional.group_norm(x[:1], 3),

@@ -1226,7 +1226,7 @@ F.interpolate(b, size=2, mode='bilinear')
 F.interpolate(im, size=2, mode='nearest', align_corners=True)
 F.interpolate(x, size=2)
 F.interpolate(im, size=2.5)
-F.interpolate(im, size=2, mode='nearest', antialias=True)  # another class
+F.interpolate(im, size=2, mode='nearest', antialias=True)
 F.interpolate(im, size=2, recompute_scale_factor=True)
 F.pixel_shuffle(im, 2)
 F.pixel_shuffle(im, 0)
