@@ -233,7 +233,8 @@ class Entries(Operators, Indexing):
         >>> minigrad.tensor([-1.0, 0.25, 2.0]).hardshrink()
         tensor([-1.,  0.,  2.])
         """
-        return self.masked_fill(self._constant(np.abs(np.asanyarray(self.array)) <= lambd), 0)
+        z = self.masked_fill(self._constant(np.abs(np.asanyarray(self.array)) <= lambd), 0)
+        return named(z, "HardshrinkBackward0")
 
     def prelu(self, weight: Self) -> Self:
         """x where x > 0, else weight * x: a relu with a learned slope for negative entries.

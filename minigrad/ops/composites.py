@@ -112,8 +112,8 @@ def most_frequent(x: Any, axis: int, keepdims: bool) -> Any:
     rows = np.moveaxis(x.array, axis, -1)
     at = np.empty((*rows.shape[:-1], 1), np.int64)
     for i in np.ndindex(*rows.shape[:-1]):
-        found, often = np.unique(rows[i], return_counts=True)
-        at[i] = np.flatnonzero(rows[i] == found[often.argmax()])[-1]
+        _, which, often = np.unique(rows[i], return_inverse=True, return_counts=True, equal_nan=False)
+        at[i] = np.flatnonzero(which == often.argmax())[-1]
     return taken(return_types.mode, x, np.moveaxis(at, -1, axis), axis, keepdims)
 
 

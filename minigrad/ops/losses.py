@@ -120,7 +120,7 @@ cross_entropy.vjp(x=_cross_entropy_dx).jvp(_cross_entropy_dot)
 @linear(result="float", node=kind_of_nll)
 def nll_loss(x, *, target, weights, axis, reduced):
     """z = -weights * x[target], summed if reduced        dL/dx = -weights * g, put at target"""
-    return _weighted(x[at_class(target, axis)], -weights, reduced)
+    return _weighted(-x[at_class(target, axis)], weights, reduced)
 
 
 def _nll_loss_dx(g, x_shape, target, weights, axis):

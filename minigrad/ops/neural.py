@@ -138,7 +138,7 @@ def hardswish(x, *, out=None):
     return into(out, x * hardsigmoid.forward(x))
 
 
-hardswish.vjp(x=lambda g, x: np.where(x < 3, g * ((x / 3 + 0.5) * (x > -3)), g))
+hardswish.vjp(x=lambda g, x: np.where(x < 3, keep(g * (x / 3 + 0.5), x > -3), g))
 
 
 @general(result="float", refuses="biuc")

@@ -292,6 +292,9 @@ OF_ITS_TESTS = {
 DRAWN = {
     "HalfNormal of negative values": lambda m, x: m.distributions.HalfNormal(1.5, validate_args=False).log_prob(x - x.mean()),
     "Poisson of infinity": lambda m, x: bool(m.distributions.Poisson(1.0).support.check(m.tensor(math.inf))),
+    "hardswish at infinity": lambda m, x: m.autograd.grad(m.nn.functional.hardswish(y := m.tensor([-math.inf, NAN, 1.0], requires_grad=True)).sum(), y),
+    "mode of NaN": lambda m, x: [m.tensor(v).mode().values for v in ([NAN, NAN], [2.0, 1.0, NAN, NAN], [NAN, 2.0, 2.0])],
+    "embedding_bag of an infinite padding": lambda m, x: m.nn.functional.embedding_bag(m.tensor([[0, 1]]), x, per_sample_weights=m.tensor([[1.0, math.inf]]), mode="sum", padding_idx=1),
     "prelu beside infinity": lambda m, x: m.autograd.grad(m.nn.functional.prelu(y := m.tensor([[math.inf, -1.0, 2.0]], requires_grad=True), w := m.tensor([math.inf, 0.5, 1.0], requires_grad=True)).sum(), (y, w)),
     "gaussian_nll_loss of an infinite variance": lambda m, x: m.nn.functional.gaussian_nll_loss(x, x * 2, m.full((3, 1), math.inf)),
     "lp_pool of cut windows": lambda m, x: m.nn.functional.lp_pool1d(x, 2, 2, ceil_mode=True),

@@ -250,9 +250,7 @@ def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
 
 def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """x, but 0 where |x| <= lambd"""
-    inner = input.detach()
-    z = ops.where.apply((inner >= -lambd) & (inner <= lambd), 0.0, input)
-    return named(z, "HardshrinkBackward0")
+    return input.hardshrink(lambd)
 
 
 def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:

@@ -159,11 +159,11 @@ def embedding_bag(
     n = len(starts)
     bag = np.searchsorted(starts, np.arange(len(flat)), side="right") - 1
     rows = embedding(flat, weight, None, max_norm, norm_type, scale_grad_by_freq, sparse)
-    if per_sample_weights is not None:
-        rows = rows * per_sample_weights.reshape(-1, 1)
+    each = None if per_sample_weights is None else per_sample_weights.reshape(-1, 1)
     if padding_idx is not None:
         kept = np.nonzero(_array(flat) != padding_idx % weight.shape[0])[0]
-        rows, bag = rows[kept], bag[kept]
+        rows, bag, each = rows[kept], bag[kept], None if each is None else each[kept]
+    rows = rows if each is None else rows * each
     if mode == "max":
         nothing = rows[:0].sum(0)  # zeros that are connected to the graph
         bags = [np.nonzero(bag == k)[0] for k in range(n)]
