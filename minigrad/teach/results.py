@@ -87,16 +87,12 @@ class CheckResult(Report[CheckRow]):
         *,
         parts: Mapping[str, float] | None = None,
         column: str = "gradient",
+        counted: str = "results",
         remarks: Sequence[str] = (),
     ) -> None:
         self.name, self.parts, self.remarks = name, dict(parts or {}), tuple(remarks)
         self.header = ("case", "inputs", column, "verdict", "")
-        right, n = sum(row.ok for row in rows), len(rows)
-        verb = "is" if right == 1 else "are"
-        count = (
-            f"all {n} public checks are" if right == n else f"{right} of {n} public checks {verb}"
-        )
-        super().__init__(f"{name}: {count} right", rows)
+        super().__init__(f"{name}: {_summary(rows, counted)}", rows)
 
     @property
     def ok(self) -> bool:
@@ -161,6 +157,19 @@ class CheckResult(Report[CheckRow]):
         if len(self.rows) == len(lines):
             return "".join(lines)
         return f"{''.join(lines)}<details><summary>every case</summary>{super()._html_table()}</details>"
+
+
+def _summary(rows: Sequence[CheckRow], counted: str) -> str:
+    """How far the answer is, in a few words: "3 of 6 gradients are right"."""
+    right, n = sum(row.ok for row in rows), len(rows)
+    if n and all(row.verdict in ("missing", "not written") for row in rows):
+        return "no answer yet"
+    if n == 1:
+        return "right" if right else "not right yet"
+    verb = "is" if right == 1 else "are"
+    return (
+        f"all {n} {counted} are right" if right == n else f"{right} of {n} {counted} {verb} right"
+    )
 
 
 class ChecksFailed(AssertionError):
