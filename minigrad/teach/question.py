@@ -236,8 +236,8 @@ class Written(Question):
 
 def unwritten(answer: object) -> bool:
     """Is there no answer yet: nothing, or only the dots of the starter?"""
-    if isinstance(answer, Mapping):
-        return all(value is ... for value in answer.values())
+    if isinstance(answer, Mapping | list | tuple):
+        return all(v is ... for v in (answer.values() if isinstance(answer, Mapping) else answer))
     return answer is None or answer is ...
 
 

@@ -71,8 +71,10 @@ def run(answer: Callable[..., Any], inputs: Mapping[str, Any], seconds: float) -
         with time_limit(seconds), quiet(out):
             outcome.returned = answer(*handed.values())
     except NotImplementedError:
-        line = "replace the line  raise NotImplementedError()  by your own"
-        outcome.trouble = "not written", line
+        message = (
+            "the line  raise NotImplementedError()  is still there; write your answer in its place"
+        )
+        outcome.trouble = "not written", message
     except TooSlow:
         outcome.trouble = (
             "too slow",
