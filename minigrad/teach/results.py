@@ -29,6 +29,7 @@ Kind = Literal[
     "not written",
     "missing",
 ]
+UNANSWERED = "missing", "not written"
 
 
 @dataclass(frozen=True)
@@ -140,7 +141,7 @@ class CheckResult(Report[CheckRow]):
                 said = "" if len(rows) == 1 else f"right in all {len(rows)} cases"
             else:
                 first = wrong[0].message or wrong[0].verdict
-                if not part and wrong[0].verdict not in ("error", "missing"):
+                if not part and wrong[0].verdict not in ("error", *UNANSWERED):
                     first = f"{wrong[0].verdict}: {first}"
                 inputs = f" ({wrong[0].inputs})" if wrong[0].inputs else ""
                 where = f"Case {wrong[0].case}{inputs}: " if len(rows) > 1 else ""
@@ -148,11 +149,11 @@ class CheckResult(Report[CheckRow]):
                 said = f"{several}{where}{first}"
             text = escape(_plain(said))
             text = f"<b>{escape(_plain(part))}</b>&ensp;{text}" if part else text
+            answered = not wrong or any(row.verdict not in UNANSWERED for row in wrong)
             for what, more in (("you wrote", "line"), ("the inputs", "values")):
-                shown = getattr(wrong[0], more) if wrong else ""
+                shown = getattr(wrong[0], more) if wrong and answered else ""
                 if shown:
                     text += f'<div style="margin-left: 1.6em">{what}: <code>{escape(_plain(shown))}</code></div>'
-            answered = not wrong or any(row.verdict != "missing" for row in wrong)
             lines.append(f'<div style="margin: 0.3em 0">{mark(not wrong, answered)} {text}</div>')
         if len(self.rows) == len(lines):
             return "".join(lines)
@@ -162,7 +163,7 @@ class CheckResult(Report[CheckRow]):
 def _summary(rows: Sequence[CheckRow], counted: str) -> str:
     """How far the answer is, in a few words: "3 of 6 gradients are right"."""
     right, n = sum(row.ok for row in rows), len(rows)
-    if n and all(row.verdict in ("missing", "not written") for row in rows):
+    if n and all(row.verdict in UNANSWERED for row in rows):
         return "no answer yet"
     if n == 1:
         return "right" if right else "not right yet"

@@ -141,7 +141,7 @@ def test_a_starter_says_what_to_do_and_shows_no_traceback(lab, tmp_path):
 
     [shown] = notebook.error_outputs()
     assert shown.endswith("no answer yet")
-    assert "✗ not written" in card(notebook)
+    assert "… the line raise NotImplementedError() is still there" in card(notebook)
 
 
 def test_a_wrong_answer_shows_where_and_by_how_much(lab, tmp_path):
