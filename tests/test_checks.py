@@ -14,7 +14,7 @@ def test_a_right_answer_gives_a_row_of_praise_for_each_case():
         return 2 * x * g
 
     assert repr(SQUARE.check()) == (
-        "square_backward: all 2 public checks are right\n"
+        "square_backward: all 2 gradients are right\n"
         "    case  inputs    gradient  verdict\n"
         "    1     x ()      dx        right\n"
         "    2     x (2, 2)  dx        right"
@@ -91,7 +91,7 @@ def test_a_tensor_is_as_good_as_an_array():
 def test_a_check_cell_fails_with_the_table_and_without_a_traceback():
     assert SQUARE.check(lambda x, g: 2 * x * g).or_raise().ok
 
-    with pytest.raises(ChecksFailed, match="1 of 2 public checks is right") as failed:
+    with pytest.raises(ChecksFailed, match="1 of 2 gradients is right") as failed:
         SQUARE.check(lambda x, g: 2 * x * g if x.ndim else x).or_raise()
 
     assert failed.value._render_traceback_() == repr(failed.value.result).splitlines()

@@ -225,12 +225,12 @@ def test_the_progress_panel_says_what_is_solved_what_is_begun_and_what_was_not_t
 
     assert repr(progress()) == (
         "progress: 1 of 3 exercises solved\n"
-        "    exercise                    public checks  points  hints\n"
-        "    square_backward  solved     2 of 2         1 of 1\n"
-        "    g                begun      0 of 1         0 of 2  1 of 1 seen\n"
-        "    h                not tried                 0 of 1"
+        "    exercise                    right   points  hints\n"
+        "    square_backward  solved     2 of 2  1 of 1\n"
+        "    g                begun      0 of 1  0 of 2  1 of 1 seen\n"
+        "    h                not tried          0 of 1"
     )
-    assert "width: 100%" in progress()._repr_html_() and "no grade" in progress()._repr_html_()
+    assert "width: 100%" in progress()._repr_html_() and "for practice" in progress()._repr_html_()
 
 
 def test_a_wrong_variant_is_registered_by_its_author_and_recognized():

@@ -39,15 +39,19 @@ def test_an_exercise_is_as_far_as_its_saved_checks_say(tmp_path):
     assert course(tmp_path / "notebooks").solved == (0, 47) and state_of(tmp_path) == "not tried"
 
     name = "shared_input_backward"
-    wrong = {"output_type": "error", "evalue": f"{name}: 5 of 6 public checks are right\n    case"}
+    wrong = {"output_type": "error", "evalue": f"{name}: 5 of 6 gradients are right\n    case"}
     right = {"output_type": "execute_result"}
-    right["data"] = {"text/plain": [f"{name}: all 6 public checks are right\n", "    case"]}
+    right["data"] = {"text/plain": [f"{name}: all 6 gradients are right\n", "    case"]}
+    unwritten = {"output_type": "error", "evalue": f"{name}: no answer yet\n    case"}
+    saved(tmp_path, unwritten)
+    assert state_of(tmp_path) == "not tried"
     saved(tmp_path, wrong)
     assert state_of(tmp_path) == "begun"
     saved(tmp_path, right)
     assert state_of(tmp_path) == "solved" and course(tmp_path / "notebooks").solved == (1, 47)
-    saved(tmp_path, right, wrong)
-    assert state_of(tmp_path) == "begun"
+    for other in (wrong, unwritten):
+        saved(tmp_path, right, other)
+        assert state_of(tmp_path) == "begun"
 
 
 def test_a_notebook_that_cannot_be_read_is_on_the_map_under_the_name_of_its_file(tmp_path):

@@ -172,6 +172,19 @@ def test_pictures_can_be_drawn_whether_or_not_the_answer_is_written(author, tmp_
     assert len(set(drawn.values())) == 2  # the student's own work is in it
 
 
+@every_exercise
+def test_the_starter_runs_and_each_check_says_that_there_is_no_answer_yet(author, tmp_path):
+    starter, written = release(author, tmp_path), {"__name__": "__main__"}
+    for number, cell in enumerate(read_notebook(starter).cells):
+        if is_answer(cell):
+            exec(cell.source, written)
+        elif cell.cell_type == "code":
+            try:
+                last_value(cell.source, f"<cell {number} of {starter}>", written)
+            except AssertionError as failed:
+                assert failed.result.headline.endswith(": no answer yet")
+
+
 # ------------------------------------------------------------------ one of each, by nbval
 
 
@@ -185,7 +198,7 @@ def test_the_starter_fails_when_pytest_runs_it_as_it_is(tmp_path):
     verdict = run_nbval(starter)
 
     assert not verdict.passed
-    assert "0 of 1 public checks are right" in verdict.report
+    assert "shared_input_backward: no answer yet" in verdict.report
 
 
 # ------------------------------------------------------------------ two of them, closely
@@ -253,7 +266,7 @@ def test_a_wrong_answer_does_not_pass_the_grading_run():
     verdict = run_nbval(answered(SHARED, wrong))
 
     assert not verdict.passed
-    assert "shared_input_backward: 3 of 6 public checks are right" in verdict.report
+    assert "shared_input_backward: 3 of 6 gradients are right" in verdict.report
 
 
 def answered(author, answer):

@@ -80,6 +80,33 @@ def test_nbgrader_s_regions_show_a_stub_and_hide_tests():
     assert shown(tests) == "f(1)\nf(3)"
 
 
+@pytest.mark.parametrize(
+    "given, solution",
+    [
+        ('predicted = {"a": ..., "b": ...}', 'predicted |= {"a": 1, "b": 2}'),
+        ('predicted = {"a": ..., "b": ...}', 'predicted["a"] = 1\npredicted.update(b=2)'),
+        ("order: list = ...", 'order = ["z", "x"]'),
+        ("x, y = ..., ...", "x = 1\ny = 2"),
+        ("rates = [..., ...]", "rates[:] = [1, 2]"),
+    ],
+)
+def test_an_answer_that_is_filled_in_has_no_stub_below_it_that_raises(given, solution):
+    source = f"{given}\n### BEGIN SOLUTION\n{solution}\n### END SOLUTION"
+
+    assert shown(source) == given
+    assert shown(source.replace("###", "#")) == f"{given}\n..."  # otter's
+
+
+@pytest.mark.parametrize(
+    "given, solution",
+    [("x = 1", "y = 2"), ("x = 1", "x += 2"), ("x = ...", "y = 2"), ("x = ...", "print(x)")],
+)
+def test_a_stub_stands_where_no_dots_are_filled_in(given, solution):
+    assert shown(f"{given}\n### BEGIN SOLUTION\n{solution}\n### END SOLUTION") == (
+        f"{given}\n{CODE_STUB}"
+    )
+
+
 def test_markers_work_in_nested_functions_and_in_markdown():
     nested = (
         "def f(x):\n    def g(y):\n        # BEGIN SOLUTION\n        return y\n        # END SOLUTION\n"

@@ -58,7 +58,7 @@ from minigrad.core.op import Op
 from minigrad.core.plan import HELD, Plan, column_major, compiled, held, listed, plan_of
 from minigrad.core.promotion import NUMBERS, number_like
 from minigrad.core.tensor import Tensor, View
-from minigrad.core.views import Hop, shows
+from minigrad.core.views import ViewStep, shows
 from minigrad.methods.base import or_ask
 
 # Python's operators are faster than NumPy's functions, for 0-d values ten times.
@@ -113,8 +113,9 @@ def {name}(x{signature}):
         z = new(View); z.array = zd
         if c is FRESH: c = x._shared_counter()
         z.counter = c; z._seen = c.history; z._node = n
-        hop = as_tuple(Hop, (op, {settings}))
-        z._base, z.way = (x._base, (*x.way, hop)) if x.__class__ is View else (x, (hop,))
+        view_step = as_tuple(ViewStep, (op, {settings}))
+        if x.__class__ is View: z._base = x._base; z.view_chain = (*x.view_chain, view_step)
+        else: z._base = x; z.view_chain = (view_step,)
     else:
         z = new(Tensor); z.array = zd; z.counter = FRESH; z.node = n
     return z
@@ -192,7 +193,7 @@ def _scope_of(op: Op, in_place: bool) -> dict[str, Any]:
         "ndarray": np.ndarray, "in_order": np.ascontiguousarray, "INFERENCE": INFERENCE,
         "AccumulateGrad": AccumulateGrad, "copy_of": copy_of, "is_plain": is_plain, "attach": attach,
         "user_instruction": user_instruction, "keep_line": keep_line, "record_node": record_node,
-        "Hop": Hop, "shows": shows, "as_tuple": tuple.__new__,
+        "ViewStep": ViewStep, "shows": shows, "as_tuple": tuple.__new__,
         **{f"_{s}": default for s, default in op.settings.items()},
     }  # fmt: skip
 

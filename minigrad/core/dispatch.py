@@ -36,7 +36,7 @@ from minigrad.core.op import Op
 from minigrad.core.plan import plan_of, value_of
 from minigrad.core.promotion import NUMBERS, number_like, prepare
 from minigrad.core.saved import Packed
-from minigrad.core.views import Hop, shows
+from minigrad.core.views import ViewStep, shows
 
 
 def apply(op: Op, args: Sequence[Any], settings: dict[str, Any]) -> Any:
@@ -52,7 +52,7 @@ def apply(op: Op, args: Sequence[Any], settings: dict[str, Any]) -> Any:
     if op.in_order and z_array.__class__ is np.ndarray and not z_array.flags.c_contiguous:
         z_array = np.ascontiguousarray(z_array)
     if op.view and shows(z_array, arrays[0]):
-        z = make.view(operands[0], z_array, Hop(op, settings))
+        z = make.view(operands[0], z_array, ViewStep(op, settings))
     else:
         z = make.wrap(z_array)
     if op.rules and state.recording:

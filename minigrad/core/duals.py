@@ -29,7 +29,7 @@ from minigrad.core.dtypes import check_not_complex, is_floating
 from minigrad.core.memory import Tensor, make
 from minigrad.core.op import Op, push_forward
 from minigrad.core.plan import values_of
-from minigrad.core.views import walk, way_of
+from minigrad.core.views import apply_chain, view_chain_to
 
 _next_level = count(1).__next__
 
@@ -126,5 +126,5 @@ def push_write(op: Op, before: Sequence[Tensor], settings: dict[str, Any], x: Te
         whole = make.wrap(np.zeros_like(base.array))  # with the same memory layout
         if known is not None:
             whole.copy_(known)
-        walk(whole, way_of(x)).copy_(z_dot)
+        apply_chain(whole, view_chain_to(x)).copy_(z_dot)
         set_tangent(base, level, whole)

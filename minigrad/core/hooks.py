@@ -98,7 +98,7 @@ class Hooked:
             for hook in list(self.before.values()):
                 given = hook(seen)
                 if given is not None:
-                    seen = tuple(map(_replaced, _as_many(given, seen, hook), seen))
+                    seen = tuple(map(_replaced, _from_node_hook(given, seen, hook), seen))
         parts = [d if tensors or d is None else d.array for d in seen]
         if hasattr(g, "parts"):
             return type(g)({k: d for k, d in enumerate(parts) if d is not None})
@@ -151,7 +151,7 @@ class Hooked:
         for hook in list(self.after.values()):
             changed = hook(outgoing, incoming)
             if changed is not None:
-                outgoing = _as_many(changed, outgoing, hook)
+                outgoing = _from_node_hook(changed, outgoing, hook)
         kept = [d for d, need in zip(outgoing, needs, strict=True) if need] if needs else []
         return kept if tensors else [None if d is None else d.array for d in kept]
 
@@ -205,7 +205,7 @@ def hooks_of(node: Any) -> Hooked:
     return plan
 
 
-def _as_many(given: Any, before: tuple[Any, ...], hook: Any) -> tuple[Any, ...]:
+def _from_node_hook(given: Any, before: tuple[Any, ...], hook: Any) -> tuple[Any, ...]:
     """The gradients that a node's hook returned. Raises unless it is a tuple of as many as it got."""
     if not isinstance(given, tuple):
         raise TypeError(

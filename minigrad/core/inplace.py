@@ -33,7 +33,7 @@ from minigrad.core.memory import INFERENCE, Tensor, make
 from minigrad.core.node import Node
 from minigrad.core.op import Op
 from minigrad.core.shapes import Array
-from minigrad.core.views import CopySlices, way_of
+from minigrad.core.views import CopySlices, view_chain_to
 
 
 def cannot_be_cast(op: Op, dtype: Dtype, own: Dtype) -> DtypeError:
@@ -172,6 +172,6 @@ def attach(node: Node, x: Tensor) -> None:
     if base is None:
         x.node = node
     else:
-        base.node = CopySlices(base.node, way_of(x), node, base.array)
+        base.node = CopySlices(base.node, view_chain_to(x), node, base.array)
     for t in retaining:
         keep_gradient(t)

@@ -68,7 +68,7 @@ class Makers:
     Tensor      the class
     wrap        an array -> a Tensor that requires no gradient
     tensor      (array, counter, node) -> a Tensor of these three parts
-    view        (tensor, array, hop) -> a Tensor that is a view of the given one
+    view        (tensor, array, step) -> a Tensor that is a view of the given one
     result_of   (node, array, counter) -> the node's result, as a Tensor with that history
     """
 

@@ -22,6 +22,9 @@ LISTED = (
 )  # isinstance is seven times faster for the common types, listed first
 Several = int | Sequence[int]  # one number for all axes, or one for each axis
 ROWS = 4096  # up to this many rows, a float32 sum has at least four correct digits
+# dtype -> above how many entries add_up may compute in which wider dtype
+WIDENED: dict[str, tuple[float, Any]] = {"e": (0, np.float32), "f": (ROWS, np.float64)}
+NEVER = math.inf, None
 SMALL = 1024  # up to this many entries, a NumPy call costs more than the arithmetic
 
 
@@ -62,20 +65,16 @@ def add_up(x: Array, axis: Dim = None, keepdims: Any = False, out: Any = None) -
     Along the last axis NumPy adds in pairs. It adds rows one after the other: in float32 the
     mean of 60,000 rows has three correct digits, and in float16 the sum of 5,000 ones is 2048.
     """
-    char = x.dtype.char
-    if char == "f" and x.size > ROWS and _adds_rows(x, axis):
-        wide: Any = np.float64
-    elif char == "e":
-        wide = np.float32
-    else:
+    above, wide = WIDENED.get(x.dtype.char, NEVER)
+    if x.size <= above or (wide is np.float64 and not _adds_rows(x, axis)):
         return np.add.reduce(x, axis, None, out, keepdims=keepdims)
     z = np.add.reduce(x, axis, wide, out, keepdims=keepdims)
     return z if out is not None else z.astype(x.dtype)
 
 
 def may_widen(dtype: np.dtype[Any], size: int) -> bool:
-    """May `add_up` choose a wider dtype for a float16 or float32 array of this size?"""
-    return dtype.char == "e" or (size > ROWS and dtype.char == "f")
+    """May `add_up` choose a wider dtype for an array of this dtype and size?"""
+    return size > WIDENED.get(dtype.char, NEVER)[0]
 
 
 def _adds_rows(x: Array, axis: Dim) -> bool:

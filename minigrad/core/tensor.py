@@ -37,7 +37,14 @@ from minigrad.core.op import Op
 from minigrad.core.outside import Outside
 from minigrad.core.shapes import Array, as_ints
 from minigrad.core.sparse import Rows
-from minigrad.core.views import Hop, Way, walk, way_of, ways_back, without_detour
+from minigrad.core.views import (
+    ViewChain,
+    ViewStep,
+    apply_chain,
+    chains_back,
+    view_chain_to,
+    without_detour,
+)
 from minigrad.methods import ArrayMethods
 from minigrad.methods.sampling import Sampling
 
@@ -550,10 +557,10 @@ class Tensor(Outside, Sampling, Rows, ArrayMethods):
         if not isinstance(z, Tensor):
             return z._rearrange(op)  # a program is being recorded
         if isinstance(self, View):
-            self.way = without_detour(self._base.array, z)
+            self.view_chain = without_detour(self._base.array, z)
         else:
-            counter, hop = same.counter, Hop(op, settings)
-            counter.undo = ways_back(counter.undo, hop, self.array, z.array)
+            counter, step = same.counter, ViewStep(op, settings)
+            counter.undo = chains_back(counter.undo, step, self.array, z.array)
         self._replace_array(z.array)
         if isinstance(z.node, Node):
             self.node = z.node
@@ -578,13 +585,13 @@ class Tensor(Outside, Sampling, Rows, ArrayMethods):
 class View(Tensor):
     """A tensor that shares the memory of another tensor, its base; see views.py."""
 
-    __slots__ = ("_base", "_node", "_seen", "way")
+    __slots__ = ("_base", "_node", "_seen", "view_chain")
 
     _node: Any
     _seen: int
     origin: tuple[Any, ...] | None = None  # why recorded writes are refused; see inplace.py
     _base: Tensor
-    way: Way
+    view_chain: ViewChain
     _own_tangents: "dict[int, Tensor] | None" = None  # used if the base has none
     # A cache: the base's tangents, and this view of them.
     _from_base: "tuple[Any, dict[int, Tensor]] | None" = None
@@ -597,7 +604,7 @@ class View(Tensor):
             return self._own_tangents
         if self._from_base is None or self._from_base[0] is not theirs:
             with modes.unobserved():
-                ours = {level: walk(t, way_of(self)) for level, t in theirs.items()}
+                ours = {level: apply_chain(t, view_chain_to(self)) for level, t in theirs.items()}
             self._from_base = (theirs, ours)
         return {**(self._own_tangents or {}), **self._from_base[1]}
 
@@ -624,9 +631,9 @@ class View(Tensor):
             return node
         if modes.unusual:
             with modes.enable_grad(), modes.unobserved():
-                node = walk(self._base, way_of(self)).node
+                node = apply_chain(self._base, view_chain_to(self)).node
         else:
-            node = walk(self._base, way_of(self)).node
+            node = apply_chain(self._base, view_chain_to(self)).node
         # Keep the gradient of the current value, not of the one before the write.
         if self._retains and node is not None:
             if self._node is not None:
@@ -646,14 +653,14 @@ class View(Tensor):
 View.__name__ = View.__qualname__ = "Tensor"  # for the user, a view is an ordinary Tensor
 
 
-def view_of(x: Tensor, array: Array, hop: Hop) -> View:
+def view_of(x: Tensor, array: Array, step: ViewStep) -> View:
     """A view of x, with `array` as its values: an array that shares x's memory."""
     z: View = new(View)
     z.array, z.counter = array, x._shared_counter()
     if isinstance(x, View):
-        z._base, z.way = x._base, (*x.way, hop)
+        z._base, z.view_chain = x._base, (*x.view_chain, step)
     else:
-        z._base, z.way = x, (hop,)
+        z._base, z.view_chain = x, (step,)
     z.node = None
     if not modes.state.recording:
         z.origin = ("inference" if modes.state.inference else "no_grad",)

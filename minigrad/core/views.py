@@ -3,8 +3,8 @@
 A view op (`x[0]`, `x.T`, `x.reshape(...)`) returns a tensor that shares its base's memory.
 The base and its views share one `Counter`, so a write to one of them counts for all.
 
-A view stores its view chain (`way`): the view ops that lead from the base to the view, with
-their settings. Each of them is a `Hop`. With the view chain we can
+A view stores its view chain: the view ops that lead from the base to the view, with
+their settings. Each of them is a `ViewStep`. With the view chain we can
 
     replay     apply the chain to the base again, after the base's history has changed
     rewrite    give the base a new history after a view of it was written to
@@ -31,78 +31,80 @@ from minigrad.core.op import REGISTRY, Op
 from minigrad.core.shapes import Array
 
 
-class Hop(NamedTuple):
+class ViewStep(NamedTuple):
     """One view op in a view chain."""
 
     op: Op
     settings: dict[str, Any]
 
 
-Way = tuple[Hop, ...]
+ViewChain = tuple[ViewStep, ...]
 Layout = tuple[tuple[int, ...], tuple[int, ...]]  # shape and strides
 
 
-def walk(x: Any, way: Way) -> Any:
+def apply_chain(x: Any, chain: ViewChain) -> Any:
     """Apply a view chain to x, an array or a Tensor; returns the view at its end."""
-    for op, settings in way:
+    for op, settings in chain:
         x = op.forward(x, **settings) if x.__class__ is np.ndarray else op.apply(x, **settings)
     return x
 
 
-def way_of(x: Any) -> Way:
+def view_chain_to(x: Any) -> ViewChain:
     """The view chain from the base to the view x.
 
     If the base itself was rearranged since (`base.t_()`), the chain starts with the view ops that lead
     back to the layout from which x was made.
     """
-    way: Way = x.way
-    undo: dict[Layout, Way] = x.counter.undo
+    chain: ViewChain = x.view_chain
+    undo: dict[Layout, ViewChain] = x.counter.undo
     for back in ((), *undo.values()) if undo else ():
-        if _leads_to(x.array, x._base.array, back + way):
-            x.way = back + way
-            return x.way
-    return way
+        if _leads_to(x.array, x._base.array, back + chain):
+            x.view_chain = back + chain
+            return x.view_chain
+    return chain
 
 
-def _leads_to(x: Array, base: Array, way: Way) -> bool:
+def _leads_to(x: Array, base: Array, chain: ViewChain) -> bool:
     """Does this view chain, applied to the base, give x: the same address, shape and strides?"""
     try:
-        return bool(walk(base, way).__array_interface__ == x.__array_interface__)
+        return bool(apply_chain(base, chain).__array_interface__ == x.__array_interface__)
     except (ValueError, IndexError, RuntimeError):
         return False  # it started from another layout
 
 
-def undoing(hop: Hop, x: Array) -> Hop:
-    """The view op that undoes `hop`, which was applied to the array x."""
-    if hop.op.name == "permute":
-        axes = hop.settings["axes"]
-        return Hop(hop.op, {"axes": tuple(sorted(range(len(axes)), key=axes.__getitem__))})
-    if hop.op.name in ("transpose", "t"):
-        return hop
-    return Hop(REGISTRY["view"], {"shape": x.shape})
+def undoing(step: ViewStep, x: Array) -> ViewStep:
+    """The view op that undoes `step`, which was applied to the array x."""
+    if step.op.name == "permute":
+        axes = step.settings["axes"]
+        return ViewStep(step.op, {"axes": tuple(sorted(range(len(axes)), key=axes.__getitem__))})
+    if step.op.name in ("transpose", "t"):
+        return step
+    return ViewStep(REGISTRY["view"], {"shape": x.shape})
 
 
-def ways_back(undo: dict[Layout, Way], hop: Hop, before: Array, after: Array) -> dict[Layout, Way]:
-    """Earlier layouts of a base -> view chains back to them, updated after `hop` was applied in place.
+def chains_back(
+    undo: dict[Layout, ViewChain], step: ViewStep, before: Array, after: Array
+) -> dict[Layout, ViewChain]:
+    """Earlier layouts of a base -> view chains back to them, updated after `step` was applied in place.
 
     The current layout needs no entry, so a base that is transposed a million times needs only one.
     """
-    last, now = undoing(hop, before), (after.shape, after.strides)
-    detour = undo.get(now, ())  # `hop` led back to an earlier layout: shorten the other chains
+    last, now = undoing(step, before), (after.shape, after.strides)
+    detour = undo.get(now, ())  # `step` led back to an earlier layout: shorten the other chains
     n = len(detour)
-    ways = {
-        layout: way[n:] if n and way[:n] == detour else (last, *way)
-        for layout, way in undo.items()
+    chains = {
+        layout: chain[n:] if n and chain[:n] == detour else (last, *chain)
+        for layout, chain in undo.items()
         if layout != now
     }
-    ways[before.shape, before.strides] = (last,)
-    return ways
+    chains[before.shape, before.strides] = (last,)
+    return chains
 
 
-def without_detour(base: Array, x: Any) -> Way:
+def without_detour(base: Array, x: Any) -> ViewChain:
     """The view chain of x without its last two view ops, if these cancel out."""
-    way: Way = x.way
-    return way[:-2] if len(way) > 1 and _leads_to(x.array, base, way[:-2]) else way
+    chain: ViewChain = x.view_chain
+    return chain[:-2] if len(chain) > 1 and _leads_to(x.array, base, chain[:-2]) else chain
 
 
 def axes_in_memory(x: Array) -> tuple[int, ...] | None:
@@ -123,15 +125,15 @@ def laid_out(x: Array, axes: tuple[int, ...] | None) -> Array:
     return np.array(x.transpose(axes), order="C").transpose(np.argsort(axes))
 
 
-def walk_back(part: Any, way: Way, like: Array) -> Any:
-    """The opposite of `walk`: zeros in the shape of `like`, with `part` where the view is.
+def scatter_part(part: Any, chain: ViewChain, like: Array) -> Any:
+    """The opposite of `apply_chain`: zeros in the shape of `like`, with `part` where the view is.
 
     Each view op is undone by its gradient rule, which puts a view's gradient back in place.
     """
-    if not way:
+    if not chain:
         return part
-    op, settings = way[0]
-    part = walk_back(part, way[1:], op.forward(like, **settings))
+    op, settings = chain[0]
+    part = scatter_part(part, chain[1:], op.forward(like, **settings))
     known = {**settings, "x_shape": like.shape}
     rule = op.rules["x"]
     return rule.formula(part, *(known[name] for name in rule.reads))
@@ -149,17 +151,17 @@ def shows(z: Any, x: Array) -> bool:
 class CopySlices(Node):
     """The node of a base of which a part was overwritten through a view.
 
-    way      the view chain from the base to the view that was written to
-    keeps    did the base have a history before the write? If so, the first edge leads to it
-    saved    the node of the write, whose first input is the part before the write
-    axes     the base's axes in memory order; None: row-major
+    view_chain    from the base to the view that was written to
+    keeps         did the base have a history before the write? If so, the first edge leads to it
+    saved         the node of the write, whose first input is the part before the write
+    axes          the base's axes in memory order; None: row-major
     """
 
-    __slots__ = ("axes", "keeps", "way", "write")
+    __slots__ = ("axes", "keeps", "view_chain", "write")
 
-    def __init__(self, base_node: Any, way: Way, write: Node, base: Array) -> None:
+    def __init__(self, base_node: Any, chain: ViewChain, write: Node, base: Array) -> None:
         """The node of `base`, whose previous node is base_node, after `write` changed a view of it."""
-        self.way, self.write, self.axes = way, write, axes_in_memory(base)
+        self.view_chain, self.write, self.axes = chain, write, axes_in_memory(base)
         self.keeps = base_node is not None
         edges = write.edges[1:] if write.plan.needs[0] else write.edges
         if self.keeps:
@@ -196,7 +198,7 @@ class CopySlicesPlan(OwnPlan):
         """The written part of g goes through the write's rules; the rest passes through."""
         (write,) = node.saved
         rest = laid_out(g, node.axes)  # our own copy, part of which we overwrite
-        part = walk(rest, node.way)
+        part = apply_chain(rest, node.view_chain)
         grads = list(write.plan.run(part.copy(), write))
         part[...] = grads.pop(0) if write.plan.needs[0] else 0
         return [rest, *grads] if node.keeps else grads
@@ -205,13 +207,15 @@ class CopySlicesPlan(OwnPlan):
         """Like `run`, but recorded: adds the parts instead of assigning them."""
         (write,) = node.saved
         mask = laid_out(np.ones(g.array.shape, g.array.dtype), node.axes)
-        walk(mask, node.way)[...] = 0
+        apply_chain(mask, node.view_chain)[...] = 0
         reshape = REGISTRY["reshape"]
-        way = tuple([Hop(reshape if op.name == "view" else op, s) for op, s in node.way])
-        grads = list(write.plan.run_tensors(walk(g, way), write))
+        chain = tuple(
+            ViewStep(reshape if op.name == "view" else op, s) for op, s in node.view_chain
+        )
+        grads = list(write.plan.run_tensors(apply_chain(g, chain), write))
         rest = g * mask
         if write.plan.needs[0]:
-            rest = rest + walk_back(grads.pop(0), node.way, mask)
+            rest = rest + scatter_part(grads.pop(0), node.view_chain, mask)
         return [rest, *grads] if node.keeps else grads
 
 

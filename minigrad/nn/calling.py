@@ -337,7 +337,7 @@ class BackwardHooks:
         for hook in self.before:
             given = hook(self.module, grads)
             if given is not None:
-                grads = _as_many(given, grads, "Backward pre hook", "grad_output")
+                grads = _from_module_hook(given, grads, "Backward pre hook", "grad_output")
         if self.arguments_are_watched:
             self.grad_output = grads
             return grads
@@ -370,12 +370,15 @@ class BackwardHooks:
         for hook in self.hooks:
             given = hook(self.module, grads, self.grad_output)
             if given is not None:
-                grads = _as_many(given, grads, "Backward hook", "grad_input")
+                grads = _from_module_hook(given, grads, "Backward hook", "grad_input")
         self.grad_output = None
         return grads
 
 
-def _as_many(given: object, grads: tuple[Any, ...], who: str, what: str) -> tuple[Any, ...]:
+def _from_module_hook(
+    given: object, grads: tuple[Any, ...], who: str, what: str
+) -> tuple[Any, ...]:
+    """The gradients that a module's hook returned. Raises unless there are as many as it got."""
     values = tuple(given) if isinstance(given, (tuple, list)) else (given,)
     if len(values) != len(grads):
         raise RuntimeError(

@@ -42,7 +42,7 @@ class Facts(Written):
     '3 is not what happens'
     """
 
-    column = "fact"
+    column, counted = "fact", "predictions"
     begin = "put a prediction in place of each ..."
 
     program: Callable[[], Mapping[str, object]]

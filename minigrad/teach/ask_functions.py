@@ -38,7 +38,7 @@ class Tangents(Exercise):
     not used at all, and that the gradient was given in place of the tangent.
     """
 
-    column = "tangent"
+    column, counted = "tangent", "tangents"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -150,7 +150,7 @@ class Differentiable(Exercise):
     whatever the student wrote: a repaired program, or the `apply` of a Function of one's own.
     """
 
-    column = "part"
+    column, counted = "part", "results"
 
     def parts(self) -> list[str]:
         """z first, then the gradients: a wrong value is noticed before they are explained."""

@@ -19,8 +19,7 @@ Where a known mistake gives exactly the student's numbers, it is named, with the
 the tape at which it was made. Check cells end with `or_raise`, so that pytest and nbval take
 silence, or a table of mistakes, for a failure.
 
-These checks run beside the student's code and are there to learn from. They are public,
-and passing them is no grade.
+These checks run in the student's own kernel and are for practice. Passing them gives no grade.
 
 Read question.py for what all exercises have, and trying.py for how a function is tried.
 """
@@ -62,7 +61,7 @@ class Exercise(FunctionQuestion):
     points, hints, seconds    as for every Question
     """
 
-    column = "gradient"
+    column, counted = "gradient", "gradients"
 
     forward: Callable[..., Any]
     shapes: Sequence[Sequence[Shape]]

@@ -17,7 +17,10 @@ from typing import Any, Literal
 State = Literal["solved", "begun", "not tried"]
 
 _LINK = re.compile(r"\]\((\.\./exercises/[^)\s]+\.ipynb)\)")
-_RIGHT = re.compile(r"(all |\d+ of )\d+ public checks? (?:are|is) right")
+_SUMMARY = re.compile(
+    r"^[\w.]+: (right|all|not right yet|no answer yet|\d+ of)(?:$| \d+ \w+ (?:is|are) right$)", re.M
+)
+_SOLVED = {"right", "all"}
 _SIGNS: dict[State, str] = {"solved": "✓", "begun": "…", "not tried": "○"}
 _CELL = 'style="vertical-align: top; text-align: left"'  # of each cell: JupyterLab sets these to the right
 
@@ -97,9 +100,9 @@ def _exercise(folder: Path, link: str) -> CourseNotebook:
     path = folder / link
     cells = _cells(path)
     printed = "\n".join(_text(o) for cell in cells for o in _outputs(cell))
-    said = _RIGHT.findall(printed)
-    tried: State = "solved" if all(right == "all " for right in said) else "begun"
-    state = tried if said else "not tried"
+    said = set(_SUMMARY.findall(printed))
+    tried: State = "solved" if said <= _SOLVED else "begun"
+    state = tried if said - {"no answer yet"} else "not tried"
     return CourseNotebook(link, _title(path, cells), state)
 
 

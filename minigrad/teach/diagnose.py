@@ -13,8 +13,8 @@ at once. If none gives the numbers, nothing is reported.
     diagnose_function(f, mine, x)   the same for a function, confirmed on other data
 
 Read uses.py for how the effect of a change is found, mistakes.py for the table, whole.py for
-mistakes that belong to no operation, noise.py for finite differences, pairs.py for where the table
-is tried, altered.py for other programs.
+mistakes that belong to no operation, noise.py for finite differences, one_mistake.py and pairs.py for
+where the table is tried, altered.py for other programs.
 """
 
 import time
@@ -34,10 +34,9 @@ from minigrad.teach.answer import Answer, Diagnosis
 from minigrad.teach.difference import Array, difference, real_array
 from minigrad.teach.mistakes import KINDS, ORDER, constant_factor, one_number
 from minigrad.teach.noise import noise
+from minigrad.teach.one_mistake import Tried, at_the_uses
 from minigrad.teach.pairs import (
     AT_A_NODE,
-    Tried,
-    at_the_uses,
     everywhere,
     in_one_term,
     off_by_one,

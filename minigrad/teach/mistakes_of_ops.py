@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from minigrad.core.views import CopySlices, walk
+from minigrad.core.views import CopySlices, apply_chain
 from minigrad.teach.difference import Array
 from minigrad.teach.mistakes import Passes, Variant, Variants, constant_factor, mistake
 from minigrad.teach.uses import AnyNode, Use, called
@@ -369,7 +369,7 @@ def _overwritten(use: Use) -> Passes:
     if not isinstance(use.node, CopySlices) or use.k or use.part or not use.node.keeps:
         return None
     written = np.zeros(use.passed.shape, bool)
-    walk(written, use.node.way)[...] = True
+    apply_chain(written, use.node.view_chain)[...] = True
     return np.asarray(use.graph.gradients[use.node]) if not np.any(use.passed[written]) else None
 
 

@@ -1,6 +1,5 @@
-"""Where the table is tried: at each use, at every operation of a kind, in one term, two rows at once.
+"""One mistake in several places, and two mistakes at once.
 
-    at_the_uses    each row of the table, at each edge that leads to the tensor
     AT_A_NODE      the gradient that arrives is ignored for both operands of an operation
     everywhere     the student takes tanh's derivative at the input, in each of the three layers
     off_by_one     each step of a recurrence reads the value of the step before
@@ -11,7 +10,7 @@ Two mistakes at different branches add up. Where one lies further down the same 
 second is made on what the first has passed. So the pairs are tried in two ways, and only on
 small tapes: there are many, and the more that is tried the more may fit by chance.
 
-Read answer.py and mistakes.py first.
+Read one_mistake.py first.
 """
 
 import time
@@ -20,7 +19,7 @@ from collections.abc import Callable, Container, Iterator
 from dataclasses import replace
 from functools import partial
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -29,6 +28,7 @@ from minigrad.core.node import Node
 from minigrad.teach.all_mistakes import known_mistakes
 from minigrad.teach.answer import Answer, Diagnosis
 from minigrad.teach.mistakes import ORDER, Mistake, message_and_hint, one_number, variants
+from minigrad.teach.one_mistake import Tried, at_the_uses
 from minigrad.teach.uses import Use, called, op_name
 from minigrad.teach.whole import Places, Table, mistake_in
 
@@ -43,44 +43,6 @@ PER_OPERATION = {
     "index_not_scattered", "mean_for_sum", "reduction_axis", "stale_value", "wrong_argument",
     "matmul_order", "transposed", "sign", "swapped_operands", "upstream_ignored", "upstream_only",
 }  # fmt: skip
-
-
-class Tried(NamedTuple):
-    """One mistake at one use, and what it does.
-
-    effect    what is added to the right gradient
-    changed   node -> what is added to its gradient, for all the nodes that it reaches
-    """
-
-    row: Mistake
-    use: Use
-    n: str
-    effect: Any
-    changed: dict[Any, Any]
-
-    def diagnosis(self, a: Answer) -> Diagnosis:
-        """The row's message and hint, at the operation of this use."""
-        return a.found(self.row.message, self.row.hint, kind=self.row.kind, use=self.use, n=self.n)
-
-
-# ------------------------------------------------------------------ one mistake
-
-
-def at_the_uses(a: Answer, tried: list[Tried], until: float) -> Iterator[Diagnosis]:
-    """The table of mistakes, at every edge that leads to the tensor, the nearest first."""
-    for row in known_mistakes():
-        for use in a.graph.paths:
-            if time.thread_time() > until:
-                return
-            for variant in variants(row, use):
-                changed = use.changes(variant.array)
-                effect = changed.get(a.target)
-                if effect is None:
-                    continue
-                one = Tried(row, use, variant.n, np.asarray(effect), changed)
-                if a.gives(a.right + effect):
-                    yield one.diagnosis(a)
-                tried.append(one)
 
 
 # ------------------------------------------------------------------ everywhere

@@ -80,6 +80,7 @@ class Question(metaclass=_Declares):
     """
 
     column = "part"  # the heading of the column that names the parts
+    counted = "results"  # what the headline counts: "3 of 6 results are right"
     wanted = "function"  # or "class"
 
     name: str
@@ -106,7 +107,8 @@ class Question(metaclass=_Declares):
         rows = list(self.rows(answer))
         remarks = list(self._remarks(answer, rows))
         parts = self.parts_with_points()
-        self.last = CheckResult(self.name, rows, parts=parts, column=self.column, remarks=remarks)
+        words = {"column": self.column, "counted": self.counted}
+        self.last = CheckResult(self.name, rows, parts=parts, remarks=remarks, **words)
         _tell()
         return self.last
 
@@ -196,6 +198,7 @@ class Written(Question):
     begin     what to do where there is none yet
     """
 
+    counted = "answers"
     form: Any = Mapping
     like = "a dict"
     begin = ""
@@ -233,8 +236,8 @@ class Written(Question):
 
 def unwritten(answer: object) -> bool:
     """Is there no answer yet: nothing, or only the dots of the starter?"""
-    if isinstance(answer, Mapping):
-        return all(value is ... for value in answer.values())
+    if isinstance(answer, Mapping | list | tuple):
+        return all(v is ... for v in (answer.values() if isinstance(answer, Mapping) else answer))
     return answer is None or answer is ...
 
 
@@ -294,8 +297,8 @@ class Progress(Report[ProgressRow]):
     that follow it. Otherwise it is a table of the moment, in HTML or as text.
     """
 
-    header = ("exercise", "", "public checks", "points", "hints")
-    footer = "Public checks, for learning: no grade."
+    header = ("exercise", "", "right", "points", "hints")
+    footer = "These points are for practice. They do not count toward a grade."
 
     def __init__(self, rows: Sequence[ProgressRow]) -> None:
         solved = sum(row.ok for row in rows)

@@ -29,6 +29,7 @@ Kind = Literal[
     "not written",
     "missing",
 ]
+UNANSWERED = "missing", "not written"
 
 
 @dataclass(frozen=True)
@@ -87,16 +88,12 @@ class CheckResult(Report[CheckRow]):
         *,
         parts: Mapping[str, float] | None = None,
         column: str = "gradient",
+        counted: str = "results",
         remarks: Sequence[str] = (),
     ) -> None:
         self.name, self.parts, self.remarks = name, dict(parts or {}), tuple(remarks)
         self.header = ("case", "inputs", column, "verdict", "")
-        right, n = sum(row.ok for row in rows), len(rows)
-        verb = "is" if right == 1 else "are"
-        count = (
-            f"all {n} public checks are" if right == n else f"{right} of {n} public checks {verb}"
-        )
-        super().__init__(f"{name}: {count} right", rows)
+        super().__init__(f"{name}: {_summary(rows, counted)}", rows)
 
     @property
     def ok(self) -> bool:
@@ -144,7 +141,7 @@ class CheckResult(Report[CheckRow]):
                 said = "" if len(rows) == 1 else f"right in all {len(rows)} cases"
             else:
                 first = wrong[0].message or wrong[0].verdict
-                if not part and wrong[0].verdict not in ("error", "missing"):
+                if not part and wrong[0].verdict not in ("error", *UNANSWERED):
                     first = f"{wrong[0].verdict}: {first}"
                 inputs = f" ({wrong[0].inputs})" if wrong[0].inputs else ""
                 where = f"Case {wrong[0].case}{inputs}: " if len(rows) > 1 else ""
@@ -152,15 +149,28 @@ class CheckResult(Report[CheckRow]):
                 said = f"{several}{where}{first}"
             text = escape(_plain(said))
             text = f"<b>{escape(_plain(part))}</b>&ensp;{text}" if part else text
+            answered = not wrong or any(row.verdict not in UNANSWERED for row in wrong)
             for what, more in (("you wrote", "line"), ("the inputs", "values")):
-                shown = getattr(wrong[0], more) if wrong else ""
+                shown = getattr(wrong[0], more) if wrong and answered else ""
                 if shown:
                     text += f'<div style="margin-left: 1.6em">{what}: <code>{escape(_plain(shown))}</code></div>'
-            answered = not wrong or any(row.verdict != "missing" for row in wrong)
             lines.append(f'<div style="margin: 0.3em 0">{mark(not wrong, answered)} {text}</div>')
         if len(self.rows) == len(lines):
             return "".join(lines)
         return f"{''.join(lines)}<details><summary>every case</summary>{super()._html_table()}</details>"
+
+
+def _summary(rows: Sequence[CheckRow], counted: str) -> str:
+    """How far the answer is, in a few words: "3 of 6 gradients are right"."""
+    right, n = sum(row.ok for row in rows), len(rows)
+    if n and all(row.verdict in UNANSWERED for row in rows):
+        return "no answer yet"
+    if n == 1:
+        return "right" if right else "not right yet"
+    verb = "is" if right == 1 else "are"
+    return (
+        f"all {n} {counted} are right" if right == n else f"{right} of {n} {counted} {verb} right"
+    )
 
 
 class ChecksFailed(AssertionError):

@@ -8,7 +8,7 @@ Whatever it does, there is an outcome: what it returned, or what happened instea
 The time limit is an alarm that rings in the main thread, between two steps of the student's
 Python; in other threads, and where there are no alarms (Windows), a timer has the interpreter
 raise the same exception there. A single call into NumPy is not broken off by either, and
-nothing here stops somebody who wants to do harm: public checks run in the student's own kernel.
+nothing here stops somebody who wants to do harm: checks run in the student's own kernel.
 What the function prints is kept, up to a limit, and shown only if something is wrong.
 """
 
@@ -71,8 +71,10 @@ def run(answer: Callable[..., Any], inputs: Mapping[str, Any], seconds: float) -
         with time_limit(seconds), quiet(out):
             outcome.returned = answer(*handed.values())
     except NotImplementedError:
-        line = "replace the line  raise NotImplementedError()  by your own"
-        outcome.trouble = "not written", line
+        message = (
+            "the line  raise NotImplementedError()  is still there; write your answer in its place"
+        )
+        outcome.trouble = "not written", message
     except TooSlow:
         outcome.trouble = (
             "too slow",

@@ -28,7 +28,7 @@ from minigrad.core.plan import Plan, fit
 from minigrad.core.shapes import restore_axes
 from minigrad.core.sparse import RowSparse
 from minigrad.core.tensor import Tensor
-from minigrad.core.views import CopySlices, walk
+from minigrad.core.views import CopySlices, apply_chain
 from minigrad.teach.difference import Array
 
 AnyNode = Node | AccumulateGrad
@@ -71,8 +71,12 @@ class Use:
             self.position, self.name = plan.wanted[which]
             self.origins = dict(zip(names_of(plan), edges, strict=True))
             if isinstance(node, CopySlices):
-                self.g = np.asarray(walk(self.g, node.way))
-                self.passed = np.asarray(walk(self.passed, node.way)) if self.part else self.passed
+                self.g = np.asarray(apply_chain(self.g, node.view_chain))
+                self.passed = (
+                    np.asarray(apply_chain(self.passed, node.view_chain))
+                    if self.part
+                    else self.passed
+                )
         self.op_name = "" if self.op is None else self.op.name
         self.values = self.graph.values(node)
 
@@ -88,7 +92,7 @@ class Use:
             return {}
         if self.part and isinstance(self.node, CopySlices):  # in the shape of the parent
             part, change = change, np.zeros_like(self.graph.gradients[self.parent], change.dtype)
-            walk(change, self.node.way)[...] = part
+            apply_chain(change, self.node.view_chain)[...] = part
         return self.graph.changes(self.parent, change)
 
     @property
@@ -336,10 +340,10 @@ class Graph:
             values["xs"] = tuple(np.asarray(getattr(x, "array", x)) for x in values["xs"])
         if isinstance(node, CopySlices):  # the part that was written, before and after
             if node.keeps and plan.op.operands and node.edges[0] in self.known:
-                before = np.asarray(walk(self.known[node.edges[0]], node.way))
+                before = np.asarray(apply_chain(self.known[node.edges[0]], node.view_chain))
                 values.setdefault(plan.op.operands[0], before)
             if node in self.known:
-                values.setdefault("z", np.asarray(walk(self.known[node], node.way)))
+                values.setdefault("z", np.asarray(apply_chain(self.known[node], node.view_chain)))
         for name, parent in zip(names_of(plan), edges, strict=True):
             if parent in self.known and name != "xs":
                 values.setdefault(name, self.known[parent])

@@ -22,6 +22,9 @@ otter's markers, in code cells:
 
 A marker with a single # is otter's, one with ### is nbgrader's; this decides which stub is used.
 
+nbgrader's stub raises NotImplementedError. It is left out below  predicted = {"a": ..., "b": ...},  where
+students replace the dots: it would raise although they did. Dots that are left are no answer.
+
     cleared          the source that a student gets
     hidden           the lines that a student must not see
     check_markers    rejects a region without an end, or inside another
@@ -35,9 +38,10 @@ import io
 import re
 import tokenize
 from collections.abc import Iterator
+from itertools import takewhile
 from typing import NamedTuple
 
-from minigrad.grading.release.syntax import syntax_of
+from minigrad.grading.release.syntax import names_made, statements_of, syntax_of
 
 CODE_STUB = "# YOUR CODE HERE\nraise NotImplementedError()"
 TEXT_STUB = "YOUR ANSWER HERE"
@@ -75,14 +79,15 @@ def cleared(source: str, stub: str, *, code: bool = True) -> tuple[str, bool]:
         return "", False
     lines: list[str] = []
     inside = replaced = False
-    for line in source.split("\n"):
+    given = source.split("\n")
+    for number, line in enumerate(given, 1):
         indent = line[: len(line) - len(line.lstrip())]
         if SOLUTION.begin in line:
             inside = replaced = True
             otters = OTTERS.fullmatch(line) if code else None
-            if otters is None:
+            if otters is None and not (code and _fills_in_dots(given[number:], lines)):
                 lines += [indent + s for s in stub.split("\n")]
-            elif not otters["none"]:
+            elif otters is not None and not otters["none"]:
                 lines.append(indent + PROMPT)
         elif SOLUTION.end in line:
             inside = False
@@ -96,6 +101,19 @@ def cleared(source: str, stub: str, *, code: bool = True) -> tuple[str, bool]:
     for region in (HIDDEN_TESTS, MARK_SCHEME):
         lines = [line for line, inside in _regions(lines, region) if not inside]
     return "\n".join(lines), replaced
+
+
+def _fills_in_dots(below: list[str], above: list[str]) -> bool:
+    """Does the solution at the head of `below` only assign to names that have dots above it?"""
+    solution = "\n".join(takewhile(lambda line: SOLUTION.end not in line, below))
+    filled = {name for statement in statements_of(solution) for name in names_made(statement)}
+    dotted = {
+        name
+        for statement in statements_of("\n".join(above))
+        if any(isinstance(n, ast.Constant) and n.value is ... for n in ast.walk(statement))
+        for name in names_made(statement)
+    }
+    return bool(filled) and filled <= dotted
 
 
 def _regions(
