@@ -18,7 +18,7 @@ from minigrad.core.dtypes import DTypeLike
 from minigrad.core.shapes import Several
 from minigrad.core.tensor import Tensor
 from minigrad.methods.creation import empty
-from minigrad.nn.convolution import Conv1d, Conv2d
+from minigrad.nn.convolution import Conv1d, Conv2d, ConvTranspose1d, ConvTranspose2d
 from minigrad.nn.functional.convolution import check_batched
 from minigrad.nn.linear import Linear
 from minigrad.nn.normalization import BatchNorm1d, BatchNorm2d
@@ -29,6 +29,8 @@ __all__ = [
     "LazyBatchNorm2d",
     "LazyConv1d",
     "LazyConv2d",
+    "LazyConvTranspose1d",
+    "LazyConvTranspose2d",
     "LazyLinear",
     "UninitializedParameter",
 ]
@@ -73,11 +75,11 @@ class _Lazy:
         """Infer the number of input features from the input, and initialize the parameters."""
         raise NotImplementedError
 
-    def forward(self, input: Tensor) -> Tensor:
+    def forward(self, input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         """Initialize the parameters for this input, become the ordinary layer, and call it."""
         self.initialize_parameters(input)
         self.__class__ = self.becomes
-        return self.forward(input)
+        return self.forward(input, *args, **kwargs)
 
 
 class LazyLinear(_Lazy, Linear):
@@ -127,6 +129,18 @@ class LazyConv2d(_LazyConv, Conv2d):
     """A Conv2d that infers in_channels in its first call."""
 
     becomes = Conv2d
+
+
+class LazyConvTranspose1d(_LazyConv, ConvTranspose1d):
+    """A ConvTranspose1d that infers in_channels in its first call."""
+
+    becomes = ConvTranspose1d
+
+
+class LazyConvTranspose2d(_LazyConv, ConvTranspose2d):
+    """A ConvTranspose2d that infers in_channels in its first call."""
+
+    becomes = ConvTranspose2d
 
 
 class _LazyBatchNorm(_Lazy):
