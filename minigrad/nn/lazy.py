@@ -22,7 +22,7 @@ from minigrad.nn.convolution import Conv1d, Conv2d, ConvTranspose1d, ConvTranspo
 from minigrad.nn.functional.convolution import check_batched
 from minigrad.nn.linear import Linear
 from minigrad.nn.normalization import BatchNorm1d, BatchNorm2d
-from minigrad.nn.parameter import UninitializedParameter
+from minigrad.nn.parameter import UninitializedBuffer, UninitializedParameter
 
 __all__ = [
     "LazyBatchNorm1d",
@@ -147,14 +147,19 @@ class _LazyBatchNorm(_Lazy):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(0, *args, **kwargs)  # type: ignore[call-arg]
         self._remove_shapes()
+        layer: Any = self
+        if layer.track_running_stats:
+            layer.running_mean = UninitializedBuffer(layer.running_mean)
+            layer.running_var = UninitializedBuffer(layer.running_var)
 
     def initialize_parameters(self, input: Tensor) -> None:
         """Set num_features to the number of channels."""
         layer: Any = self
         n = layer.num_features = input.shape[1]
-        if layer.track_running_stats:
-            layer.running_mean = layer.running_mean.new_zeros(n)
-            layer.running_var = layer.running_var.new_ones(n)
+        for name, start in (("running_mean", 0.0), ("running_var", 1.0)):
+            buffer = getattr(layer, name)
+            if buffer is not None and not buffer.array.size:
+                setattr(layer, name, buffer.new_full((n,), start))
         self._materialize((n,), (n,))
 
 
