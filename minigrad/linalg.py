@@ -528,6 +528,8 @@ def matrix_norm(
     if ord not in (2, -2, 1, -1, math.inf, -math.inf):
         raise RuntimeError(f"linalg.matrix_norm: Order {ord} not supported.")
     many = svdvals(B) if abs(ord) == 2 else B.abs().sum(-2 if abs(ord) == 1 else -1)
+    if ord > 0 and not many.shape[-1]:
+        many = many.sum(-1, keepdim=True)  # of nothing the largest is 0
     z = many.amax(-1) if ord > 0 else many.amin(-1)
     if keepdim:
         for axis in sorted((rows, columns)):

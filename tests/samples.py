@@ -128,6 +128,8 @@ for op in [ops.ceil, ops.floor, ops.trunc, ops.round]:
     sample(op, normal(2, 3))
     sample(op, normal())
 sample(ops.round, normal(2, 3), decimals=1)
+for mode in ("trunc", "floor"):
+    sample(ops.rounded_div, normal(2, 3), fraction(3, seed=1), rounding_mode=mode)
 for op in [ops.isnan, ops.isinf, ops.isfinite, ops.signbit]:
     sample(op, np.array([0.0, -2.0, np.nan, np.inf]))
 for op in [

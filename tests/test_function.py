@@ -91,6 +91,23 @@ def test_a_node_of_its_own(x):
     assert z.tolist() == [1.0, 8.0] and x.grad.tolist() == [3.0, 12.0]
 
 
+def test_next_functions_and_hooks_see_tensors_only(x):
+    class Scaled(minigrad.autograd.Function):
+        @staticmethod
+        def forward(ctx, k, x):
+            return k * x
+
+        @staticmethod
+        def backward(ctx, g):
+            return None, 3 * g
+
+    z, seen = Scaled.apply(3, x), []
+    z.grad_fn.register_hook(lambda grads, _: seen.extend(grads))
+    z.sum().backward()
+
+    assert [n.variable is x for n, _ in z.grad_fn.next_functions] == [True] and len(seen) == 1
+
+
 def test_nothing_is_recorded_where_nothing_is_wanted(x):
     assert Cube.apply(x.detach()).grad_fn is None
     with minigrad.no_grad():

@@ -664,6 +664,17 @@ def test_a_lazy_batch_norm_keeps_its_dtype(kind):
     assert layer.running_mean.dtype == layer.running_var.dtype == minigrad.float64
 
 
+def test_a_lazy_batch_norm_takes_its_size_from_a_state():
+    x, norm = minigrad.randn(4, 3), nn.BatchNorm1d(3)
+    norm(x)
+    layer = nn.LazyBatchNorm1d()
+
+    layer.load_state_dict(norm.state_dict())
+
+    assert repr(nn.LazyBatchNorm1d().running_var) == "<UninitializedBuffer>"
+    assert_close(layer.eval()(x).detach(), norm.eval()(x).detach())
+
+
 @pytest.mark.parametrize("kind", [nn.Embedding, nn.EmbeddingBag])
 def test_a_table_refuses_a_padding_idx_outside_of_it(kind):
     assert kind(3, 2, padding_idx=-1).padding_idx == 2

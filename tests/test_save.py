@@ -55,6 +55,16 @@ def test_tensors_keep_shape_and_type(dtype, shape):
     assert z.dtype == x.dtype and z.shape == x.shape and minigrad.equal(z, x)
 
 
+def test_tied_weights_are_tied_after_loading():
+    first, second = minigrad.nn.Linear(2, 2), minigrad.nn.Linear(2, 2)
+    second.weight = first.weight
+
+    z = saved_and_loaded(minigrad.nn.Sequential(first, second).state_dict())
+    z["0.weight"].fill_(3)
+
+    assert minigrad.equal(z["1.weight"], z["0.weight"])
+
+
 def test_a_leaf_still_requires_its_gradient():
     z = saved_and_loaded([tensor([1.0], requires_grad=True), tensor([2.0])])
 

@@ -101,8 +101,10 @@ def _outputs_of(f: Func) -> Func:
 def _arguments(inputs: Any) -> tuple[Any, ...]:
     xs = (inputs,) if isinstance(inputs, Tensor) else tuple(inputs)
     for k, x in enumerate(xs):
-        if isinstance(x, Tensor) and any(
-            s == 0 and n > 1 for s, n in zip(x.stride(), x.shape, strict=True)
+        if (
+            isinstance(x, Tensor)
+            and x.requires_grad
+            and any(s == 0 and n > 1 for s, n in zip(x.stride(), x.shape, strict=True))
         ):
             raise RuntimeError(
                 f"The {k}th input has a dimension with stride 0. gradcheck only supports inputs that are "

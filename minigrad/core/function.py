@@ -187,7 +187,10 @@ class FunctionPlan(OwnPlan):
         results: list[Like | None],
     ) -> None:
         self.cls, self.ctx, self.likes, self.results = cls, ctx, likes, results
-        self.op, self.needs = _NamedOp(cls), ctx.needs_input_grad
+        self.op = _NamedOp(cls)
+        # As in PyTorch, `next_functions` and hooks see the tensors only.
+        needed = zip(likes, ctx.needs_input_grad, strict=True)
+        self.needs = tuple([need for like, need in needed if like is not None])
 
     def run(self, g: object, node: Node) -> Sequence[Any]:
         """The gradients of the arguments, as arrays; nothing is recorded."""
@@ -237,7 +240,9 @@ class FunctionPlan(OwnPlan):
                 "of forward, and None for those that have none."
             )
         grads = []
-        for k, (d, like, need) in enumerate(zip(values, self.likes, self.needs, strict=True)):
+        for k, (d, like, need) in enumerate(
+            zip(values, self.likes, self.ctx.needs_input_grad, strict=True)
+        ):
             if like is None and d is not None:
                 raise RuntimeError(
                     f"function {self.cls.__name__}Backward returned a gradient different than None at "

@@ -433,6 +433,7 @@ class Tensor(Outside, Sampling, Rows, ArrayMethods):
                 "Can't detach views in-place. Use detach() instead. The base has the history as well."
             )
         self._forget_node()
+        self._tangents = None
         return self
 
     def _forget_node(self) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from minigrad import ops
 from minigrad.core.dtypes import torch_name
 from minigrad.core.errors import warn_user
-from minigrad.methods.base import Base, Operand, T, or_ask, scaled
+from minigrad.methods.base import Base, Operand, or_ask, scaled
 from minigrad.methods.from_rows import FromRows
 from minigrad.ops.composites import named
 
@@ -54,7 +54,8 @@ class Operators(FromRows):
         >>> minigrad.tensor([7, -7]).div(2, rounding_mode="floor")
         tensor([ 3, -4])
         """
-        return ops.div.apply(self, other) if rounding_mode is None else divided(self, other, rounding_mode)
+        op, settings = division(rounding_mode)
+        return op.apply(self, other, **settings)
 
     def div_(self, other: Operand, *, rounding_mode: str | None = None) -> Self:
         """x /= other. `other` is a number or a tensor that broadcasts to the shape of x.
@@ -68,7 +69,8 @@ class Operators(FromRows):
         >>> minigrad.tensor([7, -7]).div_(2, rounding_mode="floor")
         tensor([ 3, -4])
         """
-        return ops.div.apply_(self, other) if rounding_mode is None else self.copy_(divided(self, other, rounding_mode))
+        op, settings = division(rounding_mode)
+        return op.apply_(self, other, **settings)
     def __divmod__(self, other: Operand) -> tuple[Self, Self]: return self // other, self % other
 
     def rsub(self, other: Operand, *, alpha: float = 1) -> Self:
@@ -286,16 +288,13 @@ def number_last(name: str, word: str, number: Any, *tensors: Any) -> tuple[Any, 
     return *tensors, getattr(number, "array", number)
 
 
-def divided(x: T, y: Any, rounding_mode: str) -> T:
-    """x / y, rounded to an integer, in x's dtype."""
-    if rounding_mode == "floor":
-        return ops.floor_divide.apply(x, y)
-    if rounding_mode != "trunc":
+def division(rounding_mode: str | None) -> tuple[Any, dict[str, str]]:
+    """The op that divides and rounds in this way, and its settings."""
+    if rounding_mode is None:
+        return ops.div, {}
+    if rounding_mode not in ("trunc", "floor"):
         raise RuntimeError(f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found {rounding_mode!r}")
-    remainder = ops.fmod(x, y)
-    if remainder.dtype.kind == "f":
-        return ops.div.apply(x, y).trunc()
-    return (x - remainder) // y
+    return ops.rounded_div, {"rounding_mode": rounding_mode}
 
 
 def doubled(x: Any) -> Any:

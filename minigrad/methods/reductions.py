@@ -481,7 +481,10 @@ class Reductions(Operators, Indexing):
         >>> minigrad.tensor([3.0, float("nan"), 1.0, 2.0]).nanmedian()
         tensor(2.)
         """
-        return ops.median.apply(self[~np.isnan(self.array)]) if dim is None else along_one_axis(composites.median_along, self, dim, keepdim, True)
+        if dim is not None:
+            return along_one_axis(composites.median_along, self, dim, keepdim, True)
+        missing = np.isnan(self.array)
+        return ops.median.apply(self if missing.all() else self[~missing])
 
     def mode(self, dim: int = -1, keepdim: bool = False) -> Any:
         """A tuple (values, indices): the most frequent entry along dim (the smallest, if there are several) and its last index.

@@ -100,7 +100,8 @@ class Sampling(ArrayMethods):
             raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
         if not replacement or num_samples == 1:
             priority = w / kernels.exponential(w.shape, w.dtype, 1, generator)  # 1 / sample with rate w
-            return make.wrap(np.argsort(-priority, axis=-1, kind="stable")[..., :num_samples])
+            order = np.argsort(-priority, axis=-1, kind="stable")
+            return make.wrap(np.ascontiguousarray(order[..., :num_samples]))
         cumulative = np.cumsum(w, -1, dtype=w.dtype)
         cumulative = (cumulative / cumulative[..., -1:]).reshape(-1, w.shape[-1])
         at = kernels.unit(len(cumulative) * num_samples, np.float64, generator).reshape(-1, num_samples)

@@ -35,7 +35,9 @@ def save(
 ) -> None:
     """Write obj to a file. f is a file name or an open binary file.
 
-    A tensor that occurs twice is written once, and is a single tensor again after loading.
+    A tensor that occurs twice is written once, and is a single tensor again after loading. So are two tensors
+    with the same memory, such as tied weights in a state_dict; in PyTorch, they are two again. Of other views that
+    share memory, each gets its own.
     The other arguments are accepted but ignored: there is one kind of file.
 
     Raises TypeError, which names the position, for an object that cannot be saved: a sparse gradient,
@@ -112,7 +114,7 @@ def load(
     return _from_json(structure, members, {})
 
 
-def _to_json(obj: object, arrays: list[Any], seen: dict[int, Any], path: str) -> Any:
+def _to_json(obj: object, arrays: list[Any], seen: dict[Any, Any], path: str) -> Any:
     """A JSON description of the object. Its arrays are added to the list."""
     if obj is None or isinstance(obj, (bool, int, float, str)):
         return obj
@@ -121,8 +123,12 @@ def _to_json(obj: object, arrays: list[Any], seen: dict[int, Any], path: str) ->
     if isinstance(obj, Tensor):
         if obj.is_sparse:
             raise TypeError(f"{path} is a sparse gradient. To fix it, save x.to_dense().")
-        arrays.append(np.asarray(obj.array))
-        entry = {"tensor": len(arrays) - 1, "requires_grad": obj.requires_grad}
+        array = np.asarray(obj.array)
+        memory = array.ctypes.data, array.shape, array.strides, array.dtype  # tied weights stay tied
+        if memory not in seen:
+            seen[memory] = len(arrays)
+            arrays.append(array)
+        entry = {"tensor": seen[memory], "requires_grad": obj.requires_grad}
         seen[id(obj)] = (entry, obj)
         return entry
     if isinstance(obj, (np.ndarray, np.generic)) and obj.dtype.kind in "biufc":
@@ -149,15 +155,16 @@ class _NotPlain(TypeError):
     """An object that only a pickle can hold."""
 
 
-def _from_json(entry: object, members: dict[str, Any], made: dict[int, Tensor]) -> Any:
+def _from_json(entry: object, members: dict[str, Any], made: dict[Any, Tensor]) -> Any:
     """Rebuild the object from its JSON description."""
     if not isinstance(entry, dict):
         return entry
     ((kind, value), *rest) = entry.items()
     if kind == "tensor":
-        if value not in made:
-            made[value] = wrap(members[f"array_{value}"]).requires_grad_(rest[0][1])
-        return made[value]
+        key = value, rest[0][1]
+        if key not in made:
+            made[key] = wrap(members[f"array_{value}"]).requires_grad_(rest[0][1])
+        return made[key]
     if kind == "array":
         return members[f"array_{value}"]
     if kind == "dtype":

@@ -18,17 +18,19 @@ from minigrad.core.dtypes import DTypeLike
 from minigrad.core.shapes import Several
 from minigrad.core.tensor import Tensor
 from minigrad.methods.creation import empty
-from minigrad.nn.convolution import Conv1d, Conv2d
+from minigrad.nn.convolution import Conv1d, Conv2d, ConvTranspose1d, ConvTranspose2d
 from minigrad.nn.functional.convolution import check_batched
 from minigrad.nn.linear import Linear
 from minigrad.nn.normalization import BatchNorm1d, BatchNorm2d
-from minigrad.nn.parameter import UninitializedParameter
+from minigrad.nn.parameter import UninitializedBuffer, UninitializedParameter
 
 __all__ = [
     "LazyBatchNorm1d",
     "LazyBatchNorm2d",
     "LazyConv1d",
     "LazyConv2d",
+    "LazyConvTranspose1d",
+    "LazyConvTranspose2d",
     "LazyLinear",
     "UninitializedParameter",
 ]
@@ -73,11 +75,11 @@ class _Lazy:
         """Infer the number of input features from the input, and initialize the parameters."""
         raise NotImplementedError
 
-    def forward(self, input: Tensor) -> Tensor:
+    def forward(self, input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         """Initialize the parameters for this input, become the ordinary layer, and call it."""
         self.initialize_parameters(input)
         self.__class__ = self.becomes
-        return self.forward(input)
+        return self.forward(input, *args, **kwargs)
 
 
 class LazyLinear(_Lazy, Linear):
@@ -129,18 +131,35 @@ class LazyConv2d(_LazyConv, Conv2d):
     becomes = Conv2d
 
 
+class LazyConvTranspose1d(_LazyConv, ConvTranspose1d):
+    """A ConvTranspose1d that infers in_channels in its first call."""
+
+    becomes = ConvTranspose1d
+
+
+class LazyConvTranspose2d(_LazyConv, ConvTranspose2d):
+    """A ConvTranspose2d that infers in_channels in its first call."""
+
+    becomes = ConvTranspose2d
+
+
 class _LazyBatchNorm(_Lazy):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(0, *args, **kwargs)  # type: ignore[call-arg]
         self._remove_shapes()
+        layer: Any = self
+        if layer.track_running_stats:
+            layer.running_mean = UninitializedBuffer(layer.running_mean)
+            layer.running_var = UninitializedBuffer(layer.running_var)
 
     def initialize_parameters(self, input: Tensor) -> None:
         """Set num_features to the number of channels."""
         layer: Any = self
         n = layer.num_features = input.shape[1]
-        if layer.track_running_stats:
-            layer.running_mean = layer.running_mean.new_zeros(n)
-            layer.running_var = layer.running_var.new_ones(n)
+        for name, start in (("running_mean", 0.0), ("running_var", 1.0)):
+            buffer = getattr(layer, name)
+            if buffer is not None and not buffer.array.size:
+                setattr(layer, name, buffer.new_full((n,), start))
         self._materialize((n,), (n,))
 
 

@@ -17,7 +17,7 @@ from minigrad.core.memory import FRESH, new
 from minigrad.core.shapes import Array
 from minigrad.core.tensor import Tensor, wrap
 
-__all__ = ["Buffer", "Parameter", "UninitializedParameter"]
+__all__ = ["Buffer", "Parameter", "UninitializedBuffer", "UninitializedParameter"]
 
 
 class Parameter(Tensor):
@@ -66,17 +66,19 @@ class Parameter(Tensor):
         return _parameter, (type(self), self.array, self.requires_grad)
 
 
-class UninitializedParameter(Parameter):
-    """A parameter that has no shape yet."""
+class _Uninitialized(Tensor):
+    """The base class of parameters and buffers that have no shape yet."""
 
     __slots__ = ()
+
+    becomes: type
 
     def materialize(
         self, shape: Sequence[int], device: DeviceLike = None, dtype: DTypeLike = None
     ) -> None:
-        """Give the parameter a shape. It becomes an ordinary Parameter."""
+        """Give it a shape. It becomes an ordinary parameter or buffer."""
         self._replace_array(np.zeros(tuple(shape), as_dtype(dtype or self.array.dtype)))
-        self.__class__ = Parameter  # type: ignore[assignment]
+        self.__class__ = self.becomes
 
     @property
     def shape(self) -> Any:
@@ -94,7 +96,15 @@ class UninitializedParameter(Parameter):
         )
 
     def __repr__(self, *, tensor_contents: str | None = None) -> str:  # type: ignore[override]
-        return "<UninitializedParameter>"
+        return f"<{type(self).__name__}>"
+
+
+class UninitializedParameter(_Uninitialized, Parameter):  # type: ignore[misc]  # __repr__
+    """A parameter that has no shape yet."""
+
+    __slots__ = ()
+
+    becomes = Parameter
 
 
 class Buffer(Tensor):
@@ -124,6 +134,14 @@ class Buffer(Tensor):
         z: Any = super().__deepcopy__(memo)
         z.persistent = self.persistent
         return z
+
+
+class UninitializedBuffer(_Uninitialized, Buffer):
+    """A buffer that has no shape yet."""
+
+    __slots__ = ()
+
+    becomes = Buffer
 
 
 def sharing(cls: type[Tensor], data: object) -> Any:

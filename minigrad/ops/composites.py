@@ -51,7 +51,7 @@ def sorting(values: Any, axis: int, descending: bool = False) -> Any:
     if not descending:
         return values.argsort(axis, kind="stable")
     reversed_order = read_backward(values, axis).argsort(axis, kind="stable")
-    return read_backward(values.shape[axis] - 1 - reversed_order, axis)
+    return values.shape[axis] - 1 - read_backward(reversed_order, axis)
 
 
 def read_backward(values: Any, axis: int) -> Any:
@@ -187,7 +187,7 @@ def quantile(x: Any, axis: int, q: Any, keepdims: bool, interpolation: str, igno
 def nonzero(x: Any, as_tuple: bool) -> Any:
     """The indices of the nonzero entries: one row for each, or one tensor for each axis."""
     if as_tuple:
-        return tuple([x._constant(i) for i in np.nonzero(np.atleast_1d(x.array))])
+        return tuple([x._constant(i.copy()) for i in np.nonzero(np.atleast_1d(x.array))])
     return x._constant(np.argwhere(x.array))
 
 

@@ -163,6 +163,8 @@ gather.vjp(x=lambda g, x_shape, index, axis:
 @general(inplace=True)
 def scatter_add(x, y, *, index, axis, out=None):
     """z = x; z[i, index[i, j]] += y[i, j], for axis 1        dL/dx = g        dL/dy = g at index"""
+    if x.dtype == np.float16:  # a sum in half precision would stop growing at 2048
+        return copied(scatter_add.forward(x.astype(np.float32), y.astype(np.float32), index=index, axis=axis).astype(x.dtype), out)
     z = copied(x, out)
     if not z.ndim:
         z += y.sum(dtype=z.dtype)

@@ -80,8 +80,20 @@ def floor_divide(x, y, *, out=None):
     return np.floor_divide(x, y, out=out)
 
 
-floor_divide.vjp(x=lambda g: np.zeros_like(g),
-                 y=lambda g: np.zeros_like(g))
+@elementwise(node="DivBackward2")
+def rounded_div(x, y, *, rounding_mode, out=None):
+    """z = x / y, rounded down ("floor") or toward 0 ("trunc")        dz/dx = 0        dz/dy = 0"""
+    if rounding_mode == "floor":
+        return floor_divide.forward(x, y, out=out)
+    if x.dtype.kind == "f":
+        return np.trunc(x / y, out=out)
+    _check_divisor(x, y)
+    return np.floor_divide(x - np.fmod(x, y), y, out=out)
+
+
+for _op in (floor_divide, rounded_div):
+    _op.vjp(x=lambda g: np.zeros_like(g),
+            y=lambda g: np.zeros_like(g))
 
 
 @elementwise(np.remainder)

@@ -162,6 +162,7 @@ SPELLINGS: dict[str, Any] = {
     "convolution": convolution,
     "convolution_dx": convolution_dx,
     "max_pool2d": lambda m, x, size, stride, padding, dilation, shape: m.nn.functional.max_pool2d(margin(m, x, padding, -np.inf), size, stride, 0, dilation),
+    "rounded_div": lambda m, x, y, rounding_mode: m.div(x, y, rounding_mode=rounding_mode),
     "window_sum": lambda m, x, size, stride, padding, shape: m.nn.functional.avg_pool2d(margin(m, x, padding), size, stride, divisor_override=1),
     "resample": lambda m, x, matrix, axis: (x.movedim(axis, -1) @ tensor(m, matrix)).movedim(-1, axis),
 }  # fmt: skip

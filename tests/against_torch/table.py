@@ -57,7 +57,7 @@ REMARKS = {
     "convolution": "one and two axes; `conv3d` is left out", "convolution_dx": "the transposed convolutions; three axes are left out",
     "max_pool2d": "one and two axes; `max_unpool` is left out", "window_sum": "one and two axes",
     "embedding": "`max_norm`, `scale_grad_by_freq`, `sparse` as well", "standardize": "`batch_norm`, `layer_norm`, `group_norm`, `instance_norm`",
-    "einsum": "subscripts as text or as lists", "round": "`decimals=` as well",
+    "einsum": "subscripts as text or as lists", "round": "`decimals=` as well", "rounded_div": "`x.div(y, rounding_mode=)`",
 }  # fmt: skip
 
 

@@ -245,6 +245,9 @@ def test_lazy_layers_take_their_size_from_the_first_input():
         net = m.nn.Sequential(
             m.nn.LazyConv2d(4, 3, padding=1),
             m.nn.LazyBatchNorm2d(),
+            m.nn.LazyConvTranspose2d(4, 3, padding=1, bias=False),
+            m.nn.Flatten(1, 2),
+            m.nn.LazyConvTranspose1d(4, 1),
             m.nn.Flatten(),
             m.nn.LazyLinear(2),
         )
@@ -255,7 +258,7 @@ def test_lazy_layers_take_their_size_from_the_first_input():
         found.append(
             [type(x).__name__ for x in net] + [p.detach().numpy() for p in net.parameters()]
         )
-        assert repr(net[3]).startswith("Linear(in_features=80")
+        assert repr(net[-1]).startswith("Linear(in_features=20")
     for a, b in zip(*found, strict=True):
         if isinstance(a, str):
             assert a == b

@@ -75,7 +75,7 @@ AT_KINKS = {
     "abs": lambda m, x: x.abs(), "sign": lambda m, x: x.sign(), "relu": lambda m, x: x.relu(), "clamp": lambda m, x: x.clamp(-1, 1), "clamp_min": lambda m, x: x.clamp_min(0.5), "clamp_max": lambda m, x: x.clamp(max=0.5),
     "clamp by tensors": lambda m, x: m.clamp(x, x.flip(0), x.roll(1)), "crossed": lambda m, x: x.clamp(1, -1), "maximum": lambda m, x: m.maximum(x, m.zeros_like(x)), "minimum of equals": lambda m, x: m.minimum(x, x.abs()),
     "fmax": lambda m, x: m.fmax(x, x.abs()), "fmin": lambda m, x: m.fmin(x, x.abs()), "round": lambda m, x: x.round(), "round to a decimal": lambda m, x: (x / 7).round(decimals=2), "floor": lambda m, x: x.floor(),
-    "div floor": lambda m, x: x.div(0.5, rounding_mode="floor") + x, "div trunc": lambda m, x: m.div(x, 0.3, rounding_mode="trunc") + x, "remainder": lambda m, x: x % 0.7, "fmod": lambda m, x: x.fmod(-0.7),
+    "div floor": lambda m, x: x.div(0.5, rounding_mode="floor") + x, "div trunc": lambda m, x: m.div(x, 0.3, rounding_mode="trunc") + x, "div trunc by zero": lambda m, x: m.div(x, x - x, rounding_mode="trunc") + x, "remainder": lambda m, x: x % 0.7, "fmod": lambda m, x: x.fmod(-0.7),
     "xlogy": lambda m, x: m.xlogy(x.relu(), x.relu().detach()), "square": lambda m, x: x**2, "cube": lambda m, x: x**3.0, "constant": lambda m, x: x**0, "atan2 of 0": lambda m, x: m.atan2(x, x * 0),
 }  # fmt: skip
 

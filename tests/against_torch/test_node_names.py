@@ -34,7 +34,7 @@ x.clone().log_normal_() | x.clone().cauchy_() | x.clone().geometric_(0.5) | x.cl
 x.clone().squeeze_() | x.clone().squeeze_(0) | x.clone().squeeze_((0, 1)) | x.clone().eq_(1) | x.clone().gt_(x) | x.clone().cumsum_(0) | x.clone().logit_()
 F.elu(x.clone(), inplace=True) | F.leaky_relu(x.clone(), inplace=True) | F.threshold(x.clone(), 0, 1, inplace=True) | F.celu(x.clone(), inplace=True)
 F.selu(x.clone(), inplace=True) | F.mish(x.clone(), inplace=True) | filled(x.clone(), 1.0)
-x.scatter(0, z, x[:1])
+x.scatter(0, z, x[:1]) | x.div(2, rounding_mode="trunc") | x.clone().div_(x, rounding_mode="floor")
 x.logit() | x.nan_to_num() | x.frac() | x.deg2rad() | x.sinc() | x.renorm(2, 0, 1) | x.put(i, v[:2]) | x.masked_scatter(x > 0, x) | m.cdist(x, y)
 m.block_diag(x, y) | m.cross(x[:, :3], y[:, :3], dim=1) | m.matrix_exp(x[:, :3]) | m.var_mean(x)[0] | m.std_mean(x)[1] | x.clamp(y, y + 1)
 x.split(2)[0] | x.split([1, 2])[1] | x.chunk(3)[1] | x.unbind()[0] | x.take(i) | x.masked_select(x > 0) | x.diag_embed()

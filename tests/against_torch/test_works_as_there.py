@@ -23,6 +23,11 @@ def gradient(m, f, values):
     return x.grad
 
 
+def of_dual(m, x, f):
+    with m.autograd.forward_ad.dual_level():
+        return m.autograd.forward_ad.unpack_dual(f(m.autograd.forward_ad.make_dual(x, x)))
+
+
 def bools(m):
     return m.tensor([True, False])
 
@@ -286,6 +291,13 @@ OF_ITS_TESTS = {
     "pad_sequence of a number": lambda m, x: m.nn.utils.rnn.pad_sequence(5),
     "assigned parameters": lambda m, x: (lambda a, b: [a.load_state_dict(b.state_dict(keep_vars=True), assign=True) is None, a.weight is b.weight])(m.nn.Linear(2, 1), m.nn.Linear(2, 1)),
     "the mean of swa": lambda m, x: [m.optim.swa_utils.get_swa_avg_fn()(x, x * 2, m.tensor(3)), m.optim.swa_utils.get_swa_multi_avg_fn()([x], [x * 2], m.tensor(1)), x],
+    "nanmedian of nothing but NaN": lambda m, x: gradient(m, m.nanmedian, [NAN, NAN, NAN]),
+    "margin of one example": lambda m, x: [m.nn.functional.multi_margin_loss(v, m.tensor(t), reduction="none") for v, t in ((x[1], [2]), (x[1:], [2]), (x[1:], 2), (x[1], 2), (x[0, 1], 0))],
+    "norms of no rows": lambda m, x: [m.linalg.norm(x[:n, k:], p) for n, k in ((0, 0), (2, 3)) for p in (1, 2, float("inf"))],
+    "writing to what was padded by nothing": lambda m, x: [(m.nn.functional.pad(x[None], (0, 0), mode=mode).fill_(9), x)[1] for mode in ("circular", "reflect", "replicate", "constant")],
+    "indices in C order": lambda m, x: [z.view(-1).shape for z in (x.argsort(descending=True), x.sort(0, descending=True)[1], (x + 1).multinomial(2))],
+    "detach_ of a dual": lambda m, x: of_dual(m, x, lambda v: v.clone().detach_() * 2),
+    "sums in half precision": lambda m, x: m.zeros(2).half().scatter_add(0, m.arange(6000) % 2, m.ones(6000).half()),
     "gradcheck of what is detached": lambda m, x: m.autograd.gradcheck(lambda v: v.detach(), x.double().requires_grad_()),
 }  # fmt: skip
 # Found by drawing calls of nn.functional and distributions at random.

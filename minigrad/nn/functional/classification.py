@@ -270,8 +270,9 @@ def multi_margin_loss(
     """
     if p not in (1, 2):
         raise ValueError("only p == 1 and p == 2 supported")
-    if not input.ndim:
-        input = input.reshape(1)
+    classes = np.asanyarray(getattr(target, "array", target))
+    if input.ndim < 2 or len(input) == 1:  # one example; its loss has the shape of its target
+        input = input.reshape(-1)
     t, axis = _class_targets(input, target, "multi_margin_loss")
     at = np.expand_dims(t, axis)
     hinge = (input - input.gather(axis, at) + margin).relu()
@@ -279,7 +280,7 @@ def multi_margin_loss(
     z = (hinge if p == 1 else hinge.square()).sum(axis) / input.shape[axis]
     if weight is not None:
         z = z * _weight_of_target(weight, t)
-    return reduced_by(z, reduction, size_average, reduce)
+    return reduced_by(z.reshape(classes.shape), reduction, size_average, reduce)
 
 
 def multilabel_soft_margin_loss(

@@ -94,7 +94,9 @@ def _pad_with_entries(z: Tensor, widths: tuple[tuple[int, int], ...], mode: str)
             raise RuntimeError("Padding value causes wrapping around more than once.")
         if a or b:
             z = _select(z, axis, _padded_indices(mode, shape[axis], a, b))
-    if mode == "circular" or not any(map(any, widths)):
+    if not any(map(any, widths)):
+        return z.clone()  # programs write to what they have padded
+    if mode == "circular":
         return z
     return named(
         z, f"{'Reflection' if mode == 'reflect' else 'Replication'}Pad{len(shape) - 2}DBackward0"
