@@ -110,9 +110,10 @@ def start(command, **streams):
     """Starts a program of .venv in the root of the clone."""
     program = os.path.join(SCRIPTS, command[0] + (".exe" if os.name == "nt" else ""))
     path = SCRIPTS + os.pathsep + os.environ.get("PATH", "")
-    return subprocess.Popen(
-        [program] + command[1:], cwd=ROOT, env=dict(os.environ, PATH=path), **streams
-    )
+    environment = dict(os.environ, PATH=path)
+    # Hundreds of kernels are started, and each would compile minigrad anew.
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
+    return subprocess.Popen([program] + command[1:], cwd=ROOT, env=environment, **streams)
 
 
 if __name__ == "__main__":

@@ -33,8 +33,8 @@ LONGEST = [
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """For `-n auto`: four more than there are cores, as many wait for a kernel or a browser."""
-    return min((os.cpu_count() or 1) + 4, 8)
+    """For `-n auto`: two more than there are cores, as some wait for a kernel or a browser."""
+    return min((os.cpu_count() or 1) + 2, 8)
 
 
 @pytest.hookimpl(trylast=True)
