@@ -179,7 +179,7 @@ def test_dark_and_light(lab, tmp_path):
 
 def saved(notebook, changed=None):
     """Save the notebook with its widgets' state, change the file, and open it again, no kernel running."""
-    page, name = notebook.page, notebook.page.url.rpartition("/")[2].partition("?")[0]
+    page, name = notebook.page, notebook.name
     notebook.settled(
         """async () => {
              const {commands} = window.jupyterapp;
@@ -240,42 +240,6 @@ def test_an_untrusted_file_shows_no_frame_and_runs_nothing(lab):
 
 
 # ---------------------------------------------------------------------- as a page of its own
-
-
-@pytest.fixture
-def opened(browser, tmp_path):
-    """opened(tape) saves the tape as a page and opens it; nothing may leave the machine."""
-    contexts = []
-
-    def open_page(tape, theme="light", framed=False, address=""):
-        path = tape.save(tmp_path / "tape.html")
-        if framed:
-            inner = path.read_text(encoding="utf-8").replace("&", "&amp;").replace('"', "&quot;")
-            # Without a charset Chromium guesses one from whatever arrived first, now and then windows-1257;
-            # the script then no longer has the hash that its policy asks for.
-            path.write_text(
-                '<!DOCTYPE html><meta charset="utf-8">'
-                f'<iframe sandbox="allow-scripts" srcdoc="{inner}" width=1200></iframe>',
-                encoding="utf-8",
-            )
-        context = browser.new_context(
-            viewport={"width": 1280, "height": 900}, color_scheme=theme, accept_downloads=True
-        )
-        contexts.append(context)
-        page = context.new_page()
-        page.problems = []
-        page.on("pageerror", lambda e: page.problems.append(str(e)))
-        page.on("console", lambda m: m.type == "error" and page.problems.append(m.text))
-        page.route(
-            re.compile("^https?:"), lambda r: (page.problems.append(r.request.url), r.abort())
-        )
-        page.set_default_timeout(120_000)
-        page.goto(path.as_uri() + address)
-        return page
-
-    yield open_page
-    for context in contexts:
-        context.close()
 
 
 OUT_OF_SIGHT = """() => {

@@ -40,13 +40,11 @@ def keep(page, name):
 
 def save(notebook):
     """Save the notebook, as it is by default: without its widgets' state. Its name, and what is stored."""
-    name = notebook.page.url.rpartition("/")[2].partition("?")[0]
     notebook.settled("() => window.jupyterapp.commands.execute('docmanager:save')")
-    path = notebook.server.root / name
     notebook.page.wait_for_function(
         "() => !window.jupyterapp.shell.currentWidget.context.model.dirty"
     )
-    return name, nbformat.read(path, as_version=4)
+    return notebook.name, nbformat.read(notebook.server.root / notebook.name, as_version=4)
 
 
 class Seen:

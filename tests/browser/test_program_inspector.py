@@ -67,28 +67,6 @@ def test_central_differences_at_the_press_of_a_button(lab):
     assert notebook.widget_errors() == []
 
 
-@pytest.fixture
-def opened(browser, tmp_path):
-    """opened(program) saves it as a page and opens it."""
-    contexts = []
-
-    def open_page(program, theme="light"):
-        path = program.save(tmp_path / "program.html")
-        context = browser.new_context(viewport={"width": 1280, "height": 900}, color_scheme=theme)
-        contexts.append(context)
-        page = context.new_page()
-        page.problems = []
-        page.on("pageerror", lambda e: page.problems.append(str(e)))
-        page.on("console", lambda m: m.type == "error" and page.problems.append(m.text))
-        page.set_default_timeout(120_000)
-        page.goto(path.as_uri())
-        return page
-
-    yield open_page
-    for context in contexts:
-        context.close()
-
-
 def layer(x, w, b):
     return ((x @ w + b).relu() ** 2).sum()
 
