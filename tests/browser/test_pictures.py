@@ -133,7 +133,8 @@ def executed(tmp_path_factory):
 
 
 def convert(path, to, *options):
-    command = [sys.executable, "-m", "nbconvert", "--to", to, *options, str(path)]
+    main = "import minigrad.utils.notebook_format; from nbconvert.nbconvertapp import main; main()"
+    command = [sys.executable, "-c", main, "--to", to, *options, str(path)]
     done = subprocess.run(command, capture_output=True, encoding="utf-8", timeout=120)
     assert done.returncode == 0, done.stderr
 
