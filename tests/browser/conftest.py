@@ -240,13 +240,12 @@ def contexts(browser):
         each.close()
 
 
-@pytest.fixture
-def opened(contexts, tmp_path):
-    """opened(tape) saves a tape or a program as a page and opens it; nothing may leave the machine."""
-    pages = []
+@pytest.fixture(scope="module")
+def open_page(contexts, tmp_path_factory):
+    """open_page(tape) saves a tape or a program as a page and opens it; nothing may leave the machine."""
 
     def open_page(shown, theme="light", framed=False, address=""):
-        path = shown.save(tmp_path / "page.html")
+        path = shown.save(tmp_path_factory.mktemp("page") / "page.html")
         if framed:
             inner = path.read_text(encoding="utf-8").replace("&", "&amp;").replace('"', "&quot;")
             # Without a charset Chromium guesses one from whatever arrived first, now and then windows-1257;
@@ -257,7 +256,6 @@ def opened(contexts, tmp_path):
                 encoding="utf-8",
             )
         page = contexts(theme, "no-preference").new_page()
-        pages.append(page)
         page.problems = []
         page.on("pageerror", lambda e: page.problems.append(str(e)))
         page.on("console", lambda m: m.type == "error" and page.problems.append(m.text))
@@ -268,7 +266,14 @@ def opened(contexts, tmp_path):
         page.goto(path.as_uri() + address)
         return page
 
-    yield open_page
+    return open_page
+
+
+@pytest.fixture
+def opened(open_page):
+    """As open_page; the page is closed after the test."""
+    pages = []
+    yield lambda *shown, **how: pages.append(open_page(*shown, **how)) or pages[-1]
     for page in pages:
         page.close()
 
