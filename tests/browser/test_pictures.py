@@ -11,7 +11,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from tests.browser.test_inspector import CELLS
+from tests.browser.test_in_jupyterlab import CELLS
 
 pytestmark = pytest.mark.browser
 
