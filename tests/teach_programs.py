@@ -139,7 +139,7 @@ def a_quotient():
         ("sign", "y", G * X / Y**2), ("swapped_operands", "x", -G * X / Y**2),
         ("swapped_operands", "x", G / X), ("swapped_operands", "y", G / Y),
         ("upstream_ignored", "x", 1 / Y), ("upstream_ignored", "y", -X / Y**2),
-        ("upstream_only", "x", G),
+        ("upstream_only", "x", G), ("scale", "x", 2 * G / Y),
     ]
 
 
@@ -151,6 +151,7 @@ def a_power():
     return {"x": x, "y": y}, z, {"x": Y * X ** (Y - 1), "y": X**Y * np.log(X)}, [
         ("swapped_operands", "x", X**Y * np.log(X)), ("swapped_operands", "x", X * Y ** (X - 1)),
         ("swapped_operands", "y", Y * X ** (Y - 1)), ("sign", "y", -(X**Y) * np.log(X)),
+        ("swapped_operands", "y", X**Y * np.log(Y)),
     ]
 
 
@@ -442,6 +443,7 @@ def a_matrix_and_a_vector():
     return {"a": a, "v": v, "gradient": G}, z, {"a": np.outer(G, V), "v": A.T @ G}, [
         ("transposed", "a", np.outer(V, G)), ("transposed", "v", A @ G),
         ("upstream_ignored", "v", A.sum(0)), ("tangent_for_gradient", "v", A @ np.ones(4)),
+        ("upstream_ignored", "a", np.outer(np.ones(4), V)), ("upstream_only", "v", G),
     ]
 
 
