@@ -310,17 +310,22 @@ class NotebookPage:
         self.page.wait_for_function("() => window.jupyterapp !== undefined", timeout=STEP_MS)
 
     def open_next(self, name: str) -> None:
-        """Opens another notebook in the JupyterLab that is there, in place of the last one."""
+        """Opens a notebook in the JupyterLab that is there."""
         self.name = name
         for seen in (self.outside, self.errors, self.console):
             seen.clear()
         self.settled(
             """async (path) => {
-                 for (const widget of [...window.jupyterapp.shell.widgets('main')]) widget.dispose();
                  await (await window.jupyterapp.commands.execute('docmanager:open', {path})).context.ready;
                }""",
             name,
             seconds=START_S,
+        )
+
+    def leave(self) -> None:
+        """Closes the notebook, and leaves JupyterLab open."""
+        self.page.evaluate(
+            "() => { for (const w of [...window.jupyterapp.shell.widgets('main')]) w.dispose(); }"
         )
 
     def settled(self, function: str, argument=None, seconds: float = STEP_MS / 1000):
@@ -448,6 +453,7 @@ def lab(lab_server, contexts, tabs, request, tmp_path):
             notebook.page.screenshot(path=str(tmp_path / f"end{i}.png"))
         finally:
             if again and request.session.testsfailed == failed:
+                notebook.leave()
                 tabs.append(notebook)
             else:
                 notebook.page.close()
