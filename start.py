@@ -92,7 +92,8 @@ def set_up(extra):
     print("+ compileall    (a quarter of a minute)", flush=True)
     left_out = r"[\\/](tests?|sympy|sqlalchemy|mypyc?|pip|setuptools)[\\/]"
     compiled = [PYTHON, "-m", "compileall", "-qq", "-j", "0", "-x", left_out]
-    subprocess.call(compiled + [os.path.join(VENV, "Lib" if os.name == "nt" else "lib")])
+    packages = os.path.join(VENV, "Lib" if os.name == "nt" else "lib")
+    subprocess.call(compiled + [packages, os.path.join(ROOT, "minigrad")])
     with open(stamp, "w", encoding="utf-8") as done:
         done.write(wanted)
 
