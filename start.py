@@ -92,7 +92,8 @@ def set_up(extra):
     print("+ compileall    (a quarter of a minute)", flush=True)
     left_out = r"[\\/](tests?|sympy|sqlalchemy|mypyc?|pip|setuptools)[\\/]"
     compiled = [PYTHON, "-m", "compileall", "-qq", "-j", "0", "-x", left_out]
-    subprocess.call(compiled + [os.path.join(VENV, "Lib" if os.name == "nt" else "lib")])
+    packages = os.path.join(VENV, "Lib" if os.name == "nt" else "lib")
+    subprocess.call(compiled + [packages, os.path.join(ROOT, "minigrad")])
     with open(stamp, "w", encoding="utf-8") as done:
         done.write(wanted)
 
@@ -110,9 +111,10 @@ def start(command, **streams):
     """Starts a program of .venv in the root of the clone."""
     program = os.path.join(SCRIPTS, command[0] + (".exe" if os.name == "nt" else ""))
     path = SCRIPTS + os.pathsep + os.environ.get("PATH", "")
-    return subprocess.Popen(
-        [program] + command[1:], cwd=ROOT, env=dict(os.environ, PATH=path), **streams
-    )
+    environment = dict(os.environ, PATH=path)
+    # Hundreds of kernels are started, and each would compile minigrad anew.
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
+    return subprocess.Popen([program] + command[1:], cwd=ROOT, env=environment, **streams)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "docs" / "extensions")]
 
-from minigrad.version import __version__  # noqa: E402  # after the path is set
+# After the path is set. The first is imported for what it does: myst_nb imports nbformat too, slowly.
+import minigrad.utils.notebook_format  # noqa: E402, F401
+from minigrad.version import __version__  # noqa: E402
 
 project = "minigrad"
 author = "the minigrad developers"

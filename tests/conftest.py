@@ -8,24 +8,27 @@ import pytest
 
 # Files that start many kernels, servers or browsers. They come first, so that no worker is left alone with one.
 LONGEST = [
-    "test_inspector.py",
+    "test_in_jupyterlab.py",
     "test_grading_runs.py",
-    "test_sandbox.py",
     "test_site.py",
-    "test_grading_verdicts.py",
-    "test_gradebook.py",
     "test_pictures.py",
-    "test_lesson.py",
+    "test_gradebook.py",
+    "test_sandbox.py",
+    "test_grading_verdicts.py",
+    "test_inspector.py",
     "test_grading_attacks.py",
-    "test_course_grades.py",
     "test_exercises.py",
-    "test_release_gate.py",
     "test_dask.py",
-    "test_program_inspector.py",
+    "test_course_grades.py",
     "test_diagnose.py",
+    "test_release_gate.py",
+    "test_magics.py",
+    "test_program_inspector.py",
     "test_reports.py",
     "test_authoring.py",
     "test_release.py",
+    "test_export.py",
+    "test_cli.py",
     "test_tape_programs.py",
     "11_names.ipynb",
 ]
@@ -33,8 +36,8 @@ LONGEST = [
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """For `-n auto`: four more than there are cores, as many wait for a kernel or a browser."""
-    return min((os.cpu_count() or 1) + 4, 8)
+    """For `-n auto`: two more than there are cores, as some wait for a kernel or a browser."""
+    return min((os.cpu_count() or 1) + 2, 8)
 
 
 @pytest.hookimpl(trylast=True)

@@ -7,9 +7,13 @@ away from the places where a derivative jumps (kinks, ties, poles), unless the l
 about such a place.
 """
 
+import functools
+from collections import defaultdict
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
+import pytest
 
 from minigrad import ops
 from minigrad.core.op import Op
@@ -31,6 +35,27 @@ SAMPLES: list[Sample] = []
 
 def sample(op: Op, *args: Any, **settings: Any) -> None:
     SAMPLES.append(Sample(op, args, settings))
+
+
+def at_every_sample(wanted: Callable[[Sample], Any]) -> Callable[[Any], Any]:
+    """One test for each op, which tries the samples that are wanted; a failure names the sample."""
+    of_op = defaultdict(list)
+    for s in filter(wanted, SAMPLES):
+        of_op[s.op.name].append(s)
+
+    def decorate(test: Any) -> Any:
+        @functools.wraps(test)
+        def at_each(sample: list[Sample], **others: Any) -> None:
+            for one in sample:
+                try:
+                    test(sample=one, **others)
+                except Exception as error:
+                    error.add_note(f"at the sample {one}")
+                    raise
+
+        return pytest.mark.parametrize("sample", of_op.values(), ids=list(of_op))(at_each)
+
+    return decorate
 
 
 def normal(*shape: int, seed: int = 0) -> Any:

@@ -65,14 +65,9 @@ def normalized(c):
     n = np.sqrt((v**2).sum())
     c.right(a, w / n - v * (v @ w) / n**3)
     c.right(b, v / n)
-    c.wrong(
-        a,
-        missing_path=w / n,
-        missing_path2=-v * (v @ w) / n**3,
-        sign=w / n + v * (v @ w) / n**3,
-        other_variable=v / n,
-        scale=2 * (w / n - v * (v @ w) / n**3),
-    )
+    c.wrong(a, missing_path=w / n, missing_path2=-v * (v @ w) / n**3,
+            sign=w / n + v * (v @ w) / n**3, other_variable=v / n,
+            scale=2 * (w / n - v * (v @ w) / n**3))
 
 
 @program
@@ -85,15 +80,8 @@ def distances(c):
     g = 2 * W[:, :, None] * d
     c.right(p, g.sum(1))
     c.right(q, -g.sum(0))
-    c.wrong(
-        p,
-        sign=-g.sum(1),
-        scale=g.sum(1) / 2,
-        reduction_axis=g.sum(0),
-        broadcast_not_summed=g,
-        upstream_ignored=2 * d.sum(1),
-        other_variable=-g.sum(0),
-    )
+    c.wrong(p, sign=-g.sum(1), scale=g.sum(1) / 2, reduction_axis=g.sum(0), broadcast_not_summed=g,
+            upstream_ignored=2 * d.sum(1), other_variable=-g.sum(0))
     c.wrong(q, sign=g.sum(0), reduction_axis=-g.sum(1), upstream_ignored=-2 * d.sum(0))
 
 
@@ -105,14 +93,10 @@ def euclid(c):
     D = np.sqrt((d**2).sum(-1))
     c.z = ((p[:, None] - T(b)[None]) ** 2).sum(-1).sqrt().mean()
     c.right(p, (d / D[..., None]).sum(1) / 20)
-    c.wrong(
-        p,
-        mean_for_sum=(d / D[..., None]).sum(1),
-        wrong_argument=(d / (D**2)[..., None]).sum(1) / 20,
-        scale=(d / D[..., None]).sum(1) / 40,
-        forgot_inner=2 * d.sum(1) / 20,
-        sign=-(d / D[..., None]).sum(1) / 20,
-    )
+    c.wrong(p, mean_for_sum=(d / D[..., None]).sum(1),
+            wrong_argument=(d / (D**2)[..., None]).sum(1) / 20,
+            scale=(d / D[..., None]).sum(1) / 40, forgot_inner=2 * d.sum(1) / 20,
+            sign=-(d / D[..., None]).sum(1) / 20)
 
 
 @program
@@ -127,21 +111,11 @@ def polynomial(c):
     c.right(a, full)
     c.right(b, 2 * N.T @ r)
     c.right(P, 2 * np.outer(r, w))
-    c.wrong(
-        a,
-        missing_path=2 * r * (w[0] + 2 * w[1] * x),
-        missing_path2=2 * r * (2 * w[1] * x + 3 * w[2] * x**2),
-        upstream_ignored=w[0] + 2 * w[1] * x + 3 * w[2] * x**2,
-        sign=-full,
-        scale=full / 2,
-    )
-    c.wrong(
-        b,
-        sign=-2 * N.T @ r,
-        scale=N.T @ r,
-        mean_for_sum=2 * N.T @ r / 5,
-        shape=(2 * N.T @ r)[:, None],
-    )
+    c.wrong(a, missing_path=2 * r * (w[0] + 2 * w[1] * x),
+            missing_path2=2 * r * (2 * w[1] * x + 3 * w[2] * x**2),
+            upstream_ignored=w[0] + 2 * w[1] * x + 3 * w[2] * x**2, sign=-full, scale=full / 2)
+    c.wrong(b, sign=-2 * N.T @ r, scale=N.T @ r, mean_for_sum=2 * N.T @ r / 5,
+            shape=(2 * N.T @ r)[:, None])
     c.wrong(P, scale=np.outer(r, w), upstream_only=np.outer(2 * r, np.ones(3)))
 
 
@@ -160,23 +134,13 @@ def attention(c):
     c.right(A, dA)
     c.right(Q, dS @ k / d**0.5)
     c.right(K, dS.T @ q / d**0.5)
-    c.wrong(
-        V,
-        transposed=a @ W,
-        upstream_only=W,
-        softmax_diagonal_only_or_other_variable=dS @ k / d**0.5,
-    )
-    c.wrong(
-        Q,
-        forgot_inner_or_scale=dS @ k,
-        softmax_diagonal_only=bad @ k / d**0.5,
-        transposed=dS.T @ k / d**0.5,
-        other_variable=dS.T @ q / d**0.5,
-        upstream_only=dA @ k / d**0.5,
-    )
-    c.wrong(
-        K, transposed=dS @ q / d**0.5, softmax_diagonal_only=bad.T @ q / d**0.5, scale=dS.T @ q / d
-    )
+    c.wrong(V, transposed=a @ W, upstream_only=W,
+            softmax_diagonal_only_or_other_variable=dS @ k / d**0.5)
+    c.wrong(Q, forgot_inner_or_scale=dS @ k, softmax_diagonal_only=bad @ k / d**0.5,
+            transposed=dS.T @ k / d**0.5, other_variable=dS.T @ q / d**0.5,
+            upstream_only=dA @ k / d**0.5)
+    c.wrong(K, transposed=dS @ q / d**0.5, softmax_diagonal_only=bad.T @ q / d**0.5,
+            scale=dS.T @ q / d)
 
 
 @program
@@ -189,27 +153,14 @@ def gated(c):
     c.right(U, x.T @ gs)
     c.right(V, x.T @ gt)
     c.right(X, gs @ u.T + gt @ v.T)
-    c.wrong(
-        U,
-        wrong_argument=x.T @ (w * t * (x @ u) * (1 - x @ u)),
-        wrong_argument2=x.T @ (w * t * sig(s) * (1 - sig(s))),
-        swapped_operands=x.T @ (w * s * s * (1 - s)),
-        transposed=(x.T @ gs).T,
-        forgot_inner=x.T @ (w * t),
-    )
-    c.wrong(
-        V,
-        wrong_argument=x.T @ (w * s * (1 - (x @ v) ** 2)),
-        other_variable=x.T @ gs,
-        upstream_ignored=x.T @ (1 - t * t),
-    )
-    c.wrong(
-        X,
-        missing_path=gs @ u.T,
-        missing_path2=gt @ v.T,
-        transposed=gs @ u + gt @ v.T,
-        double_counted=2 * gs @ u.T + gt @ v.T,
-    )
+    c.wrong(U, wrong_argument=x.T @ (w * t * (x @ u) * (1 - x @ u)),
+            wrong_argument2=x.T @ (w * t * sig(s) * (1 - sig(s))),
+            swapped_operands=x.T @ (w * s * s * (1 - s)), transposed=(x.T @ gs).T,
+            forgot_inner=x.T @ (w * t))
+    c.wrong(V, wrong_argument=x.T @ (w * s * (1 - (x @ v) ** 2)), other_variable=x.T @ gs,
+            upstream_ignored=x.T @ (1 - t * t))
+    c.wrong(X, missing_path=gs @ u.T, missing_path2=gt @ v.T, transposed=gs @ u + gt @ v.T,
+            double_counted=2 * gs @ u.T + gt @ v.T)
 
 
 @program
@@ -223,13 +174,8 @@ def running_product(c):
     P = np.cumprod(x)
     g = np.array([(w * P)[i:].sum() / x[i] for i in range(4)])
     c.right(X, g)
-    c.wrong(
-        X,
-        missing_path=P[-1] * w[-1] / x,
-        sign=-g,
-        missing_path2=w * P / x,
-        upstream_ignored_or_missing_path=np.array([P[i:].sum() / x[i] for i in range(4)]),
-    )
+    c.wrong(X, missing_path=P[-1] * w[-1] / x, sign=-g, missing_path2=w * P / x,
+            upstream_ignored_or_missing_path=np.array([P[i:].sum() / x[i] for i in range(4)]))
 
 
 @program
@@ -240,14 +186,9 @@ def cumulative(c):
     s = np.cumsum(x)
     g = 2 * s * w
     c.right(X, g[::-1].cumsum()[::-1])
-    c.wrong(
-        X,
-        tangent_for_gradient_or_transposed=g.cumsum(),
-        upstream_only=g,
-        scale=g[::-1].cumsum()[::-1] / 2,
-        upstream_ignored=(2 * s)[::-1].cumsum()[::-1],
-        wrong_argument=(2 * x * w)[::-1].cumsum()[::-1],
-    )
+    c.wrong(X, tangent_for_gradient_or_transposed=g.cumsum(), upstream_only=g,
+            scale=g[::-1].cumsum()[::-1] / 2, upstream_ignored=(2 * s)[::-1].cumsum()[::-1],
+            wrong_argument=(2 * x * w)[::-1].cumsum()[::-1])
 
 
 @program
@@ -261,15 +202,9 @@ def huber(c):
     g = np.where(near, d, np.sign(d)) / 8
     c.right(X, g)
     c.right(r, g)
-    c.wrong(
-        X,
-        mask_inverted=np.where(near, np.sign(d), d) / 8,
-        mask_missing=d / 8,
-        mask_missing2=np.sign(d) / 8,
-        missing_path=np.where(near, d, 0) / 8,
-        mean_for_sum=g * 8,
-        sign=-g,
-    )
+    c.wrong(X, mask_inverted=np.where(near, np.sign(d), d) / 8, mask_missing=d / 8,
+            mask_missing2=np.sign(d) / 8, missing_path=np.where(near, d, 0) / 8, mean_for_sum=g * 8,
+            sign=-g)
     c.wrong(r, sign=np.where(near, d, -np.sign(d)) / 8, scale=g / 2)
 
 
@@ -281,30 +216,13 @@ def chain_of_matrices(c):
     c.right(A, w @ d.T @ b.T)
     c.right(B, a.T @ w @ d.T)
     c.right(C, b.T @ a.T @ w)
-    c.wrong(
-        A,
-        transposed=w @ d.T @ b,
-        matmul_order=b.T @ w @ d.T,
-        transposed2=(w @ d.T @ b.T).T,
-        upstream_only=w @ d.T,
-        upstream_ignored=np.ones((3, 3)) @ d.T @ b.T,
-    )
-    c.wrong(
-        B,
-        transposed=a @ w @ d.T,
-        transposed2=a.T @ w @ d,
-        matmul_order=w @ d.T @ a.T,
-        other_variable=w @ d.T @ b.T,
-        upstream_only=w @ d.T,
-        swapped_operands_or_matmul_order=d.T @ w @ a.T,
-    )
-    c.wrong(
-        C,
-        transposed=a @ b @ w,
-        matmul_order=w @ (a @ b).T,
-        matmul_order2=a.T @ b.T @ w,
-        other_variable=a.T @ w @ d.T,
-    )
+    c.wrong(A, transposed=w @ d.T @ b, matmul_order=b.T @ w @ d.T, transposed2=(w @ d.T @ b.T).T,
+            upstream_only=w @ d.T, upstream_ignored=np.ones((3, 3)) @ d.T @ b.T)
+    c.wrong(B, transposed=a @ w @ d.T, transposed2=a.T @ w @ d, matmul_order=w @ d.T @ a.T,
+            other_variable=w @ d.T @ b.T, upstream_only=w @ d.T,
+            swapped_operands_or_matmul_order=d.T @ w @ a.T)
+    c.wrong(C, transposed=a @ b @ w, matmul_order=w @ (a @ b).T, matmul_order2=a.T @ b.T @ w,
+            other_variable=a.T @ w @ d.T)
 
 
 @program
@@ -317,20 +235,12 @@ def batched_both(c):
     g = w * m
     c.right(A, g @ b.transpose(0, 2, 1))
     c.right(B, a.transpose(0, 2, 1) @ g)
-    c.wrong(
-        A,
-        mask_missing=w @ b.transpose(0, 2, 1),
-        mask_inverted=(w * ~m) @ b.transpose(0, 2, 1),
-        upstream_ignored=m @ b.transpose(0, 2, 1),
-        shape_or_transposed=(g @ b.transpose(0, 2, 1)).transpose(0, 2, 1),
-    )
-    c.wrong(
-        B,
-        mask_missing=a.transpose(0, 2, 1) @ w,
-        mask_inverted=a.transpose(0, 2, 1) @ (w * ~m),
-        transposed=a.transpose(0, 2, 1) @ g.transpose(0, 2, 1),
-        sign=-(a.transpose(0, 2, 1) @ g),
-    )
+    c.wrong(A, mask_missing=w @ b.transpose(0, 2, 1), mask_inverted=(w * ~m) @ b.transpose(0, 2, 1),
+            upstream_ignored=m @ b.transpose(0, 2, 1),
+            shape_or_transposed=(g @ b.transpose(0, 2, 1)).transpose(0, 2, 1))
+    c.wrong(B, mask_missing=a.transpose(0, 2, 1) @ w, mask_inverted=a.transpose(0, 2, 1) @ (w * ~m),
+            transposed=a.transpose(0, 2, 1) @ g.transpose(0, 2, 1),
+            sign=-(a.transpose(0, 2, 1) @ g))
 
 
 @program
@@ -343,15 +253,8 @@ def pieces(c):
     c.right(X, a + b)
     ones = np.array([2, 2, 2, 0, 0.0])
     ones[1:] += 2 * x[1:]
-    c.wrong(
-        X,
-        missing_path=a,
-        missing_path2=b,
-        double_counted=a + 2 * b,
-        upstream_ignored=ones,
-        index_not_scattered_or_missing_path=np.where(b != 0, b, a),
-        sign=a - b,
-    )
+    c.wrong(X, missing_path=a, missing_path2=b, double_counted=a + 2 * b, upstream_ignored=ones,
+            index_not_scattered_or_missing_path=np.where(b != 0, b, a), sign=a - b)
 
 
 @program
@@ -364,14 +267,10 @@ def overwritten_row(c):
     k = np.array([[1.0], [5], [1]])
     v = 2 * x.reshape(3, 2) * k
     c.right(X, (2 * v * w.T * k * 2).reshape(-1))
-    c.wrong(
-        X,
-        missing_path_or_stale_value_or_forgot_inner=(2 * v * w.T * 2).reshape(-1),
-        transposed=(2 * v * w.reshape(3, 2) * k * 2).reshape(-1),
-        shape=2 * v * w.T * k * 2,
-        stale_value=(2 * v / k * w.T * k * 2).reshape(-1),
-        upstream_ignored=(2 * v * k * 2).reshape(-1),
-    )
+    c.wrong(X, missing_path_or_stale_value_or_forgot_inner=(2 * v * w.T * 2).reshape(-1),
+            transposed=(2 * v * w.reshape(3, 2) * k * 2).reshape(-1), shape=2 * v * w.T * k * 2,
+            stale_value=(2 * v / k * w.T * k * 2).reshape(-1),
+            upstream_ignored=(2 * v * k * 2).reshape(-1))
 
 
 @program
@@ -382,26 +281,12 @@ def quadratic_form(c):
     c.right(X, (a + a.T) @ x + a @ y)
     c.right(A, np.outer(x, x + y))
     c.right(Y, a.T @ x)
-    c.wrong(
-        X,
-        missing_path=(a + a.T) @ x,
-        missing_path2=a @ x + a @ y,
-        transposed=2 * a @ x + a @ y,
-        transposed2=(a + a.T) @ x + a.T @ y,
-    )
-    c.wrong(
-        A,
-        transposed=np.outer(x + y, x),
-        missing_path=np.outer(x, y),
-        matmul_order_or_scale=2 * np.outer(x, x + y),
-    )
-    c.wrong(
-        Y,
-        transposed=a @ x,
-        shape=(a.T @ x)[:, None],
-        other_variable=(a + a.T) @ x + a @ y,
-        upstream_only=x,
-    )
+    c.wrong(X, missing_path=(a + a.T) @ x, missing_path2=a @ x + a @ y,
+            transposed=2 * a @ x + a @ y, transposed2=(a + a.T) @ x + a.T @ y)
+    c.wrong(A, transposed=np.outer(x + y, x), missing_path=np.outer(x, y),
+            matmul_order_or_scale=2 * np.outer(x, x + y))
+    c.wrong(Y, transposed=a @ x, shape=(a.T @ x)[:, None], other_variable=(a + a.T) @ x + a @ y,
+            upstream_only=x)
 
 
 @program
@@ -422,20 +307,11 @@ def convolution(c):
     c.right(K, dk)
     c.right(B, u.sum((0, 2)))
     c.right(X, dx)
-    c.wrong(
-        B,
-        broadcast_not_summed=u,
-        broadcast_not_summed2=u.sum(2),
-        mean_for_sum=u.mean((0, 2)),
-        upstream_ignored=np.full(2, 8.0),
-    )
+    c.wrong(B, broadcast_not_summed=u, broadcast_not_summed2=u.sum(2), mean_for_sum=u.mean((0, 2)),
+            upstream_ignored=np.full(2, 8.0))
     c.wrong(K, scale_or_mean_for_sum=dk / 2, sign=-dk)
-    c.wrong(
-        X,
-        transposed=flipped,
-        sign=-dx,
-        upstream_ignored=np.stack([[sum(np.convolve(np.ones(4), k[o, 0]) for o in range(2))]] * 2),
-    )
+    c.wrong(X, transposed=flipped, sign=-dx,
+            upstream_ignored=np.stack([[sum(np.convolve(np.ones(4), k[o, 0]) for o in range(2))]] * 2))
 
 
 @program
@@ -445,21 +321,11 @@ def powers(c):
     c.z = (X**P * T(w)).sum()
     c.right(X, w * p * x ** (p - 1))
     c.right(P, w * x**p * np.log(x))
-    c.wrong(
-        X,
-        other_variable=w * x**p * np.log(x),
-        forgot_inner_or_scale_or_wrong_argument=w * x ** (p - 1),
-        wrong_argument=w * p * x**p,
-        upstream_ignored=p * x ** (p - 1),
-        swapped_operands=w * x * p ** (x - 1),
-    )
-    c.wrong(
-        P,
-        other_variable=w * p * x ** (p - 1),
-        upstream_ignored=x**p * np.log(x),
-        wrong_argument=w * x**p * np.log(p),
-        wrong_argument2=w * x**p,
-    )
+    c.wrong(X, other_variable=w * x**p * np.log(x),
+            forgot_inner_or_scale_or_wrong_argument=w * x ** (p - 1), wrong_argument=w * p * x**p,
+            upstream_ignored=p * x ** (p - 1), swapped_operands=w * x * p ** (x - 1))
+    c.wrong(P, other_variable=w * p * x ** (p - 1), upstream_ignored=x**p * np.log(x),
+            wrong_argument=w * x**p * np.log(p), wrong_argument2=w * x**p)
 
 
 @program
@@ -471,18 +337,10 @@ def picked_likelihood(c):
     p, one = soft(x), np.eye(3)[y]
     c.right(X, (p - one) / 5)
     c.right(L, -one / 5)
-    c.wrong(
-        X,
-        missing_path=p / 5,
-        missing_path2=-one / 5,
-        sign=(one - p) / 5,
-        mean_for_sum=p - one,
-        softmax_diagonal_only=-one * (1 - p) / 5,
-        reduction_axis=(soft(x, 0) - one) / 5,
-    )
-    c.wrong(
-        L, sign=one / 5, mean_for_sum=-one, mask_missing_or_index_not_scattered=-np.ones((5, 3)) / 5
-    )
+    c.wrong(X, missing_path=p / 5, missing_path2=-one / 5, sign=(one - p) / 5, mean_for_sum=p - one,
+            softmax_diagonal_only=-one * (1 - p) / 5, reduction_axis=(soft(x, 0) - one) / 5)
+    c.wrong(L, sign=one / 5, mean_for_sum=-one,
+            mask_missing_or_index_not_scattered=-np.ones((5, 3)) / 5)
 
 
 @program
@@ -492,19 +350,11 @@ def einsums(c):
     c.z = (minigrad.einsum("bij,ji->bi", A, B) * T(w)).sum()
     c.right(A, np.einsum("bi,ji->bij", w, b))
     c.right(B, np.einsum("bi,bij->ji", w, a))
-    c.wrong(
-        A,
-        upstream_ignored=np.repeat(b.T[None], 2, 0),
-        shape_or_transposed=np.einsum("bi,ji->bji", w, b),
-        sign=-np.einsum("bi,ji->bij", w, b),
-    )
-    c.wrong(
-        B,
-        broadcast_not_summed=np.einsum("bi,bij->bji", w, a),
-        shape_or_transposed=np.einsum("bi,bij->ij", w, a),
-        upstream_ignored=a.sum(0).T,
-        mean_for_sum_or_scale=np.einsum("bi,bij->ji", w, a) / 2,
-    )
+    c.wrong(A, upstream_ignored=np.repeat(b.T[None], 2, 0),
+            shape_or_transposed=np.einsum("bi,ji->bji", w, b), sign=-np.einsum("bi,ji->bij", w, b))
+    c.wrong(B, broadcast_not_summed=np.einsum("bi,bij->bji", w, a),
+            shape_or_transposed=np.einsum("bi,bij->ij", w, a), upstream_ignored=a.sum(0).T,
+            mean_for_sum_or_scale=np.einsum("bi,bij->ji", w, a) / 2)
 
 
 @program
@@ -514,15 +364,8 @@ def exp_of_neg(c):
     c.z = ((-(X**2) / 2).exp() * T(w)).sum()
     e = np.exp(-x * x / 2)
     c.right(X, -x * e * w)
-    c.wrong(
-        X,
-        forgot_inner=e * w,
-        sign=x * e * w,
-        wrong_argument=-x * (-x * x / 2) * w,
-        scale=-2 * x * e * w,
-        upstream_ignored=-x * e,
-        upstream_only=w,
-    )
+    c.wrong(X, forgot_inner=e * w, sign=x * e * w, wrong_argument=-x * (-x * x / 2) * w,
+            scale=-2 * x * e * w, upstream_ignored=-x * e, upstream_only=w)
 
 
 @program
@@ -536,22 +379,11 @@ def regression_with_bias(c):
     c.right(W, 2 * x.T @ r / 6)
     c.right(B, 2 * r.mean())
     c.right(err, 2 * r / 6)
-    c.wrong(
-        W,
-        scale_or_missing_path=x.T @ r / 6,
-        mean_for_sum=2 * x.T @ r,
-        sign=-2 * x.T @ r / 6,
-        upstream_ignored=x.T @ np.ones(6),
-        missing_path_or_scale=x.T @ r / 6,
-        broadcast_not_summed_or_shape=2 * x * r[:, None] / 6,
-    )
-    c.wrong(
-        B,
-        broadcast_not_summed=2 * r / 6,
-        mean_for_sum=2 * r.sum(),
-        scale_or_missing_path=r.mean(),
-        sign=-2 * r.mean(),
-    )
+    c.wrong(W, scale_or_missing_path=x.T @ r / 6, mean_for_sum=2 * x.T @ r, sign=-2 * x.T @ r / 6,
+            upstream_ignored=x.T @ np.ones(6), missing_path_or_scale=x.T @ r / 6,
+            broadcast_not_summed_or_shape=2 * x * r[:, None] / 6)
+    c.wrong(B, broadcast_not_summed=2 * r / 6, mean_for_sum=2 * r.sum(),
+            scale_or_missing_path=r.mean(), sign=-2 * r.mean())
     c.wrong(err, scale_or_missing_path=r / 6, mean_for_sum=2 * r, sign=-2 * r / 6)
 
 
@@ -563,22 +395,11 @@ def gaussian_nll(c):
     u = (x - m) / np.exp(s)
     c.right(M, -(u / np.exp(s)).sum())
     c.right(S, (1 - u * u).sum())
-    c.wrong(
-        M,
-        sign=(u / np.exp(s)).sum(),
-        mean_for_sum=-(u / np.exp(s)).mean(),
-        broadcast_not_summed=-u / np.exp(s),
-        scale=-2 * (u / np.exp(s)).sum(),
-        forgot_inner_or_upstream_only=-u.sum(),
-    )
-    c.wrong(
-        S,
-        missing_path=8.0,
-        missing_path2=-(u * u).sum(),
-        sign=(1 + u * u).sum(),
-        mean_for_sum=(1 - u * u).mean(),
-        broadcast_not_summed=1 - u * u,
-    )
+    c.wrong(M, sign=(u / np.exp(s)).sum(), mean_for_sum=-(u / np.exp(s)).mean(),
+            broadcast_not_summed=-u / np.exp(s), scale=-2 * (u / np.exp(s)).sum(),
+            forgot_inner_or_upstream_only=-u.sum())
+    c.wrong(S, missing_path=8.0, missing_path2=-(u * u).sum(), sign=(1 + u * u).sum(),
+            mean_for_sum=(1 - u * u).mean(), broadcast_not_summed=1 - u * u)
 
 
 @program
@@ -595,28 +416,13 @@ def lstm_gate(c):
     c.right(P, d * w * f * (1 - f))
     c.right(Q, d * g * i * (1 - i))
     c.right(R, d * i * (1 - g * g))
-    c.wrong(
-        P,
-        upstream_ignored=w * f * (1 - f),
-        wrong_argument=d * w * x * (1 - x),
-        forgot_inner=d * w,
-        swapped_operands=d * f * f * (1 - f),
-        upstream_ignored2=(1 - o * o) * w * f * (1 - f),
-    )
-    c.wrong(
-        Q,
-        wrong_argument=d * cc * i * (1 - i),
-        other_variable=d * i * (1 - g * g),
-        wrong_argument2=2 * o * (1 - n * n) * g * i * (1 - i),
-        sign=-d * g * i * (1 - i),
-    )
-    c.wrong(
-        R,
-        wrong_argument=d * i * (1 - cc * cc),
-        swapped_operands=d * g * (1 - g * g),
-        forgot_inner=d * i,
-        scale=d * i * (1 - g * g) / 2,
-    )
+    c.wrong(P, upstream_ignored=w * f * (1 - f), wrong_argument=d * w * x * (1 - x),
+            forgot_inner=d * w, swapped_operands=d * f * f * (1 - f),
+            upstream_ignored2=(1 - o * o) * w * f * (1 - f))
+    c.wrong(Q, wrong_argument=d * cc * i * (1 - i), other_variable=d * i * (1 - g * g),
+            wrong_argument2=2 * o * (1 - n * n) * g * i * (1 - i), sign=-d * g * i * (1 - i))
+    c.wrong(R, wrong_argument=d * i * (1 - cc * cc), swapped_operands=d * g * (1 - g * g),
+            forgot_inner=d * i, scale=d * i * (1 - g * g) / 2)
 
 
 @program
@@ -626,14 +432,10 @@ def log_of_sum(c):
     s = X.sum(dim=1)
     c.z = (s.log() * T(w)).sum()
     c.right(X, np.repeat((w / x.sum(1))[:, None], 3, 1))
-    c.wrong(
-        X,
-        wrong_argument=w[:, None] / x,
-        upstream_ignored=np.repeat((1 / x.sum(1))[:, None], 3, 1),
-        shape=w / x.sum(1),
-        forgot_inner_or_upstream_only=np.repeat(w[:, None], 3, 1),
-        mean_for_sum=np.repeat((w / x.sum(1))[:, None], 3, 1) / 3,
-    )
+    c.wrong(X, wrong_argument=w[:, None] / x,
+            upstream_ignored=np.repeat((1 / x.sum(1))[:, None], 3, 1), shape=w / x.sum(1),
+            forgot_inner_or_upstream_only=np.repeat(w[:, None], 3, 1),
+            mean_for_sum=np.repeat((w / x.sum(1))[:, None], 3, 1) / 3)
 
 
 # ---------------------------------------------------------------- a second examination, of coursework
@@ -676,15 +478,9 @@ def batch_norm_by_hand(c):
     c.right(X, total - total.mean(0))
     c.right(gain, (U * d * v**-0.5).sum(0))
     c.right(diff, total)
-    c.wrong(
-        X,
-        missing_path=one,
-        missing_path2=total,
-        missing_path3=one - one.mean(0),
-        mean_for_sum=total - total.sum(0),
-        scale=one + two * 5 / 6 - one.mean(0),
-        sign=(one - two) - one.mean(0),
-    )
+    c.wrong(X, missing_path=one, missing_path2=total, missing_path3=one - one.mean(0),
+            mean_for_sum=total - total.sum(0), scale=one + two * 5 / 6 - one.mean(0),
+            sign=(one - two) - one.mean(0))
     c.wrong(gain, wrong_argument=(U * d).sum(0), broadcast_not_summed=U * d * v**-0.5)
     c.wrong(diff, scale=one + two / 2, sign=one - two)
 
@@ -699,13 +495,9 @@ def layer_norm(c):
     by_mean, by_variance = g.mean(-1, keepdims=True), h * (g * h).mean(-1, keepdims=True)
     c.right(X, (g - by_mean - by_variance) / s)
     c.right(W, (U * h).sum(0))
-    c.wrong(
-        X,
-        missing_path=(g - by_mean) / s,
-        missing_path2=g / s,
-        sign=(g - by_mean + by_variance) / s,
-        mean_for_sum=(g - 5 * by_mean - 5 * by_variance) / s,
-    )
+    c.wrong(X, missing_path=(g - by_mean) / s, missing_path2=g / s,
+            sign=(g - by_mean + by_variance) / s,
+            mean_for_sum=(g - 5 * by_mean - 5 * by_variance) / s)
     c.wrong(W, wrong_argument=(U * x).sum(0), reduction_axis=(U * h).sum(1))
 
 
@@ -737,13 +529,8 @@ def two_cross_entropies(c):
     one, two = (soft(s) - np.eye(4)) / 4, ((soft(s.T) - np.eye(4)) / 4).T
     c.right(p, (one + two) @ v / 0.5)
     c.right(q, (one + two).T @ u / 0.5)
-    c.wrong(
-        p,
-        missing_path=one @ v / 0.5,
-        mean_for_sum=4 * (one + two) @ v / 0.5,
-        transposed=(one + two.T) @ v / 0.5,
-        swapped_operands=(one + two) @ u / 0.5,
-    )
+    c.wrong(p, missing_path=one @ v / 0.5, mean_for_sum=4 * (one + two) @ v / 0.5,
+            transposed=(one + two.T) @ v / 0.5, swapped_operands=(one + two) @ u / 0.5)
 
 
 @program

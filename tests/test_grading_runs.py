@@ -4,6 +4,7 @@ import inspect
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -34,27 +35,57 @@ from tests.submissions.files import filled
 place = pytest.importorskip("minigrad.grading.run.place")
 
 
-@pytest.fixture
-def author(tmp_path):
-    path = tmp_path / "author.ipynb"
-    nbformat.write(AUTHORS["reverse"], path)
-    return path
-
-
-@pytest.fixture
-def submitted(author, tmp_path):
-    """Write answers by these names; give the folder."""
-    released = json.loads(release(author, tmp_path / "released").read_text(encoding="utf-8"))
+def written(folder):
+    """An exercise in this folder, and a function that hands in answers by these names and gives the class."""
+    author = folder / "author.ipynb"
+    nbformat.write(AUTHORS["reverse"], author)
+    released = json.loads(release(author, folder / "released").read_text(encoding="utf-8"))
 
     def write(*names):
-        folder = tmp_path / "class"
-        folder.mkdir(exist_ok=True)
+        (folder / "class").mkdir(exist_ok=True)
         for k, name in enumerate(names):
             notebook = filled(released, f"{ANSWERS['reverse'][name]}\n# {k}")
-            (folder / f"{k:02d}-{name}.ipynb").write_text(json.dumps(notebook), encoding="utf-8")
-        return folder
+            path = folder / "class" / f"{k:02d}-{name}.ipynb"
+            path.write_text(json.dumps(notebook), encoding="utf-8")
+        return folder / "class"
 
-    return write
+    return author, write
+
+
+@pytest.fixture
+def author(tmp_path):
+    return written(tmp_path)[0]
+
+
+@pytest.fixture
+def submitted(tmp_path):
+    return written(tmp_path)[1]
+
+
+TWO = ("full_by_the_formula", "half_one_gradient")
+
+
+@pytest.fixture(scope="module")
+def graded_once(tmp_path_factory, tier):
+    folder = tmp_path_factory.mktemp("graded")
+    author, write = written(folder)
+    bundles = make_bundles(author)
+    grades = grade_class(write(*TWO), *bundles, folder / "out", Settings(isolation=tier))
+    return folder, bundles, grades
+
+
+@pytest.fixture
+def graded(graded_once, tmp_path):
+    """A class of two that has been graded into tmp_path / "out": folder, recording, bundle and grades."""
+    folder, bundles, grades = graded_once
+    shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
+    return tmp_path / "class", *bundles, grades
+
+
+def answers_of(grade, tmp_path):
+    """The file in which the answers of this submission are recorded."""
+    files = (tmp_path / "out" / "answers").iterdir()
+    return next(p for p in files if grade["hashes"]["submission"] in p.read_text(encoding="utf-8"))
 
 
 def points(grades):
@@ -144,20 +175,11 @@ def test_one_notebook_is_recorded_into_a_file_that_can_be_judged(author, submitt
     run("release", author, "-o", tmp_path / "ex", "--no-run")
     (path,) = submitted("full_by_the_formula").iterdir()
 
-    done = run(
-        "record",
-        path,
-        "-e",
-        tmp_path / "ex",
-        "-o",
-        tmp_path / "ana.answers.json",
-        "--isolation",
-        tier,
-    )
+    exercise, answers = tmp_path / "ex", tmp_path / "ana.answers.json"
+
+    done = run("record", path, "-e", exercise, "-o", answers, "--isolation", tier)
     assert done.exit_code == 0, done.output
-    done = run(
-        "judge", tmp_path / "ana.answers.json", "-e", tmp_path / "ex", "-o", tmp_path / "judged"
-    )
+    done = run("judge", answers, "-e", exercise, "-o", tmp_path / "judged")
 
     assert "ana: 4 of 4" in done.output
 
@@ -196,17 +218,8 @@ def test_pytest_judges_answers_too(author, submitted, tmp_path, tier):
     run("release", author, "-o", tmp_path / "ex", "--no-run")
 
     done = subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "pytest",
-            "-p",
-            "nbval.plugin",
-            "-p",
-            "minigrad.grading.plugin",
-            "--noconftest",
-        ]
-        + ["-c", os.devnull, "--rootdir", tmp_path, "--nbval-current-env", "-q"]
+        [sys.executable, "-m", "pytest", "-p", "nbval.plugin", "-p", "minigrad.grading.plugin"]
+        + ["--noconftest", "-c", os.devnull, "--rootdir", tmp_path, "--nbval-current-env", "-q"]
         + [f"--minigrad={tmp_path}/ex/grading/author.judge.json", tmp_path / "out" / "answers"],
         env={**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
         capture_output=True,
@@ -220,12 +233,8 @@ def test_pytest_judges_answers_too(author, submitted, tmp_path, tier):
 # ------------------------------------------------------------------------- resuming
 
 
-def test_what_is_recorded_is_not_run_again_and_needs_no_sandbox(
-    author, submitted, tmp_path, tier, monkeypatch
-):
-    folder = submitted("full_by_the_formula", "half_one_gradient")
-    recording, bundle = make_bundles(author)
-    first = grade_class(folder, recording, bundle, tmp_path / "out", Settings(isolation=tier))
+def test_what_is_recorded_is_not_run_again_and_needs_no_sandbox(graded, tmp_path, monkeypatch):
+    folder, recording, bundle, first = graded
     monkeypatch.setattr(batch, "record_job", None)  # running anything would fail
     monkeypatch.setattr(batch, "place_here", None)  # and so would a machine without a sandbox
 
@@ -234,26 +243,22 @@ def test_what_is_recorded_is_not_run_again_and_needs_no_sandbox(
     assert points(first) == points(again)
 
 
-def test_what_comes_after_the_class_gets_inputs_of_its_own(author, submitted, tmp_path, tier):
-    folder = submitted("full_by_the_formula")
-    recording, bundle = make_bundles(author)
+def test_what_comes_after_the_class_gets_inputs_of_its_own(graded, submitted, tmp_path, tier):
+    folder, recording, bundle, (first, _) = graded
     settings = Settings(isolation=tier)
-    (first,) = grade_class(folder, recording, bundle, tmp_path / "out", settings)
-    submitted("full_by_the_formula", "half_one_gradient")  # the second is late
+    submitted(*TWO, "zero_swapped")  # the third is late
 
-    before, late = grade_class(folder, recording, bundle, tmp_path / "out", settings)
+    *before, late = grade_class(folder, recording, bundle, tmp_path / "out", settings)
     again = grade_class(folder, recording, bundle, tmp_path / "out", settings)
 
-    assert before["seed"] == first["seed"] != late["seed"]
+    assert before[0]["seed"] == first["seed"] != late["seed"]
     assert late["notes"] == ["recorded after the rest of the class, on different inputs"]
-    assert again == [before, late]  # it stays a late one
+    assert again == [*before, late]  # it stays a late one
 
 
-def test_half_an_answers_file_is_recorded_again(author, submitted, tmp_path, tier):
-    folder = submitted("full_by_the_formula")
-    recording, bundle = make_bundles(author)
-    first = grade_class(folder, recording, bundle, tmp_path / "out", Settings(isolation=tier))
-    (path,) = (tmp_path / "out" / "answers").iterdir()
+def test_half_an_answers_file_is_recorded_again(graded, tmp_path, tier):
+    folder, recording, bundle, first = graded
+    path = answers_of(first[0], tmp_path)
     path.write_text(path.read_text(encoding="utf-8")[:100], encoding="utf-8")
 
     again = grade_class(folder, recording, bundle, tmp_path / "out", Settings(isolation=tier))
@@ -261,10 +266,8 @@ def test_half_an_answers_file_is_recorded_again(author, submitted, tmp_path, tie
     assert points(first) == points(again)
 
 
-def test_a_run_is_not_mixed_with_another_one(author, submitted, tmp_path, tier):
-    folder = submitted("full_by_the_formula")
-    recording, bundle = make_bundles(author)
-    grade_class(folder, recording, bundle, tmp_path / "out", Settings(isolation=tier))
+def test_a_run_is_not_mixed_with_another_one(graded, tmp_path, tier):
+    folder, recording, bundle, _ = graded
 
     with pytest.raises(BatchError, match="another seed"):
         grade_class(folder, recording, bundle, tmp_path / "out", Settings("mine", isolation=tier))
@@ -364,22 +367,14 @@ def _command(pid):
         return ""
 
 
-def test_answers_that_were_lost_with_the_machine_are_recorded_again(
-    author, submitted, tmp_path, tier
-):
-    folder = submitted("full_by_the_formula")
-    recording, bundle = make_bundles(author)
-    (first,) = grade_class(folder, recording, bundle, tmp_path / "out", Settings(isolation=tier))
-    (path,) = (tmp_path / "out" / "answers").iterdir()
-    lost = {
-        **json.loads(path.read_text(encoding="utf-8")),
-        "questions": {},
-        "unreadable": "lost",
-        "lost": True,
-    }
+def test_answers_that_were_lost_with_the_machine_are_recorded_again(graded, tmp_path, tier):
+    folder, recording, bundle, (first, _) = graded
+    path = answers_of(first, tmp_path)
+    recorded = json.loads(path.read_text(encoding="utf-8"))
+    lost = recorded | {"questions": {}, "unreadable": "lost", "lost": True}
     path.write_text(json.dumps(lost), encoding="utf-8")
 
-    (again,) = grade_class(folder, recording, bundle, tmp_path / "out", Settings(isolation=tier))
+    again, _ = grade_class(folder, recording, bundle, tmp_path / "out", Settings(isolation=tier))
 
     assert (again["points"], again["unreadable"]) == (first["points"], None) == (4, None)
 
@@ -427,17 +422,10 @@ def test_judging_again_runs_no_student_s_code_and_sees_a_new_tolerance(
 
 
 def test_judging_starts_a_kernel_again_that_died_before_its_first_message(
-    author, submitted, tmp_path, tier, monkeypatch
+    graded, tmp_path, monkeypatch
 ):
-    recording, bundle = make_bundles(author)
-    grade_class(
-        submitted("full_by_the_formula"),
-        recording,
-        bundle,
-        tmp_path / "out",
-        Settings(isolation=tier),
-    )
-    (path,) = (tmp_path / "out" / "answers").iterdir()
+    _, _, bundle, (first, _) = graded
+    path = answers_of(first, tmp_path)
     profile = tmp_path / "ipython" / "profile_default"
     profile.mkdir(parents=True)
     (profile / "ipython_kernel_config.py").write_text(

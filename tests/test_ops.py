@@ -18,13 +18,10 @@ from minigrad.core.dispatch import apply
 from minigrad.core.op import REGISTRY
 from minigrad.methods import ArrayMethods
 from tests.numeric import assert_close, central_difference, direction_like, dot, numeric_vjp
-from tests.samples import SAMPLES
+from tests.samples import SAMPLES, at_every_sample
 
-every_sample = pytest.mark.parametrize("sample", SAMPLES, ids=str)
-smooth = pytest.mark.parametrize("sample", [s for s in SAMPLES if s.op.rules], ids=str)
-in_place = pytest.mark.parametrize(
-    "sample", [s for s in SAMPLES if s.op.inplace and s.op.rules], ids=str
-)
+every_sample = at_every_sample(lambda s: True)
+smooth = at_every_sample(lambda s: s.op.rules)
 
 
 def leaves(sample):
@@ -67,7 +64,7 @@ def test_the_result_on_tensors_is_the_result_on_arrays(sample):
     assert z.dtype == np.asarray(expected).dtype
 
 
-@pytest.mark.parametrize("sample", [s for s in SAMPLES if s.op.numpy], ids=str)
+@at_every_sample(lambda s: s.op.numpy)
 def test_the_numpy_function_of_the_row_computes_the_same(sample):
     if sample.op in (ops.cat, ops.stack):
         expected = sample.op.numpy(sample.args, **sample.settings)
@@ -166,15 +163,16 @@ def test_second_derivatives_agree_with_differences_of_first_ones(sample):
         assert_close(second, central_difference(first, sample.args[k], v), rtol=1e-5, atol=1e-7)
 
 
-@in_place
+def can_be_in_place(sample):
+    """In place, the first operand cannot grow."""
+    if not (sample.op.inplace and sample.op.rules):
+        return False
+    shapes = [a.shape for a in sample.args]
+    return sample.op.kind != "elementwise" or shapes[0] == np.broadcast_shapes(*shapes)
+
+
+@at_every_sample(can_be_in_place)
 def test_in_place_is_the_same_as_out_of_place(sample):
-    shape = (
-        np.broadcast_shapes(*(a.shape for a in sample.args))
-        if sample.op.kind == "elementwise"
-        else None
-    )
-    if shape is not None and sample.args[0].shape != shape:
-        pytest.skip("in place, the first operand cannot grow")
     outside, inside = leaves(sample), leaves(sample)
     z = run(sample, outside)
     x = inside[0].clone()
@@ -192,7 +190,7 @@ def test_in_place_is_the_same_as_out_of_place(sample):
         assert_close(expected, np.zeros(b.shape) if b.grad is None else b.grad, rtol=1e-14)
 
 
-@pytest.mark.parametrize("sample", [s for s in SAMPLES if s.op.takes_out], ids=str)
+@at_every_sample(lambda s: s.op.takes_out)
 def test_out_is_the_same_as_a_fresh_result(sample):
     expected = sample.op.forward(*sample.args, **sample.settings)
     out = np.full(np.shape(expected), 7, np.asarray(expected).dtype)
@@ -263,30 +261,10 @@ def test_a_node_tells_what_was_saved_by_pytorchs_names():
 FORMULA = re.compile(r"dz/d(\w)\s*=\s*([^=].*?)(?=\s{2,}|$)")
 
 
-@pytest.mark.parametrize(
-    "sample",
-    [s for s in SAMPLES if s.op.kind == "elementwise" and FORMULA.search(s.op.formula)],
-    ids=str,
-)
+@at_every_sample(lambda s: s.op.kind == "elementwise" and FORMULA.search(s.op.formula))
 def test_the_formula_of_the_docstring_is_the_rule(sample):
-    scope = {
-        name: getattr(np, name)
-        for name in (
-            "exp",
-            "log",
-            "sin",
-            "cos",
-            "sqrt",
-            "sign",
-            "where",
-            "sinh",
-            "cosh",
-            "floor",
-            "trunc",
-            "isfinite",
-            "pi",
-        )
-    }
+    names = "exp log sin cos sqrt sign where sinh cosh floor trunc isfinite pi".split()
+    scope = {name: getattr(np, name) for name in names}
     scope |= {"digamma": ops.digamma, "polygamma": ops.polygamma}
     values = dict(zip(sample.op.operands, sample.args, strict=True))
     values |= sample.op.settings | sample.settings

@@ -1,6 +1,8 @@
 """start.py: what happens before anything is installed."""
 
 import ast
+import os
+import runpy
 import shutil
 import subprocess
 import sys
@@ -41,3 +43,16 @@ def test_an_old_python_is_told_which_one_is_needed(tmp_path):
 
     assert ran.returncode == 1
     assert "minigrad needs Python 3.11 or newer, and this is 3.8." in ran.stderr
+
+
+def test_what_is_started_keeps_what_it_compiles(monkeypatch):
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+    module = runpy.run_path(str(START))
+    folder, name = os.path.split(sys.executable)
+    module["start"].__globals__.update(SCRIPTS=folder)
+
+    ran = module["start"](
+        [name.removesuffix(".exe"), "-c", "import sys; sys.exit(sys.flags.dont_write_bytecode)"]
+    )
+
+    assert ran.wait() == 0

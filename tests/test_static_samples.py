@@ -11,10 +11,10 @@ import minigrad
 from minigrad import static, tensor
 from minigrad.core.dispatch import apply
 from tests.numeric import assert_close, central_difference, direction_like
-from tests.samples import SAMPLES
+from tests.samples import at_every_sample
 
-every_sample = pytest.mark.parametrize("sample", SAMPLES, ids=str)
-smooth = pytest.mark.parametrize("sample", [s for s in SAMPLES if s.op.rules], ids=str)
+every_sample = at_every_sample(lambda s: True)
+smooth = at_every_sample(lambda s: s.op.rules)
 both = pytest.mark.parametrize("reuse", [True, False], ids=["reuse", "no reuse"])
 
 

@@ -9,7 +9,7 @@ import pytest
 import minigrad
 from minigrad import nn, static
 from tests import tape_schema
-from tests.samples import SAMPLES
+from tests.samples import at_every_sample
 
 
 def layer(x, w, b):
@@ -150,7 +150,7 @@ def test_a_rule_that_is_one_instruction_of_the_program_is_written_out_in_its_gra
     assert {n["program"]["of"] for n in nodes(shown.document, 1, role="rule")} == {"n2"}
 
 
-@pytest.mark.parametrize("sample", [s for s in SAMPLES if s.op.rules], ids=str)
+@at_every_sample(lambda s: s.op.rules)
 def test_the_program_beside_it_is_the_gradient_program_itself(sample):
     p = static.record(lambda *xs: sample.op(*xs, **sample.settings))(*sample.args)
     names = ("xs",) * len(sample.args) if sample.op.variadic else sample.op.operands

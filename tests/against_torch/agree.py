@@ -17,6 +17,11 @@ from tests.numeric import direction_like
 torch = pytest.importorskip("torch")
 
 
+def calls(table: str) -> list[str]:
+    """The calls of a table, which has several in a line."""
+    return [call.strip() for line in table.strip().splitlines() for call in line.split(" | ")]
+
+
 def draw(*shape: int, seed: int = 0) -> Any:
     """Entries between -2 and 2, no two of them close."""
     n = int(np.prod(shape))

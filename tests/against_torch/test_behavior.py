@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 import minigrad
-
-torch = pytest.importorskip("torch")
+from tests.against_torch.agree import calls, torch
 
 PROGRAMS = []
 
@@ -826,52 +825,28 @@ def tangents_that_a_function_may_not_give(t):
     ]
 
 
-WRONG_TRANSFORMS = """\
-vmap(t.mul, [0, 0])(x, x)
-vmap(t.mul, (0,))(x, x)
-vmap(t.mul, ("a", 0))(x, x)
-vmap(t.sum)(x, 0)
-vmap(t.sum, (None, None))(x, 0)
-vmap(lambda a: a, out_dims="a")(x)
-vmap(lambda a: a, out_dims=(0, 0))(x)
-vmap(lambda a: a, out_dims=None)(x)
-vmap(lambda a: (a, 3))(x)
-vmap(lambda a: a, chunk_size=0)(x)
-vmap(lambda a: a, randomness="odd")(x)
-vmap(lambda a: a + t.rand(()))(x)
-grad(t.sum, argnums=[0])(x)
-grad(t.sum, argnums=(0, "a"))(x)
-grad(t.sum, argnums=())(x)
-grad(t.mul, argnums=(0, -2))(x, x)
-grad(lambda a: 3.0)(x)
-grad(lambda a: [a, a], has_aux=True)(x)
-grad(lambda a: (a.sum(), 3), has_aux=True)(x)
-vjp(lambda a: (), x)
-vjp(lambda a: a.long(), x)
-grad(t.sum)(3.0)
-vjp(lambda a: (a, 3), x)
-vjp(lambda a: (a, a), x)[1](x)
-jvp(t.sin, [x], [x])
-jvp(t.sin, (x,), [x])
-jvp(t.sin, (), ())
-jvp(t.sin, (1.0,), (1.0,))
-jvp(lambda a: t.ones(2), (x,), (x,), strict=True)
-jacrev(t.sin, chunk_size=0)(x)
-jacfwd(lambda a: None)(x)
-jacfwd(lambda a: a * t.rand(()))(x)
-functional.vjp(t.sin, x, (x, x))
-functional.hvp(lambda a: (a.sum(), 3), x, x)
-functional.hessian(lambda a: 3, x)
-functional.hessian(lambda a: a.sum(), x, strict=True)
-functional.hvp(lambda a: a.sum(), x, x, strict=True)
+WRONG_TRANSFORMS = """
+vmap(t.mul, [0, 0])(x, x) | vmap(t.mul, (0,))(x, x) | vmap(t.mul, ("a", 0))(x, x) | vmap(t.sum)(x, 0)
+vmap(t.sum, (None, None))(x, 0) | vmap(lambda a: a, out_dims="a")(x) | vmap(lambda a: a, out_dims=(0, 0))(x)
+vmap(lambda a: a, out_dims=None)(x) | vmap(lambda a: (a, 3))(x) | vmap(lambda a: a, chunk_size=0)(x)
+vmap(lambda a: a, randomness="odd")(x) | vmap(lambda a: a + t.rand(()))(x) | grad(t.sum, argnums=[0])(x)
+grad(t.sum, argnums=(0, "a"))(x) | grad(t.sum, argnums=())(x) | grad(t.mul, argnums=(0, -2))(x, x)
+grad(lambda a: 3.0)(x) | grad(lambda a: [a, a], has_aux=True)(x) | grad(lambda a: (a.sum(), 3), has_aux=True)(x)
+vjp(lambda a: (), x) | vjp(lambda a: a.long(), x) | grad(t.sum)(3.0) | vjp(lambda a: (a, 3), x)
+vjp(lambda a: (a, a), x)[1](x) | jvp(t.sin, [x], [x]) | jvp(t.sin, (x,), [x]) | jvp(t.sin, (), ())
+jvp(t.sin, (1.0,), (1.0,)) | jvp(lambda a: t.ones(2), (x,), (x,), strict=True) | jacrev(t.sin, chunk_size=0)(x)
+jacfwd(lambda a: None)(x) | jacfwd(lambda a: a * t.rand(()))(x) | functional.vjp(t.sin, x, (x, x))
+functional.hvp(lambda a: (a.sum(), 3), x, x) | functional.hessian(lambda a: 3, x)
+functional.hessian(lambda a: a.sum(), x, strict=True) | functional.hvp(lambda a: a.sum(), x, x, strict=True)
 functional.vhp(lambda a: a.sum(), x, x, strict=True)
 functional.jvp(t.clone, x.requires_grad_(), t.ones(2, 2), create_graph=True, strict=True)
 functional.vjp(t.clone, x.requires_grad_(), t.ones(2, 2), create_graph=True, strict=True)
 functional.jacobian(t.clone, x.requires_grad_(), create_graph=True, strict=True)
-functional.jacobian(t.sin, x, strict=True, vectorize=True)""".splitlines()
+functional.jacobian(t.sin, x, strict=True, vectorize=True)
+"""
 
 
-@pytest.mark.parametrize("line", WRONG_TRANSFORMS)
+@pytest.mark.parametrize("line", calls(WRONG_TRANSFORMS))
 @pytest.mark.filterwarnings("ignore")
 def test_a_wrong_use_of_a_transform_is_refused_on_both(line):
     def f(t):
@@ -886,41 +861,24 @@ def test_a_wrong_use_of_a_transform_is_refused_on_both(line):
 
 
 # Single lines that are refused; x requires a gradient.
-REFUSED = """\
-[y := x * 1, z := y * y, y.add_(1), z.sum().backward()]
-[y := x.exp(), y.add_(1), y.sum().backward()]
-[y := x * 2, z := (y * y).sum(), y.detach().zero_(), z.backward()]
-[y := x * 1, y.mul_(y), y.sum().backward()]
-x.add_(1)
-x[0].add_(1)
-[y := (x * x).sum(), y.backward(), y.backward()]
-(x * 2).backward()
-t.ones(()).backward()
-(x * 2).backward(t.ones(2, dtype=t.float64))
-t.autograd.grad((x * 2).sum(), [x, leaf(t, 2)])
-t.autograd.grad((x * 2).sum(), t.ones(3))
-t.ones(3).register_hook(print)
-t.arange(3).requires_grad_()
-setattr(x * 2, "requires_grad", False)
-setattr(x, "grad", t.ones(2, dtype=t.float64))
-x.numpy()
-x.item()
-bool(x > 1)
-x + leaf(t, 2)
-leaf(t, 2, 3) @ leaf(t, 2, 3)
-leaf(t, 2, 3).sum(2)
-leaf(t, 2, 3)[2]
-t.arange(3).__iadd__(0.5)
-(x * 1).add_(t.ones(2, 3, dtype=t.float64))
-t.ones(1, 3).expand(2, 3).add_(1)
-copy.deepcopy(x * 2)""".splitlines()
+REFUSED = """
+[y := x * 1, z := y * y, y.add_(1), z.sum().backward()] | [y := x.exp(), y.add_(1), y.sum().backward()]
+[y := x * 2, z := (y * y).sum(), y.detach().zero_(), z.backward()] | [y := x * 1, y.mul_(y), y.sum().backward()]
+x.add_(1) | x[0].add_(1) | [y := (x * x).sum(), y.backward(), y.backward()] | (x * 2).backward()
+t.ones(()).backward() | (x * 2).backward(t.ones(2, dtype=t.float64))
+t.autograd.grad((x * 2).sum(), [x, leaf(t, 2)]) | t.autograd.grad((x * 2).sum(), t.ones(3))
+t.ones(3).register_hook(print) | t.arange(3).requires_grad_() | setattr(x * 2, "requires_grad", False)
+setattr(x, "grad", t.ones(2, dtype=t.float64)) | x.numpy() | x.item() | bool(x > 1) | x + leaf(t, 2)
+leaf(t, 2, 3) @ leaf(t, 2, 3) | leaf(t, 2, 3).sum(2) | leaf(t, 2, 3)[2] | t.arange(3).__iadd__(0.5)
+(x * 1).add_(t.ones(2, 3, dtype=t.float64)) | t.ones(1, 3).expand(2, 3).add_(1) | copy.deepcopy(x * 2)
+"""
 
 
 def refused(line):
     return lambda t: eval(line, {"t": t, "x": leaf(t, 3), "leaf": leaf, "copy": copy})
 
 
-@pytest.mark.parametrize("line", REFUSED)
+@pytest.mark.parametrize("line", calls(REFUSED))
 @pytest.mark.filterwarnings("ignore")
 def test_the_line_is_refused_in_the_same_words(line):
     ours, theirs = outcome(refused(line), minigrad), outcome(refused(line), torch)

@@ -2,9 +2,8 @@
 
 import pytest
 
-torch = pytest.importorskip("torch")
-
 import minigrad
+from tests.against_torch.agree import calls, torch
 
 EXPRESSIONS = """
 x * x | x + 1 | x - 1 | x / 2 | x ** 2 | x ** x | 2 ** x | -x | x @ x.T | x @ v | v @ v | m.mm(x, x.T) | m.dot(v, v) | m.mv(x, v)
@@ -89,14 +88,7 @@ def names(m, expression):
     return node.name(), type(node).__name__
 
 
-@pytest.mark.parametrize(
-    "expression",
-    [
-        e.strip()
-        for line in (EXPRESSIONS + LAST_ONES.lstrip()).strip().splitlines()
-        for e in line.split(" | ")
-    ],
-)
+@pytest.mark.parametrize("expression", calls(EXPRESSIONS) + calls(LAST_ONES))
 def test_grad_fn_is_named_as_in_pytorch(expression):
     assert names(minigrad, expression) == names(torch, expression)
 

@@ -5,9 +5,8 @@ import warnings
 import numpy as np
 import pytest
 
-torch = pytest.importorskip("torch")
-
 import minigrad
+from tests.against_torch.agree import calls, torch
 
 CALLS = """
 m.tensor(m.ones(2)) | m.tensor([np.ones(2), np.ones(2)]) | m.tensor((np.ones(2), np.ones(2))) | m.tensor([np.float32(1)])
@@ -31,9 +30,7 @@ def warned(m, call):
     return {(w.category, str(w.message)[:36], w.filename) for w in caught}
 
 
-@pytest.mark.parametrize(
-    "call", [c.strip() for line in CALLS.strip().splitlines() for c in line.split(" | ")]
-)
+@pytest.mark.parametrize("call", calls(CALLS))
 def test_a_call_warns_as_in_pytorch(call):
     torch.set_warn_always(True)
     try:

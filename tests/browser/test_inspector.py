@@ -1,281 +1,15 @@
-"""The inspector as a learner meets it: in JupyterLab and Notebook 7, and as a page of its own."""
+"""The inspector as a page of its own. In JupyterLab and Notebook 7: test_in_jupyterlab.py."""
 
 import re
 
-import nbformat
 import pytest
 
 import minigrad
 from minigrad import nn, plots
 from tests import tape_cases as cases
+from tests.browser.test_in_jupyterlab import node
 
 pytestmark = pytest.mark.browser
-
-LOAD = "%load_ext minigrad\nimport minigrad"
-LEAVES = (
-    "a = minigrad.tensor(2.0, requires_grad=True)\nb = minigrad.tensor(3.0, requires_grad=True)"
-)
-CELL = "%%autograd tape\nc = a * b\nloss = c + a\nloss.backward()"
-CELLS = [LOAD, LEAVES, CELL]
-
-
-def cell_count(notebook):
-    return notebook.page.locator(".jp-Cell").count()
-
-
-def node(inspector, label):
-    """The box whose description begins with this label."""
-    return inspector.locator(f".mg-node[aria-label^='{label},']").first
-
-
-# ---------------------------------------------------------------------- in a notebook
-
-
-@pytest.mark.parametrize("app", ["lab", "notebook"])
-def test_stepping_selecting_and_reading_the_queue(lab, app):
-    notebook = lab(CELLS, app=app)
-    assert notebook.error_outputs() == []
-    inspector = notebook.page.locator(".mg-inspector").first
-    inspector.wait_for()
-    said, where = inspector.locator(".mg-said"), inspector.locator(".mg-where")
-
-    inspector.locator(".mg-next").click()  # by button
-    notebook.wait_python("tape.step", "1")
-    assert "c = a * b was computed: 6." in said.inner_text()
-
-    inspector.locator(".mg-slider").focus()  # by slider
-    for _ in range(3):
-        notebook.page.keyboard.press("ArrowRight")
-    notebook.wait_python("tape.step", "4")
-    assert "AddBackward0 of loss received 1" in said.inner_text()
-    queue = inspector.locator(".mg-ready li")
-    assert "MulBackward0 of c" in queue.inner_text() and "seq 1" in queue.inner_text()
-    assert "AccumulateGrad of a 1 more" in inspector.locator(".mg-waits").inner_text()
-    assert notebook.python("tape.at().ready") == "('MulBackward0 of c',)"
-
-    node(inspector, "c").click()  # select by mouse
-    notebook.wait_python("tape.selected", "'c'")
-    details = inspector.locator(".mg-details")
-    assert "dc/da = b = 3dz/dx = y" in re.sub(r"\s+", " ", details.inner_text())
-    assert "c = a * b" in inspector.locator(".mg-lit").inner_text()
-
-    notebook.page.keyboard.press("n")  # by key
-    assert "step 5/7" in where.inner_text()
-    before = cell_count(notebook)
-    for key in ("d", "d", "x", "a", "b"):
-        notebook.page.keyboard.press(key)
-    inspector.locator(".mg-canvas").click(position={"x": 3, "y": 3})  # beside the boxes
-    for key in ("Home", "b", "d", "d", "x", "a"):
-        notebook.page.keyboard.press(key)
-    notebook.page.wait_for_timeout(300)
-    assert cell_count(notebook) == before
-    assert "step 4/7" not in where.inner_text() and "step 3/7" in where.inner_text()
-    for element in inspector.locator("button, input, select, [tabindex]").all():
-        assert element.get_attribute("data-lm-suppress-shortcuts") == "true"
-
-    notebook.python("setattr(tape, 'step', 7)")  # from Python
-    inspector.locator(".mg-where", has_text="step 7/7").wait_for()
-    notebook.python("tape.select('a')")
-    inspector.locator(".mg-detailhead", has_text="leaf").wait_for()
-    assert "4" in details.inner_text()
-    assert notebook.outside == [] and notebook.widget_errors() == []
-
-
-def test_a_tape_that_grows_in_a_later_cell_is_drawn_anew(lab):
-    forward = "%%autograd tape\nc = a * b\nloss = c + a"
-    notebook = lab([LOAD, LEAVES, forward, "for _ in tape.steps(loss): pass", "%tape"])
-    assert notebook.error_outputs() == []
-    inspector = notebook.page.locator(".mg-inspector").first
-    inspector.wait_for()
-
-    inspector.locator(".mg-where", has_text="/7").wait_for()
-    assert node(inspector, "c").bounding_box()["height"] > 20
-    for _ in range(4):
-        inspector.locator(".mg-next").click()
-    assert "AddBackward0 of loss" in inspector.locator(".mg-said").inner_text()
-    assert notebook.widget_errors() == []
-
-
-def test_two_views_of_one_tape_a_check_and_a_hostile_name(lab):
-    hostile = "'<img src=x onerror=window.hit=1>\\u202e' + 'n' * 60"
-    more = [
-        "%tape",
-        f"names = {{{hostile}: a}}\nwith minigrad.record({hostile}, namespace=names) as h:\n"
-        "    (a * 2).backward()\nh",
-    ]
-    notebook = lab(CELLS + more)
-    assert notebook.error_outputs() == []
-    both = notebook.page.locator(".mg-inspector")
-    both.nth(2).wait_for()
-
-    both.nth(0).locator(".mg-next").click()
-    both.nth(1).locator(".mg-where", has_text="step 1/7").wait_for()
-
-    first = both.nth(0)
-    first.locator(".mg-entry").fill("b")
-    first.locator(".mg-check").click()
-    first.locator(".mg-verdict", has_text="only contains the part through c").wait_for()
-    first.locator(".mg-entry").fill("b + 1")
-    first.locator(".mg-entry").press("Enter")
-    first.locator(".mg-verdict", has_text="✓ right").wait_for()
-    first.locator(".mg-entry").fill("nonsense")
-    first.locator(".mg-check").click()
-    first.locator(".mg-verdict", has_text="NameError").wait_for()
-
-    assert "<img src=x" in both.nth(2).locator(".mg-title").inner_text()
-    assert notebook.page.evaluate("window.hit") is None
-    assert both.nth(2).locator("img").count() == 0
-    assert notebook.outside == [] and notebook.widget_errors() == []
-
-
-def test_search_by_words_help_and_a_verdict_that_does_not_outlive_its_question(lab):
-    notebook = lab(CELLS)
-    inspector = notebook.page.locator(".mg-inspector").first
-    inspector.wait_for()
-    search = inspector.locator(".mg-search")
-    search.fill("mul")  # not AccumulateGrad, which has these letters inside a word
-    search.press("Enter")
-    notebook.wait_python("tape.selected", "'c'")
-    search.fill("umulate")
-    inspector.locator(".mg-count, span", has_text="2 found").first.wait_for()
-    search.press("Escape")
-
-    inspector.locator(".mg-slider").focus()
-    notebook.page.keyboard.press("?")
-    keys = inspector.locator(".mg-help")
-    keys.wait_for()
-    assert keys.evaluate("e => getComputedStyle(e).paddingLeft") == "14px"
-    assert keys.locator("dt").first.bounding_box()["width"] < 150
-    notebook.page.keyboard.press("Escape")
-    assert not keys.is_visible()
-
-    inspector.locator(".mg-entry").fill("b +")
-    inspector.locator(".mg-check").click()
-    inspector.locator(".mg-verdict", has_text="b + is not a valid expression").wait_for()
-    inspector.locator(".mg-entry").fill("b + 1")
-    inspector.locator(".mg-check").click()
-    verdict = inspector.locator(".mg-verdict")
-    inspector.locator(".mg-verdict", has_text="✓ right").wait_for()
-    inspector.locator(".mg-hand select").select_option(label="b.grad")
-    assert verdict.inner_text() == "The answer stays hidden until you check yours."
-    assert "mg-right" not in verdict.get_attribute("class")
-    assert notebook.outside == [] and notebook.widget_errors() == []
-
-
-def test_dark_and_light(lab, tmp_path):
-    notebook = lab(CELLS, theme="dark")
-    inspector = notebook.page.locator(".mg-inspector").first
-    inspector.wait_for()
-    ground = "e => getComputedStyle(e.querySelector('.mg-frame')).backgroundColor"
-
-    assert inspector.evaluate(ground) == "rgb(21, 24, 28)"
-    inspector.screenshot(path=str(tmp_path / "dark.png"))
-    notebook.settled(
-        "() => window.jupyterapp.commands.execute('apputils:change-theme', {theme: 'JupyterLab Light'})"
-    )
-    notebook.page.wait_for_selector("[data-jp-theme-light='true']", state="attached")
-    assert inspector.evaluate(ground) == "rgb(255, 255, 255)"
-
-
-def saved(notebook, changed=None):
-    """Save the notebook with its widgets' state, change the file, and open it again, no kernel running."""
-    page, name = notebook.page, notebook.page.url.rpartition("/")[2].partition("?")[0]
-    notebook.settled(
-        """async () => {
-             const {commands} = window.jupyterapp;
-             if (commands.hasCommand('@jupyter-widgets/jupyterlab-manager:saveWidgetState'))
-               await commands.execute('@jupyter-widgets/jupyterlab-manager:saveWidgetState');
-             await commands.execute('docmanager:save');
-           }"""
-    )
-    path = notebook.server.root / name
-    for _ in range(2000):
-        stored = nbformat.read(path, as_version=4)
-        if any(c.get("outputs") for c in stored.cells if c.cell_type == "code"):
-            break
-        page.wait_for_timeout(50)
-    if changed is not None:
-        changed(stored)
-        nbformat.write(stored, path)
-    notebook.server.stop_kernels()
-    notebook.open(name)
-    return stored
-
-
-def test_saved_and_reopened_the_widget_steps_without_a_kernel(lab):
-    notebook = lab(CELLS)
-    notebook.page.locator(".mg-inspector").first.wait_for()
-
-    stored = saved(notebook)
-    states = stored.metadata.widgets["application/vnd.jupyter.widget-state+json"]["state"].values()
-
-    assert sum("class Inspector" in str(state) for state in states) == 1  # the script, once
-    inspector = notebook.page.locator(".mg-inspector").first  # Lab restores it from its state
-    inspector.wait_for()
-    inspector.locator(".mg-next").click()
-    inspector.locator(".mg-where", has_text="step 1/7").wait_for()
-    assert notebook.outside == [] and notebook.widget_errors() == []
-
-
-def test_an_untrusted_file_shows_no_frame_and_runs_nothing(lab):
-    notebook = lab([LOAD, LEAVES, "minigrad.display = 'html'", CELL])
-    assert notebook.error_outputs() == []
-    frame = notebook.page.frame_locator("iframe[sandbox='allow-scripts']").first
-    frame.locator(".mg-next").click()
-    assert "step 1/7" in frame.locator(".mg-where").inner_text()
-
-    def from_elsewhere(stored):
-        stored.metadata.pop("widgets", None)
-        for cell in stored.cells:
-            cell.metadata.pop("trusted", None)
-            cell.source += "\n# changed by somebody else"
-
-    saved(notebook, from_elsewhere)
-
-    notebook.page.locator(".jp-RenderedHTMLCommon summary").first.wait_for()
-    assert notebook.page.locator("iframe").count() == 0
-    notebook.page.locator(".jp-RenderedHTMLCommon summary").first.click()
-    assert notebook.page.locator(".jp-RenderedHTMLCommon img[src^='data:image/svg']").count() == 1
-    assert notebook.outside == []
-
-
-# ---------------------------------------------------------------------- as a page of its own
-
-
-@pytest.fixture
-def opened(browser, tmp_path):
-    """opened(tape) saves the tape as a page and opens it; nothing may leave the machine."""
-    contexts = []
-
-    def open_page(tape, theme="light", framed=False, address=""):
-        path = tape.save(tmp_path / "tape.html")
-        if framed:
-            inner = path.read_text(encoding="utf-8").replace("&", "&amp;").replace('"', "&quot;")
-            # Without a charset Chromium guesses one from whatever arrived first, now and then windows-1257;
-            # the script then no longer has the hash that its policy asks for.
-            path.write_text(
-                '<!DOCTYPE html><meta charset="utf-8">'
-                f'<iframe sandbox="allow-scripts" srcdoc="{inner}" width=1200></iframe>',
-                encoding="utf-8",
-            )
-        context = browser.new_context(
-            viewport={"width": 1280, "height": 900}, color_scheme=theme, accept_downloads=True
-        )
-        contexts.append(context)
-        page = context.new_page()
-        page.problems = []
-        page.on("pageerror", lambda e: page.problems.append(str(e)))
-        page.on("console", lambda m: m.type == "error" and page.problems.append(m.text))
-        page.route(
-            re.compile("^https?:"), lambda r: (page.problems.append(r.request.url), r.abort())
-        )
-        page.set_default_timeout(120_000)
-        page.goto(path.as_uri() + address)
-        return page
-
-    yield open_page
-    for context in contexts:
-        context.close()
 
 
 OUT_OF_SIGHT = """() => {
@@ -285,14 +19,15 @@ OUT_OF_SIGHT = """() => {
   }"""
 
 
-@pytest.mark.parametrize("width", [740, 900, 1000, 1280])
 @pytest.mark.parametrize("case", [cases.broadcasting, cases.fan_in])
-def test_the_whole_width_of_a_small_tape_is_in_sight_at_once(opened, case, width):
+def test_the_whole_width_of_a_small_tape_is_in_sight_at_once(opened, case):
     page = opened(case())
-    page.set_viewport_size({"width": width, "height": 900})
-    page.wait_for_function("w => document.querySelector('.mg-frame').clientWidth < w", arg=width)
+    narrower = "w => document.querySelector('.mg-frame').clientWidth < w"
+    for width in (1280, 1000, 900, 740):
+        page.set_viewport_size({"width": width, "height": 900})
+        page.wait_for_function(narrower, arg=width)
 
-    assert page.evaluate(OUT_OF_SIGHT) == []
+        assert page.evaluate(OUT_OF_SIGHT) == [], width
 
 
 def test_values_on_arrows_are_in_sight_too_and_the_focus_stays(opened):
@@ -341,10 +76,17 @@ def test_each_result_has_its_own_name_and_rules_are_in_the_users_names(opened):
     assert page.problems == []
 
 
-@pytest.mark.parametrize("case", cases.CASES, ids=lambda case: case.__name__)
-def test_the_page_says_at_each_step_what_python_says(opened, case):
-    tape = case()
-    page = opened(tape)
+@pytest.fixture(scope="module", params=cases.CASES, ids=lambda case: case.__name__)
+def hard_case(request, open_page):
+    """A case, its tape, and its page."""
+    tape = request.param()
+    page = open_page(tape)
+    yield request.param, tape, page
+    page.close()
+
+
+def test_the_page_says_at_each_step_what_python_says(hard_case):
+    case, tape, page = hard_case
     page.locator(".mg-next").focus()
 
     for step in range(1, len(tape.document["steps"]) + 1):
@@ -484,9 +226,8 @@ def test_the_arrows_go_through_the_list_and_its_focus_survives_scrolling_and_ste
     assert page.problems == []
 
 
-@pytest.mark.parametrize("case", cases.CASES, ids=lambda case: case.__name__)
-def test_stepping_on_leaves_the_same_moment_as_going_there_at_once(opened, case):
-    page = opened(case())
+def test_stepping_on_leaves_the_same_moment_as_going_there_at_once(hard_case):
+    _, _, page = hard_case
 
     differing = page.evaluate(
         """() => {

@@ -11,7 +11,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from tests.browser.test_inspector import CELLS
+from tests.browser.test_in_jupyterlab import CELLS
 
 pytestmark = pytest.mark.browser
 
@@ -40,13 +40,11 @@ def keep(page, name):
 
 def save(notebook):
     """Save the notebook, as it is by default: without its widgets' state. Its name, and what is stored."""
-    name = notebook.page.url.rpartition("/")[2].partition("?")[0]
     notebook.settled("() => window.jupyterapp.commands.execute('docmanager:save')")
-    path = notebook.server.root / name
     notebook.page.wait_for_function(
         "() => !window.jupyterapp.shell.currentWidget.context.model.dirty"
     )
-    return name, nbformat.read(path, as_version=4)
+    return notebook.name, nbformat.read(notebook.server.root / notebook.name, as_version=4)
 
 
 class Seen:
@@ -135,7 +133,8 @@ def executed(tmp_path_factory):
 
 
 def convert(path, to, *options):
-    command = [sys.executable, "-m", "nbconvert", "--to", to, *options, str(path)]
+    main = "import minigrad.utils.notebook_format; from nbconvert.nbconvertapp import main; main()"
+    command = [sys.executable, "-c", main, "--to", to, *options, str(path)]
     done = subprocess.run(command, capture_output=True, encoding="utf-8", timeout=120)
     assert done.returncode == 0, done.stderr
 

@@ -1,4 +1,4 @@
-"""A static program in the inspector: in JupyterLab, and as a page of its own."""
+"""A static program in the inspector, as a page of its own. In JupyterLab: test_in_jupyterlab.py."""
 
 import pytest
 
@@ -6,87 +6,6 @@ import minigrad
 from minigrad import static
 
 pytestmark = pytest.mark.browser
-
-LOAD = "%load_ext minigrad\nimport minigrad\nfrom minigrad import static"
-LAYER = "def layer(x, w, b):\n    return ((x @ w + b).relu() ** 2).sum()"
-RECORD = (
-    "x, w, b = minigrad.ones(4, 3), minigrad.ones(3, 2), minigrad.ones(2)\n"
-    "program = static.record(layer)(x, w, b)\nprogram(2 * x, w, b)\nprogram"
-)
-TAPE = (
-    "a = minigrad.tensor([2.0, 3.0], requires_grad=True)\n"
-    "with minigrad.record() as tape:\n    (a * a).sum().backward()\ntape"
-)
-
-
-def box(inspector, label):
-    return inspector.locator(f".mg-node[aria-label^='{label},']").first
-
-
-def test_a_program_in_a_notebook_with_its_gradient_beside_it(lab, tmp_path):
-    notebook = lab([LOAD, LAYER, RECORD])
-    assert notebook.error_outputs() == []
-    inspector = notebook.page.locator(".mg-inspector").first
-    inspector.wait_for()
-
-    for _ in range(3):
-        inspector.locator(".mg-next").click()
-    assert "%5 = relu(%4): all 7." in inspector.locator(".mg-said").inner_text()
-    notebook.wait_python("program._shown.step", "3")
-
-    box(inspector, "%3").click()  # what its rule wrote is marked
-    notebook.wait_python("program._shown.selected", "'%3'")
-    linked = inspector.locator(".mg-node.mg-linked")
-    assert linked.count() == 5
-    assert inspector.locator(".mg-links path").count() == 5
-    details = inspector.locator(".mg-details").inner_text()
-    assert "last read by %4" in details and "matmul(%15, %11)" in details
-    inspector.screenshot(path=str(tmp_path / "program_light.png"))
-
-    inspector.locator(".mg-jump").click()
-    assert "%6 = matmul(%0, %1)" in inspector.locator(".mg-said").inner_text()
-    for element in inspector.locator("button, input, select, [tabindex]").all():
-        assert element.get_attribute("data-lm-suppress-shortcuts") == "true"
-    assert notebook.outside == [] and notebook.widget_errors() == []
-
-
-def test_central_differences_at_the_press_of_a_button(lab):
-    notebook = lab([LOAD, TAPE])
-    assert notebook.error_outputs() == []
-    inspector = notebook.page.locator(".mg-inspector").first
-    inspector.wait_for()
-
-    inspector.locator(".mg-differences").click()
-    inspector.locator(".mg-verdict", has_text="central differences: [4, 6]").wait_for()
-    inspector.locator(".mg-entry").fill("a")
-    inspector.locator(".mg-differences").click()
-    inspector.locator(".mg-verdict", has_text="yours").wait_for()
-
-    lines = inspector.locator(".mg-verdict").inner_text().splitlines()
-    assert lines[1].split() == ["a[0]", "2", "4", "4", "2e+00"]
-    assert notebook.widget_errors() == []
-
-
-@pytest.fixture
-def opened(browser, tmp_path):
-    """opened(program) saves it as a page and opens it."""
-    contexts = []
-
-    def open_page(program, theme="light"):
-        path = program.save(tmp_path / "program.html")
-        context = browser.new_context(viewport={"width": 1280, "height": 900}, color_scheme=theme)
-        contexts.append(context)
-        page = context.new_page()
-        page.problems = []
-        page.on("pageerror", lambda e: page.problems.append(str(e)))
-        page.on("console", lambda m: m.type == "error" and page.problems.append(m.text))
-        page.set_default_timeout(120_000)
-        page.goto(path.as_uri())
-        return page
-
-    yield open_page
-    for context in contexts:
-        context.close()
 
 
 def layer(x, w, b):

@@ -87,18 +87,21 @@ def test_a_recorded_program_is_stepped_through_to_its_error(page):
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("width", [800, 1020, 1120, 1280, 1320, 1440, 1920])
-def test_all_panels_of_a_tape_are_seen_on_screens_of_every_width(page, width):
+def test_all_panels_of_a_tape_are_seen_on_screens_of_every_width(page):
     gallery = page("docs/gallery.html")
-
-    gallery.set_viewport_size({"width": width, "height": 900})
-
     frame = gallery.locator("iframe.tape").first
-    last = gallery.frame_locator("iframe.tape").first.locator(".mg-check")
+    tape = gallery.frame_locator("iframe.tape").first
+    last = tape.locator(".mg-check")
     last.wait_for()
-    box, inner = frame.bounding_box(), last.bounding_box()
-    assert inner["y"] + inner["height"] <= box["y"] + box["height"]
-    assert gallery.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+    for width in (800, 1020, 1120, 1280, 1320, 1440, 1920):
+        gallery.set_viewport_size({"width": width, "height": 900})
+        inside = frame.evaluate("e => e.clientWidth")
+        while tape.locator(":root").evaluate("() => innerWidth") != inside:
+            gallery.wait_for_timeout(20)  # the frame is laid out in a process of its own
+        box, inner = frame.bounding_box(), last.bounding_box()
+        assert inner["y"] + inner["height"] <= box["y"] + box["height"], width
+        assert gallery.evaluate("document.documentElement.scrollWidth <= innerWidth"), width
 
 
 @pytest.mark.browser

@@ -1,0 +1,805 @@
+"""Programs, and wrong answers on each of them, with the mistake that gives exactly these numbers.
+
+A program makes its tensors from NumPy arrays (capital letters), computes z, and returns
+
+    tensors   by name          right   name -> the right gradient, derived by hand
+    z                          wrong   (kind, name, wrong gradient), for each mistake
+"""
+
+import numpy as np
+
+import minigrad
+from minigrad import nn, tensor
+from minigrad.nn import functional as F
+
+PROGRAMS = []
+
+
+def program(function):
+    PROGRAMS.append(function)
+    return function
+
+
+def draw(*shape, seed=0, dtype=np.float64, low=None, high=None):
+    rng = np.random.default_rng([seed, *shape])
+    drawn = rng.normal(size=shape) if low is None else rng.uniform(low, high, shape)
+    return drawn.astype(dtype)
+
+
+def leaf(array):
+    return tensor(array.copy(), requires_grad=True)
+
+
+def sigmoid(x):
+    return 1 / (1 + np.exp(-x))
+
+
+def softmax(x, axis=-1):
+    e = np.exp(x - x.max(axis, keepdims=True))
+    return e / e.sum(axis, keepdims=True)
+
+
+# ------------------------------------------------------------------ one number
+
+
+@program
+def numbers():
+    X, Y = np.float64(1.7), np.float64(-2.3)
+    x, y = leaf(X), leaf(Y)
+    z = x * y + (x * x).sin()
+    c = np.cos(X * X)
+    return {"x": x, "y": y}, z, {"x": Y + c * 2 * X, "y": X}, [
+        ("missing_path", "x", c * 2 * X), ("missing_path", "x", Y),
+        ("missing_path", "x", Y + c * X), ("double_counted", "x", 2 * Y + c * 2 * X),
+        ("sign", "x", Y - c * 2 * X), ("swapped_operands", "y", Y),
+        ("upstream_ignored", "x", Y + 2 * X), ("forgot_inner", "x", Y + c),
+    ]
+
+
+@program
+def one_composition():
+    X = np.float64(0.6)
+    x = leaf(X)
+    z = (3 * x + 1) ** 2
+    u = 3 * X + 1
+    return {"x": x}, z, {"x": 6 * u}, [
+        ("forgot_inner", "x", 2 * u), ("scale", "x", 3 * u),
+        ("upstream_ignored", "x", np.float64(3)), ("sign", "x", -6 * u),
+        ("shape", "x", np.array([6 * u])),
+    ]
+
+
+# ------------------------------------------------------------------ paths
+
+
+@program
+def the_lesson():
+    X1, X2, X3, X4 = (draw(2, 3, 4, seed=k) for k in range(4))
+    x1, x2, x3, x4 = map(leaf, (X1, X2, X3, X4))
+    y1 = x1 + x2
+    y2 = x3 + x4
+    z = y1 * y2
+    z += x2
+    A, B = X1 + X2, X3 + X4
+    return ({"x1": x1, "x2": x2, "x3": x3, "x4": x4, "y1": y1, "y2": y2}, z,
+            {"x1": B, "x2": B + 1, "x3": A, "x4": A, "y1": B, "y2": A}, [
+        ("missing_path", "x2", B), ("missing_path", "x2", np.ones((2, 3, 4))),
+        ("double_counted", "x2", B + 2), ("double_counted", "x2", 2 * B + 1),
+        ("swapped_operands", "x1", A), ("swapped_operands", "y2", B),
+        ("other_variable", "x1", B + 1), ("sign", "x3", -A), ("sign", "x2", B - 1),
+        ("upstream_ignored", "x1", np.ones((2, 3, 4))),
+    ])
+
+
+@program
+def used_three_times():
+    X, Y = draw(5), draw(5, seed=1)
+    x, y = leaf(X), leaf(Y)
+    z = (x * y + x.exp() + x**3).sum()
+    right = Y + np.exp(X) + 3 * X**2
+    return {"x": x, "y": y}, z, {"x": right}, [
+        ("missing_path", "x", Y + np.exp(X)), ("missing_path", "x", np.exp(X) + 3 * X**2),
+        ("missing_path", "x", Y), ("double_counted", "x", right + np.exp(X)),
+        ("scale", "x", Y + np.exp(X) + X**2), ("scale", "x", 2 * right), ("sign", "x", -right),
+        ("swapped_operands", "x", X + np.exp(X) + 3 * X**2),
+        ("wrong_argument", "x", Y + X + 3 * X**2),
+        ("paths_multiplied", "x", Y * np.exp(X) * 3 * X**2),
+    ]
+
+
+@program
+def an_intermediate_used_twice():
+    X, W = draw(4), draw(4, seed=1)
+    x, w = leaf(X), leaf(W)
+    h = (x * w).tanh()
+    z = (h * h.exp()).sum()
+    H = np.tanh(X * W)
+    up = np.exp(H) + H * np.exp(H)
+    return {"x": x, "w": w, "h": h}, z, {"x": up * (1 - H**2) * W, "h": up}, [
+        ("missing_path", "x", np.exp(H) * (1 - H**2) * W), ("missing_path", "h", H * np.exp(H)),
+        ("double_counted", "x", (up + np.exp(H)) * (1 - H**2) * W),
+        ("paths_multiplied", "h", H * np.exp(2 * H)),
+        ("paths_multiplied", "x", H * np.exp(2 * H) * (1 - H**2) * W),
+        ("upstream_twice", "x", up**2 * (1 - H**2) * W), ("upstream_ignored", "x", (1 - H**2) * W),
+        ("swapped_operands", "x", up * (1 - H**2) * X),
+        ("wrong_argument", "x", up * (1 - (X * W) ** 2) * W),
+        ("forgot_inner", "x", up * (1 - H**2)),
+    ]
+
+
+# ------------------------------------------------------------------ operands, factors, signs
+
+
+@program
+def a_quotient():
+    X, Y, G = draw(6), draw(6, seed=1, low=0.5, high=2.0), draw(6, seed=2)
+    x, y = leaf(X), leaf(Y)
+    z = x / y
+    return {"x": x, "y": y, "gradient": G}, z, {"x": G / Y, "y": -G * X / Y**2}, [
+        ("sign", "y", G * X / Y**2), ("swapped_operands", "x", -G * X / Y**2),
+        ("swapped_operands", "x", G / X), ("swapped_operands", "y", G / Y),
+        ("upstream_ignored", "x", 1 / Y), ("upstream_ignored", "y", -X / Y**2),
+        ("upstream_only", "x", G), ("scale", "x", 2 * G / Y),
+    ]
+
+
+@program
+def a_power():
+    X, Y = draw(4, low=0.5, high=2.0), draw(4, seed=1, low=0.5, high=2.0)
+    x, y = leaf(X), leaf(Y)
+    z = x**y
+    return {"x": x, "y": y}, z, {"x": Y * X ** (Y - 1), "y": X**Y * np.log(X)}, [
+        ("swapped_operands", "x", X**Y * np.log(X)), ("swapped_operands", "x", X * Y ** (X - 1)),
+        ("swapped_operands", "y", Y * X ** (Y - 1)), ("sign", "y", -(X**Y) * np.log(X)),
+        ("swapped_operands", "y", X**Y * np.log(Y)),
+    ]
+
+
+@program
+def squares_and_means():
+    X, T = draw(3, 4), draw(3, 4, seed=1)
+    x, t = leaf(X), leaf(T)
+    z = ((x - t) ** 2).mean()
+    D = X - T
+    return {"x": x, "t": t}, z, {"x": D / 6, "t": -D / 6}, [
+        ("mean_for_sum", "x", 2 * D), ("scale", "x", D / 12), ("sign", "t", D / 6),
+        ("mean_for_sum", "t", -2 * D), ("transposed", "x", D.T / 6),
+        ("shape", "x", D.reshape(-1) / 6),
+        ("finite_difference_noise", "x", D / 6 + 1e-6 * draw(3, 4, seed=5)),
+    ]
+
+
+@program
+def a_sum_taken_for_a_mean():
+    X, W = draw(5), draw(5, seed=1)
+    x, w = leaf(X), leaf(W)
+    z = (w * x.cos()).sum()
+    return {"x": x, "w": w}, z, {"x": -W * np.sin(X), "w": np.cos(X)}, [
+        ("mean_for_sum", "x", -W * np.sin(X) / 5), ("mean_for_sum", "w", np.cos(X) / 5),
+        ("sign", "x", W * np.sin(X)), ("upstream_ignored", "x", -np.sin(X)),
+        ("upstream_only", "x", W), ("wrong_argument", "x", -W * np.sin(np.cos(X))),
+        ("tangent_for_gradient", "x", np.sum(-W * np.sin(X))),
+    ]
+
+
+@program
+def the_loss_has_a_gradient():
+    X, G = draw(7), draw(7, seed=1)
+    x = leaf(X)
+    z = x.exp()
+    return {"x": x, "gradient": G}, z, {"x": G * np.exp(X)}, [
+        ("upstream_ignored", "x", np.exp(X)), ("upstream_only", "x", G),
+        ("upstream_twice", "x", G**2 * np.exp(X)), ("wrong_argument", "x", G * X),
+        ("wrong_argument", "x", G * np.exp(np.exp(X))), ("scale", "x", 2 * G * np.exp(X)),
+    ]
+
+
+# ------------------------------------------------------------------ where the derivative is taken
+
+
+@program
+def squashed():
+    X, W = draw(4), draw(4, seed=1)
+    x, w = leaf(X), leaf(W)
+    z = (x * w).sigmoid()
+    S = sigmoid(X * W)
+    return {"x": x, "w": w}, z, {"x": S * (1 - S) * W}, [
+        ("wrong_argument", "x", (X * W) * (1 - X * W) * W),
+        ("wrong_argument", "x", sigmoid(S) * (1 - sigmoid(S)) * W),
+        ("forgot_inner", "x", S * (1 - S)), ("upstream_ignored", "x", W),
+        ("swapped_operands", "x", S * (1 - S) * X),
+    ]
+
+
+@program
+def roots_and_logarithms():
+    X = draw(5, low=1.5, high=4.0)
+    x = leaf(X)
+    z = x.sqrt().log()
+    R = np.sqrt(X)
+    return {"x": x}, z, {"x": 1 / (2 * X)}, [
+        ("wrong_argument", "x", 1 / np.log(R) / (2 * R)), ("wrong_argument", "x", 1 / X / (2 * R)),
+        ("wrong_argument", "x", 1 / R / (2 * X)), ("upstream_ignored", "x", 1 / (2 * R)),
+        ("forgot_inner", "x", 1 / R), ("sign", "x", -1 / (2 * X)),
+    ]
+
+
+@program
+def an_outer_function_of_an_inner():
+    X = draw(6)
+    x = leaf(X)
+    z = (x**2).sin().sum()
+    return {"x": x}, z, {"x": np.cos(X**2) * 2 * X}, [
+        ("wrong_argument", "x", np.cos(X) * 2 * X), ("forgot_inner", "x", np.cos(X**2)),
+        ("upstream_ignored", "x", 2 * X), ("scale", "x", np.cos(X**2) * X),
+        ("sign", "x", -np.cos(X**2) * 2 * X),
+    ]
+
+
+@program
+def softmax_of_rows():
+    X, G = draw(3, 3), draw(3, 3, seed=1)
+    x = leaf(X)
+    z = minigrad.softmax(x, dim=1)
+    Z = softmax(X)
+
+    def full(z, axis=1):
+        return z * (G - (G * z).sum(axis, keepdims=True))
+
+    return {"x": x, "gradient": G}, z, {"x": full(Z)}, [
+        ("softmax_diagonal_only", "x", G * Z * (1 - Z)), ("wrong_argument", "x", full(X)),
+        ("reduction_axis", "x", full(softmax(X, 0), 0)), ("reduction_axis", "x", full(Z, 0)),
+        ("upstream_only", "x", G), ("transposed", "x", full(Z).T), ("sign", "x", -full(Z)),
+    ]
+
+
+@program
+def softmax_written_out():
+    X, W = draw(5), draw(5, seed=1)
+    x, w = leaf(X), leaf(W)
+    e = x.exp()
+    z = ((e / e.sum()) * w).sum()
+    P = softmax(X)
+    return {"x": x, "w": w, "e": e}, z, {"x": P * (W - (P * W).sum())}, [
+        ("softmax_diagonal_only", "x", W * P * (1 - P)), ("missing_path", "x", P * W),
+        ("missing_path", "x", -P * (P * W).sum()),
+        ("wrong_argument", "x", P * (W - (P * W).sum()) * X / np.exp(X)),
+    ]
+
+
+# ------------------------------------------------------------------ masks and ties
+
+
+@program
+def rectified():
+    X, W = draw(6), draw(6, seed=1)
+    x, w = leaf(X), leaf(W)
+    z = ((x * 3).relu() * w).sum()
+    on = X > 0
+    return {"x": x, "w": w}, z, {"x": 3 * W * on}, [
+        ("mask_missing", "x", 3 * W), ("mask_inverted", "x", 3 * W * ~on),
+        ("upstream_ignored", "x", 3.0 * on), ("forgot_inner", "x", W * on),
+    ]
+
+
+@program
+def the_greatest_of_each_row():
+    X, G = draw(4, 4), draw(4, seed=1)
+    x = leaf(X)
+    z = x.amax(dim=1)
+    best = X == X.max(1, keepdims=True)
+    return {"x": x, "gradient": G}, z, {"x": best * G[:, None]}, [
+        ("mask_missing", "x", np.ones((4, 4)) * G[:, None]),
+        ("mask_inverted", "x", ~best * G[:, None]), ("upstream_ignored", "x", best * 1.0),
+        ("reduction_axis", "x", (X == X.max(0)) * G), ("sign", "x", -(best * G[:, None])),
+    ]
+
+
+@program
+def two_branches():
+    X, Y, G, C = draw(5), draw(5, seed=1), draw(5, seed=2), draw(5, seed=3) > 0
+    x, y, c = leaf(X), leaf(Y), tensor(C)
+    z = minigrad.where(c, x * x, y)
+    return {"x": x, "y": y, "gradient": G}, z, {"x": 2 * X * G * C, "y": G * ~C}, [
+        ("mask_missing", "x", 2 * X * G), ("mask_inverted", "x", 2 * X * G * ~C),
+        ("mask_inverted", "y", G * C), ("mask_missing", "y", G), ("missing_path", "x", X * G * C),
+    ]
+
+
+@program
+def dropped_out():
+    X, W, K = draw(8), draw(8, seed=1), draw(8, seed=2) > -0.3
+    x, w, keep = leaf(X), leaf(W), tensor(K / 0.75)
+    z = (x * keep * w).sum()
+    return {"x": x, "w": w, "keep": keep}, z, {"x": W * K / 0.75}, [
+        ("mask_missing", "x", W), ("mask_missing", "x", W / 0.75), ("mask_inverted", "x", W * ~K),
+        ("mask_inverted", "x", W * ~K / 0.75), ("mask_missing", "x", W * K),
+    ]
+
+
+@program
+def clamped():
+    X, W = draw(6), draw(6, seed=1)
+    x, w = leaf(X), leaf(W)
+    z = x.clamp(-0.5, 0.5) * w
+    inside = (X >= -0.5) & (X <= 0.5)
+    return {"x": x, "w": w}, z, {"x": W * inside}, [
+        ("mask_missing", "x", W), ("mask_inverted", "x", W * ~inside),
+    ]
+
+
+@program
+def several_are_the_greatest():
+    x = leaf(np.array([1.0, 3.0, 3.0, 2.0]))
+    z = x.amax() * 2
+    return {"x": x}, z, {"x": np.array([0, 1.0, 1.0, 0])}, [
+        ("ties", "x", np.array([0, 2.0, 0, 0])), ("ties", "x", np.array([0, 0, 2.0, 0])),
+        ("ties", "x", np.array([0, 2.0, 2.0, 0])), ("mask_missing", "x", np.full(4, 2.0)),
+    ]
+
+
+@program
+def the_first_of_the_greatest():
+    x, W = leaf(np.array([[1.0, 3.0, 3.0], [5.0, 2.0, 5.0]])), np.array([2.0, 7.0])
+    w = tensor(W)
+    z = (x.max(dim=1).values * w).sum()
+    return {"x": x, "w": w}, z, {"x": np.array([[0, 2.0, 0], [7.0, 0, 0]])}, [
+        ("ties", "x", np.array([[0, 1.0, 1.0], [3.5, 0, 3.5]])),
+        ("ties", "x", np.array([[0, 2.0, 2.0], [7, 0, 7.0]])),
+        ("ties", "x", np.array([[0, 0, 2.0], [0, 0, 7.0]])),
+    ]
+
+
+@program
+def equal_operands():
+    X, Y = np.array([1.0, 2.0, 3.0, 0.5]), np.array([2.0, 2.0, 1.0, 4.0])
+    x, y, W = leaf(X), leaf(Y), draw(4)
+    z = minigrad.maximum(x, y)
+    more, tie = X > Y, X == Y
+    return {"x": x, "y": y, "gradient": W}, z, {"x": W * (more + tie / 2)}, [
+        ("ties", "x", W * (more | tie)), ("ties", "x", W * more), ("mask_missing", "x", W),
+    ]
+
+
+# ------------------------------------------------------------------ indices
+
+
+@program
+def rows_picked_twice():
+    X, G = draw(4, 3), draw(3, 3, seed=1)
+    x = leaf(X)
+    z = x[tensor([0, 0, 2])]
+    right, over = np.zeros((4, 3)), np.zeros((4, 3))
+    np.add.at(right, [0, 0, 2], G)
+    over[[0, 0, 2]] = G
+    return {"x": x, "gradient": G}, z, {"x": right}, [
+        ("index_not_scattered", "x", over), ("index_not_scattered", "x", G), ("sign", "x", -right),
+    ]
+
+
+@program
+def an_embedding():
+    E, W, I = draw(5, 2), draw(4, 2, seed=1), np.array([1, 3, 1, 1])  # noqa: E741
+    table, w = leaf(E), leaf(W)
+    z = (F.embedding(tensor(I), table).tanh() * w).sum()
+    g = W * (1 - np.tanh(E[I]) ** 2)
+    right, over = np.zeros((5, 2)), np.zeros((5, 2))
+    np.add.at(right, I, g)
+    over[I] = g
+    return {"table": table, "w": w}, z, {"table": right}, [
+        ("index_not_scattered", "table", over), ("scale", "table", 2 * right),
+    ]
+
+
+@program
+def gathered():
+    X, I, G = draw(3, 4), np.array([[0, 0], [1, 3], [2, 2]]), draw(3, 2, seed=1)  # noqa: E741
+    x = leaf(X)
+    z = x.gather(1, tensor(I))
+    right, over = np.zeros((3, 4)), np.zeros((3, 4))
+    np.add.at(right, (np.arange(3)[:, None], I), G)
+    np.put_along_axis(over, I, G, 1)
+    counts = np.array([[2.0, 0, 0, 0], [0, 1, 0, 1], [0, 0, 2, 0]])
+    return {"x": x, "gradient": G}, z, {"x": right}, [
+        ("index_not_scattered", "x", over), ("upstream_ignored", "x", counts),
+        ("sign", "x", -right),
+    ]
+
+
+# ------------------------------------------------------------------ products
+
+
+@program
+def square_matrices():
+    A, B, G = draw(3, 3), draw(3, 3, seed=1), draw(3, 3, seed=2)
+    a, b = leaf(A), leaf(B)
+    z = a @ b
+    return {"a": a, "b": b, "gradient": G}, z, {"a": G @ B.T, "b": A.T @ G}, [
+        ("matmul_order", "a", B.T @ G), ("matmul_order", "b", G @ A.T), ("transposed", "a", G @ B),
+        ("transposed", "b", A @ G), ("transposed", "a", (G @ B.T).T),
+        ("swapped_operands", "a", A.T @ G), ("swapped_operands", "b", G @ B.T),
+        ("upstream_ignored", "a", np.ones((3, 3)) @ B.T), ("upstream_only", "a", G),
+    ]
+
+
+@program
+def oblong_matrices():
+    A, B = draw(2, 3), draw(3, 4, seed=1)
+    a, b = leaf(A), leaf(B)
+    z = (a @ b).tanh().sum()
+    G = 1 - np.tanh(A @ B) ** 2
+    return {"a": a, "b": b}, z, {"a": G @ B.T, "b": A.T @ G}, [
+        ("transposed", "a", (G @ B.T).T), ("transposed", "b", G.T @ A),
+        ("wrong_argument", "a", (1 - (A @ B) ** 2) @ B.T),
+        ("upstream_ignored", "b", A.T @ np.ones((2, 4))), ("mean_for_sum", "b", A.T @ G / 8),
+    ]
+
+
+@program
+def a_matrix_and_a_vector():
+    A, V, G = draw(4, 4), draw(4, seed=1), draw(4, seed=2)
+    a, v = leaf(A), leaf(V)
+    z = a @ v
+    return {"a": a, "v": v, "gradient": G}, z, {"a": np.outer(G, V), "v": A.T @ G}, [
+        ("transposed", "a", np.outer(V, G)), ("transposed", "v", A @ G),
+        ("upstream_ignored", "v", A.sum(0)), ("tangent_for_gradient", "v", A @ np.ones(4)),
+        ("upstream_ignored", "a", np.outer(np.ones(4), V)), ("upstream_only", "v", G),
+    ]
+
+
+@program
+def forward_for_reverse():
+    A, V = draw(4, 4), draw(4, seed=1)
+    a, v = leaf(A), leaf(V)
+    z = (a @ v).exp()
+    J = np.exp(A @ V)[:, None] * A
+    return {"a": a, "v": v}, z, {"v": J.sum(0)}, [
+        ("tangent_for_gradient", "v", J.sum(1)), ("upstream_ignored", "v", A.sum(0)),
+        ("transposed", "v", A @ np.exp(A @ V)),
+    ]
+
+
+@program
+def forward_for_reverse_of_another_shape():
+    X = draw(3)
+    x = leaf(X)
+    z = x.cumsum(0)
+    return {"x": x}, z, {"x": np.array([3.0, 2.0, 1.0])}, [
+        ("tangent_for_gradient", "x", np.array([1.0, 2.0, 3.0])),
+    ]
+
+
+@program
+def attention():
+    Q, K, V = draw(3, 2), draw(3, 2, seed=1), draw(3, 2, seed=2)
+    q, k, v = leaf(Q), leaf(K), leaf(V)
+    G = draw(3, 2, seed=3)
+    s = q @ k.T / 2**0.5
+    p = minigrad.softmax(s, dim=1)
+    z = p @ v
+    P = softmax(Q @ K.T / 2**0.5)
+    dP = G @ V.T
+    dS = P * (dP - (dP * P).sum(1, keepdims=True))
+    return ({"q": q, "k": k, "v": v, "gradient": G}, z,
+            {"q": dS @ K / 2**0.5, "k": dS.T @ Q / 2**0.5, "v": P.T @ G}, [
+        ("softmax_diagonal_only", "q", (dP * P * (1 - P)) @ K / 2**0.5), ("transposed", "v", P @ G),
+        ("transposed", "k", dS @ Q / 2**0.5), ("scale", "q", dS @ K),
+        ("other_variable", "q", dS.T @ Q / 2**0.5), ("sign", "k", -dS.T @ Q / 2**0.5),
+    ])
+
+
+@program
+def batches_of_matrices():
+    A, B = draw(2, 3, 3), draw(2, 3, 3, seed=1)
+    a, b, G = leaf(A), leaf(B), draw(2, 3, 3, seed=2)
+    z = a @ b
+
+    def T(m):
+        return m.swapaxes(1, 2)
+
+    return {"a": a, "b": b, "gradient": G}, z, {"a": G @ T(B), "b": T(A) @ G}, [
+        ("transposed", "a", G @ B), ("matmul_order", "a", T(B) @ G),
+        ("matmul_order", "b", G @ T(A)), ("transposed", "b", A @ G),
+    ]
+
+
+# ------------------------------------------------------------------ broadcasting and axes
+
+
+@program
+def a_bias():
+    X, W, B = draw(4, 3), draw(3, 2, seed=1), draw(2, seed=2)
+    x, w, b = leaf(X), leaf(W), leaf(B)
+    z = (x @ w + b).tanh()
+    G = 1 - np.tanh(X @ W + B) ** 2
+    return {"x": x, "w": w, "b": b}, z, {"b": G.sum(0), "w": X.T @ G, "x": G @ W.T}, [
+        ("broadcast_not_summed", "b", G), ("mean_for_sum", "b", G.mean(0)),
+        ("shape", "b", G.sum(0, keepdims=True)), ("reduction_axis", "b", G.sum(1)),
+        ("transposed", "w", G.T @ X), ("upstream_ignored", "b", np.full(2, 4.0)),
+    ]
+
+
+@program
+def a_scalar_for_all():
+    X, S = draw(3, 4), np.float64(0.7)
+    x, s = leaf(X), leaf(S)
+    z = (x * s).exp()
+    E = np.exp(X * S)
+    return {"x": x, "s": s}, z, {"s": (E * X).sum(), "x": E * S}, [
+        ("broadcast_not_summed", "s", E * X), ("mean_for_sum", "s", (E * X).mean()),
+        ("forgot_inner", "x", E), ("swapped_operands", "x", E * X),
+    ]
+
+
+@program
+def a_column_kept():
+    X, C = draw(3, 3), draw(3, 1, seed=1)
+    x, c = leaf(X), leaf(C)
+    z = (x - c) ** 2
+    D = 2 * (X - C)
+    return {"x": x, "c": c}, z, {"c": -D.sum(1, keepdims=True), "x": D}, [
+        ("broadcast_not_summed", "c", -D), ("reduction_axis", "c", -D.sum(0).reshape(3, 1)),
+        ("reduction_axis", "c", -D.sum(0, keepdims=True)), ("shape", "c", -D.sum(1)),
+        ("sign", "c", D.sum(1, keepdims=True)), ("mean_for_sum", "c", -D.mean(1, keepdims=True)),
+    ]
+
+
+@program
+def broadcast_after_another_step():
+    X, S = draw(4, 3), draw(3, seed=1)
+    x, s = leaf(X), leaf(S)
+    z = x * s.exp()
+    return {"x": x, "s": s}, z, {"s": X.sum(0) * np.exp(S)}, [
+        ("broadcast_not_summed", "s", X * np.exp(S)), ("upstream_only", "s", X.sum(0)),
+        ("swapped_operands", "s", np.exp(S) * 4 * np.exp(S)),
+    ]
+
+
+@program
+def sums_along_an_axis():
+    X, W = draw(3, 3), draw(3, seed=1)
+    x, w = leaf(X), leaf(W)
+    z = (x.sum(0) * w).sum()
+    return {"x": x, "w": w}, z, {"x": np.ones((3, 1)) * W, "w": X.sum(0)}, [
+        ("reduction_axis", "x", np.ones((3, 3)) * W[:, None]), ("shape", "x", W),
+    ]
+
+
+@program
+def averages_along_an_axis():
+    X, G = draw(4, 4), draw(4, seed=1)
+    x = leaf(X)
+    z = (x**2).mean(1)
+    return {"x": x, "gradient": G}, z, {"x": 2 * X * G[:, None] / 4}, [
+        ("reduction_axis", "x", 2 * X * G / 4), ("mean_for_sum", "x", 2 * X * G[:, None]),
+        ("scale", "x", X * G[:, None] / 4),
+    ]
+
+
+# ------------------------------------------------------------------ writes in place
+
+
+@program
+def written_in_place():
+    X, Y = draw(5), draw(5, seed=1)
+    x, y = leaf(X), leaf(Y)
+    c = x * 2
+    c *= y
+    return {"x": x, "y": y, "c": c}, c, {"x": 2 * Y, "y": 2 * X}, [
+        ("stale_value", "y", 2 * X * Y), ("scale", "x", Y), ("sign", "y", -2 * X),
+    ]
+
+
+@program
+def squared_in_place():
+    X, W = draw(4), draw(4, seed=1)
+    x, w = leaf(X), leaf(W)
+    c = x + w
+    c.pow_(3)
+    z = (c * w).sum()
+    U = X + W
+    return {"x": x, "w": w, "c": c}, z, {"x": W * 3 * U**2, "w": W * 3 * U**2 + U**3}, [
+        ("stale_value", "x", W * 3 * U**6), ("missing_path", "w", U**3),
+        ("missing_path", "w", W * 3 * U**2), ("stale_value", "w", W * 3 * U**2 + U),
+        ("scale", "x", W * U**2),
+    ]
+
+
+@program
+def added_in_place():
+    X, W = draw(4), draw(4, seed=1)
+    x, w = leaf(X), leaf(W)
+    c = x.clone()
+    c += w
+    z = c * c
+    return {"x": x, "w": w, "c": c}, z, {"x": 2 * (X + W), "w": 2 * (X + W)}, [
+        ("stale_value", "x", 2 * X), ("stale_value", "w", 2 * X), ("missing_path", "x", X + W),
+    ]
+
+
+@program
+def written_through_a_view():
+    X, W = draw(5), draw(5, seed=1)
+    x, w = leaf(X), leaf(W)
+    y = x * 2
+    y[1:3] *= w[1:3]
+    z = (y * y).sum()
+    V = np.where([False, True, True, False, False], W, 1.0)
+    return {"x": x, "w": w, "y": y}, z, {"x": 8 * X * V**2, "y": 4 * X * V}, [
+        ("stale_value", "x", 8 * X * V), ("missing_path", "x", 4 * X * V**2),
+        ("sign", "x", -8 * X * V**2),
+    ]
+
+
+# ------------------------------------------------------------------ modules and losses
+
+
+@program
+def a_layer():
+    X, T = draw(5, 3), draw(5, 2, seed=1)
+    minigrad.manual_seed(0)
+    layer = nn.Linear(3, 2).double()
+    x, t = leaf(X), tensor(T)
+    w, b = layer.weight, layer.bias
+    z = F.mse_loss(layer(x), t)
+    W, B = w.detach().numpy(), b.detach().numpy()
+    D = X @ W.T + B - T
+    return {"x": x, "w": w, "b": b}, z, {"w": D.T @ X / 5, "b": D.sum(0) / 5, "x": D @ W / 5}, [
+        ("transposed", "w", X.T @ D / 5), ("mean_for_sum", "w", 2 * D.T @ X),
+        ("scale", "w", D.T @ X / 10), ("broadcast_not_summed", "b", D / 5),
+        ("sign", "b", -D.sum(0) / 5), ("scale", "x", D @ W / 10),
+        ("mean_for_sum", "b", D.mean(0) / 5),
+    ]
+
+
+@program
+def a_square_layer():
+    X, G = draw(3, 3), draw(3, 3, seed=1)
+    minigrad.manual_seed(1)
+    layer = nn.Linear(3, 3).double()
+    x, w, b = leaf(X), layer.weight, layer.bias
+    z = layer(x)
+    W = w.detach().numpy()
+    return {"x": x, "w": w, "b": b, "gradient": G}, z, {"w": G.T @ X, "x": G @ W, "b": G.sum(0)}, [
+        ("transposed", "x", G @ W.T), ("transposed", "w", X.T @ G), ("matmul_order", "x", W @ G),
+        ("reduction_axis", "b", G.sum(1)), ("upstream_ignored", "w", np.ones((3, 3)) @ X),
+    ]
+
+
+@program
+def classes():
+    X, T = draw(4, 3), np.array([0, 2, 1, 1])
+    x, t = leaf(X), tensor(T)
+    z = F.cross_entropy(x, t)
+    P, H = softmax(X), np.eye(3)[T]
+    return {"x": x}, z, {"x": (P - H) / 4}, [
+        ("mean_for_sum", "x", P - H), ("missing_path", "x", P / 4), ("missing_path", "x", -H / 4),
+        ("sign", "x", (H - P) / 4), ("wrong_argument", "x", (X - H) / 4),
+        ("softmax_diagonal_only", "x", (P - 1) * H / 4),
+        ("reduction_axis", "x", (softmax(X, 0) - H) / 4),
+    ]
+
+
+@program
+def classes_by_steps():
+    X, T = draw(4, 3), np.array([0, 2, 1, 1])
+    x, t = leaf(X), tensor(T)
+    z = F.nll_loss(F.log_softmax(x, dim=1), t)
+    P, H = softmax(X), np.eye(3)[T]
+    return {"x": x}, z, {"x": (P - H) / 4}, [
+        ("mean_for_sum", "x", P - H), ("softmax_diagonal_only", "x", -H * (1 - P) / 4),
+        ("sign", "x", (H - P) / 4), ("upstream_only", "x", -H / 4),
+    ]
+
+
+@program
+def normalized_by_hand():
+    X, G = draw(6), draw(6, seed=1)
+    x = leaf(X)
+    m = x.mean()
+    c = x - m
+    v = (c * c).mean()
+    z = c / (v + 1e-5).sqrt()
+    M, S = X.mean(), np.sqrt(X.var() + 1e-5)
+    H = (X - M) / S
+    right = (G - G.mean() - H * (G * H).mean()) / S
+    return {"x": x, "m": m, "c": c, "v": v, "gradient": G}, z, {"x": right}, [
+        ("missing_path", "x", (G - G.mean()) / S),
+        ("missing_path", "x", (G - H * (G * H).mean()) / S), ("missing_path", "x", G / S),
+        ("sign", "x", -right),
+    ]
+
+
+@program
+def normalized_by_a_function():
+    X, G = draw(5, 3), draw(5, 3, seed=1)
+    x = leaf(X)
+    z = F.layer_norm(x, (3,))
+    M, S = X.mean(1, keepdims=True), np.sqrt(X.var(1, keepdims=True) + 1e-5)
+    H = (X - M) / S
+    right = (G - G.mean(1, keepdims=True) - H * (G * H).mean(1, keepdims=True)) / S
+    return {"x": x, "gradient": G}, z, {"x": right}, [
+        ("missing_path", "x", G / S), ("missing_path", "x", (G - G.mean(1, keepdims=True)) / S),
+        ("missing_path", "x", (G - H * (G * H).mean(1, keepdims=True)) / S),
+        ("upstream_only", "x", G), ("sign", "x", -right),
+    ]
+
+
+@program
+def single_precision():
+    X, W = draw(4, 5, dtype=np.float32), draw(5, 2, seed=1, dtype=np.float32)
+    x, w = leaf(X), leaf(W)
+    z = ((x @ w).relu() ** 2).mean()
+    R = np.maximum(X @ W, 0)
+    return {"x": x, "w": w}, z, {"w": X.T @ R / 4, "x": R @ W.T / 4}, [
+        ("mean_for_sum", "w", X.T @ R * 2), ("transposed", "w", R.T @ X / 4),
+        ("scale", "x", R @ W.T / 8), ("sign", "w", -X.T @ R / 4),
+        ("finite_difference_noise", "w", X.T @ R / 4 + 1e-4 * draw(5, 2, seed=9)),
+    ]
+
+
+@program
+def fifty_operations():
+    X, W = draw(4), draw(4, seed=1)
+    x, w = leaf(X), leaf(W)
+    z, values = x * w, []
+    for k in range(24):
+        values.append(z.detach().numpy())
+        z = (z * (1 + k / 50)).sin()
+    d = [(1 + k / 50) * np.cos(v * (1 + k / 50)) for k, v in enumerate(values)]
+    all_of_them = np.prod(d, axis=0)
+    return {"x": x, "w": w}, z, {"x": all_of_them * W, "w": all_of_them * X}, [
+        ("swapped_operands", "x", all_of_them * X), ("forgot_inner", "x", all_of_them),
+        ("sign", "w", -all_of_them * X), ("upstream_ignored", "x", W),
+        ("upstream_only", "x", all_of_them * W / np.cos(values[10] * 1.2)),
+    ]
+
+
+@program
+def slopes_and_pools():
+    X, W = draw(1, 1, 4, 4), draw(1, 1, 2, 2, seed=1)
+    x, w = leaf(X), tensor(W)
+    z = (F.max_pool2d(F.leaky_relu(x, 0.1), 2) * w).sum()
+    L = np.where(X > 0, X, 0.1 * X)
+    wide = np.kron(W, np.ones((2, 2)))
+    best = np.kron(F.max_pool2d(tensor(L), 2).numpy(), np.ones((2, 2))) == L
+    slope = np.where(X > 0, 1, 0.1)
+    return {"x": x}, z, {"x": wide * best * slope}, [
+        ("mask_missing", "x", wide * slope), ("mask_inverted", "x", wide * ~best * slope),
+        ("mask_inverted", "x", wide * best * np.where(X > 0, 0.1, 1)),
+    ]
+
+
+@program
+def at_the_bend():
+    X, W = np.array([-1.0, 0.0, 2.0, 0.0]), draw(4)
+    x, w = leaf(X), tensor(W)
+    z = x.relu() * w
+    return {"x": x}, z, {"x": W * (X > 0)}, [
+        ("ties", "x", W * (X >= 0)), ("mask_missing", "x", W), ("mask_inverted", "x", W * (X <= 0)),
+    ]
+
+
+@program
+def three_dimensions():
+    X, W, B = draw(2, 4, 3), draw(3, 3, seed=5), draw(3)
+    x, w, b = leaf(X), leaf(W), leaf(B)
+    z = F.linear(x, w, b).sin()
+    G = np.cos(X @ W.T + B)
+    return ({"x": x, "w": w, "b": b}, z,
+            {"b": G.sum((0, 1)), "w": np.einsum("bto,bti->oi", G, X), "x": G @ W}, [
+        ("broadcast_not_summed", "b", G), ("mean_for_sum", "b", G.mean((0, 1))),
+        ("transposed", "w", np.einsum("bto,bti->io", G, X)), ("transposed", "x", G @ W.T),
+    ])
+
+
+@program
+def convolved():
+    X, K, B = draw(2, 1, 4, 4), draw(3, 1, 2, 2), draw(3)
+    x, k, b = leaf(X), leaf(K), leaf(B)
+    z = F.conv2d(x, k, b).tanh()
+    G = 1 - z.detach().numpy() ** 2
+    return {"x": x, "k": k, "b": b}, z, {"b": G.sum((0, 2, 3))}, [
+        ("broadcast_not_summed", "b", G), ("mean_for_sum", "b", G.mean((0, 2, 3))),
+        ("upstream_ignored", "b", np.full(3, 18.0)),
+    ]
