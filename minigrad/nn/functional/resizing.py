@@ -63,53 +63,62 @@ def interpolate(
     >>> interpolate(minigrad.tensor([[[1.0, 3.0]]]), size=4, mode="linear")
     tensor([[[1.0000, 1.5000, 2.5000, 3.0000]]])
     """
-    axes = input.ndim - 2
+    axes, align = input.ndim - 2, bool(align_corners)
     _check(input, size, scale_factor, mode, align_corners, antialias)
     if size is not None and recompute_scale_factor:
         raise ValueError("recompute_scale_factor is not meaningful with an explicit size.")
-    if input.dtype == np.float16 and not mode.startswith(
-        "nearest"
-    ):  # its sums are formed in float32
-        how = (size, scale_factor, mode, align_corners, recompute_scale_factor, antialias)
-        z = interpolate(input.float(), *how)
-        return named(z.half(), z.grad_fn.name() if z.grad_fn else "")
+    recompute = bool(recompute_scale_factor) or mode == "area"
+    sizes, factors = _new_sizes(input, size, scale_factor, recompute)
+    if mode == "area" and axes < 3:
+        return adaptive_avg_pool2d(input, sizes) if axes == 2 else adaptive_avg_pool1d(input, sizes)
+    half = input.dtype == np.float16  # its sums are formed in float32
+    z = input.float() if half else input
+    for axis, (m, factor) in enumerate(zip(sizes, factors, strict=True), 2):
+        n = z.shape[axis]
+        step = _step(n, m, factor, mode, axes, align, antialias)
+        if mode.startswith("nearest"):
+            at = _nearest(n, m, step, 0.5 if mode == "nearest-exact" else 0.0)
+            z = ops.index_select.apply(z, index=at, axis=axis)
+        elif mode == "area":
+            z = ops.resample.apply(z, matrix=means(n, m), axis=axis)
+        else:
+            matrix = _weights(mode == "bicubic", n, m, step, align, antialias)
+            z = ops.resample.apply(z, matrix=matrix, axis=axis)
+    node = f"{NODES[mode].format(axes)}{'Aa' if antialias else ''}Backward0"
+    return named(z.half() if half else z, node)
+
+
+def _new_sizes(
+    input: Tensor, size: Any, scale_factor: Any, recompute: bool
+) -> tuple[tuple[int, ...], list[float | None]]:
+    """The new size of each axis, and the factor that was given for it, if the steps depend on it."""
+    old, axes = input.shape[2:], input.ndim - 2
     factors: list[Any] = [None] * axes
     if size is not None:
         sizes = several(size, axes, "size")
     else:
         one = isinstance(scale_factor, (int, float))
         given = [scale_factor] * axes if one else [*scale_factor]
-        sizes = tuple([math.floor(n * f) for n, f in zip(input.shape[2:], given, strict=True)])
-        if not recompute_scale_factor and mode != "area":
-            factors = given
-    if min(*input.shape[2:], *sizes) <= 0:
+        sizes = tuple([math.floor(n * f) for n, f in zip(old, given, strict=True)])
+        factors = factors if recompute else given
+    if min(*old, *sizes) <= 0:
         raise RuntimeError(
-            f"Input and output sizes should be greater than 0, but got input {tuple(input.shape[2:])} output {sizes}"
+            f"Input and output sizes should be greater than 0, but got input {tuple(old)} output {sizes}"
         )
-    if mode == "area" and axes < 3:
-        return adaptive_avg_pool2d(input, sizes) if axes == 2 else adaptive_avg_pool1d(input, sizes)
+    return sizes, factors
+
+
+def _step(
+    n: int, m: int, factor: float | None, mode: str, axes: int, align_corners: bool, antialias: bool
+) -> float:
+    """The distance of neighboring new entries, in units of the old distance."""
+    if align_corners:
+        return (n - 1) / (m - 1) if m > 1 else 0.0
     # As in PyTorch, a factor that changes no size (for images, also one that doubles it) is not taken at its word.
     exact: tuple[int, ...] = (1,) if antialias or mode not in ("nearest-exact", "bicubic") else ()
     if mode == "nearest":
         exact = (1, 2) if axes == 2 else ()
-    z = input
-    for axis, (n, m, factor) in enumerate(zip(input.shape[2:], sizes, factors, strict=True), 2):
-        step = n / m if factor is None else 1 / factor
-        if align_corners:
-            step = (n - 1) / (m - 1) if m > 1 else 0.0
-        elif m / n in exact:
-            step = n / m
-        if mode.startswith("nearest"):
-            at = _nearest(n, m, step, 0.5 if mode == "nearest-exact" else 0.0)
-            z = ops.index_select.apply(z, index=at, axis=axis)
-        else:
-            matrix = (
-                means(n, m)
-                if mode == "area"
-                else _weights(mode == "bicubic", n, m, step, bool(align_corners), antialias)
-            )
-            z = ops.resample.apply(z, matrix=matrix, axis=axis)
-    return named(z, f"{NODES[mode].format(axes)}{'Aa' if antialias else ''}Backward0")
+    return n / m if factor is None or m / n in exact else 1 / factor
 
 
 def _check(
