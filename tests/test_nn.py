@@ -418,9 +418,14 @@ def test_dropout_of_a_single_recurrent_layer_warns():
         nn.GRU(1, 1, dropout=0.5)
 
 
-def test_what_is_left_out_is_told():
-    with pytest.raises(NotImplementedError, match="proj_size"):
-        nn.LSTM(2, 3, proj_size=1)
+def test_an_lstm_projects_its_h():
+    lstm = nn.LSTM(3, 5, 2, proj_size=2, bidirectional=True)
+
+    output, (h, c) = lstm(minigrad.ones(4, 1, 3))
+
+    assert output.shape == (4, 1, 4) and h.shape == (4, 1, 2) and c.shape == (4, 1, 5)
+    assert lstm.weight_hr_l0.shape == (2, 5) and lstm.weight_ih_l1.shape == (20, 4)
+    assert_close(output[-1, :, :2].detach(), h[2].detach())
 
 
 @pytest.mark.parametrize(

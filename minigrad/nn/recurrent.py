@@ -4,7 +4,7 @@ The part of a step that depends only on the input is computed for the whole sequ
 with one matrix product. Only the part that depends on the state is computed step by step.
 
 For packed sequences of unequal length (see utils/rnn.py), each step includes only the sequences
-that have not ended. proj_size is not supported.
+that have not ended.
 """
 
 import warnings
@@ -49,18 +49,20 @@ class RNNBase(_Recurrent):
         super().__init__()
         self.mode, self.input_size, self.hidden_size = mode, input_size, hidden_size
         self.num_layers, self.bias, self.batch_first = num_layers, bias, batch_first
-        self.dropout, self.bidirectional = dropout, bidirectional
-        self._check_settings(proj_size)
+        self.dropout, self.bidirectional, self.proj_size = dropout, bidirectional, proj_size
+        self._check_settings()
         self.dropout = float(dropout)
-        rows = KINDS[mode][0] * hidden_size
+        rows, state_size = KINDS[mode][0] * hidden_size, proj_size or hidden_size
         # The names of the parameters of each pass, in order.
         self._all_weights: list[list[str]] = []
         for layer in range(num_layers):
-            width = input_size if layer == 0 else hidden_size * (1 + bidirectional)
+            width = input_size if layer == 0 else state_size * (1 + bidirectional)
             for end in ("", "_reverse") if bidirectional else ("",):
-                of: dict[str, Any] = {"weight_ih": (rows, width), "weight_hh": (rows, hidden_size)}
+                of: dict[str, Any] = {"weight_ih": (rows, width), "weight_hh": (rows, state_size)}
                 if bias:
                     of |= {"bias_ih": (rows,), "bias_hh": (rows,)}
+                if proj_size:
+                    of["weight_hr"] = (proj_size, hidden_size)
                 shapes = {f"{kind}_l{layer}{end}": shape for kind, shape in of.items()}
                 add_parameters(self, device, dtype, **shapes)
                 self._all_weights.append(list(shapes))
@@ -106,7 +108,7 @@ class RNNBase(_Recurrent):
         lstm = self.mode == "LSTM"
         if self.batch_first:
             return named(x.transpose(0, 1), f"TransposeBackward{0 if lstm else 1}")
-        fused = lstm and not self.bidirectional and x.dtype == float32
+        fused = lstm and not (self.bidirectional or self.proj_size) and x.dtype == float32
         return named(x, "MkldnnRnnLayerBackward0") if fused else x
 
     def _run_packed(self, packed: PackedSequence, given: State) -> tuple[Any, State]:
@@ -150,6 +152,7 @@ class RNNBase(_Recurrent):
         the bottom, with its initial state, when its last element is reached.
         """
         weights = [getattr(self, name) for name in self._all_weights[k]]
+        project = weights.pop() if self.proj_size else None
         w_ih, w_hh, b_ih, b_hh = [*weights, None, None][:4]  # None for both biases if bias=False
         reverse, step = self.bidirectional and k % 2 == 1, KINDS[self.mode][2]
         a = F.linear(x, w_ih, b_ih)
@@ -167,6 +170,8 @@ class RNNBase(_Recurrent):
                 ended.append(tuple(s[n:] for s in state))
                 state = tuple(s[:n] for s in state)
             state = step(a, state, w_hh, b_hh)
+            if project is not None:
+                state = (F.linear(state[0], project), *state[1:])
             hs.append(state[0])
         if reverse:
             hs.reverse()
@@ -175,14 +180,14 @@ class RNNBase(_Recurrent):
         return (stack(hs) if sizes is None else cat(hs)), state
 
     def _initial_states(self, given: State, n: int, dtype: DTypeLike) -> State:
-        """The initial states, each (passes, n, hidden_size): zeros if none are given."""
-        expected = (self.num_layers * (1 + self.bidirectional), n, self.hidden_size)
-        n_states = KINDS[self.mode][1]
-        for k, s in enumerate(given):
-            if tuple(s.shape) != expected:
+        """The initial states, each (passes, n, its size): zeros if none are given."""
+        passes, n_states = self.num_layers * (1 + self.bidirectional), KINDS[self.mode][1]
+        sizes = (self.proj_size or self.hidden_size, self.hidden_size)[:n_states]
+        for k, (s, size) in enumerate(zip(given, sizes, strict=False)):
+            if tuple(s.shape) != (passes, n, size):
                 which = "Expected hidden size" if n_states == 1 else f"Expected hidden[{k}] size"
-                raise RuntimeError(f"{which} {expected}, got {list(s.shape)}")
-        return given or (zeros(*expected, dtype=dtype),) * n_states
+                raise RuntimeError(f"{which} {(passes, n, size)}, got {list(s.shape)}")
+        return given or tuple(zeros(passes, n, size, dtype=dtype) for size in sizes)
 
     def _check_input(self, input: Tensor, given: State) -> None:
         """Raise an error unless the input and the given states have the right shapes and dtypes."""
@@ -213,7 +218,7 @@ class RNNBase(_Recurrent):
                 f"Expected {self.input_size}, got {x.shape[-1]}"
             )
 
-    def _check_settings(self, proj_size: int) -> None:
+    def _check_settings(self) -> None:
         """Raise an error if the arguments of __init__ are invalid."""
         dropout, num_layers = self.dropout, self.num_layers
         if (
@@ -243,15 +248,19 @@ class RNNBase(_Recurrent):
                 raise ValueError(f"{name} must be greater than zero")
         if num_layers <= 0:
             raise ValueError("num_layers must be greater than zero")
-        if proj_size:
-            if self.mode != "LSTM":
-                _refuse_projection("proj_size")
-            raise NotImplementedError("minigrad leaves out proj_size of LSTM.")
+        if self.proj_size < 0:
+            raise ValueError(
+                "proj_size should be a positive integer or zero to disable projections"
+            )
+        if self.proj_size >= self.hidden_size:
+            raise ValueError("proj_size has to be smaller than hidden_size")
+        if self.proj_size and self.mode != "LSTM":
+            _refuse_projection("proj_size")
 
     def extra_repr(self) -> str:
         """The sizes, and the settings that differ from the defaults."""
         return self._settings_text(
-            "input_size", "hidden_size", num_layers=1, bias=True, batch_first=False, dropout=0,
+            "input_size", "hidden_size", proj_size=0, num_layers=1, bias=True, batch_first=False, dropout=0,
             bidirectional=False,
         )  # fmt: skip
 
@@ -318,7 +327,8 @@ class LSTM(RNNBase):
     returns   output, (h_n, c_n)
     output    (l, n, hidden_size)     h of the last layer after each step
 
-    Parameters and settings have the same names as in RNN, and the shapes are those of LSTMCell.
+    Parameters and settings have the same names as in RNN, and the shapes are those of LSTMCell. With proj_size,
+    each h is multiplied by weight_hr_l0, (proj_size, hidden_size), so that h is shorter than c.
 
     >>> from minigrad import ones
     >>> output, (h, c) = LSTM(3, 5, batch_first=True)(ones(2, 7, 3))

@@ -308,7 +308,7 @@ def test_the_samples_of_pytorch_agree(op):
     assert not unknown, "\n".join(dict.fromkeys(unknown))
 
 
-# Lazy layers are not initialized; PROJ: proj_size of an LSTM is left out.
+# Lazy layers are not initialized.
 MODULES = [
     m
     for m in module_db

@@ -495,8 +495,7 @@ nn.RNN(4, 5)(b, t.zeros(1, 3, 6)) | nn.RNN(4, 5)(b, t.zeros(3, 5)) | nn.RNN(4, 5
 nn.LSTM(4, 5)(b, t.zeros(1, 3, 5))  # another class
 nn.LSTM(4, 5)(b, (t.zeros(1, 3, 5), t.zeros(1, 3, 6))) | nn.LSTM(4, 5)(b, (t.zeros(2, 3, 5), t.zeros(2, 3, 5)))
 nn.LSTM(4, 5)(b[0], (t.zeros(1, 3, 5), t.zeros(1, 3, 5)))
-nn.LSTM(4, 5, proj_size=5)  # another class
-nn.LSTM(4, 5, proj_size=-1)  # another class
+nn.LSTM(4, 5, proj_size=5) | nn.LSTM(4, 5, proj_size=-1)
 nn.GRU(4, 5, proj_size=2) | nn.GRU(3, 5)(b) | nn.GRU(4, 5)(b, t.zeros(1, 2, 5))
 nn.RNNCell(3, 2)(x, t.zeros(2, 3)) | nn.RNNCell(3, 2)(x, t.zeros(5, 2)) | nn.LSTMCell(4, 2)(x)
 nn.LSTMCell(3, 2)(x, (t.zeros(2, 2), t.zeros(2, 3))) | nn.LSTMCell(3, 2)(x, (t.zeros(3, 2), t.zeros(3, 2)))
