@@ -428,31 +428,15 @@ def test_a_notebook_passes_nbval_twice(tmp_path):
     cells += ["for step in t.steps(z, minigrad.ones_like(z)):\n    print(step)", "%tape"]
     notebook = new_notebook(cells=[new_code_cell(c) for c in cells])
     NotebookClient(notebook, timeout=600, kernel_name="python3").execute()
-    path = tmp_path / "lesson.ipynb"
-    nbformat.write(notebook, path)
+    twice = [tmp_path / "lesson.ipynb", tmp_path / "again.ipynb"]
+    for path in twice:
+        nbformat.write(notebook, path)
 
-    for _ in range(2):
-        done = subprocess.run(
-            [
-                sys.executable,
-                "-m",
-                "pytest",
-                "-p",
-                "minigrad.utils.notebook_format",
-                "--nbval",
-                "--nbval-current-env",
-                "-q",
-                "-p",
-                "no:cacheprovider",
-                "-c",
-                "/dev/null",
-                "--rootdir",
-                str(tmp_path),
-                str(path),
-            ],
-            capture_output=True,
-            encoding="utf-8",
-            check=False,
-        )
-        assert done.returncode == 0, done.stdout
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "minigrad.utils.notebook_format"]
+    command += ["-p", "no:cacheprovider", "-c", "/dev/null", "--rootdir", tmp_path]
+    done = subprocess.run(
+        [*command, "--nbval", "--nbval-current-env", *twice], capture_output=True, encoding="utf-8"
+    )
+
+    assert done.returncode == 0, done.stdout
     assert "image/svg+xml" in notebook.cells[1].outputs[1].data

@@ -14,6 +14,7 @@ import minigrad
 from tests.against_torch.agree import calls, torch
 
 PROGRAMS = []
+KINDS = RuntimeError, TypeError, ValueError, IndexError, NotImplementedError, AttributeError
 
 
 def program(f):
@@ -34,15 +35,7 @@ def outcome(f, module):
     try:
         return plain(f(module))
     except Exception as error:
-        kinds = (
-            RuntimeError,
-            TypeError,
-            ValueError,
-            IndexError,
-            NotImplementedError,
-            AttributeError,
-        )
-        return "raises", next(k.__name__ for k in kinds if isinstance(error, k)), str(error)
+        return "raises", next(k.__name__ for k in KINDS if isinstance(error, k)), str(error)
 
 
 def same(a, b):
