@@ -6,13 +6,13 @@ snapshot.py   copies of arrays, or of the main facts about them
 events.py     the records that a recording consists of
 recorder.py   the observer that writes them, with forward_half.py and identity.py;
               looks.py extracts the details
-turns.py      the iterations of a training loop, and which of them are kept
+iterations.py the iterations of a training loop, and which of them are kept
 record.py     with record(): ... ; the Tape
 names.py      the user's names for tensors; numbers as text
 naming.py     names for the entries of a recording
 document.py   the contents of a shown tape as typed records, and their JSON
 trace.py      makes the document from a recording; steps.py makes its steps, as deltas
-moment.py     the state after a step
+state.py      the state after a step
 layout.py     places the boxes of a picture, with layers.py, ordering.py, coordinates.py;
               labels.py places the text beside arrows
 fold.py       groups nodes into boxes; joins pictures side by side

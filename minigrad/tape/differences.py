@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from minigrad.tape.check import close, last_turn, leaf_named, leaves_of, no_gradient
+from minigrad.tape.check import close, last_run, leaf_named, leaves_of, no_gradient
 from minigrad.tape.either import double_of
 from minigrad.tape.events import Input, computed_from, result_of
 from minigrad.tape.names import number_text, short
@@ -88,7 +88,7 @@ def differences(
 ) -> AllDifferences:
     """The central differences of the named leaves; of all leaves, if none is named."""
     leaves = leaves_of(recorder)
-    received = [name for name, k in leaves.items() if last_turn(recorder.passes, k) is not None]
+    received = [name for name, k in leaves.items() if last_run(recorder.passes, k) is not None]
     ids = {
         name: leaf_named(recorder, name, "differences")
         for name in [*names, *derived] or received or list(leaves)
@@ -128,14 +128,14 @@ class _Rerun:
         self.entries, self.leaf = recorder.entries, leaf
         self.names = node_names(recorder)
         self.name = self.names[leaf]
-        found = last_turn(recorder.passes, leaf)
+        found = last_run(recorder.passes, leaf)
         if found is None:
             raise ValueError(f"tape.differences: {no_gradient(self.name)}")
-        ran, turn = found
-        self.gradient = self._whole(turn.g, f"the gradient of {self.name}")
+        its_pass, run = found
+        self.gradient = self._whole(run.g, f"the gradient of {self.name}")
         self.x = self._value(Input(leaf))
-        self.seeds = [(e, self._whole(g, "the seed")) for e, g in ran.seeds]
-        self.path = self._path([e for e, _ in ran.seeds])
+        self.seeds = [(e, self._whole(g, "the seed")) for e, g in its_pass.seeds]
+        self.path = self._path([e for e, _ in its_pass.seeds])
         if 2 * self.x.size * len(self.path) > MOST:
             raise self._cannot(
                 f"{self.name} has {self.x.size} entries, and for each {2 * len(self.path)} operations would run"

@@ -5,8 +5,8 @@
                 of the same tensor
     Call        one call of a module whose forward made entries
     Update      one zero_grad(), or one step of an optimizer or a scheduler
-    Backward    one backward pass: its seed, its turns, and how it ended
-    Turn        one node's turn in a backward pass
+    Backward    one backward pass: its seed, the nodes that ran, and how it ended
+    NodeRun     one node's run in a backward pass
 
 Entries are numbered in the order in which they were made, so the inputs of an entry always
 have smaller numbers.
@@ -144,7 +144,7 @@ class Update:
 
 
 @dataclass(frozen=True, slots=True)
-class LoopTurn:
+class Iteration:
     """One iteration of a training loop, number `number` of `of`: the ranges of its events and entries."""
 
     number: int
@@ -196,8 +196,8 @@ class HookRan:
 
 
 @dataclass(slots=True)
-class Turn:
-    """One node's turn."""
+class NodeRun:
+    """One node's run in a backward pass."""
 
     entry: int
     g: Snapshot | None
@@ -223,7 +223,7 @@ class Backward:
     seeds: list[tuple[int, Snapshot | None]]
     expected: dict[int, int] = field(default_factory=dict)
     pruned: list[int] = field(default_factory=list)  # reachable, but leading to none of the inputs
-    turns: list[Turn] = field(default_factory=list)
+    runs: list[NodeRun] = field(default_factory=list)
     grads: dict[int, tuple[Snapshot | None, Snapshot | None]] = field(default_factory=dict)
     error: str | None = None
     failed: int | None = None

@@ -16,8 +16,8 @@ from minigrad.core import display
 from minigrad.tape import draw, film, page, text
 from minigrad.tape.bitmap import rendered
 from minigrad.tape.document import Document, plain
-from minigrad.tape.moment import Moment
 from minigrad.tape.names import near
+from minigrad.tape.state import TapeState
 from minigrad.tape.text import dot_text
 
 _serial = count(1)
@@ -128,7 +128,7 @@ class Faces:
             f"{self.what}.select: there is no {name!r} on this {self.what}.{near(name, known)}"
         )
 
-    def at(self, step: int | None = None, detail: int | None = None) -> Moment:
+    def at(self, step: int | None = None, detail: int | None = None) -> TapeState:
         """The state after a step (by default, the step that is shown).
 
         detail    stop after this many details of the step (steps of a backward pass have several)
@@ -146,7 +146,7 @@ class Faces:
         >>> tape.at(4).ready
         ('MulBackward0 of mul#1',)
         """
-        return Moment.of(self.shown(), self.step if step is None else step, detail)
+        return TapeState.of(self.shown(), self.step if step is None else step, detail)
 
     # ---- output --------------------------------------------------------------------
 

@@ -23,7 +23,7 @@ from typing import Any
 from minigrad.core import modes
 from minigrad.core.errors import Place
 from minigrad.core.tensor import Tensor
-from minigrad.tape import looks, trace, turns, walk
+from minigrad.tape import iterations, looks, trace, walk
 from minigrad.tape.check import Checked, check
 from minigrad.tape.differences import AllDifferences, differences
 from minigrad.tape.document import Document
@@ -152,7 +152,7 @@ class Tape(Faces):
                     self.failed = self._torch.add_failed(error)
         recorder.look_up_names()
         if self.error is None:
-            turns.thin(recorder)
+            iterations.thin(recorder)
         recorder.namespace = dict  # do not keep the user's frame alive
 
     def _edition(self) -> int:
