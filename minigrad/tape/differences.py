@@ -161,7 +161,7 @@ class _Rerun:
                 raise self._cannot(f"{name} was computed before the recording began")
             if entry.through is not None:
                 raise self._cannot(f"{name} was written to in place through a view of it")
-            if entry.again is None:
+            if entry.op_call is None:
                 raise self._cannot(f"{entry.op}, which made {name}, cannot be applied again")
         return path
 
@@ -183,20 +183,18 @@ class _Rerun:
         known: dict[int, tuple[Any, ...]] = {self.leaf: (x,)}
         for k in self.path:
             entry = self.entries[k]
-            again = entry.again
-            assert again is not None
+            call = entry.op_call
+            assert call is not None
             operands = []
             for place, i in enumerate(entry.inputs):
                 if i.entry is None:
-                    operands.append(_double(again.constants[place]))
+                    operands.append(_double(call.constants[place]))
                 elif i.entry in known and i.gradient:
                     operands.append(known[i.entry][i.output])
                 else:
                     operands.append(self._value(i))
             with np.errstate(all="ignore"):
-                z = again.op.forward(
-                    *operands, **{n: _setting(v) for n, v in again.settings.items()}
-                )
+                z = call.op.forward(*operands, **{n: _setting(v) for n, v in call.settings.items()})
             known[k] = z if isinstance(z, tuple) else (np.asarray(z),)
         return known
 

@@ -48,8 +48,8 @@ class Input:
 
 
 @dataclass(slots=True)
-class Again:
-    """What is needed to apply an op again: the op, its settings, and its constant operands by position."""
+class OpCall:
+    """What we need to apply an op again: the op, its settings, and its constant operands by position."""
 
     op: Op
     settings: dict[str, Any]
@@ -103,7 +103,7 @@ class Entry:
     call: int | None = None  # the call of the module in whose forward it ran
     update: str | None = None  # for a parameter, the update that wrote to it: "opt.step()"
     shapes: list[str] = field(default_factory=list)  # the shapes of the operands, if it failed
-    again: Again | None = None  # what is needed to apply the op again
+    op_call: OpCall | None = None  # what is needed to apply the op again
     called: TorchCall | None = None  # the same for a PyTorch operation
 
 

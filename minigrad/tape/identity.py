@@ -110,7 +110,7 @@ class Tensors(ABC):
         source, result = self.input(base), self.version(view, number)
         again = Entry("op", made.op or "view", made.formula, [source], made.settings, [result])
         again.view, again.replayed, again.place, again.call = True, True, made.place, made.call
-        again.again = None if made.called else made.again
+        again.op_call = None if made.called else made.op_call
         place = self.add_op(again)
         self._latest[number] = (place, 0)
         self._link_again(again, place, view)

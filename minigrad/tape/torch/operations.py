@@ -27,7 +27,7 @@ from torch.utils._python_dispatch import (
 from minigrad.core.errors import _is_ours, user_line
 from minigrad.core.op import REGISTRY
 from minigrad.tape import looks
-from minigrad.tape.events import Again, Entry, Input, TorchCall, result_of
+from minigrad.tape.events import Entry, Input, OpCall, TorchCall, result_of
 from minigrad.tape.names import number_text
 from minigrad.tape.torch.tensors import TorchTensors
 
@@ -150,7 +150,7 @@ class Operations(TorchDispatchMode):  # type: ignore[misc]
         elif entry.formula and not entry.settings and entry.through is None:
             # ours may be what this one is
             numbers = {k: x for k, x in enumerate(operands) if not isinstance(x, torch.Tensor)}
-            entry.again = Again(REGISTRY[facts.name], {}, numbers)
+            entry.op_call = OpCall(REGISTRY[facts.name], {}, numbers)
         self._placed(entry)
         return entry
 
