@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from minigrad.tape.either import double_of
+from minigrad.tape.adapters import double_of
 from minigrad.tape.events import Backward, NodeRun
 from minigrad.tape.names import near
 from minigrad.tape.naming import label, node_names, versions_of

@@ -20,8 +20,8 @@ from typing import Any
 
 import numpy as np
 
+from minigrad.tape.adapters import double_of
 from minigrad.tape.check import close, last_run, leaf_named, leaves_of, no_gradient
-from minigrad.tape.either import double_of
 from minigrad.tape.events import Input, computed_from, result_of
 from minigrad.tape.names import number_text, short
 from minigrad.tape.naming import node_names

@@ -31,7 +31,7 @@ from minigrad.core.leaf import AccumulateGrad
 from minigrad.core.node import Node, reachable
 from minigrad.core.results import Result as Edge
 from minigrad.core.tensor import Tensor
-from minigrad.tape import looks
+from minigrad.tape import extract
 from minigrad.tape.document import Engine, SavedConflict, UpdateKind, When
 from minigrad.tape.events import (
     Backward,
@@ -129,7 +129,7 @@ class Recorder(ForwardHalf):
             if not now.runs:
                 self._count(task, now)
             now.error = f"{type(error).__name__}: {error}"
-            node = looks.node_that_failed(error)
+            node = extract.node_that_failed(error)
             if node is not None and node in self._entry_of:
                 now.failed = self.entry_of(node)
                 now.conflict = self._conflict(node, now.failed)
@@ -139,7 +139,7 @@ class Recorder(ForwardHalf):
         """The saved value of this node that was written to, and the entry that wrote to it."""
         if isinstance(node, AccumulateGrad) or node.freed:
             return None
-        counts = {name: counter.count for name, counter in looks.counters(node).items()}
+        counts = {name: counter.count for name, counter in extract.counters(node).items()}
         for saved in self.entries[number].saved:
             now = counts.get(saved.name)
             if saved.version is not None and now is not None and now != saved.version:

@@ -20,8 +20,8 @@ from minigrad.core import modes
 from minigrad.core.backward import root_gradient, root_of
 from minigrad.core.engine import AnyNode, GraphTask
 from minigrad.core.tensor import Tensor
+from minigrad.tape.adapters import tensor_kinds
 from minigrad.tape.document import Document, NotFinite, TapeNode, index_of
-from minigrad.tape.either import tensor_kinds
 from minigrad.tape.events import Backward, NodeRun
 from minigrad.tape.names import shape_text, short
 from minigrad.tape.recorder import Recorder

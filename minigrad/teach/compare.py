@@ -25,7 +25,7 @@ from minigrad.core.modes import unobserved
 from minigrad.core.node import reachable
 from minigrad.core.tensor import Tensor
 from minigrad.methods.creation import ones_like, tensor
-from minigrad.tape.either import again_on_ours, gradients_of_torch, numbers_of, tensor_kinds
+from minigrad.tape.adapters import again_on_ours, gradients_of_torch, numbers_of, tensor_kinds
 from minigrad.tape.record import Tape
 from minigrad.teach.answer import Diagnosis, exchanged
 from minigrad.teach.diagnose import diagnose, repeated

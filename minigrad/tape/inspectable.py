@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from minigrad.core import display
-from minigrad.tape import draw, film, page, text
+from minigrad.tape import animation, draw, page, text
 from minigrad.tape.bitmap import rendered
 from minigrad.tape.document import Document, plain
 from minigrad.tape.names import near
@@ -29,7 +29,7 @@ def reset_counter() -> None:
     _serial = count(1)
 
 
-class Faces:
+class Inspectable:
     """The base class for objects that are shown from a document."""
 
     what = "tape"  # in error messages
@@ -181,7 +181,7 @@ class Faces:
         All pictures have the same size. Nodes that have not run yet are faded, and a sentence about the
         step is below.
         """
-        return film.save_steps(self.shown(), folder, steps)
+        return animation.save_steps(self.shown(), folder, steps)
 
     def save(self, path: str | Path) -> Path:
         """Write it to a file; the extension sets the format.
@@ -199,7 +199,7 @@ class Faces:
         ending = path.suffix.lower()
         writers: dict[str, Callable[[], str | bytes]] = {
             ".png": self.png,
-            ".gif": lambda: film.gif(self.shown()),
+            ".gif": lambda: animation.gif(self.shown()),
             ".svg": self.svg,
             ".html": self.html,
             ".htm": self.html,
