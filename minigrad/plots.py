@@ -36,7 +36,7 @@ from minigrad.nn.module import Module
 from minigrad.random import fork_rng
 from minigrad.tape import Tape
 from minigrad.tape import document as doc
-from minigrad.tape.either import numbers_of
+from minigrad.tape.adapters import numbers_of
 from minigrad.tape.snapshot import Array
 
 if TYPE_CHECKING:  # Matplotlib is imported when the first figure is drawn

@@ -168,7 +168,7 @@ def test_a_class_recorded_without_a_solution_and_judged_elsewhere_has_the_grades
     assert points(judged) == points(graded)
     for name in ("seed", "isolation", "limits", "versions", "hashes"):
         assert graded[0][name]
-    assert graded[0]["versions"]["self-test of the sandbox"] == "17 doors tried, all shut"
+    assert graded[0]["versions"]["self-test of the sandbox"] == "17 attacks tried, all blocked"
 
 
 def test_one_notebook_is_recorded_into_a_file_that_can_be_judged(author, submitted, tmp_path, tier):

@@ -191,14 +191,14 @@ def test_a_tape_does_not_take_the_name_of_a_tensor(shell, capsys):
     assert "%%autograd z_tape" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("engine, turns", [("graph", 3), ("tape", 3), ("recursive", 5)])
-def test_each_engine_can_run_the_backward_passes_of_a_cell(shell, engine, turns):
+@pytest.mark.parametrize("engine, nodes", [("graph", 3), ("tape", 3), ("recursive", 5)])
+def test_each_engine_can_run_the_backward_passes_of_a_cell(shell, engine, nodes):
     run(shell, f"%%autograd --engine {engine}\na = x1 * 2\nb = (a + a).sum()\nb.backward()")
 
     passed = shell.user_ns["tape"].document["backward"][0]
     assert (shell.user_ns["x1"].grad == 4).all()
     # sum, add, mul, leaf; by recursion mul and leaf have a turn for each of the two paths
-    assert passed["steps"] == turns + 1
+    assert passed["steps"] == nodes + 1
     assert state.engine == "graph"
 
 

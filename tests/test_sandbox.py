@@ -99,7 +99,7 @@ def values(options, name):
     return [value for key, value in zip(options, options[1:]) if key == name]
 
 
-# ------------------------------------------------------------------------- doors
+# ------------------------------------------------------------------------- attacks
 
 
 @pytest.fixture(scope="module")
@@ -156,22 +156,22 @@ image = place.image(False)
 def test_in_a_tier_that_starts_here_every_door_is_shut(image, tier):
     found = selftest.try_tier(tier, image)
 
-    if not found.doors:
+    if not found.attacks:
         pytest.skip(found.reason)
-    assert found.holds and found.doors == 17, found.reason
+    assert found.holds and found.attacks == 17, found.reason
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="the test above has tried it")
 @pytest.mark.parametrize("tier", launch.TIERS[:-1])
 def test_and_for_an_ordinary_user_too(ordinary, tier):
     said = ordinary(
-        f"{TRIED}f = selftest.try_tier({tier!r}, image); print(json.dumps([f.doors, f.reason]))"
+        f"{TRIED}f = selftest.try_tier({tier!r}, image); print(json.dumps([f.attacks, f.reason]))"
     )
-    doors, reason = json.loads(said.stdout or said.stderr)
+    attacks, reason = json.loads(said.stdout or said.stderr)
 
-    if not doors:
+    if not attacks:
         pytest.skip(reason)
-    assert (doors, reason) == (17, "")
+    assert (attacks, reason) == (17, "")
 
 
 @pytest.mark.parametrize("tier", launch.TIERS[:-1])
@@ -220,17 +220,17 @@ def few_files(monkeypatch, tmp_path):
     monkeypatch.setattr(selftest, "PROBE", tmp_path / "probe.py")
 
 
-def test_without_a_sandbox_the_self_test_finds_the_doors_open(image, monkeypatch, tmp_path):
+def test_without_a_sandbox_the_attacks_of_the_self_test_succeed(image, monkeypatch, tmp_path):
     few_files(monkeypatch, tmp_path)
 
     reason = selftest.try_tier("none", image).reason
 
-    for door in ("reads the judge bundle", "writes beside it", "lists its folder", "reaches the network",
+    for attack in ("reads the judge bundle", "writes beside it", "lists its folder", "reaches the network",
                  "makes a socket", "sees the parent", "signals the parent", "starts a process", "slows the parent down",
                  "gives others a sign"):  # fmt: skip
-        assert door in reason
-    for door in ("real-time priority", "the kernel's settings"):
-        assert (door in reason) == (os.geteuid() == 0)
+        assert attack in reason
+    for attack in ("real-time priority", "the kernel's settings"):
+        assert (attack in reason) == (os.geteuid() == 0)
     if os.geteuid() == 0:  # for others, it depends on how many threads they may start
         assert "2,000 threads" in reason
     assert "frame" not in reason and "memory" not in reason  # these hold everywhere
@@ -262,7 +262,7 @@ def finding_without(walls, image, monkeypatch, tmp_path):
 )
 def test_each_wall_of_bwrap_holds_without_the_other(image, monkeypatch, tmp_path, walls):
     finding = finding_without((), image, monkeypatch, tmp_path)
-    if not finding.doors:
+    if not finding.attacks:
         pytest.skip(f"bwrap cannot be used here: {finding.reason}")
 
     assert finding_without(walls, image, monkeypatch, tmp_path).holds
@@ -278,19 +278,19 @@ def test_the_self_test_finds_what_is_open_without_any_wall(image, monkeypatch, t
     bare = finding_without(walls, image, monkeypatch, tmp_path)
 
     assert not bare.holds
-    for door in (
+    for attack in (
         "changes the kernel's settings",
         "writes into the first process",
         "threads",
         "files",
     ):
-        assert door in bare.reason
+        assert attack in bare.reason
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="the kernel counts an ordinary user's threads")
 @pytest.mark.parametrize("tier", ["bwrap", "landlock"])
 def test_a_tier_in_which_root_s_threads_are_not_counted_is_not_offered(image, monkeypatch, tier):
-    if not selftest.try_tier(tier, image).doors:
+    if not selftest.try_tier(tier, image).attacks:
         pytest.skip(f"{tier} cannot be used here")
     monkeypatch.setattr(launch, "_unused_uid", lambda: None)
 
@@ -554,7 +554,7 @@ def test_a_user_without_users_for_containers_is_told_how_to_get_them(image, monk
         said.write(b"Error: keep-id requires additional UIDs or GIDs defined in /etc/subuid\n")
         raise NotStarted("the kernel did not start")
 
-    monkeypatch.setattr(selftest, "_doors", refused)
+    monkeypatch.setattr(selftest, "_attacks", refused)
 
     found = selftest.try_tier("container", image)
 

@@ -363,7 +363,7 @@ def test_the_document_is_json_and_says_its_version():
     again = json.loads(json.dumps(tape.document))
 
     assert again == tape.document
-    assert again["schema"] == "minigrad.tape/4"
+    assert again["schema"] == "minigrad.tape/5"
 
 
 def test_the_picture_shows_both_graphs():
@@ -454,12 +454,12 @@ def test_the_mime_bundle_has_a_picture_and_a_table():
     assert set(bundle) == {"text/plain", "image/svg+xml"}
 
 
-@pytest.mark.parametrize("turns, boxes", [(7, 24), (8, 2)])
-def test_above_24_boxes_a_notebook_keeps_the_folded_picture(turns, boxes):
+@pytest.mark.parametrize("iterations, boxes", [(7, 24), (8, 2)])
+def test_above_24_boxes_a_notebook_keeps_the_folded_picture(iterations, boxes):
     x = minigrad.ones(2).requires_grad_()
     with minigrad.record() as tape:
         h = x * 2
-        for _ in range(turns):
+        for _ in range(iterations):
             h = (h * x + 1).relu()
         h.sum()
 

@@ -176,10 +176,10 @@ def test_a_broadcast_says_over_which_axes_the_gradient_is_summed():
 
 def test_a_freed_node_stops_the_second_pass_and_keeps_the_engines_words():
     tape = cases.freed_twice()
-    moment = tape.at()
+    state = tape.at()
 
-    assert moment.freed == {"n1": 1}
-    assert moment.current == "MulBackward0 of mul#1"
+    assert state.freed == {"n1": 1}
+    assert state.current == "MulBackward0 of mul#1"
     assert "retain_graph=True" in details(tape, "error")[0]["message"]
     for said in (">x freed<", ">.grad from backward 1<", "stopped here"):
         assert said in tape.svg()
@@ -220,12 +220,12 @@ def test_no_grad_and_detach_stop_the_tape():
 
 def test_nodes_that_lead_to_no_input_asked_about_are_not_needed():
     tape = cases.not_needed()
-    moment = tape.at()
-    pruned = {tape.document["nodes"][int(k[1:])]["name"] for k in moment.pruned}
+    state = tape.at()
+    pruned = {tape.document["nodes"][int(k[1:])]["name"] for k in state.pruned}
 
     assert pruned == {"y", "p"}
     assert ">not needed<" in tape.svg()
-    assert moment.captured and moment.grads == {}
+    assert state.captured and state.grads == {}
     assert "goes to the caller" in details(tape, "capture")[0]["text"]
 
 
@@ -288,9 +288,9 @@ def test_the_three_engines_on_the_same_tape(name):
 
 
 def test_the_recursive_engine_visits_a_node_once_for_each_path():
-    turns = [s["node"] for s in cases.engine("recursive").document["steps"] if s["event"] == "node"]
+    ran = [s["node"] for s in cases.engine("recursive").document["steps"] if s["event"] == "node"]
 
-    assert (turns.count("n0"), turns.count("n1"), turns.count("n2")) == (4, 2, 1)
+    assert (ran.count("n0"), ran.count("n1"), ran.count("n2")) == (4, 2, 1)
 
 
 def test_modules_are_scopes():
@@ -539,11 +539,11 @@ def chain_of(n):
     return cases.loop(n // 2, ops=2)
 
 
-def test_a_loop_is_folded_into_its_turns():
+def test_a_loop_is_folded_into_its_iterations():
     found = cases.loop(20, ops=3).document
 
     assert [(g["kind"], g["count"]) for g in found["groups"]] == [("copy", 3)] * 20
-    assert found["groups"][19]["title"].endswith(", turn 20")
+    assert found["groups"][19]["title"].endswith(", iteration 20")
     assert [v["id"] for v in found["views"]][:2] == ["root", "folded"]
     assert not found["views"][0]["folded"]
 

@@ -59,7 +59,7 @@ from minigrad.core.plan import HELD, Plan, column_major, compiled, held, listed,
 from minigrad.core.promotion import NUMBERS, number_like
 from minigrad.core.tensor import Tensor, View
 from minigrad.core.views import ViewStep, shows
-from minigrad.methods.base import or_ask
+from minigrad.methods.base import or_not_implemented
 
 # Python's operators are faster than NumPy's functions, for 0-d values ten times.
 OPERATORS = {
@@ -402,8 +402,8 @@ def _for_operator(function: Any) -> Any:
     """The function for an operator, x + y. It returns NotImplemented for a y of an unknown type."""
     scope = function.__globals__
     if "slow" not in scope:  # not generated
-        return or_ask(function)
-    copy = FunctionType(function.__code__, {**scope, "slow": or_ask(scope["slow"])})
+        return or_not_implemented(function)
+    copy = FunctionType(function.__code__, {**scope, "slow": or_not_implemented(scope["slow"])})
     copy.__kwdefaults__, copy.__doc__ = function.__kwdefaults__, function.__doc__
     return copy
 

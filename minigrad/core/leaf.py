@@ -112,7 +112,7 @@ class Accumulation:
         return ()
 
 
-class Switched(Accumulation):
+class NoAccumulation(Accumulation):
     """The plan of a leaf that no longer requires a gradient: gradients from older graphs are dropped."""
 
     def run(self, g: Any, leaf: AccumulateGrad) -> tuple[()]:
@@ -123,7 +123,7 @@ class Switched(Accumulation):
 
 
 ACCUMULATE = Accumulation()
-SWITCHED_OFF = Switched()
+NO_ACCUMULATION = NoAccumulation()
 
 
 def is_whole(g: Any) -> bool:

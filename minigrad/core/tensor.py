@@ -30,7 +30,7 @@ from minigrad.core.dtypes import DTypeLike
 from minigrad.core.errors import AutogradError, DtypeError, ShapeError
 from minigrad.core.hooks import Hook, Hooked, RemovableHandle, hooks_of
 from minigrad.core.inplace import bump, refuse, refused_view
-from minigrad.core.leaf import SWITCHED_OFF, AccumulateGrad
+from minigrad.core.leaf import NO_ACCUMULATION, AccumulateGrad
 from minigrad.core.memory import FRESH, INFERENCE, Counter, make, new
 from minigrad.core.node import Node, shown
 from minigrad.core.op import Op
@@ -440,7 +440,7 @@ class Tensor(Outside, Sampling, Rows, ArrayMethods):
         """Drop the history. A leaf keeps its `.grad`, but ignores new gradients from existing graphs."""
         if isinstance(self.node, AccumulateGrad):
             self._kept_grad = self.node.grad
-            self.node.plan = SWITCHED_OFF
+            self.node.plan = NO_ACCUMULATION
         self.node = None
 
     # ------------------------------------------------------------------ the values

@@ -127,7 +127,7 @@ def _sandboxes() -> Iterator[MachineFinding]:
         yield MachineFinding(
             f"sandbox {tier}",
             found.holds,
-            found.reason or f"holds, {who}: {found.doors} doors tried, all shut",
+            found.reason or f"holds, {who}: {found.attacks} attacks tried, all blocked",
             found.mend,
         )
     yield MachineFinding(

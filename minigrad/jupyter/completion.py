@@ -18,7 +18,7 @@ from IPython.core.completer import CompletionContext, SimpleCompletion, context_
 
 from minigrad.core.engines import ENGINES
 from minigrad.core.tensor import Tensor
-from minigrad.tape.either import tensor_kinds
+from minigrad.tape.adapters import tensor_kinds
 from minigrad.tape.record import Tape
 from minigrad.teach import question
 

@@ -47,8 +47,8 @@ from minigrad.jupyter.completion import variables
 from minigrad.jupyter.display import shown_as
 from minigrad.jupyter.gradient_report import GradcheckReport, gradcheck_report
 from minigrad.jupyter.lines import gradients, parsed, tape_name, words_of
+from minigrad.tape.adapters import tensor_kinds
 from minigrad.tape.chain import Chain
-from minigrad.tape.either import tensor_kinds
 from minigrad.tape.record import Tape, record
 from minigrad.teach.compare import compare_in
 from minigrad.teach.two_engines import BothTapes, imported_torch, random_numbers_from, run_recorded

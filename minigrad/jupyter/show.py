@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from minigrad.core import display as registry
 from minigrad.jupyter import display, tensor_html
 from minigrad.tape import bitmap, draw
-from minigrad.tape.faces import Faces
+from minigrad.tape.inspectable import Inspectable
 from minigrad.tape.shapes import esc
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from minigrad.teach.question import Progress
 
 
-def come_alive(what: Faces | Progress) -> None:
+def come_alive(what: Inspectable | Progress) -> None:
     """Show the widget, if one can run: an output that stays empty if the widget is not running."""
     if display.chosen_mode() == "widget":
         from minigrad.jupyter.live import show_beside
@@ -31,7 +31,7 @@ def come_alive(what: Faces | Progress) -> None:
         show_beside(_widget(what))
 
 
-def widget_view(what: Faces | Progress) -> dict[str, object]:
+def widget_view(what: Inspectable | Progress) -> dict[str, object]:
     """The widget as one more entry in a bundle, for front ends that do not know our element."""
     if display.chosen_mode() == "widget":
         from minigrad.jupyter.live import takes_views
@@ -41,8 +41,8 @@ def widget_view(what: Faces | Progress) -> dict[str, object]:
     return {}
 
 
-def _widget(what: Faces | Progress) -> Live:
-    if isinstance(what, Faces):
+def _widget(what: Inspectable | Progress) -> Live:
+    if isinstance(what, Inspectable):
         from minigrad.jupyter.widget import inspector_of
 
         return inspector_of(what)
@@ -51,7 +51,7 @@ def _widget(what: Faces | Progress) -> Live:
     return panel()
 
 
-def bundle(tape: Faces) -> dict[str, object]:
+def bundle(tape: Inspectable) -> dict[str, object]:
     """A tape or a program in several formats, by MIME type, from which the notebook chooses."""
     mode = display.chosen_mode()
     found: dict[str, object] = {"text/plain": tape.text()}
@@ -66,7 +66,7 @@ def bundle(tape: Faces) -> dict[str, object]:
     return found | widget_view(tape)
 
 
-def framed(tape: Faces) -> str:
+def framed(tape: Inspectable) -> str:
     """The inspector in a sandboxed frame; if frames are not allowed, the picture."""
     what = tape.what
     page = tape.html().replace("&", "&amp;").replace('"', "&quot;")

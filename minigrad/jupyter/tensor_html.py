@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 
 from minigrad.jupyter.display import chosen_mode, shell
+from minigrad.tape.adapters import node_of, numbers_of, snapshot_of
 from minigrad.tape.chain import Chain
-from minigrad.tape.either import node_of, numbers_of, snapshot_of
 from minigrad.tape.names import count_not_finite, number_text, shape_text
 from minigrad.tape.shapes import esc
 

@@ -27,7 +27,7 @@ from minigrad.jupyter.live import Live
 from minigrad.tape.check import check_leaf
 from minigrad.tape.differences import differences_of_leaf
 from minigrad.tape.document import packed
-from minigrad.tape.faces import Faces
+from minigrad.tape.inspectable import Inspectable
 from minigrad.tape.page import json_in_html
 from minigrad.tape.record import Tape
 
@@ -41,7 +41,7 @@ class Inspector(Live):
     ask = traitlets.Dict().tag(sync=True)
     answer = traitlets.Dict().tag(sync=True)
 
-    def __init__(self, tape: Faces) -> None:
+    def __init__(self, tape: Inspectable) -> None:
         self._tape = tape
         step, selected = tape._step or 0, tape._selected or ""
         super().__init__(
@@ -92,7 +92,7 @@ class Inspector(Live):
         return f"Inspector({self._tape.name!r})"
 
 
-def inspector_of(tape: Faces) -> Inspector:
+def inspector_of(tape: Inspectable) -> Inspector:
     """The widget of this tape, made on first use."""
     if tape._widget is None:
         tape._widget = Inspector(tape)

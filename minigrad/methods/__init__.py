@@ -56,7 +56,7 @@ class ArrayMethods(Entries, Products, Reductions, Operators, Indexing, Arrangeme
         if method == "reduce" and ufunc is np.add:
             return inputs[0].sum(axis=kwargs.get("axis", 0), keepdims=kwargs.get("keepdims", False))
         if op is None or method != "__call__" or kwargs:
-            if method != "at" and values_suffice((inputs, kwargs)) and not isinstance((kwargs.get("out") or (0,))[0], Base):
+            if method != "at" and needs_no_gradient((inputs, kwargs)) and not isinstance((kwargs.get("out") or (0,))[0], Base):
                 return getattr(ufunc, method)(*values_only(inputs), **values_only(kwargs))
             name = numpy_name(ufunc)
             raise NotForNumpy(unknown_function(name if method == "__call__" else f"{name}.{method}", kwargs))
@@ -75,7 +75,7 @@ class ArrayMethods(Entries, Products, Reductions, Operators, Indexing, Arrangeme
             z = replacement(*args, **kwargs)
             if z is not NotImplemented:
                 return z
-        if values_suffice((args, kwargs)):
+        if needs_no_gradient((args, kwargs)):
             return function(*values_only(args), **values_only(kwargs))
         raise NotForNumpy(unknown_function(numpy_name(function), unknown))
 
@@ -92,7 +92,7 @@ class NotForNumpy(RuntimeError, TypeError):
     """Raised when a NumPy function would lose a tensor's gradient."""
 
 
-def values_suffice(arguments: object) -> bool:
+def needs_no_gradient(arguments: object) -> bool:
     """Return True if no tensor among the arguments requires a gradient, so NumPy can use their values."""
     if isinstance(arguments, Base):
         x: Any = arguments
@@ -102,7 +102,7 @@ def values_suffice(arguments: object) -> bool:
         arguments = arguments.values()
     elif not isinstance(arguments, (list, tuple)):
         return True
-    return all(values_suffice(a) for a in arguments)
+    return all(needs_no_gradient(a) for a in arguments)
 
 
 def numpy_name(function: Callable[..., object]) -> str:

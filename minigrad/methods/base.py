@@ -635,7 +635,7 @@ def is_foreign(value: object) -> bool:
     )
 
 
-def or_ask(f: Callable[..., Any]) -> Callable[..., Any]:
+def or_not_implemented(f: Callable[..., Any]) -> Callable[..., Any]:
     """Make f an operator method, which returns NotImplemented if the other operand is foreign."""
 
     @functools.wraps(f)

@@ -10,7 +10,7 @@ import numpy as np
 from minigrad import ops
 from minigrad.core.dtypes import torch_name
 from minigrad.core.errors import warn_user
-from minigrad.methods.base import Base, Operand, or_ask, scaled
+from minigrad.methods.base import Base, Operand, or_not_implemented, scaled
 from minigrad.methods.from_rows import FromRows
 from minigrad.ops.composites import named
 
@@ -159,7 +159,7 @@ class Operators(FromRows):
             raise RuntimeError("Integers to negative integer powers are not allowed. To fix it, use x.float() ** n.")
         return ops.pow.apply(self, exponent)
 
-    __pow__ = or_ask(pow)  # noqa: A003  # the method above, not the builtin
+    __pow__ = or_not_implemented(pow)  # noqa: A003  # the method above, not the builtin
 
     # ------------------------------------------------------------------ comparisons
 

@@ -16,7 +16,7 @@ from minigrad.core.op import Op
 from minigrad.methods.base import (
     Base,
     is_foreign,
-    or_ask,
+    or_not_implemented,
     overwritten,
     taking_numpy_names,
 )
@@ -77,11 +77,11 @@ def complete(cls: type[Any], op: Op) -> None:
         elif op.name in WRITTEN_AS_NUMBERS:
             _add(cls, op, op.name + "_", "", copying(renamed(method, op.name)))
     if (word := OF_ONE_DIRECTION.get(op.name) or OPERATORS.get(op.name)) is not None:
-        _add(cls, op, f"__{word}__", "apply", method if single else or_ask(method))
+        _add(cls, op, f"__{word}__", "apply", method if single else or_not_implemented(method))
     if (word := OPERATORS.get(op.name)) is not None:
         _add(cls, op, f"__r{word}__", "", reflecting(op))
         if op.inplace:
-            _add(cls, op, f"__i{word}__", "apply_", or_ask(writing(method)))
+            _add(cls, op, f"__i{word}__", "apply_", or_not_implemented(writing(method)))
 
 
 def of_tensors(op: Op) -> FunctionType:

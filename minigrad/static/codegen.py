@@ -52,8 +52,8 @@ from minigrad.static.buffers import SMALL, Buffers, is_row, name_in_numpy, part_
 from minigrad.static.ir import (
     AnyOp,
     Draw,
-    Foreign,
     Instruction,
+    NumpyFunction,
     Program,
     Ref,
     RuleOp,
@@ -358,7 +358,7 @@ class Writer(Buffers):
     def _call(self, line: Instruction, out: str = "", operands: list[str] | None = None) -> str:
         """A call of the op's own function."""
         op, settings = line.op, line.settings
-        if isinstance(op, Foreign):
+        if isinstance(op, NumpyFunction):
             args = [self.source_of(a) for a in settings["args"]]
             name, settings = op.name, settings["kwargs"]
             if isinstance(op, Draw):

@@ -6,7 +6,7 @@
                   of an instruction
     Ref           a value inside a setting, such as an index that is computed or an input
 
-An instruction applies an op of the table, a NumPy function that has no row there (Foreign), a
+An instruction applies an op of the table, a NumPy function that has no row there (NumpyFunction), a
 random draw (Draw), or the rule of an op (RuleOp).
 
     %0  x                                 (8, 4) float32
@@ -99,7 +99,7 @@ AnyOp = Op | SpecialOp
 
 
 @dataclass(unsafe_hash=True)
-class Foreign(SpecialOp):
+class NumpyFunction(SpecialOp):
     """A NumPy function without a row in the table of ops: it has no derivative."""
 
     name: str
@@ -117,7 +117,7 @@ class Foreign(SpecialOp):
         return self.function(*args, **kwargs)
 
 
-class Draw(Foreign):
+class Draw(NumpyFunction):
     """Random numbers, drawn again in each run from the same generator that an eager run uses.
 
     Draws are never merged or dropped, so the generator advances as in an eager run.
@@ -173,7 +173,7 @@ def forward_of(op: AnyOp, operands: Sequence[Any], settings: Settings) -> Any:
 
 def dry_run(op: AnyOp, operands: Sequence[Any], settings: Settings) -> Any:
     """Compute the result of an instruction without side effects, to get its shape and dtype."""
-    if isinstance(op, Foreign):
+    if isinstance(op, NumpyFunction):
         return op.dry_run(**settings)
     return forward_of(op, operands, settings)
 
@@ -185,7 +185,7 @@ def dry_run(op: AnyOp, operands: Sequence[Any], settings: Settings) -> Any:
 class Instruction:
     """One line of a program: result = op(*operands, **settings).
 
-    op         an Op of the table; or a Foreign function, which has no derivative
+    op         an Op of the table; or a NumpyFunction, which has no derivative
     operands   the numbers of the values that it reads
     settings   the op's settings; a Ref in them stands for a value
     result     the number of the value that it computes
@@ -237,7 +237,7 @@ class Instruction:
     @property
     def expression(self) -> str:
         """The right side of its line in a listing: matmul(%0, %1)"""
-        if isinstance(self.op, Foreign):
+        if isinstance(self.op, NumpyFunction):
             parts = [_setting_text(a) for a in self.settings["args"]]
             named = self.settings["kwargs"]
         else:

@@ -34,9 +34,9 @@ from minigrad.core.tensor import Tensor
 from minigrad.methods import ArrayMethods
 from minigrad.static.ir import (
     Args,
-    Foreign,
     Function,
     Kwargs,
+    NumpyFunction,
     ProgramError,
     Settings,
     mapped,
@@ -430,11 +430,15 @@ class Traced(np.ndarray[Any, Any]):
             (out,) = out
             if not isinstance(out, Traced) and isinstance(out, np.ndarray):
                 recorder = _recorder_among([*inputs, *kwargs.values()])
-                return recorder.write_array(Foreign(name, function), inputs, kwargs, out)
+                return recorder.write_array(NumpyFunction(name, function), inputs, kwargs, out)
             raise ProgramError(
                 f"{name} would overwrite a value of the program. To fix it, make a new array: z = x + y."
             )
-        return _recorder_among(inputs).foreign(Foreign(name, function), inputs, kwargs).array
+        return (
+            _recorder_among(inputs)
+            .numpy_function(NumpyFunction(name, function), inputs, kwargs)
+            .array
+        )
 
     def __array_function__(
         self, function: Function, types: object, args: Args, kwargs: Kwargs
@@ -443,8 +447,8 @@ class Traced(np.ndarray[Any, Any]):
             return function(*without_traces(args), **without_traces(kwargs))
         recorder = _recorder_among([args, list(kwargs.values())])
         module = "np.linalg." if function.__module__ == "numpy.linalg" else "np."
-        op = Foreign(module + function.__name__, function)
-        return recorder.foreign(op, args, kwargs).array
+        op = NumpyFunction(module + function.__name__, function)
+        return recorder.numpy_function(op, args, kwargs).array
 
     # Rearrangements are recorded as views of the slot, so that reading from them reads its value.
     def reshape(self, *shape: Any, **kwargs: Any) -> Any:
@@ -494,11 +498,11 @@ class Traced(np.ndarray[Any, Any]):
 
 def _recorded_as(name: str) -> Callable[..., Any]:
     """A method of Traced, recorded as the NumPy function of the same name, without a gradient."""
-    function = Foreign(f"np.{name}", getattr(np, name))
+    function = NumpyFunction(f"np.{name}", getattr(np, name))
 
     def method(self: Traced, *args: object, **kwargs: object) -> Any:
         recorder = slot_of(self).recorder
-        return recorder.foreign(function, (self, *args), kwargs).array
+        return recorder.numpy_function(function, (self, *args), kwargs).array
 
     return method
 

@@ -44,10 +44,10 @@ from minigrad.static.ir import (
     AnyOp,
     Args,
     Draw,
-    Foreign,
     Function,
     Instruction,
     Kwargs,
+    NumpyFunction,
     Program,
     ProgramError,
     Ref,
@@ -298,7 +298,7 @@ class ProgramRecorder:
         except ValueError as error:
             raise shape_error(op.name, arrays, plain, error) from None
         except TypeError as error:
-            if isinstance(op, Foreign):
+            if isinstance(op, NumpyFunction):
                 raise
             raise dtype_error(
                 op.name, [dtypes.torch_name(a.dtype) for a in arrays], error
@@ -384,7 +384,7 @@ class ProgramRecorder:
         parts = index if isinstance(index, tuple) and not isinstance(index, Ref) else (index,)
         return any(isinstance(p, Ref) and self.values[p.number].dtype == bool for p in parts)
 
-    def foreign(self, op: Foreign, args: Args, kwargs: Kwargs) -> Slot:
+    def numpy_function(self, op: NumpyFunction, args: Args, kwargs: Kwargs) -> Slot:
         """A NumPy function applied to values of the program: an instruction without a derivative."""
         if op.function in SHAPED_BY_VALUES:
             raise ProgramError(
@@ -401,9 +401,9 @@ class ProgramRecorder:
             self.frozen.append(
                 "random numbers are not frozen: they are drawn again in each run, as in an eager run."
             )
-        return self.foreign(Draw(f"draw.{function.__name__}", function), args, kwargs).array
+        return self.numpy_function(Draw(f"draw.{function.__name__}", function), args, kwargs).array
 
-    def write_array(self, op: Foreign, args: Args, kwargs: Kwargs, out: Array) -> Array:
+    def write_array(self, op: NumpyFunction, args: Args, kwargs: Kwargs, out: Array) -> Array:
         """A NumPy function that writes its result to an array outside the program."""
         raise ProgramError(
             f"{op.name} would write to an array outside the program, with values that are only computed when it "

@@ -60,8 +60,8 @@ from minigrad.static.differentiate import SlotRows, pull
 from minigrad.static.ir import (
     AnyOp,
     Args,
-    Foreign,
     Kwargs,
+    NumpyFunction,
     Program,
     ProgramError,
     Settings,
@@ -145,10 +145,10 @@ class StepRecorder(ProgramRecorder):
         """Record that each run copies z into the tensor's memory."""
         self.over(tensor, ops.clone, z)
 
-    def write_array(self, op: Foreign, args: Args, kwargs: Kwargs, out: Array) -> Array:
+    def write_array(self, op: NumpyFunction, args: Args, kwargs: Kwargs, out: Array) -> Array:
         """BatchNorm's running statistics: each run writes the result to their memory."""
         first = self.held(out)
-        z = self.foreign(op, args, kwargs)
+        z = self.numpy_function(op, args, kwargs)
         if z.shape != out.shape:
             raise ProgramError(f"{op.name} would change the shape of the array it writes to.")
         if z.dtype != out.dtype:
@@ -554,7 +554,7 @@ def _sgd_rows(
         x = recorder.over(p, ops.index_put, x, g * down, index=(at,), accumulate=True)
 
 
-class InPlace(Foreign):
+class InPlace(NumpyFunction):
     """A function that writes to its first argument and returns it."""
 
     effect = True

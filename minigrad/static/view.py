@@ -40,7 +40,7 @@ from minigrad.static.ir import Instruction, Program, ProgramError, Wrt
 from minigrad.static.tracing import Origin
 from minigrad.tape import document as doc
 from minigrad.tape import fold
-from minigrad.tape.faces import Faces
+from minigrad.tape.inspectable import Inspectable
 from minigrad.tape.names import count_of, number_text
 from minigrad.tape.snapshot import Snapshot
 from minigrad.tape.steps import op_step
@@ -289,7 +289,7 @@ class _DocumentBuilder:
 # ------------------------------------------------------------------ user interface
 
 
-class Shown(Faces):
+class Shown(Inspectable):
     """A program as shown to the user: the inspector in a notebook, a table in a terminal.
 
     program    the program

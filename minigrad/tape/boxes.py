@@ -1,12 +1,12 @@
-"""Boxes: the text in each box at a given moment, and the size that the box needs.
+"""Boxes: the text in each box after a given step, and the size that the box needs.
 
 A box has the same size at every step, so that nothing moves while the user steps.
 """
 
 from minigrad.tape.document import Document, SavedValue, SeedDetail, TapeEdge, TapeNode
 from minigrad.tape.layout import text_width
-from minigrad.tape.moment import Moment
 from minigrad.tape.names import clean, shape_text, short
+from minigrad.tape.state import TapeState
 from minigrad.tape.thumbnail import picture_size
 
 PAD = 12.0
@@ -17,10 +17,10 @@ LABEL = 11.0  # the smallest font size, in pixels: beside arrows, in chips and b
 
 
 class Sizes:
-    """The text in each box at a given moment, and the sizes of the boxes."""
+    """The text in each box after a given step, and the sizes of the boxes."""
 
     def __init__(self, found: Document, step: int | None = None) -> None:
-        self.found, self.moment = found, Moment.of(found, step)
+        self.found, self.state = found, TapeState.of(found, step)
         self.firsts = {s.node for s in found.steps if s.first}  # they get a badge: first NaN or inf
         self.most: dict[str, int] = {}  # the most contributions a node got in any pass
         for s in found.steps:
@@ -113,12 +113,12 @@ class Sizes:
 
         freed    show the saved values as freed (True) or not (False); None: in their current state
         """
-        found, moment = [], self.moment
-        freed = node.id in moment.freed if freed is None else freed
+        found, state = [], self.state
+        freed = node.id in state.freed if freed is None else freed
         for s in node.saved:
             of = self._name_of(s)
             at = of if s.constant else f"{of} @v{s.version}"
-            conflict = moment.conflict if moment.failed == node.id else None
+            conflict = state.conflict if state.failed == node.id else None
             if conflict is not None and conflict.name == s.name:
                 found.append((f"× {of} saved v{conflict.saved}, now v{conflict.now}", "bad"))
             elif freed:
@@ -128,7 +128,7 @@ class Sizes:
         if len(found) > MOST_CHIPS:
             more = len(found) - MOST_CHIPS + 1
             found = [*found[: MOST_CHIPS - 1], (f"{more} more", found[-1][1])]
-        found = [(first, "bad") for first in moment.firsts.get(node.id, ())] + found
+        found = [(first, "bad") for first in state.firsts.get(node.id, ())] + found
         if node.hooks:
             found.append(("hook" if node.hooks == 1 else f"{node.hooks} hooks", "memory"))
         if node.storage is not None:
@@ -162,27 +162,27 @@ class Sizes:
         """
         if node.program is not None:
             return node.program.ends
-        key, moment = node.id, self.moment
+        key, state = node.id, self.state
         if node.kind == "failed":
             return "failed here"
         if node.backward is None:
             return ""
-        if moment.failed == key:
+        if state.failed == key:
             return "stopped here"
-        if key in moment.pruned:
+        if key in state.pruned:
             return "not needed"
-        terms = moment.expected.get(key, 0)
-        arrived = len(moment.arrived.get(key, ()))
-        if key not in moment.order and terms > 1 and arrived:
+        terms = state.expected.get(key, 0)
+        arrived = len(state.arrived.get(key, ()))
+        if key not in state.order and terms > 1 and arrived:
             return f"{arrived} of {terms} arrived"
         if node.backward == "AccumulateGrad":
-            if key in moment.order:
-                if key in moment.captured:
+            if key in state.order:
+                if key in state.captured:
                     return "to the caller"
                 return ".grad" if terms < 2 else f".grad, {terms} contributions"
-            filled = moment.terms.get(key)
+            filled = state.terms.get(key)
             return f".grad from backward {filled[-1].number}" if filled else ".grad none yet"
-        return f"{terms} contributions" if terms > 1 and key in moment.order else ""
+        return f"{terms} contributions" if terms > 1 and key in state.order else ""
 
     def _notes(self, node: TapeNode) -> list[tuple[bool, str]]:
         """The notes that can appear at some step, and for each: is there also a badge with the order?"""
@@ -216,8 +216,8 @@ def box_description(node: TapeNode, sizes: Sizes) -> str:
     own = [v for v, current in sizes.tabs(node) if current]
     parts = [" ".join([sizes.name(node), *own]), sizes.shape(node)]
     parts += [sizes.what(node), sizes.line(node), sizes.backward(node)]
-    if node.id in sizes.moment.order:
-        parts.append(f"ran as number {sizes.moment.order[node.id]}")
+    if node.id in sizes.state.order:
+        parts.append(f"ran as number {sizes.state.order[node.id]}")
     parts += [text for text, _ in sizes.chips(node)]
     parts.append(sizes.note(node))
     parts += [] if node.thumbnail is None else node.thumbnail.lines

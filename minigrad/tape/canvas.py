@@ -29,17 +29,17 @@ LEAN = 8.0  # half the vertical distance between the knees of two parallel lines
 
 
 class Canvas:
-    """Draws boxes and arrows in their state at a moment. `dx` and `dy` are the offset in the picture."""
+    """Draws boxes and arrows in their state after a step. `dx` and `dy` are the offset in the picture."""
 
     def __init__(self, found: doc.Document, view: doc.PictureView, sizes: Sizes) -> None:
-        self.found, self.view, self.sizes, self.moment = found, view, sizes, sizes.moment
+        self.found, self.view, self.sizes, self.state = found, view, sizes, sizes.state
         self.dx = self.dy = 0.0
         self.prefix = f"mg-{found.number}"
         self.edges = {e.id: e for e in found.edges}
         self.groups = {g.id: g for g in found.groups}
         self.flow: dict[tuple[str, int | None], tuple[int, int]] = {
             (a.sender, a.sent.edge): (a.sent.arrived, a.sent.expected)
-            for arrivals in self.moment.arrived.values()
+            for arrivals in self.state.arrived.values()
             for a in arrivals
         }
 
@@ -55,7 +55,7 @@ class Canvas:
         x, y, w, h = self.at(place)
         sizes, key = self.sizes, node.id
         leaf, wanted = node.kind == "leaf", node.requires_grad
-        failed = self.moment.failed == key or node.kind == "failed"
+        failed = self.state.failed == key or node.kind == "failed"
         band = y + h - BOTTOM
         border, thick, dash = palette.LINE, 1.2, ""
         if leaf:
@@ -69,7 +69,7 @@ class Canvas:
         if wanted or failed:
             below = palette.ERROR_TINT if failed else palette.BACKWARD_TINT
             items += [Rect(x, band, w, BOTTOM, below, radius=7), Rect(x, band, w, 8, below)]
-        if key in self.moment.freed:
+        if key in self.state.freed:
             top = sizes.chips_at(node)
             items.append(Hatching(x, y + top, w, h - top - 2, "#C9CED4"))
         between = "" if wanted or not leaf else "6 4"
@@ -81,7 +81,7 @@ class Canvas:
         items += self._value(node, x + PAD, y + TOP)
         items += self._chips(node, x + PAD, y + sizes.chips_at(node))
         items += self._lower(node, x, band, w, failed)
-        opacity = 0.45 if key in self.moment.pruned else 1.0
+        opacity = 0.45 if key in self.state.pruned else 1.0
         return Group(f"{self.prefix}-{key}", box_description(node, sizes), tuple(items), opacity)
 
     def _upper(self, node: doc.TapeNode, x: float, y: float, w: float) -> list[Item]:
@@ -139,8 +139,8 @@ class Canvas:
         sizes = self.sizes
         base, at, wanted = band + 17, x + PAD, node.requires_grad
         beside = palette.ERROR if failed else palette.BACKWARD_INK
-        if failed or node.id in self.moment.order:
-            mark = "×" if failed else str(self.moment.order[node.id])
+        if failed or node.id in self.state.order:
+            mark = "×" if failed else str(self.state.order[node.id])
             wide = sizes.badge(int(mark) if mark.isdigit() else 0)
             items.append(Rect(at, base - 13, wide, 18, beside, radius=9))
             items.append(_middle(at + wide / 2, base, mark, LABEL, "#FFFFFF"))

@@ -25,7 +25,7 @@ import numpy as np
 from minigrad.core.engine import AnyNode
 from minigrad.core.leaf import AccumulateGrad
 from minigrad.core.node import reachable
-from minigrad.tape.either import node_of, tensor_kinds
+from minigrad.tape.adapters import node_of, tensor_kinds
 from minigrad.tape.names import namespace_of, shape_text, short, tensors_in
 from minigrad.tape.shapes import esc
 

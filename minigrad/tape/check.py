@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from minigrad.tape.either import double_of
-from minigrad.tape.events import Backward, Turn
+from minigrad.tape.adapters import double_of
+from minigrad.tape.events import Backward, NodeRun
 from minigrad.tape.names import near
 from minigrad.tape.naming import label, node_names, versions_of
 from minigrad.tape.recorder import Recorder
@@ -74,7 +74,7 @@ def check(recorder: Recorder, derived: Mapping[str, Any]) -> Checked:
 def leaves_of(recorder: Recorder) -> dict[str, int]:
     """The entries of the leaves that require a gradient, by their names."""
     names = node_names(recorder)
-    ran = {turn.entry for b in recorder.passes for turn in b.turns}
+    ran = {run.entry for b in recorder.passes for run in b.runs}
     found: dict[str, int] = {}
     for k, e in enumerate(recorder.entries):  # the last version of a parameter that has a gradient
         if e.backward == "AccumulateGrad" and (names[k] not in found or k in ran):
@@ -96,11 +96,11 @@ def leaf_named(recorder: Recorder, name: str, method: str) -> str:
 def check_leaf(recorder: Recorder, leaf: str, mine: Any) -> CheckedLeaf:
     """Compare one gradient with that of a leaf, given by the leaf's id in the document."""
     names, entry, array = node_names(recorder), int(leaf[1:]), double_of(mine)
-    found = last_turn(recorder.passes, entry)
+    found = last_run(recorder.passes, entry)
     if found is None:
         return CheckedLeaf(names[entry], False, str(Snapshot(array)), "", no_gradient(names[entry]))
-    ran, turn = found
-    right = None if turn.g is None else turn.g.array
+    its_pass, run = found
+    right = None if run.g is None else run.g.array
     if right is None:
         raise ValueError(
             f"tape.check: the gradient of {names[entry]} was too large to be recorded whole. "
@@ -110,7 +110,7 @@ def check_leaf(recorder: Recorder, leaf: str, mine: Any) -> CheckedLeaf:
     labels = [label(e, n, versions) for e, n in zip(recorder.entries, names)]
     parts = {
         labels[t.entry]: s.value.array
-        for t in ran.turns
+        for t in its_pass.runs
         for s in t.sent
         if s.to == entry and s.value is not None and s.value.array is not None
     }
@@ -119,12 +119,12 @@ def check_leaf(recorder: Recorder, leaf: str, mine: Any) -> CheckedLeaf:
     return CheckedLeaf(names[entry], ok, str(Snapshot(array)), str(Snapshot(right)), hint)
 
 
-def last_turn(passes: list[Backward], entry: int) -> tuple[Backward, Turn] | None:
-    """The last turn of a leaf, and the backward pass that it was part of."""
+def last_run(passes: list[Backward], entry: int) -> tuple[Backward, NodeRun] | None:
+    """The last run of a leaf, and the backward pass that it was part of."""
     for b in reversed(passes):
-        for turn in reversed(b.turns):
-            if turn.entry == entry:
-                return b, turn
+        for run in reversed(b.runs):
+            if run.entry == entry:
+                return b, run
     return None
 
 

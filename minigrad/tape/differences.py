@@ -20,8 +20,8 @@ from typing import Any
 
 import numpy as np
 
-from minigrad.tape.check import close, last_turn, leaf_named, leaves_of, no_gradient
-from minigrad.tape.either import double_of
+from minigrad.tape.adapters import double_of
+from minigrad.tape.check import close, last_run, leaf_named, leaves_of, no_gradient
 from minigrad.tape.events import Input, computed_from, result_of
 from minigrad.tape.names import number_text, short
 from minigrad.tape.naming import node_names
@@ -88,7 +88,7 @@ def differences(
 ) -> AllDifferences:
     """The central differences of the named leaves; of all leaves, if none is named."""
     leaves = leaves_of(recorder)
-    received = [name for name, k in leaves.items() if last_turn(recorder.passes, k) is not None]
+    received = [name for name, k in leaves.items() if last_run(recorder.passes, k) is not None]
     ids = {
         name: leaf_named(recorder, name, "differences")
         for name in [*names, *derived] or received or list(leaves)
@@ -128,14 +128,14 @@ class _Rerun:
         self.entries, self.leaf = recorder.entries, leaf
         self.names = node_names(recorder)
         self.name = self.names[leaf]
-        found = last_turn(recorder.passes, leaf)
+        found = last_run(recorder.passes, leaf)
         if found is None:
             raise ValueError(f"tape.differences: {no_gradient(self.name)}")
-        ran, turn = found
-        self.gradient = self._whole(turn.g, f"the gradient of {self.name}")
+        its_pass, run = found
+        self.gradient = self._whole(run.g, f"the gradient of {self.name}")
         self.x = self._value(Input(leaf))
-        self.seeds = [(e, self._whole(g, "the seed")) for e, g in ran.seeds]
-        self.path = self._path([e for e, _ in ran.seeds])
+        self.seeds = [(e, self._whole(g, "the seed")) for e, g in its_pass.seeds]
+        self.path = self._path([e for e, _ in its_pass.seeds])
         if 2 * self.x.size * len(self.path) > MOST:
             raise self._cannot(
                 f"{self.name} has {self.x.size} entries, and for each {2 * len(self.path)} operations would run"
@@ -161,7 +161,7 @@ class _Rerun:
                 raise self._cannot(f"{name} was computed before the recording began")
             if entry.through is not None:
                 raise self._cannot(f"{name} was written to in place through a view of it")
-            if entry.again is None:
+            if entry.op_call is None:
                 raise self._cannot(f"{entry.op}, which made {name}, cannot be applied again")
         return path
 
@@ -183,20 +183,18 @@ class _Rerun:
         known: dict[int, tuple[Any, ...]] = {self.leaf: (x,)}
         for k in self.path:
             entry = self.entries[k]
-            again = entry.again
-            assert again is not None
+            call = entry.op_call
+            assert call is not None
             operands = []
             for place, i in enumerate(entry.inputs):
                 if i.entry is None:
-                    operands.append(_double(again.constants[place]))
+                    operands.append(_double(call.constants[place]))
                 elif i.entry in known and i.gradient:
                     operands.append(known[i.entry][i.output])
                 else:
                     operands.append(self._value(i))
             with np.errstate(all="ignore"):
-                z = again.op.forward(
-                    *operands, **{n: _setting(v) for n, v in again.settings.items()}
-                )
+                z = call.op.forward(*operands, **{n: _setting(v) for n, v in call.settings.items()})
             known[k] = z if isinstance(z, tuple) else (np.asarray(z),)
         return known
 

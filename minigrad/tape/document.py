@@ -13,7 +13,7 @@ from dataclasses import MISSING, Field, dataclass, field, fields
 from functools import cache
 from typing import Annotated, Any, Literal, NamedTuple, NotRequired, TypedDict
 
-SCHEMA = "minigrad.tape/4"  # the number increases with each incompatible change
+SCHEMA = "minigrad.tape/5"  # the number increases with each incompatible change
 
 NodeId = Annotated[str, ("pattern", "^n[0-9]+$")]
 EdgeId = Annotated[str, ("pattern", "^e[0-9]+$")]
@@ -22,7 +22,7 @@ ValueIndex = Annotated[int, ("minimum", 0)]
 Count = Annotated[int, ("minimum", 0)]
 Number = float | int | bool | str | None  # "nan", "inf" and complex numbers are text
 Kind = Literal["leaf", "op", "before", "failed"]
-GroupKind = Literal["call", "copy", "repeat", "stretch", "turn"]
+GroupKind = Literal["call", "copy", "repeat", "stretch", "iteration"]
 NotFinite = Literal["NaN", "inf"]
 Phase = Literal["forward", "backward", "update"]
 UpdateKind = Literal["zero_grad", "step", "schedule"]
@@ -476,7 +476,7 @@ AnyDetail = (
 
 @dataclass(frozen=True, slots=True)
 class TapeStep:
-    """The turn of one node, as deltas. See steps.py.
+    """The run of one node, as deltas. See steps.py.
 
     first    "NaN" or "inf" if the first one of this pass was made here, from finite inputs
     """
@@ -523,10 +523,10 @@ class TapePass:
 
 
 @dataclass(frozen=True, slots=True)
-class TrainingTurn:
+class TrainingIteration:
     """One iteration of a training loop: up to a step of its optimizer.
 
-    number    its number, `of` all iterations. Some may be left out: see turns.py
+    number    its number, `of` all iterations. Some may be left out: see iterations.py
     step      the step of the tape with which it begins; `until`, the step with which it ends
     group     the group of the nodes computed in it
     loss      the value from which its backward pass started
@@ -574,7 +574,7 @@ class Document:
     steps      what happened, in order, forward and backward (steps.py)
     backward   one entry for each backward pass
     error      the error that the recorded code raised, if any
-    turns      the iterations of a training loop (turns.py)
+    iterations the iterations of a training loop (iterations.py)
     program    None for a tape
     """
 
@@ -591,7 +591,7 @@ class Document:
     steps: list[TapeStep]
     backward: list[TapePass]
     error: TapeError | None = None
-    turns: list[TrainingTurn] = field(default_factory=list)
+    iterations: list[TrainingIteration] = field(default_factory=list)
     program: ShownProgram | None = None
 
     def node(self, key: NodeId) -> TapeNode:

@@ -46,10 +46,10 @@ import numpy as np
 from minigrad.core.engine import AnyNode
 from minigrad.core.tensor import Tensor
 from minigrad.tape import bitmap
+from minigrad.tape.adapters import node_of, tensor_kinds
 from minigrad.tape.canvas import arrow_head, leaning
 from minigrad.tape.chain import is_leaf
 from minigrad.tape.digraph import Arrow, Vertex, digraph
-from minigrad.tape.either import node_of, tensor_kinds
 from minigrad.tape.layout import Box, lay_out, text_width
 from minigrad.tape.names import clean, namespace_of, shape_text, short, tensors_in
 from minigrad.tape.shapes import Picture, Rect, Scene, Words

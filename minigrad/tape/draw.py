@@ -28,7 +28,6 @@ from minigrad.tape.boxes import TOP, Sizes
 from minigrad.tape.canvas import Canvas
 from minigrad.tape.document import Document, NodeId, PictureView, TapeEdge, TapeNode, TitledColumn
 from minigrad.tape.layout import text_width
-from minigrad.tape.moment import Moment
 from minigrad.tape.names import count_of, short
 from minigrad.tape.shapes import (
     Cells,
@@ -43,6 +42,7 @@ from minigrad.tape.shapes import (
     Shape,
     Words,
 )  # fmt: skip
+from minigrad.tape.state import TapeState
 
 MARGIN = 28.0
 TITLE = 58.0
@@ -101,7 +101,7 @@ def picture(
     canvas = Canvas(found, _view(found, folded), Sizes(found, step))
     view, columns = canvas.view, canvas.view.columns or []
     lines = headline(found, folded)
-    legend = signs_of(found, view, canvas.moment)
+    legend = signs_of(found, view, canvas.state)
     width = max(view.width, width_of(legend), _title_width(found, *lines)) + 2 * MARGIN
     canvas.dx = round((width - view.width) / 2)
     canvas.dy = MARGIN + TITLE + (COLUMN if columns else 0)
@@ -140,12 +140,12 @@ def _column(column: TitledColumn, dx: float, dy: float, height: float) -> list[I
 
 def _culprit(canvas: Canvas) -> list[Item]:
     """A line from the node whose saved value has changed to the op that wrote to it."""
-    conflict, boxes = canvas.moment.conflict, canvas.view.boxes
-    if conflict is None or conflict.by is None or canvas.moment.failed is None:
+    conflict, boxes = canvas.state.conflict, canvas.view.boxes
+    if conflict is None or conflict.by is None or canvas.state.failed is None:
         return []
-    if conflict.by not in boxes or canvas.moment.failed not in boxes:
+    if conflict.by not in boxes or canvas.state.failed not in boxes:
         return []
-    x0, y0, w0, _ = canvas.at(boxes[canvas.moment.failed])
+    x0, y0, w0, _ = canvas.at(boxes[canvas.state.failed])
     x1, y1, w1, _ = canvas.at(boxes[conflict.by])
     right = x1 >= x0 + w0  # is the writing op to the right? If not, go around on the right
     start = (x0 + w0, y0 + TOP + 8)
@@ -186,13 +186,13 @@ def _title_width(found: Document, first: str, second: str) -> float:
 # ---------------------------------------------------------------------- the legend
 
 
-def signs_of(found: Document, view: PictureView, moment: Moment) -> list[tuple[str, str]]:
+def signs_of(found: Document, view: PictureView, state: TapeState) -> list[tuple[str, str]]:
     """The symbols in this picture, with their meanings."""
     nodes = [found.node(key) for key in view.boxes if key[0] == "n"]
     edges = {e.id: e for e in found.edges}
     arrows = [edges[r.edges[0]] for r in view.routes]
     program = found.program is not None
-    signs = _signs_of_program(nodes) if program else _signs_of_tape(nodes, arrows, moment)
+    signs = _signs_of_program(nodes) if program else _signs_of_tape(nodes, arrows, state)
     leaf = "a value" if program else "a leaf"
     signs.append((bool(view.chips), "chip", f"{leaf} drawn further up"))
     heat = any(n.thumbnail is not None and n.thumbnail.cells for n in nodes)
@@ -203,7 +203,7 @@ def signs_of(found: Document, view: PictureView, moment: Moment) -> list[tuple[s
 Sign = tuple[bool, str, str]  # is it in the picture; its name; its meaning
 
 
-def _signs_of_tape(nodes: list[TapeNode], arrows: list[TapeEdge], moment: Moment) -> list[Sign]:
+def _signs_of_tape(nodes: list[TapeNode], arrows: list[TapeEdge], state: TapeState) -> list[Sign]:
     wanted = {n.requires_grad for n in nodes if n.kind == "leaf"}
     return [
         (True, "forward", "data, forward"),
@@ -213,8 +213,8 @@ def _signs_of_tape(nodes: list[TapeNode], arrows: list[TapeEdge], moment: Moment
         (any(e.inplace for e in arrows), "inplace", "same tensor, next version"),
         (any(n.made_by is not None for n in nodes), "second", "computed by a backward pass"),
         (any(n.stop for n in nodes), "stop", "the tape stops here"),
-        (bool(moment.freed), "freed", "freed by a backward pass"),
-        (bool(moment.order), "order", "order in which nodes ran"),
+        (bool(state.freed), "freed", "freed by a backward pass"),
+        (bool(state.order), "order", "order in which nodes ran"),
     ]
 
 

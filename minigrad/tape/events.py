@@ -5,8 +5,8 @@
                 of the same tensor
     Call        one call of a module whose forward made entries
     Update      one zero_grad(), or one step of an optimizer or a scheduler
-    Backward    one backward pass: its seed, its turns, and how it ended
-    Turn        one node's turn in a backward pass
+    Backward    one backward pass: its seed, the nodes that ran, and how it ended
+    NodeRun     one node's run in a backward pass
 
 Entries are numbered in the order in which they were made, so the inputs of an entry always
 have smaller numbers.
@@ -48,8 +48,8 @@ class Input:
 
 
 @dataclass(slots=True)
-class Again:
-    """What is needed to apply an op again: the op, its settings, and its constant operands by position."""
+class OpCall:
+    """What we need to apply an op again: the op, its settings, and its constant operands by position."""
 
     op: Op
     settings: dict[str, Any]
@@ -103,7 +103,7 @@ class Entry:
     call: int | None = None  # the call of the module in whose forward it ran
     update: str | None = None  # for a parameter, the update that wrote to it: "opt.step()"
     shapes: list[str] = field(default_factory=list)  # the shapes of the operands, if it failed
-    again: Again | None = None  # what is needed to apply the op again
+    op_call: OpCall | None = None  # what is needed to apply the op again
     called: TorchCall | None = None  # the same for a PyTorch operation
 
 
@@ -144,7 +144,7 @@ class Update:
 
 
 @dataclass(frozen=True, slots=True)
-class LoopTurn:
+class Iteration:
     """One iteration of a training loop, number `number` of `of`: the ranges of its events and entries."""
 
     number: int
@@ -196,8 +196,8 @@ class HookRan:
 
 
 @dataclass(slots=True)
-class Turn:
-    """One node's turn."""
+class NodeRun:
+    """One node's run in a backward pass."""
 
     entry: int
     g: Snapshot | None
@@ -223,7 +223,7 @@ class Backward:
     seeds: list[tuple[int, Snapshot | None]]
     expected: dict[int, int] = field(default_factory=dict)
     pruned: list[int] = field(default_factory=list)  # reachable, but leading to none of the inputs
-    turns: list[Turn] = field(default_factory=list)
+    runs: list[NodeRun] = field(default_factory=list)
     grads: dict[int, tuple[Snapshot | None, Snapshot | None]] = field(default_factory=dict)
     error: str | None = None
     failed: int | None = None

@@ -3,11 +3,11 @@
 A picture of a thousand nodes is unreadable. So we put nodes into groups, and a group can be
 drawn as one box that opens into its own picture:
 
-    call      the nodes of one call of a module
-    turn      one iteration of a training loop, up to the step of its optimizer (turns.py)
-    copy      one iteration of a loop: ops on a sequence of source lines that repeats
-    repeat    the iterations of a loop together ("line 4, x12")
-    stretch   otherwise, about a hundred consecutive nodes
+    call        the nodes of one call of a module
+    iteration   one iteration of a training loop, up to the step of its optimizer (iterations.py)
+    copy        one iteration of a loop: ops on a sequence of source lines that repeats
+    repeat      the iterations of a loop together ("line 4, x12")
+    stretch     otherwise, about a hundred consecutive nodes
 
 All groups are intervals of the tape. A node's inputs come before it, so intervals cannot depend
 on each other in a cycle, and the folded graph is acyclic, too. Leaves belong to no interval: a
@@ -27,7 +27,7 @@ from heapq import heappop, heappush
 
 from minigrad.tape import document as doc
 from minigrad.tape.boxes import LABEL, Sizes, edge_mark
-from minigrad.tape.events import Call, LoopTurn
+from minigrad.tape.events import Call, Iteration
 from minigrad.tape.labels import labelled
 from minigrad.tape.layout import Box, BoxLayout, lay_out, text_width
 from minigrad.tape.recorder import Recorder
@@ -35,8 +35,8 @@ from minigrad.tape.recorder import Recorder
 MOST = 400  # boxes in a picture; with more, groups are folded
 FEW = 24  # tapes with fewer nodes have no folded view
 LONGEST_PERIOD = 60  # the longest loop iteration that we look for, in ops
-FEW_TURNS = 3  # in a longer training loop, each iteration is folded at first
-MOST_OF_TURN = 150  # if a turn has more nodes, its picture shows groups
+FEW_ITERATIONS = 3  # in a longer training loop, each iteration is folded at first
+MOST_OF_ITERATION = 150  # if an iteration has more nodes, its picture shows groups
 STRETCH = 60  # the minimum number of nodes in a stretch
 COLUMN_GAP = 70.0  # between two columns of a picture
 SHARED = 12  # a leaf used by more folded boxes is drawn inside each of them
@@ -67,15 +67,15 @@ Calls = Sequence[Sequence[tuple[int, Call]]]
 
 
 def fold_document(
-    found: doc.Document, calls: Calls, turns: Sequence[LoopTurn] = ()
+    found: doc.Document, calls: Calls, iterations: Sequence[Iteration] = ()
 ) -> tuple[list[doc.FoldedGroup], list[doc.PictureView]]:
-    """The groups and the views of a document; `turns` are the iterations of a training loop."""
-    return Folding(found, calls, range(len(found.nodes)), MOST, 0, turns).result()
+    """The groups and the views of a document; `iterations` are the iterations of a training loop."""
+    return Folding(found, calls, range(len(found.nodes)), MOST, 0, iterations).result()
 
 
-def turn_title(turn: LoopTurn) -> str:
+def iteration_title(iteration: Iteration) -> str:
     """The title of an iteration: "step 3 of 500"."""
-    return f"step {turn.number} of {turn.of}"
+    return f"step {iteration.number} of {iteration.of}"
 
 
 def calls_of(recorder: Recorder) -> Calls:
@@ -93,9 +93,9 @@ class Folding:
         members: Sequence[int],
         most: int,
         numbered: int,
-        turns: Sequence[LoopTurn] = (),
+        iterations: Sequence[Iteration] = (),
     ) -> None:
-        self.turns = turns
+        self.iterations = iterations
         self.found, self.calls, self.most = found, calls, most
         self.members, self.numbered = list(members), numbered
         self.nodes = found.nodes
@@ -115,10 +115,10 @@ class Folding:
         The initial view shows all nodes if there are at most `most`, otherwise the folded groups.
         """
         n = len(self.members)
-        many = n > self.most or len(self.turns) > FEW_TURNS
+        many = n > self.most or len(self.iterations) > FEW_ITERATIONS
         root = NodeGroup("call", self.found.name, self._in_turns(self._calls()))
         for group in [*_groups_in(root)]:  # from the outermost level of calls inward
-            if not (self.turns and group is root):
+            if not (self.iterations and group is root):
                 group.items = self._folded(group.items)
         for group in _groups_in(root):
             self._cut(group)
@@ -133,7 +133,7 @@ class Folding:
                     item.parent = group.id
         whole = _owners(root) if many else {k: k for k in self.members}
         views = [replace(self._view("root", "", whole), folded=many)]
-        if n <= FEW and not many and not self.turns:
+        if n <= FEW and not many and not self.iterations:
             return [], views
         if self.groups and not many:
             views.append(self._view("folded", "", _owners(root)))
@@ -145,9 +145,9 @@ class Folding:
         return self.nodes[k].kind == "leaf" and not self.nodes[k].updated
 
     def _shown_in(self, group: NodeGroup) -> Mapping[int, Item]:
-        """The items drawn in the picture of a group; for a turn, all entries, if there are not too many."""
+        """The items drawn in the picture of a group; for an iteration, all entries, if there are not too many."""
         entries = entries_of(group)
-        if group.kind == "turn" and len(entries) <= MOST_OF_TURN:
+        if group.kind == "iteration" and len(entries) <= MOST_OF_ITERATION:
             return {k: k for k in entries}
         return _owners(group)
 
@@ -192,19 +192,19 @@ class Folding:
 
     def _in_turns(self, items: list[Item]) -> list[Item]:
         """The items, with each iteration of the training loop as a group."""
-        turns = iter(self.turns)
+        iterations = iter(self.iterations)
         found: list[Item] = []
-        turn = next(turns, None)
+        iteration = next(iterations, None)
         for item in items:
             first = entries_of(item)[0]
-            while turn is not None and first >= turn.entries.stop:
-                turn = next(turns, None)
-            if turn is None or first not in turn.entries:
+            while iteration is not None and first >= iteration.entries.stop:
+                iteration = next(iterations, None)
+            if iteration is None or first not in iteration.entries:
                 found.append(item)
                 continue
-            title = turn_title(turn)
+            title = iteration_title(iteration)
             if not (found and isinstance(found[-1], NodeGroup) and found[-1].title == title):
-                found.append(NodeGroup("turn", title))
+                found.append(NodeGroup("iteration", title))
             found[-1].items.append(item)  # type: ignore[union-attr]  # it is a group
         return found
 
@@ -221,15 +221,15 @@ class Folding:
                 continue
             copies: list[Item] = []
             title = self._lines(items[k : k + period])
-            whole, turn = f"{title} ×{times}", f"{title}, turn"
+            whole, each = f"{title} ×{times}", f"{title}, iteration"
             if self._in_sequence(items[k]) and period > 2:
-                whole, turn = f"{times} time steps", "time step"
+                whole, each = f"{times} time steps", "time step"
             for c in range(times):
                 block = items[k + c * period : k + (c + 1) * period]
                 if period <= 2:  # a box would save no space
                     copies += block
                 else:
-                    copies.append(NodeGroup("copy", f"{turn} {c + 1}", list(block)))
+                    copies.append(NodeGroup("copy", f"{each} {c + 1}", list(block)))
             found.append(NodeGroup("repeat", whole, copies))
             k += period * times
         return found
@@ -271,9 +271,9 @@ class Folding:
 
     def _stretch(self, items: list[Item], at: int) -> NodeGroup:
         ends = f"{at + 1}–{at + len(items)}"
-        turns = {i.title.rpartition(" ")[0] for i in items if isinstance(i, NodeGroup)}
-        if len(turns) == 1 and (turn := turns.pop()).endswith(("turn", "time step")):
-            return NodeGroup("stretch", f"{turn}s {ends}", items)
+        titles = {i.title.rpartition(" ")[0] for i in items if isinstance(i, NodeGroup)}
+        if len(titles) == 1 and (title := titles.pop()).endswith(("iteration", "time step")):
+            return NodeGroup("stretch", f"{title}s {ends}", items)
         return NodeGroup("stretch", f"operations {ends}", items)
 
     def _plain(self, group: NodeGroup) -> doc.FoldedGroup:

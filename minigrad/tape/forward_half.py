@@ -17,7 +17,7 @@ from minigrad.core.memory import FRESH
 from minigrad.core.node import Node
 from minigrad.core.tensor import Tensor
 from minigrad.core.views import CopySlices
-from minigrad.tape import looks
+from minigrad.tape import extract
 from minigrad.tape.document import Kind
 from minigrad.tape.events import Call, Entry, Input, Saved, TensorVersion
 from minigrad.tape.identity import Identities
@@ -49,13 +49,13 @@ class ForwardHalf(Identities):
             op.name,
             op.formula,
             inputs,
-            looks.settings_given(op, params),
+            extract.settings_given(op, params),
             inplace=inplace,
             place=user_line(),
             written=None if through is None else tuple(through.shape),
             made_by=self._open[-1][1].number if self._open else None,
             call=self._modules[-1][1] if self._modules else None,
-            again=None if through is not None else looks.again(op, operands, params, inputs),
+            op_call=None if through is not None else extract.op_call(op, operands, params, inputs),
         )
         number = self.add_op(entry)
         self.add_results(entry, number, (x if isinstance(x, Tensor) else None for x in results))
@@ -68,11 +68,11 @@ class ForwardHalf(Identities):
         if isinstance(node, Node):
             self._link(entry, number, node)
             if not inplace and not self._open:
-                entry.local = looks.local_derivatives(op, operands, result, params)
+                entry.local = extract.local_derivatives(op, operands, result, params)
         elif any(isinstance(x, Tensor) and x.node is not None for x in operands):
             z = results[0]
             floating = not isinstance(z, Tensor) or dtypes.is_floating(z.array.dtype)
-            entry.stop = looks.why_no_gradient(modes.state.recording, floating)
+            entry.stop = extract.why_no_gradient(modes.state.recording, floating)
             if inplace and through is None and isinstance(z.node, AccumulateGrad):
                 self._goes_on(z.node, entry, number)
 
@@ -133,11 +133,11 @@ class ForwardHalf(Identities):
 
     def _input(self, op: Any, operand: Any, overwritten: bool) -> Input:
         if not isinstance(operand, Tensor):
-            return Input(None, constant=looks.constant(operand))
+            return Input(None, constant=extract.constant(operand))
         if op.name == "convolution" and operand.shape == (0,):  # no bias
             return Input(None, constant="None")
         if self._is_number(operand):
-            return Input(None, constant=looks.constant(operand.array))
+            return Input(None, constant=extract.constant(operand.array))
         return self.input(operand, overwritten)
 
     def _link_again(self, entry: Entry, number: int, view: Tensor) -> None:
@@ -201,7 +201,7 @@ class ForwardHalf(Identities):
                         maker.backward, maker.queue_key = parent.name(), parent.queue_key
         else:
             entry.inputs[0].gradient = True
-        for name, (value, version) in looks.saved_values(node).items():
+        for name, (value, version) in extract.saved_values(node).items():
             own = 0 if name == "z" else getattr(value, "number", None)  # this node's own result
             if version is None or (own is None and not hasattr(value, "shape")):
                 continue
@@ -212,6 +212,6 @@ class ForwardHalf(Identities):
                 key = self.known(value)
                 made_by = None if key is None else self._latest.get(key)
                 if key is None and not value.array.ndim:  # made from a plain number, for the op
-                    constant = looks.constant(value.array)
+                    constant = extract.constant(value.array)
             source, output = made_by or (None, 0)
             entry.saved.append(Saved(name, source, version, key, constant, output))

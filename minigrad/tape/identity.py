@@ -22,14 +22,14 @@ from minigrad.tape.events import (
     Entry,
     HookRan,
     Input,
-    LoopTurn,
+    Iteration,
     TensorVersion,
     Update,
 )
 from minigrad.tape.names import tensors_in
 from minigrad.tape.snapshot import Snapshot
 
-# ("op", entry, 0), ("failed", entry, 0), ("seed", pass, 0), ("turn", pass, turn), ("end", pass, 0), or
+# ("op", entry, 0), ("failed", entry, 0), ("seed", pass, 0), ("iteration", pass, iteration), ("end", pass, 0), or
 # ("update", update, 0)
 Event = tuple[str, int, int]
 
@@ -110,7 +110,7 @@ class Tensors(ABC):
         source, result = self.input(base), self.version(view, number)
         again = Entry("op", made.op or "view", made.formula, [source], made.settings, [result])
         again.view, again.replayed, again.place, again.call = True, True, made.place, made.call
-        again.again = None if made.called else made.again
+        again.op_call = None if made.called else made.op_call
         place = self.add_op(again)
         self._latest[number] = (place, 0)
         self._link_again(again, place, view)
@@ -152,8 +152,10 @@ class Identities(Tensors):
         self.calls: list[Call] = []
         self.passes: list[Backward] = []
         self.updates: list[Update] = []
-        self.turns: list[LoopTurn] = []  # for a long loop, the ones that are kept; see turns.py
-        self.fixed: dict[int, str] = {}  # names of tensors, once turns were left out
+        self.iterations: list[
+            Iteration
+        ] = []  # for a long loop, the ones that are kept; see iterations.py
+        self.fixed: dict[int, str] = {}  # names of tensors, once iterations were left out
         self.engines: list[Tensors] = [self]  # the engines whose tensors are recorded
         self.names: dict[int, str] = {}  # names of tensors, by number
         self.storages: dict[int, int] = {}  # tensor -> its memory, if shared or written to

@@ -20,7 +20,7 @@ import numpy as np
 from minigrad.autograd.reverse_ad import grad
 from minigrad.core import modes
 from minigrad.core.tensor import Tensor, wrap
-from minigrad.tape.events import Again, Entry, Input, result_of
+from minigrad.tape.events import Entry, Input, OpCall, result_of
 from minigrad.tape.snapshot import Array, Snapshot
 
 LARGEST = 16  # maximum number of rows and columns
@@ -38,7 +38,7 @@ class Jacobians:
 
         Empty if the result is large, if the op cannot be applied again, or if its result is different.
         """
-        if entry.again is None or entry.local or len(entry.results) != 1:
+        if entry.op_call is None or entry.local or len(entry.results) != 1:
             return {}
         rows = math.prod(entry.results[0].shape)
         operands = {k: result_of(self.entries, i) for k, i in enumerate(entry.inputs) if i.gradient}
@@ -47,17 +47,17 @@ class Jacobians:
         if not wanted or not 0 < rows <= LARGEST:
             return {}
         z = entry.results[0].value
-        given = [self._operand(entry.again, k, i) for k, i in enumerate(entry.inputs)]
+        given = [self._operand(entry.op_call, k, i) for k, i in enumerate(entry.inputs)]
         many = rows * sum(columns[k] for k in wanted)
         if many > self.left or z is None or z.array is None or any(x is None for x in given):
             return {}
         self.left -= many
-        return {k: Snapshot(j) for k, j in _run(entry.again, given, wanted, z.array).items()}
+        return {k: Snapshot(j) for k, j in _run(entry.op_call, given, wanted, z.array).items()}
 
-    def _operand(self, again: Again, k: int, i: Input) -> Any:
+    def _operand(self, call: OpCall, k: int, i: Input) -> Any:
         """The value of an operand, a tensor or a constant; None if it was not recorded in full."""
         if i.entry is None:
-            return again.constants[k]
+            return call.constants[k]
         result = result_of(self.entries, i)
         array = None if result is None or result.value is None else result.value.array
         if array is None or (i.gradient and array.dtype.kind != "f"):
@@ -66,13 +66,13 @@ class Jacobians:
 
 
 def _run(
-    again: Again, operands: Sequence[Any], wanted: Sequence[int], known: Array
+    call: OpCall, operands: Sequence[Any], wanted: Sequence[int], known: Array
 ) -> dict[int, Array]:
     """Apply the op again, and run backward for each entry of its result."""
     inputs: list[Tensor] = [operands[k] for k in wanted]
     with modes.unobserved(), modes.enable_grad(), np.errstate(all="ignore"):
         try:
-            z = again.op(*operands, **again.settings)
+            z = call.op(*operands, **call.settings)
         except (TypeError, ValueError, RuntimeError, IndexError):
             return {}  # the call cannot be repeated
         if not (isinstance(z, Tensor) and z.requires_grad and z.array.shape == known.shape):

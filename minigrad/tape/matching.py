@@ -293,25 +293,25 @@ class Comparing:
             yield self._apart("passes", (f"{len(p)} backward passes" for p in passes))
         late = False
         for ran in zip(*passes):
-            turns = [self._turns(side, p.number) for side, p in enumerate(ran)]
+            ran_in = [self._nodes_of_pass(side, p.number) for side, p in enumerate(ran)]
             line = self.documents[0].where(ran[0].code)
-            yield from self._gradients(line, turns)
-            inner = [[m for m in t if not m.leaf and m.theirs and m.ours] for t in turns]
+            yield from self._gradients(line, ran_in)
+            inner = [[m for m in t if not m.leaf and m.theirs and m.ours] for t in ran_in]
             apart = next((k for k, pair in enumerate(zip(*inner)) if pair[0] is not pair[1]), None)
             if apart is not None:
                 shown = (f"{side[apart].title} is number {apart + 1}" for side in inner)
                 yield self._apart("order", shown, inner[0][apart], line)
-            leaves = [m.leaf for m in turns[0]]
+            leaves = [m.leaf for m in ran_in[0]]
             late |= leaves != sorted(leaves)
         if late:
             when = "as soon as it is ready", "after all other nodes"
             yield self._apart("order", (f"AccumulateGrad runs {w}" for w in when), expected=True)
 
-    def _gradients(self, line: str, turns: list[dict[Match, int | None]]) -> Iterator[Apart]:
+    def _gradients(self, line: str, ran_in: list[dict[Match, int | None]]) -> Iterator[Apart]:
         """Gradients that differ: at the first such node, and at leaves."""
         first = True
-        for m in turns[0]:
-            facts = [d.value(t.get(m)) for d, t in zip(self.documents, turns)]
+        for m in ran_in[0]:
+            facts = [d.value(t.get(m)) for d, t in zip(self.documents, ran_in)]
             several = not m.single and any(n.results for n in m.theirs + m.ours)
             if None in facts or several or agree(facts[0], facts[1]):
                 continue
@@ -320,7 +320,7 @@ class Comparing:
                 yield self._apart("gradient", shown, m, line)
                 first = False
 
-    def _turns(self, side: int, number: int) -> dict[Match, int | None]:
+    def _nodes_of_pass(self, side: int, number: int) -> dict[Match, int | None]:
         """The matches whose nodes ran in a pass, in order, with their incoming gradients."""
         found: dict[Match, int | None] = {}
         for s in self.documents[side].steps:

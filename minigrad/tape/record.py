@@ -23,13 +23,13 @@ from typing import Any
 from minigrad.core import modes
 from minigrad.core.errors import Place
 from minigrad.core.tensor import Tensor
-from minigrad.tape import looks, trace, turns, walk
+from minigrad.tape import extract, iterations, trace, walk
+from minigrad.tape.adapters import has_torch
 from minigrad.tape.check import Checked, check
 from minigrad.tape.differences import AllDifferences, differences
 from minigrad.tape.document import Document
-from minigrad.tape.either import has_torch
-from minigrad.tape.faces import Faces
-from minigrad.tape.faces import reset_counter as reset_counter
+from minigrad.tape.inspectable import Inspectable
+from minigrad.tape.inspectable import reset_counter as reset_counter
 from minigrad.tape.names import namespace_of
 from minigrad.tape.recorder import Recorder
 
@@ -109,7 +109,7 @@ class record:
         self._tape._close(error)
 
 
-class Tape(Faces):
+class Tape(Inspectable):
     """A recording. Shown as the inspector in a notebook, and as tables in a terminal.
 
     tape.document      all data, as one JSON-able dictionary (see document.py)
@@ -143,16 +143,16 @@ class Tape(Faces):
         recorder = self._recorder
         if error is not None:
             self.error = f"{type(error).__name__}: {error}"
-            self.error_place = looks.place_in(error)
+            self.error_place = extract.place_in(error)
             if not recorder.passes or recorder.passes[-1].error != self.error:
-                failed = looks.op_that_failed(error)
+                failed = extract.op_that_failed(error)
                 if failed is not None:
                     self.failed = recorder.failed(*failed, place=self.error_place)
                 elif self._torch is not None:
                     self.failed = self._torch.add_failed(error)
         recorder.look_up_names()
         if self.error is None:
-            turns.thin(recorder)
+            iterations.thin(recorder)
         recorder.namespace = dict  # do not keep the user's frame alive
 
     def _edition(self) -> int:

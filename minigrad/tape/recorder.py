@@ -31,9 +31,18 @@ from minigrad.core.leaf import AccumulateGrad
 from minigrad.core.node import Node, reachable
 from minigrad.core.results import Result as Edge
 from minigrad.core.tensor import Tensor
-from minigrad.tape import looks
+from minigrad.tape import extract
 from minigrad.tape.document import Engine, SavedConflict, UpdateKind, When
-from minigrad.tape.events import Backward, Entry, HookRan, Input, Saved, Turn, Update, WrittenTensor
+from minigrad.tape.events import (
+    Backward,
+    Entry,
+    HookRan,
+    Input,
+    NodeRun,
+    Saved,
+    Update,
+    WrittenTensor,
+)
 from minigrad.tape.forward_half import ForwardHalf
 from minigrad.tape.snapshot import Snapshot, maybe
 
@@ -64,35 +73,35 @@ class Recorder(ForwardHalf):
         if isinstance(step.node, Edge):
             return
         now = self._open[-1][1]
-        if not now.turns:
+        if not now.runs:
             self._count(task, now)
         entry = self.entry_of(step.node)
         parts = {k: Snapshot(g) for k, g in sorted(getattr(step.g, "parts", {}).items())}
-        turn = Turn(entry, _opened(step.g), parts, freed=step.node.freed, hooks=self._hooks)
+        run = NodeRun(entry, _opened(step.g), parts, freed=step.node.freed, hooks=self._hooks)
         self._hooks = []
-        self._take(task, step, turn, now)
+        self._take(task, step, run, now)
         for edge, (parent, g) in enumerate(zip(step.node.edges, step.grads, strict=False)):
             if task._leads_to_an_input(parent) and (to := self.entry_of(parent)) in now.expected:
-                turn.sent.append(now.send(to, edge, _opened(g)))
-        self.events.append(("turn", now.number - 1, len(now.turns)))
-        now.turns.append(turn)
+                run.sent.append(now.send(to, edge, _opened(g)))
+        self.events.append(("run", now.number - 1, len(now.runs)))
+        now.runs.append(run)
 
-    def _take(self, task: GraphTask, step: Step, turn: Turn, now: Backward) -> None:
+    def _take(self, task: GraphTask, step: Step, run: NodeRun, now: Backward) -> None:
         """Record where the gradient is stored or returned, if it ends at this node."""
-        node, entry = step.node, turn.entry
+        node, entry = step.node, run.entry
         asked = task.inputs is not None and node in task.inputs
         if isinstance(node, AccumulateGrad):
             if asked and not task.accumulate:
-                turn.captured = True
+                run.captured = True
             else:
                 after = maybe(node.grad)
-                turn.accumulated = (self._grads.get(entry), after)
+                run.accumulated = (self._grads.get(entry), after)
                 first = now.grads[entry][0] if entry in now.grads else self._grads.get(entry)
                 now.grads[entry] = (first, after)
                 self._grads[entry] = after
         elif asked:
-            turn.captured = True
-        turn.kept = isinstance(node.plan, Hooked) and node.plan.keep is not None
+            run.captured = True
+        run.kept = isinstance(node.plan, Hooked) and node.plan.keep is not None
 
     def _count(self, task: GraphTask, now: Backward) -> None:
         """Count the contributions that each node will receive, and find the pruned nodes."""
@@ -117,10 +126,10 @@ class Recorder(ForwardHalf):
         _, now, self._hooks = self._open.pop()
         now.finished = error is None
         if error is not None:
-            if not now.turns:
+            if not now.runs:
                 self._count(task, now)
             now.error = f"{type(error).__name__}: {error}"
-            node = looks.node_that_failed(error)
+            node = extract.node_that_failed(error)
             if node is not None and node in self._entry_of:
                 now.failed = self.entry_of(node)
                 now.conflict = self._conflict(node, now.failed)
@@ -130,7 +139,7 @@ class Recorder(ForwardHalf):
         """The saved value of this node that was written to, and the entry that wrote to it."""
         if isinstance(node, AccumulateGrad) or node.freed:
             return None
-        counts = {name: counter.count for name, counter in looks.counters(node).items()}
+        counts = {name: counter.count for name, counter in extract.counters(node).items()}
         for saved in self.entries[number].saved:
             now = counts.get(saved.name)
             if saved.version is not None and now is not None and now != saved.version:

@@ -10,7 +10,7 @@ from pathlib import Path
 STATIC = Path(__file__).parent.parent / "jupyter" / "static"
 
 MODULES = (
-    "elements", "numbers", "document", "moment",
+    "elements", "numbers", "document", "state",
     "canvas", "card", "boxes", "arrows", "graph",
     "updates", "jacobian", "details", "engine", "list", "code", "legend",
     "timeline", "strips", "search", "hand", "export", "lecture", "keyboard", "inspector",

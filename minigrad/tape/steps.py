@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Literal
 
 from minigrad.core.op import REGISTRY
 from minigrad.tape import document as doc
-from minigrad.tape.events import Backward, HookRan, Sent, Turn, Update, WrittenTensor, result_of
+from minigrad.tape.events import Backward, HookRan, NodeRun, Sent, Update, WrittenTensor, result_of
 from minigrad.tape.names import count_not_finite, count_of, number_text, shape_text
 from minigrad.tape.naming import in_users_names
 from minigrad.tape.recorder import Recorder
@@ -81,9 +81,9 @@ def made_not_finite(
     return "inf" if not (nan or inf) and any(f["inf"] for f in after) else None
 
 
-def made_by_turn(turn: Turn) -> doc.NotFinite | None:
+def made_by_run(run: NodeRun) -> doc.NotFinite | None:
     """Like `made_not_finite`, for the gradients that a node received and sent."""
-    return made_not_finite(turn.parts.values() or [turn.g], [s.value for s in turn.sent])
+    return made_not_finite(run.parts.values() or [run.g], [s.value for s in run.sent])
 
 
 class Steps:
@@ -103,7 +103,7 @@ class Steps:
             "op": lambda entry, _: self._op(entry, wanted_by.get(entry, "")),
             "update": lambda update, _: self._update(recorder.updates[update]),
             "seed": lambda ran, _: self._seed(recorder.passes[ran]),
-            "turn": lambda ran, k: self._turn(recorder.passes[ran], k),
+            "run": lambda ran, k: self._node_run(recorder.passes[ran], k),
             "end": lambda ran, _: self._error(recorder.passes[ran]),
         }
         events = filter(recorder.is_step, recorder.events)
@@ -112,16 +112,16 @@ class Steps:
     def _wanted_by(self) -> dict[int, str]:
         """For each op computed during one of our backward passes: the node whose turn it is.
 
-        In the events, this turn comes after the ops that its rules have computed.
+        In the events, this run comes after the ops that its rules have computed.
         """
         found: dict[int, str] = {}
-        turn_of: dict[int, str] = {}  # the next turn of each pass, as we go backward
+        run_of: dict[int, str] = {}  # the next run of each pass, as we go backward
         for kind, which, k in reversed(self.recorder.events):
-            if kind == "turn" and self.recorder.passes[which].engine != "torch":
+            if kind == "run" and self.recorder.passes[which].engine != "torch":
                 b = self.recorder.passes[which]
-                turn_of[b.number] = self.nodes[b.turns[k].entry].title
-            elif kind == "op" and (made_by := self.nodes[which].made_by) in turn_of:
-                found[which] = turn_of[made_by]
+                run_of[b.number] = self.nodes[b.runs[k].entry].title
+            elif kind == "op" and (made_by := self.nodes[which].made_by) in run_of:
+                found[which] = run_of[made_by]
         return found
 
     def _op(self, which: int, wanted_by: str) -> doc.TapeStep:
@@ -211,35 +211,35 @@ class Steps:
         )
         return _backward_step(b, "seed", None, text, [detail])
 
-    def _turn(self, b: Backward, k: int) -> doc.TapeStep:
-        turn = b.turns[k]
-        g, first = self.values.number(turn.g), self._first(b.number, made_by_turn(turn))
+    def _node_run(self, b: Backward, k: int) -> doc.TapeStep:
+        run = b.runs[k]
+        g, first = self.values.number(run.g), self._first(b.number, made_by_run(run))
         details = [
-            *self._taken(b, turn),
-            *self._hooks(turn, "before"),
-            *self._applied(turn, _said(first)),
-            *self._hooks(turn, "after"),
-            *[self._deposit(b, turn, s) for s in turn.sent],
-            *self._accumulated(turn),
-            *self._hooks(turn, "finally"),
+            *self._taken(b, run),
+            *self._hooks(run, "before"),
+            *self._applied(run, _said(first)),
+            *self._hooks(run, "after"),
+            *[self._deposit(b, run, s) for s in run.sent],
+            *self._accumulated(run),
+            *self._hooks(run, "finally"),
         ]
-        name = self.nodes[turn.entry].name
-        if turn.captured:
-            text = f"The gradient of {name} was requested: {words(turn.g)} goes to the caller."
+        name = self.nodes[run.entry].name
+        if run.captured:
+            text = f"The gradient of {name} was requested: {words(run.g)} goes to the caller."
             details.append(doc.CaptureDetail("capture", g, text))
-        if turn.kept:
-            text = f"{name} retains its gradient: {name}.grad is {words(turn.g)}."
+        if run.kept:
+            text = f"{name} retains its gradient: {name}.grad is {words(run.g)}."
             details.append(doc.CaptureDetail("keep", g, text))
-        if turn.freed:
+        if run.freed:
             details.append(doc.Detail("free", "Its saved values are freed."))
-        text = self._summary(turn) + self._instead(turn) + _said(first)
-        step = _backward_step(b, "node", turn.entry, text, details)
+        text = self._summary(run) + self._instead(run) + _said(first)
+        step = _backward_step(b, "node", run.entry, text, details)
         return replace(step, order=k + 1, g=g, first=first)
 
-    def _taken(self, b: Backward, turn: Turn) -> list[doc.AnyDetail]:
+    def _taken(self, b: Backward, run: NodeRun) -> list[doc.AnyDetail]:
         """The node is taken from the queue, and its saved values are checked."""
-        entry = self.recorder.entries[turn.entry]
-        title, g = self.nodes[turn.entry].title, self._took(turn)
+        entry = self.recorder.entries[run.entry]
+        title, g = self.nodes[run.entry].title, self._took(run)
         if b.engine == "tape":
             text = f"{title} is next in the list, from last to first, with the gradient {g}."
         elif b.engine == "recursive":
@@ -249,27 +249,27 @@ class Steps:
             place = "first" if b.engine == "torch" else "last"
             why = f"leaves come {place}" if leaf else "it was made last"
             text = f"{title} is taken from the queue ({why}), with the gradient {g}."
-            if turn.instead is not None:
-                text = f"{title} ran, with the gradient {g}.{self._instead(turn)}"
+            if run.instead is not None:
+                text = f"{title} ran, with the gradient {g}.{self._instead(run)}"
         taken: list[doc.AnyDetail] = [doc.Detail("pop", text)]
-        if entry.saved and turn.g is not None:
-            kept = ", ".join(self._saved(s) for s in self.nodes[turn.entry].saved)
+        if entry.saved and run.g is not None:
+            kept = ", ".join(self._saved(s) for s in self.nodes[run.entry].saved)
             taken.append(doc.Detail("check", f"Its saved values are as they were: {kept}."))
         return taken
 
-    def _instead(self, turn: Turn) -> str:
-        if turn.instead is None:
+    def _instead(self, run: NodeRun) -> str:
+        if run.instead is None:
             return ""
-        return f" By our counts, it was the turn of {self.nodes[turn.instead].title}."
+        return f" By our counts, it was the turn of {self.nodes[run.instead].title}."
 
-    def _applied(self, turn: Turn, first: str) -> list[doc.AnyDetail]:
+    def _applied(self, run: NodeRun, first: str) -> list[doc.AnyDetail]:
         """The detail that says which rules were applied."""
-        if not turn.sent:
+        if not run.sent:
             return []
-        node, entry = self.nodes[turn.entry], self.recorder.entries[turn.entry]
+        node, entry = self.nodes[run.entry], self.recorder.entries[run.entry]
         if entry.op not in REGISTRY:
             return [doc.Detail("apply", f"{entry.op}.backward is called.{first}")]
-        letters = {node.inputs[self._operand(turn, s)].operand for s in turn.sent}
+        letters = {node.inputs[self._operand(run, s)].operand for s in run.sent}
         names = self._letters(node)
         rules = [
             in_users_names(rule.strip(), names)
@@ -290,20 +290,20 @@ class Steps:
             return given.constant
         return self.nodes[doc.index_of(given.node)].result(given.output)
 
-    def _operand(self, turn: Turn, s: Sent) -> int:
+    def _operand(self, run: NodeRun, s: Sent) -> int:
         """The position of the operand that a gradient was sent to; the first, if it is not known."""
-        inputs = self.recorder.entries[turn.entry].inputs
+        inputs = self.recorder.entries[run.entry].inputs
         passed = [k for k, given in enumerate(inputs) if given.gradient]
         return passed[s.edge] if s.edge < len(passed) else 0
 
-    def _took(self, turn: Turn) -> str:
+    def _took(self, run: NodeRun) -> str:
         """The incoming gradient, as text; one for each result, if there are several."""
-        named = self.nodes[turn.entry].named
-        if not named or not turn.parts:
-            return words(turn.g)
-        return ", ".join(f"{words(g)} for {named[k]}" for k, g in turn.parts.items())
+        named = self.nodes[run.entry].named
+        if not named or not run.parts:
+            return words(run.g)
+        return ", ".join(f"{words(g)} for {named[k]}" for k, g in run.parts.items())
 
-    def _deposit(self, b: Backward, turn: Turn, s: Sent) -> doc.DepositDetail:
+    def _deposit(self, b: Backward, run: NodeRun, s: Sent) -> doc.DepositDetail:
         if b.engine == "recursive":
             told = f"contribution {s.arrived} of {s.expected}, passed on alone"
         elif s.expected == 1:
@@ -319,23 +319,23 @@ class Steps:
             arrived=s.arrived,
             expected=s.expected,
             ready=s.ready,
-            text=f"{words(s.value)} goes to {self._target(turn, s, title=True)}; {told}.",
+            text=f"{words(s.value)} goes to {self._target(run, s, title=True)}; {told}.",
         )
 
-    def _accumulated(self, turn: Turn) -> list[doc.AnyDetail]:
-        if turn.accumulated is None:
+    def _accumulated(self, run: NodeRun) -> list[doc.AnyDetail]:
+        if run.accumulated is None:
             return []
-        before, after = turn.accumulated
-        name = self.nodes[turn.entry].name
+        before, after = run.accumulated
+        name = self.nodes[run.entry].name
         if before is None:
             text = f"{name}.grad was none; now it is {words(after)}."
         else:
-            text = f"{name}.grad was {words(before)}; {words(turn.g)} is added: {words(after)}."
-        was, term, now = map(self.values.number, (before, turn.g, after))
+            text = f"{name}.grad was {words(before)}; {words(run.g)} is added: {words(after)}."
+        was, term, now = map(self.values.number, (before, run.g, after))
         return [doc.AccumulateDetail(before=was, term=term, after=now, text=text)]
 
-    def _hooks(self, turn: Turn, when: doc.When) -> list[doc.AnyDetail]:
-        return [self._hook(ran) for ran in turn.hooks if ran.when == when]
+    def _hooks(self, run: NodeRun, when: doc.When) -> list[doc.AnyDetail]:
+        return [self._hook(ran) for ran in run.hooks if ran.when == when]
 
     def _hook(self, ran: HookRan) -> doc.HookDetail:
         many = "A hook" if ran.hooks == 1 else f"{ran.hooks} hooks"
@@ -363,26 +363,26 @@ class Steps:
         details.append(doc.ErrorDetail(text=text, message=message, conflict=b.conflict))
         return _backward_step(b, "error", b.failed, text, details)
 
-    def _summary(self, turn: Turn) -> str:
-        """A whole turn in one sentence."""
-        title, name = self.nodes[turn.entry].title, self.nodes[turn.entry].name
-        if turn.accumulated is not None:
-            before, after = turn.accumulated
+    def _summary(self, run: NodeRun) -> str:
+        """A whole run in one sentence."""
+        title, name = self.nodes[run.entry].title, self.nodes[run.entry].name
+        if run.accumulated is not None:
+            before, after = run.accumulated
             if before is None:
                 return f"{name}.grad is now {words(after)}."
             return f"{name}.grad was {words(before)} and is now {words(after)}."
-        if turn.captured:
-            return f"{title} received {words(turn.g)}: that is the gradient asked for."
-        sent = ", ".join(f"{words(s.value)} to {self._target(turn, s)}" for s in turn.sent)
-        ready = ", ".join(self.nodes[s.to].label for s in turn.sent if s.ready)
-        text = f"{title} received {self._took(turn)}; sent {sent or 'nothing'}."
+        if run.captured:
+            return f"{title} received {words(run.g)}: that is the gradient asked for."
+        sent = ", ".join(f"{words(s.value)} to {self._target(run, s)}" for s in run.sent)
+        ready = ", ".join(self.nodes[s.to].label for s in run.sent if s.ready)
+        text = f"{title} received {self._took(run)}; sent {sent or 'nothing'}."
         return text + (f" Ready now: {ready}." if ready else "")
 
-    def _target(self, turn: Turn, s: Sent, title: bool = False) -> str:
+    def _target(self, run: NodeRun, s: Sent, title: bool = False) -> str:
         """The name of the tensor, or of its node, to which a gradient was sent."""
         to, given = self.nodes[s.to], None
         if to.named:
-            given = self.nodes[turn.entry].inputs[self._operand(turn, s)]
+            given = self.nodes[run.entry].inputs[self._operand(run, s)]
         name = self._name(given) if isinstance(given, doc.NodeOperand) else to.label
         return f"{to.backward} of {name}" if title else name
 

@@ -13,13 +13,13 @@ from minigrad.core.errors import Place
 from minigrad.core.op import REGISTRY
 from minigrad.tape import document as doc
 from minigrad.tape import fold, steps
-from minigrad.tape.events import Backward, Entry, Input, LoopTurn
+from minigrad.tape.events import Backward, Entry, Input, Iteration
+from minigrad.tape.iterations import iterations_of
 from minigrad.tape.jacobian import MOST, Jacobians
 from minigrad.tape.naming import expression, label, name_of_tensor, result_names, versions_of
 from minigrad.tape.recorder import Recorder
 from minigrad.tape.snapshot import FIRST, Snapshot
 from minigrad.tape.thumbnail import thumbnail
-from minigrad.tape.turns import turns_of
 
 if TYPE_CHECKING:
     from minigrad.tape.record import Tape
@@ -48,32 +48,34 @@ def document(tape: "Tape") -> doc.Document:
         error=_error(tape, nodes, code),
     )
     code.add_surroundings()
-    loop = turns_of(recorder)
+    loop = iterations_of(recorder)
     groups, views = fold.fold_document(found, fold.calls_of(recorder), loop)
-    return replace(found, groups=groups, views=views, turns=_turns(recorder, loop, groups, nodes))
+    return replace(
+        found, groups=groups, views=views, iterations=_iterations(recorder, loop, groups, nodes)
+    )
 
 
-def _turns(
+def _iterations(
     recorder: Recorder,
-    loop: list[LoopTurn],
+    loop: list[Iteration],
     groups: list[doc.FoldedGroup],
     nodes: list[doc.TapeNode],
-) -> list[doc.TrainingTurn]:
+) -> list[doc.TrainingIteration]:
     """The iterations of a training loop, with their steps, groups and losses."""
     # For each k, the number of steps among the first k events.
     steps_until = [*accumulate(map(recorder.is_step, recorder.events), initial=0)]
-    group = {g.title: g.id for g in groups if g.kind == "turn"}
+    group = {g.title: g.id for g in groups if g.kind == "iteration"}
     found = []
-    for turn in loop:
-        events = [recorder.events[k] for k in turn.events]
+    for iteration in loop:
+        events = [recorder.events[k] for k in iteration.events]
         seeds = [recorder.passes[which].seeds[0][0] for kind, which, _ in events if kind == "seed"]
         found.append(
-            doc.TrainingTurn(
-                number=turn.number,
-                of=turn.of,
-                step=steps_until[turn.events.start] + 1,
-                until=steps_until[turn.events.stop],
-                group=group.get(fold.turn_title(turn)),
+            doc.TrainingIteration(
+                number=iteration.number,
+                of=iteration.of,
+                step=steps_until[iteration.events.start] + 1,
+                until=steps_until[iteration.events.stop],
+                group=group.get(fold.iteration_title(iteration)),
                 loss=nodes[seeds[-1]].value if seeds else None,
             )
         )
@@ -211,8 +213,8 @@ class _Nodes:
         self.storage = _shared(recorder)
         ran = [which for kind, which, _ in recorder.events if kind == "op"]
         self.order = {which: order for order, which in enumerate(ran, 1)}
-        turns = [turn for b in recorder.passes for turn in b.turns]
-        self.hooks = {turn.entry: sum(h.hooks for h in turn.hooks) for turn in turns}
+        runs = [run for b in recorder.passes for run in b.runs]
+        self.hooks = {run.entry: sum(h.hooks for h in run.hooks) for run in runs}
 
     def all(self) -> list[doc.TapeNode]:
         return [self._node(k, entry) for k, entry in enumerate(self.recorder.entries)]
@@ -385,7 +387,7 @@ def _pass(b: Backward, nodes: list[doc.TapeNode], code: Code, values: Values) ->
         engine=b.engine,
         retain_graph=b.retain_graph,
         create_graph=b.create_graph,
-        steps=len(b.turns),
+        steps=len(b.runs),
         finished=b.finished,
         error=b.error and steps.told(b, nodes),
         grads={
@@ -403,7 +405,7 @@ def _note(b: Backward, nodes: list[doc.TapeNode]) -> str | None:
             f"PyTorch ran this pass in {b.threads} threads. The nodes are in the order in which "
             "hooks saw them; it is not known which others were ready."
         )
-    other = next((turn for turn in b.turns if turn.instead is not None), None)
+    other = next((run for run in b.runs if run.instead is not None), None)
     if other is None or other.instead is None:
         return None
     return (

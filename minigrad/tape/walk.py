@@ -9,7 +9,7 @@ contributions that the other nodes still expect.
 
 There is no second engine for this. `live` uses the engine's own generator,
 `GraphTask.steps()`, so you see what really runs; `replayed` goes through a recorded pass
-again (moment.py) without computing anything.
+again (state.py) without computing anything.
 """
 
 from collections.abc import Callable, Iterator
@@ -20,13 +20,13 @@ from minigrad.core import modes
 from minigrad.core.backward import root_gradient, root_of
 from minigrad.core.engine import AnyNode, GraphTask
 from minigrad.core.tensor import Tensor
+from minigrad.tape.adapters import tensor_kinds
 from minigrad.tape.document import Document, NotFinite, TapeNode, index_of
-from minigrad.tape.either import tensor_kinds
-from minigrad.tape.events import Backward, Turn
-from minigrad.tape.moment import Moment, queue_lines
+from minigrad.tape.events import Backward, NodeRun
 from minigrad.tape.names import shape_text, short
 from minigrad.tape.recorder import Recorder
-from minigrad.tape.steps import made_by_turn
+from minigrad.tape.state import TapeState, queue_lines
+from minigrad.tape.steps import made_by_run
 from minigrad.tape.trace import nodes_of
 
 NONE = "no gradient"
@@ -45,7 +45,7 @@ class Sending:
 
 @dataclass(frozen=True, repr=False)
 class WalkStep:
-    """One node's turn in a backward pass.
+    """One node's run in a backward pass.
 
     number, of    the number of the step, as in tape.at(number), and of the last step
     node          the engine's node (None when a recorded pass is replayed)
@@ -129,16 +129,16 @@ def _run(recorder: Recorder, task: GraphTask) -> Iterator[WalkStep]:
             recorder.step(task, step)
             number += sum(map(recorder.is_step, recorder.events[begun:]))
             begun = len(recorder.events)
-            place = (number, number + len(now.expected) - len(now.turns))
+            place = (number, number + len(now.expected) - len(now.runs))
             ready = [recorder.entry_of(n) for n in task.ready]
             waiting = {
                 recorder.entry_of(n): count
                 for n, count in sorted(task.waiting.items(), key=lambda item: item[0].queue_key)
                 if count
             }
-            values = [step.grads[s.edge] for s in now.turns[-1].sent]
+            values = [step.grads[s.edge] for s in now.runs[-1].sent]
             gradients = (step.g, values)
-            yield _shown(nodes, now.turns[-1], place, step.node, gradients, ready, waiting)
+            yield _shown(nodes, now.runs[-1], place, step.node, gradients, ready, waiting)
     except GeneratorExit:
         raise
     except BaseException as e:
@@ -164,24 +164,24 @@ def _again(now: Backward, shown: Callable[[], Document]) -> Iterator[WalkStep]:
     places = [
         k for k, s in enumerate(found.steps, 1) if s.event == "node" and s.pass_ == now.number
     ]
-    moments = Moment.turns(found, now.number)
-    for place, turn, moment in zip(places, now.turns, moments, strict=True):
-        ready = [index_of(k) for k in moment.queue]
-        waiting = {index_of(k): moment.left(k) for k in moment.expecting()}
-        gradients = (turn.g, [s.value for s in turn.sent])
-        yield _shown(found.nodes, turn, (place, len(found.steps)), None, gradients, ready, waiting)
+    states = TapeState.after_each_node(found, now.number)
+    for place, run, state in zip(places, now.runs, states, strict=True):
+        ready = [index_of(k) for k in state.queue]
+        waiting = {index_of(k): state.left(k) for k in state.expecting()}
+        gradients = (run.g, [s.value for s in run.sent])
+        yield _shown(found.nodes, run, (place, len(found.steps)), None, gradients, ready, waiting)
 
 
 def _shown(
     nodes: list[TapeNode],
-    turn: Turn,
+    run: NodeRun,
     place: tuple[int, int],
     node: AnyNode | None,
     gradients: tuple[Any, list[Any]],
     ready: list[int],
     waiting: dict[int, int],
 ) -> WalkStep:
-    """The WalkStep for a turn, with the state after it.
+    """The WalkStep for a run, with the state after it.
 
     place             the numbers of the step and of the last step
     gradients         the incoming and the sent gradients, from the engine or the recording
@@ -191,7 +191,7 @@ def _shown(
     def title(entry: int) -> str:
         return f"{nodes[entry].backward} of {short(nodes[entry].label)}"
 
-    own = nodes[turn.entry]
+    own = nodes[run.entry]
     g, values = gradients
     return WalkStep(
         number=place[0],
@@ -204,11 +204,11 @@ def _shown(
         g=g,
         sends=tuple(
             Sending(title(s.to), value, s.arrived, s.expected, str(s.value or NONE))
-            for s, value in zip(turn.sent, values, strict=True)
+            for s, value in zip(run.sent, values, strict=True)
         ),
         ready=tuple(map(title, ready)),
         waiting={title(entry): count for entry, count in waiting.items()},
-        words=" and ".join(map(str, turn.parts.values())) or str(turn.g or NONE),
-        shape=() if turn.g is None else turn.g.shape,
-        makes=made_by_turn(turn),
+        words=" and ".join(map(str, run.parts.values())) or str(run.g or NONE),
+        shape=() if run.g is None else run.g.shape,
+        makes=made_by_run(run),
     )

@@ -1,7 +1,7 @@
-"""A student's answer, all that it is held against, and what is found.
+"""A student's answer, what it is compared with, and the mistake that is found.
 
-Diagnosis    a mistake that gives the student's numbers; `exchanged` is one of two answers at once
-Answer       the student's array, the right gradient, and the graph it comes from
+Diagnosis    a mistake that gives the student's numbers; `exchanged` is a mistake in two answers at once
+Answer       the student's array, the right gradient, and its graph
 """
 
 import re
@@ -24,11 +24,11 @@ class Diagnosis:
     """The mistake that gives a student's numbers.
 
     kind       its name in the table of mistakes
-    node       the operation of the tape at which it was made; None if at none in particular
+    node       the operation of the tape at which it was made; None for no particular one
     line       the line of code of that operation, like "In [3], line 2", if lines are traced
     message    what the mistake was
     hint       what to do about it
-    also       the kinds of other mistakes that would give the same numbers
+    also       the kinds of other mistakes that give the same numbers
     """
 
     kind: str
@@ -42,16 +42,16 @@ class Diagnosis:
         return f"{self.message} {self.hint}".strip()
 
     def about(self, name: str) -> str:
-        """The diagnosis with the name of the answer in front, unless it names its answers itself."""
+        """The diagnosis, after the name of the answer unless it contains the name."""
         return str(self) if self.kind == "exchanged" or not name else f"{name}: {self}"
 
 
 class Answer:
-    """One student's array, and what it is held against.
+    """A student's array, and what it is compared with.
 
     mine     the student's array        right   the right one
     name     what the student calls x   graph   the graph from z to x
-    plain    was no gradient of z given, so that it is ones?
+    plain    is the gradient of z ones, because none was given?
     """
 
     def __init__(
@@ -74,12 +74,12 @@ class Answer:
         self.right = np.asarray(np.zeros(x.shape, x.dtype) if right is None else right)
         self.mine = real_array(mine).astype(np.float64)
         small = self.right.dtype.itemsize < 8
-        # What may be lost to rounding on the way is a share of the greatest number, not of
-        # each. A fixed share would take small gradients for equal.
+        # The rounding error is proportional to the largest number, not to each number. With a
+        # fixed tolerance, all small gradients would count as equal.
         size = max(float(np.max(np.abs(a), initial=0)) for a in (self.mine, self.right))
         self.rtol = rtol if rtol is not None else 1e-5 if small else 1e-7
         self.atol = atol if atol is not None else (1e-5 if small else 1e-8) * size
-        if atol is None:  # where great parts cancel, what is left is no more exact than they are
+        if atol is None:  # where large terms cancel, the rest is only as exact as they are
             parts = [np.max(np.abs(u.passed), initial=0) for u in self.graph.paths]
             real = self.right.dtype.kind == "f"
             last_digit = float(np.finfo(self.right.dtype).eps) if real else 0
@@ -90,18 +90,18 @@ class Answer:
         return self.equal(self.mine, candidate)
 
     def gives(self, candidate: object) -> bool:
-        """Is this the student's array, and another one than the right one?"""
+        """Is this the student's array, and not the right one?"""
         return self.same(candidate) and not self.equal(candidate, self.right)
 
     def equal(self, a: object, b: object) -> bool:
-        """Have both the same shape and the same numbers within rtol and atol? NaN equals NaN."""
+        """Do both have the same shape, and the same numbers within rtol and atol? NaN equals NaN."""
         a, b = np.asarray(a), np.asarray(b)
         if a.shape != b.shape:
             return False
         return bool(np.allclose(a, b, self.rtol, self.atol, equal_nan=True))
 
     def terms(self) -> "Iterator[Answer]":
-        """The answer to each term of a sum that shares steps with the other terms: the rest is right."""
+        """The answer reduced to one term of a sum, assuming that the other terms are right, for each term."""
         for graph in self.graph.terms():
             term = copy(self)
             term.graph, rest = graph, self.right - graph.gradients[self.target]
@@ -119,9 +119,9 @@ class Answer:
         also: tuple[str, ...] = (),
         **words: str,
     ) -> Diagnosis:
-        """A diagnosis at a use, or at none in particular.
+        """A diagnosis at a use, or at no particular one.
 
-        {x}, {op}, {line}, {mine} and {right} (the shapes), and `words` are put into the texts.
+        Fills {x}, {op}, {line}, {mine} and {right} (the shapes), and `words` into the texts.
         """
         words |= {"x": self.name, "mine": str(self.mine.shape), "right": str(self.right.shape)}
         line = None
@@ -132,7 +132,7 @@ class Answer:
             line = node.place.label if node.place is not None else None
             # The line itself rather than its number: In [3] is another cell when the notebook runs again.
             text = node.place.text if node.place is not None else ""
-            where = re.sub(r"\s\s+#.*", "", text or "") or line  # without a comment behind it
+            where = re.sub(r"\s\s+#.*", "", text or "") or line  # without the comment after it
             words["line"] = f" (in the line  {where})" if where else self.graph.whereabouts(node)
         said = message.format(**words)
         if message.startswith("{op}"):
@@ -141,11 +141,11 @@ class Answer:
 
 
 def exchanged(one: str, other: str) -> Diagnosis:
-    """Each of two answers is what was asked for as the other."""
+    """The diagnosis that each of two answers is the right value of the other."""
     message = f"{one} and {other} are exchanged: each is right in place of the other."
     return nowhere("exchanged", message, "Check which of the two each result belongs to.")
 
 
 def nowhere(kind: str, message: str, hint: str, also: tuple[str, ...] = ()) -> Diagnosis:
-    """A diagnosis that belongs to no operation in particular."""
+    """A diagnosis that belongs to no particular operation."""
     return Diagnosis(kind, None, None, message, hint, also)

@@ -1,12 +1,12 @@
-"""The inputs that an exercise is tried on, and how near to the right answer is near enough.
+"""The inputs that an exercise is tested with, and the tolerance of an answer.
 
-    draw(seed, shape)         numbers that depend on the seed alone: the same on every machine
+    draw(seed, shape)         numbers that depend only on the seed: the same on every machine
     layouts(...)              the same program on zero-size, strided and extreme inputs
-    tolerance(reference, inputs)   what rounding alone does to the right answer, times a margin
+    tolerance(reference, inputs)   the effect of rounding on the right answer, times a margin
 
-A tolerance is measured, not guessed: the inputs are nudged by their last bit, and what that
-does to the answer is what any other order of the same sums may do as well. Finite differences
-are off by a thousand times more, and so do not pass for a derivation.
+Tolerances are measured: we change the inputs by their last bit and see how much the answer changes.
+Adding the same terms in another order may change it as much. Finite differences are off by a
+thousand times more, so they do not pass as a derivation.
 
 Source: Higham, Accuracy and Stability of Numerical Algorithms (2002), section 1.6.
 """
@@ -22,13 +22,13 @@ from minigrad.teach.difference import Array
 from minigrad.teach.running import strided
 
 Shape = tuple[int, ...]
-MARGIN = 64  # times what one bit does; measured answers stay below 8
+MARGIN = 64  # times the effect of one bit; the answers that we measured stay below 8
 EPS = float(np.finfo(np.float64).eps)
 
 
 @dataclass(frozen=True)
 class Case:
-    """One set of inputs, dL/dz where there is one, and what is right for them."""
+    """One set of inputs, dL/dz if there is one, and the right results."""
 
     number: int
     inputs: dict[str, Any]
@@ -40,7 +40,7 @@ class Case:
 
     @property
     def shapes(self) -> str:
-        """The inputs in words: each array's shape, short values as they are, and the label."""
+        """A description of the inputs: the shapes of arrays, other short values, and the label."""
         shapes = ", ".join(
             f"{name} {np.shape(value)}" if isinstance(value, np.ndarray) else _short(name, value)
             for name, value in self.inputs.items()
@@ -54,7 +54,7 @@ def _short(name: str, value: object) -> str:
 
 
 def in_full(given: Mapping[str, Any]) -> str:
-    """The inputs themselves, so that a reader can recompute a case by hand; nothing if it would be long."""
+    """The values of the inputs, so that a reader can recompute a case by hand; empty if they are long."""
     arrays = {name: v.tolist() if isinstance(v, np.ndarray) else v for name, v in given.items()}
     text = ", ".join(f"{name} = {value!r}" for name, value in arrays.items())
     return text if len(text) <= 100 and "<" not in text else ""
@@ -86,7 +86,7 @@ def layouts(
 
 
 def in_layout(value: Array, label: str) -> Array:
-    """The numbers of a case as its label wants them."""
+    """The numbers of a case in the layout, or with the values, that its label names."""
     if label == "strided" and value.ndim:
         return strided(value)
     if label == "extreme":
@@ -99,10 +99,10 @@ def in_layout(value: Array, label: str) -> Array:
 def tolerance(
     reference: Callable[[Mapping[str, Any]], Sequence[Array]], inputs: Mapping[str, Any]
 ) -> tuple[float, ...]:
-    """For each result the absolute error that rounding explains.
+    """For each result, the absolute error that rounding can cause.
 
     reference   the right results for inputs
-    inputs      arrays; those of other types than floating point are not nudged
+    inputs      arrays; only floating-point arrays are changed
 
     >>> tolerance(lambda given: [given["x"] - 1.0], {"x": np.array([1.0 + 1e-9])})[0] < 1e-13
     True
@@ -119,7 +119,7 @@ def tolerance(
 
 
 def _nudge(value: object, sign: int) -> Any:
-    """Every number by its last bit, up and down in turn."""
+    """Change each number by its last bit, alternately up and down."""
     if not isinstance(value, np.ndarray) or value.dtype.kind != "f":
         return value
     signs = np.where(np.arange(value.size).reshape(value.shape) % 2, -sign, sign)

@@ -1,8 +1,8 @@
-"""Exercises that say at once what is right and what is not.
+"""Exercises that check an answer at once.
 
 An exercise is a declaration. It names the function that the student writes, and gives the
-computation whose gradients that function should return; cases are drawn for it and the
-right answers come from the engine, so no answer is written down anywhere.
+computation whose gradients that function should return. Cases are drawn, and the engine computes
+the right answers, so no answer is written down anywhere.
 
     exercise = Exercise("square_backward", lambda x: x * x, shapes=[[()], [(3,)]])
 
@@ -13,15 +13,14 @@ right answers come from the engine, so no answer is written down anywhere.
     exercise.check().or_raise()         # the same, and the cell fails unless all are right
     exercise.hint()                     # the next hint
 
-Whatever the student's code does, the answer is a table: an exception, a loop without end, a
-missing function, a wrong type or shape, or an input that was changed is a row with a message.
-Where a known mistake gives exactly the student's numbers, it is named, with the operation of
-the tape at which it was made. Check cells end with `or_raise`, so that pytest and nbval take
-silence, or a table of mistakes, for a failure.
+Whatever the student's code does, the result is a table. An exception, an infinite loop, a missing
+function, a wrong type or shape, and a changed input are each a row with a message. If a known
+mistake gives exactly the student's numbers, the row names it and its operation on the tape. Check
+cells end with `or_raise`, so that wrong answers fail in pytest and nbval.
 
 These checks run in the student's own kernel and are for practice. Passing them gives no grade.
 
-Read question.py for what all exercises have, and trying.py for how a function is tried.
+Read question.py for what all exercises have, and trying.py for how a function is checked.
 """
 
 import inspect
@@ -56,8 +55,8 @@ class Exercise(FunctionQuestion):
     numbers      for an input's name, a function that makes its values of normal numbers,
                  e.g. {"x": np.exp} for a positive x
     constants    inputs that have no gradient (a target, a mask): no dx is asked for them
-    mistakes     what is commonly done wrong here; looked for before the tape is searched
-    rtol, atol   how near is right; measured for each case if left out (see cases.py)
+    mistakes     common mistakes here; tried before the tape is searched
+    rtol, atol   the tolerance; by default measured for each case (see cases.py)
     points, hints, seconds    as for every Question
     """
 
@@ -78,11 +77,11 @@ class Exercise(FunctionQuestion):
         self.inputs = list(inspect.signature(self.forward).parameters)
 
     def parts(self) -> list[str]:
-        """A gradient for each input that is no constant: "dx" for x."""
+        """A gradient for each input that is not constant: "dx" for x."""
         return ["d" + name for name in self.inputs if name not in self.constants]
 
     def cases(self, seed: str = "public") -> Iterator[Case]:
-        """The cases of a seed. Every number depends on its own name only, so that a case
+        """The cases of a seed. Each number depends only on its own name, so a case
         stays the same when others are added before it."""
         for n, (shapes, label) in enumerate(layouts(self.shapes, self.more), 1):
             inputs = self._drawn(f"{seed}/{self.name}/{n}", shapes, label)
@@ -126,7 +125,7 @@ class Exercise(FunctionQuestion):
     def searched(
         self, what: str, wrong: Sequence[Mistaken], seen: Sequence[Seen]
     ) -> Diagnosis | None:
-        """What the search of the tape finds in all the cases where this gradient is wrong."""
+        """The mistake that the search of the tape finds in all cases where this gradient is wrong."""
         name = what.removeprefix("d")
         told = [m for m in wrong if m.case.expected[m.k].size and m.case.label != "zero"]
         told = sorted(told, key=lambda m: -m.case.expected[m.k].size)[:DIAGNOSED]
@@ -135,7 +134,7 @@ class Exercise(FunctionQuestion):
 
 
 def diagnosed(program: Any, name: str, mine: object, g: Any) -> Diagnosis | None:
-    """What the search of a tape finds; an exercise's numbers are right to more digits than others."""
+    """The mistake that the search finds, with the tighter tolerance of exercises."""
     z, tensors = program
     return diagnose(
         z, tensors[name], mine, gradient=tensor(g), name=name, namespace=tensors,
@@ -144,7 +143,7 @@ def diagnosed(program: Any, name: str, mine: object, g: Any) -> Diagnosis | None
 
 
 def in_all(found: Iterable[Diagnosis | None]) -> Diagnosis | None:
-    """The first diagnosis whose kind accounts for every case, not for some by coincidence."""
+    """The first diagnosis whose kind explains every case; None if there is none."""
     told: list[Diagnosis] = []
     for d in found:
         if d is None:

@@ -3,10 +3,9 @@
     compare(z, x1=g1, x2=g2)    one row for each: exact, close, different, or wrong shape
     compare(z, x1=g1, x2=...)   x2 is not answered yet
 
-The tape is asked by `autograd.grad` with retain_graph=True, so comparing changes nothing:
-no `.grad` is touched, no saved value is freed, and nothing is recorded. If the graph has
-been freed by an earlier `backward()`, what that call left in `.grad` is taken instead, and
-the row says so.
+The right gradients come from `autograd.grad` with retain_graph=True, so comparing changes nothing:
+no `.grad` changes, no saved value is freed, and nothing is recorded. If an earlier `backward()` has
+freed the graph, we compare with what it left in `.grad`, and the row says so.
 
 Read difference.py for what "close" means.
 """
@@ -26,7 +25,7 @@ from minigrad.core.modes import unobserved
 from minigrad.core.node import reachable
 from minigrad.core.tensor import Tensor
 from minigrad.methods.creation import ones_like, tensor
-from minigrad.tape.either import again_on_ours, gradients_of_torch, numbers_of, tensor_kinds
+from minigrad.tape.adapters import again_on_ours, gradients_of_torch, numbers_of, tensor_kinds
 from minigrad.tape.record import Tape
 from minigrad.teach.answer import Diagnosis, exchanged
 from minigrad.teach.diagnose import diagnose, repeated
@@ -46,11 +45,11 @@ class CompareRow(Compared):
     verdict    exact, close, different, wrong shape, not an array, not answered
     absolute   the greatest absolute difference; None if the two cannot be subtracted
     relative   the greatest relative difference; inf where the tape's value is 0
-    index      where the greatest absolute difference sits
+    index      the index of the greatest absolute difference
     yours      the value there, derived by hand
     tape       the value there, from the tape
-    note       what else is to be known, in words
-    diagnosis  the mistake that gives just these numbers, if one is known; see diagnose.py
+    note       a remark
+    diagnosis  the mistake that gives exactly these numbers, if one is known; see diagnose.py
     """
 
     name: str
@@ -58,16 +57,16 @@ class CompareRow(Compared):
 
     @property
     def tape(self) -> float | None:
-        """The tape's value where the greatest difference sits."""
+        """The tape's value at the greatest difference."""
         return self.theirs
 
     @property
     def answered(self) -> bool:
-        """Is there an answer, rather than `...`?"""
+        """Is there an answer, and not `...`?"""
         return self.verdict != "not answered"
 
     def cells(self) -> tuple[str, ...]:
-        """Name, shape, verdict, differences; if they count, where, and yours and the tape's."""
+        """Name, shape, verdict, differences; for wrong numbers also the place and both values."""
         return self.name, str(self.shape), *self.measured(self.absolute, self.relative)
 
 
@@ -84,7 +83,7 @@ class Comparison(Report[CompareRow]):
         super().__init__(f"compare: {headline} with the tape{rest}", rows)
 
     def _notes(self) -> list[str]:
-        """The notes of the rows. That two gradients are exchanged is in both rows, and said once."""
+        """The notes of the rows. If two gradients are exchanged, the note is in both rows, but shown once."""
         return list(dict.fromkeys(super()._notes()))
 
 
@@ -138,7 +137,7 @@ def compare_in(
     rtol: float | None = None,
     atol: float | None = None,
 ) -> Comparison:
-    """As `compare`, with the names looked up in a namespace that is given."""
+    """Like `compare`, but looks up the names in the given namespace."""
     if not derived:
         raise TypeError(
             "compare needs at least one gradient, for example  compare(z, x=my_gradient)."
@@ -186,7 +185,7 @@ def _exchanges(
     rtol: float | None,
     atol: float | None,
 ) -> dict[str, Diagnosis]:
-    """Of which two tensors each has the gradient of the other, by the name of each."""
+    """Name -> diagnosis, for each two tensors whose gradients are exchanged."""
     found: dict[str, Diagnosis] = {}
     for ((one, _, mine), right), ((other, _, theirs), wanted) in combinations(
         zip(named, rights, strict=True), 2
@@ -212,10 +211,10 @@ class Asked(NamedTuple):
 
 
 def _on_ours(asked: Asked, right: Any) -> tuple[Asked | None, str]:
-    """The same question about our engine, for tensors of PyTorch; None and why, if there is none.
+    """For PyTorch's tensors, the same question about our engine's tensors; or None and the reason.
 
-    A mistake is found with our rules, which can only walk our graph. So the recorded program runs
-    again here, and must come to the same gradient.
+    We find mistakes with our rules, on our graph. So we run the recorded program again on our engine,
+    where it must give the same gradient.
     """
     seen = asked.namespace.values()
     tapes = [
@@ -284,7 +283,7 @@ def _gradients(z: Any, tensors: list[Any], gradient: object) -> Sequence[Any] | 
 
 @contextmanager
 def _nothing_kept(z: Tensor) -> Iterator[None]:
-    """Within this block a pass from z puts nothing into `.grad` on account of retain_grad."""
+    """Within this block, a pass from z stores nothing in `.grad`, even after retain_grad."""
     nodes = reachable([] if z.node is None else [z.node])
     plans = [node.plan for node in nodes if isinstance(node.plan, Hooked)]
     keeping = [(plan, plan.keep) for plan in plans if plan.keep is not None]
@@ -298,7 +297,7 @@ def _nothing_kept(z: Tensor) -> Iterator[None]:
 
 
 def _tensor(key: object, namespace: Mapping[str, Any]) -> tuple[str, Tensor]:
-    """The name and the tensor that a key of the mapping means."""
+    """The name and the tensor for a key of the mapping."""
     if isinstance(key, tensor_kinds()):
         names = [name for name, value in namespace.items() if value is key]
         public = [name for name in names if not name.startswith("_")]

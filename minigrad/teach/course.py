@@ -1,9 +1,9 @@
-"""The course as a map: its lessons, the exercises that practice each, and how far they are.
+"""A map of the course: its lessons, the exercises for each, and which of them are solved.
 
-    course()    for the folder of the lessons: a row for each lesson
+    course()    a row for each lesson in a folder
 
-Nothing is listed here. A lesson's title is its first heading; its exercises are those that its last
-cell links to. How far an exercise is stands in the outputs of its checks, as they were last saved.
+Nothing is listed here. A lesson's title is its first heading, and its exercises are those that its
+last cell links to. The saved outputs of an exercise's checks say whether it is solved.
 """
 
 import json
@@ -22,16 +22,16 @@ _SUMMARY = re.compile(
 )
 _SOLVED = {"right", "all"}
 _SIGNS: dict[State, str] = {"solved": "✓", "begun": "…", "not tried": "○"}
-_CELL = 'style="vertical-align: top; text-align: left"'  # of each cell: JupyterLab sets these to the right
+_CELL = 'style="vertical-align: top; text-align: left"'  # for each cell, because JupyterLab aligns cells to the right
 
 
 @dataclass(frozen=True)
 class CourseNotebook:
     """A notebook of the course.
 
-    path     from the folder of the lessons
+    path     relative to the folder of the lessons
     title    its first heading
-    state    of an exercise: solved, begun or not tried
+    state    for an exercise: solved, begun or not tried
     """
 
     path: str
@@ -41,13 +41,13 @@ class CourseNotebook:
 
 @dataclass(frozen=True)
 class CourseMap:
-    """The lessons in their order, each with its exercises."""
+    """The lessons in order, each with its exercises."""
 
     rows: Sequence[tuple[CourseNotebook, Sequence[CourseNotebook]]]
 
     @property
     def solved(self) -> tuple[int, int]:
-        """How many exercises are solved, and how many there are. One that two lessons name counts once."""
+        """The number of solved exercises, and of all. An exercise that two lessons name counts once."""
         states = {one.path: one.state for _, notebooks in self.rows for one in notebooks}
         return list(states.values()).count("solved"), len(states)
 
@@ -79,11 +79,11 @@ class CourseMap:
 
 
 def course(folder: str | Path = ".") -> CourseMap:
-    """The map of the course: the lessons in a folder, and how far their exercises are.
+    """The map of the course: the lessons in a folder, and which exercises are solved.
 
-    folder   that of the lessons; the exercises are where the lessons' links lead
+    folder   the folder of the lessons; their links lead to the exercises
 
-    A check counts as it was when its notebook was last saved. Run the cell again after that.
+    The state of an exercise is that of its last saved outputs. Run the cell again after saving.
     """
     lessons = sorted(Path(folder).glob("[0-9][0-9]_*.ipynb"))
     rows = []
@@ -107,7 +107,7 @@ def _exercise(folder: Path, link: str) -> CourseNotebook:
 
 
 def _cells(path: Path) -> list[dict[str, Any]]:
-    """The cells of a notebook; none if it is not there or cannot be read."""
+    """The cells of a notebook; empty if it is missing or cannot be read."""
     try:
         cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
     except (OSError, ValueError, KeyError, TypeError):
@@ -116,7 +116,7 @@ def _cells(path: Path) -> list[dict[str, Any]]:
 
 
 def _outputs(cell: dict[str, Any]) -> list[Any]:
-    """What a cell's outputs say as text: results, and the message of an error."""
+    """The text of a cell's outputs: results, and the first line of an error."""
     outputs = cell.get("outputs", [])
     plain = [o.get("data", {}).get("text/plain", "") for o in outputs]
     return [*plain, *(o.get("evalue", "").partition("\n")[0] for o in outputs)]

@@ -1,9 +1,9 @@
-"""How two arrays differ, said once for everything that compares.
+"""How two arrays differ: the one comparison that everything uses.
 
     difference(mine, theirs)   exact, close, different, wrong shape, not an array, or not answered
 
-NaN equals NaN here, and an infinity equals itself, because the question is whether two
-computations agree. What "close" means depends on the coarser of the two types:
+NaN equals NaN here, and an infinity equals itself, because we ask whether two computations
+agree. What "close" means depends on the less precise of the two types:
 
     float64    |mine - theirs| <= 1e-7 + 1e-7 * |theirs|
     float32    |mine - theirs| <= 1e-5 + 1.3e-6 * |theirs|
@@ -30,12 +30,12 @@ class Difference:
     """How an array differs from the right one.
 
     verdict    exact, close, different, wrong shape, not an array, not answered
-    absolute   the greatest |yours - theirs|; None when the two cannot be subtracted
+    absolute   the greatest |yours - theirs|; None if the two cannot be subtracted
     relative   the greatest |yours - theirs| / |theirs|; inf where theirs is 0
-    index      where the greatest absolute difference sits, the first if there are several
+    index      the index of the greatest absolute difference, the first if there are several
     yours      the value there
     theirs     the right value there
-    reason     for a wrong shape or no array: what is the matter, in words
+    reason     for a wrong shape or no array: a message
     """
 
     verdict: Verdict
@@ -55,9 +55,9 @@ class Difference:
 def difference(
     mine: object, theirs: object, rtol: float | None = None, atol: float | None = None
 ) -> Difference:
-    """Compare what a learner computed with what is right; never fails because of `mine`.
+    """Compare a student's array with the right one. Never raises because of `mine`.
 
-    `...` stands for an answer that is still to be given.
+    `...` stands for an answer that is not given yet.
 
     >>> difference([1.0, 2.0], [1.0, 2.5]).index
     (1,)
@@ -80,7 +80,7 @@ def difference(
 def tolerances(
     mine: Array, theirs: Array, rtol: float | None, atol: float | None
 ) -> tuple[float, float]:
-    """rtol and atol; where one is left out, that of the coarser floating-point type."""
+    """rtol and atol; by default those of the less precise floating-point type."""
     sizes = [a.dtype.itemsize for a in (mine, theirs) if a.dtype.kind == "f"]
     narrow, wide = _TOLERANCES[min([*sizes, 8])]
     return narrow if rtol is None else rtol, wide if atol is None else atol
@@ -95,8 +95,8 @@ def _difference(
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         absolute = np.where(same, 0.0, np.abs(mine - theirs))
         relative = np.where(same, 0.0, absolute / np.abs(theirs))
-    # A difference with NaN is worse than any number. Of those that are equal up to rounding, the
-    # first is shown.
+    # A difference with NaN counts as the greatest. Of differences that are equal up to rounding,
+    # the first is shown.
     badness = np.where(np.isnan(absolute), np.inf, absolute)
     worst = np.unravel_index(np.argmax(badness >= badness.max() * (1 - 1e-6)), mine.shape)
     within = same | (absolute <= atol + rtol * np.where(np.isfinite(theirs), np.abs(theirs), 0.0))
@@ -114,7 +114,7 @@ def _difference(
 def real_array(value: object) -> Array:
     """A Tensor, an array or nested lists of numbers as an array of real numbers.
 
-    Raises TypeError, saying what it is instead.
+    Raises TypeError, which says what it is instead.
     """
     if hasattr(value, "detach"):
         value = value.detach().numpy()
@@ -124,7 +124,7 @@ def real_array(value: object) -> Array:
         array = np.asarray(value)
     except ValueError:
         raise TypeError("lists of unequal lengths instead of an array") from None
-    except Exception as error:  # an object with an __array__ of its own may raise anything
+    except Exception as error:  # an object's own __array__ may raise anything
         raise TypeError(f"{type(value).__name__} cannot be read as an array: {error}") from None
     if array.dtype.kind not in "fiub":
         kind = type(value).__name__ if array.ndim == 0 else f"an array of {array.dtype}"
@@ -133,10 +133,10 @@ def real_array(value: object) -> Array:
 
 
 def decimal_text(value: float | None, digits: int = 6) -> str:
-    """A number as the tables show it, alike on every machine."""
+    """A number as tables show it, the same on every machine."""
     if value is None:
         return ""
-    return f"{value + 0.0:.{digits}g}"  # + 0.0: there is no use in telling -0 from 0
+    return f"{value + 0.0:.{digits}g}"  # + 0.0 turns -0 into 0
 
 
 def magnitude(value: float | None, verdict: Verdict) -> str:
@@ -148,5 +148,5 @@ def magnitude(value: float | None, verdict: Verdict) -> str:
 
 
 def position(index: tuple[int, ...] | None) -> str:
-    """An index as it is written in Python: [0, 2]; nothing for a scalar."""
+    """An index as in Python: [0, 2]; empty for a scalar."""
     return f"[{', '.join(map(str, index))}]" if index else ""

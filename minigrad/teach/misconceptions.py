@@ -1,13 +1,13 @@
-"""Which misconception gives exactly this answer, where no tape can be asked.
+"""Which misconception gives exactly this answer? For exercises that have no tape to search.
 
 diagnose.py searches the tape of a computation. For other exercises, on tangents, predictions,
-or an engine that students write, the author declares what is commonly done wrong, as one more
-way to compute the answer:
+or an engine that students write, the author declares common mistakes. Each is another way to
+compute the answer:
 
     Misconception("forgot_inner", lambda x, x_dot: np.cos(x * x) * x_dot, "...", "...")
 
-It is reported only if it gives the student's answer in every case, and the right answer not in
-all of them: a coincidence in one case does not count.
+It is reported only if it gives the student's answer in every case, and differs from the right
+answer in at least one.
 """
 
 import io
@@ -20,14 +20,14 @@ from minigrad.teach.answer import Diagnosis, nowhere
 from minigrad.teach.difference import Array, difference
 from minigrad.teach.running import TooSlow, quiet, time_limit
 
-SECONDS = 1.0  # a misconception may be slow: that may be what is wrong with it
+SECONDS = 1.0  # a misconception may be slow, and that may be the mistake
 
 
 class Misconception(NamedTuple):
-    """What is commonly done wrong.
+    """A common mistake.
 
     kind      its name
-    gives     the answer that it leads to, from the same inputs
+    gives     a function that returns the answer it leads to, from the same inputs
     message   what the mistake was
     hint      what to do about it
     """
@@ -38,12 +38,12 @@ class Misconception(NamedTuple):
     hint: str = ""
 
     def diagnosis(self) -> Diagnosis:
-        """Its message and hint, at no operation in particular."""
+        """Its message and hint, at no particular operation."""
         return nowhere(self.kind, self.message, self.hint)
 
 
 class Seen(NamedTuple):
-    """One part of a student's answer in one case, beside what is right."""
+    """One part of a student's answer in one case, and the right one."""
 
     inputs: Mapping[str, Any]
     mine: object
@@ -55,7 +55,7 @@ def recognize(
 ) -> Diagnosis | None:
     """The first misconception that gives the student's answer in all cases; None if none does.
 
-    pick    takes the part in question out of what a misconception gives
+    pick    extracts the part in question from the answer of a misconception
     """
     for one in known:
         told = []
@@ -63,7 +63,7 @@ def recognize(
             try:
                 with quiet(io.StringIO()), time_limit(SECONDS):
                     told.append((case, pick(one.gives(*case.inputs.values()))))
-            except (Exception, TooSlow):  # it cannot be made on these inputs
+            except (Exception, TooSlow):  # it cannot be computed from these inputs
                 continue
         same = bool(told) and all(alike(case.mine, theirs) for case, theirs in told)
         if same and not all(alike(case.right, theirs) for case, theirs in told):
@@ -71,7 +71,7 @@ def recognize(
     return None
 
 
-# What may be wrong anywhere, made of the right answer.
+# Mistakes that can happen anywhere, computed from the right answer.
 GENERAL = [
     Misconception("sign", lambda r: -r, "The sign is wrong: this is the negative of what is asked for."),
     Misconception("scale", lambda r: 2 * r, "Everything is doubled.", "Look for a factor of 2 too many."),
@@ -81,7 +81,7 @@ GENERAL = [
 
 
 def generally(cases: Sequence[Seen]) -> Diagnosis | None:
-    """A sign, a factor 2, a transpose; or the right number but for a few digits."""
+    """A sign, a factor 2, a transpose, or the right number with a few wrong digits."""
     arrays = []
     for case in cases:
         try:
@@ -93,7 +93,7 @@ def generally(cases: Sequence[Seen]) -> Diagnosis | None:
     for one in GENERAL:
         tells = any(
             not alike(one.gives(r), r) for _, r in told
-        )  # the transpose of a vector does not
+        )  # not the transpose of a vector, which is the vector
         if tells and all(alike(m, one.gives(r)) for m, r in told):
             return one.diagnosis()
     if told and all(m.shape == r.shape and _nearly(m, r) for m, r in told):
@@ -111,7 +111,7 @@ def _nearly(mine: Array, right: Array) -> bool:
 
 
 def alike(mine: object, theirs: object) -> bool:
-    """Are these the same answer: numbers within 1e-9, all else by equality?"""
+    """Are these the same answer? Numbers may differ by 1e-9; everything else must be equal."""
     if isinstance(theirs, str | bool | dict | set) or theirs is None:
         return bool(type(mine) is type(theirs) and mine == theirs)
     try:

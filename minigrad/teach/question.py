@@ -1,12 +1,12 @@
-"""What every exercise has, whatever it asks for: a name, points, hints, and a check.
+"""What all kinds of exercises have: a name, points, hints, and a check.
 
-    exercise.check()         a row for each fact; never fails, whatever the student wrote
-    exercise.hint()          the next hint; they unfold one at a time
-    @exercise.wrong(kind)    for the author: an answer that must fail, and for which reason
-    progress()               what is solved of all that was declared in this session
-    WATCHING                 who wants to be told when that has changed: the panel in a notebook
+    exercise.check()         a row for each part and case; never raises, whatever the student wrote
+    exercise.hint()          the next hint
+    @exercise.wrong(kind)    for the author: an answer that must fail, and the reason
+    progress()               which of this session's exercises are solved
+    WATCHING                 callbacks for changes of the progress, such as the panel in a notebook
 
-The kinds of exercise stand in files of their own: checks.py for the backward of a computation,
+Each kind of exercise has its own file: checks.py for the backward of a computation,
 ask_functions.py for other functions, ask_structure.py for what a tape looks like, ask_facts.py
 for predictions, ask_optimizers.py for optimizers.
 """
@@ -26,7 +26,7 @@ from minigrad.teach.results import CheckResult, CheckRow, Kind
 from minigrad.teach.running import defined_in, loose_names
 
 DECLARED: dict[str, "Question"] = {}  # the exercises of this session, by name
-# called when an exercise was declared, checked, or gave a hint
+# called when an exercise is declared or checked, or gives a hint
 WATCHING: list[Callable[[], None]] = []
 
 
@@ -34,8 +34,8 @@ WATCHING: list[Callable[[], None]] = []
 class Wrong:
     """An answer that must lose points.
 
-    kind     the diagnosis that it was written for; or a verdict, such as "wrong shape"
-    answer   what stands in place of the student's answer
+    kind     the expected diagnosis, or the expected verdict, such as "wrong shape"
+    answer   what is checked in place of the student's answer
     """
 
     kind: str
@@ -60,7 +60,7 @@ class Hint:
 
 
 class _Declares(type):
-    """Notes an exercise when it is complete: the __init__ of its kind has run then, too."""
+    """Registers an exercise once all its __init__ methods have run."""
 
     def __call__(cls, *args: Any, **settings: Any) -> Any:
         exercise = super().__call__(*args, **settings)
@@ -71,12 +71,12 @@ class _Declares(type):
 
 @dataclass(eq=False, repr=False)
 class Question(metaclass=_Declares):
-    """An exercise: what the student writes, and how it is seen to be right.
+    """An exercise: what the student writes, and how it is checked.
 
-    name      what the student's function, class or variable is called
-    points    for all of it, in equal shares for its parts; or a number for each part
-    hints     from a nudge to nearly the solution
-    seconds   how long one call may take
+    name      the name of the student's function, class or variable
+    points    the total, shared equally by the parts; or a number for each part
+    hints     from a first idea to nearly the solution
+    seconds   the time limit of one call
     """
 
     column = "part"  # the heading of the column that names the parts
@@ -99,7 +99,7 @@ class Question(metaclass=_Declares):
     # -------------------------------------------------------------- for the student
 
     def check(self, answer: object = None) -> CheckResult:
-        """Check the student's answer; without an argument, the one of that name here."""
+        """Check an answer; by default, the variable with the exercise's name where check is called."""
         frame = sys._getframe(1)
         if answer is None:
             namespace = {**frame.f_globals, **frame.f_locals}
@@ -113,7 +113,7 @@ class Question(metaclass=_Declares):
         return self.last
 
     def hint(self) -> Hint:
-        """The next hint. When all have been seen, the last one again."""
+        """The next hint; the last one again when all have been seen."""
         self.unfolded = min(self.unfolded + 1, len(self.hints))
         _tell()
         text = self.hints[self.unfolded - 1] if self.hints else ""
@@ -122,11 +122,11 @@ class Question(metaclass=_Declares):
     # -------------------------------------------------------------- for the author
 
     def wrong(self, kind: str, answer: object = None) -> Any:
-        """Register an answer that must fail, with the diagnosis or the verdict that it gets.
+        """Register an answer that must fail, with the expected diagnosis or verdict.
 
-        As a decorator of a function or a class, or with the answer as the second argument.
-        Write it between ### BEGIN HIDDEN TESTS and ### END HIDDEN TESTS: students do not
-        see it then, and a test of the course runs it.
+        Use it as a decorator of a function or a class, or give the answer as the second argument.
+        Write it between ### BEGIN HIDDEN TESTS and ### END HIDDEN TESTS, so that students do not
+        see it. A test of the course runs it.
         """
         if answer is None:
             return partial(self.wrong, kind)
@@ -134,7 +134,7 @@ class Question(metaclass=_Declares):
         return answer
 
     def recognized(self, wrong: Wrong) -> bool:
-        """Does a wrong answer lose points, and for the reason that it was written for?"""
+        """Does a wrong answer lose points, and for the expected reason?"""
         result = self.check(wrong.answer)
         kinds: set[str] = {row.verdict for row in result.rows}
         kinds |= {kind for d in result.diagnoses for kind in (d.kind, *d.also)}
@@ -143,11 +143,11 @@ class Question(metaclass=_Declares):
     # -------------------------------------------------------------- for the kinds of exercise
 
     def parts(self) -> Sequence[str]:
-        """What points are given for."""
+        """The names of the parts, which earn points."""
         return (self.name,)
 
     def rows(self, answer: object) -> Iterator[CheckRow]:
-        """The facts about an answer; a single one, if there is none yet."""
+        """The rows for an answer; a single one if there is no answer yet."""
         gone = self.missing(answer)
         if gone is None:
             yield from self.judged(answer)
@@ -155,18 +155,18 @@ class Question(metaclass=_Declares):
             yield gone
 
     def judged(self, answer: Any) -> Iterator[CheckRow]:
-        """The facts about an answer of the right type."""
+        """The rows for an answer of the right type."""
         raise NotImplementedError
 
     def parts_with_points(self) -> dict[str, float]:
-        """Part -> its points: as the author gave them by name, or one number shared equally."""
+        """Part -> its points: the author's numbers by name, or an equal share of the total."""
         parts = self.parts()
         if isinstance(self.points, Mapping):
             return {part: float(self.points.get(part, 0)) for part in parts}
         return {part: self.points / len(parts) for part in parts}
 
     def missing(self, answer: object) -> CheckRow | None:
-        """A row, if there is no answer or it is of another type."""
+        """A row if there is no answer or if it has another type; else None."""
         if answer is None:
             message = f"there is no {self.wanted} {self.name} yet; run the cell that defines it"
         elif not (isinstance(answer, type) if self.wanted == "class" else callable(answer)):
@@ -194,8 +194,8 @@ class Written(Question):
     """An exercise whose answer is data: a dict or a list that the student assigns.
 
     form      its type
-    like      what it must be, in words
-    begin     what to do where there is none yet
+    like      a description of this type, for messages
+    begin     what to do if there is no answer yet, for messages
     """
 
     counted = "answers"
@@ -204,7 +204,7 @@ class Written(Question):
     begin = ""
 
     def missing(self, answer: object) -> CheckRow | None:
-        """A row if nothing but dots was assigned, or something of another type than `form`."""
+        """A row if the answer is only dots, or not of the type `form`; else None."""
         if unwritten(answer):
             message = f"{self.name} has no answer yet; {self.begin}"
             return CheckRow(None, "", "", "missing", message)
@@ -214,13 +214,13 @@ class Written(Question):
         return None
 
     def judged(self, answer: Any) -> Iterator[CheckRow]:
-        """One row for each part: that there is no answer for it, or what `judge` says."""
+        """One row for each part: the verdict of `judge`, or that there is no answer."""
         for name in self.parts():
             mine = answer.get(name, ...)
             yield self.no_entry(name) if mine is ... else self.row(name, *self.judge(name, mine))
 
     def judge(self, name: str, mine: Any) -> tuple[Kind, str, Diagnosis | None]:
-        """Is one entry right? The verdict, a message, and the mistake that was recognized."""
+        """The verdict on one entry, a message, and the mistake that was recognized."""
         raise NotImplementedError
 
     def row(
@@ -230,7 +230,7 @@ class Written(Question):
         return CheckRow(1, "", what, verdict, message, found)
 
     def no_entry(self, name: str) -> CheckRow:
-        """The row for an entry that is not there, or still has its dots."""
+        """The row for an entry that is missing or still has its dots."""
         return self.row(name, "missing", f"there is no answer for {name} yet")
 
 
@@ -242,7 +242,7 @@ def unwritten(answer: object) -> bool:
 
 
 def _given_names() -> frozenset[str]:
-    """The names of the author's: those there are when the exercise is declared, and its cell's."""
+    """The author's names: those that exist when the exercise is declared, and those of its cell."""
     frame = sys._getframe(1)
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(
         "minigrad.teach"
@@ -262,9 +262,9 @@ def _tell() -> None:
 
 @dataclass(frozen=True)
 class ProgressRow:
-    """How far an exercise is."""
+    """The progress of one exercise."""
 
-    note = ""  # the cells say all
+    note = ""  # the cells say everything
 
     name: str
     right: int | None
@@ -280,7 +280,7 @@ class ProgressRow:
 
     @property
     def share(self) -> int:
-        """How many of its checks are right, in percent."""
+        """The percentage of its checks that are right."""
         return 0 if not self.n or self.right is None else round(100 * self.right / self.n)
 
     def cells(self) -> tuple[str, ...]:
@@ -291,10 +291,10 @@ class ProgressRow:
 
 
 class Progress(Report[ProgressRow]):
-    """What is solved; as text, and in a notebook as a panel with a bar for each exercise.
+    """Which exercises are solved: a table, or a panel with a bar for each exercise.
 
-    The panel is a widget where one can run (see minigrad.display), and goes along with the checks
-    that follow it. Otherwise it is a table of the moment, in HTML or as text.
+    Where widgets can run (see minigrad.display), the panel is a widget, which later checks update.
+    Elsewhere it is a table, in HTML or as text, which does not change.
     """
 
     header = ("exercise", "", "right", "points", "hints")
@@ -325,7 +325,7 @@ class Progress(Report[ProgressRow]):
 
 
 def progress() -> Progress:
-    """What is solved of the exercises that were declared in this session."""
+    """Which of the exercises that this session declared are solved."""
     return Progress([_progress_of(q) for q in DECLARED.values()])
 
 

@@ -3,10 +3,10 @@
 Both forms come from the same cells. The text is stable, so that a notebook's stored
 output can be checked. The HTML is a card: what is wrong first, then the table with ✓ and ✗.
 It escapes everything, because names and messages come from a learner's code. Its only color
-is a red that reads on light and on dark, for what is wrong.
+is a red for mistakes, which is legible on light and dark backgrounds.
 
-    Row       what a line of a report offers
-    Compared  what is in a line about numbers that were derived by hand
+    Row       the protocol of a row
+    Compared  a row about numbers that were derived by hand
     Report    the headline, the rows, and their two forms
 """
 
@@ -29,15 +29,15 @@ _WRONG = "#e53935"
 
 
 class Row(Protocol):
-    """One line of a report: is it well, and its cells as text."""
+    """One line of a report: whether it is right, and its cells as text."""
 
     @property
     def ok(self) -> bool:
-        """Is it well? A report is true if all its rows are."""
+        """Is this row right? A report is true if all its rows are."""
 
     @property
     def note(self) -> str:
-        """Lines to be shown below the table; empty if there are none."""
+        """Lines that are shown below the table; empty if there are none."""
 
     def cells(self) -> tuple[str, ...]:
         """One text for each column of the report's header."""
@@ -50,15 +50,15 @@ R = TypeVar("R", bound=Row)
 class Compared(Difference):
     """A row about numbers that were derived by hand, and how they differ from the right ones.
 
-    note       what else is to be known, in words
-    diagnosis  the mistake that gives just these numbers, if one is known
+    note       a remark
+    diagnosis  the mistake that gives exactly these numbers, if one is known
     """
 
     note: str = ""
     diagnosis: Diagnosis | None = None
 
     def measured(self, *differences: float | None) -> tuple[str, ...]:
-        """The verdict and the differences as cells, and if they count, where and what they are."""
+        """Cells: the verdict, the differences, and for wrong numbers the place and both values."""
         sizes = [magnitude(size, self.verdict) for size in differences]
         where = ("", "", "")
         if self.verdict == "different":
@@ -69,14 +69,14 @@ class Compared(Difference):
 class Report(Generic[R]):
     """What compare and the checks return.
 
-    ok      is every row well?
+    ok      is every row right?
     rows    the rows, as plain data
 
     `print`, `repr` and the notebook show the headline, the table, and the rows' notes.
     """
 
     header: tuple[str, ...]
-    remarks: tuple[str, ...] = ()  # what is to be said about all of it, whether it is well or not
+    remarks: tuple[str, ...] = ()  # remarks on the whole, shown in any case
     footer = ""  # below the table, in HTML only
 
     def __init__(self, headline: str, rows: Sequence[R]) -> None:
@@ -85,7 +85,7 @@ class Report(Generic[R]):
 
     @property
     def ok(self) -> bool:
-        """True if every row is well; also if there are no rows."""
+        """True if every row is right; also if there are no rows."""
         return all(row.ok for row in self.rows)
 
     def __bool__(self) -> bool:
@@ -113,7 +113,7 @@ class Report(Generic[R]):
         return f'<div class="minigrad-report">{inside}</div>'
 
     def _html_table(self) -> str:
-        """The rows, each with ✓ or ✗; a column in which nothing stands is left out."""
+        """The rows, each with ✓ or ✗; empty columns are left out."""
 
         def line(cells: Iterable[str], tag: str) -> str:
             inside = (f'<{tag} style="{_CELL}">{cell}</{tag}>' for cell in cells)
@@ -143,11 +143,11 @@ def mark(ok: bool, answered: bool = True) -> str:
 
 
 def noted(html: str) -> str:
-    """A remark on what is wrong, as HTML: a block with a red line at its left."""
+    """A remark on a mistake, as HTML: a block with a red line on its left."""
     style = f"border-left: 3px solid {_WRONG}; padding: 0 0 0 0.7em; margin: 0.4em 0"
     return f'<div style="{style}; max-width: 90ch; overflow-wrap: normal">{html}</div>'
 
 
 def _plain(text: str) -> str:
-    """Without line breaks, control characters, and marks that reverse the reading order."""
+    """Replace line breaks, control characters, and marks that reverse the reading order by spaces."""
     return "".join(c if c.isprintable() else " " for c in text)

@@ -1,11 +1,11 @@
-"""What a check says: a row for each fact, and the points of each part.
+"""The result of a check: a row for each thing that was checked, and the points of each part.
 
-    CheckRow       one fact about the student's answer: which case, which part, the verdict
+    CheckRow       one part of the answer in one case, with its verdict
     CheckResult    the rows; true if all of them are right
-    ChecksFailed   what a check cell raises, so that pytest and nbval take it for a failure
+    ChecksFailed   what a check cell raises, so that pytest and nbval count it as a failure
 
-A *part* is what points are given for: the gradient `dx`, the tangent `z_dot`, one entry of a
-prediction. Its points are earned if it is right in every case.
+A *part* earns points: the gradient `dx`, the tangent `z_dot`, one entry of a prediction. It earns
+them if it is right in every case.
 """
 
 from collections.abc import Mapping, Sequence
@@ -34,17 +34,17 @@ UNANSWERED = "missing", "not written"
 
 @dataclass(frozen=True)
 class CheckRow:
-    """One fact about the student's answer.
+    """One part of the student's answer in one case.
 
-    case       which case; None if the answer could not be tried at all
+    case       the number of the case; None if the answer could not be run
     inputs     the inputs' names and shapes
-    what       which part: dx for the gradient of x; empty if it is about the call
-    verdict    right, or what kind of mistake
-    message    what is wrong and where, in words
-    diagnosis  the misconception that gives exactly this answer, if one is known
-    values     the inputs themselves, if they are few and the verdict is not "right"
-    line       what the student has written for this part, if it can be told
-    printed    what the student's code printed meanwhile
+    what       the part: dx for the gradient of x; empty if the row is about the call
+    verdict    "right", or the kind of mistake
+    message    what is wrong, and where
+    diagnosis  the known mistake that gives exactly this answer, if there is one
+    values     the values of the inputs, if they are few and the verdict is not "right"
+    line       the expression that the student wrote for this part, if it was found
+    printed    what the student's code printed
     """
 
     case: int | None
@@ -59,16 +59,16 @@ class CheckRow:
 
     @property
     def ok(self) -> bool:
-        """True for the verdict "right" only."""
+        """Is the verdict "right"?"""
         return self.verdict == "right"
 
     @property
     def note(self) -> str:
-        """The diagnosis, with the part that it is about; empty if there is none."""
+        """The diagnosis and the part that it is about; empty if there is none."""
         return "" if self.diagnosis is None else self.diagnosis.about(self.what)
 
     def cells(self) -> tuple[str, ...]:
-        """Case, inputs, part, verdict and message; the case is empty if none was tried."""
+        """Case, inputs, part, verdict and message. The case is empty if the answer could not be run."""
         case = "" if self.case is None else str(self.case)
         return (case, self.inputs, self.what, self.verdict, self.message)
 
@@ -77,8 +77,8 @@ class CheckResult(Report[CheckRow]):
     """The rows of a check; true if all of them are right.
 
     name     the exercise
-    points   what is earned, of the `out_of` that there are
-    parts    part -> its points, earned or not
+    points   the points that were earned, out of `out_of`
+    parts    part -> the points that it is worth
     """
 
     def __init__(
@@ -110,29 +110,29 @@ class CheckResult(Report[CheckRow]):
         """The points of the parts that are right in every case."""
         spoiled = {row.what for row in self.rows if not row.ok}
         seen = {row.what for row in self.rows}
-        if "" in spoiled:  # an error, or a changed input, spoils all that was asked
+        if "" in spoiled:  # after an error or a changed input, no part counts
             return 0.0
         return sum(p for part, p in self.parts.items() if part in seen and part not in spoiled)
 
     @property
     def diagnoses(self) -> tuple[Diagnosis, ...]:
-        """What was recognized, the first for each part that is wrong."""
+        """The mistakes that were recognized, at most one for each part."""
         return tuple(row.diagnosis for row in self.rows if row.diagnosis is not None)
 
     def or_raise(self) -> "CheckResult":
-        """The result itself if all is right; otherwise raises ChecksFailed, which shows it."""
+        """Return the result if all is right; otherwise raise ChecksFailed, which shows it."""
         if not self.ok:
             raise ChecksFailed(self)
         return self
 
     def _notes(self) -> list[str]:
-        """What was recognized, each misconception once."""
+        """The notes on the mistakes that were recognized, each once."""
         notes = {str(row.diagnosis): row.note for row in reversed(self.rows) if row.diagnosis}
         lines = [line for note in reversed(notes.values()) for line in note.splitlines()]
         return [_plain(line) for line in lines]
 
     def _html_table(self) -> str:
-        """A line for each part: ✓, ✗ with the first case that is wrong, … without an answer. All cases unfold."""
+        """A line for each part: ✓, ✗ with the first wrong case, or … if there is no answer. A fold shows all cases."""
         lines = []
         for part in dict.fromkeys(row.what for row in self.rows):
             rows = [row for row in self.rows if row.what == part]
@@ -174,7 +174,7 @@ def _summary(rows: Sequence[CheckRow], counted: str) -> str:
 
 
 class ChecksFailed(AssertionError):
-    """A check cell whose answer is not right yet. Its message is the table.
+    """Raised by a check cell whose answer is not right yet. Its message is the table.
 
     result   the CheckResult, which a notebook shows as a card
     """
@@ -184,9 +184,9 @@ class ChecksFailed(AssertionError):
         self.result, self._shown = result, False
 
     def _render_traceback_(self) -> list[str]:
-        """What IPython prints: no traceback, since no line of minigrad is at fault.
+        """What IPython prints: the result without a traceback.
 
-        Where HTML can be shown, the result stands above as a card, and only its headline here.
+        Where HTML can be shown, the result is displayed as a card, and this is only its headline.
         """
         self._shown = self._shown or shown_by("card")(self.result)  # IPython may ask twice
         if self._shown:

@@ -1,14 +1,13 @@
-"""Running a student's function without being harmed by it.
+"""Run a student's function safely.
 
-Whatever it does, there is an outcome: what it returned, or what happened instead, in words.
+Whatever the function does, there is an outcome: what it returned, or a message that says what happened.
 
     run(answer, inputs, seconds)    call it with copies of the inputs, within a time limit
-    loose_names(answer, given)      names it uses that come from a cell which is not graded
+    loose_names(answer, given)      names that it uses from cells that are not graded
 
-The time limit is an alarm that rings in the main thread, between two steps of the student's
-Python; in other threads, and where there are no alarms (Windows), a timer has the interpreter
-raise the same exception there. A single call into NumPy is not broken off by either, and
-nothing here stops somebody who wants to do harm: checks run in the student's own kernel.
+In the main thread, a signal (SIGALRM) enforces the time limit. In other threads, and on Windows, a
+timer makes the interpreter raise the same exception. Neither can interrupt a single call into NumPy.
+This is no sandbox: checks run in the student's own kernel.
 What the function prints is kept, up to a limit, and shown only if something is wrong.
 """
 
@@ -42,16 +41,16 @@ PRINTED = 2_000  # characters kept of what a student's function prints
 class TooSlow(BaseException):
     """Raised inside the student's code when its time is up.
 
-    No Exception, so that  except Exception  in the student's loop does not swallow it.
+    It is not an Exception, so `except Exception` in the student's loop does not catch it.
     """
 
 
 @dataclass
 class Outcome:
-    """What became of a call.
+    """The outcome of a call.
 
-    returned   what the function gave back
-    trouble    a verdict and a message, if it gave back nothing
+    returned   what the function returned
+    trouble    a verdict and a message, if it did not return
     changed    the inputs that it changed in place
     printed    what it printed
     """
@@ -88,17 +87,17 @@ def run(answer: Callable[..., Any], inputs: Mapping[str, Any], seconds: float) -
 
 
 def fresh(value: object) -> Any:
-    """A copy that a student may spoil, with the same layout in memory."""
+    """A copy that the student may change, with the same memory layout."""
     if isinstance(value, np.ndarray):
         return value.copy() if value.flags.c_contiguous else strided(value)
     try:
         return copy.deepcopy(value)
-    except Exception:  # what cannot be copied, a module for instance, is handed on as it is
+    except Exception:  # cannot be copied, such as a module: pass it as it is
         return value
 
 
 def strided(value: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """A copy whose entries do not lie side by side: every second one of a larger array."""
+    """A non-contiguous copy: every second entry of a larger array."""
     wide = np.zeros(tuple(2 * n for n in value.shape), value.dtype)
     view = wide[tuple(slice(None, None, 2) for _ in value.shape)]
     view[...] = value
@@ -107,7 +106,7 @@ def strided(value: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 @contextmanager
 def quiet(out: io.StringIO) -> Iterator[None]:
-    """Prints go to `out`; warnings, which name files that change from run to run, nowhere."""
+    """Redirect prints to `out`. Ignore warnings: the files that they name change from run to run."""
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         with redirect_stdout(out), redirect_stderr(out):
@@ -116,7 +115,7 @@ def quiet(out: io.StringIO) -> Iterator[None]:
 
 @contextmanager
 def time_limit(seconds: float) -> Iterator[None]:
-    """Raise TooSlow inside the block when its time is up; Ctrl-C works as ever."""
+    """Raise TooSlow inside the block when its time is up. Ctrl-C still works."""
     if hasattr(signal, "setitimer") and threading.current_thread() is threading.main_thread():
         yield from _alarm(seconds)
     else:
@@ -131,7 +130,7 @@ def _alarm(seconds: float) -> Iterator[None]:
             raise TooSlow
 
     before = signal.signal(signal.SIGALRM, ring)
-    # Again and again: a bare `except:` in a loop swallows one ring, not all.
+    # Repeat the signal: a bare `except:` in a loop catches one, but not all.
     signal.setitimer(signal.ITIMER_REAL, seconds, 0.05)
     try:
         yield
@@ -165,7 +164,7 @@ def _timer(seconds: float) -> Iterator[None]:
 
 
 class _Kept(io.StringIO):
-    """A place to print to that does not grow without end."""
+    """A text buffer with a maximum size."""
 
     def write(self, text: str, /) -> int:
         room = PRINTED - self.tell()
@@ -175,7 +174,7 @@ class _Kept(io.StringIO):
 
 
 def said(error: BaseException, answer: object) -> str:
-    """The exception in one line, with the student's line that raised it."""
+    """The exception in one line, with the line of the student's code that raised it."""
     try:
         words = str(error)
     except Exception:
@@ -190,10 +189,9 @@ def said(error: BaseException, answer: object) -> str:
 
 
 def loose_names(answer: object, given: frozenset[str]) -> list[str]:
-    """Global names that the answer uses, and that neither its own cell nor a given one defines.
+    """Global names that the answer uses but that neither its own cell nor a given cell defines.
 
-    A grader takes the answer cells only, so a helper in another cell would be missing there.
-    Nothing is said where the source of the answer's cell is not at hand.
+    Empty if the source of the answer's cell is not available.
     """
     codes = _codes(answer)
     files = {code.co_filename for code in codes}
@@ -226,9 +224,9 @@ def defined_in(source: str) -> set[str]:
 
 
 def written_for(answer: object, k: int, n: int) -> str:
-    """What the student wrote for part k of the n that a function returns; empty if it cannot be told.
+    """The expression that the student wrote for part k of the n returned ones; empty if it is not clear.
 
-    It is the entry of the function's only `return`; if that is a name, the last line that assigns it.
+    It is taken from the function's only `return`. If that names a variable, it is the last assignment to it.
     """
     found = ""
     with suppress(Exception):  # no source, or an object that only looks like a function
@@ -263,7 +261,7 @@ def _functions(answer: object) -> list[Any]:
 
 
 def _global_reads(code: types.CodeType) -> Iterator[str]:
-    """Names that a function looks up outside, those of functions inside it included."""
+    """The global names that a function reads, including those that its inner functions read."""
     for step in dis.get_instructions(code):
         if step.opname in ("LOAD_GLOBAL", "LOAD_NAME") and isinstance(step.argval, str):
             yield step.argval
@@ -273,7 +271,7 @@ def _global_reads(code: types.CodeType) -> Iterator[str]:
 
 
 def _same(before: object, after: Any) -> bool:
-    """Is an input as it was? What cannot be compared counts as unchanged."""
+    """Is an input unchanged? If it cannot be compared, we assume that it is."""
     if isinstance(before, np.ndarray):
         return bool(before.shape == after.shape and before.tobytes() == after.tobytes())
     if isinstance(before, list | dict | set):

@@ -1,10 +1,9 @@
-"""A student's function, tried on cases, part by part.
+"""Check a student's function on several cases, part by part.
 
-For each case the function is called with copies of the inputs (running.py); what it returns is
-taken apart and each part is held against what is right, within the case's own tolerance
-(cases.py). When all cases are done, a part that is wrong somewhere is explained: by a
-misconception that accounts for it in *every* case where it is wrong, so that a coincidence is
-not reported. The explanation stands at the part's first wrong row.
+For each case we call the function with copies of the inputs (running.py), split the result into
+parts, and compare each part with the right one, within the tolerance of the case (cases.py). Then
+we look for the mistake behind each wrong part. It must explain the part in *every* case where it is
+wrong, so that no coincidence is reported. The diagnosis is in the part's first wrong row.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -29,11 +28,11 @@ from minigrad.teach.question import Question
 from minigrad.teach.results import CheckRow, Kind
 from minigrad.teach.running import Outcome, run, written_for
 
-DIAGNOSED = 4  # wrong cases that are looked at: the search takes time
+DIAGNOSED = 4  # the number of wrong cases that are searched: a search takes time
 
 
 class Mistaken(NamedTuple):
-    """A part that is wrong in a case."""
+    """A part that is wrong in one case."""
 
     case: Case
     k: int
@@ -41,28 +40,28 @@ class Mistaken(NamedTuple):
 
 
 class FunctionQuestion(Question):
-    """The student writes a function. A subclass says how cases are drawn and what is right."""
+    """The student writes a function. Subclasses define the cases and the right results."""
 
     rtol: float | None = None
     atol: float | None = None
     mistakes: Sequence[Misconception] = ()
 
     def cases(self, seed: str = "public") -> Iterator[Case]:
-        """Yield the cases of a seed. "public" has those that students see."""
+        """Yield the cases of a seed. The seed "public" gives those that students see."""
         raise NotImplementedError
 
     def given(self, case: Case) -> Mapping[str, Any]:
-        """What the function is called with."""
+        """The arguments of the call, by name."""
         return case.inputs
 
     def take_apart(self, returned: object, case: Case) -> Sequence[Any] | str:
-        """The parts of what was returned, or in words why there are none."""
+        """The parts of the returned value, or a message if it has others."""
         return count(returned, self.parts())
 
     def judged(self, answer: Any) -> Iterator[CheckRow]:
-        """One row for each part of each case; a diagnosis stands at a part's first wrong row.
+        """One row for each part of each case; the diagnosis is in a part's first wrong row.
 
-        After a function that is not written or too slow, the other cases are not tried.
+        If the function is not written or too slow, the other cases are skipped.
         """
         rows: list[CheckRow] = []
         wrong: dict[str, list[tuple[int, Mistaken]]] = {}  # part -> its wrong rows
@@ -73,7 +72,7 @@ class FunctionQuestion(Question):
                     wrong.setdefault(row.what, []).append((len(rows), mistaken))
                 rows.append(replace(row, printed=outcome.printed))
             if outcome.trouble is not None and outcome.trouble[0] in ("not written", "too slow"):
-                break  # the other cases would say the same, and take as long
+                break  # the other cases would give the same, and take as long
         found = self.explained({what: [m for _, m in made] for what, made in wrong.items()})
         for what, mistakes in wrong.items():
             first, mistaken = mistakes[0]
@@ -102,7 +101,7 @@ class FunctionQuestion(Question):
             yield row(verdict, message, what), mistaken
 
     def judge(self, what: str, mine: object, case: Case, k: int) -> tuple[Kind, str]:
-        """Is one part right?"""
+        """The verdict on one part, and a message."""
         right = case.expected[k]
         if isinstance(right, dict):
             return judge_mapping(what, mine, right)
@@ -115,9 +114,9 @@ class FunctionQuestion(Question):
         return judge_array(what, mine, np.asarray(right), rtol, atol)
 
     def explained(self, wrong: Mapping[str, Sequence[Mistaken]]) -> dict[str, Diagnosis | None]:
-        """What is behind each part that is wrong, from the cases where it is.
+        """Wrong part -> the mistake behind it.
 
-        That two parts are exchanged can only be seen in both of them.
+        We look at all wrong parts together, because two of them may be exchanged.
         """
         found = {what: self.explain(what, made) for what, made in wrong.items()}
         declared = {one.kind for one in self.mistakes}
@@ -128,7 +127,7 @@ class FunctionQuestion(Question):
         return found
 
     def _exchanged(self, *both: tuple[str, Sequence[Mistaken]]) -> bool:
-        """Is each of two parts, in all cases where it is wrong, what the other should be?"""
+        """Is each of two parts what the other should be, in all cases where it is wrong?"""
         (one, mine), (other, theirs) = both
         if [m.case.number for m in mine] != [t.case.number for t in theirs]:
             return False
@@ -139,10 +138,9 @@ class FunctionQuestion(Question):
         )
 
     def explain(self, what: str, wrong: Sequence[Mistaken]) -> Diagnosis | None:
-        """What is behind a part that is wrong in these cases.
+        """The mistake behind a part that is wrong in these cases.
 
-        First the misconceptions that were declared; then what a search finds; then a sign or a
-        factor.
+        We try the misconceptions that the author declared, then a search, then a sign or a factor.
         """
         seen = [Seen(self.given(m.case), m.mine, m.case.expected[m.k]) for m in wrong]
         k = wrong[0].k
@@ -154,14 +152,14 @@ class FunctionQuestion(Question):
     def searched(
         self, what: str, wrong: Sequence[Mistaken], seen: Sequence[Seen]
     ) -> Diagnosis | None:
-        """What is found without being declared: a sign or a factor. Some kinds search for more."""
+        """Mistakes that are found without a declaration: a sign or a factor. Some kinds search for more."""
         return generally(seen)
 
 
 def judge_array(
     what: str, mine: object, right: Array, rtol: float | None, atol: float | None
 ) -> tuple[Kind, str]:
-    """The first element that is wrong, the wrong shape, or that it is no array."""
+    """Compare arrays. The message names the first wrong entry, the shape, or the type."""
     d = difference(mine, right, rtol, atol)
     if d.ok:
         return "right", ""
@@ -183,7 +181,7 @@ def judge_array(
 
 
 def judge_mapping(what: str, mine: object, right: Mapping[str, Any]) -> tuple[Kind, str]:
-    """Numbers by name: the first name that is missing, too many, or has a wrong number."""
+    """Compare dicts of numbers. The message names the first entry that is missing, extra or wrong."""
     if not isinstance(mine, Mapping):
         return "wrong type", f"{what} is of type {type(mine).__name__}; it must be a dict"
     for key, value in right.items():
@@ -202,7 +200,7 @@ def judge_mapping(what: str, mine: object, right: Mapping[str, Any]) -> tuple[Ki
 
 
 def judge_plain(what: str, mine: object, right: object) -> tuple[Kind, str]:
-    """Names, truth values, lists of them: right if they are equal; of a float, but for rounding."""
+    """Compare strings, booleans, numbers, and lists of them. Floats may differ by rounding."""
     both = mine, right
     floats = all(isinstance(one, int | float) for one in both) and not all(
         isinstance(one, int) for one in both
@@ -210,7 +208,7 @@ def judge_plain(what: str, mine: object, right: object) -> tuple[Kind, str]:
     try:
         same = alike(mine, right) if floats else mine == right
         same = bool(same) and isinstance(mine, bool) == isinstance(right, bool)
-    except Exception:  # an object whose == raises, or gives an array
+    except Exception:  # an object whose == raises, or returns an array
         same = False
     if same:
         return "right", ""
@@ -229,9 +227,9 @@ def shortened(value: object, length: int = 90) -> str:
 
 
 def count(returned: object, names: Sequence[str], whole: bool = False) -> Sequence[Any] | str:
-    """What was returned as one value for each name, or in words what is wrong with it.
+    """The returned value as a list of one value for each name, or a message if the number differs.
 
-    whole   is what was returned one value, also if it is a tuple or a list?
+    whole   does a tuple or a list count as one value?
     """
     wanted = ", ".join(names)
     if returned is None:

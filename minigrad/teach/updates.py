@@ -2,9 +2,9 @@
 
     compare_update(optim.SGD, dict(lr=0.1, momentum=0.9), params=p0, grads=[g1, g2], yours=[p1, p2])
 
-runs the optimizer over the same gradients, says at which step the two part, and looks for
-the mistake that gives exactly the student's numbers at every step: the same update with one
-thing done as the literature, another library, or a tired student does it (steps_by_hand.py).
+runs the optimizer with the same gradients, names the first step that differs, and looks for the
+mistake that gives exactly the student's numbers at every step: the same update with one change,
+such as the formula of a paper, of another library, or a common slip (steps_by_hand.py).
 """
 
 import math
@@ -27,7 +27,7 @@ class UpdateRow(Compared):
 
     step       the number of the step, from 1
     verdict    exact, close, different, wrong shape, not an array
-    diagnosis  the mistake that gives the student's numbers at all steps; at the first row
+    diagnosis  the mistake that gives the student's numbers at all steps; only in the first row
                that differs
     """
 
@@ -35,11 +35,11 @@ class UpdateRow(Compared):
 
     @property
     def optimizer(self) -> float | None:
-        """The optimizer's value where the greatest difference is."""
+        """The optimizer's value at the greatest difference."""
         return self.theirs
 
     def cells(self) -> tuple[str, ...]:
-        """Step, verdict, difference; if it counts, where, and yours and the optimizer's."""
+        """Step, verdict, difference; for wrong numbers also the place and both values."""
         return str(self.step), *self.measured(self.absolute)
 
 
@@ -55,7 +55,7 @@ class UpdateComparison(Report[UpdateRow]):
 
     @property
     def diagnosis(self) -> Diagnosis | None:
-        """The first row's that has one; None if no known mistake gives these numbers."""
+        """The diagnosis of the first row that has one; None if no known mistake gives these numbers."""
         return next((row.diagnosis for row in self.rows if row.diagnosis), None)
 
 
@@ -69,7 +69,7 @@ def compare_update(
     rtol: float | None = None,
     atol: float | None = None,
 ) -> UpdateComparison:
-    """Compare the steps of an optimizer that were computed by hand with its own.
+    """Compare steps that were computed by hand with those of an optimizer.
 
     optimizer   optim.SGD, optim.Adam, ...: the class
     settings    its settings, like dict(lr=0.1, momentum=0.9); lr may be a list, one for each step
@@ -128,7 +128,7 @@ def _row(step: int, name: str, d: Difference, found: Diagnosis | None) -> Update
 
 
 def _names(params: Any) -> list[Any]:
-    """The names of several parameters: keys, or places in a list; none if there is only one."""
+    """The names of several parameters: keys, or indices in a list; empty if there is only one."""
     if isinstance(params, Mapping):
         return list(params)
     several = isinstance(params, list | tuple) and any(
@@ -158,12 +158,12 @@ def _array(given: object) -> Any:
 
 
 def _joined(parts: Sequence[Any]) -> Any:
-    """All parameters as one vector: these updates treat each number by itself."""
+    """All parameters as one vector: these updates are elementwise."""
     return np.concatenate([np.asarray(p).reshape(-1) for p in parts])
 
 
 def _worst(names: list[Any], parts: Sequence[Difference]) -> tuple[str, Difference]:
-    """The parameter that differs most, and how."""
+    """The parameter that differs most, and its difference."""
     bad = [k for k, d in enumerate(parts) if not d.ok] or range(len(parts))
     k = max(bad, key=lambda k: math.inf if parts[k].absolute is None else parts[k].absolute or 0.0)
     name = names[k] if names else ""
@@ -176,7 +176,7 @@ def _worst(names: list[Any], parts: Sequence[Difference]) -> tuple[str, Differen
 def run_optimizer(
     optimizer: Callable[..., Any], settings: Mapping[str, Any], start: Any, grads: Sequence[Any]
 ) -> list[Any]:
-    """The values after each step of the optimizer itself, for one array or for a list of them."""
+    """The values after each step of the optimizer, for one array or a list of arrays."""
     if isinstance(start, list):
         return list(stepped(optimizer, settings, start, grads))
     return [after for (after,) in stepped(optimizer, settings, [start], [[g] for g in grads])]
@@ -222,7 +222,7 @@ def diagnose_update(
         if name in UPDATES:
             made = [slip for slip in MISTAKES if name in slip.of.split()]
             found = [slip for slip in made if same(by_hand(name, start, grads, settings, slip))]
-        else:  # an optimizer that is not written out: what can be seen from outside
+        else:  # an optimizer without a table of steps: use only what it returns
             without = {**settings, "lr": 1.0} if "lr" in settings else settings
             steps = run_optimizer(optimizer, without, start, grads)
             found = [slip for slip in MISTAKES[:1] if same(steps)]

@@ -1,10 +1,9 @@
-"""The graph behind a gradient, as the search for mistakes sees it.
+"""The graph of a gradient, as the search for mistakes uses it.
 
-A *use* is one edge of the tape: an operation reads a tensor, and so a part of the tensor's
-gradient comes back along that edge. The gradient is the sum over the paths from the result
-to the tensor; a mistake made at one use changes what passes along that edge, and all that
-comes after it is linear. So the effect of a mistake is found by walking back the change
-alone, from that edge to the tensor that was asked about:
+A *use* is one edge of the tape: an operation reads a tensor, so a part of the tensor's gradient
+passes back along that edge. The gradient is the sum over the paths from the result to the tensor.
+A mistake at one use changes what passes along its edge, and everything after it is linear. So we
+find the effect of a mistake by passing only the change back, from that edge to the tensor in question:
 
     wrong gradient = right gradient + walk back (what passed by mistake - what should pass)
 """
@@ -36,16 +35,16 @@ AnyNode = Node | AccumulateGrad
 
 @dataclass(eq=False, repr=False)
 class Use:
-    """One edge of the tape, with all that is known where it starts.
+    """One edge of the tape, with the values at the operation where it starts.
 
     node       the operation's node                 parent    where the gradient goes
     op         the operation, if it is in the table        op_name   its name, or ""
     name       which operand is read: "x", "y", ...; "" if the node is none of the table's
     g          the gradient of the operation's result
-    passed     what comes back along the edge
+    passed     the gradient that passes along the edge
     values     operands, result z, and settings, by the names that the rules use
     origins    the nodes of the operands that need a gradient, by the same names
-    fan_in     in how many places the parent's gradient is added up
+    fan_in     the number of gradients that are added up at the parent
     part       is this what passes through a write to a view, without the rest of the base?
     """
 
@@ -81,7 +80,7 @@ class Use:
         self.values = self.graph.values(node)
 
     def at(self, g: Array) -> "Use":
-        """The same edge, if another gradient had arrived at its node."""
+        """The same edge with another gradient arriving at its node."""
         passed = np.asarray(_dense(plan_of_node(self.node).run(g, self.node)[self.k]))
         return Use(self.graph, self.node, self.k, self.parent, g, passed, self.part)
 
@@ -116,7 +115,7 @@ class Use:
 
     @property
     def gathered(self) -> int:
-        """How many entries of the operand go into each of the result; 0 if there are none."""
+        """The number of entries of the operand per entry of the result; 0 if there are none."""
         return int(self.passed.size // self.g.size) if self.g.size else 0
 
     @property
@@ -129,7 +128,7 @@ class Use:
 
     @property
     def elementwise(self) -> bool:
-        """Does the operation treat each entry alone? False if it is not in the table."""
+        """Is the operation elementwise? False if it is not in the table."""
         return self.op is not None and self.op.kind == "elementwise"
 
     @property
@@ -166,11 +165,11 @@ class Use:
             try:
                 d = self.formula(g, name, **changed)
                 return None if d is None else self.fit(d)
-            except Exception:  # the changed values do not go together: no such mistake here
+            except Exception:  # the changed values do not fit together: not this mistake
                 return None
 
     def share(self) -> Array | None:
-        """The derivative alone: what passes if the gradient that arrives is 1."""
+        """The derivative: what passes if the gradient that arrives is 1."""
         return self.rule(np.ones_like(self.g))
 
     def wide(self) -> Array | None:
@@ -277,7 +276,9 @@ class Graph:
                     elif isinstance(value, Tensor) and value.node is not None:
                         known[value.node] = value.array
         self.known = known
-        for node in reversed(self.nodes):  # what nothing holds may be computed again
+        for node in reversed(
+            self.nodes
+        ):  # values that nothing holds any more can be computed again
             if node not in known and isinstance(plan := plan_of_node(node), Plan):
                 values, op = self.values(node), plan.op
                 if op.variadic or any(name not in values for name in op.operands):
@@ -288,7 +289,7 @@ class Graph:
                     given = {s: values[s] for s in op.settings}
                     with suppress(Exception):
                         known[node] = op.forward(*(values[name] for name in op.operands), **given)
-        for node in self.nodes:  # and what was put into exp, say, from what came out
+        for node in self.nodes:  # and the input of exp, for example, from its output
             plan = plan_of_node(node)
             if isinstance(plan, Plan) and plan.op.name in UNDONE and node in known:
                 with np.errstate(all="ignore"):
@@ -308,7 +309,7 @@ class Graph:
         return f" ({words} {self.names[node]})"
 
     def earlier(self, node: AnyNode) -> list[Array]:
-        """What the tensor held before the write of this node, and before those further back."""
+        """The values of the tensor before the write of this node, and before earlier writes."""
         found = []
         while not isinstance(node, AccumulateGrad) and _writes(node):
             node = node.edges[0]
@@ -317,7 +318,7 @@ class Graph:
         return found
 
     def later(self, node: AnyNode) -> list[Array]:
-        """What the tensor holds after the writes that came after this node."""
+        """The values of the tensor after the writes that followed this node."""
         found, now = [], node
         for n in reversed(self.nodes):
             if isinstance(n, AccumulateGrad) or not n.edges:
@@ -430,7 +431,7 @@ class Graph:
         return found, leading
 
 
-# What was put in, from what came out. Those that read their input have saved it.
+# The input, from the output. Operations whose rules read their input have saved it.
 UNDONE: dict[str, Callable[[Array], Array]] = {
     "exp": np.log,
     "sqrt": np.square,
@@ -455,7 +456,7 @@ def _which_operand(node: CopySlices, k: int, part: bool) -> int | None:
 
 
 def plan_of_node(node: Node) -> Any:
-    """The node's own plan, also where hooks hang around it."""
+    """The node's own plan, without its hooks."""
     return node.plan.plan if isinstance(node.plan, Hooked) else node.plan
 
 

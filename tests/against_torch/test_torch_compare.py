@@ -33,7 +33,7 @@ def test_the_mistake_in_the_last_of_many_turns_is_named_although_others_are_left
         for _ in range(60):
             z = (x * x).sin()
             z.sum().backward(retain_graph=True)
-    assert len(tape.document["turns"]) == 24
+    assert len(tape.document["iterations"]) == 24
     assert compared(z, x, torch.cos(x * x), tape).diagnosis.kind == "forgot_inner"
 
 

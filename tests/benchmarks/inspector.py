@@ -35,8 +35,8 @@ STEPS = """async ([tab, place]) => {
 def main():
     with sync_playwright() as p, tempfile.TemporaryDirectory() as folder:
         browser = p.chromium.launch(executable_path=_chromium(), args=CHROMIUM_ARGS)
-        for turns in (333, 1667):
-            tape = tape_cases.loop(turns, ops=3)
+        for iterations in (333, 1667):
+            tape = tape_cases.loop(iterations, ops=3)
             page = browser.new_page(viewport={"width": 1280, "height": 800})
             page.goto(tape.save(Path(folder) / "tape.html").as_uri())
             for tab in ("graph", "list"):

@@ -91,18 +91,18 @@ def test_the_page_says_at_each_step_what_python_says(hard_case):
 
     for step in range(1, len(tape.document["steps"]) + 1):
         page.keyboard.press("n")
-        moment = tape.at(step)
+        state = tape.at(step)
         said = page.evaluate(
             """() => { const {m, tape} = document.getElementById('inspector').inspector;
                        return [m.queue.map(x => tape.node.get(x).label),
                                Object.keys(m.expected).filter(x => m.left(x) > 0 && !m.queue.includes(x)).length,
                                m.freed.size]; }"""
         )
-        labels = [r.partition(" of ")[2] for r in moment.ready]
-        assert said[1:] == [len(moment.waiting), len(moment.freed)]
+        labels = [r.partition(" of ")[2] for r in state.ready]
+        assert said[1:] == [len(state.waiting), len(state.freed)]
         if case is not cases.hostile:
             assert said[0] == labels
-            assert page.locator(".mg-said").inner_text() == " ".join(moment.just_now.split("\n"))
+            assert page.locator(".mg-said").inner_text() == " ".join(state.just_now.split("\n"))
     assert page.problems == []
     assert page.evaluate("window.hit") is None
 
@@ -400,7 +400,7 @@ def test_a_lecture_is_large_light_and_follows_the_current_node(opened):
 
 def test_a_training_step_says_what_it_wrote_and_the_picture_goes_with_the_iteration(opened):
     page = opened(cases.training())
-    label = page.locator(".mg-turns .mg-where")
+    label = page.locator(".mg-iterations .mg-where")
     assert "step 1 of 2, loss 9" in label.inner_text()
     after = page.locator(".mg-node[aria-label^='w v1,']")
     assert "not computed yet" in after.get_attribute("aria-label")
@@ -416,7 +416,7 @@ def test_a_training_step_says_what_it_wrote_and_the_picture_goes_with_the_iterat
     assert "0.1 → 0.05" in page.locator(".mg-changes").inner_text()
     page.keyboard.press("n")  # zero_grad of the next iteration
     assert "step 2 of 2" in label.inner_text() and "step 2 of 2" in page.locator(".mg-crumbs").inner_text()  # fmt: skip
-    page.locator(".mg-turn").fill("0")
+    page.locator(".mg-iteration").fill("0")
     assert "step 1/" in page.locator(".mg-bar .mg-where").first.inner_text()
     assert page.locator(".mg-node[aria-label^='w v0,']").count() == 1
     page.locator(".mg-whole").click()

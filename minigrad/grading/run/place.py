@@ -23,7 +23,7 @@ from minigrad.grading.sandbox.launch import TIERS
 from minigrad.grading.sandbox.selftest import Finding, choose
 
 MONTH = 30 * 24 * 3600.0
-TESTED = "MINIGRAD_SELF_TEST"  # the tier and its number of doors, for a recorder process
+TESTED = "MINIGRAD_SELF_TEST"  # the tier and its number of attacks, for a recorder process
 _found: dict[str, Finding] = {}  # requested isolation -> finding, cached in this process
 
 
@@ -42,8 +42,8 @@ def place_here(
     found = _found.get(isolation) or _tested_before(isolation) or choose(images[False], isolation)
     _found[isolation] = _found[found.tier] = found
     about = versions(packages)
-    if found.doors:
-        about["self-test of the sandbox"] = f"{found.doors} doors tried, all shut"
+    if found.attacks:
+        about["self-test of the sandbox"] = f"{found.attacks} attacks tried, all blocked"
     if found.tier == "container":
         about["container"] = str(container.engine())
     return SandboxPlace(found.tier, images, about)
@@ -51,16 +51,16 @@ def place_here(
 
 def tested() -> dict[str, str]:
     """Environment variables that tell a recorder process which tier has passed the self-test."""
-    passed = [found for found in _found.values() if found.doors]
-    return {TESTED: f"{passed[-1].tier} {passed[-1].doors}"} if passed else {}
+    passed = [found for found in _found.values() if found.attacks]
+    return {TESTED: f"{passed[-1].tier} {passed[-1].attacks}"} if passed else {}
 
 
 def _tested_before(isolation: str) -> Finding | None:
     """The parent process's finding on this tier; None if it has none."""
-    tier, _, doors = os.environ.get(TESTED, "").partition(" ")
-    if tier != isolation or not doors.isdecimal():
+    tier, _, attacks = os.environ.get(TESTED, "").partition(" ")
+    if tier != isolation or not attacks.isdecimal():
         return None
-    return next((Finding(one, True, doors=int(doors)) for one in TIERS if one == tier), None)
+    return next((Finding(one, True, attacks=int(attacks)) for one in TIERS if one == tier), None)
 
 
 def image(engine: bool, packages: tuple[str, ...] = (), keep: bool = True) -> Path:

@@ -1,6 +1,6 @@
-"""The attacks ("doors") that a sandbox must prevent. The self-test runs this source in a kernel, as a student's cell.
+"""The attacks that a sandbox must prevent. The self-test runs this source in a kernel, as a student's cell.
 
-    tell(about)           try the doors, and publish which were open
+    tell(about)           try the attacks, and publish which succeeded
     make_files(folder)    try to exhaust the machine with files
     send_frames()         try to exhaust the grader's memory with data
 
@@ -34,19 +34,19 @@ class About(TypedDict):
 
 
 def tell(about: About, mime: str) -> None:
-    """Publish for each door whether it was open."""
-    display({mime: {name: _opens(door) for name, door in _doors(about).items()}}, raw=True)
+    """Publish for each attack whether it succeeded."""
+    display({mime: {name: _succeeds(attack) for name, attack in _attacks(about).items()}}, raw=True)
 
 
-def _opens(door: Callable[[], object]) -> bool:
+def _succeeds(attack: Callable[[], object]) -> bool:
     try:
-        door()
+        attack()
     except BaseException:
         return False
     return True
 
 
-def _doors(about: About) -> dict[str, Callable[[], object]]:
+def _attacks(about: About) -> dict[str, Callable[[], object]]:
     """The attacks, by the phrase that reports their success."""
     bundle, parent = about["bundle"], about["parent"]
 
@@ -88,7 +88,7 @@ def _priority(parent: int) -> None:  # sets the priority to its current value
 
 
 def _real_time() -> None:
-    """Drop it immediately: with real-time priority, the next doors would block the whole machine."""
+    """Drop it immediately: with real-time priority, the next attacks would block the whole machine."""
     os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
     os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
 
@@ -131,7 +131,7 @@ def send_frames() -> None:
     sent = b"\2" + FRAME.to_bytes(8, "big") + bytes(1 << 16)
     while True:
         for descriptor in range(3, 256):
-            _opens(partial(_send, descriptor, sent))
+            _succeeds(partial(_send, descriptor, sent))
 
 
 def _send(descriptor: int, sent: bytes) -> None:

@@ -1,7 +1,7 @@
 """Attack the sandbox. A tier is used only if every attack fails.
 
 We put a file like a judge bundle into a private folder, and start a server on this machine. A kernel
-starts exactly as for a student, and a cell in it tries each "door" (probe.py): reading the file,
+starts exactly as for a student, and a cell in it tries each attack (probe.py): reading the file,
 connecting to the server, inspecting and signaling this process, starting processes, and exceeding
 the limits on threads, memory, files and messages.
 """
@@ -29,18 +29,18 @@ class Finding:
     holds      is it safe to grade in it?
     reason     if not, what was possible, or why it could not be started
     mend       how to install or enable it, if known
-    doors      the number of doors that were tried
+    attacks    the number of attacks that were tried
     """
 
     tier: Tier
     holds: bool
     reason: str = ""
     mend: str = ""
-    doors: int = 0
+    attacks: int = 0
 
 
 SECONDS = 60.0  # for each cell; enough for a busy machine
-DOORS = "application/vnd.minigrad.doors+json"
+ATTACKS = "application/vnd.minigrad.attacks+json"
 PROBE = Path(__file__).with_name("probe.py")
 
 
@@ -106,7 +106,7 @@ def try_tier(tier: Tier, image: Path) -> Finding:
         }
         with tempfile.TemporaryFile() as said:
             try:
-                doors = _doors(tier, image, f"tell({about}, {DOORS!r})", said)
+                attacks = _attacks(tier, image, f"tell({about}, {ATTACKS!r})", said)
             except NotStarted as error:
                 said.seek(0)
                 why = said.read().decode(errors="replace").strip().split("\n")[-1][:200]
@@ -118,17 +118,17 @@ def try_tier(tier: Tier, image: Path) -> Finding:
                 return Finding(tier, False, str(error), MEND[tier])
             except OSError as error:
                 return Finding(tier, False, f"it could not be started here: {error}", MEND[tier])
-    possible = [door for door, was_open in doors.items() if was_open]
+    possible = [attack for attack, succeeded in attacks.items() if succeeded]
     reason = f"inside it one still {', '.join(possible)}" if possible else ""
-    return Finding(tier, not possible, reason, _mend(tier) if possible else "", len(doors))
+    return Finding(tier, not possible, reason, _mend(tier) if possible else "", len(attacks))
 
 
 class _Broken(RuntimeError):
     """A kernel starts, but cannot run an ordinary submission."""
 
 
-def _doors(tier: Tier, image: Path, tell: str, said: IO[bytes]) -> dict[str, bool]:
-    """Map each door to whether it was open. Trying the last two kills the kernel."""
+def _attacks(tier: Tier, image: Path, tell: str, said: IO[bytes]) -> dict[str, bool]:
+    """Map each attack to whether it succeeded. Trying the last two kills the kernel."""
     probe = PROBE.read_text(encoding="utf-8")
     with Process(tier, image, Limits(), said) as process, Kernel(process) as kernel:
         run = kernel.run("import numpy, zmq, os, tempfile", time.monotonic() + SECONDS)
@@ -137,7 +137,7 @@ def _doors(tier: Tier, image: Path, tell: str, said: IO[bytes]) -> dict[str, boo
         if run.end != "idle" or run.error is not None:
             raise _Broken(f"a cell that imports NumPy did not end well ({run.error or run.end})")
         run = kernel.run(f"{probe}\n{tell}", time.monotonic() + SECONDS)
-        told = [data[DOORS] for data in run.published if DOORS in data]
+        told = [data[ATTACKS] for data in run.published if ATTACKS in data]
         if run.end != "idle" or len(told) != 1:
             raise _Broken(f"it was not told what is possible ({run.error or run.end})")
         run = kernel.run("make_files(os.environ['TMPDIR'])", time.monotonic() + SECONDS)

@@ -26,8 +26,8 @@ from torch.utils._python_dispatch import (
 
 from minigrad.core.errors import _is_ours, user_line
 from minigrad.core.op import REGISTRY
-from minigrad.tape import looks
-from minigrad.tape.events import Again, Entry, Input, TorchCall, result_of
+from minigrad.tape import extract
+from minigrad.tape.events import Entry, Input, OpCall, TorchCall, result_of
 from minigrad.tape.names import number_text
 from minigrad.tape.torch.tensors import TorchTensors
 
@@ -150,14 +150,14 @@ class Operations(TorchDispatchMode):  # type: ignore[misc]
         elif entry.formula and not entry.settings and entry.through is None:
             # ours may be what this one is
             numbers = {k: x for k, x in enumerate(operands) if not isinstance(x, torch.Tensor)}
-            entry.again = Again(REGISTRY[facts.name], {}, numbers)
+            entry.op_call = OpCall(REGISTRY[facts.name], {}, numbers)
         self._placed(entry)
         return entry
 
     def input(self, x: Any) -> Input:
         """An operand: a tensor, or a number."""
         is_tensor = isinstance(x, torch.Tensor)
-        return self.seen.input(x) if is_tensor else Input(None, constant=looks.constant(x))
+        return self.seen.input(x) if is_tensor else Input(None, constant=extract.constant(x))
 
     def _placed(self, entry: Entry) -> None:
         entry.place = user_line()
@@ -213,7 +213,7 @@ class Operations(TorchDispatchMode):  # type: ignore[misc]
             self.seen.link(entry, number, node, results)
         elif any(self.seen.entries[k].backward for i in entry.inputs if (k := i.entry) is not None):
             floating = first.is_floating_point() or first.is_complex()
-            entry.stop = looks.why_no_gradient(pending.recording, floating)
+            entry.stop = extract.why_no_gradient(pending.recording, floating)
 
     # ---- drawn as one box -----------------------------------------------------------
 
@@ -317,14 +317,14 @@ def is_worth_showing(facts: OpFacts, name: str, value: Any) -> bool:
     """Was this setting given by the user, rather than being a default?"""
     if value is None or name in DEVICES or value in USUAL.get(name, ()):
         return False
-    return not looks.same(value, facts.defaults.get(name))
+    return not extract.same(value, facts.defaults.get(name))
 
 
 def setting_text(name: str, value: Any) -> str:
     """The text of a setting: a number with four digits, or the name of a reduction."""
     if name == "reduction":
         return repr(REDUCTIONS[value])
-    return number_text(value) if isinstance(value, float) else looks.setting(value)
+    return number_text(value) if isinstance(value, float) else extract.setting(value)
 
 
 def index_text(given: Mapping[str, Any], facts: OpFacts) -> str:

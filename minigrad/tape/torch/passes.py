@@ -3,7 +3,7 @@
 Before a pass, we add two hooks to each node that it can reach: one is called before the node runs,
 the other after. They record the order of the nodes, and the gradients. The engine does not report
 how many contributions a node expects, or which other nodes are ready. We count these on the graph,
-and check each turn against the counts. If a turn does not match them, the recording says so.
+and check each run against the counts. If a run does not match them, the recording says so.
 """
 
 import threading
@@ -18,7 +18,7 @@ from torch.autograd.graph import get_gradient_edge
 
 from minigrad.core.errors import aligned, user_line
 from minigrad.tape.document import SavedConflict
-from minigrad.tape.events import Backward, HookRan, Sent, Turn
+from minigrad.tape.events import Backward, HookRan, NodeRun, Sent
 from minigrad.tape.snapshot import Array, Snapshot
 from minigrad.tape.torch.operations import Operations, in_compiler
 from minigrad.tape.torch.tensors import saved_of
@@ -75,7 +75,7 @@ class Passes:
 
 
 class OnePass:
-    """One backward pass: the counts on its graph, and the turns that the hooks have recorded."""
+    """One backward pass: the counts on its graph, and the runs that the hooks have recorded."""
 
     def __init__(
         self, passes: Passes, roots: list[Node], gradients: Sequence[torch.Tensor],
@@ -99,7 +99,7 @@ class OnePass:
         for entry, g in seeds:
             self.parts.setdefault(entry, []).append(g)
         self.ready = {e for e, _ in seeds if not self.record.expected.get(e)}
-        self.running: list[Turn] = []
+        self.running: list[NodeRun] = []
         # (entry, result) -> the memory and the snapshot of a gradient sent there. None: several were sent.
         self.sent: dict[tuple[int, int], tuple[Any, Snapshot] | None] = {}
         self.recorder.passes.append(self.record)
@@ -173,17 +173,17 @@ class OnePass:
         self.threads.add(threading.get_ident())
         with self.passes.operations.unseen():
             came = [self._arriving(entry, k, g) for k, g in enumerate(grads)]
-        turn = Turn(entry, next((g for g in came if g is not None), None))
+        run = NodeRun(entry, next((g for g in came if g is not None), None))
         if len(grads) > 1:
-            turn.parts = {k: g for k, g in enumerate(came) if g is not None}
-        turn.freed = not self.record.retain_graph and not hasattr(node, "variable")
-        turn.captured = not self.accumulate and node in self.inputs
-        turn.instead = self._instead(entry)
-        self._hooks(turn, node)
+            run.parts = {k: g for k, g in enumerate(came) if g is not None}
+        run.freed = not self.record.retain_graph and not hasattr(node, "variable")
+        run.captured = not self.accumulate and node in self.inputs
+        run.instead = self._instead(entry)
+        self._hooks(run, node)
         if hasattr(node, "variable"):
             before = node.variable.grad
-            turn.accumulated = (self._unseen(before), None)
-        self.running.append(turn)
+            run.accumulated = (self._unseen(before), None)
+        self.running.append(run)
 
     def _arriving(self, entry: int, which: int, g: torch.Tensor | None) -> Snapshot | None:
         """A snapshot of an arriving gradient: the sender's, if the gradient cannot have changed since."""
@@ -212,21 +212,21 @@ class OnePass:
     def finish(self, node: Node, grads: Gradients) -> None:
         """A node has run."""
         self.passes.operations.look()
-        turn = self.running.pop()
+        run = self.running.pop()
         edge = 0
         for (parent, which), g in zip(node.next_functions, grads, strict=False):
             if parent is None:
                 continue
             if parent in self.needed:
                 to, value = self.entry[parent], self._unseen(g)
-                turn.sent.append(self._sent(to, edge, value))
+                run.sent.append(self._sent(to, edge, value))
                 first = (to, which) not in self.sent
                 self.sent[to, which] = (memory_of(g), value) if first and value else None
             edge += 1
-        if turn.accumulated is not None:
-            self._accumulated(node, turn)
-        self.recorder.events.append(("turn", self.record.number - 1, len(self.record.turns)))
-        self.record.turns.append(turn)
+        if run.accumulated is not None:
+            self._accumulated(node, run)
+        self.recorder.events.append(("run", self.record.number - 1, len(self.record.runs)))
+        self.record.runs.append(run)
 
     def _sent(self, to: int, edge: int, value: Snapshot | None) -> Sent:
         self.parts.setdefault(to, []).append(value)
@@ -235,35 +235,35 @@ class OnePass:
             self.ready.add(to)
         return sent
 
-    def _accumulated(self, node: Node, turn: Turn) -> None:
+    def _accumulated(self, node: Node, run: NodeRun) -> None:
         """Record that a gradient was added to a leaf's .grad."""
-        assert turn.accumulated is not None
-        before, after = turn.accumulated[0], self._unseen(node.variable.grad)
-        turn.accumulated = (before, after)
-        first = self.record.grads.get(turn.entry, (before, None))[0]
-        self.record.grads[turn.entry] = (first, after)
+        assert run.accumulated is not None
+        before, after = run.accumulated[0], self._unseen(node.variable.grad)
+        run.accumulated = (before, after)
+        first = self.record.grads.get(run.entry, (before, None))[0]
+        self.record.grads[run.entry] = (first, after)
         last = getattr(node.variable, "_post_accumulate_grad_hooks", None)
         if last:
-            turn.hooks.append(HookRan("finally", len(last), [], []))
+            run.hooks.append(HookRan("finally", len(last), [], []))
 
     def _unseen(self, g: torch.Tensor | None) -> Snapshot | None:
         with self.passes.operations.unseen():
             return snapshot(g)
 
-    def _hooks(self, turn: Turn, node: Node) -> None:
+    def _hooks(self, run: NodeRun, node: Node) -> None:
         """Record user hooks, which ran before ours. They are found on tensors, or by their effect."""
-        parts, came = self.parts.get(turn.entry, []), turn.g
-        tensor, hooks = self._result(turn.entry), 0
+        parts, came = self.parts.get(run.entry, []), run.g
+        tensor, hooks = self._result(run.entry), 0
         if tensor is not None:
-            hooks = len(tensor._backward_hooks or ()) - (tensor.is_leaf and turn.captured)
-            turn.kept = not tensor.is_leaf and tensor.retains_grad
+            hooks = len(tensor._backward_hooks or ()) - (tensor.is_leaf and run.captured)
+            run.kept = not tensor.is_leaf and tensor.retains_grad
         total = total_of(parts)
-        if total is None or came is None or came.array is None or len(turn.parts) > 1:
+        if total is None or came is None or came.array is None or len(run.parts) > 1:
             return
         as_sent = len(parts) == 1 and parts[0] is came
         changed = not (as_sent or np.array_equal(total, came.array, equal_nan=True))
         if hooks or changed:
-            turn.hooks.append(HookRan("before", max(hooks, 1), [Snapshot(total)], [came]))
+            run.hooks.append(HookRan("before", max(hooks, 1), [Snapshot(total)], [came]))
 
     # ---- the end -------------------------------------------------------------------
 
@@ -301,7 +301,7 @@ class OnePass:
             versions = f"at version {conflict.saved}", f"at version {conflict.now}"
             rows = [("saved", entry.place, versions[0]), ("changed", writer.place, versions[1])]
         elif "second time" in message:
-            ran = [b for b in self.recorder.passes[:-1] if any(t.entry == failed for t in b.turns)]
+            ran = [b for b in self.recorder.passes[:-1] if any(t.entry == failed for t in b.runs)]
             if ran:
                 rows = [("first pass", ran[-1].place), ("this pass", self.record.place)]
         return [(e, p.label, p.text, *more) for e, p, *more in rows if p is not None]

@@ -23,7 +23,7 @@ class Tape {
     this.what = this.program ? "program" : "tape";
     const seed = this.steps.findIndex((x) => (this.program ? x.phase === "backward" : x.event === "seed"));
     this.firstBackward = seed < 0 ? null : seed + 1;
-    this.turns ??= [];
+    this.iterations ??= [];
     this.written = new Set(this.steps.flatMap((x) => (x.event === "update" ? x.details[0].changes ?? [] : []).map((c) => c.now).filter(Boolean))); // by an optimizer
     const ran = new Set(this.steps.filter((x) => x.event === "node").map((x) => x.node)), last = new Map();
     for (const n of this.nodes) if (n.backward === "AccumulateGrad" && (!last.has(n.name) || ran.has(n.id))) last.set(n.name, n);

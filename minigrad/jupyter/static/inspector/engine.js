@@ -27,7 +27,7 @@ function engineOf(ui) {
   const link = (id) => h("button", { type: "button", class: "mg-ref", onclick: () => ui.pick(id) }, tape.title(id));
   const ready = m.queue.slice(0, 40).map((id) => h("li", {}, link(id), tape.node.get(id).backward === "AccumulateGrad" ? " leaf" : ` seq ${seq(tape, id)}`));
   const waiting = tape.ranked.filter((id) => m.left(id) > 0 && !m.queued.has(id));
-  const title = `${m.phase === "backward" ? "" : "the last pass: "}backward ${pass.ran_as ?? m.pass} of ${tape.turns.length ? Math.max(...tape.backward.map((b) => b.ran_as ?? b.number)) : tape.backward.length}${pass.engine === "graph" ? "" : `, engine "${pass.engine}"`}${pass.retain_graph ? ", retain_graph" : ""}${pass.create_graph ? ", create_graph" : ""}`;
+  const title = `${m.phase === "backward" ? "" : "the last pass: "}backward ${pass.ran_as ?? m.pass} of ${tape.iterations.length ? Math.max(...tape.backward.map((b) => b.ran_as ?? b.number)) : tape.backward.length}${pass.engine === "graph" ? "" : `, engine "${pass.engine}"`}${pass.retain_graph ? ", retain_graph" : ""}${pass.create_graph ? ", create_graph" : ""}`;
   const head = pass.engine === "recursive" ? "to be called" : pass.engine === "tape" ? "next on the list" : "ready queue";
   return [h("p", { class: "mg-hint" }, title), ...(pass.note ? [h("p", { class: "mg-hint" }, pass.note)] : []),
     h("div", { class: "mg-columns" },

@@ -10,7 +10,7 @@ const NARROWEST = 280, WIDEST = 340; // pixels: the panels beside a picture
 
 let serial = 0;
 
-class Inspector extends Keyboard(Lecture(Exporting(ByHand(Searching(Listing(Turns(Strips(Timeline(Coding(Object)))))))))) {
+class Inspector extends Keyboard(Lecture(Exporting(ByHand(Searching(Listing(Iterations(Strips(Timeline(Coding(Object)))))))))) {
   constructor(model, el) {
     super();
     this.model = model;
@@ -55,7 +55,7 @@ class Inspector extends Keyboard(Lecture(Exporting(ByHand(Searching(Listing(Turn
     this.selected = this.model.get("selected") || null;
     this.hits = null;
     this.build();
-    this.graph.open(this.tape.turns[Math.max(0, this.turnAt(this.step))]?.group ?? "root");
+    this.graph.open(this.tape.iterations[Math.max(0, this.iterationAt(this.step))]?.group ?? "root");
     this.arrange();
     this.refresh();
     if (this.selected) this.reveal(this.selected);
@@ -83,7 +83,7 @@ class Inspector extends Keyboard(Lecture(Exporting(ByHand(Searching(Listing(Turn
     this.slider = h("input", { type: "range", class: "mg-slider", min: 0, max: tape.last, step: 1, "aria-label": "Step", oninput: () => this.go(Number(this.slider.value)) });
     const track = h("div", { class: "mg-track" }, this.slider);
     for (const [i, x] of tape.steps.entries())
-      if ((x.event === "seed" && tape.turns.length < 2) || tape.turns.some((t) => t.step === i + 1) || (tape.program && i + 1 === tape.firstBackward)) track.append(h("span", { class: x.event === "seed" || tape.program ? "mg-split" : "mg-split mg-begins", title: tape.program ? "the gradient program begins" : x.event === "seed" ? `backward ${x.pass} begins` : "an iteration begins", style: `left:calc(8px + (100% - 16px) * ${(i + 0.5) / Math.max(1, tape.last)})` }));
+      if ((x.event === "seed" && tape.iterations.length < 2) || tape.iterations.some((t) => t.step === i + 1) || (tape.program && i + 1 === tape.firstBackward)) track.append(h("span", { class: x.event === "seed" || tape.program ? "mg-split" : "mg-split mg-begins", title: tape.program ? "the gradient program begins" : x.event === "seed" ? `backward ${x.pass} begins` : "an iteration begins", style: `left:calc(8px + (100% - 16px) * ${(i + 0.5) / Math.max(1, tape.last)})` }));
     track.append(h("span", { class: "mg-playhead" }), (this.strips = h("div", { class: "mg-strips", hidden: true })));
     this.track = track;
     this.where = h("span", { class: "mg-where" });
@@ -105,7 +105,7 @@ class Inspector extends Keyboard(Lecture(Exporting(ByHand(Searching(Listing(Turn
     const side = h("div", { class: "mg-side" }, panel("details", this.details), panel(tape.program ? "memory" : "engine", this.engine));
     this.main = h("div", { class: "mg-main", role: "tabpanel", id: `mg-${this.serial}-panel` }, this.graph.root, this.list, this.code);
     const over = h("div", { class: "mg-overlay" }, this.help, this.legend);
-    const keys = h("div", { class: "mg-keys" }, "n next · p back · Space play · b backward · d by detail · f leave"), parts = [top, this.bar, this.turnBar(), this.said, over, (this.middle = h("div", { class: "mg-middle" }, this.main, side)), this.handDerived(), keys];
+    const keys = h("div", { class: "mg-keys" }, "n next · p back · Space play · b backward · d by detail · f leave"), parts = [top, this.bar, this.iterationBar(), this.said, over, (this.middle = h("div", { class: "mg-middle" }, this.main, side)), this.handDerived(), keys];
     this.frame = h("div", { class: "mg-frame", tabindex: -1, onkeydown: (e) => this.key(e) }, parts.filter(Boolean));
     clear(this.el, this.frame);
     this.openTab(this.tab);
@@ -154,10 +154,10 @@ class Inspector extends Keyboard(Lecture(Exporting(ByHand(Searching(Listing(Turn
 
 
   refreshNow() {
-    const m = (this.m = momentAt(this.tape, this.step, this.detail));
+    const m = (this.m = stateAt(this.tape, this.step, this.detail));
     this.slider.value = this.step;
     this.track.style.setProperty("--mg-at", this.step / Math.max(1, this.tape.last));
-    this.showTurn();
+    this.showIteration();
     const all = this.detail === null || !this.step ? "" : `, detail ${this.detail} of ${this.tape.steps[this.step - 1].details.length}`;
     this.where.textContent = `step ${this.step}/${this.tape.last}${all}`;
     this.slider.setAttribute("aria-valuetext", `step ${this.step} of ${this.tape.last}, ${m.phase}`);

@@ -14,7 +14,7 @@ const Timeline = (Base) => class extends Base {
       this.model.set("step", this.step);
       this.model.save_changes();
     }
-    this.followTurn();
+    this.followIteration();
     this.refresh();
     this.graph.follow();
   }

@@ -4,7 +4,7 @@
 /** The update of a step of the tape, or undefined. */
 const updateOf = (tape, k) => (tape.steps[k - 1]?.event === "update" ? tape.steps[k - 1].details[0] : undefined);
 
-/** Apply an update to a moment: clear gradients, and advance parameters to their next version. */
+/** Apply an update to the state of a tape: clear gradients, and advance parameters to their next version. */
 function takeUpdate(m, d) {
   m.wrote = new Set();
   for (const { was, now } of d.changes ?? []) {
@@ -34,38 +34,38 @@ function updateDetails(ui, d) {
 }
 
 /** Navigation between iterations. */
-const Turns = (Base) => class extends Base {
+const Iterations = (Base) => class extends Base {
   /** The index of the iteration that a step belongs to; -1 if there is none. */
-  turnAt(step) { return this.tape.turns.findIndex((t) => t.step <= step && step <= t.until); }
-  goTurn(i) {
-    const turn = this.tape.turns[i];
-    if (!turn) return;
-    if (turn.group) this.graph.open(turn.group);
-    this.go(turn.step);
+  iterationAt(step) { return this.tape.iterations.findIndex((t) => t.step <= step && step <= t.until); }
+  goIteration(i) {
+    const iteration = this.tape.iterations[i];
+    if (!iteration) return;
+    if (iteration.group) this.graph.open(iteration.group);
+    this.go(iteration.step);
     this.arrange();
   }
   /** If an iteration is shown, switch to the iteration of the current step. */
-  followTurn() {
-    const { turns } = this.tape, shown = turns.findIndex((t) => t.group && t.group === this.graph.view.group), now = this.turnAt(this.step);
-    if (shown >= 0 && now >= 0 && now !== shown && turns[now].group) this.graph.open(turns[now].group);
+  followIteration() {
+    const { iterations } = this.tape, shown = iterations.findIndex((t) => t.group && t.group === this.graph.view.group), now = this.iterationAt(this.step);
+    if (shown >= 0 && now >= 0 && now !== shown && iterations[now].group) this.graph.open(iterations[now].group);
   }
-  showTurn() {
-    const now = this.turnAt(this.step);
-    if (!this.turnSlider) return;
-    if (now >= 0) this.turnSlider.value = now;
-    this.turnSaid.textContent = this.aboutTurn(Number(this.turnSlider.value));
+  showIteration() {
+    const now = this.iterationAt(this.step);
+    if (!this.iterationSlider) return;
+    if (now >= 0) this.iterationSlider.value = now;
+    this.iterationSaid.textContent = this.aboutIteration(Number(this.iterationSlider.value));
   }
-  aboutTurn(i) {
-    const t = this.tape.turns[i];
+  aboutIteration(i) {
+    const t = this.tape.iterations[i];
     return `step ${t.number} of ${t.of}${t.loss === undefined || t.loss === null ? "" : `, loss ${this.tape.words(t.loss)}`}`;
   }
-  turnBar() {
-    const { turns } = this.tape, many = turns.at(-1)?.of ?? 0;
-    if (turns.length < 2) return null;
-    this.turnSlider = h("input", { type: "range", class: "mg-slider mg-turn", min: 0, max: turns.length - 1, step: 1, value: 0, "aria-label": "Iteration", oninput: () => this.goTurn(Number(this.turnSlider.value)) });
-    this.turnSaid = h("span", { class: "mg-where" });
+  iterationBar() {
+    const { iterations } = this.tape, many = iterations.at(-1)?.of ?? 0;
+    if (iterations.length < 2) return null;
+    this.iterationSlider = h("input", { type: "range", class: "mg-slider mg-iteration", min: 0, max: iterations.length - 1, step: 1, value: 0, "aria-label": "Iteration", oninput: () => this.goIteration(Number(this.iterationSlider.value)) });
+    this.iterationSaid = h("span", { class: "mg-where" });
     const whole = h("button", { type: "button", class: "mg-whole", onclick: () => this.openView("root", true) }, "all");
-    return h("div", { class: "mg-bar mg-turns" }, h("span", {}, "iteration"), h("div", { class: "mg-track" }, this.turnSlider), this.turnSaid, whole,
-      many > turns.length ? h("span", { class: "mg-hint" }, `${turns.length} of ${many} are kept`) : "");
+    return h("div", { class: "mg-bar mg-iterations" }, h("span", {}, "iteration"), h("div", { class: "mg-track" }, this.iterationSlider), this.iterationSaid, whole,
+      many > iterations.length ? h("span", { class: "mg-hint" }, `${iterations.length} of ${many} are kept`) : "");
   }
 };

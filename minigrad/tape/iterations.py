@@ -1,31 +1,31 @@
-"""Turns: the iterations of a training loop in a recording, and which of them are kept.
+"""Iterations of a training loop in a recording, and which of them are kept.
 
-A turn ends after the step of its optimizer, and the steps of schedulers that follow immediately. In a
+An iteration ends after the step of its optimizer, and the steps of schedulers that follow immediately. In a
 long loop without an optimizer, it ends where the loop goes back to an earlier line after a backward
-pass. If there are more than MOST_TURNS turns, we keep those at both ends and some in between. The
+pass. If there are more than MOST_ITERATIONS iterations, we keep those at both ends and some in between. The
 others are left out when the recording ends, so that the page of a tape stays small. Entries that kept
-turns need are not left out: above all the parameters, which are then several versions later.
+iterations need are not left out: above all the parameters, which are then several versions later.
 """
 
 from dataclasses import replace
 from itertools import pairwise
 
-from minigrad.tape.events import Backward, Entry, Input, LoopTurn
+from minigrad.tape.events import Backward, Entry, Input, Iteration
 from minigrad.tape.naming import result_names
 from minigrad.tape.recorder import Recorder
 
-MOST_TURNS = 50  # kept whole
+MOST_ITERATIONS = 50  # kept whole
 AT_ENDS = 8  # kept at the start and at the end of a longer loop
 BETWEEN = 8
 
 
-def turns_of(recorder: Recorder) -> list[LoopTurn]:
+def iterations_of(recorder: Recorder) -> list[Iteration]:
     """The iterations of a recording, in order; none if no optimizer stepped twice on one line.
 
     Without an optimizer, the iterations of a long loop are those of its backward passes.
     """
-    if recorder.turns:
-        return recorder.turns
+    if recorder.iterations:
+        return recorder.iterations
     steps: dict[tuple[object, ...], list[int]] = {}
     for k, (kind, which, _) in enumerate(recorder.events):
         if kind == "update" and (update := recorder.updates[which]).kind == "step":
@@ -37,7 +37,7 @@ def turns_of(recorder: Recorder) -> list[LoopTurn]:
     found, entered = [], 0
     for n, (begin, end) in enumerate(pairwise([0, *ends]), 1):
         reached = _reached(recorder, end)
-        found.append(LoopTurn(n, len(ends), range(begin, end), range(entered, reached)))
+        found.append(Iteration(n, len(ends), range(begin, end), range(entered, reached)))
         entered = reached
     return found
 
@@ -50,14 +50,14 @@ def _reached(recorder: Recorder, end: int) -> int:
     following = (which for kind, which, _ in recorder.events[end:] if kind == "op")
     first = next(following, len(recorder.entries))
     while first and recorder.entries[first - 1].kind == "leaf":
-        first -= 1  # leaves that the next turn was the first to use
+        first -= 1  # leaves that the next iteration was the first to use
     return first
 
 
 def _ends_by_hand(recorder: Recorder) -> list[int]:
-    """The ends of turns in a long loop without an optimizer: where it goes back to an earlier line."""
+    """The ends of iterations in a long loop without an optimizer: where it goes back to an earlier line."""
     lines = [None if b.place is None else (b.place.file, b.place.line) for b in recorder.passes]
-    if not lines or len(lines) <= MOST_TURNS or len({*lines}) > 1 or lines[0] is None:
+    if not lines or len(lines) <= MOST_ITERATIONS or len({*lines}) > 1 or lines[0] is None:
         return []
     file, line = lines[0]
     ends, ran = [], False
@@ -82,9 +82,9 @@ def _with_schedules(recorder: Recorder, k: int) -> int:
 
 
 def thin(recorder: Recorder) -> None:
-    """Leave out turns of a long loop, and renumber the rest."""
-    found = turns_of(recorder)
-    if len(found) <= MOST_TURNS:
+    """Leave out iterations of a long loop, and renumber the rest."""
+    found = iterations_of(recorder)
+    if len(found) <= MOST_ITERATIONS:
         return
     n = len(found)
     between = [AT_ENDS + (n - 2 * AT_ENDS) * k // (BETWEEN + 1) for k in range(1, BETWEEN + 1)]
@@ -98,10 +98,10 @@ def thin(recorder: Recorder) -> None:
 
 
 class _Thinning:
-    """Leaves turns out of a recording, and updates all entry numbers, which change."""
+    """Leaves iterations out of a recording, and updates all entry numbers, which change."""
 
-    def __init__(self, recorder: Recorder, found: list[LoopTurn], kept: list[int]) -> None:
-        self.recorder, self.turns, self.kept = recorder, found, kept
+    def __init__(self, recorder: Recorder, found: list[Iteration], kept: list[int]) -> None:
+        self.recorder, self.iterations, self.kept = recorder, found, kept
         out = {k for t in set(range(len(found))) - set(kept) for k in found[t].events}
         self.events = [k for k in range(len(recorder.events)) if k not in out]
         self.whole = {k for t in set(range(len(found))) - set(kept) for k in found[t].entries}
@@ -114,17 +114,17 @@ class _Thinning:
         return [which for kind, which, _ in events if kind == wanted]
 
     def _needed(self) -> set[int]:
-        """The entries that kept turns read, update, or send gradients to."""
+        """The entries that kept iterations read, update, or send gradients to."""
         entries, updates = self.recorder.entries, self.recorder.updates
-        inside = [k for t in self.kept for k in self.turns[t].entries]
-        inside += range(self.turns[-1].entries.stop, len(entries))
+        inside = [k for t in self.kept for k in self.iterations[t].entries]
+        inside += range(self.iterations[-1].entries.stop, len(entries))
         found = {i.entry for k in inside for i in entries[k].inputs}
         found |= {s.entry for k in inside for s in entries[k].saved}
         for number in self._happened("update"):
             found |= {w.was for w in updates[number].written}
         for number in self._happened("seed"):
             b = self.recorder.passes[number]
-            found |= {t.entry for t in b.turns} | {*b.expected, *b.pruned, *b.grads, b.failed}
+            found |= {t.entry for t in b.runs} | {*b.expected, *b.pruned, *b.grads, b.failed}
             found |= {e for e, _ in b.seeds}
         return {k for k in found if k is not None}
 
@@ -142,7 +142,7 @@ class _Thinning:
                 w.was, w.now = self._at(w.was), self._at(w.now)
         renumber = {"op": new, "failed": new, "update": update_of}
         recorder.events = [(e, renumber.get(e, pass_of)[which], k) for e, which, k in events]
-        recorder.turns = self._turns()
+        recorder.iterations = self._iterations()
         for own in recorder.engines:
             own._latest = {t: (new[e], k) for t, (e, k) in own._latest.items() if e in new}
         recorder._grads = {new[e]: g for e, g in recorder._grads.items() if e in new}
@@ -187,27 +187,27 @@ class _Thinning:
             seeds=[(new[e], g) for e, g in b.seeds],
             expected={new[e]: n for e, n in b.expected.items()},
             pruned=[new[e] for e in b.pruned],
-            turns=[
+            runs=[
                 replace(
-                    turn,
-                    entry=new[turn.entry],
-                    sent=[replace(s, to=new[s.to]) for s in turn.sent],
-                    instead=self._at(turn.instead),
+                    run,
+                    entry=new[run.entry],
+                    sent=[replace(s, to=new[s.to]) for s in run.sent],
+                    instead=self._at(run.instead),
                 )
-                for turn in b.turns
+                for run in b.runs
             ],
             grads={new[e]: g for e, g in b.grads.items()},
             failed=self._at(b.failed),
         )
 
-    def _turns(self) -> list[LoopTurn]:
+    def _iterations(self) -> list[Iteration]:
         event_at = {old: k for k, old in enumerate(self.events)}
         found, entered = [], 0
         for t in self.kept:
-            turn = self.turns[t]
-            begin = event_at[turn.events.start]
-            until = sum(old < turn.entries.stop for old in self.new)
-            events = range(begin, begin + len(turn.events))
-            found.append(replace(turn, events=events, entries=range(entered, until)))
+            iteration = self.iterations[t]
+            begin = event_at[iteration.events.start]
+            until = sum(old < iteration.entries.stop for old in self.new)
+            events = range(begin, begin + len(iteration.events))
+            found.append(replace(iteration, events=events, entries=range(entered, until)))
             entered = until
         return found

@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from minigrad.tape import film
+from minigrad.tape import animation
 from tests import tape_cases as cases
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -38,8 +38,8 @@ def test_what_has_not_run_is_pale_and_the_current_box_has_a_thick_border(tmp_pat
     assert group(first, "z,").get("opacity") == "0.25"
     assert group(first, "mul#1,").get("opacity") is None
     assert group(fourth, "z,").get("opacity") is None
-    assert group(first, "mul#1,").findall(f"{SVG}rect")[-1].get("stroke") == film.FORWARD
-    assert group(fourth, "z,").findall(f"{SVG}rect")[-1].get("stroke") == film.BACKWARD_INK
+    assert group(first, "mul#1,").findall(f"{SVG}rect")[-1].get("stroke") == animation.FORWARD
+    assert group(fourth, "z,").findall(f"{SVG}rect")[-1].get("stroke") == animation.BACKWARD_INK
 
 
 def test_a_gif_has_a_picture_of_each_step(tmp_path):
@@ -61,7 +61,7 @@ def test_without_matplotlib_and_for_too_many_steps_the_error_says_what_to_do(mon
     found = cases.no_gradient_yet().shown()
 
     with pytest.raises(ValueError, match=r"at most 300 pictures.*save_steps"):
-        film.gif(found, steps=[0] * 301)
+        animation.gif(found, steps=[0] * 301)
     monkeypatch.setitem(sys.modules, "PIL", None)
     with pytest.raises(ImportError, match="PIL is not installed.*save_steps"):
-        film.gif(found)
+        animation.gif(found)

@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from minigrad.core import display
-from minigrad.tape import draw, film, page, text
+from minigrad.tape import animation, draw, page, text
 from minigrad.tape.bitmap import rendered
 from minigrad.tape.document import Document, plain
-from minigrad.tape.moment import Moment
 from minigrad.tape.names import near
+from minigrad.tape.state import TapeState
 from minigrad.tape.text import dot_text
 
 _serial = count(1)
@@ -29,7 +29,7 @@ def reset_counter() -> None:
     _serial = count(1)
 
 
-class Faces:
+class Inspectable:
     """The base class for objects that are shown from a document."""
 
     what = "tape"  # in error messages
@@ -128,7 +128,7 @@ class Faces:
             f"{self.what}.select: there is no {name!r} on this {self.what}.{near(name, known)}"
         )
 
-    def at(self, step: int | None = None, detail: int | None = None) -> Moment:
+    def at(self, step: int | None = None, detail: int | None = None) -> TapeState:
         """The state after a step (by default, the step that is shown).
 
         detail    stop after this many details of the step (steps of a backward pass have several)
@@ -146,7 +146,7 @@ class Faces:
         >>> tape.at(4).ready
         ('MulBackward0 of mul#1',)
         """
-        return Moment.of(self.shown(), self.step if step is None else step, detail)
+        return TapeState.of(self.shown(), self.step if step is None else step, detail)
 
     # ---- output --------------------------------------------------------------------
 
@@ -181,7 +181,7 @@ class Faces:
         All pictures have the same size. Nodes that have not run yet are faded, and a sentence about the
         step is below.
         """
-        return film.save_steps(self.shown(), folder, steps)
+        return animation.save_steps(self.shown(), folder, steps)
 
     def save(self, path: str | Path) -> Path:
         """Write it to a file; the extension sets the format.
@@ -199,7 +199,7 @@ class Faces:
         ending = path.suffix.lower()
         writers: dict[str, Callable[[], str | bytes]] = {
             ".png": self.png,
-            ".gif": lambda: film.gif(self.shown()),
+            ".gif": lambda: animation.gif(self.shown()),
             ".svg": self.svg,
             ".html": self.html,
             ".htm": self.html,

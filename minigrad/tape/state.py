@@ -1,12 +1,12 @@
-"""A moment: the state after a step, found by replaying the details so far.
+"""The state of a tape after a step, found by replaying the details so far.
 
     tape.at(9).ready       the nodes in the ready queue, in the order in which they will run
     tape.at(9).waiting     the other nodes -> how many contributions they still expect
     tape.at(9).just_now    the latest event, as a sentence
     tape.at(9).grads       the leaves' .grad, as sums of their terms
-    tape.at(9).current     the node whose turn it was
+    tape.at(9).current     the node that ran last
 
-The inspector's script does the same in the browser. Pictures are drawn from a moment.
+The inspector's script does the same in the browser. Pictures are drawn from it.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -35,21 +35,21 @@ OF_A_PASS = ("expected", "pruned", "arrived", "queue", "order", "captured", "fai
 
 
 @dataclass(repr=False)
-class Moment:
-    """The state at a moment. In the public attributes, nodes are named as in the text of a step."""
+class TapeState:
+    """The state after a step. In the public attributes, nodes are named as in the text of a step."""
 
     found: doc.Document
     step: int
     last: int
     number: int = 0  # the number of the backward pass, 0 before the first
-    node: str | None = None  # the node whose turn it was
+    node: str | None = None  # the node that ran last
     event: str | None = None  # the kind of step: op, seed, node, error
     made: set[str | None] = field(default_factory=set)  # the nodes that have run forward
     expected: dict[str, int] = field(default_factory=dict)
     pruned: set[str] = field(default_factory=set)
     arrived: dict[str, list[Arrival]] = field(default_factory=dict)
     queue: list[str] = field(default_factory=list)
-    order: dict[str, int] = field(default_factory=dict)  # node -> its latest turn
+    order: dict[str, int] = field(default_factory=dict)  # node -> the number of its latest run
     freed: dict[str, int] = field(default_factory=dict)  # node -> the pass that freed it
     terms: dict[str, list[Term]] = field(default_factory=dict)
     captured: set[str] = field(default_factory=set)
@@ -60,25 +60,25 @@ class Moment:
     passes: dict[int, dict[str, object]] = field(default_factory=dict)  # of interrupted passes
 
     @staticmethod
-    def of(found: doc.Document, step: int | None = None, detail: int | None = None) -> "Moment":
-        """The moment after a step (by default the last), or after a detail of it."""
+    def of(found: doc.Document, step: int | None = None, detail: int | None = None) -> "TapeState":
+        """The state after a step (by default the last), or after a detail of it."""
         steps = found.steps
         step = len(steps) if step is None else step
         if not 0 <= step <= len(steps):
             raise IndexError(f"tape.at: a step from 0 to {len(steps)}, not {step}.")
-        moment = Moment(found, step, len(steps))
+        state = TapeState(found, step, len(steps))
         for k, now in enumerate(steps[:step], 1):
-            moment._take(now, detail if k == step else None)
-        return moment
+            state._take(now, detail if k == step else None)
+        return state
 
     @staticmethod
-    def turns(found: doc.Document, number: int) -> Iterator["Moment"]:
-        """The moments after each node's turn in a backward pass."""
-        moment = Moment(found, 0, len(found.steps))
+    def after_each_node(found: doc.Document, number: int) -> Iterator["TapeState"]:
+        """The state after each node that ran in a backward pass."""
+        state = TapeState(found, 0, len(found.steps))
         for step in found.steps:
-            moment._take(step)
+            state._take(step)
             if step.event == "node" and step.pass_ == number:
-                yield moment
+                yield state
 
     def _take(self, step: doc.TapeStep, detail: int | None = None) -> None:
         if step.pass_ in self.passes and step.pass_ != self.number:
@@ -173,7 +173,7 @@ class Moment:
 
     @property
     def current(self) -> str | None:
-        """The node whose turn it was."""
+        """The node that ran last."""
         if self.node is None:
             return None
         node = self.found.node(self.node)

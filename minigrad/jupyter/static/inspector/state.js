@@ -1,11 +1,11 @@
-/* A moment: the state of the tape after a step, computed from the document's deltas, so that no kernel is
-   needed. tape/moment.py computes the same; a test compares the two. */
+/* The state of the tape after a step, computed from the document's deltas, so that no kernel is
+   needed. tape/state.py computes the same; a test compares the two. */
 
 const OF_A_PASS = ["expected", "pruned", "seeds", "arrived", "queue", "queued", "order", "kept", "sent", "sentBy", "hooks", "g", "failed", "conflict", "engine"];
 
-/** The state after step k, or after `detail` details of it, the same as in tape/moment.py.
+/** The state after step k, or after `detail` details of it, the same as in tape/state.py.
     A whole step continues from the last computed state, if that was an earlier whole step. */
-function momentAt(tape, k, detail) {
+function stateAt(tape, k, detail) {
   const m = (detail === null && tape.reached?.k <= k && tape.reached) || { k: 0, passes: new Map(), pass: 0, computed: new Set(), node: null, expected: {}, pruned: new Set(), seeds: new Map(),
     arrived: new Map(), queue: [], queued: new Set(), order: new Map(), freed: new Map(), first: new Map(), terms: new Map(), kept: new Map(),
     sent: new Map(), sentBy: new Map(), hooks: new Map(), g: new Map(), failed: null, conflict: null, event: null, detail: null,

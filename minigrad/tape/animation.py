@@ -16,10 +16,10 @@ from minigrad.tape import draw
 from minigrad.tape.bitmap import rendered
 from minigrad.tape.document import Document
 from minigrad.tape.layout import text_width
-from minigrad.tape.moment import Moment
 from minigrad.tape.names import clean
 from minigrad.tape.palette import BACKWARD_INK, FORWARD, INK
 from minigrad.tape.shapes import Group, Picture, Rect, Scene, Words
+from minigrad.tape.state import TapeState
 
 PALE = 0.25  # the opacity of nodes that have not run yet
 CAPTION = 40.0  # the height of the sentence below the picture
@@ -100,7 +100,7 @@ def _frame(found: Document, step: int) -> Picture:
     picture = draw.picture(found, step)
     view = found.views[0]
     prefix = f"{picture.id}-"
-    made = Moment.of(found, step).made
+    made = TapeState.of(found, step).made
     unseen = [key for key in view.boxes if key[0] == "n" and key not in made]
     pale = {prefix + key for key in unseen if _runs(found, key)}
     pale |= {f"{prefix}r{k}" for k, route in enumerate(view.routes) if prefix + route.to in pale}

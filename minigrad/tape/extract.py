@@ -11,7 +11,7 @@ from minigrad.core.function import FunctionPlan
 from minigrad.core.op import Op
 from minigrad.core.saved import Packed
 from minigrad.core.tensor import Tensor
-from minigrad.tape.events import Again, Input
+from minigrad.tape.events import Input, OpCall
 from minigrad.tape.names import number_text
 from minigrad.tape.snapshot import WHOLE, Snapshot
 
@@ -44,9 +44,9 @@ def setting(value: Any) -> str:
     return text if " at 0x" not in text else f"<{type(value).__name__}>"
 
 
-def again(
+def op_call(
     op: Any, operands: tuple[Any, ...], settings: dict[str, Any], inputs: list[Input]
-) -> Again | None:
+) -> OpCall | None:
     """The data for applying the op again; None if this would keep a tensor or a large array alive."""
     if not isinstance(op, Op) or not all(map(_is_small, settings.values())):
         return None
@@ -57,7 +57,7 @@ def again(
     }
     if not all(map(_is_small, constants.values())):
         return None
-    return Again(op, {k: _copied(v) for k, v in settings.items()}, constants)
+    return OpCall(op, {k: _copied(v) for k, v in settings.items()}, constants)
 
 
 def _is_small(value: Any) -> bool:

@@ -108,28 +108,28 @@ def test_a_step_of_ops_and_a_step_within_a_step_are_one_update():
 
 def test_of_a_long_loop_both_ends_are_kept_with_their_names_and_numbers(long_loop):
     found = long_loop.shown()
-    numbers = [turn.number for turn in found.turns]
+    numbers = [iteration.number for iteration in found.iterations]
 
     assert numbers[:8] == [*range(1, 9)] and numbers[-8:] == [*range(53, 61)]
-    assert len(numbers) == 24 and {turn.of for turn in found.turns} == {60}
+    assert len(numbers) == 24 and {iteration.of for iteration in found.iterations} == {60}
     assert [b.ran_as for b in found.backward] == numbers
     assert "loss#60" in {n.name for n in found.nodes}
-    for turn in found.turns:
-        steps = found.steps[turn.step - 1 : turn.until]
+    for iteration in found.iterations:
+        steps = found.steps[iteration.step - 1 : iteration.until]
         assert steps[-1].text.startswith("opt.step()")
         seed = next(s for s in steps if s.event == "seed")
-        assert f"Backward pass {turn.number} begins" in seed.text
-        assert found.value(turn.loss)["shape"] == []
+        assert f"Backward pass {iteration.number} begins" in seed.text
+        assert found.value(iteration.loss)["shape"] == []
 
 
 def test_each_iteration_is_a_box_that_opens_into_its_own_picture(long_loop):
     found = long_loop.shown()
-    titles = [g.title for g in found.groups if g.kind == "turn"]
+    titles = [g.title for g in found.groups if g.kind == "iteration"]
     views = {v.id: v for v in found.views}
 
-    assert titles == [f"step {turn.number} of 60" for turn in found.turns]
-    assert {turn.group for turn in found.turns} <= {*views["root"].boxes}
-    inside = [found.node(key).label for key in views[found.turns[-1].group].boxes]
+    assert titles == [f"step {iteration.number} of 60" for iteration in found.iterations]
+    assert {iteration.group for iteration in found.iterations} <= {*views["root"].boxes}
+    inside = [found.node(key).label for key in views[found.iterations[-1].group].boxes]
     assert "w v59" in inside and "w v60" in inside and len(inside) < 10
 
 
@@ -167,10 +167,10 @@ def test_a_loop_that_writes_to_its_leaves_by_hand_has_turns_and_versions_too():
                 w -= 0.1 * w.grad
             w.grad = None
     found = tape.shown()
-    turn = found.turns[-1]
+    iteration = found.iterations[-1]
     labels = [found.node(key).label for key in found.backward[-1].grads]
 
-    assert (turn.number, turn.of, len(found.turns)) == (60, 60, 24)
+    assert (iteration.number, iteration.of, len(found.iterations)) == (60, 60, 24)
     assert labels == ["w v59"] and tape.svg() and "1 leaf" in tape.text()
-    texts = [s.text for s in found.steps[turn.step - 1 : turn.until]]
+    texts = [s.text for s in found.steps[iteration.step - 1 : iteration.until]]
     assert texts[0].startswith("sub#60 = w - 1") and texts[-1].startswith("w -= ")
