@@ -74,6 +74,8 @@ def test_each_of_these_modules_leads_somewhere(name):
         (minigrad, "sparse_csr_tensor", "sparse_coo_tensor"),
         (minigrad.cuda, "FloatTensor", "without `cuda`"),
         (minigrad.cuda, "get_device_name", "is_available"),
+        (minigrad.cuda, "synchronize", "is_available"),
+        (minigrad.optim, "Adafactor", "AdamW"),
         (minigrad, "qint8", "no quantized numbers"),
         (minigrad, "lu", "numpy.linalg"),
         (minigrad.linalg, "eig", "numpy.linalg"),

@@ -177,6 +177,13 @@ def test_an_inference_tensor_is_refused_where_its_value_would_have_to_last(use, 
     assert y.tolist() == [2.0, 2.0]
 
 
+def test_a_cell_that_ends_with_set_grad_enabled_shows_the_mode():
+    assert (
+        repr(minigrad.set_grad_enabled(True))
+        == "minigrad.autograd.grad_mode.set_grad_enabled(mode=True)"
+    )
+
+
 def test_nothing_is_recorded_in_inference_mode_unless_it_is_switched_off():
     x = minigrad.ones(2, requires_grad=True)
     with minigrad.inference_mode():

@@ -613,3 +613,18 @@ def test_a_result_that_a_function_has_saved_is_the_same_node_when_it_is_used_aga
     assert [found.node(e.from_).op for e in found.edges if e.to == product.id and e.gradient] == [
         "Exponential"
     ]
+
+
+def test_what_runs_in_inference_mode_is_recorded():
+    x = minigrad.ones(2, requires_grad=True)
+
+    with minigrad.record() as tape, minigrad.inference_mode():
+        z = x * 2
+        z.add_(1)
+        first, total = z[0], minigrad.zeros(2)
+        total.copy_(z)
+        x -= total
+
+    made = [(n["name"], n["version"]) for n in tape.document["nodes"] if n["kind"] == "op"]
+    assert made == [("z", 0), ("z", 0), ("first", 0), ("total", 0), ("x", 1)]
+    assert {n["version"] for n in tape.document["nodes"]} == {0, 1} and first.is_inference()

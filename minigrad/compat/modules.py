@@ -144,8 +144,10 @@ GROUPS = {
     "Weibull Wishart": DISTRIBUTION,
     "SyncBatchNorm": f"{ONE_PROCESS} Use nn.BatchNorm2d.",
     "qint32 qint8 quantize_per_channel quantize_per_tensor quint8": "There are no quantized numbers.",
-    "Event Stream current_stream get_device_capability get_device_name get_device_properties mem_get_info memory "
-    "memory_stats memory_summary nvtx reset_peak_memory_stats stream": GUARDED,
+    "Adafactor Muon": "To fix it, use AdamW, or write its step as a subclass of Optimizer.",
+    "Event Stream current_device current_stream default_stream get_device_capability get_device_name "
+    "get_device_properties mem_get_info memory memory_stats memory_summary nvtx reset_peak_memory_stats "
+    "set_device set_stream stream synchronize utilization": GUARDED,
 }
 NAMES = {name: reason for names, reason in GROUPS.items() for name in names.split()}
 # Methods and attributes of tensors.

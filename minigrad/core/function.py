@@ -342,15 +342,12 @@ class Function:
         """Run forward, and record a node for backward if a gradient is needed."""
         ctx = FunctionCtx(f"{cls.__name__}Backward")
         separate = cls.setup_context is not Function.setup_context
-        if separate:  # these are the arguments of forward, including defaults
-            bound = inspect.signature(cls.forward).bind(*args, **kwargs)
-            bound.apply_defaults()
-            args = bound.args
-        elif kwargs:
-            raise TypeError(
-                f"{cls.__name__}.apply() takes no keyword arguments: backward returns one gradient for each "
-                "argument, by position. To fix it, pass them by position."
-            )
+        if separate or kwargs:  # the arguments of forward, in its order
+            first = () if separate else (ctx,)
+            bound = inspect.signature(cls.forward).bind(*first, *args, **kwargs)
+            if separate or bound.kwargs:
+                bound.apply_defaults()
+            args = bound.args[len(first) :]
         state = modes.state
         recording, levels, observer = state.recording, state.levels, state.observer
         ctx.needs_input_grad = tuple(isinstance(a, Tensor) and a.node is not None for a in args)

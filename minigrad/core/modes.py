@@ -134,6 +134,9 @@ class set_grad_enabled:
     def __exit__(self, *raised: object) -> None:
         set_mode("recording", self._before)
 
+    def __repr__(self) -> str:  # a cell that ends with a call shows it
+        return f"minigrad.autograd.grad_mode.set_grad_enabled(mode={self.mode})"
+
 
 class _Mode:
     """A block, or a decorated function, in which recording is set to `mode`."""

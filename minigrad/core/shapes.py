@@ -176,6 +176,16 @@ def as_ints(values: Any, name: str) -> Shape:
     raise TypeError(f"argument '{name}' must be tuple of ints, not {type(values).__name__}.")
 
 
+def one_or_more(value: Any, name: str) -> Shape:
+    """The entries of a list or tuple as ints; (n,) for one integer n, which may be in a tensor.
+
+    >>> one_or_more(np.int64(3), "shifts"), one_or_more([2, 3], "shifts")
+    ((3,), (2, 3))
+    """
+    alone = hasattr(value, "__index__") and not isinstance(value, LISTED)
+    return (as_int(value, name),) if alone else as_ints(value, name)
+
+
 def shape_of(size: tuple[Any, ...], named: Several | None = None) -> Shape:
     """zeros(2, 3), zeros((2, 3)) and zeros(size=(2, 3)) mean the same."""
     size = size if named is None else (named,)

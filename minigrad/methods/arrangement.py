@@ -11,7 +11,14 @@ from minigrad import ops
 from minigrad.core import dtypes
 from minigrad.core.devices import MemoryFormat
 from minigrad.core.errors import warn_user
-from minigrad.core.shapes import LISTED, Dim, Several, broadcast_axes, normalize_axes, normalize_one
+from minigrad.core.shapes import (
+    Dim,
+    Several,
+    broadcast_axes,
+    normalize_axes,
+    normalize_one,
+    one_or_more,
+)
 from minigrad.methods.base import Base, T, Values, sizes, with_numpy_names
 from minigrad.ops.composites import named
 
@@ -243,7 +250,7 @@ class Arrangement(Base):
         minigrad.Size([3, 1])
         """
         z = ops.squeeze.apply(self, axis=squeezable(self.array.shape, dim))
-        if dim is None and z is not self or getattr(z, "node", None) is None:
+        if getattr(z, "node", None) is None:
             return z
         form = 0 if dim is None else 1 if isinstance(dim, int) else 2
         return named(z, f"SqueezeBackward{form + 3 * (z is self)}", ops.squeeze)
@@ -320,7 +327,7 @@ class Arrangement(Base):
         minigrad.Size([3, 4, 2])
         """
         ndim = self.array.ndim
-        given = [[axes] if isinstance(axes, int) else list(axes) for axes in (source, destination)]
+        given = [list(one_or_more(axes, "dims")) for axes in (source, destination)]
         if len(given[0]) != len(given[1]):
             raise RuntimeError(f"movedim: Invalid source or destination dims: source ({given[0]} dims) should contain the same number of dims as destination ({given[1]} dims)")
         found = [[normalize_one(axis, ndim) for axis in axes] for axes in given]
@@ -392,13 +399,11 @@ class Arrangement(Base):
         >>> minigrad.tensor([1, 2, 3]).roll(1)
         tensor([3, 1, 2])
         """
-        if dims is None or (isinstance(dims, LISTED) and not dims):
-            if not isinstance(shifts, int) and len(shifts) != 1:
-                raise RuntimeError(f"shifts and dimensions must align. shifts: {len(shifts)}, dims:0" if shifts else "`shifts` required")
-            return ops.roll.apply(self, shift=shifts if isinstance(shifts, int) else int(shifts[0]))
-        if not self.numel():
+        shifts, dims = one_or_more(shifts, "shifts"), () if dims is None else one_or_more(dims, "dims")
+        if len(shifts) == 1 and not dims:
+            return ops.roll.apply(self, shift=shifts[0])
+        if dims and not self.numel():
             return self.clone()
-        shifts, dims = ((s,) if isinstance(s, int) else tuple(s) for s in (shifts, dims))
         if not shifts:
             raise RuntimeError("`shifts` required")
         if len(shifts) != len(dims):

@@ -17,7 +17,7 @@ from minigrad.core import dtypes
 from minigrad.core.dtypes import Dtype, torch_name
 from minigrad.core.errors import shape_error
 from minigrad.core.op import Op
-from minigrad.core.shapes import Array, Several, Shape, normalize_one
+from minigrad.core.shapes import LISTED, Array, Several, Shape, as_int, as_ints, normalize_one
 from minigrad.methods.arguments import not_a_tensor
 from minigrad.methods.arrangement import Arrangement
 from minigrad.methods.base import (
@@ -105,7 +105,7 @@ class Indexing(Arrangement):
         (tensor([0]), tensor([1, 2, 3, 4]))
         """
         sizes = pieces(length("split", self, dim), split_size)
-        return cut("Split" if isinstance(split_size, int) else "SplitWithSizes", self, dim, sizes)
+        return cut("SplitWithSizes" if isinstance(split_size, LISTED) else "Split", self, dim, sizes)
 
     def split_with_sizes(self, split_sizes: Sequence[int], dim: int = 0) -> tuple[Self, ...]:
         """A tuple of pieces of these sizes along dim, as views.
@@ -811,12 +811,13 @@ def part(axis: int, which: int | slice | Array) -> tuple[Any, ...]:
 
 def pieces(n: int, size: Several) -> list[int]:
     """The sizes of the pieces of split: the given list, or equal sizes except for the last."""
-    if not isinstance(size, (int, np.integer)):
-        return list(size)
+    if isinstance(size, LISTED):
+        return list(as_ints(size, "split_size"))
+    size = as_int(size, "split_size")
     if size < 0 or (size == 0 and n):
         raise RuntimeError(f"split expects split_size be non-negative, but got split_size={size}")
-    whole, rest = divmod(n, int(size)) if n else (0, 0)
-    return [int(size)] * whole + [rest] * (rest > 0 or not n)
+    whole, rest = divmod(n, size) if n else (0, 0)
+    return [size] * whole + [rest] * (rest > 0 or not n)
 
 
 def cut(node: str, x: T, dim: int, lengths: list[int]) -> tuple[T, ...]:

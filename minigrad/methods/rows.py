@@ -98,6 +98,11 @@ def of_tensors(op: Op) -> FunctionType:
     return method  # type: ignore[return-value]
 
 
+def _counts(x: Base) -> bool:
+    """Does x hold one integer, so that [0] * x is a list?"""
+    return x.array.size == 1 and x.array.dtype.kind in "iu"
+
+
 def reflecting(op: Op) -> FunctionType:
     """Make x.__rmul__(2), which is 2 * x. As in PyTorch, x is the first input of the node for the ops in X_FIRST."""
     node_name = X_FIRST.get(op.name)
@@ -110,7 +115,8 @@ def reflecting(op: Op) -> FunctionType:
             return op.apply(other, self)
         except TypeError:
             appends = op.name == "add" and isinstance(other, list)  # y += x: Python asks x first
-            if appends or is_foreign(other):
+            repeats = op.name == "mul" and isinstance(other, (list, tuple, str)) and _counts(self)
+            if appends or repeats or is_foreign(other):
                 return NotImplemented
             raise
 

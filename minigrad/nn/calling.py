@@ -25,6 +25,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from minigrad.core import modes
+from minigrad.core.errors import warn_user
 from minigrad.core.function import Function
 from minigrad.core.hooks import RemovableHandle
 from minigrad.core.tensor import Tensor
@@ -343,10 +344,9 @@ class BackwardHooks:
             return grads
         # The arguments will not get a gradient, so call the hooks now.
         if self.hooks:
-            warnings.warn(
+            warn_user(
                 "Full backward hook is firing when gradients are computed with respect to module "
-                "outputs since no inputs require gradients.",
-                stacklevel=5,
+                "outputs since no inputs require gradients."
             )
         for hook in self.hooks:
             given = hook(self.module, (None,) * self.n_arguments, grads)

@@ -213,7 +213,7 @@ class Module(Stateful, Called):
         parts = []
         for name, value in values.items():
             if name not in usual:
-                shown = repr(value) if isinstance(value, str) else str(value)
+                shown = repr(value) if isinstance(value, str) else f"{value}"
                 parts.append(name + shown if name.endswith("=") else shown)
             elif value != usual[name]:
                 parts.append(f"{name}={value}")

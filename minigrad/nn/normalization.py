@@ -20,7 +20,7 @@ from typing import Any
 from minigrad.core.devices import DeviceLike
 from minigrad.core.dtypes import DTypeLike
 from minigrad.core.errors import warn_user
-from minigrad.core.shapes import Several
+from minigrad.core.shapes import Several, Shape
 from minigrad.core.tensor import Tensor
 from minigrad.methods.creation import ones, tensor, zeros
 from minigrad.nn import functional as F
@@ -54,9 +54,9 @@ class _Affine(Module):
     bias: Parameter | None
 
     def _scale_and_shift(
-        self, shape: Several, affine: bool, bias: bool, device: DeviceLike, dtype: DTypeLike
+        self, shape: Shape, affine: bool, bias: bool, device: DeviceLike, dtype: DTypeLike
     ) -> None:
-        weight = as_shape(shape) if affine else None
+        weight = shape if affine else None
         add_parameters(self, device, dtype, weight=weight, bias=weight if bias else None)
         self.reset_parameters()
 
@@ -101,7 +101,7 @@ class _NormBase(_Affine):
         }
         for name, buffer in buffers.items():
             self.register_buffer(name, buffer if track_running_stats else None)
-        self._scale_and_shift(num_features, affine, bias, device, dtype)
+        self._scale_and_shift((num_features,), affine, bias, device, dtype)
 
     def reset_running_stats(self) -> None:
         """Reset the running statistics."""
@@ -312,7 +312,7 @@ class GroupNorm(_Affine):
             )
         self.num_groups, self.num_channels = num_groups, num_channels
         self.eps, self.affine = eps, affine
-        self._scale_and_shift(num_channels, affine, bias, device, dtype)
+        self._scale_and_shift((num_channels,), affine, bias, device, dtype)
 
     def forward(self, input: Tensor) -> Tensor:
         """(n, num_channels, ...) to the same shape."""

@@ -147,6 +147,7 @@ def normals(shape: Shape, dtype: Dtype, mean: float, std: float, generator: Gene
     Source: Box and Muller, A note on the generation of random normal deviates (1958).
     """
     _require_float("normal_kernel_cpu", dtype)
+    mean, std = float(mean), float(std)  # they may be tensors
     n = math.prod(shape)
     if n < 16 or not contiguous:
         z = _pairs(n, source(generator)) * std + mean

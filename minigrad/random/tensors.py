@@ -24,7 +24,7 @@ from minigrad.core.tensor import Tensor, wrap
 from minigrad.methods.arguments import made_into_out, takes_out, takes_tensors
 from minigrad.methods.creation import finish, type_to_make
 from minigrad.methods.indexing import broadcast
-from minigrad.ops.composites import level
+from minigrad.ops.composites import level, named
 from minigrad.random import kernels
 from minigrad.random.generator import Generator
 
@@ -201,8 +201,9 @@ def normal(mean: float | Tensor, std: float | Tensor = 1.0, size: Sequence[int] 
     z = kernels.normals(shape, d, 0, 1, generator)
     m, s = (np.asarray(getattr(t, "array", t), d) for t in (mean, std))
     drawn = finish(z * s + m, requires_grad)
+    form = isinstance(mean, Tensor) + 2 * isinstance(std, Tensor)
     for t in tensors:  # the gradient of a sample is zero
-        drawn = level(t, drawn) if t.requires_grad else drawn
+        drawn = named(level(t, drawn), f"NormalBackward{form}") if t.requires_grad else drawn
     return drawn
 
 
@@ -215,4 +216,5 @@ def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
     """
     if input.dtype.kind != "f":
         raise NotImplementedError(f'"poisson_cpu" not implemented for {str(input.dtype)!r}')
-    return wrap(kernels.events(input.array, generator))
+    drawn = wrap(kernels.events(input.array, generator))
+    return named(level(input, drawn), "PoissonBackward0") if input.requires_grad else drawn

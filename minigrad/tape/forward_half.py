@@ -13,7 +13,7 @@ from typing import Any
 from minigrad.core import dtypes, modes
 from minigrad.core.errors import Place, user_line
 from minigrad.core.leaf import AccumulateGrad
-from minigrad.core.memory import FRESH
+from minigrad.core.memory import FRESH, INFERENCE
 from minigrad.core.node import Node
 from minigrad.core.tensor import Tensor
 from minigrad.core.views import CopySlices
@@ -77,15 +77,15 @@ class ForwardHalf(Identities):
                 self._goes_on(z.node, entry, number)
 
     def version_of(self, tensor: Tensor) -> int:
-        """How often a tensor was written to."""
-        return tensor._version
+        """How often a tensor was written to; 0 for an inference tensor, which does not count."""
+        return 0 if tensor.counter is INFERENCE else tensor.counter.count
 
     def version(self, tensor: Tensor, number: int) -> TensorVersion:
         """A record of the tensor's current state."""
         tangents = [] if tensor._tangents is None else [*tensor._tangents.values()]
         return TensorVersion(
             number,
-            tensor._version,
+            self.version_of(tensor),
             tuple(tensor.shape),
             name_of(tensor.dtype),
             tensor.requires_grad,
@@ -150,7 +150,7 @@ class ForwardHalf(Identities):
         result = self.version(tensor, key)
         if overwritten:
             result.value = None
-            result.version -= 1
+            result.version = max(result.version - 1, 0)
             result.requires_grad = False
         node = None if overwritten else tensor.grad_fn
         if node is not None and node in self._entry_of:  # another object for a saved result
@@ -162,7 +162,7 @@ class ForwardHalf(Identities):
         entry = Entry(kind, results=[result])
         source = None if node is not None else self._same_memory(tensor, key)
         if source is not None:
-            self._detached(entry, source, tensor._version)
+            self._detached(entry, source, self.version_of(tensor))
         if result.requires_grad:
             entry.backward = "AccumulateGrad" if node is None else node.name()
             entry.kind = kind
@@ -176,7 +176,7 @@ class ForwardHalf(Identities):
 
     def _same_memory(self, tensor: Tensor, key: int) -> int | None:
         """A recorded tensor that covers exactly the same memory."""
-        if tensor.counter is FRESH:
+        if tensor.counter in (FRESH, INFERENCE):
             return None
         for ref, number in self._numbers.values():
             other = ref()

@@ -9,6 +9,7 @@ Tensors and nodes are only referenced weakly: a recording does not keep a graph 
 import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from itertools import count
 from typing import Any
 
@@ -99,7 +100,7 @@ class Tensors(ABC):
             self._follow_base(operand, number)
         self._look_up_one(operand, number)
         entry, output = self._latest[number]
-        return Input(entry, output, self.version_of(operand) - overwritten)
+        return Input(entry, output, max(self.version_of(operand) - overwritten, 0))
 
     def _follow_base(self, view: Any, number: int) -> None:
         """After a write to its base, a view has a new history: its view ops are applied again."""
@@ -176,7 +177,7 @@ class Identities(Tensors):
         if known is None:
             known = self._numbered(tensor)
         counter = tensor.counter
-        if counter is not FRESH:
+        if counter not in (FRESH, INFERENCE):
             kept = self._counters.setdefault(id(counter), (counter, len(self._counters)))
             self.storages[known] = kept[1]
             if tensor._base is not None:
@@ -219,7 +220,9 @@ class Identities(Tensors):
         """Find names for tensors in the user's namespace."""
         for own in self.engines:
             for name, tensor in tensors_in(self.namespace(), own.kind):
-                grad = tensor.grad if tensor.is_leaf else None
+                grad = None
+                with suppress(RuntimeError):  # PyTorch refuses to read some views: see tape/torch
+                    grad = tensor.grad if tensor.is_leaf else None
                 for known, path in ((own.known(tensor), name), (own.known(grad), f"{name}.grad")):
                     if known is not None:
                         self.names.setdefault(known, path)

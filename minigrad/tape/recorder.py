@@ -169,7 +169,7 @@ class Recorder(ForwardHalf):
             return
         self._updating.append(what)
         tensors = _tensors_of(owner) if what != "schedule" else []
-        before = [(t, t._version, maybe(t.grad)) for t in tensors]
+        before = [(t, self.version_of(t), maybe(t.grad)) for t in tensors]
         if what == "step":
             self._first_seen(before)
         rates, place = _rates(owner), user_line()
@@ -191,7 +191,7 @@ class Recorder(ForwardHalf):
         update = Update(what, self._called(owner), type(owner).__name__, place)
         update.rates = [*zip(rates, _rates(owner), strict=False)]
         for tensor, version, g in before:
-            if what == "step" and tensor._version != version:
+            if what == "step" and self.version_of(tensor) != version:
                 update.written.append(self._written(tensor, version, g, update))
             elif what == "zero_grad" and g is not None:
                 known = self.known(tensor)
@@ -212,7 +212,7 @@ class Recorder(ForwardHalf):
             self._add_leaf(tensor, key, overwritten=True)
         was, output = self._latest[key]
         made = self.entries[was]
-        if output < len(made.results) and made.results[output].version == tensor._version:
+        if output < len(made.results) and made.results[output].version == self.version_of(tensor):
             return WrittenTensor(was, was, g)  # its ops were recorded one by one
         entry = Entry(
             "leaf",

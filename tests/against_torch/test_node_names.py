@@ -9,7 +9,7 @@ EXPRESSIONS = """
 x * x | x + 1 | x - 1 | x / 2 | x ** 2 | x ** x | 2 ** x | -x | x @ x.T | x @ v | v @ v | m.mm(x, x.T) | m.dot(v, v) | m.mv(x, v)
 m.bmm(b, b.mT) | m.addmm(m.ones(3, 3), x, x.T) | m.outer(v, v) | x[0] | x[0, 1] | x[1:] | x[:, 1] | x[::2, 1:] | x[i] | x[x > 0]
 x[None] | x[...] | x[0:1, 0] | x.T | x.t() | x.mT | x.transpose(0, 1) | x.permute(1, 0) | x.reshape(-1) | x.view(-1) | x.flatten()
-x.squeeze() | x[None].squeeze(0) | x.unsqueeze(0) | x.expand(2, 3, 4) | x.sum() | x.sum(0) | x.mean() | x.mean(0) | x.max(0)[0] | x.amax()
+x.squeeze() | x[:1].squeeze() | x[None].squeeze(0) | x.unsqueeze(0) | x.expand(2, 3, 4) | x.sum() | x.sum(0) | x.mean() | x.mean(0) | x.max(0)[0] | x.amax()
 x.prod() | x.prod(0) | x.var() | x.std(0) | x.norm() | x.norm(dim=0) | m.linalg.norm(x) | x.logsumexp(0) | x.cumsum(0) | x.cumprod(0)
 x.clone() | x.double() | x.T.contiguous() | x.abs() | x.exp() | x.log() | x.sqrt() | x.sin() | x.relu() | x.sigmoid() | x.tanh()
 x.clamp(0, 1) | x.clamp(min=0) | m.where(x > 0, x, x) | m.maximum(x, x) | m.cat([x, x]) | m.stack([x, x]) | x.gather(0, z)
@@ -29,6 +29,7 @@ LAST_ONES = """
 x.mode()[0] | x.median(0)[0] | x.nanmedian(0)[0] | x.cummax(0)[0] | x.cummin(0)[0] | x.aminmax()[0] | x.nansum() | x.dist(y) | x.log1p()
 x.clone().fill_(m.tensor(2.0))
 x.clone().uniform_() | x.clone().bernoulli_(0.5) | x.clone().exponential_() | x.clone().random_() | x.clone().random_(3) | x.clone().random_(1, 3)
+m.normal(x, 1.0) | m.normal(0.0, x) | m.normal(x, x) | m.poisson(x) | x.bernoulli()
 x.clone().log_normal_() | x.clone().cauchy_() | x.clone().geometric_(0.5) | x.clone().t_() | x.clone().transpose_(0, 1) | x.clone().unsqueeze_(0)
 x.clone().squeeze_() | x.clone().squeeze_(0) | x.clone().squeeze_((0, 1)) | x.clone().eq_(1) | x.clone().gt_(x) | x.clone().cumsum_(0) | x.clone().logit_()
 F.elu(x.clone(), inplace=True) | F.leaky_relu(x.clone(), inplace=True) | F.threshold(x.clone(), 0, 1, inplace=True) | F.celu(x.clone(), inplace=True)

@@ -59,6 +59,25 @@ def applied(m, *args, **kwargs):
     return gradient(m, lambda x: Power.apply(x, *args, **kwargs), [3.0])
 
 
+def times(m, *args, **kwargs):
+    class Times(m.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, y):
+            ctx.x, ctx.y = x, y
+            return x * y
+
+        @staticmethod
+        def backward(ctx, g):
+            return tuple(
+                g * v if need else None
+                for v, need in zip((ctx.y, ctx.x), ctx.needs_input_grad, strict=True)
+            )
+
+    leaf = next(a for a in (*args, *kwargs.values()) if isinstance(a, m.Tensor)).requires_grad_()
+    Times.apply(*args, **kwargs).sum().backward()
+    return leaf.grad
+
+
 def materialized(m):
     x, y = m.ones(2, requires_grad=True), m.ones(2, requires_grad=True)
     g, h = m.autograd.grad((x * x).sum(), (x, y), materialize_grads=True, create_graph=True)
@@ -133,7 +152,20 @@ NAMED = {
 }  # fmt: skip
 FUNCTIONS = {
     "setup_context, default": lambda m, x: applied(m), "setup_context, position": lambda m, x: applied(m, 3),
-    "setup_context, name": lambda m, x: applied(m, p=3), "materialized": lambda m, x: materialized(m),
+    "setup_context, name": lambda m, x: applied(m, p=3), "one name": lambda m, x: times(m, 3.0, y=x), "two names": lambda m, x: times(m, y=3.0, x=x),
+    "materialized": lambda m, x: materialized(m),
+}  # fmt: skip
+# A tensor that holds one number in place of the number: n_classes = y.max() + 1
+HELD = {
+    "roll": lambda m, x: x.roll(m.tensor(1)), "roll along": lambda m, x: x.roll(m.tensor(1), 1), "roll by NumPy's": lambda m, x: x.roll(np.int64(1), np.int64(1)),
+    "split": lambda m, x: x.split(m.tensor(1)), "movedim": lambda m, x: x.movedim(m.tensor(0), 1), "chunk": lambda m, x: x.chunk(m.tensor(2)),
+    "max_pool1d": lambda m, x: m.nn.functional.max_pool1d(x, m.tensor(2)), "avg_pool1d": lambda m, x: m.nn.functional.avg_pool1d(x, m.tensor(2), m.tensor(1)),
+    "conv1d": lambda m, x: m.nn.functional.conv1d(x[None], m.ones(1, 2, 2), stride=m.tensor(1), padding=m.tensor(1)),
+    "interpolate": lambda m, x: m.nn.functional.interpolate(x[None], size=m.tensor(6)), "BatchNorm1d": lambda m, x: m.nn.BatchNorm1d(m.tensor(3))(x),
+    "GroupNorm": lambda m, x: m.nn.GroupNorm(m.tensor(1), m.tensor(3))(x), "normal_": lambda m, x: x.normal_(m.tensor(2.0), m.tensor(0.0)),
+    "[0] * n": lambda m, x: [[0] * m.tensor(2), (0, 1) * m.tensor([2]), "ab" * m.tensor(2)],
+    "repr": lambda m, x: [repr(f(m.tensor(3), m.tensor(2))) for f in (m.nn.Linear, m.nn.Embedding, lambda i, o: m.nn.Conv1d(i, o, 1))],
+    "repr of a pooling": lambda m, x: [repr(m.nn.MaxPool2d(m.tensor(3))), repr(m.nn.Dropout(m.tensor(0.5)))],
 }  # fmt: skip
 NUMBERS = {
     "max": lambda m, x: gradient(m, lambda v: v.max(), [1.0, NAN, NAN]), "max(0)": lambda m, x: gradient(m, lambda v: v.max(0).values, [1.0, NAN, 2.0]),
@@ -319,7 +351,7 @@ DRAWN = {
 CASES = {
     f"{group}: {name}": case
     for group, cases in (("in place", IN_PLACE), ("compared", COMPARED), ("cat", CAT), ("numpy", NUMPY), ("index", INDEXED),
-                         ("named", NAMED), ("function", FUNCTIONS), ("number", NUMBERS), ("surveyed", SURVEYED), ("old", OLD), ("info", INFO), ("empty", EMPTY), ("half", HALF), ("of its tests", OF_ITS_TESTS), ("drawn", DRAWN))
+                         ("named", NAMED), ("function", FUNCTIONS), ("held", HELD), ("number", NUMBERS), ("surveyed", SURVEYED), ("old", OLD), ("info", INFO), ("empty", EMPTY), ("half", HALF), ("of its tests", OF_ITS_TESTS), ("drawn", DRAWN))
     for name, case in cases.items()
 }  # fmt: skip
 

@@ -216,6 +216,17 @@ def one_result_of_two():
     return [x, values, places, z]
 
 
+def pieces_of_different_sizes():
+    x = torch.randn(2, 7, requires_grad=True)
+    a, b = torch.split(x, [3, 4], dim=1)
+    c, d = x.chunk(2, dim=1)
+    (a.sum() * b.prod() + c.prod() * d.sum()).backward()
+    try:
+        return [x, *torch.autograd.grad(x.sum(), [x, 3])]
+    except RuntimeError as error:
+        return [x, str(error)]
+
+
 def complex_and_half():
     x = torch.randn(3, dtype=torch.complex64, requires_grad=True)
     y = torch.randn(3, dtype=torch.bfloat16, requires_grad=True)
@@ -224,12 +235,44 @@ def complex_and_half():
     return [x, y, z]
 
 
+def entry_that_is_a_leaf():
+    w = torch.rand(3)[0].requires_grad_()
+    for _ in range(2):
+        (w * w).backward()
+        with torch.no_grad():
+            w.sub_(w.grad * 0.1)
+    return [w]
+
+
+def view_that_pytorch_refuses():
+    class Passed(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x
+
+        @staticmethod
+        def backward(ctx, g):
+            return g
+
+    x = ones(2)
+    y = Passed.apply(x)
+    with torch.no_grad():
+        x += 1
+    z = (x * 2).sum()
+    z.backward()
+    try:
+        return [x, z, y.sum()]
+    except RuntimeError as error:
+        return [x, z, str(error)]
+
+
 PROGRAMS = {
     f.__name__: f
     for f in (
         first_program, mlp_with_adam, conv_net, lstm, transformer_layer, custom_function,
         double_backward, checkpoints, in_place_error, second_backward_error, hooks, views,
         saved_tensors_hooks, no_grad_blocks, higher_modules, sparse_table, closures,
-        one_of_several_inputs, one_result_of_two, complex_and_half,
+        one_of_several_inputs, one_result_of_two, complex_and_half, pieces_of_different_sizes, entry_that_is_a_leaf,
+        view_that_pytorch_refuses,
     )
 }  # fmt: skip

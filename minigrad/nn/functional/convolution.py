@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from minigrad import ops
-from minigrad.core.shapes import Several, as_ints
+from minigrad.core.shapes import Several, one_or_more
 from minigrad.core.tensor import Tensor, wrap
 from minigrad.ops.composites import named
 
@@ -264,9 +264,7 @@ def check_not_negative(**widths: tuple[int, ...]) -> None:
 
 def several(value: Several, n: int, name: str) -> tuple[int, ...]:
     """A tuple with one number for each axis. A single number is repeated."""
-    if value.__class__ is int or isinstance(value, np.integer):
-        return (int(value),) * n
-    values = as_ints(value, name)
+    values = one_or_more(value, name)
     if len(values) == 1:
         return values * n
     if len(values) != n:

@@ -48,7 +48,10 @@ class Passes:
             with self.operations.unseen():  # PyTorch makes a view of a leaf to find its node
                 roots = [edge_of(x) for x in outputs]
                 wanted = [edge_of(x) for x in inputs]
-        except RuntimeError:  # something requires no gradient; the engine will raise the error
+        except (
+            RuntimeError,
+            AttributeError,
+        ):  # something requires no gradient, or is no tensor: the engine raises
             return engine(outputs, *args, **kwargs)
         tensors = [x for x in inputs if isinstance(x, torch.Tensor)]
         now = OnePass(self, roots, gradients, retain_graph, create_graph, wanted, accumulate)
@@ -257,8 +260,10 @@ class OnePass:
         if tensor is not None:
             hooks = len(tensor._backward_hooks or ()) - (tensor.is_leaf and run.captured)
             run.kept = not tensor.is_leaf and tensor.retains_grad
+        if came is None or came.array is None or len(run.parts) > 1:
+            return
         total = total_of(parts)
-        if total is None or came is None or came.array is None or len(run.parts) > 1:
+        if total is None:
             return
         as_sent = len(parts) == 1 and parts[0] is came
         changed = not (as_sent or np.array_equal(total, came.array, equal_nan=True))

@@ -61,7 +61,7 @@ class TorchTensors(Tensors):
 
     def _result_known(self, tensor: torch.Tensor) -> int | None:
         """The number of a recorded result, if this is another object for it."""
-        node = tensor.grad_fn if torch.is_grad_enabled() and tensor.requires_grad else None
+        node = node_of(tensor)
         entry = None if node is None else self._entry_of.get(key_of(node))
         if entry is None:
             return None
@@ -84,7 +84,7 @@ class TorchTensors(Tensors):
 
     def _add_leaf(self, tensor: torch.Tensor, number: int, overwritten: bool = False) -> None:
         """Add a tensor that was not computed in this recording."""
-        node = tensor.grad_fn if torch.is_grad_enabled() and tensor.requires_grad else None
+        node = node_of(tensor)
         known = self._entry_of.get(key_of(node)) if node is not None else None
         if known is not None:  # another result of a node that was found in a graph
             self._latest[number] = (known, len(self.entries[known].results))
@@ -118,8 +118,8 @@ class TorchTensors(Tensors):
         return source
 
     def _link_again(self, entry: Entry, number: int, view: torch.Tensor) -> None:
-        if view.requires_grad and torch.is_grad_enabled():
-            self.link(entry, number, view.grad_fn)
+        if (node := node_of(view)) is not None:
+            self.link(entry, number, node)
 
     def add_op(self, entry: Entry, kind: str = "op") -> int:
         """Append the entry of an operation; returns its number."""
@@ -236,6 +236,19 @@ def address_of(tensor: torch.Tensor) -> int:
         return tensor.data_ptr() if tensor.layout is torch.strided else 0
     except RuntimeError:
         return 0
+
+
+def node_of(tensor: torch.Tensor) -> Any:
+    """The grad_fn of a tensor, if a gradient may go to it now.
+
+    None as well if PyTorch refuses to read it: for a view that a Function returned, after a write to its base.
+    """
+    if not (tensor.requires_grad and torch.is_grad_enabled()):
+        return None
+    try:
+        return tensor.grad_fn
+    except RuntimeError:
+        return None
 
 
 def key_of(node: Any) -> NodeKey:
