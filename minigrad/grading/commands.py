@@ -470,7 +470,7 @@ def _print_summary(book: Gradebook, written: list[Path]) -> None:
     )
     for row in rows:
         if row.unreadable:
-            typer.echo(clean_text(f"    {row.student.id}: {row.unreadable}"))
+            typer.echo(clean_text(f"    {row.student.label}: {row.unreadable}"))
     _print_what_needs_attention(book)
     _print_written(written)
     lost = sum(AGAIN in row.unreadable for row in rows)
@@ -491,6 +491,7 @@ def _print_what_needs_attention(book: Gradebook) -> None:
         "answers still to be marked by a person, which count for nothing until then": sum(
             row.open for row in book.rows
         ),
+        "marks for a student or an answer that does not exist, at the end of the CSV of marks": book.gone,
     }
     for what, count in counted.items():
         if count:

@@ -8,20 +8,22 @@ other users of the machine cannot reach it. Students' text is escaped, as in all
 """
 
 import secrets
+import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 from urllib.parse import parse_qs, urlencode
 
+from minigrad.grading.files import locked
 from minigrad.grading.gradebook.by_hand import (
     GONE,
     MOST,
     GradebookCell,
     ManualMark,
     fingerprint_of,
-    locked,
     read_manual,
     write_manual,
 )
@@ -62,6 +64,11 @@ class MarkingServer(ThreadingHTTPServer):
         """The URL to open, including the token."""
         return f"http://127.0.0.1:{self.server_port}/{self.token}/"
 
+    def handle_error(self, request: Any, client_address: object) -> None:
+        """Ignore a browser that closed its connection; other errors are shown as usual."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
+
     def listed(self) -> Reply:
         """The page that lists all answers by question, and shows which are still to be marked."""
         marks = list(_in_order(read_manual(self.path)).values())
@@ -101,7 +108,7 @@ class MarkingServer(ThreadingHTTPServer):
 
     def saved(self, cell: GradebookCell, form: Mapping[str, str]) -> Reply:
         """Save a mark and redirect to the next unmarked answer, or show the form with its error."""
-        with locked(self.path):
+        with locked(self.path.parent):
             marks = read_manual(self.path)
             if cell not in marks:
                 return HTTPStatus.NOT_FOUND, "There is no such answer."

@@ -147,7 +147,9 @@ def _plain(question: GradedQuestion, mine: object, right: object) -> str:
         return _order(mine, question.order)
     if question.compare == "unordered":
         return _unordered(mine, right)
-    return "" if _same(mine, right, question) else "not what is right"
+    if isinstance(right, dict | list) and not isinstance(mine, type(right)):
+        return f"not a {type(right).__name__}"
+    return "" if _same(mine, right, question) else "wrong value"
 
 
 def _unordered(mine: object, right: object) -> str:
