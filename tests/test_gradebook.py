@@ -392,6 +392,7 @@ def test_lateness_takes_off_what_was_earned_and_is_told_everywhere(settings, tmp
         "ps1_ada_attempt_2026-11-30-23-59-00_x",
         "due 2026-11-29 23-59_ada_attempt_2026-11-30-23-59-00_x",
         "1-2 - Ada L - Nov 30, 2026 1159 PM",
+        "1-2 - Ada L - Nov 30, 2026 1159 PM - 2026-11-01 10-00",
         "ada_20261130T235900",
     ],
 )
@@ -488,6 +489,8 @@ def test_who_is_known_to_be_late_and_not_by_how_much_is_said_and_not_punished(
         "lovelaceada_LATE_12345_678_ps1-2026-11-01-10-00.ipynb",
         "Ada Lovelace_77_assignsubmission_file_/ps1 2026-11-01 10-00.ipynb",
         "ada/ps1 2026-11-01 10-00.ipynb",
+        "Ada Lovelace_77_assignsubmission_file_ps1 2026-11-01 10-00.ipynb",
+        "Ada Lovelace_77_assignsubmission_file_1_attempt_2026-11-01-10-00-00.ipynb",
     ],
 )
 def test_a_time_that_students_write_into_a_name_is_none(file, settings, tmp_path, path):
