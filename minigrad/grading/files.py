@@ -6,7 +6,7 @@ Uses only the standard library.
     locked                     keep other processes out of a folder
     digest                     a hash of a JSON document
     free_name                  a name that is not taken yet
-    clean_text                 text from a submission, safe to show
+    clean_text, one_line       text from a submission, safe to show
 """
 
 import hashlib
@@ -93,6 +93,15 @@ def clean_text(text: str, most: int = 2000) -> str:
     Bidirectional controls are replaced as well; the joiners that Persian needs are kept.
     """
     return "".join(_clean_character(c) for c in text[:most])
+
+
+def one_line(text: str) -> str:
+    """Text that is safe to show, on one line, so that a name cannot look like a line of ours.
+
+    >>> one_line("bob: 4 of 4\\nana")
+    'bob: 4 of 4 ana'
+    """
+    return " ".join(clean_text(text).split())
 
 
 def _clean_character(c: str) -> str:
