@@ -180,7 +180,9 @@ def test_the_commands_explain_what_is_missing(author, submitted, tmp_path, argum
     assert done.exit_code == 1 and said.format(tmp_path) in done.output
 
 
-@pytest.mark.parametrize("wrong", [["--isolation", "moon"], ["-o", "{0}/author.ipynb"]])
+@pytest.mark.parametrize(
+    "wrong", [["--isolation", "moon"], ["-o", "{0}/author.ipynb"], ["--seconds", "inf"]]
+)
 def test_a_wrong_option_is_refused_before_anything_runs(author, submitted, tmp_path, wrong):
     submitted("full_by_the_formula")
     wrong = [a.format(tmp_path) for a in wrong]

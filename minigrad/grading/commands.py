@@ -76,6 +76,8 @@ NO_EXERCISE = (
     "minigrad export gradescope FOLDER"
 )
 
+DAY = 24 * 3600
+
 EXERCISE = "The folder that release wrote, one of its bundles, or the author's notebook."
 SEVERAL = f"{EXERCISE} Repeat it if the assignment has several notebooks."
 
@@ -105,8 +107,8 @@ Isolation = Annotated[
         "do anything."
     ),
 ]
-CellSeconds = Annotated[float, typer.Option(min=0.1, help="The time limit of one cell.")]
-Seconds = Annotated[float, typer.Option(min=1, help="The time limit of one submission.")]
+CellSeconds = Annotated[float, typer.Option(min=0.1, max=DAY, help="The time limit of one cell.")]
+Seconds = Annotated[float, typer.Option(min=1, max=DAY, help="The time limit of one submission.")]
 AssignmentName = Annotated[
     str | None,
     typer.Option(
