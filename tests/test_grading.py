@@ -260,6 +260,14 @@ def test_plain_answers(kind, mine, right, ok):
     assert compare_answer(question, {"json": mine}, {"json": right}).ok is ok
 
 
+def test_a_dict_of_nbformat_s_own_is_called_a_dict():
+    question = GradedQuestion("q", 1, "f", ("y",), ({},), compare="exact")
+    right = {"json": nbformat.from_dict({"root": 3})}
+
+    assert compare_answer(question, {"json": {"root": 3}}, right).ok
+    assert compare_answer(question, {"json": 3.0}, right).reason == "not a dict"
+
+
 @pytest.mark.parametrize(
     "order, ok",
     [

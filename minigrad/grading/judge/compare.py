@@ -147,8 +147,9 @@ def _plain(question: GradedQuestion, mine: object, right: object) -> str:
         return _order(mine, question.order)
     if question.compare == "unordered":
         return _unordered(mine, right)
-    if isinstance(right, dict | list) and not isinstance(mine, type(right)):
-        return f"not a {type(right).__name__}"
+    for kind in (dict, list):
+        if isinstance(right, kind) and not isinstance(mine, kind):
+            return f"not a {kind.__name__}"
     return "" if _same(mine, right, question) else "wrong value"
 
 
