@@ -522,7 +522,12 @@ def _progress_bar() -> Iterator[Callable[[int, int, str], None]]:
                 bar.reset(task, total=of, completed=done)
             bar.update(task, completed=done, total=of, description=what)
 
-        yield show
+        try:
+            yield show
+        except KeyboardInterrupt:
+            bar.stop()
+            typer.echo("Stopped. To continue, give the same command again.", err=True)
+            raise
 
 
 SHOWN_ERRORS = (
