@@ -279,7 +279,7 @@ def test_a_run_is_not_mixed_with_another_one(author, submitted, tmp_path, tier):
 def test_two_runs_do_not_write_to_one_folder_at_a_time(author, submitted, tmp_path):
     folder = submitted("full_by_the_formula")
 
-    with locked(tmp_path / "out" / "answers"), pytest.raises(BatchError, match="Another run is"):
+    with locked(tmp_path / "out" / "run.json"), pytest.raises(BatchError, match="Another run is"):
         grade_class(folder, *make_bundles(author), tmp_path / "out")
 
     assert not (tmp_path / "out" / "run.json").exists()

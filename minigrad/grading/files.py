@@ -3,7 +3,7 @@
 Uses only the standard library.
 
     write_whole, write_json    write a file atomically, even if the process is killed
-    locked                     keep other processes out of a folder
+    locked                     keep other processes from writing a file
     digest                     a hash of a JSON document
     free_name                  a name that is not taken yet
     clean_text, one_line       text from a submission, safe to show
@@ -58,13 +58,14 @@ def write_json(path: Path, document: object, *, private: bool = False) -> Path:
 
 
 @contextmanager
-def locked(folder: Path, *, wait: bool = True) -> Iterator[None]:
-    """Hold the lock of a folder, which is created if needed.
+def locked(path: Path, *, wait: bool = True) -> Iterator[None]:
+    """Hold the lock of a file, which need not exist. Its folder is created if needed.
 
-    Raises BlockingIOError if another process holds it and we do not wait.
+    Raises BlockingIOError if another process holds it and we do not wait. The lock is a file of its own,
+    because the file itself is replaced when it is written, and NFS locks only what is open for writing.
     """
-    folder.mkdir(parents=True, exist_ok=True)
-    descriptor = os.open(folder, os.O_RDONLY)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    descriptor = os.open(path.with_name(f".{path.name}.lock"), os.O_RDWR | os.O_CREAT, 0o666)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
         yield

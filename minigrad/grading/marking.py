@@ -108,7 +108,7 @@ class MarkingServer(ThreadingHTTPServer):
 
     def saved(self, cell: GradebookCell, form: Mapping[str, str]) -> Reply:
         """Save a mark and redirect to the next unmarked answer, or show the form with its error."""
-        with locked(self.path.parent):
+        with locked(self.path):
             marks = read_manual(self.path)
             if cell not in marks:
                 return HTTPStatus.NOT_FOUND, "There is no such answer."

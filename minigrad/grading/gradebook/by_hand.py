@@ -97,7 +97,7 @@ def update_manual(
 
     Raises GradebookError, and writes nothing, if the file is malformed.
     """
-    with locked(path.parent):  # the marking page may be writing, too
+    with locked(path):  # the marking page may be writing, too
         before = read_manual(path)
         now = {
             cell: _updated(before.get(cell), cell, answer, of[cell[1]])

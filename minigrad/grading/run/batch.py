@@ -45,7 +45,7 @@ from minigrad.grading.run.recorder import Job, RecorderFailed, lost, record_job,
 from minigrad.grading.sandbox.launch import Limits
 
 AHEAD = 4  # submissions queued for each thread
-CLASS = "class.json"
+RUN, CLASS = "run.json", "class.json"
 FRESH = "recorded after the rest of the class, on different inputs"
 CONNECT = 15.0  # seconds to connect to a scheduler and one of its workers
 
@@ -147,7 +147,7 @@ def record_submissions(
     with tempfile.TemporaryDirectory(prefix="mg-class-") as unpacked, ExitStack() as held:
         found = submissions_in(place, recording.name, Path(unpacked))
         try:
-            held.enter_context(locked(out / "answers", wait=False))
+            held.enter_context(locked(out / RUN, wait=False))
         except BlockingIOError:
             raise BatchError(
                 f"Another run is writing to {out}. To fix it, wait until it has ended, or choose another folder "
@@ -350,7 +350,7 @@ def _tier_and_seed(out: Path, recording: Recording, settings: Settings) -> tuple
 
     Those of a new run are saved in run.json before anything runs.
     """
-    path = out / "run.json"
+    path = out / RUN
     try:
         before = dict(json.loads(path.read_text(encoding="utf-8")))
     except OSError:
