@@ -21,6 +21,13 @@ def test_a_right_answer_gives_a_row_of_praise_for_each_case():
     )
 
 
+def test_a_case_needs_a_shape_for_each_input():
+    exercise = Exercise("square_backward", lambda x: x * x, shapes=[(2, 3)])
+
+    with pytest.raises(ValueError, match=r"2 shapes, \(2, 3\), for the inputs x\. To fix it"):
+        exercise.check(lambda x, g: 2 * x * g)
+
+
 def test_a_wrong_value_is_shown_with_its_place_and_both_numbers():
     def answer(x, g):
         wrong = 2 * x * g

@@ -41,7 +41,7 @@ every_graded = pytest.mark.parametrize("author", GRADED, ids=name_of)
 # Verdicts of a check in the notebook are no diagnoses: what a student is told then is the reason.
 SAID = {
     "wrong value": ("wrong value", "NaN"),
-    "wrong answer": "not what is right",
+    "wrong answer": "wrong value",
     "wrong shape": "shape",
     "changed input": "changed in place",
     "error": ": ",

@@ -392,6 +392,7 @@ def test_lateness_takes_off_what_was_earned_and_is_told_everywhere(settings, tmp
         "ps1_ada_attempt_2026-11-30-23-59-00_x",
         "due 2026-11-29 23-59_ada_attempt_2026-11-30-23-59-00_x",
         "1-2 - Ada L - Nov 30, 2026 1159 PM",
+        "1-2 - Ada L - Nov 30, 2026 1159 PM - 2026-11-01 10-00",
         "ada_20261130T235900",
     ],
 )
@@ -488,6 +489,8 @@ def test_who_is_known_to_be_late_and_not_by_how_much_is_said_and_not_punished(
         "lovelaceada_LATE_12345_678_ps1-2026-11-01-10-00.ipynb",
         "Ada Lovelace_77_assignsubmission_file_/ps1 2026-11-01 10-00.ipynb",
         "ada/ps1 2026-11-01 10-00.ipynb",
+        "Ada Lovelace_77_assignsubmission_file_ps1 2026-11-01 10-00.ipynb",
+        "Ada Lovelace_77_assignsubmission_file_1_attempt_2026-11-01-10-00-00.ipynb",
     ],
 )
 def test_a_time_that_students_write_into_a_name_is_none(file, settings, tmp_path, path):
@@ -676,6 +679,30 @@ def test_the_answers_that_a_person_marks_are_found_with_and_without_their_ids(au
     assert read(json.dumps(notebook).encode())["why"] == "It adds."
 
 
+def test_a_picture_in_the_text_of_an_answer_is_named_and_hides_no_word(author, submit):
+    recording, _ = make_bundles(author)
+    picture = f"![](data:image/png;base64,{'A' * 3_000_000})"
+    content = submit("ada", why=f"It adds. {picture} So it is.").read_bytes()
+
+    why = written_in(recording, find_answers(recording, content))["why"]["text"]
+
+    assert re.fullmatch(r"It adds\. !\[\]\(picture [0-9a-f]{8}\) So it is\.", why)
+
+
+def test_notes_call_an_answer_by_the_name_that_its_author_gave_it(author, submit):
+    notebook = for_people()
+    for number, cell in enumerate(notebook.cells):
+        cell.id = f"a{number}"
+    nbformat.write(notebook, author)
+    recording, _ = make_bundles(author)
+
+    found = find_answers(recording, submit("ada", a1="import math").read_bytes())
+    nothing = find_answers(recording, b'{"cells": [{"id": "a1", "source": ""}]}')
+
+    assert found.missing == [] and "the answer answer is missing" in nothing.notes
+    assert nothing.missing == ["a2", "a5"]
+
+
 def test_an_answer_that_could_not_be_read_is_left_to_a_person(author, submit):
     recording, _ = make_bundles(author)
     job = {"recording": recording.data, "submission": "", "seed": "", "isolation": "none"}
@@ -716,6 +743,9 @@ def test_a_mark_that_a_person_gave_survives_a_regrade_and_says_if_the_answer_has
     ada, bob = rows_of(tmp_path / "out" / "gradebook.csv")
     assert (ada["points"], ada["of"], bob["why"]) == ("4", "12.5", "0")
     assert "why: still to be marked" in ada["note"]
+    feedback = (tmp_path / "out" / "feedback" / "ada.html").read_text("utf-8")
+    assert "4 of 12.5 points, 3 still to be marked" in feedback
+    assert (tmp_path / "out" / "overview.html").read_text("utf-8").count(">?</td>") == 1
     mark(path, "ada", "why", points="2,5", comment="=half\nof it")
 
     grade(tmp_path, author)
@@ -738,7 +768,8 @@ def test_a_mark_that_a_person_gave_survives_a_regrade_and_says_if_the_answer_has
     assert rows_of(tmp_path / "out" / "gradebook.csv")[0]["confirm"] == ""
 
     (tmp_path / "class" / "ada.ipynb").unlink()
-    grade(tmp_path, author)
+    done = grade(tmp_path, author)
+    assert "an answer that does not exist, at the end of the CSV of marks: 1" in done.output
     (gone,) = [r for r in rows_of(path) if r["student"] == "ada"]
     assert (gone["points"], gone["note"]) == ("2.5", "there is no such answer now")
 
@@ -1222,14 +1253,15 @@ def test_a_second_question_under_a_heading_is_called_by_its_task():
         ("code", "a1", ""),
         ("markdown", "t2", "Write `middle(x)`, the mean.\n\nIt is easy."),
         ("code", "a2", ""),
+        ("markdown", "t3", "## Compare\n\nIn the cells below."),
     ]
     asked = [SimpleNamespace(id="one", answers=["a1"]), SimpleNamespace(id="two", answers=["a2"])]
     recording = SimpleNamespace(
         questions=asked,
-        manual=[],
+        manual=[SimpleNamespace(id="three", cell="t3")],
         cells=[{"kind": k, "id": i, "source": s} for k, i, s in cells],
     )
 
     titles = titles_of(recording)
 
-    assert titles == {"one": "The cube", "two": "Write middle(x), the mean."}
+    assert titles == {"one": "The cube", "two": "Write middle(x), the mean.", "three": "Compare"}

@@ -247,6 +247,7 @@ def test_arrays_are_compared_with_tolerance_and_the_reason_shows_no_right_value(
         ("exact", {"a": [1, 2.0]}, {"a": [1, 2.0]}, True),
         ("exact", {"a": True}, {"a": 1}, False),
         ("exact", "1", 1, False),
+        ("exact", 3.0, {"root": 3}, False),
         ("exact", 0.1 + 0.2, 0.3, True),
         ("unordered", [["a", "b"], ["c", "d"]], [["c", "d"], ["a", "b"]], True),
         ("unordered", ["a", "a"], ["a", "b"], False),
@@ -257,6 +258,14 @@ def test_plain_answers(kind, mine, right, ok):
     question = GradedQuestion("q", 1, "f", ("y",), ({},), compare=kind)
 
     assert compare_answer(question, {"json": mine}, {"json": right}).ok is ok
+
+
+def test_a_dict_of_nbformat_s_own_is_called_a_dict():
+    question = GradedQuestion("q", 1, "f", ("y",), ({},), compare="exact")
+    right = {"json": nbformat.from_dict({"root": 3})}
+
+    assert compare_answer(question, {"json": {"root": 3}}, right).ok
+    assert compare_answer(question, {"json": 3.0}, right).reason == "not a dict"
 
 
 @pytest.mark.parametrize(
@@ -353,6 +362,9 @@ def test_one_damaged_or_locked_file_of_a_zip_costs_only_itself(tmp_path):
 def test_a_zip_that_is_none_and_an_empty_folder_are_explained(tmp_path):
     with pytest.raises(NoSubmissions, match="no submission"):
         submissions_in(tmp_path, "ex", tmp_path / "u")
+    (tmp_path / "u").mkdir()
+    with pytest.raises(NoSubmissions, match=r"no submission in .*/empty\.zip"):
+        submissions_in(zipped(tmp_path / "empty.zip"), "ex", tmp_path / "u")
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w") as opened:
         opened.writestr("a.ipynb", "{}")
@@ -399,6 +411,17 @@ def test_a_student_who_is_called_submitted_hides_nobody(tmp_path, other):
     place = zipped(tmp_path / "class.zip", ("submitted/ex.ipynb", "{}"), (other, "{}"))
 
     assert told(place, tmp_path / "u") == {"ada": None, "submitted": None}
+
+
+@pytest.mark.parametrize(
+    "entries",
+    [("c/ana/ex.ipynb", "c/bob/ex.ipynb", "c/cem.ipynb"), ("c/cem.ipynb", "c/old/ex.ipynb")],
+)
+def test_a_loose_notebook_beside_two_folders_makes_no_class_one_student_s(tmp_path, entries):
+    place = zipped(tmp_path / "class.zip", *((name, "{}") for name in entries))
+
+    several = {"ana": None, "bob": None, "cem": None}
+    assert told(place, tmp_path / "u") == (several if len(entries) > 2 else {"c": None})
 
 
 def test_two_notebooks_of_one_name_in_a_folder_are_to_be_confirmed(tmp_path):

@@ -23,7 +23,7 @@ from minigrad.grading.release.student import release
 from minigrad.grading.reports import write_reports
 from minigrad.grading.reports.document import file_names
 from minigrad.grading.run import notebook
-from minigrad.grading.run.batch import Settings, grade_class
+from minigrad.grading.run.batch import BatchError, Settings, grade_class, read_answers
 from minigrad.grading.run.carried import carried_with
 from minigrad.grading.run.differences import is_by_differences
 from minigrad.grading.run.notebook import SubmittedCell, Unreadable, cells_of
@@ -112,6 +112,27 @@ def test_one_hostile_answer_costs_nobody_else_a_grade(exact):
     grades = judge(bundle, [recorded(recording, values) for values in (hostile, right)])
 
     assert [grade["points"] for grade in grades] == [0, 4]
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        {"questions": []}, {"questions": {"check": [1]}}, {"questions": {"check": {"end": "idle"}}}, {"notes": 3},
+        {"questions": {"check": {"end": "", "reason": 1, "answers": {}, "notes": []}}}, {"limits": {"cell": "1"}},
+        {"format": "minigrad-answers-2"},
+    ],
+)  # fmt: skip
+def test_an_answers_file_that_was_changed_is_named_before_anything_is_judged(
+    exact, tmp_path, damage
+):
+    document = recorded(exact[0], [{"half": 2.5, "of": 5}, {"half": 4.0, "of": 8}])
+    path = tmp_path / "ana.answers.json"
+    path.write_text(json.dumps(document), encoding="utf-8")
+    assert read_answers(path) == document
+    path.write_text(json.dumps(document | damage), encoding="utf-8")
+
+    with pytest.raises(BatchError, match="ana.answers.json is not an answers file"):
+        read_answers(path)
 
 
 # ------------------------------------------------------------------------- names and reports

@@ -18,6 +18,7 @@ from typer.testing import CliRunner
 from minigrad.cli import app
 from minigrad.grading import commands, doctor
 from minigrad.grading.doctor import examine
+from minigrad.grading.files import locked
 from minigrad.grading.gate import gate_bundles
 from minigrad.grading.judge.grades import judge
 from minigrad.grading.release.bundles import make_bundles
@@ -201,7 +202,9 @@ def test_the_commands_explain_what_is_missing(author, submitted, tmp_path, argum
     assert done.exit_code == 1 and said.format(tmp_path) in done.output
 
 
-@pytest.mark.parametrize("wrong", [["--isolation", "moon"], ["-o", "{0}/author.ipynb"]])
+@pytest.mark.parametrize(
+    "wrong", [["--isolation", "moon"], ["-o", "{0}/author.ipynb"], ["--seconds", "inf"]]
+)
 def test_a_wrong_option_is_refused_before_anything_runs(author, submitted, tmp_path, wrong):
     submitted("full_by_the_formula")
     wrong = [a.format(tmp_path) for a in wrong]
@@ -274,6 +277,15 @@ def test_a_run_is_not_mixed_with_another_one(graded, tmp_path, tier):
     with pytest.raises(BatchError, match="another limits"):
         settings = Settings(isolation=tier, limits=Limits(cell=99))
         grade_class(folder, recording, bundle, tmp_path / "out", settings)
+
+
+def test_two_runs_do_not_write_to_one_folder_at_a_time(author, submitted, tmp_path):
+    folder = submitted("full_by_the_formula")
+
+    with locked(tmp_path / "out" / "run.json"), pytest.raises(BatchError, match="Another run is"):
+        grade_class(folder, *make_bundles(author), tmp_path / "out")
+
+    assert not (tmp_path / "out" / "run.json").exists()
 
 
 def test_inputs_of_each_submission_s_own_give_the_same_points(author, submitted, tmp_path, tier):

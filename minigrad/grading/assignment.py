@@ -106,12 +106,12 @@ def titles_of(recording: Recording) -> dict[str, str]:
     titles: dict[str, str] = {}
     title = ""
     for cell in recording.cells:
+        found = HEADING.findall(cell["source"]) if cell["kind"] == "markdown" else []
+        title = found[-1] if found else title
         if cell["id"] in places:
             titles[places[cell["id"]]] = title
-        elif cell["kind"] == "markdown" and cell["source"].strip():
-            if found := HEADING.findall(cell["source"]):
-                title = found[-1]
-            elif title in titles.values():
+        elif cell["kind"] == "markdown" and cell["source"].strip() and not found:
+            if title in titles.values():
                 first = cell["source"].strip().splitlines()[0].replace("`", "")
                 title = textwrap.shorten(first, 60, placeholder=" ...")
     return titles

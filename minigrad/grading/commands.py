@@ -30,7 +30,7 @@ from minigrad.grading.documents import AnswersDocument
 from minigrad.grading.export.autograder import make_package
 from minigrad.grading.export.lms import write_marks
 from minigrad.grading.export.marks import read_marks
-from minigrad.grading.files import clean_text
+from minigrad.grading.files import one_line
 from minigrad.grading.gate import NbvalDidNotRun, gate, gate_bundles
 from minigrad.grading.gradebook.book import NOTHING, Gradebook, gradebook_of
 from minigrad.grading.gradebook.course import course_of, write_course
@@ -76,6 +76,8 @@ NO_EXERCISE = (
     "minigrad export gradescope FOLDER"
 )
 
+DAY = 24 * 3600
+
 EXERCISE = "The folder that release wrote, one of its bundles, or the author's notebook."
 SEVERAL = f"{EXERCISE} Repeat it if the assignment has several notebooks."
 
@@ -105,8 +107,8 @@ Isolation = Annotated[
         "do anything."
     ),
 ]
-CellSeconds = Annotated[float, typer.Option(min=0.1, help="The time limit of one cell.")]
-Seconds = Annotated[float, typer.Option(min=1, help="The time limit of one submission.")]
+CellSeconds = Annotated[float, typer.Option(min=0.1, max=DAY, help="The time limit of one cell.")]
+Seconds = Annotated[float, typer.Option(min=1, max=DAY, help="The time limit of one submission.")]
 AssignmentName = Annotated[
     str | None,
     typer.Option(
@@ -214,7 +216,7 @@ def record_command(
             recorded = record_submissions(submissions, recording, folder, settings, show)
     for one, answers in recorded:
         if answers["unreadable"]:
-            typer.echo(clean_text(f"{one.student}: {answers['unreadable']}"))
+            typer.echo(one_line(f"{one.student}: {answers['unreadable']}"))
     tiers = ", ".join(sorted({answers["isolation"] for _, answers in recorded}))
     typer.echo(f"{count_of(len(recorded), 'submission')} recorded (isolation: {tiers})")
     if late := sum(one.fresh for one, _ in recorded):
@@ -229,10 +231,10 @@ def _record_one(path: Path, recording: Recording, settings: Settings, out: Path 
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
     for question, said in document["questions"].items():
-        because = f"  ({clean_text(said['reason'])})" if said["reason"] else ""
+        because = f"  ({one_line(said['reason'])})" if said["reason"] else ""
         typer.echo(f"{question}: {len(said['answers'])} answers{because}")
     if document["unreadable"]:
-        typer.echo(clean_text(f"{path} cannot be read: {document['unreadable']}"))
+        typer.echo(one_line(f"{path} cannot be read: {document['unreadable']}"))
     typer.echo(f"wrote {target}  (isolation: {document['isolation']})")
 
 
@@ -254,7 +256,7 @@ def judge_command(
         book = gradebook_of(bundle.name, [grades])
         written = write_reports(book, out)
     for grade in grades:
-        typer.echo(f"{clean_text(grade['student'])}: {grade['points']:g} of {grade['of']:g}")
+        typer.echo(f"{one_line(grade['student'])}: {grade['points']:g} of {grade['of']:g}")
     _print_written(written)
 
 
@@ -404,7 +406,7 @@ def export_command(
         marks = read_marks(place[0] if place else Path("graded"), assignment)
         path, absent = write_marks(to, marks, roster or settings.of(marks.name).roster, out)
     if absent:
-        typer.echo(clean_text(f"left out, because {to} does not know them: {', '.join(absent)}"))
+        typer.echo(one_line(f"left out, because {to} does not know them: {', '.join(absent)}"))
     if unsure := sum(bool(one.line.unsure) for one in marks.students):
         typer.echo(f"students with something to mark or to confirm: {unsure} (see gradebook.csv)")
     _print_written([path])
@@ -470,7 +472,7 @@ def _print_summary(book: Gradebook, written: list[Path]) -> None:
     )
     for row in rows:
         if row.unreadable:
-            typer.echo(clean_text(f"    {row.student.id}: {row.unreadable}"))
+            typer.echo("    " + one_line(f"{row.student.label}: {row.unreadable}"))
     _print_what_needs_attention(book)
     _print_written(written)
     lost = sum(AGAIN in row.unreadable for row in rows)
@@ -491,6 +493,7 @@ def _print_what_needs_attention(book: Gradebook) -> None:
         "answers still to be marked by a person, which count for nothing until then": sum(
             row.open for row in book.rows
         ),
+        "marks for a student or an answer that does not exist, at the end of the CSV of marks": book.gone,
     }
     for what, count in counted.items():
         if count:
@@ -519,7 +522,12 @@ def _progress_bar() -> Iterator[Callable[[int, int, str], None]]:
                 bar.reset(task, total=of, completed=done)
             bar.update(task, completed=done, total=of, description=what)
 
-        yield show
+        try:
+            yield show
+        except KeyboardInterrupt:
+            bar.stop()
+            typer.echo("Stopped. To continue, give the same command again.", err=True)
+            raise
 
 
 SHOWN_ERRORS = (

@@ -8,20 +8,22 @@ other users of the machine cannot reach it. Students' text is escaped, as in all
 """
 
 import secrets
+import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 from urllib.parse import parse_qs, urlencode
 
+from minigrad.grading.files import locked
 from minigrad.grading.gradebook.by_hand import (
     GONE,
     MOST,
     GradebookCell,
     ManualMark,
     fingerprint_of,
-    locked,
     read_manual,
     write_manual,
 )
@@ -61,6 +63,11 @@ class MarkingServer(ThreadingHTTPServer):
     def address(self) -> str:
         """The URL to open, including the token."""
         return f"http://127.0.0.1:{self.server_port}/{self.token}/"
+
+    def handle_error(self, request: Any, client_address: object) -> None:
+        """Ignore a browser that closed its connection; other errors are shown as usual."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
 
     def listed(self) -> Reply:
         """The page that lists all answers by question, and shows which are still to be marked."""

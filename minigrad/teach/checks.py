@@ -94,7 +94,12 @@ class Exercise(FunctionQuestion):
 
     def _drawn(self, seed: str, shapes: Sequence[Shape], label: str) -> dict[str, Any]:
         inputs = {}
-        for name, shape in zip(self.inputs, shapes, strict=True):
+        if len(shapes) != len(self.inputs):
+            raise ValueError(
+                f"{self.name}: a case has {len(shapes)} shapes, {shapes}, for the inputs {', '.join(self.inputs)}. "
+                "To fix it, write a list of cases, each a list with a shape for each input, such as [[(3,)], [(2, 3)]]."
+            )
+        for name, shape in zip(self.inputs, shapes):
             value = in_layout(draw(f"{seed}/{name}", shape), label)
             inputs[name] = np.asarray(self.numbers[name](value)) if name in self.numbers else value
         return inputs

@@ -57,6 +57,10 @@ for n in range(900, 1000, 3):
 """,
         SEND + "import json",
     ),
+    "zero_forged_around_every_cell": FORGE + "for event in ('pre_run_cell', 'post_run_cell'):\n"
+    "    get_ipython().events.register(event, lambda *a: forge())\n" + WRONG,
+    "zero_forged_in_the_kernel_s_loop": FORGE + "import asyncio\nasync def later():\n"
+    "    await asyncio.sleep(0.2)\n    forge()\nasyncio.get_event_loop().create_task(later())\n" + WRONG,
     "zero_idle_too_early": method(
         "send('status', {'execution_state': 'idle'})\n__import__('time').sleep(1)", SEND
     ),
@@ -82,6 +86,17 @@ PATCHES = {
     + PRODUCT.format("return Same(0), Same(0)"),
     "zero_empty_arrays": PRODUCT.format("return np.zeros((0, 3)), np.zeros(0)"),
     "zero_scalars": PRODUCT.format("return np.zeros(()), np.zeros(())"),
+    "full_long_doubles": PRODUCT.format("return np.longdouble(g * y), np.longdouble(g * x)"),
+    "full_bytes_in_another_order": PRODUCT.format("return (g * y).astype('>f8'), (g * x).astype('>f8')"),
+    "zero_memory_of_others_as_an_array": "class Lie:\n    def __init__(self, a):\n"
+    "        self.__array_interface__ = {'shape': a.shape, 'typestr': '<f8', 'data': (12345, True), 'version': 3}\n"
+    + PRODUCT.format("return Lie(x), Lie(y)"),
+    "zero_another_array_each_time": "class Many:\n    n = 0\n    def __array__(self, dtype=None, copy=None):\n"
+    "        Many.n += 1\n        return np.zeros(Many.n)\n" + PRODUCT.format("return Many(), Many()"),
+    "zero_a_tuple_that_lies_about_its_length": "class Two(tuple):\n    def __len__(self): return 2\n"
+    "    def __iter__(self): return iter([np.zeros(3)] * 9)\n" + PRODUCT.format("return Two()"),
+    "zero_modules_replaced": "import sys, types\n"
+    "for name in ('json', 'base64', 'numpy'): sys.modules[name] = types.ModuleType(name)\n" + WRONG,
     "zero_masked_arrays": PRODUCT.format("return np.ma.masked_all(x.shape), np.ma.masked_all(x.shape)"),
     "zero_booleans": PRODUCT.format("return (g * y) != 0, (g * x) != 0"),
     "zero_records_and_dates": PRODUCT.format("return np.zeros(x.shape, [('a', 'f8')]), np.zeros(x.shape, 'M8[s]')"),
@@ -159,6 +174,11 @@ DISTURBANCES = {
     "from minigrad import tensor\n" + RIGHT,
     "zero_a_coroutine": "async " + RIGHT,
     "zero_keyboard_interrupt": PRODUCT.format("raise KeyboardInterrupt"),
+    "zero_an_exception_with_a_page_for_a_name": PRODUCT.format(
+        "raise type('<img src=x onerror=alert(1)>\\x1b[31m=1+1', (Exception,), {})('=1+1')"
+    ),
+    "zero_an_answer_that_cannot_be_deleted": "class Stays:\n    def __del__(self):\n        while True: pass\n"
+    + PRODUCT.format("return Stays(), Stays()"),
     "zero_generator_exit": PRODUCT.format("raise GeneratorExit"),
     "zero_half_a_surrogate_pair_in_an_error": PRODUCT.format("raise ValueError('\\ud800 \\u202e \\x00 \\x1b[31m')"),
     "zero_half_a_surrogate_pair_in_the_source": "x = '\ud800'\n" + RIGHT,

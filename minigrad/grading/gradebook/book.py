@@ -15,7 +15,7 @@ from typing import Literal
 
 from minigrad.grading.documents import Grade, QuestionGrade
 from minigrad.grading.files import free_name
-from minigrad.grading.gradebook.by_hand import CHANGED, GradebookCell
+from minigrad.grading.gradebook.by_hand import CHANGED, GONE, GradebookCell
 from minigrad.grading.gradebook.csv_files import (
     GradebookError,
     exact,
@@ -168,12 +168,14 @@ class Gradebook:
     """The gradebook of an assignment.
 
     runs    for each notebook, the grader's results
+    gone    the number of marks that a person gave for an answer that does not exist
     """
 
     assignment: str
     columns: tuple[QuestionColumn, ...]
     rows: tuple[GradebookRow, ...]
     runs: tuple[Sequence[Grade], ...]
+    gone: int = 0
 
 
 def gradebook_of(
@@ -221,7 +223,8 @@ class _Builder:
             rows += [self.row(s, (), NOTHING) for s in missing]
             place = {s.id: n for n, s in enumerate(self.given.roster.students)}
             rows.sort(key=lambda row: place.get(row.student.id, len(place)))
-        return Gradebook(assignment, tuple(self.columns), tuple(rows), tuple(self.runs))
+        gone = sum(mark.note == GONE for mark in self.given.marks.values())
+        return Gradebook(assignment, tuple(self.columns), tuple(rows), tuple(self.runs), gone)
 
     def grades_by_student(self) -> Iterator[tuple[Student, tuple[Grade, ...], str]]:
         """Yield each student with their grades, and a note if the owner is uncertain."""

@@ -8,19 +8,14 @@ the mark and its version stay, and the reports ask for confirmation. To confirm,
 cell, or mark the answer again in the page (marking.py).
 """
 
-import os
-from collections.abc import Hashable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from hashlib import sha256
 from pathlib import Path
 
-from minigrad.grading.files import clean_text
+from minigrad.grading.files import clean_text, locked
 from minigrad.grading.gradebook.csv_files import points_text, read_table, write_table
-
-with suppress(ImportError):  # on Windows, where nothing is graded
-    import fcntl
 
 COLUMNS = ("student", "question", "of", "points", "comment", "version", "note", "answer")
 CHANGED = "the answer has changed since it was marked: please confirm"
@@ -102,7 +97,7 @@ def update_manual(
 
     Raises GradebookError, and writes nothing, if the file is malformed.
     """
-    with locked(path):
+    with locked(path):  # the marking page may be writing, too
         before = read_manual(path)
         now = {
             cell: _updated(before.get(cell), cell, answer, of[cell[1]])
@@ -131,15 +126,3 @@ def _shown(answer: str) -> str:
     if len(answer) <= MOST:
         return text
     return f"{text}\n(the answer goes on: see the notebook; all of it is {fingerprint_of(answer)})"
-
-
-@contextmanager
-def locked(path: Path) -> Iterator[None]:
-    """Lock the file's folder, so that `minigrad grade` and the marking page do not both write."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor = os.open(path.parent, os.O_RDONLY)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(descriptor)

@@ -30,8 +30,14 @@ DIGITS = re.compile(
     r"(?<!\d)(\d{4})-?(\d\d)-?(\d\d)[T_ -](\d\d)[-:.h]?(\d\d)(?:[-:.]?(\d\d))?(?!\d)"
 )
 WORDS = re.compile(rf"({'|'.join(MONTHS)})\w* (\d\d?), (\d{{4}}),? (\d\d?)[:.]?(\d\d) ([AP])M")
-# Canvas says whether it is late, but not by how much; the student's file name follows its numbers
-CANVAS = re.compile(r"(?P<known>[^_]+_(?P<late>LATE_)?\d+_\d+)_.+")
+# What an LMS writes at the start of a name; the name that the student gave to the file may follow.
+# Canvas says whether it is late, but not by how much.
+CANVAS = re.compile(r"[^_]+_(?P<late>LATE_)?\d+_\d+(?=_.)")
+LMS = [
+    CANVAS,
+    re.compile(r".+?_\d+_assignsubmission_[a-z]+"),  # Moodle
+    re.compile(rf"[\d-]+ - .+? - {WORDS.pattern}"),  # Brightspace
+]
 
 
 @dataclass(frozen=True)
@@ -76,8 +82,8 @@ class _HandInTimes:
         path = submission.path
         root = self.unpacked if path.is_relative_to(self.unpacked) else self.place
         # use only the submission's name: students choose the names inside their folder
-        canvas = CANVAS.fullmatch(submission.student)
-        if time := time_in_name(canvas["known"] if canvas else submission.student):
+        canvas = CANVAS.match(submission.student)
+        if time := time_in_name(submission.student):
             return self.settings.aware(time), "by the name of the download"
         if self.place.name == "submitted" or path.is_relative_to(root / "submitted"):
             if time := _time_of_nbgrader(self.note_beside(path)):
@@ -128,13 +134,14 @@ class _HandInTimes:
 
 
 def time_in_name(name: str) -> datetime | None:
-    """Parse the time in the name of a file or folder.
+    """Parse the time in the name of a file or folder; of an LMS's, in the part that the LMS wrote.
 
     >>> time_in_name("ps1_ada_attempt_2026-11-30-23-59-00_ps1")
     datetime.datetime(2026, 11, 30, 23, 59)
     >>> time_in_name("137-678 - Ada Lovelace - Nov 30, 2026 1159 PM")
     datetime.datetime(2026, 11, 30, 23, 59)
     """
+    name = next((found[0] for form in LMS if (found := form.match(name))), name)
     name = name.partition("_attempt_")[2] or name  # Blackboard puts the assignment's name before it
     with suppress(ValueError):  # not a time after all, such as month 13 or hour 25
         if found := DIGITS.search(name):

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from minigrad.grading.files import clean_text
+from minigrad.grading.files import one_line
 from minigrad.grading.gradebook.csv_files import GradebookError, TableRow, nearest, read_table
 
 COLUMNS = {
@@ -100,7 +100,7 @@ def roster_of(names: Sequence[str]) -> Roster:
 
 def student_name(submission: str) -> str:
     """The name of a submission for reports: on one line, without control characters."""
-    return " ".join(clean_text(submission).split()) or "student"
+    return one_line(submission) or "student"
 
 
 def read_roster(path: Path) -> Roster:

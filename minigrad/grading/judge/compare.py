@@ -147,7 +147,10 @@ def _plain(question: GradedQuestion, mine: object, right: object) -> str:
         return _order(mine, question.order)
     if question.compare == "unordered":
         return _unordered(mine, right)
-    return "" if _same(mine, right, question) else "not what is right"
+    for kind in (dict, list):
+        if isinstance(right, kind) and not isinstance(mine, kind):
+            return f"not a {kind.__name__}"
+    return "" if _same(mine, right, question) else "wrong value"
 
 
 def _unordered(mine: object, right: object) -> str:

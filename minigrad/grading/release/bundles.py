@@ -51,6 +51,11 @@ class BundleCell(TypedDict, total=False):
     names: list[str]
 
 
+def label_of(cell: BundleCell) -> str:
+    """What reports call a cell: the grade_id that its author chose, or else its id."""
+    return cell.get("grade_id") or cell["id"]
+
+
 class BundleDocument(TypedDict):
     """The JSON document of a bundle. Only a judge bundle has `recording`, a hash."""
 

@@ -84,7 +84,7 @@ def _overview(book: Gradebook, documents: list[ClassGrades], students: list[_Stu
     figures = {
         "submissions": len(rows),
         "handed in nothing": len(book.rows) - len(rows),
-        "median points": f"{points_text(statistics.median(points))} of {of}",
+        "median points": f"{points_text(round(statistics.median(points), 2))} of {of}",
         "mean points": f"{statistics.fmean(points):.2f}",
         "with all points": sum(row.points >= row.of for row in rows),
         "please confirm": sum(row.confirm for row in rows),

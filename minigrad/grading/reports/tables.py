@@ -82,6 +82,8 @@ def gradescope_results(row: GradebookRow) -> dict[str, object]:
 
 def _feedback(mark: Mark) -> str:
     """The feedback for a student on a mark, as text."""
+    if mark.open:
+        return "Still to be marked, so it has no points yet."
     said = [clean_text(mark.told), _explanation(mark.grade) if mark.grade else ""]
     return "\n".join(filter(None, said)) or "There is no answer to it."
 

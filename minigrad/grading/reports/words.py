@@ -28,7 +28,7 @@ def wrong_parts(question: QuestionGrade) -> list[str]:
     >>> wrong_parts({"reason": "1/dx: not written yet", "results": results})
     ['dx: not written yet.']
     >>> wrong_parts({"reason": "the check did not finish in 10 s", "results": []})
-    ['The check did not finish in 10 s']
+    ['The check did not finish in 10 s.']
     """
     parts: dict[str, list[ResultGrade]] = {}
     for result in question["results"]:
@@ -36,11 +36,11 @@ def wrong_parts(question: QuestionGrade) -> list[str]:
     reasons = {result["reason"] for result in question["results"]}
     bare = _bare_reason(question)
     whole = question["reason"] or ""
-    alone = [whole[0].upper() + whole[1:]] if whole and bare not in reasons else []
+    alone = [_ended(whole[0].upper() + whole[1:])] if whole and bare not in reasons else []
     if reasons <= {"", SILENT}:
         return alone
     if len(reasons) == 1 and len(parts) > 1:
-        return [*alone, f"{', '.join(parts)}: {bare}."]
+        return [*alone, _ended(f"{', '.join(parts)}: {bare}")]
     return alone + [said for name, results in parts.items() if (said := _sentence(name, results))]
 
 
@@ -55,8 +55,14 @@ def _sentence(name: str, results: list[ResultGrade]) -> str:
     if not wrong:
         return ""
     reason = re.sub(r"^wrong value: (\d+ of \d+), ", r"\1 values differ, ", wrong[0]["reason"])
-    reason = reason.replace("wrong value: a single number", "the value is wrong")
+    reason = re.sub(r"^wrong value(: a single number)?$", "the value is wrong", reason)
     if len(results) == 1 or reason.startswith(UNWRITTEN):
-        return f"{name}: {reason.rstrip('.')}."
+        return _ended(f"{name}: {reason}")
     case = wrong[0]["id"].split("/")[-2]
-    return f"{name}: wrong in {len(wrong)} of {len(results)} cases. In case {case}, {reason.rstrip('.')}."
+    return _ended(
+        f"{name}: wrong in {len(wrong)} of {len(results)} cases. In case {case}, {reason}"
+    )
+
+
+def _ended(sentence: str) -> str:
+    return sentence if sentence.endswith((".", "?", "!")) else f"{sentence}."

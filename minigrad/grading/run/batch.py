@@ -26,12 +26,14 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
+from typing import cast
 
-from minigrad.grading.documents import AnswersDocument, Grade, WrittenAnswer
-from minigrad.grading.files import digest, write_json
+from minigrad.grading.documents import AnswersDocument, Grade, WrittenAnswer, conforms
+from minigrad.grading.files import digest, locked, write_json
 from minigrad.grading.judge.grades import judge
 from minigrad.grading.release.bundles import Judge, Recording
 from minigrad.grading.release.inputs import draw_inputs
@@ -43,7 +45,7 @@ from minigrad.grading.run.recorder import Job, RecorderFailed, lost, record_job,
 from minigrad.grading.sandbox.launch import Limits
 
 AHEAD = 4  # submissions queued for each thread
-CLASS = "class.json"
+RUN, CLASS = "run.json", "class.json"
 FRESH = "recorded after the rest of the class, on different inputs"
 CONNECT = 15.0  # seconds to connect to a scheduler and one of its workers
 
@@ -140,26 +142,33 @@ def record_submissions(
 ) -> list[tuple[Recorded, AnswersDocument]]:
     """Record all submissions in a folder or a zip, in the order of the names, without the solution.
 
-    Raises BatchError if OUT contains a run with other settings, NoSandbox or NoSubmissions.
+    Raises BatchError if OUT contains another run, NoSandbox or NoSubmissions.
     """
-    with tempfile.TemporaryDirectory(prefix="mg-class-") as unpacked:
+    with tempfile.TemporaryDirectory(prefix="mg-class-") as unpacked, ExitStack() as held:
         found = submissions_in(place, recording.name, Path(unpacked))
+        try:
+            held.enter_context(locked(out / RUN, wait=False))
+        except BlockingIOError:
+            raise BatchError(
+                f"Another run is writing to {out}. To fix it, wait until it has ended, or choose another folder "
+                "with  -o."
+            ) from None
         tier, seed = _tier_and_seed(out, recording, settings)
         before = _listed(out / CLASS) if (out / CLASS).exists() else None
         common = None if before is None else {one.submission for one in before if not one.fresh}
         run = Run(recording, seed, tier, settings, out, common)
         answers = record_class(found, run, progress)
-    recorded = [
-        Recorded(
-            *(one.student, one.path.name, one.note, document["submission"]),
-            f"answers/{_key(document['submission'], run)}.answers.json",
-            common is not None and document["submission"] not in common,
-        )
-        for one, document in zip(found, answers)
-    ]
-    listed = [asdict(one) for one in recorded]
-    document = {"format": "minigrad-class-1", "submissions": listed}
-    write_json(out / CLASS, document, private=True)
+        recorded = [
+            Recorded(
+                *(one.student, one.path.name, one.note, document["submission"]),
+                f"answers/{_key(document['submission'], run)}.answers.json",
+                common is not None and document["submission"] not in common,
+            )
+            for one, document in zip(found, answers)
+        ]
+        listed = [asdict(one) for one in recorded]
+        document = {"format": "minigrad-class-1", "submissions": listed}
+        write_json(out / CLASS, document, private=True)
     return list(zip(recorded, answers))
 
 
@@ -341,7 +350,7 @@ def _tier_and_seed(out: Path, recording: Recording, settings: Settings) -> tuple
 
     Those of a new run are saved in run.json before anything runs.
     """
-    path = out / "run.json"
+    path = out / RUN
     try:
         before = dict(json.loads(path.read_text(encoding="utf-8")))
     except OSError:
@@ -376,30 +385,38 @@ def _tier_and_seed(out: Path, recording: Recording, settings: Settings) -> tuple
 
 def read_class(path: Path) -> list[tuple[Recorded, AnswersDocument]]:
     """Read what record_submissions wrote, given class.json. Raises BatchError if a file is missing."""
-    listed = _listed(path)
-    try:
-        return [(one, read_answers(path.parent / one.answers)) for one in listed]
-    except OSError as error:
-        raise BatchError(
-            f"{path} names {error.filename}, which does not exist. To fix it, copy the whole folder."
-        ) from None
+    with _all_there(path):
+        return [(one, read_answers(path.parent / one.answers)) for one in _listed(path)]
 
 
 def read_written(out: Path) -> list[tuple[Recorded, dict[str, WrittenAnswer]]]:
     """What each student wrote, as record_submissions stored it in OUT."""
     listed = [(one, Path(one.answers).name.replace(".answers", "")) for one in _listed(out / CLASS)]
-    return [(one, json.loads((out / "written" / file).read_bytes())) for one, file in listed]
+    with _all_there(out / CLASS):
+        return [(one, json.loads((out / "written" / file).read_bytes())) for one, file in listed]
+
+
+@contextmanager
+def _all_there(path: Path) -> Iterator[None]:
+    """Raise BatchError if a file that belongs to this class.json does not exist."""
+    try:
+        yield
+    except FileNotFoundError as error:
+        raise BatchError(
+            f"{path} names {error.filename}, which does not exist. To fix it, copy the whole folder, or grade in "
+            "another one."
+        ) from None
 
 
 def read_answers(path: Path) -> AnswersDocument:
     """Read an answers file. Raises BatchError if it is not one, and OSError if it cannot be read."""
     try:
-        document: AnswersDocument = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError:
-        document = {}  # type: ignore[typeddict-item]
-    if not isinstance(document, dict) or document.get("format") != "minigrad-answers-1":
+        document = json.loads(path.read_text(encoding="utf-8"))
+    except (ValueError, RecursionError):
+        document = None
+    if not conforms(document, AnswersDocument):
         raise BatchError(f"{path} is not an answers file written by  minigrad record .")
-    return document
+    return cast(AnswersDocument, document)
 
 
 def _listed(path: Path) -> list[Recorded]:

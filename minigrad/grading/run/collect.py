@@ -63,6 +63,7 @@ def submissions_in(place: Path, exercise: str, unpacked: Path) -> list[Submissio
     Raises NoSubmissions, saying what was found instead.
     """
     left_out: LeftOut = []
+    named = place
     if place.is_file() and (place.suffix == ".zip" or zipfile.is_zipfile(place)):
         left_out = _unpack(place, unpacked)
         place = unpacked
@@ -77,14 +78,16 @@ def submissions_in(place: Path, exercise: str, unpacked: Path) -> list[Submissio
     if len(entries) == 1 and entries[0].is_dir():
         all_of_it = [*_notebooks(entries[0], deep=False), *(path for path, _ in left_out)]
         direct = {p.stem for p in all_of_it if p.parent == entries[0] and p.suffix == ".ipynb"}
-        one = len(direct) == 1 or exercise in direct  # a student's folder, not a class
-        below = [] if one else _entries(entries[0])
+        below = _entries(entries[0])
+        alone = len(direct) == 1 and sum(e.is_dir() and bool(_notebooks(e)) for e in below) < 2
+        if alone or exercise in direct:  # a student's folder, not a class
+            below = []
         if len(below) > 1 and any(e.suffix == ".ipynb" or e.is_dir() for e in below):
             place, entries = entries[0], below  # a zip of a folder
     found = [_submission_of(entry, exercise) for entry in entries]
     found += _left_out_submissions(left_out, place)
     if not found:
-        raise NoSubmissions(f"There is no submission in {place}.")
+        raise NoSubmissions(f"There is no submission in {named}.")
     return sorted(_distinct(found), key=lambda s: s.student)
 
 

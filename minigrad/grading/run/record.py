@@ -17,11 +17,12 @@ import re
 import time
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from minigrad.grading.answers import collect
 from minigrad.grading.documents import AnswersDocument, Drawn, QuestionAnswers
-from minigrad.grading.release.bundles import Recording
+from minigrad.grading.release.bundles import Recording, label_of
 from minigrad.grading.release.check_in_kernel import MIME
 from minigrad.grading.release.inputs import check_cell
 from minigrad.grading.release.questions import GradedQuestion
@@ -90,9 +91,10 @@ def record_submission(
     document["questions"] = {q.id: run.answers_to(q) for q in recording.questions}
     for question in recording.questions:
         if is_by_differences(run.source_of(question), question.call):
-            document["guessed"].append(question.answers[-1])
+            answer = question.answers[-1]
+            document["guessed"].append(answer)
             document["notes"].append(
-                f"the answer {question.answers[-1]} looks like finite differences: please confirm"
+                f"the answer {run.labels[answer]} looks like finite differences: please confirm"
             )
     return document
 
@@ -193,15 +195,24 @@ class _Run:
             reason = f"the check: {run.error}"
         return {"end": run.end, "reason": reason, "answers": answers, "notes": notes + more}
 
+    @cached_property
+    def labels(self) -> dict[str, str]:
+        """What notes and reasons call each cell, by its id."""
+        return {cell["id"]: label_of(cell) for cell in self.recording.cells}
+
     def _cells(self, question: GradedQuestion, carried: Carried) -> list[tuple[str, str, bool]]:
         """What runs before the check: (description, source, is it the student's?)."""
         given = self.recording.sources
         answers = [(a, self.found.sources.get(a, "")) for a in question.answers]
         return [
             *((TAKEN, source, True) for source in carried.imports),
-            *((f"the given cell {g}", given[g], False) for g in question.given),
+            *((f"the given cell {self.labels[g]}", given[g], False) for g in question.given),
             *((TAKEN, source, True) for source in carried.above),
-            *((f"the answer {a}", source, True) for a, source in answers if source.strip()),
+            *(
+                (f"the answer {self.labels[a]}", source, True)
+                for a, source in answers
+                if source.strip()
+            ),
             *((TAKEN, source, True) for source in carried.below),
         ]
 

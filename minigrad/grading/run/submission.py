@@ -14,7 +14,7 @@ notebook.py first, which reads the file.
 
 from dataclasses import dataclass, field
 
-from minigrad.grading.release.bundles import BundleCell, Recording
+from minigrad.grading.release.bundles import BundleCell, Recording, label_of
 from minigrad.grading.release.syntax import syntax_of
 from minigrad.grading.run.notebook import SubmittedCell, Unreadable, cells_of
 
@@ -76,17 +76,17 @@ class _Search:
 
     def find(self, answer: BundleCell) -> None:
         """Find one answer, and add notes on anything unusual about it."""
-        identity = answer["id"]
+        identity, label = answer["id"], label_of(answer)
         parts, guess = self._parts(answer)
         source = "\n".join(part.source for part in parts)
         if not guess and "BEGIN SOLUTION" in source:
             guess = "with an author's solution markers in it"
         if not parts:
             self.found.missing.append(identity)
-            self.found.notes.append(f"the answer {identity} is missing")
+            self.found.notes.append(f"the answer {label} is missing")
         elif guess:
             self.found.guessed.append(identity)
-            self.found.notes.append(f"the answer {identity} was found {guess}: please confirm")
+            self.found.notes.append(f"the answer {label} was found {guess}: please confirm")
         elif again := self._defined_again(answer, parts[-1].place):
             self.found.guessed.append(identity)
             note = f"cell {again.place + 1} defines {', '.join(answer['names'])} again, and was not graded"
@@ -127,7 +127,7 @@ class _Search:
         if follow and not whole and len(written) > 1 and _is_python(written):
             return written
         self.found.notes.append(
-            f"{len(claiming)} cells claim to be the answer {answer['id']}; the last one counts"
+            f"{len(claiming)} cells claim to be the answer {label_of(answer)}; the last one counts"
         )
         return claiming[-1:]
 

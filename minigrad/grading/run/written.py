@@ -18,7 +18,7 @@ from minigrad.grading.release.bundles import BundleCell, Recording
 from minigrad.grading.release.questions import ManualQuestion
 from minigrad.grading.release.student import COUNTS_ID
 from minigrad.grading.release.syntax import NO_PROGRAM, syntax_of
-from minigrad.grading.run.notebook import SubmittedCell
+from minigrad.grading.run.notebook import SubmittedCell, without_pictures
 from minigrad.grading.run.submission import Found
 
 LEAST = 30
@@ -72,7 +72,8 @@ def manual_answer(
         ids = {layout[place]["id"], layout[place]["grade_id"]} - {None}
         found = [c for c in cells if ids & set(c.ids)] or _cells_below(cells, layout, place - 1)
     stub = "".join(layout[place]["source"].split())
-    return "\n\n".join(c.source.strip() for c in found if c.squeezed not in ("", stub))
+    written = [c.source.strip() for c in found if c.squeezed not in ("", stub)]
+    return without_pictures("\n\n".join(written))
 
 
 def _cells_below(
