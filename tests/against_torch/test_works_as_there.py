@@ -296,6 +296,7 @@ OF_ITS_TESTS = {
     "writing to what was padded by nothing": lambda m, x: [(m.nn.functional.pad(x[None], (0, 0), mode=mode).fill_(9), x)[1] for mode in ("circular", "reflect", "replicate", "constant")],
     "cond of a singular matrix": lambda m, x: [m.linalg.cond(m.stack([m.eye(2), m.ones(2, 2)]), p) for p in (1, "nuc")],
     "lstsq with gels and rcond": lambda m, x: (m.linalg.lstsq(m.tensor([[2.0, 0.0], [0.0, 0.5]]), m.ones(2, 1), rcond=0.5, driver="gels").solution * 4).round(),
+    "index_add of whole numbers, times a fraction": lambda m, x: x.long().index_add(0, m.tensor([0, 0]), x.long(), alpha=2.5),
     "indices in C order": lambda m, x: [z.view(-1).shape for z in (x.argsort(descending=True), x.sort(0, descending=True)[1], (x + 1).multinomial(2))],
     "detach_ of a dual": lambda m, x: of_dual(m, x, lambda v: v.clone().detach_() * 2),
     "sums in half precision": lambda m, x: m.zeros(2).half().scatter_add(0, m.arange(6000) % 2, m.ones(6000).half()),
