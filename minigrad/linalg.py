@@ -412,6 +412,7 @@ def lstsq(
             "torch.linalg.lstsq: Expected input and other to have the same dtype, but got input's dtype "
             f"{A.dtype} and other's dtype {B.dtype}"
         )
+    rcond = None if driver == "gels" else rcond  # "gels" takes the matrix to have full rank
     z = pinv(A, rcond) @ right
     m, n = A.shape[-2:]
     rank, values = matrix_rank(A, rtol=rcond), svdvals(A.detach())
@@ -468,7 +469,9 @@ def cond(A: Tensor, p: int | float | str | None = None) -> Tensor:
         raise RuntimeError(f"linalg.cond got an invalid norm type: {p}")
     checked_square(f"cond(ord={p})", A)
     inverse, info = inv_ex(A)
-    return (matrix_norm(A, p) * matrix_norm(inverse, p)).masked_fill(info > 0, math.inf)
+    singular = info > 0
+    inverse = inverse.masked_fill(singular[..., None, None], 1.0)
+    return (matrix_norm(A, p) * matrix_norm(inverse, p)).masked_fill(singular, math.inf)
 
 
 # ------------------------------------------------------------------------ norms

@@ -537,6 +537,21 @@ def test_what_is_loaded_is_copied():
     assert other.state[y]["momentum_buffer"].tolist() == [1.0]
 
 
+@pytest.mark.parametrize("kind", [optim.SGD, optim.Adam, optim.ASGD, optim.RMSprop, optim.NAdam])
+def test_settings_that_an_older_state_lacks_stay_as_they_are(kind):
+    optimizer, p = kind([leaf(1.0)], lr=0.1), leaf(1.0)
+    saved = optimizer.state_dict()
+    saved["param_groups"] = [{"lr": 0.5, "params": [0]}]
+
+    other = kind([p], lr=0.1)
+    other.load_state_dict(saved)
+    p.sum().backward()
+    other.step()
+
+    assert other.param_groups[0].keys() == optimizer.param_groups[0].keys()
+    assert other.param_groups[0]["lr"] == 0.5
+
+
 def test_a_state_dict_that_does_not_fit():
     saved = optim.SGD([leaf(1.0), leaf(2.0)]).state_dict()
 

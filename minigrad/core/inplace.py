@@ -38,9 +38,10 @@ from minigrad.core.views import CopySlices, view_chain_to
 
 def cannot_be_cast(op: Op, dtype: Dtype, own: Dtype) -> DtypeError:
     """The error for a write whose result, of dtype `dtype`, cannot be cast to the tensor's own."""
+    name = op.name.removeprefix("rounded_")  # users write div_(rounding_mode=)
     return DtypeError(
         f"result type {torch_name(dtype)} can't be cast to the desired output type {torch_name(own)}: "
-        f"{op.name}_ writes over a tensor of {own}. To fix it, write  x = x.{op.name}(...)"
+        f"{name}_ writes over a tensor of {own}. To fix it, write  x = x.{name}(...)"
         "  (a new tensor), or convert x first."
     )
 

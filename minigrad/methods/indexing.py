@@ -393,6 +393,7 @@ class Indexing(Arrangement):
                 [0., 0.],
                 [1., 1.]])
         """
+        alpha = int(alpha) if self.dtype.kind in "iu" else alpha  # PyTorch cuts off the fraction
         z = ops.index_put.apply(self, scaled(source, alpha), index=rows_of("index_add", self, dim, index, source), accumulate=True)
         return named(z, "IndexAddBackward0", ops.index_put)
 

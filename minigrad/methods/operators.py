@@ -54,8 +54,7 @@ class Operators(FromRows):
         >>> minigrad.tensor([7, -7]).div(2, rounding_mode="floor")
         tensor([ 3, -4])
         """
-        op, settings = division(rounding_mode)
-        return op.apply(self, other, **settings)
+        return ops.div.apply(self, other) if rounding_mode is None else ops.rounded_div.apply(self, other, rounding_mode=rounding_mode)
 
     def div_(self, other: Operand, *, rounding_mode: str | None = None) -> Self:
         """x /= other. `other` is a number or a tensor that broadcasts to the shape of x.
@@ -69,8 +68,7 @@ class Operators(FromRows):
         >>> minigrad.tensor([7, -7]).div_(2, rounding_mode="floor")
         tensor([ 3, -4])
         """
-        op, settings = division(rounding_mode)
-        return op.apply_(self, other, **settings)
+        return ops.div.apply_(self, other) if rounding_mode is None else ops.rounded_div.apply_(self, other, rounding_mode=rounding_mode)
     def __divmod__(self, other: Operand) -> tuple[Self, Self]: return self // other, self % other
 
     def rsub(self, other: Operand, *, alpha: float = 1) -> Self:
@@ -286,15 +284,6 @@ def number_last(name: str, word: str, number: Any, *tensors: Any) -> tuple[Any, 
         f"Consider using instead: {name}({of_tensors}, *, Number {word})",
     )
     return *tensors, getattr(number, "array", number)
-
-
-def division(rounding_mode: str | None) -> tuple[Any, dict[str, str]]:
-    """The op that divides and rounds in this way, and its settings."""
-    if rounding_mode is None:
-        return ops.div, {}
-    if rounding_mode not in ("trunc", "floor"):
-        raise RuntimeError(f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found {rounding_mode!r}")
-    return ops.rounded_div, {"rounding_mode": rounding_mode}
 
 
 def doubled(x: Any) -> Any:

@@ -85,6 +85,8 @@ def rounded_div(x, y, *, rounding_mode, out=None):
     """z = x / y, rounded down ("floor") or toward 0 ("trunc")        dz/dx = 0        dz/dy = 0"""
     if rounding_mode == "floor":
         return floor_divide.forward(x, y, out=out)
+    if rounding_mode != "trunc":
+        raise RuntimeError(f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found {rounding_mode!r}")
     if x.dtype.kind == "f":
         return np.trunc(x / y, out=out)
     _check_divisor(x, y)

@@ -274,8 +274,9 @@ class Optimizer:
                 )
             by_number.update(zip(saved["params"], group["params"], strict=True))
             saved["params"] = group["params"]
-            if "param_names" in group:
-                saved.setdefault("param_names", group["param_names"])
+            for name in ("param_names", *self.defaults):  # an older file may not have them all
+                if name in group:
+                    saved.setdefault(name, group[name])
         state: defaultdict[Any, Any] = defaultdict(dict)
         for key, value in state_dict["state"].items():
             p = by_number.get(key)

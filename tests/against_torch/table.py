@@ -57,7 +57,7 @@ REMARKS = {
     "convolution": "one and two axes; `conv3d` is left out", "convolution_dx": "the transposed convolutions; three axes are left out",
     "max_pool2d": "one and two axes; `max_unpool` is left out", "window_sum": "one and two axes",
     "embedding": "`max_norm`, `scale_grad_by_freq`, `sparse` as well", "standardize": "`batch_norm`, `layer_norm`, `group_norm`, `instance_norm`",
-    "einsum": "subscripts as text or as lists", "round": "`decimals=` as well", "rounded_div": "`x.div(y, rounding_mode=)`",
+    "einsum": "subscripts as text or as lists", "round": "`decimals=` as well",
 }  # fmt: skip
 
 
@@ -126,7 +126,7 @@ EXTRA_NAMES = {
     "norm": "`norm`, `linalg.vector_norm`", "scatter_add": "`scatter_add`, `scatter_add_`, `index_add`",
     "scatter_extreme": "`scatter_reduce(..., \"amax\")`, `\"amin\"`",
     "scatter_mul": "`scatter(reduce=\"multiply\")`, `scatter_reduce`", "scatter": "`scatter`, `scatter_`",
-    "getitem": "`x[...]`, `narrow`, `select`, `split`, `chunk`, `unbind`, `take`", "clamp": "`clamp`, `clamp_`, `clip`",
+    "getitem": "`x[...]`, `narrow`, `select`, `split`, `chunk`, `unbind`, `take`", "clamp": "`clamp`, `clamp_`, `clip`", "rounded_div": "`div(rounding_mode=)`",
     "transpose": "`transpose`, `transpose_`, `swapaxes`, `mT`", "positive": "`+x`, `positive`",
     "permute": "`permute`, `T`, `movedim`", "roll": "`roll`", "put_diagonal": "`diag`, `diag_embed`, `diagonal_scatter`",
     "logabsdet": "`slogdet`, `logdet`", "zeros_like": "`zeros_like`", "view": "`view`, `view_as`, `unflatten`",
