@@ -395,23 +395,9 @@ def lstsq(
             [2.]])
     """
     driver = "gelsy" if driver is None else driver
-    if driver not in ("gels", "gelsy", "gelsd", "gelss"):
-        raise RuntimeError(
-            f"torch.linalg.lstsq: parameter `driver` should be one of (gels, gelsy, gelsd, gelss), not {driver!r}"
-        )
-    checked_square("lstsq", A, must=False)
     vector = B.ndim == 1 or (B.ndim == A.ndim - 1 and B.shape == A.shape[:-1])
     right = B.unsqueeze(-1) if vector else B
-    if right.shape[-2] != A.shape[-2]:
-        raise RuntimeError(
-            f"torch.linalg.lstsq: input.size(-2) should match other.size({-1 if vector else -2}), but input is "
-            f"{tuple(A.shape)} and other {tuple(B.shape)}"
-        )
-    if A.dtype != B.dtype:
-        raise RuntimeError(
-            "torch.linalg.lstsq: Expected input and other to have the same dtype, but got input's dtype "
-            f"{A.dtype} and other's dtype {B.dtype}"
-        )
+    _check_lstsq(A, B, right, driver)
     rcond = None if driver == "gels" else rcond  # "gels" takes the matrix to have full rank
     z = pinv(A, rcond) @ right
     m, n = A.shape[-2:]
@@ -425,6 +411,26 @@ def lstsq(
         rank.new_zeros(0) if driver == "gels" else rank,
         values if driver in ("gelsd", "gelss") else A.new_zeros(0),
     )
+
+
+def _check_lstsq(A: Tensor, B: Tensor, right: Tensor, driver: str) -> None:
+    """Raise an error if the arguments of lstsq do not fit. `right` is B as columns."""
+    if driver not in ("gels", "gelsy", "gelsd", "gelss"):
+        raise RuntimeError(
+            f"torch.linalg.lstsq: parameter `driver` should be one of (gels, gelsy, gelsd, gelss), not {driver!r}"
+        )
+    checked_square("lstsq", A, must=False)
+    if right.shape[-2] != A.shape[-2]:
+        axis = -2 if right is B else -1
+        raise RuntimeError(
+            f"torch.linalg.lstsq: input.size(-2) should match other.size({axis}), but input is "
+            f"{tuple(A.shape)} and other {tuple(B.shape)}"
+        )
+    if A.dtype != B.dtype:
+        raise RuntimeError(
+            "torch.linalg.lstsq: Expected input and other to have the same dtype, but got input's dtype "
+            f"{A.dtype} and other's dtype {B.dtype}"
+        )
 
 
 @takes_out
