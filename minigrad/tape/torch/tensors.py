@@ -61,7 +61,7 @@ class TorchTensors(Tensors):
 
     def _result_known(self, tensor: torch.Tensor) -> int | None:
         """The number of a recorded result, if this is another object for it."""
-        node = node_of(tensor)
+        node = grad_fn_of(tensor)
         entry = None if node is None else self._entry_of.get(key_of(node))
         if entry is None:
             return None
@@ -84,7 +84,7 @@ class TorchTensors(Tensors):
 
     def _add_leaf(self, tensor: torch.Tensor, number: int, overwritten: bool = False) -> None:
         """Add a tensor that was not computed in this recording."""
-        node = node_of(tensor)
+        node = grad_fn_of(tensor)
         known = self._entry_of.get(key_of(node)) if node is not None else None
         if known is not None:  # another result of a node that was found in a graph
             self._latest[number] = (known, len(self.entries[known].results))
@@ -118,7 +118,7 @@ class TorchTensors(Tensors):
         return source
 
     def _link_again(self, entry: Entry, number: int, view: torch.Tensor) -> None:
-        if (node := node_of(view)) is not None:
+        if (node := grad_fn_of(view)) is not None:
             self.link(entry, number, node)
 
     def add_op(self, entry: Entry, kind: str = "op") -> int:
@@ -238,7 +238,7 @@ def address_of(tensor: torch.Tensor) -> int:
         return 0
 
 
-def node_of(tensor: torch.Tensor) -> Any:
+def grad_fn_of(tensor: torch.Tensor) -> Any:
     """The grad_fn of a tensor, if a gradient may go to it now.
 
     None as well if PyTorch refuses to read it: for a view that a Function returned, after a write to its base.
