@@ -356,11 +356,10 @@ def test_what_a_killed_run_had_started_ends_with_it(author, submitted, tmp_path,
     command += ["--isolation", tier, "-o", tmp_path / "out"]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     started = set()
-    while process.poll() is None and not any('{"connection' in name for name in started):
-        recording = (tmp_path / "out" / "answers").exists()  # before, the solution was tried
-        started = {_command(p) for p in figures._descendants(process.pid)} if recording else set()
+    while process.poll() is None and not any("grading.run.recorder" in name for name in started):
+        started = {_command(p) for p in figures._descendants(process.pid)}
         time.sleep(0.05)
-    time.sleep(1)  # it is a kernel, no longer only the command of one
+    time.sleep(1)  # the answer sleeps in a kernel, until its time is up
     pids = set(figures._descendants(process.pid)) - {process.pid}
 
     process.kill()
