@@ -84,7 +84,7 @@ def cross_entropy(x, *, target, weights, axis, reduced):
 def _weighted(losses, weights, reduced):
     """losses * weights, summed if reduced. An example that is ignored has weight 0, and its loss may be infinite or NaN."""
     z = losses * weights
-    if np.ndim(weights) and not np.isfinite(z).all():
+    if weights.ndim and not np.isfinite(z).all():
         z = np.where(weights == 0, z.dtype.type(0), z)
     return add_up(z) if reduced else z
 
@@ -120,7 +120,7 @@ cross_entropy.vjp(x=_cross_entropy_dx).jvp(_cross_entropy_dot)
 @linear(result="float", node=kind_of_nll)
 def nll_loss(x, *, target, weights, axis, reduced):
     """z = -weights * x[target], summed if reduced        dL/dx = -weights * g, put at target"""
-    return _weighted(-x[at_class(target, axis)], weights, reduced)
+    return _weighted(x[at_class(target, axis)], -weights, reduced)
 
 
 def _nll_loss_dx(g, x_shape, target, weights, axis):
