@@ -603,6 +603,12 @@ def test_what_is_outside_of_an_image_is_zero_beside_an_infinite_pixel():
     assert F.grid_sample(image, grid, align_corners=False) == 0
 
 
+def test_a_nearest_pixel_at_infinity_is_outside_of_the_image():
+    grid = minigrad.full((1, 1, 1, 2), np.inf)
+
+    assert F.grid_sample(minigrad.ones(1, 1, 2, 2), grid, "nearest", align_corners=False) == 0
+
+
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize(
     "how", [{}, {"reduction": "sum"}, {"weight": minigrad.ones(3)}, {"label_smoothing": 0.1}]

@@ -26,12 +26,8 @@ from minigrad.ops.composites import named
 __all__ = ["interpolate"]
 
 ANY = ("nearest", "nearest-exact", "area")
-AXES = {
-    "linear": 1,
-    "bilinear": 2,
-    "bicubic": 2,
-    "trilinear": 3,
-}  # the number of axes that a mode resizes
+# The number of axes that a mode resizes.
+AXES = {"linear": 1, "bilinear": 2, "bicubic": 2, "trilinear": 3}
 
 # PyTorch's names of the nodes, and the number of axes.
 NODES = {
@@ -170,29 +166,30 @@ def _weights(
     cubic: bool, n: int, m: int, step: float, align_corners: bool, antialias: bool
 ) -> Array:
     """The (n, m) matrix of interpolation from n to m entries, `step` apart. It is cached: do not write to it."""
-    matrix = np.zeros((n, m))
     if antialias:
-        place = (np.arange(m) + 0.5) * step  # entry i of the input covers i to i + 1
-        wide = max(step, 1.0)
-        reach = wide * (2 if cubic else 1)
-        first, end = (np.trunc(place + side * reach + 0.5) for side in (-1, 1))
-        i = np.arange(n)[:, None]
-        distance = np.abs(i + 0.5 - place) / wide
-        matrix = (
-            (_cubic(distance, -0.5) if cubic else np.maximum(1 - distance, 0))
-            * (first <= i)
-            * (i < end)
-        )
-        return matrix / matrix.sum(0)
+        return _stretched_weights(cubic, n, m, step)
     place = np.arange(m) * step if align_corners else (np.arange(m) + 0.5) * step - 0.5
     place = place if cubic else np.maximum(place, 0)
     low = np.floor(place)
+    matrix = np.zeros((n, m))
     for k in range(-1, 3) if cubic else range(2):
         distance = np.abs(place - low - k)
         # Beyond the ends, the first or last entry is repeated.
         at = np.clip(low + k, 0, n - 1).astype(np.int64)
         np.add.at(matrix, (at, np.arange(m)), _cubic(distance, -0.75) if cubic else 1 - distance)
     return matrix
+
+
+def _stretched_weights(cubic: bool, n: int, m: int, step: float) -> Array:
+    """The weights for antialias: those of a new entry reach as far as it does, and add up to 1."""
+    i, place = np.arange(n)[:, None], (np.arange(m) + 0.5) * step  # entry i covers i to i + 1
+    wide = max(step, 1.0)
+    distance = np.abs(i + 0.5 - place) / wide
+    weights = _cubic(distance, -0.5) if cubic else np.maximum(1 - distance, 0)
+    reach = wide * (2 if cubic else 1)
+    first, end = (np.trunc(place + side * reach + 0.5) for side in (-1, 1))
+    matrix: Array = weights * ((first <= i) & (i < end))
+    return matrix / matrix.sum(0)
 
 
 def _cubic(d: Array, a: float) -> Array:

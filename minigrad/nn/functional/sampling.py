@@ -131,8 +131,8 @@ def grid_sample(
         at = grid[..., axis]
         at = (at + 1) * ((n - 1) / 2) if align else ((at + 1) * n - 1) / 2
         if mode == "bicubic":
-            each = [(wrap(i), weight) for i, weight in _taps(mode, at)]
-            taps.append([(_padded(i, n, padding_mode, align).array, w) for i, w in each])
+            each = _taps(mode, at)
+            taps.append([(_padded(wrap(i), n, padding_mode, align).array, w) for i, w in each])
         else:
             taps.append(_taps(mode, _padded(at, n, padding_mode, align)))
     total: Any = 0
@@ -145,7 +145,10 @@ def grid_sample(
 def _taps(mode: str, at: Tensor) -> list[tuple[Array, Tensor]]:
     """The integer positions that a position along an axis is interpolated from, and their weights."""
     if mode == "nearest":
-        return [(np.rint(at.detach().array), at * 0 + 1)]
+        one = at.masked_fill(
+            wrap(np.True_), 1
+        )  # with a gradient of 0, also at an infinite position
+        return [(np.rint(at.detach().array), one)]
     low = np.floor(at.detach().array)
     d = at - wrap(low)
     if mode == "bilinear":
