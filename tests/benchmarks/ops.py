@@ -64,7 +64,7 @@ x.addcdiv_(y, p) | x.gt_(0) | x.eq_(y) | x.index_fill_(0, i, 1.0) | x.index_add_
 x.sub_(y, alpha=0.1) | x.add_(v) | x.mul_(s) | F.relu_(x) | F.leaky_relu(x, inplace=True) | x.__setitem__(0, 1.0) | x.__setitem__((slice(None), 0), 1.0) | x.__setitem__(i, 0.0) | x.__setitem__(m, 0.0) | x[0].add_(1) | x[:, 1:3].mul_(2)
 """
 
-ROUNDS, SECONDS = 7, 0.004  # of each measurement
+ROUNDS, SECONDS = 60, 0.0004  # of each measurement: short ones, so that many meet a quiet moment
 
 
 def expressions(table):
@@ -119,7 +119,9 @@ def compared(code, prepare=None, gradient=False):
         except Exception as error:
             print(f"    {code}: {t.__name__} raises {type(error).__name__}: {str(error)[:80]}")
             return None
-    counts = [max(1, int(SECONDS / max(f(3) / 3, 1e-7))) for f in timers]
+    for f in timers:
+        f(20)  # the first calls generate code and fill caches
+    counts = [max(1, int(SECONDS / max(f(20) / 20, 1e-7))) for f in timers]
     best = [math.inf] * len(timers)
     for _ in range(ROUNDS):  # in turn, so that a slow moment of the machine meets all of them
         for k, (f, n) in enumerate(zip(timers, counts, strict=True)):
