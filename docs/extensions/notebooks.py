@@ -43,6 +43,7 @@ from minigrad.tape.document import packed
 ROOT = Path(__file__).resolve().parents[2]
 TAPES = ROOT / "docs" / "tapes"
 PICTURE = "image/svg+xml"
+WIDE = 555  # pixels: beside a wider picture, the panels of the inspector have no room
 NEED_TORCH = ("14_the_same_tape_in_pytorch",)  # not recorded anew where PyTorch is missing
 
 # The pages that the sidebar shows below the two tables of contents.
@@ -92,8 +93,8 @@ def show_notebook(app: Sphinx, docname: str, source: list[str]) -> None:
             if PICTURE in output.get("data", {}) and state.exists():
                 name = state.stem
                 picture = "".join(output["data"][PICTURE])
-                publish(app, name, json.loads(state.read_text(encoding="utf-8")), picture)
-                output["data"] = {"text/html": frame(app, docname, name)}
+                found = json.loads(state.read_text(encoding="utf-8"))
+                output["data"] = {"text/html": published(app, docname, name, found, picture)}
             elif "text/html" in output.get("data", {}):  # a link to a notebook leads to its page
                 output["data"]["text/html"] = re.sub(
                     r'(href="[^":]+)\.ipynb"', r'\1.html"', "".join(output["data"]["text/html"])
@@ -115,20 +116,16 @@ def stored(lesson: str, cell: str) -> Path:
     return TAPES / f"{lesson}-{cell}.json"
 
 
-def publish(app: Sphinx, name: str, state: dict[str, Any], picture: str) -> None:
-    """Write the page of a tape. `picture` is for readers without scripts."""
+def published(app: Sphinx, docname: str, name: str, state: dict[str, Any], picture: str) -> str:
+    """Write the page of a tape; returns the frame that shows it. `picture` is for readers without scripts."""
     folder = Path(app.outdir, "_static", "tapes")
     folder.mkdir(parents=True, exist_ok=True)
     written = page.page(state, name, f'<div class="picture">{picture}</div>')
     (folder / f"{name}.html").write_text(written, encoding="utf-8")
-
-
-def frame(app: Sphinx, docname: str, name: str) -> str:
-    """The page of a tape, as part of another page."""
-    here = app.builder.get_target_uri(docname)
-    source = relative_uri(here, f"_static/tapes/{name}.html")
+    source = relative_uri(app.builder.get_target_uri(docname), f"_static/tapes/{name}.html")
+    kind = "tape wide" if state["doc"]["views"][0]["width"] > WIDE else "tape"
     return (
-        f'<iframe class="tape" sandbox="allow-scripts" loading="lazy" src="{source}" '
+        f'<iframe class="{kind}" sandbox="allow-scripts" loading="lazy" src="{source}" '
         f'title="The inspector: {html.escape(name)}"></iframe>'
     )
 
@@ -146,9 +143,8 @@ class TapeDirective(SphinxDirective):
         tape = recorded(before, program, title)
         name = re.sub(r"\W+", "_", title.lower())
         state = {"doc": packed(tape.shown()), "step": 0, "selected": ""}
-        publish(self.env.app, name, state, tape.svg())
+        shown = published(self.env.app, self.env.docname, name, state, tape.svg())
         cells = [before.strip(), "%%autograd\n" + program] if before else [program]
-        shown = frame(self.env.app, self.env.docname, name)
         return [
             *(nodes.literal_block(cell, cell, language="ipython3") for cell in cells),
             nodes.raw("", shown, format="html"),

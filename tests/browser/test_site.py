@@ -109,6 +109,20 @@ def test_all_panels_of_a_tape_are_seen_on_screens_of_every_width(page):
 
 
 @pytest.mark.browser
+def test_a_tape_begins_at_its_top_and_its_picture_has_room(page):
+    first = page("index.html").frame_locator("iframe.tape")
+    first.locator(".mg-next").wait_for()
+    assert first.locator(".mg-canvas").evaluate("e => e.scrollTop") == 0
+
+    lesson = page("notebooks/01_a_value_and_its_tape.html")  # a wide picture: the panels are below
+    shown = lesson.frame_locator("iframe.tape").first.locator(".mg-canvas")
+    shown.wait_for()
+
+    assert shown.evaluate("e => e.scrollTop") == 0
+    assert shown.evaluate("e => e.clientHeight >= 350 && e.scrollWidth <= e.clientWidth")
+
+
+@pytest.mark.browser
 def test_formulas_are_drawn_without_the_network(page):
     lesson = page("notebooks/04_a_model_taken_apart.html")
 

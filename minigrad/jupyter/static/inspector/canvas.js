@@ -3,7 +3,7 @@
 
    The wheel zooms while Ctrl is held (as does a pinch on a touchpad), or while the canvas has the focus. */
 
-const LEGIBLE = 0.85; // at first a picture has its own size, 11 px for the smallest text, or so much less that its width fits
+const LEGIBLE = 0.77; // at first a picture has its own size, 11 px for the smallest text, or so much less that its width fits
 const LEAST = 0.05, MOST = 4; // of a zoom by hand
 const MAPPED = 40; // boxes; above, a minimap is drawn
 const MAP = [160, 130]; // its size at most

@@ -127,7 +127,7 @@ class Inspector extends Keyboard(Lecture(Exporting(ByHand(Searching(Listing(Iter
     const beside = middle.classList.contains("mg-stacked") || room < 720 ? 0 : this.details.parentElement.clientWidth;
     const across = (room - beside - 8) / graph.size[0], k = Math.max(widthOf(across), Math.min(1.1, across)), below = this.code.clientHeight + (graph.crumbs.hidden ? 0 : graph.crumbs.clientHeight);
     middle.style.setProperty("--mg-tall", `${Math.ceil(graph.size[1] * k + below + 8)}px`);
-    if (typeof graph.scale !== "number") graph.zoom(graph.scale);
+    if (typeof graph.scale !== "number") graph.zoom(graph.scale, graph.box.clientWidth / 2, 0); // what is at the top stays there
     graph.drawMap();
   }
 
