@@ -30,6 +30,24 @@ def test_the_whole_width_of_a_small_tape_is_in_sight_at_once(opened, case):
         page.wait_for_function(ALL_IN_SIGHT)  # the graph is fitted soon after its window
 
 
+def test_below_a_wide_picture_the_code_stands_beside_the_panels(opened):
+    x1, x2, x3, x4 = (minigrad.full((2, 3), k + 0.25, requires_grad=True) for k in range(4))
+    with minigrad.record() as tape:
+        (x1 * x2 + x3 * x4).sum().backward()
+    page = opened(tape)
+    page.set_viewport_size({"width": 930, "height": 680})
+    page.wait_for_selector(".mg-inrow")
+
+    code, details, engine = (
+        page.locator(f".mg-{name}").bounding_box() for name in ("code", "details", "engine")
+    )
+    assert code["x"] + code["width"] <= details["x"] <= engine["x"] - details["width"]
+    assert page.locator(".mg-canvas").bounding_box()["height"] >= 280
+
+    page.locator("[data-tab=code]").click()
+    assert page.locator(".mg-code").bounding_box()["width"] > 900
+
+
 def test_values_on_arrows_are_in_sight_too_and_the_focus_stays(opened):
     page = opened(cases.loop(3, ops=2))
     page.locator(".mg-last").click()

@@ -14,6 +14,8 @@ function codeOf(ui) {
   const linked = new Set(tape.linked(ui.selected ?? m.node).map((x) => tape.node.get(x).code));
   const { lit, calls } = currentLine(ui), several = new Set(tape.code.map((x) => x.source)).size > 1;
   const running = m.pass && m.phase === "backward" ? tape.backward[m.pass - 1].code : null, wrong = tape.error?.code;
+  const indent = new Map(); // of a block, such as the body of a function: not shown
+  for (const c of tape.code) indent.set(c.source, Math.min(indent.get(c.source) ?? Infinity, c.text ? c.indent ?? 0 : Infinity));
   let source = null, before = null;
   const shown = sorted.flatMap(([c, i]) => {
     const heading = c.source !== source && several ? [h("div", { class: "mg-source" }, clean(c.where))] : [];
@@ -23,7 +25,7 @@ function codeOf(ui) {
     const cls = ["mg-line", i === lit && "mg-lit", called && "mg-calls", (i === running || linked.has(i)) && "mg-running", i === wrong && "mg-wrong", !used && "mg-unused"];
     return [...heading, ...gap, h("button", { type: "button", class: cls.filter(Boolean).join(" "), "aria-current": i === lit ? "true" : null, "data-line": c.line, tabindex: used ? 0 : -1,
       onclick: () => ui.pickLine(i) }, h("span", { class: "mg-arrow", "aria-hidden": "true" }, i === lit ? "▶" : called ? "↳" : ""),
-    h("span", { class: "mg-number" }, String(c.line)), h("code", {}, " ".repeat(c.indent ?? 0), h("span", { class: "mg-text" }, long(c.text))))];
+    h("span", { class: "mg-number" }, String(c.line)), h("code", {}, " ".repeat(Math.max(0, (c.indent ?? 0) - indent.get(c.source))), h("span", { class: "mg-text" }, long(c.text))))];
   });
   if (calls.length) { // keep the calls that lead to the current line visible
     const way = calls.map((i) => h("button", { type: "button", class: "mg-ref", onclick: () => ui.showCode(i) }, `line ${tape.code[i].line}`, h("code", {}, ` ${clean(tape.code[i].text, 60)}`)));
