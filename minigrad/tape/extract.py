@@ -15,23 +15,40 @@ from minigrad.tape.events import Input, OpCall
 from minigrad.tape.names import number_text
 from minigrad.tape.snapshot import WHOLE, Snapshot
 
+FEW = 8  # entries of an array that are shown in an expression
 SMALL = 64  # local derivatives are computed for at most this many entries
 
 
 def constant(value: Any) -> str:
     """The text of a number or an array in an expression."""
     if isinstance(value, np.ndarray) and value.ndim:
-        return f"array{tuple(value.shape)}"
+        return array_text(value)
     try:
         return number_text(value)
     except (TypeError, ValueError):
         return repr(value)
 
 
+def array_text(array: Any) -> str:
+    """An array in an expression: its entries if there are few, otherwise its shape.
+
+    >>> array_text(np.array([[3, 1], [0, 2]])), array_text(np.zeros((4, 5)))
+    ('[[3, 1], [0, 2]]', 'array(4, 5)')
+    """
+    if array.size > FEW:
+        return f"array{tuple(array.shape)}"
+
+    def nested(entry: Any) -> str:
+        inside = isinstance(entry, list)
+        return f"[{', '.join(map(nested, entry))}]" if inside else number_text(entry)
+
+    return nested(array.tolist())
+
+
 def setting(value: Any) -> str:
-    """The text of a setting. Tensors and arrays are shown by their shapes."""
+    """The text of a setting."""
     if isinstance(value, Tensor | np.ndarray) and value.ndim:
-        return f"array{tuple(value.shape)}"
+        return array_text(getattr(value, "array", value))
     if isinstance(value, tuple):
         inside = ", ".join(setting(v) for v in value)
         return f"({inside},)" if len(value) == 1 else f"({inside})"
