@@ -17,6 +17,9 @@ from minigrad.core.sparse import add_rows, element_numbers
 from minigrad.ops.elementwise import copied, keep
 
 
+WHOLE_AXIS = slice(None)
+
+
 def kind_of_index(index):
     """The name of the node of x[index]. As in PyTorch, the last part of the index that has an effect decides it."""
     name = "SliceBackward0" if len(index) == 1 and index[0].__class__ is slice else "AliasBackward0"
@@ -24,7 +27,7 @@ def kind_of_index(index):
         if part.__class__ is int:
             name = "SelectBackward0"
         elif part.__class__ is slice:
-            name = "SliceBackward0" if part != slice(None) else name
+            name = "SliceBackward0" if part != WHOLE_AXIS else name
         elif part is None:
             name = "UnsqueezeBackward0"
         elif part is not ...:
@@ -36,6 +39,8 @@ def kind_of_index(index):
 def getitem(x, *, index):
     """z = x[index]        dL/dx = zeros like x, with g added at index"""
     z = x[index]
+    if z.__class__ is np.ndarray and (z.base is x or z.base is x.base is not None):
+        return z  # a view
     if not is_basic(index):
         # NumPy reorders the memory if indices are mixed with slices.
         return np.ascontiguousarray(z) if z.ndim and z.__class__ is np.ndarray else z
