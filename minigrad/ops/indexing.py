@@ -16,7 +16,6 @@ from minigrad.core.op import general, linear
 from minigrad.core.sparse import add_rows, element_numbers
 from minigrad.ops.elementwise import copied, keep
 
-
 WHOLE_AXIS = slice(None)
 
 
