@@ -23,8 +23,10 @@ class Sizes:
         self.found, self.state = found, TapeState.of(found, step)
         self.firsts = {s.node for s in found.steps if s.first}  # they get a badge: first NaN or inf
         self.most: dict[str, int] = {}  # the most contributions a node got in any pass
+        self.pruned: set[str] = set()  # the nodes that some pass does not need
         for s in found.steps:
             if isinstance(s.details[0], SeedDetail):
+                self.pruned.update(s.details[0].pruned)
                 for key, n in s.details[0].expected.items():
                     self.most[key] = max(self.most.get(key, 0), n)
 
@@ -189,8 +191,12 @@ class Sizes:
         found = [(bool(node.backward) or node.kind == "failed", self.note(node))]
         terms = self.most.get(node.id, 0)
         leaf = node.backward == "AccumulateGrad"
+        passes = len(self.found.backward)
         if leaf:
-            found.append((False, ".grad none yet"))
+            filled = f".grad from backward {passes}" if passes > 1 else ".grad none yet"
+            found.append((False, filled))
+        if node.id in self.pruned:
+            found.append((False, "not needed"))
         if terms > 1:
             found.append((False, f"{terms} of {terms} arrived"))
             found.append((True, f"{'.grad, ' if leaf else ''}{terms} contributions"))

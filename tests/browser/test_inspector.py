@@ -30,6 +30,30 @@ def test_the_whole_width_of_a_small_tape_is_in_sight_at_once(opened, case):
         page.wait_for_function(ALL_IN_SIGHT)  # the graph is fitted soon after its window
 
 
+TEXTS_THAT_OVERLAP = """step => {
+    document.getElementById('inspector').inspector.go(step);
+    return [...document.querySelectorAll('.mg-node')].flatMap(node => {
+      const texts = [...node.querySelectorAll('text')].filter(e => e.textContent.trim() && e.getClientRects().length)
+        .map(e => [e.textContent, e.getBoundingClientRect()]);
+      return texts.flatMap(([one, a], k) => texts.slice(k + 1).filter(([, b]) =>
+        Math.min(a.right, b.right) - Math.max(a.left, b.left) > 1
+        && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 4).map(([other]) => [one, other]));
+    });
+  }"""
+
+
+@pytest.mark.parametrize(
+    "case",
+    [cases.accumulation, cases.not_needed, cases.retained, cases.training, cases.user_function],
+)
+def test_no_two_texts_of_a_box_overlap_at_any_step(opened, case):
+    tape = case()
+    page = opened(tape)
+
+    for step in range(len(tape.document["steps"]) + 1):
+        assert page.evaluate(TEXTS_THAT_OVERLAP, step) == [], step
+
+
 def test_below_a_wide_picture_the_code_stands_beside_the_panels(opened):
     x1, x2, x3, x4 = (minigrad.full((2, 3), k + 0.25, requires_grad=True) for k in range(4))
     with minigrad.record() as tape:
