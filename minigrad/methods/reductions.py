@@ -46,7 +46,7 @@ class Reductions(Operators, Indexing):
         >>> x.sum(dim=0, keepdim=True)
         tensor([[5., 7., 9.]])
         """
-        if dim is axis is dtype is None and not (keepdim or keepdims):
+        if dim is axis is None and dtype is None and not (keepdim or keepdims):
             return ops.sum.apply(self)  # the usual case
         settings = {"axis": axes_of(dim, axis, self.ndim), "keepdims": keepdim or keepdims}
         return ops.sum.apply(self, **settings) if dtype is None else in_type(lambda x: ops.sum.apply(x, **settings), self, dtype)
