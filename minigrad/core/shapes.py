@@ -182,6 +182,8 @@ def one_or_more(value: Any, name: str) -> Shape:
     >>> one_or_more(np.int64(3), "shifts"), one_or_more([2, 3], "shifts")
     ((3,), (2, 3))
     """
+    if value.__class__ is int:
+        return (value,)
     alone = hasattr(value, "__index__") and not isinstance(value, LISTED)
     return (as_int(value, name),) if alone else as_ints(value, name)
 
