@@ -78,6 +78,7 @@ class Op:
     into        into(g, node, pending, sums) adds the gradient to the engine's sum for x, and says whether it did
     refuses     the kinds of dtype that the op does not support: "b" or "biu"
     casts       is the second operand converted to the first one's dtype (copy_)?
+    derived     the settings that follow from the operands and from other settings; pictures leave them out
     variadic    does the op take any number of arrays (cat, stack)?
     in_order    must the result be copied to C order? Results of elementwise ops have the memory
                 order of the operands, and products are in C order; all other results are
@@ -100,6 +101,7 @@ class Op:
         as_computed: bool = False,
         refuses: str = "",
         casts: bool = False,
+        derived: tuple[str, ...] = (),
         node: "str | Callable[..., str] | None" = None,
     ) -> None:
         code = forward.__code__
@@ -110,7 +112,7 @@ class Op:
         self.node_name = node if isinstance(node, str) else camel + "Backward0"
         self.forward = numpy if forward.__code__.co_code == _DOCSTRING_ONLY else forward
         self.kind, self.result, self.view, self.masks = kind, result, view, masks
-        self.exact, self.refuses, self.casts = exact, refuses, casts
+        self.exact, self.refuses, self.casts, self.derived = exact, refuses, casts, derived
         changes_order = kind in ("linear", "reduction", "general") and result != "strict"
         changes_order |= kind == "constant" and "axis" in defaults  # all, any
         self.in_order = changes_order and not (view or as_computed)
@@ -244,6 +246,7 @@ def _declare(kind: str) -> Callable[..., Any]:
         exact     True if nothing is broadcast, or the rules sum the gradients themselves
         refuses   kinds of dtype that the op does not support: "b" booleans, "biu" integers as well
         casts     True if the second operand is converted to the first one's dtype
+        derived   settings that follow from the operands and from other settings
         as_computed  True if the result may keep the memory order that forward gave it
         node      the name of its nodes, if it does not follow from the op's name; or a function that
                   returns it, whose parameters are named as in a rule

@@ -17,9 +17,10 @@ import numpy as np
 from minigrad.core.op import general, linear
 from minigrad.ops.indexing import gather, scatter_add, strided_view
 
+NO_PADDING = (0, 0, 0, 0)  # top, bottom, left, right
 
 @general(result="strict")
-def convolution(x, w, b, *, stride, padding, dilation, groups=1):
+def convolution(x, w, b, *, stride=(1, 1), padding=NO_PADDING, dilation=(1, 1), groups=1):
     """z[n, o, p] = sum of x[n, c, p + k] * w[o, c, k], + b[o]        dL/dx, dL/dw: below        dL/db = sum of g
 
     x (n, c, h, w), w (o, c / groups, kh, kw), b (o) or empty for none;
@@ -217,7 +218,7 @@ convolution_dw.vjp(
 
 
 @linear(node="Im2ColBackward0")
-def im2col(x, *, size, stride, padding, dilation):
+def im2col(x, *, size, stride=(1, 1), padding=NO_PADDING, dilation=(1, 1)):
     """z[n, k, p] = x[n, p + k]: each column is a window        dL/dx = col2im(g)"""
     windows = _Windows(_padded_shape(x.shape, padding), (1, x.shape[1], *size), stride, dilation, 1, in_rows=False)
     z = windows.matrix(_pad(x, padding), 0)
@@ -243,8 +244,8 @@ col2im.vjp(x=lambda g, size, stride, padding, dilation:
 # --------------------------------------------------------------------------- pooling
 
 
-@general(node="MaxPool2DWithIndicesBackward0")
-def max_pool2d(x, *, size, stride, padding, dilation, shape):
+@general(node="MaxPool2DWithIndicesBackward0", derived=("shape",))
+def max_pool2d(x, *, size, stride, padding=NO_PADDING, dilation=(1, 1), shape):
     """z = the greatest of each window of the last two axes        dL/dx = g there, 0 elsewhere
 
     If several entries are equal, the first one gets the gradient. shape is (rows, columns) of the result.
@@ -344,8 +345,8 @@ def _max_pool_dot(x_dot, x, z, size, stride, padding, dilation, shape):
 max_pool2d.vjp(x=_max_pool_dx).jvp(_max_pool_dot)
 
 
-@linear()
-def window_sum(x, *, size, stride, padding, shape, count=1):
+@linear(derived=("shape", "count"))
+def window_sum(x, *, size, stride, padding=NO_PADDING, shape, count=1):
     """z = the sum of each window of the last two axes, divided by count        dL/dx = g / count, added to its whole window"""
     half = x.dtype == np.float16  # its sums are formed in float32, as PyTorch does
     z = _reduce_windows(np.add, _pad(x.astype(np.float32) if half else x, padding), size, stride, (1, 1), shape)

@@ -71,7 +71,7 @@ def entr(x, *, out=None):
 entr.vjp(x=lambda g, x: g * (-1 - np.log(x)))
 
 
-@general(result="float", node=kind_of_nll)
+@general(result="float", node=kind_of_nll, derived=("weights", "axis", "reduced"))
 def cross_entropy(x, *, target, weights, axis, reduced):
     """z = sum of weights * (logsumexp(x) - x[target])        dL/dx = weights * g * (softmax(x) - onehot)
 
@@ -117,7 +117,7 @@ def _cross_entropy_dot(x_dot, x, target, weights, axis, reduced):
 cross_entropy.vjp(x=_cross_entropy_dx).jvp(_cross_entropy_dot)
 
 
-@linear(result="float", node=kind_of_nll)
+@linear(result="float", node=kind_of_nll, derived=("weights", "axis", "reduced"))
 def nll_loss(x, *, target, weights, axis, reduced):
     """z = -weights * x[target], summed if reduced        dL/dx = -weights * g, put at target"""
     return _weighted(x[at_class(target, axis)], -weights, reduced)

@@ -47,8 +47,8 @@ def array_text(array: Any) -> str:
 
 def setting(value: Any) -> str:
     """The text of a setting."""
-    if isinstance(value, Tensor | np.ndarray) and value.ndim:
-        return array_text(getattr(value, "array", value))
+    if isinstance(value, Tensor | np.ndarray | np.generic):
+        return array_text(np.asarray(getattr(value, "array", value)))
     if isinstance(value, tuple):
         inside = ", ".join(setting(v) for v in value)
         return f"({inside},)" if len(value) == 1 else f"({inside})"
@@ -98,8 +98,10 @@ def same(value: Any, default: Any) -> bool:
 
 
 def settings_given(op: Any, params: dict[str, Any]) -> dict[str, str]:
-    """The settings of a call as text, except those with default values."""
-    return {k: setting(v) for k, v in params.items() if not same(v, op.settings.get(k))}
+    """The settings of a call as text, except those with default values, and those that follow from the others."""
+    derived = getattr(op, "derived", ())
+    given = {k: v for k, v in params.items() if k not in derived}
+    return {k: setting(v) for k, v in given.items() if not same(v, op.settings.get(k))}
 
 
 def why_no_gradient(recording: bool, floating: bool) -> str:
