@@ -157,6 +157,12 @@ def test_an_address_where_nobody_answers_is_explained(monkeypatch):
         list(batch._on_a_cluster({}, Settings(scheduler="tcp://127.0.0.1:1")))
 
 
+@pytest.mark.parametrize("address", ["localhost", "tcp://192.0.2.1", "tcp://192.0.2.1:"])
+def test_an_address_without_a_port_is_refused_at_once(address):
+    with pytest.raises(BatchError, match=f"{address} has no port. To fix it, write it like"):
+        list(batch._on_a_cluster({}, Settings(scheduler=address)))
+
+
 def test_a_scheduler_without_workers_is_explained(monkeypatch):
     monkeypatch.setattr(batch, "CONNECT", 1)
     with distributed.LocalCluster(n_workers=0, processes=False, dashboard_address=None) as cluster:

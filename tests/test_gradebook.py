@@ -41,6 +41,7 @@ from minigrad.grading.gradebook.settings import (
 from minigrad.grading.marking import MarkingServer
 from minigrad.grading.release.bundles import make_bundles
 from minigrad.grading.release.markers import ReleaseError
+from minigrad.grading.release.questions import differing_points
 from minigrad.grading.release.student import release
 from minigrad.grading.reports import write_reports
 from minigrad.grading.run.batch import Settings
@@ -121,6 +122,8 @@ def rows_of(path):
         ("deadline = 2026-11-30", "deadline is .*To fix it, write a date with a time"),
         ("time_zone = 'Europe/Atlantis'", "is not a time zone"),
         ("assignments = 3", "assignments is 3"),
+        ("manual = 'm.csv'\n[assignments.a]\n[assignments.b]", "assignments.a and assignments.b have the same manual"),
+        ("[assignments.a]\nfolder = 'x'\n[assignments.b]\nfolder = 'y/../x'", "the same folder.* give each its own"),
         ("roster = ", "is not valid TOML: Invalid value"),
         (b"\xff\xfe", "is not valid TOML"),
     ],
@@ -200,11 +203,13 @@ def test_a_csv_is_read_as_spreadsheets_write_it(file):
     assert (row["student"], row.points("points"), row.line) == ("zoë", Decimal("2.5"), 3)
 
 
-@pytest.mark.parametrize("text", ["=1+1", "+1", "-x", "@x", "'=1", "''=1", "a\nb", "x"])
+@pytest.mark.parametrize(
+    "text", ["=1+1", "+1", "-x", "@x", "'=1", "''=1", "a\nb", "a\n =1", "x\n'=1", "x"]
+)
 def test_what_is_written_to_a_csv_is_no_formula_and_is_read_back_as_it_was(tmp_path, text):
     path = write_table(tmp_path / "x.csv", [["student"], [text]], edited=True)
 
-    raw = path.read_text("utf-8-sig").splitlines()[1].strip('"')
+    raw = path.read_text("utf-8-sig").splitlines()[-1].strip('"')
     (row,) = read_table(path, {"student": ()}, needed=["student"])
 
     assert row["student"] == text and not raw.lstrip().startswith(("=", "+", "-", "@"))
@@ -898,6 +903,35 @@ def test_the_parts_of_an_exercise_have_the_points_that_it_declares(author, decla
 
     assert judge.questions[0].earned({right}) == points
     assert "weights" not in json.dumps(recording.data)
+    assert not list(differing_points(judge.questions))
+
+
+@pytest.mark.parametrize(
+    "declared, points",
+    [
+        ("Exercise('f', lambda x: x * x, [[(3,)], [(2,)]], points=3)", 3),
+        ("Exercise('f', lambda x, y: x * y, [[(3,), (3,)]], points={'dx': 3, 'dy': 2})", 5),
+        ("Updates('f', optim.SGD, settings=[{'lr': 1.0}, {'lr': 2.0}], points=3)", 3),
+    ],
+)
+def test_release_notices_points_that_differ_from_nbgrader_s(author, declared, points):
+    notebook = for_people()
+    notebook.cells[
+        1
+    ].source = f"from minigrad import optim\nfrom minigrad.teach import *\ne = {declared}"
+    notebook.cells[3].source = "e.check().or_raise()"
+    notebook.cells[3].metadata = {"nbgrader": {"grade": True, "grade_id": "c", "points": 4}}
+    nbformat.write(notebook, author)
+
+    done = CliRunner().invoke(
+        app, ["release", str(author), "-o", str(author.parent / "o"), "--no-run"]
+    )
+
+    assert list(differing_points(make_bundles(author)[1].questions)) == [("c", 4, points)]
+    assert (
+        f"warning: c has 4 points in its nbgrader metadata, which count, but declares {points}."
+        in done.output
+    )
 
 
 # ------------------------------------------------------------------------- the page

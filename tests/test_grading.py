@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import shutil
 import subprocess
 import warnings
 import zipfile
@@ -16,6 +17,7 @@ import pytest
 from minigrad.grading.answers import BadAnswer, checked_answer, collect, encoded
 from minigrad.grading.gradebook.book import gradebook_of
 from minigrad.grading.judge.compare import compare_answer
+from minigrad.grading.judge.grades import _first_reason
 from minigrad.grading.release.bundles import BundleError, find_bundles, make_bundles, write_bundles
 from minigrad.grading.release.inputs import draw_input, draw_inputs
 from minigrad.grading.release.questions import GradedQuestion, QuestionError, declared
@@ -24,6 +26,7 @@ from minigrad.grading.release.syntax import defined_names
 from minigrad.grading.release.trusted import ask
 from minigrad.grading.reports import write_reports
 from minigrad.grading.reports.document import SCHEMA
+from minigrad.grading.reports.words import wrong_parts
 from minigrad.grading.run.carried import carried_with
 from minigrad.grading.run.collect import NoSubmissions, submissions_in
 from minigrad.grading.run.differences import is_by_differences
@@ -359,6 +362,47 @@ def test_one_damaged_or_locked_file_of_a_zip_costs_only_itself(tmp_path):
     assert "cannot be unpacked: File name too long" in found["d" * 300]
 
 
+def test_a_wrong_name_in_a_zip_costs_no_grade(tmp_path):
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w") as opened:
+        for student in ("ana", "größe", "böb"):
+            opened.writestr(f"{student}.ipynb", student[0])
+    (tmp_path / "class.zip").write_bytes(
+        content.getvalue().replace("ö".encode() + b"b", b"\xff\xfeb")
+    )
+
+    found = submissions_in(tmp_path / "class.zip", "ex", tmp_path / "u")
+
+    assert [one.path.read_text("utf-8") for one in found] == ["a", "b", "g"]
+    assert found[2].student == "größe" and not any(one.problem for one in found)
+
+
+@pytest.mark.parametrize("zipped", [False, True])
+def test_a_table_is_handed_in_or_the_teacher_s(tmp_path, zipped):
+    names = [
+        "roster.csv",
+        "eve/answers.csv",
+        "Bob_1_2_data.csv",
+        "Cy_2_2_data.csv",
+        "Cy_2_3_ex.ipynb",
+    ]
+    for name in names:
+        path = tmp_path / "class" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("{}")
+    place = tmp_path / "class"
+    if zipped:
+        place = Path(shutil.make_archive(str(tmp_path / "class"), "zip", place))
+
+    found = {s.student: s.problem for s in submissions_in(place, "ex", tmp_path / "u")}
+
+    assert found == {
+        "Bob_1_2_data": "it is not a notebook, but a .csv file",
+        "Cy_2_3_ex": None,
+        "eve": "there is no notebook in the folder (there are answers.csv)",
+    }
+
+
 def test_a_zip_that_is_none_and_an_empty_folder_are_explained(tmp_path):
     with pytest.raises(NoSubmissions, match="no submission"):
         submissions_in(tmp_path, "ex", tmp_path / "u")
@@ -569,6 +613,22 @@ def test_gradescope_and_junit_say_the_same(reports):
 
     assert result["score"] == 1.0 and result["tests"][0]["max_score"] == 2
     assert [s.get("failures") for s in suites] == ["1", "1", "1"]
+
+
+def test_the_parts_that_are_wrong_and_those_not_written_are_told_apart():
+    question = GradedQuestion("q", 4, "f()", ("a", "b", "c", "d"), ({},))
+    reasons = [
+        "wrong value",
+        "not written yet",
+        "wrong value",
+        "not written yet: NotImplementedError",
+    ]
+    results = [{"id": i, "ok": False, "reason": r} for i, r in zip(question.ids, reasons)]
+
+    reason = _first_reason(question, results)
+
+    assert reason == "1/a: wrong value; also wrong: c; not written yet: b, d"
+    assert wrong_parts({"reason": reason, "results": results})[1] == "b: not written yet."
 
 
 # ------------------------------------------------------------------------- the filter

@@ -47,7 +47,7 @@ from minigrad.grading.release.bundles import (
     write_bundles,
 )
 from minigrad.grading.release.markers import ReleaseError
-from minigrad.grading.release.questions import unasked
+from minigrad.grading.release.questions import differing_points, unasked
 from minigrad.grading.release.student import read_notebook, release
 from minigrad.grading.release.trusted import GivenCellsFailed
 from minigrad.grading.reports import write_reports
@@ -175,6 +175,11 @@ def release_command(
         typer.echo(
             f"warning: {cell} has {points:g} points, but minigrad grade gives none for it, because it has neither "
             "an exercise nor a question. To fix it, see AUTHORING.md, What a check cell may ask."
+        )
+    for cell, points, declared in differing_points(questions):
+        typer.echo(
+            f"warning: {cell} has {points:g} points in its nbgrader metadata, which count, but declares {declared:g}. "
+            "To fix it, write the same number in both places."
         )
 
 

@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
-from zipfile import ZipFile, ZipInfo, is_zipfile
+from zipfile import ZipInfo, is_zipfile
 from zoneinfo import ZoneInfo
 
 from minigrad.grading.gradebook.csv_files import read_table
 from minigrad.grading.gradebook.roster import Roster
 from minigrad.grading.gradebook.settings import AssignmentSettings
-from minigrad.grading.run.collect import Submission, submissions_in
+from minigrad.grading.run.collect import Submission, open_zip, submissions_in
 from minigrad.grading.run.notebook import read_bytes
 
 MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split()
@@ -102,7 +102,7 @@ class _HandInTimes:
         """The entries of the zip, by the path that they were unpacked to."""
         if not self.place.is_file() or not is_zipfile(self.place):
             return {}
-        with ZipFile(self.place) as opened:
+        with open_zip(self.place) as opened:
             listed = opened.infolist()
         return {self.unpacked / entry.filename.replace("\\", "/"): entry for entry in listed}
 
@@ -127,7 +127,7 @@ class _HandInTimes:
         note = path.parent / STAMP
         with suppress(Exception):  # errors of the zip, its compression, or the disk
             if entry := self.entries.get(note):
-                with ZipFile(self.place) as opened, opened.open(entry) as file:
+                with open_zip(self.place) as opened, opened.open(entry) as file:
                     return file.read(MOST_NOTE).decode(errors="replace").strip()
             return read_bytes(note)[:MOST_NOTE].decode(errors="replace").strip()
         return ""

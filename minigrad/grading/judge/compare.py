@@ -80,6 +80,7 @@ def _tolerances(question: GradedQuestion, case: DrawnCase) -> list[float]:
     return case["atol"] or [0.0] * len(question.results)
 
 
+UNWRITTEN = "not written yet"  # the error of an untouched answer begins with this
 NO_CREDIT = "right, but zeros would be, too; it counts once another case is right"
 
 

@@ -26,7 +26,7 @@ from minigrad.grading.documents import (
     VerdictText,
 )
 from minigrad.grading.files import digest, write_json
-from minigrad.grading.judge.compare import NO_CREDIT
+from minigrad.grading.judge.compare import NO_CREDIT, UNWRITTEN
 from minigrad.grading.judge.feedback import add_diagnoses
 from minigrad.grading.pytest_run import REPEATABLE, run_pytest
 from minigrad.grading.release.bundles import BundleError, Judge
@@ -154,14 +154,18 @@ def _question(
 
 
 def _first_reason(question: GradedQuestion, results: list[ResultGrade]) -> str:
-    """The first wrong result and its reason. If there is only one case, list the other wrong results."""
+    """The first wrong result and its reason. If there is only one case, list the others, too."""
     wrong = [r for r in results if not r["ok"]]
     if not wrong:
         return ""
     first = next((r for r in wrong if r["reason"] != NO_CREDIT), wrong[0])
     reason = f"{first['id'].partition('/')[2]}: {first['reason']}"
-    others = [r["id"].split("/")[-1] for r in wrong if r is not first]
-    if len(question.cases) > 1 or not others:
-        return reason
-    more = f" and {len(others) - NAMED} more" if len(others) > NAMED else ""
-    return f"{reason}; also wrong: {', '.join(others[:NAMED])}{more}"
+    others: dict[str, list[str]] = {"also wrong": [], UNWRITTEN: []}
+    for r in wrong if len(question.cases) == 1 else ():
+        if r is not first:
+            kind = UNWRITTEN if r["reason"].startswith(UNWRITTEN) else "also wrong"
+            others[kind].append(r["id"].split("/")[-1])
+    for kind, names in others.items():
+        more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+        reason += f"; {kind}: {', '.join(names[:NAMED])}{more}" if names else ""
+    return reason

@@ -105,12 +105,14 @@ def _declaration(
 
 
 def _weights(exercise: object, cases: int) -> list[float]:
-    """The weight of each result of each case; empty if all are equal. An optimizer's cases are its parts."""
-    points = getattr(exercise, "points", None)
-    if not isinstance(exercise, Question) or not isinstance(points, Mapping):
+    """The points of each result, the same in each case; empty if none are declared.
+
+    An optimizer's cases are its parts, so each counts as often as there are cases.
+    """
+    if not isinstance(exercise, Question) or exercise.points == 1.0:
         return []
     parts = list(exercise.parts_with_points().values())
-    return parts if isinstance(exercise, Updates) else parts * cases
+    return [cases * p for p in parts] if isinstance(exercise, Updates) else parts * cases
 
 
 def _parts(exercise: object) -> list[str]:

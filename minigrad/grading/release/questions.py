@@ -20,8 +20,9 @@ It contains no expected values: those come from running the solution. A check ce
 """
 
 import ast
+import math
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import asdict, dataclass, field, fields
 from fractions import Fraction
 from typing import Literal, TypedDict, get_origin
@@ -216,6 +217,14 @@ def unasked(notebook: Notebook, questions: list[GradedQuestion]) -> list[tuple[s
         if _is_graded(cell) and cell.id not in asked and points:
             found.append((_id_of(cell), points))
     return found
+
+
+def differing_points(questions: list[GradedQuestion]) -> Iterator[tuple[str, float, float]]:
+    """Yield the questions whose points in nbgrader differ from those declared: the id, and both."""
+    for question in questions:
+        declared = sum(question.weights) / len(question.cases)
+        if question.weights and not math.isclose(declared, question.points):
+            yield question.id, question.points, declared
 
 
 def _placed(

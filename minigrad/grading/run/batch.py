@@ -21,6 +21,7 @@ import base64
 import hashlib
 import json
 import os
+import re
 import secrets
 import tempfile
 from collections import Counter
@@ -316,7 +317,12 @@ def _on_a_cluster(waiting: dict[str, Job], settings: Settings) -> Iterator[Outco
         raise BatchError(
             'Dask is not installed here. To fix it, run  pip install "minigrad-jupyter[scale]"'
         ) from None
-    address = settings.scheduler
+    address = str(settings.scheduler)
+    if re.fullmatch(r"(\w+://)?[^/:]*:?", address):
+        raise BatchError(
+            f"The address {address} has no port. To fix it, write it like  tcp://192.0.2.1:8786 , as  dask scheduler "
+            "prints it, or leave out --scheduler to grade here."
+        )
     try:
         client = Client(address, set_as_default=False, timeout=CONNECT)
     except (OSError, ValueError) as error:

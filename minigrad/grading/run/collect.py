@@ -10,13 +10,16 @@ only the student who handed it in. A file that is not a notebook becomes a submi
 and two submissions with the same name stay separate, so no student is silently left out.
 """
 
+import mmap
 import os
 import re
+import shutil
 import stat
+import tempfile
 import zipfile
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from unicodedata import normalize
@@ -28,7 +31,11 @@ MOST_FILES = 20_000
 MOST_IN_ALL = 4 * 2**30
 MOST_DEEP = 20  # nested folders
 ENCRYPTED = 0x1  # a flag of a zip entry
-IGNORED = re.compile(r"(\._.*|\.(?!.*ipynb$).*|__MACOSX|timestamp\.txt|.*\.csv|Thumbs\.db|.*~)")
+# headers in a zip, of an entry and in the directory: how they begin; offsets of flags, name's size, name
+HEADERS = ((b"PK\3\4", 7, 26, 30), (b"PK\1\2", 9, 28, 46))
+IGNORED = re.compile(r"(\._.*|\.(?!.*ipynb$).*|__MACOSX|timestamp\.txt|Thumbs\.db|.*~)")
+# how a file's name begins in a download from Canvas, Blackboard or Brightspace, the same for all files of a student
+DOWNLOADED = re.compile(r"[^_]+_(LATE_)?\d+_(?=\d+_.)|.+_attempt_(?=\d{4}-)|[\d-]+ - .+? - ")
 
 LeftOut = list[tuple[Path, str]]  # zip entries that were not unpacked: path, reason
 TWICE = "the zip has several files of this name; the last one is graded"
@@ -74,7 +81,7 @@ def submissions_in(place: Path, exercise: str, unpacked: Path) -> list[Submissio
     root = place / "submitted"
     if root.is_dir() and not root.is_symlink() and not _is_a_class(place, exercise):
         place = root
-    entries = _entries(place)
+    entries = _entries(place) + _tables_handed_in(place)
     if len(entries) == 1 and entries[0].is_dir():
         all_of_it = [*_notebooks(entries[0], deep=False), *(path for path, _ in left_out)]
         direct = {p.stem for p in all_of_it if p.parent == entries[0] and p.suffix == ".ipynb"}
@@ -134,14 +141,23 @@ def _submission_of(entry: Path, exercise: str) -> Submission:
 def _content_description(folder: Path) -> str:
     """Describe the content of a folder without notebooks."""
     try:
-        other = sorted(p.name for p in _entries(folder))[:3]
+        names = sorted(p.name for p in folder.iterdir() if not IGNORED.fullmatch(p.name))
     except OSError as error:
         return f"it cannot be read: {error.strerror}"
-    return f"there are {', '.join(other)}" if other else "it is empty"
+    return f"there are {', '.join(names[:3])}" if names else "it is empty"
 
 
 def _entries(folder: Path) -> list[Path]:
-    return sorted(p for p in folder.iterdir() if not IGNORED.fullmatch(p.name))
+    """The submissions in a folder. A CSV beside them is the teacher's, such as a roster."""
+    listed = (p for p in folder.iterdir() if p.suffix != ".csv" or p.is_dir())
+    return sorted(p for p in listed if not IGNORED.fullmatch(p.name))
+
+
+def _tables_handed_in(folder: Path) -> list[Path]:
+    """The CSVs whose names in an LMS's download name a student who has handed in no other file."""
+    names = [p.name for p in _entries(folder)]
+    began = {p: found[0] for p in folder.glob("*.csv") if (found := DOWNLOADED.match(p.name))}
+    return sorted(p for p, who in began.items() if not any(n.startswith(who) for n in names))
 
 
 def _notebooks(folder: Path, deep: bool = True) -> list[Path]:
@@ -182,6 +198,36 @@ def content_of(submission: Submission) -> bytes:
     return read_bytes(submission.path)
 
 
+@contextmanager
+def open_zip(path: Path) -> Iterator[zipfile.ZipFile]:
+    """Open a zip. A name that is marked as UTF-8, but is not, is read as CP437, so that it costs only itself."""
+    with ExitStack() as closed:
+        try:
+            opened = zipfile.ZipFile(path)
+        except UnicodeDecodeError:
+            copy = closed.enter_context(tempfile.TemporaryFile())
+            with open(path, "rb") as file:
+                shutil.copyfileobj(file, copy)
+            copy.flush()
+            with mmap.mmap(copy.fileno(), 0) as content:
+                for header in HEADERS:
+                    _unmark_wrong_names(content, *header)
+            opened = zipfile.ZipFile(copy)
+        yield closed.enter_context(opened)
+
+
+def _unmark_wrong_names(content: mmap.mmap, begin: bytes, flag: int, size: int, name: int) -> None:
+    """Clear the flag of each header of a zip that marks a wrong name as UTF-8."""
+    at = content.find(begin)
+    while at >= 0:
+        end = at + name + int.from_bytes(content[at + size : at + size + 2], "little")
+        try:
+            content[at + name : end].decode()
+        except UnicodeDecodeError:
+            content[at + flag] &= ~0x8
+        at = content.find(begin, at + 1)
+
+
 def _unpack(archive: Path, target: Path) -> LeftOut:
     """Unpack the notebooks of a zip; return the paths left out, with reasons.
 
@@ -189,7 +235,7 @@ def _unpack(archive: Path, target: Path) -> LeftOut:
     """
     left_out: LeftOut = []
     try:
-        with zipfile.ZipFile(archive) as opened:
+        with open_zip(archive) as opened:
             wanted = _wanted(opened, target, left_out)
             total = 0
             # notebooks first, small ones before large ones; zipfile enforces the stated size
