@@ -27,11 +27,10 @@ from minigrad.teach import question as teach
 from tests.test_exercises import AUTHORS, EXERCISES, THEMES, name_of
 from tests.test_exercises import run as run_here
 
-pytest.importorskip("minigrad.grading.run.place")
+pytest.importorskip("minigrad.grading.sandbox.choose")
 
-from minigrad.grading.run.place import place_here
 from minigrad.grading.run.record import record_submission
-from minigrad.grading.sandbox.selftest import NoSandbox
+from minigrad.grading.sandbox.choose import NoSandbox, choose_sandbox
 
 FIRST = [next(a for a in AUTHORS if a.parent.name == theme) for theme in THEMES]
 SLOW = bool(os.environ.get("MINIGRAD_SLOW"))
@@ -118,12 +117,12 @@ def graded(request):
         for name, source in tricks.items():
             tried[name, asked.id] = {**others, asked.answers[-1]: source}
     try:
-        place = place_here("auto", recording.engine, recording.packages)
+        sandbox = choose_sandbox("auto", recording.engine, recording.packages)
     except NoSandbox:
-        place = place_here("none", recording.engine, recording.packages)
+        sandbox = choose_sandbox("none", recording.engine, recording.packages)
     drawn = draw_inputs(recording.questions, recording.sources, "course")
     answers = [
-        record_submission(recording, handed_in(students, cells), place, "course", drawn)
+        record_submission(recording, handed_in(students, cells), sandbox, "course", drawn)
         for cells in tried.values()
     ]
     grades = dict(zip(tried, judge(bundle, answers)))

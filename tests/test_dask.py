@@ -8,7 +8,7 @@ import nbformat
 import pytest
 
 distributed = pytest.importorskip("distributed")
-place = pytest.importorskip("minigrad.grading.run.place")
+pytest.importorskip("minigrad.grading.sandbox.choose")
 
 from minigrad.grading.release.bundles import make_bundles  # noqa: E402
 from minigrad.grading.release.student import release  # noqa: E402

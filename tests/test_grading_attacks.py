@@ -34,7 +34,7 @@ from tests.submissions.files import filled
 from tests.submissions.hostile import RIGHT, method
 from tests.test_grading import a_grade
 
-place = pytest.importorskip("minigrad.grading.run.place")
+pytest.importorskip("minigrad.grading.sandbox.choose")
 
 LIMITS = Limits(cell=20, question=40, submission=60, disk=8, memory=1024)
 

@@ -25,7 +25,7 @@ from minigrad.grading.release.bundles import make_bundles
 from minigrad.grading.release.student import read_notebook, release
 from minigrad.grading.run import batch
 from minigrad.grading.run.batch import BatchError, Settings, grade_class
-from minigrad.grading.sandbox import container
+from minigrad.grading.sandbox import container, image
 from minigrad.grading.sandbox.launch import Limits
 from tests import grading_figures as figures
 from tests.grading_figures import class_of
@@ -33,7 +33,7 @@ from tests.submissions.answers import ANSWERS
 from tests.submissions.authors import AUTHORS
 from tests.submissions.files import filled
 
-place = pytest.importorskip("minigrad.grading.run.place")
+choose = pytest.importorskip("minigrad.grading.sandbox.choose")
 
 
 def written(folder):
@@ -239,7 +239,7 @@ def test_pytest_judges_answers_too(author, submitted, tmp_path, tier):
 def test_what_is_recorded_is_not_run_again_and_needs_no_sandbox(graded, tmp_path, monkeypatch):
     folder, recording, bundle, first = graded
     monkeypatch.setattr(batch, "record_job", None)  # running anything would fail
-    monkeypatch.setattr(batch, "place_here", None)  # and so would a machine without a sandbox
+    monkeypatch.setattr(batch, "choose_sandbox", None)  # and so would a machine without a sandbox
 
     again = grade_class(folder, recording, bundle, tmp_path / "out")
 
@@ -398,9 +398,9 @@ def test_images_that_nobody_used_for_a_month_are_forgotten(tmp_path, monkeypatch
         folder.mkdir(parents=True)
     long_ago = time.time() - 40 * 24 * 3600
     os.utime(old, (long_ago, long_ago))
-    monkeypatch.setattr(place, "build_image", lambda folder, **settings: folder.mkdir())
+    monkeypatch.setattr(image, "build_image", lambda folder, **settings: folder.mkdir())
 
-    made = place.image(False)
+    made = image.cached_image(False)
 
     assert made.is_dir() and recent.is_dir() and not old.exists()
 
@@ -409,9 +409,9 @@ def test_without_a_home_images_are_temporary(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
     monkeypatch.setattr(os.path, "expanduser", lambda path: path)  # of a user without an account
-    monkeypatch.setattr(place, "build_image", lambda folder, **settings: folder)
+    monkeypatch.setattr(image, "build_image", lambda folder, **settings: folder)
 
-    made = place.image(False)
+    made = image.cached_image(False)
 
     assert made.is_absolute() and not list(tmp_path.iterdir())
 
@@ -540,7 +540,7 @@ if os.path.getsize({str(deaths)!r}) <= {times}:
     assert (question["reason"] or "").endswith("ended the kernel (exit status 1)") == (times == 2)
 
 
-def test_the_doctor_says_how_to_mend_what_is_missing(monkeypatch):
+def test_the_doctor_says_how_to_fix_what_is_missing(monkeypatch):
     monkeypatch.setenv("PATH", "")
     monkeypatch.delenv("MINIGRAD_CHROMIUM", raising=False)
     container.engine.cache_clear()  # of a machine that has one
@@ -550,10 +550,10 @@ def test_the_doctor_says_how_to_mend_what_is_missing(monkeypatch):
     container.engine.cache_clear()
     assert found["numpy"].there
     assert not found["sandbox bwrap"].there
-    assert "apt-get install bubblewrap" in found["sandbox bwrap"].mend
-    assert "apt-get install podman" in found["sandbox container"].mend
-    assert "chromium" in found["a browser (for its tests)"].mend
-    assert all(f.mend for f in found.values() if not f.there)
+    assert "apt-get install bubblewrap" in found["sandbox bwrap"].fix
+    assert "apt-get install podman" in found["sandbox container"].fix
+    assert "chromium" in found["a browser (for its tests)"].fix
+    assert all(f.fix for f in found.values() if not f.there)
 
 
 def test_the_doctor_names_the_versions_that_are_needed(monkeypatch):
@@ -563,11 +563,11 @@ def test_the_doctor_names_the_versions_that_are_needed(monkeypatch):
     found = doctor._package("nbval", needed=True)
 
     assert not found.there and "0.10.0" in found.detail
-    assert found.mend.endswith('-m pip install "nbval<0.12,>=0.11"')
+    assert found.fix.endswith('-m pip install "nbval<0.12,>=0.11"')
 
 
 def test_the_doctor_speaks_json_and_its_status_says_whether_a_class_can_be_graded(monkeypatch):
-    numpy = doctor.MachineFinding("numpy", True, "2.0", "mend it", needed=True)
+    numpy = doctor.MachineFinding("numpy", True, "2.0", "get one", needed=True)
     sandbox = doctor.MachineFinding(
         "a sandbox for grading", False, "none holds", "get one", needed=True
     )
@@ -581,23 +581,23 @@ def test_the_doctor_speaks_json_and_its_status_says_whether_a_class_can_be_grade
     assert [r.exit_code for r in seen["not ready"]] == [1, 1]
     document = json.loads(seen["not ready"][0].output)
     assert document["ready"] is False
-    assert [f["mend"] for f in document["findings"]] == [None, "get one"]
+    assert [f["fix"] for f in document["findings"]] == [None, "get one"]
     assert "NO   a sandbox for grading" in seen["not ready"][1].output
     assert "to fix it:  get one" in seen["not ready"][1].output
 
 
 def test_a_recorder_is_told_the_result_of_the_self_test_of_its_own_tier_only(monkeypatch):
-    def never(image, wanted):
+    def never(tier, image):
         raise AssertionError("tried again")
 
-    monkeypatch.setattr(place, "choose", never)
-    monkeypatch.setattr(place, "_found", {})
-    place.place_here.cache_clear()
+    monkeypatch.setattr(choose, "try_tier", never)
+    monkeypatch.setattr(choose, "_found", {})
+    choose.choose_sandbox.cache_clear()
 
-    monkeypatch.setenv(place.TESTED, "bwrap 17")
+    monkeypatch.setenv(choose.TESTED, "bwrap 17")
     with pytest.raises(AssertionError, match="tried again"):
-        place.place_here("landlock")
-    assert place.place_here("bwrap").tier == "bwrap" and place.tested() == {
-        place.TESTED: "bwrap 17"
+        choose.choose_sandbox("landlock")
+    assert choose.choose_sandbox("bwrap").tier == "bwrap" and choose.tested() == {
+        choose.TESTED: "bwrap 17"
     }
-    place.place_here.cache_clear()
+    choose.choose_sandbox.cache_clear()

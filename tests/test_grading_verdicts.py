@@ -13,13 +13,14 @@ import pytest
 from minigrad.grading.release.bundles import make_bundles
 from minigrad.grading.release.student import release
 from minigrad.grading.run.batch import Settings, grade_class
+from minigrad.grading.sandbox.image import cached_image
 from minigrad.grading.sandbox.launch import Limits
 from minigrad.grading.sandbox.selftest import try_tier
 from tests.submissions.answers import ANSWERS, SHARES
 from tests.submissions.authors import AUTHORS
 from tests.submissions.files import FILES, filled
 
-place = pytest.importorskip("minigrad.grading.run.place")
+pytest.importorskip("minigrad.grading.sandbox.choose")
 
 LIMITS = Limits(cell=4, question=30, submission=60, disk=8, bytes=1_000_000, memory=1024)
 
@@ -38,7 +39,7 @@ def some(named):
 
 
 def holds(tier):
-    return try_tier(tier, place.image(False)).holds
+    return try_tier(tier, cached_image(False)).holds
 
 
 @pytest.fixture(scope="module", params=["bwrap", "landlock", "container", "gvisor"])

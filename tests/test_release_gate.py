@@ -15,7 +15,7 @@ from minigrad.grading.release.questions import QuestionError
 from minigrad.grading.release.student import read_notebook
 from tests.submissions.authors import AUTHORS
 
-pytest.importorskip("minigrad.grading.run.place")
+pytest.importorskip("minigrad.grading.sandbox.choose")
 
 
 @pytest.fixture

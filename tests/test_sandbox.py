@@ -20,14 +20,14 @@ from pathlib import Path
 
 import pytest
 
-place = pytest.importorskip("minigrad.grading.run.place")
+pytest.importorskip("minigrad.grading.sandbox.choose")
 
-from minigrad.grading.sandbox import container, launch, lockdown, selftest  # noqa: E402
-from minigrad.grading.sandbox.channel import Budget, Channel, TooMuch  # noqa: E402
-from minigrad.grading.sandbox.image import build_image  # noqa: E402
-from minigrad.grading.sandbox.launch import Limits, Process  # noqa: E402
-from minigrad.grading.sandbox.wire import Kernel, NotStarted  # noqa: E402
-from tests.grading_figures import _descendants  # noqa: E402
+from minigrad.grading.sandbox import choose, container, launch, lockdown, selftest
+from minigrad.grading.sandbox.channel import Budget, Channel, TooMuch
+from minigrad.grading.sandbox.image import build_image, cached_image
+from minigrad.grading.sandbox.launch import Limits, Process
+from minigrad.grading.sandbox.wire import Kernel, NotStarted
+from tests.grading_figures import _descendants
 
 # An engine that notes its arguments. `run` starts what it is told to without a container, where
 # FAKE_RUN says so, and ends when `kill` is called; as an engine's client does.
@@ -75,7 +75,7 @@ def engine(tmp_path, monkeypatch):
 
 @pytest.fixture
 def image():
-    return place.image(False)
+    return cached_image(False)
 
 
 def calls(folder):
@@ -121,7 +121,7 @@ def ordinary():
             command, env=environment, cwd="/", capture_output=True, encoding="utf-8", **somebody
         )
 
-    probe = run("import minigrad.grading.run.place, sys; print(sys.version_info[:2])")
+    probe = run("import minigrad.grading.sandbox.choose, sys; print(sys.version_info[:2])")
     if probe.stdout.strip() != str(sys.version_info[:2]):
         pytest.skip(f"no Python that an ordinary user may run: {probe.stderr[-200:]}")
     yield run
@@ -131,9 +131,9 @@ def ordinary():
 # As on a kernel without it: a system call is refused to this process and its children.
 REFUSING = """
 import ctypes, struct
-from minigrad.grading.run import place
+from minigrad.grading.sandbox.image import cached_image
 from minigrad.grading.sandbox import lockdown
-place.image(False)
+cached_image(False)
 program = [(0x20, 0, 0, 0), (0x15, 0, 1, {call}), (0x06, 0, 0, 0x00050026), (0x06, 0, 0, 0x7FFF0000)]
 packed = b"".join(struct.pack("HBBI", *step) for step in program)
 buffer = ctypes.create_string_buffer(packed, len(packed))
@@ -143,12 +143,12 @@ lockdown._call(lockdown.SECCOMP[lockdown.platform.machine()], ctypes.c_uint(1), 
 """
 TRIED = """
 import json, time
-from minigrad.grading.run import place
+from minigrad.grading.sandbox.image import cached_image
 from minigrad.grading.sandbox import selftest
 from minigrad.grading.sandbox.image import build_image  # noqa: E402
 from minigrad.grading.sandbox.launch import Limits, Process
 from minigrad.grading.sandbox.wire import Kernel
-image = place.image(False)
+image = cached_image(False)
 """
 
 
@@ -489,12 +489,12 @@ def test_a_message_in_many_pieces_is_one_message():
 
 def test_the_order_is_gvisor_bwrap_landlock_container_and_never_none(image, monkeypatch):
     def fails(tier, image):
-        return selftest.Finding(tier, False, f"no {tier} here", selftest.MEND[tier])
+        return selftest.Finding(tier, False, f"no {tier} here", selftest.FIXES[tier])
 
-    monkeypatch.setattr(selftest, "try_tier", fails)
+    monkeypatch.setattr(choose, "try_tier", fails)
 
-    with pytest.raises(selftest.NoSandbox) as told:
-        selftest.choose(image)
+    with pytest.raises(choose.NoSandbox) as told:
+        choose._strongest(image, "auto")
     said = [line.split()[0] for line in str(told.value).splitlines() if " here" in line]
     assert said == ["gvisor", "bwrap", "landlock", "container"]
     assert "--isolation none" in str(told.value)
@@ -504,9 +504,9 @@ def test_a_strong_tier_that_does_not_hold_gives_way_to_the_next(image, monkeypat
     def tried(tier, image):
         return selftest.Finding(tier, tier == "container", "no")
 
-    monkeypatch.setattr(selftest, "try_tier", tried)
+    monkeypatch.setattr(choose, "try_tier", tried)
 
-    assert selftest.choose(image).tier == "container"
+    assert choose._strongest(image, "auto").tier == "container"
 
 
 def test_without_bwrap_on_the_path_the_reason_and_the_command_are_said(image, monkeypatch):
@@ -515,7 +515,7 @@ def test_without_bwrap_on_the_path_the_reason_and_the_command_are_said(image, mo
     found = selftest.try_tier("bwrap", image)
 
     assert not found.holds and found.reason == "bwrap is not installed"
-    assert found.mend.startswith("apt-get install bubblewrap")
+    assert found.fix.startswith("apt-get install bubblewrap")
 
 
 def test_what_bwrap_says_is_the_reason_when_it_may_not_be_used(image, tmp_path, monkeypatch):
@@ -545,7 +545,7 @@ def test_a_switch_of_the_kernel_that_forbids_namespaces_is_named(tmp_path, monke
     monkeypatch.setattr(Path, "read_text", read_text)
 
     for tier in ("gvisor", "bwrap", "landlock"):
-        said = selftest._mend(tier)
+        said = selftest._fix_for(tier)
         assert said.startswith("sysctl -w kernel.apparmor_restrict_unprivileged_userns=0")
 
 
@@ -559,7 +559,7 @@ def test_a_user_without_users_for_containers_is_told_how_to_get_them(image, monk
     found = selftest.try_tier("container", image)
 
     assert not found.holds and "keep-id requires" in found.reason
-    assert "usermod --add-subuids" in found.mend and "uidmap" in found.mend
+    assert "usermod --add-subuids" in found.fix and "uidmap" in found.fix
 
 
 @pytest.mark.skipif(not lockdown.landlock_version(), reason="this kernel has no Landlock")
@@ -567,7 +567,7 @@ def test_a_user_without_users_for_containers_is_told_how_to_get_them(image, monk
 def test_on_a_kernel_without_landlock_the_tier_does_not_hold_and_says_so():
     source = f"""{REFUSING.format(call=444)}{TRIED}
 found = selftest.try_tier("landlock", image)
-print(found.holds, found.reason, "|", found.mend)
+print(found.holds, found.reason, "|", found.fix)
 """
     done = subprocess.run([sys.executable, "-c", source], capture_output=True, encoding="utf-8")
 
@@ -692,7 +692,7 @@ def test_a_container_that_cannot_be_had_is_said_with_the_command_that_mends_it(
 
     found = selftest.try_tier("container", image)
 
-    assert not found.holds and reason in found.reason and "apt-get install podman" in found.mend
+    assert not found.holds and reason in found.reason and "apt-get install podman" in found.fix
 
 
 def test_an_engine_that_is_named_and_missing_is_named(engine, image, monkeypatch):

@@ -64,9 +64,9 @@ from minigrad.grading.run.batch import (
 )
 from minigrad.grading.run.collect import NoSubmissions, Submission
 from minigrad.grading.run.recorder import AGAIN, RecorderFailed
+from minigrad.grading.sandbox.choose import NoSandbox
 from minigrad.grading.sandbox.image import NoSuchPackage
 from minigrad.grading.sandbox.launch import Limits
-from minigrad.grading.sandbox.selftest import NoSandbox
 from minigrad.tape.names import count_of
 
 app = typer.Typer(rich_markup_mode="markdown")
@@ -449,8 +449,8 @@ def doctor_command(
             continue
         mark = "yes" if finding.there else "NO " if finding.needed else "no "
         typer.echo(f"{mark}  {finding.what:<28} {finding.detail}")
-        if not finding.there and finding.mend:
-            typer.echo(f"     to fix it:  {finding.mend}")
+        if not finding.there and finding.fix:
+            typer.echo(f"     to fix it:  {finding.fix}")
     document = report(found)
     if as_json:
         typer.echo(json.dumps(document, indent=1))

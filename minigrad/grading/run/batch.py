@@ -40,9 +40,9 @@ from minigrad.grading.release.bundles import Judge, Recording
 from minigrad.grading.release.inputs import draw_inputs
 from minigrad.grading.run.collect import Submission, content_of, submissions_in
 from minigrad.grading.run.notebook import Unreadable, read_bytes
-from minigrad.grading.run.place import place_here
 from minigrad.grading.run.record import unrecorded
 from minigrad.grading.run.recorder import Job, RecorderFailed, lost, record_job, stop_recorders
+from minigrad.grading.sandbox.choose import choose_sandbox
 from minigrad.grading.sandbox.launch import Limits
 
 AHEAD = 4  # submissions queued for each thread
@@ -195,7 +195,7 @@ def record_class(
     progress(done, len(tasks), "recording")
     record = _on_a_cluster if run.settings.scheduler else _on_this_machine
     if waiting and record is _on_this_machine:
-        place_here(run.tier, run.recording.engine, run.recording.packages)
+        choose_sandbox(run.tier, run.recording.engine, run.recording.packages)
     for key, recorded, problem in record(waiting, run.settings):
         problem = f"it could not be run, through no fault of its own ({problem})"
         answers[key] = recorded or lost(waiting[key], problem)
@@ -216,7 +216,7 @@ def _store(run: Run, key: str, document: AnswersDocument) -> None:
 
 def record_one(submission: Submission, recording: Recording, settings: Settings) -> AnswersDocument:
     """Record a single submission without storing its answers. Raises NoSandbox."""
-    tier = place_here(settings.isolation, recording.engine, recording.packages).tier
+    tier = choose_sandbox(settings.isolation, recording.engine, recording.packages).tier
     run = Run(recording, settings.seed or secrets.token_hex(16), tier, settings)
     return record_class([submission], run)[0]
 
@@ -368,7 +368,7 @@ def _tier_and_seed(out: Path, recording: Recording, settings: Settings) -> tuple
         if noted and tier in ("auto", noted):
             tier = str(noted)
         else:
-            tier = place_here(tier, recording.engine, recording.packages).tier
+            tier = choose_sandbox(tier, recording.engine, recording.packages).tier
     seed = str(settings.seed or before.get("seed") or secrets.token_hex(16))
     wanted = {
         "exercise": recording.name,

@@ -18,7 +18,6 @@ import time
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 
 from minigrad.grading.answers import collect
 from minigrad.grading.documents import AnswersDocument, Drawn, QuestionAnswers
@@ -32,7 +31,8 @@ from minigrad.grading.run.differences import is_by_differences
 from minigrad.grading.run.notebook import Unreadable
 from minigrad.grading.run.submission import Found, find_answers
 from minigrad.grading.run.written import nothing_written, written_in
-from minigrad.grading.sandbox.launch import Limits, Process, Tier
+from minigrad.grading.sandbox.choose import Sandbox
+from minigrad.grading.sandbox.launch import Limits, Process
 from minigrad.grading.sandbox.wire import CellRun, Kernel, NotStarted
 from minigrad.version import __version__
 
@@ -49,24 +49,10 @@ ENDS = {
 }
 
 
-@dataclass(frozen=True)
-class SandboxPlace:
-    """Where students' code runs.
-
-    tier        the isolation tier in use
-    images      engine allowed? -> folder of the packages that a kernel sees
-    versions    versions of the packages, for the report
-    """
-
-    tier: Tier
-    images: dict[bool, Path]
-    versions: dict[str, str]
-
-
 def record_submission(
     recording: Recording,
     content: bytes,
-    place: SandboxPlace,
+    sandbox: Sandbox,
     seed: str,
     drawn: Drawn,
     limits: Limits | None = None,
@@ -77,8 +63,8 @@ def record_submission(
     """
     limits = limits or Limits()
     submission = hashlib.sha256(content).hexdigest()
-    document = unrecorded(recording, submission, seed, place.tier, limits, None)
-    document["versions"].update(place.versions)
+    document = unrecorded(recording, submission, seed, sandbox.tier, limits, None)
+    document["versions"].update(sandbox.versions)
     try:
         found = find_answers(recording, content)
     except Unreadable as error:
@@ -87,7 +73,7 @@ def record_submission(
     document["notes"], document["written"] = found.notes, written_in(recording, found)
     document["guessed"], document["missing"] = found.guessed, found.missing
     ends = time.monotonic() + limits.submission
-    run = _Run(recording, found, place, drawn, limits, ends)
+    run = _Run(recording, found, sandbox, drawn, limits, ends)
     document["questions"] = {q.id: run.answers_to(q) for q in recording.questions}
     for question in recording.questions:
         if is_by_differences(run.source_of(question), question.call):
@@ -136,7 +122,7 @@ class _Run:
 
     recording: Recording
     found: Found
-    place: SandboxPlace
+    sandbox: Sandbox
     drawn: Drawn
     limits: Limits
     ends: float
@@ -164,8 +150,8 @@ class _Run:
         notes = carried.notes
         seconds = question.seconds or self.limits.cell
         check = check_cell(question, self.drawn)
-        image = self.place.images[question.engine]
-        with Process(self.place.tier, image, self.limits) as process, Kernel(process) as kernel:
+        image = self.sandbox.images[question.engine]
+        with Process(self.sandbox.tier, image, self.limits) as process, Kernel(process) as kernel:
             ends = min(self.ends, time.monotonic() + self.limits.question)
             for what, source, own in self._cells(question, carried):
                 # given cells are trusted, and run before the student's, so they get more time
