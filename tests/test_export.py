@@ -17,7 +17,7 @@ from minigrad.grading.export.lms import write_marks
 from minigrad.grading.export.marks import read_marks
 from minigrad.grading.gradebook.book import gradebook_of
 from minigrad.grading.gradebook.csv_files import GradebookError
-from minigrad.grading.gradebook.given import Given
+from minigrad.grading.gradebook.provided import Provided
 from minigrad.grading.gradebook.roster import read_roster
 from minigrad.grading.release.student import release
 from minigrad.grading.reports import write_reports
@@ -49,7 +49,7 @@ def graded(tmp_path):
     roster = read_roster(tmp_path / "own.csv")
     wrong = a_question(points=0.7, reason="1/dx: wrong value: 3 of 6, the first at [0, 1]")
     grades = [a_grade("ada", wrong), a_grade("eve")]
-    write_reports(gradebook_of("ps1", [grades], Given(roster=roster)), tmp_path / "graded")
+    write_reports(gradebook_of("ps1", [grades], Provided(roster=roster)), tmp_path / "graded")
     return tmp_path / "graded"
 
 
@@ -246,7 +246,7 @@ def test_what_gradescope_could_not_run_has_no_results_and_says_why(gradescope, t
     finally:
         del os.environ["MINIGRAD_CONTAINER_ENGINE"]
 
-    assert ended.returncode and "through no fault of its own" in ended.stderr
+    assert ended.returncode and "This machine could not grade the submission" in ended.stderr
     assert not path.exists()
 
 

@@ -28,9 +28,9 @@ from minigrad.grading.gradebook.book import QuestionColumn, columns_of, equal_on
 from minigrad.grading.gradebook.by_hand import CHANGED, read_manual, update_manual
 from minigrad.grading.gradebook.course import course_of, write_course
 from minigrad.grading.gradebook.csv_files import GradebookError, read_table, write_table
-from minigrad.grading.gradebook.given import Given, read_given
 from minigrad.grading.gradebook.handed_in import HandedIn, handed_in
 from minigrad.grading.gradebook.late import lateness
+from minigrad.grading.gradebook.provided import Provided, read_provided
 from minigrad.grading.gradebook.roster import read_roster
 from minigrad.grading.gradebook.settings import (
     CourseSettings,
@@ -96,7 +96,7 @@ def settings(file):
 def given(settings, *names, **times):
     came = [HandedIn(name, None, "nothing says when") for name in names]
     came += [HandedIn(n, t, "by a clock") for n, t in times.items()]
-    return read_given(settings, came, ["q", "r"])
+    return read_provided(settings, came, ["q", "r"])
 
 
 def rows_of(path):
@@ -303,7 +303,9 @@ def test_who_handed_in_nothing_has_zero_and_who_is_not_on_the_roster_is_said(
         ("cy", "0", "2"), ("ada", "1", "2"), ("Ada (2)", "1", "2"), ("eve", "1", "2"),
     ]  # fmt: skip
     assert rows[0]["note"] == "nothing was handed in" and rows[0]["section"] == "B"
-    assert "another submission is by the same student" in rows[2]["note"]
+    assert rows[1]["confirm"] == rows[2]["confirm"] == "please confirm"
+    assert "another submission is by the same student" in rows[1]["note"]
+    assert "this one or the one under ada" in rows[2]["note"]
     assert "nobody on the roster" in rows[3]["note"] and rows[3]["confirm"] == "please confirm"
     overview = (tmp_path / "out" / "overview.html").read_text("utf-8")
     assert "cy (Cy)" in overview and "nobody on the roster" in overview
@@ -360,7 +362,7 @@ def test_lateness_has_grace_days_a_cap_and_extensions(settings, student, late, d
     found = lateness(student, DUE + late, "by a clock", settings(POLICY))
 
     assert (found.days, found.percent) == (days, percent)
-    assert bool(found.said) == (days > 0)
+    assert bool(found.note) == (days > 0)
 
 
 def test_an_hour_that_the_clock_skips_makes_nobody_late(settings):
@@ -372,7 +374,7 @@ def test_an_hour_that_the_clock_skips_makes_nobody_late(settings):
         """)
     an_hour = berlin.due("ada").astimezone(UTC) + timedelta(hours=1)
 
-    assert "1 h 0 min late" in lateness("ada", an_hour, "by a clock", berlin).said
+    assert "1 h 0 min late" in lateness("ada", an_hour, "by a clock", berlin).note
 
 
 def test_lateness_takes_off_what_was_earned_and_is_told_everywhere(settings, tmp_path):
@@ -384,7 +386,7 @@ def test_lateness_takes_off_what_was_earned_and_is_told_everywhere(settings, tmp
     ada, bob = rows_of(tmp_path / "gradebook.csv")
     assert ada["points"] == ada["q"] == "0.27" and bob["points"] == "1"
     assert "2 h 0 min late: 10 % of the points" in ada["late"]
-    assert bob["late"] == "nothing says when: nothing is taken off for lateness"
+    assert bob["late"] == "nothing says when: no late penalty"
     assert "2 h 0 min late" in (tmp_path / "feedback" / "ada.html").read_text("utf-8")
     result = json.loads((tmp_path / "gradescope" / "ada" / "results.json").read_text("utf-8"))
     assert result["score"] == 0.27 and "late" in result["output"]
@@ -741,10 +743,7 @@ def test_a_mark_that_a_person_gave_survives_a_regrade_and_says_if_the_answer_has
 
     done = grade(tmp_path, author)
     assert done.exit_code == 0, done.output
-    assert (
-        "answers still to be marked by a person, which count for nothing until then: 1"
-        in done.output
-    )
+    assert "answers still to be marked by a person, with 0 points until then: 1" in done.output
     ada, bob = rows_of(tmp_path / "out" / "gradebook.csv")
     assert (ada["points"], ada["of"], bob["why"]) == ("4", "12.5", "0")
     assert "why: still to be marked" in ada["note"]
@@ -826,7 +825,7 @@ def test_lateness_and_overrides_hold_for_what_persons_mark(file, settings, tmp_p
     rules = settings(f'overrides = "overrides.csv"{POLICY}')
     late = DUE + timedelta(days=1)
     came = [HandedIn("ada", late, "by a clock"), HandedIn("bob", late, "by a clock")]
-    people = read_given(rules, came, ["q", "why"], path)
+    people = read_provided(rules, came, ["q", "why"], path)
     columns = [QuestionColumn("q", Decimal(2)), QuestionColumn("why", Decimal(3), manual=True)]
 
     ada, bob = gradebook_of("ps1", [[a_grade("ada"), a_grade("bob")]], people, columns).rows
@@ -854,7 +853,7 @@ def test_weights_and_all_or_nothing_count_as_the_settings_say(author, settings, 
     mark(tmp_path / "manual.csv", "ada", "plot", points="1")
     grades = [a_grade("ada", a_question("check", 3, 4)), a_grade("bob", a_question("check", 4, 4))]
     came = [HandedIn(g["student"], None, "") for g in grades]
-    people = read_given(rules, came, list(of), tmp_path / "manual.csv")
+    people = read_provided(rules, came, list(of), tmp_path / "manual.csv")
 
     ada, bob = gradebook_of("ps1", [grades], people, columns).rows
 
@@ -1050,7 +1049,7 @@ def test_a_long_comment_reaches_the_student_whole(page, tmp_path):
     comment = "word " * 1000 + "end"
     page.ask(ADA, {"points": "1", "comment": comment, "seen": page.seen(ADA)})
     assert comment in page.ask(ADA)[1]
-    people = Given(marks=read_manual(page.path))
+    people = Provided(marks=read_manual(page.path))
 
     columns = [QuestionColumn("why", Decimal(3), manual=True)]
     write_reports(gradebook_of("ps1", [[a_grade("ada")]], people, columns), tmp_path / "out")

@@ -23,15 +23,15 @@ from minigrad.grading.release.inputs import draw_input, draw_inputs
 from minigrad.grading.release.questions import GradedQuestion, QuestionError, declared
 from minigrad.grading.release.student import is_answer, read_notebook, release
 from minigrad.grading.release.syntax import defined_names
-from minigrad.grading.release.trusted import ask
 from minigrad.grading.reports import write_reports
 from minigrad.grading.reports.document import SCHEMA
 from minigrad.grading.reports.words import wrong_parts
-from minigrad.grading.run.carried import carried_with
+from minigrad.grading.run.carried import find_carried
 from minigrad.grading.run.collect import NoSubmissions, submissions_in
-from minigrad.grading.run.differences import is_by_differences
+from minigrad.grading.run.differences import uses_finite_differences
 from minigrad.grading.run.notebook import SubmittedCell
 from minigrad.grading.sandbox.lockdown import ARCHITECTURE, seccomp_filter
+from minigrad.grading.trusted import ask
 from tests.submissions.answers import ANSWERS
 from tests.submissions.authors import AUTHORS
 
@@ -189,7 +189,7 @@ def test_bundles_of_two_releases_are_not_mixed(author):
         ({"id": "a", "dtype": "<f8", "shape": [True], "data": ""}, "shape"),
         ({"id": "a", "dtype": "<f8", "shape": [10**9], "data": ""}, "shape"),
         ({"id": "a", "dtype": "<f8", "shape": [1] * 9, "data": ""}, "shape"),
-        ({"id": "a", "dtype": "<f8", "shape": [2], "data": "AAAA"}, "do not fill"),
+        ({"id": "a", "dtype": "<f8", "shape": [2], "data": "AAAA"}, "do not match"),
         ({"id": "a", "dtype": "<f8", "shape": [1], "data": "?"}, "base64"),
         ({"id": "a", "json": 1, "error": ""}, "form"),
         ({"id": "a"}, "form"),
@@ -328,7 +328,7 @@ def test_nothing_leaves_the_folder_of_a_zip(tmp_path):
 
 
 def test_a_zip_that_unpacks_to_too_much_costs_one_submission(tmp_path, monkeypatch):
-    monkeypatch.setattr("minigrad.grading.run.collect.MOST_BYTES", 10_000_000)
+    monkeypatch.setattr("minigrad.grading.run.collect.MAX_BYTES", 10_000_000)
     archive = tmp_path / "class.zip"
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as opened:
         opened.writestr("bomb.ipynb", bytes(50_000_000))
@@ -514,8 +514,8 @@ def test_one_student_s_part_of_a_zip_costs_no_other_in_whatever_folder_they_are(
 
 
 def test_too_many_or_too_large_files_of_one_student_leave_the_others_in(tmp_path, monkeypatch):
-    monkeypatch.setattr("minigrad.grading.run.collect.MOST_FILES", 30)
-    monkeypatch.setattr("minigrad.grading.run.collect.MOST_IN_ALL", 5_000_000)
+    monkeypatch.setattr("minigrad.grading.run.collect.MAX_FILES", 30)
+    monkeypatch.setattr("minigrad.grading.run.collect.MAX_IN_ALL", 5_000_000)
     many = [(f"eve/node_modules/{k}.js", "x") for k in range(100)]
     place = zipped(
         tmp_path / "class.zip",
@@ -713,7 +713,7 @@ def taken(answer, *cells, given=(), layout=()):
         {"id": i, "grade_id": None, "source": s, "answer": False, "names": defined_names(s)}
         for s, i in layout
     ]
-    return carried_with(answer, others, fixed, list(given))
+    return find_carried(answer, others, fixed, list(given))
 
 
 def test_an_answer_takes_along_what_stands_in_the_answer_to_another_question():
@@ -724,7 +724,7 @@ def test_an_answer_takes_along_what_stands_in_the_answer_to_another_question():
     )
 
     assert (found.imports, found.above) == (["import numpy as np"], ["def f(x):\n    return x"])
-    assert found.notes == ["taken along with the answer, from cell 1: np, f"]
+    assert found.notes == ["graded with the answer, from cell 1: np, f"]
 
 
 def test_a_name_that_is_local_to_the_answer_takes_nothing_along():
@@ -806,7 +806,7 @@ def f_backward(x, g):
     ],
 )
 def test_an_answer_by_differences_is_seen_in_its_source(source):
-    assert is_by_differences(source, "f_backward(x, g)")
+    assert uses_finite_differences(source, "f_backward(x, g)")
 
 
 @pytest.mark.parametrize(
@@ -824,13 +824,13 @@ def test_an_answer_by_differences_is_seen_in_its_source(source):
     ],
 )
 def test_a_derivation_is_not_taken_for_differences(source):
-    assert not is_by_differences(source, "f_backward(x, g)")
+    assert not uses_finite_differences(source, "f_backward(x, g)")
 
 
 @pytest.mark.parametrize("theme", sorted(ANSWERS))
 def test_no_right_answer_is_taken_for_differences(theme):
     for name, source in ANSWERS[theme].items():
-        found = is_by_differences(source, "product_backward(x, y, g)")
+        found = uses_finite_differences(source, "product_backward(x, y, g)")
         assert found == ("differences" in name), name
 
 
@@ -838,4 +838,6 @@ def test_no_right_answer_is_taken_for_differences(theme):
 def test_no_solution_of_the_course_is_taken_for_differences(path):
     for cell in read_notebook(path).cells:
         if is_answer(cell) and cell.cell_type == "code":
-            assert not is_by_differences(cell.source, f"({', '.join(defined_names(cell.source))})")
+            assert not uses_finite_differences(
+                cell.source, f"({', '.join(defined_names(cell.source))})"
+            )

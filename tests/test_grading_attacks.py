@@ -24,8 +24,8 @@ from minigrad.grading.reports import write_reports
 from minigrad.grading.reports.document import file_names
 from minigrad.grading.run import notebook
 from minigrad.grading.run.batch import BatchError, Settings, grade_class, read_answers
-from minigrad.grading.run.carried import carried_with
-from minigrad.grading.run.differences import is_by_differences
+from minigrad.grading.run.carried import find_carried
+from minigrad.grading.run.differences import uses_finite_differences
 from minigrad.grading.run.notebook import SubmittedCell, Unreadable, cells_of
 from minigrad.grading.run.record import unrecorded
 from minigrad.grading.sandbox.launch import Limits, Process
@@ -247,10 +247,10 @@ def test_what_students_get_does_not_hold_the_seed(tmp_path):
 
 
 def test_a_file_of_many_parts_is_refused_before_it_takes_memory(monkeypatch):
-    monkeypatch.setattr(notebook, "MOST_TEXT", 1000)
-    monkeypatch.setattr(notebook, "MOST_PIECES", 5000)
+    monkeypatch.setattr(notebook, "MAX_TEXT", 1000)
+    monkeypatch.setattr(notebook, "MAX_PIECES", 5000)
 
-    with pytest.raises(Unreadable, match="it has more parts than a notebook has"):
+    with pytest.raises(Unreadable, match="it has too many parts for a notebook"):
         cells_of(b'{"cells": [' + b"[]," * 10_000 + b"1]}")
     with pytest.raises(Unreadable, match="without its outputs it still has"):
         cells_of(b'{"cells": [' + b"1.5," * 1000 + b"1]}")
@@ -269,7 +269,7 @@ def test_a_string_without_an_end_is_read_once(end):
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
 def test_outputs_are_cut_out_of_a_large_file_and_nothing_else(monkeypatch, encoding):
-    monkeypatch.setattr(notebook, "MOST_TEXT", 1000)
+    monkeypatch.setattr(notebook, "MAX_TEXT", 1000)
     source = 'x = {"outputs": [1]}  # "outputs": [{'
     outputs = [{"text": ["]}", '\\"', "ü" * 2000]}, {"outputs": [{"outputs": []}]}]
     cell = {"cell_type": "code", "id": "a", "outputs": outputs, "source": source, "metadata": {}}
@@ -281,7 +281,7 @@ def test_outputs_are_cut_out_of_a_large_file_and_nothing_else(monkeypatch, encod
 
 
 def test_names_are_looked_for_in_so_much_text_only(monkeypatch):
-    monkeypatch.setattr(notebook, "MOST_PARSED", 30)
+    monkeypatch.setattr(notebook, "MAX_PARSED", 30)
     cells = [{"cell_type": "code", "source": f"name_{k} = 1"} for k in range(5)]
 
     read, _ = cells_of(json.dumps({"cells": cells}).encode())
@@ -304,7 +304,7 @@ FAR = "+".join("x" * 700)  # each of its 699 sums is itself a long sum
 def test_a_program_is_looked_at_in_seconds_however_it_is_written(source, by_differences):
     started = time.process_time()
 
-    assert is_by_differences(source, "f(x)") is by_differences
+    assert uses_finite_differences(source, "f(x)") is by_differences
     assert time.process_time() - started < 20  # it took minutes
 
 
@@ -312,7 +312,7 @@ def test_an_answer_that_could_take_everything_along_takes_some():
     cells = [SubmittedCell("code", "a=1\n" * 48_000, (), (), place) for place in range(5)]
     started = time.process_time()
 
-    assert carried_with("def f(x):\n    return a", cells, [], []).names == ["a"]
+    assert find_carried("def f(x):\n    return a", cells, [], []).names == ["a"]
     assert time.process_time() - started < 60
 
 

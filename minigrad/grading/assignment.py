@@ -17,8 +17,8 @@ from minigrad.grading.documents import WrittenAnswer
 from minigrad.grading.gradebook.book import Gradebook, columns_of, gradebook_of, question_name
 from minigrad.grading.gradebook.by_hand import update_manual
 from minigrad.grading.gradebook.csv_files import GradebookError
-from minigrad.grading.gradebook.given import read_given
 from minigrad.grading.gradebook.handed_in import HandedIn, handed_in
+from minigrad.grading.gradebook.provided import read_provided
 from minigrad.grading.gradebook.settings import AssignmentSettings
 from minigrad.grading.release.bundles import Judge, Recording
 from minigrad.grading.run.batch import Progress, Settings, grade_class, read_written
@@ -71,7 +71,7 @@ def grade_assignment(
     columns = [replace(column, title=titles.get(column.id, "")) for column in columns]
     manual = assignment.rules.manual or out / "manual.csv"
     handed = _handed_in(assignment, submissions)
-    given = read_given(assignment.rules, handed, [column.id for column in columns], manual)
+    provided = read_provided(assignment.rules, handed, [column.id for column in columns], manual)
     runs = []
     written: dict[str, dict[str, WrittenAnswer]] = {one.submission: {} for one in handed}
     for recording, judge in assignment.exercises:
@@ -87,13 +87,13 @@ def grade_assignment(
             written[one.student] |= {
                 question_name(recording.name, q, several): answer for q, answer in answers.items()
             }
-    given = replace(given, written=written)
+    provided = replace(provided, written=written)
     if any(judge.manual for _, judge in assignment.exercises):
         of = {column.id: column.points for column in columns if column.manual}
-        texts = {cell: a["text"] for cell, a in given.answers.items() if cell[1] in of}
+        texts = {cell: a["text"] for cell, a in provided.answers.items() if cell[1] in of}
         # read the marks again: somebody may have marked answers during the run
-        given = replace(given, marks=update_manual(manual, texts, of))
-    return gradebook_of(assignment.name, runs, given, columns)
+        provided = replace(provided, marks=update_manual(manual, texts, of))
+    return gradebook_of(assignment.name, runs, provided, columns)
 
 
 def titles_of(recording: Recording) -> dict[str, str]:

@@ -32,10 +32,10 @@ from minigrad.grading.export.lms import write_marks
 from minigrad.grading.export.marks import read_marks
 from minigrad.grading.files import one_line
 from minigrad.grading.gate import NbvalDidNotRun, gate, gate_bundles
-from minigrad.grading.gradebook.book import NOTHING, Gradebook, gradebook_of
+from minigrad.grading.gradebook.book import NOTHING_HANDED_IN, Gradebook, gradebook_of
 from minigrad.grading.gradebook.course import course_of, write_course
 from minigrad.grading.gradebook.csv_files import GradebookError
-from minigrad.grading.gradebook.given import STRANGER
+from minigrad.grading.gradebook.provided import UNKNOWN_STUDENT
 from minigrad.grading.gradebook.settings import NAME, CourseSettings, read_settings
 from minigrad.grading.judge.grades import JudgeError
 from minigrad.grading.marking import MarkingServer
@@ -49,7 +49,6 @@ from minigrad.grading.release.bundles import (
 from minigrad.grading.release.markers import ReleaseError
 from minigrad.grading.release.questions import differing_points, unasked
 from minigrad.grading.release.student import read_notebook, release
-from minigrad.grading.release.trusted import GivenCellsFailed
 from minigrad.grading.reports import write_reports
 from minigrad.grading.run.batch import (
     CLASS,
@@ -63,10 +62,11 @@ from minigrad.grading.run.batch import (
     record_submissions,
 )
 from minigrad.grading.run.collect import NoSubmissions, Submission
-from minigrad.grading.run.recorder import AGAIN, RecorderFailed
+from minigrad.grading.run.recorder import TRY_AGAIN, RecorderFailed
 from minigrad.grading.sandbox.choose import NoSandbox
 from minigrad.grading.sandbox.image import NoSuchPackage
 from minigrad.grading.sandbox.launch import Limits
+from minigrad.grading.trusted import GivenCellsFailed
 from minigrad.tape.names import count_of
 
 app = typer.Typer(rich_markup_mode="markdown")
@@ -480,25 +480,27 @@ def _print_summary(book: Gradebook, written: list[Path]) -> None:
             typer.echo("    " + one_line(f"{row.student.label}: {row.unreadable}"))
     _print_what_needs_attention(book)
     _print_written(written)
-    lost = sum(AGAIN in row.unreadable for row in rows)
+    lost = sum(TRY_AGAIN in row.unreadable for row in rows)
     if lost:
-        _stop(f"{lost} of the submissions could not be run, and are to be tried again: {AGAIN}.")
+        _stop(f"{lost} of the submissions could not be run: {TRY_AGAIN}.")
 
 
 def _print_what_needs_attention(book: Gradebook) -> None:
     """Print what needs attention now; the rest is in the reports."""
     due = [row for row in book.rows if row.lateness.due]
     counted = {
-        "students who handed in nothing": sum(NOTHING in row.notes for row in book.rows),
-        "submissions of nobody on the roster": sum(STRANGER in row.notes for row in book.rows),
+        "students who handed in nothing": sum(NOTHING_HANDED_IN in row.notes for row in book.rows),
+        "submissions that match nobody on the roster": sum(
+            UNKNOWN_STUDENT in row.notes for row in book.rows
+        ),
         "late submissions": sum(row.lateness.days > 0 for row in due),
-        "submissions that lose nothing, because nothing reliable says when they came": sum(
+        "submissions without a late penalty, because no reliable time is known": sum(
             row.lateness.time is None for row in due
         ),
-        "answers still to be marked by a person, which count for nothing until then": sum(
+        "answers still to be marked by a person, with 0 points until then": sum(
             row.open for row in book.rows
         ),
-        "marks for a student or an answer that does not exist, at the end of the CSV of marks": book.gone,
+        "marks at the end of the CSV for a student or an answer that does not exist": book.gone,
     }
     for what, count in counted.items():
         if count:

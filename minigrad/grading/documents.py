@@ -117,13 +117,13 @@ class WrongAnswers(TypedDict):
     """Wrong answers in a submission, for an Exercise to explain.
 
     exercise   the name of the variable that holds the Exercise
-    said       for each case, the answer to each part
+    answers    for each case, the answer to each part
     wrong      the wrong answers as [case, part], counted from 0
     """
 
     exercise: str
     seed: str
-    said: list[list[EncodedValue]]
+    answers: list[list[EncodedValue]]
     wrong: list[list[int]]
 
 

@@ -88,12 +88,12 @@ def free_name(name: str, is_taken: Callable[[str], bool], form: str = "{} ({})")
     return next(one for one in numbered if not is_taken(one))
 
 
-def clean_text(text: str, most: int = 2000) -> str:
+def clean_text(text: str, limit: int = 2000) -> str:
     """Truncate text from a submission, and replace control characters.
 
     Bidirectional controls are replaced as well; the joiners that Persian needs are kept.
     """
-    return "".join(_clean_character(c) for c in text[:most])
+    return "".join(_clean_character(c) for c in text[:limit])
 
 
 def one_line(text: str) -> str:

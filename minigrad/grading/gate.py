@@ -20,7 +20,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from minigrad.grading.judge.grades import judge
-from minigrad.grading.pytest_run import run_pytest
 from minigrad.grading.release.bundles import Judge, Recording
 from minigrad.grading.release.inputs import draw_inputs
 from minigrad.grading.release.markers import ReleaseError
@@ -34,6 +33,7 @@ from minigrad.grading.release.student import (
 )
 from minigrad.grading.run.record import record_submission
 from minigrad.grading.sandbox.choose import NoSandbox, choose_sandbox
+from minigrad.grading.trusted import run_pytest
 from minigrad.utils.notebook_format import nbformat
 
 # The HTML of a tensor shows the chain of operations that computed it. A right answer may use other

@@ -19,7 +19,7 @@ from minigrad.grading.documents import Grade
 from minigrad.grading.files import write_json
 from minigrad.grading.gradebook.book import columns_of, gradebook_of
 from minigrad.grading.gradebook.csv_files import GradebookError
-from minigrad.grading.gradebook.given import Given
+from minigrad.grading.gradebook.provided import Provided
 from minigrad.grading.gradebook.settings import AssignmentSettings, QuestionSettings
 from minigrad.grading.judge.grades import judge
 from minigrad.grading.release.bundles import Judge, Recording, find_bundles
@@ -88,7 +88,7 @@ def grade_one(source: Path, submission: Path) -> dict[str, object]:
     ]
     rules = AssignmentSettings(questions=counts)
     columns = [c for c in columns_of([j for _, j in exercises], rules) if not c.manual]
-    book = gradebook_of("", runs, Given(), columns)
+    book = gradebook_of("", runs, Provided(), columns)
     return gradescope_results(book.rows[0])
 
 
@@ -126,7 +126,7 @@ def grade_submission() -> None:
     try:
         graded = grade_one(source, submission)
     except RuntimeError as error:  # sandbox, recorder or judge failed
-        sys.exit(f"The submission could not be graded, through no fault of its own: {error}")
+        sys.exit(f"This machine could not grade the submission: {error}")
     write_json(results, graded)
 
 

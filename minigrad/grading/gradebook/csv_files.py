@@ -23,8 +23,8 @@ INNER = re.compile(  # a line may begin with any other of them, such as a list o
     rf"(;[{LEFT_OUT}]*+)(?=[{''.join(map(re.escape, FORMULA))}])|(\n[{LEFT_OUT}]*+)(?=[=\uff1d])"
 )
 INNER_ESCAPED = re.compile(INNER.pattern.replace("*+)", "*)'"))
-MOST_WRITTEN = 30_000  # characters in a cell that people edit
-MOST_ESCAPED = 32_000  # and with the quotes of formulas; Excel's limit is 32767
+MAX_WRITTEN = 30_000  # characters in a cell that people edit
+MAX_ESCAPED = 32_000  # and with the quotes of formulas; Excel's limit is 32767
 PLACES = Decimal("0.000001")  # points are rounded to this: 1/3 has no finite decimal
 
 
@@ -196,8 +196,8 @@ def cell_text(text: str, *, lines: bool = False) -> str:
     """
     if text == "-":
         return text
-    text = clean_text(text, MOST_WRITTEN if lines else 2000)
-    text = INNER.sub(r"\1\2'", text if lines else text.replace("\n", " "))[:MOST_ESCAPED]
+    text = clean_text(text, MAX_WRITTEN if lines else 2000)
+    text = INNER.sub(r"\1\2'", text if lines else text.replace("\n", " "))[:MAX_ESCAPED]
     return f"'{text}" if text.lstrip(LEFT_OUT + "\n").startswith(FORMULA) else text
 
 

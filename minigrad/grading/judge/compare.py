@@ -161,7 +161,7 @@ def _unordered(mine: object, right: object) -> str:
     missing, extra = (b - a).total(), (a - b).total()
     if not missing and not extra:
         return ""
-    return f"entries that are missing: {missing}; that do not belong there: {extra}"
+    return f"missing entries: {missing}; extra entries: {extra}"
 
 
 def _same(mine: object, right: object, question: GradedQuestion) -> bool:
@@ -198,6 +198,6 @@ def _order(mine: object, right: NodeOrder | None) -> str:
         return "the order contains a node twice"
     if places.keys() != wanted:
         missing, extra = len(wanted - places.keys()), len(places.keys() - wanted)
-        return f"nodes that are missing: {missing}; that do not belong there: {extra}"
+        return f"missing nodes: {missing}; extra nodes: {extra}"
     early = sum(places[json.dumps(a)] > places[json.dumps(b)] for a, b in right["edges"])
-    return f"nodes that come before what they wait for: {early}" if early else ""
+    return f"nodes that come too early: {early}" if early else ""

@@ -24,9 +24,9 @@ from minigrad.grading.files import digest
 from minigrad.grading.judge.compare import NO_CREDIT
 from minigrad.grading.release.bundles import Judge
 from minigrad.grading.release.questions import GradedQuestion
-from minigrad.grading.release.trusted import GivenCellsFailed, ask
+from minigrad.grading.trusted import GivenCellsFailed, ask
 
-MOST = 400  # distinct sets of wrong answers that are diagnosed
+MAX_DIAGNOSED = 400  # distinct sets of wrong answers that are diagnosed
 
 
 def add_diagnoses(
@@ -42,7 +42,7 @@ def add_diagnoses(
                 continue
             one = _wrong_answers(questions[graded["id"]], document, graded["results"])
             key = digest(one)
-            if one["wrong"] and (key in asked or len(asked) < MOST):
+            if one["wrong"] and (key in asked or len(asked) < MAX_DIAGNOSED):
                 asked[key] = one
                 wanted.append((graded, key))
     mistakes = dict(zip(asked, _diagnoses(bundle, list(asked.values()))))
@@ -67,7 +67,7 @@ def _wrong_answers(
         if _is_a_wrong_value(verdicts[f"{question.id}/{n + 1}/{result}"], answer)
     ]
     exercise, seed = question.exercise or "", document["seed"]
-    return {"exercise": exercise, "seed": seed, "said": rows, "wrong": wrong}
+    return {"exercise": exercise, "seed": seed, "answers": rows, "wrong": wrong}
 
 
 def _is_a_wrong_value(verdict: VerdictText, answer: EncodedValue) -> bool:

@@ -28,9 +28,9 @@ from minigrad.grading.documents import (
 from minigrad.grading.files import digest, write_json
 from minigrad.grading.judge.compare import NO_CREDIT, UNWRITTEN
 from minigrad.grading.judge.feedback import add_diagnoses
-from minigrad.grading.pytest_run import REPEATABLE, run_pytest
 from minigrad.grading.release.bundles import BundleError, Judge
 from minigrad.grading.release.questions import GradedQuestion
+from minigrad.grading.trusted import REPEATABLE, run_pytest
 from minigrad.version import __version__
 
 NAMED = 8  # results named in one reason
@@ -40,7 +40,7 @@ Verdicts = dict[str, dict[str, VerdictText]]  # question -> answer id -> verdict
 
 
 class JudgeError(RuntimeError):
-    """Judging itself failed, through no fault of a submission."""
+    """Judging failed, for a reason that is not in a submission."""
 
 
 def judge(
@@ -48,7 +48,7 @@ def judge(
 ) -> list[Grade]:
     """Return a grade for each answers document, in the same order.
 
-    Raises BundleError for answers to another release, and JudgeError if the trusted notebook
+    Raises BundleError for answers to another release, and JudgeError if the author's notebook
     does not run.
     """
     for document in answers:
@@ -92,7 +92,7 @@ def _verdicts(bundle: Judge, answers: Sequence[AnswersDocument]) -> list[Verdict
     for line in map(json.loads, lines):
         if line["problem"]:
             raise JudgeError(
-                f"{bundle.name}: the trusted notebook does not run.\n{line['problem']}"
+                f"{bundle.name}: the author's notebook does not run.\n{line['problem']}"
             )
         found[int(line["file"].partition(".")[0])][line["question"]] = line["verdicts"]
     return found

@@ -42,7 +42,7 @@ from collections.abc import Iterator
 from itertools import takewhile
 from typing import NamedTuple
 
-from minigrad.grading.release.syntax import Function, names_made, statements_of, syntax_of
+from minigrad.grading.release.syntax import Function, names_bound, statements_of, syntax_of
 
 RAISE = "raise NotImplementedError()"
 CODE_STUB = f"# YOUR CODE HERE\n{RAISE}"
@@ -109,12 +109,12 @@ def cleared(source: str, stub: str, *, code: bool = True) -> tuple[str, bool]:
 def _fills_in_dots(below: list[str], above: list[str]) -> bool:
     """Does the solution at the head of `below` only assign to names that have dots above it?"""
     solution = "\n".join(takewhile(lambda line: SOLUTION.end not in line, below))
-    filled = {name for statement in statements_of(solution) for name in names_made(statement)}
+    filled = {name for statement in statements_of(solution) for name in names_bound(statement)}
     dotted = {
         name
         for statement in statements_of("\n".join(above))
         if any(isinstance(n, ast.Constant) and n.value is ... for n in ast.walk(statement))
-        for name in names_made(statement)
+        for name in names_bound(statement)
     }
     return bool(filled) and filled <= dotted
 

@@ -38,13 +38,13 @@ from minigrad.grading.release.student import (
 )
 from minigrad.grading.release.syntax import (
     defined_names,
-    names_made,
-    names_used,
+    names_bound,
+    names_in,
     statements_of,
     syntax_of,
     waits_for,
 )
-from minigrad.grading.release.trusted import GivenCellsFailed, ask
+from minigrad.grading.trusted import GivenCellsFailed, ask
 
 Compare = Literal["array", "exact", "unordered", "order"]
 CHECK = re.compile(r"^\s*(\w+)\.check\(\)", re.MULTILINE)
@@ -351,13 +351,13 @@ def _student_names(notebook: Notebook) -> set[str]:
 def _uses_given(answers: list[str], given: list[str]) -> bool:
     """Does a solution use a name that a given cell defines or imports?"""
     made = {name for source in given for name in defined_names(source)}
-    made |= {name for source in given for node in _imports(source) for name in names_made(node)}
+    made |= {name for source in given for node in _imports(source) for name in names_bound(node)}
     made -= {name for answer in answers for name in defined_names(answer)}
     return any(made & _names(answer) for answer in answers)
 
 
 def _names(source: str) -> set[str]:
-    return set(names_used(*statements_of(source)))
+    return set(names_in(*statements_of(source)))
 
 
 def _checked(declaration: Declaration, where: str) -> GradedQuestion:

@@ -197,7 +197,7 @@ def record_class(
     if waiting and record is _on_this_machine:
         choose_sandbox(run.tier, run.recording.engine, run.recording.packages)
     for key, recorded, problem in record(waiting, run.settings):
-        problem = f"it could not be run, through no fault of its own ({problem})"
+        problem = f"the machine could not run it ({problem})"
         answers[key] = recorded or lost(waiting[key], problem)
         _store(run, key, answers[key])
         done += count[key]

@@ -25,11 +25,11 @@ from pathlib import Path, PurePosixPath
 from unicodedata import normalize
 
 from minigrad.grading.files import free_name
-from minigrad.grading.run.notebook import LINK, MOST_BYTES, Unreadable, read_bytes
+from minigrad.grading.run.notebook import LINK, MAX_BYTES, Unreadable, read_bytes
 
-MOST_FILES = 20_000
-MOST_IN_ALL = 4 * 2**30
-MOST_DEEP = 20  # nested folders
+MAX_FILES = 20_000
+MAX_IN_ALL = 4 * 2**30
+MAX_DEEP = 20  # nested folders
 ENCRYPTED = 0x1  # a flag of a zip entry
 # headers in a zip, of an entry and in the directory: how they begin; offsets of flags, name's size, name
 HEADERS = ((b"PK\3\4", 7, 26, 30), (b"PK\1\2", 9, 28, 46))
@@ -164,7 +164,7 @@ def _notebooks(folder: Path, deep: bool = True) -> list[Path]:
     found = []
     top = len(folder.parts)
     for parent, folders, files in os.walk(folder, followlinks=False):
-        further = deep and len(Path(parent).parts) - top < MOST_DEEP
+        further = deep and len(Path(parent).parts) - top < MAX_DEEP
         folders[:] = sorted(f for f in folders if not IGNORED.fullmatch(f)) if further else []
         found += [Path(parent) / f for f in sorted(files) if f.endswith(".ipynb") and f[:2] != "._"]
         if len(found) > 1000:
@@ -242,8 +242,8 @@ def _unpack(archive: Path, target: Path) -> LeftOut:
             first = sorted(wanted.items(), key=lambda e: (e[0].suffix != ".ipynb", e[1].file_size))
             for files, (path, entry) in enumerate(first, 1):
                 total += entry.file_size
-                if files > MOST_FILES or total > MOST_IN_ALL:
-                    most = f"{MOST_FILES} files, or {MOST_IN_ALL // 2**20} MB"
+                if files > MAX_FILES or total > MAX_IN_ALL:
+                    most = f"{MAX_FILES} files, or {MAX_IN_ALL // 2**20} MB"
                     left_out.append(
                         (path, f"the zip has more than {most}, and this is among the largest")
                     )
@@ -267,11 +267,11 @@ def _wanted(
                     target.joinpath(*path.parts).mkdir(parents=True, exist_ok=True)
         elif path.is_absolute() or ".." in path.parts or ":" in path.parts[0]:
             unsafe = target / f"{path.stem} (unsafe).ipynb"
-            left_out.append((unsafe, "its name in the zip leads out of the folder"))
+            left_out.append((unsafe, "its path in the zip leads out of the folder"))
         elif not any(IGNORED.fullmatch(part) for part in path.parts):
             written = target.joinpath(*path.parts)
-            if len(path.parts) > MOST_DEEP:
-                left_out.append((written, f"its folders are more than {MOST_DEEP} deep"))
+            if len(path.parts) > MAX_DEEP:
+                left_out.append((written, f"its folders are more than {MAX_DEEP} deep"))
                 continue
             if written in wanted and path.suffix == ".ipynb":
                 again = written.with_name(f"{path.stem}.ipynb ")
@@ -296,9 +296,9 @@ def _unpack_one(opened: zipfile.ZipFile, entry: zipfile.ZipInfo, written: Path) 
         why = str(getattr(error, "strerror", None) or error)[:200]
         why = "it is protected by a password" if entry.flag_bits & ENCRYPTED else why
         return f"it cannot be unpacked: {why}"
-    if size > MOST_BYTES:
+    if size > MAX_BYTES:
         written.unlink()
-        return f"unpacked it has more than {MOST_BYTES // 2**20} MB"
+        return f"unpacked it has more than {MAX_BYTES // 2**20} MB"
     return ""
 
 
@@ -306,6 +306,6 @@ def _copy(opened: zipfile.ZipFile, entry: zipfile.ZipInfo, target: Path) -> int:
     """Copy one file, and return its size. Stop at the first chunk that exceeds the limit."""
     size = 0
     with opened.open(entry) as source, open(target, "wb") as file:
-        while size <= MOST_BYTES and (part := source.read(1 << 20)):
+        while size <= MAX_BYTES and (part := source.read(1 << 20)):
             size += file.write(part)
     return size

@@ -26,8 +26,8 @@ from minigrad.grading.release.check_in_kernel import MIME
 from minigrad.grading.release.inputs import check_cell
 from minigrad.grading.release.questions import GradedQuestion
 from minigrad.grading.release.syntax import without_import
-from minigrad.grading.run.carried import Carried, carried_with
-from minigrad.grading.run.differences import is_by_differences
+from minigrad.grading.run.carried import Carried, find_carried
+from minigrad.grading.run.differences import uses_finite_differences
 from minigrad.grading.run.notebook import Unreadable
 from minigrad.grading.run.submission import Found, find_answers
 from minigrad.grading.run.written import nothing_written, written_in
@@ -38,7 +38,7 @@ from minigrad.version import __version__
 
 TAKEN = "the code that the answer uses from other cells"
 ABSENT = re.compile(r"ModuleNotFoundError: No module named '(\w{1,40})[.']")  # of a plot, mostly
-MOST_NOTES = 20
+MAX_NOTES = 20
 ENDS = {
     "died": "ended the kernel",
     "time": "did not finish in {seconds:g} s. Is there a loop that never ends?",
@@ -76,7 +76,7 @@ def record_submission(
     run = _Run(recording, found, sandbox, drawn, limits, ends)
     document["questions"] = {q.id: run.answers_to(q) for q in recording.questions}
     for question in recording.questions:
-        if is_by_differences(run.source_of(question), question.call):
+        if uses_finite_differences(run.source_of(question), question.call):
             answer = question.answers[-1]
             document["guessed"].append(answer)
             document["notes"].append(
@@ -159,7 +159,7 @@ class _Run:
                 run = kernel.run(source, min(ends, time.monotonic() + given))
                 while own and run.end == "idle" and (absent := ABSENT.match(run.error or "")):
                     source = without_import(source, absent[1])
-                    if not source or len(notes) > MOST_NOTES:
+                    if not source or len(notes) > MAX_NOTES:
                         break
                     notes.append(f"{what}: {absent[1]} is not here, so its import was left out")
                     run = kernel.run(source, min(ends, time.monotonic() + given))
@@ -212,10 +212,10 @@ class _Run:
 
     def _carried(self, question: GradedQuestion) -> Carried:
         """The statements in other cells that the answers to a question depend on."""
-        own = {place for a in question.answers for place in self.found.places.get(a, ())}
-        return carried_with(
+        own = {place for a in question.answers for place in self.found.positions.get(a, ())}
+        return find_carried(
             self._answer(question),
-            [cell for cell in self.found.cells if cell.place not in own],
+            [cell for cell in self.found.cells if cell.position not in own],
             self.recording.cells,
             [self.recording.sources[g] for g in question.given],
         )

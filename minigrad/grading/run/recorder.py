@@ -36,7 +36,7 @@ from minigrad.grading.sandbox.wire import NotStarted
 
 JOBS = 100  # jobs per process; then a new one is started, which bounds memory leaks
 LOST = "(The answer could not be read: see the notebook.)"
-AGAIN = "the same command again tries it again"
+TRY_AGAIN = "to try again, give the same command"
 _thread = threading.local()
 _started: list["RecorderProcess"] = []
 
@@ -152,7 +152,7 @@ def _without_answers(job: Job, reason: str) -> AnswersDocument:
 def lost(job: Job, problem: str) -> AnswersDocument:
     """A document for a submission that the machine could not run; it is reported as unreadable, for now."""
     written = nothing_written(Recording(job["recording"]), LOST)
-    return {**_without_answers(job, f"{problem}; {AGAIN}"), "written": written, "lost": True}
+    return {**_without_answers(job, f"{problem}; {TRY_AGAIN}"), "written": written, "lost": True}
 
 
 def _reply_to(job: Job) -> _Reply:

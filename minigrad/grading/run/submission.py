@@ -28,7 +28,7 @@ class Found:
     guessed   ids of the answers that need confirmation
     notes     remarks on anything unusual
     cells     all cells of the submission
-    places    answer cell id -> positions of its cells in the submission
+    positions answer cell id -> positions of its cells in the submission
     """
 
     sources: dict[str, str] = field(default_factory=dict)
@@ -36,7 +36,7 @@ class Found:
     guessed: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     cells: list[SubmittedCell] = field(default_factory=list)
-    places: dict[str, set[int]] = field(default_factory=dict)
+    positions: dict[str, set[int]] = field(default_factory=dict)
 
 
 def find_answers(recording: Recording, content: bytes) -> Found:
@@ -87,13 +87,13 @@ class _Search:
         elif guess:
             self.found.guessed.append(identity)
             self.found.notes.append(f"the answer {label} was found {guess}: please confirm")
-        elif again := self._defined_again(answer, parts[-1].place):
+        elif again := self._defined_again(answer, parts[-1].position):
             self.found.guessed.append(identity)
-            note = f"cell {again.place + 1} defines {', '.join(answer['names'])} again, and was not graded"
+            note = f"cell {again.position + 1} defines {', '.join(answer['names'])} again, and was not graded"
             self.found.notes.append(f"{note}: please confirm")
-        self.used |= {part.place for part in parts}
+        self.used |= {part.position for part in parts}
         self.found.sources[identity] = source
-        self.found.places[identity] = {part.place for part in parts}
+        self.found.positions[identity] = {part.position for part in parts}
 
     def _parts(self, answer: BundleCell) -> tuple[list[SubmittedCell], str]:
         """The cells of the answer, and how they were found if that is a guess."""
@@ -120,7 +120,7 @@ class _Search:
         claiming = [c for c in self.cells if ids & set(c.ids)]
         if len(claiming) < 2:
             return claiming
-        follow = claiming[-1].place - claiming[0].place == len(claiming) - 1
+        follow = claiming[-1].position - claiming[0].position == len(claiming) - 1
         first, last = (set(answer["names"]) & set(c.names) for c in (claiming[0], claiming[-1]))
         whole = bool(last) and last == set(answer["names"]) and bool(first)
         written = [c for c in claiming if c.source.strip()]
@@ -152,20 +152,24 @@ class _Search:
             same = [n for n, c in enumerate(self.cells) if text and c.source.strip() == text]
             below = [c for c in self.cells[same[0] + 1 :] if c.kind == "code"] if same else []
             if below:
-                free = below[0].place not in self.used and not set(below[0].ids) & self.known
+                free = below[0].position not in self.used and not set(below[0].ids) & self.known
                 return below[:1] if free and below[0].source.strip() not in sources else []
         return []
 
     def _defined_again(self, answer: BundleCell, place: int) -> SubmittedCell | None:
         """A student's own cell below the answer that redefines all its names, perhaps a later attempt."""
         named = self._by_name(answer) if answer["names"] else None
-        own = named is not None and named.place > place and not set(named.ids) & self.known
+        own = named is not None and named.position > place and not set(named.ids) & self.known
         return named if own else None
 
     def _with_split_part_below(self, cell: SubmittedCell) -> list[SubmittedCell]:
         """Add the next cell if it continues a function that was split, so is not valid Python alone."""
         for below in self.cells:
-            if below.place == cell.place + 1 and below.kind == "code" and below.source.strip():
+            if (
+                below.position == cell.position + 1
+                and below.kind == "code"
+                and below.source.strip()
+            ):
                 cut = not _is_python([below]) and _is_python([cell, below])
                 if cut and not set(below.ids) & self.known:
                     return [cell, below]
@@ -190,7 +194,7 @@ def _with_helpers_above(
     named: SubmittedCell, parts: list[SubmittedCell], answer: BundleCell
 ) -> list[SubmittedCell]:
     """If the cell with the id is directly above the one with the names, include it for its helpers."""
-    if len(parts) == 1 and parts[0].place == named.place - 1 and parts[0].kind == "code":
+    if len(parts) == 1 and parts[0].position == named.position - 1 and parts[0].kind == "code":
         if parts[0].squeezed != _stub(answer) and _is_python([parts[0], named]):
             return [parts[0], named]
     return [named]

@@ -5,7 +5,7 @@
     form_of            a hash that is the same for equal answers of different students
 
 Two answers are equal if their syntax trees are equal after comments and docstrings are removed and the names
-that they define are renamed. Only code with at least LEAST names, constants, calls and operations is compared,
+that they define are renamed. Only code with at least MIN_SIZE names, constants, calls and operations is compared,
 because short answers are often equal by chance. Unchanged stubs are not compared.
 """
 
@@ -21,7 +21,7 @@ from minigrad.grading.release.syntax import NO_PROGRAM, syntax_of
 from minigrad.grading.run.notebook import SubmittedCell, without_pictures
 from minigrad.grading.run.submission import Found
 
-LEAST = 30
+MIN_SIZE = 30
 MEASURED = (ast.Name, ast.Constant, ast.Call, ast.Attribute, ast.Subscript)
 OPERATIONS = (ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare)
 
@@ -113,7 +113,7 @@ def form_of(source: str) -> str:
         return ""
     try:
         _without_docstrings(tree)
-        if sum(isinstance(node, MEASURED + OPERATIONS) for node in ast.walk(tree)) < LEAST:
+        if sum(isinstance(node, MEASURED + OPERATIONS) for node in ast.walk(tree)) < MIN_SIZE:
             return ""
         _renumber(tree)
         return sha256(ast.dump(tree).encode("utf-8", "replace")).hexdigest()[:12]

@@ -26,6 +26,7 @@ import tempfile
 import time
 from contextlib import suppress
 from dataclasses import asdict, dataclass
+from glob import glob
 from pathlib import Path
 from typing import IO, Any, Literal
 
@@ -83,16 +84,18 @@ class Process:
     folder       the path of the private folder, to which the child may write
     inside       the path of the same folder inside the sandbox
     user         uid of the child if the grader runs as root; nobody else has it
-    said         where its standard error goes
+    stderr       where its standard error goes
     """
 
     def __init__(
-        self, tier: Tier, image: Path, limits: Limits, said: int | IO[bytes] = subprocess.DEVNULL
+        self, tier: Tier, image: Path, limits: Limits, stderr: int | IO[bytes] = subprocess.DEVNULL
     ) -> None:
-        self.tier, self.image, self.limits, self.said = tier, image, limits, said
-        self.folder = Path(tempfile.mkdtemp(prefix="mg-"))  # short, as sockets need
-        self.neutral = tier not in ("landlock", "none")
-        self.inside = "/run/kernel" if self.neutral else str(self.folder)
+        self.tier, self.image, self.limits, self.stderr = tier, image, limits, stderr
+        # the path of a socket may have at most 107 bytes
+        short = len(os.fsencode(tempfile.gettempdir())) < 90
+        self.folder = Path(tempfile.mkdtemp(prefix="mg-", dir=None if short else "/tmp"))
+        self.own_paths = tier not in ("landlock", "none")
+        self.inside = "/run/kernel" if self.own_paths else str(self.folder)
         self.user = None if tier == "none" else _unused_uid()
         self.child: subprocess.Popen[bytes] | None = None
         self._status: int | None = None  # as in Popen: the number of a signal is negative
@@ -109,9 +112,9 @@ class Process:
 
     def start(self, settings: dict[str, Any]) -> None:
         """Run boot.py in the sandbox with these settings and those of the tier."""
-        within = "/image" if self.neutral else str(self.image)
-        work = "/work" if self.neutral else str(self.folder / "work")
-        if not self.neutral:
+        within = "/image" if self.own_paths else str(self.image)
+        work = "/work" if self.own_paths else str(self.folder / "work")
+        if not self.own_paths:
             (self.folder / "work").mkdir()
         if self.user is not None:
             for path in (self.folder, *self.folder.iterdir()):
@@ -170,7 +173,7 @@ class Process:
             cwd=cwd,
             stdin=stdin,
             stdout=subprocess.DEVNULL,
-            stderr=self.said,
+            stderr=self.stderr,
             pass_fds=passed,
             start_new_session=True,
         )
@@ -238,7 +241,7 @@ class Process:
         status = self._status
         if status is None:
             return ""
-        if status == TOO_MANY and self.neutral:
+        if status == TOO_MANY and self.own_paths:
             return f"more than {FILES:,} files, or a folder that cannot be read"
         number = -status if status < 0 else status - 128  # 128 + signal, as in a shell and boot.py
         if number in {s.value for s in signal.Signals}:
@@ -295,7 +298,7 @@ class Process:
 
     def _unlinked_bytes(self) -> int:
         """Bytes of unlinked files that the child still has open or mapped."""
-        if self.neutral or sys.platform != "linux" or not self.alive():
+        if self.own_paths or sys.platform != "linux" or not self.alive():
             return 0
         assert self.child is not None
         of_it = f"/proc/{self.child.pid}"
@@ -341,7 +344,7 @@ class Process:
 
     def _paths(self) -> dict[str, list[str]]:
         """The paths that Landlock allows. In tiers with their own file system, it only restricts writing."""
-        if self.neutral:
+        if self.own_paths:
             write = ["/run/kernel", *FOLDERS, "/dev/null"]
             return {"read": ["/"], "list": [], "write": write}
         stdlib = sysconfig.get_path("stdlib")
@@ -393,7 +396,9 @@ def _python_tree() -> tuple[list[tuple[str, str]], list[str]]:
     shown += [(stdlib, there), (_python(), "/python/bin/python3")]
     shown += [(path, f"/python/lib/{os.path.basename(path)}") for path in _libpython()]
     names = ("site-packages", "dist-packages")
-    return shown, [f"{there}/{n}" for n in names if os.path.isdir(os.path.join(stdlib, n))]
+    hidden = [f"{there}/{n}" for n in names if os.path.isdir(os.path.join(stdlib, n))]
+    # some distributions keep packages, which could be other engines, beside the shared libraries
+    return shown, hidden + [p for lib in _libraries() for p in glob(f"{lib}/python3*/*-packages")]
 
 
 def _environment(work: str) -> dict[str, str]:

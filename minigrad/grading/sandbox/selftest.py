@@ -69,19 +69,19 @@ def try_tier(tier: Tier, image: Path) -> Finding:
         server.listen(1)
         environ = Path("/proc/self/environ")
         seen = environ.read_bytes() if environ.exists() else b""
-        about = {
+        targets = {
             "bundle": str(bundle),
             "port": server.getsockname()[1],
             "parent": os.getpid(),
             "environ": hashlib.sha256(seen).hexdigest(),
             "memory": Limits().memory * MEGABYTE,
         }
-        with tempfile.TemporaryFile() as said:
+        with tempfile.TemporaryFile() as stderr:
             try:
-                attacks = _attacks(tier, image, f"tell({about}, {ATTACKS!r})", said)
+                attacks = _attacks(tier, image, f"try_attacks({targets}, {ATTACKS!r})", stderr)
             except NotStarted as error:
-                said.seek(0)
-                why = said.read().decode(errors="replace").strip().split("\n")[-1][:200]
+                stderr.seek(0)
+                why = stderr.read().decode(errors="replace").strip().split("\n")[-1][:200]
                 reason = f"it could not be started here: {why or error}"
                 return Finding(tier, False, reason, _fix_for(tier, why))
             except _Broken as error:
@@ -91,7 +91,7 @@ def try_tier(tier: Tier, image: Path) -> Finding:
             except OSError as error:
                 return Finding(tier, False, f"it could not be started here: {error}", FIXES[tier])
     possible = [attack for attack, succeeded in attacks.items() if succeeded]
-    reason = f"inside it one still {', '.join(possible)}" if possible else ""
+    reason = f"student code in it {', '.join(possible)}" if possible else ""
     return Finding(tier, not possible, reason, _fix_for(tier) if possible else "", len(attacks))
 
 
@@ -99,25 +99,25 @@ class _Broken(RuntimeError):
     """A kernel starts, but cannot run an ordinary submission."""
 
 
-def _attacks(tier: Tier, image: Path, tell: str, said: IO[bytes]) -> dict[str, bool]:
+def _attacks(tier: Tier, image: Path, attempt: str, stderr: IO[bytes]) -> dict[str, bool]:
     """Map each attack to whether it succeeded. Trying the last two kills the kernel."""
     probe = PROBE.read_text(encoding="utf-8")
-    with Process(tier, image, Limits(), said) as process, Kernel(process) as kernel:
+    with Process(tier, image, Limits(), stderr) as process, Kernel(process) as kernel:
         run = kernel.run("import numpy, zmq, os, tempfile", time.monotonic() + SECONDS)
         if run.end == "idle" and run.error is None:
             run = kernel.run("tempfile.TemporaryFile()", time.monotonic() + SECONDS)
         if run.end != "idle" or run.error is not None:
             raise _Broken(f"a cell that imports NumPy did not end well ({run.error or run.end})")
-        run = kernel.run(f"{probe}\n{tell}", time.monotonic() + SECONDS)
-        told = [data[ATTACKS] for data in run.published if ATTACKS in data]
-        if run.end != "idle" or len(told) != 1:
-            raise _Broken(f"it was not told what is possible ({run.error or run.end})")
+        run = kernel.run(f"{probe}\n{attempt}", time.monotonic() + SECONDS)
+        results = [data[ATTACKS] for data in run.published if ATTACKS in data]
+        if run.end != "idle" or len(results) != 1:
+            raise _Broken(f"it did not report which attacks succeeded ({run.error or run.end})")
         run = kernel.run("make_files(os.environ['TMPDIR'])", time.monotonic() + SECONDS)
         ended = run.end in ("died", "disk") or (run.end == "idle" and run.error is not None)
-    with Process(tier, image, Limits(), said) as process, Kernel(process) as kernel:
+    with Process(tier, image, Limits(), stderr) as process, Kernel(process) as kernel:
         run = kernel.run(f"{probe}\nsend_frames()", time.monotonic() + SECONDS)
     more = {"makes 1,000,000 files": not ended, "sends a frame of 4 GB": run.end != "bytes"}
-    return {**told[0], **more}
+    return {**results[0], **more}
 
 
 def _fix_for(tier: Tier, why: str = "") -> str:
