@@ -48,7 +48,8 @@ def statements_of(source: str) -> list[ast.stmt]:
 def names_bound(statement: ast.stmt) -> set[str]:
     """The names that a statement defines, imports (including "*"), or assigns to, in whole or in part.
 
-    A bare method call may change its object, so `table.append(3)` counts as defining table.
+    A bare method call may change its object, so `table.append(3)` counts as defining table. An import from
+    __future__ changes the whole cell, so it counts as "*".
     """
     made: set[str] = set()
     waiting: list[ast.AST] = [statement]
@@ -57,11 +58,14 @@ def names_bound(statement: ast.stmt) -> set[str]:
         if isinstance(part, Function | ast.ClassDef):
             made.add(part.name)
         elif isinstance(part, Import):
-            made |= {(a.asname or a.name).split(".")[0] for a in part.names}
+            future = getattr(part, "module", "") == "__future__"
+            made |= {"*"} if future else {(a.asname or a.name).split(".")[0] for a in part.names}
         elif not isinstance(part, Inner):
             waiting += ast.iter_child_nodes(part)
             if isinstance(getattr(part, "ctx", None), ast.Store):
                 made |= _owner(part)
+            elif isinstance(part, ast.MatchAs | ast.MatchStar) and part.name:
+                made.add(part.name)
             elif isinstance(part, ast.Expr) and isinstance(part.value, ast.Call):
                 method = part.value.func
                 made |= _owner(method) if isinstance(method, ast.Attribute) else set()

@@ -81,9 +81,14 @@ def find_carried(
     wanted = names_read(*own) - made
     there = {name for source in given for s in statements_of(source) for name in names_bound(s)}
     candidates = list(_candidates(others, layout, there))
-    ours = [one for one in candidates if not one.made & (made | one.barred)]
+    classes = {s.name for s in own if isinstance(s, ast.ClassDef)}
+    ours = [
+        one
+        for one in candidates
+        if not one.made & (made | one.barred) or _extends(one.statement, classes)
+    ]
     statements = [one.statement for one in ours]
-    chosen = needed_statements({"*", *wanted}, statements, MAX_STATEMENTS) if own else []
+    chosen = needed_statements({"*", *wanted, *classes}, statements, MAX_STATEMENTS) if own else []
     chosen = chosen[:MAX_STATEMENTS]
     refused = {n for one in candidates for n in one.made & one.barred & wanted if one.own}
     found = Carried(refused=sorted(refused - {"*"}))
@@ -98,6 +103,13 @@ def find_carried(
         found.names += sorted(one.made - {*found.names})
         found.cells += [one.cell] if one.cell not in found.cells else []
     return found
+
+
+def _extends(statement: ast.stmt, classes: set[str]) -> bool:
+    """Does it set an attribute of one of these classes, as in  Stack.pop = pop?"""
+    target = statement.targets[0] if isinstance(statement, ast.Assign) else None
+    owner = target.value if isinstance(target, ast.Attribute) else None
+    return isinstance(owner, ast.Name) and owner.id in classes
 
 
 class _Candidate(NamedTuple):
