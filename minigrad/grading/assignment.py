@@ -76,9 +76,9 @@ def grade_assignment(
     written: dict[str, dict[str, WrittenAnswer]] = {one.submission: {} for one in handed}
     for recording, judge in assignment.exercises:
         folder = out / recording.name if several > 1 else out
-        place = _place(assignment, submissions, recording.name)
+        source = _submissions_of(assignment, submissions, recording.name)
         others = {*assignment.names} - {recording.name}
-        run = grade_class(place, recording, judge, folder, settings or Settings(), progress)
+        run = grade_class(source, recording, judge, folder, settings or Settings(), progress)
         # a student who handed in only another notebook gets no grade here, even if cells match
         runs.append([grade for grade in run if Path(grade["file"]).stem not in others])
         for one, answers in read_written(folder):
@@ -117,7 +117,7 @@ def titles_of(recording: Recording) -> dict[str, str]:
     return titles
 
 
-def _place(assignment: Assignment, submissions: Path, name: str) -> Path:
+def _submissions_of(assignment: Assignment, submissions: Path, name: str) -> Path:
     """Find the submissions of a notebook: in a folder with its name, or together with the others."""
     several = len(assignment.names) > 1
     if several and all((submissions / one).is_dir() for one in assignment.names):
@@ -129,7 +129,9 @@ def _handed_in(assignment: Assignment, submissions: Path) -> list[HandedIn]:
     """List the submissions, each with the time of its latest notebook."""
     found: dict[str, HandedIn] = {}
     for name in assignment.names:
-        for one in handed_in(_place(assignment, submissions, name), name, assignment.rules):
+        for one in handed_in(
+            _submissions_of(assignment, submissions, name), name, assignment.rules
+        ):
             before = found.get(one.submission, one)
             found[one.submission] = max(before, one, key=lambda handed: handed.time or EARLY)
     return list(found.values())

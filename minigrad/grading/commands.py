@@ -254,7 +254,7 @@ def judge_command(
     """Compare recorded answers with the solution, through nbval. No student code runs."""
     with _errors_shown():
         _, bundle = find_bundles(exercise)
-        recorded = [one for place in answers for one in _read_recorded(place)]
+        recorded = [one for source in answers for one in _read_recorded(source)]
         if not recorded:
             _stop("There are no answers files there. To fix it, run  minigrad record  first.")
         grades = judge_class(bundle, recorded)
@@ -265,12 +265,12 @@ def judge_command(
     _print_written(written)
 
 
-def _read_recorded(place: Path) -> list[tuple[Recorded, AnswersDocument]]:
+def _read_recorded(source: Path) -> list[tuple[Recorded, AnswersDocument]]:
     """Read the answers in a folder or file. Students' names come from class.json, or from the file names."""
-    for folder in (place, place.parent):
-        if place.is_dir() and (folder / CLASS).is_file():
+    for folder in (source, source.parent):
+        if source.is_dir() and (folder / CLASS).is_file():
             return read_class(folder / CLASS)
-    files = sorted(place.glob("*.answers.json")) if place.is_dir() else [place]
+    files = sorted(source.glob("*.answers.json")) if source.is_dir() else [source]
     found = []
     for path in files:
         document = read_answers(path)
@@ -301,7 +301,7 @@ def grade_command(
     every submission has a grade, whatever the grades are; it is 1 if the machine could not run one of them.
     """
     with _errors_shown():
-        exercises = [find_bundles(place) for place in exercise]
+        exercises = [find_bundles(path) for path in exercise]
         name = assignment or (exercises[0][0].name if len(exercises) == 1 else out.resolve().name)
         asked = Assignment(name, exercises, _settings(settings_file).of(name))
         limits = Limits(cell=cell_seconds, submission=seconds, memory=memory)
@@ -314,7 +314,7 @@ def grade_command(
 
 @app.command("mark")
 def mark_command(
-    place: Annotated[
+    folder: Annotated[
         Path, typer.Argument(help="The folder that grade wrote, or the CSV of marks.")
     ] = Path("graded"),
     port: Annotated[
@@ -329,7 +329,7 @@ def mark_command(
     Points and comments are saved to the CSV at once. Run  minigrad grade  again to get them into the reports.
     """
     with _errors_shown():
-        path = place / "manual.csv" if place.is_dir() else place
+        path = folder / "manual.csv" if folder.is_dir() else folder
         if not path.is_file():
             _stop(
                 f"There is no {path}. To fix it, run  minigrad grade  first, or name the CSV of marks."
@@ -373,7 +373,7 @@ def export_command(
         Literal["canvas", "moodle", "nbgrader", "gradescope"],
         typer.Argument(help="Which system to write for."),
     ],
-    place: Annotated[
+    folders: Annotated[
         list[Path] | None,
         typer.Argument(
             help="The folder that grade wrote; by default, graded. For gradescope, the folder that release wrote, "
@@ -404,11 +404,11 @@ def export_command(
     with _errors_shown():
         settings = _settings(settings_file)
         if to == "gradescope":
-            _export_autograder(place or [], out, assignment, settings, isolation, wheel)
+            _export_autograder(folders or [], out, assignment, settings, isolation, wheel)
             return
-        if place and len(place) > 1:
+        if folders and len(folders) > 1:
             _stop("Export one assignment at a time. To fix it, name one folder that grade wrote.")
-        marks = read_marks(place[0] if place else Path("graded"), assignment)
+        marks = read_marks(folders[0] if folders else Path("graded"), assignment)
         path, absent = write_marks(to, marks, roster or settings.of(marks.name).roster, out)
     if absent:
         typer.echo(one_line(f"left out, because {to} does not know them: {', '.join(absent)}"))
@@ -418,7 +418,7 @@ def export_command(
 
 
 def _export_autograder(
-    place: list[Path],
+    folders: list[Path],
     out: Path | None,
     assignment: str | None,
     settings: CourseSettings,
@@ -426,9 +426,9 @@ def _export_autograder(
     wheel: Path | None,
 ) -> None:
     """Write the package that Gradescope runs on each submission."""
-    if not place:
+    if not folders:
         _stop(NO_EXERCISE)
-    exercises = [find_bundles(one) for one in place]
+    exercises = [find_bundles(one) for one in folders]
     name = assignment or exercises[0][0].name
     path = out or Path(f"{name}-autograder.zip")
     _print_written([make_package(exercises, path, settings.of(name), isolation, wheel)])

@@ -80,7 +80,7 @@ def grade_one(source: Path, submission: Path) -> dict[str, object]:
         for name, one in settings["questions"].items()
     }
     places = sorted((source / "grading").glob("*.recording.json"))
-    exercises = [find_bundles(place) for place in places]
+    exercises = [find_bundles(path) for path in places]
     names = {recording.name for recording, _ in exercises}
     runs = [
         [_graded(recording, judged, submission, names - {recording.name}, settings["isolation"])]
@@ -120,8 +120,8 @@ def grade_submission() -> None:
     """Grade the submission, and write the results atomically."""
     places = {"SOURCE": "source", "SUBMISSION": "submission", "RESULTS": "results/results.json"}
     source, submission, results = (
-        Path(os.environ.get(f"AUTOGRADER_{key}", f"/autograder/{place}"))
-        for key, place in places.items()
+        Path(os.environ.get(f"AUTOGRADER_{key}", f"/autograder/{default}"))
+        for key, default in places.items()
     )
     try:
         graded = grade_one(source, submission)

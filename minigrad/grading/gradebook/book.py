@@ -223,8 +223,8 @@ class _Builder:
             there = {row.student.id for row in rows}
             missing = [s for s in self.provided.roster.students if s.id not in there]
             rows += [self.row(s, (), NOTHING_HANDED_IN) for s in missing]
-            place = {s.id: n for n, s in enumerate(self.provided.roster.students)}
-            rows.sort(key=lambda row: place.get(row.student.id, len(place)))
+            order = {s.id: n for n, s in enumerate(self.provided.roster.students)}
+            rows.sort(key=lambda row: order.get(row.student.id, len(order)))
         gone = sum(mark.note == GONE for mark in self.provided.marks.values())
         return Gradebook(assignment, tuple(self.columns), tuple(rows), tuple(self.runs), gone)
 

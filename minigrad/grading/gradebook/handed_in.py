@@ -54,15 +54,15 @@ class HandedIn:
     source: str
 
 
-def handed_in(place: Path, exercise: str, settings: AssignmentSettings) -> list[HandedIn]:
+def handed_in(source: Path, exercise: str, settings: AssignmentSettings) -> list[HandedIn]:
     """List the submissions in a folder or a zip, the same ones that are graded.
 
     Raises NoSubmissions, saying what was found instead.
     """
     with tempfile.TemporaryDirectory(prefix="mg-handed-in-") as name:
         unpacked = Path(name).resolve()
-        found = submissions_in(place, exercise, unpacked)
-        clock = _HandInTimes(place, unpacked, settings)
+        found = submissions_in(source, exercise, unpacked)
+        clock = _HandInTimes(source, unpacked, settings)
         return [HandedIn(one.student, *clock.time_of(one)) for one in found]
 
 
@@ -73,19 +73,19 @@ class _HandInTimes:
     unpacked    the folder into which a zip was unpacked
     """
 
-    place: Path
+    source: Path
     unpacked: Path
     settings: AssignmentSettings
 
     def time_of(self, submission: Submission) -> tuple[datetime | None, str]:
         """When it was handed in, and the source, or why it is unknown."""
         path = submission.path
-        root = self.unpacked if path.is_relative_to(self.unpacked) else self.place
+        root = self.unpacked if path.is_relative_to(self.unpacked) else self.source
         # use only the submission's name: students choose the names inside their folder
         canvas = CANVAS.match(submission.student)
         if time := time_in_name(submission.student):
             return self.settings.aware(time), "from the name of the download"
-        if self.place.name == "submitted" or path.is_relative_to(root / "submitted"):
+        if self.source.name == "submitted" or path.is_relative_to(root / "submitted"):
             if time := _time_of_nbgrader(self.note_beside(path)):
                 return self.settings.aware(time), "from nbgrader's timestamp.txt"
         if canvas and canvas["late"]:
@@ -100,9 +100,9 @@ class _HandInTimes:
     @cached_property
     def entries(self) -> dict[Path, ZipInfo]:
         """The entries of the zip, by the path that they were unpacked to."""
-        if not self.place.is_file() or not is_zipfile(self.place):
+        if not self.source.is_file() or not is_zipfile(self.source):
             return {}
-        with open_zip(self.place) as opened:
+        with open_zip(self.source) as opened:
             listed = opened.infolist()
         return {self.unpacked / entry.filename.replace("\\", "/"): entry for entry in listed}
 
@@ -127,7 +127,7 @@ class _HandInTimes:
         note = path.parent / STAMP
         with suppress(Exception):  # errors of the zip, its compression, or the disk
             if entry := self.entries.get(note):
-                with open_zip(self.place) as opened, opened.open(entry) as file:
+                with open_zip(self.source) as opened, opened.open(entry) as file:
                     return file.read(MAX_NOTE).decode(errors="replace").strip()
             return read_bytes(note)[:MAX_NOTE].decode(errors="replace").strip()
         return ""

@@ -193,15 +193,17 @@ def declared(notebook: Notebook, name: str) -> list[GradedQuestion]:
     exercises = _exercises(notebook, name)
     questions: list[GradedQuestion] = []
     start = 0  # a question covers the answers since the previous question
-    for place, cell in enumerate(notebook.cells):
+    for position, cell in enumerate(notebook.cells):
         declaration = dict(metadata_of(cell, "minigrad").get("question", {}))
         exercise = _exercise_of(cell)
         if exercise in exercises:
             declaration = {**exercises[exercise], "exercise": exercise, **declaration}
         if _is_graded(cell) and declaration:
-            where = f"{name}, cell {place + 1} (id {cell.id})"
-            questions.append(_checked(_placed(declaration, notebook, start, place, where), where))
-            start = place + 1
+            where = f"{name}, cell {position + 1} (id {cell.id})"
+            questions.append(
+                _checked(_placed(declaration, notebook, start, position, where), where)
+            )
+            start = position + 1
     repeated = [q.id for q in questions if [p.id for p in questions].count(q.id) > 1]
     if repeated:
         raise QuestionError(f"{name}: two questions are called {repeated[0]}.")
@@ -228,13 +230,13 @@ def differing_points(questions: list[GradedQuestion]) -> Iterator[tuple[str, flo
 
 
 def _placed(
-    declaration: Declaration, notebook: Notebook, start: int, place: int, where: str
+    declaration: Declaration, notebook: Notebook, start: int, position: int, where: str
 ) -> Declaration:
     """Complete the declaration with what its position determines: the cells to run, and how.
 
-    start, place    the range of cells that contains the answers
+    start, position    the range of cells that contains the answers
     """
-    above = notebook.cells[:place]
+    above = notebook.cells[:position]
     sources = {cell.id: cell.source for cell in notebook.cells if cell.cell_type == "code"}
     theirs = _student_names(notebook)
     fixed = [cell for cell in above if _is_fixed(cell, theirs)]
@@ -253,7 +255,7 @@ def _placed(
         declaration["weights"] = _weights(parts, declaration, where)
     if "engine" not in declaration:
         declaration["engine"] = _uses_engine([sources[a] for a in own], sources.values())
-    cell = notebook.cells[place]
+    cell = notebook.cells[position]
     return {
         "id": _id_of(cell),
         "points": metadata_of(cell, "nbgrader").get("points", 1),

@@ -109,7 +109,7 @@ Progress = Callable[[int, int, str], None]
 
 
 def grade_class(
-    place: Path,
+    source: Path,
     recording: Recording,
     bundle: Judge,
     out: Path,
@@ -121,7 +121,7 @@ def grade_class(
     Raises BatchError if OUT contains a run with other settings, NoSandbox, NoSubmissions or JudgeError.
     """
     bundle.belongs_to(recording)
-    recorded = record_submissions(place, recording, out, settings, progress)
+    recorded = record_submissions(source, recording, out, settings, progress)
     progress(len(recorded), len(recorded), "judging")
     return judge_class(bundle, recorded)
 
@@ -139,14 +139,14 @@ def judge_class(bundle: Judge, recorded: Sequence[tuple[Recorded, AnswersDocumen
 
 
 def record_submissions(
-    place: Path, recording: Recording, out: Path, settings: Settings, progress: Progress
+    source: Path, recording: Recording, out: Path, settings: Settings, progress: Progress
 ) -> list[tuple[Recorded, AnswersDocument]]:
     """Record all submissions in a folder or a zip, in the order of the names, without the solution.
 
     Raises BatchError if OUT contains another run, NoSandbox or NoSubmissions.
     """
     with tempfile.TemporaryDirectory(prefix="mg-class-") as unpacked, ExitStack() as held:
-        found = submissions_in(place, recording.name, Path(unpacked))
+        found = submissions_in(source, recording.name, Path(unpacked))
         try:
             held.enter_context(locked(out / RUN, wait=False))
         except BlockingIOError:

@@ -62,7 +62,7 @@ class Submission:
     note: str | None = None
 
 
-def submissions_in(place: Path, exercise: str, unpacked: Path) -> list[Submission]:
+def submissions_in(source: Path, exercise: str, unpacked: Path) -> list[Submission]:
     """List the submissions to an exercise, in the order of the students' names.
 
     unpacked   an empty folder for unpacking a zip
@@ -70,18 +70,18 @@ def submissions_in(place: Path, exercise: str, unpacked: Path) -> list[Submissio
     Raises NoSubmissions, saying what was found instead.
     """
     left_out: LeftOut = []
-    named = place
-    if place.is_file() and (place.suffix == ".zip" or zipfile.is_zipfile(place)):
-        left_out = _unpack(place, unpacked)
-        place = unpacked
-    elif place.is_file() and place.suffix == ".ipynb":
-        return [Submission(place.stem, place)]
-    elif not place.is_dir():
-        raise NoSubmissions(f"{place} is neither a folder, nor a zip file, nor a notebook.")
-    root = place / "submitted"
-    if root.is_dir() and not root.is_symlink() and not _is_a_class(place, exercise):
-        place = root
-    entries = _entries(place) + _tables_handed_in(place)
+    named = source
+    if source.is_file() and (source.suffix == ".zip" or zipfile.is_zipfile(source)):
+        left_out = _unpack(source, unpacked)
+        source = unpacked
+    elif source.is_file() and source.suffix == ".ipynb":
+        return [Submission(source.stem, source)]
+    elif not source.is_dir():
+        raise NoSubmissions(f"{source} is neither a folder, nor a zip file, nor a notebook.")
+    root = source / "submitted"
+    if root.is_dir() and not root.is_symlink() and not _is_a_class(source, exercise):
+        source = root
+    entries = _entries(source)
     if len(entries) == 1 and entries[0].is_dir():
         all_of_it = [*_notebooks(entries[0], deep=False), *(path for path, _ in left_out)]
         direct = {p.stem for p in all_of_it if p.parent == entries[0] and p.suffix == ".ipynb"}
@@ -90,25 +90,26 @@ def submissions_in(place: Path, exercise: str, unpacked: Path) -> list[Submissio
         if alone or exercise in direct:  # a student's folder, not a class
             below = []
         if len(below) > 1 and any(e.suffix == ".ipynb" or e.is_dir() for e in below):
-            place, entries = entries[0], below  # a zip of a folder
+            source, entries = entries[0], below  # a zip of a folder
+    entries += _tables_handed_in(source)
     found = [_submission_of(entry, exercise) for entry in entries]
-    found += _left_out_submissions(left_out, place)
+    found += _left_out_submissions(left_out, source)
     if not found:
         raise NoSubmissions(f"There is no submission in {named}.")
     return sorted(_distinct(found), key=lambda s: s.student)
 
 
-def _is_a_class(place: Path, exercise: str) -> bool:
+def _is_a_class(source: Path, exercise: str) -> bool:
     """Is "submitted" one student among others, rather than the folder of nbgrader's tree?"""
-    beside = [e for e in _entries(place) if e.name != "submitted"]
+    beside = [e for e in _entries(source) if e.name != "submitted"]
     return any(e.suffix == ".ipynb" or (e / f"{exercise}.ipynb").is_file() for e in beside)
 
 
-def _left_out_submissions(left_out: LeftOut, place: Path) -> Iterator[Submission]:
+def _left_out_submissions(left_out: LeftOut, source: Path) -> Iterator[Submission]:
     """Yield a submission for each student and reason for which zip entries were left out."""
     rows: dict[tuple[str, str], Path] = {}
     for path, problem in left_out:
-        inside = path.relative_to(place) if path.is_relative_to(place) else Path(path.name)
+        inside = path.relative_to(source) if path.is_relative_to(source) else Path(path.name)
         student = inside.parts[0] if len(inside.parts) > 1 else inside.stem
         rows.setdefault((student, problem), path)
     return (Submission(student, path, problem) for (student, problem), path in rows.items())

@@ -90,10 +90,10 @@ def cells_of(content: bytes) -> tuple[list[SubmittedCell], list[str]]:
     if len(listed) > MAX_CELLS:
         raise Unreadable(f"the notebook has {len(listed)} cells; the most is {MAX_CELLS}")
     cells, damaged, room = [], [], MAX_PARSED
-    for place, raw in enumerate(listed):
-        cell = _cell(raw, place, room)
+    for position, raw in enumerate(listed):
+        cell = _cell(raw, position, room)
         if cell is None:
-            damaged.append(str(place + 1))
+            damaged.append(str(position + 1))
         else:
             cells.append(cell)
             room -= len(cell.source)
@@ -197,7 +197,7 @@ def without_pictures(text: str) -> str:
     return PICTURE.sub(lambda found: f"picture {sha256(found[0].encode()).hexdigest()[:8]}", text)
 
 
-def _cell(raw: object, place: int, room: int) -> SubmittedCell | None:
+def _cell(raw: object, position: int, room: int) -> SubmittedCell | None:
     if not isinstance(raw, dict):
         return None
     source = raw.get("source", raw.get("input", ""))
@@ -223,5 +223,5 @@ def _cell(raw: object, place: int, room: int) -> SubmittedCell | None:
         source,
         tuple(i for i in ids if isinstance(i, str)),
         tuple(defined_names(source)) if len(source) <= room else (),
-        place,
+        position,
     )

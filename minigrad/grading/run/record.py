@@ -212,7 +212,7 @@ class _Run:
 
     def _carried(self, question: GradedQuestion) -> Carried:
         """The statements in other cells that the answers to a question depend on."""
-        own = {place for a in question.answers for place in self.found.positions.get(a, ())}
+        own = {position for a in question.answers for position in self.found.positions.get(a, ())}
         return find_carried(
             self._answer(question),
             [cell for cell in self.found.cells if cell.position not in own],

@@ -104,7 +104,7 @@ class _Search:
                 guess = f"by the name {', '.join(answer['names'])}"
                 return _with_helpers_above(named, parts, answer), guess
         if not parts:
-            return self._by_place(answer), "by its place"
+            return self._by_position(answer), "by its position"
         if len(parts) == 1:
             parts = self._with_split_part_below(parts[0])
         split = f"in {len(parts)} parts, as if its cell had been split"
@@ -142,7 +142,7 @@ class _Search:
                     return cell
         return None
 
-    def _by_place(self, answer: BundleCell) -> list[SubmittedCell]:
+    def _by_position(self, answer: BundleCell) -> list[SubmittedCell]:
         """The first code cell below the nearest preceding cell of the exercise, if it is not taken."""
         sources = {c["source"].strip() for c in self.layout}
         for above in reversed(self.layout[: self.layout.index(answer)]):
@@ -156,10 +156,10 @@ class _Search:
                 return below[:1] if free and below[0].source.strip() not in sources else []
         return []
 
-    def _defined_again(self, answer: BundleCell, place: int) -> SubmittedCell | None:
+    def _defined_again(self, answer: BundleCell, position: int) -> SubmittedCell | None:
         """A student's own cell below the answer that redefines all its names, perhaps a later attempt."""
         named = self._by_name(answer) if answer["names"] else None
-        own = named is not None and named.position > place and not set(named.ids) & self.known
+        own = named is not None and named.position > position and not set(named.ids) & self.known
         return named if own else None
 
     def _with_split_part_below(self, cell: SubmittedCell) -> list[SubmittedCell]:

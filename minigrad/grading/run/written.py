@@ -65,24 +65,24 @@ def manual_answer(
 
     layout    the cells of the notebook as it was released
     """
-    place = next(k for k, c in enumerate(layout) if c["id"] == question.cell)
+    position = next(k for k, c in enumerate(layout) if c["id"] == question.cell)
     if question.task:
-        found = _cells_below(cells, layout, place)
+        found = _cells_below(cells, layout, position)
     else:
-        ids = {layout[place]["id"], layout[place]["grade_id"]} - {None}
-        found = [c for c in cells if ids & set(c.ids)] or _cells_below(cells, layout, place - 1)
-    stub = "".join(layout[place]["source"].split())
+        ids = {layout[position]["id"], layout[position]["grade_id"]} - {None}
+        found = [c for c in cells if ids & set(c.ids)] or _cells_below(cells, layout, position - 1)
+    stub = "".join(layout[position]["source"].split())
     written = [c.source.strip() for c in found if c.squeezed not in ("", stub)]
     return without_pictures("\n\n".join(written))
 
 
 def _cells_below(
-    cells: list[SubmittedCell], layout: Sequence[BundleCell], place: int
+    cells: list[SubmittedCell], layout: Sequence[BundleCell], position: int
 ) -> list[SubmittedCell]:
     """The student's cells between a cell of the exercise and the next one."""
-    if place < 0:
+    if position < 0:
         return []
-    starts = [k for k, c in enumerate(cells) if _is_cell(c, layout[place])]
+    starts = [k for k, c in enumerate(cells) if _is_cell(c, layout[position])]
     found = []
     for cell in cells[starts[-1] + 1 :] if starts else []:
         if any(_is_cell(cell, one) for one in layout):
