@@ -385,7 +385,7 @@ def test_lateness_takes_off_what_was_earned_and_is_told_everywhere(settings, tmp
 
     ada, bob = rows_of(tmp_path / "gradebook.csv")
     assert ada["points"] == ada["q"] == "0.27" and bob["points"] == "1"
-    assert "2 h 0 min late: 10 % of the points" in ada["late"]
+    assert "2 h 0 min late: 10 % of the earned points" in ada["late"]
     assert bob["late"] == "nothing says when: no late penalty"
     assert "2 h 0 min late" in (tmp_path / "feedback" / "ada.html").read_text("utf-8")
     result = json.loads((tmp_path / "gradescope" / "ada" / "results.json").read_text("utf-8"))
@@ -773,7 +773,7 @@ def test_a_mark_that_a_person_gave_survives_a_regrade_and_says_if_the_answer_has
 
     (tmp_path / "class" / "ada.ipynb").unlink()
     done = grade(tmp_path, author)
-    assert "an answer that does not exist, at the end of the CSV of marks: 1" in done.output
+    assert "a student or an answer that does not exist: 1" in done.output
     (gone,) = [r for r in rows_of(path) if r["student"] == "ada"]
     assert (gone["points"], gone["note"]) == ("2.5", "there is no such answer now")
 
