@@ -31,7 +31,7 @@ from minigrad.grading.release.student import (
     solution_lines,
     student_notebook,
 )
-from minigrad.grading.release.syntax import defined_names
+from minigrad.grading.release.syntax import defined_names, squeezed
 
 RECORDING, JUDGE = "minigrad-recording-2", "minigrad-judge-1"
 
@@ -154,9 +154,9 @@ def make_bundles(author: str | Path) -> tuple[Recording, Judge] | None:
         "cells": [_public_cell(cell) for cell in student.cells],
     }
     recording = Recording(json.loads(json.dumps(document)))
-    squeezed = "".join(json.dumps(recording.data, ensure_ascii=False).split())
+    text = squeezed(json.dumps(recording.data, ensure_ascii=False))
     for line, number in solution_lines(notebook):
-        if json.dumps("".join(line.split()), ensure_ascii=False)[1:-1] in squeezed:
+        if json.dumps(squeezed(line), ensure_ascii=False)[1:-1] in text:
             raise BundleError(
                 f"{author.name}: a line of the solution of cell {number} would be in the recording bundle:\n"
                 f"    {line}\nTo fix it, remove it from the call or from the given cells."

@@ -24,6 +24,11 @@ Loop = ast.For | ast.AsyncFor | ast.While
 Inner = ast.Lambda | ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 
 
+def squeezed(text: str) -> str:
+    """The text without whitespace, in which a line is recognized after it was reindented."""
+    return "".join(text.split())
+
+
 def syntax_of(source: str) -> ast.Module | None:
     """Parse a cell, ignoring its magics; None if it is not Python."""
     if ELSEWHERE.match(source):

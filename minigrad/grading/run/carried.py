@@ -22,6 +22,7 @@ from minigrad.grading.release.syntax import (
     names_bound,
     names_read,
     needed_statements,
+    squeezed,
     statements_of,
     unparsed,
     waits_for,
@@ -140,7 +141,7 @@ def _candidates(
     fixed = [c for c in layout if not c["answer"]]
     theirs = {name for c in fixed for name in c["names"]}
     ids = {i for c in fixed for i in (c["id"], c["grade_id"]) if i}
-    released = {"".join(c["source"].split()) for c in layout}
+    released = {squeezed(c["source"]) for c in layout}
     room = MAX_PARSED
     for cell in cells:
         room -= len(cell.source)

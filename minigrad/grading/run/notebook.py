@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
-from minigrad.grading.release.syntax import defined_names
+from minigrad.grading.release.syntax import defined_names, squeezed
 
 MAX_BYTES = 256 * 1024 * 1024
 MAX_TEXT = 12 * 1024 * 1024  # bytes to parse; outputs are cut from a larger file
@@ -42,7 +42,7 @@ class SubmittedCell:
     @property
     def squeezed(self) -> str:
         """The source without whitespace, so that a stub is recognized after it was reindented."""
-        return "".join(self.source.split())
+        return squeezed(self.source)
 
 
 def read_bytes(path: Path) -> bytes:

@@ -15,7 +15,7 @@ notebook.py first, which reads the file.
 from dataclasses import dataclass, field
 
 from minigrad.grading.release.bundles import BundleCell, Recording, label_of
-from minigrad.grading.release.syntax import syntax_of
+from minigrad.grading.release.syntax import squeezed, syntax_of
 from minigrad.grading.run.notebook import SubmittedCell, Unreadable, cells_of
 
 
@@ -138,7 +138,7 @@ class _Search:
         """
         for cell in reversed(self.cells):
             if cell.kind == "code" and set(answer["names"]) <= set(cell.names):
-                if cell.squeezed != _stub(answer):
+                if cell.squeezed != squeezed(answer["source"]):
                     return cell
         return None
 
@@ -178,7 +178,7 @@ class _Search:
 
 def _is_unanswered(parts: list[SubmittedCell], answer: BundleCell) -> bool:
     """Is the answer unchanged, or does it define none of its expected names?"""
-    if "".join(part.squeezed for part in parts) == _stub(answer):
+    if "".join(part.squeezed for part in parts) == squeezed(answer["source"]):
         return True
     names = {name for part in parts for name in part.names}
     if not names and any(name in part.source for name in answer["names"] for part in parts):
@@ -186,16 +186,12 @@ def _is_unanswered(parts: list[SubmittedCell], answer: BundleCell) -> bool:
     return not names & set(answer["names"])
 
 
-def _stub(answer: BundleCell) -> str:
-    return "".join(answer["source"].split())
-
-
 def _with_helpers_above(
     named: SubmittedCell, parts: list[SubmittedCell], answer: BundleCell
 ) -> list[SubmittedCell]:
     """If the cell with the id is directly above the one with the names, include it for its helpers."""
     if len(parts) == 1 and parts[0].position == named.position - 1 and parts[0].kind == "code":
-        if parts[0].squeezed != _stub(answer) and _is_python([parts[0], named]):
+        if parts[0].squeezed != squeezed(answer["source"]) and _is_python([parts[0], named]):
             return [parts[0], named]
     return [named]
 

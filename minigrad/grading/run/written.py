@@ -17,7 +17,7 @@ from minigrad.grading.documents import WrittenAnswer
 from minigrad.grading.release.bundles import BundleCell, Recording
 from minigrad.grading.release.questions import ManualQuestion
 from minigrad.grading.release.student import COUNTS_ID
-from minigrad.grading.release.syntax import NO_PROGRAM, syntax_of
+from minigrad.grading.release.syntax import NO_PROGRAM, squeezed, syntax_of
 from minigrad.grading.run.notebook import SubmittedCell, without_pictures
 from minigrad.grading.run.submission import Found
 
@@ -46,9 +46,9 @@ def _code_answers(recording: Recording, found: Found) -> dict[str, str]:
 
     An answer cell that several questions use is shown with the first of them.
     """
-    given = {cell: "".join(source.split()) for cell, source in recording.sources.items()}
+    given = {cell: squeezed(source) for cell, source in recording.sources.items()}
     sources = found.sources.items()
-    written = {c: s.strip("\n") for c, s in sources if "".join(s.split()) != given[c]}
+    written = {c: s.strip("\n") for c, s in sources if squeezed(s) != given[c]}
     answers: dict[str, str] = {}
     shown: set[str] = set()
     for question in recording.questions:
@@ -71,7 +71,7 @@ def manual_answer(
     else:
         ids = {layout[position]["id"], layout[position]["grade_id"]} - {None}
         found = [c for c in cells if ids & set(c.ids)] or _cells_below(cells, layout, position - 1)
-    stub = "".join(layout[position]["source"].split())
+    stub = squeezed(layout[position]["source"])
     written = [c.source.strip() for c in found if c.squeezed not in ("", stub)]
     return without_pictures("\n\n".join(written))
 
@@ -95,7 +95,7 @@ def _cells_below(
 def _is_cell(cell: SubmittedCell, released: BundleCell) -> bool:
     """Is it this cell of the exercise? Decided by its ids, or by its source if that is given."""
     known = {released["id"], released["grade_id"]} & set(cell.ids)
-    given = "".join(released["source"].split())
+    given = squeezed(released["source"])
     return bool(known) or (not released["answer"] and given != "" and cell.squeezed == given)
 
 
