@@ -53,9 +53,7 @@ def graded(tmp_path):
     return tmp_path / "graded"
 
 
-def test_canvas_gets_its_own_columns_back_with_the_points_of_this_assignment_alone(
-    graded, tmp_path
-):
+def test_the_canvas_file_has_canvas_s_columns_and_the_points_of_one_assignment(graded, tmp_path):
     (tmp_path / "theirs.csv").write_text(CANVAS, "utf-8")
     out = tmp_path / "canvas.csv"
 
@@ -114,9 +112,7 @@ def test_a_file_that_does_not_fit_the_gradebook_is_refused(graded, tmp_path, to,
 
 
 @pytest.mark.parametrize("worksheet", [True, False])
-def test_moodle_gets_grades_and_what_students_read_in_its_worksheet_or_beside_any_roster(
-    graded, tmp_path, worksheet
-):
+def test_the_moodle_file_has_grades_and_feedback(graded, tmp_path, worksheet):
     text = MOODLE.format(of="2.00") if worksheet else "username,email\nada,\nbo,\n"
     (tmp_path / "theirs.csv").write_text(text, "utf-8")
 
@@ -237,7 +233,9 @@ def test_the_package_grades_one_submission_in_gradescope_s_folders(gradescope):
     assert "found: and another.ipynb, my homework.ipynb" in path.read_text("utf-8")
 
 
-def test_what_gradescope_could_not_run_has_no_results_and_says_why(gradescope, tmp_path):
+def test_a_submission_that_gradescope_could_not_run_gets_no_results_and_a_reason(
+    gradescope, tmp_path
+):
     settings = tmp_path / "autograder" / "source" / "settings.json"
     settings.write_text(settings.read_text("utf-8").replace('"auto"', '"container"'), "utf-8")
     os.environ["MINIGRAD_CONTAINER_ENGINE"] = "no-such-engine"

@@ -91,7 +91,7 @@ def grades_of(theme, folder, tier, canary, seed=None):
     return {grade["student"]: grade for grade in grades}
 
 
-def test_each_submission_ends_in_the_verdict_of_its_name(graded, canary):
+def test_each_submission_gets_the_verdict_in_its_name(graded, canary):
     theme, grades = graded
     wrong = []
     for name, grade in grades.items():
@@ -111,7 +111,7 @@ def test_nobody_is_left_out(graded):
     assert set(some(ANSWERS[theme])) <= set(grades)
 
 
-def test_unreadable_files_end_in_a_sentence_and_others_do_not(graded):
+def test_unreadable_files_get_a_sentence_as_reason(graded):
     _, grades = graded
 
     for name, grade in grades.items():
@@ -128,7 +128,7 @@ def test_what_lost_points_has_a_reason(graded):
             assert (question["reason"] is None) == (question["points"] == question["of"]), name
 
 
-def test_a_guess_is_to_be_confirmed(graded):
+def test_a_guess_needs_confirmation(graded):
     _, grades = graded
 
     for name, grade in grades.items():

@@ -237,7 +237,7 @@ def leaks():
 
 
 @pytest.mark.parametrize("where, cell, metadata", list(leaks()), ids=[w for w, *_ in leaks()])
-def test_a_solution_is_left_nowhere(tmp_path, where, cell, metadata):
+def test_no_part_of_a_solution_is_released(tmp_path, where, cell, metadata):
     author = written(tmp_path, answer(), cell, metadata=metadata)
 
     with pytest.raises(SolutionLeft) as raised:
@@ -250,7 +250,7 @@ def test_a_solution_is_left_nowhere(tmp_path, where, cell, metadata):
     assert not (tmp_path / "s").exists()
 
 
-def test_an_answer_without_markers_is_left_nowhere_either(tmp_path):
+def test_no_part_of_an_answer_without_markers_is_released(tmp_path):
     with pytest.raises(SolutionLeft):
         release(
             written(tmp_path, answer("dx = g * y * 1"), new_code_cell("dx = g*y*1", id="leak")),
