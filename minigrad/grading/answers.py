@@ -92,22 +92,22 @@ def collect(
     contents: list[object], expected: list[str]
 ) -> tuple[dict[str, EncodedValue], list[str]]:
     """Map each expected id to its answer or an error; also return notes on unexpected answers."""
-    said: dict[object, list[object]] = {identity: [] for identity in expected}
+    by_id: dict[object, list[object]] = {identity: [] for identity in expected}
     unasked = 0
     for content in contents:
         identity = content.get("id") if isinstance(content, dict) else None
-        if isinstance(identity, str) and identity in said:
-            said[identity].append(content)
+        if isinstance(identity, str) and identity in by_id:
+            by_id[identity].append(content)
         else:
             unasked += 1
     answers: dict[str, EncodedValue] = {}
     for identity in expected:
-        of_it = said[identity]
-        if len(of_it) > 1:
-            answers[identity] = {"error": f"{len(of_it)} answers were given; only one is allowed"}
-        elif of_it:
+        same_id = by_id[identity]
+        if len(same_id) > 1:
+            answers[identity] = {"error": f"{len(same_id)} answers were given; only one is allowed"}
+        elif same_id:
             try:
-                answers[identity] = checked_answer(of_it[0])
+                answers[identity] = checked_answer(same_id[0])
             except (BadAnswer, RecursionError) as error:
                 answers[identity] = {"error": f"the answer cannot be used: {error}"}
     return answers, [f"{unasked} unexpected answers were ignored"] if unasked else []

@@ -235,9 +235,9 @@ def _record_one(path: Path, recording: Recording, settings: Settings, out: Path 
     document = record_one(Submission(path.stem, path), recording, settings)
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
-    for question, said in document["questions"].items():
-        because = f"  ({one_line(said['reason'])})" if said["reason"] else ""
-        typer.echo(f"{question}: {len(said['answers'])} answers{because}")
+    for question, recorded in document["questions"].items():
+        because = f"  ({one_line(recorded['reason'])})" if recorded["reason"] else ""
+        typer.echo(f"{question}: {len(recorded['answers'])} answers{because}")
     if document["unreadable"]:
         typer.echo(one_line(f"{path} cannot be read: {document['unreadable']}"))
     typer.echo(f"wrote {target}  (isolation: {document['isolation']})")

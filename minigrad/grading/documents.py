@@ -109,8 +109,8 @@ class AnswersDocument(TypedDict):
 
 def answers_to(question: str, document: AnswersDocument) -> dict[str, EncodedValue]:
     """The answers to the question with this id, by answer id; empty if it was not run."""
-    said = document["questions"].get(question)
-    return said["answers"] if said else {}
+    found = document["questions"].get(question)
+    return found["answers"] if found else {}
 
 
 class WrongAnswers(TypedDict):

@@ -213,5 +213,5 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(content)
 
-    def log_message(self, *said: object, **more: object) -> None:
+    def log_message(self, *arguments: object, **more: object) -> None:
         """Log nothing, because the address contains the token."""

@@ -111,8 +111,8 @@ def _notebook(folder: Path, name: str, others: Collection[str]) -> Submission:
     named = [p for p in found if p.stem == name] or found
     if len(named) == 1:
         return Submission(STUDENT, named[0])
-    said = ", ".join(str(p.relative_to(folder)) for p in named[:4]) or "none"
-    problem = f"one notebook {name}.ipynb is expected; found: {said}"
+    names = ", ".join(str(p.relative_to(folder)) for p in named[:4]) or "none"
+    problem = f"one notebook {name}.ipynb is expected; found: {names}"
     return Submission(STUDENT, folder / f"{name}.ipynb", problem)
 
 

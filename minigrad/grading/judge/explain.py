@@ -52,14 +52,14 @@ def _diagnoses(exercise: object, asked: WrongAnswers) -> Iterator[Diagnosis | No
         yield from (row.diagnosis for row in rows)
 
 
-def _prediction(exercise: Written, said: list[object]) -> object:
+def _prediction(exercise: Written, values: list[object]) -> object:
     """Convert recorded values back to the form in which a student writes a prediction."""
     if isinstance(exercise, Order):
-        return said[0]
+        return values[0]
     if isinstance(exercise, Facts):
         facts = exercise.facts()
-        return {name: _with_types_of(value, facts[name]) for name, value in zip(facts, said)}
-    return dict(zip(exercise.parts(), said))
+        return {name: _with_types_of(value, facts[name]) for name, value in zip(facts, values)}
+    return dict(zip(exercise.parts(), values))
 
 
 def _diagnoses_of_function(

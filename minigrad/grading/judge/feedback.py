@@ -54,9 +54,9 @@ def _wrong_answers(
     question: GradedQuestion, document: AnswersDocument, results: list[ResultGrade]
 ) -> WrongAnswers:
     """Collect the answers case by case, and the positions of wrong values among them."""
-    said = answers_to(question.id, document)
+    answers = answers_to(question.id, document)
     rows: list[list[EncodedValue]] = [
-        [said.get(f"{question.id}/{n}/{r}", {}) for r in question.results]
+        [answers.get(f"{question.id}/{n}/{r}", {}) for r in question.results]
         for n in range(1, len(question.cases) + 1)
     ]
     verdicts = {r["id"]: r for r in results}

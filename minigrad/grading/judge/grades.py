@@ -130,15 +130,15 @@ def _question(
 ) -> QuestionGrade:
     unread = "the submission cannot be read" if answers["unreadable"] else None
     nothing: QuestionAnswers = {"end": "", "reason": unread, "answers": {}, "notes": []}
-    said = answers["questions"].get(question.id, nothing)
-    judged = bool(verdicts) or not said["answers"]
+    recorded = answers["questions"].get(question.id, nothing)
+    judged = bool(verdicts) or not recorded["answers"]
     silent: VerdictText = {
         "ok": False,
         "reason": "no answer" if judged else "the answers could not be judged",
     }
     results: list[ResultGrade] = [{"id": i, **verdicts.get(i, silent)} for i in question.ids]
     right = sum(r["ok"] is True for r in results)
-    reason = said["reason"] or _first_reason(question, results)
+    reason = recorded["reason"] or _first_reason(question, results)
     return {
         "id": question.id,
         "points": question.earned({r["id"] for r in results if r["ok"] is True}),
@@ -146,7 +146,7 @@ def _question(
         "right": right,
         "asked": len(results),
         "reason": None if right == len(results) else reason,
-        "notes": said["notes"],
+        "notes": recorded["notes"],
         "confirm": bool(set(question.answers) & set(answers["guessed"])),
         "results": results,
         "diagnoses": [],

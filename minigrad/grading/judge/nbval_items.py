@@ -167,8 +167,8 @@ class AnswersCell(IPyNbCell):  # type: ignore[misc]
         right, mine = _answers(test), _answers(ref)
         wanting = [i for i in question.ids if "error" in right.get(i, {"error": ""})]
         if wanting:
-            said = right.get(wanting[0], {"error": "no answer"})["error"]
-            raise SolutionFailed(f"the solution itself gives no answer to {wanting[0]}: {said}")
+            error = right.get(wanting[0], {"error": "no answer"})["error"]
+            raise SolutionFailed(f"the solution itself gives no answer to {wanting[0]}: {error}")
         verdicts = judge_question(question, mine, right, self.parent.drawn[question.id])
         self.verdicts = {i: {"ok": v.ok, "reason": v.reason} for i, v in verdicts.items()}
         self.comparison_traceback = [f"{i}: {v.reason}" for i, v in verdicts.items() if not v.ok]

@@ -52,7 +52,7 @@ class _StudentRow:
     page: str
 
     @property
-    def said(self) -> str:
+    def summary(self) -> str:
         """A short summary of what went wrong."""
         reasons = [
             kind_of(m.grade["reason"]) for m in self.row.marks if m.grade and m.grade["reason"]
@@ -97,7 +97,7 @@ def _overview(book: Gradebook, documents: list[ClassGrades], students: list[_Stu
         book=book,
         isolation=sorted({tier for document in documents for tier in document["isolation"]}),
         figures=figures,
-        looked_at=[(s, said) for s in students if (said := _review_reason(s.row))],
+        to_review=[(s, reason) for s in students if (reason := _review_reason(s.row))],
         questions=[
             _question_data(
                 question_name(document["exercise"], question["id"], len(book.runs)),
@@ -182,10 +182,10 @@ def kind_of(reason: str) -> str:
     >>> kind_of("the check did not finish in 10 s. Is there a loop that never ends?")
     'did not finish in time'
     """
-    said = re.sub(r"^\d+/\S+: |^the (check|answer \S+|given cell \S+?):? ", "", reason)
-    said = re.sub(r" in [\d.]+ s\b.*", " in time", said)
-    found = re.match(r"[A-Za-z_]\w*(Error|Exception|Exit|Interrupt|Warning)\b|[^:;(]+", said)
-    kind = found.group(0) if found else said
+    text = re.sub(r"^\d+/\S+: |^the (check|answer \S+|given cell \S+?):? ", "", reason)
+    text = re.sub(r" in [\d.]+ s\b.*", " in time", text)
+    found = re.match(r"[A-Za-z_]\w*(Error|Exception|Exit|Interrupt|Warning)\b|[^:;(]+", text)
+    kind = found.group(0) if found else text
     return re.sub(r"\d+", "n", kind).strip()[:80] or "another reason"
 
 

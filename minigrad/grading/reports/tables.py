@@ -51,10 +51,10 @@ def write_gradescope(book: Gradebook, folder: Path) -> None:
 
 def gradescope_results(row: GradebookRow) -> dict[str, object]:
     """The content of results.json for one student."""
-    said = [*row.notes, *(n for grade in row.grades for n in grade["notes"]), row.lateness.note]
+    notes = [*row.notes, *(n for grade in row.grades for n in grade["notes"]), row.lateness.note]
     return {
         "score": float(row.points),
-        "output": clean_text(row.unreadable or "\n".join(filter(None, said))),
+        "output": clean_text(row.unreadable or "\n".join(filter(None, notes))),
         "output_format": "text",
         "stdout_visibility": "hidden",
         "tests": [
@@ -84,8 +84,8 @@ def _feedback(mark: Mark) -> str:
     """The feedback for a student on a mark, as text."""
     if mark.open:
         return "Still to be marked, so it has no points yet."
-    said = [clean_text(mark.note), _explanation(mark.grade) if mark.grade else ""]
-    return "\n".join(filter(None, said)) or "There is no answer."
+    notes = [clean_text(mark.note), _explanation(mark.grade) if mark.grade else ""]
+    return "\n".join(filter(None, notes)) or "There is no answer."
 
 
 def _explanation(question: QuestionGrade) -> str:

@@ -41,7 +41,9 @@ def wrong_parts(question: QuestionGrade) -> list[str]:
         return alone
     if len(reasons) == 1 and len(parts) > 1:
         return [*alone, _ended(f"{', '.join(parts)}: {bare}")]
-    return alone + [said for name, results in parts.items() if (said := _sentence(name, results))]
+    return alone + [
+        sentence for name, results in parts.items() if (sentence := _sentence(name, results))
+    ]
 
 
 def _bare_reason(question: QuestionGrade) -> str:

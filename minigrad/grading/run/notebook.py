@@ -136,9 +136,9 @@ KINDS = {
 def _kind(content: bytes) -> str | None:
     """Guess what the file is instead of a notebook; None if unknown."""
     start = content[:200].lstrip()
-    for beginning, said in KINDS.items():
+    for beginning, description in KINDS.items():
         if start.lower().startswith(beginning.lower()):
-            return said
+            return description
     if b"<<<<<<<" in content:
         return "it has a merge conflict in it, so it is not valid JSON"
     if not start.startswith((b"{", b"[")):

@@ -73,10 +73,10 @@ def _strongest(image: Path, wanted: str) -> Finding:
             if finding.holds:
                 return finding
             tried.append(finding)
-    said = "\n".join(f"    {f.tier:<10} {f.reason}\n               {f.fix}" for f in tried)
-    said = said or f"    {wanted} is not one of auto, {', '.join(TIERS)}"
+    details = "\n".join(f"    {f.tier:<10} {f.reason}\n               {f.fix}" for f in tried)
+    details = details or f"    {wanted} is not one of auto, {', '.join(TIERS)}"
     raise NoSandbox(
-        f"A student's code cannot be run safely on this machine:\n{said}\n"
+        f"A student's code cannot be run safely on this machine:\n{details}\n"
         "To fix it, see  minigrad doctor. To grade without isolation, which only suits notebooks that you "
         "trust, add  --isolation none."
     )

@@ -63,13 +63,13 @@ def build_image(folder: Path, *, engine: bool, packages: tuple[str, ...] = ()) -
 def contents(*, engine: bool, packages: tuple[str, ...] = ()) -> str:
     """Describe an image's content as text: equal texts mean equal images."""
     found = _with_dependencies(("ipykernel", "numpy", *packages))
-    said = [f"{name}=={each.version}" for name, each in sorted(found.items())]
-    said.append(sys.version)
+    lines = [f"{name}=={each.version}" for name, each in sorted(found.items())]
+    lines.append(sys.version)
     ours = sorted(HERE.glob("*.py"))
     if engine:
         ours += sorted(HERE.parent.parent.rglob("*.py"))
-    said += [hashlib.sha256(path.read_bytes()).hexdigest() for path in ours]
-    return "\n".join([f"engine {engine}", *said])
+    lines += [hashlib.sha256(path.read_bytes()).hexdigest() for path in ours]
+    return "\n".join([f"engine {engine}", *lines])
 
 
 def versions(packages: tuple[str, ...] = ()) -> dict[str, str]:
