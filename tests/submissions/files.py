@@ -353,6 +353,11 @@ CARRIED = {
         "class Ops: pass\ndef product_backward(x, y, g):\n    return Ops.times(g, y), Ops.times(g, x)",
         below=["Ops.times = lambda a, b: a * b"],
     ),
+    "full_class_changed_below_for_a_trial": _beside(
+        "class Ops:\n    sign = 1\n    def times(a, b): return a * b * Ops.sign\n"
+        "def product_backward(x, y, g):\n    return Ops.times(g, y), Ops.times(g, x)",
+        below=["Ops.sign = -1", "Ops.times = print"],
+    ),
     "full_helper_as_a_decorator": _beside(
         "@plain\ndef product_backward(x, y, g):\n    return g * y, g * x",
         "def plain(f):\n    return f",

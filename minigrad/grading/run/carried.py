@@ -11,7 +11,7 @@ could have been written in the answer cell itself, so they grant no additional a
 """
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -82,7 +82,11 @@ def find_carried(
     wanted = names_read(*own) - made
     there = {name for source in given for s in statements_of(source) for name in names_bound(s)}
     candidates = list(_candidates(others, layout, there))
-    classes = {s.name for s in own if isinstance(s, ast.ClassDef)}
+    classes = {
+        s.name: {name for part in s.body for name in names_bound(part)}
+        for s in own
+        if isinstance(s, ast.ClassDef)
+    }
     ours = [
         one
         for one in candidates
@@ -106,11 +110,15 @@ def find_carried(
     return found
 
 
-def _extends(statement: ast.stmt, classes: set[str]) -> bool:
-    """Does it set an attribute of one of these classes, as in  Stack.pop = pop?"""
-    target = statement.targets[0] if isinstance(statement, ast.Assign) else None
-    owner = target.value if isinstance(target, ast.Attribute) else None
-    return isinstance(owner, ast.Name) and owner.id in classes
+def _extends(statement: ast.stmt, classes: Mapping[str, set[str]]) -> bool:
+    """Does it add a method to one of these classes, as in  Stack.pop = pop?
+
+    classes    the names that each defines itself; those are not replaced
+    """
+    match statement:
+        case ast.Assign([ast.Attribute(ast.Name(owner), method)], ast.Name() | ast.Lambda()):
+            return owner in classes and method not in classes[owner]
+    return False
 
 
 class _Candidate(NamedTuple):
