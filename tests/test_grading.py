@@ -387,7 +387,7 @@ def test_a_csv_is_a_submission_only_if_a_student_handed_it_in(tmp_path, zipped):
     for name in names:
         path = tmp_path / "class" / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text("{}")
+        path.write_text("{}", encoding="utf-8")
     place = tmp_path / "class"
     if zipped:
         place = Path(shutil.make_archive(str(tmp_path / "class"), "zip", place))
