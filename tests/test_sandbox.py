@@ -369,6 +369,22 @@ print(run.end, run.error, process.folder.exists())
     assert said.stdout == "disk None False\n", said.stderr
 
 
+def test_packages_beside_shared_libraries_are_not_in_a_sandbox(image, tmp_path, monkeypatch):
+    packages = tmp_path / "python3.11" / "site-packages"
+    packages.mkdir(parents=True)
+    (tmp_path / "libm.so").touch()
+    monkeypatch.setattr(launch, "_libraries", lambda: [str(tmp_path)])
+
+    with (
+        Process("bwrap", image, Limits()) as bwrap,
+        Process("landlock", image, Limits()) as landlock,
+    ):
+        assert (str(image / "empty"), str(packages)) in bwrap._mounts()
+        read = landlock._paths()["read"]
+
+    assert str(tmp_path / "libm.so") in read and not {str(tmp_path), str(packages.parent)} & {*read}
+
+
 def test_an_image_is_readable_for_root_s_unused_user(tmp_path):
     before = os.umask(0o077)
     try:

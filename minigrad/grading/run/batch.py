@@ -243,7 +243,7 @@ def _stored_or_job(
         "submission": sha,
         "seed": seed,
         "drawn": draw_inputs(recording.questions, recording.sources, seed),
-        "limits": limits.as_dict(),
+        "limits": asdict(limits),
         "isolation": run.tier,
         "path": str(submission.path.absolute()),
     }
@@ -258,7 +258,7 @@ def _seed_for(sha: str, run: Run) -> str:
 
 def _key(sha: str, run: Run) -> str:
     """The key of an answers file: a hash of everything that the answers depend on."""
-    limits = run.settings.limits.as_dict()
+    limits = asdict(run.settings.limits)
     return digest([sha, run.recording.hash, _seed_for(sha, run), run.tier, limits])[:40]
 
 
@@ -374,7 +374,7 @@ def _tier_and_seed(out: Path, recording: Recording, settings: Settings) -> tuple
         "exercise": recording.name,
         "recording": recording.hash,
         "isolation": tier,
-        "limits": settings.limits.as_dict(),
+        "limits": asdict(settings.limits),
         "each": settings.each,
         "seed": seed,
     }

@@ -16,7 +16,7 @@ import platform
 import re
 import time
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 
 from minigrad.grading.answers import collect
@@ -101,7 +101,7 @@ def unrecorded(
         "submission": submission,
         "seed": seed,
         "isolation": tier,
-        "limits": limits.as_dict(),
+        "limits": asdict(limits),
         "versions": {"minigrad": __version__, "machine": platform.machine()},
         "unreadable": reason,
         "notes": [],

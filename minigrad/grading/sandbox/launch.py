@@ -25,7 +25,7 @@ import sysconfig
 import tempfile
 import time
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from glob import glob
 from pathlib import Path
 from typing import IO, Any, Literal
@@ -72,10 +72,6 @@ class Limits:
             "NOFILE": 256,
             "CPU": int(self.question + self.start) + 5,
         }
-
-    def as_dict(self) -> dict[str, float]:
-        """The fields by name, for job and answers documents."""
-        return asdict(self)
 
 
 class Process:
@@ -186,11 +182,9 @@ class Process:
 
     def _start_container(self, options: list[str], environment: dict[str, str]) -> None:
         engine = container.engine()
-        shown = [(str(self.image), "/image")]
-        if not engine.own_image:
-            python, hidden = _python_tree()
-            shown += python + [(str(self.image / "empty"), folder) for folder in hidden]
-        else:
+        shown = self._mounts()
+        if engine.own_image:
+            shown = [(str(self.image), "/image")]
             environment = {**environment, "PATH": "/usr/local/bin:/usr/bin:/bin"}
             del environment["LD_LIBRARY_PATH"]
         name = f"minigrad-{secrets.token_hex(8)}"
@@ -206,14 +200,11 @@ class Process:
 
     def _start_gvisor(self, options: list[str], environment: dict[str, str]) -> None:
         program = gvisor.runsc()
-        python, hidden = _python_tree()
-        shown = [*python, (str(self.image), "/image")]
-        shown += [(str(self.image / "empty"), folder) for folder in hidden]
         self.beside = Path(tempfile.mkdtemp(prefix="mg-"))
         command = ["/python/bin/python3", *options]
         sizes = dict.fromkeys(FOLDERS, self.limits.disk * MEGABYTE)
         gvisor.write_bundle(
-            self.beside, command, environment, shown, self.folder, sizes, self.user or 0
+            self.beside, command, environment, self._mounts(), self.folder, sizes, self.user or 0
         )
         self._start_supervised(program, "", gvisor.runsc_arguments(self.beside))
 
@@ -325,22 +316,25 @@ class Process:
         arguments += ["--hostname", "grading"]
         for name, value in environment.items():
             arguments += ["--setenv", name, value]
-        shown, hidden = _python_tree()
+        shown = self._mounts()
         private = (str(self.folder), "/run/kernel")
         above = {parent for _, there in (*shown, private) for parent in Path(there).parents[:-1]}
         for parent in sorted(map(str, above)):  # bwrap would make them accessible to root only
             arguments += ["--perms", "0755", "--dir", parent]
         for path, there in shown:
             arguments += ["--ro-bind", path, there]
-        for folder in hidden:
-            arguments += ["--tmpfs", folder, "--remount-ro", folder]
-        arguments += ["--ro-bind", str(self.image), "/image"]
         arguments += ["--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys", "--dev", "/dev"]
         size = str(self.limits.disk * MEGABYTE)
         for folder in FOLDERS:
             arguments += ["--perms", "1777", "--size", size, "--tmpfs", folder]
         arguments += ["--bind", *private, "--chdir", "/work"]
         return [*arguments, "--remount-ro", "/dev", "--remount-ro", "/"]
+
+    def _mounts(self) -> list[tuple[str, str]]:
+        """What to mount read-only: Python, the image, and an empty folder over each that must be hidden."""
+        shown, hidden = _python_tree()
+        empty = str(self.image / "empty")
+        return [*shown, (str(self.image), "/image"), *((empty, folder) for folder in hidden)]
 
     def _paths(self) -> dict[str, list[str]]:
         """The paths that Landlock allows. In tiers with their own file system, it only restricts writing."""
@@ -354,7 +348,8 @@ class Process:
             if name not in ("site-packages", "dist-packages")
         ]
         devices = ["/dev/null", "/dev/zero", "/dev/urandom", "/dev/random"]
-        read = [*_libraries(), *_libpython(), *parts, _python(), str(self.image), *devices]
+        libraries = (path for folder in _libraries() for path in _without_packages(folder))
+        read = [*libraries, *_libpython(), *parts, _python(), str(self.image), *devices]
         return {"read": read, "list": [stdlib], "write": [str(self.folder), "/dev/null"]}
 
 
@@ -397,8 +392,21 @@ def _python_tree() -> tuple[list[tuple[str, str]], list[str]]:
     shown += [(path, f"/python/lib/{os.path.basename(path)}") for path in _libpython()]
     names = ("site-packages", "dist-packages")
     hidden = [f"{there}/{n}" for n in names if os.path.isdir(os.path.join(stdlib, n))]
-    # some distributions keep packages, which could be other engines, beside the shared libraries
-    return shown, hidden + [p for lib in _libraries() for p in glob(f"{lib}/python3*/*-packages")]
+    return shown, hidden + [path for folder in _libraries() for path in _packages_in(folder)]
+
+
+def _packages_in(libraries: str) -> list[str]:
+    """The folders of Python packages, which may be other engines, that some systems keep beside libraries."""
+    return glob(f"{libraries}/python3*/*-packages")
+
+
+def _without_packages(libraries: str) -> list[str]:
+    """The folder, or if there are packages in it, everything else in it."""
+    if not _packages_in(libraries):
+        return [libraries]
+    return [
+        path for path in glob(f"{libraries}/*") if not os.path.basename(path).startswith("python3")
+    ]
 
 
 def _environment(work: str) -> dict[str, str]:
