@@ -253,6 +253,11 @@ def test_arrays_are_compared_with_tolerance_and_the_reason_shows_no_right_value(
         ("unordered", [["a", "b"], ["c", "d"]], [["c", "d"], ["a", "b"]], True),
         ("unordered", ["a", "a"], ["a", "b"], False),
         ("unordered", 3, ["a"], False),
+        ("unordered", [[0.3], 2.0], [2, [0.1 + 0.2]], True),
+        ("unordered", [0.3, 0.3], [0.1 + 0.2, 0.4], False),
+        ("unordered", [1, 0.3], [True, 0.1 + 0.2], False),
+        ("unordered", [None, 1.0], [1, None], True),
+        ("unordered", [True, 1], [1.0, 1.0], False),
     ],
 )
 def test_json_answers_are_compared(kind, mine, right, ok):
