@@ -10,16 +10,14 @@ only the student who handed it in. A file that is not a notebook becomes a submi
 and two submissions with the same name stay separate, so no student is silently left out.
 """
 
-import mmap
+import io
 import os
 import re
-import shutil
 import stat
-import tempfile
 import zipfile
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from unicodedata import normalize
@@ -199,34 +197,22 @@ def content_of(submission: Submission) -> bytes:
     return read_bytes(submission.path)
 
 
-@contextmanager
-def open_zip(path: Path) -> Iterator[zipfile.ZipFile]:
+def open_zip(path: Path) -> zipfile.ZipFile:
     """Open a zip. A name that is marked as UTF-8, but is not, is read as CP437, so that it costs only itself."""
-    with ExitStack() as closed:
-        try:
-            opened = zipfile.ZipFile(path)
-        except UnicodeDecodeError:
-            copy = closed.enter_context(tempfile.TemporaryFile())
-            with open(path, "rb") as file:
-                shutil.copyfileobj(file, copy)
-            copy.flush()
-            with mmap.mmap(copy.fileno(), 0) as content:
-                for header in HEADERS:
-                    _unmark_wrong_names(content, *header)
-            opened = zipfile.ZipFile(copy)
-        yield closed.enter_context(opened)
-
-
-def _unmark_wrong_names(content: mmap.mmap, begin: bytes, flag: int, size: int, name: int) -> None:
-    """Clear the flag of each header of a zip that marks a wrong name as UTF-8."""
-    at = content.find(begin)
-    while at >= 0:
-        end = at + name + int.from_bytes(content[at + size : at + size + 2], "little")
-        try:
-            content[at + name : end].decode()
-        except UnicodeDecodeError:
-            content[at + flag] &= ~0x8
-        at = content.find(begin, at + 1)
+    try:
+        return zipfile.ZipFile(path)
+    except UnicodeDecodeError:
+        content = bytearray(path.read_bytes())
+    for begin, flag, size, name in HEADERS:
+        at = content.find(begin)
+        while at >= 0:
+            end = at + name + int.from_bytes(content[at + size : at + size + 2], "little")
+            try:
+                content[at + name : end].decode()
+            except UnicodeDecodeError:
+                content[at + flag] &= ~0x8
+            at = content.find(begin, at + 1)
+    return zipfile.ZipFile(io.BytesIO(content))
 
 
 def _unpack(archive: Path, target: Path) -> LeftOut:
