@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
 
-from minigrad.grading.files import clean_text, write_whole
+from minigrad.grading.files import clean_text, write_text
 
 # the first character of a formula in Excel, LibreOffice or Sheets; the last four are full-width forms
 FORMULA = ("=", "+", "-", "@", "|", "%", "\uff1d", "\uff0b", "\uff0d", "\uff20")
@@ -181,7 +181,7 @@ def write_table(path: Path, rows: Iterable[Sequence[str]], *, edited: bool = Fal
     text = io.StringIO(newline="")
     csv.writer(text).writerows([cell_text(cell, lines=edited) for cell in row] for row in rows)
     encoding = "utf-8-sig" if edited else "utf-8"
-    return write_whole(path, text.getvalue(), encoding=encoding, lasting=True)
+    return write_text(path, text.getvalue(), encoding=encoding, lasting=True)
 
 
 def cell_text(text: str, *, lines: bool = False) -> str:

@@ -79,6 +79,7 @@ class Process:
 
     folder       the path of the private folder, to which the child may write
     inside       the path of the same folder inside the sandbox
+    own_paths    does the child see a file system of its own, rather than this machine's?
     user         uid of the child if the grader runs as root; nobody else has it
     stderr       where its standard error goes
     """
@@ -95,7 +96,7 @@ class Process:
         self.user = None if tier == "none" else _unused_uid()
         self.child: subprocess.Popen[bytes] | None = None
         self._status: int | None = None  # as in Popen: the number of a signal is negative
-        self.beside: Path | None = None  # gVisor's bundle, which the child must not see
+        self.bundle: Path | None = None  # gVisor's bundle, which the child must not see
 
     def __enter__(self) -> "Process":
         return self
@@ -103,8 +104,8 @@ class Process:
     def __exit__(self, *exception: object) -> None:
         self.kill()
         _remove(self.folder)
-        if self.beside is not None:
-            shutil.rmtree(self.beside, ignore_errors=True)
+        if self.bundle is not None:
+            shutil.rmtree(self.bundle, ignore_errors=True)
 
     def start(self, settings: dict[str, Any]) -> None:
         """Run boot.py in the sandbox with these settings and those of the tier."""
@@ -176,8 +177,8 @@ class Process:
 
     def _start_supervised(self, program: str, name: str, arguments: list[str]) -> None:
         """Start something that could outlive us, through a process that stops it (supervise.py)."""
-        beside = os.path.join(os.path.dirname(__file__), "supervise.py")
-        command = [sys.executable, "-I", "-S", beside, program, name, *arguments]
+        script = os.path.join(os.path.dirname(__file__), "supervise.py")
+        command = [sys.executable, "-I", "-S", script, program, name, *arguments]
         self._start(command, "/", stdin=subprocess.PIPE)
 
     def _start_container(self, options: list[str], environment: dict[str, str]) -> None:
@@ -200,13 +201,13 @@ class Process:
 
     def _start_gvisor(self, options: list[str], environment: dict[str, str]) -> None:
         program = gvisor.runsc()
-        self.beside = Path(tempfile.mkdtemp(prefix="mg-"))
+        self.bundle = Path(tempfile.mkdtemp(prefix="mg-"))
         command = ["/python/bin/python3", *options]
         sizes = dict.fromkeys(FOLDERS, self.limits.disk * MEGABYTE)
         gvisor.write_bundle(
-            self.beside, command, environment, self._mounts(), self.folder, sizes, self.user or 0
+            self.bundle, command, environment, self._mounts(), self.folder, sizes, self.user or 0
         )
-        self._start_supervised(program, "", gvisor.runsc_arguments(self.beside))
+        self._start_supervised(program, "", gvisor.runsc_arguments(self.bundle))
 
     def alive(self) -> bool:
         """Is it running? Its PID is not reused before kill(), which reaps it."""
