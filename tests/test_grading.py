@@ -406,6 +406,34 @@ def test_a_csv_is_a_submission_only_if_a_student_handed_it_in(tmp_path, zipped):
     }
 
 
+@pytest.mark.parametrize(
+    "notebook, other",
+    [
+        ("ps1_ada_attempt_2026-11-30-23-59-00_ex.ipynb", "ps1_ada_attempt_2026-11-30-23-59-00.txt"),
+        ("lovelaceada_12_34_ex.ipynb", "lovelaceada_12_33_notes.pdf"),
+        (
+            "Ada L_77_assignsubmission_file_/ex.ipynb",
+            "Ada L_77_assignsubmission_onlinetext_/a.html",
+        ),
+        (
+            "12-34 - Ada L - Nov 30, 2026 1159 PM - ex.ipynb",
+            "12-34 - Ada L - Nov 30, 2026 1158 PM - a.txt",
+        ),
+    ],
+)
+def test_files_beside_a_student_s_notebook_are_no_submissions(tmp_path, notebook, other):
+    for name in (notebook, other):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("{}", encoding="utf-8")
+
+    (found,) = submissions_in(tmp_path, "ex", tmp_path / "u")
+    (tmp_path / notebook).unlink()
+    (alone, *_) = submissions_in(tmp_path, "ex", tmp_path / "u")
+
+    assert found.path == tmp_path / notebook and not found.problem
+    assert alone.problem
+
+
 def test_a_damaged_zip_and_an_empty_folder_are_explained(tmp_path):
     with pytest.raises(NoSubmissions, match="no submission"):
         submissions_in(tmp_path, "ex", tmp_path / "u")

@@ -32,8 +32,10 @@ ENCRYPTED = 0x1  # a flag of a zip entry
 # headers in a zip, of an entry and in the directory: how they begin; offsets of flags, name's size, name
 HEADERS = ((b"PK\3\4", 7, 26, 30), (b"PK\1\2", 9, 28, 46))
 IGNORED = re.compile(r"(\._.*|\.(?!.*ipynb$).*|__MACOSX|timestamp\.txt|Thumbs\.db|.*~)")
-# how a file's name begins in a download from Canvas, Blackboard or Brightspace, the same for all files of a student
-DOWNLOADED = re.compile(r"[^_]+_(LATE_)?\d+_(?=\d+_.)|.+_attempt_(?=\d{4}-)|[\d-]+ - .+? - ")
+# how names begin in a download from Canvas, Moodle, Blackboard or Brightspace, the same for all files of a student
+DOWNLOADED = re.compile(
+    r"[^_]+_(LATE_)?\d+_(?=\d+_.)|.+?_\d+_assignsubmission_|.+_attempt_(?=\d{4}-)|[\d-]+ - .+? - "
+)
 
 LeftOut = list[tuple[Path, str]]  # zip entries that were not unpacked: path, reason
 TWICE = "the zip has several files of this name; the last one is graded"
@@ -88,9 +90,8 @@ def submissions_in(source: Path, exercise: str, unpacked: Path) -> list[Submissi
         if alone or exercise in direct:  # a student's folder, not a class
             below = []
         if len(below) > 1 and any(e.suffix == ".ipynb" or e.is_dir() for e in below):
-            source, entries = entries[0], below  # a zip of a folder
-    entries += _tables_handed_in(source)
-    found = [_submission_of(entry, exercise) for entry in entries]
+            source = entries[0]  # a zip of a folder
+    found = [_submission_of(entry, exercise) for entry in _class_entries(source)]
     found += _left_out_submissions(left_out, source)
     if not found:
         raise NoSubmissions(f"There is no submission in {named}.")
@@ -152,11 +153,17 @@ def _entries(folder: Path) -> list[Path]:
     return sorted(p for p in listed if not IGNORED.fullmatch(p.name))
 
 
-def _tables_handed_in(folder: Path) -> list[Path]:
-    """The CSVs whose names in an LMS's download name a student who has handed in no other file."""
-    names = [p.name for p in _entries(folder)]
-    began = {p: found[0] for p in folder.glob("*.csv") if (found := DOWNLOADED.match(p.name))}
-    return sorted(p for p, who in began.items() if not any(n.startswith(who) for n in names))
+def _class_entries(folder: Path) -> list[Path]:
+    """The submissions of a class, without what an LMS's download has beside a student's notebook: a receipt, a CSV."""
+    entries = _entries(folder) + sorted(p for p in folder.glob("*.csv") if DOWNLOADED.match(p.name))
+    who = {entry: found[0] for entry in entries if (found := DOWNLOADED.match(entry.name))}
+    complete = {who[entry] for entry in who if _has_notebook(entry)}
+    return [e for e in entries if who.get(e) not in complete or _has_notebook(e)]
+
+
+def _has_notebook(entry: Path) -> bool:
+    folder = entry.is_dir() and not entry.is_symlink()
+    return entry.suffix == ".ipynb" or (folder and bool(_notebooks(entry)))
 
 
 def _notebooks(folder: Path, deep: bool = True) -> list[Path]:
