@@ -920,7 +920,7 @@ def test_release_notices_points_that_differ_from_nbgrader_s(author, declared, po
 
     assert list(differing_points(make_bundles(author)[1].questions)) == [("c", 4, points)]
     assert (
-        f"warning: c has 4 points in its nbgrader metadata, which count, but declares {points}."
+        f'warning: c counts for 4 points (nbgrader\'s "points"), but declares {points}.'
         in done.output
     )
 

@@ -178,7 +178,7 @@ def release_command(
         )
     for cell, points, declared in differing_points(questions):
         typer.echo(
-            f"warning: {cell} has {points:g} points in its nbgrader metadata, which count, but declares {declared:g}. "
+            f'warning: {cell} counts for {points:g} points (nbgrader\'s "points"), but declares {declared:g}. '
             "To fix it, write the same number in both places."
         )
 
