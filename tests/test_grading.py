@@ -425,6 +425,7 @@ def test_files_beside_a_student_s_notebook_are_no_submissions(tmp_path, notebook
     for name in (notebook, other):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text("{}", encoding="utf-8")
+    (tmp_path / "index.html").touch()  # Brightspace's
 
     (found,) = submissions_in(tmp_path, "ex", tmp_path / "u")
     (tmp_path / notebook).unlink()

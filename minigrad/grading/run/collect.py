@@ -31,7 +31,7 @@ MAX_DEEP = 20  # nested folders
 ENCRYPTED = 0x1  # a flag of a zip entry
 # headers in a zip, of an entry and in the directory: how they begin; offsets of flags, name's size, name
 HEADERS = ((b"PK\3\4", 7, 26, 30), (b"PK\1\2", 9, 28, 46))
-IGNORED = re.compile(r"(\._.*|\.(?!.*ipynb$).*|__MACOSX|timestamp\.txt|Thumbs\.db|.*~)")
+IGNORED = re.compile(r"(\._.*|\.(?!.*ipynb$).*|__MACOSX|timestamp\.txt|index\.html|Thumbs\.db|.*~)")
 # how names begin in a download from Canvas, Moodle, Blackboard or Brightspace, the same for all files of a student
 DOWNLOADED = re.compile(
     r"[^_]+_(LATE_)?\d+_(?=\d+_.)|.+?_\d+_assignsubmission_|.+_attempt_(?=\d{4}-)|[\d-]+ - .+? - "
