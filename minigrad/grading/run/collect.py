@@ -34,7 +34,7 @@ HEADERS = ((b"PK\3\4", 7, 26, 30), (b"PK\1\2", 9, 28, 46))
 IGNORED = re.compile(r"(\._.*|\.(?!.*ipynb$).*|__MACOSX|timestamp\.txt|index\.html|Thumbs\.db|.*~)")
 # how names begin in a download from Canvas, Moodle, Blackboard or Brightspace, the same for all files of a student
 DOWNLOADED = re.compile(
-    r"[^_]+_(LATE_)?\d+_(?=\d+_.)|.+?_\d+_assignsubmission_|.+_attempt_(?=\d{4}-)|[\d-]+ - .+? - "
+    r"[^_]+_(LATE_)?\d+_(?=\d+_.)|.+?_\d+_assignsubmission_|.+?_attempt_(?=\d{4}-)|[\d-]+ - .+? - "
 )
 
 LeftOut = list[tuple[Path, str]]  # zip entries that were not unpacked: path, reason
