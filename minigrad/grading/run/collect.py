@@ -7,7 +7,8 @@
 Links are never followed, on disk or in a zip, and nothing outside the folder is read. From a zip,
 only notebooks are unpacked, the smallest first, up to fixed limits, so that an oversized file harms
 only the student who handed it in. A file that is not a notebook becomes a submission with an error,
-and two submissions with the same name stay separate, so no student is silently left out.
+unless it came with a notebook of the same student, and two submissions with the same name stay
+separate, so no student is silently left out.
 """
 
 import io
