@@ -410,7 +410,7 @@ def test_a_csv_is_a_submission_only_if_a_student_handed_it_in(tmp_path, zipped):
     "notebook, other",
     [
         ("ps1_ada_attempt_2026-11-30-23-59-00_ex.ipynb", "ps1_ada_attempt_2026-11-30-23-59-00.txt"),
-        ("lovelaceada_12_34_ex.ipynb", "lovelaceada_12_33_notes.pdf"),
+        ("lovelaceada_12_34_ex.ipynb", "lovelaceada_12_33_notes.csv"),
         (
             "Ada L_77_assignsubmission_file_/ex.ipynb",
             "Ada L_77_assignsubmission_onlinetext_/a.html",
@@ -433,6 +433,13 @@ def test_files_beside_a_student_s_notebook_are_no_submissions(tmp_path, notebook
 
     assert found.path == tmp_path / notebook and not found.problem
     assert alone.problem
+
+
+def test_no_student_is_left_out_because_names_begin_like_those_of_canvas(tmp_path):
+    for name in ("hw_1_2026_ada.ipynb", "hw_1_2026_bob.pdf"):
+        (tmp_path / name).touch()
+
+    assert len(submissions_in(tmp_path, "ex", tmp_path / "u")) == 2
 
 
 def test_a_damaged_zip_and_an_empty_folder_are_explained(tmp_path):

@@ -33,10 +33,9 @@ ENCRYPTED = 0x1  # a flag of a zip entry
 # headers in a zip, of an entry and in the directory: how they begin; offsets of flags, name's size, name
 HEADERS = ((b"PK\3\4", 7, 26, 30), (b"PK\1\2", 9, 28, 46))
 IGNORED = re.compile(r"(\._.*|\.(?!.*ipynb$).*|__MACOSX|timestamp\.txt|index\.html|Thumbs\.db|.*~)")
-# how names begin in a download from Canvas, Moodle, Blackboard or Brightspace, the same for all files of a student
-DOWNLOADED = re.compile(
-    r"[^_]+_(LATE_)?\d+_(?=\d+_.)|.+?_\d+_assignsubmission_|.+?_attempt_(?=\d{4}-)|[\d-]+ - .+? - "
-)
+# how names begin in a download from Moodle, Blackboard or Brightspace, and Canvas, the same for all files of a student
+DOWNLOADED = re.compile(r".+?_\d+_assignsubmission_|.+?_attempt_(?=\d{4}-)|[\d-]+ - .+? - ")
+CANVAS = re.compile(r"[^_]+_(LATE_)?\d+_(?=\d+_.)")  # others may name files like this, too
 
 LeftOut = list[tuple[Path, str]]  # zip entries that were not unpacked: path, reason
 TWICE = "the zip has several files of this name; the last one is graded"
@@ -156,10 +155,17 @@ def _entries(folder: Path) -> list[Path]:
 
 def _class_entries(folder: Path) -> list[Path]:
     """The submissions of a class, without what an LMS's download has beside a student's notebook: a receipt, a CSV."""
-    entries = _entries(folder) + sorted(p for p in folder.glob("*.csv") if DOWNLOADED.match(p.name))
-    who = {entry: found[0] for entry in entries if (found := DOWNLOADED.match(entry.name))}
-    complete = {who[entry] for entry in who if _has_notebook(entry)}
-    return [e for e in entries if who.get(e) not in complete or _has_notebook(e)]
+    listed = [p for p in folder.iterdir() if not IGNORED.fullmatch(p.name)]
+    notebooks = {p.name for p in listed if _has_notebook(p)}
+
+    def is_alone(entry: Path) -> bool:
+        table = entry.suffix == ".csv" and not entry.is_dir()
+        student = DOWNLOADED.match(entry.name) or (CANVAS.match(entry.name) if table else None)
+        if student is None:
+            return not table
+        return not any(name.startswith(student[0]) for name in notebooks)
+
+    return sorted(entry for entry in listed if entry.name in notebooks or is_alone(entry))
 
 
 def _has_notebook(entry: Path) -> bool:
