@@ -441,7 +441,7 @@ def test_every_start_of_a_process_is_known_and_no_python_imports_from_its_folder
     ]
     assert not unknown and len({file for file, _, _ in found}) == len(STARTED)
     started = inspect.getsource(launch)
-    assert started.count("sys.executable") == 2 and '[sys.executable, "-I", "-S", beside' in started
+    assert started.count("sys.executable") == 2 and '[sys.executable, "-I", "-S", script' in started
     assert started.count('options = ["-S", "-s", "-P", "-B",') == 1
 
 
