@@ -57,11 +57,11 @@ def main_module(monkeypatch):
 @pytest.fixture(scope="session")
 def tier():
     """The first sandbox that holds on this machine; a test that needs one is skipped where none does."""
-    place = pytest.importorskip("minigrad.grading.run.place")
+    image = pytest.importorskip("minigrad.grading.sandbox.image")
     selftest = pytest.importorskip("minigrad.grading.sandbox.selftest")
     why = []
     for name in ("bwrap", "landlock", "container"):
-        found = selftest.try_tier(name, place.image(False))
+        found = selftest.try_tier(name, image.cached_image(False))
         if found.holds:
             return name
         why.append(f"{name}: {found.reason}")

@@ -27,11 +27,10 @@ from minigrad.teach import question as teach
 from tests.test_exercises import AUTHORS, EXERCISES, THEMES, name_of
 from tests.test_exercises import run as run_here
 
-pytest.importorskip("minigrad.grading.run.place")
+pytest.importorskip("minigrad.grading.sandbox.choose")
 
-from minigrad.grading.run.place import place_here
 from minigrad.grading.run.record import record_submission
-from minigrad.grading.sandbox.selftest import NoSandbox
+from minigrad.grading.sandbox.choose import NoSandbox, choose_sandbox
 
 FIRST = [next(a for a in AUTHORS if a.parent.name == theme) for theme in THEMES]
 SLOW = bool(os.environ.get("MINIGRAD_SLOW"))
@@ -118,12 +117,12 @@ def graded(request):
         for name, source in tricks.items():
             tried[name, asked.id] = {**others, asked.answers[-1]: source}
     try:
-        place = place_here("auto", recording.engine, recording.packages)
+        sandbox = choose_sandbox("auto", recording.engine, recording.packages)
     except NoSandbox:
-        place = place_here("none", recording.engine, recording.packages)
+        sandbox = choose_sandbox("none", recording.engine, recording.packages)
     drawn = draw_inputs(recording.questions, recording.sources, "course")
     answers = [
-        record_submission(recording, handed_in(students, cells), place, "course", drawn)
+        record_submission(recording, handed_in(students, cells), sandbox, "course", drawn)
         for cells in tried.values()
     ]
     grades = dict(zip(tried, judge(bundle, answers)))
@@ -212,7 +211,7 @@ def test_every_wrong_answer_loses_points_for_the_reason_it_was_written_for(grade
 
 
 @pytest.mark.skipif(not SLOW, reason="slow: set MINIGRAD_SLOW=1")
-def test_what_is_no_answer_earns_nothing(graded):
+def test_an_invalid_answer_earns_nothing(graded):
     amiss = [
         (what, identity, q["points"], q["reason"])
         for (what, identity), grade in graded.grades.items()
@@ -242,7 +241,7 @@ def test_every_graded_cell_can_be_graded(author):
         assert all(compile(source, asked.id, "exec") for source in asked.wrong)
 
 
-def test_an_answer_is_run_without_what_only_the_check_needs():
+def test_an_answer_runs_without_the_cells_that_only_the_check_needs():
     recording, bundle = make_bundles(EXERCISES / "reverse_mode" / "11_release_of_the_graph.ipynb")
 
     asked = bundle.questions[1]
@@ -256,7 +255,7 @@ def test_an_answer_is_run_without_what_only_the_check_needs():
 
 
 @pytest.mark.parametrize("mine, ok", [([0.0, 2.0], False), ([1.0, 2.0], True)])
-def test_zeros_count_only_beside_a_case_that_is_right(mine, ok):
+def test_zeros_count_only_if_another_case_is_right(mine, ok):
     asked = GradedQuestion("q", 2, "f(x)", ("y",), ({}, {}, {}))
     right = {"q/1/y": np.array([1.0, 2.0]), "q/2/y": np.zeros(2), "q/3/y": np.full(2, 1e-30)}
     answers = right | {"q/1/y": np.array(mine), "q/3/y": np.zeros(2)}

@@ -17,7 +17,7 @@ from minigrad.grading.export.lms import write_marks
 from minigrad.grading.export.marks import read_marks
 from minigrad.grading.gradebook.book import gradebook_of
 from minigrad.grading.gradebook.csv_files import GradebookError
-from minigrad.grading.gradebook.given import Given
+from minigrad.grading.gradebook.provided import Provided
 from minigrad.grading.gradebook.roster import read_roster
 from minigrad.grading.release.student import release
 from minigrad.grading.reports import write_reports
@@ -49,13 +49,11 @@ def graded(tmp_path):
     roster = read_roster(tmp_path / "own.csv")
     wrong = a_question(points=0.7, reason="1/dx: wrong value: 3 of 6, the first at [0, 1]")
     grades = [a_grade("ada", wrong), a_grade("eve")]
-    write_reports(gradebook_of("ps1", [grades], Given(roster=roster)), tmp_path / "graded")
+    write_reports(gradebook_of("ps1", [grades], Provided(roster=roster)), tmp_path / "graded")
     return tmp_path / "graded"
 
 
-def test_canvas_gets_its_own_columns_back_with_the_points_of_this_assignment_alone(
-    graded, tmp_path
-):
+def test_the_canvas_file_has_canvas_s_columns_and_the_points_of_one_assignment(graded, tmp_path):
     (tmp_path / "theirs.csv").write_text(CANVAS, "utf-8")
     out = tmp_path / "canvas.csv"
 
@@ -114,9 +112,7 @@ def test_a_file_that_does_not_fit_the_gradebook_is_refused(graded, tmp_path, to,
 
 
 @pytest.mark.parametrize("worksheet", [True, False])
-def test_moodle_gets_grades_and_what_students_read_in_its_worksheet_or_beside_any_roster(
-    graded, tmp_path, worksheet
-):
+def test_the_moodle_file_has_grades_and_feedback(graded, tmp_path, worksheet):
     text = MOODLE.format(of="2.00") if worksheet else "username,email\nada,\nbo,\n"
     (tmp_path / "theirs.csv").write_text(text, "utf-8")
 
@@ -237,7 +233,9 @@ def test_the_package_grades_one_submission_in_gradescope_s_folders(gradescope):
     assert "found: and another.ipynb, my homework.ipynb" in path.read_text("utf-8")
 
 
-def test_what_gradescope_could_not_run_has_no_results_and_says_why(gradescope, tmp_path):
+def test_a_submission_that_gradescope_could_not_run_gets_no_results_and_a_reason(
+    gradescope, tmp_path
+):
     settings = tmp_path / "autograder" / "source" / "settings.json"
     settings.write_text(settings.read_text("utf-8").replace('"auto"', '"container"'), "utf-8")
     os.environ["MINIGRAD_CONTAINER_ENGINE"] = "no-such-engine"
@@ -246,7 +244,7 @@ def test_what_gradescope_could_not_run_has_no_results_and_says_why(gradescope, t
     finally:
         del os.environ["MINIGRAD_CONTAINER_ENGINE"]
 
-    assert ended.returncode and "through no fault of its own" in ended.stderr
+    assert ended.returncode and "This machine could not grade the submission" in ended.stderr
     assert not path.exists()
 
 

@@ -28,9 +28,9 @@ from minigrad.grading.gradebook.book import QuestionColumn, columns_of, equal_on
 from minigrad.grading.gradebook.by_hand import CHANGED, read_manual, update_manual
 from minigrad.grading.gradebook.course import course_of, write_course
 from minigrad.grading.gradebook.csv_files import GradebookError, read_table, write_table
-from minigrad.grading.gradebook.given import Given, read_given
 from minigrad.grading.gradebook.handed_in import HandedIn, handed_in
 from minigrad.grading.gradebook.late import lateness
+from minigrad.grading.gradebook.provided import Provided, read_provided
 from minigrad.grading.gradebook.roster import read_roster
 from minigrad.grading.gradebook.settings import (
     CourseSettings,
@@ -41,6 +41,7 @@ from minigrad.grading.gradebook.settings import (
 from minigrad.grading.marking import MarkingServer
 from minigrad.grading.release.bundles import make_bundles
 from minigrad.grading.release.markers import ReleaseError
+from minigrad.grading.release.questions import differing_points
 from minigrad.grading.release.student import release
 from minigrad.grading.reports import write_reports
 from minigrad.grading.run.batch import Settings
@@ -95,7 +96,7 @@ def settings(file):
 def given(settings, *names, **times):
     came = [HandedIn(name, None, "nothing says when") for name in names]
     came += [HandedIn(n, t, "by a clock") for n, t in times.items()]
-    return read_given(settings, came, ["q", "r"])
+    return read_provided(settings, came, ["q", "r"])
 
 
 def rows_of(path):
@@ -121,16 +122,18 @@ def rows_of(path):
         ("deadline = 2026-11-30", "deadline is .*To fix it, write a date with a time"),
         ("time_zone = 'Europe/Atlantis'", "is not a time zone"),
         ("assignments = 3", "assignments is 3"),
+        ("manual = 'm.csv'\n[assignments.a]\n[assignments.b]", "assignments.a and assignments.b have the same manual"),
+        ("[assignments.a]\nfolder = 'x'\n[assignments.b]\nfolder = 'y/../x'", "the same folder.* give each its own"),
         ("roster = ", "is not valid TOML: Invalid value"),
         (b"\xff\xfe", "is not valid TOML"),
     ],
 )  # fmt: skip
-def test_a_setting_that_makes_no_sense_is_an_error_that_names_it(file, text, said):
+def test_an_invalid_setting_is_an_error_that_names_it(file, text, said):
     with pytest.raises(GradebookError, match=said):
         read_settings(file("gradebook.toml", text))
 
 
-def test_what_stands_at_the_top_holds_for_all_assignments(settings, tmp_path):
+def test_top_level_settings_apply_to_all_assignments(settings, tmp_path):
     course = settings("""
         time_zone = "Europe/Berlin"
         roster = "roster.csv"
@@ -200,17 +203,19 @@ def test_a_csv_is_read_as_spreadsheets_write_it(file):
     assert (row["student"], row.points("points"), row.line) == ("zoë", Decimal("2.5"), 3)
 
 
-@pytest.mark.parametrize("text", ["=1+1", "+1", "-x", "@x", "'=1", "''=1", "a\nb", "x"])
-def test_what_is_written_to_a_csv_is_no_formula_and_is_read_back_as_it_was(tmp_path, text):
+@pytest.mark.parametrize(
+    "text", ["=1+1", "+1", "-x", "@x", "'=1", "''=1", "a\nb", "a\n =1", "x\n'=1", "x"]
+)
+def test_csv_cells_are_no_formulas_and_are_read_back_unchanged(tmp_path, text):
     path = write_table(tmp_path / "x.csv", [["student"], [text]], edited=True)
 
-    raw = path.read_text("utf-8-sig").splitlines()[1].strip('"')
+    raw = path.read_text("utf-8-sig").splitlines()[-1].strip('"')
     (row,) = read_table(path, {"student": ()}, needed=["student"])
 
     assert row["student"] == text and not raw.lstrip().startswith(("=", "+", "-", "@"))
 
 
-def test_a_file_is_whole_or_as_it_was(tmp_path, monkeypatch):
+def test_files_are_written_atomically(tmp_path, monkeypatch):
     path = write_table(tmp_path / "x.csv", [["student"], ["ada"]])
     monkeypatch.setattr(os, "fsync", lambda descriptor: 1 / 0)
 
@@ -220,7 +225,7 @@ def test_a_file_is_whole_or_as_it_was(tmp_path, monkeypatch):
     assert "ada" in path.read_text("utf-8")
 
 
-def test_a_file_that_is_written_again_is_shown_to_nobody_else(tmp_path):
+def test_rewriting_a_file_keeps_its_permissions(tmp_path):
     path = write_table(tmp_path / "x.csv", [["student"], ["ada"]])
     path.chmod(0o600)
 
@@ -266,27 +271,25 @@ MOODLE = """Identifier,"Full name","ID number","Email address",Status
         ("id,name\nzoé,Zoé Lovelace\n", "zoe\u0301"),
     ],
 )
-def test_a_submission_finds_its_student_on_rosters_of_many_forms(file, text, submission):
+def test_a_submission_finds_its_student_on_the_rosters_of_many_systems(file, text, submission):
     roster = read_roster(file("roster.csv", text))
 
     assert "ovelace" in roster.owner(submission).name or roster.owner(submission).email[:3] == "ada"
     assert roster.owner("eve") is None and not any("Test" in s.name for s in roster.students)
 
 
-def test_a_name_that_two_students_have_is_nobody_s(file):
+def test_a_name_shared_by_two_students_matches_neither(file):
     roster = read_roster(file("roster.csv", "id,name\n1,Ada Lovelace\n2,Ada Lovelace\n"))
 
     assert roster.owner("Ada Lovelace") is None and roster.owner("2").id == "2"
 
 
-def test_a_student_who_is_twice_on_the_roster_is_refused_with_both_lines(file):
+def test_a_student_listed_twice_on_the_roster_is_refused_with_both_lines(file):
     with pytest.raises(GradebookError, match="line 3: Ada is already in line 2"):
         read_roster(file("roster.csv", "id,name\nada,A\nAda,B\n"))
 
 
-def test_who_handed_in_nothing_has_zero_and_who_is_not_on_the_roster_is_said(
-    file, settings, tmp_path
-):
+def test_missing_students_get_zero_and_unknown_submissions_are_flagged(file, settings, tmp_path):
     file("roster.csv", "id,name,section\ncy,Cy,B\nada,Ada,A\n")
     people = given(settings('roster = "roster.csv"'), "ada", "eve", "Ada")
 
@@ -298,14 +301,16 @@ def test_who_handed_in_nothing_has_zero_and_who_is_not_on_the_roster_is_said(
         ("cy", "0", "2"), ("ada", "1", "2"), ("Ada (2)", "1", "2"), ("eve", "1", "2"),
     ]  # fmt: skip
     assert rows[0]["note"] == "nothing was handed in" and rows[0]["section"] == "B"
-    assert "another submission is by the same student" in rows[2]["note"]
+    assert rows[1]["confirm"] == rows[2]["confirm"] == "please confirm"
+    assert "another submission is by the same student" in rows[1]["note"]
+    assert "this one or the one under ada" in rows[2]["note"]
     assert "nobody on the roster" in rows[3]["note"] and rows[3]["confirm"] == "please confirm"
     overview = (tmp_path / "out" / "overview.html").read_text("utf-8")
     assert "cy (Cy)" in overview and "nobody on the roster" in overview
     assert "nothing was handed in" in (tmp_path / "out" / "feedback" / "cy.html").read_text("utf-8")
 
 
-def test_no_submission_hides_another_that_is_called_like_its_second():
+def test_no_submission_hides_another_whose_name_looks_numbered():
     book = gradebook_of("ps1", [[a_grade(name) for name in ("ada", "ada (2)", "ada")]])
 
     assert [(row.student.id, len(row.grades)) for row in book.rows] == [
@@ -355,10 +360,10 @@ def test_lateness_has_grace_days_a_cap_and_extensions(settings, student, late, d
     found = lateness(student, DUE + late, "by a clock", settings(POLICY))
 
     assert (found.days, found.percent) == (days, percent)
-    assert bool(found.said) == (days > 0)
+    assert bool(found.note) == (days > 0)
 
 
-def test_an_hour_that_the_clock_skips_makes_nobody_late(settings):
+def test_daylight_saving_time_makes_nobody_late(settings):
     berlin = settings("""
         time_zone = "Europe/Berlin"
         deadline = 2026-10-25T02:30:00
@@ -367,10 +372,10 @@ def test_an_hour_that_the_clock_skips_makes_nobody_late(settings):
         """)
     an_hour = berlin.due("ada").astimezone(UTC) + timedelta(hours=1)
 
-    assert "1 h 0 min late" in lateness("ada", an_hour, "by a clock", berlin).said
+    assert "1 h 0 min late" in lateness("ada", an_hour, "by a clock", berlin).note
 
 
-def test_lateness_takes_off_what_was_earned_and_is_told_everywhere(settings, tmp_path):
+def test_the_late_penalty_applies_to_earned_points_and_all_reports_show_it(settings, tmp_path):
     people = given(settings(POLICY), "bob", ada=DUE + timedelta(hours=2))
 
     book = gradebook_of("ps1", [[a_grade("ada", a_question("q", 0.3, 2)), a_grade("bob")]], people)
@@ -378,8 +383,8 @@ def test_lateness_takes_off_what_was_earned_and_is_told_everywhere(settings, tmp
 
     ada, bob = rows_of(tmp_path / "gradebook.csv")
     assert ada["points"] == ada["q"] == "0.27" and bob["points"] == "1"
-    assert "2 h 0 min late: 10 % of the points" in ada["late"]
-    assert bob["late"] == "nothing says when: nothing is taken off for lateness"
+    assert "2 h 0 min late: 10 % of the earned points" in ada["late"]
+    assert bob["late"] == "nothing says when: no late penalty"
     assert "2 h 0 min late" in (tmp_path / "feedback" / "ada.html").read_text("utf-8")
     result = json.loads((tmp_path / "gradescope" / "ada" / "results.json").read_text("utf-8"))
     assert result["score"] == 0.27 and "late" in result["output"]
@@ -396,7 +401,7 @@ def test_lateness_takes_off_what_was_earned_and_is_told_everywhere(settings, tmp
         "ada_20261130T235900",
     ],
 )
-def test_a_time_is_found_in_the_name_that_an_lms_gave(file, settings, tmp_path, name):
+def test_the_hand_in_time_is_read_from_the_name_that_an_lms_gave(file, settings, tmp_path, name):
     file(f"class/{name}/ps1.ipynb", "{}")
     file("class/eve_2026-13-45-99-99-99/ps1.ipynb", "{}")
 
@@ -407,9 +412,7 @@ def test_a_time_is_found_in_the_name_that_an_lms_gave(file, settings, tmp_path, 
 
 
 @pytest.mark.parametrize("trusted", [True, False])
-def test_a_time_stamp_of_a_file_or_a_zip_makes_late_only_if_it_is_trusted(
-    file, settings, tmp_path, trusted
-):
+def test_a_file_time_stamp_counts_only_if_it_is_trusted(file, settings, tmp_path, trusted):
     policy = settings(f'time_zone = "UTC"\n[late]\ntrust_file_times = {str(trusted).lower()}')
     path = file("class/ada/ps1.ipynb", "{}")
     os.utime(path, (DUE.timestamp(), DUE.timestamp()))
@@ -424,7 +427,7 @@ def test_a_time_stamp_of_a_file_or_a_zip_makes_late_only_if_it_is_trusted(
     assert trusted or "only the time stamp of its file" in ada.source
 
 
-def test_nbgrader_s_time_stamp_counts_in_its_own_folder_only(file, settings, tmp_path):
+def test_nbgrader_s_time_stamp_counts_only_in_its_own_folder(file, settings, tmp_path):
     for place in ("course/submitted/ada/ps1", "class/ada/ps1"):
         file(f"{place}/ps1.ipynb", "{}")
         file(f"{place}/timestamp.txt", "2026-11-30 23:59:00.000000 UTC")
@@ -435,7 +438,7 @@ def test_nbgrader_s_time_stamp_counts_in_its_own_folder_only(file, settings, tmp
     assert ada.time == DUE and other.time is None
 
 
-def test_odd_dates_and_depths_end_no_class(settings, tmp_path):
+def test_odd_dates_and_deep_folders_do_not_stop_grading(settings, tmp_path):
     policy = settings('time_zone = "UTC"\n[late]\ntrust_file_times = true')
     with zipfile.ZipFile(tmp_path / "class.zip", "w") as archive:
         archive.writestr("submitted/ada/ps1/timestamp.txt", "x" * 1000)
@@ -459,7 +462,7 @@ def test_odd_dates_and_depths_end_no_class(settings, tmp_path):
     subprocess.run(["rm", "-r", tmp_path / "class" / "ada"], check=True)
 
 
-def test_a_csv_of_times_counts_before_all_others(file, settings):
+def test_a_csv_of_times_overrides_all_other_sources(file, settings):
     file("times.csv", "student,time\nada,2026-12-01 12:00\n")
 
     people = given(settings(POLICY + "[assignments.x]\n").of("x"), ada=DUE)
@@ -473,9 +476,7 @@ def test_a_csv_of_times_counts_before_all_others(file, settings):
         given(settings('times = "times.csv"'), "ada")
 
 
-def test_who_is_known_to_be_late_and_not_by_how_much_is_said_and_not_punished(
-    file, settings, tmp_path
-):
+def test_unknown_lateness_is_reported_without_a_penalty(file, settings, tmp_path):
     file("class/lovelaceada_LATE_12345_678_ps1.ipynb", "{}")
 
     (found,) = handed_in(tmp_path / "class", "ps1", settings(POLICY))
@@ -493,7 +494,7 @@ def test_who_is_known_to_be_late_and_not_by_how_much_is_said_and_not_punished(
         "Ada Lovelace_77_assignsubmission_file_1_attempt_2026-11-01-10-00-00.ipynb",
     ],
 )
-def test_a_time_that_students_write_into_a_name_is_none(file, settings, tmp_path, path):
+def test_a_time_that_students_write_into_a_file_name_does_not_count(file, settings, tmp_path, path):
     file(f"class/{path}", "{}")
     file("class/bob/ps1.ipynb", "{}")
 
@@ -502,7 +503,7 @@ def test_a_time_that_students_write_into_a_name_is_none(file, settings, tmp_path
     assert [one.time for one in found] == [None, None]
 
 
-def test_a_time_in_the_name_of_a_whole_download_makes_nobody_late(file, settings, tmp_path):
+def test_a_time_in_the_name_of_a_whole_download_does_not_count(file, settings, tmp_path):
     for student in ("ada", "bob"):
         file(f"class/downloaded 2026-12-24 10-00/{student}/ps1.ipynb", "{}")
 
@@ -514,7 +515,7 @@ def test_a_time_in_the_name_of_a_whole_download_makes_nobody_late(file, settings
 # ------------------------------------------------------------------------- overrides
 
 
-def test_an_override_comes_last_and_is_shown_with_its_reason(file, settings, tmp_path):
+def test_an_override_is_final_and_shown_with_its_reason(file, settings, tmp_path):
     file("overrides.csv", "student,question,points,reason\nada,q,2.5,=a proof of his own\n")
     people = given(settings(f'overrides = "overrides.csv"{POLICY}'), ada=DUE + timedelta(days=1))
     both = a_grade("ada", a_question("q", 1), a_question("r", 2))
@@ -532,7 +533,7 @@ def test_an_override_comes_last_and_is_shown_with_its_reason(file, settings, tmp
     assert (mark.by, mark.earned, mark.grade["points"]) == ("override", 1, 1)
 
 
-def test_an_override_excuses_who_handed_in_nothing(file, settings):
+def test_an_override_can_excuse_a_missing_submission(file, settings):
     file("roster.csv", "id\nada\nbob\n")
     file("overrides.csv", "student,question,points,reason\nBOB,q,2,was ill\n")
 
@@ -552,7 +553,7 @@ def test_an_override_excuses_who_handed_in_nothing(file, settings):
         ("ada,q,,x", "line 2: an override needs points and a reason"),
     ],
 )
-def test_an_override_that_is_nobody_s_is_refused(file, settings, rows, said):
+def test_an_override_for_an_unknown_student_or_question_is_refused(file, settings, rows, said):
     file("overrides.csv", f"student,question,points,reason\n{rows}\n")
 
     with pytest.raises(GradebookError, match=said):
@@ -612,9 +613,7 @@ def submit(author, tmp_path):
     return write
 
 
-def test_what_a_person_marks_is_released_as_an_empty_answer_and_without_its_mark_scheme(
-    author, tmp_path
-):
+def test_a_manual_question_is_released_empty_and_without_its_mark_scheme(author, tmp_path):
     text = release(author, tmp_path).read_text("utf-8")
 
     assert "YOUR ANSWER HERE" in text and "Explore." in text
@@ -642,7 +641,7 @@ def test_a_mark_scheme_outside_of_a_task_and_a_mark_without_points_are_refused(a
         make_bundles(author)
 
 
-def test_a_notebook_that_persons_mark_throughout_passes_the_gate(author):
+def test_a_notebook_marked_entirely_by_hand_passes_the_gate(author):
     notebook = for_people()
     del notebook.cells[1:4]
     nbformat.write(notebook, author)
@@ -652,7 +651,7 @@ def test_a_notebook_that_persons_mark_throughout_passes_the_gate(author):
     assert gate_bundles(author, *make_bundles(author)) == 0
 
 
-def test_a_checked_question_above_answers_for_people_does_not_take_them_for_its_own(author):
+def test_a_checked_question_does_not_claim_manual_answers(author):
     notebook = for_people()
     notebook.cells.insert(3, notebook.cells.pop(5))  # the code that a person marks, above the check
     nbformat.write(notebook, author)
@@ -679,7 +678,7 @@ def test_the_answers_that_a_person_marks_are_found_with_and_without_their_ids(au
     assert read(json.dumps(notebook).encode())["why"] == "It adds."
 
 
-def test_a_picture_in_the_text_of_an_answer_is_named_and_hides_no_word(author, submit):
+def test_a_picture_in_an_answer_s_text_becomes_a_fingerprint(author, submit):
     recording, _ = make_bundles(author)
     picture = f"![](data:image/png;base64,{'A' * 3_000_000})"
     content = submit("ada", why=f"It adds. {picture} So it is.").read_bytes()
@@ -703,7 +702,7 @@ def test_notes_call_an_answer_by_the_name_that_its_author_gave_it(author, submit
     assert nothing.missing == ["a2", "a5"]
 
 
-def test_an_answer_that_could_not_be_read_is_left_to_a_person(author, submit):
+def test_an_unreadable_answer_is_left_to_a_person(author, submit):
     recording, _ = make_bundles(author)
     job = {"recording": recording.data, "submission": "", "seed": "", "isolation": "none"}
 
@@ -726,7 +725,7 @@ def mark(path, student, question, **cells):
     write_table(path, [list(rows[0]), *(list(r.values()) for r in rows)], edited=True)
 
 
-def test_a_mark_that_a_person_gave_survives_a_regrade_and_says_if_the_answer_has_changed(
+def test_a_manual_mark_survives_regrading_and_says_if_the_answer_has_changed(
     author, submit, tmp_path, monkeypatch
 ):
     monkeypatch.chdir(tmp_path)
@@ -736,10 +735,7 @@ def test_a_mark_that_a_person_gave_survives_a_regrade_and_says_if_the_answer_has
 
     done = grade(tmp_path, author)
     assert done.exit_code == 0, done.output
-    assert (
-        "answers still to be marked by a person, which count for nothing until then: 1"
-        in done.output
-    )
+    assert "answers still to be marked by a person, with 0 points until then: 1" in done.output
     ada, bob = rows_of(tmp_path / "out" / "gradebook.csv")
     assert (ada["points"], ada["of"], bob["why"]) == ("4", "12.5", "0")
     assert "why: still to be marked" in ada["note"]
@@ -769,7 +765,7 @@ def test_a_mark_that_a_person_gave_survives_a_regrade_and_says_if_the_answer_has
 
     (tmp_path / "class" / "ada.ipynb").unlink()
     done = grade(tmp_path, author)
-    assert "an answer that does not exist, at the end of the CSV of marks: 1" in done.output
+    assert "a student or an answer that does not exist: 1" in done.output
     (gone,) = [r for r in rows_of(path) if r["student"] == "ada"]
     assert (gone["points"], gone["note"]) == ("2.5", "there is no such answer now")
 
@@ -800,7 +796,7 @@ def test_a_malformed_csv_of_marks_is_refused_before_anything_is_written(
     assert (tmp_path / "out" / "manual.csv").read_text("utf-8") == text
 
 
-def test_a_mark_that_is_given_while_a_class_is_graded_is_not_lost(tmp_path):
+def test_a_mark_given_during_grading_is_not_lost(tmp_path):
     path, of = tmp_path / "manual.csv", {"why": Decimal(3)}
     update_manual(path, {("ada", "why"): "x"}, of)
     early = read_manual(path)  # a run begins
@@ -812,7 +808,7 @@ def test_a_mark_that_is_given_while_a_class_is_graded_is_not_lost(tmp_path):
     assert [r["points"] for r in rows_of(path)] == ["2", ""]
 
 
-def test_lateness_and_overrides_hold_for_what_persons_mark(file, settings, tmp_path):
+def test_lateness_and_overrides_apply_to_manual_marks(file, settings, tmp_path):
     file("overrides.csv", "student,question,points,reason\nbob,why,3,a talk\n")
     of = {"why": Decimal(3)}
     path = tmp_path / "manual.csv"
@@ -821,7 +817,7 @@ def test_lateness_and_overrides_hold_for_what_persons_mark(file, settings, tmp_p
     rules = settings(f'overrides = "overrides.csv"{POLICY}')
     late = DUE + timedelta(days=1)
     came = [HandedIn("ada", late, "by a clock"), HandedIn("bob", late, "by a clock")]
-    people = read_given(rules, came, ["q", "why"], path)
+    people = read_provided(rules, came, ["q", "why"], path)
     columns = [QuestionColumn("q", Decimal(2)), QuestionColumn("why", Decimal(3), manual=True)]
 
     ada, bob = gradebook_of("ps1", [[a_grade("ada"), a_grade("bob")]], people, columns).rows
@@ -849,7 +845,7 @@ def test_weights_and_all_or_nothing_count_as_the_settings_say(author, settings, 
     mark(tmp_path / "manual.csv", "ada", "plot", points="1")
     grades = [a_grade("ada", a_question("check", 3, 4)), a_grade("bob", a_question("check", 4, 4))]
     came = [HandedIn(g["student"], None, "") for g in grades]
-    people = read_given(rules, came, list(of), tmp_path / "manual.csv")
+    people = read_provided(rules, came, list(of), tmp_path / "manual.csv")
 
     ada, bob = gradebook_of("ps1", [grades], people, columns).rows
 
@@ -898,6 +894,35 @@ def test_the_parts_of_an_exercise_have_the_points_that_it_declares(author, decla
 
     assert judge.questions[0].earned({right}) == points
     assert "weights" not in json.dumps(recording.data)
+    assert not list(differing_points(judge.questions))
+
+
+@pytest.mark.parametrize(
+    "declared, points",
+    [
+        ("Exercise('f', lambda x: x * x, [[(3,)], [(2,)]], points=3)", 3),
+        ("Exercise('f', lambda x, y: x * y, [[(3,), (3,)]], points={'dx': 3, 'dy': 2})", 5),
+        ("Updates('f', optim.SGD, settings=[{'lr': 1.0}, {'lr': 2.0}], points=3)", 3),
+    ],
+)
+def test_release_notices_points_that_differ_from_nbgrader_s(author, declared, points):
+    notebook = for_people()
+    notebook.cells[
+        1
+    ].source = f"from minigrad import optim\nfrom minigrad.teach import *\ne = {declared}"
+    notebook.cells[3].source = "e.check().or_raise()"
+    notebook.cells[3].metadata = {"nbgrader": {"grade": True, "grade_id": "c", "points": 4}}
+    nbformat.write(notebook, author)
+
+    done = CliRunner().invoke(
+        app, ["release", str(author), "-o", str(author.parent / "o"), "--no-run"]
+    )
+
+    assert list(differing_points(make_bundles(author)[1].questions)) == [("c", 4, points)]
+    assert (
+        f'warning: c counts for 4 points (nbgrader\'s "points"), but declares {points}.'
+        in done.output
+    )
 
 
 # ------------------------------------------------------------------------- the page
@@ -932,7 +957,7 @@ def page(tmp_path):
 ADA, BOB = "mark?student=ada&question=why", "mark?student=%3Dbob+%26+co&question=why"
 
 
-def test_a_person_marks_answer_after_answer_in_the_page(page):
+def test_the_marking_page_goes_from_answer_to_answer(page):
     status, text, headers = page.ask("")
     assert status == 200 and "Mark the next of 2" in text and "no answer" in text
     assert "script-src" not in text and headers["Cache-Control"] == "no-store"
@@ -954,7 +979,7 @@ def test_a_person_marks_answer_after_answer_in_the_page(page):
     assert marks["=bob & co", "why"].points == 0 and "All answers are marked" in page.ask("")[1]
 
 
-def test_who_does_not_know_the_token_learns_and_changes_nothing(page):
+def test_without_the_token_nothing_can_be_read_or_changed(page):
     before = page.path.read_bytes()
     form = {"points": "3", "seen": page.seen(ADA)}
 
@@ -974,7 +999,7 @@ def test_who_does_not_know_the_token_learns_and_changes_nothing(page):
         ("-1", "Points must be a number"),
     ],
 )
-def test_points_that_cannot_be_are_shown_again_with_the_comment(page, points, said):
+def test_impossible_points_are_shown_again_with_the_comment(page, points, said):
     before = page.path.read_bytes()
     form = {"points": points, "comment": "<b>kept", "seen": page.seen(ADA)}
 
@@ -984,7 +1009,7 @@ def test_points_that_cannot_be_are_shown_again_with_the_comment(page, points, sa
     assert page.path.read_bytes() == before
 
 
-def test_a_mark_that_was_given_elsewhere_is_shown_and_not_written_over(page):
+def test_a_mark_given_elsewhere_is_shown_and_not_overwritten(page):
     form = {"points": "1", "comment": "mine", "seen": page.seen(ADA)}
     mark(page.path, "ada", "why", points="3", comment="theirs")
 
@@ -1001,7 +1026,7 @@ def test_a_mark_that_was_given_elsewhere_is_shown_and_not_written_over(page):
     assert status == 409 and "Nothing was written." in text and "no column of" in text
 
 
-def test_marking_anew_confirms_a_mark_whose_answer_has_changed(page):
+def test_marking_again_confirms_a_changed_answer(page):
     of, cell = {"why": Decimal(3)}, ("ada", "why")
     page.ask(ADA, {"points": "2", "seen": page.seen(ADA)})
     assert update_manual(page.path, {cell: "new"}, of)[cell].note == CHANGED
@@ -1012,11 +1037,11 @@ def test_marking_anew_confirms_a_mark_whose_answer_has_changed(page):
     assert update_manual(page.path, {cell: "new"}, of)[cell].note == ""
 
 
-def test_a_long_comment_reaches_the_student_whole(page, tmp_path):
+def test_a_long_comment_is_not_shortened(page, tmp_path):
     comment = "word " * 1000 + "end"
     page.ask(ADA, {"points": "1", "comment": comment, "seen": page.seen(ADA)})
     assert comment in page.ask(ADA)[1]
-    people = Given(marks=read_manual(page.path))
+    people = Provided(marks=read_manual(page.path))
 
     columns = [QuestionColumn("why", Decimal(3), manual=True)]
     write_reports(gradebook_of("ps1", [[a_grade("ada")]], people, columns), tmp_path / "out")
@@ -1080,7 +1105,7 @@ def test_an_assignment_may_have_several_notebooks(two_parts, tmp_path, monkeypat
     assert "<h1>ps1: 4 of 25 points" in page and "part2/check" in page
 
 
-def test_of_several_notebooks_the_last_that_came_says_how_late_it_is(two_parts, tmp_path, settings):
+def test_the_last_of_several_notebooks_determines_lateness(two_parts, tmp_path, settings):
     for hours, part in ((2, "part1"), (30, "part2")):
         two_parts("ada", part)
         stamp = (DUE + timedelta(hours=hours)).timestamp()
@@ -1160,7 +1185,7 @@ def test_a_course_without_settings_asks_for_them(tmp_path, monkeypatch):
     assert done.exit_code == 1 and "There is no gradebook.toml in this folder" in done.output
 
 
-def test_the_course_is_a_command_that_says_what_is_missing(course, file, tmp_path, monkeypatch):
+def test_the_course_command_names_ungraded_assignments(course, file, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
     done = CliRunner().invoke(app, ["course"])
@@ -1219,12 +1244,12 @@ def test_equal_answers_have_one_form_whatever_their_names_and_comments_are(other
         "(" * 9999,
     ],
 )
-def test_of_an_obvious_line_or_what_is_no_code_nothing_is_said(source):
+def test_short_or_invalid_code_is_never_called_equal(source):
     assert form_of(source) == ""
     assert not equal_ones([("ada", "q", form_of(source)), ("bo", "q", form_of(source))])
 
 
-def test_equal_answers_are_shown_to_the_teacher_alone_and_not_what_was_handed_out(
+def test_equal_answers_are_shown_only_to_the_teacher_and_stubs_do_not_count(
     author, submit, tmp_path, monkeypatch
 ):
     monkeypatch.chdir(tmp_path)
@@ -1247,7 +1272,7 @@ def test_equal_answers_are_shown_to_the_teacher_alone_and_not_what_was_handed_ou
     assert "inner = (g * y).sum" in page and "ashes" not in page
 
 
-def test_a_second_question_under_a_heading_is_called_by_its_task():
+def test_a_second_question_under_a_heading_is_titled_by_its_task():
     cells = [
         ("markdown", "t1", "# The cube\n\nWrite `f`."),
         ("code", "a1", ""),

@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import shutil
 import subprocess
 import warnings
 import zipfile
@@ -16,19 +17,21 @@ import pytest
 from minigrad.grading.answers import BadAnswer, checked_answer, collect, encoded
 from minigrad.grading.gradebook.book import gradebook_of
 from minigrad.grading.judge.compare import compare_answer
+from minigrad.grading.judge.grades import _first_reason
 from minigrad.grading.release.bundles import BundleError, find_bundles, make_bundles, write_bundles
 from minigrad.grading.release.inputs import draw_input, draw_inputs
 from minigrad.grading.release.questions import GradedQuestion, QuestionError, declared
 from minigrad.grading.release.student import is_answer, read_notebook, release
 from minigrad.grading.release.syntax import defined_names
-from minigrad.grading.release.trusted import ask
 from minigrad.grading.reports import write_reports
 from minigrad.grading.reports.document import SCHEMA
-from minigrad.grading.run.carried import carried_with
+from minigrad.grading.reports.words import wrong_parts
+from minigrad.grading.run.carried import find_carried
 from minigrad.grading.run.collect import NoSubmissions, submissions_in
-from minigrad.grading.run.differences import is_by_differences
+from minigrad.grading.run.differences import uses_finite_differences
 from minigrad.grading.run.notebook import SubmittedCell
 from minigrad.grading.sandbox.lockdown import ARCHITECTURE, seccomp_filter
+from minigrad.grading.trusted import ask
 from tests.submissions.answers import ANSWERS
 from tests.submissions.authors import AUTHORS
 
@@ -78,7 +81,7 @@ def test_a_question_is_read_from_the_metadata_of_a_graded_cell(author):
     assert question.ids == ["check/1/dx", "check/1/dy", "check/2/dx", "check/2/dy"]
 
 
-def test_an_answer_in_words_is_for_people_and_asks_nothing(author):
+def test_an_answer_in_words_is_marked_by_hand(author):
     notebook = nbformat.read(author, 4)
     words = {"grade_id": "why", "solution": True, "grade": True, "points": 2, "schema_version": 3}
     cell = nbformat.v4.new_markdown_cell("Because.", id="why", metadata={"nbgrader": words})
@@ -117,7 +120,7 @@ def test_an_exercise_of_minigrad_needs_no_declaration(tmp_path):
         ({"needs": ["elsewhere"]}, "there is no such cell"),
     ],
 )
-def test_a_declaration_that_makes_no_sense_is_explained(author, change, said):
+def test_an_invalid_declaration_is_explained(author, change, said):
     notebook = nbformat.read(author, 4)
     notebook.cells[3].metadata.minigrad.question.update(change)
 
@@ -152,9 +155,7 @@ def test_a_solution_in_a_given_cell_is_not_released(author):
         make_bundles(author)
 
 
-def test_bundles_are_found_by_folder_and_by_name_and_only_the_owner_reads_the_judge_s(
-    author, tmp_path
-):
+def test_bundles_are_found_by_folder_or_name_and_the_judge_bundle_is_private(author, tmp_path):
     recording, judge = make_bundles(author)
     paths = write_bundles(recording, judge, tmp_path / "grading")
 
@@ -186,7 +187,7 @@ def test_bundles_of_two_releases_are_not_mixed(author):
         ({"id": "a", "dtype": "<f8", "shape": [True], "data": ""}, "shape"),
         ({"id": "a", "dtype": "<f8", "shape": [10**9], "data": ""}, "shape"),
         ({"id": "a", "dtype": "<f8", "shape": [1] * 9, "data": ""}, "shape"),
-        ({"id": "a", "dtype": "<f8", "shape": [2], "data": "AAAA"}, "do not fill"),
+        ({"id": "a", "dtype": "<f8", "shape": [2], "data": "AAAA"}, "do not match"),
         ({"id": "a", "dtype": "<f8", "shape": [1], "data": "?"}, "base64"),
         ({"id": "a", "json": 1, "error": ""}, "form"),
         ({"id": "a"}, "form"),
@@ -196,7 +197,7 @@ def test_bundles_of_two_releases_are_not_mixed(author):
         ({"id": "a", "json": "x" * 10**6}, "characters"),
     ],
 )
-def test_what_has_not_the_form_of_an_answer_is_none(content, said):
+def test_a_malformed_answer_is_rejected(content, said):
     with pytest.raises(BadAnswer, match=said):
         checked_answer(content)
 
@@ -252,15 +253,20 @@ def test_arrays_are_compared_with_tolerance_and_the_reason_shows_no_right_value(
         ("unordered", [["a", "b"], ["c", "d"]], [["c", "d"], ["a", "b"]], True),
         ("unordered", ["a", "a"], ["a", "b"], False),
         ("unordered", 3, ["a"], False),
+        ("unordered", [[0.3], 2.0], [2, [0.1 + 0.2]], True),
+        ("unordered", [0.3, 0.3], [0.1 + 0.2, 0.4], False),
+        ("unordered", [1, 0.3], [True, 0.1 + 0.2], False),
+        ("unordered", [None, 1.0], [1, None], True),
+        ("unordered", [True, 1], [1.0, 1.0], False),
     ],
 )
-def test_plain_answers(kind, mine, right, ok):
+def test_json_answers_are_compared(kind, mine, right, ok):
     question = GradedQuestion("q", 1, "f", ("y",), ({},), compare=kind)
 
     assert compare_answer(question, {"json": mine}, {"json": right}).ok is ok
 
 
-def test_a_dict_of_nbformat_s_own_is_called_a_dict():
+def test_a_dict_of_nbformat_is_called_a_dict():
     question = GradedQuestion("q", 1, "f", ("y",), ({},), compare="exact")
     right = {"json": nbformat.from_dict({"root": 3})}
 
@@ -289,7 +295,7 @@ def test_any_valid_order_is_right(order, ok):
 # ------------------------------------------------------------------------- collecting
 
 
-def test_a_folder_and_nbgrader_s_tree_and_a_zip_hold_the_same_students(tmp_path):
+def test_a_folder_a_zip_and_nbgrader_s_tree_give_the_same_students(tmp_path):
     flat, tree, archive = tmp_path / "flat", tmp_path / "tree", tmp_path / "class.zip"
     with zipfile.ZipFile(archive, "w") as opened:
         for name in ("ana", "ben"):
@@ -306,7 +312,7 @@ def test_a_folder_and_nbgrader_s_tree_and_a_zip_hold_the_same_students(tmp_path)
         assert [(s.student, s.problem) for s in found] == [("ana", None), ("ben", None)]
 
 
-def test_nothing_leaves_the_folder_of_a_zip(tmp_path):
+def test_nothing_is_unpacked_outside_the_folder(tmp_path):
     archive, target = tmp_path / "class.zip", tmp_path / "in" / "unpacked"
     link = zipfile.ZipInfo("eve/ex.ipynb")
     link.external_attr = 0o120777 << 16
@@ -324,8 +330,8 @@ def test_nothing_leaves_the_folder_of_a_zip(tmp_path):
     assert [p.name for p in tmp_path.rglob("*.ipynb")] == ["ana.ipynb"]
 
 
-def test_a_zip_that_unpacks_to_too_much_costs_one_submission(tmp_path, monkeypatch):
-    monkeypatch.setattr("minigrad.grading.run.collect.MOST_BYTES", 10_000_000)
+def test_a_zip_bomb_costs_one_submission(tmp_path, monkeypatch):
+    monkeypatch.setattr("minigrad.grading.run.collect.MAX_BYTES", 10_000_000)
     archive = tmp_path / "class.zip"
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as opened:
         opened.writestr("bomb.ipynb", bytes(50_000_000))
@@ -336,7 +342,7 @@ def test_a_zip_that_unpacks_to_too_much_costs_one_submission(tmp_path, monkeypat
     assert found["ana"] is None and "more than 9 MB" in found["bomb"]
 
 
-def test_one_damaged_or_locked_file_of_a_zip_costs_only_itself(tmp_path):
+def test_one_damaged_or_encrypted_file_in_a_zip_costs_only_itself(tmp_path):
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w") as opened:
         for student, text in (("ana", "{}" * 100), ("bob", "[]" * 100), ("caro", "[[]]" * 50)):
@@ -359,7 +365,84 @@ def test_one_damaged_or_locked_file_of_a_zip_costs_only_itself(tmp_path):
     assert "cannot be unpacked: File name too long" in found["d" * 300]
 
 
-def test_a_zip_that_is_none_and_an_empty_folder_are_explained(tmp_path):
+def test_a_wrong_name_in_a_zip_costs_no_grade(tmp_path):
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w") as opened:
+        for student in ("ana", "größe", "böb"):
+            opened.writestr(f"{student}.ipynb", student[0])
+    (tmp_path / "class.zip").write_bytes(
+        content.getvalue().replace("ö".encode() + b"b", b"\xff\xfeb")
+    )
+
+    found = submissions_in(tmp_path / "class.zip", "ex", tmp_path / "u")
+
+    assert [one.path.read_text("utf-8") for one in found] == ["a", "b", "g"]
+    assert found[2].student == "größe" and not any(one.problem for one in found)
+
+
+@pytest.mark.parametrize("zipped", [False, True])
+def test_a_csv_is_a_submission_only_if_a_student_handed_it_in(tmp_path, zipped):
+    names = [
+        "roster.csv",
+        "eve/answers.csv",
+        "Bob_1_2_data.csv",
+        "Cy_2_2_data.csv",
+        "Cy_2_3_ex.ipynb",
+    ]
+    for name in names:
+        path = tmp_path / "class" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("{}", encoding="utf-8")
+    place = tmp_path / "class"
+    if zipped:
+        place = Path(shutil.make_archive(str(tmp_path / "class"), "zip", place))
+
+    found = {s.student: s.problem for s in submissions_in(place, "ex", tmp_path / "u")}
+
+    assert found == {
+        "Bob_1_2_data": "it is not a notebook, but a .csv file",
+        "Cy_2_3_ex": None,
+        "eve": "there is no notebook in the folder (there are answers.csv)",
+    }
+
+
+@pytest.mark.parametrize(
+    "notebook, other",
+    [
+        ("ps1_ada_attempt_2026-11-30-23-59-00_ex.ipynb", "ps1_ada_attempt_2026-11-30-23-59-00.txt"),
+        ("lovelaceada_12_34_ex.ipynb", "lovelaceada_12_33_notes.csv"),
+        (
+            "Ada L_77_assignsubmission_file_/ex.ipynb",
+            "Ada L_77_assignsubmission_onlinetext_/a.html",
+        ),
+        (
+            "12-34 - Ada L - Nov 30, 2026 1159 PM - ex.ipynb",
+            "12-34 - Ada L - Nov 30, 2026 1158 PM - a.txt",
+        ),
+    ],
+)
+def test_files_beside_a_student_s_notebook_are_no_submissions(tmp_path, notebook, other):
+    for name in (notebook, other):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("{}", encoding="utf-8")
+    (tmp_path / "index.html").touch()  # Brightspace's
+
+    (found,) = submissions_in(tmp_path, "ex", tmp_path / "u")
+    (tmp_path / notebook).unlink()
+    (alone, *_) = submissions_in(tmp_path, "ex", tmp_path / "u")
+
+    assert found.path == tmp_path / notebook and not found.problem
+    assert alone.problem
+
+
+def test_no_student_is_left_out_because_names_begin_like_those_of_canvas(tmp_path):
+    for name in ("hw_1_2026_ada.ipynb", "hw_1_2026_bob.pdf"):
+        (tmp_path / name).touch()
+
+    assert len(submissions_in(tmp_path, "ex", tmp_path / "u")) == 2
+
+
+def test_a_damaged_zip_and_an_empty_folder_are_explained(tmp_path):
     with pytest.raises(NoSubmissions, match="no submission"):
         submissions_in(tmp_path, "ex", tmp_path / "u")
     (tmp_path / "u").mkdir()
@@ -382,7 +465,7 @@ def test_a_zip_that_is_none_and_an_empty_folder_are_explained(tmp_path):
         ("ana", "ana .ipynb", "ANA.ipynb"),
     ],
 )
-def test_students_of_one_name_are_told_apart_and_each_says_so(tmp_path, name, other, third):
+def test_students_with_the_same_name_stay_separate_and_are_flagged(tmp_path, name, other, third):
     for file in (f"{name}.ipynb", other, third):
         (tmp_path / file).parent.mkdir(exist_ok=True)
         (tmp_path / file).write_text("{}", encoding="utf-8")
@@ -407,7 +490,7 @@ def told(place, target, exercise="ex"):
 
 
 @pytest.mark.parametrize("other", ["ada.ipynb", "ada/ex.ipynb"])
-def test_a_student_who_is_called_submitted_hides_nobody(tmp_path, other):
+def test_a_student_called_submitted_hides_nobody(tmp_path, other):
     place = zipped(tmp_path / "class.zip", ("submitted/ex.ipynb", "{}"), (other, "{}"))
 
     assert told(place, tmp_path / "u") == {"ada": None, "submitted": None}
@@ -417,14 +500,14 @@ def test_a_student_who_is_called_submitted_hides_nobody(tmp_path, other):
     "entries",
     [("c/ana/ex.ipynb", "c/bob/ex.ipynb", "c/cem.ipynb"), ("c/cem.ipynb", "c/old/ex.ipynb")],
 )
-def test_a_loose_notebook_beside_two_folders_makes_no_class_one_student_s(tmp_path, entries):
+def test_a_loose_notebook_beside_two_folders_is_still_a_class(tmp_path, entries):
     place = zipped(tmp_path / "class.zip", *((name, "{}") for name in entries))
 
     several = {"ana": None, "bob": None, "cem": None}
     assert told(place, tmp_path / "u") == (several if len(entries) > 2 else {"c": None})
 
 
-def test_two_notebooks_of_one_name_in_a_folder_are_to_be_confirmed(tmp_path):
+def test_two_notebooks_with_the_same_name_need_confirmation(tmp_path):
     for name in ("ana/b/ex.ipynb", "ana/a/ex.ipynb", "bob/ex.ipynb", "bob/other.ipynb"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text("{}", encoding="utf-8")
@@ -437,7 +520,7 @@ def test_two_notebooks_of_one_name_in_a_folder_are_to_be_confirmed(tmp_path):
     assert bob.note is None
 
 
-def test_of_an_entry_that_a_zip_has_twice_the_last_counts_and_the_other_is_told(tmp_path):
+def test_the_last_of_two_zip_entries_with_one_name_counts_and_the_report_says_so(tmp_path):
     place = zipped(
         tmp_path / "class.zip", ("c/ana.ipynb", "old"), ("c/ana.ipynb", "new"), ("c/bo.ipynb", "{}")
     )
@@ -448,7 +531,7 @@ def test_of_an_entry_that_a_zip_has_twice_the_last_counts_and_the_other_is_told(
     assert other.student == "ana (2)" and "several files of this name" in other.problem
 
 
-def test_one_student_s_part_of_a_zip_costs_no_other_in_whatever_folder_they_are(tmp_path):
+def test_one_student_s_part_of_a_zip_costs_nobody_else(tmp_path):
     link = zipfile.ZipInfo("c/eve.ipynb")
     link.external_attr = 0o120777 << 16
     place = zipped(
@@ -469,9 +552,9 @@ def test_one_student_s_part_of_a_zip_costs_no_other_in_whatever_folder_they_are(
     assert found == {"joe": None}
 
 
-def test_too_many_or_too_large_files_of_one_student_leave_the_others_in(tmp_path, monkeypatch):
-    monkeypatch.setattr("minigrad.grading.run.collect.MOST_FILES", 30)
-    monkeypatch.setattr("minigrad.grading.run.collect.MOST_IN_ALL", 5_000_000)
+def test_too_many_or_too_large_files_cost_only_their_student(tmp_path, monkeypatch):
+    monkeypatch.setattr("minigrad.grading.run.collect.MAX_FILES", 30)
+    monkeypatch.setattr("minigrad.grading.run.collect.MAX_IN_ALL", 5_000_000)
     many = [(f"eve/node_modules/{k}.js", "x") for k in range(100)]
     place = zipped(
         tmp_path / "class.zip",
@@ -488,7 +571,7 @@ def test_too_many_or_too_large_files_of_one_student_leave_the_others_in(tmp_path
     assert any("eve" in student for student in found)
 
 
-def test_a_notebook_without_a_name_is_somebody_s(tmp_path):
+def test_a_notebook_without_a_name_is_a_submission(tmp_path):
     for name in (".ipynb", ".ana.ipynb", "._ana.ipynb", ".DS_Store"):
         (tmp_path / name).write_text("{}", encoding="utf-8")
 
@@ -553,7 +636,7 @@ def test_grades_json_keeps_its_schema(reports):
     assert document["questions"][0]["diagnoses"][0]["students"] == 3
 
 
-def test_hostile_text_does_nothing_in_the_pages(reports):
+def test_hostile_text_is_escaped_in_html(reports):
     for page in reports.rglob("*.html"):
         text = page.read_text(encoding="utf-8")
         assert "<script" not in text and "\x1b" not in text
@@ -561,7 +644,7 @@ def test_hostile_text_does_nothing_in_the_pages(reports):
     assert "&lt;script&gt;" in (reports / "overview.html").read_text(encoding="utf-8")
 
 
-def test_gradescope_and_junit_say_the_same(reports):
+def test_gradescope_and_junit_agree(reports):
     result = json.loads(
         (reports / "gradescope" / "ana" / "results.json").read_text(encoding="utf-8")
     )
@@ -571,11 +654,27 @@ def test_gradescope_and_junit_say_the_same(reports):
     assert [s.get("failures") for s in suites] == ["1", "1", "1"]
 
 
+def test_reasons_tell_wrong_parts_from_unwritten_ones():
+    question = GradedQuestion("q", 4, "f()", ("a", "b", "c", "d"), ({},))
+    reasons = [
+        "wrong value",
+        "not written yet",
+        "wrong value",
+        "not written yet: NotImplementedError",
+    ]
+    results = [{"id": i, "ok": False, "reason": r} for i, r in zip(question.ids, reasons)]
+
+    reason = _first_reason(question, results)
+
+    assert reason == "1/a: wrong value; also wrong: c; not written yet: b, d"
+    assert wrong_parts({"reason": reason, "results": results})[1] == "b: not written yet."
+
+
 # ------------------------------------------------------------------------- the filter
 
 
 @pytest.mark.parametrize("machine", ARCHITECTURE)
-def test_the_filter_is_a_program_that_always_returns(machine):
+def test_every_path_through_the_seccomp_filter_returns(machine):
     import struct
 
     program = [struct.unpack("HBBI", p) for p in zip_of_8(seccomp_filter(machine, 1234))]
@@ -599,9 +698,7 @@ raise ImportError("this module was handed in")
 """
 
 
-def test_nothing_that_was_handed_in_is_imported_by_the_process_of_the_given_cells(
-    tmp_path, monkeypatch
-):
+def test_the_trusted_process_imports_nothing_from_submissions(tmp_path, monkeypatch):
     for name in ("IPython", "numpy", "json", "minigrad", "colorsys"):
         (tmp_path / f"{name}.py").write_text(IMPORTED, encoding="utf-8")
     monkeypatch.chdir(tmp_path)
@@ -613,7 +710,7 @@ def test_nothing_that_was_handed_in_is_imported_by_the_process_of_the_given_cell
 
 
 @pytest.mark.parametrize("zipped", [True, False])
-def test_folders_a_thousand_deep_cost_one_student_and_end_nothing(tmp_path, zipped):
+def test_folders_a_thousand_deep_cost_one_student(tmp_path, zipped):
     place = tmp_path / "class"
     (place / "ana").mkdir(parents=True)
     (place / "ana" / "ps1.ipynb").write_text("{}", encoding="utf-8")
@@ -653,10 +750,10 @@ def taken(answer, *cells, given=(), layout=()):
         {"id": i, "grade_id": None, "source": s, "answer": False, "names": defined_names(s)}
         for s, i in layout
     ]
-    return carried_with(answer, others, fixed, list(given))
+    return find_carried(answer, others, fixed, list(given))
 
 
-def test_an_answer_takes_along_what_stands_in_the_answer_to_another_question():
+def test_an_answer_may_use_a_helper_from_the_answer_to_another_question():
     found = taken(
         "def g(x):\n    return f(np.exp(x))",
         ("import numpy as np\ndef f(x):\n    return x\nprint(f(1))", "the first answer"),
@@ -664,10 +761,10 @@ def test_an_answer_takes_along_what_stands_in_the_answer_to_another_question():
     )
 
     assert (found.imports, found.above) == (["import numpy as np"], ["def f(x):\n    return x"])
-    assert found.notes == ["taken along with the answer, from cell 1: np, f"]
+    assert found.notes == ["graded with the answer, from cell 1: np, f"]
 
 
-def test_a_name_that_is_local_to_the_answer_takes_nothing_along():
+def test_a_local_name_carries_nothing():
     found = taken(
         "def g(x):\n    w = [k for k in x]\n    return w",
         ("w = k = train(1000)\nx = 1\nfor k in range(9): w = w - 1",),
@@ -684,7 +781,7 @@ def test_a_name_that_is_local_to_the_answer_takes_nothing_along():
         ("def tell():\n    return 1", "given"),
     ],
 )
-def test_what_would_tell_the_answer_does_not_come_along_even_if_its_cell_was_edited(own, cell):
+def test_a_cell_that_reveals_the_answer_is_not_carried_even_if_edited(own, cell):
     layout = [("import math\ndef tell():\n    return 1", "given")]
 
     found = taken("p = tell() + math.pi", (own, cell), layout[0], layout=layout)
@@ -692,7 +789,7 @@ def test_what_would_tell_the_answer_does_not_come_along_even_if_its_cell_was_edi
     assert {*found.imports} == {"import math"} and not found.above
 
 
-def test_a_second_implementation_of_the_check_stays_behind_and_a_helper_of_its_name_does_not():
+def test_the_check_s_second_implementation_is_not_carried_but_a_helper_with_its_name_is():
     layout = [("def slow(x):\n    return x", "check")]
     answer, given = "def fast(x):\n    return slow(x)", ["import numpy as np"]
     mine = "def slow(x):\n    return 2"
@@ -702,7 +799,7 @@ def test_a_second_implementation_of_the_check_stays_behind_and_a_helper_of_its_n
     assert taken(answer, *layout, (mine, "mine"), given=given, layout=layout).above == [mine]
 
 
-def test_a_cell_may_hold_magics_and_lines_that_begin_as_one():
+def test_a_cell_may_contain_magics_and_lines_that_look_like_magics():
     assert defined_names("%matplotlib inline\nhere = !ls\nif 1:\n    !ls\na = 1\na?\n?a") == ["a"]
     assert defined_names("a = (7\n% 3)") == ["a"]
     assert defined_names("%%bash\na = 1") == [] and defined_names("%%time\na = 1") == ["a"]
@@ -745,8 +842,8 @@ def f_backward(x, g):
         "        d = (f(x + step) - f(x - step)) / (2 * h)\n    return d",
     ],
 )
-def test_an_answer_by_differences_is_seen_in_its_source(source):
-    assert is_by_differences(source, "f_backward(x, g)")
+def test_finite_differences_are_recognized_in_the_source(source):
+    assert uses_finite_differences(source, "f_backward(x, g)")
 
 
 @pytest.mark.parametrize(
@@ -763,19 +860,21 @@ def test_an_answer_by_differences_is_seen_in_its_source(source):
         "def f_backward(f, x, h):\n    return (f(x + h) - f(x - h)) / (2 * h)",
     ],
 )
-def test_a_derivation_is_not_taken_for_differences(source):
-    assert not is_by_differences(source, "f_backward(x, g)")
+def test_a_derivation_is_not_mistaken_for_finite_differences(source):
+    assert not uses_finite_differences(source, "f_backward(x, g)")
 
 
 @pytest.mark.parametrize("theme", sorted(ANSWERS))
-def test_no_right_answer_is_taken_for_differences(theme):
+def test_no_right_answer_is_mistaken_for_finite_differences(theme):
     for name, source in ANSWERS[theme].items():
-        found = is_by_differences(source, "product_backward(x, y, g)")
+        found = uses_finite_differences(source, "product_backward(x, y, g)")
         assert found == ("differences" in name), name
 
 
 @pytest.mark.parametrize("path", sorted(Path("exercises").rglob("*.ipynb")), ids=lambda p: p.stem)
-def test_no_solution_of_the_course_is_taken_for_differences(path):
+def test_no_solution_of_the_course_is_mistaken_for_finite_differences(path):
     for cell in read_notebook(path).cells:
         if is_answer(cell) and cell.cell_type == "code":
-            assert not is_by_differences(cell.source, f"({', '.join(defined_names(cell.source))})")
+            assert not uses_finite_differences(
+                cell.source, f"({', '.join(defined_names(cell.source))})"
+            )

@@ -24,8 +24,8 @@ from minigrad.grading.reports import write_reports
 from minigrad.grading.reports.document import file_names
 from minigrad.grading.run import notebook
 from minigrad.grading.run.batch import BatchError, Settings, grade_class, read_answers
-from minigrad.grading.run.carried import carried_with
-from minigrad.grading.run.differences import is_by_differences
+from minigrad.grading.run.carried import find_carried
+from minigrad.grading.run.differences import uses_finite_differences
 from minigrad.grading.run.notebook import SubmittedCell, Unreadable, cells_of
 from minigrad.grading.run.record import unrecorded
 from minigrad.grading.sandbox.launch import Limits, Process
@@ -34,7 +34,7 @@ from tests.submissions.files import filled
 from tests.submissions.hostile import RIGHT, method
 from tests.test_grading import a_grade
 
-place = pytest.importorskip("minigrad.grading.run.place")
+pytest.importorskip("minigrad.grading.sandbox.choose")
 
 LIMITS = Limits(cell=20, question=40, submission=60, disk=8, memory=1024)
 
@@ -69,7 +69,7 @@ def asked(kind):
         ("array", "NaN", 2.0),
     ],
 )
-def test_a_wrong_value_is_wrong_and_ends_nothing(kind, mine, right):
+def test_a_wrong_value_is_wrong_and_does_not_stop_judging(kind, mine, right):
     verdict = compare_answer(asked(kind), {"json": mine}, {"json": right})
 
     assert not verdict.ok and verdict.reason
@@ -122,9 +122,7 @@ def test_one_hostile_answer_costs_nobody_else_a_grade(exact):
         {"format": "minigrad-answers-2"},
     ],
 )  # fmt: skip
-def test_an_answers_file_that_was_changed_is_named_before_anything_is_judged(
-    exact, tmp_path, damage
-):
+def test_a_changed_answers_file_is_named_before_judging(exact, tmp_path, damage):
     document = recorded(exact[0], [{"half": 2.5, "of": 5}, {"half": 4.0, "of": 8}])
     path = tmp_path / "ana.answers.json"
     path.write_text(json.dumps(document), encoding="utf-8")
@@ -138,7 +136,7 @@ def test_an_answers_file_that_was_changed_is_named_before_anything_is_judged(
 # ------------------------------------------------------------------------- names and reports
 
 
-def test_no_two_students_share_a_file_whatever_they_are_called():
+def test_no_two_students_share_a_file_name():
     (of_zoe,) = file_names(["zoë"])
     students = [
         "zoë",
@@ -162,7 +160,7 @@ def test_no_two_students_share_a_file_whatever_they_are_called():
     assert names[-1].startswith("student-")
 
 
-def test_a_student_s_page_is_not_written_over_by_another_s(tmp_path):
+def test_no_student_s_page_overwrites_another(tmp_path):
     (of_zoe,) = file_names(["zoë"])
 
     write_reports(gradebook_of("ex", [[a_grade("zoë", 2.0), a_grade(of_zoe, 0.0)]]), tmp_path)
@@ -178,7 +176,7 @@ def test_a_student_s_page_is_not_written_over_by_another_s(tmp_path):
         "\uff1d1", "\u00a0=1", "\u3000=1", "|cmd", "%0A=1", "\u200e=1", "\x00=1",
     ],
 )  # fmt: skip
-def test_no_cell_of_the_gradebook_begins_like_a_formula(tmp_path, student):
+def test_no_cell_of_the_gradebook_begins_with_a_formula(tmp_path, student):
     grade = a_grade(student)
     grade["notes"] = [student]
 
@@ -191,7 +189,7 @@ def test_no_cell_of_the_gradebook_begins_like_a_formula(tmp_path, student):
         assert cell.startswith("'") and "\r" not in cell and "\n" not in cell and "\x00" not in cell
 
 
-def test_nor_does_a_part_of_a_cell_behind_a_semicolon():
+def test_no_part_of_a_cell_after_a_semicolon_begins_with_a_formula():
     text = 'wrong; =A1;"+1; right-hand; a=b'
 
     assert cell_text(text) == cell_text(text, lines=True) == "wrong; '=A1;\"'+1; right-hand; a=b"
@@ -209,7 +207,7 @@ def test_a_table_is_read_as_it_was_written(tmp_path, text, edited):
 
 
 @pytest.mark.parametrize("student", ["a;=1", "x; '+y", "=1;=2", "a\nb", "a\x01", "a\ud800"])
-def test_no_name_keeps_the_marks_of_a_class_from_being_exported(tmp_path, student):
+def test_marks_can_be_exported_whatever_a_student_is_called(tmp_path, student):
     write_reports(gradebook_of("ex", [[a_grade("ana", 2.0), a_grade(student, 1.0)]]), tmp_path)
 
     assert [one.line.points for one in read_marks(tmp_path).students] == [2, 1]
@@ -232,7 +230,7 @@ def test_hostile_text_stays_text_in_xml_and_json(tmp_path):
     )
 
 
-def test_what_students_get_does_not_hold_the_seed(tmp_path):
+def test_students_do_not_get_the_seed(tmp_path):
     grade = a_grade("ana")
     grade["seed"] = "the secret seed"
 
@@ -246,18 +244,18 @@ def test_what_students_get_does_not_hold_the_seed(tmp_path):
 # ------------------------------------------------------------------------- files
 
 
-def test_a_file_of_many_parts_is_refused_before_it_takes_memory(monkeypatch):
-    monkeypatch.setattr(notebook, "MOST_TEXT", 1000)
-    monkeypatch.setattr(notebook, "MOST_PIECES", 5000)
+def test_a_file_with_too_many_tokens_is_refused_before_it_uses_memory(monkeypatch):
+    monkeypatch.setattr(notebook, "MAX_TEXT", 1000)
+    monkeypatch.setattr(notebook, "MAX_PIECES", 5000)
 
-    with pytest.raises(Unreadable, match="it has more parts than a notebook has"):
+    with pytest.raises(Unreadable, match="it has too many parts for a notebook"):
         cells_of(b'{"cells": [' + b"[]," * 10_000 + b"1]}")
     with pytest.raises(Unreadable, match="without its outputs it still has"):
         cells_of(b'{"cells": [' + b"1.5," * 1000 + b"1]}")
 
 
 @pytest.mark.parametrize("end", [b"", b"\\"])
-def test_a_string_without_an_end_is_read_once(end):
+def test_an_unterminated_string_is_scanned_once(end):
     content = b'{"cells": "' + b'\\"' * 7_000_000 + end
     started = time.process_time()
 
@@ -268,8 +266,8 @@ def test_a_string_without_an_end_is_read_once(end):
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
-def test_outputs_are_cut_out_of_a_large_file_and_nothing_else(monkeypatch, encoding):
-    monkeypatch.setattr(notebook, "MOST_TEXT", 1000)
+def test_only_outputs_are_cut_from_a_large_file(monkeypatch, encoding):
+    monkeypatch.setattr(notebook, "MAX_TEXT", 1000)
     source = 'x = {"outputs": [1]}  # "outputs": [{'
     outputs = [{"text": ["]}", '\\"', "ü" * 2000]}, {"outputs": [{"outputs": []}]}]
     cell = {"cell_type": "code", "id": "a", "outputs": outputs, "source": source, "metadata": {}}
@@ -280,8 +278,8 @@ def test_outputs_are_cut_out_of_a_large_file_and_nothing_else(monkeypatch, encod
     assert read.source == source and read.ids == ("a",)
 
 
-def test_names_are_looked_for_in_so_much_text_only(monkeypatch):
-    monkeypatch.setattr(notebook, "MOST_PARSED", 30)
+def test_only_a_limited_amount_of_text_is_parsed_for_names(monkeypatch):
+    monkeypatch.setattr(notebook, "MAX_PARSED", 30)
     cells = [{"cell_type": "code", "source": f"name_{k} = 1"} for k in range(5)]
 
     read, _ = cells_of(json.dumps({"cells": cells}).encode())
@@ -301,18 +299,18 @@ FAR = "+".join("x" * 700)  # each of its 699 sums is itself a long sum
         ("s = " + "+".join(f"h{k}" for k in range(600)) + "\na = x + s; b = x - s" * 9000, True),
     ],
 )
-def test_a_program_is_looked_at_in_seconds_however_it_is_written(source, by_differences):
+def test_analyzing_a_hostile_program_takes_seconds(source, by_differences):
     started = time.process_time()
 
-    assert is_by_differences(source, "f(x)") is by_differences
+    assert uses_finite_differences(source, "f(x)") is by_differences
     assert time.process_time() - started < 20  # it took minutes
 
 
-def test_an_answer_that_could_take_everything_along_takes_some():
+def test_the_number_of_carried_statements_is_limited():
     cells = [SubmittedCell("code", "a=1\n" * 48_000, (), (), place) for place in range(5)]
     started = time.process_time()
 
-    assert carried_with("def f(x):\n    return a", cells, [], []).names == ["a"]
+    assert find_carried("def f(x):\n    return a", cells, [], []).names == ["a"]
     assert time.process_time() - started < 60
 
 
@@ -340,9 +338,7 @@ def graded(tmp_path, tier):
     return run
 
 
-def test_recorded_answers_hold_no_program_so_that_regrading_can_run_none(
-    graded, tmp_path, monkeypatch
-):
+def test_recorded_answers_contain_no_program(graded, tmp_path, monkeypatch):
     first = graded(ana=RIGHT + "\nthis_is_my_own_program = 1")
     (answers,) = (tmp_path / "out" / "answers").glob("*.answers.json")
     _, bundle = make_bundles(tmp_path / "author.ipynb")
@@ -382,13 +378,13 @@ for n in range(60):
 
 
 @pytest.mark.parametrize("name", HELD)
-def test_memory_and_disk_cannot_be_kept_beyond_the_limits(graded, name):
+def test_memory_and_disk_stay_within_the_limits(graded, name):
     (grade,) = graded(ana=HELD[name]).values()
 
     assert grade["points"] == 0
 
 
-def test_folders_as_deep_as_can_be_cost_no_other_question(graded):
+def test_very_deep_folders_cost_no_other_question(graded):
     deep = (
         "try:\n    os.chdir('/run/kernel')\n    for n in range(1500): os.mkdir('d'); os.chdir('d')\n"
         "except OSError: pass"

@@ -25,7 +25,7 @@ from minigrad.grading.release.bundles import make_bundles
 from minigrad.grading.release.student import read_notebook, release
 from minigrad.grading.run import batch
 from minigrad.grading.run.batch import BatchError, Settings, grade_class
-from minigrad.grading.sandbox import container
+from minigrad.grading.sandbox import container, image
 from minigrad.grading.sandbox.launch import Limits
 from tests import grading_figures as figures
 from tests.grading_figures import class_of
@@ -33,7 +33,7 @@ from tests.submissions.answers import ANSWERS
 from tests.submissions.authors import AUTHORS
 from tests.submissions.files import filled
 
-place = pytest.importorskip("minigrad.grading.run.place")
+choose = pytest.importorskip("minigrad.grading.sandbox.choose")
 
 
 def written(folder):
@@ -97,7 +97,7 @@ def run(*arguments):
     return CliRunner().invoke(app, [str(a) for a in arguments])
 
 
-def test_a_name_that_is_not_utf_8_and_a_file_that_changes_end_no_run(
+def test_a_name_that_is_not_utf_8_or_a_file_that_changes_does_not_stop_a_run(
     author, submitted, tmp_path, tier, monkeypatch
 ):
     folder, out = submitted("full_by_the_formula", "half_one_gradient"), tmp_path / "out"
@@ -129,7 +129,7 @@ def test_a_name_that_is_not_utf_8_and_a_file_that_changes_end_no_run(
 # ------------------------------------------------------------------------- the gate
 
 
-def test_the_gate_lets_an_exercise_through_whose_solution_stub_and_mistakes_are_told_apart(author):
+def test_the_gate_accepts_an_exercise_that_tells_its_solution_from_stub_and_mistakes(author):
     assert gate_bundles(author, *make_bundles(author)) == 1
 
 
@@ -147,7 +147,7 @@ def test_the_gate_refuses_a_solution_without_an_answer(author):
 # ------------------------------------------------------------------------- the command line
 
 
-def test_a_class_recorded_without_a_solution_and_judged_elsewhere_has_the_grades_of_grade(
+def test_recording_and_judging_separately_gives_the_grades_of_grade(
     author, submitted, tmp_path, tier
 ):
     folder = submitted("full_by_the_formula", "half_one_gradient")
@@ -236,17 +236,17 @@ def test_pytest_judges_answers_too(author, submitted, tmp_path, tier):
 # ------------------------------------------------------------------------- resuming
 
 
-def test_what_is_recorded_is_not_run_again_and_needs_no_sandbox(graded, tmp_path, monkeypatch):
+def test_a_recorded_submission_is_not_run_again(graded, tmp_path, monkeypatch):
     folder, recording, bundle, first = graded
     monkeypatch.setattr(batch, "record_job", None)  # running anything would fail
-    monkeypatch.setattr(batch, "place_here", None)  # and so would a machine without a sandbox
+    monkeypatch.setattr(batch, "choose_sandbox", None)  # and so would a machine without a sandbox
 
     again = grade_class(folder, recording, bundle, tmp_path / "out")
 
     assert points(first) == points(again)
 
 
-def test_what_comes_after_the_class_gets_inputs_of_its_own(graded, submitted, tmp_path, tier):
+def test_a_late_submission_gets_its_own_inputs(graded, submitted, tmp_path, tier):
     folder, recording, bundle, (first, _) = graded
     settings = Settings(isolation=tier)
     submitted(*TWO, "zero_swapped")  # the third is late
@@ -259,7 +259,7 @@ def test_what_comes_after_the_class_gets_inputs_of_its_own(graded, submitted, tm
     assert again == [*before, late]  # it stays a late one
 
 
-def test_half_an_answers_file_is_recorded_again(graded, tmp_path, tier):
+def test_a_truncated_answers_file_is_recorded_again(graded, tmp_path, tier):
     folder, recording, bundle, first = graded
     path = answers_of(first[0], tmp_path)
     path.write_text(path.read_text(encoding="utf-8")[:100], encoding="utf-8")
@@ -269,7 +269,7 @@ def test_half_an_answers_file_is_recorded_again(graded, tmp_path, tier):
     assert points(first) == points(again)
 
 
-def test_a_run_is_not_mixed_with_another_one(graded, tmp_path, tier):
+def test_two_runs_are_not_mixed(graded, tmp_path, tier):
     folder, recording, bundle, _ = graded
 
     with pytest.raises(BatchError, match="another seed"):
@@ -279,7 +279,7 @@ def test_a_run_is_not_mixed_with_another_one(graded, tmp_path, tier):
         grade_class(folder, recording, bundle, tmp_path / "out", settings)
 
 
-def test_two_runs_do_not_write_to_one_folder_at_a_time(author, submitted, tmp_path):
+def test_two_runs_cannot_write_to_one_folder_at_once(author, submitted, tmp_path):
     folder = submitted("full_by_the_formula")
 
     with locked(tmp_path / "out" / "run.json"), pytest.raises(BatchError, match="Another run is"):
@@ -288,7 +288,9 @@ def test_two_runs_do_not_write_to_one_folder_at_a_time(author, submitted, tmp_pa
     assert not (tmp_path / "out" / "run.json").exists()
 
 
-def test_inputs_of_each_submission_s_own_give_the_same_points(author, submitted, tmp_path, tier):
+def test_different_inputs_for_each_submission_give_the_same_points(
+    author, submitted, tmp_path, tier
+):
     folder = submitted("full_by_the_formula", "half_one_gradient", "zero_swapped")
     recording, bundle = make_bundles(author)
 
@@ -300,7 +302,7 @@ def test_inputs_of_each_submission_s_own_give_the_same_points(author, submitted,
     assert len({g["seed"] for g in grades}) == 3
 
 
-def test_a_run_that_was_killed_goes_on_and_counts_nothing_twice(author, submitted, tmp_path, tier):
+def test_a_killed_run_is_resumed_and_counts_nothing_twice(author, submitted, tmp_path, tier):
     folder = submitted(*["full_slow_but_in_time", "half_one_gradient", "zero_swapped"] * 2)
     command = [sys.executable, "-m", "minigrad.cli", "grade", folder, "-e", author, "--seed", "s"]
     command += ["--isolation", tier, "-o", tmp_path / "killed"]
@@ -324,7 +326,7 @@ def test_a_run_that_was_killed_goes_on_and_counts_nothing_twice(author, submitte
 
 
 @pytest.mark.skipif(not os.environ.get("MINIGRAD_SLOW"), reason="slow: set MINIGRAD_SLOW=1")
-def test_a_class_that_is_made_up_gets_the_points_that_are_expected(tmp_path, tier):
+def test_a_synthetic_class_gets_the_expected_points(tmp_path, tier):
     expected = class_of(10, tmp_path)
     limits = Limits(cell=3)
 
@@ -350,7 +352,7 @@ def test_killed_at_ten_random_moments_the_grades_are_the_same_to_the_byte(tmp_pa
     assert not figures.wrong(tmp_path, "fuzzed", expected)
 
 
-def test_what_a_killed_run_had_started_ends_with_it(author, submitted, tmp_path, tier):
+def test_processes_of_a_killed_run_end_with_it(author, submitted, tmp_path, tier):
     folder = submitted("zero_sleeps")
     command = [sys.executable, "-m", "minigrad.cli", "grade", folder, "-e", author]
     command += ["--isolation", tier, "-o", tmp_path / "out"]
@@ -379,7 +381,7 @@ def _command(pid):
         return ""
 
 
-def test_answers_that_were_lost_with_the_machine_are_recorded_again(graded, tmp_path, tier):
+def test_answers_lost_by_the_machine_are_recorded_again(graded, tmp_path, tier):
     folder, recording, bundle, (first, _) = graded
     path = answers_of(first, tmp_path)
     recorded = json.loads(path.read_text(encoding="utf-8"))
@@ -391,16 +393,16 @@ def test_answers_that_were_lost_with_the_machine_are_recorded_again(graded, tmp_
     assert (again["points"], again["unreadable"]) == (first["points"], None) == (4, None)
 
 
-def test_images_that_nobody_used_for_a_month_are_forgotten(tmp_path, monkeypatch):
+def test_images_unused_for_a_month_are_removed(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     old, recent = tmp_path / "minigrad" / "kernel-old", tmp_path / "minigrad" / "kernel-recent"
     for folder in (old, recent):
         folder.mkdir(parents=True)
     long_ago = time.time() - 40 * 24 * 3600
     os.utime(old, (long_ago, long_ago))
-    monkeypatch.setattr(place, "build_image", lambda folder, **settings: folder.mkdir())
+    monkeypatch.setattr(image, "build_image", lambda folder, **settings: folder.mkdir())
 
-    made = place.image(False)
+    made = image.cached_image(False)
 
     assert made.is_dir() and recent.is_dir() and not old.exists()
 
@@ -409,9 +411,9 @@ def test_without_a_home_images_are_temporary(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
     monkeypatch.setattr(os.path, "expanduser", lambda path: path)  # of a user without an account
-    monkeypatch.setattr(place, "build_image", lambda folder, **settings: folder)
+    monkeypatch.setattr(image, "build_image", lambda folder, **settings: folder)
 
-    made = place.image(False)
+    made = image.cached_image(False)
 
     assert made.is_absolute() and not list(tmp_path.iterdir())
 
@@ -419,7 +421,7 @@ def test_without_a_home_images_are_temporary(tmp_path, monkeypatch):
 # ------------------------------------------------------------------------- judging
 
 
-def test_judging_again_runs_no_student_s_code_and_sees_a_new_tolerance(
+def test_judging_again_runs_no_student_code_and_applies_a_new_tolerance(
     author, submitted, tmp_path, tier
 ):
     folder = submitted("zero_off_by_a_millionth")
@@ -433,7 +435,7 @@ def test_judging_again_runs_no_student_s_code_and_sees_a_new_tolerance(
     assert (before["points"], after["points"]) == (0, 4)
 
 
-def test_judging_starts_a_kernel_again_that_died_before_its_first_message(
+def test_judging_restarts_a_kernel_that_died_before_its_first_message(
     graded, tmp_path, monkeypatch
 ):
     _, _, bundle, (first, _) = graded
@@ -477,7 +479,7 @@ def test_feedback_names_the_mistake_and_shows_no_value(tmp_path, tier):
     assert not re.search(r"\d\.\d\d", json.dumps(question["diagnoses"]))
 
 
-def test_what_is_relied_on_in_nbval_is_there():
+def test_nbval_has_everything_that_we_rely_on():
     from nbval.kernel import RunningKernel
     from nbval.plugin import IPyNbCell, IPyNbFile, NbCellError
 
@@ -540,7 +542,7 @@ if os.path.getsize({str(deaths)!r}) <= {times}:
     assert (question["reason"] or "").endswith("ended the kernel (exit status 1)") == (times == 2)
 
 
-def test_the_doctor_says_how_to_mend_what_is_missing(monkeypatch):
+def test_the_doctor_says_how_to_fix_what_is_missing(monkeypatch):
     monkeypatch.setenv("PATH", "")
     monkeypatch.delenv("MINIGRAD_CHROMIUM", raising=False)
     container.engine.cache_clear()  # of a machine that has one
@@ -550,10 +552,10 @@ def test_the_doctor_says_how_to_mend_what_is_missing(monkeypatch):
     container.engine.cache_clear()
     assert found["numpy"].there
     assert not found["sandbox bwrap"].there
-    assert "apt-get install bubblewrap" in found["sandbox bwrap"].mend
-    assert "apt-get install podman" in found["sandbox container"].mend
-    assert "chromium" in found["a browser (for its tests)"].mend
-    assert all(f.mend for f in found.values() if not f.there)
+    assert "apt-get install bubblewrap" in found["sandbox bwrap"].fix
+    assert "apt-get install podman" in found["sandbox container"].fix
+    assert "chromium" in found["a browser (for its tests)"].fix
+    assert all(f.fix for f in found.values() if not f.there)
 
 
 def test_the_doctor_names_the_versions_that_are_needed(monkeypatch):
@@ -563,11 +565,11 @@ def test_the_doctor_names_the_versions_that_are_needed(monkeypatch):
     found = doctor._package("nbval", needed=True)
 
     assert not found.there and "0.10.0" in found.detail
-    assert found.mend.endswith('-m pip install "nbval<0.12,>=0.11"')
+    assert found.fix.endswith('-m pip install "nbval<0.12,>=0.11"')
 
 
-def test_the_doctor_speaks_json_and_its_status_says_whether_a_class_can_be_graded(monkeypatch):
-    numpy = doctor.MachineFinding("numpy", True, "2.0", "mend it", needed=True)
+def test_the_doctor_writes_json_and_its_exit_status_says_whether_grading_is_possible(monkeypatch):
+    numpy = doctor.MachineFinding("numpy", True, "2.0", "get one", needed=True)
     sandbox = doctor.MachineFinding(
         "a sandbox for grading", False, "none holds", "get one", needed=True
     )
@@ -581,23 +583,23 @@ def test_the_doctor_speaks_json_and_its_status_says_whether_a_class_can_be_grade
     assert [r.exit_code for r in seen["not ready"]] == [1, 1]
     document = json.loads(seen["not ready"][0].output)
     assert document["ready"] is False
-    assert [f["mend"] for f in document["findings"]] == [None, "get one"]
+    assert [f["fix"] for f in document["findings"]] == [None, "get one"]
     assert "NO   a sandbox for grading" in seen["not ready"][1].output
     assert "to fix it:  get one" in seen["not ready"][1].output
 
 
-def test_a_recorder_is_told_the_result_of_the_self_test_of_its_own_tier_only(monkeypatch):
-    def never(image, wanted):
+def test_a_recorder_gets_the_self_test_result_of_its_own_tier_only(monkeypatch):
+    def never(tier, image):
         raise AssertionError("tried again")
 
-    monkeypatch.setattr(place, "choose", never)
-    monkeypatch.setattr(place, "_found", {})
-    place.place_here.cache_clear()
+    monkeypatch.setattr(choose, "try_tier", never)
+    monkeypatch.setattr(choose, "_found", {})
+    choose.choose_sandbox.cache_clear()
 
-    monkeypatch.setenv(place.TESTED, "bwrap 17")
+    monkeypatch.setenv(choose.TESTED, "bwrap 17")
     with pytest.raises(AssertionError, match="tried again"):
-        place.place_here("landlock")
-    assert place.place_here("bwrap").tier == "bwrap" and place.tested() == {
-        place.TESTED: "bwrap 17"
+        choose.choose_sandbox("landlock")
+    assert choose.choose_sandbox("bwrap").tier == "bwrap" and choose.tested() == {
+        choose.TESTED: "bwrap 17"
     }
-    place.place_here.cache_clear()
+    choose.choose_sandbox.cache_clear()

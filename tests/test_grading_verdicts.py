@@ -13,13 +13,14 @@ import pytest
 from minigrad.grading.release.bundles import make_bundles
 from minigrad.grading.release.student import release
 from minigrad.grading.run.batch import Settings, grade_class
+from minigrad.grading.sandbox.image import cached_image
 from minigrad.grading.sandbox.launch import Limits
 from minigrad.grading.sandbox.selftest import try_tier
 from tests.submissions.answers import ANSWERS, SHARES
 from tests.submissions.authors import AUTHORS
 from tests.submissions.files import FILES, filled
 
-place = pytest.importorskip("minigrad.grading.run.place")
+pytest.importorskip("minigrad.grading.sandbox.choose")
 
 LIMITS = Limits(cell=4, question=30, submission=60, disk=8, bytes=1_000_000, memory=1024)
 
@@ -38,7 +39,7 @@ def some(named):
 
 
 def holds(tier):
-    return try_tier(tier, place.image(False)).holds
+    return try_tier(tier, cached_image(False)).holds
 
 
 @pytest.fixture(scope="module", params=["bwrap", "landlock", "container", "gvisor"])
@@ -90,7 +91,7 @@ def grades_of(theme, folder, tier, canary, seed=None):
     return {grade["student"]: grade for grade in grades}
 
 
-def test_each_submission_ends_in_the_verdict_of_its_name(graded, canary):
+def test_each_submission_gets_the_verdict_in_its_name(graded, canary):
     theme, grades = graded
     wrong = []
     for name, grade in grades.items():
@@ -110,7 +111,7 @@ def test_nobody_is_left_out(graded):
     assert set(some(ANSWERS[theme])) <= set(grades)
 
 
-def test_unreadable_files_end_in_a_sentence_and_others_do_not(graded):
+def test_unreadable_files_get_a_sentence_as_reason(graded):
     _, grades = graded
 
     for name, grade in grades.items():
@@ -127,7 +128,7 @@ def test_what_lost_points_has_a_reason(graded):
             assert (question["reason"] is None) == (question["points"] == question["of"]), name
 
 
-def test_a_guess_is_to_be_confirmed(graded):
+def test_a_guess_needs_confirmation(graded):
     _, grades = graded
 
     for name, grade in grades.items():

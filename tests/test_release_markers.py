@@ -107,6 +107,23 @@ def test_a_stub_stands_where_no_dots_are_filled_in(given, solution):
     )
 
 
+@pytest.mark.parametrize(
+    "given, indent, left",
+    [
+        ("class Stack:", 4, "..."),
+        ("class Stack:\n    def pop(self):\n        return 1\n", 4, "..."),
+        ("def f():\n    class Stack:", 8, "..."),
+        ("class Stack:\n    def push(self, x):", 8, "raise NotImplementedError()"),
+        ("class Stack:\n    x = 1\n", 0, "raise NotImplementedError()"),
+    ],
+)
+def test_a_stub_in_the_body_of_a_class_does_not_raise(given, indent, left):
+    space = " " * indent
+    source = f"{given}\n{space}### BEGIN SOLUTION\n{space}y = 2\n{space}### END SOLUTION"
+
+    assert shown(source) == f"{given}\n{space}# YOUR CODE HERE\n{space}{left}"
+
+
 def test_markers_work_in_nested_functions_and_in_markdown():
     nested = (
         "def f(x):\n    def g(y):\n        # BEGIN SOLUTION\n        return y\n        # END SOLUTION\n"
@@ -220,7 +237,7 @@ def leaks():
 
 
 @pytest.mark.parametrize("where, cell, metadata", list(leaks()), ids=[w for w, *_ in leaks()])
-def test_a_solution_is_left_nowhere(tmp_path, where, cell, metadata):
+def test_no_part_of_a_solution_is_released(tmp_path, where, cell, metadata):
     author = written(tmp_path, answer(), cell, metadata=metadata)
 
     with pytest.raises(SolutionLeft) as raised:
@@ -233,7 +250,7 @@ def test_a_solution_is_left_nowhere(tmp_path, where, cell, metadata):
     assert not (tmp_path / "s").exists()
 
 
-def test_an_answer_without_markers_is_left_nowhere_either(tmp_path):
+def test_no_part_of_an_answer_without_markers_is_released(tmp_path):
     with pytest.raises(SolutionLeft):
         release(
             written(tmp_path, answer("dx = g * y * 1"), new_code_cell("dx = g*y*1", id="leak")),

@@ -20,14 +20,14 @@ from pathlib import Path
 
 import pytest
 
-place = pytest.importorskip("minigrad.grading.run.place")
+pytest.importorskip("minigrad.grading.sandbox.choose")
 
-from minigrad.grading.sandbox import container, launch, lockdown, selftest  # noqa: E402
-from minigrad.grading.sandbox.channel import Budget, Channel, TooMuch  # noqa: E402
-from minigrad.grading.sandbox.image import build_image  # noqa: E402
-from minigrad.grading.sandbox.launch import Limits, Process  # noqa: E402
-from minigrad.grading.sandbox.wire import Kernel, NotStarted  # noqa: E402
-from tests.grading_figures import _descendants  # noqa: E402
+from minigrad.grading.sandbox import choose, container, launch, lockdown, selftest
+from minigrad.grading.sandbox.channel import Budget, Channel, TooMuch
+from minigrad.grading.sandbox.image import build_image, cached_image
+from minigrad.grading.sandbox.launch import Limits, Process
+from minigrad.grading.sandbox.wire import Kernel, NotStarted
+from tests.grading_figures import _descendants
 
 # An engine that notes its arguments. `run` starts what it is told to without a container, where
 # FAKE_RUN says so, and ends when `kill` is called; as an engine's client does.
@@ -75,7 +75,7 @@ def engine(tmp_path, monkeypatch):
 
 @pytest.fixture
 def image():
-    return place.image(False)
+    return cached_image(False)
 
 
 def calls(folder):
@@ -121,7 +121,7 @@ def ordinary():
             command, env=environment, cwd="/", capture_output=True, encoding="utf-8", **somebody
         )
 
-    probe = run("import minigrad.grading.run.place, sys; print(sys.version_info[:2])")
+    probe = run("import minigrad.grading.sandbox.choose, sys; print(sys.version_info[:2])")
     if probe.stdout.strip() != str(sys.version_info[:2]):
         pytest.skip(f"no Python that an ordinary user may run: {probe.stderr[-200:]}")
     yield run
@@ -131,9 +131,9 @@ def ordinary():
 # As on a kernel without it: a system call is refused to this process and its children.
 REFUSING = """
 import ctypes, struct
-from minigrad.grading.run import place
+from minigrad.grading.sandbox.image import cached_image
 from minigrad.grading.sandbox import lockdown
-place.image(False)
+cached_image(False)
 program = [(0x20, 0, 0, 0), (0x15, 0, 1, {call}), (0x06, 0, 0, 0x00050026), (0x06, 0, 0, 0x7FFF0000)]
 packed = b"".join(struct.pack("HBBI", *step) for step in program)
 buffer = ctypes.create_string_buffer(packed, len(packed))
@@ -143,17 +143,17 @@ lockdown._call(lockdown.SECCOMP[lockdown.platform.machine()], ctypes.c_uint(1), 
 """
 TRIED = """
 import json, time
-from minigrad.grading.run import place
+from minigrad.grading.sandbox.image import cached_image
 from minigrad.grading.sandbox import selftest
 from minigrad.grading.sandbox.image import build_image  # noqa: E402
 from minigrad.grading.sandbox.launch import Limits, Process
 from minigrad.grading.sandbox.wire import Kernel
-image = place.image(False)
+image = cached_image(False)
 """
 
 
 @pytest.mark.parametrize("tier", launch.TIERS[:-1])
-def test_in_a_tier_that_starts_here_every_door_is_shut(image, tier):
+def test_a_tier_that_starts_here_blocks_every_attack(image, tier):
     found = selftest.try_tier(tier, image)
 
     if not found.attacks:
@@ -163,7 +163,7 @@ def test_in_a_tier_that_starts_here_every_door_is_shut(image, tier):
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="the test above has tried it")
 @pytest.mark.parametrize("tier", launch.TIERS[:-1])
-def test_and_for_an_ordinary_user_too(ordinary, tier):
+def test_a_tier_blocks_every_attack_for_an_ordinary_user_too(ordinary, tier):
     said = ordinary(
         f"{TRIED}f = selftest.try_tier({tier!r}, image); print(json.dumps([f.attacks, f.reason]))"
     )
@@ -175,7 +175,7 @@ def test_and_for_an_ordinary_user_too(ordinary, tier):
 
 
 @pytest.mark.parametrize("tier", launch.TIERS[:-1])
-def test_what_is_ended_leaves_no_process_behind(image, tier):
+def test_killing_a_kernel_leaves_no_process_behind(image, tier):
     try:
         with Process(tier, image, Limits()) as process, Kernel(process) as kernel:
             kernel.run("while True: pass", time.monotonic() + 1)
@@ -190,7 +190,7 @@ def test_what_is_ended_leaves_no_process_behind(image, tier):
 
 
 @pytest.mark.parametrize("tier", launch.TIERS)
-def test_large_cells_and_large_messages_end_no_kernel(image, tier):
+def test_large_cells_and_messages_do_not_kill_a_kernel(image, tier):
     try:
         with Process(tier, image, Limits()) as process, Kernel(process) as kernel:
             for cell in (f"x = '{'a' * 400_000}'", "print(x)", "raise ValueError(x)"):
@@ -201,7 +201,7 @@ def test_large_cells_and_large_messages_end_no_kernel(image, tier):
 
 
 @pytest.mark.parametrize("tier", launch.TIERS)
-def test_it_is_said_how_a_kernel_died(image, tier):
+def test_the_report_says_how_a_kernel_died(image, tier):
     said = []
     try:
         for cell in ("import os; os._exit(3)", "import os; os.kill(os.getpid(), 11)"):
@@ -227,7 +227,7 @@ def test_without_a_sandbox_the_attacks_of_the_self_test_succeed(image, monkeypat
 
     for attack in ("reads the judge bundle", "writes beside it", "lists its folder", "reaches the network",
                  "makes a socket", "sees the parent", "signals the parent", "starts a process", "slows the parent down",
-                 "gives others a sign"):  # fmt: skip
+                 "signals others by a lock"):  # fmt: skip
         assert attack in reason
     for attack in ("real-time priority", "the kernel's settings"):
         assert (attack in reason) == (os.geteuid() == 0)
@@ -260,7 +260,7 @@ def finding_without(walls, image, monkeypatch, tmp_path):
 @pytest.mark.parametrize(
     "walls", [("landlock",), ("read-only settings",), ("landlock", "read-only settings")]
 )
-def test_each_wall_of_bwrap_holds_without_the_other(image, monkeypatch, tmp_path, walls):
+def test_each_layer_of_bwrap_holds_without_the_others(image, monkeypatch, tmp_path, walls):
     finding = finding_without((), image, monkeypatch, tmp_path)
     if not finding.attacks:
         pytest.skip(f"bwrap cannot be used here: {finding.reason}")
@@ -269,7 +269,7 @@ def test_each_wall_of_bwrap_holds_without_the_other(image, monkeypatch, tmp_path
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="an ordinary user may not change them anyway")
-def test_the_self_test_finds_what_is_open_without_any_wall(image, monkeypatch, tmp_path):
+def test_the_self_test_finds_what_is_possible_without_any_layer(image, monkeypatch, tmp_path):
     if not finding_without((), image, monkeypatch, tmp_path).holds:
         pytest.skip("bwrap cannot be used here")
     walls = ("landlock", "first process", "read-only settings", "own user")
@@ -280,7 +280,7 @@ def test_the_self_test_finds_what_is_open_without_any_wall(image, monkeypatch, t
     assert not bare.holds
     for attack in (
         "changes the kernel's settings",
-        "writes into the first process",
+        "writes into process 1",
         "threads",
         "files",
     ):
@@ -308,10 +308,10 @@ def test_landlock_is_not_offered_to_a_user_who_may_have_no_namespace_to_count_th
 
     if "no Landlock" in said.stdout:
         pytest.skip("this kernel has no Landlock")
-    assert said.stdout == "inside it one still starts 2,000 threads\n", said.stderr
+    assert said.stdout == "student code in it starts 2,000 threads\n", said.stderr
 
 
-def test_root_s_sandboxes_are_of_users_that_nobody_is(monkeypatch):
+def test_root_s_sandboxes_run_as_unused_users(monkeypatch):
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     users = {launch._unused_uid() for _ in range(20)}
     if users == {None}:
@@ -369,7 +369,23 @@ print(run.end, run.error, process.folder.exists())
     assert said.stdout == "disk None False\n", said.stderr
 
 
-def test_an_image_can_be_read_by_the_user_that_root_makes_up(tmp_path):
+def test_packages_beside_shared_libraries_are_not_in_a_sandbox(image, tmp_path, monkeypatch):
+    packages = tmp_path / "python3.11" / "site-packages"
+    packages.mkdir(parents=True)
+    (tmp_path / "libm.so").touch()
+    monkeypatch.setattr(launch, "_libraries", lambda: [str(tmp_path)])
+
+    with (
+        Process("bwrap", image, Limits()) as bwrap,
+        Process("landlock", image, Limits()) as landlock,
+    ):
+        assert (str(image / "empty"), str(packages)) in bwrap._mounts()
+        read = landlock._paths()["read"]
+
+    assert str(tmp_path / "libm.so") in read and not {str(tmp_path), str(packages.parent)} & {*read}
+
+
+def test_an_image_is_readable_for_root_s_unused_user(tmp_path):
     before = os.umask(0o077)
     try:
         made = build_image(tmp_path / "image", engine=False)
@@ -388,7 +404,7 @@ STARTS = {"Popen", "run", "call", "check_call", "check_output", "getoutput", "sy
 # Everything in the package that starts a process: what, and from which folder. A Python gets -I or -P.
 STARTED = {
     ("grading/doctor.py", "[found, '--version']", None): "a browser",
-    ("grading/pytest_run.py", "[sys.executable, '-P', *arguments]", "folder"): "of its own",
+    ("grading/trusted.py", "[sys.executable, '-P', *arguments]", "folder"): "of its own",
     ("grading/run/recorder.py", "[sys.executable, '-P', '-W', 'ignore', '-m',", "'/'"): "of root's",
     ("grading/sandbox/boot.py", "", None): "forks",
     ("grading/sandbox/container.py", "[program, *arguments]", None): "an engine",
@@ -398,7 +414,7 @@ STARTED = {
 }  # fmt: skip
 
 
-def test_all_places_that_start_a_process_are_known_and_no_python_imports_from_where_it_stands():
+def test_every_start_of_a_process_is_known_and_no_python_imports_from_its_folder():
     package = Path(launch.__file__).parents[2]
     found = set()
     for path in package.rglob("*.py"):
@@ -425,7 +441,7 @@ def test_all_places_that_start_a_process_are_known_and_no_python_imports_from_wh
     ]
     assert not unknown and len({file for file, _, _ in found}) == len(STARTED)
     started = inspect.getsource(launch)
-    assert started.count("sys.executable") == 2 and '[sys.executable, "-I", "-S", beside' in started
+    assert started.count("sys.executable") == 2 and '[sys.executable, "-I", "-S", script' in started
     assert started.count('options = ["-S", "-s", "-P", "-B",') == 1
 
 
@@ -448,7 +464,7 @@ while True:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="it looks for sockets in /dev/fd")
 @pytest.mark.parametrize("frame, times", [("b'\\1\\xff' + bytes(255)", 1000), ("b'\\1\\0'", 30000)])
-def test_frames_without_an_end_end_the_cell_and_take_no_memory(image, frame, times):
+def test_endless_frames_stop_the_cell_and_use_no_memory(image, frame, times):
     import resource
 
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -489,36 +505,36 @@ def test_a_message_in_many_pieces_is_one_message():
 
 def test_the_order_is_gvisor_bwrap_landlock_container_and_never_none(image, monkeypatch):
     def fails(tier, image):
-        return selftest.Finding(tier, False, f"no {tier} here", selftest.MEND[tier])
+        return selftest.Finding(tier, False, f"no {tier} here", selftest.FIXES[tier])
 
-    monkeypatch.setattr(selftest, "try_tier", fails)
+    monkeypatch.setattr(choose, "try_tier", fails)
 
-    with pytest.raises(selftest.NoSandbox) as told:
-        selftest.choose(image)
+    with pytest.raises(choose.NoSandbox) as told:
+        choose._strongest(image, "auto")
     said = [line.split()[0] for line in str(told.value).splitlines() if " here" in line]
     assert said == ["gvisor", "bwrap", "landlock", "container"]
     assert "--isolation none" in str(told.value)
 
 
-def test_a_strong_tier_that_does_not_hold_gives_way_to_the_next(image, monkeypatch):
+def test_a_tier_that_does_not_hold_is_skipped(image, monkeypatch):
     def tried(tier, image):
         return selftest.Finding(tier, tier == "container", "no")
 
-    monkeypatch.setattr(selftest, "try_tier", tried)
+    monkeypatch.setattr(choose, "try_tier", tried)
 
-    assert selftest.choose(image).tier == "container"
+    assert choose._strongest(image, "auto").tier == "container"
 
 
-def test_without_bwrap_on_the_path_the_reason_and_the_command_are_said(image, monkeypatch):
+def test_a_missing_bwrap_is_reported_with_the_command_that_installs_it(image, monkeypatch):
     monkeypatch.setenv("PATH", "/nowhere")
 
     found = selftest.try_tier("bwrap", image)
 
     assert not found.holds and found.reason == "bwrap is not installed"
-    assert found.mend.startswith("apt-get install bubblewrap")
+    assert found.fix.startswith("apt-get install bubblewrap")
 
 
-def test_what_bwrap_says_is_the_reason_when_it_may_not_be_used(image, tmp_path, monkeypatch):
+def test_bwrap_s_own_error_is_reported(image, tmp_path, monkeypatch):
     bwrap = tmp_path / "bwrap"
     bwrap.write_text(
         "#!/bin/sh\necho bwrap: No permissions to create new namespace >&2\nexit 1\n",
@@ -532,7 +548,7 @@ def test_what_bwrap_says_is_the_reason_when_it_may_not_be_used(image, tmp_path, 
     assert not found.holds and "No permissions to create new namespace" in found.reason
 
 
-def test_a_switch_of_the_kernel_that_forbids_namespaces_is_named(tmp_path, monkeypatch):
+def test_a_sysctl_setting_that_forbids_namespaces_is_named(tmp_path, monkeypatch):
     real = Path.read_text
 
     def read_text(path, *more, **named):
@@ -545,11 +561,13 @@ def test_a_switch_of_the_kernel_that_forbids_namespaces_is_named(tmp_path, monke
     monkeypatch.setattr(Path, "read_text", read_text)
 
     for tier in ("gvisor", "bwrap", "landlock"):
-        said = selftest._mend(tier)
+        said = selftest._fix_for(tier)
         assert said.startswith("sysctl -w kernel.apparmor_restrict_unprivileged_userns=0")
 
 
-def test_a_user_without_users_for_containers_is_told_how_to_get_them(image, monkeypatch):
+def test_missing_subordinate_user_ids_are_reported_with_the_command_that_adds_them(
+    image, monkeypatch
+):
     def refused(tier, image, tell, said):
         said.write(b"Error: keep-id requires additional UIDs or GIDs defined in /etc/subuid\n")
         raise NotStarted("the kernel did not start")
@@ -559,7 +577,7 @@ def test_a_user_without_users_for_containers_is_told_how_to_get_them(image, monk
     found = selftest.try_tier("container", image)
 
     assert not found.holds and "keep-id requires" in found.reason
-    assert "usermod --add-subuids" in found.mend and "uidmap" in found.mend
+    assert "usermod --add-subuids" in found.fix and "uidmap" in found.fix
 
 
 @pytest.mark.skipif(not lockdown.landlock_version(), reason="this kernel has no Landlock")
@@ -567,7 +585,7 @@ def test_a_user_without_users_for_containers_is_told_how_to_get_them(image, monk
 def test_on_a_kernel_without_landlock_the_tier_does_not_hold_and_says_so():
     source = f"""{REFUSING.format(call=444)}{TRIED}
 found = selftest.try_tier("landlock", image)
-print(found.holds, found.reason, "|", found.mend)
+print(found.holds, found.reason, "|", found.fix)
 """
     done = subprocess.run([sys.executable, "-c", source], capture_output=True, encoding="utf-8")
 
@@ -579,7 +597,7 @@ print(found.holds, found.reason, "|", found.mend)
 # ------------------------------------------------------------------------- containers
 
 
-def test_a_container_has_no_network_no_capabilities_and_nothing_to_write_on(engine, image):
+def test_a_container_has_no_network_no_capabilities_and_is_read_only(engine, image):
     options, command, private = asked_to_run(engine, image)
 
     for name, value in (
@@ -624,9 +642,7 @@ def test_a_container_gets_a_clean_environment_without_the_machine_s_proxies(
     assert "--env-file" not in options and "--env-host" not in options
 
 
-def test_in_a_container_a_student_is_a_user_that_nobody_is_or_us_without_capabilities(
-    engine, image
-):
+def test_student_code_in_a_container_runs_as_an_unused_user_or_without_capabilities(engine, image):
     options, _, _ = asked_to_run(engine, image)
 
     if os.geteuid() == 0:
@@ -647,7 +663,7 @@ def test_an_empty_image_is_made_once_and_none_is_fetched(engine, image):
     assert (engine / "image").read_bytes() == bytes(10240)
 
 
-def test_an_image_of_one_s_own_brings_its_python_and_shows_nothing_else(engine, image, monkeypatch):
+def test_a_named_image_uses_its_own_python(engine, image, monkeypatch):
     monkeypatch.setenv("MINIGRAD_CONTAINER_IMAGE", "registry/course:2")
 
     options, command, private = asked_to_run(engine, image)
@@ -658,7 +674,7 @@ def test_an_image_of_one_s_own_brings_its_python_and_shows_nothing_else(engine, 
     assert not [c for c in calls(engine) if c[0] == "import"]
 
 
-def test_docker_is_asked_without_what_only_podman_understands(engine, image, monkeypatch):
+def test_docker_gets_no_options_of_podman(engine, image, monkeypatch):
     (engine / "podman").rename(engine / "docker")
 
     options, _, _ = asked_to_run(engine, image)
@@ -685,17 +701,17 @@ def test_with_docker_that_runs_as_the_user_root_there_is_the_user_here(engine, i
     ],
     ids=["not installed", "no service", "it refuses"],
 )
-def test_a_container_that_cannot_be_had_is_said_with_the_command_that_mends_it(
+def test_a_missing_container_engine_is_reported_with_the_command_that_installs_it(
     engine, image, prepare, reason
 ):
     prepare(engine)
 
     found = selftest.try_tier("container", image)
 
-    assert not found.holds and reason in found.reason and "apt-get install podman" in found.mend
+    assert not found.holds and reason in found.reason and "apt-get install podman" in found.fix
 
 
-def test_an_engine_that_is_named_and_missing_is_named(engine, image, monkeypatch):
+def test_a_configured_engine_that_is_missing_is_named(engine, image, monkeypatch):
     monkeypatch.setenv("MINIGRAD_CONTAINER_ENGINE", "nerdctl")
 
     assert selftest.try_tier("container", image).reason == "nerdctl is not installed"
@@ -715,7 +731,7 @@ def test_a_container_is_killed_by_its_engine(engine, image):
     assert ["kill", name] in calls(engine)
 
 
-def test_a_container_is_killed_though_the_grader_was_killed(engine, image, tmp_path):
+def test_a_container_is_killed_when_the_grader_is_killed(engine, image, tmp_path):
     (engine / "runs").touch()
     source = (
         "import time\nfrom pathlib import Path\n"

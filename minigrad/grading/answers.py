@@ -25,7 +25,7 @@ from minigrad.grading.documents import EncodedValue
 from minigrad.grading.files import clean_text
 
 DTYPES = {f"<{kind}{size}" for kind in "fiu" for size in (2, 4, 8)} | {"|i1", "|u1", "|b1", "<f2"}
-MOST_AXES, MOST_NUMBERS, MOST_JSON, MOST_DEPTH = 8, 20_000, 600_000, 8
+MAX_AXES, MAX_NUMBERS, MAX_JSON, MAX_DEPTH = 8, 20_000, 600_000, 8
 
 
 class BadAnswer(ValueError):
@@ -70,21 +70,21 @@ def array_in(answer: Mapping[str, object]) -> NDArray[Any]:
     dtype, shape, data = (answer.get(key) for key in ("dtype", "shape", "data"))
     if not isinstance(dtype, str) or dtype not in DTYPES:
         raise BadAnswer("its dtype is not a real dtype")
-    if not isinstance(shape, list) or len(shape) > MOST_AXES:
-        raise BadAnswer(f"its shape is not a list of at most {MOST_AXES} numbers")
-    if not all(type(n) is int and 0 <= n <= MOST_NUMBERS for n in shape):
-        raise BadAnswer(f"its shape is not a list of integers from 0 to {MOST_NUMBERS}")
+    if not isinstance(shape, list) or len(shape) > MAX_AXES:
+        raise BadAnswer(f"its shape is not a list of at most {MAX_AXES} numbers")
+    if not all(type(n) is int and 0 <= n <= MAX_NUMBERS for n in shape):
+        raise BadAnswer(f"its shape is not a list of integers from 0 to {MAX_NUMBERS}")
     size = math.prod(shape)
-    if size > MOST_NUMBERS:
-        raise BadAnswer(f"it has {size} numbers; the most is {MOST_NUMBERS}")
-    if not isinstance(data, str) or len(data) > 12 * MOST_NUMBERS:
+    if size > MAX_NUMBERS:
+        raise BadAnswer(f"it has {size} numbers; the most is {MAX_NUMBERS}")
+    if not isinstance(data, str) or len(data) > 12 * MAX_NUMBERS:
         raise BadAnswer("its data are not a string of a plausible length")
     try:
         raw = base64.b64decode(data, validate=True)
     except (binascii.Error, ValueError):
         raise BadAnswer("its data are not base64") from None
     if len(raw) != size * np.dtype(dtype).itemsize:
-        raise BadAnswer("its data do not fill its shape")
+        raise BadAnswer("its data do not match its shape")
     return np.frombuffer(raw, dtype).reshape(shape)
 
 
@@ -92,22 +92,22 @@ def collect(
     contents: list[object], expected: list[str]
 ) -> tuple[dict[str, EncodedValue], list[str]]:
     """Map each expected id to its answer or an error; also return notes on unexpected answers."""
-    said: dict[object, list[object]] = {identity: [] for identity in expected}
+    by_id: dict[object, list[object]] = {identity: [] for identity in expected}
     unasked = 0
     for content in contents:
         identity = content.get("id") if isinstance(content, dict) else None
-        if isinstance(identity, str) and identity in said:
-            said[identity].append(content)
+        if isinstance(identity, str) and identity in by_id:
+            by_id[identity].append(content)
         else:
             unasked += 1
     answers: dict[str, EncodedValue] = {}
     for identity in expected:
-        of_it = said[identity]
-        if len(of_it) > 1:
-            answers[identity] = {"error": f"{len(of_it)} answers were given; only one is allowed"}
-        elif of_it:
+        same_id = by_id[identity]
+        if len(same_id) > 1:
+            answers[identity] = {"error": f"{len(same_id)} answers were given; only one is allowed"}
+        elif same_id:
             try:
-                answers[identity] = checked_answer(of_it[0])
+                answers[identity] = checked_answer(same_id[0])
             except (BadAnswer, RecursionError) as error:
                 answers[identity] = {"error": f"the answer cannot be used: {error}"}
     return answers, [f"{unasked} unexpected answers were ignored"] if unasked else []
@@ -116,7 +116,7 @@ def collect(
 def _check_size(value: object) -> None:
     """Reject a value that is too long, or nested too deeply for a recursive function."""
     level = [value]
-    for _ in range(MOST_DEPTH):
+    for _ in range(MAX_DEPTH):
         inner = [
             v.values() if isinstance(v, dict) else v for v in level if isinstance(v, dict | list)
         ]
@@ -124,5 +124,5 @@ def _check_size(value: object) -> None:
     if level:
         raise BadAnswer("it is nested too deeply")
     text = json.dumps(value)
-    if len(text) > MOST_JSON:
-        raise BadAnswer(f"it has {len(text)} characters; the most is {MOST_JSON}")
+    if len(text) > MAX_JSON:
+        raise BadAnswer(f"it has {len(text)} characters; the most is {MAX_JSON}")

@@ -17,8 +17,8 @@ from minigrad.grading.documents import WrittenAnswer
 from minigrad.grading.gradebook.book import Gradebook, columns_of, gradebook_of, question_name
 from minigrad.grading.gradebook.by_hand import update_manual
 from minigrad.grading.gradebook.csv_files import GradebookError
-from minigrad.grading.gradebook.given import read_given
 from minigrad.grading.gradebook.handed_in import HandedIn, handed_in
+from minigrad.grading.gradebook.provided import read_provided
 from minigrad.grading.gradebook.settings import AssignmentSettings
 from minigrad.grading.release.bundles import Judge, Recording
 from minigrad.grading.run.batch import Progress, Settings, grade_class, read_written
@@ -71,14 +71,14 @@ def grade_assignment(
     columns = [replace(column, title=titles.get(column.id, "")) for column in columns]
     manual = assignment.rules.manual or out / "manual.csv"
     handed = _handed_in(assignment, submissions)
-    given = read_given(assignment.rules, handed, [column.id for column in columns], manual)
+    provided = read_provided(assignment.rules, handed, [column.id for column in columns], manual)
     runs = []
     written: dict[str, dict[str, WrittenAnswer]] = {one.submission: {} for one in handed}
     for recording, judge in assignment.exercises:
         folder = out / recording.name if several > 1 else out
-        place = _place(assignment, submissions, recording.name)
+        source = _submissions_of(assignment, submissions, recording.name)
         others = {*assignment.names} - {recording.name}
-        run = grade_class(place, recording, judge, folder, settings or Settings(), progress)
+        run = grade_class(source, recording, judge, folder, settings or Settings(), progress)
         # a student who handed in only another notebook gets no grade here, even if cells match
         runs.append([grade for grade in run if Path(grade["file"]).stem not in others])
         for one, answers in read_written(folder):
@@ -87,13 +87,13 @@ def grade_assignment(
             written[one.student] |= {
                 question_name(recording.name, q, several): answer for q, answer in answers.items()
             }
-    given = replace(given, written=written)
+    provided = replace(provided, written=written)
     if any(judge.manual for _, judge in assignment.exercises):
         of = {column.id: column.points for column in columns if column.manual}
-        texts = {cell: a["text"] for cell, a in given.answers.items() if cell[1] in of}
+        texts = {cell: a["text"] for cell, a in provided.answers.items() if cell[1] in of}
         # read the marks again: somebody may have marked answers during the run
-        given = replace(given, marks=update_manual(manual, texts, of))
-    return gradebook_of(assignment.name, runs, given, columns)
+        provided = replace(provided, marks=update_manual(manual, texts, of))
+    return gradebook_of(assignment.name, runs, provided, columns)
 
 
 def titles_of(recording: Recording) -> dict[str, str]:
@@ -117,7 +117,7 @@ def titles_of(recording: Recording) -> dict[str, str]:
     return titles
 
 
-def _place(assignment: Assignment, submissions: Path, name: str) -> Path:
+def _submissions_of(assignment: Assignment, submissions: Path, name: str) -> Path:
     """Find the submissions of a notebook: in a folder with its name, or together with the others."""
     several = len(assignment.names) > 1
     if several and all((submissions / one).is_dir() for one in assignment.names):
@@ -129,7 +129,9 @@ def _handed_in(assignment: Assignment, submissions: Path) -> list[HandedIn]:
     """List the submissions, each with the time of its latest notebook."""
     found: dict[str, HandedIn] = {}
     for name in assignment.names:
-        for one in handed_in(_place(assignment, submissions, name), name, assignment.rules):
+        for one in handed_in(
+            _submissions_of(assignment, submissions, name), name, assignment.rules
+        ):
             before = found.get(one.submission, one)
             found[one.submission] = max(before, one, key=lambda handed: handed.time or EARLY)
     return list(found.values())

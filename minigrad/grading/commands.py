@@ -32,10 +32,10 @@ from minigrad.grading.export.lms import write_marks
 from minigrad.grading.export.marks import read_marks
 from minigrad.grading.files import one_line
 from minigrad.grading.gate import NbvalDidNotRun, gate, gate_bundles
-from minigrad.grading.gradebook.book import NOTHING, Gradebook, gradebook_of
+from minigrad.grading.gradebook.book import NOTHING_HANDED_IN, Gradebook, gradebook_of
 from minigrad.grading.gradebook.course import course_of, write_course
 from minigrad.grading.gradebook.csv_files import GradebookError
-from minigrad.grading.gradebook.given import STRANGER
+from minigrad.grading.gradebook.provided import UNKNOWN_STUDENT
 from minigrad.grading.gradebook.settings import NAME, CourseSettings, read_settings
 from minigrad.grading.judge.grades import JudgeError
 from minigrad.grading.marking import MarkingServer
@@ -47,9 +47,8 @@ from minigrad.grading.release.bundles import (
     write_bundles,
 )
 from minigrad.grading.release.markers import ReleaseError
-from minigrad.grading.release.questions import unasked
+from minigrad.grading.release.questions import differing_points, unasked
 from minigrad.grading.release.student import read_notebook, release
-from minigrad.grading.release.trusted import GivenCellsFailed
 from minigrad.grading.reports import write_reports
 from minigrad.grading.run.batch import (
     CLASS,
@@ -63,10 +62,11 @@ from minigrad.grading.run.batch import (
     record_submissions,
 )
 from minigrad.grading.run.collect import NoSubmissions, Submission
-from minigrad.grading.run.recorder import AGAIN, RecorderFailed
+from minigrad.grading.run.recorder import TRY_AGAIN, RecorderFailed
+from minigrad.grading.sandbox.choose import NoSandbox
 from minigrad.grading.sandbox.image import NoSuchPackage
 from minigrad.grading.sandbox.launch import Limits
-from minigrad.grading.sandbox.selftest import NoSandbox
+from minigrad.grading.trusted import GivenCellsFailed
 from minigrad.tape.names import count_of
 
 app = typer.Typer(rich_markup_mode="markdown")
@@ -176,6 +176,11 @@ def release_command(
             f"warning: {cell} has {points:g} points, but minigrad grade gives none for it, because it has neither "
             "an exercise nor a question. To fix it, see AUTHORING.md, What a check cell may ask."
         )
+    for cell, points, declared in differing_points(questions):
+        typer.echo(
+            f'warning: {cell} counts for {points:g} points (nbgrader\'s "points"), but declares {declared:g}. '
+            "To fix it, write the same number in both places."
+        )
 
 
 @app.command("record")
@@ -230,9 +235,9 @@ def _record_one(path: Path, recording: Recording, settings: Settings, out: Path 
     document = record_one(Submission(path.stem, path), recording, settings)
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
-    for question, said in document["questions"].items():
-        because = f"  ({one_line(said['reason'])})" if said["reason"] else ""
-        typer.echo(f"{question}: {len(said['answers'])} answers{because}")
+    for question, recorded in document["questions"].items():
+        because = f"  ({one_line(recorded['reason'])})" if recorded["reason"] else ""
+        typer.echo(f"{question}: {len(recorded['answers'])} answers{because}")
     if document["unreadable"]:
         typer.echo(one_line(f"{path} cannot be read: {document['unreadable']}"))
     typer.echo(f"wrote {target}  (isolation: {document['isolation']})")
@@ -249,7 +254,7 @@ def judge_command(
     """Compare recorded answers with the solution, through nbval. No student code runs."""
     with _errors_shown():
         _, bundle = find_bundles(exercise)
-        recorded = [one for place in answers for one in _read_recorded(place)]
+        recorded = [one for source in answers for one in _read_recorded(source)]
         if not recorded:
             _stop("There are no answers files there. To fix it, run  minigrad record  first.")
         grades = judge_class(bundle, recorded)
@@ -260,12 +265,12 @@ def judge_command(
     _print_written(written)
 
 
-def _read_recorded(place: Path) -> list[tuple[Recorded, AnswersDocument]]:
+def _read_recorded(source: Path) -> list[tuple[Recorded, AnswersDocument]]:
     """Read the answers in a folder or file. Students' names come from class.json, or from the file names."""
-    for folder in (place, place.parent):
-        if place.is_dir() and (folder / CLASS).is_file():
+    for folder in (source, source.parent):
+        if source.is_dir() and (folder / CLASS).is_file():
             return read_class(folder / CLASS)
-    files = sorted(place.glob("*.answers.json")) if place.is_dir() else [place]
+    files = sorted(source.glob("*.answers.json")) if source.is_dir() else [source]
     found = []
     for path in files:
         document = read_answers(path)
@@ -296,7 +301,7 @@ def grade_command(
     every submission has a grade, whatever the grades are; it is 1 if the machine could not run one of them.
     """
     with _errors_shown():
-        exercises = [find_bundles(place) for place in exercise]
+        exercises = [find_bundles(path) for path in exercise]
         name = assignment or (exercises[0][0].name if len(exercises) == 1 else out.resolve().name)
         asked = Assignment(name, exercises, _settings(settings_file).of(name))
         limits = Limits(cell=cell_seconds, submission=seconds, memory=memory)
@@ -309,7 +314,7 @@ def grade_command(
 
 @app.command("mark")
 def mark_command(
-    place: Annotated[
+    folder: Annotated[
         Path, typer.Argument(help="The folder that grade wrote, or the CSV of marks.")
     ] = Path("graded"),
     port: Annotated[
@@ -324,7 +329,7 @@ def mark_command(
     Points and comments are saved to the CSV at once. Run  minigrad grade  again to get them into the reports.
     """
     with _errors_shown():
-        path = place / "manual.csv" if place.is_dir() else place
+        path = folder / "manual.csv" if folder.is_dir() else folder
         if not path.is_file():
             _stop(
                 f"There is no {path}. To fix it, run  minigrad grade  first, or name the CSV of marks."
@@ -368,7 +373,7 @@ def export_command(
         Literal["canvas", "moodle", "nbgrader", "gradescope"],
         typer.Argument(help="Which system to write for."),
     ],
-    place: Annotated[
+    folders: Annotated[
         list[Path] | None,
         typer.Argument(
             help="The folder that grade wrote; by default, graded. For gradescope, the folder that release wrote, "
@@ -399,11 +404,11 @@ def export_command(
     with _errors_shown():
         settings = _settings(settings_file)
         if to == "gradescope":
-            _export_autograder(place or [], out, assignment, settings, isolation, wheel)
+            _export_autograder(folders or [], out, assignment, settings, isolation, wheel)
             return
-        if place and len(place) > 1:
+        if folders and len(folders) > 1:
             _stop("Export one assignment at a time. To fix it, name one folder that grade wrote.")
-        marks = read_marks(place[0] if place else Path("graded"), assignment)
+        marks = read_marks(folders[0] if folders else Path("graded"), assignment)
         path, absent = write_marks(to, marks, roster or settings.of(marks.name).roster, out)
     if absent:
         typer.echo(one_line(f"left out, because {to} does not know them: {', '.join(absent)}"))
@@ -413,7 +418,7 @@ def export_command(
 
 
 def _export_autograder(
-    place: list[Path],
+    folders: list[Path],
     out: Path | None,
     assignment: str | None,
     settings: CourseSettings,
@@ -421,9 +426,9 @@ def _export_autograder(
     wheel: Path | None,
 ) -> None:
     """Write the package that Gradescope runs on each submission."""
-    if not place:
+    if not folders:
         _stop(NO_EXERCISE)
-    exercises = [find_bundles(one) for one in place]
+    exercises = [find_bundles(one) for one in folders]
     name = assignment or exercises[0][0].name
     path = out or Path(f"{name}-autograder.zip")
     _print_written([make_package(exercises, path, settings.of(name), isolation, wheel)])
@@ -444,8 +449,8 @@ def doctor_command(
             continue
         mark = "yes" if finding.there else "NO " if finding.needed else "no "
         typer.echo(f"{mark}  {finding.what:<28} {finding.detail}")
-        if not finding.there and finding.mend:
-            typer.echo(f"     to fix it:  {finding.mend}")
+        if not finding.there and finding.fix:
+            typer.echo(f"     to fix it:  {finding.fix}")
     document = report(found)
     if as_json:
         typer.echo(json.dumps(document, indent=1))
@@ -475,25 +480,27 @@ def _print_summary(book: Gradebook, written: list[Path]) -> None:
             typer.echo("    " + one_line(f"{row.student.label}: {row.unreadable}"))
     _print_what_needs_attention(book)
     _print_written(written)
-    lost = sum(AGAIN in row.unreadable for row in rows)
+    lost = sum(TRY_AGAIN in row.unreadable for row in rows)
     if lost:
-        _stop(f"{lost} of the submissions could not be run, and are to be tried again: {AGAIN}.")
+        _stop(f"{lost} of the submissions could not be run: {TRY_AGAIN}.")
 
 
 def _print_what_needs_attention(book: Gradebook) -> None:
     """Print what needs attention now; the rest is in the reports."""
     due = [row for row in book.rows if row.lateness.due]
     counted = {
-        "students who handed in nothing": sum(NOTHING in row.notes for row in book.rows),
-        "submissions of nobody on the roster": sum(STRANGER in row.notes for row in book.rows),
+        "students who handed in nothing": sum(NOTHING_HANDED_IN in row.notes for row in book.rows),
+        "submissions that match nobody on the roster": sum(
+            UNKNOWN_STUDENT in row.notes for row in book.rows
+        ),
         "late submissions": sum(row.lateness.days > 0 for row in due),
-        "submissions that lose nothing, because nothing reliable says when they came": sum(
+        "submissions without a late penalty, because no reliable time is known": sum(
             row.lateness.time is None for row in due
         ),
-        "answers still to be marked by a person, which count for nothing until then": sum(
+        "answers still to be marked by a person, with 0 points until then": sum(
             row.open for row in book.rows
         ),
-        "marks for a student or an answer that does not exist, at the end of the CSV of marks": book.gone,
+        "marks at the end of the CSV for a student or an answer that does not exist": book.gone,
     }
     for what, count in counted.items():
         if count:

@@ -13,8 +13,7 @@ from importlib.metadata import PackageNotFoundError, requires, version
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
-from minigrad.grading.run.place import image
-from minigrad.grading.sandbox.image import NoSuchPackage
+from minigrad.grading.sandbox.image import NoSuchPackage, cached_image
 from minigrad.grading.sandbox.launch import TIERS
 from minigrad.grading.sandbox.selftest import try_tier
 
@@ -29,14 +28,14 @@ class MachineFinding:
     what      what was checked
     there     is it installed, and does it work?
     detail    its version, or the problem
-    mend      the command that fixes it
+    fix      the command that fixes it
     needed    does grading require it?
     """
 
     what: str
     there: bool
     detail: str = ""
-    mend: str = ""
+    fix: str = ""
     needed: bool = False
 
 
@@ -64,7 +63,7 @@ def report(findings: Iterable[MachineFinding]) -> dict[str, object]:
     return {
         "format": "minigrad-doctor-1",
         "ready": all(f.there for f in found if f.needed),
-        "findings": [{**asdict(f), "mend": None if f.there else f.mend or None} for f in found],
+        "findings": [{**asdict(f), "fix": None if f.there else f.fix or None} for f in found],
     }
 
 
@@ -94,26 +93,26 @@ def _required_versions(name: str) -> SpecifierSet:
 
 
 def _browser() -> MachineFinding:
-    mend = "apt-get install chromium  (or set MINIGRAD_CHROMIUM to a browser's path)"
+    fix = "apt-get install chromium  (or set MINIGRAD_CHROMIUM to a browser's path)"
     wanted = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
     named = (os.environ.get("MINIGRAD_CHROMIUM"), *wanted)
     found = next((p for name in named if name and (p := shutil.which(name))), None)
     if found is None:
-        return MachineFinding(BROWSER, False, "none was found", mend)
+        return MachineFinding(BROWSER, False, "none was found", fix)
     try:
         done = subprocess.run(
             [found, "--version"], capture_output=True, encoding="utf-8", timeout=20
         )
     except (OSError, subprocess.TimeoutExpired):
-        return MachineFinding(BROWSER, False, f"{found} does not start", mend)
-    return MachineFinding(BROWSER, done.returncode == 0, done.stdout.strip() or found, mend)
+        return MachineFinding(BROWSER, False, f"{found} does not start", fix)
+    return MachineFinding(BROWSER, done.returncode == 0, done.stdout.strip() or found, fix)
 
 
 def _sandboxes() -> Iterator[MachineFinding]:
     """Test each sandbox tier, and whether at least one holds, which grading requires."""
     what = "a sandbox for grading"
     try:
-        packages = image(False)
+        packages = cached_image(False)
     except (NoSuchPackage, ImportError) as error:
         yield MachineFinding(
             what, False, str(error), f'{PIP} "minigrad-jupyter[grade]"', needed=True
@@ -128,7 +127,7 @@ def _sandboxes() -> Iterator[MachineFinding]:
             f"sandbox {tier}",
             found.holds,
             found.reason or f"holds, {who}: {found.attacks} attacks tried, all blocked",
-            found.mend,
+            found.fix,
         )
     yield MachineFinding(
         what,

@@ -109,21 +109,21 @@ class AnswersDocument(TypedDict):
 
 def answers_to(question: str, document: AnswersDocument) -> dict[str, EncodedValue]:
     """The answers to the question with this id, by answer id; empty if it was not run."""
-    said = document["questions"].get(question)
-    return said["answers"] if said else {}
+    found = document["questions"].get(question)
+    return found["answers"] if found else {}
 
 
 class WrongAnswers(TypedDict):
     """Wrong answers in a submission, for an Exercise to explain.
 
     exercise   the name of the variable that holds the Exercise
-    said       for each case, the answer to each part
+    answers    for each case, the answer to each part
     wrong      the wrong answers as [case, part], counted from 0
     """
 
     exercise: str
     seed: str
-    said: list[list[EncodedValue]]
+    answers: list[list[EncodedValue]]
     wrong: list[list[int]]
 
 

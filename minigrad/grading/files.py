@@ -2,7 +2,7 @@
 
 Uses only the standard library.
 
-    write_whole, write_json    write a file atomically, even if the process is killed
+    write_text, write_json    write a file atomically, even if the process is killed
     locked                     keep other processes from writing a file
     digest                     a hash of a JSON document
     free_name                  a name that is not taken yet
@@ -24,7 +24,7 @@ with suppress(ImportError):  # on Windows, where nothing is graded
     import fcntl
 
 
-def write_whole(
+def write_text(
     path: Path,
     text: str,
     *,
@@ -54,7 +54,7 @@ def write_whole(
 
 def write_json(path: Path, document: object, *, private: bool = False) -> Path:
     """Write a JSON document atomically, and return its path."""
-    return write_whole(path, json.dumps(document, indent=1) + "\n", private=private)
+    return write_text(path, json.dumps(document, indent=1) + "\n", private=private)
 
 
 @contextmanager
@@ -88,12 +88,12 @@ def free_name(name: str, is_taken: Callable[[str], bool], form: str = "{} ({})")
     return next(one for one in numbered if not is_taken(one))
 
 
-def clean_text(text: str, most: int = 2000) -> str:
+def clean_text(text: str, limit: int = 2000) -> str:
     """Truncate text from a submission, and replace control characters.
 
     Bidirectional controls are replaced as well; the joiners that Persian needs are kept.
     """
-    return "".join(_clean_character(c) for c in text[:most])
+    return "".join(_clean_character(c) for c in text[:limit])
 
 
 def one_line(text: str) -> str:

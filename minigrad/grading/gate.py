@@ -20,7 +20,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from minigrad.grading.judge.grades import judge
-from minigrad.grading.pytest_run import run_pytest
 from minigrad.grading.release.bundles import Judge, Recording
 from minigrad.grading.release.inputs import draw_inputs
 from minigrad.grading.release.markers import ReleaseError
@@ -32,9 +31,9 @@ from minigrad.grading.release.student import (
     metadata_of,
     read_notebook,
 )
-from minigrad.grading.run.place import place_here
 from minigrad.grading.run.record import record_submission
-from minigrad.grading.sandbox.selftest import NoSandbox
+from minigrad.grading.sandbox.choose import NoSandbox, choose_sandbox
+from minigrad.grading.trusted import run_pytest
 from minigrad.utils.notebook_format import nbformat
 
 # The HTML of a tensor shows the chain of operations that computed it. A right answer may use other
@@ -166,14 +165,14 @@ def gate_bundles(author: str | Path, recording: Recording, bundle: Judge) -> int
                 for n, source in enumerate(sources, 1)
             ]
     try:
-        place = place_here("auto", recording.engine, recording.packages)
+        sandbox = choose_sandbox("auto", recording.engine, recording.packages)
     except NoSandbox:
-        place = place_here("none", recording.engine, recording.packages)
+        sandbox = choose_sandbox("none", recording.engine, recording.packages)
     drawn = draw_inputs(recording.questions, recording.sources, "gate")
     contents = [json.dumps(with_answers(notebook, each)).encode() for _, _, each in tried]
     with ThreadPoolExecutor(os.cpu_count()) as several:  # each thread waits for its own process
         answers = list(
-            several.map(lambda c: record_submission(recording, c, place, "gate", drawn), contents)
+            several.map(lambda c: record_submission(recording, c, sandbox, "gate", drawn), contents)
         )
     for (name, wanted, _), grade in zip(tried, judge(bundle, answers, explain=False)):
         points, of = grade["points"], grade["of"]

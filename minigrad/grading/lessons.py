@@ -119,7 +119,7 @@ def _read(root: Path, pattern: str) -> dict[str, bytes]:
 
 def _released(clone: Path) -> dict[str, bytes]:
     """Release the exercises of a clone; the clone itself contains the author's versions."""
-    with tempfile.TemporaryDirectory(prefix="minigrad-") as place:
+    with tempfile.TemporaryDirectory(prefix="minigrad-") as folder:
         for author in clone.glob("exercises/*/*.ipynb"):
-            release(author, Path(place) / author.parent.relative_to(clone))
-        return _read(Path(place), "exercises/*/*.ipynb")
+            release(author, Path(folder) / author.parent.relative_to(clone))
+        return _read(Path(folder), "exercises/*/*.ipynb")

@@ -20,7 +20,7 @@ from urllib.parse import parse_qs, urlencode
 from minigrad.grading.files import locked
 from minigrad.grading.gradebook.by_hand import (
     GONE,
-    MOST,
+    MAX_ANSWER,
     GradebookCell,
     ManualMark,
     fingerprint_of,
@@ -28,9 +28,9 @@ from minigrad.grading.gradebook.by_hand import (
     write_manual,
 )
 from minigrad.grading.gradebook.csv_files import GradebookError, TableRow, points_text
-from minigrad.grading.reports.pages import page_by
+from minigrad.grading.reports.pages import render_page
 
-MOST_SENT = 200_000  # bytes in a submitted form
+MAX_SENT = 200_000  # bytes in a submitted form
 HEADERS = {
     "Content-Type": "text/html; charset=utf-8",
     "Cache-Control": "no-store",
@@ -76,7 +76,7 @@ class MarkingServer(ThreadingHTTPServer):
         for mark in marks:
             questions.setdefault(mark.question, []).append(mark)
         waiting = [mark for mark in marks if _needs_marking(mark)]
-        page = page_by(
+        page = render_page(
             "marking.html", isolation=(), questions=questions, waiting=waiting, link=_link
         )
         return HTTPStatus.OK, page
@@ -91,7 +91,7 @@ class MarkingServer(ThreadingHTTPServer):
         mark, cells = marks[cell], list(marks)
         place = cells.index(cell)
         points = "" if mark.points is None else points_text(mark.points)
-        page = page_by(
+        page = render_page(
             "mark.html",
             isolation=(),
             mark=mark,
@@ -121,8 +121,10 @@ class MarkingServer(ThreadingHTTPServer):
                 )
             if points is not None and points > mark.of:
                 return self.shown(cell, f"This question has {points_text(mark.of)} points.", form)
-            if len(form["comment"]) > MOST:
-                return self.shown(cell, f"A comment may have at most {MOST} characters.", form)
+            if len(form["comment"]) > MAX_ANSWER:
+                return self.shown(
+                    cell, f"A comment may have at most {MAX_ANSWER} characters.", form
+                )
             if form["seen"] != _fingerprint(mark):
                 return self.shown(cell, ELSEWHERE, form)
             note = GONE if mark.note == GONE else ""
@@ -169,7 +171,7 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         """Save a submitted form."""
         length = self.headers.get("Content-Length", "")
-        if not length.isdecimal() or int(length) > MOST_SENT:
+        if not length.isdecimal() or int(length) > MAX_SENT:
             self._send(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "The form is too large.")
             return
         text = self.rfile.read(int(length)).decode("utf-8", "replace")
@@ -195,8 +197,8 @@ class _Handler(BaseHTTPRequestHandler):
             else:
                 reply = HTTPStatus.NOT_FOUND, "There is nothing here."
         except (GradebookError, OSError) as error:
-            said = f"Nothing was written. {error}"
-            reply = HTTPStatus.CONFLICT, page_by("wrong.html", isolation=(), said=said)
+            message = f"Nothing was written. {error}"
+            reply = HTTPStatus.CONFLICT, render_page("wrong.html", isolation=(), message=message)
         self._send(*reply)
 
     def _send(self, status: HTTPStatus, text: str) -> None:
@@ -211,5 +213,5 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(content)
 
-    def log_message(self, *said: object, **more: object) -> None:
+    def log_message(self, *arguments: object, **more: object) -> None:
         """Log nothing, because the address contains the token."""

@@ -66,7 +66,9 @@ def grade(student, text, points, *, unreadable=None, confirm=False, diagnoses=()
         "unreadable": unreadable,
         "confirm": confirm,
         "questions": questions,
-        "notes": ["the answer softmax was found by its place: please confirm"] if confirm else [],
+        "notes": ["the answer softmax was found by its position: please confirm"]
+        if confirm
+        else [],
         "seed": "0123456789abcdef",
         "isolation": "bwrap",
         "limits": {"cell": 10, "submission": 120},

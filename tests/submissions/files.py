@@ -337,6 +337,27 @@ CARRIED = {
         "def product_backward(x, y, g, f=None):\n    f = f or times\n    return f(g, y), f(g, x)",
         TIMES,
     ),
+    "full_helper_of_a_matched_name": _beside(
+        CALLS,
+        "match [3]:\n    case [scale, *rest]: pass",
+        "def times(a, b): return a * b * scale / 3",
+    ),
+    "full_helper_with_annotations_of_no_meaning": _beside(
+        CALLS, "from __future__ import annotations\ndef times(a: Nothing, b: Nowhere): return a * b"
+    ),
+    "full_helper_that_waits": _beside(
+        CALLS + "\nawait asyncio.sleep(0)",
+        "import asyncio\none = await asyncio.sleep(0, 1.0)\ndef times(a, b): return a * b * one",
+    ),
+    "full_method_added_to_a_class": _beside(
+        "class Ops: pass\ndef product_backward(x, y, g):\n    return Ops.times(g, y), Ops.times(g, x)",
+        below=["Ops.times = lambda a, b: a * b"],
+    ),
+    "full_class_changed_below_for_a_trial": _beside(
+        "class Ops:\n    sign = 1\n    def times(a, b): return a * b * Ops.sign\n"
+        "def product_backward(x, y, g):\n    return Ops.times(g, y), Ops.times(g, x)",
+        below=["Ops.sign = -1", "Ops.times = print"],
+    ),
     "full_helper_as_a_decorator": _beside(
         "@plain\ndef product_backward(x, y, g):\n    return g * y, g * x",
         "def plain(f):\n    return f",

@@ -19,7 +19,7 @@ from minigrad.grading.documents import Grade
 from minigrad.grading.files import write_json
 from minigrad.grading.gradebook.book import columns_of, gradebook_of
 from minigrad.grading.gradebook.csv_files import GradebookError
-from minigrad.grading.gradebook.given import Given
+from minigrad.grading.gradebook.provided import Provided
 from minigrad.grading.gradebook.settings import AssignmentSettings, QuestionSettings
 from minigrad.grading.judge.grades import judge
 from minigrad.grading.release.bundles import Judge, Recording, find_bundles
@@ -80,7 +80,7 @@ def grade_one(source: Path, submission: Path) -> dict[str, object]:
         for name, one in settings["questions"].items()
     }
     places = sorted((source / "grading").glob("*.recording.json"))
-    exercises = [find_bundles(place) for place in places]
+    exercises = [find_bundles(path) for path in places]
     names = {recording.name for recording, _ in exercises}
     runs = [
         [_graded(recording, judged, submission, names - {recording.name}, settings["isolation"])]
@@ -88,7 +88,7 @@ def grade_one(source: Path, submission: Path) -> dict[str, object]:
     ]
     rules = AssignmentSettings(questions=counts)
     columns = [c for c in columns_of([j for _, j in exercises], rules) if not c.manual]
-    book = gradebook_of("", runs, Given(), columns)
+    book = gradebook_of("", runs, Provided(), columns)
     return gradescope_results(book.rows[0])
 
 
@@ -111,8 +111,8 @@ def _notebook(folder: Path, name: str, others: Collection[str]) -> Submission:
     named = [p for p in found if p.stem == name] or found
     if len(named) == 1:
         return Submission(STUDENT, named[0])
-    said = ", ".join(str(p.relative_to(folder)) for p in named[:4]) or "none"
-    problem = f"one notebook {name}.ipynb is expected; found: {said}"
+    names = ", ".join(str(p.relative_to(folder)) for p in named[:4]) or "none"
+    problem = f"one notebook {name}.ipynb is expected; found: {names}"
     return Submission(STUDENT, folder / f"{name}.ipynb", problem)
 
 
@@ -120,13 +120,13 @@ def grade_submission() -> None:
     """Grade the submission, and write the results atomically."""
     places = {"SOURCE": "source", "SUBMISSION": "submission", "RESULTS": "results/results.json"}
     source, submission, results = (
-        Path(os.environ.get(f"AUTOGRADER_{key}", f"/autograder/{place}"))
-        for key, place in places.items()
+        Path(os.environ.get(f"AUTOGRADER_{key}", f"/autograder/{default}"))
+        for key, default in places.items()
     )
     try:
         graded = grade_one(source, submission)
     except RuntimeError as error:  # sandbox, recorder or judge failed
-        sys.exit(f"The submission could not be graded, through no fault of its own: {error}")
+        sys.exit(f"This machine could not grade the submission: {error}")
     write_json(results, graded)
 
 

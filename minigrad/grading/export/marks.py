@@ -73,8 +73,8 @@ def _marks(line: GradebookLine, folder: Path, file: str) -> StudentMarks:
         QuestionPoints(test["name"], exact(test["score"]), exact(test["max_score"]))
         for test in results["tests"]
     )
-    said = [
+    feedback = [
         f"{q.question}: {points_text(q.points)} of {points_text(q.of)}. {test['output']}"
         for q, test in zip(questions, results["tests"])
     ]
-    return StudentMarks(line, questions, "\n\n".join(filter(None, (results["output"], *said))))
+    return StudentMarks(line, questions, "\n\n".join(filter(None, (results["output"], *feedback))))

@@ -5,7 +5,7 @@ csv_files   strict reading of hand-edited CSV files, with line numbers in errors
 roster      the students of a class, and who owns which submission
 handed_in   when each submission was handed in, as far as it can be determined
 by_hand     the CSV of the answers that a person marks, with the marks
-given       all files that the instructor provides, read together
+provided    all files that the instructor provides, read together
 late        the late penalty
 course      the total over the assignments of a course
 book        the gradebook: a row for each student, a mark for each question

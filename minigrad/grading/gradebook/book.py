@@ -23,13 +23,13 @@ from minigrad.grading.gradebook.csv_files import (
     points_text,
     rounded,
 )
-from minigrad.grading.gradebook.given import Given, owners_of
 from minigrad.grading.gradebook.late import Lateness, lateness
+from minigrad.grading.gradebook.provided import Provided, owners_of
 from minigrad.grading.gradebook.roster import Student
 from minigrad.grading.gradebook.settings import NAME, AssignmentSettings, QuestionSettings
 from minigrad.grading.release.bundles import Judge
 
-NOTHING = "nothing was handed in"
+NOTHING_HANDED_IN = "nothing was handed in"
 
 MarkedBy = Literal["grader", "person", "override", "nobody"]
 
@@ -95,7 +95,7 @@ class Mark:
     earned    points with the question's weight, before the late penalty
     points    points that count
     by        who gave it: the grader, a person, an override, or nobody
-    said      a person's comment, or the reason of an override
+    comment   a person's comment, or the reason of an override
     open      is it still to be marked? Then it has 0 points
     confirm   did the answer change after a person marked it?
     grade     the grader's result in detail; None for a question that it did not grade
@@ -107,7 +107,7 @@ class Mark:
     earned: Decimal
     points: Decimal
     by: MarkedBy
-    said: str = ""
+    comment: str = ""
     open: bool = False
     confirm: bool = False
     grade: QuestionGrade | None = None
@@ -115,13 +115,15 @@ class Mark:
     alike: tuple[str, ...] = ()
 
     @property
-    def told(self) -> str:
+    def note(self) -> str:
         """A note for the report on manual marks and overrides; empty if there are none."""
         if self.by == "override":
             points, before = points_text(self.points), points_text(self.earned)
-            return f"{points} points by an override: {self.said} (before: {before})"
+            return f"{points} points by an override: {self.comment} (before: {before})"
         changed = CHANGED if self.confirm else ""
-        return "still to be marked" if self.open else "; ".join(filter(None, (self.said, changed)))
+        return (
+            "still to be marked" if self.open else "; ".join(filter(None, (self.comment, changed)))
+        )
 
 
 @dataclass(frozen=True)
@@ -181,7 +183,7 @@ class Gradebook:
 def gradebook_of(
     assignment: str,
     runs: Sequence[Sequence[Grade]],
-    given: Given | None = None,
+    provided: Provided | None = None,
     columns: Sequence[QuestionColumn] | None = None,
 ) -> Gradebook:
     """Build the gradebook, with students in the order of the roster or of their submissions' names.
@@ -198,7 +200,7 @@ def gradebook_of(
             for grade in firsts
             for question in grade["questions"]
         ]
-    return _Builder(columns, runs, given or Given()).build(assignment)
+    return _Builder(columns, runs, provided or Provided()).build(assignment)
 
 
 @dataclass(frozen=True)
@@ -207,23 +209,23 @@ class _Builder:
 
     columns: Sequence[QuestionColumn]
     runs: Sequence[Sequence[Grade]]
-    given: Given
+    provided: Provided
 
     @cached_property
     def alike(self) -> Mapping[GradebookCell, list[str]]:
         """For each answer, the other students with an equal one."""
-        return equal_ones((*cell, answer["form"]) for cell, answer in self.given.answers.items())
+        return equal_ones((*cell, answer["form"]) for cell, answer in self.provided.answers.items())
 
     def build(self, assignment: str) -> Gradebook:
         """Build all rows; students of the roster who handed in nothing get a row, too."""
         rows = [self.row(*one) for one in self.grades_by_student()]
-        if self.given.roster is not None:
+        if self.provided.roster is not None:
             there = {row.student.id for row in rows}
-            missing = [s for s in self.given.roster.students if s.id not in there]
-            rows += [self.row(s, (), NOTHING) for s in missing]
-            place = {s.id: n for n, s in enumerate(self.given.roster.students)}
-            rows.sort(key=lambda row: place.get(row.student.id, len(place)))
-        gone = sum(mark.note == GONE for mark in self.given.marks.values())
+            missing = [s for s in self.provided.roster.students if s.id not in there]
+            rows += [self.row(s, (), NOTHING_HANDED_IN) for s in missing]
+            order = {s.id: n for n, s in enumerate(self.provided.roster.students)}
+            rows.sort(key=lambda row: order.get(row.student.id, len(order)))
+        gone = sum(mark.note == GONE for mark in self.provided.marks.values())
         return Gradebook(assignment, tuple(self.columns), tuple(rows), tuple(self.runs), gone)
 
     def grades_by_student(self) -> Iterator[tuple[Student, tuple[Grade, ...], str]]:
@@ -235,7 +237,7 @@ class _Builder:
                 name = free_name(grade["student"], taken.__contains__)
                 taken.add(name)
                 grades.setdefault(name, []).append(grade)
-        owners = owners_of(list(grades), self.given.roster) | self.given.owners
+        owners = owners_of(list(grades), self.provided.roster) | self.provided.owners
         for name, of_one in grades.items():
             student, note = owners[name]
             yield student, tuple(of_one), note
@@ -244,7 +246,9 @@ class _Builder:
         """Build the row of a student."""
         late = Lateness()
         if grades:
-            late = lateness(student.id, *self.given.came(student, grades), self.given.settings)
+            late = lateness(
+                student.id, *self.provided.time_of(student, grades), self.provided.settings
+            )
         asked = {
             question_name(grade["exercise"], question["id"], len(self.runs)): question
             for grade in grades
@@ -254,19 +258,22 @@ class _Builder:
         for column in self.columns:
             cell = student.id, column.id
             mark = self.mark(column, cell, asked.get(column.id), late)
-            if answer := self.given.answers.get(cell):
+            if answer := self.provided.answers.get(cell):
                 alike = tuple(self.alike.get(cell, ()))
                 mark = replace(mark, answer=answer["text"], alike=alike)
-            if override := self.given.overrides.get(cell):
+            if override := self.provided.overrides.get(cell):
                 mark = replace(
-                    mark, points=override.points, by="override", said=override.reason, open=False
+                    mark, points=override.points, by="override", comment=override.reason, open=False
                 )
             marks.append(mark)
         confirm = any(grade["confirm"] for grade in grades) or any(mark.confirm for mark in marks)
         confirm = confirm or "please confirm" in note
         there = {grade["exercise"] for grade in grades}
         absent = {run[0]["exercise"] for run in self.runs if run and grades} - there
-        notes = (*filter(None, [note]), *(f"{name}: {NOTHING}" for name in sorted(absent)))
+        notes = (
+            *filter(None, [note]),
+            *(f"{name}: {NOTHING_HANDED_IN}" for name in sorted(absent)),
+        )
         return GradebookRow(student, tuple(marks), late, grades, notes, confirm)
 
     def mark(
@@ -280,15 +287,15 @@ class _Builder:
         if grade is not None:
             earned = column.counted(exact(grade["points"]))
             return Mark(column, earned, rounded(earned * late.share), "grader", grade=grade)
-        given = self.given.marks.get(cell)
-        if given is None:
+        marked = self.provided.marks.get(cell)
+        if marked is None:
             return Mark(column, Decimal(0), Decimal(0), "nobody")
-        if given.points is None:
-            open_ = given.answer != ""
-            return Mark(column, Decimal(0), Decimal(0), "nobody", given.comment, open_)
-        earned, changed = column.counted(given.points), given.note == CHANGED
+        if marked.points is None:
+            open_ = marked.answer != ""
+            return Mark(column, Decimal(0), Decimal(0), "nobody", marked.comment, open_)
+        earned, changed = column.counted(marked.points), marked.note == CHANGED
         points = rounded(earned * late.share)
-        return Mark(column, earned, points, "person", given.comment, confirm=changed)
+        return Mark(column, earned, points, "person", marked.comment, confirm=changed)
 
 
 def equal_ones(answers: Iterable[tuple[str, str, str]]) -> Mapping[GradebookCell, list[str]]:

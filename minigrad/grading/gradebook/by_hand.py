@@ -20,7 +20,7 @@ from minigrad.grading.gradebook.csv_files import points_text, read_table, write_
 COLUMNS = ("student", "question", "of", "points", "comment", "version", "note", "answer")
 CHANGED = "the answer has changed since it was marked: please confirm"
 GONE = "there is no such answer now"
-MOST = 29_000  # characters of an answer in the CSV; Excel's limit for a cell is 32767
+MAX_ANSWER = 29_000  # characters of an answer in the CSV; Excel's limit for a cell is 32767
 
 GradebookCell = tuple[str, str]  # student id, question id
 
@@ -122,7 +122,7 @@ def _updated(mark: ManualMark | None, cell: GradebookCell, answer: str, of: Deci
 
 def _shown(answer: str) -> str:
     """The text of an answer in the CSV. Reading it back gives the same text."""
-    text = clean_text(answer, MOST).strip()
-    if len(answer) <= MOST:
+    text = clean_text(answer, MAX_ANSWER).strip()
+    if len(answer) <= MAX_ANSWER:
         return text
     return f"{text}\n(the answer goes on: see the notebook; all of it is {fingerprint_of(answer)})"

@@ -14,15 +14,17 @@ from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
 
-from minigrad.grading.files import clean_text, write_whole
+from minigrad.grading.files import clean_text, write_text
 
 # the first character of a formula in Excel, LibreOffice or Sheets; the last four are full-width forms
 FORMULA = ("=", "+", "-", "@", "|", "%", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 LEFT_OUT = " \u00a0\u3000\ufffd'\""  # characters that some of them skip at the start of a cell
-INNER = re.compile(rf"(;[{LEFT_OUT}]*+)(?=[{''.join(map(re.escape, FORMULA))}])")
+INNER = re.compile(  # a line may begin with any other of them, such as a list or a decorator
+    rf"(;[{LEFT_OUT}]*+)(?=[{''.join(map(re.escape, FORMULA))}])|(\n[{LEFT_OUT}]*+)(?=[=\uff1d])"
+)
 INNER_ESCAPED = re.compile(INNER.pattern.replace("*+)", "*)'"))
-MOST_WRITTEN = 30_000  # characters in a cell that people edit
-MOST_ESCAPED = 32_000  # and with the quotes of formulas; Excel's limit is 32767
+MAX_WRITTEN = 30_000  # characters in a cell that people edit
+MAX_ESCAPED = 32_000  # and with the quotes of formulas; Excel's limit is 32767
 PLACES = Decimal("0.000001")  # points are rounded to this: 1/3 has no finite decimal
 
 
@@ -179,7 +181,7 @@ def write_table(path: Path, rows: Iterable[Sequence[str]], *, edited: bool = Fal
     text = io.StringIO(newline="")
     csv.writer(text).writerows([cell_text(cell, lines=edited) for cell in row] for row in rows)
     encoding = "utf-8-sig" if edited else "utf-8"
-    return write_whole(path, text.getvalue(), encoding=encoding, lasting=True)
+    return write_text(path, text.getvalue(), encoding=encoding, lasting=True)
 
 
 def cell_text(text: str, *, lines: bool = False) -> str:
@@ -188,19 +190,20 @@ def cell_text(text: str, *, lines: bool = False) -> str:
     >>> cell_text("=1+1"), cell_text("1"), cell_text("-")
     ("'=1+1", '1', '-')
 
-    Formulas after a semicolon are escaped, too, because some spreadsheets split cells there.
+    Formulas after a semicolon are escaped, too, because some spreadsheets split cells there, and so is a
+    line that begins with "=".
     A single "-" is no formula: Moodle writes it for a time that is missing.
     """
     if text == "-":
         return text
-    text = clean_text(text, MOST_WRITTEN if lines else 2000)
-    text = INNER.sub(r"\1'", text if lines else text.replace("\n", " "))[:MOST_ESCAPED]
+    text = clean_text(text, MAX_WRITTEN if lines else 2000)
+    text = INNER.sub(r"\1\2'", text if lines else text.replace("\n", " "))[:MAX_ESCAPED]
     return f"'{text}" if text.lstrip(LEFT_OUT + "\n").startswith(FORMULA) else text
 
 
 def _unescaped(cell: str) -> str:
     """Undo cell_text."""
-    cell = INNER_ESCAPED.sub(r"\1", cell)
+    cell = INNER_ESCAPED.sub(r"\1\2", cell)
     begins = cell[:1] == "'" and cell[1:].lstrip(LEFT_OUT + "\n").startswith(FORMULA)
     return cell[1:] if begins else cell
 

@@ -13,17 +13,17 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
-from zipfile import ZipFile, ZipInfo, is_zipfile
+from zipfile import ZipInfo, is_zipfile
 from zoneinfo import ZoneInfo
 
 from minigrad.grading.gradebook.csv_files import read_table
 from minigrad.grading.gradebook.roster import Roster
 from minigrad.grading.gradebook.settings import AssignmentSettings
-from minigrad.grading.run.collect import Submission, submissions_in
+from minigrad.grading.run.collect import Submission, open_zip, submissions_in
 from minigrad.grading.run.notebook import read_bytes
 
 MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split()
-STAMP, MOST_NOTE = "timestamp.txt", 200
+STAMP, MAX_NOTE = "timestamp.txt", 200
 
 # Blackboard: 2026-11-30-23-59-00 and similar formats; Brightspace: Nov 30, 2026 1159 PM
 DIGITS = re.compile(
@@ -54,16 +54,16 @@ class HandedIn:
     source: str
 
 
-def handed_in(place: Path, exercise: str, settings: AssignmentSettings) -> list[HandedIn]:
+def handed_in(source: Path, exercise: str, settings: AssignmentSettings) -> list[HandedIn]:
     """List the submissions in a folder or a zip, the same ones that are graded.
 
     Raises NoSubmissions, saying what was found instead.
     """
     with tempfile.TemporaryDirectory(prefix="mg-handed-in-") as name:
         unpacked = Path(name).resolve()
-        found = submissions_in(place, exercise, unpacked)
-        clock = _HandInTimes(place, unpacked, settings)
-        return [HandedIn(one.student, *clock.came(one)) for one in found]
+        found = submissions_in(source, exercise, unpacked)
+        clock = _HandInTimes(source, unpacked, settings)
+        return [HandedIn(one.student, *clock.time_of(one)) for one in found]
 
 
 @dataclass(frozen=True)
@@ -73,36 +73,36 @@ class _HandInTimes:
     unpacked    the folder into which a zip was unpacked
     """
 
-    place: Path
+    source: Path
     unpacked: Path
     settings: AssignmentSettings
 
-    def came(self, submission: Submission) -> tuple[datetime | None, str]:
+    def time_of(self, submission: Submission) -> tuple[datetime | None, str]:
         """When it was handed in, and the source, or why it is unknown."""
         path = submission.path
-        root = self.unpacked if path.is_relative_to(self.unpacked) else self.place
+        root = self.unpacked if path.is_relative_to(self.unpacked) else self.source
         # use only the submission's name: students choose the names inside their folder
         canvas = CANVAS.match(submission.student)
         if time := time_in_name(submission.student):
-            return self.settings.aware(time), "by the name of the download"
-        if self.place.name == "submitted" or path.is_relative_to(root / "submitted"):
+            return self.settings.aware(time), "from the name of the download"
+        if self.source.name == "submitted" or path.is_relative_to(root / "submitted"):
             if time := _time_of_nbgrader(self.note_beside(path)):
-                return self.settings.aware(time), "by nbgrader's timestamp.txt"
+                return self.settings.aware(time), "from nbgrader's timestamp.txt"
         if canvas and canvas["late"]:
             return None, "Canvas calls it late, but does not say by how much"
         time = self.stamp(path)
         if time is None:
-            return None, "nothing says when it was handed in"
+            return None, "its time is unknown"
         if not self.settings.late.trust_file_times:
-            return None, "only the time stamp of its file says when it was handed in"
-        return self.settings.aware(time), "by the time stamp of the file"
+            return None, "only the time stamp of its file is known, which is not trusted"
+        return self.settings.aware(time), "from the time stamp of the file"
 
     @cached_property
     def entries(self) -> dict[Path, ZipInfo]:
         """The entries of the zip, by the path that they were unpacked to."""
-        if not self.place.is_file() or not is_zipfile(self.place):
+        if not self.source.is_file() or not is_zipfile(self.source):
             return {}
-        with ZipFile(self.place) as opened:
+        with open_zip(self.source) as opened:
             listed = opened.infolist()
         return {self.unpacked / entry.filename.replace("\\", "/"): entry for entry in listed}
 
@@ -127,9 +127,9 @@ class _HandInTimes:
         note = path.parent / STAMP
         with suppress(Exception):  # errors of the zip, its compression, or the disk
             if entry := self.entries.get(note):
-                with ZipFile(self.place) as opened, opened.open(entry) as file:
-                    return file.read(MOST_NOTE).decode(errors="replace").strip()
-            return read_bytes(note)[:MOST_NOTE].decode(errors="replace").strip()
+                with open_zip(self.source) as opened, opened.open(entry) as file:
+                    return file.read(MAX_NOTE).decode(errors="replace").strip()
+            return read_bytes(note)[:MAX_NOTE].decode(errors="replace").strip()
         return ""
 
 

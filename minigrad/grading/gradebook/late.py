@@ -19,14 +19,14 @@ class Lateness:
     due        the deadline with the student's extension; None: no deadline
     days       days late, rounded up; 0 if it was on time or the time is unknown
     percent    the penalty, in percent of the points earned
-    said       an explanation for the report; empty if it was on time
+    note       an explanation for the report; empty if it was on time
     """
 
     time: datetime | None = None
     due: datetime | None = None
     days: int = 0
     percent: Decimal = Decimal(0)
-    said: str = ""
+    note: str = ""
 
     @property
     def share(self) -> Decimal:
@@ -45,7 +45,7 @@ def lateness(
     if due is None:
         return Lateness(time)
     if time is None:
-        return Lateness(None, due, said=f"{source}: nothing is taken off for lateness")
+        return Lateness(None, due, note=f"{source}: no late penalty")
     # subtract in UTC, so that a daylight saving change does not count
     late = time.astimezone(UTC) - due.astimezone(UTC)
     if late <= timedelta(minutes=float(settings.late.grace_minutes)):
@@ -53,11 +53,11 @@ def lateness(
     days = math.ceil(late / DAY)
     percent = min(days * settings.late.percent_per_day, settings.late.at_most_percent)
     local = time.astimezone(due.tzinfo)
-    said = (
+    note = (
         f"handed in {local:%Y-%m-%d %H:%M} ({source}), {_duration(late)} late: "
-        f"{points_text(percent)} % of the points that were earned are taken off"
+        f"{points_text(percent)} % of the earned points are deducted"
     )
-    return Lateness(time, due, days, percent, said)
+    return Lateness(time, due, days, percent, note)
 
 
 def _duration(late: timedelta) -> str:

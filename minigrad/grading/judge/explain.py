@@ -23,7 +23,7 @@ from minigrad.teach.question import Written
 from minigrad.teach.trying import FunctionQuestion, Mistaken
 from minigrad.teach.updates import compare_update
 
-MOST = 3  # mistakes reported for one question
+MAX_MISTAKES = 3  # mistakes reported for one question
 
 
 def explained(names: Mapping[str, object], asked: list[WrongAnswers]) -> list[list[DiagnosisText]]:
@@ -39,7 +39,7 @@ def _explained(exercise: object, asked: WrongAnswers) -> list[DiagnosisText]:
                 mistakes.append({"kind": found.kind, "message": found.message, "hint": found.hint})
     except Exception:  # a failed diagnosis must not affect the grade
         pass
-    return [one for k, one in enumerate(mistakes) if one not in mistakes[:k]][:MOST]
+    return [one for k, one in enumerate(mistakes) if one not in mistakes[:k]][:MAX_MISTAKES]
 
 
 def _diagnoses(exercise: object, asked: WrongAnswers) -> Iterator[Diagnosis | None]:
@@ -48,18 +48,18 @@ def _diagnoses(exercise: object, asked: WrongAnswers) -> Iterator[Diagnosis | No
     elif isinstance(exercise, Updates):
         yield from _diagnoses_of_updates(exercise, asked)
     elif isinstance(exercise, Written):  # predictions are data and can be checked directly
-        rows = exercise.rows(_prediction(exercise, [_value(a) for a in asked["said"][0]]))
+        rows = exercise.rows(_prediction(exercise, [_value(a) for a in asked["answers"][0]]))
         yield from (row.diagnosis for row in rows)
 
 
-def _prediction(exercise: Written, said: list[object]) -> object:
+def _prediction(exercise: Written, values: list[object]) -> object:
     """Convert recorded values back to the form in which a student writes a prediction."""
     if isinstance(exercise, Order):
-        return said[0]
+        return values[0]
     if isinstance(exercise, Facts):
         facts = exercise.facts()
-        return {name: _with_types_of(value, facts[name]) for name, value in zip(facts, said)}
-    return dict(zip(exercise.parts(), said))
+        return {name: _with_types_of(value, facts[name]) for name, value in zip(facts, values)}
+    return dict(zip(exercise.parts(), values))
 
 
 def _diagnoses_of_function(
@@ -68,7 +68,7 @@ def _diagnoses_of_function(
     wrong: dict[str, list[Mistaken]] = {}
     parts, cases = list(exercise.parts()), list(exercise.cases(asked["seed"]))
     for n, k in asked["wrong"]:
-        mine = _value(asked["said"][n][k])
+        mine = _value(asked["answers"][n][k])
         if mine is not ...:
             mistaken = Mistaken(cases[n], k, _with_types_of(mine, cases[n].expected[k]))
             wrong.setdefault(parts[k], []).append(mistaken)
@@ -80,7 +80,7 @@ def _diagnoses_of_function(
 
 def _diagnoses_of_updates(exercise: Updates, asked: WrongAnswers) -> Iterator[Diagnosis | None]:
     for n, _ in asked["wrong"]:
-        yours = _value(asked["said"][n][0])
+        yours = _value(asked["answers"][n][0])
         p, grads = start_and_gradients(exercise, asked["seed"], n + 1)
         if isinstance(yours, np.ndarray) and yours.shape == grads.shape:
             optimizer, settings = exercise.optimizer, exercise.settings[n]

@@ -24,9 +24,9 @@ from minigrad.grading.files import digest
 from minigrad.grading.judge.compare import NO_CREDIT
 from minigrad.grading.release.bundles import Judge
 from minigrad.grading.release.questions import GradedQuestion
-from minigrad.grading.release.trusted import GivenCellsFailed, ask
+from minigrad.grading.trusted import GivenCellsFailed, ask
 
-MOST = 400  # distinct sets of wrong answers that are diagnosed
+MAX_DIAGNOSED = 400  # distinct sets of wrong answers that are diagnosed
 
 
 def add_diagnoses(
@@ -42,7 +42,7 @@ def add_diagnoses(
                 continue
             one = _wrong_answers(questions[graded["id"]], document, graded["results"])
             key = digest(one)
-            if one["wrong"] and (key in asked or len(asked) < MOST):
+            if one["wrong"] and (key in asked or len(asked) < MAX_DIAGNOSED):
                 asked[key] = one
                 wanted.append((graded, key))
     mistakes = dict(zip(asked, _diagnoses(bundle, list(asked.values()))))
@@ -54,9 +54,9 @@ def _wrong_answers(
     question: GradedQuestion, document: AnswersDocument, results: list[ResultGrade]
 ) -> WrongAnswers:
     """Collect the answers case by case, and the positions of wrong values among them."""
-    said = answers_to(question.id, document)
+    answers = answers_to(question.id, document)
     rows: list[list[EncodedValue]] = [
-        [said.get(f"{question.id}/{n}/{r}", {}) for r in question.results]
+        [answers.get(f"{question.id}/{n}/{r}", {}) for r in question.results]
         for n in range(1, len(question.cases) + 1)
     ]
     verdicts = {r["id"]: r for r in results}
@@ -67,7 +67,7 @@ def _wrong_answers(
         if _is_a_wrong_value(verdicts[f"{question.id}/{n + 1}/{result}"], answer)
     ]
     exercise, seed = question.exercise or "", document["seed"]
-    return {"exercise": exercise, "seed": seed, "said": rows, "wrong": wrong}
+    return {"exercise": exercise, "seed": seed, "answers": rows, "wrong": wrong}
 
 
 def _is_a_wrong_value(verdict: VerdictText, answer: EncodedValue) -> bool:

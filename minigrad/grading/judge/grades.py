@@ -26,11 +26,11 @@ from minigrad.grading.documents import (
     VerdictText,
 )
 from minigrad.grading.files import digest, write_json
-from minigrad.grading.judge.compare import NO_CREDIT
+from minigrad.grading.judge.compare import NO_CREDIT, UNWRITTEN
 from minigrad.grading.judge.feedback import add_diagnoses
-from minigrad.grading.pytest_run import REPEATABLE, run_pytest
 from minigrad.grading.release.bundles import BundleError, Judge
 from minigrad.grading.release.questions import GradedQuestion
+from minigrad.grading.trusted import REPEATABLE, run_pytest
 from minigrad.version import __version__
 
 NAMED = 8  # results named in one reason
@@ -40,7 +40,7 @@ Verdicts = dict[str, dict[str, VerdictText]]  # question -> answer id -> verdict
 
 
 class JudgeError(RuntimeError):
-    """Judging itself failed, through no fault of a submission."""
+    """Judging failed, for a reason that is not in a submission."""
 
 
 def judge(
@@ -48,7 +48,7 @@ def judge(
 ) -> list[Grade]:
     """Return a grade for each answers document, in the same order.
 
-    Raises BundleError for answers to another release, and JudgeError if the trusted notebook
+    Raises BundleError for answers to another release, and JudgeError if the author's notebook
     does not run.
     """
     for document in answers:
@@ -92,7 +92,7 @@ def _verdicts(bundle: Judge, answers: Sequence[AnswersDocument]) -> list[Verdict
     for line in map(json.loads, lines):
         if line["problem"]:
             raise JudgeError(
-                f"{bundle.name}: the trusted notebook does not run.\n{line['problem']}"
+                f"{bundle.name}: the author's notebook does not run.\n{line['problem']}"
             )
         found[int(line["file"].partition(".")[0])][line["question"]] = line["verdicts"]
     return found
@@ -130,15 +130,15 @@ def _question(
 ) -> QuestionGrade:
     unread = "the submission cannot be read" if answers["unreadable"] else None
     nothing: QuestionAnswers = {"end": "", "reason": unread, "answers": {}, "notes": []}
-    said = answers["questions"].get(question.id, nothing)
-    judged = bool(verdicts) or not said["answers"]
+    recorded = answers["questions"].get(question.id, nothing)
+    judged = bool(verdicts) or not recorded["answers"]
     silent: VerdictText = {
         "ok": False,
         "reason": "no answer" if judged else "the answers could not be judged",
     }
     results: list[ResultGrade] = [{"id": i, **verdicts.get(i, silent)} for i in question.ids]
     right = sum(r["ok"] is True for r in results)
-    reason = said["reason"] or _first_reason(question, results)
+    reason = recorded["reason"] or _first_reason(question, results)
     return {
         "id": question.id,
         "points": question.earned({r["id"] for r in results if r["ok"] is True}),
@@ -146,7 +146,7 @@ def _question(
         "right": right,
         "asked": len(results),
         "reason": None if right == len(results) else reason,
-        "notes": said["notes"],
+        "notes": recorded["notes"],
         "confirm": bool(set(question.answers) & set(answers["guessed"])),
         "results": results,
         "diagnoses": [],
@@ -154,14 +154,18 @@ def _question(
 
 
 def _first_reason(question: GradedQuestion, results: list[ResultGrade]) -> str:
-    """The first wrong result and its reason. If there is only one case, list the other wrong results."""
+    """The first wrong result and its reason. If there is only one case, list the others, too."""
     wrong = [r for r in results if not r["ok"]]
     if not wrong:
         return ""
     first = next((r for r in wrong if r["reason"] != NO_CREDIT), wrong[0])
     reason = f"{first['id'].partition('/')[2]}: {first['reason']}"
-    others = [r["id"].split("/")[-1] for r in wrong if r is not first]
-    if len(question.cases) > 1 or not others:
-        return reason
-    more = f" and {len(others) - NAMED} more" if len(others) > NAMED else ""
-    return f"{reason}; also wrong: {', '.join(others[:NAMED])}{more}"
+    others: dict[str, list[str]] = {"also wrong": [], UNWRITTEN: []}
+    for r in wrong if len(question.cases) == 1 else ():
+        if r is not first:
+            kind = UNWRITTEN if r["reason"].startswith(UNWRITTEN) else "also wrong"
+            others[kind].append(r["id"].split("/")[-1])
+    for kind, names in others.items():
+        more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+        reason += f"; {kind}: {', '.join(names[:NAMED])}{more}" if names else ""
+    return reason

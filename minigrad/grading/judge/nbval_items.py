@@ -42,7 +42,7 @@ Outputs = list[dict[str, Any]]
 
 
 class SolutionFailed(RuntimeError):
-    """The trusted notebook failed, or its solution gave no answers."""
+    """The author's notebook failed, or its solution gave no answers."""
 
 
 _judge = cache(read_judge)
@@ -71,7 +71,7 @@ def _judged_notebook(judge: Judge, answers: AnswersDocument, drawn: Drawn) -> No
 class AnswersFile(IPyNbFile):  # type: ignore[misc]
     """An answers document, collected as the notebook that judges it."""
 
-    kept: dict[str, list[Outputs]] = {}  # outputs of trusted notebooks, by a hash of their sources
+    kept: dict[str, list[Outputs]] = {}  # outputs of author's notebooks, by a hash of their sources
 
     def collect(self) -> Iterator["AnswersCell"]:
         """Yield an AnswersCell for each cell of the author's notebook, with inputs drawn from the seed.
@@ -113,7 +113,7 @@ class AnswersFile(IPyNbFile):  # type: ignore[misc]
                 return self.kernel.get_message(stream, timeout=0.5)
             except Empty:
                 if not self.kernel.is_alive():
-                    raise SolutionFailed("the kernel of the trusted notebook died") from None
+                    raise SolutionFailed("the kernel of the author's notebook died") from None
                 if time.monotonic() > until:
                     raise
 
@@ -129,7 +129,7 @@ class AnswersFile(IPyNbFile):  # type: ignore[misc]
 
 
 class AnswersCell(IPyNbCell):  # type: ignore[misc]
-    """A cell of the trusted notebook; a check cell judges one question."""
+    """A cell of the author's notebook; a check cell judges one question."""
 
     verdicts: dict[str, VerdictText] | None = None
 
@@ -167,8 +167,8 @@ class AnswersCell(IPyNbCell):  # type: ignore[misc]
         right, mine = _answers(test), _answers(ref)
         wanting = [i for i in question.ids if "error" in right.get(i, {"error": ""})]
         if wanting:
-            said = right.get(wanting[0], {"error": "no answer"})["error"]
-            raise SolutionFailed(f"the solution itself gives no answer to {wanting[0]}: {said}")
+            error = right.get(wanting[0], {"error": "no answer"})["error"]
+            raise SolutionFailed(f"the solution itself gives no answer to {wanting[0]}: {error}")
         verdicts = judge_question(question, mine, right, self.parent.drawn[question.id])
         self.verdicts = {i: {"ok": v.ok, "reason": v.reason} for i, v in verdicts.items()}
         self.comparison_traceback = [f"{i}: {v.reason}" for i, v in verdicts.items() if not v.ok]

@@ -5,8 +5,6 @@ markers      the markers around solutions and hidden tests
 syntax       the names that a cell defines and uses
 questions    the graded questions, and the cells that each needs
 exercises    exercises of minigrad.teach as questions
-variants     the author's wrong answers, written as a student's answer cell
-trusted      runs the author's given cells in a separate process
 inputs       draws the inputs for each grading run; check_in_kernel calls the answers on them
 bundles      the two files for recording and judging answers
 """

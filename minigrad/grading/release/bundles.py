@@ -31,7 +31,7 @@ from minigrad.grading.release.student import (
     solution_lines,
     student_notebook,
 )
-from minigrad.grading.release.syntax import defined_names
+from minigrad.grading.release.syntax import defined_names, squeezed
 
 RECORDING, JUDGE = "minigrad-recording-2", "minigrad-judge-1"
 
@@ -154,9 +154,9 @@ def make_bundles(author: str | Path) -> tuple[Recording, Judge] | None:
         "cells": [_public_cell(cell) for cell in student.cells],
     }
     recording = Recording(json.loads(json.dumps(document)))
-    squeezed = "".join(json.dumps(recording.data, ensure_ascii=False).split())
+    text = squeezed(json.dumps(recording.data, ensure_ascii=False))
     for line, number in solution_lines(notebook):
-        if json.dumps("".join(line.split()), ensure_ascii=False)[1:-1] in squeezed:
+        if json.dumps(squeezed(line), ensure_ascii=False)[1:-1] in text:
             raise BundleError(
                 f"{author.name}: a line of the solution of cell {number} would be in the recording bundle:\n"
                 f"    {line}\nTo fix it, remove it from the call or from the given cells."
@@ -189,25 +189,25 @@ def read_judge(path: str | Path) -> Judge:
     return Judge(_read(Path(path), JUDGE))
 
 
-def find_bundles(place: str | Path) -> tuple[Recording, Judge]:
+def find_bundles(path: str | Path) -> tuple[Recording, Judge]:
     """Find both bundles of an exercise, or make them from the author's notebook.
 
-    place    a folder that `release` wrote, one of the two bundles, or the author's notebook
+    path    a folder that `release` wrote, one of the two bundles, or the author's notebook
 
     Raises BundleError, saying what is there instead.
     """
-    place = Path(place)
-    if place.suffix == ".ipynb":
-        return _made(place)
-    return find_recording(place), read_judge(_path_of_bundles(place, "judge"))
+    path = Path(path)
+    if path.suffix == ".ipynb":
+        return _made(path)
+    return find_recording(path), read_judge(_path_of_bundles(path, "judge"))
 
 
-def find_recording(place: str | Path) -> Recording:
+def find_recording(path: str | Path) -> Recording:
     """Find only the recording bundle, in the same places; the judge bundle need not exist."""
-    place = Path(place)
-    if place.suffix == ".ipynb":
-        return _made(place)[0]
-    return Recording(_read(_path_of_bundles(place, "recording"), RECORDING))
+    path = Path(path)
+    if path.suffix == ".ipynb":
+        return _made(path)[0]
+    return Recording(_read(_path_of_bundles(path, "recording"), RECORDING))
 
 
 def _made(author: Path) -> tuple[Recording, Judge]:
@@ -220,23 +220,23 @@ def _made(author: Path) -> tuple[Recording, Judge]:
     return made
 
 
-def _path_of_bundles(place: Path, kind: str) -> Path:
+def _path_of_bundles(path: Path, kind: str) -> Path:
     """The path of the bundle of this kind, in a folder or next to the other bundle."""
-    if place.is_dir():
-        found = sorted([*place.glob("*.recording.json"), *place.glob("grading/*.recording.json")])
+    if path.is_dir():
+        found = sorted([*path.glob("*.recording.json"), *path.glob("grading/*.recording.json")])
         if len(found) != 1:
             names = ", ".join(p.name for p in found) or "none"
             raise BundleError(
-                f"{place} must have one recording bundle, and it has: {names}. To fix it, name one of them, "
-                f"or write one:  minigrad release AUTHOR.ipynb -o {place}"
+                f"{path} must have one recording bundle, and it has: {names}. To fix it, name one of them, "
+                f"or write one:  minigrad release AUTHOR.ipynb -o {path}"
             )
-        (place,) = found
-    if not place.exists() and not place.with_name(f"{place.name}.{kind}.json").exists():
+        (path,) = found
+    if not path.exists() and not path.with_name(f"{path.name}.{kind}.json").exists():
         raise BundleError(
-            f"There is no {place}. To fix it, name the folder that  minigrad release  wrote, or the author's notebook."
+            f"There is no {path}. To fix it, name the folder that  minigrad release  wrote, or the author's notebook."
         )
-    stem = place.name.removesuffix(".json").removesuffix(".recording").removesuffix(".judge")
-    return place.with_name(f"{stem}.{kind}.json")
+    stem = path.name.removesuffix(".json").removesuffix(".recording").removesuffix(".judge")
+    return path.with_name(f"{stem}.{kind}.json")
 
 
 def _read(path: Path, form: str) -> BundleDocument:

@@ -11,7 +11,9 @@ judge/explain.py diagnoses wrong answers.
 """
 
 import ast
+import inspect
 import re
+import textwrap
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -19,14 +21,16 @@ from numpy.typing import NDArray
 
 from minigrad.grading.answers import encoded
 from minigrad.grading.documents import Declaration, DrawnCase
-from minigrad.grading.release.variants import wrong_source
+from minigrad.grading.release.syntax import names_read, needed_statements, statements_of
 from minigrad.teach.ask_facts import Facts
 from minigrad.teach.ask_functions import Differentiable
 from minigrad.teach.ask_optimizers import Updates
 from minigrad.teach.ask_structure import Adjoints, Edges, Order
 from minigrad.teach.cases import draw
-from minigrad.teach.question import Question
+from minigrad.teach.question import Question, Wrong
 from minigrad.teach.trying import FunctionQuestion
+
+Definition = ast.FunctionDef | ast.ClassDef
 
 STEPS = """
 def steps_of_function(step, p, grads, settings):
@@ -95,7 +99,7 @@ def _declaration(
             declaration[tolerance] = getattr(exercise, tolerance)
     declaration["cases"] = [{} for _ in _cases(exercise, "public")]
     declaration["weights"] = _weights(exercise, len(declaration["cases"]))
-    wrongs = [wrong_source(w, name, sources) for w in getattr(exercise, "wrongs", [])]
+    wrongs = [_wrong_source(w, name, sources) for w in getattr(exercise, "wrongs", [])]
     declaration["wrong"] = [source for source in wrongs if source]
     answered_by = getattr(getattr(exercise, "program", None), "__name__", "")
     if isinstance(exercise, Facts) and answered_by in names:
@@ -105,12 +109,14 @@ def _declaration(
 
 
 def _weights(exercise: object, cases: int) -> list[float]:
-    """The weight of each result of each case; empty if all are equal. An optimizer's cases are its parts."""
-    points = getattr(exercise, "points", None)
-    if not isinstance(exercise, Question) or not isinstance(points, Mapping):
+    """The points of each result, the same in each case; empty if none are declared.
+
+    An optimizer's cases are its parts, so each counts as often as there are cases.
+    """
+    if not isinstance(exercise, Question) or exercise.points == 1.0:
         return []
     parts = list(exercise.parts_with_points().values())
-    return parts if isinstance(exercise, Updates) else parts * cases
+    return [cases * p for p in parts] if isinstance(exercise, Updates) else parts * cases
 
 
 def _parts(exercise: object) -> list[str]:
@@ -225,3 +231,44 @@ def _can_be_encoded(value: object, names: Mapping[str, object]) -> bool:
         return bool(ast.literal_eval(repr(value)) == value)
     except (ValueError, SyntaxError, RecursionError, MemoryError):
         return False
+
+
+def _wrong_source(wrong: Wrong, name: str, sources: list[str]) -> str | None:
+    """The answer cell of a student who gives this wrong answer; None if its source is unknown.
+
+    sources    the author's cells, which provide the definitions that the answer uses: the cell runs without
+               the check and the hidden tests
+    """
+    answer = wrong.answer
+    if not callable(answer):
+        return f"import numpy as np\n{name} = {answer!r}"
+    own = _definition(answer, sources)
+    if own is None:
+        return None
+    statements = [s for source in sources for s in statements_of(source)]
+    for statement in (own, *statements):
+        if isinstance(statement, Definition):
+            # drop @exercise.wrong, so that running the cell does not register the answer again
+            statement.decorator_list = [d for d in statement.decorator_list if not _registers(d)]
+    others = [s for s in statements if getattr(s, "name", None) != own.name]
+    used = needed_statements(names_read(own), others)
+    cell = [ast.unparse(each) for each in (*used, own)]
+    return "\n\n".join(["import numpy as np", *cell, f"{name} = {own.name}"])
+
+
+def _definition(answer: object, sources: list[str]) -> Definition | None:
+    """Find the definition of a function or class in its source."""
+    wanted = getattr(answer, "__name__", "")
+    try:
+        sources = [textwrap.dedent(inspect.getsource(answer))]  # type: ignore[arg-type]
+    except (OSError, TypeError):  # inspect cannot find a class that was defined in a cell
+        pass
+    statements = [s for source in sources for s in statements_of(source)]
+    found = [s for s in statements if isinstance(s, Definition) and s.name == wanted]
+    return found[-1] if found else None
+
+
+def _registers(decorator: ast.expr) -> bool:
+    """Is it  @exercise.wrong(kind)?"""
+    called = decorator.func if isinstance(decorator, ast.Call) else decorator
+    return isinstance(called, ast.Attribute) and called.attr == "wrong"

@@ -28,7 +28,7 @@ from minigrad.grading.answers import encoded
 from minigrad.grading.documents import Declaration, Drawn
 from minigrad.grading.release.check_in_kernel import cell_of
 from minigrad.grading.release.questions import GradedQuestion
-from minigrad.grading.release.trusted import ask
+from minigrad.grading.trusted import ask
 
 
 def draw_input(spec: Declaration, key: str) -> object:

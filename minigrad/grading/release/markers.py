@@ -23,7 +23,8 @@ otter's markers, in code cells:
 A marker with a single # is otter's, one with ### is nbgrader's; this decides which stub is used.
 
 nbgrader's stub raises NotImplementedError. It is left out below  predicted = {"a": ..., "b": ...},  where
-students replace the dots: it would raise although they did. Dots that are left are no answer.
+students replace the dots: it would raise although they did. Dots that are left are no answer. In the body of
+a class, outside its methods, the stub is `...`, which does no harm if it is left below an answer.
 
     cleared          the source that a student gets
     hidden           the lines that a student must not see
@@ -41,9 +42,10 @@ from collections.abc import Iterator
 from itertools import takewhile
 from typing import NamedTuple
 
-from minigrad.grading.release.syntax import names_made, statements_of, syntax_of
+from minigrad.grading.release.syntax import Function, names_bound, statements_of, syntax_of
 
-CODE_STUB = "# YOUR CODE HERE\nraise NotImplementedError()"
+RAISE = "raise NotImplementedError()"
+CODE_STUB = f"# YOUR CODE HERE\n{RAISE}"
 TEXT_STUB = "YOUR ANSWER HERE"
 PROMPT = "..."  # otter's stub
 
@@ -86,7 +88,8 @@ def cleared(source: str, stub: str, *, code: bool = True) -> tuple[str, bool]:
             inside = replaced = True
             otters = OTTERS.fullmatch(line) if code else None
             if otters is None and not (code and _fills_in_dots(given[number:], lines)):
-                lines += [indent + s for s in stub.split("\n")]
+                shown = stub.replace(RAISE, PROMPT) if _is_in_class(source, number) else stub
+                lines += [indent + s for s in shown.split("\n")]
             elif otters is not None and not otters["none"]:
                 lines.append(indent + PROMPT)
         elif SOLUTION.end in line:
@@ -106,14 +109,22 @@ def cleared(source: str, stub: str, *, code: bool = True) -> tuple[str, bool]:
 def _fills_in_dots(below: list[str], above: list[str]) -> bool:
     """Does the solution at the head of `below` only assign to names that have dots above it?"""
     solution = "\n".join(takewhile(lambda line: SOLUTION.end not in line, below))
-    filled = {name for statement in statements_of(solution) for name in names_made(statement)}
+    filled = {name for statement in statements_of(solution) for name in names_bound(statement)}
     dotted = {
         name
         for statement in statements_of("\n".join(above))
         if any(isinstance(n, ast.Constant) and n.value is ... for n in ast.walk(statement))
-        for name in names_made(statement)
+        for name in names_bound(statement)
     }
     return bool(filled) and filled <= dotted
+
+
+def _is_in_class(source: str, number: int) -> bool:
+    """Is this line in the body of a class, outside its methods?"""
+    nodes = ast.walk(syntax_of(source) or ast.Module([], []))
+    blocks = [n for n in nodes if isinstance(n, Function | ast.ClassDef)]
+    around = [n for n in blocks if n.lineno < number <= (n.end_lineno or 0)]
+    return isinstance(max(around, key=lambda n: n.lineno, default=None), ast.ClassDef)
 
 
 def _regions(

@@ -20,8 +20,9 @@ It contains no expected values: those come from running the solution. A check ce
 """
 
 import ast
+import math
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import asdict, dataclass, field, fields
 from fractions import Fraction
 from typing import Literal, TypedDict, get_origin
@@ -37,13 +38,13 @@ from minigrad.grading.release.student import (
 )
 from minigrad.grading.release.syntax import (
     defined_names,
-    names_made,
-    names_used,
+    names_bound,
+    names_in,
     statements_of,
     syntax_of,
     waits_for,
 )
-from minigrad.grading.release.trusted import GivenCellsFailed, ask
+from minigrad.grading.trusted import GivenCellsFailed, ask
 
 Compare = Literal["array", "exact", "unordered", "order"]
 CHECK = re.compile(r"^\s*(\w+)\.check\(\)", re.MULTILINE)
@@ -192,15 +193,17 @@ def declared(notebook: Notebook, name: str) -> list[GradedQuestion]:
     exercises = _exercises(notebook, name)
     questions: list[GradedQuestion] = []
     start = 0  # a question covers the answers since the previous question
-    for place, cell in enumerate(notebook.cells):
+    for position, cell in enumerate(notebook.cells):
         declaration = dict(metadata_of(cell, "minigrad").get("question", {}))
         exercise = _exercise_of(cell)
         if exercise in exercises:
             declaration = {**exercises[exercise], "exercise": exercise, **declaration}
         if _is_graded(cell) and declaration:
-            where = f"{name}, cell {place + 1} (id {cell.id})"
-            questions.append(_checked(_placed(declaration, notebook, start, place, where), where))
-            start = place + 1
+            where = f"{name}, cell {position + 1} (id {cell.id})"
+            questions.append(
+                _checked(_placed(declaration, notebook, start, position, where), where)
+            )
+            start = position + 1
     repeated = [q.id for q in questions if [p.id for p in questions].count(q.id) > 1]
     if repeated:
         raise QuestionError(f"{name}: two questions are called {repeated[0]}.")
@@ -218,14 +221,22 @@ def unasked(notebook: Notebook, questions: list[GradedQuestion]) -> list[tuple[s
     return found
 
 
+def differing_points(questions: list[GradedQuestion]) -> Iterator[tuple[str, float, float]]:
+    """Yield the questions whose points in nbgrader differ from those declared: the id, and both."""
+    for question in questions:
+        declared = sum(question.weights) / len(question.cases)
+        if question.weights and not math.isclose(declared, question.points):
+            yield question.id, question.points, declared
+
+
 def _placed(
-    declaration: Declaration, notebook: Notebook, start: int, place: int, where: str
+    declaration: Declaration, notebook: Notebook, start: int, position: int, where: str
 ) -> Declaration:
     """Complete the declaration with what its position determines: the cells to run, and how.
 
-    start, place    the range of cells that contains the answers
+    start, position    the range of cells that contains the answers
     """
-    above = notebook.cells[:place]
+    above = notebook.cells[:position]
     sources = {cell.id: cell.source for cell in notebook.cells if cell.cell_type == "code"}
     theirs = _student_names(notebook)
     fixed = [cell for cell in above if _is_fixed(cell, theirs)]
@@ -244,7 +255,7 @@ def _placed(
         declaration["weights"] = _weights(parts, declaration, where)
     if "engine" not in declaration:
         declaration["engine"] = _uses_engine([sources[a] for a in own], sources.values())
-    cell = notebook.cells[place]
+    cell = notebook.cells[position]
     return {
         "id": _id_of(cell),
         "points": metadata_of(cell, "nbgrader").get("points", 1),
@@ -342,13 +353,13 @@ def _student_names(notebook: Notebook) -> set[str]:
 def _uses_given(answers: list[str], given: list[str]) -> bool:
     """Does a solution use a name that a given cell defines or imports?"""
     made = {name for source in given for name in defined_names(source)}
-    made |= {name for source in given for node in _imports(source) for name in names_made(node)}
+    made |= {name for source in given for node in _imports(source) for name in names_bound(node)}
     made -= {name for answer in answers for name in defined_names(answer)}
     return any(made & _names(answer) for answer in answers)
 
 
 def _names(source: str) -> set[str]:
-    return set(names_used(*statements_of(source)))
+    return set(names_in(*statements_of(source)))
 
 
 def _checked(declaration: Declaration, where: str) -> GradedQuestion:

@@ -48,6 +48,7 @@ from minigrad.grading.release.markers import (
     hidden,
     without_comment,
 )
+from minigrad.grading.release.syntax import squeezed
 from minigrad.utils.notebook_format import nbformat
 
 COUNTS = (
@@ -219,17 +220,15 @@ def _check_nothing_left(author: Notebook, student: Notebook, name: str) -> None:
 
     Raises SolutionLeft, which names the line and the cell.
     """
-    telling = {"".join(line.split()): (line, number) for line, number in solution_lines(author)}
+    telling = {squeezed(line): (line, number) for line, number in solution_lines(author)}
     places = [("in the metadata of the notebook", "", _squeezed_json(student.metadata))]
     for number, cell in enumerate(student.cells, 1):
         where = f"in cell {number} (id {cell.id}), outside the markers"
         beside = {k: v for k, v in cell.items() if k != "source"}
-        places.append(
-            (where, "".join(cell.source.split()), _squeezed_json(beside) + _attached(cell))
-        )
+        places.append((where, squeezed(cell.source), _squeezed_json(beside) + _attached(cell)))
     for where, text, rest in places:
-        for squeezed, (line, home) in telling.items():
-            if squeezed in text or json.dumps(squeezed)[1:-1] in rest:
+        for short, (line, home) in telling.items():
+            if short in text or json.dumps(short)[1:-1] in rest:
                 raise SolutionLeft(
                     f"{name}: the student's notebook would still show a line of the solution of cell {home}:\n"
                     f"    {line}\n"
@@ -238,7 +237,7 @@ def _check_nothing_left(author: Notebook, student: Notebook, name: str) -> None:
 
 
 def _squeezed_json(part: object) -> str:
-    return "".join(json.dumps(part).split())
+    return squeezed(json.dumps(part))
 
 
 def _attached(cell: Notebook) -> str:
@@ -318,7 +317,7 @@ def _lock(cell: Notebook) -> None:
 def _reveals_something(line: str) -> bool:
     line = line.strip()
     headers = ("#", "@", "import ", "from ", "def ", "class ", "with ", "for ")
-    if len("".join(line.split())) < 6 or line.startswith(headers):
+    if len(squeezed(line)) < 6 or line.startswith(headers):
         return False
     return re.fullmatch(r"return\s+[\w\s,()]*", line) is None
 

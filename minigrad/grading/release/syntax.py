@@ -9,6 +9,7 @@ import re
 import symtable
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from typing import cast
 
 NO_PROGRAM = (SyntaxError, ValueError, RecursionError, MemoryError)
 # MAGIC: line magics, shell lines, and help queries such as  name? . ELSEWHERE: cell magics whose cell is not
@@ -23,6 +24,11 @@ Loop = ast.For | ast.AsyncFor | ast.While
 Inner = ast.Lambda | ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 
 
+def squeezed(text: str) -> str:
+    """The text without whitespace, in which a line is recognized after it was reindented."""
+    return "".join(text.split())
+
+
 def syntax_of(source: str) -> ast.Module | None:
     """Parse a cell, ignoring its magics; None if it is not Python."""
     if ELSEWHERE.match(source):
@@ -32,7 +38,8 @@ def syntax_of(source: str) -> ast.Module | None:
 
 def _parsed(source: str) -> ast.Module | None:
     try:
-        return ast.parse(source)
+        allowed = ast.PyCF_ONLY_AST | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+        return cast(ast.Module, compile(source, "cell", "exec", allowed, dont_inherit=True))
     except NO_PROGRAM:
         return None
 
@@ -43,10 +50,11 @@ def statements_of(source: str) -> list[ast.stmt]:
     return tree.body if tree else []
 
 
-def names_made(statement: ast.stmt) -> set[str]:
+def names_bound(statement: ast.stmt) -> set[str]:
     """The names that a statement defines, imports (including "*"), or assigns to, in whole or in part.
 
-    A bare method call may change its object, so `table.append(3)` counts as defining table.
+    A bare method call may change its object, so `table.append(3)` counts as defining table. An import from
+    __future__ changes the whole cell, so it counts as "*".
     """
     made: set[str] = set()
     waiting: list[ast.AST] = [statement]
@@ -55,11 +63,14 @@ def names_made(statement: ast.stmt) -> set[str]:
         if isinstance(part, Function | ast.ClassDef):
             made.add(part.name)
         elif isinstance(part, Import):
-            made |= {(a.asname or a.name).split(".")[0] for a in part.names}
+            future = getattr(part, "module", "") == "__future__"
+            made |= {"*"} if future else {(a.asname or a.name).split(".")[0] for a in part.names}
         elif not isinstance(part, Inner):
             waiting += ast.iter_child_nodes(part)
             if isinstance(getattr(part, "ctx", None), ast.Store):
                 made |= _owner(part)
+            elif isinstance(part, ast.MatchAs | ast.MatchStar) and part.name:
+                made.add(part.name)
             elif isinstance(part, ast.Expr) and isinstance(part.value, ast.Call):
                 method = part.value.func
                 made |= _owner(method) if isinstance(method, ast.Attribute) else set()
@@ -73,12 +84,12 @@ def _owner(part: ast.AST) -> set[str]:
     return {part.id} if isinstance(part, ast.Name) else set()
 
 
-def names_used(*parts: ast.AST) -> Iterator[str]:
+def names_in(*parts: ast.AST) -> Iterator[str]:
     """All names that occur in these nodes."""
     return (n.id for part in parts for n in ast.walk(part) if isinstance(n, ast.Name))
 
 
-def written(statement: ast.AST) -> str:
+def unparsed(statement: ast.AST) -> str:
     """Unparse a statement; "" if it is nested too deeply."""
     try:
         return ast.unparse(statement)
@@ -101,13 +112,13 @@ def without_import(source: str, module: str) -> str:
             found = found or empty
         if not empty:
             kept.append(statement)
-    return written(ast.Module(kept, [])) if found else ""
+    return unparsed(ast.Module(kept, [])) if found else ""
 
 
-def names_taken(*statements: ast.stmt) -> set[str]:
+def names_read(*statements: ast.stmt) -> set[str]:
     """The global names that these statements read, excluding the local variables of functions."""
     try:
-        tables = [symtable.symtable(written(s), "cell", "exec") for s in statements]
+        tables = [symtable.symtable(unparsed(s), "cell", "exec") for s in statements]
     except NO_PROGRAM:
         return set()
     taken: set[str] = set()
@@ -120,8 +131,8 @@ def names_taken(*statements: ast.stmt) -> set[str]:
     return taken
 
 
-def needed(
-    names: set[str], statements: Sequence[ast.stmt], most: float = math.inf
+def needed_statements(
+    names: set[str], statements: Sequence[ast.stmt], limit: float = math.inf
 ) -> list[ast.stmt]:
     """The statements that define these names, and those that they depend on, in order.
 
@@ -129,15 +140,15 @@ def needed(
     """
     makers: defaultdict[str, list[int]] = defaultdict(list)
     for k, statement in enumerate(statements):
-        for name in names_made(statement):
+        for name in names_bound(statement):
             makers[name].append(k)
     waiting, seen = set(names), set(names)
     chosen: set[int] = set()
     while waiting:
         for k in makers[waiting.pop()]:
-            if k not in chosen and len(chosen) <= most:
+            if k not in chosen and len(chosen) <= limit:
                 chosen.add(k)
-                waiting |= names_taken(statements[k]) - seen
+                waiting |= names_read(statements[k]) - seen
                 seen |= waiting
     return [statements[k] for k in sorted(chosen)]
 
@@ -158,4 +169,4 @@ def defined_names(source: str) -> list[str]:
     """The functions, classes and variables that a cell defines at its top level."""
     kinds = Function | ast.ClassDef | ast.Assign | ast.AnnAssign
     own = [s for s in statements_of(source) if isinstance(s, kinds)]
-    return list(dict.fromkeys(name for s in own for name in sorted(names_made(s))))
+    return list(dict.fromkeys(name for s in own for name in sorted(names_bound(s))))

@@ -18,12 +18,12 @@ from markupsafe import Markup
 from minigrad.grading.documents import ClassGrades, QuestionGrade, QuestionSummary
 from minigrad.grading.files import clean_text
 from minigrad.grading.gradebook.book import Gradebook, GradebookRow, question_name
-from minigrad.grading.gradebook.csv_files import MOST_WRITTEN, points_text
+from minigrad.grading.gradebook.csv_files import MAX_WRITTEN, points_text
 from minigrad.grading.reports.document import file_names
 from minigrad.grading.reports.words import wrong_parts
-from minigrad.grading.run.written import LEAST
+from minigrad.grading.run.written import MIN_SIZE
 
-MOST = 8  # rows in a table of mistakes
+MAX_ROWS = 8  # rows in a table of mistakes
 
 
 _pages = Environment(
@@ -36,10 +36,10 @@ _pages = Environment(
 _pages.filters["wrong_parts"] = wrong_parts
 _pages.filters["number"] = lambda n: points_text(n) if isinstance(n, Decimal) else f"{n:g}"
 # comments and manually marked answers are never shortened
-_pages.filters["whole"] = lambda text: Markup.escape(clean_text(text, MOST_WRITTEN))
+_pages.filters["whole"] = lambda text: Markup.escape(clean_text(text, MAX_WRITTEN))
 
 
-def page_by(template: str, **values: object) -> str:
+def render_page(template: str, **values: object) -> str:
     """Render one of the templates."""
     return _pages.get_template(template).render(**values)
 
@@ -52,7 +52,7 @@ class _StudentRow:
     page: str
 
     @property
-    def said(self) -> str:
+    def summary(self) -> str:
         """A short summary of what went wrong."""
         reasons = [
             kind_of(m.grade["reason"]) for m in self.row.marks if m.grade and m.grade["reason"]
@@ -68,7 +68,7 @@ def write_pages(book: Gradebook, documents: list[ClassGrades], out: Path) -> Pat
     students = [_StudentRow(row, name) for row, name in zip(book.rows, names)]
     for student in students:
         isolation = {grade["isolation"] for grade in student.row.grades}
-        page = page_by("feedback.html", book=book, row=student.row, isolation=isolation)
+        page = render_page("feedback.html", book=book, row=student.row, isolation=isolation)
         (folder / f"{student.page}.html").write_text(page, encoding="utf-8")
     path = out / "overview.html"
     path.write_text(_overview(book, documents, students), encoding="utf-8")
@@ -92,12 +92,12 @@ def _overview(book: Gradebook, documents: list[ClassGrades], students: list[_Stu
         "could not be read": sum(bool(row.unreadable) for row in rows),
         "late": sum(row.lateness.days > 0 for row in rows),
     }
-    return page_by(
+    return render_page(
         "overview.html",
         book=book,
         isolation=sorted({tier for document in documents for tier in document["isolation"]}),
         figures=figures,
-        looked_at=[(s, said) for s in students if (said := _review_reason(s.row))],
+        to_review=[(s, reason) for s in students if (reason := _review_reason(s.row))],
         questions=[
             _question_data(
                 question_name(document["exercise"], question["id"], len(book.runs)),
@@ -110,7 +110,7 @@ def _overview(book: Gradebook, documents: list[ClassGrades], students: list[_Stu
         ],
         students=students,
         alike=_equal_answers(students),
-        least=LEAST,
+        least=MIN_SIZE,
         seed=seeds.pop() if len(seeds) == 1 else f"{len(seeds)} seeds, in grades.json",
         versions=rows[0].grades[0]["versions"],
     )
@@ -122,7 +122,7 @@ def _review_reason(row: GradebookRow) -> str:
         return f"could not be read: {row.unreadable}"
     if not row.confirm:
         return ""
-    notes = [*row.notes, *(f"{m.column.id}: {m.told}" for m in row.marks if m.told)]
+    notes = [*row.notes, *(f"{m.column.id}: {m.note}" for m in row.marks if m.note)]
     notes += (note for grade in row.grades for note in grade["notes"])
     guesses = [note for note in notes if "please confirm" in note]
     return "; ".join(guesses) or "an answer needs to be confirmed: please confirm"
@@ -136,7 +136,7 @@ def _question_data(
 ) -> dict[str, object]:
     """The overview's data on a question. Rows of its tables are (students, kind or "", text, example)."""
     reasons = Counter(kind_of(q["reason"]) for q in graded if q["reason"])
-    common = question["diagnoses"][:MOST]
+    common = question["diagnoses"][:MAX_ROWS]
     marks = [(m, s) for s in students for m in s.row.marks if m.column.id == name]
 
     def example(kind: str) -> _StudentRow | None:
@@ -157,7 +157,7 @@ def _question_data(
         "spread": _distribution(question["points"], question["of"]),
         "title": next((m.column.title for m, _ in marks), ""),
         "diagnoses": [(d["students"], d["kind"], d["message"], example(d["kind"])) for d in common],
-        "reasons": [(n, "", kind, example(kind)) for kind, n in reasons.most_common(MOST)],
+        "reasons": [(n, "", kind, example(kind)) for kind, n in reasons.most_common(MAX_ROWS)],
     }
 
 
@@ -182,10 +182,10 @@ def kind_of(reason: str) -> str:
     >>> kind_of("the check did not finish in 10 s. Is there a loop that never ends?")
     'did not finish in time'
     """
-    said = re.sub(r"^\d+/\S+: |^the (check|answer \S+|given cell \S+?):? ", "", reason)
-    said = re.sub(r" in [\d.]+ s\b.*", " in time", said)
-    found = re.match(r"[A-Za-z_]\w*(Error|Exception|Exit|Interrupt|Warning)\b|[^:;(]+", said)
-    kind = found.group(0) if found else said
+    text = re.sub(r"^\d+/\S+: |^the (check|answer \S+|given cell \S+?):? ", "", reason)
+    text = re.sub(r" in [\d.]+ s\b.*", " in time", text)
+    found = re.match(r"[A-Za-z_]\w*(Error|Exception|Exit|Interrupt|Warning)\b|[^:;(]+", text)
+    kind = found.group(0) if found else text
     return re.sub(r"\d+", "n", kind).strip()[:80] or "another reason"
 
 

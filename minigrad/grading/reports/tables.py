@@ -27,7 +27,7 @@ def write_gradebook(book: Gradebook, path: Path) -> Path:
                 "please confirm" if row.confirm else "",
                 row.unreadable or "; ".join(_notes(row)),
                 ", ".join(sorted({grade["isolation"] for grade in row.grades})),
-                *(student.name, student.email, student.section, row.lateness.said),
+                *(student.name, student.email, student.section, row.lateness.note),
                 "; ".join(f"{m.column.id}: {', '.join(m.alike)}" for m in row.marks if m.alike),
             ]
         )
@@ -37,7 +37,7 @@ def write_gradebook(book: Gradebook, path: Path) -> Path:
 def _notes(row: GradebookRow) -> list[str]:
     """All notes on a student's work."""
     of_grades = [note for grade in row.grades for note in grade["notes"]]
-    of_marks = [f"{mark.column.id}: {mark.told}" for mark in row.marks if mark.told]
+    of_marks = [f"{mark.column.id}: {mark.note}" for mark in row.marks if mark.note]
     of_answers = [note for mark in row.marks if mark.grade for note in mark.grade["notes"]]
     return [*row.notes, *of_marks, *of_grades, *of_answers]
 
@@ -51,10 +51,10 @@ def write_gradescope(book: Gradebook, folder: Path) -> None:
 
 def gradescope_results(row: GradebookRow) -> dict[str, object]:
     """The content of results.json for one student."""
-    said = [*row.notes, *(n for grade in row.grades for n in grade["notes"]), row.lateness.said]
+    notes = [*row.notes, *(n for grade in row.grades for n in grade["notes"]), row.lateness.note]
     return {
         "score": float(row.points),
-        "output": clean_text(row.unreadable or "\n".join(filter(None, said))),
+        "output": clean_text(row.unreadable or "\n".join(filter(None, notes))),
         "output_format": "text",
         "stdout_visibility": "hidden",
         "tests": [
@@ -84,8 +84,8 @@ def _feedback(mark: Mark) -> str:
     """The feedback for a student on a mark, as text."""
     if mark.open:
         return "Still to be marked, so it has no points yet."
-    said = [clean_text(mark.told), _explanation(mark.grade) if mark.grade else ""]
-    return "\n".join(filter(None, said)) or "There is no answer to it."
+    notes = [clean_text(mark.note), _explanation(mark.grade) if mark.grade else ""]
+    return "\n".join(filter(None, notes)) or "There is no answer."
 
 
 def _explanation(question: QuestionGrade) -> str:

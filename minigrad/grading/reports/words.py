@@ -8,9 +8,9 @@ No sentence contains a right value, or the student's result for a hidden input: 
 import re
 
 from minigrad.grading.documents import QuestionGrade, ResultGrade
+from minigrad.grading.judge.compare import UNWRITTEN
 
 SILENT = "no answer"
-UNWRITTEN = "not written yet"  # the same in every case
 
 
 def wrong_parts(question: QuestionGrade) -> list[str]:
@@ -41,12 +41,14 @@ def wrong_parts(question: QuestionGrade) -> list[str]:
         return alone
     if len(reasons) == 1 and len(parts) > 1:
         return [*alone, _ended(f"{', '.join(parts)}: {bare}")]
-    return alone + [said for name, results in parts.items() if (said := _sentence(name, results))]
+    return alone + [
+        sentence for name, results in parts.items() if (sentence := _sentence(name, results))
+    ]
 
 
 def _bare_reason(question: QuestionGrade) -> str:
     """The question's reason without the result's name and the list of other wrong results."""
-    return re.sub(r"^\d+/[^:]+: |; also wrong: .*$", "", question["reason"] or "")
+    return re.sub(rf"^\d+/[^:]+: |; (also wrong|{UNWRITTEN}): .*$", "", question["reason"] or "")
 
 
 def _sentence(name: str, results: list[ResultGrade]) -> str:

@@ -6,7 +6,6 @@ submission   finds the answer cells among them
 carried      collects the definitions from other cells that an answer uses
 differences  detects answers that use finite differences
 written      extracts what the student wrote for each question
-place        chooses an isolation tier that works on this machine
 record       runs one submission in the sandbox
 recorder     a separate process that records submissions
 batch        records and judges a class, on this machine or on a cluster

@@ -21,6 +21,7 @@ import base64
 import hashlib
 import json
 import os
+import re
 import secrets
 import tempfile
 from collections import Counter
@@ -39,9 +40,9 @@ from minigrad.grading.release.bundles import Judge, Recording
 from minigrad.grading.release.inputs import draw_inputs
 from minigrad.grading.run.collect import Submission, content_of, submissions_in
 from minigrad.grading.run.notebook import Unreadable, read_bytes
-from minigrad.grading.run.place import place_here
 from minigrad.grading.run.record import unrecorded
 from minigrad.grading.run.recorder import Job, RecorderFailed, lost, record_job, stop_recorders
+from minigrad.grading.sandbox.choose import choose_sandbox
 from minigrad.grading.sandbox.launch import Limits
 
 AHEAD = 4  # submissions queued for each thread
@@ -108,7 +109,7 @@ Progress = Callable[[int, int, str], None]
 
 
 def grade_class(
-    place: Path,
+    source: Path,
     recording: Recording,
     bundle: Judge,
     out: Path,
@@ -120,7 +121,7 @@ def grade_class(
     Raises BatchError if OUT contains a run with other settings, NoSandbox, NoSubmissions or JudgeError.
     """
     bundle.belongs_to(recording)
-    recorded = record_submissions(place, recording, out, settings, progress)
+    recorded = record_submissions(source, recording, out, settings, progress)
     progress(len(recorded), len(recorded), "judging")
     return judge_class(bundle, recorded)
 
@@ -138,14 +139,14 @@ def judge_class(bundle: Judge, recorded: Sequence[tuple[Recorded, AnswersDocumen
 
 
 def record_submissions(
-    place: Path, recording: Recording, out: Path, settings: Settings, progress: Progress
+    source: Path, recording: Recording, out: Path, settings: Settings, progress: Progress
 ) -> list[tuple[Recorded, AnswersDocument]]:
     """Record all submissions in a folder or a zip, in the order of the names, without the solution.
 
     Raises BatchError if OUT contains another run, NoSandbox or NoSubmissions.
     """
     with tempfile.TemporaryDirectory(prefix="mg-class-") as unpacked, ExitStack() as held:
-        found = submissions_in(place, recording.name, Path(unpacked))
+        found = submissions_in(source, recording.name, Path(unpacked))
         try:
             held.enter_context(locked(out / RUN, wait=False))
         except BlockingIOError:
@@ -194,9 +195,9 @@ def record_class(
     progress(done, len(tasks), "recording")
     record = _on_a_cluster if run.settings.scheduler else _on_this_machine
     if waiting and record is _on_this_machine:
-        place_here(run.tier, run.recording.engine, run.recording.packages)
+        choose_sandbox(run.tier, run.recording.engine, run.recording.packages)
     for key, recorded, problem in record(waiting, run.settings):
-        problem = f"it could not be run, through no fault of its own ({problem})"
+        problem = f"the machine could not run it ({problem})"
         answers[key] = recorded or lost(waiting[key], problem)
         _store(run, key, answers[key])
         done += count[key]
@@ -215,7 +216,7 @@ def _store(run: Run, key: str, document: AnswersDocument) -> None:
 
 def record_one(submission: Submission, recording: Recording, settings: Settings) -> AnswersDocument:
     """Record a single submission without storing its answers. Raises NoSandbox."""
-    tier = place_here(settings.isolation, recording.engine, recording.packages).tier
+    tier = choose_sandbox(settings.isolation, recording.engine, recording.packages).tier
     run = Run(recording, settings.seed or secrets.token_hex(16), tier, settings)
     return record_class([submission], run)[0]
 
@@ -242,7 +243,7 @@ def _stored_or_job(
         "submission": sha,
         "seed": seed,
         "drawn": draw_inputs(recording.questions, recording.sources, seed),
-        "limits": limits.as_dict(),
+        "limits": asdict(limits),
         "isolation": run.tier,
         "path": str(submission.path.absolute()),
     }
@@ -257,7 +258,7 @@ def _seed_for(sha: str, run: Run) -> str:
 
 def _key(sha: str, run: Run) -> str:
     """The key of an answers file: a hash of everything that the answers depend on."""
-    limits = run.settings.limits.as_dict()
+    limits = asdict(run.settings.limits)
     return digest([sha, run.recording.hash, _seed_for(sha, run), run.tier, limits])[:40]
 
 
@@ -316,7 +317,12 @@ def _on_a_cluster(waiting: dict[str, Job], settings: Settings) -> Iterator[Outco
         raise BatchError(
             'Dask is not installed here. To fix it, run  pip install "minigrad-jupyter[scale]"'
         ) from None
-    address = settings.scheduler
+    address = str(settings.scheduler)
+    if re.fullmatch(r"(\w+://)?[^/:]*:?", address):
+        raise BatchError(
+            f"The address {address} has no port. To fix it, write it like  tcp://192.0.2.1:8786 , as  dask scheduler "
+            "prints it, or leave out --scheduler to grade here."
+        )
     try:
         client = Client(address, set_as_default=False, timeout=CONNECT)
     except (OSError, ValueError) as error:
@@ -362,13 +368,13 @@ def _tier_and_seed(out: Path, recording: Recording, settings: Settings) -> tuple
         if noted and tier in ("auto", noted):
             tier = str(noted)
         else:
-            tier = place_here(tier, recording.engine, recording.packages).tier
+            tier = choose_sandbox(tier, recording.engine, recording.packages).tier
     seed = str(settings.seed or before.get("seed") or secrets.token_hex(16))
     wanted = {
         "exercise": recording.name,
         "recording": recording.hash,
         "isolation": tier,
-        "limits": settings.limits.as_dict(),
+        "limits": asdict(settings.limits),
         "each": settings.each,
         "seed": seed,
     }

@@ -11,7 +11,7 @@ could have been written in the answer cell itself, so they grant no additional a
 """
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -19,16 +19,17 @@ from minigrad.grading.release.bundles import BundleCell
 from minigrad.grading.release.syntax import (
     Import,
     Loop,
-    names_made,
-    names_taken,
-    needed,
+    names_bound,
+    names_read,
+    needed_statements,
+    squeezed,
     statements_of,
+    unparsed,
     waits_for,
-    written,
 )
-from minigrad.grading.run.notebook import MOST_PARSED, SubmittedCell
+from minigrad.grading.run.notebook import MAX_PARSED, SubmittedCell
 
-MOST = 500  # carried statements for one answer
+MAX_STATEMENTS = 500  # carried statements for one answer
 
 
 @dataclass
@@ -56,9 +57,9 @@ class Carried:
         found = []
         if self.names:
             where = "cell " + ", ".join(map(str, self.cells))
-            found.append(f"taken along with the answer, from {where}: {_some(self.names)}")
+            found.append(f"graded with the answer, from {where}: {_some(self.names)}")
         if self.refused:
-            found.append(f"{_some(self.refused)}: what the exercise gives is used, not your own")
+            found.append(f"{_some(self.refused)}: the exercise's own definition is used, not yours")
         return found
 
 
@@ -66,7 +67,7 @@ def _some(names: list[str]) -> str:
     return ", ".join(names[:12]) + (" and others" if len(names) > 12 else "")
 
 
-def carried_with(
+def find_carried(
     answer: str, others: list[SubmittedCell], layout: list[BundleCell], given: list[str]
 ) -> Carried:
     """Find the statements that an answer depends on.
@@ -77,12 +78,23 @@ def carried_with(
     given     the sources of the given cells that run before the answer
     """
     own = statements_of(answer)
-    made = {name for s in own for name in names_made(s)}
-    wanted = names_taken(*own) - made
-    there = {name for source in given for s in statements_of(source) for name in names_made(s)}
+    made = {name for s in own for name in names_bound(s)}
+    wanted = names_read(*own) - made
+    there = {name for source in given for s in statements_of(source) for name in names_bound(s)}
     candidates = list(_candidates(others, layout, there))
-    ours = [one for one in candidates if not one.made & (made | one.barred)]
-    chosen = needed({"*", *wanted}, [one.statement for one in ours], MOST)[:MOST] if own else []
+    classes = {
+        s.name: {name for part in s.body for name in names_bound(part)}
+        for s in own
+        if isinstance(s, ast.ClassDef)
+    }
+    ours = [
+        one
+        for one in candidates
+        if not one.made & (made | one.barred) or _extends(one.statement, classes)
+    ]
+    statements = [one.statement for one in ours]
+    chosen = needed_statements({"*", *wanted, *classes}, statements, MAX_STATEMENTS) if own else []
+    chosen = chosen[:MAX_STATEMENTS]
     refused = {n for one in candidates for n in one.made & one.barred & wanted if one.own}
     found = Carried(refused=sorted(refused - {"*"}))
     for one in (one for one in ours if one.statement in chosen):
@@ -92,10 +104,21 @@ def carried_with(
         elif waits_for([one.statement], made):
             part = found.below
             made |= one.made
-        part.append(written(one.statement))
+        part.append(unparsed(one.statement))
         found.names += sorted(one.made - {*found.names})
         found.cells += [one.cell] if one.cell not in found.cells else []
     return found
+
+
+def _extends(statement: ast.stmt, classes: Mapping[str, set[str]]) -> bool:
+    """Does it add a method to one of these classes, as in  Stack.pop = pop?
+
+    classes    the names that each defines itself; those are not replaced
+    """
+    match statement:
+        case ast.Assign([ast.Attribute(ast.Name(owner), method)], ast.Name() | ast.Lambda()):
+            return owner in classes and method not in classes[owner]
+    return False
 
 
 class _Candidate(NamedTuple):
@@ -126,19 +149,19 @@ def _candidates(
     fixed = [c for c in layout if not c["answer"]]
     theirs = {name for c in fixed for name in c["names"]}
     ids = {i for c in fixed for i in (c["id"], c["grade_id"]) if i}
-    released = {"".join(c["source"].split()) for c in layout}
-    room = MOST_PARSED
+    released = {squeezed(c["source"]) for c in layout}
+    room = MAX_PARSED
     for cell in cells:
         room -= len(cell.source)
         own = cell.squeezed not in released
         barred = there | theirs if ids & set(cell.ids) or not there else there
         above: set[str] = set()
         for statement in statements_of(cell.source) if cell.kind == "code" and room >= 0 else []:
-            made = names_made(statement)
+            made = names_bound(statement)
             if isinstance(statement, Loop | ast.Expr):
                 useful = bool(made & above)
             else:
                 useful = own or isinstance(statement, Import)
                 above |= made
             if useful:
-                yield _Candidate(statement, cell.place + 1, made, barred - {"*"}, own)
+                yield _Candidate(statement, cell.position + 1, made, barred - {"*"}, own)

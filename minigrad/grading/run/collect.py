@@ -7,9 +7,11 @@
 Links are never followed, on disk or in a zip, and nothing outside the folder is read. From a zip,
 only notebooks are unpacked, the smallest first, up to fixed limits, so that an oversized file harms
 only the student who handed it in. A file that is not a notebook becomes a submission with an error,
-and two submissions with the same name stay separate, so no student is silently left out.
+unless it came with a notebook of the same student, and two submissions with the same name stay
+separate, so no student is silently left out.
 """
 
+import io
 import os
 import re
 import stat
@@ -22,13 +24,18 @@ from pathlib import Path, PurePosixPath
 from unicodedata import normalize
 
 from minigrad.grading.files import free_name
-from minigrad.grading.run.notebook import LINK, MOST_BYTES, Unreadable, read_bytes
+from minigrad.grading.run.notebook import LINK, MAX_BYTES, Unreadable, read_bytes
 
-MOST_FILES = 20_000
-MOST_IN_ALL = 4 * 2**30
-MOST_DEEP = 20  # nested folders
+MAX_FILES = 20_000
+MAX_IN_ALL = 4 * 2**30
+MAX_DEEP = 20  # nested folders
 ENCRYPTED = 0x1  # a flag of a zip entry
-IGNORED = re.compile(r"(\._.*|\.(?!.*ipynb$).*|__MACOSX|timestamp\.txt|.*\.csv|Thumbs\.db|.*~)")
+# headers in a zip, of an entry and in the directory: how they begin; offsets of flags, name's size, name
+HEADERS = ((b"PK\3\4", 7, 26, 30), (b"PK\1\2", 9, 28, 46))
+IGNORED = re.compile(r"(\._.*|\.(?!.*ipynb$).*|__MACOSX|timestamp\.txt|index\.html|Thumbs\.db|.*~)")
+# how names begin in a download from Moodle, Blackboard or Brightspace, and Canvas, the same for all files of a student
+DOWNLOADED = re.compile(r".+?_\d+_assignsubmission_|.+?_attempt_(?=\d{4}-)|[\d-]+ - .+? - ")
+CANVAS = re.compile(r"[^_]+_(LATE_)?\d+_(?=\d+_.)")  # others may name files like this, too
 
 LeftOut = list[tuple[Path, str]]  # zip entries that were not unpacked: path, reason
 TWICE = "the zip has several files of this name; the last one is graded"
@@ -55,7 +62,7 @@ class Submission:
     note: str | None = None
 
 
-def submissions_in(place: Path, exercise: str, unpacked: Path) -> list[Submission]:
+def submissions_in(source: Path, exercise: str, unpacked: Path) -> list[Submission]:
     """List the submissions to an exercise, in the order of the students' names.
 
     unpacked   an empty folder for unpacking a zip
@@ -63,18 +70,18 @@ def submissions_in(place: Path, exercise: str, unpacked: Path) -> list[Submissio
     Raises NoSubmissions, saying what was found instead.
     """
     left_out: LeftOut = []
-    named = place
-    if place.is_file() and (place.suffix == ".zip" or zipfile.is_zipfile(place)):
-        left_out = _unpack(place, unpacked)
-        place = unpacked
-    elif place.is_file() and place.suffix == ".ipynb":
-        return [Submission(place.stem, place)]
-    elif not place.is_dir():
-        raise NoSubmissions(f"{place} is neither a folder, nor a zip file, nor a notebook.")
-    root = place / "submitted"
-    if root.is_dir() and not root.is_symlink() and not _is_a_class(place, exercise):
-        place = root
-    entries = _entries(place)
+    named = source
+    if source.is_file() and (source.suffix == ".zip" or zipfile.is_zipfile(source)):
+        left_out = _unpack(source, unpacked)
+        source = unpacked
+    elif source.is_file() and source.suffix == ".ipynb":
+        return [Submission(source.stem, source)]
+    elif not source.is_dir():
+        raise NoSubmissions(f"{source} is neither a folder, nor a zip file, nor a notebook.")
+    root = source / "submitted"
+    if root.is_dir() and not root.is_symlink() and not _is_a_class(source, exercise):
+        source = root
+    entries = _entries(source)
     if len(entries) == 1 and entries[0].is_dir():
         all_of_it = [*_notebooks(entries[0], deep=False), *(path for path, _ in left_out)]
         direct = {p.stem for p in all_of_it if p.parent == entries[0] and p.suffix == ".ipynb"}
@@ -83,25 +90,25 @@ def submissions_in(place: Path, exercise: str, unpacked: Path) -> list[Submissio
         if alone or exercise in direct:  # a student's folder, not a class
             below = []
         if len(below) > 1 and any(e.suffix == ".ipynb" or e.is_dir() for e in below):
-            place, entries = entries[0], below  # a zip of a folder
-    found = [_submission_of(entry, exercise) for entry in entries]
-    found += _left_out_submissions(left_out, place)
+            source = entries[0]  # a zip of a folder
+    found = [_submission_of(entry, exercise) for entry in _class_entries(source)]
+    found += _left_out_submissions(left_out, source)
     if not found:
         raise NoSubmissions(f"There is no submission in {named}.")
     return sorted(_distinct(found), key=lambda s: s.student)
 
 
-def _is_a_class(place: Path, exercise: str) -> bool:
+def _is_a_class(source: Path, exercise: str) -> bool:
     """Is "submitted" one student among others, rather than the folder of nbgrader's tree?"""
-    beside = [e for e in _entries(place) if e.name != "submitted"]
+    beside = [e for e in _entries(source) if e.name != "submitted"]
     return any(e.suffix == ".ipynb" or (e / f"{exercise}.ipynb").is_file() for e in beside)
 
 
-def _left_out_submissions(left_out: LeftOut, place: Path) -> Iterator[Submission]:
+def _left_out_submissions(left_out: LeftOut, source: Path) -> Iterator[Submission]:
     """Yield a submission for each student and reason for which zip entries were left out."""
     rows: dict[tuple[str, str], Path] = {}
     for path, problem in left_out:
-        inside = path.relative_to(place) if path.is_relative_to(place) else Path(path.name)
+        inside = path.relative_to(source) if path.is_relative_to(source) else Path(path.name)
         student = inside.parts[0] if len(inside.parts) > 1 else inside.stem
         rows.setdefault((student, problem), path)
     return (Submission(student, path, problem) for (student, problem), path in rows.items())
@@ -134,21 +141,43 @@ def _submission_of(entry: Path, exercise: str) -> Submission:
 def _content_description(folder: Path) -> str:
     """Describe the content of a folder without notebooks."""
     try:
-        other = sorted(p.name for p in _entries(folder))[:3]
+        names = sorted(p.name for p in folder.iterdir() if not IGNORED.fullmatch(p.name))
     except OSError as error:
         return f"it cannot be read: {error.strerror}"
-    return f"there are {', '.join(other)}" if other else "it is empty"
+    return f"there are {', '.join(names[:3])}" if names else "it is empty"
 
 
 def _entries(folder: Path) -> list[Path]:
-    return sorted(p for p in folder.iterdir() if not IGNORED.fullmatch(p.name))
+    """The submissions in a folder. A CSV beside them is the teacher's, such as a roster."""
+    listed = (p for p in folder.iterdir() if p.suffix != ".csv" or p.is_dir())
+    return sorted(p for p in listed if not IGNORED.fullmatch(p.name))
+
+
+def _class_entries(folder: Path) -> list[Path]:
+    """The submissions of a class, without what an LMS's download has beside a student's notebook: a receipt, a CSV."""
+    listed = [p for p in folder.iterdir() if not IGNORED.fullmatch(p.name)]
+    notebooks = {p.name for p in listed if _has_notebook(p)}
+
+    def is_alone(entry: Path) -> bool:
+        table = entry.suffix == ".csv" and not entry.is_dir()
+        student = DOWNLOADED.match(entry.name) or (CANVAS.match(entry.name) if table else None)
+        if student is None:
+            return not table
+        return not any(name.startswith(student[0]) for name in notebooks)
+
+    return sorted(entry for entry in listed if entry.name in notebooks or is_alone(entry))
+
+
+def _has_notebook(entry: Path) -> bool:
+    folder = entry.is_dir() and not entry.is_symlink()
+    return entry.suffix == ".ipynb" or (folder and bool(_notebooks(entry)))
 
 
 def _notebooks(folder: Path, deep: bool = True) -> list[Path]:
     found = []
     top = len(folder.parts)
     for parent, folders, files in os.walk(folder, followlinks=False):
-        further = deep and len(Path(parent).parts) - top < MOST_DEEP
+        further = deep and len(Path(parent).parts) - top < MAX_DEEP
         folders[:] = sorted(f for f in folders if not IGNORED.fullmatch(f)) if further else []
         found += [Path(parent) / f for f in sorted(files) if f.endswith(".ipynb") and f[:2] != "._"]
         if len(found) > 1000:
@@ -182,6 +211,24 @@ def content_of(submission: Submission) -> bytes:
     return read_bytes(submission.path)
 
 
+def open_zip(path: Path) -> zipfile.ZipFile:
+    """Open a zip. A name that is marked as UTF-8, but is not, is read as CP437, so that it costs only itself."""
+    try:
+        return zipfile.ZipFile(path)
+    except UnicodeDecodeError:
+        content = bytearray(path.read_bytes())
+    for begin, flag, size, name in HEADERS:
+        at = content.find(begin)
+        while at >= 0:
+            end = at + name + int.from_bytes(content[at + size : at + size + 2], "little")
+            try:
+                content[at + name : end].decode()
+            except UnicodeDecodeError:
+                content[at + flag] &= ~0x8
+            at = content.find(begin, at + 1)
+    return zipfile.ZipFile(io.BytesIO(content))
+
+
 def _unpack(archive: Path, target: Path) -> LeftOut:
     """Unpack the notebooks of a zip; return the paths left out, with reasons.
 
@@ -189,15 +236,15 @@ def _unpack(archive: Path, target: Path) -> LeftOut:
     """
     left_out: LeftOut = []
     try:
-        with zipfile.ZipFile(archive) as opened:
+        with open_zip(archive) as opened:
             wanted = _wanted(opened, target, left_out)
             total = 0
             # notebooks first, small ones before large ones; zipfile enforces the stated size
             first = sorted(wanted.items(), key=lambda e: (e[0].suffix != ".ipynb", e[1].file_size))
             for files, (path, entry) in enumerate(first, 1):
                 total += entry.file_size
-                if files > MOST_FILES or total > MOST_IN_ALL:
-                    most = f"{MOST_FILES} files, or {MOST_IN_ALL // 2**20} MB"
+                if files > MAX_FILES or total > MAX_IN_ALL:
+                    most = f"{MAX_FILES} files, or {MAX_IN_ALL // 2**20} MB"
                     left_out.append(
                         (path, f"the zip has more than {most}, and this is among the largest")
                     )
@@ -221,11 +268,11 @@ def _wanted(
                     target.joinpath(*path.parts).mkdir(parents=True, exist_ok=True)
         elif path.is_absolute() or ".." in path.parts or ":" in path.parts[0]:
             unsafe = target / f"{path.stem} (unsafe).ipynb"
-            left_out.append((unsafe, "its name in the zip leads out of the folder"))
+            left_out.append((unsafe, "its path in the zip leads out of the folder"))
         elif not any(IGNORED.fullmatch(part) for part in path.parts):
             written = target.joinpath(*path.parts)
-            if len(path.parts) > MOST_DEEP:
-                left_out.append((written, f"its folders are more than {MOST_DEEP} deep"))
+            if len(path.parts) > MAX_DEEP:
+                left_out.append((written, f"its folders are more than {MAX_DEEP} deep"))
                 continue
             if written in wanted and path.suffix == ".ipynb":
                 again = written.with_name(f"{path.stem}.ipynb ")
@@ -250,9 +297,9 @@ def _unpack_one(opened: zipfile.ZipFile, entry: zipfile.ZipInfo, written: Path) 
         why = str(getattr(error, "strerror", None) or error)[:200]
         why = "it is protected by a password" if entry.flag_bits & ENCRYPTED else why
         return f"it cannot be unpacked: {why}"
-    if size > MOST_BYTES:
+    if size > MAX_BYTES:
         written.unlink()
-        return f"unpacked it has more than {MOST_BYTES // 2**20} MB"
+        return f"unpacked it has more than {MAX_BYTES // 2**20} MB"
     return ""
 
 
@@ -260,6 +307,6 @@ def _copy(opened: zipfile.ZipFile, entry: zipfile.ZipInfo, target: Path) -> int:
     """Copy one file, and return its size. Stop at the first chunk that exceeds the limit."""
     size = 0
     with opened.open(entry) as source, open(target, "wb") as file:
-        while size <= MOST_BYTES and (part := source.read(1 << 20)):
+        while size <= MAX_BYTES and (part := source.read(1 << 20)):
             size += file.write(part)
     return size

@@ -16,14 +16,14 @@ import ast
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 
-from minigrad.grading.release.syntax import Function, names_made, names_used, statements_of
+from minigrad.grading.release.syntax import Function, names_bound, names_in, statements_of
 
-LARGEST = 0.1  # a literal counts as a step up to this size
-MOST = 300_000  # syntax nodes examined in sums; an answer with more is flagged
+MAX_STEP = 0.1  # a literal counts as a step up to this size
+MAX_NODES = 300_000  # syntax nodes examined in sums; an answer with more is flagged
 Step = str | float
 
 
-def is_by_differences(source: str, call: str) -> bool:
+def uses_finite_differences(source: str, call: str) -> bool:
     """Does the source contain a step that is added, subtracted and divided by?
 
     call    the graded expression; parameters of the functions that it calls are not steps
@@ -44,14 +44,14 @@ def _is_by_differences(source: str, call: str) -> bool:
             parameters |= own
             inputs |= own if getattr(node, "name", None) in asked else set()
         elif isinstance(node, ast.For | ast.comprehension):
-            counters |= set(names_used(node.target))
+            counters |= set(names_in(node.target))
     made: defaultdict[str, set[str]] = defaultdict(set)  # name -> the names in its definition
     for node in nodes:
         if isinstance(node, ast.Assign):
-            for name in names_made(node):
-                made[name] |= set(names_used(node.value))
+            for name in names_bound(node):
+                made[name] |= set(names_in(node.value))
     signs: defaultdict[tuple[str, Step], set[str]] = defaultdict(set)
-    room = MOST
+    room = MAX_NODES
     for base, move, sign in _sums(nodes):
         factors = list(_factors(move))
         steps = _steps(factors, made)
@@ -59,9 +59,9 @@ def _is_by_differences(source: str, call: str) -> bool:
         if room < 0:
             return True
         repeated = any(isinstance(f, ast.Name) and f.id in counters for f in factors)
-        many = repeated and bool(parameters & set(names_used(base)))
+        many = repeated and bool(parameters & set(names_in(base)))
         many |= any(isinstance(f, ast.Constant) and isinstance(f.value, complex) for f in factors)
-        for step in steps - set(names_used(base)):
+        for step in steps - set(names_in(base)):
             where = ast.dump(base.slice) if isinstance(base, ast.Subscript) else ast.dump(base)
             signs[where, step] |= {"+", "-"} if many else {sign}
     moved = {step for (_, step), both in signs.items() if len(both) == 2} - inputs
@@ -97,7 +97,7 @@ def _steps(factors: list[ast.expr], made: Mapping[str, set[str]]) -> set[Step]:
     within = {n for name in names for n in made.get(name, ())} if len(factors) == 1 else set()
     numbers = {f.value for f in factors if isinstance(f, ast.Constant)}
     numbers |= {abs(n) for n in numbers if isinstance(n, complex)}
-    small = {n for n in numbers if isinstance(n, float) and 0 < n <= LARGEST}
+    small = {n for n in numbers if isinstance(n, float) and 0 < n <= MAX_STEP}
     return {*names, *within, *small}
 
 

@@ -12,14 +12,14 @@ from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
-from minigrad.grading.release.syntax import defined_names
+from minigrad.grading.release.syntax import defined_names, squeezed
 
-MOST_BYTES = 256 * 1024 * 1024
-MOST_TEXT = 12 * 1024 * 1024  # bytes to parse; outputs are cut from a larger file
-MOST_PIECES = 20_000_000  # strings and brackets in a file
-MOST_CELLS = 5000
-MOST_SOURCE = 200_000  # characters in one cell
-MOST_PARSED = 1_000_000  # characters, over all cells, that are parsed for names
+MAX_BYTES = 256 * 1024 * 1024
+MAX_TEXT = 12 * 1024 * 1024  # bytes to parse; outputs are cut from a larger file
+MAX_PIECES = 20_000_000  # strings and brackets in a file
+MAX_CELLS = 5000
+MAX_SOURCE = 200_000  # characters in one cell
+MAX_PARSED = 1_000_000  # characters, over all cells, that are parsed for names
 # Colab writes a picture that is pasted into a text cell into its source
 PICTURE = re.compile(r"data:image/[\w.+-]{1,40};base64,[A-Za-z0-9+/=]{100,}")
 LINK = "it is a link to another file, and links are not followed"
@@ -37,12 +37,12 @@ class SubmittedCell:
     source: str
     ids: tuple[str, ...]  # cell id, its copies in the metadata, nbgrader's grade_id
     names: tuple[str, ...]  # names that it defines, if it is Python
-    place: int
+    position: int
 
     @property
     def squeezed(self) -> str:
         """The source without whitespace, so that a stub is recognized after it was reindented."""
-        return "".join(self.source.split())
+        return squeezed(self.source)
 
 
 def read_bytes(path: Path) -> bytes:
@@ -55,14 +55,14 @@ def read_bytes(path: Path) -> bytes:
     with os.fdopen(descriptor, "rb") as file:
         about = os.fstat(descriptor)
         if not stat.S_ISREG(about.st_mode):
-            raise Unreadable("it is no regular file")
-        if about.st_size > MOST_BYTES:
+            raise Unreadable("it is not a regular file")
+        if about.st_size > MAX_BYTES:
             raise Unreadable(
-                f"it has {about.st_size // 2**20} MB; the most is {MOST_BYTES // 2**20} MB. "
+                f"it has {about.st_size // 2**20} MB; the most is {MAX_BYTES // 2**20} MB. "
                 "Clear the outputs and save it again"
             )
         try:
-            return file.read(MOST_BYTES + 1)
+            return file.read(MAX_BYTES + 1)
         except OSError as error:
             raise Unreadable(f"it cannot be read ({error.strerror})") from error
 
@@ -77,23 +77,23 @@ def cells_of(content: bytes) -> tuple[list[SubmittedCell], list[str]]:
         raise Unreadable("the file is empty")
     data = _json(content, notes)
     if not isinstance(data, dict):
-        raise Unreadable("it is JSON, but no notebook")
+        raise Unreadable("it is JSON, but not a notebook")
     listed = data.get("cells")
     if not isinstance(listed, list) and isinstance(data.get("worksheets"), list):
         sheets = [s.get("cells") for s in data["worksheets"] if isinstance(s, dict)]
         listed = [cell for sheet in sheets if isinstance(sheet, list) for cell in sheet]
         notes.append("the notebook is of the old format 3")
     if not isinstance(listed, list):
-        raise Unreadable("it is JSON, but no notebook: there is no list of cells")
+        raise Unreadable("it is JSON, but not a notebook: there is no list of cells")
     if not listed:
         raise Unreadable("the notebook has no cells")
-    if len(listed) > MOST_CELLS:
-        raise Unreadable(f"the notebook has {len(listed)} cells; the most is {MOST_CELLS}")
-    cells, damaged, room = [], [], MOST_PARSED
-    for place, raw in enumerate(listed):
-        cell = _cell(raw, place, room)
+    if len(listed) > MAX_CELLS:
+        raise Unreadable(f"the notebook has {len(listed)} cells; the most is {MAX_CELLS}")
+    cells, damaged, room = [], [], MAX_PARSED
+    for position, raw in enumerate(listed):
+        cell = _cell(raw, position, room)
         if cell is None:
-            damaged.append(str(place + 1))
+            damaged.append(str(position + 1))
         else:
             cells.append(cell)
             room -= len(cell.source)
@@ -109,16 +109,16 @@ def _json(content: bytes, notes: list[str]) -> object:
         notes.append("the file begins with a byte order mark")
     wide = content[:2] in (b"\xff\xfe", b"\xfe\xff")
     try:
-        if len(content) > MOST_TEXT:
+        if len(content) > MAX_TEXT:
             content = content.decode("utf-16").encode() if wide else content
             content, wide = _without_outputs(content), False
         text = content.decode("utf-16" if wide else "utf-8")
         # parsing an integer with very many digits takes long
         return json.loads(text, parse_int=lambda digits: int(digits[:18]))
     except UnicodeError:
-        raise Unreadable(_kind(content) or "it is no text file") from None
+        raise Unreadable(_kind(content) or "it is not a text file") from None
     except (RecursionError, MemoryError):
-        raise Unreadable("it is JSON of a depth that no notebook has") from None
+        raise Unreadable("its JSON is nested too deeply for a notebook") from None
     except json.JSONDecodeError as error:
         raise Unreadable(_kind(content) or _where(error)) from None
 
@@ -136,9 +136,9 @@ KINDS = {
 def _kind(content: bytes) -> str | None:
     """Guess what the file is instead of a notebook; None if unknown."""
     start = content[:200].lstrip()
-    for beginning, said in KINDS.items():
+    for beginning, description in KINDS.items():
         if start.lower().startswith(beginning.lower()):
-            return said
+            return description
     if b"<<<<<<<" in content:
         return "it has a merge conflict in it, so it is not valid JSON"
     if not start.startswith((b"{", b"[")):
@@ -149,7 +149,7 @@ def _kind(content: bytes) -> str | None:
 def _where(error: json.JSONDecodeError) -> str:
     if not error.doc[error.pos :].strip() or error.msg.startswith("Unterminated"):
         return "it is only a part of a notebook: the end of the file is missing"
-    return f"it is a damaged notebook: its JSON goes wrong in line {error.lineno}"
+    return f"it is a damaged notebook: its JSON is invalid in line {error.lineno}"
 
 
 # an unterminated string extends to the end of the file; otherwise matching would be quadratic
@@ -166,8 +166,8 @@ def _without_outputs(content: bytes) -> bytes:
     kept, start, depth, pieces, cutting = [], 0, 0, 0, False
     for token in TOKEN.finditer(content):
         pieces += 1
-        if pieces > MOST_PIECES:
-            raise Unreadable("it has more parts than a notebook has")
+        if pieces > MAX_PIECES:
+            raise Unreadable("it has too many parts for a notebook")
         first = token[0][:1]
         if cutting and first != b'"':
             depth += 1 if first in b"[{" else -1
@@ -181,9 +181,9 @@ def _without_outputs(content: bytes) -> bytes:
                 start, cutting = len(content), True
     kept.append(content[start:])
     light = b"".join(kept)
-    if len(light) > MOST_TEXT:
+    if len(light) > MAX_TEXT:
         raise Unreadable(
-            f"without its outputs it still has {len(light) / 2**20:.1f} MB; the most is {MOST_TEXT // 2**20} MB"
+            f"without its outputs it still has {len(light) / 2**20:.1f} MB; the most is {MAX_TEXT // 2**20} MB"
         )
     return light
 
@@ -197,15 +197,15 @@ def without_pictures(text: str) -> str:
     return PICTURE.sub(lambda found: f"picture {sha256(found[0].encode()).hexdigest()[:8]}", text)
 
 
-def _cell(raw: object, place: int, room: int) -> SubmittedCell | None:
+def _cell(raw: object, position: int, room: int) -> SubmittedCell | None:
     if not isinstance(raw, dict):
         return None
     source = raw.get("source", raw.get("input", ""))
     if isinstance(source, list) and all(isinstance(line, str) for line in source):
         source = "".join(source)
-    if isinstance(source, str) and len(source) > MOST_SOURCE:
+    if isinstance(source, str) and len(source) > MAX_SOURCE:
         source = without_pictures(source)
-    if not isinstance(source, str) or len(source) > MOST_SOURCE:
+    if not isinstance(source, str) or len(source) > MAX_SOURCE:
         return None
     metadata = raw.get("metadata")
     metadata = metadata if isinstance(metadata, dict) else {}
@@ -223,5 +223,5 @@ def _cell(raw: object, place: int, room: int) -> SubmittedCell | None:
         source,
         tuple(i for i in ids if isinstance(i, str)),
         tuple(defined_names(source)) if len(source) <= room else (),
-        place,
+        position,
     )

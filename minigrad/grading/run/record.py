@@ -16,9 +16,8 @@ import platform
 import re
 import time
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
-from pathlib import Path
 
 from minigrad.grading.answers import collect
 from minigrad.grading.documents import AnswersDocument, Drawn, QuestionAnswers
@@ -27,18 +26,19 @@ from minigrad.grading.release.check_in_kernel import MIME
 from minigrad.grading.release.inputs import check_cell
 from minigrad.grading.release.questions import GradedQuestion
 from minigrad.grading.release.syntax import without_import
-from minigrad.grading.run.carried import Carried, carried_with
-from minigrad.grading.run.differences import is_by_differences
+from minigrad.grading.run.carried import Carried, find_carried
+from minigrad.grading.run.differences import uses_finite_differences
 from minigrad.grading.run.notebook import Unreadable
 from minigrad.grading.run.submission import Found, find_answers
 from minigrad.grading.run.written import nothing_written, written_in
-from minigrad.grading.sandbox.launch import Limits, Process, Tier
+from minigrad.grading.sandbox.choose import Sandbox
+from minigrad.grading.sandbox.launch import Limits, Process
 from minigrad.grading.sandbox.wire import CellRun, Kernel, NotStarted
 from minigrad.version import __version__
 
 TAKEN = "the code that the answer uses from other cells"
 ABSENT = re.compile(r"ModuleNotFoundError: No module named '(\w{1,40})[.']")  # of a plot, mostly
-MOST_NOTES = 20
+MAX_NOTES = 20
 ENDS = {
     "died": "ended the kernel",
     "time": "did not finish in {seconds:g} s. Is there a loop that never ends?",
@@ -49,24 +49,10 @@ ENDS = {
 }
 
 
-@dataclass(frozen=True)
-class SandboxPlace:
-    """Where students' code runs.
-
-    tier        the isolation tier in use
-    images      engine allowed? -> folder of the packages that a kernel sees
-    versions    versions of the packages, for the report
-    """
-
-    tier: Tier
-    images: dict[bool, Path]
-    versions: dict[str, str]
-
-
 def record_submission(
     recording: Recording,
     content: bytes,
-    place: SandboxPlace,
+    sandbox: Sandbox,
     seed: str,
     drawn: Drawn,
     limits: Limits | None = None,
@@ -77,8 +63,8 @@ def record_submission(
     """
     limits = limits or Limits()
     submission = hashlib.sha256(content).hexdigest()
-    document = unrecorded(recording, submission, seed, place.tier, limits, None)
-    document["versions"].update(place.versions)
+    document = unrecorded(recording, submission, seed, sandbox.tier, limits, None)
+    document["versions"].update(sandbox.versions)
     try:
         found = find_answers(recording, content)
     except Unreadable as error:
@@ -87,10 +73,10 @@ def record_submission(
     document["notes"], document["written"] = found.notes, written_in(recording, found)
     document["guessed"], document["missing"] = found.guessed, found.missing
     ends = time.monotonic() + limits.submission
-    run = _Run(recording, found, place, drawn, limits, ends)
+    run = _Run(recording, found, sandbox, drawn, limits, ends)
     document["questions"] = {q.id: run.answers_to(q) for q in recording.questions}
     for question in recording.questions:
-        if is_by_differences(run.source_of(question), question.call):
+        if uses_finite_differences(run.source_of(question), question.call):
             answer = question.answers[-1]
             document["guessed"].append(answer)
             document["notes"].append(
@@ -115,7 +101,7 @@ def unrecorded(
         "submission": submission,
         "seed": seed,
         "isolation": tier,
-        "limits": limits.as_dict(),
+        "limits": asdict(limits),
         "versions": {"minigrad": __version__, "machine": platform.machine()},
         "unreadable": reason,
         "notes": [],
@@ -136,7 +122,7 @@ class _Run:
 
     recording: Recording
     found: Found
-    place: SandboxPlace
+    sandbox: Sandbox
     drawn: Drawn
     limits: Limits
     ends: float
@@ -164,8 +150,8 @@ class _Run:
         notes = carried.notes
         seconds = question.seconds or self.limits.cell
         check = check_cell(question, self.drawn)
-        image = self.place.images[question.engine]
-        with Process(self.place.tier, image, self.limits) as process, Kernel(process) as kernel:
+        image = self.sandbox.images[question.engine]
+        with Process(self.sandbox.tier, image, self.limits) as process, Kernel(process) as kernel:
             ends = min(self.ends, time.monotonic() + self.limits.question)
             for what, source, own in self._cells(question, carried):
                 # given cells are trusted, and run before the student's, so they get more time
@@ -173,7 +159,7 @@ class _Run:
                 run = kernel.run(source, min(ends, time.monotonic() + given))
                 while own and run.end == "idle" and (absent := ABSENT.match(run.error or "")):
                     source = without_import(source, absent[1])
-                    if not source or len(notes) > MOST_NOTES:
+                    if not source or len(notes) > MAX_NOTES:
                         break
                     notes.append(f"{what}: {absent[1]} is not here, so its import was left out")
                     run = kernel.run(source, min(ends, time.monotonic() + given))
@@ -226,10 +212,10 @@ class _Run:
 
     def _carried(self, question: GradedQuestion) -> Carried:
         """The statements in other cells that the answers to a question depend on."""
-        own = {place for a in question.answers for place in self.found.places.get(a, ())}
-        return carried_with(
+        own = {position for a in question.answers for position in self.found.positions.get(a, ())}
+        return find_carried(
             self._answer(question),
-            [cell for cell in self.found.cells if cell.place not in own],
+            [cell for cell in self.found.cells if cell.position not in own],
             self.recording.cells,
             [self.recording.sources[g] for g in question.given],
         )

@@ -27,17 +27,16 @@ from typing import Any, NotRequired, TypedDict
 from minigrad.grading.documents import AnswersDocument, Drawn
 from minigrad.grading.release.bundles import BundleDocument, Recording
 from minigrad.grading.run.notebook import Unreadable, read_bytes
-from minigrad.grading.run.place import place_here, tested
 from minigrad.grading.run.record import record_submission, unrecorded
 from minigrad.grading.run.written import nothing_written
+from minigrad.grading.sandbox.choose import NoSandbox, choose_sandbox, tested
 from minigrad.grading.sandbox.image import NoSuchPackage
 from minigrad.grading.sandbox.launch import Limits
-from minigrad.grading.sandbox.selftest import NoSandbox
 from minigrad.grading.sandbox.wire import NotStarted
 
 JOBS = 100  # jobs per process; then a new one is started, which bounds memory leaks
 LOST = "(The answer could not be read: see the notebook.)"
-AGAIN = "the same command again tries it again"
+TRY_AGAIN = "to try again, give the same command"
 _thread = threading.local()
 _started: list["RecorderProcess"] = []
 
@@ -153,7 +152,7 @@ def _without_answers(job: Job, reason: str) -> AnswersDocument:
 def lost(job: Job, problem: str) -> AnswersDocument:
     """A document for a submission that the machine could not run; it is reported as unreadable, for now."""
     written = nothing_written(Recording(job["recording"]), LOST)
-    return {**_without_answers(job, f"{problem}; {AGAIN}"), "written": written, "lost": True}
+    return {**_without_answers(job, f"{problem}; {TRY_AGAIN}"), "written": written, "lost": True}
 
 
 def _reply_to(job: Job) -> _Reply:
@@ -166,9 +165,9 @@ def _reply_to(job: Job) -> _Reply:
     if hashlib.sha256(content).hexdigest() != job["submission"]:
         return {"failed": "the file has changed since the run began"}
     try:
-        place = place_here(job["isolation"], recording.engine, recording.packages)
+        sandbox = choose_sandbox(job["isolation"], recording.engine, recording.packages)
         seed, drawn = job["seed"], job["drawn"]
-        return {"answers": record_submission(recording, content, place, seed, drawn, limits)}
+        return {"answers": record_submission(recording, content, sandbox, seed, drawn, limits)}
     except (NotStarted, NoSandbox, NoSuchPackage, OSError) as error:
         return {"failed": f"{type(error).__name__}: {error}"}
 

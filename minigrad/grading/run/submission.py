@@ -15,7 +15,7 @@ notebook.py first, which reads the file.
 from dataclasses import dataclass, field
 
 from minigrad.grading.release.bundles import BundleCell, Recording, label_of
-from minigrad.grading.release.syntax import syntax_of
+from minigrad.grading.release.syntax import squeezed, syntax_of
 from minigrad.grading.run.notebook import SubmittedCell, Unreadable, cells_of
 
 
@@ -28,7 +28,7 @@ class Found:
     guessed   ids of the answers that need confirmation
     notes     remarks on anything unusual
     cells     all cells of the submission
-    places    answer cell id -> positions of its cells in the submission
+    positions answer cell id -> positions of its cells in the submission
     """
 
     sources: dict[str, str] = field(default_factory=dict)
@@ -36,7 +36,7 @@ class Found:
     guessed: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     cells: list[SubmittedCell] = field(default_factory=list)
-    places: dict[str, set[int]] = field(default_factory=dict)
+    positions: dict[str, set[int]] = field(default_factory=dict)
 
 
 def find_answers(recording: Recording, content: bytes) -> Found:
@@ -87,13 +87,13 @@ class _Search:
         elif guess:
             self.found.guessed.append(identity)
             self.found.notes.append(f"the answer {label} was found {guess}: please confirm")
-        elif again := self._defined_again(answer, parts[-1].place):
+        elif again := self._defined_again(answer, parts[-1].position):
             self.found.guessed.append(identity)
-            note = f"cell {again.place + 1} defines {', '.join(answer['names'])} again, and was not graded"
+            note = f"cell {again.position + 1} defines {', '.join(answer['names'])} again, and was not graded"
             self.found.notes.append(f"{note}: please confirm")
-        self.used |= {part.place for part in parts}
+        self.used |= {part.position for part in parts}
         self.found.sources[identity] = source
-        self.found.places[identity] = {part.place for part in parts}
+        self.found.positions[identity] = {part.position for part in parts}
 
     def _parts(self, answer: BundleCell) -> tuple[list[SubmittedCell], str]:
         """The cells of the answer, and how they were found if that is a guess."""
@@ -104,7 +104,7 @@ class _Search:
                 guess = f"by the name {', '.join(answer['names'])}"
                 return _with_helpers_above(named, parts, answer), guess
         if not parts:
-            return self._by_place(answer), "by its place"
+            return self._by_position(answer), "by its position"
         if len(parts) == 1:
             parts = self._with_split_part_below(parts[0])
         split = f"in {len(parts)} parts, as if its cell had been split"
@@ -120,7 +120,7 @@ class _Search:
         claiming = [c for c in self.cells if ids & set(c.ids)]
         if len(claiming) < 2:
             return claiming
-        follow = claiming[-1].place - claiming[0].place == len(claiming) - 1
+        follow = claiming[-1].position - claiming[0].position == len(claiming) - 1
         first, last = (set(answer["names"]) & set(c.names) for c in (claiming[0], claiming[-1]))
         whole = bool(last) and last == set(answer["names"]) and bool(first)
         written = [c for c in claiming if c.source.strip()]
@@ -138,11 +138,11 @@ class _Search:
         """
         for cell in reversed(self.cells):
             if cell.kind == "code" and set(answer["names"]) <= set(cell.names):
-                if cell.squeezed != _stub(answer):
+                if cell.squeezed != squeezed(answer["source"]):
                     return cell
         return None
 
-    def _by_place(self, answer: BundleCell) -> list[SubmittedCell]:
+    def _by_position(self, answer: BundleCell) -> list[SubmittedCell]:
         """The first code cell below the nearest preceding cell of the exercise, if it is not taken."""
         sources = {c["source"].strip() for c in self.layout}
         for above in reversed(self.layout[: self.layout.index(answer)]):
@@ -152,20 +152,24 @@ class _Search:
             same = [n for n, c in enumerate(self.cells) if text and c.source.strip() == text]
             below = [c for c in self.cells[same[0] + 1 :] if c.kind == "code"] if same else []
             if below:
-                free = below[0].place not in self.used and not set(below[0].ids) & self.known
+                free = below[0].position not in self.used and not set(below[0].ids) & self.known
                 return below[:1] if free and below[0].source.strip() not in sources else []
         return []
 
-    def _defined_again(self, answer: BundleCell, place: int) -> SubmittedCell | None:
+    def _defined_again(self, answer: BundleCell, position: int) -> SubmittedCell | None:
         """A student's own cell below the answer that redefines all its names, perhaps a later attempt."""
         named = self._by_name(answer) if answer["names"] else None
-        own = named is not None and named.place > place and not set(named.ids) & self.known
+        own = named is not None and named.position > position and not set(named.ids) & self.known
         return named if own else None
 
     def _with_split_part_below(self, cell: SubmittedCell) -> list[SubmittedCell]:
         """Add the next cell if it continues a function that was split, so is not valid Python alone."""
         for below in self.cells:
-            if below.place == cell.place + 1 and below.kind == "code" and below.source.strip():
+            if (
+                below.position == cell.position + 1
+                and below.kind == "code"
+                and below.source.strip()
+            ):
                 cut = not _is_python([below]) and _is_python([cell, below])
                 if cut and not set(below.ids) & self.known:
                     return [cell, below]
@@ -174,7 +178,7 @@ class _Search:
 
 def _is_unanswered(parts: list[SubmittedCell], answer: BundleCell) -> bool:
     """Is the answer unchanged, or does it define none of its expected names?"""
-    if "".join(part.squeezed for part in parts) == _stub(answer):
+    if "".join(part.squeezed for part in parts) == squeezed(answer["source"]):
         return True
     names = {name for part in parts for name in part.names}
     if not names and any(name in part.source for name in answer["names"] for part in parts):
@@ -182,16 +186,12 @@ def _is_unanswered(parts: list[SubmittedCell], answer: BundleCell) -> bool:
     return not names & set(answer["names"])
 
 
-def _stub(answer: BundleCell) -> str:
-    return "".join(answer["source"].split())
-
-
 def _with_helpers_above(
     named: SubmittedCell, parts: list[SubmittedCell], answer: BundleCell
 ) -> list[SubmittedCell]:
     """If the cell with the id is directly above the one with the names, include it for its helpers."""
-    if len(parts) == 1 and parts[0].place == named.place - 1 and parts[0].kind == "code":
-        if parts[0].squeezed != _stub(answer) and _is_python([parts[0], named]):
+    if len(parts) == 1 and parts[0].position == named.position - 1 and parts[0].kind == "code":
+        if parts[0].squeezed != squeezed(answer["source"]) and _is_python([parts[0], named]):
             return [parts[0], named]
     return [named]
 

@@ -5,7 +5,7 @@
     form_of            a hash that is the same for equal answers of different students
 
 Two answers are equal if their syntax trees are equal after comments and docstrings are removed and the names
-that they define are renamed. Only code with at least LEAST names, constants, calls and operations is compared,
+that they define are renamed. Only code with at least MIN_SIZE names, constants, calls and operations is compared,
 because short answers are often equal by chance. Unchanged stubs are not compared.
 """
 
@@ -17,11 +17,11 @@ from minigrad.grading.documents import WrittenAnswer
 from minigrad.grading.release.bundles import BundleCell, Recording
 from minigrad.grading.release.questions import ManualQuestion
 from minigrad.grading.release.student import COUNTS_ID
-from minigrad.grading.release.syntax import NO_PROGRAM, syntax_of
+from minigrad.grading.release.syntax import NO_PROGRAM, squeezed, syntax_of
 from minigrad.grading.run.notebook import SubmittedCell, without_pictures
 from minigrad.grading.run.submission import Found
 
-LEAST = 30
+MIN_SIZE = 30
 MEASURED = (ast.Name, ast.Constant, ast.Call, ast.Attribute, ast.Subscript)
 OPERATIONS = (ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare)
 
@@ -46,9 +46,9 @@ def _code_answers(recording: Recording, found: Found) -> dict[str, str]:
 
     An answer cell that several questions use is shown with the first of them.
     """
-    given = {cell: "".join(source.split()) for cell, source in recording.sources.items()}
+    given = {cell: squeezed(source) for cell, source in recording.sources.items()}
     sources = found.sources.items()
-    written = {c: s.strip("\n") for c, s in sources if "".join(s.split()) != given[c]}
+    written = {c: s.strip("\n") for c, s in sources if squeezed(s) != given[c]}
     answers: dict[str, str] = {}
     shown: set[str] = set()
     for question in recording.questions:
@@ -65,24 +65,24 @@ def manual_answer(
 
     layout    the cells of the notebook as it was released
     """
-    place = next(k for k, c in enumerate(layout) if c["id"] == question.cell)
+    position = next(k for k, c in enumerate(layout) if c["id"] == question.cell)
     if question.task:
-        found = _cells_below(cells, layout, place)
+        found = _cells_below(cells, layout, position)
     else:
-        ids = {layout[place]["id"], layout[place]["grade_id"]} - {None}
-        found = [c for c in cells if ids & set(c.ids)] or _cells_below(cells, layout, place - 1)
-    stub = "".join(layout[place]["source"].split())
+        ids = {layout[position]["id"], layout[position]["grade_id"]} - {None}
+        found = [c for c in cells if ids & set(c.ids)] or _cells_below(cells, layout, position - 1)
+    stub = squeezed(layout[position]["source"])
     written = [c.source.strip() for c in found if c.squeezed not in ("", stub)]
     return without_pictures("\n\n".join(written))
 
 
 def _cells_below(
-    cells: list[SubmittedCell], layout: Sequence[BundleCell], place: int
+    cells: list[SubmittedCell], layout: Sequence[BundleCell], position: int
 ) -> list[SubmittedCell]:
     """The student's cells between a cell of the exercise and the next one."""
-    if place < 0:
+    if position < 0:
         return []
-    starts = [k for k, c in enumerate(cells) if _is_cell(c, layout[place])]
+    starts = [k for k, c in enumerate(cells) if _is_cell(c, layout[position])]
     found = []
     for cell in cells[starts[-1] + 1 :] if starts else []:
         if any(_is_cell(cell, one) for one in layout):
@@ -95,7 +95,7 @@ def _cells_below(
 def _is_cell(cell: SubmittedCell, released: BundleCell) -> bool:
     """Is it this cell of the exercise? Decided by its ids, or by its source if that is given."""
     known = {released["id"], released["grade_id"]} & set(cell.ids)
-    given = "".join(released["source"].split())
+    given = squeezed(released["source"])
     return bool(known) or (not released["answer"] and given != "" and cell.squeezed == given)
 
 
@@ -113,7 +113,7 @@ def form_of(source: str) -> str:
         return ""
     try:
         _without_docstrings(tree)
-        if sum(isinstance(node, MEASURED + OPERATIONS) for node in ast.walk(tree)) < LEAST:
+        if sum(isinstance(node, MEASURED + OPERATIONS) for node in ast.walk(tree)) < MIN_SIZE:
             return ""
         _renumber(tree)
         return sha256(ast.dump(tree).encode("utf-8", "replace")).hexdigest()[:12]

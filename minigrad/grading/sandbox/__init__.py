@@ -1,6 +1,7 @@
 """The sandbox for students' code, and the protocol for talking to a kernel in it.
 
-    image      copies the packages that a kernel may import to a separate folder
+    choose     chooses the strongest tier that holds on this machine
+    image      copies the packages that a kernel may import to a separate folder, in the user's cache
     launch     starts Python in one of the tiers of isolation
     gvisor, container, supervise    the parts of launch for gVisor and for podman or docker
     wire       talks to a kernel over channel, which limits what it may send

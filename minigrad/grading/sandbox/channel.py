@@ -20,7 +20,7 @@ Kind = Literal["messages", "bytes"]
 
 GREETING = b"\xff" + bytes(8) + b"\x7f\x03\x00" + b"NULL".ljust(20, b"\0") + bytes(32)
 MORE, LONG, COMMAND = 1, 2, 4
-PIECE = 1 << 16  # bytes to read at a time
+CHUNK = 1 << 16  # bytes to read at a time
 FRAMES = 10  # average frames allowed per message; a normal message has seven
 
 
@@ -49,7 +49,7 @@ class Budget:
         self.messages, self.frames = messages, FRAMES * messages
         self.bytes, self.message = size, message
 
-    def pay_frame(self, size: int) -> None:
+    def count_frame(self, size: int) -> None:
         """Count a frame of this size. Raises TooMuch."""
         self.frames -= 1
         self.bytes -= size
@@ -58,7 +58,7 @@ class Budget:
         if self.frames < 0:
             raise TooMuch("messages")
 
-    def pay_message(self) -> None:
+    def count_message(self) -> None:
         """Count a message. Raises TooMuch."""
         self.messages -= 1
         if self.messages < 0:
@@ -79,7 +79,7 @@ class Channel:
         try:
             self.socket.settimeout(max(0.01, ends - time.monotonic()))
             self.socket.connect(path)
-            self._shake_hands(kind, ends)
+            self._handshake(kind, ends)
             if kind == b"SUB":
                 self.send([b"\x01"])  # subscribe to everything
         except BaseException:
@@ -90,7 +90,7 @@ class Channel:
         """Close the connection."""
         self.socket.close()
 
-    def _shake_hands(self, kind: bytes, ends: float) -> None:
+    def _handshake(self, kind: bytes, ends: float) -> None:
         ready = b"\x05READY\x0bSocket-Type" + len(kind).to_bytes(4, "big") + kind
         self.socket.sendall(GREETING + bytes([COMMAND, len(ready)]) + ready)
         while len(self._arrived) < len(GREETING):
@@ -98,7 +98,7 @@ class Channel:
         if self._arrived[0] != 0xFF or self._arrived[10] < 3 or self._arrived[12:17] != b"NULL\0":
             raise Closed("this is not ZMTP 3 without encryption")
         del self._arrived[: len(GREETING)]
-        while (frame := self._frame(PIECE)) is None:
+        while (frame := self._frame(CHUNK)) is None:
             self._read(ends)
         if not frame[0] & COMMAND or not frame[1].startswith(b"\x05READY"):
             raise Closed("the kernel did not say that it is ready")
@@ -107,7 +107,7 @@ class Channel:
         """Wait for the next piece of data."""
         self.socket.settimeout(max(0.01, ends - time.monotonic()))
         try:
-            piece = self.socket.recv(PIECE)
+            piece = self.socket.recv(CHUNK)
         except OSError as error:  # a timeout is one
             raise Closed(str(error)) from None
         if not piece:
@@ -135,7 +135,7 @@ class Channel:
         self._read(time.monotonic() + 1)
         while (frame := self._frame(budget.message)) is not None:
             flags, body = frame
-            budget.pay_frame(len(body))
+            budget.count_frame(len(body))
             if flags & COMMAND:
                 continue
             self._message.append(body)
@@ -145,7 +145,7 @@ class Channel:
             if not flags & MORE:
                 whole, self._message, self._size = self._message, [], 0
                 yield whole
-                budget.pay_message()
+                budget.count_message()
 
     def _frame(self, most: int) -> tuple[int, bytes] | None:
         """Flags and body of the next frame; None if it has not fully arrived."""

@@ -137,8 +137,8 @@ def own_threads() -> bool:
 
 def _user(program: str) -> str:
     if "podman" not in os.path.basename(program):
-        said = _output_of(program, "info", "--format", "{{.SecurityOptions}}") or ""
-        if "rootless" in said:
+        options = _output_of(program, "info", "--format", "{{.SecurityOptions}}") or ""
+        if "rootless" in options:
             return "0:0"  # root in a rootless container is our user outside
     return f"{os.getuid()}:{os.getgid()}"
 

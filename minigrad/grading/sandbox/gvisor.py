@@ -46,9 +46,9 @@ def write_bundle(
     mounts = [_mount("/proc", "proc", "proc")]
     mounts += [_mount(there, "bind", path, "bind", "ro") for path, there in shown]
     mounts += [_mount("/run/kernel", "bind", str(private), "bind", "rw")]
-    for place, size in sizes.items():
+    for target, size in sizes.items():
         options = (f"size={size}", "mode=1777", "nosuid", "nodev")
-        mounts.append(_mount(place, "tmpfs", "tmpfs", *options))
+        mounts.append(_mount(target, "tmpfs", "tmpfs", *options))
     kinds = ("pid", "network", "ipc", "uts", "mount")
     nothing: list[str] = []
     given = ("bounding", "effective", "inheritable", "permitted", "ambient")

@@ -3,16 +3,20 @@
 A kernel gets NumPy, ipykernel and their dependencies, no other autograd package, and the engine only
 if the question allows it. So only selected packages are copied, rather than exposing all installed
 packages and hiding some. They are copies, not links, because a kernel without a sandbox could write
-through a link.
+through a link. Copying takes longer than running a submission, so images are kept in the user's cache folder.
 
 Without the engine, `import minigrad` imports a stand-in: see stand_in.py.
 """
 
+import atexit
 import compileall
 import hashlib
+import os
 import re
 import shutil
 import sys
+import tempfile
+import time
 from functools import cache
 from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from pathlib import Path
@@ -20,6 +24,7 @@ from pathlib import Path
 from packaging.requirements import Requirement
 
 HERE = Path(__file__).parent
+MONTH = 30 * 24 * 3600.0
 LEFT_OUT = {"debugpy", "jedi", "parso"}  # ipykernel and IPython do without them
 UNNEEDED = shutil.ignore_patterns("tests", "*.pyi", "*.lib", "*.h")
 STAND_IN = HERE / "stand_in.py"
@@ -58,13 +63,13 @@ def build_image(folder: Path, *, engine: bool, packages: tuple[str, ...] = ()) -
 def contents(*, engine: bool, packages: tuple[str, ...] = ()) -> str:
     """Describe an image's content as text: equal texts mean equal images."""
     found = _with_dependencies(("ipykernel", "numpy", *packages))
-    said = [f"{name}=={each.version}" for name, each in sorted(found.items())]
-    said.append(sys.version)
+    lines = [f"{name}=={each.version}" for name, each in sorted(found.items())]
+    lines.append(sys.version)
     ours = sorted(HERE.glob("*.py"))
     if engine:
         ours += sorted(HERE.parent.parent.rglob("*.py"))
-    said += [hashlib.sha256(path.read_bytes()).hexdigest() for path in ours]
-    return "\n".join([f"engine {engine}", *said])
+    lines += [hashlib.sha256(path.read_bytes()).hexdigest() for path in ours]
+    return "\n".join([f"engine {engine}", *lines])
 
 
 def versions(packages: tuple[str, ...] = ()) -> dict[str, str]:
@@ -77,6 +82,54 @@ def versions(packages: tuple[str, ...] = ()) -> dict[str, str]:
         except PackageNotFoundError:
             continue
     return found
+
+
+def cached_image(engine: bool, packages: tuple[str, ...] = (), keep: bool = True) -> Path:
+    """The folder of an image in the user's cache, by a hash of its content. It is built if needed.
+
+    keep    False: a temporary image, for student code without isolation, which could modify a cached one
+    """
+    parent = _cache_folder() if keep else None
+    if parent is None:
+        folder = Path(tempfile.mkdtemp(prefix="mg-image-"))
+        atexit.register(shutil.rmtree, folder, ignore_errors=True)
+        return build_image(folder / "image", engine=engine, packages=packages)
+    name = hashlib.sha256(contents(engine=engine, packages=packages).encode()).hexdigest()[:24]
+    target = parent / f"kernel-{name}"
+    if target.exists():
+        os.utime(target)  # it is in use: see _remove_old_images
+    else:
+        _remove_old_images(parent)
+        made = Path(tempfile.mkdtemp(prefix=".making-", dir=parent))
+        build_image(made / "image", engine=engine, packages=packages)
+        try:
+            os.rename(made / "image", target)
+        except OSError:
+            if not target.exists():  # otherwise another process has built the same image
+                raise
+        finally:
+            shutil.rmtree(made, ignore_errors=True)
+    return target
+
+
+def _remove_old_images(parent: Path) -> None:
+    """Remove images that have not been used for a month."""
+    for old in (*parent.glob("kernel-*"), *parent.glob(".making-*")):
+        if old.is_dir() and not old.is_symlink() and time.time() - old.stat().st_mtime > MONTH:
+            shutil.rmtree(old, ignore_errors=True)
+
+
+def _cache_folder() -> Path | None:
+    """The user's cache folder; None if there is none, or if it cannot be written to."""
+    home = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    folder = Path(home) / "minigrad"
+    if not folder.is_absolute():  # a user without an account: "~" stays as it is
+        return None
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError:
+        return None
+    return folder if os.access(folder, os.W_OK) else None
 
 
 @cache

@@ -25,7 +25,8 @@ import sysconfig
 import tempfile
 import time
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
+from glob import glob
 from pathlib import Path
 from typing import IO, Any, Literal
 
@@ -72,31 +73,30 @@ class Limits:
             "CPU": int(self.question + self.start) + 5,
         }
 
-    def as_dict(self) -> dict[str, float]:
-        """The fields by name, for job and answers documents."""
-        return asdict(self)
-
 
 class Process:
     """A sandboxed Python and its private folder, as a context manager that cleans up.
 
     folder       the path of the private folder, to which the child may write
     inside       the path of the same folder inside the sandbox
+    own_paths    does the child see a file system of its own, rather than this machine's?
     user         uid of the child if the grader runs as root; nobody else has it
-    said         where its standard error goes
+    stderr       where its standard error goes
     """
 
     def __init__(
-        self, tier: Tier, image: Path, limits: Limits, said: int | IO[bytes] = subprocess.DEVNULL
+        self, tier: Tier, image: Path, limits: Limits, stderr: int | IO[bytes] = subprocess.DEVNULL
     ) -> None:
-        self.tier, self.image, self.limits, self.said = tier, image, limits, said
-        self.folder = Path(tempfile.mkdtemp(prefix="mg-"))  # short, as sockets need
-        self.neutral = tier not in ("landlock", "none")
-        self.inside = "/run/kernel" if self.neutral else str(self.folder)
+        self.tier, self.image, self.limits, self.stderr = tier, image, limits, stderr
+        # the path of a socket may have at most 107 bytes
+        short = len(os.fsencode(tempfile.gettempdir())) < 90
+        self.folder = Path(tempfile.mkdtemp(prefix="mg-", dir=None if short else "/tmp"))
+        self.own_paths = tier not in ("landlock", "none")
+        self.inside = "/run/kernel" if self.own_paths else str(self.folder)
         self.user = None if tier == "none" else _unused_uid()
         self.child: subprocess.Popen[bytes] | None = None
         self._status: int | None = None  # as in Popen: the number of a signal is negative
-        self.beside: Path | None = None  # gVisor's bundle, which the child must not see
+        self.bundle: Path | None = None  # gVisor's bundle, which the child must not see
 
     def __enter__(self) -> "Process":
         return self
@@ -104,14 +104,14 @@ class Process:
     def __exit__(self, *exception: object) -> None:
         self.kill()
         _remove(self.folder)
-        if self.beside is not None:
-            shutil.rmtree(self.beside, ignore_errors=True)
+        if self.bundle is not None:
+            shutil.rmtree(self.bundle, ignore_errors=True)
 
     def start(self, settings: dict[str, Any]) -> None:
         """Run boot.py in the sandbox with these settings and those of the tier."""
-        within = "/image" if self.neutral else str(self.image)
-        work = "/work" if self.neutral else str(self.folder / "work")
-        if not self.neutral:
+        within = "/image" if self.own_paths else str(self.image)
+        work = "/work" if self.own_paths else str(self.folder / "work")
+        if not self.own_paths:
             (self.folder / "work").mkdir()
         if self.user is not None:
             for path in (self.folder, *self.folder.iterdir()):
@@ -170,24 +170,22 @@ class Process:
             cwd=cwd,
             stdin=stdin,
             stdout=subprocess.DEVNULL,
-            stderr=self.said,
+            stderr=self.stderr,
             pass_fds=passed,
             start_new_session=True,
         )
 
     def _start_supervised(self, program: str, name: str, arguments: list[str]) -> None:
         """Start something that could outlive us, through a process that stops it (supervise.py)."""
-        beside = os.path.join(os.path.dirname(__file__), "supervise.py")
-        command = [sys.executable, "-I", "-S", beside, program, name, *arguments]
+        script = os.path.join(os.path.dirname(__file__), "supervise.py")
+        command = [sys.executable, "-I", "-S", script, program, name, *arguments]
         self._start(command, "/", stdin=subprocess.PIPE)
 
     def _start_container(self, options: list[str], environment: dict[str, str]) -> None:
         engine = container.engine()
-        shown = [(str(self.image), "/image")]
-        if not engine.own_image:
-            python, hidden = _python_tree()
-            shown += python + [(str(self.image / "empty"), folder) for folder in hidden]
-        else:
+        shown = self._mounts()
+        if engine.own_image:
+            shown = [(str(self.image), "/image")]
             environment = {**environment, "PATH": "/usr/local/bin:/usr/bin:/bin"}
             del environment["LD_LIBRARY_PATH"]
         name = f"minigrad-{secrets.token_hex(8)}"
@@ -203,16 +201,13 @@ class Process:
 
     def _start_gvisor(self, options: list[str], environment: dict[str, str]) -> None:
         program = gvisor.runsc()
-        python, hidden = _python_tree()
-        shown = [*python, (str(self.image), "/image")]
-        shown += [(str(self.image / "empty"), folder) for folder in hidden]
-        self.beside = Path(tempfile.mkdtemp(prefix="mg-"))
+        self.bundle = Path(tempfile.mkdtemp(prefix="mg-"))
         command = ["/python/bin/python3", *options]
         sizes = dict.fromkeys(FOLDERS, self.limits.disk * MEGABYTE)
         gvisor.write_bundle(
-            self.beside, command, environment, shown, self.folder, sizes, self.user or 0
+            self.bundle, command, environment, self._mounts(), self.folder, sizes, self.user or 0
         )
-        self._start_supervised(program, "", gvisor.runsc_arguments(self.beside))
+        self._start_supervised(program, "", gvisor.runsc_arguments(self.bundle))
 
     def alive(self) -> bool:
         """Is it running? Its PID is not reused before kill(), which reaps it."""
@@ -238,7 +233,7 @@ class Process:
         status = self._status
         if status is None:
             return ""
-        if status == TOO_MANY and self.neutral:
+        if status == TOO_MANY and self.own_paths:
             return f"more than {FILES:,} files, or a folder that cannot be read"
         number = -status if status < 0 else status - 128  # 128 + signal, as in a shell and boot.py
         if number in {s.value for s in signal.Signals}:
@@ -295,7 +290,7 @@ class Process:
 
     def _unlinked_bytes(self) -> int:
         """Bytes of unlinked files that the child still has open or mapped."""
-        if self.neutral or sys.platform != "linux" or not self.alive():
+        if self.own_paths or sys.platform != "linux" or not self.alive():
             return 0
         assert self.child is not None
         of_it = f"/proc/{self.child.pid}"
@@ -322,16 +317,13 @@ class Process:
         arguments += ["--hostname", "grading"]
         for name, value in environment.items():
             arguments += ["--setenv", name, value]
-        shown, hidden = _python_tree()
+        shown = self._mounts()
         private = (str(self.folder), "/run/kernel")
         above = {parent for _, there in (*shown, private) for parent in Path(there).parents[:-1]}
         for parent in sorted(map(str, above)):  # bwrap would make them accessible to root only
             arguments += ["--perms", "0755", "--dir", parent]
         for path, there in shown:
             arguments += ["--ro-bind", path, there]
-        for folder in hidden:
-            arguments += ["--tmpfs", folder, "--remount-ro", folder]
-        arguments += ["--ro-bind", str(self.image), "/image"]
         arguments += ["--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys", "--dev", "/dev"]
         size = str(self.limits.disk * MEGABYTE)
         for folder in FOLDERS:
@@ -339,9 +331,15 @@ class Process:
         arguments += ["--bind", *private, "--chdir", "/work"]
         return [*arguments, "--remount-ro", "/dev", "--remount-ro", "/"]
 
+    def _mounts(self) -> list[tuple[str, str]]:
+        """What to mount read-only: Python, the image, and an empty folder over each that must be hidden."""
+        shown, hidden = _python_tree()
+        empty = str(self.image / "empty")
+        return [*shown, (str(self.image), "/image"), *((empty, folder) for folder in hidden)]
+
     def _paths(self) -> dict[str, list[str]]:
         """The paths that Landlock allows. In tiers with their own file system, it only restricts writing."""
-        if self.neutral:
+        if self.own_paths:
             write = ["/run/kernel", *FOLDERS, "/dev/null"]
             return {"read": ["/"], "list": [], "write": write}
         stdlib = sysconfig.get_path("stdlib")
@@ -351,7 +349,8 @@ class Process:
             if name not in ("site-packages", "dist-packages")
         ]
         devices = ["/dev/null", "/dev/zero", "/dev/urandom", "/dev/random"]
-        read = [*_libraries(), *_libpython(), *parts, _python(), str(self.image), *devices]
+        libraries = (path for folder in _libraries() for path in _without_packages(folder))
+        read = [*libraries, *_libpython(), *parts, _python(), str(self.image), *devices]
         return {"read": read, "list": [stdlib], "write": [str(self.folder), "/dev/null"]}
 
 
@@ -393,7 +392,22 @@ def _python_tree() -> tuple[list[tuple[str, str]], list[str]]:
     shown += [(stdlib, there), (_python(), "/python/bin/python3")]
     shown += [(path, f"/python/lib/{os.path.basename(path)}") for path in _libpython()]
     names = ("site-packages", "dist-packages")
-    return shown, [f"{there}/{n}" for n in names if os.path.isdir(os.path.join(stdlib, n))]
+    hidden = [f"{there}/{n}" for n in names if os.path.isdir(os.path.join(stdlib, n))]
+    return shown, hidden + [path for folder in _libraries() for path in _packages_in(folder)]
+
+
+def _packages_in(libraries: str) -> list[str]:
+    """The folders of Python packages, which may be other engines, that some systems keep beside libraries."""
+    return glob(f"{libraries}/python3*/*-packages")
+
+
+def _without_packages(libraries: str) -> list[str]:
+    """The folder, or if there are packages in it, everything else in it."""
+    if not _packages_in(libraries):
+        return [libraries]
+    return [
+        path for path in glob(f"{libraries}/*") if not os.path.basename(path).startswith("python3")
+    ]
 
 
 def _environment(work: str) -> dict[str, str]:

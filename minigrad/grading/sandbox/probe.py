@@ -1,6 +1,6 @@
 """The attacks that a sandbox must prevent. The self-test runs this source in a kernel, as a student's cell.
 
-    tell(about)           try the attacks, and publish which succeeded
+    try_attacks(targets)   try the attacks, and publish which succeeded
     make_files(folder)    try to exhaust the machine with files
     send_frames()         try to exhaust the grader's memory with data
 
@@ -23,7 +23,7 @@ from IPython.display import display
 FILES, FRAME, THREADS = 10**6, 4 << 30, 2000
 
 
-class About(TypedDict):
+class Targets(TypedDict):
     """Targets outside the sandbox (a judge bundle, a server, the grader's process), and the memory limit."""
 
     bundle: str
@@ -33,9 +33,11 @@ class About(TypedDict):
     memory: int
 
 
-def tell(about: About, mime: str) -> None:
+def try_attacks(targets: Targets, mime: str) -> None:
     """Publish for each attack whether it succeeded."""
-    display({mime: {name: _succeeds(attack) for name, attack in _attacks(about).items()}}, raw=True)
+    display(
+        {mime: {name: _succeeds(attack) for name, attack in _attacks(targets).items()}}, raw=True
+    )
 
 
 def _succeeds(attack: Callable[[], object]) -> bool:
@@ -46,14 +48,14 @@ def _succeeds(attack: Callable[[], object]) -> bool:
     return True
 
 
-def _attacks(about: About) -> dict[str, Callable[[], object]]:
+def _attacks(targets: Targets) -> dict[str, Callable[[], object]]:
     """The attacks, by the phrase that reports their success."""
-    bundle, parent = about["bundle"], about["parent"]
+    bundle, parent = targets["bundle"], targets["parent"]
 
     def environ() -> None:
         # compare the content: in a PID namespace, the number may belong to another process
         with open(f"/proc/{parent}/environ", "rb") as file:
-            assert hashlib.sha256(file.read()).hexdigest() == about["environ"]
+            assert hashlib.sha256(file.read()).hexdigest() == targets["environ"]
 
     def signal() -> None:
         assert parent != os.getpid()
@@ -63,17 +65,17 @@ def _attacks(about: About) -> dict[str, Callable[[], object]]:
         "reads the judge bundle": lambda: open(bundle, "rb").read(1),
         "writes beside it": lambda: open(f"{bundle}.written", "wb"),
         "lists its folder": lambda: os.listdir(os.path.dirname(bundle)),
-        "reaches the network": lambda: socket.create_connection(("127.0.0.1", about["port"]), 1),
+        "reaches the network": lambda: socket.create_connection(("127.0.0.1", targets["port"]), 1),
         "makes a socket": lambda: socket.socket(socket.AF_UNIX),
         "sees the parent": environ,
         "signals the parent": signal,
         "slows the parent down": lambda: _priority(parent),
-        "starts a process": _process,
-        "takes real-time priority": _real_time,
-        "gives others a sign": lambda: fcntl.flock(open(os.__file__, "rb"), fcntl.LOCK_SH),
+        "starts a process": _start_process,
+        "gets real-time priority": _real_time,
+        "signals others by a lock": lambda: fcntl.flock(open(os.__file__, "rb"), fcntl.LOCK_SH),
         "changes the kernel's settings": lambda: _open_for_writing("/proc/sys/kernel/core_pattern"),
-        "writes into the first process": lambda: _open_for_writing("/proc/1/mem"),
-        "takes more memory than it may": lambda: mmap.mmap(-1, about["memory"]),
+        "writes into process 1": lambda: _open_for_writing("/proc/1/mem"),
+        "exceeds the memory limit": lambda: mmap.mmap(-1, targets["memory"]),
         f"starts {THREADS:,} threads": _threads,
     }  # fmt: skip
 
@@ -93,7 +95,7 @@ def _real_time() -> None:
     os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
 
 
-def _process() -> None:
+def _start_process() -> None:
     pid = os.fork()
     if pid == 0:
         os._exit(0)

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import IO
 
 from minigrad.grading.sandbox.container import NoContainer
-from minigrad.grading.sandbox.launch import MEGABYTE, TIERS, Limits, Process, Tier
+from minigrad.grading.sandbox.launch import MEGABYTE, Limits, Process, Tier
 from minigrad.grading.sandbox.wire import Kernel, NotStarted
 
 
@@ -28,14 +28,14 @@ class Finding:
     tier       the tier that was tested
     holds      is it safe to grade in it?
     reason     if not, what was possible, or why it could not be started
-    mend       how to install or enable it, if known
+    fix        how to install or enable it, if known
     attacks    the number of attacks that were tried
     """
 
     tier: Tier
     holds: bool
     reason: str = ""
-    mend: str = ""
+    fix: str = ""
     attacks: int = 0
 
 
@@ -44,11 +44,7 @@ ATTACKS = "application/vnd.minigrad.attacks+json"
 PROBE = Path(__file__).with_name("probe.py")
 
 
-class NoSandbox(RuntimeError):
-    """No tier of isolation works on this machine."""
-
-
-MEND = {
+FIXES = {
     "gvisor": "apt-get install runsc  (or see gvisor.dev/docs/user_guide/install)",
     "bwrap": "apt-get install bubblewrap  (or your system's bubblewrap; user namespaces must be allowed)",
     "landlock": "use Linux 5.14 or newer with Landlock switched on (lsm=landlock,...), and namespaces of users",
@@ -56,36 +52,12 @@ MEND = {
     "none": "",
 }
 
-
 # sysctl settings: name, value that forbids unprivileged user namespaces, value that allows them
 SWITCHES = (
     ("kernel.unprivileged_userns_clone", "0", "1"),  # Debian
     ("kernel.apparmor_restrict_unprivileged_userns", "1", "0"),  # Ubuntu
     ("user.max_user_namespaces", "0", "10000"),
 )
-
-
-def choose(image: Path, wanted: str = "auto") -> Finding:
-    """Choose the strongest tier that holds, or the wanted one if it holds.
-
-    Raises NoSandbox, saying what was tried. `none` is chosen only if it is wanted by name.
-    """
-    if wanted == "none":
-        return Finding("none", True, "asked for by name")
-    tried = []
-    for tier in TIERS:
-        if tier != "none" and wanted in ("auto", tier):
-            finding = try_tier(tier, image)
-            if finding.holds:
-                return finding
-            tried.append(finding)
-    said = "\n".join(f"    {f.tier:<10} {f.reason}\n               {f.mend}" for f in tried)
-    said = said or f"    {wanted} is not one of auto, {', '.join(TIERS)}"
-    raise NoSandbox(
-        f"A student's code cannot be run safely on this machine:\n{said}\n"
-        "To fix it, see  minigrad doctor. To grade without isolation, which only suits notebooks that you "
-        "trust, add  --isolation none."
-    )
 
 
 def try_tier(tier: Tier, image: Path) -> Finding:
@@ -97,58 +69,58 @@ def try_tier(tier: Tier, image: Path) -> Finding:
         server.listen(1)
         environ = Path("/proc/self/environ")
         seen = environ.read_bytes() if environ.exists() else b""
-        about = {
+        targets = {
             "bundle": str(bundle),
             "port": server.getsockname()[1],
             "parent": os.getpid(),
             "environ": hashlib.sha256(seen).hexdigest(),
             "memory": Limits().memory * MEGABYTE,
         }
-        with tempfile.TemporaryFile() as said:
+        with tempfile.TemporaryFile() as stderr:
             try:
-                attacks = _attacks(tier, image, f"tell({about}, {ATTACKS!r})", said)
+                attacks = _attacks(tier, image, f"try_attacks({targets}, {ATTACKS!r})", stderr)
             except NotStarted as error:
-                said.seek(0)
-                why = said.read().decode(errors="replace").strip().split("\n")[-1][:200]
+                stderr.seek(0)
+                why = stderr.read().decode(errors="replace").strip().split("\n")[-1][:200]
                 reason = f"it could not be started here: {why or error}"
-                return Finding(tier, False, reason, _mend(tier, why))
+                return Finding(tier, False, reason, _fix_for(tier, why))
             except _Broken as error:
-                return Finding(tier, False, f"a kernel cannot run in it: {error}", MEND[tier])
+                return Finding(tier, False, f"a kernel cannot run in it: {error}", FIXES[tier])
             except (FileNotFoundError, NoContainer) as error:
-                return Finding(tier, False, str(error), MEND[tier])
+                return Finding(tier, False, str(error), FIXES[tier])
             except OSError as error:
-                return Finding(tier, False, f"it could not be started here: {error}", MEND[tier])
+                return Finding(tier, False, f"it could not be started here: {error}", FIXES[tier])
     possible = [attack for attack, succeeded in attacks.items() if succeeded]
-    reason = f"inside it one still {', '.join(possible)}" if possible else ""
-    return Finding(tier, not possible, reason, _mend(tier) if possible else "", len(attacks))
+    reason = f"student code in it {', '.join(possible)}" if possible else ""
+    return Finding(tier, not possible, reason, _fix_for(tier) if possible else "", len(attacks))
 
 
 class _Broken(RuntimeError):
     """A kernel starts, but cannot run an ordinary submission."""
 
 
-def _attacks(tier: Tier, image: Path, tell: str, said: IO[bytes]) -> dict[str, bool]:
+def _attacks(tier: Tier, image: Path, attempt: str, stderr: IO[bytes]) -> dict[str, bool]:
     """Map each attack to whether it succeeded. Trying the last two kills the kernel."""
     probe = PROBE.read_text(encoding="utf-8")
-    with Process(tier, image, Limits(), said) as process, Kernel(process) as kernel:
+    with Process(tier, image, Limits(), stderr) as process, Kernel(process) as kernel:
         run = kernel.run("import numpy, zmq, os, tempfile", time.monotonic() + SECONDS)
         if run.end == "idle" and run.error is None:
             run = kernel.run("tempfile.TemporaryFile()", time.monotonic() + SECONDS)
         if run.end != "idle" or run.error is not None:
             raise _Broken(f"a cell that imports NumPy did not end well ({run.error or run.end})")
-        run = kernel.run(f"{probe}\n{tell}", time.monotonic() + SECONDS)
-        told = [data[ATTACKS] for data in run.published if ATTACKS in data]
-        if run.end != "idle" or len(told) != 1:
-            raise _Broken(f"it was not told what is possible ({run.error or run.end})")
+        run = kernel.run(f"{probe}\n{attempt}", time.monotonic() + SECONDS)
+        results = [data[ATTACKS] for data in run.published if ATTACKS in data]
+        if run.end != "idle" or len(results) != 1:
+            raise _Broken(f"it did not report which attacks succeeded ({run.error or run.end})")
         run = kernel.run("make_files(os.environ['TMPDIR'])", time.monotonic() + SECONDS)
         ended = run.end in ("died", "disk") or (run.end == "idle" and run.error is not None)
-    with Process(tier, image, Limits(), said) as process, Kernel(process) as kernel:
+    with Process(tier, image, Limits(), stderr) as process, Kernel(process) as kernel:
         run = kernel.run(f"{probe}\nsend_frames()", time.monotonic() + SECONDS)
     more = {"makes 1,000,000 files": not ended, "sends a frame of 4 GB": run.end != "bytes"}
-    return {**told[0], **more}
+    return {**results[0], **more}
 
 
-def _mend(tier: Tier, why: str = "") -> str:
+def _fix_for(tier: Tier, why: str = "") -> str:
     """How to enable a tier that is installed but not allowed: kernel settings, or user ids for containers."""
     if "/etc/subuid" in why:
         users = "--add-subuids 100000-165535 --add-subgids 100000-165535"
@@ -163,4 +135,4 @@ def _mend(tier: Tier, why: str = "") -> str:
                     )
             except OSError:
                 continue
-    return MEND[tier]
+    return FIXES[tier]

@@ -15,8 +15,8 @@ from minigrad.grading.gradebook.handed_in import HandedIn, read_times
 from minigrad.grading.gradebook.roster import Roster, Student, read_roster, roster_of, student_name
 from minigrad.grading.gradebook.settings import NAME, AssignmentSettings
 
-STRANGER = "nobody on the roster matches this submission: please confirm whose it is"
-AGAIN = "another submission is by the same student: please confirm which one counts"
+UNKNOWN_STUDENT = "nobody on the roster matches this submission: please confirm whose it is"
+SECOND_SUBMISSION = "another submission is by the same student: please confirm which one counts"
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Override:
 
 
 @dataclass(frozen=True)
-class Given:
+class Provided:
     """What the instructor provides for an assignment, and facts about the submissions.
 
     roster       None: there is no roster; the students are those who handed in something
@@ -58,24 +58,24 @@ class Given:
             for question, answer in answers.items()
         }
 
-    def came(self, student: Student, grades: Sequence[Grade]) -> tuple[datetime | None, str]:
+    def time_of(self, student: Student, grades: Sequence[Grade]) -> tuple[datetime | None, str]:
         """When a student handed in the last of these, and the source, or why it is unknown."""
         if student.id in self.times:
-            return self.times[student.id], "by the CSV of times"
+            return self.times[student.id], "from the CSV of times"
         handed = [self.handed[g["student"]] for g in grades if g["student"] in self.handed]
         unknown = [one for one in handed if one.time is None]
         if unknown or not handed:
-            return None, unknown[0].source if unknown else "nothing says when it was handed in"
+            return None, unknown[0].source if unknown else "its time is unknown"
         last = max(handed, key=lambda one: one.time.timestamp() if one.time else 0)
         return last.time, last.source
 
 
-def read_given(
+def read_provided(
     settings: AssignmentSettings,
     handed: Sequence[HandedIn],
     questions: Sequence[str],
     manual: Path | None = None,
-) -> Given:
+) -> Provided:
     """Read all files that the settings name. Raises GradebookError if one is malformed.
 
     questions    the question ids of the assignment
@@ -89,7 +89,7 @@ def read_given(
             for name, extension in settings.extensions.items()
         }
         settings = replace(settings, extensions=extensions)
-    return Given(
+    return Provided(
         settings,
         roster,
         read_times(settings, everybody),
@@ -105,20 +105,24 @@ def owners_of(
 ) -> dict[str, tuple[Student, str]]:
     """Map each submission to its student and a note. No student owns two submissions."""
     found: dict[str, tuple[Student, str]] = {}
-    taken: set[str] = set()
+    taken: dict[str, str] = {}  # student id -> submission
     for submission in submissions:
         student, note = roster.owner(submission) if roster else None, ""
         if student is None or student.id in taken:
+            owner = student
             if student is not None:
-                note = f"{AGAIN}, this one or the one under {student.id}"
+                note = f"{SECOND_SUBMISSION}, this one or the one under {student.id}"
             elif roster is not None:
-                note = STRANGER
+                note = UNKNOWN_STUDENT
             name = free_name(
                 student_name(submission),
                 lambda one: one in taken or (roster is not None and roster.find(one) is not None),
             )
             student = Student(name)
-        taken.add(student.id)
+            if owner is not None:
+                other = f"{SECOND_SUBMISSION}, this one or the one under {name}"
+                found[taken[owner.id]] = owner, other
+        taken[student.id] = submission
         found[submission] = student, note
     return found
 
