@@ -12,7 +12,7 @@ that no other finder knows.
 """
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache, partial, reduce
 from importlib.machinery import ModuleSpec
 from types import ModuleType
@@ -54,7 +54,7 @@ ELSEWHERE = {
     "cuda.random": "cuda",
     "distributions.*": "distributions distributions.transformed",
     "functional": ".",
-    "nn._reduction": "nn.functional.losses",
+    "nn._reduction": "nn.functional.arguments",
     "nn.modules": "nn",
     "nn.modules.*": LAYERS,
     "nn.modules.module": "nn.module nn.state compat.helpers",
@@ -288,6 +288,20 @@ def _raise_no_attribute(owner: str, name: str, advice: str | None) -> NoReturn:
     if advice is not None:
         message += f". minigrad leaves it out. {advice} PYTORCH.md lists what else is left out."
     raise AttributeError(message, name=name)
+
+
+def own_names(package: dict[str, Any], is_public: Callable[[Any], bool]) -> list[str]:
+    """The public names of a package that imports its chapters with `*`, for its `__all__`.
+
+    Such an import also brings what a chapter imports itself: Tensor, np, Any. These names are deleted here.
+    """
+    public = []
+    for name, value in list(package.items()):
+        if is_public(value) and not name.startswith("_"):
+            public.append(name)
+        elif not name.startswith("_") and f"{package['__name__']}.{name}" not in sys.modules:
+            del package[name]
+    return public
 
 
 class LeftOutOfTensors:

@@ -14,8 +14,6 @@ from minigrad.core.tensor import Tensor
 from minigrad.nn.module import Module
 from minigrad.nn.registry import MODULE
 
-__all__ = ["DataParallel", "ModuleDict", "ModuleList", "Sequential"]
-
 
 def checked_index(n: int, index: SupportsIndex) -> int:
     """An index into n items as a non-negative number. Raises IndexError if it is out of range."""

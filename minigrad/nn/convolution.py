@@ -19,8 +19,6 @@ from minigrad.nn.linear import add_parameters
 from minigrad.nn.module import Module
 from minigrad.nn.parameter import Parameter
 
-__all__ = ["Conv1d", "Conv2d", "ConvTranspose1d", "ConvTranspose2d"]
-
 PADDINGS = ("same", "valid")
 PADDING_MODES = ("zeros", "reflect", "replicate", "circular")
 

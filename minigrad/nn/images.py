@@ -9,29 +9,6 @@ from minigrad.nn import functional as F
 from minigrad.nn.convolution import each_axis
 from minigrad.nn.function_layer import FunctionLayer
 
-__all__ = [
-    "ChannelShuffle",
-    "CircularPad1d",
-    "CircularPad2d",
-    "ConstantPad1d",
-    "ConstantPad2d",
-    "Flatten",
-    "Fold",
-    "PixelShuffle",
-    "PixelUnshuffle",
-    "ReflectionPad1d",
-    "ReflectionPad2d",
-    "ReplicationPad1d",
-    "ReplicationPad2d",
-    "Unflatten",
-    "Unfold",
-    "Upsample",
-    "UpsamplingBilinear2d",
-    "UpsamplingNearest2d",
-    "ZeroPad1d",
-    "ZeroPad2d",
-]
-
 # ------------------------------------------------------------------------ padding
 
 

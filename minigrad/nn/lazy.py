@@ -19,21 +19,10 @@ from minigrad.core.shapes import Several
 from minigrad.core.tensor import Tensor
 from minigrad.methods.creation import empty
 from minigrad.nn.convolution import Conv1d, Conv2d, ConvTranspose1d, ConvTranspose2d
-from minigrad.nn.functional.convolution import check_batched
+from minigrad.nn.functional.arguments import check_batched
 from minigrad.nn.linear import Linear
 from minigrad.nn.normalization import BatchNorm1d, BatchNorm2d
 from minigrad.nn.parameter import UninitializedBuffer, UninitializedParameter
-
-__all__ = [
-    "LazyBatchNorm1d",
-    "LazyBatchNorm2d",
-    "LazyConv1d",
-    "LazyConv2d",
-    "LazyConvTranspose1d",
-    "LazyConvTranspose2d",
-    "LazyLinear",
-    "UninitializedParameter",
-]
 
 
 class _Lazy:

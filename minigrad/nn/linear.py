@@ -16,13 +16,6 @@ from minigrad.nn import init
 from minigrad.nn.module import Module
 from minigrad.nn.parameter import Parameter
 
-__all__ = ["Bilinear", "Identity", "Linear"]
-
-
-def parameter(*shape: int, dtype: DTypeLike = None, device: DeviceLike = None) -> Parameter:
-    """An uninitialized parameter of this shape."""
-    return Parameter(empty(shape, dtype=dtype, device=device))
-
 
 def add_parameters(
     module: Module,
@@ -32,7 +25,7 @@ def add_parameters(
 ) -> None:
     """Register uninitialized parameters of these shapes; None in place of a shape registers no parameter."""
     for name, shape in shapes.items():
-        new = None if shape is None else parameter(*shape, dtype=dtype, device=device)
+        new = None if shape is None else Parameter(empty(shape, dtype=dtype, device=device))
         module.register_parameter(name, new)
 
 

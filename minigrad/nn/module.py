@@ -36,8 +36,6 @@ from minigrad.nn.parameter import clear_gradients
 from minigrad.nn.registry import BUFFER, MODULE, PARAMETER, Registry
 from minigrad.nn.state import Stateful
 
-__all__ = ["Module"]
-
 
 class Module(Stateful, Called):
     """The base class of all modules. Your own class defines `__init__` and `forward`.

@@ -30,17 +30,6 @@ from minigrad.nn.linear import add_parameters
 from minigrad.nn.module import Module
 from minigrad.nn.parameter import Parameter
 
-__all__ = [
-    "BatchNorm1d",
-    "BatchNorm2d",
-    "GroupNorm",
-    "InstanceNorm1d",
-    "InstanceNorm2d",
-    "LayerNorm",
-    "LocalResponseNorm",
-    "RMSNorm",
-]
-
 
 def as_shape(sizes: Several) -> tuple[int, ...]:
     """3 -> (3,): the sizes of one axis or several, as a tuple."""

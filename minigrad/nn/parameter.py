@@ -17,8 +17,6 @@ from minigrad.core.memory import FRESH, new
 from minigrad.core.shapes import Array
 from minigrad.core.tensor import Tensor, wrap
 
-__all__ = ["Buffer", "Parameter", "UninitializedBuffer", "UninitializedParameter"]
-
 
 class Parameter(Tensor):
     """A tensor to be learned: a leaf that by default requires a gradient.

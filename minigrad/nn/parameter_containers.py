@@ -9,8 +9,6 @@ from minigrad.nn.containers import _Dict, _List, checked_index, pairs_of
 from minigrad.nn.parameter import Parameter
 from minigrad.nn.registry import type_name
 
-__all__ = ["ParameterDict", "ParameterList"]
-
 
 def _as_parameter(value: Any) -> Any:
     is_plain = isinstance(value, Tensor) and not isinstance(value, Parameter)

@@ -9,21 +9,6 @@ from minigrad.nn import functional as F
 from minigrad.nn.convolution import each_axis
 from minigrad.nn.function_layer import FunctionLayer
 
-__all__ = [
-    "AdaptiveAvgPool1d",
-    "AdaptiveAvgPool2d",
-    "AdaptiveMaxPool1d",
-    "AdaptiveMaxPool2d",
-    "AvgPool1d",
-    "AvgPool2d",
-    "LPPool1d",
-    "LPPool2d",
-    "MaxPool1d",
-    "MaxPool2d",
-    "MaxUnpool1d",
-    "MaxUnpool2d",
-]
-
 
 class _WindowLayer(FunctionLayer, of=None):
     """A layer with windows. By default, the stride is the size of the window."""

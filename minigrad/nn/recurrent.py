@@ -24,8 +24,6 @@ from minigrad.nn.recurrent_cells import KINDS, State, _Recurrent, as_states
 from minigrad.nn.utils.rnn import PackedSequence
 from minigrad.ops.composites import named
 
-__all__ = ["GRU", "LSTM", "RNN", "RNNBase"]
-
 
 class RNNBase(_Recurrent):
     """The base class of RNN, LSTM and GRU. It loops over the sequence."""

@@ -22,44 +22,6 @@ from minigrad.methods.base import overwritten
 from minigrad.ops.composites import named
 from minigrad.random import kernels
 
-__all__ = [
-    "celu",
-    "celu_",
-    "elu",
-    "elu_",
-    "gelu",
-    "glu",
-    "gumbel_softmax",
-    "hardshrink",
-    "hardsigmoid",
-    "hardswish",
-    "hardtanh",
-    "hardtanh_",
-    "leaky_relu",
-    "leaky_relu_",
-    "log_softmax",
-    "logsigmoid",
-    "mish",
-    "prelu",
-    "relu",
-    "relu6",
-    "relu_",
-    "rrelu",
-    "selu",
-    "selu_",
-    "sigmoid",
-    "silu",
-    "softmax",
-    "softmin",
-    "softplus",
-    "softshrink",
-    "softsign",
-    "tanh",
-    "tanhshrink",
-    "threshold",
-    "threshold_",
-]
-
 
 def _activation(op: Op, x: Tensor, inplace: bool, **settings: object) -> Tensor:
     """The op applied to x. In place, x is copied first if the op's rule needs the old x."""

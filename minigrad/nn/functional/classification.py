@@ -17,18 +17,8 @@ from minigrad.core.shapes import Array
 from minigrad.core.tensor import Tensor
 from minigrad.methods.base import Values
 from minigrad.methods.indexing import beyond
-from minigrad.nn.functional.losses import checked, reduced_by, reduction_of
+from minigrad.nn.functional.arguments import checked, reduced_by, reduction_of
 from minigrad.ops.composites import named
-
-__all__ = [
-    "binary_cross_entropy",
-    "binary_cross_entropy_with_logits",
-    "cross_entropy",
-    "kl_div",
-    "multi_margin_loss",
-    "multilabel_soft_margin_loss",
-    "nll_loss",
-]
 
 
 def cross_entropy(

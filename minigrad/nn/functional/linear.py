@@ -15,8 +15,6 @@ from minigrad.core.tensor import Tensor, wrap
 from minigrad.methods.base import Values
 from minigrad.methods.indexing import beyond, indices_of
 
-__all__ = ["bilinear", "embedding", "linear", "one_hot"]
-
 
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """x @ weight.T + bias

@@ -21,15 +21,6 @@ from minigrad.core.tensor import Tensor
 from minigrad.nn.functional.images import pad
 from minigrad.ops.composites import named
 
-__all__ = [
-    "batch_norm",
-    "group_norm",
-    "instance_norm",
-    "layer_norm",
-    "local_response_norm",
-    "rms_norm",
-]
-
 
 def layer_norm(
     input: Tensor,

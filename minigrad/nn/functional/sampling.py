@@ -9,20 +9,9 @@ from minigrad import ops
 from minigrad.core.errors import warn_user
 from minigrad.core.shapes import Array, Several
 from minigrad.core.tensor import Tensor, wrap
-from minigrad.nn.functional.convolution import several
-from minigrad.nn.functional.pooling import as_image, from_image
-from minigrad.nn.functional.resizing import cubic_far, cubic_near, interpolate
+from minigrad.nn.functional.arguments import as_image, from_image, several
+from minigrad.nn.functional.resizing import _cubic_far, _cubic_near, interpolate
 from minigrad.ops.composites import named
-
-__all__ = [
-    "affine_grid",
-    "grid_sample",
-    "max_unpool1d",
-    "max_unpool2d",
-    "upsample",
-    "upsample_bilinear",
-    "upsample_nearest",
-]
 
 
 def _upsampled(name: str, *args: Any) -> Tensor:
@@ -153,7 +142,7 @@ def _taps(mode: str, at: Tensor) -> list[tuple[Array, Tensor]]:
     d = at - wrap(low)
     if mode == "bilinear":
         return [(low, 1 - d), (low + 1, d)]
-    near, far = cubic_near, cubic_far
+    near, far = _cubic_near, _cubic_far
     return [(low - 1, far(d + 1)), (low, near(d)), (low + 1, near(1 - d)), (low + 2, far(2 - d))]
 
 
