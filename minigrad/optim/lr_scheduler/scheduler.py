@@ -158,7 +158,7 @@ class LRScheduler:
             _load_state(value, state_dict[name])
 
 
-class Factors(LRScheduler):
+class _Factors(LRScheduler):
     """A scheduler that multiplies every group's rate by a factor at each step.
 
     _factor()                lr of this epoch / lr of the previous epoch

@@ -94,14 +94,14 @@ class Subset(Dataset[T_co]):
 
     def __getitems__(self, indices: list[int]) -> list[T_co]:
         """Several examples at once: a loader uses this for a batch."""
-        examples: list[T_co] = examples_at(self.dataset, [self.indices[i] for i in indices])
+        examples: list[T_co] = _examples_at(self.dataset, [self.indices[i] for i in indices])
         return examples
 
     def __len__(self) -> int:
         return len(self.indices)
 
 
-def examples_at(dataset: Any, indices: Any) -> Any:
+def _examples_at(dataset: Any, indices: Any) -> Any:
     """The examples at these indices, with one call of `__getitems__` if the dataset has it."""
     several = getattr(dataset, "__getitems__", None)
     return several(indices) if several else [dataset[i] for i in indices]
