@@ -47,6 +47,8 @@ class PReLU(Module):
     Source: He et al., Delving Deep into Rectifiers (2015).
     """
 
+    _shown = ("num_parameters=",)
+
     def __init__(
         self,
         num_parameters: int = 1,
@@ -66,10 +68,6 @@ class PReLU(Module):
     def forward(self, input: Tensor) -> Tensor:
         """(n, c, ...) to the same shape."""
         return F.prelu(input, self.weight)
-
-    def extra_repr(self) -> str:
-        """The number of slopes."""
-        return self._settings_text("num_parameters=")
 
 
 class RReLU(FunctionLayer, of=F.rrelu):

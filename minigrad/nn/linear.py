@@ -61,6 +61,8 @@ class Linear(Module):
     Source: LeCun et al., Efficient BackProp (1998), section 4.6, for the initialization.
     """
 
+    _shown = ("in_features=", "out_features=", "bias=")
+
     weight: Parameter
     bias: Parameter | None
 
@@ -90,10 +92,6 @@ class Linear(Module):
         """(..., in_features) to (..., out_features)."""
         return F.linear(input, self.weight, self.bias)
 
-    def extra_repr(self) -> str:
-        """The settings, as shown in the repr of a model."""
-        return self._settings_text("in_features=", "out_features=", "bias=")
-
 
 class Bilinear(Module):
     """x1 @ weight[k] @ x2 + bias[k], for each output k
@@ -106,6 +104,8 @@ class Bilinear(Module):
 
     Initialized uniformly between -1/sqrt(in1_features) and 1/sqrt(in1_features).
     """
+
+    _shown = ("in1_features=", "in2_features=", "out_features=", "bias=")
 
     weight: Parameter
     bias: Parameter | None
@@ -138,7 +138,3 @@ class Bilinear(Module):
     def forward(self, input1: Tensor, input2: Tensor) -> Tensor:
         """(..., in1_features) and (..., in2_features) to (..., out_features)."""
         return F.bilinear(input1, input2, self.weight, self.bias)
-
-    def extra_repr(self) -> str:
-        """The settings, as shown in the repr of a model."""
-        return self._settings_text("in1_features=", "in2_features=", "out_features=", "bias=")

@@ -192,9 +192,11 @@ class Module(Stateful, Called):
 
     # ------------------------------------------------------------------ printing
 
+    _shown: tuple[str, ...] | None = ()  # the attributes to show in the repr, for _settings_text
+
     def extra_repr(self) -> str:
-        """The settings to show in parentheses. A class can define its own."""
-        return ""
+        """The settings, as shown in the repr of a model. A class can define its own."""
+        return self._settings_text(*self._shown or ())
 
     def _settings_text(self, *always: str, **usual: object) -> str:
         """The text of settings, for extra_repr: "3, 8, kernel_size=(5, 5), bias=False".
