@@ -143,22 +143,22 @@ class SpectralNorm(ComputedWeight):
     def __init__(self, name: str, iterations: int, dim: int, eps: float) -> None:
         self.name, self.iterations, self.dim, self.eps = name, iterations, dim, eps
 
-    def steps(self, matrix: Tensor, u: Tensor, v: Tensor, count: int) -> None:
-        """Run steps of power iteration, which move u and v toward the first singular vectors."""
-        with modes.no_grad():
-            for _ in range(count):
-                v.copy_(normalize(matrix.T @ u, dim=0, eps=self.eps))
-                u.copy_(normalize(matrix @ v, dim=0, eps=self.eps))
-
     def compute(self, module: Module, training: bool) -> Tensor:
         """The weight divided by sigma. In training, the power iteration is run first."""
         weight = getattr(module, f"{self.name}_orig")
         u, v = getattr(module, f"{self.name}_u"), getattr(module, f"{self.name}_v")
         matrix = as_matrix(weight, self.dim)
         if training:
-            self.steps(matrix, u, v, self.iterations)
-        sigma = u.clone().dot(matrix @ v.clone())
-        return weight / sigma
+            power_iteration(matrix, u, v, self.iterations, self.eps)
+        return weight / u.clone().dot(matrix @ v.clone())
+
+
+@modes.no_grad()
+def power_iteration(matrix: Tensor, u: Tensor, v: Tensor, steps: int, eps: float) -> None:
+    """Move u and v toward the first singular vectors of the matrix, in place: first v, then u."""
+    for _ in range(steps):
+        v.copy_(normalize(matrix.T @ u, dim=0, eps=eps))
+        u.copy_(normalize(matrix @ v, dim=0, eps=eps))
 
 
 def as_matrix(weight: Tensor, dim: int) -> Tensor:
