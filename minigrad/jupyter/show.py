@@ -1,7 +1,7 @@
 """The output of a tape, a static program or a progress report in a notebook.
 
-    come_alive(what)    shows the widget, if one can run
-    bundle(tape)        the picture as SVG, as PNG for viewers that do not show SVG, and as text
+    show_widget(what)    shows the widget, if one can run
+    bundle(tape)         the picture as SVG, as PNG for viewers that do not show SVG, and as text
 
 minigrad/jupyter/display.py decides which of them to use. The widget is a separate output
 (widgets.py), so that the picture is still there if the saved notebook is opened without a kernel.
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from minigrad.teach.question import Progress
 
 
-def come_alive(what: Inspectable | Progress) -> None:
+def show_widget(what: Inspectable | Progress) -> None:
     """Show the widget, if one can run: an output that stays empty if the widget is not running."""
     if display.chosen_mode() == "widget":
         from minigrad.jupyter.widgets import show_beside
@@ -90,7 +90,7 @@ registry.register(
     tensor_html=tensor_html.html_of,
     bundle=bundle,
     view=widget_view,
-    come_alive=come_alive,
+    show_widget=show_widget,
     card=card,
     mode=display.chosen_mode,
 )

@@ -192,8 +192,8 @@ def _about_gradient(columns: Sequence[Column], why: str) -> str:
         return f"no gradient program beside it: {why}" if why else "not differentiated"
     g = columns[1]
     same = sum(g.comes_from(line.result, line)[0] == "copy" for line in g.program.instructions)
-    said = f"beside it its gradient program: {count_of(len(g.program), 'instruction')}"
-    return said + (f", {same} as in the program" if same else "") + g.size()
+    text = f"beside it its gradient program: {count_of(len(g.program), 'instruction')}"
+    return text + (f", {same} as in the program" if same else "") + g.size()
 
 
 class _DocumentBuilder:
@@ -364,14 +364,14 @@ def show_program(
     beside it its gradient program: 0 instructions
     <BLANKLINE>
     program
-        instruction  shape  value   lies in            then
+        instruction  shape  value   stored in          then
     %0  input x      (2,)   [1, 2]  given at each run
     %1  input w      (2,)   [3, 4]  given at each run
     %2  mul(%0, %1)  (2,)   [3, 8]  buffer b0          last read by %3
     %3  sum(%2)      ()     11                         returned
     <BLANKLINE>
     its gradient with respect to w
-        instruction  shape  value   lies in            then
+        instruction  shape  value   stored in          then
     %0  input x      (2,)   [1, 2]  given at each run  returned
     %1  input w      (2,)   [3, 4]  given at each run
     """
