@@ -23,7 +23,8 @@ from minigrad.compat import helpers  # ELSEWHERE refers to it
 from minigrad.compat import mixed_precision as mixed_precision
 from minigrad.core.tensor import Tensor
 
-LAYERS = "nn nn.convolution nn.dropout nn.losses nn.normalization nn.pooling nn.recurrent nn.transformer compat.helpers"
+LAYERS = "nn nn.convolution nn.dropout nn.losses nn.normalization nn.pooling nn.recurrent nn.transformer nn.utils "
+LAYERS += "compat.helpers"
 # Modules that PyTorch imports with their package: nn.modules.batchnorm, distributions.transforms.
 FILES = {
     "amp": "autocast_mode grad_scaler",
@@ -57,7 +58,7 @@ ELSEWHERE = {
     "nn._reduction": "nn.functional.arguments",
     "nn.modules": "nn",
     "nn.modules.*": LAYERS,
-    "nn.modules.module": "nn.module nn.state compat.helpers",
+    "nn.modules.module": "nn.module nn.calling nn.state compat.helpers",
     "nn.utils.clip_grad": "nn.utils",
     "nn.utils.convert_parameters": "nn.utils",
     "nn.utils.stateless": "func",
@@ -193,8 +194,11 @@ class Elsewhere(ModuleType):
         self._place = place
 
     def __getattr__(self, name: str) -> Any:
-        places = [] if name.startswith("__") and name != "__all__" else self._place.split(" ")
-        for place in map(_at, places):
+        hidden = name.startswith("__") and name != "__all__"
+        # nn.modules.utils is not nn.utils, so that the order of imports does not matter.
+        if not hidden and (found := _module(f"{self.__name__}.{name}".partition(".")[2])):
+            return found
+        for place in map(_at, [] if hidden else self._place.split(" ")):
             if hasattr(place, name):
                 return getattr(place, name)
         return attribute(self.__name__, name)

@@ -23,15 +23,6 @@ from minigrad.core.dtypes import DTypeLike
 from minigrad.core.modes import no_grad, reports
 from minigrad.core.tensor import Tensor
 from minigrad.nn.calling import Called
-from minigrad.nn.calling import register_module_backward_hook as register_module_backward_hook
-from minigrad.nn.calling import register_module_forward_hook as register_module_forward_hook
-from minigrad.nn.calling import register_module_forward_pre_hook as register_module_forward_pre_hook
-from minigrad.nn.calling import (
-    register_module_full_backward_hook as register_module_full_backward_hook,
-)
-from minigrad.nn.calling import (
-    register_module_full_backward_pre_hook as register_module_full_backward_pre_hook,
-)
 from minigrad.nn.parameter import clear_gradients
 from minigrad.nn.registry import BUFFER, MODULE, PARAMETER, Registry
 from minigrad.nn.state import Stateful
