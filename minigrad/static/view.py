@@ -27,7 +27,7 @@ gradient program. If the program has been run, the document contains values.
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import zip_longest
 from typing import Any
 
@@ -57,6 +57,7 @@ STEP_TEXTS = {
 }
 
 
+@dataclass
 class Column:
     """One column: a program with its values, where they are stored, and its nodes in the document.
 
@@ -65,16 +66,14 @@ class Column:
     origins   the Origin of each value of a gradient program
     """
 
-    def __init__(
-        self,
-        place: int,
-        program: Program,
-        title: str,
-        wrt: Sequence[int] = (),
-        origins: dict[int, Origin] | None = None,
-    ) -> None:
-        self.place, self.program, self.title = place, program, title
-        self.wrt, self.origins = wrt, origins
+    place: int
+    program: Program
+    title: str
+    wrt: Sequence[int] = ()
+    origins: dict[int, Origin] | None = None
+
+    def __post_init__(self) -> None:
+        program = self.program
         self.node: dict[int, str] = {}
         self.buffers, self.buffer_bytes = _buffers_of(program)
         known, views = run_of(program), [line for line in program.instructions if line.op.view]
