@@ -24,7 +24,7 @@ from minigrad.compat import mixed_precision as mixed_precision
 from minigrad.core.tensor import Tensor
 
 LAYERS = "nn nn.convolution nn.dropout nn.losses nn.normalization nn.pooling nn.recurrent nn.transformer nn.utils "
-LAYERS += "compat.helpers"
+LAYERS += "nn.attention compat.helpers"
 # Modules that PyTorch imports with their package: nn.modules.batchnorm, distributions.transforms.
 FILES = {
     "amp": "autocast_mode grad_scaler",

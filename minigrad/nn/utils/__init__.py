@@ -3,11 +3,13 @@
 import math
 import warnings
 from collections.abc import Iterable
+from functools import partial as _partial
 from types import GeneratorType
 from typing import Any
 
 import numpy as np
 
+from minigrad.compat.modules import attribute as _attribute
 from minigrad.core import modes
 from minigrad.core.errors import warn_user
 from minigrad.core.shapes import Array
@@ -24,6 +26,8 @@ from minigrad.nn.utils.reparametrize import remove_weight_norm as remove_weight_
 from minigrad.nn.utils.reparametrize import skip_init as skip_init
 from minigrad.nn.utils.reparametrize import spectral_norm as spectral_norm
 from minigrad.nn.utils.reparametrize import weight_norm as weight_norm
+
+__getattr__ = _partial(_attribute, __name__)  # for PyTorch's module names, such as clip_grad
 
 Tensors = Tensor | Iterable[Tensor]
 

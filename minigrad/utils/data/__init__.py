@@ -16,8 +16,10 @@ tensor([2, 3]) tensor([4, 9])
 tensor([4]) tensor([16])
 """
 
+from functools import partial as _partial
 from types import FunctionType as _FunctionType
 
+from minigrad.compat.modules import attribute as _attribute
 from minigrad.compat.modules import own_names as _own_names
 from minigrad.utils.data.collate import *
 from minigrad.utils.data.dataloader import *
@@ -28,3 +30,5 @@ __all__ = _own_names(
     vars(),
     lambda v: isinstance(v, (type, _FunctionType)) and v.__module__.startswith(f"{__name__}."),
 )
+
+__getattr__ = _partial(_attribute, __name__)  # for PyTorch's module names, such as _utils
