@@ -23,7 +23,6 @@ from minigrad.nn.losses import *
 from minigrad.nn.module import *
 from minigrad.nn.normalization import *
 from minigrad.nn.parameter import *
-from minigrad.nn.parameter_containers import *
 from minigrad.nn.pooling import *
 from minigrad.nn.recurrent import *
 from minigrad.nn.recurrent_cells import *
