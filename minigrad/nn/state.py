@@ -171,7 +171,8 @@ class Stateful(Registry):
                     )
 
         load(self, state, "")
-        errors = [*(_errors_about(keys) if strict else ()), *errors]
+        if strict:
+            errors[:0] = _errors_about(keys)
         if errors:
             name = type(self).__name__
             raise RuntimeError(

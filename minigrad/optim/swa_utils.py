@@ -35,9 +35,9 @@ def get_ema_avg_fn(decay: float = 0.999) -> Average:
             f"Invalid decay value {decay} provided. Please provide a value in [0,1] range."
         )
 
-    @modes.no_grad()
     def mean(averaged: Tensor, current: Tensor, number: Tensor) -> Tensor:
-        return averaged * decay + current * (1 - decay)
+        with modes.no_grad():
+            return averaged * decay + current * (1 - decay)
 
     return mean
 
@@ -45,9 +45,9 @@ def get_ema_avg_fn(decay: float = 0.999) -> Average:
 def get_swa_avg_fn() -> Average:
     """An avg_fn for the arithmetic mean."""
 
-    @modes.no_grad()
     def mean(averaged: Tensor, current: Tensor, number: Tensor) -> Tensor:
-        return averaged + (current - averaged) / (number + 1)
+        with modes.no_grad():
+            return averaged + (current - averaged) / (number + 1)
 
     return mean
 
@@ -60,10 +60,10 @@ def get_swa_multi_avg_fn() -> MultiAverage:
 def _for_each(mean: Average) -> MultiAverage:
     """The multi_avg_fn that applies an avg_fn to each parameter."""
 
-    @modes.no_grad()
     def update(averages: list[Tensor], values: list[Tensor], number: Tensor) -> None:
-        for a, p in zip(averages, values, strict=True):
-            a.copy_(mean(a.detach(), p, number))
+        with modes.no_grad():
+            for a, p in zip(averages, values, strict=True):
+                a.copy_(mean(a.detach(), p, number))
 
     return update
 

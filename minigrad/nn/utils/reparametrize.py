@@ -153,12 +153,12 @@ class SpectralNorm(ComputedWeight):
         return weight / u.clone().dot(matrix @ v.clone())
 
 
-@modes.no_grad()
 def power_iteration(matrix: Tensor, u: Tensor, v: Tensor, steps: int, eps: float) -> None:
     """Move u and v toward the first singular vectors of the matrix, in place: first v, then u."""
-    for _ in range(steps):
-        v.copy_(normalize(matrix.T @ u, dim=0, eps=eps))
-        u.copy_(normalize(matrix @ v, dim=0, eps=eps))
+    with modes.no_grad():
+        for _ in range(steps):
+            v.copy_(normalize(matrix.T @ u, dim=0, eps=eps))
+            u.copy_(normalize(matrix @ v, dim=0, eps=eps))
 
 
 def as_matrix(weight: Tensor, dim: int) -> Tensor:
