@@ -32,6 +32,7 @@ class _ConvNd(Module):
     """The base class of Conv1d and Conv2d."""
 
     axes: int
+    transposed = False
     weight: Parameter
     bias: Parameter | None
 
@@ -163,6 +164,8 @@ class Conv2d(_ConvNd):
 
 class _ConvTransposeNd(_ConvNd):
     """The base class of ConvTranspose1d and ConvTranspose2d."""
+
+    transposed = True
 
     def __init__(
         self,
