@@ -151,7 +151,7 @@ def _buffers_of(program: Program) -> tuple[dict[int, str], int]:
 def program_document(name: str, serial: int, columns: Sequence[Column], why: str) -> doc.Document:
     """The document of a program, with its gradient program next to it.
 
-    why    the reason if there is no gradient program; or ""
+    why    the reason if there is no gradient program, else ""
     """
     made = _DocumentBuilder(columns[0])
     for c in columns:
@@ -188,10 +188,10 @@ def program_document(name: str, serial: int, columns: Sequence[Column], why: str
 def _about_gradient(columns: Sequence[Column], why: str) -> str:
     """The subtitle: the size of the gradient program; or, from `why`, why there is none."""
     if len(columns) < 2:
-        return f"no gradient program beside it: {why}" if why else "not differentiated"
+        return f"no gradient program: {why}" if why else "not differentiated"
     g = columns[1]
     same = sum(g.comes_from(line.result, line)[0] == "copy" for line in g.program.instructions)
-    text = f"beside it its gradient program: {count_of(len(g.program), 'instruction')}"
+    text = f"gradient program: {count_of(len(g.program), 'instruction')}"
     return text + (f", {same} as in the program" if same else "") + g.size()
 
 
@@ -360,7 +360,7 @@ def show_program(
     >>> print(show_program(p, minigrad.tensor([1.0, 2.0]), minigrad.tensor([3.0, 4.0]), wrt="w").text())
     program: 2 instructions, 2 inputs, 8 bytes of buffers in a plan
     <BLANKLINE>
-    beside it its gradient program: 0 instructions
+    gradient program: 0 instructions
     <BLANKLINE>
     program
         instruction  shape  value   stored in          then
