@@ -125,9 +125,8 @@ class Geometric(_Binary):
         return x * (-p).log1p() + self.probs.log()
 
     def _entropy(self) -> Tensor:
-        return (
-            binary_cross_entropy_with_logits(self.logits, self.probs, reduction="none") / self.probs
-        )
+        p = self.probs
+        return binary_cross_entropy_with_logits(self.logits, p, reduction="none") / p
 
     def _mode(self) -> Tensor:
         return self.probs.new_zeros(self.probs.shape)

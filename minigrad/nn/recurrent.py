@@ -219,11 +219,8 @@ class RNNBase(_Recurrent):
     def _check_settings(self) -> None:
         """Raise an error if the arguments of __init__ are invalid."""
         dropout, num_layers = self.dropout, self.num_layers
-        if (
-            isinstance(dropout, bool)
-            or not isinstance(dropout, (int, float))
-            or not 0 <= dropout <= 1
-        ):
+        is_number = isinstance(dropout, (int, float)) and not isinstance(dropout, bool)
+        if not is_number or not 0 <= dropout <= 1:
             raise ValueError(
                 "dropout should be a number in range [0, 1] representing the probability of an element "
                 "being zeroed"

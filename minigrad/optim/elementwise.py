@@ -55,9 +55,7 @@ class Elementwise(Optimizer):
 
     counters: dict[str, float] = {"step": 0.0}
     slots: dict[str, float] = {}
-    _order = (
-        ""  # the settings that come first in PyTorch's groups, if not in the order of the arguments
-    )
+    _order = ""  # the settings to list first, as in PyTorch's groups
     _numbers: Callable[..., tuple[float, ...]]
     _rule: Callable[..., Array]
     _tracks_writes = True

@@ -33,6 +33,14 @@ def skip_init(module_cls: type[M], *args: object, **kwargs: object) -> M:
     return module
 
 
+def register_tensor(module: Module, name: str, tensor: Tensor) -> None:
+    """Register a parameter, or another tensor as a buffer."""
+    if isinstance(tensor, Parameter):
+        module.register_parameter(name, tensor)
+    else:
+        module.register_buffer(name, tensor)
+
+
 def _replace(
     module: M, name: str, hook: "ComputedWeight", parts: dict[str, Any], kind: type | None = None
 ) -> M:
@@ -46,14 +54,9 @@ def _replace(
         raise ValueError(f"'{type(module).__name__}' has no parameter '{name}'")
     delattr(module, name)
     for part, value in parts.items():
-        if isinstance(value, Parameter):
-            module.register_parameter(part, value)
-        else:
-            module.register_buffer(part, value)
-    module.__dict__.setdefault("_computed_weights", {})[kind or type(hook), name] = (
-        hook,
-        module.register_forward_pre_hook(hook),
-    )
+        register_tensor(module, part, value)
+    handle = module.register_forward_pre_hook(hook)
+    module.__dict__.setdefault("_computed_weights", {})[kind or type(hook), name] = hook, handle
     return module
 
 
