@@ -124,9 +124,8 @@ class Upsample(FunctionLayer, of=F.interpolate):
 
     def extra_repr(self) -> str:
         """The size, or the factor, and the mode."""
-        return self._settings_text(
-            "size=" if self.scale_factor is None else "scale_factor=", "mode="
-        )
+        size = "size=" if self.scale_factor is None else "scale_factor="
+        return self._settings_text(size, "mode=")
 
 
 class UpsamplingNearest2d(Upsample):

@@ -89,9 +89,8 @@ def _pad_with_entries(z: Tensor, widths: tuple[tuple[int, int], ...], mode: str)
         return z.clone()  # programs write to what they have padded
     if mode == "circular":
         return z
-    return named(
-        z, f"{'Reflection' if mode == 'reflect' else 'Replication'}Pad{len(shape) - 2}DBackward0"
-    )
+    name = "Reflection" if mode == "reflect" else "Replication"
+    return named(z, f"{name}Pad{len(shape) - 2}DBackward0")
 
 
 @lru_cache(maxsize=256)

@@ -10,6 +10,8 @@ derivative of a norm is undefined at 0; it is taken as 0 (see `norm` in ops/redu
 
 import math
 from collections.abc import Callable
+from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -120,9 +122,8 @@ def huber_loss(
     if weight is None:
         return _weighted(ops.huber_loss, input, target, None, reduction, delta=delta)
     # As in PyTorch, the mean divides by the number of entries; in mse_loss and l1_loss, by the sum of the weights.
-    return reduced_by(
-        _weighted(ops.huber_loss, input, target, weight, "none", delta=delta), reduction
-    )
+    z = _weighted(ops.huber_loss, input, target, weight, "none", delta=delta)
+    return reduced_by(z, reduction)
 
 
 def smooth_l1_loss(
@@ -207,14 +208,9 @@ def triplet_margin_loss(
             f"anchor {anchor.ndim}D, positive {positive.ndim}D, and negative {negative.ndim}D inputs"
         )
 
-    def distance(x1: Tensor, x2: Tensor) -> Tensor:
-        return pairwise_distance(x1, x2, p, eps)
-
-    reduction = reduction_of(size_average, reduce, reduction)
-    return triplet_margin_with_distance_loss(
-        anchor, positive, negative, distance_function=distance, margin=margin, swap=swap,
-        reduction=reduction,
-    )  # fmt: skip
+    how: Any = {"distance_function": partial(pairwise_distance, p=p, eps=eps), "swap": swap}
+    how |= {"margin": margin, "reduction": reduction_of(size_average, reduce, reduction)}
+    return triplet_margin_with_distance_loss(anchor, positive, negative, **how)
 
 
 def triplet_margin_with_distance_loss(

@@ -134,9 +134,8 @@ def grid_sample(
 def _taps(mode: str, at: Tensor) -> list[tuple[Array, Tensor]]:
     """The integer positions that a position along an axis is interpolated from, and their weights."""
     if mode == "nearest":
-        one = at.masked_fill(
-            wrap(np.True_), 1
-        )  # with a gradient of 0, also at an infinite position
+        # A weight of 1, with a gradient of 0, also at an infinite position.
+        one = at.masked_fill(wrap(np.True_), 1)
         return [(np.rint(at.detach().array), one)]
     low = np.floor(at.detach().array)
     d = at - wrap(low)
@@ -248,8 +247,7 @@ def _max_unpool(axes: int, input: Tensor, indices: Tensor, size: Several, stride
         )
     lead = x.shape[:-2]
     zeros = x.new_zeros(*lead, area)
-    z = ops.scatter.apply(
-        zeros, x.reshape(*lead, rows), index=at.reshape(*lead, rows), axis=len(lead)
-    )
+    flat, index = x.reshape(*lead, rows), at.reshape(*lead, rows)
+    z = ops.scatter.apply(zeros, flat, index=index, axis=len(lead))
     z = z.reshape(*lead, *(1,) * (2 - axes), *shape)
     return from_image(z, axes) if axes == 1 else named(z, "MaxUnpool2DBackward0")
