@@ -331,9 +331,9 @@ class RMSNorm(_Affine):
         self.eps, self.elementwise_affine = eps, elementwise_affine
         self._scale_and_shift(self.normalized_shape, elementwise_affine, False, device, dtype)
 
-    def forward(self, input: Tensor) -> Tensor:
+    def forward(self, x: Tensor) -> Tensor:
         """(..., *normalized_shape) to the same shape."""
-        return F.rms_norm(input, self.normalized_shape, self.weight, self.eps)
+        return F.rms_norm(x, self.normalized_shape, self.weight, self.eps)
 
 
 class LocalResponseNorm(FunctionLayer, of=F.local_response_norm):
