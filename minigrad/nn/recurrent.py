@@ -7,13 +7,13 @@ For packed sequences of unequal length (see utils/rnn.py), each step includes on
 that have not ended.
 """
 
-import warnings
 from typing import Any
 
 import numpy as np
 
 from minigrad.core.devices import DeviceLike
 from minigrad.core.dtypes import DTypeLike, float32
+from minigrad.core.errors import warn_user
 from minigrad.core.tensor import Tensor
 from minigrad.methods.creation import zeros
 from minigrad.methods.functions import cat, stack
@@ -226,10 +226,9 @@ class RNNBase(_Recurrent):
                 "being zeroed"
             )
         if dropout > 0 and num_layers == 1:
-            warnings.warn(
+            warn_user(
                 "dropout option adds dropout after all but last recurrent layer, so non-zero dropout "
-                f"expects num_layers greater than 1, but got dropout={dropout} and num_layers={num_layers}",
-                stacklevel=4,
+                f"expects num_layers greater than 1, but got dropout={dropout} and num_layers={num_layers}"
             )
         for name in ("bias", "batch_first"):
             flag = getattr(self, name)

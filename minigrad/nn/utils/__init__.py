@@ -1,7 +1,6 @@
 """Functions of all parameters of a model: gradient clipping, and conversion to one vector."""
 
 import math
-import warnings
 from collections.abc import Iterable
 from functools import partial as _partial
 from types import GeneratorType
@@ -108,10 +107,7 @@ def clip_grad_norm_(
     if isinstance(parameters, GeneratorType):
         parameters = list(parameters)
         if not parameters:
-            warnings.warn(
-                "`parameters` is an empty generator, no gradient clipping will occur.",
-                stacklevel=2,
-            )
+            warn_user("`parameters` is an empty generator, no gradient clipping will occur.")
     listed = _listed(parameters)
     grads = [p.grad for p in listed if p.grad is not None]
     total = get_total_norm(grads, norm_type, error_if_nonfinite, foreach)

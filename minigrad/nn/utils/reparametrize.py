@@ -5,11 +5,11 @@ from them before each call. So the optimizer updates the new parameters, and the
 need to know about them.
 """
 
-import warnings
 from typing import Any, TypeVar
 
 from minigrad import random
 from minigrad.core import modes
+from minigrad.core.errors import warn_user
 from minigrad.core.tensor import Tensor
 from minigrad.nn.functional import normalize
 from minigrad.nn.module import Module
@@ -116,11 +116,10 @@ def weight_norm(module: M, name: str = "weight", dim: int | None = 0) -> M:
 
     Source: Salimans and Kingma, Weight Normalization (2016).
     """
-    warnings.warn(
+    warn_user(
         "`torch.nn.utils.weight_norm` is deprecated in favor of "
         "`torch.nn.utils.parametrizations.weight_norm`.",
         FutureWarning,
-        stacklevel=2,
     )
     hook = WeightNorm(name, dim)
     v = getattr(module, name)
