@@ -139,7 +139,7 @@ def _serve(folder: Path, lesson: str | None, browser: bool, port: int | None) ->
         lambda record: "websocket_ping_timeout" not in record.getMessage()
     )
     os.chdir(folder)
-    with kernel.lent():
+    with kernel.temporary_kernel():
         return LabApp.launch_instance(argv) or 0
 
 

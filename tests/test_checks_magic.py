@@ -51,11 +51,11 @@ def test_a_name_that_nobody_declared_is_explained(shell):
 @pytest.fixture
 def panel(shell, monkeypatch):
     pytest.importorskip("anywidget")
-    from minigrad.jupyter import progress_widget
+    from minigrad.jupyter import widgets
 
     monkeypatch.setattr(question, "WATCHING", [])
-    monkeypatch.setattr(progress_widget, "_panel", [])
-    panel = progress_widget.Panel()
+    monkeypatch.setattr(widgets, "_panel", [])
+    panel = widgets.Panel()
     yield panel
     panel.close()
 

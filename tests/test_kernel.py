@@ -1,4 +1,4 @@
-"""The teaching kernel: installed, found, run, removed; and lent to `minigrad lab`."""
+"""The teaching kernel: installed, found, run, removed; and provided for `minigrad lab`."""
 
 import json
 import os
@@ -95,7 +95,7 @@ def test_mistakes_are_explained(own_data, tmp_path):
 def test_a_lent_kernel_is_found_and_is_gone_afterwards(own_data):
     before = dict(os.environ)
 
-    with kernel.lent():
+    with kernel.temporary_kernel():
         folder = os.environ["JUPYTER_PATH"].split(os.pathsep)[0]
         found = asked("from jupyter_client.kernelspec import find_kernel_specs as f; print(*f())")
 
@@ -111,7 +111,7 @@ def test_jupyterlab_reads_the_answer_to_its_question_about_news(own_data):
         "print(overrides['@jupyterlab/apputils-extension:notification']['fetchNews'])"
     )
 
-    with kernel.lent():
+    with kernel.temporary_kernel():
         assert asked(program) == "false"
 
 

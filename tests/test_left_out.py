@@ -41,6 +41,26 @@ def test_what_is_left_out_can_be_imported_and_says_so_when_it_is_used(name, impo
             use()
 
 
+def test_a_module_of_pytorch_has_its_names_before_and_after_it_is_imported(imported):
+    for utils in (nn.modules.utils, imported("nn.modules.utils"), nn.modules.utils):
+        assert utils._pair(3) == (3, 3)
+        assert callable(utils.consume_prefix_in_state_dict_if_present)
+
+
+@pytest.mark.parametrize(
+    "path, name",
+    [
+        ("nn.utils.clip_grad", "clip_grad_norm_"),
+        ("nn.modules.linear", "NonDynamicallyQuantizableLinear"),
+        ("utils.data._utils.collate", "default_collate"),
+    ],
+)
+def test_a_module_of_pytorch_can_be_reached_without_importing_it(path, name):
+    module = functools.reduce(getattr, path.split("."), minigrad)
+
+    assert callable(getattr(module, name))
+
+
 def test_modules_whose_names_stand_elsewhere():
     from minigrad.amp import GradScaler
     from minigrad.autograd.function import Function

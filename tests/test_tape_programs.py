@@ -161,7 +161,7 @@ def test_the_program_beside_it_is_the_gradient_program_itself(sample):
     shown = p.show(*sample.args, wrt=wrt, seeded=True)
 
     assert str(shown.gradient) == str(p.gradient(wrt, seeded=True))
-    assert shown.document["program"]["note"].startswith("beside it its gradient program")
+    assert shown.document["program"]["note"].startswith("gradient program: ")
 
 
 # ---------------------------------------------------------------------- values and memory

@@ -4,12 +4,12 @@ minigrad has neither a GPU nor bfloat16. If a program asks for a GPU and there i
 both with a warning, and the program computes in full precision. minigrad does the same.
 """
 
-import warnings
 from collections.abc import Callable
 from contextlib import ContextDecorator
 from typing import Any
 
 from minigrad.core.dtypes import DTypeLike
+from minigrad.core.errors import warn_user
 from minigrad.core.tensor import Tensor
 
 __all__ = ["GradScaler", "autocast"]
@@ -44,7 +44,7 @@ class autocast(ContextDecorator):
                 "or pass enabled=False. PYTORCH.md lists what else is left out."
             )
         if enabled:
-            _warn(
+            warn_user(
                 f"User provided device_type of {device_type!r}, but CUDA is not available. Disabling"
             )
 
@@ -77,7 +77,9 @@ class GradScaler:
         self, device: str = "cuda", *settings: object, enabled: bool = True, **more: object
     ) -> None:
         if enabled:
-            _warn("torch.cuda.amp.GradScaler is enabled, but CUDA is not available.  Disabling.")
+            warn_user(
+                "torch.cuda.amp.GradScaler is enabled, but CUDA is not available.  Disabling."
+            )
 
     def scale(self, outputs: Tensor) -> Tensor:
         """Returns the outputs unchanged."""
@@ -115,7 +117,3 @@ def custom_fwd(fwd: Callable[..., Any] | None = None, **settings: object) -> Any
 
 
 custom_bwd = custom_fwd
-
-
-def _warn(message: str) -> None:
-    warnings.warn(message, UserWarning, stacklevel=3)

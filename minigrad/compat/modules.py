@@ -12,7 +12,7 @@ that no other finder knows.
 """
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache, partial, reduce
 from importlib.machinery import ModuleSpec
 from types import ModuleType
@@ -23,7 +23,8 @@ from minigrad.compat import helpers  # ELSEWHERE refers to it
 from minigrad.compat import mixed_precision as mixed_precision
 from minigrad.core.tensor import Tensor
 
-LAYERS = "nn nn.convolution nn.dropout nn.losses nn.normalization nn.pooling nn.recurrent nn.transformer compat.helpers"
+LAYERS = "nn nn.convolution nn.dropout nn.losses nn.normalization nn.pooling nn.recurrent nn.transformer nn.utils "
+LAYERS += "nn.attention compat.helpers"
 # Modules that PyTorch imports with their package: nn.modules.batchnorm, distributions.transforms.
 FILES = {
     "amp": "autocast_mode grad_scaler",
@@ -54,10 +55,10 @@ ELSEWHERE = {
     "cuda.random": "cuda",
     "distributions.*": "distributions distributions.transformed",
     "functional": ".",
-    "nn._reduction": "nn.functional.losses",
+    "nn._reduction": "nn.functional.arguments",
     "nn.modules": "nn",
     "nn.modules.*": LAYERS,
-    "nn.modules.module": "nn.module nn.state compat.helpers",
+    "nn.modules.module": "nn.module nn.calling nn.state compat.helpers",
     "nn.utils.clip_grad": "nn.utils",
     "nn.utils.convert_parameters": "nn.utils",
     "nn.utils.stateless": "func",
@@ -193,8 +194,11 @@ class Elsewhere(ModuleType):
         self._place = place
 
     def __getattr__(self, name: str) -> Any:
-        places = [] if name.startswith("__") and name != "__all__" else self._place.split(" ")
-        for place in map(_at, places):
+        hidden = name.startswith("__") and name != "__all__"
+        # nn.modules.utils is not nn.utils, so that the order of imports does not matter.
+        if not hidden and (found := _module(f"{self.__name__}.{name}".partition(".")[2])):
+            return found
+        for place in map(_at, [] if hidden else self._place.split(" ")):
             if hasattr(place, name):
                 return getattr(place, name)
         return attribute(self.__name__, name)
@@ -288,6 +292,20 @@ def _raise_no_attribute(owner: str, name: str, advice: str | None) -> NoReturn:
     if advice is not None:
         message += f". minigrad leaves it out. {advice} PYTORCH.md lists what else is left out."
     raise AttributeError(message, name=name)
+
+
+def own_names(package: dict[str, Any], is_public: Callable[[Any], bool]) -> list[str]:
+    """The public names of a package that imports its chapters with `*`, for its `__all__`.
+
+    Such an import also brings what a chapter imports itself: Tensor, np, Any. These names are deleted here.
+    """
+    public = []
+    for name, value in list(package.items()):
+        if is_public(value) and not name.startswith("_"):
+            public.append(name)
+        elif not name.startswith("_") and f"{package['__name__']}.{name}" not in sys.modules:
+            del package[name]
+    return public
 
 
 class LeftOutOfTensors:

@@ -9,7 +9,6 @@ deterministic. So these functions only store the value, for the matching get fun
 """
 
 import os
-import warnings
 from typing import Any
 
 from minigrad.core import dtypes
@@ -77,10 +76,9 @@ def set_float32_matmul_precision(precision: str) -> None:
     >>> set_float32_matmul_precision("highest")
     """
     if precision not in ("highest", "high", "medium"):
-        warnings.warn(
+        warn_user(
             f"{precision} is not one of 'highest', 'high', or 'medium'; the current "
-            "setFloat32MatmulPrecision call has no effect.",
-            stacklevel=2,
+            "setFloat32MatmulPrecision call has no effect."
         )
         return
     _settings["precision"] = precision

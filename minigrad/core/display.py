@@ -3,12 +3,12 @@
 `minigrad.jupyter` registers its functions here, in the same way as IPython's formatters are
 registered. It is loaded when something is first shown.
 
-    tensor_html(x)    a tensor as HTML, or None where only text is wanted
-    bundle(tape)      the pictures of a tape or a program, by MIME type
-    view(what)        the widget, as one more entry in a bundle
-    come_alive(what)  shows the widget, where widgets can run
-    card(report)      shows a report, if this runs in a notebook; returns whether it did
-    mode()            the current display mode: "widget", "html", "svg" or "text"
+    tensor_html(x)     a tensor as HTML, or None where only text is wanted
+    bundle(tape)       the pictures of a tape or a program, by MIME type
+    view(what)         the widget, as one more entry in a bundle
+    show_widget(what)  shows the widget, where widgets can run
+    card(report)       shows a report, if this runs in a notebook; returns whether it did
+    mode()             the current display mode: "widget", "html", "svg" or "text"
 """
 
 from collections.abc import Callable

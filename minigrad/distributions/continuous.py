@@ -35,9 +35,7 @@ class _LocationScale(Distribution):
         self.loc, self.scale = broadcast_all(loc, scale)
         super().__init__(self.loc.shape, (), validate_args)
 
-    @property
-    def mode(self) -> Tensor:
-        """The most likely value."""
+    def _mode(self) -> Tensor:
         return self.loc
 
 
@@ -112,9 +110,7 @@ class HalfNormal(Distribution):
     def _entropy(self) -> Tensor:
         return 0.5 + 0.5 * LOG_2PI + self.scale.log() - math.log(2)
 
-    @property
-    def mode(self) -> Tensor:
-        """The most likely value."""
+    def _mode(self) -> Tensor:
         return self.scale.new_zeros(self.scale.shape)
 
     def _moments(self) -> tuple[Tensor, Tensor]:
@@ -159,8 +155,7 @@ class Uniform(Distribution):
     def _entropy(self) -> Tensor:
         return (self.high - self.low).log()
 
-    @property
-    def mode(self) -> Tensor:
+    def _mode(self) -> Tensor:
         """NaN, since all values are equally likely."""
         return self.high * math.nan
 
@@ -194,9 +189,7 @@ class Exponential(Distribution):
     def _entropy(self) -> Tensor:
         return 1.0 - self.rate.log()
 
-    @property
-    def mode(self) -> Tensor:
-        """The most likely value."""
+    def _mode(self) -> Tensor:
         return self.rate.new_zeros(self.rate.shape)
 
     def _moments(self) -> tuple[Tensor, Tensor]:

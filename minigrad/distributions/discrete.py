@@ -95,8 +95,7 @@ class Bernoulli(_Binary):
     def _moments(self) -> tuple[Tensor, Tensor]:
         return self.probs, self.probs * (1 - self.probs)
 
-    @property
-    def mode(self) -> Tensor:
+    def _mode(self) -> Tensor:
         """The more likely value; NaN where 0 and 1 are equally likely."""
         p = self.probs
         return (p >= 0.5).to(p.dtype).masked_fill(p == 0.5, float("nan"))
@@ -126,13 +125,10 @@ class Geometric(_Binary):
         return x * (-p).log1p() + self.probs.log()
 
     def _entropy(self) -> Tensor:
-        return (
-            binary_cross_entropy_with_logits(self.logits, self.probs, reduction="none") / self.probs
-        )
+        p = self.probs
+        return binary_cross_entropy_with_logits(self.logits, p, reduction="none") / p
 
-    @property
-    def mode(self) -> Tensor:
-        """The most likely value."""
+    def _mode(self) -> Tensor:
         return self.probs.new_zeros(self.probs.shape)
 
     def _moments(self) -> tuple[Tensor, Tensor]:
@@ -157,9 +153,7 @@ class Poisson(_Discrete):
         rate, x = broadcast_tensors(self.rate, value)
         return x.xlogy(rate) - rate - lgamma(x + 1)
 
-    @property
-    def mode(self) -> Tensor:
-        """The most likely value."""
+    def _mode(self) -> Tensor:
         return self.rate.floor()
 
     def _moments(self) -> tuple[Tensor, Tensor]:
@@ -229,8 +223,7 @@ class Categorical(Distribution):
         values = wrap(np.arange(self._num_events)).reshape((-1,) + (1,) * len(self._batch_shape))
         return values.expand((-1, *self._batch_shape)) if expand else values
 
-    @property
-    def mode(self) -> Tensor:
+    def _mode(self) -> Tensor:
         """The most likely category."""
         return self.probs.argmax(-1)
 
@@ -278,8 +271,7 @@ class OneHotCategorical(Distribution):
         values = eye(n, dtype=self.probs.dtype).reshape((n,) + (1,) * len(batch) + (n,))
         return values.expand((n, *batch, n)) if expand else values
 
-    @property
-    def mode(self) -> Tensor:
+    def _mode(self) -> Tensor:
         """The one-hot vector of the most likely category."""
         return one_hot(self._categorical.mode, self._event_shape[-1]).to(self.probs.dtype)
 

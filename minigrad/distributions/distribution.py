@@ -8,7 +8,7 @@
 
 A subclass declares its parameters with their constraints (`arg_constraints`) and the set of
 possible values (`support`); both are checked here. Otherwise a subclass is a list of formulas,
-named after the methods that use them: `_draw`, `_log_prob`, `_cdf`, `_icdf`, `_entropy`, `_moments`.
+named after the methods that use them: `_draw`, `_log_prob`, `_cdf`, `_icdf`, `_entropy`, `_moments`, `_mode`.
 """
 
 from collections.abc import Sequence
@@ -159,8 +159,8 @@ class Distribution:
 
     @property
     def mode(self) -> Tensor:
-        """The most likely value."""
-        raise NotImplementedError(f"{type(self)} does not implement mode")
+        """The most likely value, or the value with the greatest density."""
+        return self._mode()
 
     @property
     def mean(self) -> Tensor:
@@ -197,6 +197,9 @@ class Distribution:
     def _moments(self) -> tuple[Tensor, Tensor]:
         """The mean and the variance."""
         raise self._has_no("mean and variance")
+
+    def _mode(self) -> Tensor:
+        raise NotImplementedError(f"{type(self)} does not implement mode")
 
     def _has_no(self, what: str) -> NotImplementedError:
         return NotImplementedError(f"{type(self).__name__} has no {what}.")

@@ -100,9 +100,7 @@ class Gamma(Distribution):
     def _moments(self) -> tuple[Tensor, Tensor]:
         return self.concentration / self.rate, self.concentration / self.rate**2
 
-    @property
-    def mode(self) -> Tensor:
-        """The value with the greatest density."""
+    def _mode(self) -> Tensor:
         return ((self.concentration - 1) / self.rate).clamp(min=0)
 
 
@@ -154,8 +152,7 @@ class Dirichlet(Distribution):
         z = lgamma(a).sum(-1) - lgamma(total) - (k - total) * digamma(total)
         return z - ((a - 1.0) * digamma(a)).sum(-1)
 
-    @property
-    def mode(self) -> Tensor:
+    def _mode(self) -> Tensor:
         """The most likely vector; where all a_k are below 1, a one-hot vector."""
         above = (self.concentration - 1).clamp(min=0.0)
         shares = above / above.sum(-1, keepdim=True)
@@ -202,9 +199,7 @@ class Beta(Distribution):
     def _entropy(self) -> Tensor:
         return self._dirichlet.entropy()
 
-    @property
-    def mode(self) -> Tensor:
-        """The most likely value."""
+    def _mode(self) -> Tensor:
         return self._dirichlet.mode.select(-1, 0)
 
     def _moments(self) -> tuple[Tensor, Tensor]:

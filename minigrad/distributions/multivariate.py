@@ -110,9 +110,7 @@ class MultivariateNormal(Distribution):
     def _moments(self) -> tuple[Tensor, Tensor]:
         return self.loc, self._lower.square().sum(-1).expand(self._extended_shape())
 
-    @property
-    def mode(self) -> Tensor:
-        """The value with the greatest density, which is the mean."""
+    def _mode(self) -> Tensor:
         return self.loc
 
 
@@ -142,12 +140,8 @@ class Independent(Distribution):
             )
         self.base_dist, self.reinterpreted_batch_ndims = base_distribution, n
         event = (*batch[len(batch) - n :], *base_distribution.event_shape)
+        self.has_rsample = base_distribution.has_rsample
         super().__init__(batch[: len(batch) - n], event, validate_args)
-
-    @property
-    def has_rsample(self) -> bool:  # type: ignore[override]
-        """Whether the base distribution has rsample."""
-        return self.base_dist.has_rsample
 
     @property
     def support(self) -> c.Constraint | None:
@@ -186,9 +180,7 @@ class Independent(Distribution):
             raise NotImplementedError("Enumeration over cartesian product is not implemented")
         return self.base_dist.enumerate_support(expand)
 
-    @property
-    def mode(self) -> Tensor:
-        """The most likely value."""
+    def _mode(self) -> Tensor:
         return self.base_dist.mode
 
     @property

@@ -248,12 +248,8 @@ class TransformedDistribution(Distribution):
         base, event_dim = base_distribution, len(base_distribution.event_shape)
         needed = max((t.domain.event_dim for t in self.transforms), default=0)
         self.base_dist = base if needed <= event_dim else Independent(base, needed - event_dim)
+        self.has_rsample = base.has_rsample
         super().__init__(self.base_dist.batch_shape, self.base_dist.event_shape, validate_args)
-
-    @property
-    def has_rsample(self) -> bool:  # type: ignore[override]
-        """Whether the base distribution has rsample."""
-        return self.base_dist.has_rsample
 
     @property
     def support(self) -> c.Constraint | None:
@@ -330,9 +326,7 @@ class LogNormal(TransformedDistribution):
     def _entropy(self) -> Tensor:
         return self.base_dist.entropy() + self.loc
 
-    @property
-    def mode(self) -> Tensor:
-        """The most likely value."""
+    def _mode(self) -> Tensor:
         return (self.loc - self.scale.square()).exp()
 
     def _moments(self) -> tuple[Tensor, Tensor]:

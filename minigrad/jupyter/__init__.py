@@ -3,7 +3,6 @@
     extension.py          loads and unloads the extension
     magics.py             %%autograd, %tape, %chain, %compare, %gradcheck
     check_magic.py        %%check, %progress: exercises
-    progress_widget.py    the panel that %progress shows
     lines.py              parses the line of a magic, and explains errors in it
     gradient_report.py    what %gradcheck returns
     completion.py         the names that Tab offers on a magic's line
@@ -11,8 +10,7 @@
     display.py            minigrad.display: widget, picture, or table?
     tensor_html.py        the HTML of a tensor as the value of a cell
     show.py               the output of a tape or a static program
-    live.py               widgets that are shown next to a picture
-    widget.py             the tape inspector
+    widgets.py            the tape inspector, and the panel that %progress shows
     kernel.py             the kernel "Python (minigrad)", which loads all of this at startup
     strip.py              removes outputs from a notebook that need a running kernel
 

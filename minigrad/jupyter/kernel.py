@@ -3,9 +3,9 @@
 It is the normal Python kernel of the interpreter that installs it, started with the
 extension loaded. So a course's notebooks do not need `%load_ext minigrad` in their first cell.
 
-    install_kernel    write the kernelspec where Jupyter looks for it
-    remove_kernel     remove it, and the folders that only it needed
-    lent              provide it to the Jupyter started by this process, and leave nothing on disk
+    install_kernel     write the kernelspec where Jupyter looks for it
+    remove_kernel      remove it, and the folders that only it needed
+    temporary_kernel   provide it to the Jupyter started by this process, and leave nothing on disk
 
 A kernelspec is a folder with a kernel.json and a logo; the folder's name is the kernel's name.
 """
@@ -133,7 +133,7 @@ QUIET = {
 
 
 @contextmanager
-def lent() -> Iterator[None]:
+def temporary_kernel() -> Iterator[None]:
     """Within this block, Jupyter started from this process has the kernel, and does not ask about news.
 
     Both are in a temporary folder that is deleted afterwards; no user settings are changed.

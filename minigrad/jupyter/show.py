@@ -1,10 +1,10 @@
 """The output of a tape, a static program or a progress report in a notebook.
 
-    come_alive(what)    shows the widget, if one can run
-    bundle(tape)        the picture as SVG, as PNG for viewers that do not show SVG, and as text
+    show_widget(what)    shows the widget, if one can run
+    bundle(tape)         the picture as SVG, as PNG for viewers that do not show SVG, and as text
 
 minigrad/jupyter/display.py decides which of them to use. The widget is a separate output
-(live.py), so that the picture is still there if the saved notebook is opened without a kernel.
+(widgets.py), so that the picture is still there if the saved notebook is opened without a kernel.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from minigrad.tape.inspectable import Inspectable
 from minigrad.tape.shapes import esc
 
 if TYPE_CHECKING:
-    from minigrad.jupyter.live import Live
+    from minigrad.jupyter.widgets import Live
     from minigrad.teach.question import Progress
 
 
-def come_alive(what: Inspectable | Progress) -> None:
+def show_widget(what: Inspectable | Progress) -> None:
     """Show the widget, if one can run: an output that stays empty if the widget is not running."""
     if display.chosen_mode() == "widget":
-        from minigrad.jupyter.live import show_beside
+        from minigrad.jupyter.widgets import show_beside
 
         show_beside(_widget(what))
 
@@ -34,7 +34,7 @@ def come_alive(what: Inspectable | Progress) -> None:
 def widget_view(what: Inspectable | Progress) -> dict[str, object]:
     """The widget as one more entry in a bundle, for front ends that do not know our element."""
     if display.chosen_mode() == "widget":
-        from minigrad.jupyter.live import takes_views
+        from minigrad.jupyter.widgets import takes_views
 
         if takes_views():
             return _widget(what).view()
@@ -42,13 +42,9 @@ def widget_view(what: Inspectable | Progress) -> dict[str, object]:
 
 
 def _widget(what: Inspectable | Progress) -> Live:
-    if isinstance(what, Inspectable):
-        from minigrad.jupyter.widget import inspector_of
+    from minigrad.jupyter import widgets
 
-        return inspector_of(what)
-    from minigrad.jupyter.progress_widget import panel
-
-    return panel()
+    return widgets.inspector_of(what) if isinstance(what, Inspectable) else widgets.panel()
 
 
 def bundle(tape: Inspectable) -> dict[str, object]:
@@ -94,7 +90,7 @@ registry.register(
     tensor_html=tensor_html.html_of,
     bundle=bundle,
     view=widget_view,
-    come_alive=come_alive,
+    show_widget=show_widget,
     card=card,
     mode=display.chosen_mode,
 )

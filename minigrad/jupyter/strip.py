@@ -83,8 +83,8 @@ def strip_notebook(notebook: Notebook, *, draw: bool = True) -> list[str]:
                 kept.append(output)
         cell.outputs = kept
     state = notebook.metadata.pop(STATE, None) is not None
-    said = [(views, "widget", "widgets"), (pictures, "picture without PNG", "pictures without PNG")]
-    changes = [count_of(*many) for many in said if many[0]]
+    done = [(views, "widget", "widgets"), (pictures, "picture without PNG", "pictures without PNG")]
+    changes = [count_of(*many) for many in done if many[0]]
     return [*changes, "the state of widgets"] if state else changes
 
 

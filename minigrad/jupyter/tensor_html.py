@@ -103,7 +103,7 @@ def heat_map(array: Any) -> str:
     cell = max(4, min(14, SIDE // max(rows, columns)))
     height, width = math.ceil(array.shape[0] / rows), math.ceil(array.shape[1] / columns)
     pooled = f"; each cell is the mean of up to {height} by {width} entries"
-    said = (
+    legend = (
         (
             f"from -{number_text(scale)} (blue) through 0 (white) to {number_text(scale)} (orange)"
             if scale
@@ -116,7 +116,7 @@ def heat_map(array: Any) -> str:
     return (
         f'<img src="data:image/svg+xml;base64,{data}" width="{cell * columns}" height="{cell * rows}"'
         f' style="border: 1px solid {NAN}; margin: 4px 0; display: block"'
-        f' alt="heat map of the matrix, {esc(said)}" title="{esc(said)}">'
+        f' alt="heat map of the matrix, {esc(legend)}" title="{esc(legend)}">'
     )
 
 

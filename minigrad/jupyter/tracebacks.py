@@ -61,7 +61,7 @@ def _show(
 
 
 def _is_in_a_cell(shell: Any, error: BaseException) -> bool:
-    """Is it the cell itself that Python cannot read? Then no frame says more than its line."""
+    """Is this a SyntaxError in the cell itself? The line says all; no code has run."""
     cells = getattr(shell.compile, "_filename_map", {})
     return isinstance(error, SyntaxError) and error.filename in cells
 

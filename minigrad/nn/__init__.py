@@ -8,7 +8,8 @@ in any order.
 from functools import partial as _partial
 
 from minigrad.compat.modules import attribute as _attribute
-from minigrad.nn import functional, init, utils
+from minigrad.compat.modules import own_names as _own_names
+from minigrad.nn import functional, init, module, parameter, utils
 from minigrad.nn.activations import *
 from minigrad.nn.attention import *
 from minigrad.nn.containers import *
@@ -22,7 +23,6 @@ from minigrad.nn.losses import *
 from minigrad.nn.module import *
 from minigrad.nn.normalization import *
 from minigrad.nn.parameter import *
-from minigrad.nn.parameter_containers import *
 from minigrad.nn.pooling import *
 from minigrad.nn.recurrent import *
 from minigrad.nn.recurrent_cells import *
@@ -30,9 +30,11 @@ from minigrad.nn.transformer import *
 
 __getattr__ = _partial(_attribute, __name__)  # for PyTorch's names that minigrad leaves out
 
-# `from minigrad.nn import *` imports these names, but not the submodules.
-__all__ = [n for n, v in vars().items() if callable(v) and not n.startswith("_")] + [
-    "functional",
-    "init",
-    "utils",
-]
+# What a chapter defines beside layers and parameters is for other chapters.
+_KINDS = (module.Module, parameter.Parameter, parameter.Buffer)
+_HELPERS = ("FunctionLayer", "NonDynamicallyQuantizableLinear")
+__all__ = _own_names(
+    vars(),
+    lambda v: isinstance(v, type) and issubclass(v, _KINDS) and v.__name__ not in _HELPERS,
+)
+__all__ += ["functional", "init", "utils"]

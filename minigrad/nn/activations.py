@@ -17,37 +17,6 @@ from minigrad.nn.function_layer import FunctionLayer
 from minigrad.nn.module import Module
 from minigrad.nn.parameter import Parameter
 
-__all__ = [
-    "CELU",
-    "ELU",
-    "GELU",
-    "GLU",
-    "Hardshrink",
-    "Hardsigmoid",
-    "Hardswish",
-    "Hardtanh",
-    "LeakyReLU",
-    "LogSigmoid",
-    "LogSoftmax",
-    "Mish",
-    "PReLU",
-    "RReLU",
-    "ReLU",
-    "ReLU6",
-    "SELU",
-    "SiLU",
-    "Sigmoid",
-    "Softmax",
-    "Softmax2d",
-    "Softmin",
-    "Softplus",
-    "Softshrink",
-    "Softsign",
-    "Tanh",
-    "Tanhshrink",
-    "Threshold",
-]
-
 # ------------------------------------------------------------------------ piecewise linear
 
 
@@ -78,6 +47,8 @@ class PReLU(Module):
     Source: He et al., Delving Deep into Rectifiers (2015).
     """
 
+    _shown = ("num_parameters=",)
+
     def __init__(
         self,
         num_parameters: int = 1,
@@ -97,10 +68,6 @@ class PReLU(Module):
     def forward(self, input: Tensor) -> Tensor:
         """(n, c, ...) to the same shape."""
         return F.prelu(input, self.weight)
-
-    def extra_repr(self) -> str:
-        """The number of slopes."""
-        return self._settings_text("num_parameters=")
 
 
 class RReLU(FunctionLayer, of=F.rrelu):

@@ -26,12 +26,10 @@ from minigrad.core.tensor import Size, Tensor, wrap
 from minigrad.methods.functions import cat
 from minigrad.nn import functional as F
 from minigrad.nn import init
-from minigrad.nn.functional.attention import masked_weights
+from minigrad.nn.functional.attention import _masked_weights
 from minigrad.nn.linear import Linear, add_parameters
 from minigrad.nn.module import Module
 from minigrad.nn.parameter import Parameter
-
-__all__ = ["MultiheadAttention"]
 
 
 class SDPBackend(enum.Enum):
@@ -174,7 +172,7 @@ class MultiheadAttention(Module):
         if need_weights and mask is not None:
             weights = (scores + mask).softmax(-1)
         else:
-            weights = masked_weights(scores, mask)
+            weights = _masked_weights(scores, mask)
         weights = F.dropout(weights, self.dropout, self.training)
         # Length first in memory, as in PyTorch: dropout on the output draws numbers in memory order.
         joined = (weights @ v).permute(2, 0, 1, 3).flatten(2)

@@ -19,7 +19,6 @@ nothing in the forward pass, and passes the gradients to the hooks in the backwa
 before the hooks of the module itself.
 """
 
-import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -114,10 +113,9 @@ class Called(Registry):
                     try:
                         result = self._call_forward_hook(key, after, args, kwargs, result)
                     except Exception as error:
-                        warnings.warn(
+                        warn_user(
                             "module forward hook with ``always_call=True`` raised an exception that was "
-                            f"silenced as another error was raised in forward: {error}",
-                            stacklevel=3,
+                            f"silenced as another error was raised in forward: {error}"
                         )
             raise
 
@@ -307,13 +305,11 @@ class BackwardHooks:
         self.before = list(module._all_hooks("backward_before").values())
         self.hooks = list(module._all_hooks("backward").values())
         self.arguments_are_watched = False
-        self.n_arguments = 0
         self.shapes: list[Any] = []
         self.grad_output: tuple[Any, ...] | None = None
 
     def on_arguments(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
         """The arguments, passed through a node at which the hooks get their gradients."""
-        self.n_arguments = len(args)
         self.shapes = [(a.shape, a.dtype) if isinstance(a, Tensor) else None for a in args]
         watched, self.arguments_are_watched = passed_through(self._arguments_gradient, args)
         return watched
@@ -322,10 +318,9 @@ class BackwardHooks:
         """The result, passed through a node at which the pre-hooks get its gradient."""
         single = not isinstance(result, tuple)
         if single and not isinstance(result, Tensor):
-            warnings.warn(
+            warn_user(
                 "For backward hooks to be called, module output should be a Tensor or a tuple of "
-                f"Tensors but received {type(result)}",
-                stacklevel=4,
+                f"Tensors but received {type(result)}"
             )
         results = (result,) if single else result
         watched, _ = passed_through(self._result_gradient, results)
@@ -349,7 +344,7 @@ class BackwardHooks:
                 "outputs since no inputs require gradients."
             )
         for hook in self.hooks:
-            given = hook(self.module, (None,) * self.n_arguments, grads)
+            given = hook(self.module, (None,) * len(self.shapes), grads)
             if given is not None and not (
                 isinstance(given, tuple) and all(g is None for g in given)
             ):

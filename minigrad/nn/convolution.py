@@ -19,8 +19,6 @@ from minigrad.nn.linear import add_parameters
 from minigrad.nn.module import Module
 from minigrad.nn.parameter import Parameter
 
-__all__ = ["Conv1d", "Conv2d", "ConvTranspose1d", "ConvTranspose2d"]
-
 PADDINGS = ("same", "valid")
 PADDING_MODES = ("zeros", "reflect", "replicate", "circular")
 
@@ -34,6 +32,7 @@ class _ConvNd(Module):
     """The base class of Conv1d and Conv2d."""
 
     axes: int
+    transposed = False
     weight: Parameter
     bias: Parameter | None
 
@@ -165,6 +164,8 @@ class Conv2d(_ConvNd):
 
 class _ConvTransposeNd(_ConvNd):
     """The base class of ConvTranspose1d and ConvTranspose2d."""
+
+    transposed = True
 
     def __init__(
         self,

@@ -7,9 +7,7 @@ divided by 1 - p, which preserves the mean. After `eval()`, nothing is dropped.
 from minigrad.core.tensor import Tensor
 from minigrad.nn import functional as F
 from minigrad.nn.function_layer import FunctionLayer
-from minigrad.nn.functional.dropout import check_probability
-
-__all__ = ["AlphaDropout", "Dropout", "Dropout1d", "Dropout2d"]
+from minigrad.nn.functional.arguments import check_probability
 
 
 class _DropoutNd(FunctionLayer, of=None):

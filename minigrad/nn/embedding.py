@@ -12,16 +12,15 @@ from minigrad.core.tensor import Tensor
 from minigrad.methods.base import Values
 from minigrad.nn import functional as F
 from minigrad.nn import init
-from minigrad.nn.linear import parameter
+from minigrad.nn.linear import add_parameters
 from minigrad.nn.module import Module
 from minigrad.nn.parameter import Parameter
-
-__all__ = ["Embedding", "EmbeddingBag"]
 
 
 class _Table(Module):
     """The base class of Embedding and EmbeddingBag: the table and its settings."""
 
+    weight: Parameter
     _padding_error = "Padding_idx"  # as PyTorch's error begins
 
     def __init__(
@@ -48,7 +47,7 @@ class _Table(Module):
         self.max_norm, self.norm_type = max_norm, norm_type
         self.scale_grad_by_freq, self.sparse = scale_grad_by_freq, sparse
         if _weight is None:
-            self.weight = parameter(num_embeddings, embedding_dim, dtype=dtype, device=device)
+            add_parameters(self, device, dtype, weight=(num_embeddings, embedding_dim))
             self.reset_parameters()
             self.weight.requires_grad_(not _freeze)
         else:

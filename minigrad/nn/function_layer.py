@@ -47,8 +47,7 @@ class FunctionLayer(Module):
 
     _fields: dict[str, Any] = {}  # name -> default, for this row and its base classes
     _types: dict[str, Any] = {}  # name -> annotation
-    # the fields to show in repr(), for Module._settings_text; None: all, but `inplace` only if it is set
-    _shown: tuple[str, ...] | None = None
+    _shown: tuple[str, ...] | None = None  # None: all fields, but `inplace` only if it is set
     _not_kept: tuple[str, ...] = ()  # arguments that `_keep` does not store
     _renamed: dict[str, str] = {}  # the function's parameter -> the attribute, if the names differ
 
@@ -108,7 +107,6 @@ class FunctionLayer(Module):
     def extra_repr(self) -> str:
         """The arguments, as shown in the repr of a model."""
         if self._shown is not None:
-            return self._settings_text(*self._shown)
-        return self._settings_text(
-            *[f"{n}=" for n in self._fields if n != "inplace" or getattr(self, n)]
-        )
+            return super().extra_repr()
+        shown = [f"{n}=" for n in self._fields if n != "inplace" or getattr(self, n)]
+        return self._settings_text(*shown)

@@ -9,29 +9,6 @@ from minigrad.nn import functional as F
 from minigrad.nn.convolution import each_axis
 from minigrad.nn.function_layer import FunctionLayer
 
-__all__ = [
-    "ChannelShuffle",
-    "CircularPad1d",
-    "CircularPad2d",
-    "ConstantPad1d",
-    "ConstantPad2d",
-    "Flatten",
-    "Fold",
-    "PixelShuffle",
-    "PixelUnshuffle",
-    "ReflectionPad1d",
-    "ReflectionPad2d",
-    "ReplicationPad1d",
-    "ReplicationPad2d",
-    "Unflatten",
-    "Unfold",
-    "Upsample",
-    "UpsamplingBilinear2d",
-    "UpsamplingNearest2d",
-    "ZeroPad1d",
-    "ZeroPad2d",
-]
-
 # ------------------------------------------------------------------------ padding
 
 
@@ -147,9 +124,8 @@ class Upsample(FunctionLayer, of=F.interpolate):
 
     def extra_repr(self) -> str:
         """The size, or the factor, and the mode."""
-        return self._settings_text(
-            "size=" if self.scale_factor is None else "scale_factor=", "mode="
-        )
+        size = "size=" if self.scale_factor is None else "scale_factor="
+        return self._settings_text(size, "mode=")
 
 
 class UpsamplingNearest2d(Upsample):

@@ -13,13 +13,13 @@ Each function overwrites the given tensor, without recording, and returns it.
 """
 
 import math
-import warnings
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from minigrad.core import modes
+from minigrad.core.errors import warn_user
 from minigrad.core.tensor import Tensor, wrap
 from minigrad.random import kernels
 from minigrad.random.generator import Generator
@@ -163,7 +163,7 @@ def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Generator | Non
 
 def _kaiming_std(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> float | None:
     if 0 in tensor.shape:
-        warnings.warn("Initializing zero-element tensors is a no-op", stacklevel=3)
+        warn_user("Initializing zero-element tensors is a no-op")
         return None
     return calculate_gain(nonlinearity, a) / math.sqrt(_fan(tensor, mode))
 
@@ -221,10 +221,9 @@ def trunc_normal_(
     density. As in PyTorch, each round samples all entries, even those already accepted.
     """
     if mean < a - 2 * std or mean > b + 2 * std:
-        warnings.warn(
+        warn_user(
             "mean is more than 2 std from [a, b] in nn.init.trunc_normal_. "
-            "The distribution of values may be incorrect.",
-            stacklevel=2,
+            "The distribution of values may be incorrect."
         )
     cdf = [(1 + math.erf((x - mean) / std / math.sqrt(2))) / 2 for x in (a, b)]
     mostly_inside = cdf[1] - cdf[0] > 0.3
@@ -296,10 +295,8 @@ def _deprecated(function: Any) -> Callable[..., Any]:
     new = function.__name__
 
     def older(*args: object, **kwargs: object) -> Any:
-        warnings.warn(
-            f"`nn.init.{new[:-1]}` is now deprecated in favor of `nn.init.{new}`.",
-            FutureWarning,
-            stacklevel=2,
+        warn_user(
+            f"`nn.init.{new[:-1]}` is now deprecated in favor of `nn.init.{new}`.", FutureWarning
         )
         return function(*args, **kwargs)
 

@@ -19,21 +19,10 @@ from minigrad.core.shapes import Several
 from minigrad.core.tensor import Tensor
 from minigrad.methods.creation import empty
 from minigrad.nn.convolution import Conv1d, Conv2d, ConvTranspose1d, ConvTranspose2d
-from minigrad.nn.functional.convolution import check_batched
+from minigrad.nn.functional.arguments import check_batched
 from minigrad.nn.linear import Linear
 from minigrad.nn.normalization import BatchNorm1d, BatchNorm2d
 from minigrad.nn.parameter import UninitializedBuffer, UninitializedParameter
-
-__all__ = [
-    "LazyBatchNorm1d",
-    "LazyBatchNorm2d",
-    "LazyConv1d",
-    "LazyConv2d",
-    "LazyConvTranspose1d",
-    "LazyConvTranspose2d",
-    "LazyLinear",
-    "UninitializedParameter",
-]
 
 
 class _Lazy:
@@ -42,7 +31,7 @@ class _Lazy:
     Before it, the layer has 0 input features, and its parameters have no shape.
     """
 
-    becomes: type
+    cls_to_become: type
     weight: Any
     bias: Any
 
@@ -78,14 +67,14 @@ class _Lazy:
     def forward(self, input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         """Initialize the parameters for this input, become the ordinary layer, and call it."""
         self.initialize_parameters(input)
-        self.__class__ = self.becomes
+        self.__class__ = self.cls_to_become
         return self.forward(input, *args, **kwargs)
 
 
 class LazyLinear(_Lazy, Linear):
     """A Linear layer that infers in_features in its first call."""
 
-    becomes = Linear
+    cls_to_become = Linear
 
     def __init__(
         self,
@@ -122,25 +111,25 @@ class _LazyConv(_Lazy):
 class LazyConv1d(_LazyConv, Conv1d):
     """A Conv1d that infers in_channels in its first call."""
 
-    becomes = Conv1d
+    cls_to_become = Conv1d
 
 
 class LazyConv2d(_LazyConv, Conv2d):
     """A Conv2d that infers in_channels in its first call."""
 
-    becomes = Conv2d
+    cls_to_become = Conv2d
 
 
 class LazyConvTranspose1d(_LazyConv, ConvTranspose1d):
     """A ConvTranspose1d that infers in_channels in its first call."""
 
-    becomes = ConvTranspose1d
+    cls_to_become = ConvTranspose1d
 
 
 class LazyConvTranspose2d(_LazyConv, ConvTranspose2d):
     """A ConvTranspose2d that infers in_channels in its first call."""
 
-    becomes = ConvTranspose2d
+    cls_to_become = ConvTranspose2d
 
 
 class _LazyBatchNorm(_Lazy):
@@ -166,10 +155,10 @@ class _LazyBatchNorm(_Lazy):
 class LazyBatchNorm1d(_LazyBatchNorm, BatchNorm1d):
     """A BatchNorm1d that infers num_features in its first call."""
 
-    becomes = BatchNorm1d
+    cls_to_become = BatchNorm1d
 
 
 class LazyBatchNorm2d(_LazyBatchNorm, BatchNorm2d):
     """A BatchNorm2d that infers num_features in its first call."""
 
-    becomes = BatchNorm2d
+    cls_to_become = BatchNorm2d

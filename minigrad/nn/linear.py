@@ -16,13 +16,6 @@ from minigrad.nn import init
 from minigrad.nn.module import Module
 from minigrad.nn.parameter import Parameter
 
-__all__ = ["Bilinear", "Identity", "Linear"]
-
-
-def parameter(*shape: int, dtype: DTypeLike = None, device: DeviceLike = None) -> Parameter:
-    """An uninitialized parameter of this shape."""
-    return Parameter(empty(shape, dtype=dtype, device=device))
-
 
 def add_parameters(
     module: Module,
@@ -32,7 +25,7 @@ def add_parameters(
 ) -> None:
     """Register uninitialized parameters of these shapes; None in place of a shape registers no parameter."""
     for name, shape in shapes.items():
-        new = None if shape is None else parameter(*shape, dtype=dtype, device=device)
+        new = None if shape is None else Parameter(empty(shape, dtype=dtype, device=device))
         module.register_parameter(name, new)
 
 
@@ -68,6 +61,8 @@ class Linear(Module):
     Source: LeCun et al., Efficient BackProp (1998), section 4.6, for the initialization.
     """
 
+    _shown = ("in_features=", "out_features=", "bias=")
+
     weight: Parameter
     bias: Parameter | None
 
@@ -97,10 +92,6 @@ class Linear(Module):
         """(..., in_features) to (..., out_features)."""
         return F.linear(input, self.weight, self.bias)
 
-    def extra_repr(self) -> str:
-        """The settings, as shown in the repr of a model."""
-        return self._settings_text("in_features=", "out_features=", "bias=")
-
 
 class Bilinear(Module):
     """x1 @ weight[k] @ x2 + bias[k], for each output k
@@ -113,6 +104,8 @@ class Bilinear(Module):
 
     Initialized uniformly between -1/sqrt(in1_features) and 1/sqrt(in1_features).
     """
+
+    _shown = ("in1_features=", "in2_features=", "out_features=", "bias=")
 
     weight: Parameter
     bias: Parameter | None
@@ -145,7 +138,3 @@ class Bilinear(Module):
     def forward(self, input1: Tensor, input2: Tensor) -> Tensor:
         """(..., in1_features) and (..., in2_features) to (..., out_features)."""
         return F.bilinear(input1, input2, self.weight, self.bias)
-
-    def extra_repr(self) -> str:
-        """The settings, as shown in the repr of a model."""
-        return self._settings_text("in1_features=", "in2_features=", "out_features=", "bias=")

@@ -13,33 +13,7 @@ from typing import Any
 from minigrad.core.tensor import Tensor
 from minigrad.nn import functional as F
 from minigrad.nn.function_layer import FunctionLayer
-from minigrad.nn.functional.losses import reduction_of
-
-__all__ = [
-    "BCELoss",
-    "BCEWithLogitsLoss",
-    "CTCLoss",
-    "CosineEmbeddingLoss",
-    "CosineSimilarity",
-    "CrossEntropyLoss",
-    "GaussianNLLLoss",
-    "HingeEmbeddingLoss",
-    "HuberLoss",
-    "KLDivLoss",
-    "L1Loss",
-    "MSELoss",
-    "MarginRankingLoss",
-    "MultiLabelMarginLoss",
-    "MultiLabelSoftMarginLoss",
-    "MultiMarginLoss",
-    "NLLLoss",
-    "PairwiseDistance",
-    "PoissonNLLLoss",
-    "SmoothL1Loss",
-    "SoftMarginLoss",
-    "TripletMarginLoss",
-    "TripletMarginWithDistanceLoss",
-]
+from minigrad.nn.functional.arguments import reduction_of
 
 
 class _Loss(FunctionLayer, of=None):

@@ -23,20 +23,9 @@ from minigrad.core.dtypes import DTypeLike
 from minigrad.core.modes import no_grad, reports
 from minigrad.core.tensor import Tensor
 from minigrad.nn.calling import Called
-from minigrad.nn.calling import register_module_backward_hook as register_module_backward_hook
-from minigrad.nn.calling import register_module_forward_hook as register_module_forward_hook
-from minigrad.nn.calling import register_module_forward_pre_hook as register_module_forward_pre_hook
-from minigrad.nn.calling import (
-    register_module_full_backward_hook as register_module_full_backward_hook,
-)
-from minigrad.nn.calling import (
-    register_module_full_backward_pre_hook as register_module_full_backward_pre_hook,
-)
 from minigrad.nn.parameter import clear_gradients
 from minigrad.nn.registry import BUFFER, MODULE, PARAMETER, Registry
 from minigrad.nn.state import Stateful
-
-__all__ = ["Module"]
 
 
 class Module(Stateful, Called):
@@ -194,9 +183,11 @@ class Module(Stateful, Called):
 
     # ------------------------------------------------------------------ printing
 
+    _shown: tuple[str, ...] | None = ()  # the attributes to show in the repr, for _settings_text
+
     def extra_repr(self) -> str:
-        """The settings to show in parentheses. A class can define its own."""
-        return ""
+        """The settings, as shown in the repr of a model. A class can define its own."""
+        return self._settings_text(*self._shown or ())
 
     def _settings_text(self, *always: str, **usual: object) -> str:
         """The text of settings, for extra_repr: "3, 8, kernel_size=(5, 5), bias=False".

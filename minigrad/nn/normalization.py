@@ -30,17 +30,6 @@ from minigrad.nn.linear import add_parameters
 from minigrad.nn.module import Module
 from minigrad.nn.parameter import Parameter
 
-__all__ = [
-    "BatchNorm1d",
-    "BatchNorm2d",
-    "GroupNorm",
-    "InstanceNorm1d",
-    "InstanceNorm2d",
-    "LayerNorm",
-    "LocalResponseNorm",
-    "RMSNorm",
-]
-
 
 def as_shape(sizes: Several) -> tuple[int, ...]:
     """3 -> (3,): the sizes of one axis or several, as a tuple."""
@@ -70,6 +59,8 @@ class _Affine(Module):
 
 class _NormBase(_Affine):
     """A normalization of channels, optionally with running statistics."""
+
+    _shown = ("num_features", "eps=", "momentum=", "affine=", "bias=", "track_running_stats=")
 
     ndims: tuple[int, ...]  # the allowed numbers of axes of the input
 
@@ -125,11 +116,6 @@ class _NormBase(_Affine):
         if old and self.track_running_stats and key not in state_dict:
             state_dict[key] = self.num_batches_tracked
         super()._load_from_state_dict(state_dict, prefix, *rest)
-
-    def extra_repr(self) -> str:
-        """The settings, as shown in the repr of a model."""
-        shown = ("eps=", "momentum=", "affine=", "bias=", "track_running_stats=")
-        return self._settings_text("num_features", *shown)
 
 
 class _BatchNorm(_NormBase):
@@ -261,6 +247,8 @@ class LayerNorm(_Affine):
     Source: Ba, Kiros and Hinton, Layer Normalization (2016).
     """
 
+    _shown = ("normalized_shape", "eps=", "elementwise_affine=", "bias=")
+
     def __init__(
         self,
         normalized_shape: Several,
@@ -279,10 +267,6 @@ class LayerNorm(_Affine):
         """(..., *normalized_shape) to the same shape."""
         return F.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
 
-    def extra_repr(self) -> str:
-        """The settings, as shown in the repr of a model."""
-        return self._settings_text("normalized_shape", "eps=", "elementwise_affine=", "bias=")
-
 
 class GroupNorm(_Affine):
     """z = (x - mean) / sqrt(var + eps) * weight + bias, over groups of channels of each example
@@ -293,6 +277,8 @@ class GroupNorm(_Affine):
 
     Source: Wu and He, Group Normalization (2018).
     """
+
+    _shown = ("num_groups", "num_channels", "eps=", "affine=", "bias=")
 
     def __init__(
         self,
@@ -318,10 +304,6 @@ class GroupNorm(_Affine):
         """(n, num_channels, ...) to the same shape."""
         return F.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
 
-    def extra_repr(self) -> str:
-        """The settings, as shown in the repr of a model."""
-        return self._settings_text("num_groups", "num_channels", "eps=", "affine=", "bias=")
-
 
 class RMSNorm(_Affine):
     """z = x / sqrt(mean of x**2 + eps) * weight, over the last axes of each example
@@ -333,6 +315,8 @@ class RMSNorm(_Affine):
 
     Source: Zhang and Sennrich, Root Mean Square Layer Normalization (2019).
     """
+
+    _shown = ("normalized_shape", "eps=", "elementwise_affine=")
 
     def __init__(
         self,
@@ -347,13 +331,9 @@ class RMSNorm(_Affine):
         self.eps, self.elementwise_affine = eps, elementwise_affine
         self._scale_and_shift(self.normalized_shape, elementwise_affine, False, device, dtype)
 
-    def forward(self, input: Tensor) -> Tensor:
+    def forward(self, x: Tensor) -> Tensor:
         """(..., *normalized_shape) to the same shape."""
-        return F.rms_norm(input, self.normalized_shape, self.weight, self.eps)
-
-    def extra_repr(self) -> str:
-        """The settings, as shown in the repr of a model."""
-        return self._settings_text("normalized_shape", "eps=", "elementwise_affine=")
+        return F.rms_norm(x, self.normalized_shape, self.weight, self.eps)
 
 
 class LocalResponseNorm(FunctionLayer, of=F.local_response_norm):

@@ -17,8 +17,6 @@ from minigrad.core.memory import FRESH, new
 from minigrad.core.shapes import Array
 from minigrad.core.tensor import Tensor, wrap
 
-__all__ = ["Buffer", "Parameter", "UninitializedBuffer", "UninitializedParameter"]
-
 
 class Parameter(Tensor):
     """A tensor to be learned: a leaf that by default requires a gradient.
@@ -71,14 +69,14 @@ class _Uninitialized(Tensor):
 
     __slots__ = ()
 
-    becomes: type
+    cls_to_become: type
 
     def materialize(
         self, shape: Sequence[int], device: DeviceLike = None, dtype: DTypeLike = None
     ) -> None:
         """Give it a shape. It becomes an ordinary parameter or buffer."""
         self._replace_array(np.zeros(tuple(shape), as_dtype(dtype or self.array.dtype)))
-        self.__class__ = self.becomes
+        self.__class__ = self.cls_to_become
 
     @property
     def shape(self) -> Any:
@@ -104,7 +102,7 @@ class UninitializedParameter(_Uninitialized, Parameter):  # type: ignore[misc]  
 
     __slots__ = ()
 
-    becomes = Parameter
+    cls_to_become = Parameter
 
 
 class Buffer(Tensor):
@@ -141,7 +139,7 @@ class UninitializedBuffer(_Uninitialized, Buffer):
 
     __slots__ = ()
 
-    becomes = Buffer
+    cls_to_become = Buffer
 
 
 def sharing(cls: type[Tensor], data: object) -> Any:

@@ -9,28 +9,17 @@ from minigrad.nn import functional as F
 from minigrad.nn.convolution import each_axis
 from minigrad.nn.function_layer import FunctionLayer
 
-__all__ = [
-    "AdaptiveAvgPool1d",
-    "AdaptiveAvgPool2d",
-    "AdaptiveMaxPool1d",
-    "AdaptiveMaxPool2d",
-    "AvgPool1d",
-    "AvgPool2d",
-    "LPPool1d",
-    "LPPool2d",
-    "MaxPool1d",
-    "MaxPool2d",
-    "MaxUnpool1d",
-    "MaxUnpool2d",
-]
-
 
 class _WindowLayer(FunctionLayer, of=None):
     """A layer with windows. By default, the stride is the size of the window."""
 
+    _axes = 0  # if not 0, the settings are stored as tuples with one number for each axis
+
     def _keep(self, *, kernel_size: Any = None, stride: Any = None, **arguments: Any) -> None:
         stride = kernel_size if stride is None else stride
         super()._keep(kernel_size=kernel_size, stride=stride, **arguments)
+        for name in ("kernel_size", "stride", "padding") if self._axes else ():
+            setattr(self, name, each_axis(getattr(self, name), self._axes))
 
 
 class _MaxPoolNd(_WindowLayer, of=None):
@@ -80,10 +69,7 @@ class _AvgPoolNd(_WindowLayer, of=None):
 class AvgPool1d(_AvgPoolNd, of=F.avg_pool1d):
     """The mean of each window of (n, c, l); see AvgPool2d."""
 
-    def _keep(self, **arguments: Any) -> None:
-        super()._keep(**arguments)
-        self.kernel_size = each_axis(self.kernel_size, 1)
-        self.stride, self.padding = each_axis(self.stride, 1), each_axis(self.padding, 1)
+    _axes = 1
 
 
 class AvgPool2d(_AvgPoolNd, of=F.avg_pool2d):
@@ -158,6 +144,10 @@ class _MaxUnpoolNd(_WindowLayer, of=None):
 class MaxUnpool1d(_MaxUnpoolNd, of=F.max_unpool1d, optional=("output_size",)):
     """The inverse of MaxPool1d(return_indices=True): the maxima at their old positions, and zeros elsewhere."""
 
+    _axes = 1
+
 
 class MaxUnpool2d(_MaxUnpoolNd, of=F.max_unpool2d, optional=("output_size",)):
     """The inverse of MaxPool2d(return_indices=True): the maxima at their old positions, and zeros elsewhere."""
+
+    _axes = 2

@@ -7,13 +7,13 @@ For packed sequences of unequal length (see utils/rnn.py), each step includes on
 that have not ended.
 """
 
-import warnings
 from typing import Any
 
 import numpy as np
 
 from minigrad.core.devices import DeviceLike
 from minigrad.core.dtypes import DTypeLike, float32
+from minigrad.core.errors import warn_user
 from minigrad.core.tensor import Tensor
 from minigrad.methods.creation import zeros
 from minigrad.methods.functions import cat, stack
@@ -23,8 +23,6 @@ from minigrad.nn.parameter import Parameter
 from minigrad.nn.recurrent_cells import KINDS, State, _Recurrent, as_states
 from minigrad.nn.utils.rnn import PackedSequence
 from minigrad.ops.composites import named
-
-__all__ = ["GRU", "LSTM", "RNN", "RNNBase"]
 
 
 class RNNBase(_Recurrent):
@@ -221,20 +219,16 @@ class RNNBase(_Recurrent):
     def _check_settings(self) -> None:
         """Raise an error if the arguments of __init__ are invalid."""
         dropout, num_layers = self.dropout, self.num_layers
-        if (
-            isinstance(dropout, bool)
-            or not isinstance(dropout, (int, float))
-            or not 0 <= dropout <= 1
-        ):
+        is_number = isinstance(dropout, (int, float)) and not isinstance(dropout, bool)
+        if not is_number or not 0 <= dropout <= 1:
             raise ValueError(
                 "dropout should be a number in range [0, 1] representing the probability of an element "
                 "being zeroed"
             )
         if dropout > 0 and num_layers == 1:
-            warnings.warn(
+            warn_user(
                 "dropout option adds dropout after all but last recurrent layer, so non-zero dropout "
-                f"expects num_layers greater than 1, but got dropout={dropout} and num_layers={num_layers}",
-                stacklevel=4,
+                f"expects num_layers greater than 1, but got dropout={dropout} and num_layers={num_layers}"
             )
         for name in ("bias", "batch_first"):
             flag = getattr(self, name)

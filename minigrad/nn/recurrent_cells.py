@@ -30,8 +30,6 @@ from minigrad.nn.linear import add_parameters
 from minigrad.nn.module import Module
 from minigrad.nn.parameter import Parameter
 
-__all__ = ["GRUCell", "LSTMCell", "RNNCell"]
-
 State = tuple[Tensor, ...]  # (h,), or (h, c) for an LSTM
 Step = Callable[[Tensor, State, Tensor, Tensor | None], State]
 

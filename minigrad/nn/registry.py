@@ -193,17 +193,9 @@ class Registry:
         attributes = self.__dict__
         return [(name, attributes[name]) for name, k in self._registered_kinds.items() if k == kind]
 
-    @property
-    def _parameters(self) -> "OwnNames":
-        return OwnNames(self, PARAMETER)
-
-    @property
-    def _buffers(self) -> "OwnNames":
-        return OwnNames(self, BUFFER)
-
-    @property
-    def _modules(self) -> "OwnNames":
-        return OwnNames(self, MODULE)
+    _parameters = property(lambda self: OwnNames(self, PARAMETER))
+    _buffers = property(lambda self: OwnNames(self, BUFFER))
+    _modules = property(lambda self: OwnNames(self, MODULE))
 
     # ------------------------------------------------------------------ including submodules
 

@@ -9,7 +9,7 @@ The tensors share memory with the module. Loading copies into this memory.
 """
 
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, MutableMapping
+from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -36,6 +36,14 @@ class _IncompatibleKeys(NamedTuple):
             f"_IncompatibleKeys(missing_keys={self.missing_keys}, "
             f"unexpected_keys={self.unexpected_keys})"
         )
+
+
+def _errors_about(keys: _IncompatibleKeys) -> Iterator[str]:
+    """The error messages about missing and unexpected names."""
+    for word, names in zip(("Missing", "Unexpected"), keys):
+        if names:
+            listed = ", ".join(f'"{name}"' for name in names)
+            yield f"{word} key(s) in state_dict: {listed}. "
 
 
 class State(OrderedDict[str, Any]):
@@ -144,49 +152,33 @@ class Stateful(Registry):
         metadata = getattr(state_dict, "_metadata", None) or {}
         keys = _IncompatibleKeys([], [])
         errors: list[str] = []
-        self._load_into_all(state, "", metadata, assign, keys, errors)
+
+        def load(module: Any, part: Mapping[str, Any], prefix: str) -> None:
+            """Load into a module, then into each one inside it."""
+            local = dict(metadata.get(prefix[:-1], {}))
+            if assign:
+                local["assign_to_params_buffers"] = True
+            module._load_from_state_dict(part, prefix, local, True, *keys, errors)
+            for name, inner in module._own_named(MODULE):
+                if inner is not None:
+                    path = f"{prefix}{name}."
+                    load(inner, {k: v for k, v in part.items() if k.startswith(path)}, path)
+            for hook in module._state_hooks_at("after_loading"):
+                if hook(module, keys) is not None:
+                    raise AssertionError(
+                        "Hooks registered with ``register_load_state_dict_post_hook`` are not expected to "
+                        "return new values, if incompatible_keys need to be modified, it should be done inplace."
+                    )
+
+        load(self, state, "")
         if strict:
-            for word, names in (
-                ("Unexpected", keys.unexpected_keys),
-                ("Missing", keys.missing_keys),
-            ):
-                if names:
-                    listed = ", ".join(f'"{name}"' for name in names)
-                    errors.insert(0, f"{word} key(s) in state_dict: {listed}. ")
+            errors[:0] = _errors_about(keys)
         if errors:
+            name = type(self).__name__
             raise RuntimeError(
-                f"Error(s) in loading state_dict for {type(self).__name__}:\n\t"
-                + "\n\t".join(errors)
+                "\n\t".join([f"Error(s) in loading state_dict for {name}:", *errors])
             )
         return keys
-
-    def _load_into_all(
-        self,
-        state: Mapping[str, Any],
-        prefix: str,
-        metadata: Mapping[str, Any],
-        assign: bool,
-        keys: _IncompatibleKeys,
-        errors: list[str],
-    ) -> None:
-        """Load into this module, then into each one inside it."""
-        local = dict(metadata.get(prefix[:-1], {}))
-        if assign:
-            local["assign_to_params_buffers"] = True
-        self._load_from_state_dict(
-            state, prefix, local, True, keys.missing_keys, keys.unexpected_keys, errors
-        )
-        for name, module in self._own_named(MODULE):
-            if module is not None:
-                inside = f"{prefix}{name}."
-                part = {k: v for k, v in state.items() if k.startswith(inside)}
-                module._load_into_all(part, inside, metadata, assign, keys, errors)
-        for hook in self._state_hooks_at("after_loading"):
-            if hook(self, keys) is not None:
-                raise AssertionError(
-                    "Hooks registered with ``register_load_state_dict_post_hook`` are not expected to "
-                    "return new values, if incompatible_keys need to be modified, it should be done inplace."
-                )
 
     def _load_from_state_dict(
         self,

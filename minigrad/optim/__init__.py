@@ -15,40 +15,21 @@ Read optimizer.py and sgd.py first.
 from functools import partial as _partial
 
 from minigrad.compat.modules import attribute as _attribute
-from minigrad.optim import lr_scheduler, swa_utils
-from minigrad.optim.adaptive import (
-    Adadelta,
-    Adagrad,
-    Adam,
-    Adamax,
-    AdamW,
-    NAdam,
-    RAdam,
-    RMSprop,
-    Rprop,
-    SparseAdam,
-)
-from minigrad.optim.lbfgs import LBFGS
-from minigrad.optim.optimizer import Optimizer
-from minigrad.optim.sgd import ASGD, SGD
+from minigrad.compat.modules import own_names as _own_names
+from minigrad.optim import elementwise, lr_scheduler, optimizer, swa_utils
+from minigrad.optim.adaptive import *
+from minigrad.optim.lbfgs import *
+from minigrad.optim.optimizer import *
+from minigrad.optim.sgd import *
 
-__all__ = [
-    "ASGD",
-    "LBFGS",
-    "SGD",
-    "Adadelta",
-    "Adagrad",
-    "Adam",
-    "AdamW",
-    "Adamax",
-    "NAdam",
-    "Optimizer",
-    "RAdam",
-    "RMSprop",
-    "Rprop",
-    "SparseAdam",
-    "lr_scheduler",
-    "swa_utils",
-]
+__all__ = _own_names(
+    vars(),
+    lambda v: (
+        isinstance(v, type)
+        and issubclass(v, optimizer.Optimizer)
+        and v is not elementwise.Elementwise
+    ),
+)
+__all__ += ["lr_scheduler", "swa_utils"]
 
 __getattr__ = _partial(_attribute, __name__)  # for PyTorch's module names, such as optim.adam

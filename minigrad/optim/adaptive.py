@@ -94,6 +94,8 @@ class Adam(Elementwise):
     Kumar, On the Convergence of Adam and Beyond (2018), for amsgrad.
     """
 
+    _order = "lr betas eps weight_decay amsgrad maximize"
+
     def __init__(
         self,
         params: Params,
@@ -113,9 +115,7 @@ class Adam(Elementwise):
         if not any(all(isinstance(beta, kind) for beta in betas) for kind in (float, Tensor)):
             raise ValueError("betas must be either both floats or both Tensors")
         betas = (float(betas[0]), float(betas[1]))
-        super().__init__(
-            params, settings_of(locals(), first="lr betas eps weight_decay amsgrad maximize")
-        )
+        super().__init__(params, settings_of(locals()))
 
     def _slots(self, group: Group) -> dict[str, float]:
         return WITH_MAXIMUM if group["amsgrad"] else AVERAGES
@@ -194,6 +194,8 @@ class Adagrad(Elementwise):
     Stochastic Optimization (2011).
     """
 
+    _order = "lr lr_decay eps"
+
     def __init__(
         self,
         params: Params,
@@ -208,7 +210,7 @@ class Adagrad(Elementwise):
         differentiable: bool = False,
         fused: bool | None = None,
     ) -> None:
-        super().__init__(params, settings_of(locals(), first="lr lr_decay eps"))
+        super().__init__(params, settings_of(locals()))
         for group in self.param_groups:
             for p in group["params"]:
                 self._begin(p, group)
@@ -330,6 +332,8 @@ class RMSprop(Elementwise):
     Generating Sequences With Recurrent Neural Networks (2013), for the centered form.
     """
 
+    _order = "lr momentum alpha eps centered weight_decay"
+
     def __init__(
         self,
         params: Params,
@@ -345,9 +349,7 @@ class RMSprop(Elementwise):
         differentiable: bool = False,
     ) -> None:
         check_in_range("alpha value", alpha, alpha >= 0.0)
-        super().__init__(
-            params, settings_of(locals(), first="lr momentum alpha eps centered weight_decay")
-        )
+        super().__init__(params, settings_of(locals()))
 
     def _slots(self, group: Group) -> dict[str, float]:
         slots = {"square_avg": 0.0}
@@ -445,6 +447,7 @@ class Adadelta(Elementwise):
     """
 
     slots = {"square_avg": 0.0, "acc_delta": 0.0}
+    _order = "lr rho eps weight_decay maximize capturable"
 
     def __init__(
         self,
@@ -460,9 +463,7 @@ class Adadelta(Elementwise):
         differentiable: bool = False,
     ) -> None:
         check_in_range("rho value", rho, 0.0 <= rho <= 1.0)
-        super().__init__(
-            params, settings_of(locals(), first="lr rho eps weight_decay maximize capturable")
-        )
+        super().__init__(params, settings_of(locals()))
 
     def _numbers(self, group: Group, t: float) -> tuple[float, ...]:
         return group["rho"], 1 - group["rho"], group["eps"], float(group["lr"])
@@ -547,6 +548,7 @@ class NAdam(Elementwise):
 
     slots = AVERAGES
     counters = {"step": 0.0, "mu_product": 1.0}
+    _order = "lr betas eps weight_decay momentum_decay decoupled_weight_decay maximize"
 
     def __init__(
         self,
@@ -563,13 +565,7 @@ class NAdam(Elementwise):
         capturable: bool = False,
         differentiable: bool = False,
     ) -> None:
-        super().__init__(
-            params,
-            settings_of(
-                locals(),
-                first="lr betas eps weight_decay momentum_decay decoupled_weight_decay maximize",
-            ),
-        )
+        super().__init__(params, settings_of(locals()))
 
     def _mu(self, t: float, group: Group) -> float:
         return group["betas"][0] * (1.0 - 0.5 * 0.96 ** (t * group["momentum_decay"]))
@@ -616,6 +612,7 @@ class RAdam(Elementwise):
     """
 
     slots = AVERAGES
+    _order = "lr betas eps weight_decay maximize foreach capturable"
 
     def __init__(
         self,
@@ -631,10 +628,7 @@ class RAdam(Elementwise):
         capturable: bool = False,
         differentiable: bool = False,
     ) -> None:
-        super().__init__(
-            params,
-            settings_of(locals(), first="lr betas eps weight_decay maximize foreach capturable"),
-        )
+        super().__init__(params, settings_of(locals()))
 
     def _numbers(self, group: Group, t: float) -> tuple[float, ...]:
         b1, b2 = group["betas"]
@@ -672,6 +666,8 @@ class Rprop(Elementwise):
     Learning: The RPROP Algorithm (1993).
     """
 
+    _order = "lr etas step_sizes foreach maximize differentiable"
+
     def __init__(
         self,
         params: Params,
@@ -686,10 +682,7 @@ class Rprop(Elementwise):
     ) -> None:
         if not 0.0 < etas[0] < 1.0 < etas[1]:
             raise ValueError(f"Invalid eta values: {etas[0]}, {etas[1]}")
-        super().__init__(
-            params,
-            settings_of(locals(), first="lr etas step_sizes foreach maximize differentiable"),
-        )
+        super().__init__(params, settings_of(locals()))
 
     def _slots(self, group: Group) -> dict[str, float]:
         return {"prev": 0.0, "step_size": float(group["lr"])}

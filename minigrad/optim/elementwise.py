@@ -55,13 +55,15 @@ class Elementwise(Optimizer):
 
     counters: dict[str, float] = {"step": 0.0}
     slots: dict[str, float] = {}
+    _order = ""  # the settings to list first, as in PyTorch's groups
     _numbers: Callable[..., tuple[float, ...]]
     _rule: Callable[..., Array]
     _tracks_writes = True
 
     def __init__(self, params: Params, defaults: dict[str, Any]) -> None:
         check_settings(type(self).__name__, defaults)
-        super().__init__(params, defaults)
+        first = {name: defaults[name] for name in self._order.split()}
+        super().__init__(params, first | defaults)
 
     def _slots(self, group: Group) -> dict[str, float]:
         return self.slots
@@ -164,14 +166,10 @@ class Elementwise(Optimizer):
 NOT_NEGATIVE = "lr_decay eps momentum weight_decay initial_accumulator_value momentum_decay".split()
 
 
-def settings_of(arguments: dict[str, Any], first: str = "") -> dict[str, Any]:
-    """The settings among an optimizer's arguments. `__init__` calls settings_of(locals()).
-
-    first   the names to put first, if PyTorch orders its groups differently from the signature
-    """
+def settings_of(arguments: dict[str, Any]) -> dict[str, Any]:
+    """The settings among an optimizer's arguments. `__init__` calls settings_of(locals())."""
     others = ("self", "params", "__class__")
-    names = dict.fromkeys((*first.split(), *arguments))
-    return {name: arguments[name] for name in names if name not in others}
+    return {name: value for name, value in arguments.items() if name not in others}
 
 
 def check_settings(name: str, settings: dict[str, Any]) -> None:

@@ -20,6 +20,8 @@ from minigrad.methods.functions import cat
 from minigrad.optim.elementwise import settings_of
 from minigrad.optim.optimizer import Closure, Optimizer, Params
 
+C1, C2 = 1e-4, 0.9  # the constants of the Wolfe conditions
+
 
 class Point(NamedTuple):
     """A point of the line search: the step length t, the loss, its gradient, the slope along d."""
@@ -28,6 +30,14 @@ class Point(NamedTuple):
     f: float
     g: Tensor
     slope: float
+
+    def is_too_high(self, start: "Point") -> bool:
+        """Has the loss not decreased enough? The first Wolfe condition is violated."""
+        return self.f > start.f + C1 * self.t * start.slope
+
+    def is_flat(self, start: "Point") -> bool:
+        """Is the slope small? The second Wolfe condition, which is the strong one."""
+        return abs(self.slope) <= -C2 * start.slope
 
 
 class LBFGS(Optimizer):
@@ -190,14 +200,7 @@ class LBFGS(Optimizer):
 
 
 def strong_wolfe(
-    at: Callable[[float], Point],
-    t: float,
-    start: Point,
-    longest: float,
-    c1: float = 1e-4,
-    c2: float = 0.9,
-    tolerance: float = 1e-9,
-    most: int = 25,
+    at: Callable[[float], Point], t: float, start: Point, longest: float, most: int
 ) -> tuple[Point, int]:
     """A point that satisfies the strong Wolfe conditions, and the number of calls of `at`.
 
@@ -206,17 +209,10 @@ def strong_wolfe(
     First the step length grows until two steps bracket a point that satisfies the conditions. Then
     the interval shrinks: the next point is the minimum of the cubic that interpolates both ends.
     """
-
-    def too_high(p: Point) -> bool:
-        return p.f > start.f + c1 * p.t * start.slope
-
-    def is_flat(p: Point) -> bool:
-        return abs(p.slope) <= -c2 * start.slope
-
-    low, high, asked, left = _bracket(at, t, start, too_high, is_flat, most)
+    low, high, asked, left = _bracket(at, t, start, most)
     stalled = good = False
     for _ in range(left):
-        if good or abs(high.t - low.t) * longest < tolerance:
+        if good or abs(high.t - low.t) * longest < 1e-9:
             break
         least, greatest = min(low.t, high.t), max(low.t, high.t)
         t = _cubic_minimum(low, high)
@@ -228,10 +224,10 @@ def strong_wolfe(
         stalled = near
         new = at(t)
         asked += 1
-        if too_high(new) or new.f >= low.f:
+        if new.is_too_high(start) or new.f >= low.f:
             low, high = _lower_first(low, new)
             continue
-        good = is_flat(new)
+        good = new.is_flat(start)
         if not good and new.slope * (high.t - low.t) >= 0:
             high = low
         low = new
@@ -239,18 +235,13 @@ def strong_wolfe(
 
 
 def _bracket(
-    at: Callable[[float], Point],
-    t: float,
-    start: Point,
-    too_high: Callable[[Point], bool],
-    is_flat: Callable[[Point], bool],
-    most: int,
+    at: Callable[[float], Point], t: float, start: Point, most: int
 ) -> tuple[Point, Point, int, int]:
     """Two points that bracket a good one, or a good one twice; the calls of `at` made and left."""
     previous, new = start, at(t)
     for k in range(most):
-        rises = too_high(new) or (k > 1 and new.f >= previous.f)
-        if not rises and is_flat(new):
+        rises = new.is_too_high(start) or (k > 1 and new.f >= previous.f)
+        if not rises and new.is_flat(start):
             return new, new, k + 1, 0
         if rises or new.slope >= 0:
             return *_lower_first(previous, new), k + 1, most - k

@@ -32,12 +32,12 @@ elementwise.py shows how the optimizers of this package compute their steps.
 
 import functools
 import threading
-import warnings
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from copy import deepcopy
 from typing import Any
 
+from minigrad.core.errors import warn_user
 from minigrad.core.hooks import RemovableHandle
 from minigrad.core.modes import enable_grad, reports
 from minigrad.core.tensor import Tensor
@@ -180,10 +180,9 @@ class Optimizer:
                 )
             param_group.setdefault(name, default)
         if len({id(p) for p in params}) != len(params):
-            warnings.warn(
+            warn_user(
                 "optimizer contains a parameter group with duplicate parameters; in future, this will "
-                "cause an error",
-                stacklevel=3,
+                "cause an error"
             )
         for group in self.param_groups:
             if ("param_names" in param_group) != ("param_names" in group):

@@ -24,26 +24,20 @@ MultiAverage = Callable[[list[Tensor], list[Tensor], Tensor], None]
 
 def get_ema_multi_avg_fn(decay: float = 0.999) -> MultiAverage:
     """A multi_avg_fn for an exponential moving average: a = decay * a + (1 - decay) * p."""
-    _check_decay(decay)
-
-    def update(averages: list[Tensor], values: list[Tensor], number: Tensor) -> None:
-        with modes.no_grad():
-            for a, p in zip(averages, values, strict=True):
-                a.copy_(
-                    a.lerp(p, 1 - decay) if a.dtype.kind == "f" else a * decay + p * (1 - decay)
-                )
-
-    return update
+    mean = get_ema_avg_fn(decay)
+    return _for_each(lambda a, p, n: a.lerp(p, 1 - decay) if a.dtype.kind == "f" else mean(a, p, n))
 
 
 def get_ema_avg_fn(decay: float = 0.999) -> Average:
     """An avg_fn for an exponential moving average: a = decay * a + (1 - decay) * p."""
-    _check_decay(decay)
+    if not 0.0 <= decay <= 1.0:
+        raise ValueError(
+            f"Invalid decay value {decay} provided. Please provide a value in [0,1] range."
+        )
 
     def mean(averaged: Tensor, current: Tensor, number: Tensor) -> Tensor:
         with modes.no_grad():
-            z: Tensor = averaged * decay + current * (1 - decay)
-        return z
+            return averaged * decay + current * (1 - decay)
 
     return mean
 
@@ -53,29 +47,25 @@ def get_swa_avg_fn() -> Average:
 
     def mean(averaged: Tensor, current: Tensor, number: Tensor) -> Tensor:
         with modes.no_grad():
-            z: Tensor = averaged + (current - averaged) / (number + 1)
-        return z
+            return averaged + (current - averaged) / (number + 1)
 
     return mean
 
 
 def get_swa_multi_avg_fn() -> MultiAverage:
     """A multi_avg_fn for the arithmetic mean."""
-    one = get_swa_avg_fn()
+    return _for_each(get_swa_avg_fn())
+
+
+def _for_each(mean: Average) -> MultiAverage:
+    """The multi_avg_fn that applies an avg_fn to each parameter."""
 
     def update(averages: list[Tensor], values: list[Tensor], number: Tensor) -> None:
         with modes.no_grad():
             for a, p in zip(averages, values, strict=True):
-                a.copy_(one(a, p, number))
+                a.copy_(mean(a.detach(), p, number))
 
     return update
-
-
-def _check_decay(decay: float) -> None:
-    if not 0.0 <= decay <= 1.0:
-        raise ValueError(
-            f"Invalid decay value {decay} provided. Please provide a value in [0,1] range."
-        )
 
 
 class AveragedModel(Module):
@@ -123,23 +113,15 @@ class AveragedModel(Module):
         buffers = list(self.module.buffers()), list(model.buffers())
         if self.use_buffers:
             own, new = [*own, *buffers[0]], [*new, *buffers[1]]
-        n = int(self.n_averaged)
+        update = self.multi_avg_fn or _for_each(self.avg_fn or get_swa_avg_fn())
+        if not self.n_averaged:
+            update = _for_each(lambda a, p, n: p)
         with modes.no_grad():
-            if n == 0:
-                for a, p in zip(own, new, strict=True):
-                    a.copy_(p)
-            elif self.multi_avg_fn is not None:
-                self.multi_avg_fn(own, [p.detach() for p in new], self.n_averaged)
-            else:
-                for a, p in zip(own, new, strict=True):
-                    a.copy_(self._mean(a.detach(), p.detach(), n))
+            update(own, [p.detach() for p in new], self.n_averaged)
             if not self.use_buffers:
                 for a, b in zip(*buffers, strict=True):
                     a.copy_(b)
             self.n_averaged += 1
-
-    def _mean(self, average: Tensor, value: Tensor, n: int) -> Tensor:
-        return (self.avg_fn or get_swa_avg_fn())(average, value, self.n_averaged)
 
 
 class SWALR(LRScheduler):

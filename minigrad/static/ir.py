@@ -388,12 +388,8 @@ class Program:
                 known[line.over][...] = known[line.result]
             for i in self._last.get(k, ()):
                 del known[i]  # it is not read again
-        return self.packed(
-            [
-                np.array(known[i]) if self.values[i].kind == "constant" else known[i]
-                for i in self.outputs
-            ]
-        )
+        known |= {i: known[i].copy() for i in self.outputs if self.values[i].kind == "constant"}
+        return self.packed([known[i] for i in self.outputs])
 
     def run(self, **named: object) -> Any:
         """The outputs, for inputs given by name: program.run(x=..., y=...)."""

@@ -434,11 +434,8 @@ class Traced(np.ndarray[Any, Any]):
             raise ProgramError(
                 f"{name} would overwrite a value of the program. To fix it, make a new array: z = x + y."
             )
-        return (
-            _recorder_among(inputs)
-            .numpy_function(NumpyFunction(name, function), inputs, kwargs)
-            .array
-        )
+        op = NumpyFunction(name, function)
+        return _recorder_among(inputs).numpy_function(op, inputs, kwargs).array
 
     def __array_function__(
         self, function: Function, types: object, args: Args, kwargs: Kwargs

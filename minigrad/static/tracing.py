@@ -278,11 +278,8 @@ class ProgramRecorder:
         refs = self.referred(settings)
         i = self.emit(op, tuple(operands), refs)
         origin = None
-        if (
-            op.view
-            and isinstance(args[0], (Slot, make.Tensor))
-            and shows(self.examples[i], self.examples[operands[0]])
-        ):
+        may_view = op.view and isinstance(args[0], (Slot, make.Tensor))
+        if may_view and shows(self.examples[i], self.examples[operands[0]]):
             base = args[0] if isinstance(args[0], Slot) else self.stands_for(args[0])
             link = APART if self._stopping else VIEW if modes.state.recording else UNRECORDED
             origin = ViewOrigin(base, op, refs, link)
@@ -479,11 +476,9 @@ class ProgramRecorder:
         standing = self.standing.get(id(tensor))
         if standing is None:
             sharer = self._slot_sharing_memory(tensor)
-            same = (
-                None
-                if sharer is None
-                else ViewOrigin(sharer, ops.getitem, {"index": (...,)}, APART)
-            )
+            same = None
+            if sharer is not None:
+                same = ViewOrigin(sharer, ops.getitem, {"index": (...,)}, APART)
             standing = self.standing[id(tensor)] = TensorSlot(self, tensor, same)
         return standing
 
@@ -491,11 +486,8 @@ class ProgramRecorder:
         """A slot that was written to and shares its memory with this tensor, as for z.detach()."""
         for standing in self.standing.values():
             other = standing.tensor
-            if (
-                standing.index_ < 0
-                or other is tensor
-                or not np.may_share_memory(tensor.array, other.array)
-            ):
+            shares = np.may_share_memory(tensor.array, other.array)
+            if standing.index_ < 0 or other is tensor or not shares:
                 continue
             if place_in_memory(tensor.array) != place_in_memory(other.array):
                 raise ProgramError(

@@ -27,7 +27,7 @@ gradient program. If the program has been run, the document contains values.
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import zip_longest
 from typing import Any
 
@@ -57,6 +57,7 @@ STEP_TEXTS = {
 }
 
 
+@dataclass
 class Column:
     """One column: a program with its values, where they are stored, and its nodes in the document.
 
@@ -65,16 +66,14 @@ class Column:
     origins   the Origin of each value of a gradient program
     """
 
-    def __init__(
-        self,
-        place: int,
-        program: Program,
-        title: str,
-        wrt: Sequence[int] = (),
-        origins: dict[int, Origin] | None = None,
-    ) -> None:
-        self.place, self.program, self.title = place, program, title
-        self.wrt, self.origins = wrt, origins
+    place: int
+    program: Program
+    title: str
+    wrt: Sequence[int] = ()
+    origins: dict[int, Origin] | None = None
+
+    def __post_init__(self) -> None:
+        program = self.program
         self.node: dict[int, str] = {}
         self.buffers, self.buffer_bytes = _buffers_of(program)
         known, views = run_of(program), [line for line in program.instructions if line.op.view]
@@ -152,7 +151,7 @@ def _buffers_of(program: Program) -> tuple[dict[int, str], int]:
 def program_document(name: str, serial: int, columns: Sequence[Column], why: str) -> doc.Document:
     """The document of a program, with its gradient program next to it.
 
-    why    the reason if there is no gradient program; or ""
+    why    the reason if there is no gradient program, else ""
     """
     made = _DocumentBuilder(columns[0])
     for c in columns:
@@ -189,11 +188,11 @@ def program_document(name: str, serial: int, columns: Sequence[Column], why: str
 def _about_gradient(columns: Sequence[Column], why: str) -> str:
     """The subtitle: the size of the gradient program; or, from `why`, why there is none."""
     if len(columns) < 2:
-        return f"no gradient program beside it: {why}" if why else "not differentiated"
+        return f"no gradient program: {why}" if why else "not differentiated"
     g = columns[1]
     same = sum(g.comes_from(line.result, line)[0] == "copy" for line in g.program.instructions)
-    said = f"beside it its gradient program: {count_of(len(g.program), 'instruction')}"
-    return said + (f", {same} as in the program" if same else "") + g.size()
+    text = f"gradient program: {count_of(len(g.program), 'instruction')}"
+    return text + (f", {same} as in the program" if same else "") + g.size()
 
 
 class _DocumentBuilder:
@@ -361,17 +360,17 @@ def show_program(
     >>> print(show_program(p, minigrad.tensor([1.0, 2.0]), minigrad.tensor([3.0, 4.0]), wrt="w").text())
     program: 2 instructions, 2 inputs, 8 bytes of buffers in a plan
     <BLANKLINE>
-    beside it its gradient program: 0 instructions
+    gradient program: 0 instructions
     <BLANKLINE>
     program
-        instruction  shape  value   lies in            then
+        instruction  shape  value   stored in          then
     %0  input x      (2,)   [1, 2]  given at each run
     %1  input w      (2,)   [3, 4]  given at each run
     %2  mul(%0, %1)  (2,)   [3, 8]  buffer b0          last read by %3
     %3  sum(%2)      ()     11                         returned
     <BLANKLINE>
     its gradient with respect to w
-        instruction  shape  value   lies in            then
+        instruction  shape  value   stored in          then
     %0  input x      (2,)   [1, 2]  given at each run  returned
     %1  input w      (2,)   [3, 4]  given at each run
     """

@@ -221,7 +221,7 @@ class Inspectable:
         return self.text()
 
     def _ipython_display_(self) -> None:
-        display.shown_by("come_alive")(self)
+        display.shown_by("show_widget")(self)
         raise NotImplementedError  # then IPython uses the MIME bundle
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Any:

@@ -53,7 +53,7 @@ def forward_rows(found: Document) -> Rows:
 
 def program_rows(found: Document, column: int) -> Rows:
     """The listing of a program with the facts about each value, including the header."""
-    rows: Rows = [("", "instruction", "shape", "value", "lies in", "then", "comes from")]
+    rows: Rows = [("", "instruction", "shape", "value", "stored in", "then", "comes from")]
     for node in found.nodes:
         of = node.program
         if of is not None and of.column == column:

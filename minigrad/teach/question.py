@@ -312,7 +312,7 @@ class Progress(Report[ProgressRow]):
         return found
 
     def _ipython_display_(self) -> None:
-        display.shown_by("come_alive")(self)
+        display.shown_by("show_widget")(self)
         raise NotImplementedError  # IPython shows the bundle, too
 
     def _html_cells(self, row: ProgressRow) -> list[str]:

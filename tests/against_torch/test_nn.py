@@ -164,6 +164,27 @@ def test_a_layer_computes_what_pytorchs_computes(name):
         compare(run(minigrad, ours, args), run(torch, theirs, args))
 
 
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda nn: nn.MaxUnpool1d(2, padding=1),
+        lambda nn: nn.MaxUnpool2d(2, (2, 1)),
+        lambda nn: nn.AvgPool1d(2),
+        lambda nn: nn.Conv2d(2, 4, 3),
+        lambda nn: nn.ConvTranspose1d(2, 4, 3),
+        lambda nn: nn.LSTM(2, 3, 2),
+    ],
+)
+def test_a_layer_has_the_settings_of_pytorchs(make):
+    ours, theirs = make(nn), make(torch.nn)
+    plain = (bool, int, float, str, tuple)
+    public = {k: getattr(theirs, k) for k in dir(theirs) if not k.startswith("_")}
+    settings = {k: v for k, v in public.items() if isinstance(v, plain)}
+
+    assert {k: getattr(ours, k, None) for k in settings} == settings
+    assert repr(ours) == repr(theirs)
+
+
 @pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
 @pytest.mark.parametrize("name", LOSSES)
 def test_a_loss_computes_what_pytorchs_computes(name, reduction):

@@ -1,5 +1,7 @@
 """nn.utils and nn.init agree with PyTorch's, where nothing is drawn; and in what is drawn, on average."""
 
+import inspect
+
 import numpy as np
 import pytest
 
@@ -31,6 +33,13 @@ def test_gradients_are_clipped_as_in_pytorch(norm_type, max_norm):
     for ours, theirs in zip(*found, strict=True):
         assert ours.shape == theirs.shape and str(ours.dtype) in str(theirs.dtype)
         np.testing.assert_allclose(ours.numpy(), theirs.numpy(), rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["clip_grad_norm", "clip_grad_norm_", "clip_grad_value_"])
+def test_clipping_takes_pytorchs_arguments(name):
+    ours, theirs = (inspect.signature(getattr(m.nn.utils, name)) for m in (minigrad, torch))
+
+    assert list(ours.parameters) == list(theirs.parameters)
 
 
 def test_gradients_that_are_not_finite():

@@ -1,5 +1,5 @@
 // The progress panel: a headline, and a row with a bar for each exercise.
-// Python writes two traits, `headline` and `rows` (progress_widget.py); this file draws them, and
+// Python writes two traits, `headline` and `rows` (widgets.py); this file draws them, and
 // redraws them when they change. All text is inserted as text, never as markup.
 
 function add(parent, tag, className, text) {

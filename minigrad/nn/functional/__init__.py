@@ -9,6 +9,7 @@ from functools import partial as _partial
 from types import FunctionType as _FunctionType
 
 from minigrad.compat.modules import attribute as _attribute
+from minigrad.compat.modules import own_names as _own_names
 from minigrad.methods.arguments import takes_tensors as _takes_tensors
 from minigrad.nn.functional.activations import *
 from minigrad.nn.functional.attention import *
@@ -24,12 +25,17 @@ from minigrad.nn.functional.resizing import *
 from minigrad.nn.functional.sampling import *
 from minigrad.nn.functional.sequences import *
 
-for _name, _function in list(vars().items()):
-    if isinstance(_function, _FunctionType) and _function.__module__.startswith(__name__):
-        vars()[_name] = _takes_tensors(_function)
-        vars()[_name].__module__ = __name__  # where pickle finds it
+_CHAPTERS = f"{__name__}."
+__all__ = _own_names(
+    vars(),
+    lambda v: (
+        isinstance(v, _FunctionType)
+        and v.__module__.startswith(_CHAPTERS)
+        and v.__module__ != f"{_CHAPTERS}arguments"
+    ),
+)
+for _name in __all__:
+    vars()[_name] = _takes_tensors(vars()[_name])
+    vars()[_name].__module__ = __name__  # where pickle finds it
 
 __getattr__ = _partial(_attribute, __name__)  # for PyTorch's names that minigrad leaves out
-
-# `from minigrad.nn.functional import *` imports these names, but not the submodules.
-__all__ = [n for n, v in vars().items() if callable(v) and not n.startswith("_")]

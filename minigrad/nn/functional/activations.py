@@ -22,44 +22,6 @@ from minigrad.methods.base import overwritten
 from minigrad.ops.composites import named
 from minigrad.random import kernels
 
-__all__ = [
-    "celu",
-    "celu_",
-    "elu",
-    "elu_",
-    "gelu",
-    "glu",
-    "gumbel_softmax",
-    "hardshrink",
-    "hardsigmoid",
-    "hardswish",
-    "hardtanh",
-    "hardtanh_",
-    "leaky_relu",
-    "leaky_relu_",
-    "log_softmax",
-    "logsigmoid",
-    "mish",
-    "prelu",
-    "relu",
-    "relu6",
-    "relu_",
-    "rrelu",
-    "selu",
-    "selu_",
-    "sigmoid",
-    "silu",
-    "softmax",
-    "softmin",
-    "softplus",
-    "softshrink",
-    "softsign",
-    "tanh",
-    "tanhshrink",
-    "threshold",
-    "threshold_",
-]
-
 
 def _activation(op: Op, x: Tensor, inplace: bool, **settings: object) -> Tensor:
     """The op applied to x. In place, x is copied first if the op's rule needs the old x."""
@@ -321,25 +283,21 @@ def softmax(
     >>> softmax(minigrad.tensor([0.0, 0.0]), dim=0)
     tensor([0.5000, 0.5000])
     """
-    return input.softmax(_implicit_dim(input.ndim) if dim is None else dim, dtype)
+    return input.softmax(_dim_of(input, dim, "softmax"), dtype)
 
 
 def log_softmax(
     input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: DTypeLike = None
 ) -> Tensor:
     """log(softmax(x)), computed in one step so that large scores do not overflow"""
-    return input.log_softmax(
-        _implicit_dim(input.ndim, "log_softmax") if dim is None else dim, dtype
-    )
+    return input.log_softmax(_dim_of(input, dim, "log_softmax"), dtype)
 
 
 def softmin(
     input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: DTypeLike = None
 ) -> Tensor:
     """softmax(-x)"""
-    return softmax(
-        -input, _implicit_dim(input.ndim, "softmin") if dim is None else dim, dtype=dtype
-    )
+    return (-input).softmax(_dim_of(input, dim, "softmin"), dtype)
 
 
 def gumbel_softmax(
@@ -360,8 +318,11 @@ def gumbel_softmax(
     return chosen - soft.detach() + soft
 
 
-def _implicit_dim(ndim: int, name: str = "softmax") -> int:
+def _dim_of(input: Tensor, dim: int | None, name: str) -> int:
+    """The axis. Without one, the axis that PyTorch chooses, with a warning."""
+    if dim is not None:
+        return dim
     warn_user(
         f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an argument.",
     )
-    return 0 if ndim in (0, 1, 3) else 1
+    return 0 if input.ndim in (0, 1, 3) else 1

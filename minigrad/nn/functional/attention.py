@@ -7,8 +7,6 @@ import numpy as np
 from minigrad.core.tensor import Tensor, wrap
 from minigrad.nn.functional.dropout import dropout
 
-__all__ = ["scaled_dot_product_attention"]
-
 
 def scaled_dot_product_attention(
     query: Tensor,
@@ -52,10 +50,10 @@ def scaled_dot_product_attention(
                 "scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True"
             )
         attn_mask = wrap(np.tri(*scores.shape[-2:], dtype=bool))
-    return dropout(masked_weights(scores, attn_mask), dropout_p) @ value
+    return dropout(_masked_weights(scores, attn_mask), dropout_p) @ value
 
 
-def masked_weights(scores: Tensor, mask: Tensor | None) -> Tensor:
+def _masked_weights(scores: Tensor, mask: Tensor | None) -> Tensor:
     """softmax(scores) over the allowed keys, and zeros for a query with no allowed keys.
 
     mask   booleans, False for keys that are ignored; or numbers that are added to the scores

@@ -17,18 +17,8 @@ from minigrad.core.shapes import Array
 from minigrad.core.tensor import Tensor
 from minigrad.methods.base import Values
 from minigrad.methods.indexing import beyond
-from minigrad.nn.functional.losses import checked, reduced_by, reduction_of
+from minigrad.nn.functional.arguments import checked, reduced_by, reduction_of
 from minigrad.ops.composites import named
-
-__all__ = [
-    "binary_cross_entropy",
-    "binary_cross_entropy_with_logits",
-    "cross_entropy",
-    "kl_div",
-    "multi_margin_loss",
-    "multilabel_soft_margin_loss",
-    "nll_loss",
-]
 
 
 def cross_entropy(
@@ -71,29 +61,25 @@ def cross_entropy(
         return _soft_cross_entropy(input, target, weight, reduction, label_smoothing)
     t, axis = _class_targets(input, target, "cross_entropy")
     how = (weight, ignore_index, reduction)
-    z = _class_loss(ops.cross_entropy, input, t, axis, *how)
+    z = _class_loss(ops.cross_entropy, input, t, axis, how)
     if not label_smoothing:
         return z
-    smooth = _smoothing_loss(input, t, axis, *how)
+    smooth = _smoothing_loss(input, t, axis, how)
     return z * (1 - label_smoothing) + smooth * (label_smoothing / input.shape[axis])
 
 
-def _class_loss(
-    op: Op,
-    x: Tensor,
-    target: Array,
-    axis: int,
-    weight: Tensor | None,
-    ignore_index: int,
-    reduction: str,
-) -> Tensor:
+How = tuple[Tensor | None, int, str]  # the class weights, ignore_index and the reduction
+
+
+def _class_loss(op: Op, x: Tensor, target: Array, axis: int, how: How) -> Tensor:
     """The loss of cross_entropy or nll_loss: the op, with a weight for each example."""
+    weight, _, reduction = how
     if weight is not None and weight.dtype != x.dtype:
         raise RuntimeError(
             f"expected scalar type {torch_name(x.dtype)} but found {torch_name(weight.dtype)}. To fix it, write  "
             "weight.to(input.dtype)."
         )
-    weights, target = _class_weights(x, target, axis, weight, ignore_index, reduction)
+    weights, target = _class_weights(x, target, axis, how)
     reduced = checked(reduction) != "none"
     z: Tensor = op.apply(x, target=target, weights=weights, axis=axis, reduced=reduced)
     # The mean over no examples is NaN. Its gradient is 0, so a batch of padding does no harm.
@@ -102,17 +88,16 @@ def _class_loss(
     return z + math.nan if nothing and reduction == "mean" else z
 
 
-def _smoothing_loss(
-    x: Tensor, target: Array, axis: int, weight: Tensor | None, ignore_index: int, reduction: str
-) -> Tensor:
+def _smoothing_loss(x: Tensor, target: Array, axis: int, how: How) -> Tensor:
     """The sum of the losses with each class as the target, for label smoothing."""
-    counted, _ = _class_weights(x, target, axis, None, ignore_index, "none")
+    weight, ignore_index, reduction = how
+    counted, _ = _class_weights(x, target, axis, (None, ignore_index, "none"))
     logp = x.log_softmax(axis)
     if weight is not None:
         logp = logp * _along_classes(weight.detach(), x, axis)
     z = (-logp.sum(axis)).masked_fill(x._constant(counted) == 0, 0)
     if reduction == "mean":
-        weights, _ = _class_weights(x, target, axis, weight, ignore_index, "none")
+        weights, _ = _class_weights(x, target, axis, (weight, ignore_index, "none"))
         total = float(np.sum(np.broadcast_to(weights, target.shape)))
         return z.sum() / total if total else z.sum()
     return reduced_by(z, reduction)
@@ -157,7 +142,7 @@ def nll_loss(
     """
     reduction = reduction_of(size_average, reduce, reduction)
     t, axis = _class_targets(input, target, "nll_loss")
-    return _class_loss(ops.nll_loss, input, t, axis, weight, ignore_index, reduction)
+    return _class_loss(ops.nll_loss, input, t, axis, (weight, ignore_index, reduction))
 
 
 def binary_cross_entropy(
@@ -358,10 +343,9 @@ def _integer_targets(x: Tensor, target: Array, name: str) -> Array:
     return target
 
 
-def _class_weights(
-    x: Tensor, target: Array, axis: int, weight: Tensor | None, ignore_index: int, reduction: str
-) -> tuple[Any, Any]:
+def _class_weights(x: Tensor, target: Array, axis: int, how: How) -> tuple[Any, Any]:
     """The weight of each example, and the targets. Ignored examples get weight 0 and target 0."""
+    weight, ignore_index, reduction = how
     n, dtype = x.array.shape[axis], x.array.dtype
     weights = None
     values = np.asarray(target)  # while recording a program, the values of the example input

@@ -9,11 +9,15 @@ from typing import Any
 import numpy as np
 
 from minigrad import ops
-from minigrad.core.shapes import Several, one_or_more
+from minigrad.core.shapes import Several
 from minigrad.core.tensor import Tensor, wrap
+from minigrad.nn.functional.arguments import (
+    check_batched,
+    check_not_negative,
+    check_steps,
+    several,
+)
 from minigrad.ops.composites import named
-
-__all__ = ["conv1d", "conv2d", "conv_transpose1d", "conv_transpose2d"]
 
 
 def conv2d(
@@ -234,41 +238,3 @@ def _conv_transpose(
     if b is not None:
         z = z + b.view(-1, 1, 1)
     return _drop_row_axis(z) if axes == 1 else named(z, "ConvolutionBackward0")
-
-
-def check_batched(name: str, axes: int, x: Tensor) -> None:
-    """Raise an error unless x has channels, this number of spatial axes, and optionally a batch axis."""
-    if x.ndim != axes + 2:
-        raise RuntimeError(
-            f"Expected {axes + 1}D (unbatched) or {axes + 2}D (batched) input to {name}, but got "
-            f"input of size: {list(x.shape)}"
-        )
-
-
-def check_steps(**steps: tuple[int, ...]) -> None:
-    """Raise an error unless strides, dilations and kernel sizes are positive."""
-    for name, values in steps.items():
-        if min(values) <= 0:
-            raise RuntimeError(
-                f"non-positive {name} is not supported: {name.replace('_', ' ')} should be greater than zero, but "
-                f"got {name}={list(values)}"
-            )
-
-
-def check_not_negative(**widths: tuple[int, ...]) -> None:
-    """Raise an error if a padding is negative."""
-    for name, values in widths.items():
-        if min(values) < 0:
-            raise RuntimeError(f"negative {name} is not supported, but got {name}={list(values)}")
-
-
-def several(value: Several, n: int, name: str) -> tuple[int, ...]:
-    """A tuple with one number for each axis. A single number is repeated."""
-    values = one_or_more(value, name)
-    if len(values) == 1:
-        return values * n
-    if len(values) != n:
-        raise RuntimeError(
-            f"expected {name} to be a single integer value or a list of {n} values, but got {name}={list(values)}"
-        )
-    return values

@@ -12,9 +12,8 @@ from minigrad.core.errors import warn_user
 from minigrad.core.modes import with_name
 from minigrad.core.shapes import Array, Shape
 from minigrad.core.tensor import Tensor, wrap
+from minigrad.nn.functional.arguments import check_probability
 from minigrad.random.kernels import bernoulli, in_memory_order
-
-__all__ = ["alpha_dropout", "dropout", "dropout1d", "dropout2d"]
 
 
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
@@ -97,9 +96,3 @@ def _dropout(
     kept = in_memory_order(x.array, noise) if whole is None else noise(whole)
     mask = with_name("mask", wrap(kept))
     return x.mul_(mask) if inplace else x * mask
-
-
-def check_probability(p: float) -> None:
-    """Raise an error unless p is between 0 and 1."""
-    if not 0 <= p <= 1:
-        raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")

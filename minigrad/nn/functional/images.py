@@ -12,17 +12,8 @@ import numpy as np
 from minigrad import ops
 from minigrad.core.shapes import Array, Several, as_ints
 from minigrad.core.tensor import Tensor
-from minigrad.nn.functional.convolution import check_not_negative, check_steps, several
+from minigrad.nn.functional.arguments import check_not_negative, check_steps, several
 from minigrad.ops.composites import named
-
-__all__ = [
-    "channel_shuffle",
-    "fold",
-    "pad",
-    "pixel_shuffle",
-    "pixel_unshuffle",
-    "unfold",
-]
 
 # NumPy's names for the modes, for np.pad.
 NUMPY_MODES: Any = {"reflect": "reflect", "replicate": "edge", "circular": "wrap"}
@@ -98,9 +89,8 @@ def _pad_with_entries(z: Tensor, widths: tuple[tuple[int, int], ...], mode: str)
         return z.clone()  # programs write to what they have padded
     if mode == "circular":
         return z
-    return named(
-        z, f"{'Reflection' if mode == 'reflect' else 'Replication'}Pad{len(shape) - 2}DBackward0"
-    )
+    name = "Reflection" if mode == "reflect" else "Replication"
+    return named(z, f"{name}Pad{len(shape) - 2}DBackward0")
 
 
 @lru_cache(maxsize=256)
@@ -212,7 +202,7 @@ def _windows(size: Sequence[int], *how: Several) -> tuple[dict[str, Any], list[i
 # ------------------------------------------------------------------------ channels and pixels
 
 
-def check_image(name: str, input: Tensor) -> None:
+def _check_image(name: str, input: Tensor) -> None:
     """Raise an error unless the input has channels, rows and columns."""
     if input.ndim < 3:
         raise RuntimeError(
@@ -230,7 +220,7 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
               [2, 3]]]])
     """
     r = upscale_factor
-    check_image("pixel_shuffle", input)
+    _check_image("pixel_shuffle", input)
     *rest, c, h, w = input.shape
     if r <= 0 or c % (r * r):
         raise RuntimeError(
@@ -250,7 +240,7 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
     minigrad.Size([1, 4, 1, 1])
     """
     r = downscale_factor
-    check_image("pixel_unshuffle", input)
+    _check_image("pixel_unshuffle", input)
     *rest, c, h, w = input.shape
     for name, n in (("height", h), ("width", w)):
         if r <= 0 or n % r:
@@ -270,7 +260,7 @@ def channel_shuffle(input: Tensor, groups: int) -> Tensor:
     >>> channel_shuffle(minigrad.arange(4.0).reshape(1, 4, 1, 1), 2).flatten()
     tensor([0., 2., 1., 3.])
     """
-    check_image("channel_shuffle", input)
+    _check_image("channel_shuffle", input)
     n, c, *rest = input.shape
     if groups <= 0 or c % groups:
         raise RuntimeError(

@@ -15,8 +15,6 @@ from minigrad.core.tensor import Tensor, wrap
 from minigrad.methods.base import Values
 from minigrad.methods.indexing import beyond, indices_of
 
-__all__ = ["bilinear", "embedding", "linear", "one_hot"]
-
 
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """x @ weight.T + bias
@@ -59,12 +57,8 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
         raise RuntimeError(
             f"bilinear(): input dimensions do not match: got {list(input1.shape)} and {list(input2.shape)}"
         )
-    z: Tensor = ops.einsum(
-        input1,
-        weight,
-        input2,
-        equation=ops.explicit("...i,kij,...j->...k", (input1.ndim, 3, input2.ndim)),
-    )
+    equation = ops.explicit("...i,kij,...j->...k", (input1.ndim, 3, input2.ndim))
+    z: Tensor = ops.einsum(input1, weight, input2, equation=equation)
     return z if bias is None else z + bias
 
 

@@ -11,6 +11,7 @@ derivative of a norm is undefined at 0; it is taken as 0 (see `norm` in ops/redu
 import math
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -21,26 +22,8 @@ from minigrad.core.modes import no_grad
 from minigrad.core.op import Op
 from minigrad.core.tensor import Tensor
 from minigrad.methods.functions import broadcast_tensors
+from minigrad.nn.functional.arguments import checked, reduced_by, reduction_of
 from minigrad.ops.composites import named
-
-__all__ = [
-    "cosine_embedding_loss",
-    "cosine_similarity",
-    "gaussian_nll_loss",
-    "hinge_embedding_loss",
-    "huber_loss",
-    "l1_loss",
-    "margin_ranking_loss",
-    "mse_loss",
-    "normalize",
-    "pairwise_distance",
-    "pdist",
-    "poisson_nll_loss",
-    "smooth_l1_loss",
-    "soft_margin_loss",
-    "triplet_margin_loss",
-    "triplet_margin_with_distance_loss",
-]
 
 
 def normalize(
@@ -122,7 +105,7 @@ def l1_loss(
     input, target = _broadcast_pair(input, target)
     reduction = reduction_of(size_average, reduce, reduction)
     z = (input - target).abs()
-    return reduced_by(z, reduction) if weight is None else weighted(z, weight, reduction)
+    return reduced_by(z, reduction) if weight is None else _reduced_with(weight, z, reduction)
 
 
 def huber_loss(
@@ -139,9 +122,8 @@ def huber_loss(
     if weight is None:
         return _weighted(ops.huber_loss, input, target, None, reduction, delta=delta)
     # As in PyTorch, the mean divides by the number of entries; in mse_loss and l1_loss, by the sum of the weights.
-    return reduced_by(
-        _weighted(ops.huber_loss, input, target, weight, "none", delta=delta), reduction
-    )
+    z = _weighted(ops.huber_loss, input, target, weight, "none", delta=delta)
+    return reduced_by(z, reduction)
 
 
 def smooth_l1_loss(
@@ -226,14 +208,9 @@ def triplet_margin_loss(
             f"anchor {anchor.ndim}D, positive {positive.ndim}D, and negative {negative.ndim}D inputs"
         )
 
-    def distance(x1: Tensor, x2: Tensor) -> Tensor:
-        return pairwise_distance(x1, x2, p, eps)
-
-    reduction = reduction_of(size_average, reduce, reduction)
-    return triplet_margin_with_distance_loss(
-        anchor, positive, negative, distance_function=distance, margin=margin, swap=swap,
-        reduction=reduction,
-    )  # fmt: skip
+    how: Any = {"distance_function": partial(pairwise_distance, p=p, eps=eps), "swap": swap}
+    how |= {"margin": margin, "reduction": reduction_of(size_average, reduce, reduction)}
+    return triplet_margin_with_distance_loss(anchor, positive, negative, **how)
 
 
 def triplet_margin_with_distance_loss(
@@ -331,53 +308,16 @@ def cosine_embedding_loss(
     return reduced_by(z, reduction, size_average, reduce)
 
 
-def reduction_of(size_average: bool | None, reduce: bool | None, reduction: str) -> str:
-    """The reduction, derived from the two older arguments if they are given."""
-    if size_average is None and reduce is None:
-        return reduction
-    if reduce is not None and not reduce:
-        chosen = "none"
-    else:
-        chosen = "mean" if size_average is None or size_average else "sum"
-    warn_user(
-        f"size_average and reduce args will be deprecated, please use reduction='{chosen}' instead.",
-    )
-    return chosen
-
-
-legacy_get_string = partial(reduction_of, reduction="mean")  # nn._reduction has it in PyTorch
-
-
-def reduced_by(
-    z: Tensor, reduction: str, size_average: bool | None = None, reduce: bool | None = None
-) -> Tensor:
-    """Reduce the losses of all entries, as the three arguments about the reduction say."""
-    reduction = checked(reduction_of(size_average, reduce, reduction))
-    return z.mean() if reduction == "mean" else z.sum() if reduction == "sum" else z
-
-
-def checked(reduction: str) -> str:
-    """The reduction, after checking that it is a valid one. Otherwise raises ValueError."""
-    if reduction == "elementwise_mean":
-        warn_user(
-            "reduction='elementwise_mean' is deprecated. Please use reduction='mean' instead."
-        )
-        return "mean"
-    if reduction not in ("mean", "sum", "none"):
-        raise ValueError(f"{reduction} is not a valid value for reduction")
-    return reduction
-
-
 def _weighted(
     op: Op, x: Tensor, y: Tensor, weight: Tensor | None, reduction: str, **settings: float
 ) -> Tensor:
     """The loss of an op that reduces. With weights, the mean or sum of the weighted losses of all entries."""
     if weight is None:
         return op.apply(x, y, reduction=checked(reduction), **settings)
-    return weighted(op.apply(x, y, reduction="none", **settings), weight, reduction)
+    return _reduced_with(weight, op.apply(x, y, reduction="none", **settings), reduction)
 
 
-def weighted(z: Tensor, weight: Tensor, reduction: str) -> Tensor:
+def _reduced_with(weight: Tensor, z: Tensor, reduction: str) -> Tensor:
     """Multiply the losses by their weights and reduce them. A mean divides by the sum of the weights."""
     if weight.shape != z.shape:
         raise ValueError("Weights and input must have the same size.")

@@ -21,15 +21,6 @@ from minigrad.core.tensor import Tensor
 from minigrad.nn.functional.images import pad
 from minigrad.ops.composites import named
 
-__all__ = [
-    "batch_norm",
-    "group_norm",
-    "instance_norm",
-    "layer_norm",
-    "local_response_norm",
-    "rms_norm",
-]
-
 
 def layer_norm(
     input: Tensor,
@@ -90,10 +81,8 @@ def local_response_norm(
         )
     if size <= 0:
         raise RuntimeError(f"kernel size should be greater than zero, but got size={size}")
-    squares = input.square().movedim(1, -1)
-    mean_square = (
-        pad(squares, (size // 2, (size - 1) // 2)).unfold(-1, size, 1).mean(-1).movedim(-1, 1)
-    )
+    squares = pad(input.square().movedim(1, -1), (size // 2, (size - 1) // 2))
+    mean_square = squares.unfold(-1, size, 1).mean(-1).movedim(-1, 1)
     return input / (mean_square * alpha + k) ** beta
 
 

@@ -15,22 +15,8 @@ from minigrad import ops
 from minigrad.core.dtypes import torch_name
 from minigrad.core.shapes import Array, Several, as_int
 from minigrad.core.tensor import Tensor, wrap
-from minigrad.nn.functional.convolution import check_steps, several
+from minigrad.nn.functional.arguments import as_image, check_steps, from_image, several
 from minigrad.ops.composites import named
-
-__all__ = [
-    "adaptive_avg_pool1d",
-    "adaptive_avg_pool2d",
-    "adaptive_max_pool1d",
-    "adaptive_max_pool2d",
-    "avg_pool1d",
-    "avg_pool2d",
-    "lp_pool1d",
-    "lp_pool2d",
-    "max_pool1d",
-    "max_pool2d",
-]
-
 
 Sizes = tuple[int, ...]
 Fitted = tuple[dict[str, Any], Sizes, Sizes]  # the settings of the op, the dilation, the padding
@@ -202,16 +188,6 @@ def _pooling_settings(
     return windows, one + dilation, (0,) * (2 - axes) + padding
 
 
-def as_image(x: Tensor, axes: int) -> Tensor:
-    """A 1-d signal as an image with one row. Images are returned unchanged."""
-    return ops.unsqueeze.apply(x, axis=x.ndim - 1) if axes == 1 else x
-
-
-def from_image(z: Tensor, axes: int) -> Tensor:
-    """The inverse of as_image."""
-    return ops.squeeze.apply(z, axis=(z.ndim - 2,)) if axes == 1 else z
-
-
 def lp_pool2d(
     input: Tensor,
     norm_type: float,
@@ -264,7 +240,7 @@ def adaptive_avg_pool1d(input: Tensor, output_size: OutputSize) -> Tensor:
 
 
 def _adaptive_avg_pool(axes: int, input: Tensor, output_size: OutputSize) -> Tensor:
-    """Multiply by the matrix `means` along each axis, or use `mean` for a single part."""
+    """Multiply by the matrix `_means` along each axis, or use `mean` for a single part."""
     sizes = _output_size(f"adaptive_avg_pool{axes}d", axes, input, output_size)
     if input.dtype == np.float16:  # its sums are formed in float32
         return _adaptive_avg_pool(axes, input.float(), sizes).half()
@@ -273,7 +249,7 @@ def _adaptive_avg_pool(axes: int, input: Tensor, output_size: OutputSize) -> Ten
     else:
         z, name = input, "AdaptiveAvgPool2DBackward0"
         for axis, m in enumerate(sizes, input.ndim - axes):
-            z = ops.resample.apply(z, matrix=means(z.shape[axis], m), axis=axis)
+            z = ops.resample.apply(z, matrix=_means(z.shape[axis], m), axis=axis)
     return named(z, name if axes == 2 else "SqueezeBackward1")
 
 
@@ -352,7 +328,7 @@ def _parts(n: int, m: int) -> list[tuple[int, int]]:
 
 
 @lru_cache(maxsize=256)
-def means(n: int, m: int) -> Array:
+def _means(n: int, m: int) -> Array:
     """The (n, m) matrix that maps n numbers to the means of m parts, of nearly equal size. Cached: do not write."""
     a = np.zeros((n, m))
     for j, (start, end) in enumerate(_parts(n, m)):

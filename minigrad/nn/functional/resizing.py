@@ -19,11 +19,9 @@ import numpy as np
 from minigrad import ops
 from minigrad.core.shapes import Array
 from minigrad.core.tensor import Tensor
-from minigrad.nn.functional.convolution import several
-from minigrad.nn.functional.pooling import adaptive_avg_pool1d, adaptive_avg_pool2d, means
+from minigrad.nn.functional.arguments import several
+from minigrad.nn.functional.pooling import _means, adaptive_avg_pool1d, adaptive_avg_pool2d
 from minigrad.ops.composites import named
-
-__all__ = ["interpolate"]
 
 ANY = ("nearest", "nearest-exact", "area")
 # The number of axes that a mode resizes.
@@ -76,7 +74,7 @@ def interpolate(
             at = _nearest(n, m, step, 0.5 if mode == "nearest-exact" else 0.0)
             z = ops.index_select.apply(z, index=at, axis=axis)
         elif mode == "area":
-            z = ops.resample.apply(z, matrix=means(n, m), axis=axis)
+            z = ops.resample.apply(z, matrix=_means(n, m), axis=axis)
         else:
             matrix = _weights(mode == "bicubic", n, m, step, align, antialias)
             z = ops.resample.apply(z, matrix=matrix, axis=axis)
@@ -194,14 +192,14 @@ def _stretched_weights(cubic: bool, n: int, m: int, step: float) -> Array:
 
 def _cubic(d: Array, a: float) -> Array:
     """The weight of an entry at distance d."""
-    return np.where(d <= 1, cubic_near(d, a), np.where(d < 2, cubic_far(d, a), 0))
+    return np.where(d <= 1, _cubic_near(d, a), np.where(d < 2, _cubic_far(d, a), 0))
 
 
-def cubic_near(d: Any, a: float = -0.75) -> Any:
+def _cubic_near(d: Any, a: float = -0.75) -> Any:
     """The weight of an entry at distance d <= 1. Source: Keys, Cubic Convolution Interpolation (1981)."""
     return ((a + 2) * d - (a + 3)) * d * d + 1
 
 
-def cubic_far(d: Any, a: float = -0.75) -> Any:
+def _cubic_far(d: Any, a: float = -0.75) -> Any:
     """The weight of an entry at distance 1 < d < 2."""
     return a * (((d - 5) * d + 8) * d - 4)

@@ -9,20 +9,9 @@ from minigrad import ops
 from minigrad.core.errors import warn_user
 from minigrad.core.shapes import Array, Several
 from minigrad.core.tensor import Tensor, wrap
-from minigrad.nn.functional.convolution import several
-from minigrad.nn.functional.pooling import as_image, from_image
-from minigrad.nn.functional.resizing import cubic_far, cubic_near, interpolate
+from minigrad.nn.functional.arguments import as_image, from_image, several
+from minigrad.nn.functional.resizing import _cubic_far, _cubic_near, interpolate
 from minigrad.ops.composites import named
-
-__all__ = [
-    "affine_grid",
-    "grid_sample",
-    "max_unpool1d",
-    "max_unpool2d",
-    "upsample",
-    "upsample_bilinear",
-    "upsample_nearest",
-]
 
 
 def _upsampled(name: str, *args: Any) -> Tensor:
@@ -145,15 +134,14 @@ def grid_sample(
 def _taps(mode: str, at: Tensor) -> list[tuple[Array, Tensor]]:
     """The integer positions that a position along an axis is interpolated from, and their weights."""
     if mode == "nearest":
-        one = at.masked_fill(
-            wrap(np.True_), 1
-        )  # with a gradient of 0, also at an infinite position
+        # A weight of 1, with a gradient of 0, also at an infinite position.
+        one = at.masked_fill(wrap(np.True_), 1)
         return [(np.rint(at.detach().array), one)]
     low = np.floor(at.detach().array)
     d = at - wrap(low)
     if mode == "bilinear":
         return [(low, 1 - d), (low + 1, d)]
-    near, far = cubic_near, cubic_far
+    near, far = _cubic_near, _cubic_far
     return [(low - 1, far(d + 1)), (low, near(d)), (low + 1, near(1 - d)), (low + 2, far(2 - d))]
 
 
@@ -259,8 +247,7 @@ def _max_unpool(axes: int, input: Tensor, indices: Tensor, size: Several, stride
         )
     lead = x.shape[:-2]
     zeros = x.new_zeros(*lead, area)
-    z = ops.scatter.apply(
-        zeros, x.reshape(*lead, rows), index=at.reshape(*lead, rows), axis=len(lead)
-    )
+    flat, index = x.reshape(*lead, rows), at.reshape(*lead, rows)
+    z = ops.scatter.apply(zeros, flat, index=index, axis=len(lead))
     z = z.reshape(*lead, *(1,) * (2 - axes), *shape)
     return from_image(z, axes) if axes == 1 else named(z, "MaxUnpool2DBackward0")

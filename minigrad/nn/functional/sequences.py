@@ -7,11 +7,9 @@ from minigrad.core.shapes import Array
 from minigrad.core.tensor import Tensor, wrap
 from minigrad.methods.base import Values
 from minigrad.methods.functions import cat, stack, where
+from minigrad.nn.functional.arguments import reduced_by
 from minigrad.nn.functional.linear import embedding
-from minigrad.nn.functional.losses import reduced_by
 from minigrad.ops.composites import named
-
-__all__ = ["ctc_loss", "embedding_bag", "multilabel_margin_loss"]
 
 NEVER = -1e30  # stands for log(0). It is finite, so that differences are not NaN
 

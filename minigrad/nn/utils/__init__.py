@@ -1,13 +1,14 @@
 """Functions of all parameters of a model: gradient clipping, and conversion to one vector."""
 
 import math
-import warnings
 from collections.abc import Iterable
+from functools import partial as _partial
 from types import GeneratorType
 from typing import Any
 
 import numpy as np
 
+from minigrad.compat.modules import attribute as _attribute
 from minigrad.core import modes
 from minigrad.core.errors import warn_user
 from minigrad.core.shapes import Array
@@ -24,6 +25,8 @@ from minigrad.nn.utils.reparametrize import remove_weight_norm as remove_weight_
 from minigrad.nn.utils.reparametrize import skip_init as skip_init
 from minigrad.nn.utils.reparametrize import spectral_norm as spectral_norm
 from minigrad.nn.utils.reparametrize import weight_norm as weight_norm
+
+__getattr__ = _partial(_attribute, __name__)  # for PyTorch's module names, such as clip_grad
 
 Tensors = Tensor | Iterable[Tensor]
 
@@ -104,10 +107,7 @@ def clip_grad_norm_(
     if isinstance(parameters, GeneratorType):
         parameters = list(parameters)
         if not parameters:
-            warnings.warn(
-                "`parameters` is an empty generator, no gradient clipping will occur.",
-                stacklevel=2,
-            )
+            warn_user("`parameters` is an empty generator, no gradient clipping will occur.")
     listed = _listed(parameters)
     grads = [p.grad for p in listed if p.grad is not None]
     total = get_total_norm(grads, norm_type, error_if_nonfinite, foreach)
@@ -115,13 +115,19 @@ def clip_grad_norm_(
     return total
 
 
-def clip_grad_norm(parameters: Tensors, max_norm: float, norm_type: float = 2.0) -> Tensor:
+def clip_grad_norm(
+    parameters: Tensors,
+    max_norm: float,
+    norm_type: float = 2.0,
+    error_if_nonfinite: bool = False,
+    foreach: bool | None = None,
+) -> Tensor:
     """The deprecated name of clip_grad_norm_."""
     warn_user(
         "`torch.nn.utils.clip_grad_norm` is now deprecated in favor of `torch.nn.utils.clip_grad_norm_`.",
         FutureWarning,
     )
-    return clip_grad_norm_(parameters, max_norm, norm_type)
+    return clip_grad_norm_(parameters, max_norm, norm_type, error_if_nonfinite, foreach)
 
 
 def clip_grad_value_(parameters: Tensors, clip_value: float, foreach: bool | None = None) -> None:

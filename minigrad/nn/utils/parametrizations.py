@@ -3,12 +3,11 @@
 from typing import Any
 
 from minigrad.compat.modules import Absent
-from minigrad.core import modes
 from minigrad.core.tensor import Tensor
 from minigrad.nn.functional import normalize
 from minigrad.nn.module import Module
 from minigrad.nn.utils.parametrize import register_parametrization
-from minigrad.nn.utils.reparametrize import as_matrix, norm_except_dim, output_axis
+from minigrad.nn.utils.reparametrize import as_matrix, norm_except_dim, output_axis, power_iteration
 
 FIRST_STEPS = 15  # steps of the power iteration before the first call
 
@@ -47,11 +46,8 @@ class _SpectralNorm(Module):
         self.steps(matrix, FIRST_STEPS)
 
     def steps(self, matrix: Tensor, count: int) -> None:
-        """Run steps of power iteration, which move u and v toward the first singular vectors."""
-        with modes.no_grad():
-            for _ in range(count):
-                self._u.copy_(normalize(matrix @ self._v, dim=0, eps=self.eps))
-                self._v.copy_(normalize(matrix.T @ self._u, dim=0, eps=self.eps))
+        """Run steps of power iteration: first u, then v."""
+        power_iteration(matrix.T, self._v, self._u, count, self.eps)
 
     def forward(self, weight: Tensor) -> Tensor:
         """The weight divided by sigma. A vector is divided by its norm."""

@@ -23,6 +23,7 @@ from minigrad.core.tensor import Tensor
 from minigrad.nn.containers import ModuleDict, ModuleList
 from minigrad.nn.module import Module
 from minigrad.nn.parameter import Parameter
+from minigrad.nn.utils.reparametrize import register_tensor
 
 _cache: dict[tuple[int, str], Tensor] | None = None  # the weights computed within `cached`
 
@@ -58,12 +59,13 @@ class ParametrizationList(ModuleList):
                 start = _right_inverse(module, start)
         if isinstance(start, Tensor):
             original.data = start.detach()
-            self._keep("original", original)
+            register_tensor(self, "original", original)
         elif isinstance(start, Sequence) and all(isinstance(part, Tensor) for part in start):
             for k, part in enumerate(start):
                 needs = original.requires_grad and part.is_floating_point()
                 whole = Parameter(part.detach(), requires_grad=needs)
-                self._keep(f"original{k}", whole if isinstance(original, Parameter) else part)
+                own = whole if isinstance(original, Parameter) else part
+                register_tensor(self, f"original{k}", own)
         else:
             raise ValueError(
                 "'right_inverse' must return a Tensor or a Sequence of tensors (list, tuple...). Got "
@@ -73,12 +75,6 @@ class ParametrizationList(ModuleList):
         if not unsafe:
             with modes.no_grad():
                 _check(self(), original if self.is_tensor else None)
-
-    def _keep(self, name: str, tensor: Tensor) -> None:
-        register = (
-            self.register_parameter if isinstance(tensor, Parameter) else self.register_buffer
-        )
-        register(name, tensor)  # type: ignore[arg-type]
 
     def originals(self) -> list[Any]:
         """The inputs of the first parametrization."""
@@ -258,10 +254,7 @@ def remove_parametrizations(
     if not is_parametrized(module):
         del module.parametrizations
         object.__setattr__(module, "__class__", type(module).__bases__[0])
-    if isinstance(original, Parameter):
-        module.register_parameter(tensor_name, original)
-    else:
-        module.register_buffer(tensor_name, original)
+    register_tensor(module, tensor_name, original)
     return module
 
 

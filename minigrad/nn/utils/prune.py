@@ -190,11 +190,8 @@ class L1Unstructured(BasePruningMethod):
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
         """The mask with the entries with the lowest scores removed."""
         mask = default_mask.clone()
-        lowest = (
-            self.scores(t)
-            .flatten()
-            .topk(_compute_nparams_toprune(self.amount, t.numel()), largest=False)
-        )
+        count = _compute_nparams_toprune(self.amount, t.numel())
+        lowest = self.scores(t).flatten().topk(count, largest=False)
         mask.view(-1)[lowest.indices] = 0
         return mask
 
@@ -226,9 +223,8 @@ class LnStructured(BasePruningMethod):
                 f"Structured pruning can only be applied to multidimensional tensors. Found tensor of shape {t.shape}"
             )
         mask, dim = default_mask.clone(), self.dim % t.ndim
-        lowest = self.scores(t).topk(
-            _compute_nparams_toprune(self.amount, t.shape[dim]), largest=False
-        )
+        count = _compute_nparams_toprune(self.amount, t.shape[dim])
+        lowest = self.scores(t).topk(count, largest=False)
         return mask.index_fill(dim, lowest.indices, 0)
 
 

@@ -5,11 +5,11 @@ from them before each call. So the optimizer updates the new parameters, and the
 need to know about them.
 """
 
-import warnings
 from typing import Any, TypeVar
 
 from minigrad import random
 from minigrad.core import modes
+from minigrad.core.errors import warn_user
 from minigrad.core.tensor import Tensor
 from minigrad.nn.functional import normalize
 from minigrad.nn.module import Module
@@ -33,6 +33,14 @@ def skip_init(module_cls: type[M], *args: object, **kwargs: object) -> M:
     return module
 
 
+def register_tensor(module: Module, name: str, tensor: Tensor) -> None:
+    """Register a parameter, or another tensor as a buffer."""
+    if isinstance(tensor, Parameter):
+        module.register_parameter(name, tensor)
+    else:
+        module.register_buffer(name, tensor)
+
+
 def _replace(
     module: M, name: str, hook: "ComputedWeight", parts: dict[str, Any], kind: type | None = None
 ) -> M:
@@ -46,14 +54,9 @@ def _replace(
         raise ValueError(f"'{type(module).__name__}' has no parameter '{name}'")
     delattr(module, name)
     for part, value in parts.items():
-        if isinstance(value, Parameter):
-            module.register_parameter(part, value)
-        else:
-            module.register_buffer(part, value)
-    module.__dict__.setdefault("_computed_weights", {})[kind or type(hook), name] = (
-        hook,
-        module.register_forward_pre_hook(hook),
-    )
+        register_tensor(module, part, value)
+    handle = module.register_forward_pre_hook(hook)
+    module.__dict__.setdefault("_computed_weights", {})[kind or type(hook), name] = hook, handle
     return module
 
 
@@ -113,11 +116,10 @@ def weight_norm(module: M, name: str = "weight", dim: int | None = 0) -> M:
 
     Source: Salimans and Kingma, Weight Normalization (2016).
     """
-    warnings.warn(
+    warn_user(
         "`torch.nn.utils.weight_norm` is deprecated in favor of "
         "`torch.nn.utils.parametrizations.weight_norm`.",
         FutureWarning,
-        stacklevel=2,
     )
     hook = WeightNorm(name, dim)
     v = getattr(module, name)
@@ -143,22 +145,22 @@ class SpectralNorm(ComputedWeight):
     def __init__(self, name: str, iterations: int, dim: int, eps: float) -> None:
         self.name, self.iterations, self.dim, self.eps = name, iterations, dim, eps
 
-    def steps(self, matrix: Tensor, u: Tensor, v: Tensor, count: int) -> None:
-        """Run steps of power iteration, which move u and v toward the first singular vectors."""
-        with modes.no_grad():
-            for _ in range(count):
-                v.copy_(normalize(matrix.T @ u, dim=0, eps=self.eps))
-                u.copy_(normalize(matrix @ v, dim=0, eps=self.eps))
-
     def compute(self, module: Module, training: bool) -> Tensor:
         """The weight divided by sigma. In training, the power iteration is run first."""
         weight = getattr(module, f"{self.name}_orig")
         u, v = getattr(module, f"{self.name}_u"), getattr(module, f"{self.name}_v")
         matrix = as_matrix(weight, self.dim)
         if training:
-            self.steps(matrix, u, v, self.iterations)
-        sigma = u.clone().dot(matrix @ v.clone())
-        return weight / sigma
+            power_iteration(matrix, u, v, self.iterations, self.eps)
+        return weight / u.clone().dot(matrix @ v.clone())
+
+
+def power_iteration(matrix: Tensor, u: Tensor, v: Tensor, steps: int, eps: float) -> None:
+    """Move u and v toward the first singular vectors of the matrix, in place: first v, then u."""
+    with modes.no_grad():
+        for _ in range(steps):
+            v.copy_(normalize(matrix.T @ u, dim=0, eps=eps))
+            u.copy_(normalize(matrix @ v, dim=0, eps=eps))
 
 
 def as_matrix(weight: Tensor, dim: int) -> Tensor:

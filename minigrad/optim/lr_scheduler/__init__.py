@@ -6,44 +6,13 @@ plateau.py      ReduceLROnPlateau, which lowers the rate when the loss stops imp
 combined.py     combinations of schedulers: SequentialLR, ChainedScheduler
 """
 
-from minigrad.optim.lr_scheduler.combined import ChainedScheduler, SequentialLR
-from minigrad.optim.lr_scheduler.curves import (
-    ConstantLR,
-    CosineAnnealingLR,
-    CosineAnnealingWarmRestarts,
-    CyclicLR,
-    ExponentialLR,
-    LambdaLR,
-    LinearLR,
-    MultiplicativeLR,
-    MultiStepLR,
-    OneCycleLR,
-    PolynomialLR,
-    StepLR,
-)
-from minigrad.optim.lr_scheduler.plateau import ReduceLROnPlateau
-from minigrad.optim.lr_scheduler.scheduler import (
-    EPOCH_DEPRECATION_WARNING as EPOCH_DEPRECATION_WARNING,
-)
-from minigrad.optim.lr_scheduler.scheduler import LRScheduler
+from minigrad.compat.modules import own_names as _own_names
+from minigrad.optim.lr_scheduler import scheduler
+from minigrad.optim.lr_scheduler.combined import *
+from minigrad.optim.lr_scheduler.curves import *
+from minigrad.optim.lr_scheduler.plateau import *
+from minigrad.optim.lr_scheduler.scheduler import *
 
-_LRScheduler = LRScheduler  # the older name
-
-__all__ = [
-    "ChainedScheduler",
-    "ConstantLR",
-    "CosineAnnealingLR",
-    "CosineAnnealingWarmRestarts",
-    "CyclicLR",
-    "ExponentialLR",
-    "LRScheduler",
-    "LambdaLR",
-    "LinearLR",
-    "MultiStepLR",
-    "MultiplicativeLR",
-    "OneCycleLR",
-    "PolynomialLR",
-    "ReduceLROnPlateau",
-    "SequentialLR",
-    "StepLR",
-]
+__all__ = _own_names(vars(), lambda v: isinstance(v, type) and issubclass(v, scheduler.LRScheduler))
+EPOCH_DEPRECATION_WARNING = scheduler.EPOCH_DEPRECATION_WARNING
+_LRScheduler = scheduler.LRScheduler  # the older name

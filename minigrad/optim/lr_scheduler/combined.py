@@ -9,7 +9,7 @@ from minigrad.optim.lr_scheduler.scheduler import LRScheduler, set_value, settin
 from minigrad.optim.optimizer import Optimizer
 
 
-class Combined(LRScheduler):
+class _Combined(LRScheduler):
     """The base class of SequentialLR and ChainedScheduler: a list of schedulers."""
 
     _schedulers: Sequence[LRScheduler]
@@ -34,7 +34,7 @@ class Combined(LRScheduler):
                 )
 
 
-class SequentialLR(Combined):
+class SequentialLR(_Combined):
     """Runs schedulers in sequence; `milestones` are the epochs at which the next one takes over.
 
     >>> import minigrad
@@ -102,7 +102,7 @@ class SequentialLR(Combined):
         self._last_lr = scheduler.get_last_lr()
 
 
-class ChainedScheduler(Combined):
+class ChainedScheduler(_Combined):
     """Runs several schedulers at once: each changes the rate that the previous one has set."""
 
     def __init__(

@@ -17,9 +17,9 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from minigrad.optim.lr_scheduler.scheduler import (
-    Factors,
     LrLambda,
     LRScheduler,
+    _Factors,
     check_optimizer,
     for_each_group,
     functions_for,
@@ -80,7 +80,7 @@ class MultiplicativeLR(LambdaLR):
         ]
 
 
-class StepLR(Factors):
+class StepLR(_Factors):
     """lr_t = lr_0 * gamma**(t // step_size): multiplied by gamma every step_size epochs."""
 
     def __init__(
@@ -97,7 +97,7 @@ class StepLR(Factors):
         return self.gamma ** (t // self.step_size)
 
 
-class MultiStepLR(Factors):
+class MultiStepLR(_Factors):
     """lr_t = lr_0 * gamma**(number of milestones up to t): multiplied by gamma at each milestone."""
 
     def __init__(
@@ -117,7 +117,7 @@ class MultiStepLR(Factors):
         return self.gamma ** bisect_right(sorted(self.milestones.elements()), t)
 
 
-class ConstantLR(Factors):
+class ConstantLR(_Factors):
     """lr_t = lr_0 * factor while t < total_iters, then lr_0."""
 
     def __init__(
@@ -141,7 +141,7 @@ class ConstantLR(Factors):
         return self.factor if t < self.total_iters else 1.0
 
 
-class LinearLR(Factors):
+class LinearLR(_Factors):
     """lr_t = lr_0 * (start_factor + (end_factor - start_factor) * min(t, T) / T), with T = total_iters.
 
     Use it as a warm-up before another scheduler; see SequentialLR.
@@ -179,7 +179,7 @@ class LinearLR(Factors):
         return self.start_factor + change * min(t, self.total_iters) / self.total_iters
 
 
-class ExponentialLR(Factors):
+class ExponentialLR(_Factors):
     """lr_t = lr_0 * gamma**t"""
 
     def __init__(self, optimizer: Optimizer, gamma: float, last_epoch: int = -1) -> None:
@@ -193,7 +193,7 @@ class ExponentialLR(Factors):
         return self.gamma**t
 
 
-class PolynomialLR(Factors):
+class PolynomialLR(_Factors):
     """lr_t = lr_0 * (1 - min(t, T) / T)**power, with T = total_iters"""
 
     def __init__(
@@ -319,7 +319,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         self._set(self.get_lr)
 
 
-class MovesMomentum(LRScheduler):
+class _MovesMomentum(LRScheduler):
     """A scheduler that also changes the groups' momentum (or Adam's first beta)."""
 
     cycle_momentum: bool
@@ -348,7 +348,7 @@ class MovesMomentum(LRScheduler):
             group["max_momentum"], group["base_momentum"] = high, low
 
 
-class CyclicLR(MovesMomentum):
+class CyclicLR(_MovesMomentum):
     """Cycles from base_lr up to max_lr in step_size_up steps, and down in step_size_down steps.
 
     mode         "triangular"     all cycles have the same amplitude
@@ -431,7 +431,7 @@ class CyclicLR(MovesMomentum):
         ]
 
 
-class OneCycleLR(MovesMomentum):
+class OneCycleLR(_MovesMomentum):
     """The 1cycle policy: from max_lr / div_factor up to max_lr, then down to almost zero.
 
     total_steps         the number of steps of the whole training; or pass epochs and steps_per_epoch

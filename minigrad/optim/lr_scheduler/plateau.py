@@ -1,8 +1,8 @@
 """ReduceLROnPlateau: lowers the rate when the loss stops improving."""
 
 import math
-import warnings
 
+from minigrad.core.errors import warn_user
 from minigrad.core.tensor import Tensor
 from minigrad.optim.lr_scheduler.scheduler import (
     EPOCH_DEPRECATION_WARNING,
@@ -76,7 +76,7 @@ class ReduceLROnPlateau(LRScheduler):
         """Record the loss of an epoch, a number or a one-element tensor, and adjust the rate."""
         current = float(metrics)
         if epoch is not None:
-            warnings.warn(EPOCH_DEPRECATION_WARNING, UserWarning, stacklevel=3)
+            warn_user(EPOCH_DEPRECATION_WARNING)
         self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
         if self._is_better(current, self.best):
             self.best = current

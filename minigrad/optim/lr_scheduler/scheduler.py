@@ -14,11 +14,11 @@ schedulers can work on one optimizer: each changes the rate that the others have
 To write your own scheduler, subclass LRScheduler and define `get_lr`.
 """
 
-import warnings
 from collections.abc import Callable
 from types import FunctionType, NoneType
 from typing import Any
 
+from minigrad.core.errors import warn_user
 from minigrad.core.modes import no_grad, reports
 from minigrad.core.tensor import Tensor
 from minigrad.optim.optimizer import Optimizer
@@ -90,7 +90,7 @@ class LRScheduler:
             self._warn_about_order()
         self._step_count += 1
         if epoch is not None:
-            warnings.warn(EPOCH_DEPRECATION_WARNING, UserWarning, stacklevel=3)
+            warn_user(EPOCH_DEPRECATION_WARNING)
         self._update_lr(epoch)
 
     def _update_lr(self, epoch: int | None = None) -> None:
@@ -113,29 +113,23 @@ class LRScheduler:
     def _warn_about_order(self) -> None:
         """Warn if the scheduler steps before the optimizer: the first epoch's rate would never be used."""
         if "step" in vars(self.optimizer):
-            warnings.warn(
+            warn_user(
                 "Seems like `optimizer.step()` has been overridden after learning rate scheduler "
-                "initialization. Please, make sure to call `optimizer.step()` before `lr_scheduler.step()`.",
-                UserWarning,
-                stacklevel=4,
+                "initialization. Please, make sure to call `optimizer.step()` before `lr_scheduler.step()`."
             )
         elif not self.optimizer._opt_called:
-            warnings.warn(
+            warn_user(
                 "Detected call of `lr_scheduler.step()` before `optimizer.step()`. Call them in the opposite "
                 "order: `optimizer.step()` before `lr_scheduler.step()`. Otherwise the first value of the "
                 "learning rate schedule is skipped. See more details at "
-                "https://pytorch.org/docs/stable/optim.html#how-to-adjust-learning-rate",
-                UserWarning,
-                stacklevel=4,
+                "https://pytorch.org/docs/stable/optim.html#how-to-adjust-learning-rate"
             )
 
     def _warn_unless_stepping(self) -> None:
         """Warn if the user calls get_lr directly: it would apply the factor once more."""
         if not self._get_lr_called_within_step:
-            warnings.warn(
-                "To get the last learning rate computed by the scheduler, please use `get_last_lr()`.",
-                UserWarning,
-                stacklevel=3,
+            warn_user(
+                "To get the last learning rate computed by the scheduler, please use `get_last_lr()`."
             )
 
     def state_dict(self) -> dict[str, Any]:
@@ -158,7 +152,7 @@ class LRScheduler:
             _load_state(value, state_dict[name])
 
 
-class Factors(LRScheduler):
+class _Factors(LRScheduler):
     """A scheduler that multiplies every group's rate by a factor at each step.
 
     _factor()                lr of this epoch / lr of the previous epoch

@@ -16,42 +16,19 @@ tensor([2, 3]) tensor([4, 9])
 tensor([4]) tensor([16])
 """
 
-from minigrad.utils.data.collate import default_collate, default_convert
-from minigrad.utils.data.dataloader import DataLoader, get_worker_info
-from minigrad.utils.data.dataset import (
-    ChainDataset,
-    ConcatDataset,
-    Dataset,
-    IterableDataset,
-    Subset,
-    TensorDataset,
-    random_split,
-)
-from minigrad.utils.data.sampler import (
-    BatchSampler,
-    RandomSampler,
-    Sampler,
-    SequentialSampler,
-    SubsetRandomSampler,
-    WeightedRandomSampler,
+from functools import partial as _partial
+from types import FunctionType as _FunctionType
+
+from minigrad.compat.modules import attribute as _attribute
+from minigrad.compat.modules import own_names as _own_names
+from minigrad.utils.data.collate import *
+from minigrad.utils.data.dataloader import *
+from minigrad.utils.data.dataset import *
+from minigrad.utils.data.sampler import *
+
+__all__ = _own_names(
+    vars(),
+    lambda v: isinstance(v, (type, _FunctionType)) and v.__module__.startswith(f"{__name__}."),
 )
 
-__all__ = [
-    "BatchSampler",
-    "ChainDataset",
-    "ConcatDataset",
-    "DataLoader",
-    "Dataset",
-    "IterableDataset",
-    "RandomSampler",
-    "Sampler",
-    "SequentialSampler",
-    "Subset",
-    "SubsetRandomSampler",
-    "TensorDataset",
-    "WeightedRandomSampler",
-    "default_collate",
-    "default_convert",
-    "get_worker_info",
-    "random_split",
-]
+__getattr__ = _partial(_attribute, __name__)  # for PyTorch's module names, such as _utils

@@ -18,7 +18,7 @@ from minigrad.core import dtypes
 from minigrad.methods.creation import empty
 from minigrad.random.generator import Generator
 from minigrad.utils.data.collate import default_collate, default_convert
-from minigrad.utils.data.dataset import IterableDataset, T_co, examples_at
+from minigrad.utils.data.dataset import IterableDataset, T_co, _examples_at
 from minigrad.utils.data.sampler import BatchSampler, RandomSampler, SequentialSampler
 
 FIXED = ("batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers")
@@ -129,7 +129,7 @@ class _Pass(Iterator[Any]):
             if loader.batch_size is not None:
                 examples = BatchSampler(examples, loader.batch_size, loader.drop_last)
         elif batch_sampler is not None:
-            examples = (examples_at(dataset, numbers) for numbers in batch_sampler)
+            examples = (_examples_at(dataset, numbers) for numbers in batch_sampler)
         else:
             examples = (dataset[number] for number in loader.sampler)
         self.batches = map(loader.collate_fn, examples)

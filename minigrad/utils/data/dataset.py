@@ -8,10 +8,10 @@ indices: it is a stream of examples, for example from a file that is too large f
 import bisect
 import itertools
 import math
-import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Generic, TypeVar
 
+from minigrad.core.errors import warn_user
 from minigrad.core.tensor import Tensor
 from minigrad.methods.indexing import Index
 from minigrad.random.generator import Generator
@@ -94,14 +94,14 @@ class Subset(Dataset[T_co]):
 
     def __getitems__(self, indices: list[int]) -> list[T_co]:
         """Several examples at once: a loader uses this for a batch."""
-        examples: list[T_co] = examples_at(self.dataset, [self.indices[i] for i in indices])
+        examples: list[T_co] = _examples_at(self.dataset, [self.indices[i] for i in indices])
         return examples
 
     def __len__(self) -> int:
         return len(self.indices)
 
 
-def examples_at(dataset: Any, indices: Any) -> Any:
+def _examples_at(dataset: Any, indices: Any) -> Any:
     """The examples at these indices, with one call of `__getitems__` if the dataset has it."""
     several = getattr(dataset, "__getitems__", None)
     return several(indices) if several else [dataset[i] for i in indices]
@@ -181,9 +181,8 @@ def random_split(
             counts[i % len(counts)] += 1
         for i, count in enumerate(counts):
             if count == 0:
-                warnings.warn(
-                    f"Length of split at index {i} is 0. This might result in an empty dataset.",
-                    stacklevel=2,
+                warn_user(
+                    f"Length of split at index {i} is 0. This might result in an empty dataset."
                 )
     else:
         counts = list(lengths)  # type: ignore[arg-type]

@@ -6,15 +6,14 @@ random indices are the same as PyTorch's.
 
 import itertools
 from collections.abc import Iterable, Iterator, Sequence, Sized
-from typing import Generic, TypeVar
+from typing import Generic
 
 from minigrad.core import dtypes
 from minigrad.methods.base import Values
 from minigrad.methods.creation import as_tensor, empty
 from minigrad.random.generator import Generator
 from minigrad.random.tensors import randint, randperm
-
-T_co = TypeVar("T_co", covariant=True)
+from minigrad.utils.data.dataset import T_co
 
 
 class Sampler(Generic[T_co]):

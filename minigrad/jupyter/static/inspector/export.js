@@ -50,7 +50,7 @@ const Exporting = (Base) => class extends Base {
   programAsText() {
     const { tape, m } = this, value = (n) => (this.graph.pending(m, n.id) || n.value === undefined ? "" : tape.words(n.value));
     const rows = tape.nodes.map((n) => [clean(n.label), clean(n.expression ?? n.program.role), shapeText(n.shape), value(n), n.program.memory, n.program.ends, n.program.comes]);
-    const all = [["value of", "computed as", "shape", "value", "lies in", "then", "comes from"], ...rows], widths = all[0].map((_, c) => Math.max(...all.map((r) => r[c].length)));
+    const all = [["value of", "computed as", "shape", "value", "stored in", "then", "comes from"], ...rows], widths = all[0].map((_, c) => Math.max(...all.map((r) => r[c].length)));
     return [`${clean(tape.name)}, step ${this.step} of ${tape.last}`, long(m.text), "", ...all.map((r) => r.map((x, c) => x.padEnd(widths[c])).join("  ").trimEnd())].join("\n") + "\n";
   }
 };

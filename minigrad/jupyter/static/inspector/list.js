@@ -1,7 +1,7 @@
 /* The list: all nodes as a table, of which only the visible rows are in the page. */
 
 const COLUMNS = [["tensor", 13], ["computed as", 17], ["line", 5], ["shape", 8], ["value", 13], ["grad_fn", 13], ["saved", 11], ["gradient", 11], ["state", 9]]; // with percentages of the width
-const OF_PROGRAM = { tensor: "value of", line: "", grad_fn: "lies in", saved: "then", gradient: "comes from" };
+const OF_PROGRAM = { tensor: "value of", line: "", grad_fn: "stored in", saved: "then", gradient: "comes from" };
 
 /** The cells of a node's row, by column. */
 function rowOf(ui, n) {

@@ -1,0 +1,104 @@
+"""Arguments that several chapters share: numbers for each axis, sequences, and the reduction of a loss."""
+
+from functools import partial
+
+from minigrad import ops
+from minigrad.core.errors import warn_user
+from minigrad.core.shapes import Several, one_or_more
+from minigrad.core.tensor import Tensor
+
+# ------------------------------------------------------------------------ numbers for each axis
+
+
+def several(value: Several, n: int, name: str) -> tuple[int, ...]:
+    """A tuple with one number for each axis. A single number is repeated."""
+    values = one_or_more(value, name)
+    if len(values) == 1:
+        return values * n
+    if len(values) != n:
+        raise RuntimeError(
+            f"expected {name} to be a single integer value or a list of {n} values, but got {name}={list(values)}"
+        )
+    return values
+
+
+def check_steps(**steps: tuple[int, ...]) -> None:
+    """Raise an error unless strides, dilations and kernel sizes are positive."""
+    for name, values in steps.items():
+        if min(values) <= 0:
+            raise RuntimeError(
+                f"non-positive {name} is not supported: {name.replace('_', ' ')} should be greater than zero, but "
+                f"got {name}={list(values)}"
+            )
+
+
+def check_not_negative(**widths: tuple[int, ...]) -> None:
+    """Raise an error if a padding is negative."""
+    for name, values in widths.items():
+        if min(values) < 0:
+            raise RuntimeError(f"negative {name} is not supported, but got {name}={list(values)}")
+
+
+def check_batched(name: str, axes: int, x: Tensor) -> None:
+    """Raise an error unless x has channels, this number of spatial axes, and optionally a batch axis."""
+    if x.ndim != axes + 2:
+        raise RuntimeError(
+            f"Expected {axes + 1}D (unbatched) or {axes + 2}D (batched) input to {name}, but got "
+            f"input of size: {list(x.shape)}"
+        )
+
+
+def check_probability(p: float) -> None:
+    """Raise an error unless p is between 0 and 1."""
+    if not 0 <= p <= 1:
+        raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+
+
+def as_image(x: Tensor, axes: int) -> Tensor:
+    """A 1-d signal as an image with one row. Images are returned unchanged."""
+    return ops.unsqueeze.apply(x, axis=x.ndim - 1) if axes == 1 else x
+
+
+def from_image(z: Tensor, axes: int) -> Tensor:
+    """The inverse of as_image."""
+    return ops.squeeze.apply(z, axis=(z.ndim - 2,)) if axes == 1 else z
+
+
+# ------------------------------------------------------------------------ reductions
+
+
+def reduction_of(size_average: bool | None, reduce: bool | None, reduction: str) -> str:
+    """The reduction, derived from the two older arguments if they are given."""
+    if size_average is None and reduce is None:
+        return reduction
+    if reduce is not None and not reduce:
+        chosen = "none"
+    else:
+        chosen = "mean" if size_average is None or size_average else "sum"
+    warn_user(
+        f"size_average and reduce args will be deprecated, please use reduction='{chosen}' instead.",
+    )
+    return chosen
+
+
+legacy_get_string = partial(reduction_of, reduction="mean")  # nn._reduction has it in PyTorch
+
+
+def reduced_by(
+    z: Tensor, reduction: str, size_average: bool | None = None, reduce: bool | None = None
+) -> Tensor:
+    """Reduce the losses of all entries, as the three arguments about the reduction say."""
+    reduction = checked(reduction_of(size_average, reduce, reduction))
+    return z.mean() if reduction == "mean" else z.sum() if reduction == "sum" else z
+
+
+def checked(reduction: str) -> str:
+    """The reduction, after checking that it is a valid one. Otherwise raises ValueError."""
+    if reduction == "elementwise_mean":
+        warn_user(
+            "reduction='elementwise_mean' is deprecated. Please use reduction='mean' instead."
+        )
+        return "mean"
+    if reduction not in ("mean", "sum", "none"):
+        raise ValueError(f"{reduction} is not a valid value for reduction")
+    return reduction
