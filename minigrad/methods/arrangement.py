@@ -190,7 +190,7 @@ class Arrangement(Base):
         tensor([[1., 3.],
                 [2., 4.]])
         """
-        return ops.t.apply(self) if self.ndim == 2 else ops.permute.apply(self, axes=backward_axes(self))
+        return ops.t.apply(self) if self.ndim <= 2 else ops.permute.apply(self, axes=backward_axes(self))
 
     def expand(self, *shape: Several, size: Several | None = None) -> Self:
         """A view that repeats axes of length 1 without copying. -1 keeps a size; new axes can be added at the front.
