@@ -69,7 +69,7 @@ class Arrangement(Base):
         """
         if self.ndim not in (0, 2):
             raise RuntimeError(f"tensor.H is only supported on matrices (2-D tensors). Got {self.ndim}-D tensor.{' For batches of matrices, consider using tensor.mH' if self.ndim > 2 else ''}")
-        return self.t().conj()
+        return ops.transpose.apply(self, axis0=0, axis1=1).conj() if self.ndim else self.conj()
 
     @property
     def mH(self) -> Self:

@@ -98,7 +98,7 @@ class Products(Arrangement):
         tensor(11)
         """
         x, y = matrices("vdot", self, other, 1, 1)
-        return ops.dot.apply(x.conj(), y)
+        return named(ops.dot.apply(x.conj(), y), "VdotBackward0")
 
     def cross(self, other: Self, dim: int | None = None) -> Self:
         """The cross product of the vectors along dim, which must have size 3. It is orthogonal to both.
@@ -197,7 +197,7 @@ class Products(Arrangement):
         """
         why = "linalg.cholesky: {}The factorization could not be completed because the input is not positive-definite (the leading minor of order {} is not positive-definite)."
         z = decomposed(ops.cholesky, why, first_indefinite, one_triangle(checked_square("cholesky", self), "U" if upper else "L"))
-        return ops.transpose.apply(z, axis0=z.ndim - 2, axis1=z.ndim - 1) if upper else z
+        return named(ops.transpose.apply(z, axis0=z.ndim - 2, axis1=z.ndim - 1), "LinalgCholeskyExBackward0") if upper else z
 
     def matrix_power(self, n: int) -> Self:
         """The matrix power x @ x @ ... @ x, with n factors, of a square matrix or a batch of them.
@@ -264,7 +264,7 @@ class Products(Arrangement):
                 [12., 12.]])
         """
         product, by = ops.bmm.apply(*matrices("addbmm", batch1, batch2, 3, 3)), factors(self, beta, alpha)
-        return weighted_sum(self, by["beta"], product.sum(0, dtype=product.dtype), by["alpha"])
+        return named(weighted_sum(self, by["beta"], product.sum(0, dtype=product.dtype), by["alpha"]), "AddbmmBackward0")
 
     def addr(self, vec1: Self, vec2: Self, *, beta: float = 1, alpha: float = 1) -> Self:
         """beta * x + alpha * vec1.outer(vec2), for x broadcast to (n, m).
@@ -273,7 +273,7 @@ class Products(Arrangement):
         tensor([[2., 4.],
                 [3., 7.]])
         """
-        return weighted_sum(self, beta, vec1.outer(vec2), alpha)
+        return named(weighted_sum(self, beta, vec1.outer(vec2), alpha), "AddrBackward0")
 
     def svd(self, some: bool = True, compute_uv: bool = True) -> Any:
         """The singular value decomposition (U, S, V): x = U @ S.diag() @ V.T, with S in descending order.

@@ -280,7 +280,8 @@ def multi_margin_loss(
     z = (hinge if p == 1 else hinge.square()).sum(axis) / input.shape[axis]
     if weight is not None:
         z = z * _weight_of_target(weight, t)
-    return reduced_by(z.reshape(classes.shape), reduction, size_average, reduce)
+    z = reduced_by(z.reshape(classes.shape), reduction, size_average, reduce)
+    return named(z, "MultiMarginLossBackward0")
 
 
 def multilabel_soft_margin_loss(

@@ -271,5 +271,5 @@ def multilabel_margin_loss(
     hinge = (1 - at.unsqueeze(2) + x.unsqueeze(1)).relu()
     counted = given[:, :, None] & ~right[:, None, :]
     z = hinge.masked_fill(wrap(~counted), 0).sum((1, 2)) / k
-    z = z if input.ndim == 2 else z.squeeze(0)
-    return reduced_by(z, reduction, size_average, reduce)
+    z = reduced_by(z if input.ndim == 2 else z.squeeze(0), reduction, size_average, reduce)
+    return named(z, "MultilabelMarginLossBackward0")

@@ -132,7 +132,7 @@ class _Pass(Iterator[Any]):
         elif batch_sampler is not None:
             examples = map(partial(examples_at, dataset), batch_sampler)
         else:
-            examples = map(lambda number: dataset[number], loader.sampler)
+            examples = map(dataset.__getitem__, loader.sampler)
         self.batches = map(loader.collate_fn, examples)
 
     def __next__(self) -> Any:
