@@ -394,7 +394,13 @@ class Indexing(Arrangement):
                 [1., 1.]])
         """
         alpha = int(alpha) if self.dtype.kind in "iu" else alpha  # PyTorch cuts off the fraction
-        z = ops.index_put.apply(self, scaled(source, alpha), index=rows_of("index_add", self, dim, index, source), accumulate=True)
+        rows = rows_of("index_add", self, dim, index, source)
+        added: Any = scaled(source, alpha)
+        if self.dtype == np.float16 and self.ndim > 1:  # scatter_add adds in single precision
+            axis = normalize_one(dim, self.ndim)
+            at = np.broadcast_to(rows[axis].reshape([-1 if k == axis else 1 for k in range(self.ndim)]), added.shape)
+            return named(ops.scatter_add.apply(self, added, index=at, axis=axis), "IndexAddBackward0")
+        z = ops.index_put.apply(self, added, index=rows, accumulate=True)
         return named(z, "IndexAddBackward0", ops.index_put)
 
     def index_copy(self, dim: int, index: Values, source: Operand) -> Self:
