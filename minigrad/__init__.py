@@ -151,6 +151,7 @@ _LATE: dict[str, tuple[str, str | None]] = {
     "__version__": ("minigrad.version", "__version__"),
     "_assert": ("minigrad.compat.helpers", "_assert"),
     "Tape": ("minigrad.tape", "Tape"),
+    "GradScaler": ("minigrad.compat.mixed_precision", "GradScaler"),
     "accelerator": ("minigrad.accelerator", None),
     "autocast": ("minigrad.compat.mixed_precision", "autocast"),
     "is_autocast_enabled": ("minigrad.compat.mixed_precision", "is_autocast_enabled"),

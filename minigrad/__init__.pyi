@@ -119,6 +119,7 @@ from minigrad.random.tensors import randn_like as randn_like
 from minigrad.random.tensors import randperm as randperm
 from minigrad.version import __version__ as __version__
 from minigrad.tape import Tape as Tape
+from minigrad.compat.mixed_precision import GradScaler as GradScaler
 from minigrad import accelerator as accelerator
 from minigrad.compat.mixed_precision import autocast as autocast
 from minigrad.compat.mixed_precision import is_autocast_enabled as is_autocast_enabled

@@ -14,6 +14,11 @@ def is_available() -> bool:
     return False
 
 
+def is_bf16_supported(including_emulation: bool = True) -> bool:
+    """False: there is no GPU."""
+    return False
+
+
 def device_count() -> int:
     """0: there is no GPU."""
     return 0

@@ -93,7 +93,11 @@ def solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
         )
     why = "torch.linalg.solve: {}The solver failed because the input matrix is singular."
     z: Tensor = decomposed(ops.solve, why, first_dependent, A, right)
-    return ops.unsafe_view.apply(z, shape=tuple(z.shape[:-1])) if vector else z
+    return (
+        named(ops.unsafe_view.apply(z, shape=tuple(z.shape[:-1])), "LinalgSolveExBackward0")
+        if vector
+        else z
+    )
 
 
 @takes_out
@@ -111,7 +115,7 @@ def solve_triangular(
     A = A.triu(1 if unitriangular else 0) if upper else A.tril(-1 if unitriangular else 0)
     if unitriangular:
         A = A + wrap(np.eye(A.shape[-1], dtype=A.dtype))
-    return solve(A, B, left=left)
+    return named(solve(A, B, left=left), "LinalgSolveTriangularBackward0")
 
 
 @takes_out
@@ -317,7 +321,7 @@ def qr(A: Tensor, mode: str = "reduced") -> linalg_qr:
         return linalg_qr(wrap(Q), wrap(R))
     if m < n:  # the first columns make Q; of the others, R has the coordinates in Q
         Q, R = qr(A[..., :m])
-        return linalg_qr(Q, cat([R, Q.mT @ A[..., m:]], -1))
+        return linalg_qr(Q, named(cat([R, Q.mT @ A[..., m:]], -1), "LinalgQrBackward0"))
     return linalg_qr(ops.q_factor.apply(A), ops.r_factor.apply(A))
 
 
@@ -654,7 +658,7 @@ def cholesky_solve(B: Tensor, L: Tensor, upper: bool = False) -> Tensor:
     checked_square("cholesky_solve", L)
     low = L.mT if upper else L
     low = low - low.triu(1).detach()
-    return solve(low.mT, solve(low, B))
+    return named(solve(low.mT, solve(low, B)), "CholeskySolveBackward0")
 
 
 @takes_out
@@ -667,7 +671,7 @@ def cholesky_inverse(L: Tensor, upper: bool = False) -> Tensor:
     """
     checked_square("cholesky_inverse", L)
     one = np.broadcast_to(np.eye(L.shape[-1], dtype=L.dtype), L.shape)
-    return cholesky_solve(L._constant(one.copy()), L, upper)
+    return named(cholesky_solve(L._constant(one.copy()), L, upper), "CholeskyInverseBackward0")
 
 
 # ------------------------------------------------------------------------ approximations

@@ -26,6 +26,7 @@ from minigrad.methods.methods_as_functions import (
     softmax,
     xlogy,
 )
+from minigrad.ops.composites import named
 
 __all__ = [
     "digamma", "entr", "erf", "erfc", "erfinv", "exp2", "expit", "expm1", "gammaln", "log1p",
@@ -64,7 +65,7 @@ def ndtri(input: Tensor) -> Tensor:
     >>> ndtri(minigrad.tensor([0.5, 0.975]))
     tensor([0.0000, 1.9600])
     """
-    return erfinv(input * 2.0 - 1) * math.sqrt(2)
+    return named(erfinv(input * 2.0 - 1) * math.sqrt(2), "SpecialNdtriBackward0")
 
 
 @takes_out
@@ -74,4 +75,6 @@ def xlog1py(input: Any, other: Any) -> Tensor:
     >>> xlog1py(minigrad.tensor([0.0, 2.0]), minigrad.tensor([-1.0, 1.0]))
     tensor([0.0000, 1.3863])
     """
-    return xlogy(input, other + 1.0)  # a small integer, plus 1, could overflow
+    return named(
+        xlogy(input, other + 1.0), "SpecialXlog1PyBackward0"
+    )  # a small integer, plus 1, could overflow

@@ -266,6 +266,25 @@ def test_collate_fn_makes_the_batches():
     assert list(DataLoader("abcd", batch_size=3, collate_fn="".join)) == ["abc", "d"]
 
 
+@pytest.mark.parametrize("batch_size", [2, None])
+def test_a_pass_goes_on_after_an_error(batch_size):
+    class OneIsBroken(Dataset):
+        def __len__(self):
+            return 4
+
+        def __getitem__(self, k):
+            return 1 // (k - 1)
+
+    batches = iter(DataLoader(OneIsBroken(), batch_size))
+    while True:
+        try:
+            next(batches)
+        except ZeroDivisionError:
+            break
+
+    assert len(list(batches)) == (1 if batch_size else 2)
+
+
 def test_an_iterable_dataset_is_taken_as_it_comes():
     assert numbers(DataLoader(Counting(5), batch_size=2)) == [[0, 1], [2, 3], [4]]
     assert numbers(DataLoader(Counting(5), batch_size=2, drop_last=True)) == [[0, 1], [2, 3]]

@@ -245,6 +245,17 @@ def test_a_changed_saved_value_is_an_error_and_leaves_grad_alone():
     assert x.grad is None
 
 
+def test_adding_to_grad_counts_as_a_write():
+    x, w = (minigrad.tensor(v, requires_grad=True) for v in (2.0, 3.0))
+    (x * 5).backward()
+    z = w * x.grad
+    (x * 5).backward()
+
+    assert x.grad._version == 1
+    with pytest.raises(SavedValueChanged):
+        z.backward()
+
+
 def test_a_change_of_what_no_rule_reads_is_no_error():
     x = minigrad.tensor([1.0, 2.0], requires_grad=True)
     y = x * 3

@@ -25,6 +25,15 @@ def energy(x):
 J = np.array([numeric_vjp(lambda x: np.tanh(A.numpy() @ x), X.numpy(), e) for e in np.eye(3)])
 
 
+@pytest.mark.parametrize("draw", ["bernoulli(x)", "poisson(x)", "normal(x, 1)"])
+def test_a_sample_does_not_move_with_its_parameter(draw):
+    x = minigrad.tensor([0.5, 1.0])
+
+    _, z_dot = minigrad.func.jvp(lambda x: eval(f"minigrad.{draw}"), (x,), (x,))
+
+    assert z_dot.tolist() == [0.0, 0.0]
+
+
 def test_jacobians_by_rows_and_by_columns():
     np.testing.assert_allclose(func.jacrev(layer)(X), J, rtol=1e-7)
     np.testing.assert_allclose(func.jacfwd(layer)(X), J, rtol=1e-7)

@@ -263,6 +263,34 @@ def test_once_differentiable(x):
         g.sum().backward()
 
 
+def test_a_saved_result_keeps_its_tangent_for_the_backward_pass():
+    class ExpOfProduct(Function):
+        @staticmethod
+        def forward(x, y):
+            return (x * y).exp(), x + y
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            ctx.save_for_backward(*inputs, output[0])
+            ctx.save_for_forward(*inputs, output[0])
+
+        @staticmethod
+        def backward(ctx, g, h):
+            x, y, z = ctx.saved_tensors
+            return g * z * y + h, g * z * x + h
+
+        @staticmethod
+        def jvp(ctx, x_dot, y_dot):
+            x, y, z = ctx.saved_tensors
+            return z * (y * x_dot + x * y_dot), x_dot + y_dot
+
+    x, y = minigrad.tensor(1.0), minigrad.tensor(2.0)
+
+    slope = minigrad.func.grad(lambda x: ExpOfProduct.apply(x, y)[0])
+
+    assert minigrad.func.jacfwd(slope)(x) == 4 * (x * y).exp()
+
+
 def test_forward_mode(x):
     with forward_ad.dual_level():
         z = Cube.apply(forward_ad.make_dual(x.detach(), minigrad.ones_like(x)))

@@ -3,7 +3,7 @@
 import io
 import operator
 import pickle
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 
 import numpy as np
 import pytest
@@ -34,6 +34,11 @@ def saved_and_loaded(obj):
         {},
         OrderedDict(b=1, a=2),
         {("k", 1): [()]},
+        {1, "a"},
+        b"text",
+        3j,
+        Counter("aab"),
+        minigrad.Size([2, 3]),
     ],
     ids=str,
 )
@@ -98,6 +103,13 @@ def test_files_are_named_as_asked(tmp_path):
 def test_what_cannot_be_saved_is_named():
     with pytest.raises(TypeError, match=r"\['a'\]\[1\] is a function"):
         minigrad.save({"a": [1, print and (lambda: 0)]}, io.BytesIO())
+
+
+def test_a_file_must_be_a_name_or_open():
+    with pytest.raises(AttributeError, match="expected 'f' to be string, path, or a file-like"):
+        minigrad.save("x.pt", minigrad.ones(2))
+    with pytest.raises(AttributeError, match="'seek'"):
+        minigrad.load(minigrad.ones(2))
 
 
 def test_a_failed_save_leaves_the_old_file(tmp_path):

@@ -17,6 +17,7 @@ from minigrad.linalg import multi_dot, solve_triangular
 from minigrad.linalg import qr as linalg_qr
 from minigrad.methods.arguments import made_into_out, takes_out
 from minigrad.methods.creation import finish
+from minigrad.ops.composites import named
 from minigrad.return_types import return_type
 
 qr_factors = return_type("qr", "Q", "R")
@@ -85,7 +86,7 @@ def triangular_solve(
     )
     left = A.mT if transpose else A
     z = solve_triangular(left, b, upper=upper != transpose, unitriangular=unitriangular)
-    return triangular_solution(z, A)
+    return triangular_solution(named(z, "TriangularSolveBackward0"), A)
 
 
 @takes_out

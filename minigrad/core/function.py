@@ -119,11 +119,14 @@ class SavedResult:
 
     def __init__(self, z: Tensor, number: int) -> None:
         self.array, self.counter, self.number = z.array, z._shared_counter(), number
+        self.tangents: dict[int, Any] | None = None
 
     def restore(self, node: Any) -> Tensor:
-        """The result as a tensor again, in the history of its node."""
+        """The result as a tensor again, in the history of its node, with its tangents."""
         history = None if node is None else result(node, self.number)
-        return make.tensor(self.array, self.counter, history)
+        z = make.tensor(self.array, self.counter, history)
+        z._tangents = self.tangents
+        return z
 
 
 class PackedTensor:
@@ -371,6 +374,9 @@ class Function:
             cls._record(ctx, args, results)
         for level in levels:
             cls._push(ctx, args, results, level)
+        for saved in ctx._saved if levels else ():
+            if isinstance(saved, SavedResult):
+                saved.tangents = results[saved.number]._tangents
         returned = results[0] if single else tuple(results)
         if observer is not None:
             observer.forward(_NamedOp(cls), args, returned, {}, bool(ctx._dirty))

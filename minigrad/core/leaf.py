@@ -15,7 +15,7 @@ import numpy as np
 
 from minigrad.core.errors import Place
 from minigrad.core.hooks import Hookable
-from minigrad.core.memory import Tensor, make
+from minigrad.core.memory import INFERENCE, Tensor, make
 from minigrad.core.sparse import RowSparse
 
 next_leaf_queue_key = count(1).__next__  # for leaves: 1, 2, ...; they run after all nodes
@@ -92,13 +92,15 @@ class Accumulation:
                 # The gradient of a transpose is transposed; but users may call view() on it, as on the leaf.
                 ours = ours and (g.ndim < 3 or g.flags.c_contiguous)
                 leaf.grad = make.wrap(g if ours else g.copy())
-            elif isinstance(grad.array, np.ndarray):
-                if isinstance(g, RowSparse):
-                    g.add_to(grad.array)
-                else:
-                    np.add(grad.array, g, out=grad.array)
-            else:
+                return ()
+            if not isinstance(grad.array, np.ndarray):
                 grad.array = grad.array + g
+            elif isinstance(g, RowSparse):
+                g.add_to(grad.array)
+            else:
+                np.add(grad.array, g, out=grad.array)
+            if (counter := grad._shared_counter()) is not INFERENCE:
+                counter.count += 1  # a graph that has saved it must not use it any more
         return ()
 
     def run_tensors(self, g: Any, leaf: AccumulateGrad) -> tuple[()]:

@@ -27,6 +27,7 @@ import numpy as np
 
 from minigrad.core.devices import CPU
 from minigrad.core.devices import device as Device
+from minigrad.core.memory import INFERENCE
 
 
 class Storage:
@@ -125,3 +126,5 @@ def resize(x: Any, shape: tuple[int, ...]) -> None:
         array = np.zeros(shape, old.dtype)
         array.reshape(-1)[: old.size] = old.reshape(-1)[:n]
     x._replace_array(array)
+    if (counter := x._shared_counter()) is not INFERENCE:
+        counter.count += 1

@@ -69,7 +69,7 @@ class Arrangement(Base):
         """
         if self.ndim not in (0, 2):
             raise RuntimeError(f"tensor.H is only supported on matrices (2-D tensors). Got {self.ndim}-D tensor.{' For batches of matrices, consider using tensor.mH' if self.ndim > 2 else ''}")
-        return self.t().conj()
+        return ops.transpose.apply(self, axis0=0, axis1=1).conj() if self.ndim else self.conj()
 
     @property
     def mH(self) -> Self:
@@ -190,7 +190,7 @@ class Arrangement(Base):
         tensor([[1., 3.],
                 [2., 4.]])
         """
-        return ops.t.apply(self) if self.ndim == 2 else ops.permute.apply(self, axes=backward_axes(self))
+        return ops.t.apply(self) if self.ndim <= 2 else ops.permute.apply(self, axes=backward_axes(self))
 
     def expand(self, *shape: Several, size: Several | None = None) -> Self:
         """A view that repeats axes of length 1 without copying. -1 keeps a size; new axes can be added at the front.

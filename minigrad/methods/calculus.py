@@ -6,6 +6,7 @@ from minigrad.core.shapes import Dim, normalize_axes, normalize_one
 from minigrad.core.tensor import Tensor
 from minigrad.methods.arguments import takes_tensors
 from minigrad.methods.functions import cat
+from minigrad.ops.composites import named
 
 
 @takes_tensors
@@ -61,7 +62,7 @@ def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: float | None = None, di
     >>> trapezoid(minigrad.tensor([0.0, 2.0, 4.0]), dx=0.5)
     tensor(2.)
     """
-    return _trapezoids(y, x, dx, dim).sum(dim)
+    return named(_trapezoids(y, x, dx, dim).sum(dim), "MulBackward1" if x is None else "DivBackward1")
 
 
 trapz = trapezoid
@@ -74,7 +75,7 @@ def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: float | None
     >>> cumulative_trapezoid(minigrad.tensor([0.0, 2.0, 4.0]))
     tensor([1., 4.])
     """
-    return _trapezoids(y, x, dx, dim).cumsum(dim)
+    return named(_trapezoids(y, x, dx, dim).cumsum(dim), "CumsumBackward0" if x is None else "DivBackward1")
 
 
 def _trapezoids(y: Tensor, x: Tensor | None, dx: float | None, dim: int) -> Tensor:

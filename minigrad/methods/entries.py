@@ -143,7 +143,7 @@ class Entries(Operators, Indexing):
         """
         size = (self if self.dtype.kind == "f" else self.float()).abs()
         if not isinstance(other, Base):
-            return -size if np.signbit(other) else size
+            return named(-size if np.signbit(other) else size, "CopysignBackward1")
         sign = other._constant(np.where(np.signbit(other.array), -1, 1).astype(other.dtype))
         z: Any = size * sign
         if other.requires_grad:  # type: ignore[attr-defined]  # its gradient is 0
@@ -176,7 +176,8 @@ class Entries(Operators, Indexing):
         if p < 1:
             raise RuntimeError("p has to be greater than or equal to 1")
         shifts = self._constant(np.arange(p) / -2).to(self.dtype if self.dtype.kind == "f" else np.float32)
-        return ops.lgamma.apply(self.unsqueeze(-1) + shifts).sum(-1) + p * (p - 1) / 4 * math.log(math.pi)
+        z = ops.lgamma.apply(self.unsqueeze(-1) + shifts).sum(-1) + p * (p - 1) / 4 * math.log(math.pi)
+        return named(z, "MvlgammaBackward0")
 
     # ------------------------------------------------------------------ powers of two, divisors
 
@@ -187,11 +188,11 @@ class Entries(Operators, Indexing):
         tensor([4.0000, 1.5000])
         """
         if not isinstance(other, Base) or other.dtype.kind not in "iu":
-            return self * 2.0**other
+            return named(self * 2.0**other, "LdexpBackward0")
         x = self if self.dtype.kind == "f" else self.float()
         exponent: Any = other
         half = exponent // 2  # in two steps, because 2 ** other alone may overflow
-        return x * 2.0 ** half.to(x.dtype) * 2.0 ** (exponent - half).to(x.dtype)
+        return named(x * 2.0 ** half.to(x.dtype) * 2.0 ** (exponent - half).to(x.dtype), "LdexpBackward0")
 
     def frexp(self) -> Any:
         """A tuple (mantissa, exponent) with x = mantissa * 2 ** exponent and abs(mantissa) from 1/2 to 1.
@@ -207,7 +208,8 @@ class Entries(Operators, Indexing):
         if self.dtype.kind != "f":
             raise RuntimeError("torch.frexp() only supports floating-point dtypes")
         exponent = np.frexp(self.array)[1]
-        return pair(self * self._constant(np.ldexp(np.ones((), self.dtype), -exponent)), self._constant(exponent))
+        mantissa = self * self._constant(np.ldexp(np.ones((), self.dtype), -exponent))
+        return pair(named(mantissa, "FrexpBackward0"), self._constant(exponent))
 
     def gcd(self, other: Self) -> Self:
         """The greatest common divisor of the entries of x and other, two integer tensors that are broadcast.

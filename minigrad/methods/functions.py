@@ -270,7 +270,7 @@ def atleast_2d(*tensors: Tensor | Sequence[Tensor]) -> Any:
     >>> atleast_2d(minigrad.tensor([1, 2]))
     tensor([[1, 2]])
     """
-    return _each(lambda x: x if x.ndim > 1 else x.reshape(1, -1), tensors)
+    return _each(lambda x: x if x.ndim > 1 else x.unsqueeze(0) if x.ndim else x.reshape(1, 1), tensors)
 
 
 @takes_tensors

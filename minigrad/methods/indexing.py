@@ -334,15 +334,15 @@ class Indexing(Arrangement):
         _, (src,), place = scattering("scatter_reduce", self, dim, index, src, None)
         x: Any = self if include_self else ops.scatter.apply(self, neutral(reduce, self.dtype), **place)
         if reduce == "prod":
-            return ops.scatter_mul.apply(x, src, **place)
+            return named(ops.scatter_mul.apply(x, src, **place), "ScatterReduceBackward0")
         if reduce in ("amax", "amin"):
             return ops.scatter_extreme.apply(x, src, **place, largest=reduce == "amax")
         total = ops.scatter_add.apply(x, src, **place)
         if reduce == "sum":
-            return total
+            return named(total, "ScatterReduceBackward0")
         times = ops.scatter_add.forward(np.zeros(x.shape, np.int64), np.ones(place["index"].shape, np.int64), **place)
         count = x._constant(times + 1 if include_self else np.maximum(times, 1))
-        return total / count.to(x.dtype) if x.dtype.kind == "f" else (total // count).to(x.dtype)
+        return named(total / count.to(x.dtype), "ScatterReduceBackward0") if x.dtype.kind == "f" else (total // count).to(x.dtype)
 
     def index_reduce(self, dim: int, index: Values, source: Base, reduce: str, *, include_self: bool = True) -> Self:
         """A copy of x with slices of source combined at the positions that index gives along dim.
@@ -368,7 +368,7 @@ class Indexing(Arrangement):
             )
         if at.size and not 0 <= at.min() <= at.max() < (self.shape[dim] if self.ndim else 1):
             raise IndexError(f"index out of range in self: index_reduce() got indices from {at.min()} to {at.max()} for shape {list(self.shape)}")
-        return self.scatter_reduce(dim, np.broadcast_to(rows, source.shape or (1,)), source, reduce, include_self=include_self)
+        return named(self.scatter_reduce(dim, np.broadcast_to(rows, source.shape or (1,)), source, reduce, include_self=include_self), "IndexReduceBackward0")
 
     def index_put(self, indices: tuple[Index, ...], values: Operand, accumulate: bool = False) -> Self:
         """A copy of x with values written at some positions: z[indices] = values.
@@ -394,7 +394,13 @@ class Indexing(Arrangement):
                 [1., 1.]])
         """
         alpha = int(alpha) if self.dtype.kind in "iu" else alpha  # PyTorch cuts off the fraction
-        z = ops.index_put.apply(self, scaled(source, alpha), index=rows_of("index_add", self, dim, index, source), accumulate=True)
+        rows = rows_of("index_add", self, dim, index, source)
+        added: Any = scaled(source, alpha)
+        if self.dtype == np.float16 and self.ndim > 1:  # scatter_add adds in single precision
+            axis = normalize_one(dim, self.ndim)
+            at = np.broadcast_to(rows[axis].reshape([-1 if k == axis else 1 for k in range(self.ndim)]), added.shape)
+            return named(ops.scatter_add.apply(self, added, index=at, axis=axis), "IndexAddBackward0")
+        z = ops.index_put.apply(self, added, index=rows, accumulate=True)
         return named(z, "IndexAddBackward0", ops.index_put)
 
     def index_copy(self, dim: int, index: Values, source: Operand) -> Self:
@@ -434,7 +440,8 @@ class Indexing(Arrangement):
         >>> x.masked_fill(x < 0, 0.0)
         tensor([1., 0.])
         """
-        return ops.masked_fill.apply(self, filling("masked_fill_", value, self), mask=mask_of("masked_fill", mask))
+        z = ops.masked_fill.apply(self, filling("masked_fill_", value, self), mask=mask_of("masked_fill", mask))
+        return named(z, f"MaskedFillBackward{int(isinstance(value, Base))}")
 
     def masked_fill_(self, mask: Values, value: Operand) -> Self:
         """Write this value into x where the mask is True. The old values get no gradient there.

@@ -244,7 +244,8 @@ class Operators(FromRows):
                 raise TypeError(f"isclose(): argument {name!r} must be float, not Tensor")
             if bound < 0:
                 raise RuntimeError(f"{name} must be greater than or equal to zero, but got {bound}")
-        return self._constant(np.isclose(self.array, other.array, rtol, atol, equal_nan))
+        exact = self.dtype.kind in "iu" and not (rtol or atol)  # np.isclose rounds large integers
+        return self._constant(self.array == other.array if exact else np.isclose(self.array, other.array, rtol, atol, equal_nan))
 
     def allclose(self, other: Self, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
         """True (a Python bool) if all entries of x and other differ by at most atol + rtol * abs(other).

@@ -4,7 +4,8 @@ import builtins
 import math
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
-from typing import Any, Self
+from functools import wraps
+from typing import Any, Self, TypeVar
 
 import numpy as np
 
@@ -15,6 +16,27 @@ from minigrad.core.shapes import Array, Several, normalize_axes, normalize_one
 from minigrad.methods.arrangement import Arrangement
 from minigrad.methods.base import Base, T, scaled
 from minigrad.ops.composites import level, named
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def factors_first(method: F) -> F:
+    """Let the method also accept the deprecated x.addmm(beta, alpha, a, b) and x.addmm(beta, a, b)."""
+
+    @wraps(method)
+    def called(self: Any, *args: Any, **settings: Any) -> Any:
+        if len(args) in (3, 4) and not settings and isinstance(args[-2], Base):
+            name, (*numbers, a, b) = method.__name__, args
+            if getattr(numbers[0], "ndim", 0):  # minigrad.addmm(beta, x, alpha, a, b)
+                self, numbers[0] = numbers[0], self
+            if any(getattr(v, "ndim", 0) for v in numbers):
+                raise TypeError(f"{name}() takes 2 positional arguments but {len(args)} were given")
+            warn_user(f"This overload of {name} is deprecated. Consider using instead: {name}(a, b, *, beta=..., alpha=...)")
+            values = [v.array.item() if isinstance(v, Base) else v for v in numbers]
+            settings, args = dict(zip(("beta", "alpha"), values)), (a, b)
+        return method(self, *args, **settings)
+
+    return called  # type: ignore[return-value]
 
 
 class Products(Arrangement):
@@ -98,7 +120,7 @@ class Products(Arrangement):
         tensor(11)
         """
         x, y = matrices("vdot", self, other, 1, 1)
-        return ops.dot.apply(x.conj(), y)
+        return named(ops.dot.apply(x.conj(), y), "VdotBackward0")
 
     def cross(self, other: Self, dim: int | None = None) -> Self:
         """The cross product of the vectors along dim, which must have size 3. It is orthogonal to both.
@@ -197,7 +219,7 @@ class Products(Arrangement):
         """
         why = "linalg.cholesky: {}The factorization could not be completed because the input is not positive-definite (the leading minor of order {} is not positive-definite)."
         z = decomposed(ops.cholesky, why, first_indefinite, one_triangle(checked_square("cholesky", self), "U" if upper else "L"))
-        return ops.transpose.apply(z, axis0=z.ndim - 2, axis1=z.ndim - 1) if upper else z
+        return named(ops.transpose.apply(z, axis0=z.ndim - 2, axis1=z.ndim - 1), "LinalgCholeskyExBackward0") if upper else z
 
     def matrix_power(self, n: int) -> Self:
         """The matrix power x @ x @ ... @ x, with n factors, of a square matrix or a batch of them.
@@ -228,6 +250,7 @@ class Products(Arrangement):
             raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {self.ndim}")
         return ops.trace.apply(self)
 
+    @factors_first
     def addmm(self, mat1: Self, mat2: Self, *, beta: float = 1, alpha: float = 1) -> Self:
         """beta * x + alpha * (mat1 @ mat2), for matrices. x is broadcast to the product's shape.
 
@@ -237,6 +260,7 @@ class Products(Arrangement):
         """
         return ops.addmm.apply(self, *matrices("addmm", mat1, mat2, 2, 2), beta=beta, alpha=alpha)
 
+    @factors_first
     def addmv(self, mat: Self, vec: Self, *, beta: float = 1, alpha: float = 1) -> Self:
         """beta * x + alpha * (mat @ vec), for a matrix and a vector. x is broadcast to the product's shape.
 
@@ -245,6 +269,7 @@ class Products(Arrangement):
         """
         return ops.addmv.apply(self, *matrices("addmv", mat, vec, 2, 1), **factors(self, beta, alpha))
 
+    @factors_first
     def baddbmm(self, batch1: Self, batch2: Self, *, beta: float = 1, alpha: float = 1) -> Self:
         """beta * x + alpha * (batch1 @ batch2), for batches of matrices. x is broadcast to the product's shape.
 
@@ -253,6 +278,7 @@ class Products(Arrangement):
         """
         return ops.baddbmm.apply(self, *matrices("baddbmm", batch1, batch2, 3, 3), **factors(self, beta, alpha))
 
+    @factors_first
     def addbmm(self, batch1: Self, batch2: Self, *, beta: float = 1, alpha: float = 1) -> Self:
         """beta * x + alpha * (the sum of batch1 @ batch2 over the batch).
 
@@ -264,8 +290,9 @@ class Products(Arrangement):
                 [12., 12.]])
         """
         product, by = ops.bmm.apply(*matrices("addbmm", batch1, batch2, 3, 3)), factors(self, beta, alpha)
-        return weighted_sum(self, by["beta"], product.sum(0, dtype=product.dtype), by["alpha"])
+        return named(weighted_sum(self, by["beta"], product.sum(0, dtype=product.dtype), by["alpha"]), "AddbmmBackward0")
 
+    @factors_first
     def addr(self, vec1: Self, vec2: Self, *, beta: float = 1, alpha: float = 1) -> Self:
         """beta * x + alpha * vec1.outer(vec2), for x broadcast to (n, m).
 
@@ -273,7 +300,7 @@ class Products(Arrangement):
         tensor([[2., 4.],
                 [3., 7.]])
         """
-        return weighted_sum(self, beta, vec1.outer(vec2), alpha)
+        return named(weighted_sum(self, beta, vec1.outer(vec2), alpha), "AddrBackward0")
 
     def svd(self, some: bool = True, compute_uv: bool = True) -> Any:
         """The singular value decomposition (U, S, V): x = U @ S.diag() @ V.T, with S in descending order.

@@ -407,7 +407,7 @@ class Reductions(Operators, Indexing):
         """
         return along_one_axis(composites.running_extreme, self, dim, np.minimum)
 
-    def sort(self, dim: int = -1, descending: bool = False, stable: bool = False) -> Any:
+    def sort(self, dim: int = -1, descending: bool = False, stable: bool | None = None) -> Any:
         """A tuple (values, indices): the entries sorted along dim, and their old indices.
 
         descending   sort from large to small; NaN counts as the largest value
@@ -419,7 +419,7 @@ class Reductions(Operators, Indexing):
         >>> indices
         tensor([1, 2, 0])
         """
-        return along_one_axis(composites.sort, self, dim, descending)
+        return along_one_axis(composites.sort, self, dim, descending, stable is not None)
 
     def argsort(self, dim: int = -1, descending: bool = False, stable: bool = False) -> Self:
         """The indices that sort x along dim: x.sort(dim).indices.
@@ -486,7 +486,7 @@ class Reductions(Operators, Indexing):
         if dim is not None:
             return along_one_axis(composites.median_along, self, dim, keepdim, True)
         missing = np.isnan(self.array)
-        return ops.median.apply(self if missing.all() else self[~missing])
+        return composites.named(ops.median.apply(self if missing.all() else self[~missing]), "NanmedianBackward0")
 
     def mode(self, dim: int = -1, keepdim: bool = False) -> Any:
         """A tuple (values, indices): the most frequent entry along dim (the smallest, if there are several) and its last index.
@@ -640,7 +640,7 @@ class Reductions(Operators, Indexing):
             raise RuntimeError("diff expects input to be at least one-dimensional")
         if n < 0:
             raise RuntimeError(f"order must be non-negative but got {n}")
-        x, axis = self, normalize_one(dim, self.ndim)
+        x, axis = self if n else self.clone(), normalize_one(dim, self.ndim)
         for _ in range(min(n, x.shape[axis])):
             later, earlier = [ops.getitem.apply(x, index=part(axis, at)) for at in (slice(1, None), slice(0, -1))]
             x = later ^ earlier if x.dtype.kind == "b" else later - earlier
@@ -811,7 +811,7 @@ def extreme(x: Reductions, along: Op, over: Op, of_two: Op, argextreme: Callable
     kind = return_types.max if along is ops.max else return_types.min
     a = normalize_one(a, x.ndim)
     if not x.ndim:
-        return kind(x.clone(), ops.zeros_like(x).long())
+        return kind(composites.named(x.clone(), f"{along.name.capitalize()}Backward0"), ops.zeros_like(x).long())
     composites.nonempty(along.name, x, a)
     composites.ordered(along.name, x)
     at = argextreme(x.array, axis=a, keepdims=True)
@@ -825,7 +825,12 @@ def along_one_axis(f: Callable[..., Any], x: Reductions, dim: int, *settings: ob
     if x.ndim:
         return f(x, axis, *settings)
     z = f(x.reshape(1), 0, *settings)
-    return type(z)(*[t.reshape(()) for t in z]) if isinstance(z, tuple) else z.reshape(())
+    return type(z)(*[_number(t) for t in z]) if isinstance(z, tuple) else _number(z)
+
+
+def _number(z: Any) -> Any:
+    """The entry of a vector of one entry, whose node keeps its name."""
+    return composites.named(z.reshape(()), type(getattr(z, "node", None)).__name__)
 
 
 def real_only(name: str, dtype: Dtype) -> None:

@@ -67,7 +67,7 @@ class Sampling(ArrayMethods):
             raise NotImplementedError(f'"bernoulli_tensor_cpu_p_" not implemented for {str(x.dtype)!r}')
         probabilities = x.array if p is None else p
         drawn = make.wrap(kernels.bernoulli(probabilities, x.shape, x.dtype, generator))
-        return named(level(x, drawn), "BernoulliBackward0") if x.requires_grad else drawn
+        return named(level(x, drawn), "BernoulliBackward0") if x.requires_grad or x._tangents else drawn
 
     def multinomial(self, num_samples: int, replacement: bool = False, *, generator: Generator | None = None) -> "Tensor":
         """Samples of category indices, with probabilities proportional to the weights.

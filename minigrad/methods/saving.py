@@ -9,13 +9,13 @@ code. So `load` refuses to, unless you pass `weights_only=False`.
     {"w": tensor, "steps": [1, 2.5]}     ->     array_0: the values of the tensor
                                                 structure: {"dict": [["w", {"tensor": 0}], ...]}
 
-Tensors, arrays, numbers, strings, None, and dicts, lists and tuples of these need no pickle.
+Tensors, arrays, numbers, strings, bytes, None, and dicts, lists, tuples and sets of these need no pickle.
 """
 
 import json
 import pickle
 import zipfile
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from os import PathLike
 from pathlib import Path
 from typing import IO, Any
@@ -23,7 +23,11 @@ from typing import IO, Any
 import numpy as np
 
 from minigrad.core import dtypes
-from minigrad.core.tensor import Tensor, wrap
+from minigrad.core.tensor import Size, Tensor, wrap
+
+# The name in the file, and the class; the more special class comes first.
+DICTS: dict[str, Any] = {"ordered": OrderedDict, "counter": Counter, "dict": dict}
+LISTS: dict[str, Any] = {"size": Size, "tuple": tuple, "list": list, "set": set, "bytes": bytes, "bytearray": bytearray}
 
 
 def save(
@@ -60,7 +64,9 @@ def save(
             members = {"pickle": np.frombuffer(pickle.dumps(obj), np.uint8)}
         except Exception as error:
             raise TypeError(f"{found} It cannot be pickled either: {error}") from error
-    if hasattr(f, "write"):
+    if not isinstance(f, (str, PathLike)):
+        if not hasattr(f, "write"):
+            raise AttributeError("expected 'f' to be string, path, or a file-like object with a 'write' attribute")
         np.savez(f, **members)
         return
     if not Path(f).parent.is_dir():
@@ -94,9 +100,11 @@ def load(
     >>> load(file)
     {'w': tensor([1., 2.]), 'epoch': 3}
     """
-    if not hasattr(f, "read"):
+    if isinstance(f, (str, PathLike)):
         with open(f, "rb") as file:
             return load(file, weights_only=weights_only)
+    if not hasattr(f, "read"):
+        raise AttributeError(f"{type(f).__name__!r} object has no attribute 'seek'. You can only torch.load from a file that is seekable.")
     try:
         with np.load(f, allow_pickle=False) as archive:
             members = {name: archive[name] for name in archive.files}
@@ -114,7 +122,7 @@ def load(
     return _from_json(structure, members, {})
 
 
-def _to_json(obj: object, arrays: list[Any], seen: dict[Any, Any], path: str) -> Any:
+def _to_json(obj: Any, arrays: list[Any], seen: dict[Any, Any], path: str) -> Any:
     """A JSON description of the object. Its arrays are added to the list."""
     if obj is None or isinstance(obj, (bool, int, float, str)):
         return obj
@@ -136,15 +144,17 @@ def _to_json(obj: object, arrays: list[Any], seen: dict[Any, Any], path: str) ->
         return {"array": len(arrays) - 1}
     if isinstance(obj, np.dtype):
         return {"dtype": str(obj)}
+    if isinstance(obj, complex):
+        return {"complex": [obj.real, obj.imag]}
     if isinstance(obj, dict):
         pairs = [
             [_to_json(k, arrays, seen, f"a key of {path}"), _to_json(v, arrays, seen, f"{path}[{k!r}]")]
             for k, v in obj.items()
         ]
-        return {"ordered" if isinstance(obj, OrderedDict) else "dict": pairs}
-    if isinstance(obj, (list, tuple)):
+        return {next(name for name, kind in DICTS.items() if isinstance(obj, kind)): pairs}
+    if isinstance(obj, (list, tuple, set, bytes, bytearray)):
         items = [_to_json(v, arrays, seen, f"{path}[{k}]") for k, v in enumerate(obj)]
-        return {"tuple" if isinstance(obj, tuple) else "list": items}
+        return {next(name for name, kind in LISTS.items() if isinstance(obj, kind)): items}
     raise _NotPlain(
         f"{path} is a {type(obj).__name__}, which cannot be saved: tensors, numbers, strings, None, and "
         "dicts, lists and tuples of them can. To fix it, save its state_dict()."
@@ -169,8 +179,9 @@ def _from_json(entry: object, members: dict[str, Any], made: dict[Any, Tensor]) 
         return members[f"array_{value}"]
     if kind == "dtype":
         return dtypes.as_dtype(value)
-    if kind in ("dict", "ordered"):
+    if kind == "complex":
+        return complex(*value)
+    if kind in DICTS:
         pairs = [(_from_json(k, members, made), _from_json(v, members, made)) for k, v in value]
-        return OrderedDict(pairs) if kind == "ordered" else dict(pairs)
-    items = [_from_json(v, members, made) for v in value]
-    return tuple(items) if kind == "tuple" else items
+        return DICTS[kind](dict(pairs))
+    return LISTS[kind]([_from_json(v, members, made) for v in value])

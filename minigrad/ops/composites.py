@@ -61,10 +61,11 @@ def read_backward(values: Any, axis: int) -> Any:
     return values[(slice(None),) * axis + (slice(None, None, -1),)]
 
 
-def sort(x: Any, axis: int, descending: bool) -> Any:
+def sort(x: Any, axis: int, descending: bool, stable: bool = False) -> Any:
     """The sorted entries along axis, and their old indices."""
     ordered("sort", x)
-    return taken(return_types.sort, x, sorting(x.array, axis, descending), axis)
+    z = taken(return_types.sort, x, sorting(x.array, axis, descending), axis)
+    return return_types.sort(named(z.values, "SortBackward1"), z.indices) if stable else z
 
 
 def argsort(x: Any, axis: int, descending: bool) -> Any:
@@ -178,7 +179,7 @@ def quantile(x: Any, axis: int, q: Any, keepdims: bool, interpolation: str, igno
         z = z.lerp(rows.gather(-1, np.ceil(place).astype(np.int64)), weight)
     z = z.movedim(-1, 0)
     z = z.unsqueeze(axis + 1) if keepdims else z
-    return z if q.ndim else named(z.squeeze(0), "SqueezeBackward4")
+    return named(z if q.ndim else z.squeeze(0), "SqueezeBackward4")
 
 
 # ------------------------------------------- counting and searching: no gradients

@@ -113,8 +113,8 @@ class _Windows:
     def as_kernels(self, z):
         """The inverse of `kernels`."""
         if not self.in_rows:
-            return z.reshape(-1, self.c, *self.size)
-        return z.reshape(-1, *self.size, self.c).transpose(0, 3, 1, 2)
+            return z.reshape(len(z), self.c, *self.size)
+        return z.reshape(len(z), *self.size, self.c).transpose(0, 3, 1, 2)
 
     def zeros(self, dtype):
         n, c, height, width = self.x_shape
@@ -125,7 +125,8 @@ class _Windows:
         (kh, kw), (rows, columns), sw = self.size, self.shape, self.stride[1]
         down, across = (_slices(axis, self.size, self.stride, self.dilation, self.shape) for axis in (0, 1))
         if not self.in_rows:
-            zk, matrix = _group(z, k, self.groups, 1), matrix.reshape(-1, self.c, kh, kw, rows, columns)
+            zk = _group(z, k, self.groups, 1)
+            matrix = matrix.reshape(len(zk), self.c, kh, kw, rows, columns)
             for i in range(kh):
                 for j in range(kw):
                     zk[:, :, down[i], across[j]] += matrix[:, :, i, j]

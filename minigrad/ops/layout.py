@@ -9,7 +9,7 @@ from functools import lru_cache
 import numpy as np
 
 from minigrad.core.op import constant, elementwise, general, linear
-from minigrad.core.shapes import order_of, sum_to
+from minigrad.core.shapes import add_up, order_of, sum_to
 from minigrad.ops.elementwise import copied, into
 from minigrad.ops.indexing import or_zero, strided_view
 
@@ -198,7 +198,9 @@ def tile(x, *, repeats):
 def _tile_dx(g, x_shape, repeats):
     sizes = (1,) * (len(repeats) - len(x_shape)) + x_shape
     apart = g.reshape(tuple(n for pair in zip(repeats, sizes, strict=True) for n in pair))
-    return apart.sum(axis=tuple(range(0, 2 * len(sizes), 2))).reshape(x_shape) if sizes else g
+    axes = tuple(range(0, 2 * len(sizes), 2))
+    d = add_up(apart, axes) if isinstance(g, np.ndarray) else apart.sum(axis=axes)
+    return d.reshape(x_shape) if sizes else g
 
 
 tile.vjp(x=_tile_dx)

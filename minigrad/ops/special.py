@@ -399,7 +399,7 @@ fmin.vjp(x=lambda g, x, y: keep(g, (x <= y) | (y != y)),
          y=lambda g, x, y: keep(g, ~((x <= y) | (y != y))))
 
 
-@elementwise(result="strict", refuses="biu")
+@elementwise(result="strict", refuses="biu", node=lambda needs: "LerpBackward1" if needs[2] else "LerpBackward0")
 def lerp(x, y, w, *, out=None):
     """z = x + w * (y - x)        dz/dx = 1 - w        dz/dy = w        dz/dw = y - x
 

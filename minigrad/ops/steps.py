@@ -98,7 +98,7 @@ for _op in (floor_divide, rounded_div):
             y=lambda g: np.zeros_like(g))
 
 
-@elementwise(np.remainder)
+@elementwise(np.remainder, node=lambda needs: "RemainderBackward1" if needs[1] else "RemainderBackward0")
 def remainder(x, y, *, out=None):
     """z = x - y * floor(x / y)        dz/dx = 1        dz/dy = -floor(x / y)
 
@@ -115,7 +115,7 @@ remainder.vjp(x=lambda g: g,
               y=lambda g, x, y: -g * np.floor_divide(x, y))
 
 
-@elementwise(np.fmod)
+@elementwise(np.fmod, node=lambda needs: "FmodBackward1" if needs[1] else "FmodBackward0")
 def fmod(x, y, *, out=None):
     """z = x - y * trunc(x / y)        dz/dx = 1        dz/dy = -trunc(x / y)
 

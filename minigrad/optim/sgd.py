@@ -183,7 +183,7 @@ class ASGD(Optimizer):
         g = -p.grad if group["maximize"] else p.grad
         if group["weight_decay"]:
             g = g + p * group["weight_decay"]
-        state["step"] = state["step"] + 1
+        state["step"] += 1
         step, eta, mu = (float(state[name]) for name in ("step", "eta", "mu"))
         p.mul_(1 - group["lambd"] * eta).sub_(g, alpha=eta)
         if mu == 1:
@@ -191,5 +191,5 @@ class ASGD(Optimizer):
         else:
             state["ax"].add_((p - state["ax"]) * mu)
         lr = float(group["lr"])
-        state["eta"] = tensor(lr / (1 + group["lambd"] * lr * step) ** group["alpha"])
-        state["mu"] = tensor(1 / max(1, step - group["t0"]))
+        state["eta"].fill_(lr / (1 + group["lambd"] * lr * step) ** group["alpha"])
+        state["mu"].fill_(1 / max(1, step - group["t0"]))

@@ -203,7 +203,11 @@ def normal(mean: float | Tensor, std: float | Tensor = 1.0, size: Sequence[int] 
     drawn = finish(z * s + m, requires_grad)
     form = isinstance(mean, Tensor) + 2 * isinstance(std, Tensor)
     for t in tensors:  # the gradient of a sample is zero
-        drawn = named(level(t, drawn), f"NormalBackward{form}") if t.requires_grad else drawn
+        drawn = (
+            named(level(t, drawn), f"NormalBackward{form}")
+            if t.requires_grad or t._tangents
+            else drawn
+        )
     return drawn
 
 
@@ -217,4 +221,8 @@ def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
     if input.dtype.kind != "f":
         raise NotImplementedError(f'"poisson_cpu" not implemented for {str(input.dtype)!r}')
     drawn = wrap(kernels.events(input.array, generator))
-    return named(level(input, drawn), "PoissonBackward0") if input.requires_grad else drawn
+    return (
+        named(level(input, drawn), "PoissonBackward0")
+        if input.requires_grad or input._tangents
+        else drawn
+    )

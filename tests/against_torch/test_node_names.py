@@ -9,7 +9,7 @@ EXPRESSIONS = """
 x * x | x + 1 | x - 1 | x / 2 | x ** 2 | x ** x | 2 ** x | -x | x @ x.T | x @ v | v @ v | m.mm(x, x.T) | m.dot(v, v) | m.mv(x, v)
 m.bmm(b, b.mT) | m.addmm(m.ones(3, 3), x, x.T) | m.outer(v, v) | x[0] | x[0, 1] | x[1:] | x[:, 1] | x[::2, 1:] | x[i] | x[x > 0]
 x[None] | x[...] | x[0:1, 0] | x.T | x.t() | x.mT | x.transpose(0, 1) | x.permute(1, 0) | x.reshape(-1) | x.view(-1) | x.flatten()
-x.squeeze() | x[:1].squeeze() | x[None].squeeze(0) | x.unsqueeze(0) | x.expand(2, 3, 4) | x.sum() | x.sum(0) | x.mean() | x.mean(0) | x.max(0)[0] | x.amax()
+v.t() | x.squeeze() | x[:1].squeeze() | x[None].squeeze(0) | x.unsqueeze(0) | x.expand(2, 3, 4) | x.sum() | x.sum(0) | x.mean() | x.mean(0) | x.max(0)[0] | x.amax()
 x.prod() | x.prod(0) | x.var() | x.std(0) | x.norm() | x.norm(dim=0) | m.linalg.norm(x) | x.logsumexp(0) | x.cumsum(0) | x.cumprod(0)
 x.clone() | x.double() | x.T.contiguous() | x.abs() | x.exp() | x.log() | x.sqrt() | x.sin() | x.relu() | x.sigmoid() | x.tanh()
 x.clamp(0, 1) | x.clamp(min=0) | m.where(x > 0, x, x) | m.maximum(x, x) | m.cat([x, x]) | m.stack([x, x]) | x.gather(0, z)
@@ -57,6 +57,13 @@ F.grid_sample(I, m.zeros(1, 2, 2, 2), align_corners=False) | F.affine_grid(I[0, 
 F.embedding_bag(i[None], x) | F.max_unpool2d(*F.max_pool2d(I, 2, return_indices=True), 2) | x.rot90() | x.repeat_interleave(2) | x.frac()
 x.logit() | x.sinc() | x.nan_to_num() | x.renorm(2, 0, 1.0) | m.block_diag(x, x) | m.combinations(v) | x.masked_scatter(x > 0, x)
 x.select_scatter(v, 0, 1) | x.slice_scatter(x[:1], 0, 0, 1)
+x % x | x.fmod(x) | m.lerp(x, x, x) | x.masked_fill(x > 0, s) | s.sort()[0] | s.cumsum(0) | s.max(0)[0] | s.mode()[0] | m.vdot(v, v) | x.nanmedian()
+x.sort(stable=True)[0] | x.quantile(v[:2].double().sigmoid().to(x.dtype), 0) | m.addr(x, v[:3], v) | b.sum(0).addbmm(b, b.mT @ b) | x.H | x.mvlgamma(1) | x.copysign(-1)
+m.linalg.cholesky(x @ x.T + m.eye(3), upper=True) | m.linalg.solve(x @ x.T + m.eye(3), v[:3]) | m.linalg.solve_triangular(x @ x.T, x, upper=True)
+m.cholesky_solve(x, x @ x.T + m.eye(3)) | m.cholesky_inverse(x @ x.T + m.eye(3)) | m.linalg.qr(x)[1] | x.scatter_reduce(0, z, x, "amax")
+x.scatter_reduce(0, z, x, "mean") | x.scatter_reduce(0, z, x, "sum") | x.scatter_reduce(0, z, x, "prod")
+m.trapezoid(x, x) | m.trapezoid(x) | m.special.ndtri(x.sigmoid()) | m.special.xlog1py(x, x) | x.ldexp(i[:1]) | x.frexp()[0]
+F.multi_margin_loss(x, i[:1].repeat(3)) | F.multilabel_margin_loss(x, z.new_zeros(3, 4)) | F.pad(x, (1, 1), mode="reflect") | F.pad(x, (1, 1), mode="replicate")
 m.nn.RNN(4, 2)(b)[0] | m.nn.LSTM(4, 2)(b)[0] | m.nn.LSTM(4, 2).double()(b.double())[0] | m.nn.LSTM(4, 2, bidirectional=True)(b)[0]
 m.nn.RNN(4, 2, batch_first=True)(b)[0] | m.nn.GRU(4, 2, batch_first=True)(b)[0] | m.nn.LSTM(4, 2, batch_first=True)(b)[0] | m.nn.GRU(4, 2)(x)[0]
 m.nn.LSTM(4, 2)(x)[0]
@@ -79,6 +86,7 @@ def operands(m):
         "b": (2, 3, 4),
         "I": (1, 2, 6, 6),
         "K": (3, 2, 3, 3),
+        "s": (),
     }.items():
         scope[name] = m.ones(shape, requires_grad=True)
     return scope | {"y": m.zeros(3, 4), "i": m.tensor([0, 1]), "z": m.zeros(1, 4, dtype=m.int64)}

@@ -17,6 +17,7 @@ CASES = {
     "shape": lambda t: (t.zeros(2), t.zeros(3)),
     "dtype": lambda t: (t.zeros(2), t.zeros(2, dtype=t.float64)),
     "whole numbers": lambda t: (t.tensor([1, 2]), t.tensor([1, 4])),
+    "large whole numbers": lambda t: (t.tensor([2**53 + 1]), t.tensor([2**53])),
     "booleans": lambda t: (t.tensor([True]), t.tensor([False])),
     "complex": lambda t: (t.tensor([1 + 1j]), t.tensor([1 + 2j])),
     "NaN": lambda t: (t.tensor([t.nan]), t.tensor([t.nan])),

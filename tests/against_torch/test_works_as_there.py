@@ -108,6 +108,15 @@ IN_PLACE = {
     "a column of an expanded tensor": lambda m, x: assigned(m.ones(3, 1).expand(3, 3), (slice(None), 0), 5.0),
     "add_ to an entry of an expanded tensor": lambda m, x: m.ones(1, 3).expand(3, 3)[0, 0].add_(5),
 }  # fmt: skip
+PRODUCTS = {
+    "addmm(beta, alpha, a, b)": lambda m, x: m.ones(2, 2).addmm_(1, -2, x, x.t()), "addr(beta, a, b)": lambda m, x: x.addr(2, x[0, :2], x[0]),
+    "minigrad.addmm(beta, x, alpha, a, b)": lambda m, x: m.addmm(2, m.ones(2, 2), -1, x, x.t()),
+    "addmm of three": lambda m, x: x.addmm(x, x, x), "addmv(beta, alpha, a, b)": lambda m, x: m.ones(2).addmv(1, 2, x, x[0]),
+    "a convolution without channels": lambda m, x: gradient(m, lambda w: m.nn.functional.conv2d(m.ones(2, 0, 4, 4), w), [[[[]]]]),
+    "no letters": lambda m, x: m.nn.functional.ctc_loss(m.zeros(4, 1, 3), m.zeros(1, 0, dtype=m.int64), m.tensor([4]), m.tensor([0])),
+    "repeat in half precision": lambda m, x: gradient(m, lambda v: v.half().repeat(5000), [1.0]),
+    "index_add in half precision": lambda m, x: m.zeros(1, 2).half().index_add(0, m.zeros(5000).long(), m.ones(5000, 2).half()),
+}  # fmt: skip
 COMPARED = {
     "== None": lambda m, x: x == None, "!= None": lambda m, x: x != None, "None ==": lambda m, x: None == x,  # noqa: E711
     "== text": lambda m, x: x == "a", "== list": lambda m, x: x == [1, 2, 3],
@@ -353,7 +362,7 @@ DRAWN = {
 
 CASES = {
     f"{group}: {name}": case
-    for group, cases in (("in place", IN_PLACE), ("compared", COMPARED), ("cat", CAT), ("numpy", NUMPY), ("index", INDEXED),
+    for group, cases in (("in place", IN_PLACE), ("products", PRODUCTS), ("compared", COMPARED), ("cat", CAT), ("numpy", NUMPY), ("index", INDEXED),
                          ("named", NAMED), ("function", FUNCTIONS), ("held", HELD), ("number", NUMBERS), ("surveyed", SURVEYED), ("old", OLD), ("info", INFO), ("empty", EMPTY), ("half", HALF), ("of its tests", OF_ITS_TESTS), ("drawn", DRAWN))
     for name, case in cases.items()
 }  # fmt: skip

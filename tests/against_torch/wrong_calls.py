@@ -305,7 +305,7 @@ F.soft_margin_loss(x, y, reduction='bogus') | F.hinge_embedding_loss(x, y, reduc
 F.multilabel_margin_loss(x, i, reduction='bogus') | F.multilabel_margin_loss(x, j)
 F.multilabel_soft_margin_loss(x, y, reduction='bogus') | F.multi_margin_loss(x, t.tensor([0, 5]))
 F.multi_margin_loss(x, j, p=3)
-F.multi_margin_loss(x, t.tensor([0]))  # another class
+F.multi_margin_loss(x, t.tensor([0]))
 F.multi_margin_loss(x, j, weight=t.ones(5))  # accepted
 F.multi_margin_loss(x, j, reduction='bogus') | F.margin_ranking_loss(x, y, t.ones(5))
 F.margin_ranking_loss(x, u, y) | F.margin_ranking_loss(x, y, y, reduction='bogus')

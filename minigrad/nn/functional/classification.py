@@ -258,6 +258,11 @@ def multi_margin_loss(
     classes = np.asanyarray(getattr(target, "array", target))
     if input.ndim < 2 or len(input) == 1:  # one example; its loss has the shape of its target
         input = input.reshape(-1)
+    if classes.ndim > 1 or classes.size != (len(input) if input.ndim == 2 else 1):
+        raise RuntimeError(
+            "multi_margin_loss: target tensor should be 1-D with size equal to the number of input samples. "
+            f"Input has shape {list(input.shape)}, and the target {list(classes.shape)}."
+        )
     t, axis = _class_targets(input, target, "multi_margin_loss")
     at = np.expand_dims(t, axis)
     hinge = (input - input.gather(axis, at) + margin).relu()
@@ -265,7 +270,8 @@ def multi_margin_loss(
     z = (hinge if p == 1 else hinge.square()).sum(axis) / input.shape[axis]
     if weight is not None:
         z = z * _weight_of_target(weight, t)
-    return reduced_by(z.reshape(classes.shape), reduction, size_average, reduce)
+    z = reduced_by(z.reshape(classes.shape), reduction, size_average, reduce)
+    return named(z, "MultiMarginLossBackward0")
 
 
 def multilabel_soft_margin_loss(

@@ -60,10 +60,12 @@ def pad(
         raise RuntimeError(f'Padding mode "{mode}" doesn\'t take in value argument')
     if mode not in NUMPY_MODES:
         raise NotImplementedError(f"Unrecognised padding mode {mode}")
-    return _pad_with_entries(input, widths, mode)
+    return _pad_with_entries(input, widths, mode, len(pad) // 2)
 
 
-def _pad_with_entries(z: Tensor, widths: tuple[tuple[int, int], ...], mode: str) -> Tensor:
+def _pad_with_entries(
+    z: Tensor, widths: tuple[tuple[int, int], ...], mode: str, axes: int
+) -> Tensor:
     """Pad with entries of the input itself, along one axis after the other."""
     shape = z.array.shape
     for axis, (a, b) in enumerate(widths):
@@ -86,11 +88,11 @@ def _pad_with_entries(z: Tensor, widths: tuple[tuple[int, int], ...], mode: str)
         if a or b:
             z = _select(z, axis, _padded_indices(mode, shape[axis], a, b))
     if not any(map(any, widths)):
-        return z.clone()  # programs write to what they have padded
+        z = z.clone()  # programs write to what they have padded
     if mode == "circular":
         return z
     name = "Reflection" if mode == "reflect" else "Replication"
-    return named(z, f"{name}Pad{len(shape) - 2}DBackward0")
+    return named(z, f"{name}Pad{axes}DBackward0")
 
 
 @lru_cache(maxsize=256)

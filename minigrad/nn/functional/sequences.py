@@ -47,14 +47,14 @@ def ctc_loss(
     _check_lengths(frames, letters, _array(targets), t, n)
     _check_blank(blank, k)
     extended = _with_blanks(_array(targets), letters, blank, single)
-    before = np.concatenate([np.full((n, 2), -1), extended[:, :-2]], 1)
+    before = np.concatenate([np.full((n, 2), -1), extended], 1)[:, :-2]
     may_skip = wrap((extended != blank) & (extended != before))
     log_zero = x.new_full((n, 2), NEVER)
     scores = x.gather(2, wrap(np.broadcast_to(extended, (t, *extended.shape)).copy()))
     alpha = _log_start_probability(scores[0], frames, letters)
     for i in range(1, t):
         one = cat([log_zero[:, :1], alpha[:, :-1]], 1)
-        two = where(may_skip, cat([log_zero, alpha[:, :-2]], 1), NEVER)
+        two = where(may_skip, cat([log_zero, alpha], 1)[:, :-2], NEVER)
         new = scores[i] + stack([alpha, one, two]).logsumexp(0)
         alpha = where(wrap((i < frames)[:, None]), new, alpha)
     loss = -_log_end_probability(alpha, letters)
@@ -269,5 +269,5 @@ def multilabel_margin_loss(
     hinge = (1 - at.unsqueeze(2) + x.unsqueeze(1)).relu()
     counted = given[:, :, None] & ~right[:, None, :]
     z = hinge.masked_fill(wrap(~counted), 0).sum((1, 2)) / k
-    z = z if input.ndim == 2 else z.squeeze(0)
-    return reduced_by(z, reduction, size_average, reduce)
+    z = reduced_by(z if input.ndim == 2 else z.squeeze(0), reduction, size_average, reduce)
+    return named(z, "MultilabelMarginLossBackward0")

@@ -12,6 +12,7 @@ in the main process. They are the same, in the same order.
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import Any, Generic
 
 from minigrad.core import dtypes
@@ -123,15 +124,15 @@ class _Pass(Iterator[Any]):
         # PyTorch draws a seed for its workers here. Draw it too, so that later numbers agree.
         empty((), dtype=dtypes.int64).random_(generator=loader.generator)
         dataset, batch_sampler = loader.dataset, loader.batch_sampler
-        examples: Iterable[Any]
+        examples: Iterable[Any]  # not a generator: after an error, the pass can go on
         if loader._is_iterable:
             examples = iter(dataset)
             if loader.batch_size is not None:
                 examples = BatchSampler(examples, loader.batch_size, loader.drop_last)
         elif batch_sampler is not None:
-            examples = (_examples_at(dataset, numbers) for numbers in batch_sampler)
+            examples = map(partial(_examples_at, dataset), batch_sampler)
         else:
-            examples = (dataset[number] for number in loader.sampler)
+            examples = map(dataset.__getitem__, loader.sampler)
         self.batches = map(loader.collate_fn, examples)
 
     def __next__(self) -> Any:
