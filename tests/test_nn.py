@@ -575,6 +575,19 @@ def test_prelu_as_a_method_takes_one_weight_for_each_channel():
         x.prelu(minigrad.ones(2))
 
 
+@pytest.mark.parametrize("mode", ["bilinear", "bicubic"])
+def test_bytes_of_an_image_are_resized_as_numbers_and_rounded(mode):
+    image = minigrad.tensor([[[[0, 100, 255], [50, 200, 10]]]], dtype=minigrad.uint8)
+
+    small = F.interpolate(image, size=(2, 2), mode=mode)
+    exact = F.interpolate(image.float(), size=(2, 2), mode=mode).clamp(0, 255)
+
+    assert small.dtype == minigrad.uint8
+    assert (small.float() - exact).abs().max() <= 1
+    with pytest.raises(NotImplementedError, match="not implemented for 'Long'"):
+        F.interpolate(image.long(), size=(2, 2), mode=mode)
+
+
 @pytest.mark.parametrize(
     "resized",
     [

@@ -86,6 +86,7 @@ class Op:
     """
 
     into: Callable[..., bool] | None = None
+    tangent: Rule | None = None
 
     def __init__(
         self,
@@ -125,7 +126,6 @@ class Op:
         self.takes_out = "out" in keywords
         self.inplace = self.takes_out and (kind == "elementwise" if inplace is None else inplace)
         self.rules: dict[str, Rule] = {}
-        self.tangent: Rule | None = None
         self.plans: dict[Any, Any] = {}  # filled by plan.py: one for each set of inputs
         # Filled by methods/rows.py: the methods made from this row, and which of them are just `apply`.
         self.methods: list[str] = []

@@ -17,6 +17,8 @@ from typing import Any
 import numpy as np
 
 from minigrad import ops
+from minigrad.core.dtypes import torch_name
+from minigrad.core.errors import wrong_kind
 from minigrad.core.shapes import Array
 from minigrad.core.tensor import Tensor
 from minigrad.nn.functional.arguments import several
@@ -65,9 +67,11 @@ def interpolate(
     sizes, factors = _new_sizes(input, size, scale_factor, recompute)
     if mode == "area" and axes < 3:
         return adaptive_avg_pool2d(input, sizes) if axes == 2 else adaptive_avg_pool1d(input, sizes)
-    half = input.dtype == np.float16  # its sums are formed in float32
-    z = input.float() if half else input
-    for axis, (m, factor) in enumerate(zip(sizes, factors, strict=True), 2):
+    # The sums of float16, and of the bytes of an image, are formed in float32.
+    wide = input.dtype == np.float16 or input.dtype == np.uint8 and mode in AXES
+    z = input.float() if wide else input
+    # From the last axis on: bytes are rounded after each axis, so the order matters.
+    for axis, m, factor in reversed([*zip(range(2, input.ndim), sizes, factors, strict=True)]):
         n = z.shape[axis]
         step = _step(n, m, factor, mode, axes, align, antialias)
         if mode.startswith("nearest"):
@@ -78,8 +82,9 @@ def interpolate(
         else:
             matrix = _weights(mode == "bicubic", n, m, step, align, antialias)
             z = ops.resample.apply(z, matrix=matrix, axis=axis)
+            z = z.round().clamp(0, 255) if input.dtype == np.uint8 else z
     node = f"{NODES[mode].format(axes)}{'Aa' if antialias else ''}Backward0"
-    return named(z.half() if half else z, node)
+    return named(z.to(input.dtype) if wide else z, node)
 
 
 def _new_sizes(
@@ -150,6 +155,8 @@ def _check(
             f"Input Error: Only 3D, 4D and 5D input Tensors supported (got {input.ndim}D) for the modes: nearest | "
             f"linear | bilinear | bicubic | trilinear | area | nearest-exact (got {mode})"
         )
+    if mode in AXES and input.dtype.kind != "f" and (mode == "linear" or input.dtype != np.uint8):
+        raise wrong_kind(f"upsample_{mode}{axes}d", [torch_name(input.dtype)])
 
 
 @lru_cache(maxsize=256)
