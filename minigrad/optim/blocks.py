@@ -86,7 +86,9 @@ class Partition:
 
     def _shared_counts(self, name: str, start: float) -> Array:
         """One array with the counts of all parameters. The count in each state is a view of it."""
-        counts = np.array([float(s.get(name, start)) for s in self.states], _count_dtype())
+        # float32, as in PyTorch; float64 if that is the default dtype
+        dtype = np.float64 if get_default_dtype() == np.float64 else np.float32
+        counts = np.array([float(s.get(name, start)) for s in self.states], dtype)
         for k, s in enumerate(self.states):
             if not isinstance(s.get(name), Tensor):
                 s[name] = tensor_of(None)
@@ -122,7 +124,7 @@ class Partition:
     def _cuttable(self, k: int) -> bool:
         """Are the parameter and its state contiguous, so that 1-d views of them exist?"""
         own = [self.states[k][name].array for name in self.names]
-        return all(map(_cuttable, [self.arrays[k], *own]))
+        return all(array.flags.c_contiguous for array in (self.arrays[k], *own))
 
 
 class Block:
@@ -267,16 +269,6 @@ def _cut(row: Array, like: Sequence[Array]) -> list[Array]:
         parts.append(row[start : start + a.size].reshape(a.shape))
         start += a.size
     return parts
-
-
-def _cuttable(array: Array) -> bool:
-    """Is the array contiguous?"""
-    return array.flags.c_contiguous
-
-
-def _count_dtype() -> type[np.floating[Any]]:
-    """Counts are float32, as in PyTorch; float64 if that is the default dtype."""
-    return np.float64 if get_default_dtype() == np.float64 else np.float32
 
 
 def tensor_of(array: Array | None) -> Tensor:

@@ -45,7 +45,8 @@ def ctc_loss(
     frames, letters = (np.atleast_1d(_array(v)) for v in (input_lengths, target_lengths))
     t, n, k = x.shape
     _check_lengths(frames, letters, _array(targets), t, n)
-    _check_blank(blank, k)
+    if not 0 <= blank < k:
+        raise RuntimeError("blank must be in label range")
     extended = _with_blanks(_array(targets), letters, blank, single)
     before = np.concatenate([np.full((n, 2), -1), extended], 1)[:, :-2]
     may_skip = wrap((extended != blank) & (extended != before))
@@ -105,11 +106,6 @@ def _check_lengths(frames: Array, letters: Array, targets: Array, t: int, n: int
             f"Expected targets to have size at least {needed} at dimension {targets.ndim - 1}, but got size "
             f"{targets.shape[-1]}"
         )
-
-
-def _check_blank(blank: int, k: int) -> None:
-    if not 0 <= blank < k:
-        raise RuntimeError("blank must be in label range")
 
 
 def _array(value: Values) -> Array:

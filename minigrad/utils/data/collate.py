@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 
 from minigrad.core import dtypes
-from minigrad.core.dtypes import Dtype
 from minigrad.core.tensor import Tensor
 from minigrad.methods.creation import as_tensor, tensor
 from minigrad.methods.functions import stack
+
+NUMBERS = "biufc"  # the kinds of NumPy dtypes that can be tensors
 
 
 def default_collate(batch: Any) -> Any:
@@ -34,7 +35,8 @@ def default_collate(batch: Any) -> Any:
     if isinstance(example, Tensor):
         return stack(list(batch))
     if isinstance(example, (np.ndarray, np.generic)) and not isinstance(example, (str, bytes)):
-        _check_numbers(example.dtype)
+        if example.dtype.kind not in NUMBERS:
+            raise _cannot_collate(example.dtype)
         return as_tensor(np.stack(batch))
     if isinstance(example, float):
         return tensor(batch, dtype=dtypes.float64)
@@ -53,10 +55,7 @@ def default_collate(batch: Any) -> Any:
                 f"{[len(e) for e in batch]} parts."
             )
         return _like_sequence(example, [default_collate(part) for part in zip(*batch, strict=True)])
-    raise TypeError(
-        "default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; "
-        f"found {type(example)}"
-    )
+    raise _cannot_collate(type(example))
 
 
 def default_convert(data: object) -> Any:
@@ -66,7 +65,7 @@ def default_convert(data: object) -> Any:
     >>> default_convert({"x": np.arange(3), "name": "a"})
     {'x': tensor([0, 1, 2]), 'name': 'a'}
     """
-    if isinstance(data, (np.ndarray, np.generic)) and data.dtype.kind in "biufc":
+    if isinstance(data, (np.ndarray, np.generic)) and data.dtype.kind in NUMBERS:
         return as_tensor(data)
     if isinstance(data, Mapping):
         return _like_mapping(data, {key: default_convert(value) for key, value in data.items()})
@@ -114,9 +113,8 @@ def _fill_or(fill: Callable[[], Any], plain: object) -> Any:
         return plain
 
 
-def _check_numbers(dtype: Dtype) -> None:
-    if dtype.kind not in "biufc":
-        raise TypeError(
-            "default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; "
-            f"found {dtype}"
-        )
+def _cannot_collate(what: object) -> TypeError:
+    return TypeError(
+        "default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; "
+        f"found {what}"
+    )
