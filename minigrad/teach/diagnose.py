@@ -83,7 +83,7 @@ def diagnose(
             found = _search(answer)
             if not found and not difference(answer.mine, answer.right, rtol, atol).ok:
                 found = list(noise(answer))  # right up to rounding, but not close
-            return _best(found, answer)
+            return best(found, answer)
     except (AutogradError, TypeError, NotImplementedError):
         return None  # a graph that was freed or spoiled, or no numbers: nothing can be said
     except (ArithmeticError, LookupError, ValueError):
@@ -255,11 +255,11 @@ LIKELIER = [
 ]  # fmt: skip
 
 
-def _best(found: list[Diagnosis], a: Answer) -> Diagnosis | None:
+def best(found: list[Diagnosis], a: Answer) -> Diagnosis | None:
     """The first in the order of the table, or what is likelier."""
     if not found:
         return None
-    found = sorted(found, key=lambda d: ORDER[d.kind])
+    found = sorted(found, key=lambda d: ORDER.get(d.kind, len(ORDER)))
     first = found[0]
     for kind, than, fits in LIKELIER:
         if first.kind in than:

@@ -301,7 +301,8 @@ def _forgot_inner(use: Use) -> Passes:
 
     Multiply by the derivative of the inner function as well.
     """
-    return _upstream_only(use) if use.parent is use.graph.target and inside_a_curve(use) else None
+    first = use.parent in use.graph.inputs
+    return _upstream_only(use) if first and inside_a_curve(use) else None
 
 
 def inside_a_curve(use: Use) -> bool:

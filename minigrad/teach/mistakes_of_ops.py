@@ -117,6 +117,15 @@ def _exponent_not_lowered(use: Use) -> Variants:
         yield Variant(powers[name] * use.g * z, lowered)
 
 
+@mistake("wrong_argument", "div")
+def _numerator_missing(use: Use, y: Array) -> Passes:
+    """The numerator is missing in the derivative of {op}{line} with respect to its divisor.
+
+    The derivative of x / y with respect to y is -x / y**2.
+    """
+    return use.fit(-use.g / y**2) if use.name == "y" else None
+
+
 @mistake("wrong_argument", "tanh sigmoid softplus")
 def _half_of_the_formula(use: Use, z: Array) -> Variants:
     """The derivative of {op}{line} is {n}.
@@ -153,7 +162,7 @@ def _not_differentiated(use: Use, z: Array) -> Passes:
     alone = use.elementwise and use.op is not None and len(use.op.operands) == 1
     if use.op_name == "pow" and use.name == "y":  # of 2**x a number is missing: log(2)
         alone = np.size(use.values.get("x", ())) > 1
-    return use.g * z if alone and np.shape(z) == use.g.shape else None
+    return use.fit(use.g * z) if alone and np.shape(z) == use.g.shape else None
 
 
 @mistake("sign")
@@ -322,6 +331,8 @@ def _mask_missing(use: Use) -> Passes:
     if use.op_name == "leaky_relu" and "x" in use.values:
         return use.g
     wide, _ = _mask(use)
+    if use.op_name in EXTREMES:  # to all entries, or shared among them
+        return [wide, wide / max(use.gathered, 1)]
     return _scaled(use, wide) if use.op_name == "mul" else use.fit(wide)
 
 

@@ -27,7 +27,7 @@ from minigrad.core.leaf import AccumulateGrad
 from minigrad.core.node import Node
 from minigrad.teach.all_mistakes import known_mistakes
 from minigrad.teach.answer import Answer, Diagnosis
-from minigrad.teach.mistakes import ORDER, Mistake, message_and_hint, one_number, variants
+from minigrad.teach.mistakes import ORDER, Mistake, message_and_hint, variants
 from minigrad.teach.one_mistake import Tried, at_the_uses
 from minigrad.teach.uses import Use, called, op_name
 from minigrad.teach.whole import Places, Table, mistake_in
@@ -119,7 +119,7 @@ def off_by_one(a: Answer, until: float) -> Iterator[Diagnosis]:
 
     Number the steps, and write down which value each of them reads.
     """
-    if a.mine.size < 3 or one_number(a.mine):
+    if a.few:
         return
     places: dict[Any, list[Use]] = {}
     for use in (u for u in a.graph.paths if u.op is not None and not u.part):  # the oldest first
@@ -129,7 +129,7 @@ def off_by_one(a: Answer, until: float) -> Iterator[Diagnosis]:
     for uses in (uses for uses in places.values() if len(uses) > 2):  # two are no recurrence
         for name in uses[0].reads():
             values = [u.values.get(name) for u in uses]
-            if len({np.shape(v) for v in values if isinstance(v, np.ndarray)} | {None}) != 2:
+            if len({np.shape(v) for v in values if isinstance(v, np.ndarray | np.generic)}) != 1:
                 continue
             for n, shifted in _shifted(a, values):
                 there = {(u.node, u.k): v for u, v in zip(uses, shifted, strict=True)}

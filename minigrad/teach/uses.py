@@ -227,6 +227,7 @@ class Graph:
     z           the result          seed    the gradient it starts with
     namespace   tensors by name, whose values may help
     target      the node of the tensor whose gradient is asked for
+    inputs      where the program begins: the target, or what was made of it (in forward_mode.py)
 
     uses        every edge          paths      those that lead to the target
     gradients   node -> its right gradient
@@ -240,6 +241,7 @@ class Graph:
     ) -> None:
         assert z.node is not None
         self.root, self.target = z.node, target
+        self.inputs: set[AnyNode] = {target}
         self.seed = np.asarray(seed, z.dtype)[()]
         self.nodes = sorted(reachable([self.root]), key=lambda n: n.queue_key)
         self.names = {
