@@ -31,12 +31,12 @@ from minigrad.core.tensor import Tensor, wrap
 from minigrad.teach import whole
 from minigrad.teach.altered import altered
 from minigrad.teach.answer import Answer, Diagnosis
+from minigrad.teach.at_a_node import AT_A_NODE, REARRANGED
 from minigrad.teach.difference import Array, difference, real_array
 from minigrad.teach.mistakes import KINDS, ORDER, constant_factor, one_number
 from minigrad.teach.noise import noise
 from minigrad.teach.one_mistake import Tried, at_the_uses
 from minigrad.teach.pairs import (
-    AT_A_NODE,
     everywhere,
     in_one_term,
     off_by_one,
@@ -161,7 +161,7 @@ def _search(a: Answer) -> list[Diagnosis]:
     if not found:
         found += in_one_term(a, until)
     if not found and time.thread_time() < until:
-        found += whole.recognized(a, whole.SUBSTITUTED)
+        found += chain(*(whole.recognized(a, t) for t in (whole.SUBSTITUTED, REARRANGED)))
     if not found:
         found += chain(altered(a, until), off_by_one(a, until))
     if not found:

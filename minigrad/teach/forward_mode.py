@@ -26,10 +26,11 @@ from minigrad.core.modes import enable_grad, unobserved
 from minigrad.core.node import reachable
 from minigrad.core.tensor import Tensor, wrap
 from minigrad.teach.answer import Answer, Diagnosis
+from minigrad.teach.at_a_node import AT_A_NODE
 from minigrad.teach.diagnose import SECONDS, best
 from minigrad.teach.difference import Array, real_array
 from minigrad.teach.one_mistake import at_the_uses
-from minigrad.teach.pairs import AT_A_NODE, everywhere, off_by_one
+from minigrad.teach.pairs import everywhere, off_by_one
 from minigrad.teach.uses import AnyNode, Graph, Use, plan_of_node
 from minigrad.teach.whole import SUBSTITUTED, recognized
 

@@ -217,6 +217,8 @@ def _paths_multiplied(use: Use) -> Passes:
     if any(np.all(np.abs(part) == 1) for part in parts):
         return None  # as if this path were missing
     product, seed = np.prod(parts, axis=0), use.graph.seed
+    if not np.any(product):
+        return None  # as if all of them were missing
     # g * a * b, and g * a times g * b
     once = [product / seed ** (len(parts) - 1)] if np.shape(seed) == product.shape else []
     return [total - sum(parts[1:]) for total in (product, *once)]
@@ -245,15 +247,15 @@ def _scale(use: Use) -> Variants:
     yield Variant(use.passed / 2, "1/2")
     y = use.values.get("y") if use.op_name == "pow" else None
     if y is not None and np.ndim(y) == 0 and float(y) not in (0.0, 1.0, 2.0, 0.5):
-        yield Variant(use.passed / float(y), _words(1 / float(y)))
-        yield Variant(use.passed * float(y), _words(float(y)))
+        yield Variant(use.passed / float(y), words_of(1 / float(y)))
+        yield Variant(use.passed * float(y), words_of(float(y)))
     if y is not None and np.ndim(y) and use.name == "x":
         yield Variant(use.passed / y, "1/y")
     c = constant_factor(use) or logarithm_of_a_base(use)
     if c not in (0.0, 1.0, -1.0, 2.0, 0.5, -2.0, -0.5):
-        yield Variant(use.passed / c, _words(1 / c))
-        yield Variant(use.passed / c / c, _words(1 / c**2))
-        yield Variant(use.passed * c, _words(c))
+        yield Variant(use.passed / c, words_of(1 / c))
+        yield Variant(use.passed / c / c, words_of(1 / c**2))
+        yield Variant(use.passed * c, words_of(c))
     if one_number(use.passed) or one_number(use.graph.gradients.get(use.graph.target, 0)):
         return  # some number of entries may then give it by chance
     sizes = {n for n in (*use.passed.shape, *use.g.shape, use.passed.size, use.g.size) if n > 2}
@@ -286,9 +288,9 @@ def one_number(a: Any) -> bool:
     return bool(sizes.size == 0 or np.all(sizes == sizes[0]))
 
 
-def _words(factor: float) -> str:
+def words_of(factor: float) -> str:
     n = round(1 / factor) if factor else 0
-    return f"1/{n}" if abs(n) > 1 and abs(n * factor - 1) < 1e-9 else f"{factor:.4g}"
+    return f"1/{n}" if abs(n) > 1 and abs(n * factor - 1) < 1e-6 else f"{factor:.4g}"
 
 
 # ------------------------------------------------------------------ the chain rule itself
@@ -323,6 +325,9 @@ def inside_a_curve(use: Use) -> bool:
     return False
 
 
+PRODUCTS = ("matmul", "mm", "bmm", "mv", "dot", "addmm", "baddbmm")
+
+
 @mistake("swapped_operands")
 def _swapped_operands(use: Use) -> Variants:
     """The operands of {op}{line} are exchanged: this is the rule for the other one.
@@ -333,7 +338,7 @@ def _swapped_operands(use: Use) -> Variants:
     if op is None or not {"x", "y"} <= set(op.operands) or use.name not in ("x", "y"):
         return
     two = use.elementwise and len(op.operands) == 2
-    if not two and op.name not in ("matmul", "mm", "bmm", "addmm", "baddbmm"):
+    if not two and op.name not in PRODUCTS:
         return
     yield use.rule(use.g, use.beside)
     if "x" in values and "y" in values:
@@ -382,4 +387,6 @@ def _upstream_only(use: Use) -> Passes:
     d = use.fit(use.g) if use.elementwise else None
     if use.op_name in ("norm", "logsumexp", "prod", "std", "var", "det"):
         d = use.widened()
+    if d is None and use.op_name in PRODUCTS and use.beside in use.values:
+        d = use.rule(use.g, **{use.beside: np.ones_like(use.values[use.beside])})
     return None if d is None else d - others

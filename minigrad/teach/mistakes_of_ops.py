@@ -111,6 +111,10 @@ def _exponent_not_lowered(use: Use) -> Variants:
     x, y, z = (use.values.get(v) for v in "xyz")
     if name == "pow" and use.name == "x" and x is not None and y is not None:
         yield Variant(use.fit(use.g * y * x**y), lowered)
+        if np.size(y) == 1 and np.all(y % 1 == 0.5):  # of a root, half of it
+            for e in (y - 0.5, y - 1.5, y - 2):
+                words = f"its exponent is {float(e):g} and should be {float(y - 1):g}"
+                yield Variant(use.fit(use.g * y * x**e), words)
     elif name == "div" and use.name == "y" and x is not None and y is not None:
         yield Variant(use.fit(-use.g * x / y), "the divisor was not squared")
     elif name in (powers := {"sqrt": 0.5, "rsqrt": -0.5, "reciprocal": -1}) and z is not None:
@@ -367,6 +371,15 @@ def _mask_inverted(use: Use) -> Passes:
     if use.op_name in ("tril", "triu"):
         return [turned, (np.triu if use.op_name == "tril" else np.tril)(wide)]
     return use.fit(turned)
+
+
+@mistake("mask_missing", "index_put")
+def _put_over(use: Use) -> Passes:
+    """{op}{line} overwrites some entries, and your gradient passes on there as if it had not.
+
+    What was overwritten has no influence on the result any more.
+    """
+    return use.g if use.name == "x" else None
 
 
 @mistake("mask_missing")
