@@ -897,3 +897,77 @@ def logits_with_a_weight():
     P, weight = sigmoid(X), 3 * T + 1 - T
     right = weight * (P - T) / 5
     return {"x": x}, z, {"x": right}, [("double_counted", "x", right * P * (1 - P)), ("sign", "x", -right)]
+
+
+@program
+def a_tape_by_hand():
+    X, Y = draw(3, seed=23), draw(3, seed=24)
+    x, y = leaf(X), leaf(Y)
+    a = x * y
+    b = a.sin()
+    d = b + a * b * x
+    z = (d * d).sum()
+
+    def adjoints(joined=np.add, passes=1):
+        adjoint = {}
+
+        def add(name, part):
+            adjoint[name] = joined(adjoint[name], part) if name in adjoint else part
+
+        for _ in range(passes):
+            add("square", np.ones(3))
+            add("d", 2 * (B + C * X) * adjoint["square"])
+            add("cx", adjoint["d"])
+            add("c", adjoint["cx"] * X)
+            add("b", adjoint["d"])
+            add("b", adjoint["c"] * A)
+            add("a", adjoint["c"] * B)
+            add("a", adjoint["b"] * np.cos(A))
+            add("x", adjoint["cx"] * C)
+            add("x", adjoint["a"] * Y)
+        return adjoint["x"]
+
+    A = X * Y
+    B, C = np.sin(A), A * np.sin(A)
+    return {"x": x, "y": y, "d": d}, z, {"x": adjoints()}, [
+        ("accumulated_twice", "x", adjoints(passes=2)),
+        ("paths_multiplied", "x", adjoints(np.multiply)),
+        ("missing_path", "x", adjoints(lambda old, part: part)),
+        ("missing_path", "x", adjoints(lambda old, part: old)),
+    ]
+
+
+@program
+def a_sigmoid_written_out():
+    X, W = draw(4, seed=25), draw(4, seed=26)
+    x, w = leaf(X), leaf(W)
+    u = x * w
+    p = 1 / (1 + (-u).exp())
+    z = (p * p).sum()
+    P = sigmoid(X * W)
+    return {"x": x, "w": w, "u": u, "p": p}, z, {"x": 2 * P * P * (1 - P) * W}, [
+        ("upstream_only", "x", 2 * P * W),
+    ]
+
+
+@program
+def a_column_is_scaled_in_place():
+    X, W, U = draw(3, 2, seed=27), draw(3, seed=28), draw(3, 2, seed=29)
+    x, w = leaf(X), leaf(W)
+    y = x * 1.0
+    y[:, 1].mul_(w)
+    y[:, 0] = w
+    z = (y * y * tensor(U)).sum()
+    right = np.stack([np.zeros(3), 2 * U[:, 1] * X[:, 1] * W * W], 1)
+    return {"x": x, "w": w, "y": y}, z, {"x": right}, [
+        ("mask_inverted", "x", np.stack([2 * U[:, 0] * W, np.zeros(3)], 1)),
+    ]
+
+
+@program
+def scores_along_a_path():
+    X, A = draw(2, seed=30), draw(2, 2, seed=31)
+    x, m = leaf(X), leaf(A)
+    z = (x.unsqueeze(1) + m).logsumexp(0).sum()
+    S = X[:, None] + A
+    return {"x": x, "m": m}, z, {"m": softmax(S, 0)}, [("reduction_axis", "m", softmax(S, 1))]

@@ -8,16 +8,18 @@
 The rows are like those of whole.py, and tried with those of mistakes.py. Read both first.
 """
 
-from collections.abc import Iterator
-from itertools import permutations
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from itertools import combinations, permutations
 from typing import Any
 
 import numpy as np
 
+from minigrad.core.leaf import AccumulateGrad
 from minigrad.teach.answer import Answer
 from minigrad.teach.difference import Array
 from minigrad.teach.pairs import PARTS, walked
-from minigrad.teach.uses import Use
+from minigrad.teach.uses import Graph, Use, dense, plan_of_node
 from minigrad.teach.whole import Places, Table, mistake_in
 
 CHOICES = ("where", "maximum", "minimum", "fmax", "fmin")
@@ -181,6 +183,91 @@ def _parts_in_another_order(a: Answer) -> Places:
                     return
 
 
+# ------------------------------------------------------------------ the pass itself
+
+
+@mistake_in(REARRANGED, "missing_path")
+def _another_engine(a: Answer) -> Places:
+    """In your backward pass {n}.
+
+    Start each adjoint from zero, add every part that arrives, and pass it on once, when all have arrived.
+    """
+    graph = a.graph
+    if max(graph.fan_in.values(), default=0) < 2:
+        return
+    again = dict(graph.gradients)
+    deque(graph._pass(again, graph.leading, graph.target), maxlen=0)
+    once = _breadth_first(graph, repeated=False)
+    for kind, words, candidate in (
+        ("missing_path", "each part that arrives at a tensor overwrites those before it",
+         _passed_on(graph, graph.nodes, lambda old, d: d)),
+        ("missing_path", "only the first part that arrives at a tensor counts",
+         _passed_on(graph, graph.nodes, lambda old, d: old)),
+        ("paths_multiplied", "the parts that arrive at a tensor are multiplied, and not added up",
+         _passed_on(graph, graph.nodes, lambda old, d: old * d)),
+        ("missing_path", "a tensor passes its adjoint on before all parts of it have arrived",
+         _passed_on(graph, once)),
+        ("double_counted", "a tensor passes its adjoint on again with every part that arrives",
+         _passed_on(graph, _breadth_first(graph, repeated=True))),
+        ("accumulated_twice", "the adjoints are still those of an earlier pass: they were not reset",
+         again.get(graph.target)),
+    ):  # fmt: skip
+        if candidate is not None and a.gives(candidate):
+            yield {"kind": kind, "n": words}
+            return
+
+
+def _breadth_first(graph: Graph, repeated: bool) -> list[Any]:
+    """The nodes in the order in which a queue from the result on finds them, each once or each time."""
+    order: list[Any] = [graph.root]
+    for node in order:
+        if len(order) > 200:
+            break
+        for parent in getattr(node, "edges", ()):
+            if parent in graph.leading and (repeated or parent not in order):
+                order.append(parent)
+    return order
+
+
+def _passed_on(
+    graph: Graph, order: Sequence[Any], joined: Callable[[Any, Any], Any] = np.add
+) -> Array | None:
+    """The gradient if the nodes pass on in this order, and parts are joined in this way."""
+    adjoints = {graph.root: graph.seed}
+    for node in order:
+        if node not in adjoints or isinstance(node, AccumulateGrad):
+            continue
+        parts: dict[Any, Array] = {}  # x * x sends one part to x, the sum of two
+        passed = plan_of_node(node).run(adjoints[node], node)
+        for parent, d in zip(node.edges, passed, strict=True):
+            if d is not None and parent in graph.leading:
+                parts[parent] = parts.get(parent, 0) + dense(d)
+        for parent, d in parts.items():
+            adjoints[parent] = joined(adjoints[parent], d) if parent in adjoints else d
+    return adjoints.get(graph.target)
+
+
+@mistake_in(REARRANGED, "upstream_only")
+def _steps_skipped(a: Answer) -> Places:
+    """The derivatives from {op}{line} down to {n} are missing: the gradient that arrives there is passed on
+    as it is.
+
+    Multiply it by the derivative of each operation on the way.
+    """
+    graph = a.graph
+    above = {u.node for u in graph.paths}
+    names = [node for node in graph.names if node in graph.leading and node in graph.gradients]
+    for use in (u for u in graph.paths if u is u.twins[0]):
+        g = graph.gradients[use.node]
+        for node in (n for n in names if n in above and n.queue_key > use.node.queue_key):
+            right = graph.gradients[node]
+            if np.shape(right) == np.shape(g):
+                effect = graph.walk_back(node, np.asarray(g - right))
+                if effect is not None and a.gives(a.right + effect):
+                    yield {"use": use, "n": graph.names[node]}
+                    return
+
+
 # ------------------------------------------------------------------ normalization
 
 
@@ -200,10 +287,11 @@ def _in_a_normalization(a: Answer) -> Places:
             mean, other = (np.mean(d, axis, keepdims=True) for d in (g, g * inner))
             return r * (g - mean - y * other)
 
+        subsets = (s for n in range(1, y.ndim + 1) for s in combinations(range(y.ndim), n))
         wrong = [
-            ("reduction_axis", "the means are taken along another axis", back(other, y, y))
-            for other in (None, *range(y.ndim))
-            if other != axis
+            ("reduction_axis", "the means are taken along other axes", back(other, y, y))
+            for other in subsets
+            if other not in (axis, (axis,))
         ]
         for kind, words, d in (
             *wrong,

@@ -184,6 +184,15 @@ def _missing_operand(use: Use) -> Passes:
 
 
 @mistake("missing_path")
+def _written_part(use: Use) -> Passes:
+    """{op}{line} writes to a part of a tensor, and what comes back through it to that part was left out.
+
+    The new value depends on the one that stood there before.
+    """
+    return np.zeros_like(use.passed) if use.part else None
+
+
+@mistake("missing_path")
 def _only_this_path(use: Use) -> Passes:
     """Only one path is there: the part of {x} that comes back through {op}{line}. The other uses
     were left out.

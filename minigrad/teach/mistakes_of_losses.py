@@ -214,6 +214,16 @@ def _not_the_softmax(use: Use) -> Variants:
         yield Variant(wide * np.exp(x), "the exponentials stand")
 
 
+@mistake("reduction_axis", "logsumexp")
+def _shares_along_another_axis(use: Use, x: Array, widened: Array) -> Variants:
+    """The softmax in the derivative of {op}{line} was taken along another axis.
+
+    The shares add up to 1 along the axis that was summed over.
+    """
+    for axis in range(x.ndim):
+        yield widened * softmax(x, axis)
+
+
 @mistake("mean_for_sum", "cross_entropy nll_loss")
 def _weighted_mean_taken_for_sum(use: Use, weights: Array, target: Array) -> Variants:
     """{op}{line} divides by {n}, the sum of the weights of the classes, and your gradient does not.

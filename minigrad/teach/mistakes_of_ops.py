@@ -392,9 +392,26 @@ def _overwritten(use: Use) -> Passes:
     # x[0] = y: nothing comes back to what stood in x[0].
     if not isinstance(use.node, CopySlices) or use.k or use.part or not use.node.keeps:
         return None
-    written = np.zeros(use.passed.shape, bool)
-    apply_chain(written, use.node.view_chain)[...] = True
+    written = _places_written(use)
     return np.asarray(use.graph.gradients[use.node]) if not np.any(use.passed[written]) else None
+
+
+@mistake("mask_inverted")
+def _only_overwritten(use: Use) -> Passes:
+    """{op}{line} overwrites a part of the tensor, and your gradient passes on only there.
+
+    What was overwritten has no influence on the result any more; the rest has.
+    """
+    if not isinstance(use.node, CopySlices) or use.k or use.part or not use.node.keeps:
+        return None
+    written = _places_written(use)
+    return None if np.any(use.passed[written]) else use.graph.gradients[use.node] * written
+
+
+def _places_written(use: Use) -> Array:
+    written = np.zeros(use.passed.shape, bool)
+    apply_chain(written, use.node.view_chain)[...] = True  # type: ignore[attr-defined]
+    return written
 
 
 @mistake("mask_missing", "mul")

@@ -81,7 +81,7 @@ class Use:
 
     def at(self, g: Array) -> "Use":
         """The same edge with another gradient arriving at its node."""
-        passed = np.asarray(_dense(plan_of_node(self.node).run(g, self.node)[self.k]))
+        passed = np.asarray(dense(plan_of_node(self.node).run(g, self.node)[self.k]))
         return Use(self.graph, self.node, self.k, self.parent, g, passed, self.part)
 
     def changes(self, array: Array | None) -> dict[AnyNode, Array]:
@@ -383,7 +383,7 @@ class Graph:
             passed = plan_of_node(node).run(gradients[node], node)
             for k, (parent, d) in enumerate(zip(node.edges, passed, strict=True)):
                 if d is not None and parent in among:
-                    d = _dense(d)
+                    d = dense(d)
                     gradients[parent] = gradients[parent] + d if parent in gradients else d
                     yield node, k, parent, d
 
@@ -484,5 +484,5 @@ def names_of(plan: Plan) -> list[str]:
     return [name for _, name in plan.wanted]
 
 
-def _dense(d: Array | RowSparse) -> Array:
+def dense(d: Array | RowSparse) -> Array:
     return d.to_dense() if isinstance(d, RowSparse) else d

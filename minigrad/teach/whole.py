@@ -344,10 +344,9 @@ def _scaled(a: Answer) -> Places:
     sizes = {n for u in a.graph.paths for n in (*u.g.shape, *u.passed.shape)}
     sizes = {n for n in (*sizes, a.right.size, a.z.array.size, a.graph.fan_in[a.target]) if n > 2}
     # Or a constant of the program, such as the logarithm of a base.
-    constants = {
-        abs(c) for u in a.graph.paths if (c := constant_factor(u) or logarithm_of_a_base(u))
-    }
-    for n in (2, *sorted(() if one_number(a.right) else sizes | constants - {1.0, 0.5})):
+    factors = (abs(constant_factor(u) or logarithm_of_a_base(u)) for u in a.graph.paths)
+    constants = {max(c, 1 / c) for c in factors if c}
+    for n in (2, *sorted(() if one_number(a.right) else sizes | constants - {1.0, 2.0})):
         for times in (n, 1 / n):
             if np.any(a.right) and a.same(times * a.right):
                 twice = ("accumulated_twice",) if times == 2 and a.x.is_leaf else ()
