@@ -10,7 +10,7 @@ The rows are like those of whole.py, and tried with those of mistakes.py. Read b
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from itertools import combinations, permutations
+from itertools import combinations, islice, permutations
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,7 @@ from minigrad.teach.pairs import PARTS, walked
 from minigrad.teach.uses import Graph, Use, dense, plan_of_node
 from minigrad.teach.whole import Places, Table, mistake_in
 
+FEW = 200  # pairs of steps between which the derivatives may be missing
 CHOICES = ("where", "maximum", "minimum", "fmax", "fmin")
 AT_A_NODE: Table = []
 REARRANGED: Table = []  # tried later: there are many orders
@@ -150,7 +151,7 @@ def _rules_exchanged(a: Answer) -> Places:
 
 @mistake_in(REARRANGED, "exchanged")
 def _parts_in_another_order(a: Answer) -> Places:
-    """What comes back from the parts of {n} was put together in another order, as {order}.
+    """What comes back from the parts of {n} was put together in another order: as {order}.
 
     Each part of the gradient belongs where the part of the value came from.
     """
@@ -178,7 +179,7 @@ def _parts_in_another_order(a: Answer) -> Places:
                     yield {
                         "use": uses[0],
                         "n": a.graph.names.get(node, "a tensor"),
-                        "order": str(order),
+                        "order": ", ".join(f"part {k + 1}" for k in order),
                     }
                     return
 
@@ -256,16 +257,16 @@ def _steps_skipped(a: Answer) -> Places:
     """
     graph = a.graph
     above = {u.node for u in graph.paths}
-    names = [node for node in graph.names if node in graph.leading and node in graph.gradients]
-    for use in (u for u in graph.paths if u is u.twins[0]):
-        g = graph.gradients[use.node]
-        for node in (n for n in names if n in above and n.queue_key > use.node.queue_key):
-            right = graph.gradients[node]
-            if np.shape(right) == np.shape(g):
-                effect = graph.walk_back(node, np.asarray(g - right))
-                if effect is not None and a.gives(a.right + effect):
-                    yield {"use": use, "n": graph.names[node]}
-                    return
+    names = [node for node in graph.names if node in above]
+    uses = (u for u in graph.paths if u is u.twins[0])
+    pairs = ((u, n) for u in uses for n in names if n.queue_key > u.node.queue_key)
+    for use, node in islice(pairs, FEW):
+        g, right = graph.gradients[use.node], graph.gradients[node]
+        if np.shape(right) == np.shape(g):
+            effect = graph.walk_back(node, np.asarray(g - right))
+            if effect is not None and a.gives(a.right + effect):
+                yield {"use": use, "n": graph.names[node]}
+                return
 
 
 # ------------------------------------------------------------------ normalization

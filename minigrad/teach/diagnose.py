@@ -241,7 +241,7 @@ LIKELIER = [
     Likelier("scale", {"double_counted"}, _of_a_half),
     # all is halved rather than a path left out at every operation of a kind
     Likelier("scale", {"missing_path"},
-             lambda a, first, d: d.node is None and "So it is at every" in first.message),
+             lambda a, first, d: d.node is None and "The same is true of every" in first.message),
     # x**2 summed over two entries: the 2 that is missing is rather that of the square
     Likelier("scale", {"mean_for_sum"}, _of_the_power),
     # of several places for a sign or a factor, the operation that has one

@@ -67,19 +67,21 @@ def everywhere(
             for k in range(2):
                 if time.thread_time() > until:
                     return
-                candidate, first = _all_wrong(a, row, there, k)
+                candidate, first, n = _all_wrong(a, row, there, k)
                 if first is None:
                     break
                 if candidate is not None and a.gives(candidate):
-                    if row.kind == "upstream_only" and constant_factor(first):
-                        row = SCALED
-                    d = Tried(row, first, "as at the other places", candidate, {}).diagnosis(a)
-                    yield replace(d, message=f"{d.message} So it is at every {called(first.node)}.")
+                    factor = row.kind == "upstream_only" and constant_factor(first)
+                    d = Tried(SCALED if factor else row, first, n, candidate, {}).diagnosis(a)
+                    name = called(first.node).removeprefix("the ")
+                    yield replace(d, message=f"{d.message} The same is true of every {name}.")
 
 
-def _all_wrong(a: Answer, row: Mistake, there: Container[Any], k: int) -> tuple[Any, Use | None]:
-    """The gradient if the k-th variant of a mistake is made at all these uses."""
-    first: list[Use] = []
+def _all_wrong(
+    a: Answer, row: Mistake, there: Container[Any], k: int
+) -> tuple[Any, Use | None, str]:
+    """The gradient if the k-th variant of a mistake is made at all these uses; the first use, and its n."""
+    made: list[tuple[Use, str]] = []
 
     def wrong(use: Use) -> Any:
         if (use.node, use.k) not in there:
@@ -87,11 +89,11 @@ def _all_wrong(a: Answer, row: Mistake, there: Container[Any], k: int) -> tuple[
         given = list(variants(row, use))
         if k >= len(given):
             return use.passed
-        first.append(use)
+        made.append((use, given[k].n))
         return given[k].array
 
     candidate = walked(a, wrong)
-    return candidate, first[0] if first else None
+    return candidate, *(made[0] if made else (None, ""))
 
 
 def _places(use: Use) -> Iterator[tuple[Any, ...]]:

@@ -470,8 +470,14 @@ def _writes(node: Node) -> bool:
 
 
 def called(node: Node) -> str:
-    """The operation as its node calls it: Mul, of MulBackward0."""
-    return node.name().partition("Backward")[0]
+    """The operation as its node calls it: Mul, of MulBackward0; Matmul, of a product that ends in a Squeeze."""
+    if isinstance(node, CopySlices):
+        return f"the in-place {called(node.write)}"
+    name, op = node.name().partition("Backward")[0], op_name(node)
+    return op.title().replace("_", "") if name in VIEWS and op in NOT_VIEWS else name
+
+
+VIEWS, NOT_VIEWS = ("Squeeze", "View"), ("matmul", "index_select")
 
 
 def op_name(node: Node | None) -> str:
