@@ -803,3 +803,171 @@ def convolved():
         ("broadcast_not_summed", "b", G), ("mean_for_sum", "b", G.mean((0, 2, 3))),
         ("upstream_ignored", "b", np.full(3, 18.0)),
     ]
+
+
+# ------------------------------------------------------------------ formulas that are known as a whole
+
+
+@program
+def normalized_rows_by_their_formula():
+    X, W = draw(3, 4, seed=11), draw(3, 4, seed=12)
+    x = leaf(X)
+    c = x - x.mean(1, keepdim=True)
+    y = c / ((c * c).mean(1, keepdim=True) + 1e-5).sqrt()
+    z = (y * tensor(W)).sum()
+    C = X - X.mean(1, keepdims=True)
+    R = (np.mean(C * C, 1, keepdims=True) + 1e-5) ** -0.5
+    Y = C * R
+
+    def back(axis, inner=Y, outer=Y):
+        return R * (W - W.mean(axis, keepdims=True) - outer * np.mean(W * inner, axis, keepdims=True))
+
+    return {"x": x, "y": y}, z, {"x": back(1)}, [
+        ("reduction_axis", "x", back(0)), ("wrong_argument", "x", back(1, inner=X)),
+        ("wrong_argument", "x", back(1, outer=C)),
+    ]
+
+
+@program
+def four_gates():
+    A, H = draw(8, seed=13), draw(2, seed=14)
+    a, h = leaf(A), leaf(H)
+    i, f, g, o = a.chunk(4)
+    y = o.sigmoid() * (f.sigmoid() * h + i.sigmoid() * g.tanh())
+    z = y.sum()
+    S1, S2, S4, T3 = sigmoid(A[:2]), sigmoid(A[2:4]), sigmoid(A[6:]), np.tanh(A[4:6])
+    C = S2 * H + S1 * T3
+    parts = [S4 * T3 * S1 * (1 - S1), S4 * H * S2 * (1 - S2), S4 * S1 * (1 - T3 * T3), C * S4 * (1 - S4)]
+    halves = [S4 * S1 * S1 * (1 - S1), parts[1], S4 * T3 * (1 - T3 * T3), parts[3]]
+    return {"a": a, "h": h, "y": y}, z, {"a": np.concatenate(parts), "h": S4 * S2}, [
+        ("exchanged", "a", np.concatenate([parts[k] for k in (1, 0, 2, 3)])),
+        ("exchanged", "a", np.concatenate([parts[k] for k in (0, 1, 3, 2)])),
+        ("swapped_operands", "a", np.concatenate(halves)),
+    ]
+
+
+@program
+def windows():
+    X, K, W = draw(6, seed=15), draw(3, seed=16), draw(4, seed=17)
+    x, k = leaf(X), leaf(K)
+    z = ((x.unfold(0, 3, 1) @ k) * tensor(W)).sum()
+    rows = np.lib.stride_tricks.sliding_window_view(X, 3)
+    added, last, ones = np.zeros(6), np.zeros(6), np.zeros(6)
+    for n in range(4):
+        added[n : n + 3] += W[n] * K
+        last[n : n + 3] = W[n] * K
+        ones[n : n + 3] += W[n]
+    return {"x": x, "k": k}, z, {"x": added, "k": W @ rows}, [
+        ("index_not_scattered", "x", last), ("upstream_only", "x", ones),
+        ("mean_for_sum", "x", added / [1, 2, 3, 3, 2, 1]), ("transposed", "k", (W @ rows)[::-1]),
+    ]
+
+
+@program
+def a_mask_is_written():
+    X, W = draw(5, seed=18), draw(5, seed=19)
+    x, where = leaf(X), np.array([True, False, True, False, False])
+    y = x * x
+    y[tensor(where)] = 0.0
+    z = (y * tensor(W)).sum()
+    return {"x": x, "y": y}, z, {"x": 2 * X * W * ~where}, [
+        ("mask_missing", "x", 2 * X * W), ("missing_path", "x", X * W * ~where),
+    ]
+
+
+@program
+def probabilities_beside_weights():
+    X, W = draw(2, 4, seed=20), draw(2, 4, seed=21)
+    x = leaf(X)
+    p = x.softmax(1)
+    z = (p * tensor(W)).sum()
+    P = softmax(X)
+    total = np.sum(P * W, 1, keepdims=True)
+    return {"x": x, "p": p}, z, {"x": P * (W - total)}, [
+        ("wrong_argument", "x", W - total),
+        ("wrong_argument", "x", P * (W - W.sum(1, keepdims=True))),
+    ]
+
+
+@program
+def logits_with_a_weight():
+    X, T = draw(5, seed=22), np.array([1.0, 0, 1, 1, 0])
+    x = leaf(X)
+    z = F.binary_cross_entropy_with_logits(x, tensor(T), pos_weight=tensor(3.0))
+    P, weight = sigmoid(X), 3 * T + 1 - T
+    right = weight * (P - T) / 5
+    return {"x": x}, z, {"x": right}, [("double_counted", "x", right * P * (1 - P)), ("sign", "x", -right)]
+
+
+@program
+def a_tape_by_hand():
+    X, Y = draw(3, seed=23), draw(3, seed=24)
+    x, y = leaf(X), leaf(Y)
+    a = x * y
+    b = a.sin()
+    d = b + a * b * x
+    z = (d * d).sum()
+
+    def adjoints(joined=np.add, passes=1):
+        adjoint = {}
+
+        def add(name, part):
+            adjoint[name] = joined(adjoint[name], part) if name in adjoint else part
+
+        for _ in range(passes):
+            add("square", np.ones(3))
+            add("d", 2 * (B + C * X) * adjoint["square"])
+            add("cx", adjoint["d"])
+            add("c", adjoint["cx"] * X)
+            add("b", adjoint["d"])
+            add("b", adjoint["c"] * A)
+            add("a", adjoint["c"] * B)
+            add("a", adjoint["b"] * np.cos(A))
+            add("x", adjoint["cx"] * C)
+            add("x", adjoint["a"] * Y)
+        return adjoint["x"]
+
+    A = X * Y
+    B, C = np.sin(A), A * np.sin(A)
+    return {"x": x, "y": y, "d": d}, z, {"x": adjoints()}, [
+        ("accumulated_twice", "x", adjoints(passes=2)),
+        ("paths_multiplied", "x", adjoints(np.multiply)),
+        ("missing_path", "x", adjoints(lambda old, part: part)),
+        ("missing_path", "x", adjoints(lambda old, part: old)),
+    ]
+
+
+@program
+def a_sigmoid_written_out():
+    X, W = draw(4, seed=25), draw(4, seed=26)
+    x, w = leaf(X), leaf(W)
+    u = x * w
+    p = 1 / (1 + (-u).exp())
+    z = (p * p).sum()
+    P = sigmoid(X * W)
+    return {"x": x, "w": w, "u": u, "p": p}, z, {"x": 2 * P * P * (1 - P) * W}, [
+        ("upstream_only", "x", 2 * P * W),
+    ]
+
+
+@program
+def a_column_is_scaled_in_place():
+    X, W, U = draw(3, 2, seed=27), draw(3, seed=28), draw(3, 2, seed=29)
+    x, w = leaf(X), leaf(W)
+    y = x * 1.0
+    y[:, 1].mul_(w)
+    y[:, 0] = w
+    z = (y * y * tensor(U)).sum()
+    right = np.stack([np.zeros(3), 2 * U[:, 1] * X[:, 1] * W * W], 1)
+    return {"x": x, "w": w, "y": y}, z, {"x": right}, [
+        ("mask_inverted", "x", np.stack([2 * U[:, 0] * W, np.zeros(3)], 1)),
+    ]
+
+
+@program
+def scores_along_a_path():
+    X, A = draw(2, seed=30), draw(2, 2, seed=31)
+    x, m = leaf(X), leaf(A)
+    z = (x.unsqueeze(1) + m).logsumexp(0).sum()
+    S = X[:, None] + A
+    return {"x": x, "m": m}, z, {"m": softmax(S, 0)}, [("reduction_axis", "m", softmax(S, 1))]

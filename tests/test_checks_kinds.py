@@ -194,12 +194,28 @@ def test_a_wrong_tangent_of_a_sum_is_a_verdict_and_no_error():
     assert not exercise.check(lambda x, x_dot: 2 * x * x_dot / x.size).ok
 
 
-def test_entry_by_entry_a_tangent_s_mistake_is_searched_on_the_tape():
-    exercise = Tangents("f", lambda x: (x * x).sin(), shapes=[[(3,)], [(2, 2)]])
+LAYER, VECTORS = [[(2, 3), (3,)], [(3, 3), (3,)]], [[(3,), (3,)], [(4,), (4,)]]
+WRONG_TANGENTS = [
+    (lambda x: (x * x).sin(), [[(3,)], [(2, 2)]], lambda x, u: np.cos(x * x) * u, "forgot_inner"),
+    (lambda x: (x * x).sin(), [[(3,)], [(2, 2)]], lambda x, u: np.cos(x) * 2 * x * u, "wrong_argument"),
+    (lambda x: (x * x).mean(), [[(3,)], [(2, 2)]], lambda x, u: np.sum(2 * x * u), "mean_for_sum"),
+    (lambda x, y: x / y, VECTORS, lambda x, y, u, v: u / y - v / y**2, "wrong_argument"),
+    (lambda x, y: x / y, VECTORS, lambda x, y, u, v: u / v, "applied_to_tangents"),
+    (lambda w, x: (w @ x).relu(), LAYER, lambda w, x, u, v: u @ x + w @ v, "mask_missing"),
+    (lambda w, x: (w @ x).relu(), LAYER, lambda w, x, u, v: np.maximum(u @ x + w @ v, 0), "applied_to_tangents"),
+    (lambda w, x: (w @ x).tanh(), LAYER, lambda w, x, u, v: 1 - np.tanh(w @ x) ** 2, "upstream_ignored"),
+    (lambda w, x: (w @ x).tanh(), LAYER, lambda w, x, u, v: u @ x + w @ v, "upstream_only"),
+    (lambda x, y: (2 * x).mul_(y), VECTORS, lambda x, y, u, v: 2 * u * y + 2 * x * y * v, "stale_value"),
+    (lambda x, y: (2 * x).copy_(y * y), VECTORS, lambda x, y, u, v: 2 * u, "stale_value"),
+]  # fmt: skip
 
-    result = exercise.check(lambda x, x_dot: np.cos(x * x) * x_dot)
 
-    assert kinds(result) == ["forgot_inner"]
+@pytest.mark.parametrize("f, shapes, wrong, kind", WRONG_TANGENTS)
+def test_a_mistake_in_a_tangent_is_searched_on_the_tape(f, shapes, wrong, kind):
+    exercise = Tangents("f", f, shapes=shapes)
+
+    assert kinds(exercise.check(wrong)) == [kind]
+    assert kinds(exercise.check(lambda *given: np.cos(wrong(*given)))) == []
 
 
 def test_a_gradient_is_no_tangent():

@@ -5,7 +5,8 @@ import pytest
 
 from minigrad import optim, tensor
 from minigrad.teach import compare_update
-from minigrad.teach.steps_by_hand import MISTAKES
+from minigrad.teach.mistakes_of_steps import AROUND as AROUND_AN_OPTIMIZER
+from minigrad.teach.mistakes_of_steps import MISTAKES
 from minigrad.teach.steps_by_hand import by_hand as steps_by_hand
 from minigrad.teach.updates import run_optimizer
 
@@ -21,29 +22,35 @@ SETTINGS = [
     ("Adagrad", {"lr": 0.1, "lr_decay": 0.1, "weight_decay": 0.1, "eps": 1e-3}),
     ("RMSprop", {"lr": 0.1, "momentum": 0.9, "centered": True, "eps": 1e-3}),
     ("RMSprop", {"lr": 0.1, "weight_decay": 0.1}),
+    ("Adam", {"lr": 0.1, "amsgrad": True, "betas": (0.9, 0.5), "eps": 1e-3}),
+    ("Adagrad", {"lr": 0.1, "initial_accumulator_value": 0.5, "eps": 1e-3}),
 ]
 LR, STATE = "lr_missing", "state_not_kept"
-DIVISOR = {"eps_inside_sqrt", "eps_missing", "root_missing"}
+DIVISOR = {"eps_inside_sqrt", "eps_missing", "root_missing", "square_missing"}
 DECAY = {
     "weight_decay_sign",
     "weight_decay_missing",
     "weight_decay_factor",
+    "weight_decay_place",
     "decoupled_weight_decay",
 }
+AROUND = {"accumulated_twice", "stale_gradient", "sign"}
 MOMENTUM = {LR, STATE, "momentum_convention", "dampening"}
-ADAM = {LR, STATE, *DIVISOR, "bias_correction", "wrong_beta"}
+ADAM = {LR, STATE, *DIVISOR, "eps_place", "bias_correction", "wrong_beta"}
 WRONG = {
     ("SGD", 0): {LR},
-    ("SGD", 1): MOMENTUM,
-    ("SGD", 2): MOMENTUM,
-    ("SGD", 3): MOMENTUM | DECAY,
+    ("SGD", 1): MOMENTUM | {"nesterov_not_asked"},
+    ("SGD", 2): MOMENTUM | {"nesterov_not_asked"},
+    ("SGD", 3): MOMENTUM | DECAY | {"nesterov_not_asked", "lr_schedule"},
     ("SGD", 4): MOMENTUM | {"nesterov_missing"},
     ("Adam", 5): ADAM,
     ("Adam", 6): ADAM | DECAY,
     ("AdamW", 7): ADAM | DECAY,
     ("Adagrad", 8): {LR, STATE, *DIVISOR, "lr_decay_missing"} | DECAY,
     ("RMSprop", 9): {LR, STATE, *DIVISOR, "momentum_convention", "wrong_beta", "centering_missing"},
-    ("RMSprop", 10): {LR, STATE, *DIVISOR, "wrong_beta"} | DECAY,
+    ("RMSprop", 10): {LR, STATE, *DIVISOR, "wrong_beta", "centering_not_asked"} | DECAY,
+    ("Adam", 11): ADAM | {"amsgrad_missing"},
+    ("Adagrad", 12): {LR, STATE, *DIVISOR, "initial_value_missing"},
 }
 
 
@@ -72,8 +79,9 @@ def test_each_mistake_is_found_where_it_can_be_made(k):
     start, grads = data()
     found = set()
 
-    for wrong in [slip for slip in MISTAKES if name in slip.of.split()]:
+    for wrong in [slip for slip in (*AROUND_AN_OPTIMIZER, *MISTAKES) if name in slip.of.split()]:
         yours = steps_by_hand(name, start, grads, settings, wrong)
+        yours += yours[-1:] * (len(grads) - len(yours))  # where the last learning rate is not known
         report = compare_update(
             getattr(optim, name), settings, params=start, grads=grads, yours=yours
         )
@@ -81,7 +89,7 @@ def test_each_mistake_is_found_where_it_can_be_made(k):
             assert wrong.kind in (report.diagnosis.kind, *report.diagnosis.also), wrong
             found.add(report.diagnosis.kind)
 
-    assert found == WRONG[name, k]
+    assert found == WRONG[name, k] | AROUND
 
 
 @pytest.mark.parametrize("name, settings", SETTINGS)
@@ -259,6 +267,38 @@ def without_a_root(p, g, lr, t, s):
     return p - lr * g / (s["a"] + 1e-2)
 
 
+def of_the_sum(step):
+    def summed(p, g, lr, t, s):
+        s["sum"] = s.get("sum", 0) + g
+        return step(p, s["sum"], lr, t, s)
+
+    return summed
+
+
+def one_late(step):
+    def late(p, g, lr, t, s):
+        before, s["g"] = s.get("g", 0 * g), g
+        return step(p, before, lr, t, s)
+
+    return late
+
+
+def looks_ahead(p, g, lr, t, s):
+    s["v"] = 0.9 * s.get("v", 0) + g
+    return p - lr * (g + 0.9 * s["v"])
+
+
+def corrected_in_place(p, g, lr, t, s):
+    s["m"] = (0.9 * s.get("m", 0) + 0.1 * g) / (1 - 0.9**t)
+    s["v"] = (0.999 * s.get("v", 0) + 0.001 * g**2) / (1 - 0.999**t)
+    return p - lr * s["m"] / (np.sqrt(s["v"]) + 1e-2)
+
+
+def counted_from_zero(p, g, lr, t, s):
+    with np.errstate(all="ignore"):
+        return adam_step()(p, g, lr, t - 1, s)
+
+
 FALLING = [0.1, 0.1, 0.05, 0.02]
 SGD9 = {"lr": 0.1, "momentum": 0.9}
 ADAM_ = {"lr": 0.1, "eps": 1e-2}
@@ -316,6 +356,19 @@ BY_HAND = [
     ("Adagrad", {"lr": 0.1, "eps": 1e-2}, adagrad_step(inside=True), "eps_inside_sqrt"),
     ("Adagrad", {"lr": 0.1, "eps": 1e-2}, adagrad_step(keep=False), "state_not_kept"),
     ("Adamax", {"lr": 0.1}, lambda p, g, lr, t, s: p - lr * np.sqrt(np.abs(g)), None),
+    ("SGD", SGD9, of_the_sum(momentum), "accumulated_twice"),
+    ("Adam", ADAM_, of_the_sum(adam_step()), "accumulated_twice"),
+    ("SGD", SGD9, one_late(momentum), "stale_gradient"),
+    ("SGD", SGD9, lambda p, g, lr, t, s: momentum(p, 4 * g, lr, t, s), "scale"),
+    ("SGD", {"lr": 0.1}, lambda p, g, lr, t, s: s.setdefault("first", p) - lr * g, "step_not_kept"),
+    ("SGD", {"lr": FALLING}, lambda p, g, lr, t, s: p - [*FALLING, 0.01][t] * g, "lr_schedule"),
+    ("SGD", {"lr": FALLING}, lambda p, g, lr, t, s: p - 0.1 * g, "lr_schedule"),
+    ("SGD", SGD9, looks_ahead, "nesterov_not_asked"),
+    ("SGD", {**SGD9, "nesterov": True}, lambda p, g, lr, t, s: momentum(p, 1.9 * g, lr, t, s), "nesterov_missing"),
+    ("SGD", {"lr": 0.1, "weight_decay": 0.2}, lambda p, g, lr, t, s: p - lr * (g + 0.2 * np.sign(p)),
+     "weight_decay_place"),
+    ("Adam", ADAM_, corrected_in_place, "bias_correction"),
+    ("Adam", ADAM_, counted_from_zero, "bias_correction"),
 ]  # fmt: skip
 
 

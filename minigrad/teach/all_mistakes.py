@@ -10,7 +10,7 @@ from minigrad.teach import (  # noqa: F401  each adds its mistakes to the table
     mistakes_of_statistics,
 )
 from minigrad.teach.mistakes import KINDS, ORDER, TABLE, Mistake
-from minigrad.teach.steps_by_hand import MISTAKES, UPHILL
+from minigrad.teach.mistakes_of_steps import AROUND, FACTORS, MISTAKES, RESTARTED
 
 
 @cache
@@ -27,7 +27,7 @@ def mistakes_page(text: str) -> str:
     file.write_text(mistakes_page(file.read_text()))
     """
     steps: dict[str, str] = {}
-    for slip in (*MISTAKES, UPHILL):
+    for slip in (*AROUND, *MISTAKES, RESTARTED, FACTORS[0]):
         steps.setdefault(slip.kind, slip.message)
     tables = iter((KINDS, steps))
 

@@ -21,7 +21,7 @@ import numpy as np
 
 from minigrad.teach.answer import Answer, Diagnosis
 from minigrad.teach.difference import Array
-from minigrad.teach.mistakes import constant_factor, message_and_hint, one_number
+from minigrad.teach.mistakes import constant_factor, message_and_hint
 from minigrad.teach.mistakes_of_ops import MASKED, is_dropout
 from minigrad.teach.uses import AnyNode, Graph, Use, names_of, plan_of_node
 
@@ -49,7 +49,7 @@ class Altered(NamedTuple):
 
 def altered(a: Answer, until: float) -> Iterator[Diagnosis]:
     """The gradients of programs in which one operation is another."""
-    if a.mine.size < 3 or one_number(a.mine) or a.mine.shape != a.right.shape:
+    if a.few or a.mine.shape != a.right.shape:
         return
     for use in a.graph.uses[::-1]:  # also those that the target is not behind: their values count
         if use.op is None or use.part or use.wrote or use is not use.twins[0]:
@@ -60,7 +60,12 @@ def altered(a: Answer, until: float) -> Iterator[Diagnosis]:
                     return
                 candidate = _gradient(a.graph, one)
                 if candidate is not None and a.gives(candidate):
-                    yield a.found(*message_and_hint(search), kind=kind, use=use, n=n)
+                    also = (
+                        ("upstream_only",)
+                        if search is _left_out and kind != "upstream_only"
+                        else ()
+                    )
+                    yield a.found(*message_and_hint(search), kind=kind, use=use, n=n, also=also)
                     return
 
 

@@ -16,6 +16,7 @@ from minigrad.core.node import Node
 from minigrad.core.tensor import Tensor
 from minigrad.core.views import CopySlices
 from minigrad.teach.difference import real_array
+from minigrad.teach.mistakes import one_number
 from minigrad.teach.uses import Graph, Use, called
 
 
@@ -52,6 +53,7 @@ class Answer:
     mine     the student's array        right   the right one
     name     what the student calls x   graph   the graph from z to x
     plain    is the gradient of z ones, because none was given?
+    few      are the student's numbers so few, or so alike, that much may give them by chance?
     """
 
     def __init__(
@@ -84,6 +86,7 @@ class Answer:
             real = self.right.dtype.kind == "f"
             last_digit = float(np.finfo(self.right.dtype).eps) if real else 0
             self.atol = max(self.atol, 4 * last_digit * float(max(parts, default=0)))
+        self.few = self.mine.size < 3 or one_number(self.mine)
 
     def same(self, candidate: object) -> bool:
         """Is this the student's array?"""

@@ -22,9 +22,10 @@ from minigrad.core.tensor import Tensor
 from minigrad.methods.creation import tensor
 from minigrad.teach.answer import Diagnosis
 from minigrad.teach.cases import Case, draw, layouts, tolerance
-from minigrad.teach.checks import Exercise, diagnosed, in_all
+from minigrad.teach.checks import Exercise, in_all
 from minigrad.teach.difference import Array, real_array
-from minigrad.teach.misconceptions import Misconception, Seen, alike, generally
+from minigrad.teach.forward_mode import diagnose_tangent
+from minigrad.teach.misconceptions import Misconception, Seen, generally
 from minigrad.teach.results import CheckRow, Kind
 from minigrad.teach.trying import DIAGNOSED, FunctionQuestion, Mistaken, count
 
@@ -35,7 +36,8 @@ class Tangents(Exercise):
     The arguments are those of Exercise.
 
     Found without being declared: that another tangent was forgotten, that the tangents were
-    not used at all, and that the gradient was given in place of the tangent.
+    not used at all, that the gradient was given in place of the tangent, and the mistakes of the
+    table, at one operation (see forward_mode.py).
     """
 
     column, counted = "tangent", "tangents"
@@ -76,26 +78,16 @@ class Tangents(Exercise):
     def searched(
         self, what: str, wrong: Sequence[Mistaken], seen: Sequence[Seen]
     ) -> Diagnosis | None:
-        """Last of all what the search of the tape finds, for a function of one input, entry by entry.
-
-        There the Jacobian is diagonal, so J @ x_dot and x_dot @ J are the same numbers.
-        """
+        """A sign or a factor of all; then what the search of the tape finds, in forward mode."""
+        half = len(self.inputs)
         found = generally(seen)
-        if found is not None or len(self.inputs) != 1:
-            return found
-        return in_all(self._in_one_case(m) for m in wrong[:DIAGNOSED])
 
-    def _in_one_case(self, m: Mistaken) -> Diagnosis | None:
-        x, x_dot = m.case.inputs.values()
-        (name,) = self.inputs
-        z, tensors = self._program({name: x})
-        if z.shape != np.shape(x):
-            return None
-        with unobserved():
-            (back,) = grad(z, tensors[name], tensor(x_dot), retain_graph=True)
-        if not alike(real_array(back), m.case.expected[0]):
-            return None
-        return diagnosed((z, tensors), name, m.mine, x_dot)
+        def one(m: Mistaken) -> Diagnosis | None:
+            given = list(m.case.inputs.values())
+            x, x_dot = (dict(zip(self.inputs, part)) for part in (given[:half], given[half:]))
+            return diagnose_tangent(self.forward, x, x_dot, m.mine)
+
+        return found or in_all(one(m) for m in wrong[:DIAGNOSED])
 
     def _known(self) -> Iterator[Misconception]:
         half = len(self.inputs)
@@ -126,6 +118,12 @@ class Tangents(Exercise):
             "upstream_ignored",
             lambda *given: self.tangent(*given[:half], *(np.ones_like(v) for v in given[half:])),
             "This is how z moves if every input moves by 1: the tangents were not used.",
+            "Multiply each local derivative by the tangent of its input.",
+        )
+        yield Misconception(
+            "applied_to_tangents",
+            lambda *given: self._program(dict(zip(self.inputs, given[half:], strict=True)))[0],
+            "The function itself was applied to the tangents, as if it were linear.",
             "Multiply each local derivative by the tangent of its input.",
         )
         yield Misconception(

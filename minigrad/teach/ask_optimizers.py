@@ -8,7 +8,7 @@
 The student writes either one step as a function of the parameter, its gradient, a dict that is
 kept from step to step, and the settings; or a class like those of `optim`, with parameters that
 are tensors. It is run over a few gradients beside minigrad's own optimizer; where the two part,
-steps_by_hand.py is asked which known variant gives the student's numbers at *every* step.
+the mistake is named that gives the student's numbers at *every* step (mistakes_of_steps.py).
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -31,12 +31,12 @@ from minigrad.core.tensor import Tensor, wrap
 from minigrad.teach import whole
 from minigrad.teach.altered import altered
 from minigrad.teach.answer import Answer, Diagnosis
+from minigrad.teach.at_a_node import AT_A_NODE, REARRANGED
 from minigrad.teach.difference import Array, difference, real_array
 from minigrad.teach.mistakes import KINDS, ORDER, constant_factor, one_number
 from minigrad.teach.noise import noise
 from minigrad.teach.one_mistake import Tried, at_the_uses
 from minigrad.teach.pairs import (
-    AT_A_NODE,
     everywhere,
     in_one_term,
     off_by_one,
@@ -83,7 +83,7 @@ def diagnose(
             found = _search(answer)
             if not found and not difference(answer.mine, answer.right, rtol, atol).ok:
                 found = list(noise(answer))  # right up to rounding, but not close
-            return _best(found, answer)
+            return best(found, answer)
     except (AutogradError, TypeError, NotImplementedError):
         return None  # a graph that was freed or spoiled, or no numbers: nothing can be said
     except (ArithmeticError, LookupError, ValueError):
@@ -161,7 +161,7 @@ def _search(a: Answer) -> list[Diagnosis]:
     if not found:
         found += in_one_term(a, until)
     if not found and time.thread_time() < until:
-        found += whole.recognized(a, whole.SUBSTITUTED)
+        found += chain(*(whole.recognized(a, t) for t in (whole.SUBSTITUTED, REARRANGED)))
     if not found:
         found += chain(altered(a, until), off_by_one(a, until))
     if not found:
@@ -241,7 +241,7 @@ LIKELIER = [
     Likelier("scale", {"double_counted"}, _of_a_half),
     # all is halved rather than a path left out at every operation of a kind
     Likelier("scale", {"missing_path"},
-             lambda a, first, d: d.node is None and "So it is at every" in first.message),
+             lambda a, first, d: d.node is None and "The same is true of every" in first.message),
     # x**2 summed over two entries: the 2 that is missing is rather that of the square
     Likelier("scale", {"mean_for_sum"}, _of_the_power),
     # of several places for a sign or a factor, the operation that has one
@@ -255,11 +255,11 @@ LIKELIER = [
 ]  # fmt: skip
 
 
-def _best(found: list[Diagnosis], a: Answer) -> Diagnosis | None:
+def best(found: list[Diagnosis], a: Answer) -> Diagnosis | None:
     """The first in the order of the table, or what is likelier."""
     if not found:
         return None
-    found = sorted(found, key=lambda d: ORDER[d.kind])
+    found = sorted(found, key=lambda d: ORDER.get(d.kind, len(ORDER)))
     first = found[0]
     for kind, than, fits in LIKELIER:
         if first.kind in than:

@@ -184,6 +184,15 @@ def _missing_operand(use: Use) -> Passes:
 
 
 @mistake("missing_path")
+def _written_part(use: Use) -> Passes:
+    """{op}{line} writes to a part of a tensor, and what comes back through it to that part was left out.
+
+    The new value depends on the one that stood there before.
+    """
+    return np.zeros_like(use.passed) if use.part else None
+
+
+@mistake("missing_path")
 def _only_this_path(use: Use) -> Passes:
     """Only one path is there: the part of {x} that comes back through {op}{line}. The other uses
     were left out.
@@ -217,6 +226,8 @@ def _paths_multiplied(use: Use) -> Passes:
     if any(np.all(np.abs(part) == 1) for part in parts):
         return None  # as if this path were missing
     product, seed = np.prod(parts, axis=0), use.graph.seed
+    if not np.any(product):
+        return None  # as if all of them were missing
     # g * a * b, and g * a times g * b
     once = [product / seed ** (len(parts) - 1)] if np.shape(seed) == product.shape else []
     return [total - sum(parts[1:]) for total in (product, *once)]
@@ -245,15 +256,15 @@ def _scale(use: Use) -> Variants:
     yield Variant(use.passed / 2, "1/2")
     y = use.values.get("y") if use.op_name == "pow" else None
     if y is not None and np.ndim(y) == 0 and float(y) not in (0.0, 1.0, 2.0, 0.5):
-        yield Variant(use.passed / float(y), _words(1 / float(y)))
-        yield Variant(use.passed * float(y), _words(float(y)))
+        yield Variant(use.passed / float(y), words_of(1 / float(y)))
+        yield Variant(use.passed * float(y), words_of(float(y)))
     if y is not None and np.ndim(y) and use.name == "x":
         yield Variant(use.passed / y, "1/y")
     c = constant_factor(use) or logarithm_of_a_base(use)
     if c not in (0.0, 1.0, -1.0, 2.0, 0.5, -2.0, -0.5):
-        yield Variant(use.passed / c, _words(1 / c))
-        yield Variant(use.passed / c / c, _words(1 / c**2))
-        yield Variant(use.passed * c, _words(c))
+        yield Variant(use.passed / c, words_of(1 / c))
+        yield Variant(use.passed / c / c, words_of(1 / c**2))
+        yield Variant(use.passed * c, words_of(c))
     if one_number(use.passed) or one_number(use.graph.gradients.get(use.graph.target, 0)):
         return  # some number of entries may then give it by chance
     sizes = {n for n in (*use.passed.shape, *use.g.shape, use.passed.size, use.g.size) if n > 2}
@@ -286,9 +297,9 @@ def one_number(a: Any) -> bool:
     return bool(sizes.size == 0 or np.all(sizes == sizes[0]))
 
 
-def _words(factor: float) -> str:
+def words_of(factor: float) -> str:
     n = round(1 / factor) if factor else 0
-    return f"1/{n}" if abs(n) > 1 and abs(n * factor - 1) < 1e-9 else f"{factor:.4g}"
+    return f"1/{n}" if abs(n) > 1 and abs(n * factor - 1) < 1e-6 else f"{factor:.4g}"
 
 
 # ------------------------------------------------------------------ the chain rule itself
@@ -301,7 +312,8 @@ def _forgot_inner(use: Use) -> Passes:
 
     Multiply by the derivative of the inner function as well.
     """
-    return _upstream_only(use) if use.parent is use.graph.target and inside_a_curve(use) else None
+    first = use.parent in use.graph.inputs
+    return _upstream_only(use) if first and inside_a_curve(use) else None
 
 
 def inside_a_curve(use: Use) -> bool:
@@ -322,6 +334,9 @@ def inside_a_curve(use: Use) -> bool:
     return False
 
 
+PRODUCTS = ("matmul", "mm", "bmm", "mv", "dot", "addmm", "baddbmm")
+
+
 @mistake("swapped_operands")
 def _swapped_operands(use: Use) -> Variants:
     """The operands of {op}{line} are exchanged: this is the rule for the other one.
@@ -332,7 +347,7 @@ def _swapped_operands(use: Use) -> Variants:
     if op is None or not {"x", "y"} <= set(op.operands) or use.name not in ("x", "y"):
         return
     two = use.elementwise and len(op.operands) == 2
-    if not two and op.name not in ("matmul", "mm", "bmm", "addmm", "baddbmm"):
+    if not two and op.name not in PRODUCTS:
         return
     yield use.rule(use.g, use.beside)
     if "x" in values and "y" in values:
@@ -381,4 +396,6 @@ def _upstream_only(use: Use) -> Passes:
     d = use.fit(use.g) if use.elementwise else None
     if use.op_name in ("norm", "logsumexp", "prod", "std", "var", "det"):
         d = use.widened()
+    if d is None and use.op_name in PRODUCTS and use.beside in use.values:
+        d = use.rule(use.g, **{use.beside: np.ones_like(use.values[use.beside])})
     return None if d is None else d - others

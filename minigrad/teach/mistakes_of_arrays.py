@@ -25,27 +25,34 @@ Axis = int | tuple[int, ...]
 PICKING = "getitem gather index_select embedding"
 
 
-@mistake("index_not_scattered", PICKING)
-def _overwritten(use: Use, index: Array) -> Passes:
+@mistake("index_not_scattered", f"{PICKING} unfold")
+def _overwritten(use: Use) -> Passes:
     """{op}{line} reads some entries more than once, and their parts were not added up: the last
     overwrote the others.
 
-    Add with np.add.at, or sum over all places where the same index stands.
+    Add with np.add.at, or sum over all places where the same entry is read.
     """
     # As if each part had been written to its place, and not added to what is there.
-    return _written(use, use.g, index)
+    return _written(use, slice(None))
 
 
-@mistake("index_not_scattered", "getitem index_select embedding")
-def _only_the_first(use: Use, index: Array) -> Passes:
+@mistake("index_not_scattered", f"{PICKING} unfold")
+def _only_the_first(use: Use) -> Passes:
     """{op}{line} reads some entries more than once, and only the first part of each was kept.
 
-    Add with np.add.at, or sum over all places where the same index stands.
+    Add with np.add.at, or sum over all places where the same entry is read.
     """
-    # As if the places had been written from the last to the first.
-    if not isinstance(index, np.ndarray) or index.dtype.kind == "b" or index.ndim != 1:
-        return None
-    return _written(use, np.flip(use.g, int(use.values.get("axis") or 0)), np.flip(index))
+    return _written(use, slice(None, None, -1))
+
+
+def _written(use: Use, order: slice) -> Array | None:
+    """What comes back, each part written to the place that was read, in this order."""
+    entries = np.arange(use.passed.size).reshape(use.passed.shape)
+    assert use.op is not None
+    read = np.ravel(use.op.forward(entries, **{s: use.values[s] for s in use.op.settings}))
+    d = np.zeros(use.passed.size, use.passed.dtype)
+    d[read[order]] = np.ravel(use.g)[order]
+    return d.reshape(use.passed.shape) if len(set(read)) < read.size else None
 
 
 @mistake("index_not_scattered", "getitem narrow select")
@@ -60,17 +67,6 @@ def _slices_overwrite_each_other(use: Use, share: Array) -> Passes:
     return use.passed - others * (share != 0) if use.fan_in > 1 else None
 
 
-def _written(use: Use, g: Array, index: Array) -> Array | None:
-    d, axis = np.zeros_like(use.passed), int(use.values.get("axis") or 0)
-    if use.op_name == "gather":
-        np.put_along_axis(d, index, g, axis)
-    elif use.op_name == "index_select":
-        d[(slice(None),) * axis + (index,)] = g
-    else:
-        d[index] = g
-    return d
-
-
 @mistake("mask_missing", f"{PICKING} nll_loss")
 def _given_to_all_entries(use: Use, share: Array) -> Variants:
     """{op}{line} picks one entry of each row, and your gradient gives its part to all of them.
@@ -82,7 +78,7 @@ def _given_to_all_entries(use: Use, share: Array) -> Variants:
             yield np.broadcast_to(use.passed.sum(axis, keepdims=True), share.shape)
 
 
-@mistake("mean_for_sum", PICKING)
+@mistake("mean_for_sum", f"{PICKING} unfold")
 def _mean_over_repeated_indices(use: Use, share: Array) -> Passes:
     """{op}{line} reads some entries more than once, and your gradient is the mean of their parts,
     not the sum.

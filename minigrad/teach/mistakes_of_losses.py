@@ -171,6 +171,16 @@ def _half_of_softmax(use: Use, z: Array, axis: int) -> Passes:
     return [g, -np.exp(z) * np.sum(g, int(axis), keepdims=True)]
 
 
+@mistake("wrong_argument", "softmax")
+def _factor_of_softmax(use: Use, z: Array, axis: int) -> Passes:
+    """In the derivative of {op}{line} one of the two factors z is missing.
+
+    It is  z * (g - sum(g * z)),  with the sum along the axis of the softmax.
+    """
+    total, all_g = (np.sum(d, int(axis), keepdims=True) for d in (use.g * z, use.g))
+    return [use.g - total, z * (use.g - all_g)]
+
+
 @mistake("sign", "softmax log_softmax cross_entropy")
 def _sign_in_softmax(use: Use, axis: int) -> Passes:
     """The sign of the sum in the derivative of {op}{line} is wrong.
@@ -202,6 +212,16 @@ def _not_the_softmax(use: Use) -> Variants:
     if use.op_name == "logsumexp" and x is not None and (wide := use.widened()) is not None:
         yield Variant(wide * x, "the scores stand")
         yield Variant(wide * np.exp(x), "the exponentials stand")
+
+
+@mistake("reduction_axis", "logsumexp")
+def _shares_along_another_axis(use: Use, x: Array, widened: Array) -> Variants:
+    """The softmax in the derivative of {op}{line} was taken along another axis.
+
+    The shares add up to 1 along the axis that was summed over.
+    """
+    for axis in range(x.ndim):
+        yield widened * softmax(x, axis)
 
 
 @mistake("mean_for_sum", "cross_entropy nll_loss")

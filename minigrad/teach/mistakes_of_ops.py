@@ -111,10 +111,23 @@ def _exponent_not_lowered(use: Use) -> Variants:
     x, y, z = (use.values.get(v) for v in "xyz")
     if name == "pow" and use.name == "x" and x is not None and y is not None:
         yield Variant(use.fit(use.g * y * x**y), lowered)
+        if np.size(y) == 1 and np.all(y % 1 == 0.5):  # of a root, half of it
+            for e in (y - 0.5, y - 1.5, y - 2):
+                words = f"its exponent is {float(e):g} and should be {float(y - 1):g}"
+                yield Variant(use.fit(use.g * y * x**e), words)
     elif name == "div" and use.name == "y" and x is not None and y is not None:
         yield Variant(use.fit(-use.g * x / y), "the divisor was not squared")
     elif name in (powers := {"sqrt": 0.5, "rsqrt": -0.5, "reciprocal": -1}) and z is not None:
         yield Variant(powers[name] * use.g * z, lowered)
+
+
+@mistake("wrong_argument", "div")
+def _numerator_missing(use: Use, y: Array) -> Passes:
+    """The numerator is missing in the derivative of {op}{line} with respect to its divisor.
+
+    The derivative of x / y with respect to y is -x / y**2.
+    """
+    return use.fit(-use.g / y**2) if use.name == "y" else None
 
 
 @mistake("wrong_argument", "tanh sigmoid softplus")
@@ -153,7 +166,7 @@ def _not_differentiated(use: Use, z: Array) -> Passes:
     alone = use.elementwise and use.op is not None and len(use.op.operands) == 1
     if use.op_name == "pow" and use.name == "y":  # of 2**x a number is missing: log(2)
         alone = np.size(use.values.get("x", ())) > 1
-    return use.g * z if alone and np.shape(z) == use.g.shape else None
+    return use.fit(use.g * z) if alone and np.shape(z) == use.g.shape else None
 
 
 @mistake("sign")
@@ -322,6 +335,8 @@ def _mask_missing(use: Use) -> Passes:
     if use.op_name == "leaky_relu" and "x" in use.values:
         return use.g
     wide, _ = _mask(use)
+    if use.op_name in EXTREMES:  # to all entries, or shared among them
+        return [wide, wide / max(use.gathered, 1)]
     return _scaled(use, wide) if use.op_name == "mul" else use.fit(wide)
 
 
@@ -358,6 +373,15 @@ def _mask_inverted(use: Use) -> Passes:
     return use.fit(turned)
 
 
+@mistake("mask_missing", "index_put")
+def _put_over(use: Use) -> Passes:
+    """{op}{line} overwrites some entries, and your gradient passes on there as if it had not.
+
+    What was overwritten has no influence on the result any more.
+    """
+    return use.g if use.name == "x" else None
+
+
 @mistake("mask_missing")
 def _overwritten(use: Use) -> Passes:
     """{op}{line} overwrites a part of the tensor, and your gradient passes on there as if it had
@@ -368,9 +392,26 @@ def _overwritten(use: Use) -> Passes:
     # x[0] = y: nothing comes back to what stood in x[0].
     if not isinstance(use.node, CopySlices) or use.k or use.part or not use.node.keeps:
         return None
-    written = np.zeros(use.passed.shape, bool)
-    apply_chain(written, use.node.view_chain)[...] = True
+    written = _places_written(use)
     return np.asarray(use.graph.gradients[use.node]) if not np.any(use.passed[written]) else None
+
+
+@mistake("mask_inverted")
+def _only_overwritten(use: Use) -> Passes:
+    """{op}{line} overwrites a part of the tensor, and your gradient passes on only there.
+
+    What was overwritten has no influence on the result any more; the rest has.
+    """
+    if not isinstance(use.node, CopySlices) or use.k or use.part or not use.node.keeps:
+        return None
+    written = _places_written(use)
+    return None if np.any(use.passed[written]) else use.graph.gradients[use.node] * written
+
+
+def _places_written(use: Use) -> Array:
+    written = np.zeros(use.passed.shape, bool)
+    apply_chain(written, use.node.view_chain)[...] = True  # type: ignore[attr-defined]
+    return written
 
 
 @mistake("mask_missing", "mul")

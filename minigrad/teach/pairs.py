@@ -14,11 +14,11 @@ Read one_mistake.py first.
 """
 
 import time
-from collections import Counter
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from itertools import islice
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -27,23 +27,25 @@ from minigrad.core.leaf import AccumulateGrad
 from minigrad.core.node import Node
 from minigrad.teach.all_mistakes import known_mistakes
 from minigrad.teach.answer import Answer, Diagnosis
-from minigrad.teach.mistakes import ORDER, Mistake, message_and_hint, one_number, variants
+from minigrad.teach.mistakes import ORDER, Mistake, constant_factor, message_and_hint, variants
 from minigrad.teach.one_mistake import Tried, at_the_uses
 from minigrad.teach.uses import Use, called, op_name
-from minigrad.teach.whole import Places, Table, mistake_in
 
+PARTS = ("getitem", "narrow", "select")  # these read a part of a tensor
 SMALL = 24  # uses: the tapes on which pairs are tried
 NEAR = 8  # tensors that may stand at the end of a recurrence
 MANY = 6  # pairs that are looked at before one is named
 ALONE = {"paths_multiplied", "upstream_twice"}  # not together with others: products fit by chance
 FACTORS = ("sign", "scale")  # named after the other of two mistakes, which says more
-PARTS = ("getitem", "narrow", "select")
 PER_OPERATION = {
     "missing_path", "softmax_diagonal_only", "mask_missing", "mask_inverted", "ties",
     "index_not_scattered", "mean_for_sum", "reduction_axis", "stale_value", "wrong_argument",
     "matmul_order", "transposed", "sign", "swapped_operands", "upstream_ignored", "upstream_only",
 }  # fmt: skip
 
+
+SCALED = Mistake("scale", "The constant factor of {op}{line} is missing.",
+                 "Each rule is multiplied by it.", (), lambda use: None)  # fmt: skip
 
 # ------------------------------------------------------------------ everywhere
 
@@ -53,51 +55,72 @@ def everywhere(
 ) -> Iterator[Diagnosis]:
     """One mistake at every use of one operation, wherever it is used."""
     uses = [use for use in a.graph.paths if use.op is not None]
-    places = Counter(place for use in uses for place in {_place(use), (use.op_name, "", "")})
+    places: dict[Any, set[Any]] = {}
+    for use in uses:
+        for place in _places(use):
+            places.setdefault(place, set()).add((use.node, use.k))
+    several = {frozenset(there): place[0] for place, there in places.items() if len(there) > 1}
     for row in (row for row in known_mistakes() if row.kind in kinds):
-        for place, n in places.items():
-            if n < 2 or (row.ops and place[0] not in row.ops):
+        for there, name in several.items():
+            if row.ops and name not in row.ops:
                 continue
-            if place[1] and n == places[place[0], "", ""]:
-                continue  # the operation is always used in this way
             for k in range(2):
                 if time.thread_time() > until:
                     return
-                candidate, first = _all_wrong(a, row, place, k)
+                candidate, first, n = _all_wrong(a, row, there, k)
                 if first is None:
                     break
                 if candidate is not None and a.gives(candidate):
-                    d = Tried(row, first, "as at the other places", candidate, {}).diagnosis(a)
-                    yield replace(d, message=f"{d.message} So it is at every {called(first.node)}.")
+                    factor = row.kind == "upstream_only" and constant_factor(first)
+                    d = Tried(SCALED if factor else row, first, n, candidate, {}).diagnosis(a)
+                    name = called(first.node).removeprefix("the ")
+                    yield replace(d, message=f"{d.message} The same is true of every {name}.")
 
 
 def _all_wrong(
-    a: Answer, row: Mistake, place: tuple[str, str, str], k: int
-) -> tuple[Any, Use | None]:
-    """The gradient if the k-th variant of a mistake is made at every use of this place."""
-    first: list[Use] = []
+    a: Answer, row: Mistake, there: Container[Any], k: int
+) -> tuple[Any, Use | None, str]:
+    """The gradient if the k-th variant of a mistake is made at all these uses; the first use, and its n."""
+    made: list[tuple[Use, str]] = []
 
     def wrong(use: Use) -> Any:
-        if place not in (_place(use), (use.op_name, "", "")):
+        if (use.node, use.k) not in there:
             return use.passed
         given = list(variants(row, use))
         if k >= len(given):
             return use.passed
-        first.append(use)
+        made.append((use, given[k].n))
         return given[k].array
 
     candidate = walked(a, wrong)
-    return candidate, first[0] if first else None
+    return candidate, *(made[0] if made else (None, ""))
 
 
-def _place(use: Use) -> tuple[str, str, str]:
-    """The operation, the operand, and the operation that has given it."""
-    given_by = use.parent if isinstance(use.parent, Node) else None
-    return use.op_name, use.name, op_name(given_by)
+def _places(use: Use) -> Iterator[tuple[Any, ...]]:
+    """The operation; with the operand, and what has given it; or what has given the other one."""
+    yield (use.op_name,)
+    yield use.op_name, use.name, _given_by(use, use.parent, 1)
+    for name, node in use.origins.items():
+        yield use.op_name, use.name, name, _given_by(use, node, 2)
 
 
-def walked(a: Answer, wrong: Callable[[Use], Any]) -> Any:
-    """The gradient if wrong(use) passes along each edge, given what arrives there by mistake."""
+def _given_by(use: Use, node: Any, depth: int) -> Any:
+    """The operation of a node, and those before it; of a part also which one it is: a gate, for example."""
+    if not isinstance(node, Node) or not depth:
+        return ""
+    part = str(use.graph.values(node).get("index")) if op_name(node) in PARTS else ""
+    return op_name(node), part, *(_given_by(use, n, depth - 1) for n in node.edges)
+
+
+def walked(
+    a: Answer,
+    wrong: Callable[[Use], Any],
+    arrives: Mapping[Any, Callable[[Any], Any]] = MappingProxyType({}),
+) -> Any:
+    """The gradient if wrong(use) passes along each edge, given what arrives there by mistake.
+
+    arrives    node -> what is made of the gradient that arrives there
+    """
     graph = a.graph
     gradients: dict[Any, Any] = {graph.root: graph.seed}
     by_node: dict[Any, list[Use]] = {}
@@ -105,7 +128,11 @@ def walked(a: Answer, wrong: Callable[[Use], Any]) -> Any:
         by_node.setdefault(use.node, []).append(use)
     for node in graph.nodes:
         g = gradients.get(node)
-        if g is None or isinstance(node, AccumulateGrad):
+        if g is None:
+            continue
+        if node in arrives:
+            g = gradients[node] = arrives[node](g)
+        if isinstance(node, AccumulateGrad):
             continue
         for use in by_node.get(node, ()):
             passed = wrong(use.at(g))
@@ -119,17 +146,18 @@ def off_by_one(a: Answer, until: float) -> Iterator[Diagnosis]:
 
     Number the steps, and write down which value each of them reads.
     """
-    if a.mine.size < 3 or one_number(a.mine):
+    if a.few:
         return
     places: dict[Any, list[Use]] = {}
     for use in (u for u in a.graph.paths if u.op is not None and not u.part):  # the oldest first
-        places.setdefault(_place(use), []).append(use)
+        for place in _places(use):
+            places.setdefault(place, []).append(use)
         # The uses of a weight: the first step is among them, too.
         places.setdefault((use.op_name, use.parent), []).append(use)
-    for uses in (uses for uses in places.values() if len(uses) > 2):  # two are no recurrence
+    for uses in (uses for uses in places.values() if len(uses) > 1):
         for name in uses[0].reads():
             values = [u.values.get(name) for u in uses]
-            if len({np.shape(v) for v in values if isinstance(v, np.ndarray)} | {None}) != 2:
+            if len({np.shape(v) for v in values if isinstance(v, np.ndarray | np.generic)}) != 1:
                 continue
             for n, shifted in _shifted(a, values):
                 there = {(u.node, u.k): v for u, v in zip(uses, shifted, strict=True)}
@@ -147,7 +175,8 @@ def _shifted(a: Answer, values: list[Any]) -> Iterator[tuple[str, list[Any]]]:
     like = [t for _, t in a.graph.tensors if np.shape(t) == np.shape(values[0])][:NEAR]
     for end in (values[-1], *like):
         yield "after", [*values[1:], end]
-    for end in (values[0], 0 * values[0], *like):
+    zero = [0 * values[0]] if len(values) > 2 else []  # of two, it would be as if one were left out
+    for end in (values[0], *zero, *like):
         yield "before", [end, *values[:-1]]
 
 
@@ -166,97 +195,6 @@ def in_one_term(a: Answer, until: float) -> Iterator[Diagnosis]:
             yield replace(d, message=f"{d.message} So it is in one term of the sum only.")
         if found:
             return
-
-
-AT_A_NODE: Table = []
-
-
-@mistake_in(AT_A_NODE, "missing_path")
-def _nothing(a: Answer) -> Places:
-    """All entries are 0, as if {x} had no influence on the result.
-
-    Look for a path from {x} to the result, and follow it back.
-    """
-    if not np.any(a.mine) and np.any(a.right):
-        yield {}
-
-
-@mistake_in(AT_A_NODE, "upstream_ignored")
-def _for_all_operands(a: Answer) -> Places:
-    """The gradient that arrives at {op}{line} was left out: the derivative of the operation is there,
-    but not multiplied by it.
-
-    Each rule is multiplied by g, the gradient of the operation's result.
-    """
-    graph = a.graph
-    for use in graph.paths:
-        node = use.node
-        several = [u for u in graph.paths if u.node is node and not u.part]
-        if not several or use is not several[0] or (len(several) < 2 and use.op is not None):
-            continue  # the rule of a single operand is in the table
-        g = np.asarray(graph.gradients[node])
-        if np.all(g == 1):
-            continue
-        effect = graph.walk_back(node, (1 - g).astype(g.dtype))
-        if effect is not None and a.gives(a.right + effect):
-            yield {"use": use}
-
-
-@mistake_in(AT_A_NODE, "upstream_only")
-def _to_all_operands(a: Answer) -> Places:
-    """The gradient that arrives at {op}{line} is passed on as it is to each operand: the derivatives
-    of the operation are missing.
-
-    Multiply g by the derivative of the operation with respect to each operand.
-    """
-    for use in a.graph.paths:
-        both = [u for u in a.graph.paths if u.node is use.node and not u.part]
-        if len(both) < 2 or use is not both[0] or not use.elementwise:
-            continue
-        given = [(u, d) for u in both if (d := u.fit(u.g)) is not None]
-        effects = [a.graph.walk_back(u.parent, d - u.passed) for u, d in given]
-        if a.gives(a.right + sum(e for e in effects if e is not None)):
-            yield {"use": use, "also": ("upstream_ignored",) if np.all(use.g == 1) else ()}
-
-
-@mistake_in(AT_A_NODE, "index_not_scattered")
-def _windows_overwrite_each_other(a: Answer) -> Places:
-    """{x} is read in {n} parts that overlap, and what comes back for one overwrote the others.
-
-    Add each part to what is there already:  d[i:j] += g,  not  d[i:j] = g.
-    """
-    uses = [u for u in a.graph.paths if u.parent is a.target and u.op_name in PARTS and not u.part]
-    if len(uses) < 3 or len(uses) < uses[0].fan_in:
-        return
-    read = [u.share() for u in uses]
-    for order in (1, -1):
-        d = np.zeros_like(a.right)
-        for use, share in list(zip(uses, read, strict=True))[::order]:
-            d = d if share is None else np.where(share != 0, use.passed, d)
-        if a.gives(d):
-            yield {"use": uses[0], "n": str(len(uses))}
-
-
-@mistake_in(AT_A_NODE, "mask_missing")
-def _one_branch(a: Answer) -> Places:
-    """{op}{line} has two branches, and the derivative of one of them was taken everywhere.
-
-    Where the condition is true the gradient goes to the first branch, elsewhere to the second.
-    """
-    for use in a.graph.paths:
-        both = [u for u in a.graph.paths if u.node is use.node and not u.part]
-        if use.op_name != "where" or len(both) != 2 or use is not both[0]:
-            continue
-        for taken, left in (both, both[::-1]):
-            everywhere = taken.fit(taken.g)
-            if everywhere is None:
-                continue
-            effects = [
-                a.graph.walk_back(taken.parent, everywhere - taken.passed),
-                a.graph.walk_back(left.parent, -left.passed),
-            ]
-            if a.gives(a.right + sum(e for e in effects if e is not None)):
-                yield {"use": use}
 
 
 # ------------------------------------------------------------------ two at once

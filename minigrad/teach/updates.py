@@ -4,7 +4,7 @@
 
 runs the optimizer with the same gradients, names the first step that differs, and looks for the
 mistake that gives exactly the student's numbers at every step: the same update with one change,
-such as the formula of a paper, of another library, or a common slip (steps_by_hand.py).
+such as the formula of a paper, of another library, or a common slip (mistakes_of_steps.py).
 """
 
 import math
@@ -17,8 +17,9 @@ import numpy as np
 from minigrad.core.tensor import Tensor, wrap
 from minigrad.teach.answer import Diagnosis, nowhere
 from minigrad.teach.difference import Difference, difference
+from minigrad.teach.mistakes_of_steps import AROUND, FACTORS, MISTAKES, RESTARTED, UPHILL
 from minigrad.teach.report import Compared, Report
-from minigrad.teach.steps_by_hand import MISTAKES, UPDATES, UPHILL, by_hand, settings_of_steps
+from minigrad.teach.steps_by_hand import UPDATES, Slip, by_hand, changed, settings_of_steps
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -218,18 +219,21 @@ def diagnose_update(
         """Are these the student's values, and not the right ones?"""
         return _agree(yours, candidate) and not _agree(candidate, right)
 
-    with np.errstate(all="ignore"):
+    def steps(slip: Slip) -> list[Any]:
         if name in UPDATES:
-            made = [slip for slip in MISTAKES if name in slip.of.split()]
-            found = [slip for slip in made if same(by_hand(name, start, grads, settings, slip))]
-        else:  # an optimizer without a table of steps: use only what it returns
-            without = {**settings, "lr": 1.0} if "lr" in settings else settings
-            steps = run_optimizer(optimizer, without, start, grads)
-            found = [slip for slip in MISTAKES[:1] if same(steps)]
-        uphill = run_optimizer(optimizer, settings, start, [-g for g in grads])
-        mirrored = [2 * start - p for p in right]  # p + step, where the steps do not depend on p
-        if same(uphill) or same(mirrored):
+            return by_hand(name, start, grads, settings, slip)
+        given = changed(settings, grads, slip)  # an optimizer whose steps are not written out
+        return run_optimizer(optimizer, given, start, given.pop("grads"))
+
+    with np.errstate(all="ignore"):
+        made = [*AROUND, *(slip for slip in MISTAKES if name in slip.of.split())]
+        found = [slip for slip in made if same(steps(slip))]
+        moves = np.diff([start, *right], axis=0)  # the same anywhere, if they do not depend on p
+        if same(list(start + moves)):
+            found.append(RESTARTED)
+        if same([2 * start - p for p in right]):
             found.append(UPHILL)
+        found = found or [slip for slip in FACTORS if same(steps(slip))]
     if not found:
         return None
     first = found[0]
@@ -238,4 +242,4 @@ def diagnose_update(
 
 
 def _agree(some: Sequence[Any], others: Sequence[Any]) -> bool:
-    return all(difference(a, b).ok for a, b in zip(some, others, strict=True))
+    return all(difference(a, b).ok for a, b in zip(some, others))

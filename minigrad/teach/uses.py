@@ -81,7 +81,7 @@ class Use:
 
     def at(self, g: Array) -> "Use":
         """The same edge with another gradient arriving at its node."""
-        passed = np.asarray(_dense(plan_of_node(self.node).run(g, self.node)[self.k]))
+        passed = np.asarray(dense(plan_of_node(self.node).run(g, self.node)[self.k]))
         return Use(self.graph, self.node, self.k, self.parent, g, passed, self.part)
 
     def changes(self, array: Array | None) -> dict[AnyNode, Array]:
@@ -227,6 +227,7 @@ class Graph:
     z           the result          seed    the gradient it starts with
     namespace   tensors by name, whose values may help
     target      the node of the tensor whose gradient is asked for
+    inputs      where the program begins: the target, or what was made of it (in forward_mode.py)
 
     uses        every edge          paths      those that lead to the target
     gradients   node -> its right gradient
@@ -240,6 +241,7 @@ class Graph:
     ) -> None:
         assert z.node is not None
         self.root, self.target = z.node, target
+        self.inputs: set[AnyNode] = {target}
         self.seed = np.asarray(seed, z.dtype)[()]
         self.nodes = sorted(reachable([self.root]), key=lambda n: n.queue_key)
         self.names = {
@@ -381,7 +383,7 @@ class Graph:
             passed = plan_of_node(node).run(gradients[node], node)
             for k, (parent, d) in enumerate(zip(node.edges, passed, strict=True)):
                 if d is not None and parent in among:
-                    d = _dense(d)
+                    d = dense(d)
                     gradients[parent] = gradients[parent] + d if parent in gradients else d
                     yield node, k, parent, d
 
@@ -468,8 +470,14 @@ def _writes(node: Node) -> bool:
 
 
 def called(node: Node) -> str:
-    """The operation as its node calls it: Mul, of MulBackward0."""
-    return node.name().partition("Backward")[0]
+    """The operation as its node calls it: Mul, of MulBackward0; Matmul, of a product that ends in a Squeeze."""
+    if isinstance(node, CopySlices):
+        return f"the in-place {called(node.write)}"
+    name, op = node.name().partition("Backward")[0], op_name(node)
+    return op.title().replace("_", "") if name in VIEWS and op in NOT_VIEWS else name
+
+
+VIEWS, NOT_VIEWS = ("Squeeze", "View"), ("matmul", "index_select")
 
 
 def op_name(node: Node | None) -> str:
@@ -482,5 +490,5 @@ def names_of(plan: Plan) -> list[str]:
     return [name for _, name in plan.wanted]
 
 
-def _dense(d: Array | RowSparse) -> Array:
+def dense(d: Array | RowSparse) -> Array:
     return d.to_dense() if isinstance(d, RowSparse) else d

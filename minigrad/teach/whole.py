@@ -31,6 +31,7 @@ from minigrad.teach.mistakes import (
     logarithm_of_a_base,
     message_and_hint,
     one_number,
+    words_of,
 )
 from minigrad.teach.uses import Use
 
@@ -343,15 +344,28 @@ def _scaled(a: Answer) -> Places:
     sizes = {n for u in a.graph.paths for n in (*u.g.shape, *u.passed.shape)}
     sizes = {n for n in (*sizes, a.right.size, a.z.array.size, a.graph.fan_in[a.target]) if n > 2}
     # Or a constant of the program, such as the logarithm of a base.
-    constants = {
-        abs(c) for u in a.graph.paths if (c := constant_factor(u) or logarithm_of_a_base(u))
-    }
-    for n in (2, *sorted(() if one_number(a.right) else sizes | constants - {1.0, 0.5})):
-        for times, words in ((n, f"{n:.4g}"), (1 / n, f"1/{n:.4g}")):
+    factors = (abs(constant_factor(u) or logarithm_of_a_base(u)) for u in a.graph.paths)
+    constants = {max(c, 1 / c) for c in factors if c}
+    for n in (2, *sorted(() if one_number(a.right) else sizes | constants - {1.0, 2.0})):
+        for times in (n, 1 / n):
             if np.any(a.right) and a.same(times * a.right):
-                also = ("accumulated_twice",) if times == 2 and a.x.is_leaf else ()
-                yield {"n": words, "also": also}
+                twice = ("accumulated_twice",) if times == 2 and a.x.is_leaf else ()
+                also = (*twice, *(("mean_for_sum",) if n in sizes else ()))
+                yield {"n": words_of(times), "also": also}
                 return
+
+
+@mistake_in(IN_ALL, "transposed")
+def _reversed(a: Answer) -> Places:
+    """The entries of the gradient of {x} stand in reverse order along axis {n}.
+
+    Look for what was flipped on the way, such as the kernel of a convolution.
+    """
+    if a.few or not any(u.op_name in ("unfold", "flip") for u in a.graph.uses):
+        return  # elsewhere nothing is in reverse order, unless by chance
+    for axis in range(a.right.ndim):
+        if a.gives(np.flip(a.right, axis)) and not a.same(-a.right):
+            yield {"n": str(axis)}
 
 
 @mistake_in(IN_ALL, "transposed")
@@ -405,7 +419,7 @@ def _another_value(a: Answer) -> Places:
 
     Write down which values this derivative reads, under the names of the program.
     """
-    if a.mine.size < 3 or one_number(a.mine):
+    if a.few:
         return
     for use in (u for u in a.graph.paths[:NEAREST] if u is u.twins[0]):
         read = [v for v in map(use.values.get, use.reads()) if isinstance(v, np.ndarray)]

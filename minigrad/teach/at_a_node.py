@@ -1,0 +1,331 @@
+"""Mistakes at one operation that concern several of its operands, or what is put together there.
+
+    all operands      the gradient that arrives, left out or passed on as it is; the two rules exchanged
+    parts             windows that overwrite each other, the parts of a split in another order
+    branches          one branch of a choice taken everywhere
+    normalization     the closed formula of a layer norm, with a wrong axis or a wrong value in it
+
+The rows are like those of whole.py, and tried with those of mistakes.py. Read both first.
+"""
+
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from itertools import combinations, islice, permutations
+from typing import Any
+
+import numpy as np
+
+from minigrad.core.leaf import AccumulateGrad
+from minigrad.teach.answer import Answer
+from minigrad.teach.difference import Array
+from minigrad.teach.pairs import PARTS, walked
+from minigrad.teach.uses import Graph, Use, dense, plan_of_node
+from minigrad.teach.whole import Places, Table, mistake_in
+
+FEW = 200  # pairs of steps between which the derivatives may be missing
+CHOICES = ("where", "maximum", "minimum", "fmax", "fmin")
+AT_A_NODE: Table = []
+REARRANGED: Table = []  # tried later: there are many orders
+
+
+@mistake_in(AT_A_NODE, "missing_path")
+def _nothing(a: Answer) -> Places:
+    """All entries are 0, as if {x} had no influence on the result.
+
+    Look for a path from {x} to the result, and follow it back.
+    """
+    if not np.any(a.mine) and np.any(a.right):
+        yield {}
+
+
+@mistake_in(AT_A_NODE, "upstream_ignored")
+def _for_all_operands(a: Answer) -> Places:
+    """The gradient that arrives at {op}{line} was left out: the derivative of the operation is there,
+    but not multiplied by it.
+
+    Each rule is multiplied by g, the gradient of the operation's result.
+    """
+    graph = a.graph
+    for use in graph.paths:
+        node = use.node
+        several = [u for u in graph.paths if u.node is node and not u.part]
+        if not several or use is not several[0] or (len(several) < 2 and use.op is not None):
+            continue  # the rule of a single operand is in the table
+        g = np.asarray(graph.gradients[node])
+        if np.all(g == 1):
+            continue
+        effect = graph.walk_back(node, (1 - g).astype(g.dtype))
+        if effect is not None and a.gives(a.right + effect):
+            yield {"use": use}
+
+
+@mistake_in(AT_A_NODE, "upstream_only")
+def _to_all_operands(a: Answer) -> Places:
+    """The gradient that arrives at {op}{line} is passed on as it is to each operand: the derivatives
+    of the operation are missing.
+
+    Multiply g by the derivative of the operation with respect to each operand.
+    """
+    for use in a.graph.paths:
+        both = [u for u in a.graph.paths if u.node is use.node and not u.part]
+        if len(both) < 2 or use is not both[0] or not use.elementwise:
+            continue
+        given = [(u, d) for u in both if (d := u.fit(u.g)) is not None]
+        effects = [a.graph.walk_back(u.parent, d - u.passed) for u, d in given]
+        if a.gives(a.right + sum(e for e in effects if e is not None)):
+            yield {"use": use, "also": ("upstream_ignored",) if np.all(use.g == 1) else ()}
+
+
+@mistake_in(AT_A_NODE, "index_not_scattered")
+def _windows_overwrite_each_other(a: Answer) -> Places:
+    """{x} is read in {n} parts that overlap, and what comes back for one overwrote the others.
+
+    Add each part to what is there already:  d[i:j] += g,  not  d[i:j] = g.
+    """
+    uses = [u for u in a.graph.paths if u.parent is a.target and u.op_name in PARTS and not u.part]
+    if len(uses) < 3 or len(uses) < uses[0].fan_in:
+        return
+    read = [u.share() for u in uses]
+    for order in (1, -1):
+        d = np.zeros_like(a.right)
+        for use, share in list(zip(uses, read, strict=True))[::order]:
+            d = d if share is None else np.where(share != 0, use.passed, d)
+        if a.gives(d):
+            yield {"use": uses[0], "n": str(len(uses))}
+
+
+@mistake_in(AT_A_NODE, "double_counted")
+def _sigmoid_twice(a: Answer) -> Places:
+    """What comes back through {op}{line} was multiplied by p * (1 - p), the derivative of the sigmoid,
+    once more.
+
+    In  p - y,  the gradient of the cross-entropy by the scores, it is in already.
+    """
+    for use in (u for u in a.graph.paths if u.op_name in ("logsigmoid", "softplus")):
+        x, g = a.graph.known.get(use.parent), a.graph.gradients[use.parent]
+        p = None if x is None else 1 / (1 + np.exp(-x))
+        effect = None if p is None else a.graph.walk_back(use.parent, g * (p * (1 - p) - 1))
+        if effect is not None and a.gives(a.right + effect):
+            yield {"use": use}
+
+
+@mistake_in(AT_A_NODE, "mask_missing")
+def _one_branch(a: Answer) -> Places:
+    """{op}{line} has two branches, and the derivative of one of them was taken everywhere.
+
+    Each entry's gradient goes to the branch that was chosen there.
+    """
+    for use in a.graph.paths:
+        both = [u for u in a.graph.paths if u.node is use.node and not u.part]
+        if use.op_name not in CHOICES or len(both) != 2 or use is not both[0]:
+            continue
+        for taken, left in (both, both[::-1]):
+            everywhere = taken.fit(taken.g)
+            if everywhere is None:
+                continue
+            effects = [
+                a.graph.walk_back(taken.parent, everywhere - taken.passed),
+                a.graph.walk_back(left.parent, -left.passed),
+            ]
+            if a.gives(a.right + sum(e for e in effects if e is not None)):
+                yield {"use": use}
+
+
+@mistake_in(AT_A_NODE, "swapped_operands")
+def _rules_exchanged(a: Answer) -> Places:
+    """The gradients of the two operands of {op}{line} are exchanged.
+
+    Write the rule of each operand down beside its name.
+    """
+    for use in a.graph.paths:
+        both = [u for u in a.graph.paths if u.node is use.node and not u.part]
+        if len(both) != 2 or use is not both[0] or both[0].passed.shape != both[1].passed.shape:
+            continue
+        if use.op_name in CHOICES:
+            continue  # that is the mask, the wrong way round
+        change = both[1].passed - use.passed
+        effects = [a.graph.walk_back(u.parent, d) for u, d in zip(both, (change, -change))]
+        if a.gives(a.right + sum(e for e in effects if e is not None)):
+            yield {"use": use}
+
+
+@mistake_in(REARRANGED, "exchanged")
+def _parts_in_another_order(a: Answer) -> Places:
+    """What comes back from the parts of {n} was put together in another order: as {order}.
+
+    Each part of the gradient belongs where the part of the value came from.
+    """
+    split: dict[Any, list[Use]] = {}
+    for use in (u for u in a.graph.paths if u.op_name in PARTS and not u.part):
+        split.setdefault(use.parent, []).append(use)
+    split = {node: uses for node, uses in split.items() if 2 <= len(uses) <= 4}
+    for node, uses in split.items():
+        shape, whole = uses[0].g.shape, uses[0].passed.shape
+        axis = next((k for k, (n, m) in enumerate(zip(shape, whole)) if n != m), 0)
+        if any(u.g.shape != shape for u in uses) or whole[axis] != len(uses) * shape[axis]:
+            continue
+        for order in list(permutations(range(len(uses))))[1:]:
+
+            def turned(g: Array, axis: int = axis, order: tuple[int, ...] = order) -> Array:
+                blocks = np.split(g, len(order), axis)
+                return np.concatenate([blocks[k] for k in order], axis)
+
+            same = [
+                n for n in split if len(split[n]) == len(uses) and split[n][0].passed.shape == whole
+            ]
+            for nodes in ([node], same):
+                arrives = dict.fromkeys(nodes, turned)
+                if a.gives(walked(a, lambda use: use.passed, arrives)):
+                    yield {
+                        "use": uses[0],
+                        "n": a.graph.names.get(node, "a tensor"),
+                        "order": ", ".join(f"part {k + 1}" for k in order),
+                    }
+                    return
+
+
+# ------------------------------------------------------------------ the pass itself
+
+
+@mistake_in(REARRANGED, "missing_path")
+def _another_engine(a: Answer) -> Places:
+    """In your backward pass {n}.
+
+    Start each adjoint from zero, add every part that arrives, and pass it on once, when all have arrived.
+    """
+    graph = a.graph
+    if max(graph.fan_in.values(), default=0) < 2:
+        return
+    again = dict(graph.gradients)
+    deque(graph._pass(again, graph.leading, graph.target), maxlen=0)
+    once = _breadth_first(graph, repeated=False)
+    for kind, words, candidate in (
+        ("missing_path", "each part that arrives at a tensor overwrites those before it",
+         _passed_on(graph, graph.nodes, lambda old, d: d)),
+        ("missing_path", "only the first part that arrives at a tensor counts",
+         _passed_on(graph, graph.nodes, lambda old, d: old)),
+        ("paths_multiplied", "the parts that arrive at a tensor are multiplied, and not added up",
+         _passed_on(graph, graph.nodes, lambda old, d: old * d)),
+        ("missing_path", "a tensor passes its adjoint on before all parts of it have arrived",
+         _passed_on(graph, once)),
+        ("double_counted", "a tensor passes its adjoint on again with every part that arrives",
+         _passed_on(graph, _breadth_first(graph, repeated=True))),
+        ("accumulated_twice", "the adjoints are still those of an earlier pass: they were not reset",
+         again.get(graph.target)),
+    ):  # fmt: skip
+        if candidate is not None and a.gives(candidate):
+            yield {"kind": kind, "n": words}
+            return
+
+
+def _breadth_first(graph: Graph, repeated: bool) -> list[Any]:
+    """The nodes in the order in which a queue from the result on finds them, each once or each time."""
+    order: list[Any] = [graph.root]
+    for node in order:
+        if len(order) > 200:
+            break
+        for parent in getattr(node, "edges", ()):
+            if parent in graph.leading and (repeated or parent not in order):
+                order.append(parent)
+    return order
+
+
+def _passed_on(
+    graph: Graph, order: Sequence[Any], joined: Callable[[Any, Any], Any] = np.add
+) -> Array | None:
+    """The gradient if the nodes pass on in this order, and parts are joined in this way."""
+    adjoints = {graph.root: graph.seed}
+    for node in order:
+        if node not in adjoints or isinstance(node, AccumulateGrad):
+            continue
+        parts: dict[Any, Array] = {}  # x * x sends one part to x, the sum of two
+        passed = plan_of_node(node).run(adjoints[node], node)
+        for parent, d in zip(node.edges, passed, strict=True):
+            if d is not None and parent in graph.leading:
+                parts[parent] = parts.get(parent, 0) + dense(d)
+        for parent, d in parts.items():
+            adjoints[parent] = joined(adjoints[parent], d) if parent in adjoints else d
+    return adjoints.get(graph.target)
+
+
+@mistake_in(REARRANGED, "upstream_only")
+def _steps_skipped(a: Answer) -> Places:
+    """The derivatives from {op}{line} down to {n} are missing: the gradient that arrives there is passed on
+    as it is.
+
+    Multiply it by the derivative of each operation on the way.
+    """
+    graph = a.graph
+    above = {u.node for u in graph.paths}
+    names = [node for node in graph.names if node in above]
+    uses = (u for u in graph.paths if u is u.twins[0])
+    pairs = ((u, n) for u in uses for n in names if n.queue_key > u.node.queue_key)
+    for use, node in islice(pairs, FEW):
+        g, right = graph.gradients[use.node], graph.gradients[node]
+        if np.shape(right) == np.shape(g):
+            effect = graph.walk_back(node, np.asarray(g - right))
+            if effect is not None and a.gives(a.right + effect):
+                yield {"use": use, "n": graph.names[node]}
+                return
+
+
+# ------------------------------------------------------------------ normalization
+
+
+@mistake_in(AT_A_NODE, "wrong_argument")
+def _in_a_normalization(a: Answer) -> Places:
+    """In the gradient that comes back through the normalization in {op}{line}, {n}.
+
+    For  y = (x - mean) * r  it is  r * (g - mean(g) - y * mean(g * y)),  all means along the same axis.
+    """
+    for use, node, y, axis in _normalizations(a):
+        x = a.graph.known[node]
+        c = x - np.mean(x, axis, keepdims=True)
+        g = a.graph.gradients[use.node]
+        r = np.sum(y * c, axis, keepdims=True) / np.sum(c * c, axis, keepdims=True)
+
+        def back(axis: Any, y: Array, inner: Array, g: Array = g, r: Array = r) -> Array:
+            mean, other = (np.mean(d, axis, keepdims=True) for d in (g, g * inner))
+            return r * (g - mean - y * other)
+
+        subsets = (s for n in range(1, y.ndim + 1) for s in combinations(range(y.ndim), n))
+        wrong = [
+            ("reduction_axis", "the means are taken along other axes", back(other, y, y))
+            for other in subsets
+            if other not in (axis, (axis,))
+        ]
+        for kind, words, d in (
+            *wrong,
+            ("wrong_argument", "x minus its mean stands in place of y", back(axis, c, y)),
+            ("wrong_argument", "x minus its mean stands in place of y", back(axis, y, c)),
+            ("wrong_argument", "x minus its mean stands in place of y", back(axis, c, c)),
+            ("wrong_argument", "x stands in place of y", back(axis, x, y)),
+            ("wrong_argument", "x stands in place of y", back(axis, y, x)),
+            ("wrong_argument", "x stands in place of y", back(axis, x, x)),
+        ):
+            effect = a.graph.walk_back(node, d - back(axis, y, y))
+            if effect is not None and a.gives(a.right + effect):
+                yield {"kind": kind, "use": use, "n": words}
+                return
+
+
+def _normalizations(a: Answer) -> Iterator[tuple[Use, Any, Array, Any]]:
+    """Where a mean is subtracted, and the rest divided by its deviation: the values tell it.
+
+    Gives a use of the last operation, the node of what is normalized, the result, and the axis.
+    """
+    known, seen = a.graph.known, set()
+    averaged = {u.parent for u in a.graph.paths if u.op_name in ("mean", "sum", "standardize")}
+    for use in (u for u in a.graph.paths if u.op_name in ("mul", "div", "standardize")):
+        y = known.get(use.node)
+        if y is None or y.ndim < 2 or use.node in seen:
+            continue
+        seen.add(use.node)
+        for node in (n for n in averaged if n in known and known[n].shape == y.shape):
+            for k in range(y.ndim):
+                axes: list[Any] = [k, tuple(j for j in range(y.ndim) if j != k)]
+                for axis in axes if y.ndim > 2 else axes[:1]:
+                    c = known[node] - np.mean(known[node], axis, keepdims=True)
+                    deviation = np.std(c, axis, keepdims=True)
+                    if np.allclose(y * deviation, c, 1e-2, 1e-2 * float(np.max(np.abs(c)))):
+                        yield use, node, y, axis

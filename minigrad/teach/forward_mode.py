@@ -1,0 +1,150 @@
+"""Which mistake gives exactly this tangent? The table of mistakes, in forward mode.
+
+The rows of the table say what a mistake passes back along an edge. What it pushes forward follows:
+J' is a wrong Jacobian, and
+
+    g @ (J' @ v)  =  (g @ J') @ v
+
+So we let the inputs move with one number, x = x0 + t * x_dot, and draw a g. If z_dot is J' @ v,
+g @ z_dot is the gradient with respect to t that comes back with the same mistake, for any g.
+Two are tried. Some mistakes are made in forward mode only: there the tangents of all steps are needed.
+
+Read one_mistake.py and uses.py first.
+"""
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import replace
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from minigrad.core.errors import AutogradError
+from minigrad.core.modes import enable_grad, unobserved
+from minigrad.core.node import reachable
+from minigrad.core.tensor import Tensor, wrap
+from minigrad.teach.answer import Answer, Diagnosis
+from minigrad.teach.at_a_node import AT_A_NODE
+from minigrad.teach.diagnose import SECONDS, best
+from minigrad.teach.difference import Array, real_array
+from minigrad.teach.one_mistake import at_the_uses
+from minigrad.teach.pairs import everywhere, off_by_one
+from minigrad.teach.uses import AnyNode, Graph, Use, plan_of_node
+from minigrad.teach.whole import SUBSTITUTED, recognized
+
+ENTRIES = 400  # of all steps together: on larger programs, their tangents are not computed
+
+
+def diagnose_tangent(
+    f: Callable[..., Any], inputs: Mapping[str, Any], dots: Mapping[str, Any], mine: object
+) -> Diagnosis | None:
+    """The mistake that turns the tangent of f at these inputs into `mine`; None if none is known.
+
+    inputs, dots   the inputs of f by name, and their tangents by the same names
+    """
+    until = time.thread_time() + SECONDS
+    try:
+        with unobserved(), enable_grad(), np.errstate(all="ignore"):
+            t = wrap(np.zeros(())).requires_grad_()
+            names = {name: wrap(np.array(x)) + t * wrap(dots[name]) for name, x in inputs.items()}
+            made_here = reachable([x.node for x in names.values() if x.node])
+            z, mine = f(*names.values()), real_array(mine)
+            if mine.shape != z.shape or z.node is None:
+                return None
+            found = []
+            for seed in range(2):
+                a = _in_reverse(z, t, mine, names, np.random.default_rng(seed).normal(size=z.shape))
+                made = [d for d in _mistakes(a, until) if d.node not in made_here]
+                found.append({(d.kind, d.node, d.message): d for d in made})
+            d = best([d for key, d in found[0].items() if key in found[1]], a)
+            if d is None:
+                return None
+            message = d.message.replace("gradient", "tangent").replace("comes back", "passes")
+            return replace(d, message=message, hint=HINT)
+    except (
+        AutogradError,
+        NotImplementedError,
+        ArithmeticError,
+        LookupError,
+        TypeError,
+        ValueError,
+    ):
+        return None  # the verdict is worth more than the name of the mistake
+
+
+def _in_reverse(z: Tensor, t: Tensor, mine: Array, names: Mapping[str, Any], g: Array) -> Answer:
+    """g @ z_dot, as the gradient with respect to t that somebody has found."""
+    rounding = 1e-12 * float(np.sum(np.abs(g * mine))) + 1e-14
+    a = Answer(z, t, np.sum(g * mine), g, "the input", {**names, "z": z}, 1e-9, rounding)
+    a.graph.inputs = {x.node for x in names.values() if x.node}
+    a.few = False  # one number here, and as many as z has entries in all
+    return a
+
+
+def _mistakes(a: Answer, until: float) -> Iterator[Diagnosis]:
+    if a.same(a.right):
+        return
+    for search in (
+        chain(at_the_uses(a, [], until), recognized(a, AT_A_NODE), _on_tangents(a)),
+        chain(everywhere(a, until), recognized(a, SUBSTITUTED), off_by_one(a, until)),
+    ):
+        found = list(search)
+        yield from found
+        if found:
+            return
+
+
+def _on_tangents(a: Answer) -> Iterator[Diagnosis]:
+    """What one does to the tangent of an operand: to forget it, to square it, to apply the operation to it."""
+    dots = _tangents(a.graph)
+    for use in (u for u in a.graph.paths if not u.part and u is u.twins[0] and u.parent in dots):
+        x_dot, z_dot, passed = dots[use.parent], dots[use.node], sum(u.passed for u in use.twins)
+        moved = {"upstream_ignored": np.sum(passed * (1 - x_dot)),
+                 "upstream_twice": np.sum(passed * (x_dot * x_dot - x_dot))}  # fmt: skip
+        g = a.graph.gradients[use.node]
+        if use.wrote and use.k == 0:
+            moved["stale_value"] = np.sum(g * (x_dot - z_dot))
+        with suppress(Exception):  # the operation cannot be applied to the tangents
+            moved["applied_to_tangents"] = np.sum(g * (_applied(use, dots) - z_dot))
+        for kind, effect in moved.items():
+            if a.gives(a.right + effect):
+                yield a.found(ON_TANGENTS[kind], "", kind=kind, use=use)
+
+
+def _applied(use: Use, dots: Mapping[Any, Array]) -> Array:
+    """What the operation makes of the tangents of its operands."""
+    assert use.op is not None
+    given = [dots.get(use.origins.get(n), use.values[n]) for n in use.op.operands]
+    return np.asarray(use.op.forward(*given, **{s: use.values[s] for s in use.op.settings}))
+
+
+def _tangents(graph: Graph) -> dict[AnyNode, Array]:
+    """The tangent of each step behind the result; empty if the program is too large for that."""
+    dots: dict[AnyNode, Array] = {graph.target: np.ones(())}
+    if sum(np.size(g) for g in graph.gradients.values()) > ENTRIES:
+        return {}
+    for node in reversed(graph.nodes):
+        parents = [k for k, p in enumerate(getattr(node, "edges", ())) if p in dots]
+        if not parents:
+            continue
+        shape, rows = np.shape(graph.gradients[node]), []
+        for one in np.eye(int(np.prod(shape))):  # what comes back from one entry: a row of J
+            passed = plan_of_node(node).run(one.reshape(shape), node)
+            rows.append(sum(np.sum(passed[k] * dots[node.edges[k]]) for k in parents))
+        dots[node] = np.reshape(rows, shape)
+    return dots
+
+
+# What is said of a mistake that is made on the tangents themselves.
+ON_TANGENTS = {
+    "upstream_ignored": "The derivative of {op}{line} is not multiplied by the tangent of its operand.",
+    "upstream_twice": "The derivative of {op}{line} is multiplied by the tangent of its operand twice.",
+    "stale_value": "{op}{line} writes in place, and the tangent is still the one before the write.",
+    "applied_to_tangents": "{op}{line} was applied to the tangents themselves, as if it were linear.",
+}
+HINT = (
+    "Go through the steps in order: the tangent of each is a sum over its operands, of the local "
+    "derivative times the operand's tangent."
+)

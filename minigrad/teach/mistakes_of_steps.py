@@ -1,0 +1,326 @@
+"""The table of mistakes in the steps of an optimizer.
+
+    AROUND      in the gradients that an optimizer is given, or in its learning rates
+    MISTAKES    in its own formulas
+    FACTORS     a factor in front of the gradients, tried if nothing else gives the numbers
+
+A row says what becomes different among the settings and the rules of steps_by_hand.py, and what is
+said to the student. Read steps_by_hand.py first.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from minigrad.teach.difference import Array
+from minigrad.teach.steps_by_hand import UPDATES, Settings, Slip, dampened, decayed
+
+
+def _decayed_without_lr(s: Settings) -> Settings:
+    return {"decay": lambda p, g, lr, s: decayed(p, g, 1 if s["decoupled_weight_decay"] else lr, s)}
+
+
+def _decayed_after_the_step(s: Settings) -> Settings:
+    return {
+        "decay": lambda p, g, lr, s: (p, g),
+        "after": lambda p, lr, s: p - lr * s["weight_decay"] * p,
+    }
+
+
+def _decayed_by(
+    extra: Callable[[Array, Array, float], Array],
+) -> Callable[[Settings], Settings]:
+    """Something else than p is added to the gradient, weight_decay times."""
+    return lambda s: {"decay": lambda p, g, lr, s: (p, g + s["weight_decay"] * extra(p, g, lr))}
+
+
+def _velocity(
+    formula: Callable[[Array, Array, float, float], Array],
+) -> Callable[[Settings], Settings]:
+    """Another formula for the velocity, made of v, g, mu and the dampening."""
+    rule = {"velocity": lambda v, g, lr, s: formula(v, g, s["momentum"], s["dampening"])}
+    return lambda s: rule if s["momentum"] else {}
+
+
+def _ahead(step: Callable[[Array, Array, float], Array]) -> Callable[[Settings], Settings]:
+    """Another step of Nesterov's, made of v, g and mu."""
+    rule = {"step": lambda v, g, lr, s: lr * step(v, g, s["momentum"])}
+    return lambda s: rule if s["nesterov"] else {}
+
+
+def _sutskevers(damped: Callable[[Settings], Any]) -> Settings:
+    """v = mu * v + lr * g;  p = p - v"""
+    return {
+        "first": lambda g, lr, s: lr * g,
+        "velocity": lambda v, g, lr, s: s["momentum"] * v + lr * damped(s) * g,
+        "step": lambda v, g, lr, s: s["momentum"] * v + lr * g if s["nesterov"] else v,
+    }
+
+
+def _averaged_velocity(s: Settings) -> Settings:
+    """v = mu * v + (1 - mu) * g"""
+    first = {"first": lambda g, lr, s: (1 - s["momentum"]) * g}
+    return {**_velocity(_damped_by_momentum)(s), **first, "step": lambda v, g, lr, s: lr * v}
+
+
+def _damped_by_momentum(v: Array, g: Array, mu: float, tau: float) -> Array:
+    return mu * v + (1 - mu) * g
+
+
+def _turned_betas(s: Settings) -> Settings:
+    return {name: 1 - np.asarray(s[name]) for name in ("betas", "alpha") if name in s}
+
+
+def _averaged(average: Callable[..., Any]) -> Callable[[Settings], Settings]:
+    """Both averages formed in another way."""
+    return lambda s: {"average": average, "average_v": average}
+
+
+def _corrected(by: Callable[[float, int], float]) -> Callable[[Settings], Settings]:
+    """Both averages corrected by another number."""
+    return lambda s: {"correct_m": by, "correct_v": by}
+
+
+def _not_corrected(beta: float, t: int) -> float:
+    return 1.0
+
+
+def _as_if_each(times: float) -> Callable[[Settings], Settings]:
+    return lambda s: {"grads": [times * g for g in s["grads"]]}
+
+
+def _with_rates(change: Callable[[list[Any]], list[Any]]) -> Callable[[Settings], Settings]:
+    """Other learning rates; if they are fewer, there are fewer steps to compare."""
+
+    def changes(s: Settings) -> Settings:
+        rates = change(list(s["lr"])) if np.ndim(s.get("lr", 0)) else []
+        return {"lr": rates, "grads": s["grads"][: len(rates)]} if rates else {}
+
+    return changes
+
+
+ALL = " ".join(UPDATES)
+UPHILL = Slip("sign", ALL, _as_if_each(-1), "The steps go up the gradient.", "Subtract the step.")
+RESTARTED = Slip("step_not_kept", ALL, dict,
+                 "Each step starts from the first values, and not from those after the step before.",
+                 "Subtract each step from the values that the step before has left.")  # fmt: skip
+FACTORS = [  # tried if nothing else gives the numbers
+    Slip("scale", ALL, _as_if_each(n), f"Each gradient is {words} times what it should be.",
+         "Look for a factor, such as the number of passes whose gradients were added up.")
+    for k in (2, 3, 4, 5, 8, 10) for n, words in ((k, str(k)), (1 / k, f"1/{k}"))
+]  # fmt: skip
+# Mistakes around an optimizer, of whatever kind: in the gradients that it is given, or in lr.
+AROUND = [*(Slip(*row) for row in (
+    ("lr_missing", ALL, lambda s: {"lr": 1.0} if "lr" in s else {},
+     "The learning rate is missing: the step is taken with its full length.",
+     "Multiply the step by lr."),
+    ("lr_schedule", ALL, _with_rates(lambda rates: rates[1:]),
+     "Each step is taken with the learning rate of the next one.",
+     "Step the schedule after the optimizer."),
+    ("lr_schedule", ALL, _with_rates(lambda rates: [rates[0], *rates[:-1]]),
+     "From the second step on, the learning rate is that of the step before.",
+     "Step the schedule once after each step of the optimizer, the first one too."),
+    ("lr_schedule", ALL, _with_rates(lambda rates: [rates[0]] * len(rates)),
+     "All steps are taken with the first learning rate.",
+     "The learning rate changes from step to step."),
+    ("accumulated_twice", ALL, lambda s: {"grads": list(np.cumsum(s["grads"], 0))},
+     "Each step is taken along the sum of all gradients so far, as if .grad had not been zeroed.",
+     "Each step has its own gradient: call zero_grad() before each backward pass."),
+    ("stale_gradient", ALL, lambda s: {"grads": [0 * s["grads"][0], *s["grads"][:-1]]},
+     "Each step is taken along the gradient of the step before.",
+     "First backward(), then step()."),
+    ("stale_gradient", ALL, lambda s: {"grads": [None, *s["grads"][:-1]]},
+     "Each step is taken along the gradient of the step before, and the first step is left out.",
+     "First backward(), then step()."),
+    ("stale_gradient", ALL, lambda s: {"grads": s["grads"][:1] * len(s["grads"])},
+     "All steps are taken along the first gradient.",
+     "Compute the gradient again after each step."),
+)), UPHILL]  # fmt: skip
+ADAMS, VELOCITIES = "Adam AdamW", "SGD RMSprop"
+MISTAKES = [Slip(*row) for row in (
+    ("lr_missing", ADAMS, _decayed_without_lr,
+     "The learning rate is missing in the weight decay: p - wd * p.",
+     "AdamW: p = p - lr * wd * p, apart from the step."),
+    ("lr_missing", "SGD", lambda s: {"decay": lambda p, g, lr, s: (p, g + s["weight_decay"] * p / lr)},
+     "The learning rate is missing in the weight decay: p - wd * p.",
+     "The decay is a part of the gradient, and multiplied by lr with it: p = p - lr * (g + wd * p)."),
+    ("state_not_kept", ALL,
+     lambda s: {"forgets": "velocity m v a mean", "initial_accumulator_value": 0},
+     "What the optimizer remembers starts from zero at each step.",
+     "Keep the state from one step to the next."),
+    ("state_not_kept", ADAMS, lambda s: {"forgets": "m v t"},
+     "Each step is taken as if it were the first.",
+     "Keep the averages, and the number t of the step, from one step to the next."),
+    ("state_not_kept", "Adam AdamW RMSprop", lambda s: {"forgets": "m velocity"},
+     "The velocity, or the average of the gradients, starts from zero at each step.",
+     "Keep the state from one step to the next."),
+    ("state_not_kept", "Adam AdamW RMSprop", lambda s: {"forgets": "v a mean"},
+     "The average of the squares starts from zero at each step.",
+     "Keep the state from one step to the next."),
+    ("dampening", "SGD", lambda s: {"dampening": 0},
+     "The dampening is missing: the velocity takes (1 - dampening) * g.",
+     "Only the first velocity is the whole gradient."),
+    ("dampening", "SGD", lambda s: {"first": lambda g, lr, s: dampened(g, s)},
+     "The first velocity was dampened as well.",
+     "As in PyTorch, the first velocity is the whole gradient, and dampening begins with the second."),
+    ("dampening", "SGD", _velocity(lambda v, g, mu, tau: mu * v + tau * g),
+     "The velocity takes dampening * g, and should take the rest.",
+     "v = mu * v + (1 - dampening) * g"),
+    ("dampening", "SGD", _velocity(lambda v, g, mu, tau: (1 - tau) * mu * v + g),
+     "The old velocity was dampened, and not the gradient.",
+     "v = mu * v + (1 - dampening) * g"),
+    ("momentum_convention", VELOCITIES, lambda s: _sutskevers(lambda s: 1),
+     "The learning rate is inside the velocity, as Sutskever writes it: v = mu * v + lr * g; p = p - v.",
+     "PyTorch keeps it outside: v = mu * v + g; p = p - lr * v. The two differ when lr changes."),
+    ("momentum_convention", "SGD", lambda s: _sutskevers(lambda s: 1 - s["dampening"]),
+     "The learning rate is inside the velocity, as Sutskever writes it: v = mu * v + lr * g; p = p - v.",
+     "PyTorch keeps it outside: v = mu * v + g; p = p - lr * v. The two differ when lr changes."),
+    ("dampening", "SGD", _velocity(_damped_by_momentum),
+     "The velocity is dampened: it takes (1 - mu) * g from the second step on.",
+     "Without dampening, the velocity takes the whole gradient at each step."),
+    ("momentum_convention", "SGD", _velocity(lambda v, g, mu, tau: v + mu * g),
+     "The factor mu stands before the gradient, and not before the old velocity.",
+     "v = mu * v + g:  mu says how much of the old velocity is kept."),
+    ("momentum_convention", "SGD", _velocity(lambda v, g, mu, tau: (1 - mu) * v + g),
+     "The velocity keeps 1 - mu of the old one.",
+     "v = mu * v + g:  mu says how much of the old velocity is kept."),
+    ("momentum_convention", VELOCITIES, _averaged_velocity,
+     "The velocity is a moving average here: v = mu * v + (1 - mu) * g.",
+     "PyTorch's velocity is a sum: v = mu * v + g. (dampening=mu damps as yours does, but from the second step on.)"),
+    ("dampening", VELOCITIES, _averaged_velocity,
+     "The velocity is dampened: it takes (1 - mu) * g.",
+     "Without dampening, the velocity takes the whole gradient at each step."),
+    ("nesterov_missing", "SGD", lambda s: {"nesterov": False},
+     "The look ahead is missing: the step was taken along v.",
+     "With Nesterov the step is  g + mu * v."),
+    ("nesterov_missing", "SGD", _ahead(lambda v, g, mu: v + mu * v),
+     "The look ahead starts from v: the step was taken along  v + mu * v.",
+     "With Nesterov the step is  g + mu * v."),
+    ("nesterov_missing", "SGD", _ahead(lambda v, g, mu: g + v),
+     "The factor mu of the look ahead is missing: the step was taken along  g + v.",
+     "With Nesterov the step is  g + mu * v."),
+    ("nesterov_not_asked", "SGD", lambda s: {"nesterov": True},
+     "The step looks ahead, along  g + mu * v, as Nesterov does; the settings do not ask for it.",
+     "Without Nesterov the step is taken along v."),
+    ("bias_correction", ADAMS, _corrected(_not_corrected),
+     "The bias correction is missing: m and v start from zero, and are too small at first.",
+     "Divide m by 1 - beta1**t and v by 1 - beta2**t, with t = 1 at the first step."),
+    ("bias_correction", ADAMS, lambda s: {"correct_m": _not_corrected},
+     "The bias correction of m is missing.", "Divide m by 1 - beta1**t."),
+    ("bias_correction", ADAMS, lambda s: {"correct_v": _not_corrected},
+     "The bias correction of v is missing.", "Divide v by 1 - beta2**t."),
+    ("bias_correction", ADAMS, lambda s: {"forgets": "t"},
+     "The steps are not counted: each one is corrected like the first.",
+     "t is 1 at the first step, 2 at the second, and so on."),
+    ("bias_correction", ADAMS, _corrected(lambda beta, t: 1 - beta ** (t + 1)),
+     "The steps are counted from 2 instead of 1.",
+     "t is 1 at the first step, 2 at the second, and so on."),
+    ("bias_correction", ADAMS, _corrected(lambda beta, t: 1 - beta ** (t - 1)),
+     "The steps are counted from 0: the first correction divides by 1 - beta**0, which is 0.",
+     "t is 1 at the first step: count it up before the averages are corrected."),
+    ("bias_correction", ADAMS, _corrected(lambda beta, t: 1 - beta * t),
+     "The bias correction divides by 1 - beta * t.", "beta is raised to the power t: 1 - beta**t."),
+    ("bias_correction", ADAMS, _corrected(lambda beta, t: 1 / (1 - beta**t)),
+     "The averages are multiplied by the bias correction.",
+     "They are too small at first: divide by 1 - beta**t."),
+    ("bias_correction", ADAMS, lambda s: {"correct_m": lambda beta, t: 1 - s["betas"][1] ** t,
+                                          "correct_v": lambda beta, t: 1 - s["betas"][0] ** t},
+     "The bias corrections are exchanged.",
+     "Divide m by 1 - beta1**t and v by 1 - beta2**t."),
+    ("bias_correction", ADAMS, lambda s: {"keeps": lambda m, c: m / c},
+     "The corrected averages were kept for the next step, and corrected again there.",
+     "Keep m and v as they are; m_hat and v_hat are used for this step only."),
+    ("eps_inside_sqrt", "Adam AdamW Adagrad RMSprop",
+     lambda s: {"divisor": lambda v, c, eps: np.sqrt(v / c + eps)},
+     "eps is inside the square root.",
+     "It is added to the root: sqrt(v) + eps."),
+    ("eps_inside_sqrt", ADAMS, lambda s: {"divisor": lambda v, c, eps: np.sqrt(v + eps) / np.sqrt(c)},
+     "eps is inside the square root, before the bias correction.",
+     "It is added to the root of the corrected average: sqrt(v_hat) + eps."),
+    ("eps_place", ADAMS, lambda s: {"divisor": lambda v, c, eps: (np.sqrt(v) + eps) / np.sqrt(c)},
+     "eps is added before the bias correction, and corrected with v.",
+     "It is added to the root of the corrected average: sqrt(v_hat) + eps."),
+    ("eps_missing", "Adam AdamW Adagrad RMSprop", lambda s: {"eps": 0.0},
+     "eps is missing in the divisor.",
+     "It is added to the root: sqrt(v) + eps."),
+    ("root_missing", "Adam AdamW Adagrad RMSprop", lambda s: {"divisor": lambda v, c, eps: v / c + eps},
+     "The square root is missing: the step is divided by the average of the squares.",
+     "Divide by  sqrt(v) + eps."),
+    ("root_missing", "Adam AdamW Adagrad RMSprop", lambda s: {"divisor": lambda v, c, eps: 1.0},
+     "The step is not divided at all.", "Divide by  sqrt(v) + eps."),
+    ("square_missing", "Adam AdamW Adagrad RMSprop", lambda s: {"square": lambda g, m: np.abs(g)},
+     "The second average is one of abs(g), and not of g**2.", "Square the gradient first."),
+    ("square_missing", "Adam AdamW Adagrad RMSprop", lambda s: {"square": lambda g, m: g},
+     "The square is missing: v is formed of g, and not of g**2.", "Square the gradient first."),
+    ("square_missing", ADAMS, lambda s: {"square": lambda g, m: m * m},
+     "v is formed of m**2, and not of g**2.", "v averages the squares of the gradients themselves."),
+    ("amsgrad_missing", ADAMS, lambda s: {"amsgrad": False},
+     "The step is divided by v itself, and not by the greatest v so far.",
+     "With amsgrad=True, keep the greatest v so far, entry by entry, and divide by its root."),
+    ("weight_decay_factor", ALL, lambda s: {"weight_decay": 2 * s["weight_decay"]},
+     "The weight decay is twice what it should be.",
+     "weight_decay * p  is added, the derivative of  weight_decay / 2 * p**2."),
+    ("weight_decay_factor", ALL, lambda s: {"weight_decay": s["weight_decay"] / 2},
+     "The weight decay is half of what it should be.",
+     "weight_decay * p  is added, the derivative of  weight_decay / 2 * p**2."),
+    ("weight_decay_sign", ALL, lambda s: {"weight_decay": -s["weight_decay"]},
+     "Weight decay has the wrong sign: it pushes away from zero.",
+     "It is added to the gradient: g + weight_decay * p."),
+    ("decoupled_weight_decay", ALL,
+     lambda s: {"decoupled_weight_decay": not s["decoupled_weight_decay"]},
+     "The weight decay is in the other place: Adam adds it to the gradient, AdamW subtracts it from the parameter.",
+     "Adam: g = g + wd * p, before m and v. AdamW: p = p - lr * wd * p, apart from the step."),
+    ("decoupled_weight_decay", ALL, _decayed_after_the_step,
+     "The decay is taken off after the step, from the new parameter.",
+     "Decay comes first: g = g + wd * p, or p = p - lr * wd * p in AdamW, with p as it was before the step."),
+    ("weight_decay_factor", "SGD", _decayed_by(lambda p, g, lr: lr * p),
+     "The weight decay is multiplied by lr twice.",
+     "p = p - lr * (g + wd * p):  it is a part of the gradient, and multiplied by lr with it."),
+    ("weight_decay_missing", ALL, lambda s: {"weight_decay": 0},
+     "There is no weight decay in these steps.",
+     "Look at the settings: weight_decay is not 0."),
+    ("weight_decay_place", ALL, _decayed_by(lambda p, g, lr: np.sign(p)),
+     "The weight decay is that of abs(p): wd * sign(p).",
+     "weight_decay * p  is added, the derivative of  weight_decay / 2 * p**2."),
+    ("weight_decay_place", ALL, _decayed_by(lambda p, g, lr: g),
+     "The weight decay multiplies the gradient: g + wd * g.",
+     "weight_decay * p  is added: the parameter decays, and not the gradient."),
+    ("wrong_beta", ADAMS, lambda s: {"betas": s["betas"][::-1]},
+     "The two betas are exchanged.", "The first belongs to m, the second to v."),
+    ("wrong_beta", ADAMS, lambda s: {"betas": s["betas"][:1] * 2},
+     "The first beta was used for both averages.", "The first belongs to m, the second to v."),
+    ("wrong_beta", "Adam AdamW RMSprop", _turned_betas,
+     "The averages keep 1 - beta of the old value, and take beta of the new one.",
+     "beta says how much is kept."),
+    ("wrong_beta", "Adam AdamW RMSprop", lambda s: {"average": lambda a, g, beta: beta * a + g},
+     "The factor 1 - beta before the gradient is missing.",
+     "An average takes beta of the old value, and 1 - beta of the new one."),
+    ("wrong_beta", ADAMS, _averaged(lambda a, g, beta: (1 - beta) * a + beta * g),
+     "The averages keep 1 - beta of the old value, and take beta of the new one.",
+     "beta says how much is kept."),
+    ("wrong_beta", ADAMS, _averaged(lambda a, g, beta: beta * a + g),
+     "The factor 1 - beta before the gradient, and before its square, is missing.",
+     "An average takes beta of the old value, and 1 - beta of the new one."),
+    ("wrong_beta", "RMSprop", _averaged(lambda a, g, beta: a + g),
+     "The squares are added up, as in Adagrad.",
+     "RMSprop averages them:  a = alpha * a + (1 - alpha) * g**2."),
+    ("wrong_beta", "Adam AdamW RMSprop", lambda s: {"betas": (0.9, 0.999), "alpha": 0.99},
+     "The averages keep as much as they do by default, not as the settings say.",
+     "Look at the settings."),
+    ("centering_missing", "RMSprop", lambda s: {"centered": False},
+     "The square of the mean gradient was not subtracted.",
+     "With centered=True the divisor is the root of a variance: a - mean**2."),
+    ("centering_not_asked", "RMSprop", lambda s: {"centered": True},
+     "The square of the mean gradient was subtracted; the settings do not ask for it.",
+     "Without centered=True the divisor is the root of the average of the squares."),
+    ("lr_decay_missing", "Adagrad", lambda s: {"lr_decay": 0},
+     "The learning rate does not become smaller.",
+     "Adagrad divides lr by  1 + (t - 1) * lr_decay."),
+    ("lr_decay_missing", "Adagrad", lambda s: {"first_step": 0},
+     "The learning rate becomes smaller one step too early.",
+     "Adagrad divides lr by  1 + (t - 1) * lr_decay:  the first step has the full rate."),
+    ("initial_value_missing", "Adagrad", lambda s: {"initial_accumulator_value": 0},
+     "The sum of the squares starts from zero.",
+     "It starts from initial_accumulator_value."),
+)]  # fmt: skip
