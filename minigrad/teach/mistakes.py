@@ -39,34 +39,34 @@ from minigrad.teach.uses import Use
 # kind -> what was done, to follow "The same numbers come out if ..." and in the list of kinds
 KINDS = {
     "shape": "the numbers are right, and the shape is not",
-    "not_accumulated": "one backward pass is taken for the sum of several, which .grad holds",
-    "accumulated_twice": ".grad was not zeroed, and holds the sum over several backward passes",
-    "exchanged": "the gradients of two tensors are exchanged",
+    "not_accumulated": "only one backward pass is counted, and .grad holds the sum of several",
+    "accumulated_twice": ".grad was not cleared, so it holds the sum of several backward passes",
+    "exchanged": "the gradients of two tensors are swapped",
     "missing_path": "one of several uses of a tensor is forgotten",
     "double_counted": "one use of a tensor is counted twice",
-    "paths_multiplied": "what comes back along several paths is multiplied, and not added",
-    "softmax_diagonal_only": "of the Jacobian of softmax only the diagonal is taken",
+    "paths_multiplied": "the gradients of several paths are multiplied instead of added",
+    "softmax_diagonal_only": "only the diagonal of the Jacobian of softmax is used",
     "mask_missing": "the mask (of relu, max, dropout, where, ...) is missing",
-    "mask_inverted": "the mask is the wrong way round",
-    "ties": "the gradient is shared otherwise where entries are equal",
-    "index_not_scattered": "entries that are read repeatedly overwrite each other, and are not added up",
-    "mean_for_sum": "a mean is taken for a sum, or a sum for a mean",
-    "broadcast_not_summed": "what was broadcast is not summed back",
-    "reduction_axis": "the axis of a reduction is another one",
-    "stale_value": "a value is taken from the wrong side of an in-place write",
-    "wrong_argument": "a derivative is taken at the wrong place: at the input, where the output is meant",
+    "mask_inverted": "the mask is inverted",
+    "ties": "entries that are equal share the gradient in a different way",
+    "index_not_scattered": "the gradients of an entry that is read repeatedly overwrite each other, and are not added",
+    "mean_for_sum": "a mean is used instead of a sum, or a sum instead of a mean",
+    "broadcast_not_summed": "the gradient is not summed over the axes of a broadcast",
+    "reduction_axis": "a reduction is differentiated along the wrong axis",
+    "stale_value": "a value from before an in-place write is used instead of the one after it, or the reverse",
+    "wrong_argument": "a derivative is evaluated at the wrong value: at the input instead of the output, for example",
     "matmul_order": "the factors of a matrix product are in the wrong order",
     "transposed": "the result, or a factor of a matrix product, is transposed",
     "sign": "a sign is wrong",
     "forgot_inner": "the chain rule stops one step early, before the inner function",
     "scale": "a factor is wrong: 2, 1/2, n or 1/n",
-    "swapped_operands": "the operands of an operation are exchanged",
-    "upstream_ignored": "the local derivative is not multiplied by the gradient that arrives",
-    "upstream_only": "the gradient that arrives is passed on without the local derivative",
-    "upstream_twice": "the gradient that arrives is multiplied in twice",
+    "swapped_operands": "the operands of an operation are swapped",
+    "upstream_ignored": "the local derivative is not multiplied by the incoming gradient",
+    "upstream_only": "the incoming gradient is passed on without the local derivative",
+    "upstream_twice": "the incoming gradient is multiplied in twice",
     "other_variable": "it is the gradient of another tensor",
-    "tangent_for_gradient": "J @ v (forward mode) is given where v @ J (reverse mode) is asked for",
-    "finite_difference_noise": "the numbers are right to a few digits only, as finite differences are",
+    "tangent_for_gradient": "J @ v (forward mode) is computed instead of v @ J (reverse mode)",
+    "finite_difference_noise": "the numbers have only a few correct digits, like finite differences",
 }
 ORDER = {kind: k for k, kind in enumerate(KINDS)}  # of the search
 
@@ -152,7 +152,7 @@ def _missing_use(use: Use) -> Passes:
     """A path is missing: {x} is reached in several ways, and what comes back through {op}{line} was
     left out.
 
-    A tensor that is used several times gets the sum of what comes back from each use.
+    The gradient of a tensor that is used several times is the sum over its uses.
     """
     return np.zeros_like(use.passed) if use.fan_in > 1 else None
 
@@ -162,7 +162,7 @@ def _missing_operation(use: Use) -> Passes:
     """A path is missing: {op}{line} uses one tensor {n} times, and all that comes back through it
     was left out.
 
-    A tensor that is used several times gets the sum of what comes back from each use.
+    The gradient of a tensor that is used several times is the sum over its uses.
     """
     twins = use.twins
     if not 1 < len(twins) < use.fan_in or use is not twins[0]:
@@ -197,7 +197,7 @@ def _only_this_path(use: Use) -> Passes:
     """Only one path is there: the part of {x} that comes back through {op}{line}. The other uses
     were left out.
 
-    A tensor that is used several times gets the sum of what comes back from each use.
+    The gradient of a tensor that is used several times is the sum over its uses.
     """
     if use.fan_in < 3 or use.g is not use.graph.gradients[use.node]:
         return None
@@ -217,7 +217,7 @@ def _counted_twice(use: Use) -> Passes:
 def _paths_multiplied(use: Use) -> Passes:
     """What comes back through {op}{line} was multiplied by what comes back along the other paths.
 
-    Within a path the derivatives are multiplied. What comes back along different paths is added.
+    Multiply the derivatives along a path, and add the gradients of different paths.
     """
     uses = [u for u in use.graph.paths if u.parent is use.parent and not u.part]
     parts = [u.passed for u in uses]
@@ -256,15 +256,15 @@ def _scale(use: Use) -> Variants:
     yield Variant(use.passed / 2, "1/2")
     y = use.values.get("y") if use.op_name == "pow" else None
     if y is not None and np.ndim(y) == 0 and float(y) not in (0.0, 1.0, 2.0, 0.5):
-        yield Variant(use.passed / float(y), words_of(1 / float(y)))
-        yield Variant(use.passed * float(y), words_of(float(y)))
+        yield Variant(use.passed / float(y), fraction_of(1 / float(y)))
+        yield Variant(use.passed * float(y), fraction_of(float(y)))
     if y is not None and np.ndim(y) and use.name == "x":
         yield Variant(use.passed / y, "1/y")
     c = constant_factor(use) or logarithm_of_a_base(use)
     if c not in (0.0, 1.0, -1.0, 2.0, 0.5, -2.0, -0.5):
-        yield Variant(use.passed / c, words_of(1 / c))
-        yield Variant(use.passed / c / c, words_of(1 / c**2))
-        yield Variant(use.passed * c, words_of(c))
+        yield Variant(use.passed / c, fraction_of(1 / c))
+        yield Variant(use.passed / c / c, fraction_of(1 / c**2))
+        yield Variant(use.passed * c, fraction_of(c))
     if one_number(use.passed) or one_number(use.graph.gradients.get(use.graph.target, 0)):
         return  # some number of entries may then give it by chance
     sizes = {n for n in (*use.passed.shape, *use.g.shape, use.passed.size, use.g.size) if n > 2}
@@ -297,7 +297,8 @@ def one_number(a: Any) -> bool:
     return bool(sizes.size == 0 or np.all(sizes == sizes[0]))
 
 
-def words_of(factor: float) -> str:
+def fraction_of(factor: float) -> str:
+    """A factor as text: 1/3, or four digits."""
     n = round(1 / factor) if factor else 0
     return f"1/{n}" if abs(n) > 1 and abs(n * factor - 1) < 1e-6 else f"{factor:.4g}"
 
@@ -339,7 +340,7 @@ PRODUCTS = ("matmul", "mm", "bmm", "mv", "dot", "addmm", "baddbmm")
 
 @mistake("swapped_operands")
 def _swapped_operands(use: Use) -> Variants:
-    """The operands of {op}{line} are exchanged: this is the rule for the other one.
+    """The operands of {op}{line} are swapped: this is the rule for the other one.
 
     Write the rule of each operand down beside its name.
     """

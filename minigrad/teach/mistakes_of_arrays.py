@@ -83,7 +83,7 @@ def _mean_over_repeated_indices(use: Use, share: Array) -> Passes:
     """{op}{line} reads some entries more than once, and your gradient is the mean of their parts,
     not the sum.
 
-    What was read several times gets the sum of what comes back.
+    The gradient of an entry that was read several times is the sum over the reads.
     """
     return use.passed / np.maximum(share, 1) if np.any(share > 1) else None
 
@@ -139,7 +139,7 @@ def _mean_over_a_broadcast(use: Use) -> Variants:
     """The sum that undoes the broadcast in {op}{line} became a mean: your gradient is divided by
     {n}.
 
-    What was repeated gets the sum of what comes back, not its mean.
+    The gradient of a repeated value is the sum over the copies, not their mean.
     """
     bias = use.op_name == "convolution" and use.name == "b"
     wide = use.g if bias else use.wide()
@@ -163,7 +163,7 @@ def _mean_over_a_broadcast(use: Use) -> Variants:
 def _reduction_axis(use: Use, axis: Axis) -> Variants:
     """{op}{line} works along axis {n}, and your gradient is that of another axis.
 
-    What was summed along an axis is repeated along the same axis on the way back.
+    In the backward pass, repeat the gradient along the axis that was summed.
     """
     values, op, right = use.values, use.op, use.one_axis
     if use.op_name == "cross_entropy":
@@ -204,7 +204,7 @@ def _half_turned(use: Use, axis: Axis, z: Array, right: str) -> Variants:
 def _mean_in_softmax(use: Use, z: Array, axis: int) -> Passes:
     """The sum in the derivative of {op}{line} became a mean.
 
-    Every score moves every probability, and what comes back through them is added up.
+    Every score changes every probability, so their gradients are added.
     """
     if use.op_name == "softmax":
         return z * (use.g - np.mean(use.g * z, int(axis), keepdims=True))
@@ -215,7 +215,7 @@ def _mean_in_softmax(use: Use, z: Array, axis: int) -> Passes:
 def _sum_over_all(use: Use, z: Array) -> Passes:
     """The sum in the derivative of {op}{line} was taken over all entries, not along one axis.
 
-    What was summed along an axis is summed along the same axis on the way back.
+    In the backward pass, sum along the axis of the forward pass.
     """
     p = z if use.op_name == "softmax" else np.exp(z)
     return p * (use.g - np.sum(use.g * z)) if p is z else use.g - p * np.sum(use.g)
@@ -415,7 +415,7 @@ def _einsum_transposed(use: Use) -> Passes:
 
 @mistake("swapped_operands", "einsum")
 def _einsum_operands(use: Use) -> Variants:
-    """The operands of {op}{line} are exchanged: this is the rule for the other one.
+    """The operands of {op}{line} are swapped: this is the rule for the other one.
 
     Write the rule of each operand down beside its name.
     """

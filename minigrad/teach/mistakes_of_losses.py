@@ -163,7 +163,7 @@ def _half_of_softmax(use: Use, z: Array, axis: int) -> Passes:
     """{op}{line} has two parts, one through each entry itself and one through the sum: only one of
     them is there.
 
-    Every score stands in the numerator of its own probability, and in the sum of all.
+    Each score appears in the numerator of its own probability, and in the denominator of all.
     """
     g = use.g
     if use.op_name == "softmax":
@@ -245,7 +245,7 @@ def _weighted_mean_taken_for_sum(use: Use, weights: Array, target: Array) -> Var
 
 @mistake("wrong_argument", "binary_cross_entropy_with_logits")
 def _scores_for_their_sigmoid(use: Use, x: Array, y: Array) -> Passes:
-    """In the derivative of {op}{line} the scores stand where their sigmoid is meant.
+    """The derivative of {op}{line} needs the sigmoid of the scores, not the scores themselves.
 
     Differentiate the term with the target, and the one without, and compare each with your lines.
     """
@@ -319,7 +319,7 @@ def _sigmoid(x: Array) -> Array:
 
 @mistake("wrong_argument", "logsigmoid softplus")
 def _scores_for_a_probability(use: Use, x: Array) -> Passes:
-    """In the derivative of {op}{line} the scores stand where their sigmoid is meant.
+    """The derivative of {op}{line} needs the sigmoid of the scores, not the scores themselves.
 
     Differentiate the term with the target, and the one without, and compare each with your lines.
     """

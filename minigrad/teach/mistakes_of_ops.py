@@ -75,7 +75,7 @@ def _later_value(use: Use) -> Passes:
 def _wrong_argument(use: Use) -> Variants:
     """The derivative of {op}{line} was taken at the wrong place: {n}.
 
-    Look up whether the rule is written in terms of the input or of the result.
+    Check whether the rule is written in terms of the input or of the result.
     """
     op, values, reads, x = use.op, use.values, use.reads(), use.name
     if op is None or op.kind not in ("elementwise", "reduction", "general") or x not in values:
@@ -173,7 +173,7 @@ def _not_differentiated(use: Use, z: Array) -> Passes:
 def _at_minus_x(use: Use) -> Passes:
     """The derivative of {op}{line} was taken at minus its input.
 
-    Check the sign of what stands inside.
+    Check the sign of the argument.
     """
     x = use.values.get(use.name)
     if x is None or not np.ndim(x) or use.op_name in MASKED.split():

@@ -61,7 +61,7 @@ def _variance_not_divided(use: Use) -> Passes:
 def _statistics_elsewhere(use: Use, widened: Array) -> Variants:
     """The derivative of {op}{line} was taken at the wrong place: {n}.
 
-    Look up whether the rule is written in terms of the input or of the result.
+    Check whether the rule is written in terms of the input or of the result.
     """
     z, x = use.values.get("z"), use.values.get("x")
     if z is not None and use.op_name != "var":
@@ -75,7 +75,7 @@ def _statistics_elsewhere(use: Use, widened: Array) -> Variants:
 
 @mistake("upstream_ignored", "std norm")
 def _under_the_root(use: Use, z: Array, widened: Array) -> Passes:
-    """{op}{line} is a root, and only what stands under the root was differentiated.
+    """{op}{line} is a root, and you differentiated only the expression under it.
 
     The chain rule has one more factor here: the derivative of the root.
     """

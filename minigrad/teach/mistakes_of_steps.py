@@ -101,7 +101,13 @@ def _with_rates(change: Callable[[list[Any]], list[Any]]) -> Callable[[Settings]
 
 
 ALL = " ".join(UPDATES)
-UPHILL = Slip("sign", ALL, _as_if_each(-1), "The steps go up the gradient.", "Subtract the step.")
+UPHILL = Slip(
+    "sign",
+    ALL,
+    _as_if_each(-1),
+    "The steps go up the gradient, not down.",
+    "Subtract the step.",
+)
 RESTARTED = Slip("step_not_kept", ALL, dict,
                  "Each step starts from the first values, and not from those after the step before.",
                  "Subtract each step from the values that the step before has left.")  # fmt: skip
@@ -113,7 +119,7 @@ FACTORS = [  # tried if nothing else gives the numbers
 # Mistakes around an optimizer, of whatever kind: in the gradients that it is given, or in lr.
 AROUND = [*(Slip(*row) for row in (
     ("lr_missing", ALL, lambda s: {"lr": 1.0} if "lr" in s else {},
-     "The learning rate is missing: the step is taken with its full length.",
+     "The learning rate is missing: the step has the full length of the gradient.",
      "Multiply the step by lr."),
     ("lr_schedule", ALL, _with_rates(lambda rates: rates[1:]),
      "Each step is taken with the learning rate of the next one.",
@@ -192,7 +198,7 @@ MISTAKES = [Slip(*row) for row in (
      "The velocity is dampened: it takes (1 - mu) * g.",
      "Without dampening, the velocity takes the whole gradient at each step."),
     ("nesterov_missing", "SGD", lambda s: {"nesterov": False},
-     "The look ahead is missing: the step was taken along v.",
+     "The look-ahead is missing: the step follows v alone.",
      "With Nesterov the step is  g + mu * v."),
     ("nesterov_missing", "SGD", _ahead(lambda v, g, mu: v + mu * v),
      "The look ahead starts from v: the step was taken along  v + mu * v.",
@@ -269,7 +275,7 @@ MISTAKES = [Slip(*row) for row in (
      "It is added to the gradient: g + weight_decay * p."),
     ("decoupled_weight_decay", ALL,
      lambda s: {"decoupled_weight_decay": not s["decoupled_weight_decay"]},
-     "The weight decay is in the other place: Adam adds it to the gradient, AdamW subtracts it from the parameter.",
+     "The weight decay is in the wrong place: Adam adds it to the gradient, AdamW subtracts it from the parameter.",
      "Adam: g = g + wd * p, before m and v. AdamW: p = p - lr * wd * p, apart from the step."),
     ("decoupled_weight_decay", ALL, _decayed_after_the_step,
      "The decay is taken off after the step, from the new parameter.",
@@ -278,7 +284,7 @@ MISTAKES = [Slip(*row) for row in (
      "The weight decay is multiplied by lr twice.",
      "p = p - lr * (g + wd * p):  it is a part of the gradient, and multiplied by lr with it."),
     ("weight_decay_missing", ALL, lambda s: {"weight_decay": 0},
-     "There is no weight decay in these steps.",
+     "The weight decay is missing.",
      "Look at the settings: weight_decay is not 0."),
     ("weight_decay_place", ALL, _decayed_by(lambda p, g, lr: np.sign(p)),
      "The weight decay is that of abs(p): wd * sign(p).",
@@ -287,7 +293,7 @@ MISTAKES = [Slip(*row) for row in (
      "The weight decay multiplies the gradient: g + wd * g.",
      "weight_decay * p  is added: the parameter decays, and not the gradient."),
     ("wrong_beta", ADAMS, lambda s: {"betas": s["betas"][::-1]},
-     "The two betas are exchanged.", "The first belongs to m, the second to v."),
+     "The two betas are swapped.", "The first belongs to m, the second to v."),
     ("wrong_beta", ADAMS, lambda s: {"betas": s["betas"][:1] * 2},
      "The first beta was used for both averages.", "The first belongs to m, the second to v."),
     ("wrong_beta", "Adam AdamW RMSprop", _turned_betas,

@@ -491,4 +491,5 @@ def names_of(plan: Plan) -> list[str]:
 
 
 def dense(d: Array | RowSparse) -> Array:
+    """A gradient as an array; one of rows is filled up with zeros."""
     return d.to_dense() if isinstance(d, RowSparse) else d

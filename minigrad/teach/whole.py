@@ -27,11 +27,11 @@ from minigrad.teach.answer import Answer, Diagnosis, nowhere
 from minigrad.teach.difference import difference, real_array
 from minigrad.teach.mistakes import (
     constant_factor,
+    fraction_of,
     inside_a_curve,
     logarithm_of_a_base,
     message_and_hint,
     one_number,
-    words_of,
 )
 from minigrad.teach.uses import Use
 
@@ -351,7 +351,7 @@ def _scaled(a: Answer) -> Places:
             if np.any(a.right) and a.same(times * a.right):
                 twice = ("accumulated_twice",) if times == 2 and a.x.is_leaf else ()
                 also = (*twice, *(("mean_for_sum",) if n in sizes else ()))
-                yield {"n": words_of(times), "also": also}
+                yield {"n": fraction_of(times), "also": also}
                 return
 
 
