@@ -26,7 +26,7 @@ PROGRESS = (
 )
 SHOWN = [*CELLS, LOOP, PROGRAM, PROGRESS]
 INSPECTORS = (
-    "[o for o in __import__('gc').get_objects() if str(type(o)).endswith('widget.Inspector\\'>')]"
+    "[o for o in __import__('gc').get_objects() if str(type(o)).endswith('widgets.Inspector\\'>')]"
 )
 # Begun and not waited for: on a busy machine JupyterLab may never see that the new kernel is there.
 RESTART = "() => { window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.restart(); }"
