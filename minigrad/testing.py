@@ -8,6 +8,7 @@ import numpy as np
 
 from minigrad.core.shapes import Array
 from minigrad.core.tensor import Size, Tensor
+from minigrad.methods.operators import are_close
 
 # The default rtol and atol for each dtype, as in PyTorch; for whole numbers and booleans, 0.
 TOLERANCES = {
@@ -131,10 +132,7 @@ class _Comparison:
         known = [TOLERANCES.get(str(v.dtype), (0.0, 0.0)) for v in (a, b)]
         rtol = max(k[0] for k in known) if self.rtol is None else self.rtol
         atol = max(k[1] for k in known) if self.atol is None else self.atol
-        if rtol == atol == 0 and a.dtype.kind in "iu" and b.dtype.kind in "iu":
-            close = a == b  # np.isclose rounds large integers
-        else:
-            close = np.isclose(a, b, rtol=rtol, atol=atol, equal_nan=self.equal_nan)
+        close = are_close(a, b, rtol, atol, self.equal_nan)
         if not close.all():
             _raise_not_close(a, b, close, rtol, atol, scalars, at)
 

@@ -872,6 +872,16 @@ def test_the_parts_of_a_question_have_the_points_that_the_notebook_declares(auth
         make_bundles(author)
 
 
+def write_declared(author, declared):
+    """Write an author's notebook with this exercise, whose check counts for 4 points in nbgrader."""
+    notebook = for_people()
+    imports = "from minigrad import optim\nfrom minigrad.teach import *\n"
+    notebook.cells[1].source = f"{imports}e = {declared}"
+    notebook.cells[3].source = "e.check().or_raise()"
+    notebook.cells[3].metadata = {"nbgrader": {"grade": True, "grade_id": "c", "points": 4}}
+    nbformat.write(notebook, author)
+
+
 @pytest.mark.parametrize(
     "declared, right, points",
     [
@@ -882,13 +892,7 @@ def test_the_parts_of_a_question_have_the_points_that_the_notebook_declares(auth
     ],
 )  # fmt: skip
 def test_the_parts_of_an_exercise_have_the_points_that_it_declares(author, declared, right, points):
-    notebook = for_people()
-    notebook.cells[
-        1
-    ].source = f"from minigrad import optim\nfrom minigrad.teach import *\ne = {declared}"
-    notebook.cells[3].source = "e.check().or_raise()"
-    notebook.cells[3].metadata = {"nbgrader": {"grade": True, "grade_id": "c", "points": 4}}
-    nbformat.write(notebook, author)
+    write_declared(author, declared)
 
     recording, judge = make_bundles(author)
 
@@ -906,13 +910,7 @@ def test_the_parts_of_an_exercise_have_the_points_that_it_declares(author, decla
     ],
 )
 def test_release_notices_points_that_differ_from_nbgrader_s(author, declared, points):
-    notebook = for_people()
-    notebook.cells[
-        1
-    ].source = f"from minigrad import optim\nfrom minigrad.teach import *\ne = {declared}"
-    notebook.cells[3].source = "e.check().or_raise()"
-    notebook.cells[3].metadata = {"nbgrader": {"grade": True, "grade_id": "c", "points": 4}}
-    nbformat.write(notebook, author)
+    write_declared(author, declared)
 
     done = CliRunner().invoke(
         app, ["release", str(author), "-o", str(author.parent / "o"), "--no-run"]

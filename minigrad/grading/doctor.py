@@ -28,7 +28,7 @@ class MachineFinding:
     what      what was checked
     there     is it installed, and does it work?
     detail    its version, or the problem
-    fix      the command that fixes it
+    fix       the command that fixes it
     needed    does grading require it?
     """
 

@@ -2,7 +2,7 @@
 
 Uses only the standard library.
 
-    write_text, write_json    write a file atomically, even if the process is killed
+    write_text, write_json     write a file atomically, even if the process is killed
     locked                     keep other processes from writing a file
     digest                     a hash of a JSON document
     free_name                  a name that is not taken yet

@@ -10,9 +10,17 @@ import numpy as np
 from minigrad import ops
 from minigrad.core.dtypes import torch_name
 from minigrad.core.errors import warn_user
+from minigrad.core.shapes import Array
 from minigrad.methods.base import Base, Operand, or_not_implemented, scaled
 from minigrad.methods.from_rows import FromRows
 from minigrad.ops.composites import named
+
+
+def are_close(a: Array, b: Array, rtol: float, atol: float, equal_nan: bool) -> Array:
+    """Where abs(a - b) <= atol + rtol * abs(b), entry by entry."""
+    if not (rtol or atol) and a.dtype.kind in "iu" and b.dtype.kind in "iu":
+        return a == b  # np.isclose rounds large integers
+    return np.isclose(a, b, rtol, atol, equal_nan)
 
 
 class Operators(FromRows):
@@ -244,8 +252,7 @@ class Operators(FromRows):
                 raise TypeError(f"isclose(): argument {name!r} must be float, not Tensor")
             if bound < 0:
                 raise RuntimeError(f"{name} must be greater than or equal to zero, but got {bound}")
-        exact = self.dtype.kind in "iu" and not (rtol or atol)  # np.isclose rounds large integers
-        return self._constant(self.array == other.array if exact else np.isclose(self.array, other.array, rtol, atol, equal_nan))
+        return self._constant(are_close(self.array, other.array, rtol, atol, equal_nan))
 
     def allclose(self, other: Self, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
         """True (a Python bool) if all entries of x and other differ by at most atol + rtol * abs(other).

@@ -12,7 +12,7 @@ from minigrad.core.memory import make
 from minigrad.core.shapes import Array
 from minigrad.methods import ArrayMethods
 from minigrad.methods.base import overwritten
-from minigrad.ops.composites import level, named
+from minigrad.ops.composites import sampled
 from minigrad.random import kernels
 from minigrad.random.generator import Generator
 
@@ -67,7 +67,7 @@ class Sampling(ArrayMethods):
             raise NotImplementedError(f'"bernoulli_tensor_cpu_p_" not implemented for {str(x.dtype)!r}')
         probabilities = x.array if p is None else p
         drawn = make.wrap(kernels.bernoulli(probabilities, x.shape, x.dtype, generator))
-        return named(level(x, drawn), "BernoulliBackward0") if x.requires_grad or x._tangents else drawn
+        return sampled(x, drawn, "BernoulliBackward0")
 
     def multinomial(self, num_samples: int, replacement: bool = False, *, generator: Generator | None = None) -> "Tensor":
         """Samples of category indices, with probabilities proportional to the weights.

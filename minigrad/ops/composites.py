@@ -139,6 +139,14 @@ def level(x: Any, values: Any) -> Any:
     return x.masked_fill(x._constant(np.ones(x.shape, bool)), -0.0) + values  # -0.0 + z is z, even if that is -0.0
 
 
+def sampled(x: Any, drawn: Any, name: str) -> Any:
+    """Samples from a distribution with the parameters x, which get a gradient of zeros; if x has none, they are constants.
+
+    name   of the node
+    """
+    return named(level(x, drawn), name) if x.requires_grad or x._tangents else drawn
+
+
 def quantile(x: Any, axis: int, q: Any, keepdims: bool, interpolation: str, ignore_nan: bool) -> Any:
     """Quantiles, interpolated between sorted entries. q is a number or a vector.
 

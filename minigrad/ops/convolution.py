@@ -19,6 +19,7 @@ from minigrad.ops.indexing import gather, scatter_add, strided_view
 
 NO_PADDING = (0, 0, 0, 0)  # top, bottom, left, right
 
+
 @general(result="strict")
 def convolution(x, w, b, *, stride=(1, 1), padding=NO_PADDING, dilation=(1, 1), groups=1):
     """z[n, o, p] = sum of x[n, c, p + k] * w[o, c, k], + b[o]        dL/dx, dL/dw: below        dL/db = sum of g

@@ -24,7 +24,7 @@ from minigrad.core.tensor import Tensor, wrap
 from minigrad.methods.arguments import made_into_out, takes_out, takes_tensors
 from minigrad.methods.creation import finish, type_to_make
 from minigrad.methods.indexing import broadcast
-from minigrad.ops.composites import level, named
+from minigrad.ops.composites import sampled
 from minigrad.random import kernels
 from minigrad.random.generator import Generator
 
@@ -202,12 +202,8 @@ def normal(mean: float | Tensor, std: float | Tensor = 1.0, size: Sequence[int] 
     m, s = (np.asarray(getattr(t, "array", t), d) for t in (mean, std))
     drawn = finish(z * s + m, requires_grad)
     form = isinstance(mean, Tensor) + 2 * isinstance(std, Tensor)
-    for t in tensors:  # the gradient of a sample is zero
-        drawn = (
-            named(level(t, drawn), f"NormalBackward{form}")
-            if t.requires_grad or t._tangents
-            else drawn
-        )
+    for t in tensors:
+        drawn = sampled(t, drawn, f"NormalBackward{form}")
     return drawn
 
 
@@ -221,8 +217,4 @@ def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
     if input.dtype.kind != "f":
         raise NotImplementedError(f'"poisson_cpu" not implemented for {str(input.dtype)!r}')
     drawn = wrap(kernels.events(input.array, generator))
-    return (
-        named(level(input, drawn), "PoissonBackward0")
-        if input.requires_grad or input._tangents
-        else drawn
-    )
+    return sampled(input, drawn, "PoissonBackward0")

@@ -18,6 +18,7 @@ import numpy as np
 from minigrad.core.leaf import AccumulateGrad
 from minigrad.teach.answer import Answer
 from minigrad.teach.difference import Array
+from minigrad.teach.mistakes_of_losses import sigmoid
 from minigrad.teach.pairs import PARTS, walked
 from minigrad.teach.uses import Graph, Use, dense, plan_of_node
 from minigrad.teach.whole import Places, Table, mistake_in
@@ -26,6 +27,20 @@ FEW = 200  # pairs of steps between which the derivatives may be missing
 CHOICES = ("where", "maximum", "minimum", "fmax", "fmin")
 AT_A_NODE: Table = []
 REARRANGED: Table = []  # tried later: there are many orders
+
+
+def _nodes(a: Answer) -> Iterator[list[Use]]:
+    """For each node on the way to the result, its uses: one for each operand from which x is reached."""
+    at: dict[Any, list[Use]] = {}
+    for use in (u for u in a.graph.paths if not u.part):
+        at.setdefault(use.node, []).append(use)
+    yield from at.values()
+
+
+def _gives(a: Answer, *changes: tuple[Any, Array]) -> bool:
+    """Is it the student's array, if the gradients of these nodes change by so much?"""
+    effects = [a.graph.walk_back(node, change) for node, change in changes]
+    return a.gives(a.right + sum(effect for effect in effects if effect is not None))
 
 
 @mistake_in(AT_A_NODE, "missing_path")
@@ -45,17 +60,11 @@ def _for_all_operands(a: Answer) -> Places:
 
     Each rule is multiplied by g, the gradient of the operation's result.
     """
-    graph = a.graph
-    for use in graph.paths:
-        node = use.node
-        several = [u for u in graph.paths if u.node is node and not u.part]
-        if not several or use is not several[0] or (len(several) < 2 and use.op is not None):
+    for use, *others in _nodes(a):
+        if not others and use.op is not None:
             continue  # the rule of a single operand is in the table
-        g = np.asarray(graph.gradients[node])
-        if np.all(g == 1):
-            continue
-        effect = graph.walk_back(node, (1 - g).astype(g.dtype))
-        if effect is not None and a.gives(a.right + effect):
+        g = np.asarray(a.graph.gradients[use.node])
+        if not np.all(g == 1) and _gives(a, (use.node, (1 - g).astype(g.dtype))):
             yield {"use": use}
 
 
@@ -66,13 +75,12 @@ def _to_all_operands(a: Answer) -> Places:
 
     Multiply g by the derivative of the operation with respect to each operand.
     """
-    for use in a.graph.paths:
-        both = [u for u in a.graph.paths if u.node is use.node and not u.part]
-        if len(both) < 2 or use is not both[0] or not use.elementwise:
+    for uses in _nodes(a):
+        use = uses[0]
+        if len(uses) < 2 or not use.elementwise:
             continue
-        given = [(u, d) for u in both if (d := u.fit(u.g)) is not None]
-        effects = [a.graph.walk_back(u.parent, d - u.passed) for u, d in given]
-        if a.gives(a.right + sum(e for e in effects if e is not None)):
+        given = [(u, d) for u in uses if (d := u.fit(u.g)) is not None]
+        if _gives(a, *((u.parent, d - u.passed) for u, d in given)):
             yield {"use": use, "also": ("upstream_ignored",) if np.all(use.g == 1) else ()}
 
 
@@ -103,9 +111,10 @@ def _sigmoid_twice(a: Answer) -> Places:
     """
     for use in (u for u in a.graph.paths if u.op_name in ("logsigmoid", "softplus")):
         x, g = a.graph.known.get(use.parent), a.graph.gradients[use.parent]
-        p = None if x is None else 1 / (1 + np.exp(-x))
-        effect = None if p is None else a.graph.walk_back(use.parent, g * (p * (1 - p) - 1))
-        if effect is not None and a.gives(a.right + effect):
+        if x is None:
+            continue
+        p = sigmoid(x)
+        if _gives(a, (use.parent, g * (p * (1 - p) - 1))):
             yield {"use": use}
 
 
@@ -115,20 +124,15 @@ def _one_branch(a: Answer) -> Places:
 
     Each entry's gradient goes to the branch that was chosen there.
     """
-    for use in a.graph.paths:
-        both = [u for u in a.graph.paths if u.node is use.node and not u.part]
-        if use.op_name not in CHOICES or len(both) != 2 or use is not both[0]:
+    for both in _nodes(a):
+        if both[0].op_name not in CHOICES or len(both) != 2:
             continue
         for taken, left in (both, both[::-1]):
             everywhere = taken.fit(taken.g)
-            if everywhere is None:
-                continue
-            effects = [
-                a.graph.walk_back(taken.parent, everywhere - taken.passed),
-                a.graph.walk_back(left.parent, -left.passed),
-            ]
-            if a.gives(a.right + sum(e for e in effects if e is not None)):
-                yield {"use": use}
+            if everywhere is not None and _gives(
+                a, (taken.parent, everywhere - taken.passed), (left.parent, -left.passed)
+            ):
+                yield {"use": both[0]}
 
 
 @mistake_in(AT_A_NODE, "swapped_operands")
@@ -137,16 +141,14 @@ def _rules_exchanged(a: Answer) -> Places:
 
     Write the rule of each operand down beside its name.
     """
-    for use in a.graph.paths:
-        both = [u for u in a.graph.paths if u.node is use.node and not u.part]
-        if len(both) != 2 or use is not both[0] or both[0].passed.shape != both[1].passed.shape:
-            continue
-        if use.op_name in CHOICES:
-            continue  # that is the mask, the wrong way round
-        change = both[1].passed - use.passed
-        effects = [a.graph.walk_back(u.parent, d) for u, d in zip(both, (change, -change))]
-        if a.gives(a.right + sum(e for e in effects if e is not None)):
-            yield {"use": use}
+    for uses in _nodes(a):
+        if len(uses) != 2 or uses[0].op_name in CHOICES:
+            continue  # at a choice, that is the mask, the wrong way round
+        x, y = uses
+        if x.passed.shape == y.passed.shape and _gives(
+            a, (x.parent, y.passed - x.passed), (y.parent, x.passed - y.passed)
+        ):
+            yield {"use": x}
 
 
 @mistake_in(REARRANGED, "exchanged")
@@ -263,8 +265,7 @@ def _steps_skipped(a: Answer) -> Places:
     for use, node in islice(pairs, FEW):
         g, right = graph.gradients[use.node], graph.gradients[node]
         if np.shape(right) == np.shape(g):
-            effect = graph.walk_back(node, np.asarray(g - right))
-            if effect is not None and a.gives(a.right + effect):
+            if _gives(a, (node, np.asarray(g - right))):
                 yield {"use": use, "n": graph.names[node]}
                 return
 
@@ -296,15 +297,13 @@ def _in_a_normalization(a: Answer) -> Places:
         ]
         for kind, words, d in (
             *wrong,
-            ("wrong_argument", "x minus its mean stands in place of y", back(axis, c, y)),
-            ("wrong_argument", "x minus its mean stands in place of y", back(axis, y, c)),
-            ("wrong_argument", "x minus its mean stands in place of y", back(axis, c, c)),
-            ("wrong_argument", "x stands in place of y", back(axis, x, y)),
-            ("wrong_argument", "x stands in place of y", back(axis, y, x)),
-            ("wrong_argument", "x stands in place of y", back(axis, x, x)),
+            *(
+                ("wrong_argument", f"{words} stands in place of y", back(axis, outer, inner))
+                for words, v in (("x minus its mean", c), ("x", x))
+                for outer, inner in ((v, y), (y, v), (v, v))
+            ),
         ):
-            effect = a.graph.walk_back(node, d - back(axis, y, y))
-            if effect is not None and a.gives(a.right + effect):
+            if _gives(a, (node, d - back(axis, y, y))):
                 yield {"kind": kind, "use": use, "n": words}
                 return
 

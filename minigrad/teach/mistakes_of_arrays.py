@@ -252,7 +252,7 @@ def _broadcast_axis(use: Use, wide: Array) -> Variants:
 # ------------------------------------------------------------------ matrices
 
 
-PRODUCTS = "matmul mm bmm addmm baddbmm mv addmv"
+OF_MATRICES = "matmul mm bmm addmm baddbmm mv addmv"
 
 
 @mistake("transposed", "inverse solve")
@@ -270,7 +270,7 @@ def _inverse_not_transposed(use: Use, z: Array) -> Passes:
     return [-(a @ use.g @ b) for a, b in ((z, z), (t, z), (z, t))]
 
 
-@mistake("matmul_order", PRODUCTS)
+@mistake("matmul_order", OF_MATRICES)
 def _matmul_order(use: Use) -> Passes:
     """The factors of the product {op}{line} are in the wrong order on the way back.
 
@@ -279,7 +279,7 @@ def _matmul_order(use: Use) -> Passes:
     return [_product(b, a) for a, b in _factors(use) if a.ndim > 1 and b.ndim > 1]
 
 
-@mistake("matmul_order", PRODUCTS)
+@mistake("matmul_order", OF_MATRICES)
 def _transpose_of_a_product(use: Use) -> Variants:
     """The other factor of {op}{line} is a product itself, and its transpose was taken in the wrong
     order.
@@ -293,7 +293,7 @@ def _transpose_of_a_product(use: Use) -> Variants:
             yield _with_other(use, _T(_T(a) @ _T(b)))
 
 
-@mistake("transposed", PRODUCTS)
+@mistake("transposed", OF_MATRICES)
 def _transposed_further_in(use: Use) -> Variants:
     """The other factor of {op}{line} is a product, with a matrix in it transposed.
 
@@ -326,7 +326,7 @@ def _with_other(use: Use, value: Array | None) -> Array | None:
     return use.rule(use.g, **{name: value})
 
 
-@mistake("transposed", PRODUCTS)
+@mistake("transposed", OF_MATRICES)
 def _transposed_factor(use: Use) -> Variants:
     """A factor of the product {op}{line}, or the product itself, is transposed and should not be,
     or the reverse.

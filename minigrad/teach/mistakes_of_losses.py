@@ -296,7 +296,7 @@ def _gradient_of_the_probability(use: Use, x: Array) -> Passes:
 
     The scores come first: differentiate  p = sigmoid(x)  as well. Most of it cancels.
     """
-    p = _sigmoid(x)
+    p = sigmoid(x)
     return use.passed / (p * (1 - p)) if use.name == "x" else None
 
 
@@ -308,12 +308,13 @@ def _derivative_of_the_sigmoid_twice(use: Use, share: Array) -> Passes:
     In  sigmoid(x) - y,  the gradient of the cross-entropy by the scores, it is in already.
     """
     if use.op_name == "binary_cross_entropy_with_logits":
-        p = _sigmoid(use.values["x"])
+        p = sigmoid(use.values["x"])
         share = p * (1 - p)
     return use.passed * share if use.name == "x" else None
 
 
-def _sigmoid(x: Array) -> Array:
+def sigmoid(x: Array) -> Array:
+    """1 / (1 + e^-x), for each entry."""
     return 1 / (1 + np.exp(-x))
 
 

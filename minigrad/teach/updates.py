@@ -217,7 +217,8 @@ def diagnose_update(
 
     def same(candidate: Sequence[Any]) -> bool:
         """Are these the student's values, and not the right ones?"""
-        return _agree(yours, candidate) and not _agree(candidate, right)
+        n = len(candidate)  # with each rate a step early, there is none for the last step
+        return _agree(yours[:n], candidate) and not _agree(candidate, right[:n])
 
     def steps(slip: Slip) -> list[Any]:
         if name in UPDATES:
@@ -242,4 +243,4 @@ def diagnose_update(
 
 
 def _agree(some: Sequence[Any], others: Sequence[Any]) -> bool:
-    return all(difference(a, b).ok for a, b in zip(some, others))
+    return all(difference(a, b).ok for a, b in zip(some, others, strict=True))

@@ -141,21 +141,24 @@ def _submission_of(entry: Path, exercise: str) -> Submission:
 def _content_description(folder: Path) -> str:
     """Describe the content of a folder without notebooks."""
     try:
-        names = sorted(p.name for p in folder.iterdir() if not IGNORED.fullmatch(p.name))
+        names = [p.name for p in _listed(folder)]
     except OSError as error:
         return f"it cannot be read: {error.strerror}"
     return f"there are {', '.join(names[:3])}" if names else "it is empty"
 
 
+def _listed(folder: Path) -> list[Path]:
+    return sorted(p for p in folder.iterdir() if not IGNORED.fullmatch(p.name))
+
+
 def _entries(folder: Path) -> list[Path]:
     """The submissions in a folder. A CSV beside them is the teacher's, such as a roster."""
-    listed = (p for p in folder.iterdir() if p.suffix != ".csv" or p.is_dir())
-    return sorted(p for p in listed if not IGNORED.fullmatch(p.name))
+    return [p for p in _listed(folder) if p.suffix != ".csv" or p.is_dir()]
 
 
 def _class_entries(folder: Path) -> list[Path]:
     """The submissions of a class, without what an LMS's download has beside a student's notebook: a receipt, a CSV."""
-    listed = [p for p in folder.iterdir() if not IGNORED.fullmatch(p.name)]
+    listed = _listed(folder)
     notebooks = {p.name for p in listed if _has_notebook(p)}
 
     def is_alone(entry: Path) -> bool:
@@ -165,7 +168,7 @@ def _class_entries(folder: Path) -> list[Path]:
             return not table
         return not any(name.startswith(student[0]) for name in notebooks)
 
-    return sorted(entry for entry in listed if entry.name in notebooks or is_alone(entry))
+    return [entry for entry in listed if entry.name in notebooks or is_alone(entry)]
 
 
 def _has_notebook(entry: Path) -> bool:

@@ -1,6 +1,6 @@
 """The attacks that a sandbox must prevent. The self-test runs this source in a kernel, as a student's cell.
 
-    try_attacks(targets)   try the attacks, and publish which succeeded
+    try_attacks(targets)  try the attacks, and publish which succeeded
     make_files(folder)    try to exhaust the machine with files
     send_frames()         try to exhaust the grader's memory with data
 

@@ -122,9 +122,10 @@ class Inspector extends Keyboard(Lecture(Exporting(ByHand(Searching(Listing(Iter
   arrange() {
     const { middle, graph } = this, room = middle.clientWidth, wide = graph.size[0] + 8, least = LEGIBLE * wide;
     const wider = !this.lecture && room >= 720 && least > room - NARROWEST && least <= room; // it fits if the panels go below
+    const twoPrograms = this.tape.program?.columns.length > 1; // one beside the other: they need the whole width
     middle.style.setProperty("--mg-beside", `${Math.max(NARROWEST, Math.min(WIDEST, room - wide))}px`);
-    middle.classList.toggle("mg-stacked", this.tape.program?.columns.length > 1 || wider);
-    middle.classList.toggle("mg-inrow", wider && !(this.tape.program?.columns.length > 1));
+    middle.classList.toggle("mg-stacked", twoPrograms || wider);
+    middle.classList.toggle("mg-inrow", wider && !twoPrograms);
     const beside = middle.classList.contains("mg-stacked") || room < 720 ? 0 : this.details.parentElement.clientWidth;
     const across = (room - beside - 8) / graph.size[0], k = Math.max(widthOf(across), Math.min(1.1, across)), below = (middle.classList.contains("mg-inrow") ? 0 : this.code.clientHeight) + (graph.crumbs.hidden ? 0 : graph.crumbs.clientHeight);
     middle.style.setProperty("--mg-tall", `${Math.ceil(graph.size[1] * k + below + 8)}px`);
