@@ -40,6 +40,7 @@ observer) go through dispatch.py. A test checks that both paths put the same nod
 `print(source_of(mul))` shows the source; so do tracebacks, pdb and `inspect.getsource(mul.apply)`.
 """
 
+import sys
 from collections.abc import Callable, Sequence
 from itertools import product
 from types import FunctionType
@@ -49,7 +50,7 @@ import numpy as np
 
 from minigrad.core import modes
 from minigrad.core.dispatch import apply, keep_line, record_node
-from minigrad.core.errors import user_instruction
+from minigrad.core.errors import _is_ours, user_instruction
 from minigrad.core.inplace import attach, copy_of, is_plain
 from minigrad.core.leaf import AccumulateGrad
 from minigrad.core.memory import FRESH, INFERENCE, Counter, new
@@ -146,7 +147,8 @@ def {name}_({operands}{signature}):
         {forward}
     except (TypeError, ValueError, IndexError):
         return x._write(op{others}{passed})                    # which says why
-    c.count += 1; c.where = user_instruction()
+    frame = caller(1); code = frame.f_code
+    c.count += 1; c.where = user_instruction(frame) if is_ours[code.co_filename] else (code, frame.f_lasti)
     if n is not None:
         if unusual: keep_line(n)
         if view: attach(n, x)
@@ -192,7 +194,8 @@ def _scope_of(op: Op, in_place: bool) -> dict[str, Any]:
         "named": op.named and op.named.formula,
         "ndarray": np.ndarray, "in_order": np.ascontiguousarray, "INFERENCE": INFERENCE,
         "AccumulateGrad": AccumulateGrad, "copy_of": copy_of, "is_plain": is_plain, "attach": attach,
-        "user_instruction": user_instruction, "keep_line": keep_line, "record_node": record_node,
+        "user_instruction": user_instruction, "is_ours": _is_ours, "caller": sys._getframe,
+        "keep_line": keep_line, "record_node": record_node,
         "ViewStep": ViewStep, "shows": shows, "as_tuple": tuple.__new__,
         **{f"_{s}": default for s, default in op.settings.items()},
     }  # fmt: skip

@@ -63,9 +63,12 @@ def user_line() -> Place | None:
     return None if frame is None else Place(frame.f_code.co_filename, frame.f_lineno)
 
 
-def user_instruction() -> Instruction | None:
-    """The bytecode instruction of the user's line: much faster to get than its line number."""
-    frame: FrameType | None = sys._getframe(1)
+def user_instruction(frame: FrameType | None = None) -> Instruction | None:
+    """The bytecode instruction of the user's line: much faster to get than its line number.
+
+    frame   where to start; by default, the caller
+    """
+    frame = frame or sys._getframe(1)
     while frame is not None:
         code = frame.f_code
         if not _is_ours[code.co_filename]:

@@ -16,23 +16,19 @@ else:
 new = object.__new__
 
 
-NOTHING: dict[
-    Any, Any
-] = {}  # stays empty: a dict for each counter would take as long as the counter
-
-
 class Counter:
-    """Counts the writes to a piece of memory. A base and all its views share one counter."""
+    """Counts the writes to a piece of memory. A base and all its views share one counter.
 
-    __slots__ = ("count", "history", "undo", "where")
+    Most counters stay at their first values, so these are attributes of the class: a counter
+    is made for every tensor that is written to, and stores nothing until then.
+    """
 
-    count: int
-    history: int  # the number of changes to the history of this memory
-    undo: dict[Any, Any]  # layout before t_() and similar ops -> the view ops that lead back to it
-    where: Instruction | None  # the latest write
-
-    def __init__(self) -> None:
-        self.count, self.history, self.undo, self.where = 0, 0, NOTHING, None
+    count = 0
+    history = 0  # the number of changes to the history of this memory
+    undo: dict[
+        Any, Any
+    ] = {}  # layout before t_() and similar ops -> the view ops that lead back to it
+    where: Instruction | None = None  # the latest write
 
     @property
     def place(self) -> Place | None:
@@ -42,11 +38,6 @@ class Counter:
 
 class Uncounted(Counter):
     """The counter of memory whose writes are not counted. Such memory cannot be saved for backward."""
-
-    __slots__ = ()
-
-    def __init__(self) -> None:
-        self.history, self.undo, self.where = 0, NOTHING, None
 
     @property
     def count(self) -> int:  # type: ignore[override]

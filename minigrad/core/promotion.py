@@ -15,7 +15,7 @@ import numpy as np
 from minigrad.core import dtypes
 from minigrad.core.data import as_array
 from minigrad.core.errors import DtypeError, wrong_kind
-from minigrad.core.memory import Tensor, make
+from minigrad.core.memory import FRESH, Tensor, make, new
 from minigrad.core.op import Op
 from minigrad.core.shapes import order_of
 
@@ -86,8 +86,11 @@ def number_like(value: Any, x: Tensor) -> Any:
         and FITS.get(like.dtype.itemsize, 0) > abs(value)
     ):
         return value
+    z = new(make.Tensor)
     # If the other operand is an array, NumPy is fastest with a 0-d array.
-    return make.wrap(np.array(value, like.dtype) if like.ndim else like.dtype.type(value))
+    z.array = np.array(value, like.dtype) if like.ndim else like.dtype.type(value)
+    z.counter, z.node = FRESH, None
+    return z
 
 
 def _as_tensor(a: object, op: Op, args: Sequence[Any]) -> Tensor:

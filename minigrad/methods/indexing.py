@@ -627,8 +627,11 @@ def without_ones(value: Any, ndim: int) -> Operand:
 
 def like(value: Operand, x: Base) -> Operand:
     """A number as a constant of x's dtype; a tensor unchanged."""
+    dtype = x.array.dtype
+    if isinstance(value, float) and dtype.kind == "f" and -65000 < value < 65000:
+        return x._constant(np.array(value, dtype))  # the usual case
     if isinstance(value, (int, float, complex)):
-        return x._constant(dtypes.exact_number(value, x.dtype))
+        return x._constant(dtypes.exact_number(value, dtype))
     return value
 
 
@@ -673,9 +676,9 @@ def broadcast(name: str, *shapes: Shape) -> Shape:
 
 def mask_within(x: Base, mask: Array) -> Array:
     """The mask, after checking that it broadcasts to x's shape."""
-    shape = mask.shape
-    if shape != x.shape and (shape := broadcast("the mask", x.shape, shape)) != x.shape:
-        raise RuntimeError(f"output with shape {list(x.shape)} doesn't match the broadcast shape {list(shape)}: the mask is larger than the tensor.")
+    shape = x.array.shape
+    if mask.shape != shape and (common := broadcast("the mask", shape, mask.shape)) != shape:
+        raise RuntimeError(f"output with shape {list(shape)} doesn't match the broadcast shape {list(common)}: the mask is larger than the tensor.")
     return mask
 
 

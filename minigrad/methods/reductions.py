@@ -844,6 +844,8 @@ def real_only(name: str, dtype: Dtype) -> None:
 
 def accumulated(op: Op, x: R, dim: int, dtype: DTypeLike) -> R:
     """Implements cumsum and cumprod, computed in the requested dtype."""
+    if dtype is None and x.array.ndim:  # the usual case
+        return op.apply(x, axis=normalize_one(dim, x.array.ndim))
     if dtype is not None and dtypes.as_dtype(dtype).kind == "b":
         raise NotForDtype(f'"{op.name}_out_cpu" not implemented for \'Bool\'. To fix it, leave out dtype=.')
     return in_type(lambda x: along_one_axis(lambda x, axis: op.apply(x, axis=axis), x, dim), x, dtype)

@@ -165,12 +165,14 @@ def writing(f: FunctionType) -> FunctionType:
 def copying(f: FunctionType, clone: bool = False) -> FunctionType:
     """Make x.frac_() from x.frac(): copy its result into x. With `clone`, f runs on a copy of x, so that its rule can read the old values."""
 
+    camel = f.__name__.title().replace("_", "")
+
     @functools.wraps(f)
     def method(self: Base, *args: object, **kwargs: object) -> Base:
         z = f(self.clone() if clone else self, *args, **kwargs)
         node = getattr(z, "node", None)
-        number = int(any(isinstance(a, Base) for a in args))
-        name = type(node).__name__ if node else f"{f.__name__.title().replace('_', '')}Backward{number}"  # of eq_
+        # Comparisons make no node, but eq_ does: EqBackward1, or EqBackward0 if y is a number.
+        name = type(node).__name__ if node else f"{camel}Backward{int(any(isinstance(a, Base) for a in args))}"
         return overwritten(self, z, name)
 
     return method  # type: ignore[return-value]

@@ -132,6 +132,19 @@ def summed(x, axis):
     return add_up(x, axis, True) if isinstance(x, np.ndarray) else np.add.reduce(x, axis=axis, keepdims=True)
 
 
+class Number(dict):
+    """One number as a 0-d array of each dtype. To convert it for each call would take as long as a small op."""
+
+    def __init__(self, value):
+        self.value = value
+
+    def __missing__(self, dtype):
+        constant = self[dtype] = np.array(self.value, dtype)
+        constant.flags.writeable = False
+        return constant
+
+
+ZERO, HALF = Number(0), Number(0.5)
 FEW = 500  # entries: below this size, np.where is faster than multiplying, and Python's math module is faster than NumPy
 
 
@@ -334,7 +347,7 @@ def sigmoid(x, *, out=None):
     >>> minigrad.tensor([0.0, 2.0]).sigmoid()
     tensor([0.5000, 0.8808])
     """
-    half = np.array(0.5, x.dtype)
+    half = HALF[x.dtype]
     z = np.multiply(x, half, out=out)
     z = np.tanh(z, out=z if z.ndim else out)
     z *= half
@@ -354,7 +367,7 @@ def relu(x, *, out=None):
     >>> minigrad.tensor([-1.0, 2.0]).relu()
     tensor([0., 2.])
     """
-    return np.maximum(x, 0, out=out)
+    return np.maximum(x, ZERO[x.dtype], out=out)
 
 
 relu.vjp(x=lambda g, z: keep(g, z != 0))
@@ -374,7 +387,9 @@ def sign(x, *, out=None):
     """
     if x.dtype.kind == "b":
         return np.array(x)
-    return np.sign(np.where(x == x, x, 0), out=out) if x.dtype.kind == "f" else np.sign(x, out=out)
+    if x.dtype.kind == "f" and np.count_nonzero(nan := x != x):
+        x = np.where(nan, ZERO[x.dtype], x)
+    return np.sign(x, out=out)
 
 
 sign.vjp(x=lambda g: np.zeros_like(g))

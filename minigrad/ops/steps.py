@@ -12,11 +12,7 @@ from minigrad.core.op import constant, elementwise
 # ------------------------------------------------------------------------------- rounding
 
 
-def _rounded(function, x, out):
-    """Round x. Integers are returned unchanged, where NumPy would convert them to floats."""
-    if x.dtype.kind in "iu":
-        return np.positive(x, out=out)
-    return function(x, out=out)
+# Integers are returned unchanged; before version 2.1, NumPy would convert them to floats.
 
 
 @elementwise(np.ceil, refuses="b")
@@ -26,7 +22,7 @@ def ceil(x, *, out=None):
     >>> minigrad.tensor([-1.5, 1.5]).ceil()
     tensor([-1.,  2.])
     """
-    return _rounded(np.ceil, x, out)
+    return np.positive(x, out=out) if x.dtype.kind in "iu" else np.ceil(x, out=out)
 
 
 @elementwise(np.floor, refuses="b")
@@ -36,7 +32,7 @@ def floor(x, *, out=None):
     >>> minigrad.tensor([-1.5, 1.5]).floor()
     tensor([-2.,  1.])
     """
-    return _rounded(np.floor, x, out)
+    return np.positive(x, out=out) if x.dtype.kind in "iu" else np.floor(x, out=out)
 
 
 @elementwise(np.trunc, refuses="b")
@@ -46,13 +42,15 @@ def trunc(x, *, out=None):
     >>> minigrad.tensor([-1.5, 1.5]).trunc()
     tensor([-1.,  1.])
     """
-    return _rounded(np.trunc, x, out)
+    return np.positive(x, out=out) if x.dtype.kind in "iu" else np.trunc(x, out=out)
 
 
 @elementwise(refuses="bc")
 def round(x, *, decimals=0, out=None):
     """z = x rounded to this many decimals, with halves rounded to even        dz/dx = 0"""
-    return _rounded(lambda x, out: np.round(x, decimals, out=out), x, out)
+    if x.dtype.kind in "iu":
+        return np.positive(x, out=out)
+    return np.round(x, decimals, out=out) if decimals else np.rint(x, out=out)
 
 
 for _op in (ceil, floor, trunc, round):
