@@ -156,7 +156,7 @@ def test_two_answers_that_are_exchanged_are_named_once_for_both():
     result = exercise.check(lambda x, y, g: (x.T @ g, g @ y.T))
 
     assert {d.kind for d in result.diagnoses} == {"exchanged"}
-    assert repr(result).count("exchanged") == 1 and "\n    dx and dy are exchanged" in repr(result)
+    assert repr(result).count("swapped") == 1 and "\n    dx and dy are swapped" in repr(result)
 
 
 def test_a_card_keeps_the_names_of_the_inputs_and_shows_the_last_line_that_writes_to_an_answer():

@@ -229,8 +229,8 @@ def test_two_gradients_that_are_exchanged_are_named_together():
     assert [row.diagnosis and row.diagnosis.kind for row in report.rows] == ["exchanged"] * 2 + [
         None
     ]
-    assert str(report).count("exchanged") == report._repr_html_().count("exchanged") == 1
-    assert "\n    x and y are exchanged" in str(report)
+    assert str(report).count("swapped") == report._repr_html_().count("swapped") == 1
+    assert "\n    x and y are swapped" in str(report)
     assert compare(z, x=dw, w=...).rows[0].diagnosis.kind == "swapped_operands"
 
 

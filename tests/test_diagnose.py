@@ -308,13 +308,13 @@ def test_another_value_in_a_derivative_is_named_with_the_one_that_is_meant():
     found = one_row({"x": x, "G": G, "adv": adv}, (x.exp() * adv).sum(), "x", np.exp(X) * W)
 
     assert found.diagnosis.kind == "wrong_argument"
-    assert "G stands where adv is meant" in found.diagnosis.message
+    assert "was computed with G instead of adv" in found.diagnosis.message
     a, v = leaf(draw(4, 3)), leaf(X[:3])
     r = a @ v - tensor(W)
     found = one_row(
         {"v": v, "r": r}, r @ r, "v", 2 * a.detach().numpy().T @ (a @ v).detach().numpy()
     )
-    assert "the result of Mv stands where r is meant" in found.diagnosis.message
+    assert "was computed with the result of Mv instead of r" in found.diagnosis.message
 
 
 def test_the_gradient_of_a_step_on_the_way_says_which_derivative_is_missing():
@@ -631,7 +631,7 @@ def test_a_diagnosis_names_the_operation_and_both_kinds_of_text_show_it():
     assert row.diagnosis.node is z.grad_fn and row.diagnosis.line is None
     assert "A path is missing: x is reached in several ways" in str(report)
     assert (
-        "what comes back through the in-place Add (which gives z) was left out."
+        "the gradient through the in-place Add (which gives z) was left out."
         in report._repr_html_()
     )
 

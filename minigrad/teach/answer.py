@@ -30,6 +30,8 @@ class Diagnosis:
     message    what the mistake was
     hint       what to do about it
     also       the kinds of other mistakes that give the same numbers
+    extent     "once"; "everywhere", if it was made wherever the operation is used; "one term",
+               if in one term of a sum only; "two", if `also` is a second mistake
     """
 
     kind: str
@@ -38,6 +40,7 @@ class Diagnosis:
     message: str
     hint: str
     also: tuple[str, ...] = ()
+    extent: str = "once"
 
     def __str__(self) -> str:
         return f"{self.message} {self.hint}".strip()
@@ -145,7 +148,7 @@ class Answer:
 
 def exchanged(one: str, other: str) -> Diagnosis:
     """The diagnosis that each of two answers is the right value of the other."""
-    message = f"{one} and {other} are exchanged: each is right in place of the other."
+    message = f"{one} and {other} are swapped: each is right in place of the other."
     return nowhere("exchanged", message, "Check which of the two each result belongs to.")
 
 

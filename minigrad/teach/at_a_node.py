@@ -70,8 +70,8 @@ def _for_all_operands(a: Answer) -> Places:
 
 @mistake_in(AT_A_NODE, "upstream_only")
 def _to_all_operands(a: Answer) -> Places:
-    """The gradient that arrives at {op}{line} is passed on as it is to each operand: the derivatives
-    of the operation are missing.
+    """The incoming gradient of {op}{line} was passed on unchanged to each operand: the
+    operation's derivatives are missing.
 
     Multiply g by the derivative of the operation with respect to each operand.
     """
@@ -86,9 +86,9 @@ def _to_all_operands(a: Answer) -> Places:
 
 @mistake_in(AT_A_NODE, "index_not_scattered")
 def _windows_overwrite_each_other(a: Answer) -> Places:
-    """{x} is read in {n} parts that overlap, and what comes back for one overwrote the others.
+    """{x} is read in {n} parts that overlap, and the gradient of one overwrote the others.
 
-    Add each part to what is there already:  d[i:j] += g,  not  d[i:j] = g.
+    Add each part to what is already there:  d[i:j] += g,  not  d[i:j] = g.
     """
     uses = [u for u in a.graph.paths if u.parent is a.target and u.op_name in PARTS and not u.part]
     if len(uses) < 3 or len(uses) < uses[0].fan_in:
@@ -104,10 +104,10 @@ def _windows_overwrite_each_other(a: Answer) -> Places:
 
 @mistake_in(AT_A_NODE, "double_counted")
 def _sigmoid_twice(a: Answer) -> Places:
-    """What comes back through {op}{line} was multiplied by p * (1 - p), the derivative of the sigmoid,
-    once more.
+    """The gradient through {op}{line} was multiplied by p * (1 - p), the derivative of the
+    sigmoid, once too often.
 
-    In  p - y,  the gradient of the cross-entropy by the scores, it is in already.
+    The gradient of the cross-entropy with respect to the scores,  p - y,  already contains it.
     """
     for use in (u for u in a.graph.paths if u.op_name in ("logsigmoid", "softplus")):
         x, g = a.graph.known.get(use.parent), a.graph.gradients[use.parent]
@@ -120,9 +120,9 @@ def _sigmoid_twice(a: Answer) -> Places:
 
 @mistake_in(AT_A_NODE, "mask_missing")
 def _one_branch(a: Answer) -> Places:
-    """{op}{line} has two branches, and the derivative of one of them was taken everywhere.
+    """{op}{line} has two branches, and the derivative of one of them was used for every entry.
 
-    Each entry's gradient goes to the branch that was chosen there.
+    The gradient of each entry goes to the branch that was chosen there.
     """
     for both in _nodes(a):
         if both[0].op_name not in CHOICES or len(both) != 2:
@@ -137,9 +137,9 @@ def _one_branch(a: Answer) -> Places:
 
 @mistake_in(AT_A_NODE, "swapped_operands")
 def _rules_exchanged(a: Answer) -> Places:
-    """The gradients of the two operands of {op}{line} are exchanged.
+    """The gradients of the two operands of {op}{line} are swapped.
 
-    Write the rule of each operand down beside its name.
+    Write down the rule of each operand next to its name.
     """
     for uses in _nodes(a):
         if len(uses) != 2 or uses[0].op_name in CHOICES:
@@ -153,7 +153,7 @@ def _rules_exchanged(a: Answer) -> Places:
 
 @mistake_in(REARRANGED, "exchanged")
 def _parts_in_another_order(a: Answer) -> Places:
-    """What comes back from the parts of {n} was put together in another order: as {order}.
+    """The gradients of the parts of {n} were put together in another order: as {order}.
 
     Each part of the gradient belongs where the part of the value came from.
     """
@@ -252,8 +252,8 @@ def _passed_on(
 
 @mistake_in(REARRANGED, "upstream_only")
 def _steps_skipped(a: Answer) -> Places:
-    """The derivatives from {op}{line} down to {n} are missing: the gradient that arrives there is passed on
-    as it is.
+    """The derivatives from {op}{line} down to {n} are missing: the incoming gradient was passed
+    on unchanged.
 
     Multiply it by the derivative of each operation on the way.
     """
@@ -275,9 +275,10 @@ def _steps_skipped(a: Answer) -> Places:
 
 @mistake_in(AT_A_NODE, "wrong_argument")
 def _in_a_normalization(a: Answer) -> Places:
-    """In the gradient that comes back through the normalization in {op}{line}, {n}.
+    """In the derivative of the normalization in {op}{line}, {n}.
 
-    For  y = (x - mean) * r  it is  r * (g - mean(g) - y * mean(g * y)),  all means along the same axis.
+    For  y = (x - mean) * r  it is  r * (g - mean(g) - y * mean(g * y)),  with all means along the
+    same axis.
     """
     for use, node, y, axis in _normalizations(a):
         x = a.graph.known[node]
@@ -298,7 +299,7 @@ def _in_a_normalization(a: Answer) -> Places:
         for kind, words, d in (
             *wrong,
             *(
-                ("wrong_argument", f"{words} stands in place of y", back(axis, outer, inner))
+                ("wrong_argument", f"{words} is used in place of y", back(axis, outer, inner))
                 for words, v in (("x minus its mean", c), ("x", x))
                 for outer, inner in ((v, y), (y, v), (v, v))
             ),

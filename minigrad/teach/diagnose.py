@@ -241,7 +241,7 @@ LIKELIER = [
     Likelier("scale", {"double_counted"}, _of_a_half),
     # all is halved rather than a path left out at every operation of a kind
     Likelier("scale", {"missing_path"},
-             lambda a, first, d: d.node is None and "The same is true of every" in first.message),
+             lambda a, first, d: d.node is None and first.extent == "everywhere"),
     # x**2 summed over two entries: the 2 that is missing is rather that of the square
     Likelier("scale", {"mean_for_sum"}, _of_the_power),
     # of several places for a sign or a factor, the operation that has one
@@ -267,7 +267,7 @@ def best(found: list[Diagnosis], a: Answer) -> Diagnosis | None:
     kinds = [kind for d in found for kind in (d.kind, *d.also)]
     also = tuple(k for k in dict.fromkeys(kinds) if k != first.kind)
     message = first.message
-    paired = first.also if first.message.startswith("There are two") else ()
+    paired = first.also if first.extent == "two" else ()
     others = [KINDS[kind] for kind in also if kind not in GENERAL and kind not in paired]
     if others:
         message += f" (The same numbers come out if {', or if '.join(others)}.)"

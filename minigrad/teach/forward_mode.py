@@ -61,7 +61,7 @@ def diagnose_tangent(
             d = best([d for key, d in found[0].items() if key in found[1]], a)
             if d is None:
                 return None
-            message = d.message.replace("gradient", "tangent").replace("comes back", "passes")
+            message = d.message.replace("gradient", "tangent")
             return replace(d, message=message, hint=HINT)
     except (
         AutogradError,

@@ -2,7 +2,7 @@
 
     @mistake("sign")
     def _sign(use):
-        ""\"The sign of what comes back through {op}{line} is wrong.
+        ""\"The gradient through {op}{line} has the wrong sign.
 
         Check the minus signs of this derivative.
         ""\"
@@ -149,7 +149,7 @@ def variants(row: Mistake, use: Use) -> Iterator[Variant]:
 
 @mistake("missing_path")
 def _missing_use(use: Use) -> Passes:
-    """A path is missing: {x} is reached in several ways, and what comes back through {op}{line} was
+    """A path is missing: {x} is reached in several ways, and the gradient through {op}{line} was
     left out.
 
     The gradient of a tensor that is used several times is the sum over its uses.
@@ -159,7 +159,7 @@ def _missing_use(use: Use) -> Passes:
 
 @mistake("missing_path")
 def _missing_operation(use: Use) -> Passes:
-    """A path is missing: {op}{line} uses one tensor {n} times, and all that comes back through it
+    """A path is missing: {op}{line} uses one tensor {n} times, and the gradient of all these uses
     was left out.
 
     The gradient of a tensor that is used several times is the sum over its uses.
@@ -172,10 +172,10 @@ def _missing_operation(use: Use) -> Passes:
 
 @mistake("missing_path")
 def _missing_operand(use: Use) -> Passes:
-    """A path is missing: several operands of {op}{line} lead to {x}, and what comes back through
-    one was left out.
+    """A path is missing: several operands of {op}{line} depend on {x}, and the gradient through
+    one of them was left out.
 
-    An operation passes something back to each of its operands; all that arrives at {x} is added up.
+    An operation passes a gradient to each of its operands. Add up everything that arrives at {x}.
     """
     # Further up than the place where the paths meet: a term of a sum, a factor of a product.
     paths = use.graph.paths
@@ -185,17 +185,18 @@ def _missing_operand(use: Use) -> Passes:
 
 @mistake("missing_path")
 def _written_part(use: Use) -> Passes:
-    """{op}{line} writes to a part of a tensor, and what comes back through it to that part was left out.
+    """{op}{line} writes to a part of a tensor, and the gradient that it passes to that part was
+    left out.
 
-    The new value depends on the one that stood there before.
+    The new value depends on the old one.
     """
     return np.zeros_like(use.passed) if use.part else None
 
 
 @mistake("missing_path")
 def _only_this_path(use: Use) -> Passes:
-    """Only one path is there: the part of {x} that comes back through {op}{line}. The other uses
-    were left out.
+    """Only one path was followed: your gradient is the part of {x}'s gradient through {op}{line}.
+    The other uses were left out.
 
     The gradient of a tensor that is used several times is the sum over its uses.
     """
@@ -206,7 +207,7 @@ def _only_this_path(use: Use) -> Passes:
 
 @mistake("double_counted")
 def _counted_twice(use: Use) -> Passes:
-    """The part that comes back through {op}{line} was counted twice.
+    """The gradient through {op}{line} was counted twice.
 
     Each use of a tensor contributes once.
     """
@@ -215,7 +216,7 @@ def _counted_twice(use: Use) -> Passes:
 
 @mistake("paths_multiplied")
 def _paths_multiplied(use: Use) -> Passes:
-    """What comes back through {op}{line} was multiplied by what comes back along the other paths.
+    """The gradient through {op}{line} was multiplied by those of the other paths.
 
     Multiply the derivatives along a path, and add the gradients of different paths.
     """
@@ -238,7 +239,7 @@ def _paths_multiplied(use: Use) -> Passes:
 
 @mistake("sign")
 def _sign(use: Use) -> Passes:
-    """The sign of what comes back through {op}{line} is wrong.
+    """The gradient through {op}{line} has the wrong sign.
 
     Check the minus signs of this derivative.
     """
@@ -247,10 +248,10 @@ def _sign(use: Use) -> Passes:
 
 @mistake("scale")
 def _scale(use: Use) -> Variants:
-    """What comes back through {op}{line} is {n} times what it should be.
+    """The gradient through {op}{line} is {n} times what it should be.
 
-    Look for a factor: the exponent of a power, a 2 of a square, a number of entries, the logarithm
-    of a base.
+    Look for a factor: an exponent, the 2 from a square, a number of entries, the logarithm of a
+    base.
     """
     yield Variant(2 * use.passed, "2")
     yield Variant(use.passed / 2, "1/2")
@@ -340,9 +341,9 @@ PRODUCTS = ("matmul", "mm", "bmm", "mv", "dot", "addmm", "baddbmm")
 
 @mistake("swapped_operands")
 def _swapped_operands(use: Use) -> Variants:
-    """The operands of {op}{line} are swapped: this is the rule for the other one.
+    """The operands of {op}{line} are swapped: this is the other operand's rule.
 
-    Write the rule of each operand down beside its name.
+    Write down the rule of each operand next to its name.
     """
     op, values = use.op, use.values
     if op is None or not {"x", "y"} <= set(op.operands) or use.name not in ("x", "y"):
@@ -359,18 +360,18 @@ def _swapped_operands(use: Use) -> Variants:
 
 @mistake("upstream_ignored")
 def _upstream_ignored(use: Use, share: Array) -> Passes:
-    """The derivative of {op}{line} is there, but not multiplied by the gradient that arrives there.
+    """The derivative of {op}{line} is there, but it was not multiplied by the incoming gradient.
 
-    Each rule is multiplied by g, the gradient of the operation's result.
+    Multiply each rule by g, the gradient of the operation's result.
     """
     return None if np.all(use.g == 1) else share
 
 
 @mistake("upstream_twice")
 def _upstream_twice(use: Use, share: Array) -> Passes:
-    """The gradient that arrives at {op}{line} was multiplied in twice.
+    """The incoming gradient was multiplied in twice at {op}{line}.
 
-    Each rule is multiplied by g once, and passes the product on.
+    Multiply each rule by g once, and pass the product on.
     """
     if any(np.all(a == a**3) for a in (share, use.g)):
         return None  # all 0, 1 or -1: nothing to tell it by, or g * g alone, which may be anything
@@ -382,7 +383,7 @@ UNCHANGED = ("sum", "reshape", "view", "expand", "permute", "t", "transpose", "g
 
 @mistake("upstream_only")
 def _upstream_only(use: Use) -> Passes:
-    """The gradient that arrives at {op}{line} is passed on as it is: the operation's own derivative
+    """The incoming gradient of {op}{line} was passed on unchanged: the operation's own derivative
     is missing.
 
     Multiply g by the derivative of the operation.

@@ -27,8 +27,8 @@ PICKING = "getitem gather index_select embedding"
 
 @mistake("index_not_scattered", f"{PICKING} unfold")
 def _overwritten(use: Use) -> Passes:
-    """{op}{line} reads some entries more than once, and their parts were not added up: the last
-    overwrote the others.
+    """{op}{line} reads some entries more than once, and their gradients were not added up: the
+    last one overwrote the others.
 
     Add with np.add.at, or sum over all places where the same entry is read.
     """
@@ -38,7 +38,7 @@ def _overwritten(use: Use) -> Passes:
 
 @mistake("index_not_scattered", f"{PICKING} unfold")
 def _only_the_first(use: Use) -> Passes:
-    """{op}{line} reads some entries more than once, and only the first part of each was kept.
+    """{op}{line} reads some entries more than once, and only the first gradient of each was kept.
 
     Add with np.add.at, or sum over all places where the same entry is read.
     """
@@ -57,10 +57,10 @@ def _written(use: Use, order: slice) -> Array | None:
 
 @mistake("index_not_scattered", "getitem narrow select")
 def _slices_overwrite_each_other(use: Use, share: Array) -> Passes:
-    """{op}{line} reads entries that are read elsewhere too, and its part overwrote theirs, where it
-    had to be added.
+    """{op}{line} reads entries that are also read elsewhere, and its gradient overwrote the
+    others instead of being added.
 
-    Add each part to what is there already:  d[index] += g,  not  d[index] = g.
+    Add each part to what is already there:  d[index] += g,  not  d[index] = g.
     """
     # x[:3] and x[1:]: d[:3] = ..., then d[1:] = ...
     others = np.asarray(use.graph.gradients[use.parent]) - use.passed
@@ -69,9 +69,9 @@ def _slices_overwrite_each_other(use: Use, share: Array) -> Passes:
 
 @mistake("mask_missing", f"{PICKING} nll_loss")
 def _given_to_all_entries(use: Use, share: Array) -> Variants:
-    """{op}{line} picks one entry of each row, and your gradient gives its part to all of them.
+    """{op}{line} picks one entry of each row, and your gradient goes to all entries of the row.
 
-    Only what was picked has an influence on the result: elsewhere the gradient is 0.
+    Only the picked entry affects the result: elsewhere the gradient is 0.
     """
     for axis in range(share.ndim):
         if share.ndim > 1 and np.all(np.count_nonzero(share, axis) == 1):
@@ -80,10 +80,10 @@ def _given_to_all_entries(use: Use, share: Array) -> Variants:
 
 @mistake("mean_for_sum", f"{PICKING} unfold")
 def _mean_over_repeated_indices(use: Use, share: Array) -> Passes:
-    """{op}{line} reads some entries more than once, and your gradient is the mean of their parts,
-    not the sum.
+    """{op}{line} reads some entries more than once, and your gradient is the mean over these
+    reads instead of the sum.
 
-    The gradient of an entry that was read several times is the sum over the reads.
+    The gradient of an entry that is read several times is the sum over the reads.
     """
     return use.passed / np.maximum(share, 1) if np.any(share > 1) else None
 
@@ -126,7 +126,7 @@ def _averaged(use: Use) -> int:
 
 @mistake("mean_for_sum", "sum")
 def _sum_taken_for_mean(use: Use) -> Passes:
-    """{op}{line} is a sum, and your gradient is that of a mean: divided by {n}.
+    """{op}{line} is a sum, and your gradient is that of a mean: it is divided by {n}.
 
     The derivative of a sum is 1 for each entry.
     """
@@ -136,8 +136,8 @@ def _sum_taken_for_mean(use: Use) -> Passes:
 
 @mistake("mean_for_sum")
 def _mean_over_a_broadcast(use: Use) -> Variants:
-    """The sum that undoes the broadcast in {op}{line} became a mean: your gradient is divided by
-    {n}.
+    """The gradient of the broadcast in {op}{line} was averaged instead of summed: it is divided
+    by {n}.
 
     The gradient of a repeated value is the sum over the copies, not their mean.
     """
@@ -161,7 +161,7 @@ def _mean_over_a_broadcast(use: Use) -> Variants:
     "sum mean amax amin softmax log_softmax logsumexp cumsum prod cross_entropy norm std",
 )
 def _reduction_axis(use: Use, axis: Axis) -> Variants:
-    """{op}{line} works along axis {n}, and your gradient is that of another axis.
+    """{op}{line} works along axis {n}, and your gradient works along another axis.
 
     In the backward pass, repeat the gradient along the axis that was summed.
     """
@@ -202,7 +202,7 @@ def _half_turned(use: Use, axis: Axis, z: Array, right: str) -> Variants:
 
 @mistake("mean_for_sum", "softmax log_softmax")
 def _mean_in_softmax(use: Use, z: Array, axis: int) -> Passes:
-    """The sum in the derivative of {op}{line} became a mean.
+    """The derivative of {op}{line} was computed with a mean instead of the sum.
 
     Every score changes every probability, so their gradients are added.
     """
@@ -223,17 +223,16 @@ def _sum_over_all(use: Use, z: Array) -> Passes:
 
 @mistake("tangent_for_gradient", "cumsum")
 def _summed_from_the_front(use: Use, axis: int) -> Passes:
-    """{op}{line} is summed up from the front on the way back as well: so tangents move (forward
-    mode).
+    """The gradient of {op}{line} was summed from the front, as tangents are in forward mode.
 
-    An entry is part of all the sums that follow it, so its gradient sums from the end.
+    An entry is part of all the sums that follow it, so its gradient is summed from the end.
     """
     return np.cumsum(use.g, axis)
 
 
 @mistake("reduction_axis")
 def _broadcast_axis(use: Use, wide: Array) -> Variants:
-    """The sum that undoes the broadcast in {op}{line} was taken along another axis.
+    """The gradient of the broadcast in {op}{line} was summed along the wrong axis.
 
     Sum along the axis along which the value was repeated.
     """
@@ -257,9 +256,10 @@ OF_MATRICES = "matmul mm bmm addmm baddbmm mv addmv"
 
 @mistake("transposed", "inverse solve")
 def _inverse_not_transposed(use: Use, z: Array) -> Passes:
-    """The inverse in the derivative of {op}{line} is not transposed, or on one side only.
+    """The inverse in the derivative of {op}{line} is not transposed, or only on one side.
 
-    The gradient of x**-1 is  -z.T @ g @ z.T,  and that of x**-1 @ y by y is  x.T**-1 @ g.
+    The gradient of x**-1 is  -z.T @ g @ z.T,  and that of x**-1 @ y with respect to y is  x.T**-1 @
+    g.
     """
     if use.op_name == "solve":
         d = np.linalg.solve(use.values["x"], use.g)
@@ -272,17 +272,17 @@ def _inverse_not_transposed(use: Use, z: Array) -> Passes:
 
 @mistake("matmul_order", OF_MATRICES)
 def _matmul_order(use: Use) -> Passes:
-    """The factors of the product {op}{line} are in the wrong order on the way back.
+    """The factors of the product are in the wrong order in the derivative of {op}{line}.
 
-    Try the formula on matrices that are not square: the shapes tell where g belongs.
+    Try the formula on matrices that are not square: the shapes show where g belongs.
     """
     return [_product(b, a) for a, b in _factors(use) if a.ndim > 1 and b.ndim > 1]
 
 
 @mistake("matmul_order", OF_MATRICES)
 def _transpose_of_a_product(use: Use) -> Variants:
-    """The other factor of {op}{line} is a product itself, and its transpose was taken in the wrong
-    order.
+    """The other factor of {op}{line} is itself a product, and its transpose was computed in the
+    wrong order.
 
     (A @ B).T  is  B.T @ A.T.
     """
@@ -295,9 +295,9 @@ def _transpose_of_a_product(use: Use) -> Variants:
 
 @mistake("transposed", OF_MATRICES)
 def _transposed_further_in(use: Use) -> Variants:
-    """The other factor of {op}{line} is a product, with a matrix in it transposed.
+    """The other factor of {op}{line} is itself a product, and a matrix in it is transposed.
 
-    x @ A  is  A.T @ x,  and not  A @ x,  unless A is symmetric.
+    x @ A  is  A.T @ x,  not  A @ x,  unless A is symmetric.
     """
     for a, b in _other_is_a_product(use):
         if a.ndim == b.ndim > 1:
@@ -328,10 +328,10 @@ def _with_other(use: Use, value: Array | None) -> Array | None:
 
 @mistake("transposed", OF_MATRICES)
 def _transposed_factor(use: Use) -> Variants:
-    """A factor of the product {op}{line}, or the product itself, is transposed and should not be,
-    or the reverse.
+    """A transpose is wrong in the derivative of {op}{line}: a factor, or the product itself, is
+    transposed and should not be, or the reverse.
 
-    Try the formula on matrices that are not square: the shapes tell which factor is transposed.
+    Try the formula on matrices that are not square: the shapes show which factor is transposed.
     """
     for a, b in _factors(use):
         for left, right in ((_T(a), b), (a, _T(b)), (_T(a), _T(b))):
@@ -342,7 +342,7 @@ def _transposed_factor(use: Use) -> Variants:
 
 @mistake("transposed", "t transpose permute")
 def _not_transposed_back(use: Use) -> Passes:
-    """{op}{line} exchanges two axes, and they were not exchanged back.
+    """{op}{line} swaps two axes, and your gradient does not swap them back.
 
     The gradient of a transpose is the transpose of the gradient.
     """
@@ -396,28 +396,28 @@ def _turned_einsum(use: Use, all_turned: bool) -> Variants:
 
 @mistake("matmul_order", "einsum")
 def _einsum_order(use: Use) -> Passes:
-    """The factors of the product {op}{line} are in the wrong order on the way back.
+    """The factors of the product are in the wrong order in the derivative of {op}{line}.
 
-    Try the formula on matrices that are not square: the shapes tell where g belongs.
+    Try the formula on matrices that are not square: the shapes show where g belongs.
     """
     return _turned_einsum(use, all_turned=True)
 
 
 @mistake("transposed", "einsum")
 def _einsum_transposed(use: Use) -> Passes:
-    """A factor of the product {op}{line}, or the product itself, is transposed and should not be,
-    or the reverse.
+    """A transpose is wrong in the derivative of {op}{line}: a factor, or the product itself, is
+    transposed and should not be, or the reverse.
 
-    Write the letters of each array down: those of g, of the other operand, and of the result.
+    Write down the letters of each array: of g, of the other operand, and of the result.
     """
     return _turned_einsum(use, all_turned=False)
 
 
 @mistake("swapped_operands", "einsum")
 def _einsum_operands(use: Use) -> Variants:
-    """The operands of {op}{line} are swapped: this is the rule for the other one.
+    """The operands of {op}{line} are swapped: this is the other operand's rule.
 
-    Write the rule of each operand down beside its name.
+    Write down the rule of each operand next to its name.
     """
     beside = [u for u in use.graph.uses if u.node is use.node and u.k != use.k]
     yield from (u.at(use.g).passed for u in beside)
@@ -428,10 +428,9 @@ def _einsum_operands(use: Use) -> Variants:
 
 @mistake("transposed", "convolution")
 def _kernel_flipped(use: Use) -> Variants:
-    """The kernel of {op}{line} is flipped, or its axes are exchanged: it does not meet the entries
-    it has met before.
+    """The kernel in the derivative of {op}{line} is flipped, or its axes are swapped.
 
-    Write out one entry of z, and see which entry of the kernel each entry of x was multiplied with.
+    Write out one entry of z, and see by which entry of the kernel each entry of x is multiplied.
     """
     w = use.values.get("w")
     axes = tuple(range(2, use.passed.ndim))

@@ -16,10 +16,10 @@ from minigrad.teach.uses import Use
 
 @mistake("softmax_diagonal_only", "softmax log_softmax logsumexp cross_entropy")
 def _softmax_diagonal_only(use: Use) -> Passes:
-    """Of the derivative of {op}{line} only the diagonal was taken: every score moves every
+    """Only the diagonal of the Jacobian of {op}{line} was used, but every score changes every
     probability.
 
-    Write down how one probability moves with the score of another, and add that part up as well.
+    Write down how one probability changes with another one's score, and add that part as well.
     """
     if use.op_name == "cross_entropy":
         _, gradient, _, g = parts_of_cross_entropy(use)
@@ -33,10 +33,10 @@ def _softmax_diagonal_only(use: Use) -> Passes:
 
 @mistake("softmax_diagonal_only", "div")
 def _softmax_by_hand_diagonal_only(use: Use, x: Array, y: Array) -> Passes:
-    """The sum in {op}{line} depends on every entry, and only the diagonal of the derivative was
-    taken.
+    """The sum in {op}{line} depends on every entry, but only the diagonal of the Jacobian was
+    used.
 
-    Write down how one share moves with the entry of another, and add that part up as well.
+    Write down how one share changes with another entry, and add that part as well.
     """
     # e / e.sum(): of what comes back through the sum, only each entry's own part.
     below = next((u for u in use.graph.uses if u.node is use.node and u.name == "y"), None)
@@ -68,8 +68,8 @@ def softmax(x: Array, axis: int) -> Array:
 
 @mistake("missing_path", "cross_entropy")
 def _half_of_cross_entropy(use: Use) -> Passes:
-    """{op}{line} reads the scores twice, in the numerator and in the sum: only one of the two parts
-    is there.
+    """{op}{line} reads the scores twice: the target's score, and all of them in the sum. Your
+    gradient has only one of the two parts.
 
     Write the loss as  -x[t] + log(sum(exp(x))),  and differentiate both terms.
     """
@@ -79,7 +79,7 @@ def _half_of_cross_entropy(use: Use) -> Passes:
 
 @mistake("wrong_argument", "cross_entropy")
 def _scores_for_probabilities(use: Use) -> Passes:
-    """In the derivative of {op}{line} the scores stand where their softmax is meant.
+    """The derivative of {op}{line} was computed with the scores instead of their softmax.
 
     Write the loss as  -x[t] + log(sum(exp(x))),  and differentiate both terms.
     """
@@ -91,7 +91,7 @@ def _scores_for_probabilities(use: Use) -> Passes:
 def _ignored_rows(use: Use, target: Array, weights: Array, axis: int) -> Passes:
     """{op}{line} leaves out the rows whose target is ignored, and your gradient does not.
 
-    Such a row adds nothing to the loss, and is not counted in its mean.
+    An ignored row adds nothing to the loss, and does not count in the mean.
     """
     counts = np.broadcast_to(weights, target.shape) != 0
     if counts.all() or not counts.any():
@@ -104,9 +104,10 @@ def _ignored_rows(use: Use, target: Array, weights: Array, axis: int) -> Passes:
 
 @mistake("scale", "cross_entropy")
 def _weights_of_classes_missing(use: Use, target: Array, weights: Array, axis: int) -> Passes:
-    """The weights of the classes are missing in the derivative of {op}{line}.
+    """The class weights are missing in the derivative of {op}{line}.
 
-    Each row of the gradient is multiplied by the weight of its class, and divided by the sum of them.
+    Multiply each row of the gradient by the weight of its class, and divide by the sum of these
+    weights.
     """
     # A mean: the weights add up to 1.
     counts = np.broadcast_to(weights, target.shape)
@@ -118,10 +119,10 @@ def _weights_of_classes_missing(use: Use, target: Array, weights: Array, axis: i
 
 @mistake("missing_path", "standardize")
 def _statistics_taken_as_constants(use: Use, x: Array, axis: int, eps: float) -> Passes:
-    """{op}{line} subtracts a mean and divides by a deviation, which depend on the input too: their
-    paths are missing.
+    """{op}{line} subtracts the mean and divides by the standard deviation. Both depend on the
+    input, and the gradient through them is missing.
 
-    What comes back through the mean and through the variance belongs to the gradient as well.
+    Add the gradient through the mean and the gradient through the variance.
     """
     by_itself, by_mean, by_variance = _parts_of_standardize(use, x, axis, eps)
     return [by_itself, by_itself - by_mean, by_itself - by_variance]
@@ -138,8 +139,8 @@ def _parts_of_standardize(use: Use, x: Array, axis: int, eps: float) -> tuple[Ar
 
 @mistake("sign", "standardize")
 def _sign_in_standardize(use: Use, x: Array, axis: int, eps: float) -> Passes:
-    """A sign in the derivative of {op}{line} is wrong: what comes back through the mean and through
-    the variance is subtracted.
+    """A sign in the derivative of {op}{line} is wrong: the gradients through the mean and through
+    the variance are subtracted.
 
     Check the minus signs of this derivative.
     """
@@ -149,7 +150,7 @@ def _sign_in_standardize(use: Use, x: Array, axis: int, eps: float) -> Passes:
 
 @mistake("mean_for_sum", "standardize")
 def _sums_in_standardize(use: Use, x: Array, axis: int, eps: float) -> Passes:
-    """The means in the derivative of {op}{line} became sums.
+    """The derivative of {op}{line} was computed with sums instead of means.
 
     The mean and the variance divide by the number of entries, and so do their derivatives.
     """
@@ -160,10 +161,11 @@ def _sums_in_standardize(use: Use, x: Array, axis: int, eps: float) -> Passes:
 
 @mistake("missing_path", "softmax log_softmax")
 def _half_of_softmax(use: Use, z: Array, axis: int) -> Passes:
-    """{op}{line} has two parts, one through each entry itself and one through the sum: only one of
-    them is there.
+    """The derivative of {op}{line} has two parts, one through each entry itself and one through
+    the sum. Your gradient has only one of them.
 
-    Each score appears in the numerator of its own probability, and in the denominator of all.
+    Each score appears in the numerator of its own probability, and in the denominator of all of
+    them.
     """
     g = use.g
     if use.op_name == "softmax":
@@ -173,9 +175,9 @@ def _half_of_softmax(use: Use, z: Array, axis: int) -> Passes:
 
 @mistake("wrong_argument", "softmax")
 def _factor_of_softmax(use: Use, z: Array, axis: int) -> Passes:
-    """In the derivative of {op}{line} one of the two factors z is missing.
+    """One of the two factors z is missing in the derivative of {op}{line}.
 
-    It is  z * (g - sum(g * z)),  with the sum along the axis of the softmax.
+    The derivative is  z * (g - sum(g * z)),  with the sum along the axis of the softmax.
     """
     total, all_g = (np.sum(d, int(axis), keepdims=True) for d in (use.g * z, use.g))
     return [use.g - total, z * (use.g - all_g)]
@@ -183,7 +185,7 @@ def _factor_of_softmax(use: Use, z: Array, axis: int) -> Passes:
 
 @mistake("sign", "softmax log_softmax cross_entropy")
 def _sign_in_softmax(use: Use, axis: int) -> Passes:
-    """The sign of the sum in the derivative of {op}{line} is wrong.
+    """The sum in the derivative of {op}{line} has the wrong sign.
 
     Check the minus signs of this derivative.
     """
@@ -198,7 +200,7 @@ def _sign_in_softmax(use: Use, axis: int) -> Passes:
 
 @mistake("wrong_argument", "log_softmax logsumexp")
 def _not_the_softmax(use: Use) -> Variants:
-    """In the derivative of {op}{line} {n} where their softmax is meant.
+    """The derivative of {op}{line} was computed with {n} instead of the softmax.
 
     The softmax of the scores is  exp(x) / sum(exp(x)).
     """
@@ -206,19 +208,19 @@ def _not_the_softmax(use: Use) -> Variants:
     if use.op_name == "log_softmax" and axis is not None:
         total = np.sum(use.g, int(axis), keepdims=True)
         if z is not None:
-            yield Variant(use.g - z * total, "the logarithms stand")
+            yield Variant(use.g - z * total, "the logarithms")
         if x is not None and np.shape(x) == use.g.shape:
-            yield Variant(use.g - x * total, "the scores stand")
+            yield Variant(use.g - x * total, "the scores")
     if use.op_name == "logsumexp" and x is not None and (wide := use.widened()) is not None:
-        yield Variant(wide * x, "the scores stand")
-        yield Variant(wide * np.exp(x), "the exponentials stand")
+        yield Variant(wide * x, "the scores")
+        yield Variant(wide * np.exp(x), "the exponentials")
 
 
 @mistake("reduction_axis", "logsumexp")
 def _shares_along_another_axis(use: Use, x: Array, widened: Array) -> Variants:
     """The softmax in the derivative of {op}{line} was taken along another axis.
 
-    The shares add up to 1 along the axis that was summed over.
+    The softmax adds up to 1 along the axis of the sum.
     """
     for axis in range(x.ndim):
         yield widened * softmax(x, axis)
@@ -226,7 +228,7 @@ def _shares_along_another_axis(use: Use, x: Array, widened: Array) -> Variants:
 
 @mistake("mean_for_sum", "cross_entropy nll_loss")
 def _weighted_mean_taken_for_sum(use: Use, weights: Array, target: Array) -> Variants:
-    """{op}{line} divides by {n}, the sum of the weights of the classes, and your gradient does not.
+    """{op}{line} divides by {n}, the sum of the class weights, and your gradient does not.
 
     A weighted mean is divided by the sum of the weights.
     """
@@ -247,7 +249,7 @@ def _weighted_mean_taken_for_sum(use: Use, weights: Array, target: Array) -> Var
 def _scores_for_their_sigmoid(use: Use, x: Array, y: Array) -> Passes:
     """The derivative of {op}{line} needs the sigmoid of the scores, not the scores themselves.
 
-    Differentiate the term with the target, and the one without, and compare each with your lines.
+    Differentiate the term with the target and the one without, and compare each with your code.
     """
     each = use.g / (x.size if use.values["reduction"] == "mean" else 1)
     return each * (x - y) if use.name == "x" else None
@@ -255,9 +257,10 @@ def _scores_for_their_sigmoid(use: Use, x: Array, y: Array) -> Passes:
 
 @mistake("missing_path", "binary_cross_entropy_with_logits")
 def _probability_without_target(use: Use, y: Array) -> Passes:
-    """The loss in {op}{line} has two parts, the probability and the target: only one of them is there.
+    """The gradient of the loss in {op}{line} has two parts, the probability and the target. Yours
+    has only one of them.
 
-    Differentiate the term with the target, and the one without, and compare each with your lines.
+    Differentiate the term with the target and the one without, and compare each with your code.
     """
     share = use.g * y / (y.size if use.values["reduction"] == "mean" else 1)
     return [use.passed + share, -share] if use.name == "x" else None
@@ -265,7 +268,8 @@ def _probability_without_target(use: Use, y: Array) -> Passes:
 
 @mistake("missing_path", "binary_cross_entropy")
 def _one_of_two_terms(use: Use) -> Passes:
-    """{op}{line} has two terms, one for the target 1 and one for the target 0: only one is there.
+    """{op}{line} has two terms, one for the target 1 and one for the target 0. Your gradient has
+    only one of them.
 
     Differentiate  -y * log(p)  and  -(1 - y) * log(1 - p),  and add the two.
     """
@@ -274,7 +278,7 @@ def _one_of_two_terms(use: Use) -> Passes:
 
 @mistake("sign", "binary_cross_entropy")
 def _sign_of_the_second_term(use: Use) -> Passes:
-    """The sign of the second term in the derivative of {op}{line} is wrong.
+    """The second term in the derivative of {op}{line} has the wrong sign.
 
     The derivative of  log(1 - p)  is  -1 / (1 - p).
     """
@@ -291,10 +295,10 @@ def _terms_of_binary_cross_entropy(use: Use) -> tuple[Array, Array]:
 
 @mistake("forgot_inner", "binary_cross_entropy_with_logits")
 def _gradient_of_the_probability(use: Use, x: Array) -> Passes:
-    """This is how the loss in {op}{line} moves with the probability. The derivative of the sigmoid is
-    missing.
+    """This is the gradient of the loss in {op}{line} with respect to the probability. The
+    derivative of the sigmoid is missing.
 
-    The scores come first: differentiate  p = sigmoid(x)  as well. Most of it cancels.
+    The input is the score: differentiate  p = sigmoid(x)  as well. Most of it cancels.
     """
     p = sigmoid(x)
     return use.passed / (p * (1 - p)) if use.name == "x" else None
@@ -302,10 +306,11 @@ def _gradient_of_the_probability(use: Use, x: Array) -> Passes:
 
 @mistake("double_counted", "binary_cross_entropy_with_logits sigmoid tanh")
 def _derivative_of_the_sigmoid_twice(use: Use, share: Array) -> Passes:
-    """The derivative p * (1 - p) of the sigmoid (of tanh: 1 - z**2) was multiplied in twice at
+    """The derivative of the sigmoid, p * (1 - p) (of tanh: 1 - z**2), was multiplied in twice at
     {op}{line}.
 
-    In  sigmoid(x) - y,  the gradient of the cross-entropy by the scores, it is in already.
+    The gradient of the cross-entropy with respect to the scores,  sigmoid(x) - y,  already contains
+    it.
     """
     if use.op_name == "binary_cross_entropy_with_logits":
         p = sigmoid(use.values["x"])
@@ -322,7 +327,7 @@ def sigmoid(x: Array) -> Array:
 def _scores_for_a_probability(use: Use, x: Array) -> Passes:
     """The derivative of {op}{line} needs the sigmoid of the scores, not the scores themselves.
 
-    Differentiate the term with the target, and the one without, and compare each with your lines.
+    Differentiate the term with the target and the one without, and compare each with your code.
     """
     # Where one operation of binary_cross_entropy_with_logits reads the scores.
     if use.fan_in < 2:
@@ -332,9 +337,10 @@ def _scores_for_a_probability(use: Use, x: Array) -> Passes:
 
 @mistake("missing_path", "logsigmoid mul")
 def _half_of_binary_cross_entropy(use: Use) -> Passes:
-    """The loss in {op}{line} has two parts, the probability and the target: only one of them is there.
+    """The gradient of the loss in {op}{line} has two parts, the probability and the target. Yours
+    has only one of them.
 
-    Differentiate the term with the target, and the one without, and compare each with your lines.
+    Differentiate the term with the target and the one without, and compare each with your code.
     """
     # (1 - t) * x - logsigmoid(x): without the target, or without the probability.
     if use.op_name == "logsigmoid":

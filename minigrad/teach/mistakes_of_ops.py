@@ -19,10 +19,10 @@ from minigrad.teach.uses import AnyNode, Use, called
 
 @mistake("stale_value")
 def _value_after_the_write(use: Use) -> Variants:
-    """{op}{line} writes in place, and your gradient uses the value after the write where the rule
+    """{op}{line} writes in place, and your gradient uses the value after the write. The rule
     needs the one before.
 
-    Write down the value before it is overwritten; the tape keeps a copy of it.
+    Make a copy of the value before it is overwritten; the tape does the same.
     """
     if not use.wrote or use.op is None or not use.op.operands:
         return
@@ -53,8 +53,8 @@ def _at_another_time(use: Use, values_of: Callable[[AnyNode], list[Array]]) -> V
 
 @mistake("stale_value")
 def _earlier_value(use: Use) -> Passes:
-    """{op}{line} reads a tensor that was written in place before, and your gradient uses the value
-    it had earlier.
+    """{op}{line} reads a tensor that was written in place before, and your gradient uses its
+    value from before that write.
 
     The rule needs the value that the operation has read.
     """
@@ -63,8 +63,8 @@ def _earlier_value(use: Use) -> Passes:
 
 @mistake("stale_value")
 def _later_value(use: Use) -> Passes:
-    """{op}{line} reads a tensor that is written in place afterwards, and your gradient uses the
-    value it had then.
+    """{op}{line} reads a tensor that is written in place later, and your gradient uses its value
+    from after that write.
 
     The rule needs the value that the operation has read.
     """
@@ -73,7 +73,7 @@ def _later_value(use: Use) -> Passes:
 
 @mistake("wrong_argument")
 def _wrong_argument(use: Use) -> Variants:
-    """The derivative of {op}{line} was taken at the wrong place: {n}.
+    """The derivative of {op}{line} was evaluated at the wrong value: {n}.
 
     Check whether the rule is written in terms of the input or of the result.
     """
@@ -94,10 +94,10 @@ def _wrong_argument(use: Use) -> Variants:
             yield Variant(use.rule(use.g, **{x: z}), words)
         yield Variant(_elsewhere(use, z), "at the result, instead of at the input")
         if op.name == "sqrt":
-            yield Variant(use.g / (2 * values["x"]), "at the input, where the result is meant")
+            yield Variant(use.g / (2 * values["x"]), "at the input, instead of at the result")
     for value in _further_in(use):
         if np.shape(value) == shape and not np.array_equal(np.abs(value), np.abs(values[x])):
-            words = "at a tensor further in, instead of at what it was given"
+            words = "at an earlier tensor, instead of at its input"
             yield Variant(_elsewhere(use, value), words)
 
 
@@ -134,32 +134,32 @@ def _numerator_missing(use: Use, y: Array) -> Passes:
 def _half_of_the_formula(use: Use, z: Array) -> Variants:
     """The derivative of {op}{line} is {n}.
 
-    Differentiate the quotient of exponentials, and write the result with z.
+    Differentiate the quotient of exponentials, and write the derivative in terms of z.
     """
     if use.op_name == "tanh":
         yield Variant(use.g * (1 - z), "1 - z**2: the square is missing")
-        yield Variant(use.g * z * (1 - z), "1 - z**2, and this is that of sigmoid")
+        yield Variant(use.g * z * (1 - z), "1 - z**2; yours is that of sigmoid")
     elif use.op_name == "softplus":
         p = use.share()
         yield Variant(use.g * np.expm1(z), "a sigmoid: the denominator is missing")
         yield Variant(
             None if p is None else use.g * p * (1 - p),
-            "a sigmoid, and this is that of the sigmoid itself",
+            "a sigmoid; yours is the derivative of that sigmoid",
         )
     else:
         yield Variant(use.g * z, "z * (1 - z): the second factor is missing")
         yield Variant(use.g * (1 - z), "z * (1 - z): the first factor is missing")
-        yield Variant(use.g * (1 - z**2), "z * (1 - z), and this is that of tanh")
-        yield Variant(use.g * z * z, "z * (1 - z): z stands where 1 - z is meant")
-        yield Variant(use.g * (1 - z) ** 2, "z * (1 - z): 1 - z stands where z is meant")
+        yield Variant(use.g * (1 - z**2), "z * (1 - z); yours is that of tanh")
+        yield Variant(use.g * z * z, "z * (1 - z): z is there instead of 1 - z")
+        yield Variant(use.g * (1 - z) ** 2, "z * (1 - z): 1 - z is there instead of z")
 
 
 @mistake("wrong_argument")
 def _not_differentiated(use: Use, z: Array) -> Passes:
-    """What comes back through {op}{line} was multiplied by the function itself, where its derivative
-    is meant.
+    """The gradient through {op}{line} was multiplied by the function itself instead of its
+    derivative.
 
-    Differentiate the function first, and multiply g by the result.
+    Differentiate the function first, and multiply g by the derivative.
     """
     if use.op_name == "prod":
         return use.widened(use.g * z)
@@ -171,7 +171,7 @@ def _not_differentiated(use: Use, z: Array) -> Passes:
 
 @mistake("sign")
 def _at_minus_x(use: Use) -> Passes:
-    """The derivative of {op}{line} was taken at minus its input.
+    """The derivative of {op}{line} was evaluated at minus its input.
 
     Check the sign of the argument.
     """
@@ -183,18 +183,20 @@ def _at_minus_x(use: Use) -> Passes:
 
 @mistake("sign", "tanh sigmoid")
 def _sign_in_the_formula(use: Use, z: Array) -> Passes:
-    """A sign in the derivative of {op}{line} is wrong: tanh has 1 - z**2, and sigmoid z * (1 - z).
+    """A sign in the derivative of {op}{line} is wrong: for tanh it is 1 - z**2, for sigmoid z *
+    (1 - z).
 
-    Differentiate the quotient of exponentials, and write the result with z.
+    Differentiate the quotient of exponentials, and write the derivative in terms of z.
     """
     return use.g * (1 + z**2 if use.op_name == "tanh" else z * (1 + z))
 
 
 @mistake("missing_path", "gelu silu mish hardswish")
 def _half_of_an_activation(use: Use, x: Array) -> Passes:
-    """{op}{line} is a product, x times a function of x, and only one of its two parts is there.
+    """{op}{line} is x times a function of x, and your gradient has only one of the two terms of
+    the product rule.
 
-    Use the product rule: the function itself, and x times its derivative.
+    Add both terms: the function itself, and x times its derivative.
     """
     first = _factor_beside_x(use, x)
     return [first, use.passed - first]
@@ -202,9 +204,10 @@ def _half_of_an_activation(use: Use, x: Array) -> Passes:
 
 @mistake("sign", "gelu silu mish hardswish")
 def _sign_in_an_activation(use: Use, x: Array) -> Passes:
-    """{op}{line} is a product, x times a function of x, and the sign of the second part is wrong.
+    """{op}{line} is x times a function of x, and the second term of the product rule has the
+    wrong sign.
 
-    Use the product rule: the function itself, and x times its derivative.
+    Add both terms: the function itself, and x times its derivative.
     """
     return 2 * _factor_beside_x(use, x) - use.passed
 
@@ -240,19 +243,20 @@ def _factors_from_further_in(use: Use, behind_a_mask: bool) -> Variants:
 
 @mistake("wrong_argument")
 def _before_a_function(use: Use) -> Passes:
-    """The derivative of {op}{line} has a wrong factor: what was put into {n} stands where its
-    result is meant.
+    """A factor in the derivative of {op}{line} is wrong: it is the input of {n} instead of its
+    result.
 
-    The factor is the other operand just as the operation has read it.
+    The factor is the value of the other operand, as the operation has read it.
     """
     return _factors_from_further_in(use, behind_a_mask=False)
 
 
 @mistake("mask_missing")
 def _before_a_mask(use: Use) -> Passes:
-    """The derivative of {op}{line} has a wrong factor: the other operand as it was before the mask.
+    """A factor in the derivative of {op}{line} is wrong: it is the other operand from before the
+    mask.
 
-    The factor is the other operand just as the operation has read it.
+    The factor is the value of the other operand, as the operation has read it.
     """
     return _factors_from_further_in(use, behind_a_mask=True)
 
@@ -330,7 +334,7 @@ def _mask(use: Use) -> tuple[Array, Array]:
 def _mask_missing(use: Use) -> Passes:
     """The mask of {op}{line} is missing: the gradient passes only where the input passed.
 
-    Multiply by 1 where the input was let through, and by 0 elsewhere.
+    Multiply by 1 where the input passed, and by 0 elsewhere.
     """
     if use.op_name == "leaky_relu" and "x" in use.values:
         return use.g
@@ -342,8 +346,8 @@ def _mask_missing(use: Use) -> Passes:
 
 @mistake("mask_missing", "leaky_relu elu celu")
 def _as_relu(use: Use, x: Array) -> Passes:
-    """{op}{line} passes a part of the gradient on where its input is negative, and you pass none: so
-    relu does.
+    """{op}{line} also passes a part of the gradient where its input is negative. Your gradient is
+    0 there, as for relu.
 
     Multiply by the slope there.
     """
@@ -357,10 +361,9 @@ def _scaled(use: Use, d: Array) -> list[Array]:
 
 @mistake("mask_inverted", MASKED)
 def _mask_inverted(use: Use) -> Passes:
-    """The mask of {op}{line} is the wrong way round: the gradient passes just where the input did
-    not.
+    """The mask of {op}{line} is inverted: your gradient passes exactly where the input did not.
 
-    The gradient takes the same way as the value did.
+    The gradient passes where the value passed.
     """
     if use.op_name == "leaky_relu" and "x" in use.values:
         return use.rule(use.g, x=-use.values["x"])
@@ -375,19 +378,19 @@ def _mask_inverted(use: Use) -> Passes:
 
 @mistake("mask_missing", "index_put")
 def _put_over(use: Use) -> Passes:
-    """{op}{line} overwrites some entries, and your gradient passes on there as if it had not.
+    """{op}{line} overwrites some entries, and your gradient passes there as if it did not.
 
-    What was overwritten has no influence on the result any more.
+    An overwritten entry no longer affects the result: its gradient is 0.
     """
     return use.g if use.name == "x" else None
 
 
 @mistake("mask_missing")
 def _overwritten(use: Use) -> Passes:
-    """{op}{line} overwrites a part of the tensor, and your gradient passes on there as if it had
+    """{op}{line} overwrites a part of the tensor, and your gradient passes there as if it did
     not.
 
-    What was overwritten has no influence on the result any more.
+    An overwritten entry no longer affects the result: its gradient is 0.
     """
     # x[0] = y: nothing comes back to what stood in x[0].
     if not isinstance(use.node, CopySlices) or use.k or use.part or not use.node.keeps:
@@ -398,9 +401,9 @@ def _overwritten(use: Use) -> Passes:
 
 @mistake("mask_inverted")
 def _only_overwritten(use: Use) -> Passes:
-    """{op}{line} overwrites a part of the tensor, and your gradient passes on only there.
+    """{op}{line} overwrites a part of the tensor, and your gradient passes only there.
 
-    What was overwritten has no influence on the result any more; the rest has.
+    An overwritten entry no longer affects the result; the others do.
     """
     if not isinstance(use.node, CopySlices) or use.k or use.part or not use.node.keeps:
         return None
@@ -416,9 +419,10 @@ def _places_written(use: Use) -> Array:
 
 @mistake("mask_missing", "mul")
 def _dropout_scale_missing(use: Use) -> Passes:
-    """The mask of the dropout{line} is there, but not its scale: what is kept was divided by 1 - p.
+    """The mask of the dropout{line} is there, but the scale is missing: the kept entries were
+    divided by 1 - p.
 
-    The gradient is scaled as the value was.
+    Scale the gradient as the value was scaled.
     """
     wide, passes = _mask(use)
     return wide * passes
@@ -426,11 +430,11 @@ def _dropout_scale_missing(use: Use) -> Passes:
 
 @mistake("ties", "relu", "abs", *CLAMPS, *OF_TWO, *EXTREMES)
 def _ties(use: Use, x: Array) -> Passes:
-    """Where entries are equal, or just at a bend, {op}{line} passes the gradient on in another way
+    """Where entries are equal, or exactly at a kink, {op}{line} passes the gradient differently
     than you do.
 
-    amax and amin share it equally, max and min along a dim give it to one entry, maximum and
-    minimum halve it; relu and abs pass nothing at 0.
+    amax and amin share it equally, max and min along a dim give it to one entry, maximum and minimum
+    halve it; relu and abs pass nothing at 0.
     """
     g, passed = use.g, use.passed
     if use.op_name in EXTREMES:

@@ -16,9 +16,9 @@ from minigrad.teach.uses import Use
 
 @mistake("scale", "var std mean div mul")
 def _degrees_of_freedom(use: Use) -> Variants:
-    """{op}{line} divides by {n}, and your gradient by another number of entries.
+    """{op}{line} divides by {n}, and your gradient divides by another number of entries.
 
-    Is it n or n - 1? The forward pass tells which.
+    Is it n or n - 1? Look at the forward pass.
     """
     # n against n - 1, or the length of another axis.
     if use.op_name in ("div", "mul"):  # a sum, divided by hand
@@ -59,13 +59,13 @@ def _variance_not_divided(use: Use) -> Passes:
 
 @mistake("wrong_argument", "var std norm")
 def _statistics_elsewhere(use: Use, widened: Array) -> Variants:
-    """The derivative of {op}{line} was taken at the wrong place: {n}.
+    """The derivative of {op}{line} was evaluated at the wrong value: {n}.
 
     Check whether the rule is written in terms of the input or of the result.
     """
     z, x = use.values.get("z"), use.values.get("x")
     if z is not None and use.op_name != "var":
-        yield Variant(use.passed / use.widened(z), "the square stands where its root is meant")
+        yield Variant(use.passed / use.widened(z), "the square is there instead of its root")
     if x is not None and use.op_name != "norm":
         center = x - np.mean(x, axis=use.values.get("axis"), keepdims=True)
         with np.errstate(all="ignore"):
@@ -75,9 +75,9 @@ def _statistics_elsewhere(use: Use, widened: Array) -> Variants:
 
 @mistake("upstream_ignored", "std norm")
 def _under_the_root(use: Use, z: Array, widened: Array) -> Passes:
-    """{op}{line} is a root, and you differentiated only the expression under it.
+    """{op}{line} is a square root, and only the expression under it was differentiated.
 
-    The chain rule has one more factor here: the derivative of the root.
+    The chain rule has one more factor here: the derivative of the square root.
     """
     return 2 * use.passed * use.widened(z) if use.values.get("p", 2) == 2 else None
 
@@ -122,10 +122,10 @@ def _is(value: object, total: Array | None) -> bool:
 
 @mistake("softmax_diagonal_only", "sum")
 def _diagonal_through_the_sum(use: Use) -> Passes:
-    """The sum in {op}{line} depends on every score, and only each score's own part came back
-    through it.
+    """The sum in {op}{line} depends on every score, and each score got only its own part of the
+    gradient through it.
 
-    Every score moves every probability: the gradients of all of them are added up.
+    Every score changes every probability: add up the gradients of all of them.
     """
     below = next((u for u in use.graph.uses if u.node is use.parent), None)
     return None if below is None or below.op_name != "exp" else spread(use)
@@ -133,7 +133,7 @@ def _diagonal_through_the_sum(use: Use) -> Passes:
 
 @mistake("reduction_axis", "sum mean")
 def _spread_along_another_axis(use: Use) -> Variants:
-    """{op}{line} works along axis {n}, and what comes back to it was summed along another axis.
+    """{op}{line} works along axis {n}, and its incoming gradient was summed along another axis.
 
     Sum along the axes along which the value was repeated.
     """

@@ -74,7 +74,8 @@ def everywhere(
                     factor = row.kind == "upstream_only" and constant_factor(first)
                     d = Tried(SCALED if factor else row, first, n, candidate, {}).diagnosis(a)
                     name = called(first.node).removeprefix("the ")
-                    yield replace(d, message=f"{d.message} The same is true of every {name}.")
+                    message = f"{d.message} The same holds for every {name}."
+                    yield replace(d, message=message, extent="everywhere")
 
 
 def _all_wrong(
@@ -141,8 +142,8 @@ def walked(
 
 
 def off_by_one(a: Answer, until: float) -> Iterator[Diagnosis]:
-    """In the derivative of {op}{line}, and wherever else it is used in this way, the value of the step
-    {n} stands where that of the same step is meant.
+    """The derivative of {op}{line}, here and wherever it is used in this way, was computed with
+    the value of the step {n} instead of the same step.
 
     Number the steps, and write down which value each of them reads.
     """
@@ -192,7 +193,8 @@ def in_one_term(a: Answer, until: float) -> Iterator[Diagnosis]:
     for term in a.terms():
         found = list(at_the_uses(term, [], until))
         for d in found:
-            yield replace(d, message=f"{d.message} So it is in one term of the sum only.")
+            message = f"{d.message} This holds in one term of the sum only."
+            yield replace(d, message=message, extent="one term")
         if found:
             return
 
@@ -217,8 +219,8 @@ def two_at_once(a: Answer, tried: list[Tried], until: float) -> Iterator[Diagnos
 
 
 def _with_a_factor(a: Answer, tried: list[Tried], until: float) -> Iterator[Diagnosis]:
-    factors = ((-1, "sign", "a sign is wrong"), (2, "scale", "all is doubled"),
-               (0.5, "scale", "all is halved"))  # fmt: skip
+    factors = ((-1, "sign", "a sign is wrong"), (2, "scale", "everything is doubled"),
+               (0.5, "scale", "everything is halved"))  # fmt: skip
     for times, kind, words in factors:
         for one in tried:
             if one.row.kind in ("sign", "scale", "mean_for_sum"):
@@ -226,8 +228,8 @@ def _with_a_factor(a: Answer, tried: list[Tried], until: float) -> Iterator[Diag
             candidate = a.right + one.effect
             if np.any(candidate) and a.same(times * candidate):
                 d = one.diagnosis(a)
-                message = f"There are two mistakes: {words}; and the other: {d.message}"
-                yield replace(d, message=message, also=(kind,))
+                message = f"There are two mistakes: {words}. The other: {d.message}"
+                yield replace(d, message=message, also=(kind,), extent="two")
 
 
 def _on_two_branches(a: Answer, tried: list[Tried], until: float) -> Iterator[Diagnosis]:
@@ -278,4 +280,4 @@ def _both(a: Answer, one: Tried, two: Tried) -> Diagnosis:
         message = f"There are two mistakes. One: {first.message} The other: {second.message}"
     also = (second.kind,) if second.kind != first.kind else ()
     hint = first.hint if first.hint == second.hint else f"{first.hint} {second.hint}"
-    return replace(first, message=message, hint=hint, also=also)
+    return replace(first, message=message, hint=hint, also=also, extent="two")

@@ -77,10 +77,9 @@ def shapes(a: Answer) -> Iterator[Diagnosis]:
 
 @mistake_in(WRONG_SHAPE, "transposed")
 def _matrix_turned(a: Answer) -> Places:
-    """The gradient of {x} is transposed: it has the shape {mine}, and {x} is {right}.
+    """The gradient of {x} is transposed: its shape is {mine}, and the shape of {x} is {right}.
 
-    A gradient has the shape of its tensor. To fix it, add  .T  to it, or exchange the
-    factors.
+    A gradient has the shape of its tensor. To fix it, append  .T,  or swap the factors.
     """
     if a.right.ndim == 2 and a.same(a.right.T):
         yield {"also": ("shape",)}
@@ -88,9 +87,10 @@ def _matrix_turned(a: Answer) -> Places:
 
 @mistake_in(WRONG_SHAPE, "transposed")
 def _axes_exchanged(a: Answer) -> Places:
-    """The axes of the gradient of {x} are exchanged: it has the shape {mine}, and {x} is {right}.
+    """The axes of the gradient of {x} are swapped: its shape is {mine}, and the shape of {x} is
+    {right}.
 
-    A gradient has the shape of its tensor. To fix it, add  .transpose{n}  to it.
+    A gradient has the shape of its tensor. To fix it, append  .transpose{n}.
     """
     if a.right.ndim in (3, 4) and sorted(a.mine.shape) == sorted(a.right.shape):
         for order in permutations(range(a.right.ndim)):
@@ -146,7 +146,7 @@ _PICKING = ("getitem", "gather", "index_select", "embedding", "diagonal", "take_
 
 @mistake_in(BROADCAST, "index_not_scattered")
 def _not_put_back(a: Answer) -> Places:
-    """This is the gradient of the entries that {op}{line} picked, and was not put back into place.
+    """This is the gradient of the entries that {op}{line} picked. It was not put back into place.
 
     Begin with zeros like {x}, and add each part at its index.
     """
@@ -185,10 +185,10 @@ def _broadcasts(a: Answer) -> Iterator[_Broadcast]:
 
 @mistake_in(BROADCAST, "broadcast_not_summed")
 def _left_out(a: Answer) -> Places:
-    """What comes from {x} was broadcast in {op}{line}, to {wide}, and its gradient was not summed
-    back.
+    """A value that depends on {x} was broadcast to {wide} in {op}{line}, and its gradient was not
+    summed.
 
-    What was repeated along {along} gets the sum along {along} as its gradient.
+    For a value that was repeated along {along}, sum the gradient along {along}.
     """
     for b in _broadcasts(a):
         if b.left_out(a):
@@ -197,10 +197,10 @@ def _left_out(a: Answer) -> Places:
 
 @mistake_in(BROADCAST, "reduction_axis")
 def _along_other_axes(a: Answer) -> Places:
-    """What comes from {x} was broadcast in {op}{line} along {along}, and its gradient was summed
-    along {done}.
+    """A value that depends on {x} was broadcast along {along} in {op}{line}, and its gradient was
+    summed along {done}.
 
-    Sum along the axes along which the value was repeated, and leave the others.
+    Sum along the axes along which the value was repeated, and no others.
     """
     for use, wide, axes in (b for b in _broadcasts(a) if b.wide.ndim <= 4 and not b.left_out(a)):
         some = (s for n in range(1, wide.ndim + 1) for s in combinations(range(wide.ndim), n))
@@ -219,10 +219,10 @@ def _in_words(axes: Sequence[int]) -> str:
 
 @mistake_in(BROADCAST, "broadcast_not_summed")
 def _never_summed(a: Answer) -> Places:
-    """{x} was broadcast in {op}{line} and at its other uses, to {wide}, and its gradient was not
-    summed back.
+    """{x} was broadcast to {wide} in {op}{line} and at its other uses, and its gradient was not
+    summed.
 
-    What was repeated along an axis gets the sum along that axis as its gradient.
+    For a value that was repeated along an axis, sum the gradient along that axis.
     """
     # A tensor that was broadcast at each of several uses, and summed back at none.
     uses = [u for u in a.graph.paths if u.parent is a.target]
@@ -235,10 +235,10 @@ def _never_summed(a: Answer) -> Places:
 
 @mistake_in(BROADCAST, "broadcast_not_summed")
 def _examples_not_summed(a: Answer) -> Places:
-    """These are the {n} parts that come back through {op}{line}, one for each row of the factor before
-    {x}: they were not summed.
+    """These are {n} gradients through {op}{line}, one for each row of the other factor. They were
+    not summed.
 
-    {x} is used for every row, and gets the sum over the rows as its gradient.
+    {x} is used for every row, so its gradient is the sum over the rows.
     """
     # x @ w, with one row of x for each example: the part of each example, and not their sum.
     for use in a.graph.paths:
@@ -287,8 +287,7 @@ def _summed_axes(wide: tuple[int, ...], narrow: tuple[int, ...]) -> list[int]:
 
 @mistake_in(KEPT, "accumulated_twice")
 def _accumulated(a: Answer) -> Places:
-    """This is the sum over several backward passes, as it stands in {x}.grad; the gradient of z is
-    one of them.
+    """This is {x}.grad, the sum over several backward passes. The gradient of z is one of them.
 
     backward() adds to .grad. To fix it, write  {x}.grad = None  (or zero_grad()) before it.
     """
@@ -357,9 +356,9 @@ def _scaled(a: Answer) -> Places:
 
 @mistake_in(IN_ALL, "transposed")
 def _reversed(a: Answer) -> Places:
-    """The entries of the gradient of {x} stand in reverse order along axis {n}.
+    """The entries of the gradient of {x} are in reverse order along axis {n}.
 
-    Look for what was flipped on the way, such as the kernel of a convolution.
+    Look for something that was flipped, such as the kernel of a convolution.
     """
     if a.few or not any(u.op_name in ("unfold", "flip") for u in a.graph.uses):
         return  # elsewhere nothing is in reverse order, unless by chance
@@ -372,7 +371,7 @@ def _reversed(a: Answer) -> Places:
 def _square_transposed(a: Answer) -> Places:
     """The gradient of {x} is transposed.
 
-    Its shape is square and does not tell; the place of each entry does.
+    The matrix is square, so the shape does not show it; the positions of the entries do.
     """
     if a.right.ndim == 2 and a.gives(a.right.T):
         yield {}
@@ -415,7 +414,7 @@ def _of_another_tensor(a: Answer) -> Places:
 
 @mistake_in(SUBSTITUTED, "wrong_argument")
 def _another_value(a: Answer) -> Places:
-    """In the derivative of {op}{line}, {n} stands where {m} is meant.
+    """The derivative of {op}{line} was computed with {n} instead of {m}.
 
     Write down which values this derivative reads, under the names of the program.
     """
@@ -440,10 +439,10 @@ def _another_value(a: Answer) -> Places:
 
 @mistake_in(IN_ALL, "tangent_for_gradient")
 def _tangent(a: Answer) -> Places:
-    """This is J @ v, how z moves along {x} (forward mode), where v @ J was asked for (reverse
-    mode).
+    """This is J @ v, the derivative of z in the direction of v (forward mode), instead of v @ J
+    (reverse mode).
 
-    The gradient sums over the entries of z, a tangent over those of the input: J is transposed.
+    A gradient sums over the entries of z, a tangent over those of the input: J is transposed.
     """
     # Forward mode, along ones or along the gradient that was given.
     seed = a.graph.seed
@@ -494,8 +493,8 @@ def _stopped(a: Answer, inside: bool) -> Places:
 
 @mistake_in(STOPPED, "upstream_only")
 def _passed_on_from_there(a: Answer) -> Places:
-    """The derivatives from {op}{line} on, down to {x}, are missing: the gradient that arrives
-    there is passed on as it is.
+    """The derivatives from {op}{line} down to {x} are missing: the incoming gradient was passed
+    on unchanged.
 
     Multiply it by the derivative of each operation on the way.
     """
@@ -504,9 +503,9 @@ def _passed_on_from_there(a: Answer) -> Places:
 
 @mistake_in(STOPPED, "forgot_inner")
 def _stopped_at_a_curve(a: Answer) -> Places:
-    """The derivatives from {op}{line} on, down to {x}, are missing: the chain rule stops at the
-    outer function.
+    """The derivatives from {op}{line} down to {x} are missing: the chain rule stops at the outer
+    function.
 
-    Multiply by the derivative of each function further in as well.
+    Multiply by the derivative of each inner function as well.
     """
     return _stopped(a, inside=True)
