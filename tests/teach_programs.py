@@ -971,3 +971,94 @@ def scores_along_a_path():
     z = (x.unsqueeze(1) + m).logsumexp(0).sum()
     S = X[:, None] + A
     return {"x": x, "m": m}, z, {"m": softmax(S, 0)}, [("reduction_axis", "m", softmax(S, 1))]
+
+
+# ------------------------------------------------------------------ formulas of several operations
+
+
+@program
+def a_quotient_of_functions():
+    X = draw(4, seed=32, low=0.5, high=2)
+    x = leaf(X)
+    f, h = (x * x + 1), x**3
+    z = (f / h).sin().sum()
+    F1, H, dF, dH = X * X + 1, X**3, 2 * X, 3 * X**2
+    g = np.cos(F1 / H)
+    return {"x": x, "f": f, "h": h}, z, {"x": g * (dF * H - F1 * dH) / H**2}, [
+        ("paths_multiplied", "x", g * dF / dH),
+        ("wrong_argument", "x", g * (dF * H - F1 * dH) / H),
+        ("wrong_argument", "x", g * (dF * H - F1 * dH)),
+        ("sign", "x", g * (dF * H + F1 * dH) / H**2),
+    ]
+
+
+@program
+def a_product_of_functions():
+    X, A = draw(5, seed=33, low=0.5, high=2), draw(5, seed=34)
+    x = leaf(X)
+    z = (x.sin() * x**2 * tensor(A)).sum()
+    right = A * (np.cos(X) * X**2 + np.sin(X) * 2 * X)
+    return {"x": x}, z, {"x": right}, [
+        ("paths_multiplied", "x", A * np.cos(X) * 2 * X),
+        ("sign", "x", A * (np.cos(X) * X**2 - np.sin(X) * 2 * X)),
+    ]
+
+
+@program
+def smoothed_labels():
+    X, T, e = draw(5, 4, seed=35), np.array([0, 2, 1, 3, 1]), 0.2
+    x = leaf(X)
+    z = F.cross_entropy(x, tensor(T), label_smoothing=e)
+    P, one = softmax(X), np.eye(4)[T]
+    return {"x": x}, z, {"x": (P - (1 - e) * one - e / 4) / 5}, [
+        ("wrong_argument", "x", (P - one) / 5),
+        ("wrong_argument", "x", (P - one - e / 4) / 5),
+        ("wrong_argument", "x", (P - (1 - e) * one - e / 3 * (1 - one)) / 5),
+        ("wrong_argument", "x", (P - e * one - (1 - e) / 4) / 5),
+        ("missing_path", "x", (P - (1 - e) * one) / 5),
+    ]
+
+
+@program
+def rare_positives():
+    X, Y, w = draw(6, seed=36), np.array([1.0, 0, 0, 1, 0, 0]), 3.0
+    W = draw(6, seed=37)
+    x = leaf(X)
+    z = F.binary_cross_entropy_with_logits(x * tensor(W), tensor(Y), pos_weight=tensor([w]))
+    P = sigmoid(X * W)
+    right = W * ((1 - Y) * P - w * Y * (1 - P)) / 6
+    return {"x": x}, z, {"x": right}, [
+        ("scale", "x", W * (P - Y) / 6),
+        ("scale", "x", W * w * (P - Y) / 6),
+        ("scale", "x", W * (w * (1 - Y) * P - Y * (1 - P)) / 6),
+        ("scale", "x", W * (P - w * Y) / 6),
+    ]
+
+
+@program
+def the_logarithm_of_a_determinant():
+    A, B = draw(3, 3, seed=38) + 3 * np.eye(3), draw(3, 3, seed=39) + 3 * np.eye(3)
+    a = leaf(A)
+    z = minigrad.linalg.slogdet(tensor(B) @ a)[1]
+    M = B @ A
+    inverse, det = np.linalg.inv(M), np.linalg.det(M)
+    return {"a": a}, z, {"a": B.T @ inverse.T}, [
+        ("transposed", "a", B.T @ inverse),
+        ("wrong_argument", "a", B.T @ M.T),
+        ("wrong_argument", "a", B.T @ (1 / M)),
+        ("wrong_argument", "a", B.T @ inverse.T * det),
+        ("forgot_inner", "a", B.T @ np.ones((3, 3)) / det),
+    ]
+
+
+@program
+def a_determinant():
+    A = draw(3, 3, seed=40) + 2 * np.eye(3)
+    a = leaf(A)
+    z = (a * 1.0).det() * 2.5
+    inverse, det = np.linalg.inv(A), np.linalg.det(A)
+    return {"a": a}, z, {"a": 2.5 * det * inverse.T}, [
+        ("transposed", "a", 2.5 * det * inverse),
+        ("wrong_argument", "a", 2.5 * inverse.T),
+        ("wrong_argument", "a", 2.5 * det * A.T),
+    ]

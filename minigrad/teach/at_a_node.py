@@ -29,7 +29,7 @@ AT_A_NODE: Table = []
 REARRANGED: Table = []  # tried later: there are many orders
 
 
-def _nodes(a: Answer) -> Iterator[list[Use]]:
+def uses_of_each_node(a: Answer) -> Iterator[list[Use]]:
     """For each node on the way to the result, its uses: one for each operand from which x is reached."""
     at: dict[Any, list[Use]] = {}
     for use in (u for u in a.graph.paths if not u.part):
@@ -37,8 +37,8 @@ def _nodes(a: Answer) -> Iterator[list[Use]]:
     yield from at.values()
 
 
-def _gives(a: Answer, *changes: tuple[Any, Array]) -> bool:
-    """Is it the student's array, if the gradients of these nodes change by so much?"""
+def gives(a: Answer, *changes: tuple[Any, Array]) -> bool:
+    """Does it give the student's array if the gradients of these nodes change by so much?"""
     effects = [a.graph.walk_back(node, change) for node, change in changes]
     return a.gives(a.right + sum(effect for effect in effects if effect is not None))
 
@@ -60,11 +60,11 @@ def _for_all_operands(a: Answer) -> Places:
 
     Each rule is multiplied by g, the gradient of the operation's result.
     """
-    for use, *others in _nodes(a):
+    for use, *others in uses_of_each_node(a):
         if not others and use.op is not None:
             continue  # the rule of a single operand is in the table
         g = np.asarray(a.graph.gradients[use.node])
-        if not np.all(g == 1) and _gives(a, (use.node, (1 - g).astype(g.dtype))):
+        if not np.all(g == 1) and gives(a, (use.node, (1 - g).astype(g.dtype))):
             yield {"use": use}
 
 
@@ -75,12 +75,12 @@ def _to_all_operands(a: Answer) -> Places:
 
     Multiply g by the derivative of the operation with respect to each operand.
     """
-    for uses in _nodes(a):
+    for uses in uses_of_each_node(a):
         use = uses[0]
         if len(uses) < 2 or not use.elementwise:
             continue
         given = [(u, d) for u in uses if (d := u.fit(u.g)) is not None]
-        if _gives(a, *((u.parent, d - u.passed) for u, d in given)):
+        if gives(a, *((u.parent, d - u.passed) for u, d in given)):
             yield {"use": use, "also": ("upstream_ignored",) if np.all(use.g == 1) else ()}
 
 
@@ -114,7 +114,7 @@ def _sigmoid_twice(a: Answer) -> Places:
         if x is None:
             continue
         p = sigmoid(x)
-        if _gives(a, (use.parent, g * (p * (1 - p) - 1))):
+        if gives(a, (use.parent, g * (p * (1 - p) - 1))):
             yield {"use": use}
 
 
@@ -124,12 +124,12 @@ def _one_branch(a: Answer) -> Places:
 
     The gradient of each entry goes to the branch that was chosen there.
     """
-    for both in _nodes(a):
+    for both in uses_of_each_node(a):
         if both[0].op_name not in CHOICES or len(both) != 2:
             continue
         for taken, left in (both, both[::-1]):
             everywhere = taken.fit(taken.g)
-            if everywhere is not None and _gives(
+            if everywhere is not None and gives(
                 a, (taken.parent, everywhere - taken.passed), (left.parent, -left.passed)
             ):
                 yield {"use": both[0]}
@@ -141,11 +141,11 @@ def _rules_exchanged(a: Answer) -> Places:
 
     Write down the rule of each operand next to its name.
     """
-    for uses in _nodes(a):
+    for uses in uses_of_each_node(a):
         if len(uses) != 2 or uses[0].op_name in CHOICES:
             continue  # at a choice, that is the mask, the wrong way round
         x, y = uses
-        if x.passed.shape == y.passed.shape and _gives(
+        if x.passed.shape == y.passed.shape and gives(
             a, (x.parent, y.passed - x.passed), (y.parent, x.passed - y.passed)
         ):
             yield {"use": x}
@@ -265,7 +265,7 @@ def _steps_skipped(a: Answer) -> Places:
     for use, node in islice(pairs, FEW):
         g, right = graph.gradients[use.node], graph.gradients[node]
         if np.shape(right) == np.shape(g):
-            if _gives(a, (node, np.asarray(g - right))):
+            if gives(a, (node, np.asarray(g - right))):
                 yield {"use": use, "n": graph.names[node]}
                 return
 
@@ -304,7 +304,7 @@ def _in_a_normalization(a: Answer) -> Places:
                 for outer, inner in ((v, y), (y, v), (v, v))
             ),
         ):
-            if _gives(a, (node, d - back(axis, y, y))):
+            if gives(a, (node, d - back(axis, y, y))):
                 yield {"kind": kind, "use": use, "n": words}
                 return
 

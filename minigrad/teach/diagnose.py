@@ -34,6 +34,7 @@ from minigrad.teach.answer import Answer, Diagnosis
 from minigrad.teach.at_a_node import AT_A_NODE, REARRANGED
 from minigrad.teach.difference import Array, difference, real_array
 from minigrad.teach.mistakes import KINDS, ORDER, constant_factor, one_number
+from minigrad.teach.mistakes_of_formulas import OF_FORMULAS
 from minigrad.teach.noise import noise
 from minigrad.teach.one_mistake import Tried, at_the_uses
 from minigrad.teach.pairs import (
@@ -145,7 +146,7 @@ def _search(a: Answer) -> list[Diagnosis]:
     else:
         searches = [
             whole.recognized(a, whole.KEPT),
-            chain(at_the_uses(a, tried, until), whole.recognized(a, AT_A_NODE)),
+            chain(at_the_uses(a, tried, until), whole.recognized(a, [*AT_A_NODE, *OF_FORMULAS])),
             everywhere(a, until),
         ]
     found: list[Diagnosis] = []

@@ -254,7 +254,7 @@ def _broadcast_axis(use: Use, wide: Array) -> Variants:
 OF_MATRICES = "matmul mm bmm addmm baddbmm mv addmv"
 
 
-@mistake("transposed", "inverse solve")
+@mistake("transposed", "inverse solve det logabsdet")
 def _inverse_not_transposed(use: Use, z: Array) -> Passes:
     """The inverse in the derivative of {op}{line} is not transposed, or only on one side.
 
@@ -266,8 +266,44 @@ def _inverse_not_transposed(use: Use, z: Array) -> Passes:
         if use.name == "y":
             return d
         return [_T(use.passed), -np.outer(d, z) if d.ndim == 1 else -d @ _T(z)]
+    if use.op_name != "inverse":
+        return _T(use.passed)
     t = np.swapaxes(z, -1, -2)
     return [-(a @ use.g @ b) for a, b in ((z, z), (t, z), (z, t))]
+
+
+@mistake("wrong_argument", "det logabsdet")
+def _not_the_inverse(use: Use, x: Array, z: Array) -> Variants:
+    """The derivative of {op}{line} was computed with {n} instead of the inverse.
+
+    The gradient of log(det(x)) is  inv(x).T,  and that of det(x) is  det(x) * inv(x).T.
+    """
+    factor = (use.g * z if use.op_name == "det" else use.g)[..., None, None]
+    for instead, words in ((x, "the matrix itself"), (1 / x, "the reciprocal of each entry")):
+        yield Variant(factor * _T(instead), words)
+        yield Variant(factor * instead, words)
+
+
+@mistake("wrong_argument", "det logabsdet")
+def _logarithm_of_the_determinant(use: Use, x: Array) -> Passes:
+    """The derivative of {op}{line} is {n}.
+
+    The gradient of log(det(x)) is  inv(x).T,  and that of det(x) is  det(x) * inv(x).T.
+    """
+    determinant = np.linalg.det(x)[..., None, None]
+    if use.op_name == "det":
+        return [Variant(use.passed / determinant, "that of the logarithm: det(x) is missing")]
+    words = "that of the determinant itself, without the logarithm"
+    return [Variant(d * determinant, words) for d in (use.passed, _T(use.passed))]
+
+
+@mistake("forgot_inner", "logabsdet")
+def _only_the_logarithm(use: Use, x: Array) -> Passes:
+    """Only the logarithm in {op}{line} was differentiated: the derivative of the determinant is missing.
+
+    The gradient of log(det(x)) is  inv(x).T.
+    """
+    return np.broadcast_to((use.g / np.linalg.det(x))[..., None, None], x.shape)
 
 
 @mistake("matmul_order", OF_MATRICES)

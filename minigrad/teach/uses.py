@@ -477,7 +477,7 @@ def called(node: Node) -> str:
     return op.title().replace("_", "") if name in VIEWS and op in NOT_VIEWS else name
 
 
-VIEWS, NOT_VIEWS = ("Squeeze", "View"), ("matmul", "index_select")
+VIEWS, NOT_VIEWS = ("Squeeze", "View", "Where"), ("matmul", "index_select", "logabsdet")
 
 
 def op_name(node: Node | None) -> str:
