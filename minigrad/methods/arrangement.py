@@ -91,7 +91,7 @@ class Arrangement(Base):
         tensor([[0, 1, 2],
                 [3, 4, 5]])
         """
-        return ops.reshape.apply(self, shape=new_shape(size, shape))
+        return reshaped(self, new_shape(size, shape))
 
     def view(self, *shape: Several | dtypes.Dtype | type, size: Several | None = None) -> Self:
         """A view of the same memory with another shape. x.view(dtype) reads the bytes as another dtype.
@@ -163,8 +163,7 @@ class Arrangement(Base):
         >>> minigrad.tensor([[1, 2], [3, 4]]).ravel()
         tensor([1, 2, 3, 4])
         """
-        x = self if self.ndim != 1 else self.contiguous()  # flattened() returns a vector unchanged
-        return flattened(x, (x.numel(),))
+        return flattened(self.contiguous(), (self.numel(),))
 
     def permute(self, *axes: Several, dims: Several | None = None) -> Self:
         """A view with the axes in another order: axis i of the result is axis dims[i] of x.
@@ -700,7 +699,18 @@ def of_matrices(name: str, x: Any) -> Any:
 
 def flattened(x: T, shape: tuple[int, ...]) -> T:
     """x with this shape, or x itself if it already has this shape."""
-    return x if x.array.shape == shape else ops.reshape.apply(x, shape=shape)
+    return x if x.array.shape == shape else reshaped(x, shape)
+
+
+def reshaped(x: T, shape: tuple[int, ...]) -> T:
+    """x with this shape: a view if the memory layout allows it, else a copy.
+
+    For a tensor that is not contiguous, PyTorch calls another function, and its node has that function's name.
+    """
+    z = ops.reshape.apply(x, shape=shape)
+    if getattr(z, "node", None) is None or x.array.flags.c_contiguous:
+        return z
+    return named(z, "UnsafeViewBackward0" if z._base is None else "ReshapeAliasBackward0", ops.reshape)
 
 
 def at_least_2d(name: str, x: T) -> T:
