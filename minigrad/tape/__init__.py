@@ -18,7 +18,7 @@ layout.py     places the boxes of a picture, with layers.py, ordering.py, coordi
 fold.py       groups nodes into boxes; joins pictures side by side
 boxes.py      the text in each box; measure.py computes the width of text
 draw.py       the picture and its legend; canvas.py, boxes and arrows; palette.py, colors
-shapes.py     the shapes of a picture, and SVG; bitmap.py, PNG; svg_reader.py reads SVG back
+shapes.py     the shapes of a picture, and SVG; bitmap.py, PNG
 text.py       tables; digraph.py, the Graphviz language
 animation.py  a picture for each step: SVG files, GIF
 page.py       the inspector as an HTML page; script.py assembles its script

@@ -1,8 +1,4 @@
-"""Renders a picture as PNG or PDF, with matplotlib.
-
-If a picture is only available as SVG text, in a stored notebook, it is first read back
-(svg_reader.py), so that this is the only renderer.
-"""
+"""Renders a picture as PNG or PDF, with matplotlib."""
 
 import io
 import warnings

@@ -307,6 +307,10 @@ class Dot:
     def _repr_svg_(self) -> str:
         return self.svg()
 
+    def _repr_png_(self) -> bytes:
+        """For viewers that do not show SVG, such as GitHub's."""
+        return self.png(bitmap.NOTEBOOK)
+
 
 # ---------------------------------------------------------------------- the picture
 
