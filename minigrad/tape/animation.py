@@ -30,13 +30,12 @@ PAUSE = 1200  # milliseconds for which a GIF shows each picture
 
 def frames(found: Document, steps: Iterable[int] | None = None) -> list[Picture]:
     """A picture for each of these steps; by default for all, from step 0, before anything has run."""
-    pictures, said = [], []
-    for step in _chosen(found, steps):
-        pictures.append(_frame(found, step))
-        text = found.steps[step - 1].text if step else "Before the first step."
-        said.append(f"{step}/{len(found.steps)}  {clean(text)}")
+    chosen = _chosen(found, steps)
+    pictures = [_frame(found, step) for step in chosen]
     width = max((p.width for p in pictures), default=0.0)
     height = max((p.height for p in pictures), default=0.0) + CAPTION
+    texts = ["Before the first step.", *(step.text for step in found.steps)]
+    said = [f"{step}/{len(found.steps)}  {clean(texts[step])}" for step in chosen]
     return [_captioned(p, width, height, text) for p, text in zip(pictures, said, strict=True)]
 
 

@@ -2,13 +2,12 @@
 
 import io
 import warnings
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from minigrad.tape.names import clean
-from minigrad.tape.shapes import Cells, Group, Hatching, Item, Line, Picture, Rect, Shape, Words
+from minigrad.tape.shapes import Group, Item, Line, Picture, Rect, Shape, Strokes, Tiles, Words
 
 NOTEBOOK = 1.5  # pixels per unit in a notebook: sharp enough, with small files
 PALETTE = 64  # colors of a bitmap, including smoothed edges
@@ -61,7 +60,7 @@ def _plot(renderer: Any, height: float, item: Item, opacity: float) -> None:
     from matplotlib.path import Path
     from matplotlib.transforms import Affine2D
 
-    if isinstance(item, Hatching | Cells):
+    if isinstance(item, Strokes | Tiles):
         for part in _parts(item):
             _plot(renderer, height, part, opacity)
         return
@@ -95,14 +94,11 @@ def _plot(renderer: Any, height: float, item: Item, opacity: float) -> None:
     renderer.draw_path(gc, path, upright, fill and (*fill, opacity))
 
 
-def _parts(item: Hatching | Cells) -> Iterator[Item]:
-    """The simple shapes of a hatching (lines) or of a heat map (cells, and lines through some of them)."""
-    if isinstance(item, Cells):
-        for color, places in item.filled().items():
-            for place in places:
-                yield Rect(*place, color or "#FFFFFF")
-    for start, end in item.lines():
-        yield Line(start, ((end,),), item.line if isinstance(item, Cells) else item.stroke, 1.0)
+def _parts(item: Strokes | Tiles) -> list[Item]:
+    """The single lines or rectangles."""
+    if isinstance(item, Tiles):
+        return [Rect(*place, item.fill) for place in item.places]
+    return [Line(start, ((end,),), item.stroke, 1.0) for start, end in item.lines]
 
 
 def _write(renderer: Any, gc: Any, unit: float, height: float, words: Words) -> None:

@@ -3,7 +3,7 @@
 A box has the same size at every step, so that nothing moves while the user steps.
 """
 
-from minigrad.tape.document import Document, SavedValue, SeedDetail, TapeEdge, TapeNode
+from minigrad.tape.document import Document, SeedDetail, TapeNode
 from minigrad.tape.layout import text_width
 from minigrad.tape.names import clean, shape_text, short
 from minigrad.tape.state import TapeState
@@ -48,16 +48,14 @@ class Sizes:
         ]
         # An even width, so that the center of the box is on a whole pixel.
         width = 2 * round(max(*rows, 108.0) / 2) + 2 * PAD
-        chips = node.saved or node.hooks or node.storage is not None or node.tangents
-        chips = chips or node.id in self.firsts
+        chips = self.chips(node) or node.id in self.firsts
         return width, self.chips_at(node) + (CHIPS if chips else 0) + BOTTOM
 
     def chips_at(self, node: TapeNode) -> float:
         """The y position of the chips in a box: below the value."""
-        shown = node.thumbnail
-        if shown is None:
+        if node.thumbnail is None:
             return TOP
-        return TOP + (PRINTED if len(shown.lines) == 1 else PICTURED)
+        return TOP + (PRINTED if len(node.thumbnail.lines) == 1 else PICTURED)
 
     def value_width(self, node: TapeNode) -> float:
         """The width of the value in a box: its picture, and the text beside it."""
@@ -118,7 +116,7 @@ class Sizes:
         found, state = [], self.state
         freed = node.id in state.freed if freed is None else freed
         for s in node.saved:
-            of = self._name_of(s)
+            of = short(s.of(self.found.nodes), 16)
             at = of if s.constant else f"{of} @v{s.version}"
             conflict = state.conflict if state.failed == node.id else None
             if conflict is not None and conflict.name == s.name:
@@ -138,9 +136,6 @@ class Sizes:
         if node.tangents:
             found.append(("tangent", "tangent"))
         return found
-
-    def _name_of(self, saved: SavedValue) -> str:
-        return short(saved.of(self.found.nodes), 16)
 
     def backward(self, node: TapeNode) -> str:
         """The last row: the backward node, or why there is none. For a failed op, its shapes.
@@ -186,6 +181,18 @@ class Sizes:
             return f".grad from backward {filled[-1].number}" if filled else ".grad none yet"
         return f"{terms} contributions" if terms > 1 and key in state.order else ""
 
+    def description(self, node: TapeNode) -> str:
+        """A box in one sentence, for screen readers."""
+        own = [v for v, current in self.tabs(node) if current]
+        parts = [" ".join([self.name(node), *own]), self.shape(node)]
+        parts += [self.what(node), self.line(node), self.backward(node)]
+        if node.id in self.state.order:
+            parts.append(f"ran as number {self.state.order[node.id]}")
+        parts += [text for text, _ in self.chips(node)]
+        parts.append(self.note(node))
+        parts += [] if node.thumbnail is None else node.thumbnail.lines
+        return ", ".join(p for p in parts if p)
+
     def _notes(self, node: TapeNode) -> list[tuple[bool, str]]:
         """The notes that can appear at some step, and for each: is there also a badge with the order?"""
         found = [(bool(node.backward) or node.kind == "failed", self.note(node))]
@@ -217,24 +224,6 @@ def letter(storage: int) -> str:
     return chr(65 + storage % 26) + (str(storage // 26) if storage >= 26 else "")
 
 
-def box_description(node: TapeNode, sizes: Sizes) -> str:
-    """A box in one sentence, for screen readers."""
-    own = [v for v, current in sizes.tabs(node) if current]
-    parts = [" ".join([sizes.name(node), *own]), sizes.shape(node)]
-    parts += [sizes.what(node), sizes.line(node), sizes.backward(node)]
-    if node.id in sizes.state.order:
-        parts.append(f"ran as number {sizes.state.order[node.id]}")
-    parts += [text for text, _ in sizes.chips(node)]
-    parts.append(sizes.note(node))
-    parts += [] if node.thumbnail is None else node.thumbnail.lines
-    return ", ".join(p for p in parts if p)
-
-
 def chip_width(text: str, look: str) -> float:
     """The width of a chip with this text."""
     return text_width(text, LABEL, bold=look == "bad") + 12
-
-
-def edge_mark(edge: TapeEdge) -> str:
-    """The text at the head of an arrow if both ends share memory."""
-    return "in place" if edge.inplace else "view" if edge.view else ""

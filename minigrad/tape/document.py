@@ -246,6 +246,11 @@ class TapeEdge:
     view: bool = False
     summed: str | None = None
 
+    @property
+    def mark(self) -> str:
+        """The text at its head, if both ends share memory."""
+        return "in place" if self.inplace else "view" if self.view else ""
+
 
 @dataclass(frozen=True, slots=True)
 class FoldedGroup:

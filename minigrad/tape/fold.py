@@ -26,7 +26,7 @@ from graphlib import TopologicalSorter
 from heapq import heappop, heappush
 
 from minigrad.tape import document as doc
-from minigrad.tape.boxes import LABEL, Sizes, edge_mark
+from minigrad.tape.boxes import LABEL, Sizes
 from minigrad.tape.events import Call, Iteration
 from minigrad.tape.labels import labelled
 from minigrad.tape.layout import Box, BoxLayout, lay_out, text_width
@@ -351,7 +351,7 @@ class Folding:
     def _texts(self, edges: list[doc.TapeEdge]) -> tuple[tuple[float, ...], float]:
         """The widths of the texts that can appear beside an arrow; see labels.labelled."""
         edge, many = edges[0], len(edges)
-        mark = edge_mark(edge) if many == 1 else ""
+        mark = edge.mark if many == 1 else ""
         lines = []
         if many > 1:
             lines.append(f"{many} of {many} arrows")

@@ -3,7 +3,7 @@
 import linecache
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from graphlib import CycleError, TopologicalSorter
 from itertools import accumulate, pairwise, zip_longest
@@ -50,36 +50,25 @@ def document(tape: "Tape") -> doc.Document:
     code.add_surroundings()
     loop = iterations_of(recorder)
     groups, views = fold.fold_document(found, fold.calls_of(recorder), loop)
-    return replace(
-        found, groups=groups, views=views, iterations=_iterations(recorder, loop, groups, nodes)
-    )
+    found = replace(found, groups=groups, views=views)
+    return replace(found, iterations=[*_iterations(recorder, loop, found)])
 
 
 def _iterations(
-    recorder: Recorder,
-    loop: list[Iteration],
-    groups: list[doc.FoldedGroup],
-    nodes: list[doc.TapeNode],
-) -> list[doc.TrainingIteration]:
+    recorder: Recorder, loop: list[Iteration], found: doc.Document
+) -> Iterator[doc.TrainingIteration]:
     """The iterations of a training loop, with their steps, groups and losses."""
     # For each k, the number of steps among the first k events.
     steps_until = [*accumulate(map(recorder.is_step, recorder.events), initial=0)]
-    group = {g.title: g.id for g in groups if g.kind == "iteration"}
-    found = []
+    group = {g.title: g.id for g in found.groups if g.kind == "iteration"}
     for iteration in loop:
-        events = [recorder.events[k] for k in iteration.events]
-        seeds = [recorder.passes[which].seeds[0][0] for kind, which, _ in events if kind == "seed"]
-        found.append(
-            doc.TrainingIteration(
-                number=iteration.number,
-                of=iteration.of,
-                step=steps_until[iteration.events.start] + 1,
-                until=steps_until[iteration.events.stop],
-                group=group.get(fold.iteration_title(iteration)),
-                loss=nodes[seeds[-1]].value if seeds else None,
-            )
-        )
-    return found
+        number, of, at = iteration.number, iteration.of, iteration.events
+        events = recorder.events[at.start : at.stop]
+        seeds = [recorder.passes[b].seeds[0][0] for kind, b, _ in events if kind == "seed"]
+        loss = found.nodes[seeds[-1]].value if seeds else None
+        own = group.get(fold.iteration_title(iteration))
+        steps = steps_until[at.start] + 1, steps_until[at.stop]
+        yield doc.TrainingIteration(number, of, *steps, own, loss)
 
 
 def nodes_of(recorder: Recorder) -> list[doc.TapeNode]:
@@ -368,12 +357,12 @@ def _summed(source: Entry, given: Input, entry: Entry) -> str | None:
         return None
     small = source.results[given.output].shape
     large = entry.results[0].shape if entry.written is None else entry.written
-    lead = len(large) - len(small)
-    axes = [f"{k} ({n})" for k, n in enumerate(large[: max(lead, 0)])]
-    for k, (n, wide) in enumerate(zip(small, large[lead:]), lead):
-        if n == 1 and wide != 1:
-            axes.append(f"{k} ({wide} → 1)")
-    if lead < 0 or not axes:
+    if (lead := len(large) - len(small)) < 0:
+        return None
+    axes = [f"{k} ({n})" for k, n in enumerate(large[:lead])]
+    pairs = enumerate(zip(small, large[lead:]), lead)
+    axes += [f"{k} ({wide} → 1)" for k, (n, wide) in pairs if n == 1 and wide != 1]
+    if not axes:
         return None
     return f"summed over {'axis' if len(axes) == 1 else 'axes'} {', '.join(axes)}"
 
