@@ -1,7 +1,7 @@
 """Widgets: the inspector of a tape or a static program, and the progress panel.
 
     Live                  a widget with a script from static/, shown next to a picture
-    show_beside(widget)   shows it; the next output is the picture
+    widget.show_beside()  shows it; the next output is the picture
     inspector_of(tape)    the inspector, the same one each time
     panel()               the progress panel of this session
 
@@ -27,7 +27,6 @@ updates its state, and static/progress.js draws the differences.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
 from typing import Any
 from uuid import uuid4
@@ -39,16 +38,12 @@ from IPython.display import display
 
 import minigrad
 from minigrad.core.modes import no_grad, unobserved
-from minigrad.jupyter.display import shell
-from minigrad.tape import script as inspector
-from minigrad.tape.check import check_leaf
-from minigrad.tape.differences import differences_of_leaf
+from minigrad.jupyter.display import cell_id, shell, takes_views
+from minigrad.tape import page
+from minigrad.tape.check import check_leaf, differences_of_leaf
 from minigrad.tape.document import packed
 from minigrad.tape.inspectable import Inspectable
-from minigrad.tape.outputs import ELEMENT, VIEW
-from minigrad.tape.page import json_in_html
 from minigrad.tape.record import Tape
-from minigrad.tape.script import STATIC
 from minigrad.teach import question
 
 
@@ -68,7 +63,7 @@ class Live(anywidget.AnyWidget):
     """A widget that static/NAME.js and .css draw in its element."""
 
     # the text, not the path: given a path, anywidget keeps every widget alive
-    _esm = (STATIC / "live.js").read_text("utf-8")
+    _esm = page.static_file("live.js")
     key = traitlets.Unicode().tag(sync=True)
     script = traitlets.Instance(Script).tag(sync=True, **ipywidgets.widget_serialization)
 
@@ -81,51 +76,39 @@ class Live(anywidget.AnyWidget):
         self.layout.close()
         super().close()
 
+    def show_beside(self) -> None:
+        """Show the widget in the running cell, as a separate output."""
+        here, cell = shell(), cell_id()
+        if here not in _watched:
+            _watched.append(here)
+            here.events.register("pre_run_cell", _close_previous)
+        shown = _shown.setdefault(cell, [])
+        if self not in shown:
+            shown.append(self)
+        if not takes_views():
+            element = f'{page.ELEMENT}{self.key}"></minigrad-live>'
+            display({"text/html": element, "text/plain": ""}, raw=True)
+
     def view(self) -> dict[str, Any]:
         """The output for front ends that have their own way to show widgets."""
-        return {VIEW: {"version_major": 2, "version_minor": 0, "model_id": self.key}}
+        return {page.VIEW: {"version_major": 2, "version_minor": 0, "model_id": self.key}}
 
 
 def _script(name: str) -> Script:
     script = _scripts.get(name)
     if script is None or script.comm is None:
         if name == "inspector":
-            code, style = inspector.script() + "\nexport default { render };\n", inspector.style()
+            code = page.script() + "\nexport default { render };\n"
         else:
-            code, style = ((STATIC / f"{name}.{kind}").read_text("utf-8") for kind in ("js", "css"))
-        script = _scripts[name] = Script(code=code, style=style)
+            code = page.static_file(f"{name}.js")
+        script = _scripts[name] = Script(code=code, style=page.static_file(f"{name}.css"))
     return script
-
-
-def show_beside(widget: Live) -> None:
-    """Show the widget in the running cell, as a separate output."""
-    here = shell()
-    if here not in _watched:
-        _watched.append(here)
-        here.events.register("pre_run_cell", _close_previous)
-    shown = _shown.setdefault(_cell_id(), [])
-    if widget not in shown:
-        shown.append(widget)
-    if not takes_views():
-        element = f'{ELEMENT}{widget.key}"></minigrad-live>'
-        display({"text/html": element, "text/plain": ""}, raw=True)
-
-
-def takes_views() -> bool:
-    """Is this VS Code or Colab? They start widgets only for widget outputs."""
-    return _cell_id().startswith("vscode") or "google.colab" in sys.modules
-
-
-def _cell_id() -> str:
-    """The id of the running cell; "" if the front end does not send it."""
-    header: dict[str, Any] = getattr(shell(), "get_parent", dict)() or {}
-    return str(header.get("metadata", {}).get("cellId") or "")
 
 
 def _close_previous(info: Any) -> None:
     """Close the widgets that the cell showed before, unless another cell also shows them."""
-    if _cell_id():
-        for widget in _shown.pop(_cell_id(), []):
+    if cell := cell_id():
+        for widget in _shown.pop(cell, []):
             if not any(widget in others for others in _shown.values()):
                 widget.close()
 
@@ -146,7 +129,7 @@ class Inspector(Live):
         self._tape = tape
         step, selected = tape._step or 0, tape._selected or ""
         super().__init__(
-            "inspector", doc=json_in_html(packed(tape.shown())), step=step, selected=selected
+            "inspector", doc=page.json_in_html(packed(tape.shown())), step=step, selected=selected
         )
         self._recorded = tape._edition()
 
@@ -155,7 +138,7 @@ class Inspector(Live):
         recorded = self._tape._edition()
         if self._recorded != recorded:
             self._recorded = recorded
-            self.doc = json_in_html(packed(self._tape.shown()))
+            self.doc = page.json_in_html(packed(self._tape.shown()))
 
     def close(self) -> None:
         """Release the tape. If it is shown again, it gets a new widget."""
@@ -174,15 +157,14 @@ class Inspector(Live):
     @traitlets.observe("ask")
     def _asked(self, change: Any) -> None:
         tape, question = self._tape, change.new
-        if not question:
-            return
-        reply = {"id": question.get("id"), "kind": question.get("kind")}
-        if question.get("kind") == "html":
+        kind = question.get("kind")
+        reply = {"id": question.get("id"), "kind": kind}
+        if kind == "html":
             self.answer = reply | {"text": tape.html()}
-        elif question.get("kind") in ANSWERS and isinstance(tape, Tape):
-            answered = ANSWERS[question["kind"]]
+        elif kind in ANSWERS and isinstance(tape, Tape):
+            asked = str(question.get("leaf")), str(question.get("text"))
             try:
-                ok, text = answered(tape, str(question.get("leaf")), str(question.get("text")))
+                ok, text = ANSWERS[kind](tape, *asked)
             except SyntaxError as error:
                 ok, text = False, f"{question.get('text')} is not a valid expression: {error.msg}."
             except Exception as error:  # any error in the user's expression is the answer
@@ -225,16 +207,11 @@ def evaluated(tape: Tape, text: str) -> Any:
 
 def user_namespace(tape: Tape) -> Mapping[str, Any]:
     """The notebook's variables; outside of a notebook, the named tensors of the tape."""
-    here = shell()
+    here, recorder = shell(), tape._recorder
     if here is not None:
-        return dict(here.user_ns)
-    recorder = tape._recorder
-    found: dict[str, Any] = {"minigrad": minigrad}
-    for number, name in recorder.names.items():
-        tensor = recorder.alive(number)
-        if tensor is not None:
-            found[name] = tensor
-    return found
+        return here.user_ns
+    named = {name: recorder.alive(number) for number, name in recorder.names.items()}
+    return {"minigrad": minigrad, **{n: x for n, x in named.items() if x is not None}}
 
 
 # ------------------------------------------------------------------ the progress panel

@@ -4,8 +4,7 @@ A reading order:
 
 snapshot.py   copies of arrays, or of the main facts about them
 events.py     the records that a recording consists of
-recorder.py   the observer that writes them, with forward_half.py and identity.py;
-              extract.py extracts the details
+recorder.py   the observer that writes them, with forward_half.py and identity.py
 iterations.py the iterations of a training loop, and which of them are kept
 record.py     with record(): ... ; the Tape
 names.py      the user's names for tensors; numbers as text
@@ -21,11 +20,10 @@ draw.py       the picture and its legend; canvas.py, boxes and arrows; palette.p
 shapes.py     the shapes of a picture, and SVG; bitmap.py, PNG
 text.py       tables; digraph.py, the Graphviz language
 animation.py  a picture for each step: SVG files, GIF
-page.py       the inspector as an HTML page; script.py assembles its script
+page.py       the inspector as an HTML page, and its script
 inspectable.py  the methods for these, for tapes and static programs (static/view.py)
 walk.py       a backward pass, one node at a time
-check.py      compares hand-derived gradients with the tape's; differences.py, with
-              central differences
+check.py      compares hand-derived gradients with the tape's, and with central differences
 adapters.py   tensors of either engine: minigrad's, and PyTorch's if it is imported
 chain.py      the grad_fn chain of a tensor, as a tree
 dot.py        make_dot: the graph as torchviz shows it
