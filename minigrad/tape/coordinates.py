@@ -39,10 +39,8 @@ def centers(layers: Layers, rows: list[list[int]]) -> list[float]:
             weight = _weight(layers, u, v)
             pull[v].append((u, weight))
             push[u].append((v, weight))
-    down = list(zip(rows, offsets))
-    up = down[::-1]
-    both = [pull, push]
-    sweeps = [(down, [pull]), (up, [push])] * 4 + [(down, both), (up, both)] * 2
+    down, both = list(zip(rows, offsets)), [pull, push]
+    sweeps = [(down, [pull]), (down[::-1], [push])] * 4 + [(down, both), (down[::-1], both)] * 2
     for order, sides in sweeps:
         for row, offset in order:
             _settle(x, row, offset, sides)
@@ -78,7 +76,7 @@ def _settle(x: list[float], row: list[int], offset: list[float], sides: list[Nei
     """
     pools: list[tuple[float, float, int]] = []  # mean, weight, count; the means are non-decreasing
     for v, at in zip(row, offset):
-        total, weight = 0.0, 0.0
+        total = weight = 0.0
         for side in sides:
             for w, pull in side[v]:
                 total += pull * x[w]

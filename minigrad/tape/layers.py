@@ -67,9 +67,8 @@ class Layers:
         try:
             order = list(TopologicalSorter(sources).static_order())
         except CycleError:
-            raise ValueError(
-                "lay_out: the edges form a cycle, so they cannot all point down."
-            ) from None
+            why = "lay_out: the edges form a cycle, so they cannot all point down."
+            raise ValueError(why) from None
         layer = [0] * len(order)
         for v in order:
             layer[v] = max((layer[u] + 1 for u in sources[v]), default=0)

@@ -30,7 +30,7 @@ system structures (1981).
 Not included: folding of repeats and scopes, and nested boxes.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -79,8 +79,8 @@ def lay_out(boxes: Sequence[Box], edges: Sequence[tuple[str, str]]) -> BoxLayout
     layers = Layers(boxes, edges)
     rows, crossings = in_order(layers)
     x, width, height = centers(layers, rows), layers.width, layers.height
-    left = min((x[v] - width[v] / 2 for v in range(len(x))), default=0.0)
-    right = max((x[v] + width[v] / 2 for v in range(len(x))), default=0.0)
+    left = min((at - wide / 2 for at, wide in zip(x, width)), default=0.0)
+    right = max((at + wide / 2 for at, wide in zip(x, width)), default=0.0)
     center = [round(at - left) for at in x]
     spans = _spans(layers, center)
     lanes = _lanes(layers, spans, len(rows))
@@ -88,7 +88,7 @@ def lay_out(boxes: Sequence[Box], edges: Sequence[tuple[str, str]]) -> BoxLayout
     y = 0.0
     for row, gap in zip(rows, lanes, strict=True):
         bands.append((y, y + max(height[v] for v in row)))
-        y = bands[-1][1] + height_of(gap.values(), LAYER_GAP)
+        y = bands[-1][1] + max(LAYER_GAP, 30.0 + LANE * max(gap.values(), default=0))
     places = []
     for v in range(layers.first_dummy):
         # Boxes are aligned with the bottom of their layer, so that a chip is near its use.
@@ -112,10 +112,10 @@ Spans = list[list[tuple[float, float]]]
 def _spans(layers: Layers, center: list[int]) -> Spans:
     starts, ends = _ports(layers, center, 0), _ports(layers, center, -1)
     found = []
-    for e, path in enumerate(layers.paths):
+    for e, (first, *inner, _) in enumerate(layers.paths):
         # A chip is small, so all its edges start at its center.
-        start = starts[e] if layers.edge_chip[e] is None else center[path[0]]
-        xs = [float(start), *(float(center[v]) for v in path[1:-1]), ends[e]]
+        start = starts[e] if layers.edge_chip[e] is None else center[first]
+        xs = [float(start), *(float(center[v]) for v in inner), ends[e]]
         found.append([*pairwise(xs)])
     return found
 
@@ -195,14 +195,17 @@ def lanes_of(segments: Sequence[tuple[float, float]]) -> list[int]:
     """
     lanes = [0] * len(segments)
     slanted = [k for k, (a, b) in enumerate(segments) if abs(b - a) >= SLANTED]
-    slanted.sort(key=lambda k: (segments[k][1] < segments[k][0], _turn(segments[k]), k))
+
+    def turn(k: int) -> tuple[bool, float, int]:
+        """To the right first, then to the left; of each direction, the highest first."""
+        start, end = segments[k]
+        return end < start, -start if end > start else start, k
+
     placed: list[tuple[float, float, int]] = []
-    for k in slanted:
+    for k in sorted(slanted, key=turn):
         left, right = sorted(segments[k])
-        over = (
-            lane for a, b, lane in placed if min(b, right) - max(a, left) > SHARED
-        )  # the arrows above it
-        lanes[k] = min(max(over, default=0) + 1, MOST_LANES)
+        above = (lane for a, b, lane in placed if min(b, right) - max(a, left) > SHARED)
+        lanes[k] = min(max(above, default=0) + 1, MOST_LANES)
         placed.append((left, right, lanes[k]))
     return lanes
 
@@ -222,17 +225,6 @@ def sideways(start: Point, end: Point, middle: float) -> list[tuple[Point, ...]]
         ((x1 - by, middle),),
         ((x1, middle), (x1, middle), (x1, y1)),
     ]
-
-
-def _turn(segment: tuple[float, float]) -> float:
-    """A sort key for arrows of the same direction: the highest first."""
-    start, end = segment
-    return -start if end > start else start
-
-
-def height_of(lanes: Iterable[int], least: float) -> float:
-    """The height of a gap with these lanes: `least`, or more if there are several."""
-    return max(least, 30.0 + LANE * max(lanes, default=0))
 
 
 def knee(lane: int, most: int, top: float, bottom: float) -> float:

@@ -26,8 +26,7 @@ Rows = list[list[int]]  # the vertices of each layer from left to right
 def in_order(layers: Layers) -> tuple[Rows, int]:
     """The order within each layer with the fewest crossings found, and their number."""
     best: Rows = []
-    fewest = -1
-    effort = EFFORT
+    fewest, effort = -1, EFFORT
     for downward, mirrored in STARTS if len(layers.boxes) <= SMALL else STARTS[:2]:
         rows = _depth_first(layers, downward, mirrored)
         crossings = _crossings(layers, rows)
@@ -136,9 +135,9 @@ def _crossings(layers: Layers, rows: Rows) -> int:
     for upper in rows:
         ended: list[int] = []  # the ends of the segments that start further left, sorted
         for u in upper:
-            below = sorted([place[w] for w in layers.downs[u]])
-            for p in below:  # segments that end to the right of p cross this one
-                total += len(ended) - bisect_right(ended, p)
+            below = [place[w] for w in layers.downs[u]]
+            # Segments that end to the right of p cross the one that ends at p.
+            total += sum(len(ended) - bisect_right(ended, p) for p in below)
             for p in below:
                 insort(ended, p)
     return total
@@ -146,8 +145,7 @@ def _crossings(layers: Layers, rows: Rows) -> int:
 
 def _inversions(left: list[int], right: list[int]) -> int:
     """The number of pairs (a in left, b in right) with a > b; both are sorted."""
-    total = 0
-    k = 0
+    total = k = 0
     for a in left:
         while k < len(right) and right[k] < a:
             k += 1
