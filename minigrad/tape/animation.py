@@ -101,7 +101,9 @@ def _frame(found: Document, step: int) -> Picture:
     prefix = f"{picture.id}-"
     made = TapeState.of(found, step).made
     unseen = [key for key in view.boxes if key[0] == "n" and key not in made]
-    pale = {prefix + key for key in unseen if _runs(found, key)}
+    # Leaves exist from the start, unless an optimizer wrote to them.
+    made_later = {n.id for n in found.nodes if n.kind in ("op", "failed") or n.updated}
+    pale = {prefix + key for key in unseen if key in made_later}
     pale |= {f"{prefix}r{k}" for k, route in enumerate(view.routes) if prefix + route.to in pale}
     now = found.steps[step - 1] if step else None
     current = {prefix + key for key in _boxes_of(found, now.node)} if now and now.node else set()
@@ -115,11 +117,6 @@ def _frame(found: Document, step: int) -> Picture:
             item = replace(item, items=(*item.items, border))
         scene.append(item)
     return replace(picture, scene=scene)
-
-
-def _runs(found: Document, key: str) -> bool:
-    """Does a step create this node? Not a leaf, which exists from the start, unless an optimizer wrote to it."""
-    return found.node(key).kind in ("op", "failed") or bool(found.node(key).updated)
 
 
 def _boxes_of(found: Document, key: str) -> list[str]:

@@ -19,6 +19,7 @@ def rendered(picture: Picture, scale: float = 2.0, form: str = "png") -> bytes:
     from matplotlib.artist import Artist
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
+    from PIL import Image  # comes with matplotlib
 
     class Shapes(Artist):
         """All shapes in one artist: with one artist per shape, drawing takes five times as long."""
@@ -32,26 +33,20 @@ def rendered(picture: Picture, scale: float = 2.0, form: str = "png") -> bytes:
     width, height = picture.width, picture.height
     dpi = min(72 * scale, 72 * SIDE / max(width, height))
     figure = Figure(figsize=(width / 72, height / 72), dpi=dpi)
-    FigureCanvasAgg(figure)
+    canvas: Any = FigureCanvasAgg(figure)
     figure.add_artist(Shapes())
     out = io.BytesIO()
     with warnings.catch_warnings():
         # A name may have letters that DejaVu lacks. They become boxes here; the SVG has them.
         warnings.filterwarnings("ignore", r"Glyph .* missing from (current )?font")
         if form == "png":
-            _save_with_few_colors(figure, out)
+            canvas.draw()
+            image = Image.fromarray(np.asarray(canvas.buffer_rgba())[..., :3])
+            # A palette is enough for our few colors, and makes the file four times smaller.
+            image.quantize(PALETTE, dither=Image.Dither.NONE).save(out, format="png")
         else:  # nothing that differs between runs: no date, no version
             figure.savefig(out, format=form, metadata={"CreationDate": None, "Producer": None})
     return out.getvalue()
-
-
-def _save_with_few_colors(figure: Any, out: io.BytesIO) -> None:
-    """Save with a palette, which is enough for our few colors and makes the file four times smaller."""
-    from PIL import Image  # comes with matplotlib
-
-    figure.canvas.draw()
-    image = Image.fromarray(np.asarray(figure.canvas.buffer_rgba())[..., :3])
-    image.quantize(PALETTE, dither=Image.Dither.NONE).save(out, format="png")
 
 
 def _plot(renderer: Any, height: float, item: Item, opacity: float) -> None:
@@ -118,9 +113,6 @@ def _write(renderer: Any, gc: Any, unit: float, height: float, words: Words) -> 
 
 
 def _color(name: str) -> tuple[float, float, float] | None:
-    from matplotlib.colors import is_color_like, to_rgb
+    from matplotlib.colors import to_rgb
 
-    if name == "none":
-        return None
-    red, green, blue = to_rgb(name if is_color_like(name) else "#888888")
-    return red, green, blue
+    return None if name == "none" else to_rgb(name)

@@ -32,20 +32,14 @@ class Sizes:
 
     def box(self, node: TapeNode) -> tuple[float, float]:
         """The size of a box, wide enough for its text at every step."""
-        rows = [
-            text_width(self.name(node), 14, mono=True)
-            + sum(text_width(v, 11, bold=True) + 13 for v, _ in self.tabs(node))
-            + 18
-            + text_width(self.shape(node), 11.5),
-            text_width(self.what(node), 12, mono=True) + 18 + text_width(self.line(node), 11),
-            self.value_width(node),
-            text_width(self.backward(node), 12, bold=True)
-            + max((self._beside(*look) for look in self._notes(node)), default=0),
-            *(
-                sum(chip_width(*c) + 6 for c in self.chips(node, freed)) - 6
-                for freed in (None, False, True)
-            ),
-        ]
+        name, shape = text_width(self.name(node), 14, mono=True), text_width(self.shape(node), 11.5)
+        tabs = sum(text_width(v, 11, bold=True) + 13 for v, _ in self.tabs(node))
+        what, line = text_width(self.what(node), 12, mono=True), text_width(self.line(node), 11)
+        backward = text_width(self.backward(node), 12, bold=True)
+        note = max((self._beside(*look) for look in self._notes(node)), default=0)
+        rows = [name + tabs + 18 + shape, what + 18 + line, self.value_width(node), backward + note]
+        for freed in (None, False, True):
+            rows.append(sum(chip_width(*c) + 6 for c in self.chips(node, freed)) - 6)
         # An even width, so that the center of the box is on a whole pixel.
         width = 2 * round(max(*rows, 108.0) / 2) + 2 * PAD
         chips = self.chips(node) or node.id in self.firsts
@@ -93,9 +87,7 @@ class Sizes:
             return f"written by {short(node.updated)}"
         if node.kind == "leaf":
             return "leaf, requires_grad" if node.requires_grad else "leaf"
-        if node.expression is None:
-            return "made before the recording"
-        return short(node.expression)
+        return "made before the recording" if node.expression is None else short(node.expression)
 
     def line(self, node: TapeNode) -> str:
         """The second row, right: the user's line, or the backward pass that computed the tensor.
@@ -117,14 +109,13 @@ class Sizes:
         freed = node.id in state.freed if freed is None else freed
         for s in node.saved:
             of = short(s.of(self.found.nodes), 16)
-            at = of if s.constant else f"{of} @v{s.version}"
             conflict = state.conflict if state.failed == node.id else None
             if conflict is not None and conflict.name == s.name:
                 found.append((f"× {of} saved v{conflict.saved}, now v{conflict.now}", "bad"))
             elif freed:
                 found.append((f"{of} freed", "freed"))
             else:
-                found.append((f"saved {at}", "saved"))
+                found.append((f"saved {of}" + ("" if s.constant else f" @v{s.version}"), "saved"))
         if len(found) > MOST_CHIPS:
             more = len(found) - MOST_CHIPS + 1
             found = [*found[: MOST_CHIPS - 1], (f"{more} more", found[-1][1])]
@@ -172,14 +163,13 @@ class Sizes:
         arrived = len(state.arrived.get(key, ()))
         if key not in state.order and terms > 1 and arrived:
             return f"{arrived} of {terms} arrived"
-        if node.backward == "AccumulateGrad":
-            if key in state.order:
-                if key in state.captured:
-                    return "to the caller"
-                return ".grad" if terms < 2 else f".grad, {terms} contributions"
-            filled = state.terms.get(key)
-            return f".grad from backward {filled[-1].number}" if filled else ".grad none yet"
-        return f"{terms} contributions" if terms > 1 and key in state.order else ""
+        many = f"{terms} contributions" if terms > 1 else ""
+        if node.backward != "AccumulateGrad":
+            return many if key in state.order else ""
+        if key in state.order:
+            return "to the caller" if key in state.captured else ".grad" + (many and f", {many}")
+        filled = state.terms.get(key)
+        return f".grad from backward {filled[-1].number}" if filled else ".grad none yet"
 
     def description(self, node: TapeNode) -> str:
         """A box in one sentence, for screen readers."""
@@ -197,8 +187,7 @@ class Sizes:
         """The notes that can appear at some step, and for each: is there also a badge with the order?"""
         found = [(bool(node.backward) or node.kind == "failed", self.note(node))]
         terms = self.most.get(node.id, 0)
-        leaf = node.backward == "AccumulateGrad"
-        passes = len(self.found.backward)
+        leaf, passes = node.backward == "AccumulateGrad", len(self.found.backward)
         if leaf:
             filled = f".grad from backward {passes}" if passes > 1 else ".grad none yet"
             found.append((False, filled))

@@ -13,7 +13,7 @@ from minigrad.tape.labels import APART, LINE
 from minigrad.tape.layout import sideways, text_width
 from minigrad.tape.names import clean, count_of, short
 from minigrad.tape.shapes import Group, Item, Line, Point, Rect, Shape, Strokes, Tiles, Words
-from minigrad.tape.thumbnail import LEVELS, level_of, picture_size
+from minigrad.tape.thumbnail import LEVELS, picture_size
 
 LEAN = 8.0  # half the vertical distance between the knees of two parallel lines
 
@@ -225,7 +225,7 @@ def _tint(node: doc.TapeNode) -> str:
 
 def _silhouette(bars: str, x: float, y: float, wide: float, tall: float) -> tuple[Point, ...]:
     """The outline of a histogram."""
-    heights = [tall * (level_of(bar) or 0) / LEVELS for bar in bars]
+    heights = [tall * int(bar) / LEVELS for bar in bars]
     step = wide / len(bars)
     top = [(x + step * (k + side), y + tall - h) for k, h in enumerate(heights) for side in (0, 1)]
     return ((x, y + tall), *top, (x + wide, y + tall))

@@ -20,7 +20,7 @@ from typing import Any
 from minigrad.core.errors import Place
 from minigrad.core.op import Op
 from minigrad.tape.document import Engine, Kind, SavedConflict, UpdateKind, When
-from minigrad.tape.snapshot import Snapshot
+from minigrad.tape.snapshot import Array, Snapshot
 
 
 @dataclass(slots=True)
@@ -34,6 +34,11 @@ class TensorVersion:
     requires_grad: bool
     value: Snapshot | None
     tangents: list[Snapshot] = field(default_factory=list)  # in forward mode, outermost first
+
+    @property
+    def array(self) -> Array | None:
+        """Its value; None if it was not recorded in full."""
+        return None if self.value is None else self.value.array
 
 
 @dataclass(slots=True)

@@ -4,7 +4,7 @@ import linecache
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from graphlib import CycleError, TopologicalSorter
 from itertools import accumulate, pairwise, zip_longest
 from typing import TYPE_CHECKING, Any
@@ -73,7 +73,7 @@ def _iterations(
 
 def nodes_of(recorder: Recorder) -> list[doc.TapeNode]:
     """The nodes of a recording, without the rest of the document: for their names and expressions."""
-    return _Nodes(recorder, [], Code(None), Values(), jacobians=0).all()
+    return _Nodes(recorder, [], Code(None), Values(), most=0).all()
 
 
 class Code:
@@ -180,25 +180,23 @@ def op_formulas(given: Iterable[tuple[str, str]]) -> dict[str, doc.OpFormula]:
     return found
 
 
+@dataclass
 class _Nodes:
     """The nodes of a tape: one for each entry of its recording."""
 
-    def __init__(
-        self,
-        recorder: Recorder,
-        edges: list[doc.TapeEdge],
-        code: Code,
-        values: Values,
-        jacobians: int = MOST,
-    ) -> None:
-        self.recorder, self.code, self.values = recorder, code, values
-        self.jacobians = Jacobians(recorder.entries, jacobians)
+    recorder: Recorder
+    edges: list[doc.TapeEdge]
+    code: Code
+    values: Values
+    most: int = MOST  # the maximum number of entries of all Jacobians
+
+    def __post_init__(self) -> None:
+        recorder = self.recorder
+        self.jacobians = Jacobians(recorder.entries, self.most)
         self.result_names, self.versions = result_names(recorder), versions_of(recorder)
-        self.overwritten = {e.from_: e.to for e in edges if e.inplace}
-        entries = recorder.entries
-        queue = [k for k, e in enumerate(entries) if e.queue_key is not None]
-        queue.sort(key=lambda k: entries[k].queue_key or 0)
-        self.priority = {k: place for place, k in enumerate(queue)}
+        self.overwritten = {e.from_: e.to for e in self.edges if e.inplace}
+        keys = [(e.queue_key, k) for k, e in enumerate(recorder.entries) if e.queue_key is not None]
+        self.priority = {k: place for place, (_, k) in enumerate(sorted(keys))}
         self.storage = _shared(recorder)
         ran = [which for kind, which, _ in recorder.events if kind == "op"]
         self.order = {which: order for order, which in enumerate(ran, 1)}
@@ -293,8 +291,7 @@ class _Nodes:
 
 def _shared(recorder: Recorder) -> dict[int, int]:
     """The memory of each tensor, if it is shared with another tensor on the tape."""
-    many = Counter(recorder.storages.values())
-    shared = [storage for storage, n in many.items() if n > 1]
+    shared = [s for s, n in Counter(recorder.storages.values()).items() if n > 1]
     place = {storage: k for k, storage in enumerate(shared)}
     return {t: place[s] for t, s in recorder.storages.items() if s in place}
 
@@ -332,11 +329,9 @@ def _without_circles(edges: list[doc.TapeEdge]) -> list[doc.TapeEdge]:
     seem to come before its inputs.
     """
     doubtful = [e for e in edges if doc.index_of(e.from_) >= doc.index_of(e.to)]
-    sources: dict[str, set[str]] = {}
+    sources: dict[str, set[str]] = {e.to: set() for e in edges}
     for e in edges:
-        sources.setdefault(e.to, set())
-        if e not in doubtful:
-            sources[e.to].add(e.from_)
+        sources[e.to] |= {e.from_} if e not in doubtful else set()
     closing = []
     for e in doubtful:
         try:
@@ -394,13 +389,12 @@ def _note(b: Backward, nodes: list[doc.TapeNode]) -> str | None:
             f"PyTorch ran this pass in {b.threads} threads. The nodes are in the order in which "
             "hooks saw them; it is not known which others were ready."
         )
-    other = next((run for run in b.runs if run.instead is not None), None)
-    if other is None or other.instead is None:
-        return None
-    return (
-        f"{nodes[other.entry].title} ran when, by our counts, it was the turn of "
-        f"{nodes[other.instead].title}: from there on, it is not known which nodes were ready."
-    )
+    for run in b.runs:
+        if run.instead is not None:
+            turn = f"by our counts, it was the turn of {nodes[run.instead].title}"
+            unknown = "from there on, it is not known which nodes were ready."
+            return f"{nodes[run.entry].title} ran when, {turn}: {unknown}"
+    return None
 
 
 def _error(tape: "Tape", nodes: list[doc.TapeNode], code: Code) -> doc.TapeError | None:

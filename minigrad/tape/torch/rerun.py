@@ -22,7 +22,7 @@ from minigrad.core.tensor import Tensor
 from minigrad.methods.creation import tensor
 from minigrad.tape.events import Entry, Input, computed_from
 from minigrad.tape.naming import node_names
-from minigrad.tape.snapshot import Array
+from minigrad.tape.snapshot import Array, repeats
 from minigrad.tape.torch.operations import REDUCTIONS, Operations
 from minigrad.tape.torch.values import array_of, version_of
 
@@ -59,9 +59,8 @@ def _reshaped(F: Any, given: Given) -> Any:
 
 def _sliced(F: Any, given: Given) -> Any:
     dim = given["dim"] % given["self"].ndim
-    return given["self"][
-        (slice(None),) * dim + (slice(given["start"], given["end"], given["step"]),)
-    ]
+    part = slice(given["start"], given["end"], given["step"])
+    return given["self"][(*[slice(None)] * dim, part)]
 
 
 def _indexed(F: Any, given: Given) -> Any:
@@ -80,6 +79,8 @@ def _convolution(F: Any, given: Given) -> Any:
 LOSSES = (
     "binary_cross_entropy", "binary_cross_entropy_with_logits", "huber_loss", "mse_loss", "smooth_l1_loss",
 )  # fmt: skip
+POOLED = "self kernel_size stride padding dilation ceil_mode"
+NORMALIZED = "input running_mean running_var weight bias training momentum eps"
 OTHERWISE: dict[str, Called] = {
     **{name: _loss(name) for name in LOSSES},
     "_log_softmax": _by_place("log_softmax", "self dim"),
@@ -90,13 +91,9 @@ OTHERWISE: dict[str, Called] = {
     "convolution": _convolution,
     "embedding": _by_place("embedding", "indices weight"),
     "index": _indexed,
-    "max_pool2d_with_indices": _by_place(
-        "max_pool2d", "self kernel_size stride padding dilation ceil_mode"
-    ),
+    "max_pool2d_with_indices": _by_place("max_pool2d", POOLED),
     "_safe_softmax": _by_place("softmax", "self dim"),
-    "native_batch_norm": _by_place(
-        "batch_norm", "input running_mean running_var weight bias training momentum eps"
-    ),
+    "native_batch_norm": _by_place("batch_norm", NORMALIZED),
     "native_layer_norm": _by_place("layer_norm", "input normalized_shape weight bias eps"),
     "nll_loss_forward": _loss("nll_loss"),
     "rsub": lambda F, g: g["other"] - g["alpha"] * g["self"],
@@ -113,7 +110,7 @@ def run_again(watched: Operations, z: torch.Tensor) -> dict[int, Tensor]:
 
     Raises CannotRepeat, with the reason, if z was not recorded, or cannot be computed here.
     """
-    return _Rerun(watched).run(z)
+    return _Rerun(watched).run(watched.seen._latest[watched.seen.known(z) or 0][0])
 
 
 class _Rerun:
@@ -122,8 +119,7 @@ class _Rerun:
         self.names = node_names(watched.recorder)
         self.known: dict[tuple[int, int], Tensor] = {}
 
-    def run(self, z: torch.Tensor) -> dict[int, Tensor]:
-        root = self.seen._latest[self.seen.known(z) or 0][0]
+    def run(self, root: int) -> dict[int, Tensor]:
         ours: dict[int, Tensor] = {}
         for k in sorted(computed_from(self.entries, [root])):
             entry = self.entries[k]
@@ -151,9 +147,8 @@ class _Rerun:
             with np.errstate(all="ignore"):
                 made = _call(entry.called.name, self._given(entry), entry.called.defaults)
         except (AutogradError, AttributeError, TypeError, ValueError, RuntimeError) as error:
-            raise CannotRepeat(
-                f"{entry.op}, which made {name}, cannot be called here: {error}"
-            ) from None
+            why = f"{entry.op}, which made {name}, cannot be called here: {error}"
+            raise CannotRepeat(why) from None
         return list(made) if isinstance(made, tuple | list) else [made]
 
     def _given(self, entry: Entry) -> Given:
@@ -174,7 +169,7 @@ class _Rerun:
         """The recorded values of an operand; for a large tensor, its current values."""
         assert i.entry is not None
         made = self.entries[i.entry].results[i.output]
-        array = None if made.value is None else made.value.array
+        array = made.array
         if array is None:
             alive = self.seen.alive(made.tensor)
             if alive is None or version_of(alive) != made.version:
@@ -183,12 +178,8 @@ class _Rerun:
         return np.array(array)
 
     def _must_agree(self, k: int, output: int, result: Tensor) -> None:
-        value = self.entries[k].results[output].value
-        before = None if value is None else value.array
-        if before is not None and not (
-            before.shape == result.array.shape
-            and np.allclose(before, result.array, 1e-3, 1e-5, equal_nan=True)
-        ):
+        before = self.entries[k].results[output].array
+        if before is not None and not repeats(result.array, before, 1e-5):
             raise CannotRepeat(f"run again, {self.names[k]} has a different value")
 
 
@@ -198,11 +189,7 @@ def _call(name: str, given: Given, defaults: Mapping[str, Any]) -> Any:
     if name in OTHERWISE:
         return OTHERWISE[name](ours.nn.functional, {**defaults, **given})
     first = next(iter(given))
-    if first == "self":
-        function = getattr(Tensor, name, None)
-        if function is not None:
-            return function(given.pop("self"), **_unspoken(given))
-    for place in (ours, ours.nn.functional):
+    for place in (*[Tensor] * (first == "self"), ours, ours.nn.functional):
         if hasattr(place, name):
             return getattr(place, name)(given.pop(first), **_unspoken(given))
     raise CannotRepeat(f"minigrad has no {name}")
