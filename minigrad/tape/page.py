@@ -16,6 +16,7 @@ import json
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
+from string import Template
 from typing import Any
 
 from minigrad.tape import draw, text
@@ -51,25 +52,14 @@ def page(state: dict[str, Any], title: str, fallback: str) -> str:
     """
     # page.js stands in for the notebook's model, as far as the inspector needs it.
     module = f"{script()}\n{static_file('page.js')}"
-    hashed = base64.b64encode(hashlib.sha256(module.encode()).digest()).decode()
-    css = f"\n{static_file('page.css')}{static_file('inspector.css')}"
-    policy = (
-        f"default-src 'none'; script-src 'sha256-{hashed}'; style-src 'unsafe-inline';"
-        " img-src data: blob:; base-uri 'none'; form-action 'none'"
+    return Template(static_file("page.html")).substitute(
+        hash=base64.b64encode(hashlib.sha256(module.encode()).digest()).decode(),
+        title=esc(title),
+        style=static_file("page.css") + static_file("inspector.css"),
+        fallback=fallback,
+        document=json_in_html(state),
+        script=module,
     )
-    parts = [
-        "<!DOCTYPE html>",
-        '<html lang="en"><head><meta charset="utf-8">',
-        f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
-        '<meta name="viewport" content="width=device-width, initial-scale=1">',
-        f"<title>{esc(title)}</title><style>{css}</style></head><body>",
-        '<div id="inspector"></div>',
-        f'<noscript><div class="fallback">{fallback}</div></noscript>',
-        f'<script type="application/json" id="document">{json_in_html(state)}</script>',
-        f'<script type="module">{module}</script>',
-        "</body></html>",
-    ]
-    return "\n".join(parts) + "\n"
 
 
 def json_in_html(data: Any) -> str:
