@@ -35,10 +35,8 @@ class Taken:
         """The number of things that overlap this place."""
         x, y, right, bottom = place.x, place.y, place.x + place.width, place.y + place.height
         near = {k for cell in _cells(place) for k in self._cells.get(cell, ())}
-        return sum(
-            x < r and left < right and y < b and top < bottom
-            for left, top, r, b in map(self._drawn.__getitem__, near)
-        )
+        drawn = map(self._drawn.__getitem__, near)
+        return sum(x < r and left < right and y < b and top < bottom for left, top, r, b in drawn)
 
     def freest(self, places: Iterable[Bounds]) -> Bounds:
         """The first free place; if there is none, the first one with the fewest overlaps."""
