@@ -16,7 +16,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -109,11 +109,9 @@ def remove_kernel(user: bool = False, prefix: str | Path | None = None) -> list[
             why = f"The kernel in {place} cannot be removed: {error.strerror or error}."
             raise KernelError(why) from error
         # kernels, jupyter, and for an installation also share
-        for above in place.parents[: 2 if place == folder(user=True) else 3]:
-            try:
+        with suppress(OSError):  # until one is not empty: others use it too
+            for above in place.parents[: 2 if place == folder(user=True) else 3]:
                 above.rmdir()
-            except OSError:
-                break  # not empty: others use it too
     return there
 
 

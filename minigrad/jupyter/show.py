@@ -36,9 +36,9 @@ def widget_view(what: Inspectable | Progress) -> dict[str, object]:
 
 
 def _widget(what: Inspectable | Progress) -> Live:
-    from minigrad.jupyter import widgets
+    from minigrad.jupyter import progress_panel, widgets
 
-    return widgets.inspector_of(what) if isinstance(what, Inspectable) else widgets.panel()
+    return widgets.inspector_of(what) if isinstance(what, Inspectable) else progress_panel.panel()
 
 
 def bundle(tape: Inspectable) -> dict[str, object]:

@@ -12,7 +12,6 @@ environment, all frames always stay.
 
 import os
 import sysconfig
-from collections.abc import Iterator
 from dis import opmap
 from pathlib import Path
 from types import TracebackType
@@ -66,14 +65,14 @@ def _is_in_a_cell(shell: Any, error: BaseException) -> bool:
     return isinstance(error, SyntaxError) and error.filename in cells
 
 
-def _chain(error: BaseException) -> Iterator[BaseException]:
+def _chain(error: BaseException) -> list[BaseException]:
     """The error, and the errors that caused it."""
     met: list[BaseException] = []
     current: BaseException | None = error
     while current is not None and current not in met:
-        yield current
         met.append(current)
         current = current.__cause__ or current.__context__
+    return met
 
 
 def users_traceback(kind: type[BaseException], trace: TracebackType | None) -> TracebackType | None:

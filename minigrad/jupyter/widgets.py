@@ -1,9 +1,8 @@
-"""Widgets: the inspector of a tape or a static program, and the progress panel.
+"""Widgets: what all have in common, and the inspector of a tape or a static program.
 
     Live                  a widget with a script from static/, shown next to a picture
     widget.show_beside()  shows it; the next output is the picture
     inspector_of(tape)    the inspector, the same one each time
-    panel()               the progress panel of this session
 
 All views of a widget agree. A notebook lives longer than its kernel, but a widget does not: when the
 notebook is opened again, a widget output only shows "model not found". So we put into the notebook an
@@ -20,9 +19,6 @@ the browser and Python, the inspector only sends
 
 A question is an expression for a hand-derived gradient. It is evaluated here, in the user's own kernel,
 as the user's own code; nothing from a saved notebook is ever evaluated.
-
-The progress panel is only a display. When an exercise reports a change (question.WATCHING), the panel
-updates its state, and static/progress.js draws the differences.
 """
 
 from __future__ import annotations
@@ -44,7 +40,6 @@ from minigrad.tape.check import check_leaf, differences_of_leaf
 from minigrad.tape.document import packed
 from minigrad.tape.inspectable import Inspectable
 from minigrad.tape.record import Tape
-from minigrad.teach import question
 
 
 class Script(ipywidgets.Widget):  # type: ignore[misc]
@@ -113,9 +108,6 @@ def _close_previous(info: Any) -> None:
                 widget.close()
 
 
-# ------------------------------------------------------------------ the inspector
-
-
 class Inspector(Live):
     """The inspector of one tape. Its traits are synchronized with all its views."""
 
@@ -128,9 +120,8 @@ class Inspector(Live):
     def __init__(self, tape: Inspectable) -> None:
         self._tape = tape
         step, selected = tape._step or 0, tape._selected or ""
-        super().__init__(
-            "inspector", doc=page.json_in_html(packed(tape.shown())), step=step, selected=selected
-        )
+        written = page.json_in_html(packed(tape.shown()))
+        super().__init__("inspector", doc=written, step=step, selected=selected)
         self._recorded = tape._edition()
 
     def refresh(self) -> None:
@@ -212,57 +203,3 @@ def user_namespace(tape: Tape) -> Mapping[str, Any]:
         return here.user_ns
     named = {name: recorder.alive(number) for number, name in recorder.names.items()}
     return {"minigrad": minigrad, **{n: x for n, x in named.items() if x is not None}}
-
-
-# ------------------------------------------------------------------ the progress panel
-
-
-_panel: list[Panel] = []  # the panel of this session, after the first request
-
-
-class Panel(Live):
-    """The exercises of this session, and which are solved.
-
-    headline    "progress: 1 of 2 exercises solved"
-    rows        for each exercise, a dict with name, state, checks, points, hints, and share, the
-                percentage of its checks that pass
-    """
-
-    headline = traitlets.Unicode("").tag(sync=True)
-    rows: Any = traitlets.List().tag(sync=True)
-
-    def __init__(self) -> None:
-        super().__init__("progress", **panel_state())
-        question.WATCHING.append(self.refresh)
-
-    def refresh(self) -> None:
-        """Update the panel to the current state."""
-        with self.hold_sync():  # one message, not one for each trait
-            for name, value in panel_state().items():
-                self.set_trait(name, value)
-
-    def close(self) -> None:
-        """Stop updating."""
-        if self.refresh in question.WATCHING:
-            question.WATCHING.remove(self.refresh)
-            _panel[:] = [other for other in _panel if other is not self]
-        super().close()
-
-    def __repr__(self) -> str:
-        return f"Panel({self.headline!r})"
-
-
-def panel_state() -> dict[str, Any]:
-    """The panel's content as plain data."""
-    now = question.progress()
-    columns = ("name", "state", "checks", "points", "hints", "share")
-    rows = [dict(zip(columns, (*row.cells(), row.share), strict=True)) for row in now.rows]
-    return {"headline": now.headline, "rows": rows}
-
-
-def panel() -> Panel:
-    """The panel of this session, up to date."""
-    if not _panel:
-        _panel.append(Panel())
-    _panel[0].refresh()
-    return _panel[0]
