@@ -27,10 +27,9 @@ class Canvas:
         self.prefix = f"mg-{found.number}"
         self.edges = {e.id: e for e in found.edges}
         self.groups = {g.id: g for g in found.groups}
-        self.flow: dict[tuple[str, int | None], tuple[int, int]] = {
-            (a.sender, a.sent.edge): (a.sent.arrived, a.sent.expected)
-            for arrivals in self.state.arrived.values()
-            for a in arrivals
+        arrivals = (a for arrived in self.state.arrived.values() for a in arrived)
+        self.flow: dict[tuple[str, int | None], doc.DepositDetail] = {
+            (a.sender, a.sent.edge): a.sent for a in arrivals
         }
 
     def at(self, place: doc.Bounds) -> doc.Bounds:
@@ -201,8 +200,8 @@ class Canvas:
         words = []
         if len(edges) > 1:
             words.append(f"{len(edges)} arrows")
-        elif flow and flow[1] > 1:
-            words.append(f"{flow[0]} of {flow[1]}")
+        elif flow and flow.expected > 1:
+            words.append(f"{flow.arrived} of {flow.expected}")
         words += [edge.summed] if edge.summed and len(edges) == 1 else []
         return [line, arrow_head(up[0], ink, -9.0)], words
 

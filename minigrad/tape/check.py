@@ -123,12 +123,8 @@ def check_leaf(recorder: Recorder, leaf: str, mine: Any) -> CheckedLeaf:
         )
     versions = versions_of(recorder)
     labels = [label(e, n, versions) for e, n in zip(recorder.entries, names)]
-    parts = {
-        labels[t.entry]: s.value.array
-        for t in its_pass.runs
-        for s in t.sent
-        if s.to == entry and s.value is not None and s.value.array is not None
-    }
+    sent = ((t.entry, s.value) for t in its_pass.runs for s in t.sent if s.to == entry)
+    parts = {labels[k]: g.array for k, g in sent if g is not None and g.array is not None}
     ok = array.shape == right.shape and close(array, right)
     hint = "" if ok else _diagnosis(array, right, parts)
     return CheckedLeaf(name, ok, yours, str(Snapshot(right)), hint)

@@ -1,12 +1,12 @@
 """The records that a recording consists of: plain data about the events that the core reports.
 
-    Entry       one application of an op, or a leaf that an op was applied to
-    TensorVersion      one version of one tensor, made by an entry; x += 1 makes a new version
-                of the same tensor
-    Call        one call of a module whose forward made entries
-    Update      one zero_grad(), or one step of an optimizer or a scheduler
-    Backward    one backward pass: its seed, the nodes that ran, and how it ended
-    NodeRun     one node's run in a backward pass
+    Entry           one application of an op, or a leaf that an op was applied to
+    TensorVersion   one version of one tensor, made by an entry; x += 1 makes a new version
+                    of the same tensor
+    Call            one call of a module whose forward made entries
+    Update          one zero_grad(), or one step of an optimizer or a scheduler
+    Backward        one backward pass: its seed, the nodes that ran, and how it ended
+    NodeRun         one node's run in a backward pass
 
 Entries are numbered in the order in which they were made, so the inputs of an entry always
 have smaller numbers.

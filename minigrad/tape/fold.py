@@ -32,7 +32,6 @@ from minigrad.tape.boxes import LABEL, Sizes
 from minigrad.tape.events import Call, Iteration
 from minigrad.tape.labels import labelled
 from minigrad.tape.layout import Box, BoxLayout, lay_out, text_width
-from minigrad.tape.recorder import Recorder
 
 MOST = 400  # boxes in a picture; with more, groups are folded
 FEW = 24  # tapes with fewer nodes have no folded view
@@ -78,11 +77,6 @@ def fold_document(
 def iteration_title(iteration: Iteration) -> str:
     """The title of an iteration: "step 3 of 500"."""
     return f"step {iteration.number} of {iteration.of}"
-
-
-def calls_of(recorder: Recorder) -> Calls:
-    """For each entry of a recording, the module calls that it was made in."""
-    return [recorder.calls_around(entry) for entry in recorder.entries]
 
 
 @dataclass
@@ -354,11 +348,8 @@ class Folding:
             for _, u in self.into[v]:
                 if u in self.leaves:
                     users.setdefault(u, set()).add(box)
-        return {
-            u
-            for u, boxes in users.items()
-            if not 1 < len(boxes) <= SHARED and all(box[0] == "g" for box in boxes)
-        }
+        folded = (u for u in users if all(box[0] == "g" for box in users[u]))
+        return {u for u in folded if not 1 < len(users[u]) <= SHARED}
 
     def _box(self, item: Item) -> Box:
         if isinstance(item, NodeGroup):
@@ -402,11 +393,10 @@ def _unwrapped(items: list[Item]) -> list[Item]:
     """Remove groups that contain everything, or only one item."""
     while len(items) == 1 and isinstance(items[0], NodeGroup):
         items = items[0].items
-    alone = [
-        item.items if isinstance(item, NodeGroup) and len(item.items) == 1 else [item]
-        for item in items
-    ]
-    return [item for some in alone for item in some]
+    found: list[Item] = []
+    for item in items:
+        found += item.items if isinstance(item, NodeGroup) and len(item.items) == 1 else [item]
+    return found
 
 
 def _period(signs: Sequence[object], k: int) -> tuple[int, int]:

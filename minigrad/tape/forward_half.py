@@ -23,7 +23,6 @@ from minigrad.core.op import Op
 from minigrad.core.saved import Packed
 from minigrad.core.tensor import Tensor
 from minigrad.core.views import CopySlices
-from minigrad.tape.document import Kind
 from minigrad.tape.events import Call, Entry, Input, OpCall, Saved, TensorVersion
 from minigrad.tape.identity import Identities
 from minigrad.tape.names import constant_text, settings_given
@@ -100,11 +99,15 @@ class ForwardHalf(Identities):
         if (number := self._entry_of.get(node)) is not None:
             self.entries[number].backward = node.name()
 
+    def _belongs(self, entry: Entry, number: int, node: AnyNode) -> None:
+        """An entry belongs to this node of the graph."""
+        entry.backward, entry.queue_key = node.name(), node.queue_key
+        self._entry_of[node] = number
+
     def _goes_on(self, node: AccumulateGrad, entry: Entry, number: int) -> None:
         """A leaf was written to, as in  w -= lr * w.grad : later uses start from this version."""
         before = self._entry_of.get(node)
-        entry.backward, entry.queue_key = node.name(), node.queue_key
-        self._entry_of[node] = number
+        self._belongs(entry, number, node)
         if before is not None and before in self._grads:
             self._grads[number] = self._grads[before]
 
@@ -160,20 +163,17 @@ class ForwardHalf(Identities):
             if tensor.output_nr < len(self.entries[made].results):
                 self._latest[key] = (made, tensor.output_nr)
                 return
-        kind: Kind = "leaf" if node is None else "before"
-        entry = Entry(kind, results=[result])
+        entry = Entry("leaf" if node is None else "before", results=[result])
         source = None if node is not None else self._same_memory(tensor, key)
         if source is not None:
             self._detached(entry, source, self.version_of(tensor))
-        if result.requires_grad:
-            entry.backward = "AccumulateGrad" if node is None else node.name()
-            entry.kind = kind
-            entry.queue_key = None if tensor.node is None else tensor.node.queue_key
-        self._latest[key] = (len(self.entries), 0)
         if node is not None:
             entry.op = node.op.name
-            entry.queue_key = node.queue_key
-            self._entry_of[node] = len(self.entries)
+            self._belongs(entry, len(self.entries), node)
+        elif result.requires_grad:
+            entry.kind, entry.backward = "leaf", "AccumulateGrad"
+            entry.queue_key = None if tensor.node is None else tensor.node.queue_key
+        self._latest[key] = (len(self.entries), 0)
         self.entries.append(entry)
 
     def _same_memory(self, tensor: Tensor, key: int) -> int | None:
@@ -181,17 +181,15 @@ class ForwardHalf(Identities):
         if tensor.counter in (FRESH, INFERENCE):
             return None
         for ref, number in self._numbers.values():
-            other = ref()
-            if number == key or number not in self._latest or other is None:
-                continue
-            if other.counter is tensor.counter and other.shape == tensor.shape:
-                return number
+            other = ref() if number != key and number in self._latest else None
+            if other is not None and other.counter is tensor.counter:
+                if other.shape == tensor.shape:
+                    return number
         return None
 
     def _link(self, entry: Entry, number: int, node: Node) -> None:
         """Read from the new node which inputs get a gradient, and which values are saved."""
-        entry.backward, entry.queue_key = node.name(), node.queue_key
-        self._entry_of[node] = number
+        self._belongs(entry, number, node)
         parents = node.next_functions if isinstance(node, CopySlices) else node.makers()
         if isinstance(node, CopySlices) or not entry.replayed:
             for given, (parent, _) in zip(entry.inputs, parents, strict=False):

@@ -159,10 +159,9 @@ class Identities(Tensors):
 
     def number(self, tensor: Tensor) -> int:
         """The tensor's number in this recording; assigned on first sight."""
-        known = self.known(tensor)
+        known, counter = self.known(tensor), tensor.counter
         if known is None:
             known = self._numbered(tensor)
-        counter = tensor.counter
         if counter not in (FRESH, INFERENCE):
             kept = self._counters.setdefault(id(counter), (counter, len(self._counters)))
             self.storages[known] = kept[1]
@@ -220,7 +219,10 @@ class Identities(Tensors):
         if key in self.names or key in self._sought:
             return
         self._sought.add(key)
-        for name, value in self.namespace().items():
-            if value is tensor and not name.startswith("_"):
-                self.names[key] = name
-                return
+        if (name := self._variable_of(tensor)) is not None:
+            self.names[key] = name
+
+    def _variable_of(self, thing: Any) -> str | None:
+        """The user's first variable that holds this object."""
+        variables = self.namespace().items()
+        return next((n for n, v in variables if v is thing and not n.startswith("_")), None)

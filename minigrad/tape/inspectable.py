@@ -63,9 +63,8 @@ class Inspectable:
     @property
     def document(self) -> dict[str, Any]:
         """All data, ready for json.dumps. See tape/document.py."""
-        found = self.shown()
-        if self._json is None:
-            self._json = plain(found)
+        found = self.shown()  # without it, `_json` may be that of an earlier document
+        self._json = self._json or plain(found)
         return self._json
 
     # ---- stepping through it ---------------------------------------------------------

@@ -90,11 +90,8 @@ def thin(recorder: Recorder) -> None:
     n = len(found)
     between = [AT_ENDS + (n - 2 * AT_ENDS) * k // (BETWEEN + 1) for k in range(1, BETWEEN + 1)]
     kept = sorted({*range(AT_ENDS), *between, *range(n - AT_ENDS, n)})
-    recorder.fixed = {
-        r.tensor: name
-        for entry, names in zip(recorder.entries, result_names(recorder), strict=True)
-        for r, name in zip(entry.results, names, strict=False)
-    }
+    named = zip(recorder.entries, result_names(recorder), strict=True)
+    recorder.fixed = {r.tensor: n for e, names in named for r, n in zip(e.results, names)}
     _Thinning(recorder, found, kept).run()
 
 

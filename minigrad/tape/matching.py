@@ -93,18 +93,15 @@ def matched(theirs: Document, ours: Document) -> list[Match]:
             side.update(ids)
 
     for match in [m for m in found if m.single]:
-        operands = [[theirs.node(k) for k in _operands(n)] for n in match.theirs]
-        for a, b in zip(operands[0], [ours.node(k) for k in _operands(match.ours[0])]):
-            if a.id not in known[0] and b.id not in known[1]:
-                pair([a], [b])
+        for a, b in zip(_operands(match.theirs[0]), _operands(match.ours[0])):
+            if a not in known[0] and b not in known[1]:
+                pair([theirs.node(a)], [ours.node(b)])
     left = {n.name: n for n in ours.nodes if n.id not in known[1]}
-    for a in theirs.nodes:
-        if a.id not in known[0]:
-            by_user = "#" not in a.name and a.name in left
-            pair([a], [left.pop(a.name)] if by_user else [])
-    for b in left.values():
-        pair([], [b])
-    return found
+    for node in theirs.nodes:
+        if node.id not in known[0]:
+            by_user = "#" not in node.name and node.name in left
+            pair([node], [left.pop(node.name)] if by_user else [])
+    return found + [Match([], [node]) for node in left.values()]
 
 
 def _operands(node: TapeNode) -> list[NodeId]:
@@ -258,11 +255,10 @@ class Comparing:
             node = m.theirs[0]
             kept = [[s for s in n.saved if s.node is not None] for n in (node, m.ours[0])]
             what = [{(self.of[k][s.node or ""], s.version) for s in kept[k]} for k in (0, 1)]
-            texts = [
-                [f"{s.name} = {short(s.of(d.nodes))} v{s.version}" for s in found]
-                for d, found in zip(self.documents, kept)
-            ]
-            shown = [f"{node.backward} saves {', '.join(t) or 'no tensor'}" for t in texts]
+            shown = []
+            for d, found in zip(self.documents, kept):
+                texts = [f"{s.name} = {short(s.of(d.nodes))} v{s.version}" for s in found]
+                shown.append(f"{node.backward} saves {', '.join(texts) or 'no tensor'}")
             if what[0] != what[1]:
                 yield self._apart("saved", shown, m, expected=True)
             elif [s.name for s in kept[0]] != [s.name for s in kept[1]]:
@@ -344,10 +340,9 @@ class Comparing:
 
     def steps(self, side: int) -> list[int]:
         """For each step of one tape, from 0, the corresponding step of the other."""
-        keys = [
-            [(s.event, s.pass_, self.of[k].get(s.node or "")) for s in d.steps]
-            for k, d in enumerate(self.documents)
-        ]
+        keys = []
+        for of, d in zip(self.of, self.documents):
+            keys.append([(s.event, s.pass_, of.get(s.node or "")) for s in d.steps])
         places = {key: k for k, key in reversed(list(enumerate(keys[1 - side], 1)))}
         found = [0]
         for key in keys[side]:

@@ -26,7 +26,7 @@ from traceback import walk_tb
 from typing import Any
 
 from minigrad.core.engine import AnyNode, GraphTask, Step, contributions
-from minigrad.core.errors import Place, user_line
+from minigrad.core.errors import user_line
 from minigrad.core.hooks import Hooked
 from minigrad.core.leaf import AccumulateGrad
 from minigrad.core.node import Node, reachable
@@ -162,32 +162,26 @@ class Recorder(ForwardHalf):
             yield  # part of an update that is recorded as a whole
             return
         self._updating.append(what)
+        kind = type(owner).__name__
+        update = Update(what, self._variable_of(owner) or kind, kind, user_line())
         tensors = _tensors_of(owner) if what != "schedule" else []
         before = [(t, self.version_of(t), maybe(t.grad)) for t in tensors]
-        if what == "step":
-            self._first_seen(before)
-        rates, place = _rates(owner), user_line()
+        for tensor, _, g in before if what == "step" else ():
+            if g is not None and (key := self.number(tensor)) not in self._latest:
+                self._add_leaf(tensor, key)
+        rates = _rates(owner)
         try:
             yield
         finally:
             self._updating.remove(what)
-        self._add_update(what, owner, before, rates, place)
-
-    def _first_seen(self, before: Before) -> None:
-        """Add the parameters that have a gradient but are not on the tape yet."""
-        for tensor, _, g in before:
-            if g is not None and (key := self.number(tensor)) not in self._latest:
-                self._add_leaf(tensor, key)
-
-    def _add_update(
-        self, what: UpdateKind, owner: Any, before: Before, rates: list[float], place: Place | None
-    ) -> None:
-        update = Update(what, self._called(owner), type(owner).__name__, place)
         update.rates = [*zip(rates, _rates(owner), strict=False)]
+        self._add_update(update, before)
+
+    def _add_update(self, update: Update, before: Before) -> None:
         for tensor, version, g in before:
-            if what == "step" and self.version_of(tensor) != version:
+            if update.kind == "step" and self.version_of(tensor) != version:
                 update.written.append(self._written(tensor, version, g, update))
-            elif what == "zero_grad" and g is not None:
+            elif update.kind == "zero_grad" and g is not None:
                 known = self.known(tensor)
                 entry = None if known is None else self._latest.get(known, (None, 0))[0]
                 update.written.append(WrittenTensor(entry, None, g))
@@ -225,11 +219,6 @@ class Recorder(ForwardHalf):
         self.entries.append(entry)
         return WrittenTensor(was, len(self.entries) - 1, g)
 
-    def _called(self, owner: Any) -> str:
-        """The user's name of an optimizer, module or scheduler, or the name of its class."""
-        names = (n for n, v in self.namespace().items() if v is owner and not n.startswith("_"))
-        return next(names, type(owner).__name__)
-
     # ---- nodes and their entries ---------------------------------------------------
 
     def entry_of(self, node: AnyNode) -> int:
@@ -265,9 +254,8 @@ class Recorder(ForwardHalf):
 
     def _adopt_one(self, node: AnyNode) -> None:
         if not isinstance(node, AccumulateGrad):
-            self._entry_of[node] = len(self.entries)
             made = Entry("before", node.op.name, node.op.formula, place=node.place)
-            made.backward, made.queue_key = node.name(), node.queue_key
+            self._belongs(made, len(self.entries), node)
             self.entries.append(made)
             return
         tensor = node.variable
@@ -285,10 +273,9 @@ def _opened(g: Any) -> Snapshot | None:
 
 
 def _tensors_of(owner: Any) -> list[Tensor]:
-    groups = getattr(owner, "param_groups", None)
-    if groups is None:
+    if not hasattr(owner, "param_groups"):
         return list(owner.parameters())
-    return [p for group in groups for p in group["params"]]
+    return [p for group in owner.param_groups for p in group["params"]]
 
 
 def _rates(owner: Any) -> list[float]:

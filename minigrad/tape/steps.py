@@ -271,11 +271,9 @@ class Steps:
         letters = {node.inputs[self._operand(run, s)].operand for s in run.sent}
         given = [i for i in node.inputs if i.operand is not None]
         names = {"z": node.label} | {str(i.operand): i.of(self.nodes) for i in given}
-        rules = [
-            in_users_names(rule.strip(), names)
-            for rule in entry.formula.split("  ")[1:]
-            if rule.strip() and any(x is None or f"/d{x}" in rule for x in letters)
-        ]
+        every = filter(None, map(str.strip, entry.formula.split("  ")[1:]))
+        used = (rule for rule in every if any(x is None or f"/d{x}" in rule for x in letters))
+        rules = [in_users_names(rule, names) for rule in used]
         said = "rule is applied" if len(rules) == 1 else "rules are applied"
         said += f": {', '.join(rules)}" if rules else ""
         return [doc.Detail("apply", f"Its {said}.{first}")]

@@ -108,9 +108,8 @@ def text(found: doc.Document) -> str:
         return "\n\n".join(parts)
     if not found.nodes:
         parts.append(second)
-    for rows, right in ((leaf_rows(found), ()), (forward_rows(found), (0, 1, 6))):
-        if len(rows) > 1:
-            parts.append(_elided(rows, right))
+    tables = (leaf_rows(found), ()), (forward_rows(found), (0, 1, 6))
+    parts += [_elided(rows, right) for rows, right in tables if len(rows) > 1]
     for ran in found.backward:
         head = f"backward {ran.number}{_line(found, ran.code)}"
         parts.append(head + "\n" + _elided(backward_rows(found, ran.number), (0,)))

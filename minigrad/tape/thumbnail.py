@@ -18,7 +18,7 @@ import numpy as np
 
 from minigrad.tape.document import ArrayFacts, Thumbnail
 from minigrad.tape.names import count_not_finite, in_words, nested_text, number_text, short
-from minigrad.tape.snapshot import SIDE, Array, Snapshot
+from minigrad.tape.snapshot import SIDE, Array, Snapshot, thinned
 
 PRINTED = 30  # maximum number of characters of a printed array
 MOST_PRINTED = 12  # maximum number of its entries
@@ -78,8 +78,7 @@ def heat_cells(a: Array) -> list[str]:
     >>> heat_cells(np.array([[1.0, -2.0], [np.inf, 4.0]]))
     ['2D', 'n9']
     """
-    rows, columns = (-(-n // SIDE) for n in a.shape)
-    a = np.asarray(a[::rows, ::columns], dtype=np.float64)
+    a = np.asarray(thinned(a), dtype=np.float64)
     finite = np.isfinite(a)
     most = np.abs(a[finite]).max(initial=0.0) or 1.0
     levels = np.rint((np.where(finite, a, 0.0) / most * LEVELS).round(DIGITS)).astype(int)

@@ -49,7 +49,8 @@ def document(tape: "Tape") -> doc.Document:
     )
     code.add_surroundings()
     loop = iterations_of(recorder)
-    groups, views = fold.fold_document(found, fold.calls_of(recorder), loop)
+    calls = [recorder.calls_around(entry) for entry in recorder.entries]
+    groups, views = fold.fold_document(found, calls, loop)
     found = replace(found, groups=groups, views=views)
     return replace(found, iterations=[*_iterations(recorder, loop, found)])
 
@@ -138,10 +139,9 @@ def _is_head(text: Sequence[str], line: int, inside: int) -> bool:
     if not 0 < inside <= len(text):
         return False
     code, other = text[line - 1], text[inside - 1]
-    indent = len(code) - len(code.lstrip())
-    return code.lstrip().startswith(("def ", "async def ")) and (
-        line == inside or indent < len(other) - len(other.lstrip())
-    )
+    indents = [len(text) - len(text.lstrip()) for text in (code, other)]
+    contains = line == inside or indents[0] < indents[1]
+    return contains and code.lstrip().startswith(("def ", "async def "))
 
 
 class Values:

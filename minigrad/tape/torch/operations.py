@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cache
+from itertools import count
 from types import FrameType
 from typing import Any
 
@@ -118,15 +119,13 @@ class Operations(dispatcher.TorchDispatchMode):  # type: ignore[misc]
         entry.called = called = TorchCall(facts.called, given, {}, facts.defaults)
         operands: list[Any] = []
         for name, value in given.items():
-            several = isinstance(value, list | tuple)
-            parts = value if several else [value]
-            if any(isinstance(x, torch.Tensor) for x in parts):
-                places: list[Any] = []
-                for x in parts:
-                    is_tensor = isinstance(x, torch.Tensor)
-                    places.append(len(operands) if is_tensor else None)
-                    operands += [x] * is_tensor
-                called.operands[name] = places if several else places[0]
+            if isinstance(value, torch.Tensor):
+                called.operands[name] = len(operands)
+                operands.append(value)
+            elif isinstance(value, list | tuple) and any(map(_is_tensor, value)):
+                at = count(len(operands))
+                called.operands[name] = [next(at) if _is_tensor(x) else None for x in value]
+                operands += filter(_is_tensor, value)
             elif name in OPERANDS and isinstance(value, int | float | complex):
                 operands.append(value)
             elif is_worth_showing(facts, name, value):
@@ -140,21 +139,20 @@ class Operations(dispatcher.TorchDispatchMode):  # type: ignore[misc]
             view, operands[0] = operands[0], operands[0]._base
             self.seen.input(view)
             entry.through, entry.written = self.seen.number(view), tuple(view.shape)
-        if any(isinstance(x, torch.Tensor) for x in operands) and not facts.blind:
+        if any(map(_is_tensor, operands)) and not facts.blind:
             entry.inputs = [self.input(x) for x in operands]
         if len(entry.inputs) != facts.operands:
             entry.formula = ""  # our formula has another number of operands
         elif entry.formula and not entry.settings and entry.through is None:
             # ours may be what this one is
-            numbers = {k: x for k, x in enumerate(operands) if not isinstance(x, torch.Tensor)}
+            numbers = {k: x for k, x in enumerate(operands) if not _is_tensor(x)}
             entry.op_call = OpCall(REGISTRY[facts.name], {}, numbers)
         self._placed(entry)
         return entry
 
     def input(self, x: Any) -> Input:
         """An operand: a tensor, or a number."""
-        is_tensor = isinstance(x, torch.Tensor)
-        return self.seen.input(x) if is_tensor else Input(None, constant=constant_text(x))
+        return self.seen.input(x) if _is_tensor(x) else Input(None, constant=constant_text(x))
 
     def _placed(self, entry: Entry) -> None:
         entry.place = user_line()
@@ -368,6 +366,10 @@ def in_compiler() -> bool:
             return True
         frame = frame.f_back
     return False
+
+
+def _is_tensor(x: Any) -> bool:
+    return isinstance(x, torch.Tensor)
 
 
 def _flat(result: Any) -> Iterator[torch.Tensor]:

@@ -23,34 +23,14 @@ from minigrad.methods.creation import tensor
 from minigrad.tape.events import Entry, Input, computed_from
 from minigrad.tape.naming import node_names
 from minigrad.tape.snapshot import Array, repeats
-from minigrad.tape.torch.operations import REDUCTIONS, Operations
+from minigrad.tape.torch.operations import REDUCTIONS, Operations, documented
 from minigrad.tape.torch.values import array_of, version_of
 
 Given = dict[str, Any]
-Called = Callable[[Any, Given], Any]
 
 
 class CannotRepeat(Exception):
     """The program cannot be run again here; the message says why."""
-
-
-def _loss(name: str) -> Called:
-    """A loss, whose `reduction` is a number in the dispatcher."""
-
-    def call(F: Any, given: Given) -> Any:
-        given["reduction"] = REDUCTIONS[given["reduction"]]
-        return getattr(F, name)(given.pop("self"), **_unspoken(given))
-
-    return call
-
-
-def _by_place(name: str, keys: str) -> Called:
-    """A call of our function with these arguments of the dispatcher, by position."""
-
-    def call(F: Any, given: Given) -> Any:
-        return getattr(F, name)(*[None if given[k] == [] else given[k] for k in keys.split()])
-
-    return call
 
 
 def _reshaped(F: Any, given: Given) -> Any:
@@ -75,32 +55,28 @@ def _convolution(F: Any, given: Given) -> Any:
     return function(given["input"], given["weight"], given["bias"], **settings)
 
 
-# Operations whose names or arguments in the dispatcher differ from ours.
+# Operations whose arguments in the dispatcher differ from ours, by the documented names: losses,
+# whose reduction is a number; those that take these arguments by position; and the others.
 LOSSES = (
-    "binary_cross_entropy", "binary_cross_entropy_with_logits", "huber_loss", "mse_loss", "smooth_l1_loss",
+    "binary_cross_entropy", "binary_cross_entropy_with_logits", "huber_loss", "mse_loss", "nll_loss",
+    "smooth_l1_loss",
 )  # fmt: skip
-POOLED = "self kernel_size stride padding dilation ceil_mode"
-NORMALIZED = "input running_mean running_var weight bias training momentum eps"
-OTHERWISE: dict[str, Called] = {
-    **{name: _loss(name) for name in LOSSES},
-    "_log_softmax": _by_place("log_softmax", "self dim"),
-    "_softmax": _by_place("softmax", "self dim"),
-    "_to_copy": lambda F, g: g["self"].clone(),
-    "_unsafe_view": _reshaped,
-    "alias": lambda F, g: g["self"].view_as(g["self"]),
+BY_POSITION = {
+    "batch_norm": "input running_mean running_var weight bias training momentum eps",
+    "embedding": "indices weight",
+    "layer_norm": "input normalized_shape weight bias eps",
+    "log_softmax": "self dim",
+    "max_pool2d": "self kernel_size stride padding dilation ceil_mode",
+    "softmax": "self dim",
+}
+OTHERWISE: dict[str, Callable[[Any, Given], Any]] = {
     "convolution": _convolution,
-    "embedding": _by_place("embedding", "indices weight"),
     "index": _indexed,
-    "max_pool2d_with_indices": _by_place("max_pool2d", POOLED),
-    "_safe_softmax": _by_place("softmax", "self dim"),
-    "native_batch_norm": _by_place("batch_norm", NORMALIZED),
-    "native_layer_norm": _by_place("layer_norm", "input normalized_shape weight bias eps"),
-    "nll_loss_forward": _loss("nll_loss"),
     "rsub": lambda F, g: g["other"] - g["alpha"] * g["self"],
     "select": lambda F, g: g["self"].select(g["dim"], g["index"]),
     "slice": _sliced,
+    "to": lambda F, g: g["self"].clone(),
     "view": _reshaped,
-    "_reshape_alias": _reshaped,
 }
 LEFT_AWAY = ("dtype", "layout", "device", "pin_memory", "memory_format", "non_blocking", "implicit")
 
@@ -184,12 +160,19 @@ class _Rerun:
 
 
 def _call(name: str, given: Given, defaults: Mapping[str, Any]) -> Any:
-    """Call our operation with this name, or its entry in the tables."""
-    ours = sys.modules["minigrad"]
-    if name in OTHERWISE:
-        return OTHERWISE[name](ours.nn.functional, {**defaults, **given})
+    """Call our operation with this name, as the tables say."""
+    ours, known = sys.modules["minigrad"], documented(name)
+    F, whole = ours.nn.functional, {**defaults, **given}
+    if known in LOSSES:
+        whole["reduction"] = REDUCTIONS[whole["reduction"]]
+        return getattr(F, known)(whole.pop("self"), **_unspoken(whole))
+    if known in BY_POSITION:
+        values = (whole[key] for key in BY_POSITION[known].split())
+        return getattr(F, known)(*[None if value == [] else value for value in values])
+    if known in OTHERWISE:
+        return OTHERWISE[known](F, whole)
     first = next(iter(given))
-    for place in (*[Tensor] * (first == "self"), ours, ours.nn.functional):
+    for place in (*[Tensor] * (first == "self"), ours, F):
         if hasattr(place, name):
             return getattr(place, name)(given.pop(first), **_unspoken(given))
     raise CannotRepeat(f"minigrad has no {name}")

@@ -15,7 +15,6 @@ from typing import Any
 
 import torch
 
-from minigrad.tape.document import Kind
 from minigrad.tape.events import Entry, Input, Saved, TensorVersion
 from minigrad.tape.identity import Tensors
 from minigrad.tape.recorder import Recorder
@@ -90,8 +89,8 @@ class TorchTensors(Tensors):
             self._latest[number] = (known, len(self.entries[known].results))
             self.entries[known].results.append(self.version(tensor, number))
             return
-        kind: Kind = "leaf" if node is None else "before"
-        entry = Entry(kind, results=[self.version(tensor, number)])
+        result = self.version(tensor, number)
+        entry = Entry("leaf" if node is None else "before", results=[result])
         self._latest[number] = (len(self.entries), 0)
         source = None if node is not None else self._same_memory(tensor, number)
         if source is not None:
