@@ -27,6 +27,7 @@ from typing import Any
 
 import numpy as np
 
+from minigrad.core.shapes import broadcast_axes
 from minigrad.tape.adapters import double_of
 from minigrad.tape.events import Backward, Input, NodeRun, computed_from, result_of
 from minigrad.tape.names import near, number_text, short
@@ -184,10 +185,7 @@ def _corrections(mine: Array, right: Array, sizes: set[int]) -> Iterator[tuple[A
         yield mine * n, f"It is 1/{n} as large: a sum was treated as a mean."
     if mine.ndim == 2:
         yield mine.T, "It is the transpose."
-    lead = mine.ndim - right.ndim
-    broadcast = zip(mine.shape, (1,) * lead + right.shape)
-    axes = tuple(k for k, (n, own) in enumerate(broadcast) if k < lead or (own == 1 and n != 1))
-    if axes and lead >= 0:
+    if mine.ndim >= right.ndim and (axes := broadcast_axes(right.shape, mine.shape)):
         many = "axis" if len(axes) == 1 else "axes"
         said = f"The sum over the broadcast {many} {', '.join(map(str, axes))} is missing."
         total = mine.sum(axes)

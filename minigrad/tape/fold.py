@@ -209,19 +209,17 @@ class Folding:
                 found.append(items[k])
                 k += 1
                 continue
-            copies: list[Item] = []
+            end = k + period * times
+            copies = items[k:end]
             title = self._lines(items[k : k + period])
             whole, each = f"{title} ×{times}", f"{title}, iteration"
             if self._in_sequence(items[k]) and period > 2:
                 whole, each = f"{times} time steps", "time step"
-            for c in range(times):
-                block = items[k + c * period : k + (c + 1) * period]
-                if period <= 2:  # a box would save no space
-                    copies += block
-                else:
-                    copies.append(NodeGroup("copy", f"{each} {c + 1}", list(block)))
+            if period > 2:  # otherwise, a box for each would save no space
+                blocks = (items[start : start + period] for start in range(k, end, period))
+                copies = [NodeGroup("copy", f"{each} {c}", own) for c, own in enumerate(blocks, 1)]
             found.append(NodeGroup("repeat", whole, copies))
-            k += period * times
+            k = end
         return found
 
     def _in_sequence(self, item: Item) -> bool:

@@ -128,15 +128,13 @@ class Steps:
     def _op(self, which: int, wanted_by: str) -> doc.TapeStep:
         node, entry = self.nodes[which], self.recorder.entries[which]
         value = " and ".join(words(r.value) for r in entry.results)
+        purpose = f", for {wanted_by}" if wanted_by else ""
+        text = f"{node.label} = {node.expression} was computed: {value}{purpose}."
         if node.replayed:
             text = f"{node.label} is a view of memory that was written to: its history is replayed."
         elif node.inplace:
             text = f"{node.expression} wrote over {node.name}: version {node.version}, {value}."
-        else:
-            purpose = f", for {wanted_by}" if wanted_by else ""
-            text = f"{node.label} = {node.expression} was computed: {value}{purpose}."
-        if node.stop:
-            text += f" The tape stops here ({node.stop})."
+        text += f" The tape stops here ({node.stop})." if node.stop else ""
         entries = self.recorder.entries
         given = [result_of(entries, i) for i in entry.inputs if i.entry is not None]
         before = [None if r is None else r.value for r in given]

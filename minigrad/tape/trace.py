@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from minigrad.core.errors import Place
 from minigrad.core.op import REGISTRY
+from minigrad.core.shapes import broadcast_axes
 from minigrad.tape import document as doc
 from minigrad.tape import fold, steps
 from minigrad.tape.events import Backward, Entry, Input, Iteration
@@ -352,14 +353,10 @@ def _summed(source: Entry, given: Input, entry: Entry) -> str | None:
         return None
     small = source.results[given.output].shape
     large = entry.results[0].shape if entry.written is None else entry.written
-    if (lead := len(large) - len(small)) < 0:
-        return None
-    axes = [f"{k} ({n})" for k, n in enumerate(large[:lead])]
-    pairs = enumerate(zip(small, large[lead:]), lead)
-    axes += [f"{k} ({wide} → 1)" for k, (n, wide) in pairs if n == 1 and wide != 1]
-    if not axes:
-        return None
-    return f"summed over {'axis' if len(axes) == 1 else 'axes'} {', '.join(axes)}"
+    lead = len(large) - len(small)
+    axes = broadcast_axes(small, large) if lead >= 0 else ()
+    said = ", ".join(f"{k} ({large[k]}{'' if k < lead else ' → 1'})" for k in axes)
+    return f"summed over {'axis' if len(axes) == 1 else 'axes'} {said}" if axes else None
 
 
 def _pass(b: Backward, nodes: list[doc.TapeNode], code: Code, values: Values) -> doc.TapePass:
