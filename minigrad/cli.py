@@ -200,8 +200,7 @@ def strip(
 ) -> None:
     """Remove widgets, which need a running kernel, from notebooks, and keep their pictures.
 
-    The text beside a widget stays as well. Each picture is also stored as PNG, because some viewers show no
-    SVG of an untrusted notebook. Stripping again changes nothing.
+    The text beside a widget stays as well. Stripping again changes nothing.
     """
     from minigrad.jupyter.strip import StripError, strip_file
 

@@ -51,11 +51,11 @@ def test_a_name_that_nobody_declared_is_explained(shell):
 @pytest.fixture
 def panel(shell, monkeypatch):
     pytest.importorskip("anywidget")
-    from minigrad.jupyter import widgets
+    from minigrad.jupyter import progress_panel
 
     monkeypatch.setattr(question, "WATCHING", [])
-    monkeypatch.setattr(widgets, "_panel", [])
-    panel = widgets.Panel()
+    monkeypatch.setattr(progress_panel, "_panel", [])
+    panel = progress_panel.Panel()
     yield panel
     panel.close()
 

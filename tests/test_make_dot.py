@@ -115,6 +115,7 @@ def test_save_and_render_write_what_their_names_say(loss, tmp_path):
 
     assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
     assert (tmp_path / "b.svg").read_text(encoding="utf-8") == dot._repr_svg_()
+    assert dot._repr_png_().startswith(b"\x89PNG")
     assert (
         (tmp_path / "c").read_text(encoding="utf-8")
         == (tmp_path / "new" / "net").read_text(encoding="utf-8")

@@ -11,7 +11,7 @@ import pytest
 
 import minigrad
 from minigrad import nn
-from minigrad.tape import boxes, draw, page, palette, script, text
+from minigrad.tape import boxes, draw, page, palette, text
 from minigrad.tape.document import Bounds
 from minigrad.tape.jacobian import MOST
 from minigrad.tape.names import in_words
@@ -666,7 +666,7 @@ def test_lone_surrogates_and_separators_do_not_break_the_page():
 
 
 def test_the_script_never_writes_markup():
-    text = script.script()
+    text = page.script()
 
     for word in (
         "innerHTML",
@@ -681,9 +681,9 @@ def test_the_script_never_writes_markup():
 
 
 def test_each_module_of_the_script_is_joined_once_says_its_idea_and_is_short():
-    found = sorted((script.STATIC / "inspector").glob("*.js"))
+    found = sorted((page.STATIC / "inspector").glob("*.js"))
 
-    assert sorted(path.stem for path in found) == sorted(script.MODULES)
+    assert sorted(path.stem for path in found) == sorted(page.MODULES)
     for path in found:
         text = path.read_text(encoding="utf-8")
         assert text.startswith("/* ") and text.count("\n") <= 300, path.name
@@ -699,7 +699,7 @@ def luminance(color):
 def test_every_ink_of_the_inspector_stands_out_on_every_ground():
     inks = "ink faint forward-ink backward-ink done-ink error-ink".split()
     grounds = "ground panel forward-tint backward-tint error-tint second-tint".split()
-    themes = re.findall(r"\{([^{}]*--mg-ground: [^{}]*)\}", script.style())
+    themes = re.findall(r"\{([^{}]*--mg-ground: [^{}]*)\}", page.static_file("inspector.css"))
     assert len(themes) == 5  # by default, dark by the system, light and dark by the host, a lecture
 
     known = {}

@@ -10,7 +10,8 @@
     display.py            minigrad.display: widget, picture, or table?
     tensor_html.py        the HTML of a tensor as the value of a cell
     show.py               the output of a tape or a static program
-    widgets.py            the tape inspector, and the panel that %progress shows
+    widgets.py            widgets, and the tape inspector
+    progress_panel.py     the panel that %progress shows
     kernel.py             the kernel "Python (minigrad)", which loads all of this at startup
     strip.py              removes outputs from a notebook that need a running kernel
 

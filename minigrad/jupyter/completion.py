@@ -56,12 +56,8 @@ def remove_matcher(shell: Any, matcher: Matcher) -> None:
 
 def variables(shell: Any) -> dict[str, Any]:
     """The user's own variables, without those from IPython."""
-    hidden = shell.user_ns_hidden
-    return {
-        name: value
-        for name, value in shell.user_ns.items()
-        if not name.startswith("_") and name not in hidden
-    }
+    names = (name for name in shell.user_ns if name not in shell.user_ns_hidden)
+    return {name: shell.user_ns[name] for name in names if not name.startswith("_")}
 
 
 def candidates(before: str, namespace: dict[str, Any]) -> list[str] | None:
@@ -89,9 +85,8 @@ def candidates(before: str, namespace: dict[str, Any]) -> list[str] | None:
     if (dotted := re.search(r"([\w.]+)\.\w*$", rest)) is not None:
         return attributes(dotted.group(1), namespace)
     if magic == "gradcheck" and first:
-        return [
-            n for n, v in namespace.items() if callable(v) and not isinstance(v, (type, Tensor))
-        ]
+        calls = [name for name in namespace if callable(namespace[name])]
+        return [name for name in calls if not isinstance(namespace[name], (type, Tensor))]
     tensors = [name for name in namespace if isinstance(namespace[name], tensor_kinds())]
     if magic == "compare" and not first and "=" not in (rest[-1:].strip() and words[-1]):
         return [f"{name}=" for name in tensors if namespace[name].requires_grad]
@@ -106,14 +101,12 @@ def attributes(path: str, namespace: dict[str, Any]) -> list[str]:
     first, *rest = path.split(".")
     value = namespace.get(first)
     for name in rest:
-        value = getattr(value, name, None) if name in _own(value) else None
-    return [
-        n
-        for n in _own(value)
-        if hasattr(v := getattr(value, n), "__dict__") or isinstance(v, tensor_kinds())
-    ]
+        value = _own(value).get(name)
+    kinds = tensor_kinds()
+    return [n for n, v in _own(value).items() if hasattr(v, "__dict__") or isinstance(v, kinds)]
 
 
-def _own(value: Any) -> list[str]:
-    """The names of an object's own attributes, including parameters and modules."""
-    return [n for n in dir(value) if not n.startswith("_") and not hasattr(type(value), n)]
+def _own(value: Any) -> dict[str, Any]:
+    """An object's own attributes, including parameters and modules."""
+    names = [n for n in dir(value) if not n.startswith("_") and not hasattr(type(value), n)]
+    return {name: getattr(value, name) for name in names}

@@ -63,9 +63,7 @@ def can_run_widgets() -> bool:
     We cannot know here whether the front end supports widgets. If it does not, it shows the
     picture, which is sent along with the widget.
     """
-    return is_seen() and (
-        "anywidget" in sys.modules or importlib.util.find_spec("anywidget") is not None
-    )
+    return is_seen() and importlib.util.find_spec("anywidget") is not None
 
 
 def is_seen() -> bool:
@@ -80,12 +78,21 @@ def shell() -> Any:
     return None if ipython is None else ipython.get_ipython()
 
 
+def takes_views() -> bool:
+    """Is this VS Code or Colab? They start widgets only for widget outputs."""
+    return cell_id().startswith("vscode") or "google.colab" in sys.modules
+
+
+def cell_id() -> str:
+    """The id of the running cell; "" if the front end does not send it."""
+    header: dict[str, Any] = getattr(shell(), "get_parent", dict)() or {}
+    return str(header.get("metadata", {}).get("cellId") or "")
+
+
 def _checked(wanted: Any, where: str) -> str:
     if isinstance(wanted, str) and wanted in MODES:
         return wanted
     near = difflib.get_close_matches(str(wanted).lower(), MODES, n=1)
+    remedy = f' Did you mean "{near[0]}"?' if near else ""
     names = ", ".join(f'"{name}"' for name in MODES)
-    raise ValueError(
-        f"{where} is {wanted!r}. It must be one of {names}."
-        + (f' Did you mean "{near[0]}"?' if near else "")
-    )
+    raise ValueError(f"{where} is {wanted!r}. It must be one of {names}.{remedy}")

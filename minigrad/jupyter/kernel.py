@@ -16,7 +16,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -24,14 +24,7 @@ NAME = "minigrad"
 DISPLAY_NAME = "Python (minigrad)"
 
 # Two nodes, and the edges down and back up; the colors are those of the tape's pictures.
-LOGO = """<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 64 64" role="img">
-<title>minigrad</title>
-<rect x="12" y="6" width="40" height="17" rx="5" fill="#ffffff" stroke="#0072b2" stroke-width="4"/>
-<rect x="12" y="41" width="40" height="17" rx="5" fill="#fff6e0" stroke="#8a929c" stroke-width="3"/>
-<path d="M26 25v10" stroke="#e69f00" stroke-width="4"/><path d="M20 33h12l-6 7z" fill="#e69f00"/>
-<path d="M38 40v-9" stroke="#0b5a8a" stroke-width="4" stroke-dasharray="4 2"/><path d="M32 32h12l-6-7z" fill="#0b5a8a"/>
-</svg>
-"""
+LOGO = Path(__file__).parent / "static" / "logo.svg"
 
 
 class KernelError(RuntimeError):
@@ -67,7 +60,7 @@ def write_spec(place: Path) -> Path:
     try:
         place.mkdir(parents=True, exist_ok=True)
         (place / "kernel.json").write_text(text, encoding="utf-8")
-        (place / "logo-svg.svg").write_text(LOGO, encoding="utf-8")
+        shutil.copyfile(LOGO, place / "logo-svg.svg")
     except OSError as error:
         raise KernelError(
             f"The kernel cannot be written to {place}: {error.strerror or error}. "
@@ -113,15 +106,12 @@ def remove_kernel(user: bool = False, prefix: str | Path | None = None) -> list[
         try:
             shutil.rmtree(place)
         except OSError as error:
-            raise KernelError(
-                f"The kernel in {place} cannot be removed: {error.strerror or error}."
-            ) from error
+            why = f"The kernel in {place} cannot be removed: {error.strerror or error}."
+            raise KernelError(why) from error
         # kernels, jupyter, and for an installation also share
-        for above in place.parents[: 2 if place == folder(user=True) else 3]:
-            try:
+        with suppress(OSError):  # until one is not empty: others use it too
+            for above in place.parents[: 2 if place == folder(user=True) else 3]:
                 above.rmdir()
-            except OSError:
-                break  # not empty: others use it too
     return there
 
 
@@ -152,5 +142,4 @@ def temporary_kernel() -> Iterator[None]:
         finally:
             for name, value in before.items():
                 os.environ.pop(name, None)
-                if value is not None:
-                    os.environ[name] = value
+                os.environ |= {} if value is None else {name: value}

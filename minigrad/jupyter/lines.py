@@ -6,6 +6,7 @@ correct line, with the user's own words.
 
 import keyword
 import re
+from itertools import takewhile
 from typing import Any
 
 from IPython.core.error import UsageError
@@ -20,24 +21,20 @@ def words_of(line: str) -> list[str]:
     >>> words_of("z x1=(a + 1) x2=f(b, c)")
     ['z', 'x1=(a + 1)', 'x2=f(b, c)']
     """
-    words: list[str] = []
-    word, depth, quote = "", 0, ""
+    words = [""]
+    depth, quote = 0, ""
     for c in line:
         if quote:
             quote = "" if c == quote else quote
         elif c in "'\"":
             quote = c
-        elif c in "([{":
-            depth += 1
-        elif c in ")]}":
-            depth -= 1
-        if c.isspace() and not depth and not quote:
-            if word:
-                words.append(word)
-            word = ""
         else:
-            word += c
-    return [*words, word] if word else words
+            depth += (c in "([{") - (c in ")]}")
+        if c.isspace() and not depth and not quote:
+            words.append("")
+        else:
+            words[-1] += c
+    return [word for word in words if word]
 
 
 def parsed(magic: Any, line: str) -> Any:
@@ -83,15 +80,15 @@ def gradients(terms: list[str]) -> list[tuple[str, str]]:
             _raise_for_space(term, value)
         if found and not equals:  # a=b + 1
             last, begun = found[-1]
-            rest = " ".join([begun, *_until_next(terms[k:])])
+            more = takewhile(lambda word: not re.match(r"\w+=[^=]", word), terms[k:])
+            rest = " ".join([begun, *more])
             raise UsageError(
                 f"%compare: {term!r} is not of the form name=expression. An expression with spaces in it "
                 f"goes into parentheses:  {last}=({rest})"
             )
         if not equals or not name.isidentifier() or not expression:
-            raise UsageError(
-                f"%compare: {term!r} is not of the form name=expression, as in  %compare z x1=y2"
-            )
+            form = "is not of the form name=expression, as in  %compare z x1=y2"
+            raise UsageError(f"%compare: {term!r} {form}")
         if expression.endswith(","):
             raise UsageError(
                 "%compare: gradients are separated by spaces, not by commas:  "
@@ -106,13 +103,3 @@ def _raise_for_space(name: str, expression: str) -> None:
         f"%compare: there is a space next to the = of {name}. Write it without:  {name}={expression}"
         f"    (an expression with spaces in it goes into parentheses, {name}=(...))"
     )
-
-
-def _until_next(terms: list[str]) -> list[str]:
-    """The words up to the next name=expression."""
-    words: list[str] = []
-    for term in terms:
-        if re.match(r"\w+=[^=]", term):
-            break
-        words.append(term)
-    return words

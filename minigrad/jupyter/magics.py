@@ -31,7 +31,8 @@ from collections.abc import Coroutine
 from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
-from types import CodeType, FrameType
+from traceback import walk_stack, walk_tb
+from types import CodeType
 from typing import Any
 
 from IPython.core.error import UsageError
@@ -110,22 +111,17 @@ class AutogradMagics(Magics):
                 "%%autograd: --open opens the page of one tape, and --both records two. To fix it, leave "
                 f"--open out, and save the page of one:  {name}.torch.save('tape.html')"
             )
+        show = not cell.rstrip().endswith(";")  # a semicolon suppresses the last value
         if options.both:
             with within("engine", options.engine):
-                self._both(name, tree, file, not _ends_silently(cell))
+                self._both(name, tree, file, show)
             return
         recording = record(name, namespace=self.session.user_ns)
-        error: BaseException | None = None
-        tape = recording.__enter__()
-        tape.home = file
         try:
-            with within("engine", options.engine):
-                self._run(tree, file, not _ends_silently(cell), recording)
-        except BaseException as e:
-            error = e
-            raise
+            with within("engine", options.engine), recording as tape:
+                tape.home = file
+                self._run(tree, file, show, recording)
         finally:
-            recording.__exit__(type(error) if error else None, error, None)
             self._bind(name, tape)
             with shown_as("svg") if options.no_widget else nullcontext():
                 display(tape)
@@ -184,12 +180,9 @@ class AutogradMagics(Magics):
     def _cell_number(self) -> int:
         """The n of the running In [n]: from the nearest caller that is a cell."""
         numbers = getattr(self.session.compile, "_filename_map", {})
-        frame: FrameType | None = sys._getframe(1)
-        while frame is not None:
-            if frame.f_code.co_filename in numbers:
-                return int(numbers[frame.f_code.co_filename])
-            frame = frame.f_back
-        return int(self.session.execution_count)
+        files = (frame.f_code.co_filename for frame, _ in walk_stack(sys._getframe(1)))
+        cells = (numbers[file] for file in files if file in numbers)
+        return int(next(cells, self.session.execution_count))
 
     def _run(
         self, tree: ast.Module, file: str, show: bool, recording: record, copy: Variables = None
@@ -226,22 +219,17 @@ class AutogradMagics(Magics):
                     "%tape: there is no tape yet. To record one, write %%autograd over a cell."
                 )
             return self.latest
-        name, namespace = names[0], self.session.user_ns
-        tapes = [
-            n
-            for n, v in namespace.items()
-            if isinstance(v, Tape | BothTapes) and not n.startswith("_")
-        ]
+        name, found = names[0], self.session.user_ns
+        tapes = [n for n in found if n[:1] != "_" and isinstance(found[n], Tape | BothTapes)]
         known = f" The tapes here are: {', '.join(tapes)}." if tapes else ""
         if len(names) > 1:
             raise UsageError(f"%tape: one tape at a time, like  %tape {name}.{known}")
-        if name not in namespace:
-            raise UsageError(f"%tape: there is no tape called {name}.{known or _RECORD}")
-        if not isinstance(namespace[name], Tape | BothTapes):
-            raise UsageError(
-                f"%tape: {name} is {_with_article(namespace[name])}, not a tape.{known or _RECORD}"
-            )
-        return namespace[name]
+        known = known or " To record one, write %%autograd over a cell."
+        if name not in found:
+            raise UsageError(f"%tape: there is no tape called {name}.{known}")
+        if not isinstance(found[name], Tape | BothTapes):
+            raise UsageError(f"%tape: {name} is {_with_article(found[name])}, not a tape.{known}")
+        return found[name]
 
     @line_magic
     def chain(self, line: str) -> Chain:
@@ -322,28 +310,19 @@ class AutogradMagics(Magics):
                 f"{magic}: {expression!r} is not a valid expression. {magic}? shows how to write the line."
             ) from None
         except NameError as error:
-            trace = error.__traceback__
-            while trace is not None and trace.tb_next is not None:
-                trace = trace.tb_next
-            if trace is None or trace.tb_frame.f_code.co_filename != "<string>":
+            *_, (frame, _) = walk_tb(error.__traceback__)
+            if frame.f_code.co_filename != "<string>":
                 raise  # raised inside a function of the user
-            near = difflib.get_close_matches(
-                error.name or "", variables(self.session), n=1, cutoff=0.5
-            )
-            remedy = (
-                f" Did you mean {near[0]}?" if near else " Have you run the cell that defines it?"
-            )
-            raise UsageError(f"{magic}: there is nothing called {error.name}.{remedy}") from None
-
-
-_RECORD = " To record one, write %%autograd over a cell."
+            known = variables(self.session)
+            near = difflib.get_close_matches(error.name or "", known, n=1, cutoff=0.5)
+            remedy = f"Did you mean {near[0]}?" if near else ""
+            remedy = remedy or "Have you run the cell that defines it?"
+            raise UsageError(f"{magic}: there is nothing called {error.name}. {remedy}") from None
 
 
 def _with_article(value: Any) -> str:
     """ "a Tensor", "an int": the type of a value, in words."""
-    name = type(value).__name__
-    if isinstance(value, Tensor):
-        name = f"tensor of {value.dtype}"
+    name = f"tensor of {value.dtype}" if isinstance(value, Tensor) else type(value).__name__
     return f"{'an' if name[0] in 'aeiouAEIOU' else 'a'} {name}"
 
 
@@ -392,8 +371,3 @@ def _open_page(tape: Tape) -> None:
     page = tape.save(folder / f"{tape.name}.html")
     if not webbrowser.open(page.as_uri()):
         print(f"No browser could be opened. Until this session ends, the page is in {page}")
-
-
-def _ends_silently(cell: str) -> bool:
-    """Does the cell end with a semicolon, which suppresses the last value?"""
-    return cell.rstrip().endswith(";")

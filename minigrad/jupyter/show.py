@@ -26,25 +26,19 @@ if TYPE_CHECKING:
 def show_widget(what: Inspectable | Progress) -> None:
     """Show the widget, if one can run: an output that stays empty if the widget is not running."""
     if display.chosen_mode() == "widget":
-        from minigrad.jupyter.widgets import show_beside
-
-        show_beside(_widget(what))
+        _widget(what).show_beside()
 
 
 def widget_view(what: Inspectable | Progress) -> dict[str, object]:
     """The widget as one more entry in a bundle, for front ends that do not know our element."""
-    if display.chosen_mode() == "widget":
-        from minigrad.jupyter.widgets import takes_views
-
-        if takes_views():
-            return _widget(what).view()
-    return {}
+    wanted = display.chosen_mode() == "widget" and display.takes_views()
+    return _widget(what).view() if wanted else {}
 
 
 def _widget(what: Inspectable | Progress) -> Live:
-    from minigrad.jupyter import widgets
+    from minigrad.jupyter import progress_panel, widgets
 
-    return widgets.inspector_of(what) if isinstance(what, Inspectable) else widgets.panel()
+    return widgets.inspector_of(what) if isinstance(what, Inspectable) else progress_panel.panel()
 
 
 def bundle(tape: Inspectable) -> dict[str, object]:
@@ -64,12 +58,12 @@ def bundle(tape: Inspectable) -> dict[str, object]:
 
 def framed(tape: Inspectable) -> str:
     """The inspector in a sandboxed frame; if frames are not allowed, the picture."""
-    what = tape.what
+    title = f"The {tape.what} {tape.name}"
     page = tape.html().replace("&", "&amp;").replace('"', "&quot;")
     picture = base64.b64encode(tape.svg(folded=True).encode()).decode()
-    alt = esc(f"The {what} {tape.name} as a picture")
+    alt = esc(f"{title} as a picture")
     return (
-        f'<iframe sandbox="allow-scripts" title="{esc(f"The {what} {tape.name}")}" srcdoc="{page}"'
+        f'<iframe sandbox="allow-scripts" title="{esc(title)}" srcdoc="{page}"'
         ' style="width:100%;height:640px;border:0"></iframe>'
         "<details><summary>Static picture</summary>"
         f'<img alt="{alt}" src="data:image/svg+xml;base64,{picture}"></details>'

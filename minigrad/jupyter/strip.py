@@ -2,27 +2,22 @@
 
 Without its kernel, a widget is useless to a reader. Our widgets leave an empty output next to the
 picture; others show "Error displaying widget: model not found", or a blank page if state was
-saved with them. So for a notebook that is handed out, we
-
-    remove    our empty outputs, the widget view keys in other outputs, and the widget state
-    add       a PNG to each of our pictures: viewers do not show SVG in a file from elsewhere
-    keep      the SVG and the text, which a check of the outputs compares, and everything else
+saved with them. So for a notebook that is handed out, we remove our empty outputs, the widget view
+keys in other outputs, and the widget state. The pictures and the text, which a check of the outputs
+compares, stay, and so does everything else.
 
 Stripping twice gives the same result as stripping once. An output that is only a widget has
 nothing else to show; it is removed.
 """
 
 import json
-from base64 import b64encode
 from pathlib import Path
 from typing import Any
 
-from minigrad.tape import bitmap, svg_reader
 from minigrad.tape.names import count_of
-from minigrad.tape.outputs import VIEW, is_element
+from minigrad.tape.page import VIEW, is_element
 from minigrad.utils.notebook_format import nbformat
 
-SVG, PNG = "image/svg+xml", "image/png"
 STATE = "widgets"  # in the notebook's metadata
 
 Notebook = Any  # nbformat's NotebookNode: a dict with attribute access, which is not typed
@@ -52,7 +47,7 @@ def strip_file(path: str | Path, *, check: bool = False) -> list[str]:
     except (ValueError, TypeError, nbformat.reader.NotJSONError) as error:
         raise StripError(f"{path} is not a notebook of format 4: {str(error)[:200]}.") from error
     before = json.dumps(notebook)
-    changes = strip_notebook(notebook, draw=not check)
+    changes = strip_notebook(notebook)
     if not check and json.dumps(notebook) != before:
         try:
             nbformat.write(notebook, path, version=nbformat.NO_CONVERT)
@@ -61,12 +56,9 @@ def strip_file(path: str | Path, *, check: bool = False) -> list[str]:
     return changes
 
 
-def strip_notebook(notebook: Notebook, *, draw: bool = True) -> list[str]:
-    """Strip a notebook; return what was done, as text.
-
-    draw    False: only report where a PNG is missing
-    """
-    views = pictures = 0
+def strip_notebook(notebook: Notebook) -> list[str]:
+    """Strip a notebook; return what was done, as text."""
+    views = 0
     for cell in notebook.cells:
         if cell.cell_type != "code":
             continue
@@ -78,28 +70,9 @@ def strip_notebook(notebook: Notebook, *, draw: bool = True) -> list[str]:
                     data.clear()
                     views += 1
                 views += data.pop(VIEW, None) is not None
-                pictures += _missing_png(data, draw)
             if data is None or data:
                 kept.append(output)
         cell.outputs = kept
+    changes = [count_of(views, "widget")] if views else []
     state = notebook.metadata.pop(STATE, None) is not None
-    done = [(views, "widget", "widgets"), (pictures, "picture without PNG", "pictures without PNG")]
-    changes = [count_of(*many) for many in done if many[0]]
     return [*changes, "the state of widgets"] if state else changes
-
-
-def _missing_png(data: Any, draw: bool) -> bool:
-    """Is this one of our pictures, without a PNG? With `draw`, add the PNG."""
-    if SVG not in data or PNG in data:
-        return False
-    text = data[SVG]
-    text = text if isinstance(text, str) else "".join(text)
-    if 'xmlns="http://www.w3.org/2000/svg"' not in text[:200]:
-        return False  # not our picture
-    try:
-        png = bitmap.rendered(svg_reader.read(text), bitmap.NOTEBOOK) if draw else b""
-    except ValueError:
-        return False
-    if draw:
-        data[PNG] = b64encode(png).decode("ascii")
-    return True

@@ -84,7 +84,7 @@ def heat_map(array: Any) -> str:
     blocks = _blocks(array.astype(np.float64))
     rows, columns = blocks.shape
     finite = np.abs(blocks[np.isfinite(blocks)])
-    scale = float(finite.max()) if finite.size else 0.0
+    scale = float(finite.max(initial=0.0))
     paths: dict[str, list[str]] = {}
     for r, row in enumerate(_levels(blocks, scale).tolist()):
         start = 0
@@ -94,8 +94,7 @@ def heat_map(array: Any) -> str:
                 paths.setdefault(color, []).append(f"M{start} {r}h{c - start}v1H{start}z")
                 start = c
     shapes = "".join(f'<path d="{"".join(d)}" fill="{c}"/>' for c, d in sorted(paths.items()))
-    if "url(#n)" in paths:
-        shapes = HATCHED + shapes
+    shapes = HATCHED * ("url(#n)" in paths) + shapes
     svg = (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {columns} {rows}"'
         f' shape-rendering="crispEdges" preserveAspectRatio="none">{shapes}</svg>'
@@ -103,15 +102,10 @@ def heat_map(array: Any) -> str:
     cell = max(4, min(14, SIDE // max(rows, columns)))
     height, width = math.ceil(array.shape[0] / rows), math.ceil(array.shape[1] / columns)
     pooled = f"; each cell is the mean of up to {height} by {width} entries"
-    legend = (
-        (
-            f"from -{number_text(scale)} (blue) through 0 (white) to {number_text(scale)} (orange)"
-            if scale
-            else "all 0"
-        )
-        + (pooled if height * width > 1 else "")
-        + ("; hatched: not finite" if len(finite) < blocks.size else "")
-    )
+    most = number_text(scale)
+    legend = f"from -{most} (blue) through 0 (white) to {most} (orange)" if scale else "all 0"
+    legend += pooled if height * width > 1 else ""
+    legend += "; hatched: not finite" if len(finite) < blocks.size else ""
     data = b64encode(svg.encode()).decode("ascii")
     return (
         f'<img src="data:image/svg+xml;base64,{data}" width="{cell * columns}" height="{cell * rows}"'

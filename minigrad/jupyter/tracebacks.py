@@ -12,7 +12,6 @@ environment, all frames always stay.
 
 import os
 import sysconfig
-from collections.abc import Iterator
 from dis import opmap
 from pathlib import Path
 from types import TracebackType
@@ -66,14 +65,14 @@ def _is_in_a_cell(shell: Any, error: BaseException) -> bool:
     return isinstance(error, SyntaxError) and error.filename in cells
 
 
-def _chain(error: BaseException) -> Iterator[BaseException]:
+def _chain(error: BaseException) -> list[BaseException]:
     """The error, and the errors that caused it."""
     met: list[BaseException] = []
     current: BaseException | None = error
     while current is not None and current not in met:
-        yield current
         met.append(current)
         current = current.__cause__ or current.__context__
+    return met
 
 
 def users_traceback(kind: type[BaseException], trace: TracebackType | None) -> TracebackType | None:
@@ -82,12 +81,12 @@ def users_traceback(kind: type[BaseException], trace: TracebackType | None) -> T
     Also removes IPython's frames between a cell and one of its magics, and the
     line of a cell magic, which only says that the cell ran.
     """
+    whole = trace
     entries: list[TracebackType] = []
     while trace is not None:
         entries.append(trace)
         trace = trace.tb_next
     files = [entry.tb_frame.f_code.co_filename for entry in entries]
-    whole = entries[0] if entries else None
     if not any(map(_is_ours, files)) or not _is_the_users(kind, entries[-1]):
         return whole
     kept: list[TracebackType] = []
@@ -120,10 +119,9 @@ def _of_torch(file: str) -> bool:
 def _is_the_users(kind: type[BaseException], entry: TracebackType) -> bool:
     """Is this error about the user's code, rather than a bug in minigrad?"""
     code = entry.tb_frame.f_code
-    if not _is_ours(code.co_filename):
-        if _of_torch(code.co_filename):
-            return True
-        return not code.co_filename.startswith((*_LIBRARIES, "<frozen", "<__array_function__"))
+    if not _is_ours(file := code.co_filename):
+        libraries = (*_LIBRARIES, "<frozen", "<__array_function__")
+        return _of_torch(file) or not file.startswith(libraries)
     # NumPy's C functions have no frames. Their errors about an index or a value concern the user's
     # code, and so do errors from our `raise` statements.
     return issubclass(kind, _OF_VALUES) or code.co_code[entry.tb_lasti] == opmap["RAISE_VARARGS"]

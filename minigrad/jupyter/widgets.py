@@ -1,9 +1,8 @@
-"""Widgets: the inspector of a tape or a static program, and the progress panel.
+"""Widgets: what all have in common, and the inspector of a tape or a static program.
 
     Live                  a widget with a script from static/, shown next to a picture
-    show_beside(widget)   shows it; the next output is the picture
+    widget.show_beside()  shows it; the next output is the picture
     inspector_of(tape)    the inspector, the same one each time
-    panel()               the progress panel of this session
 
 All views of a widget agree. A notebook lives longer than its kernel, but a widget does not: when the
 notebook is opened again, a widget output only shows "model not found". So we put into the notebook an
@@ -20,14 +19,10 @@ the browser and Python, the inspector only sends
 
 A question is an expression for a hand-derived gradient. It is evaluated here, in the user's own kernel,
 as the user's own code; nothing from a saved notebook is ever evaluated.
-
-The progress panel is only a display. When an exercise reports a change (question.WATCHING), the panel
-updates its state, and static/progress.js draws the differences.
 """
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
 from typing import Any
 from uuid import uuid4
@@ -39,17 +34,12 @@ from IPython.display import display
 
 import minigrad
 from minigrad.core.modes import no_grad, unobserved
-from minigrad.jupyter.display import shell
-from minigrad.tape import script as inspector
-from minigrad.tape.check import check_leaf
-from minigrad.tape.differences import differences_of_leaf
+from minigrad.jupyter.display import cell_id, shell, takes_views
+from minigrad.tape import page
+from minigrad.tape.check import check_leaf, differences_of_leaf
 from minigrad.tape.document import packed
 from minigrad.tape.inspectable import Inspectable
-from minigrad.tape.outputs import ELEMENT, VIEW
-from minigrad.tape.page import json_in_html
 from minigrad.tape.record import Tape
-from minigrad.tape.script import STATIC
-from minigrad.teach import question
 
 
 class Script(ipywidgets.Widget):  # type: ignore[misc]
@@ -68,7 +58,7 @@ class Live(anywidget.AnyWidget):
     """A widget that static/NAME.js and .css draw in its element."""
 
     # the text, not the path: given a path, anywidget keeps every widget alive
-    _esm = (STATIC / "live.js").read_text("utf-8")
+    _esm = page.static_file("live.js")
     key = traitlets.Unicode().tag(sync=True)
     script = traitlets.Instance(Script).tag(sync=True, **ipywidgets.widget_serialization)
 
@@ -81,56 +71,41 @@ class Live(anywidget.AnyWidget):
         self.layout.close()
         super().close()
 
+    def show_beside(self) -> None:
+        """Show the widget in the running cell, as a separate output."""
+        here, cell = shell(), cell_id()
+        if here not in _watched:
+            _watched.append(here)
+            here.events.register("pre_run_cell", _close_previous)
+        shown = _shown.setdefault(cell, [])
+        if self not in shown:
+            shown.append(self)
+        if not takes_views():
+            element = f'{page.ELEMENT}{self.key}"></minigrad-live>'
+            display({"text/html": element, "text/plain": ""}, raw=True)
+
     def view(self) -> dict[str, Any]:
         """The output for front ends that have their own way to show widgets."""
-        return {VIEW: {"version_major": 2, "version_minor": 0, "model_id": self.key}}
+        return {page.VIEW: {"version_major": 2, "version_minor": 0, "model_id": self.key}}
 
 
 def _script(name: str) -> Script:
     script = _scripts.get(name)
     if script is None or script.comm is None:
         if name == "inspector":
-            code, style = inspector.script() + "\nexport default { render };\n", inspector.style()
+            code = page.script() + "\nexport default { render };\n"
         else:
-            code, style = ((STATIC / f"{name}.{kind}").read_text("utf-8") for kind in ("js", "css"))
-        script = _scripts[name] = Script(code=code, style=style)
+            code = page.static_file(f"{name}.js")
+        script = _scripts[name] = Script(code=code, style=page.static_file(f"{name}.css"))
     return script
-
-
-def show_beside(widget: Live) -> None:
-    """Show the widget in the running cell, as a separate output."""
-    here = shell()
-    if here not in _watched:
-        _watched.append(here)
-        here.events.register("pre_run_cell", _close_previous)
-    shown = _shown.setdefault(_cell_id(), [])
-    if widget not in shown:
-        shown.append(widget)
-    if not takes_views():
-        element = f'{ELEMENT}{widget.key}"></minigrad-live>'
-        display({"text/html": element, "text/plain": ""}, raw=True)
-
-
-def takes_views() -> bool:
-    """Is this VS Code or Colab? They start widgets only for widget outputs."""
-    return _cell_id().startswith("vscode") or "google.colab" in sys.modules
-
-
-def _cell_id() -> str:
-    """The id of the running cell; "" if the front end does not send it."""
-    header: dict[str, Any] = getattr(shell(), "get_parent", dict)() or {}
-    return str(header.get("metadata", {}).get("cellId") or "")
 
 
 def _close_previous(info: Any) -> None:
     """Close the widgets that the cell showed before, unless another cell also shows them."""
-    if _cell_id():
-        for widget in _shown.pop(_cell_id(), []):
+    if cell := cell_id():
+        for widget in _shown.pop(cell, []):
             if not any(widget in others for others in _shown.values()):
                 widget.close()
-
-
-# ------------------------------------------------------------------ the inspector
 
 
 class Inspector(Live):
@@ -145,9 +120,8 @@ class Inspector(Live):
     def __init__(self, tape: Inspectable) -> None:
         self._tape = tape
         step, selected = tape._step or 0, tape._selected or ""
-        super().__init__(
-            "inspector", doc=json_in_html(packed(tape.shown())), step=step, selected=selected
-        )
+        written = page.json_in_html(packed(tape.shown()))
+        super().__init__("inspector", doc=written, step=step, selected=selected)
         self._recorded = tape._edition()
 
     def refresh(self) -> None:
@@ -155,7 +129,7 @@ class Inspector(Live):
         recorded = self._tape._edition()
         if self._recorded != recorded:
             self._recorded = recorded
-            self.doc = json_in_html(packed(self._tape.shown()))
+            self.doc = page.json_in_html(packed(self._tape.shown()))
 
     def close(self) -> None:
         """Release the tape. If it is shown again, it gets a new widget."""
@@ -174,15 +148,14 @@ class Inspector(Live):
     @traitlets.observe("ask")
     def _asked(self, change: Any) -> None:
         tape, question = self._tape, change.new
-        if not question:
-            return
-        reply = {"id": question.get("id"), "kind": question.get("kind")}
-        if question.get("kind") == "html":
+        kind = question.get("kind")
+        reply = {"id": question.get("id"), "kind": kind}
+        if kind == "html":
             self.answer = reply | {"text": tape.html()}
-        elif question.get("kind") in ANSWERS and isinstance(tape, Tape):
-            answered = ANSWERS[question["kind"]]
+        elif kind in ANSWERS and isinstance(tape, Tape):
+            asked = str(question.get("leaf")), str(question.get("text"))
             try:
-                ok, text = answered(tape, str(question.get("leaf")), str(question.get("text")))
+                ok, text = ANSWERS[kind](tape, *asked)
             except SyntaxError as error:
                 ok, text = False, f"{question.get('text')} is not a valid expression: {error.msg}."
             except Exception as error:  # any error in the user's expression is the answer
@@ -225,67 +198,8 @@ def evaluated(tape: Tape, text: str) -> Any:
 
 def user_namespace(tape: Tape) -> Mapping[str, Any]:
     """The notebook's variables; outside of a notebook, the named tensors of the tape."""
-    here = shell()
+    here, recorder = shell(), tape._recorder
     if here is not None:
-        return dict(here.user_ns)
-    recorder = tape._recorder
-    found: dict[str, Any] = {"minigrad": minigrad}
-    for number, name in recorder.names.items():
-        tensor = recorder.alive(number)
-        if tensor is not None:
-            found[name] = tensor
-    return found
-
-
-# ------------------------------------------------------------------ the progress panel
-
-
-_panel: list[Panel] = []  # the panel of this session, after the first request
-
-
-class Panel(Live):
-    """The exercises of this session, and which are solved.
-
-    headline    "progress: 1 of 2 exercises solved"
-    rows        for each exercise, a dict with name, state, checks, points, hints, and share, the
-                percentage of its checks that pass
-    """
-
-    headline = traitlets.Unicode("").tag(sync=True)
-    rows: Any = traitlets.List().tag(sync=True)
-
-    def __init__(self) -> None:
-        super().__init__("progress", **panel_state())
-        question.WATCHING.append(self.refresh)
-
-    def refresh(self) -> None:
-        """Update the panel to the current state."""
-        with self.hold_sync():  # one message, not one for each trait
-            for name, value in panel_state().items():
-                self.set_trait(name, value)
-
-    def close(self) -> None:
-        """Stop updating."""
-        if self.refresh in question.WATCHING:
-            question.WATCHING.remove(self.refresh)
-            _panel[:] = [other for other in _panel if other is not self]
-        super().close()
-
-    def __repr__(self) -> str:
-        return f"Panel({self.headline!r})"
-
-
-def panel_state() -> dict[str, Any]:
-    """The panel's content as plain data."""
-    now = question.progress()
-    columns = ("name", "state", "checks", "points", "hints", "share")
-    rows = [dict(zip(columns, (*row.cells(), row.share), strict=True)) for row in now.rows]
-    return {"headline": now.headline, "rows": rows}
-
-
-def panel() -> Panel:
-    """The panel of this session, up to date."""
-    if not _panel:
-        _panel.append(Panel())
-    _panel[0].refresh()
-    return _panel[0]
+        return here.user_ns
+    named = {name: recorder.alive(number) for number, name in recorder.names.items()}
+    return {"minigrad": minigrad, **{n: x for n, x in named.items() if x is not None}}

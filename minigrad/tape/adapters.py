@@ -6,8 +6,7 @@ For PyTorch's tensors, torch/ adapts them to our interface; it is imported when 
 
 import sys
 from collections.abc import Callable, Iterable
-from types import ModuleType
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -28,18 +27,15 @@ def tensor_kinds() -> tuple[type[Any], ...]:
 
 def node_of(x: Any) -> AnyNode | None:
     """The node at which a backward pass of a tensor would start; None if it requires no gradient."""
-    if isinstance(x, Tensor):
-        return x.node
-    return cast(AnyNode, _theirs().torch_node(x))  # it has the same interface as our nodes
+    # PyTorch's nodes are adapted to the interface of ours.
+    return x.node if isinstance(x, Tensor) else _theirs().torch_node(x)
 
 
 def numbers_of(x: Any) -> Array:
     """The values of a tensor, or of anything that NumPy can convert, as an array."""
     if isinstance(x, Tensor):
         return x.array
-    if not isinstance(x, tensor_kinds()):
-        return np.asarray(x)
-    return cast(Array, _theirs().array_of(x))
+    return _theirs().array_of(x) if isinstance(x, tensor_kinds()) else np.asarray(x)
 
 
 def double_of(mine: Any) -> Array:
@@ -49,7 +45,7 @@ def double_of(mine: Any) -> Array:
 
 def gradients_of_torch(z: Any, tensors: list[Any], gradient: object) -> list[Any] | None:
     """Gradients computed by PyTorch; None if an earlier pass has freed the graph of z."""
-    return cast(list[Any] | None, _theirs().torch_gradients(z, tensors, gradient))
+    return _theirs().torch_gradients(z, tensors, gradient)
 
 
 def again_on_ours(
@@ -61,9 +57,7 @@ def again_on_ours(
     """
     from minigrad.tape.torch.rerun import CannotRepeat, run_again
 
-    watched = [
-        t._torch for t in tapes if t._torch is not None and t._torch.seen.known(z) is not None
-    ]
+    watched = [t._torch for t in tapes if t._torch and t._torch.seen.known(z) is not None]
     if not watched:
         return None, "z was not recorded. Record the lines that compute it, with %%autograd"
     try:
@@ -75,12 +69,10 @@ def again_on_ours(
 
 def snapshot_of(x: Any) -> Snapshot | None:
     """A snapshot of a tensor; None if it has no numbers."""
-    if isinstance(x, Tensor):
-        return Snapshot(x)
-    return cast(Snapshot | None, _theirs().snapshot(x))
+    return Snapshot(x) if isinstance(x, Tensor) else _theirs().snapshot(x)
 
 
-def _theirs() -> ModuleType:
+def _theirs() -> Any:
     """The module that adapts PyTorch's tensors to our interface."""
     from minigrad.tape.torch import graph
 

@@ -30,13 +30,12 @@ PAUSE = 1200  # milliseconds for which a GIF shows each picture
 
 def frames(found: Document, steps: Iterable[int] | None = None) -> list[Picture]:
     """A picture for each of these steps; by default for all, from step 0, before anything has run."""
-    pictures, said = [], []
-    for step in _chosen(found, steps):
-        pictures.append(_frame(found, step))
-        text = found.steps[step - 1].text if step else "Before the first step."
-        said.append(f"{step}/{len(found.steps)}  {clean(text)}")
+    chosen = _chosen(found, steps)
+    pictures = [_frame(found, step) for step in chosen]
     width = max((p.width for p in pictures), default=0.0)
     height = max((p.height for p in pictures), default=0.0) + CAPTION
+    texts = ["Before the first step.", *(step.text for step in found.steps)]
+    said = [f"{step}/{len(found.steps)}  {clean(texts[step])}" for step in chosen]
     return [_captioned(p, width, height, text) for p, text in zip(pictures, said, strict=True)]
 
 
@@ -102,7 +101,9 @@ def _frame(found: Document, step: int) -> Picture:
     prefix = f"{picture.id}-"
     made = TapeState.of(found, step).made
     unseen = [key for key in view.boxes if key[0] == "n" and key not in made]
-    pale = {prefix + key for key in unseen if _runs(found, key)}
+    # Leaves exist from the start, unless an optimizer wrote to them.
+    made_later = {n.id for n in found.nodes if n.kind in ("op", "failed") or n.updated}
+    pale = {prefix + key for key in unseen if key in made_later}
     pale |= {f"{prefix}r{k}" for k, route in enumerate(view.routes) if prefix + route.to in pale}
     now = found.steps[step - 1] if step else None
     current = {prefix + key for key in _boxes_of(found, now.node)} if now and now.node else set()
@@ -116,11 +117,6 @@ def _frame(found: Document, step: int) -> Picture:
             item = replace(item, items=(*item.items, border))
         scene.append(item)
     return replace(picture, scene=scene)
-
-
-def _runs(found: Document, key: str) -> bool:
-    """Does a step create this node? Not a leaf, which exists from the start, unless an optimizer wrote to it."""
-    return found.node(key).kind in ("op", "failed") or bool(found.node(key).updated)
 
 
 def _boxes_of(found: Document, key: str) -> list[str]:

@@ -1,18 +1,13 @@
-"""Renders a picture as PNG or PDF, with matplotlib.
-
-If a picture is only available as SVG text, in a stored notebook, it is first read back
-(svg_reader.py), so that this is the only renderer.
-"""
+"""Renders a picture as PNG or PDF, with matplotlib."""
 
 import io
 import warnings
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from minigrad.tape.names import clean
-from minigrad.tape.shapes import Cells, Group, Hatching, Item, Line, Picture, Rect, Shape, Words
+from minigrad.tape.shapes import Group, Item, Line, Picture, Rect, Shape, Strokes, Tiles, Words
 
 NOTEBOOK = 1.5  # pixels per unit in a notebook: sharp enough, with small files
 PALETTE = 64  # colors of a bitmap, including smoothed edges
@@ -24,6 +19,7 @@ def rendered(picture: Picture, scale: float = 2.0, form: str = "png") -> bytes:
     from matplotlib.artist import Artist
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
+    from PIL import Image  # comes with matplotlib
 
     class Shapes(Artist):
         """All shapes in one artist: with one artist per shape, drawing takes five times as long."""
@@ -37,26 +33,20 @@ def rendered(picture: Picture, scale: float = 2.0, form: str = "png") -> bytes:
     width, height = picture.width, picture.height
     dpi = min(72 * scale, 72 * SIDE / max(width, height))
     figure = Figure(figsize=(width / 72, height / 72), dpi=dpi)
-    FigureCanvasAgg(figure)
+    canvas: Any = FigureCanvasAgg(figure)
     figure.add_artist(Shapes())
     out = io.BytesIO()
     with warnings.catch_warnings():
         # A name may have letters that DejaVu lacks. They become boxes here; the SVG has them.
         warnings.filterwarnings("ignore", r"Glyph .* missing from (current )?font")
         if form == "png":
-            _save_with_few_colors(figure, out)
+            canvas.draw()
+            image = Image.fromarray(np.asarray(canvas.buffer_rgba())[..., :3])
+            # A palette is enough for our few colors, and makes the file four times smaller.
+            image.quantize(PALETTE, dither=Image.Dither.NONE).save(out, format="png")
         else:  # nothing that differs between runs: no date, no version
             figure.savefig(out, format=form, metadata={"CreationDate": None, "Producer": None})
     return out.getvalue()
-
-
-def _save_with_few_colors(figure: Any, out: io.BytesIO) -> None:
-    """Save with a palette, which is enough for our few colors and makes the file four times smaller."""
-    from PIL import Image  # comes with matplotlib
-
-    figure.canvas.draw()
-    image = Image.fromarray(np.asarray(figure.canvas.buffer_rgba())[..., :3])
-    image.quantize(PALETTE, dither=Image.Dither.NONE).save(out, format="png")
 
 
 def _plot(renderer: Any, height: float, item: Item, opacity: float) -> None:
@@ -65,7 +55,7 @@ def _plot(renderer: Any, height: float, item: Item, opacity: float) -> None:
     from matplotlib.path import Path
     from matplotlib.transforms import Affine2D
 
-    if isinstance(item, Hatching | Cells):
+    if isinstance(item, Strokes | Tiles):
         for part in _parts(item):
             _plot(renderer, height, part, opacity)
         return
@@ -99,14 +89,11 @@ def _plot(renderer: Any, height: float, item: Item, opacity: float) -> None:
     renderer.draw_path(gc, path, upright, fill and (*fill, opacity))
 
 
-def _parts(item: Hatching | Cells) -> Iterator[Item]:
-    """The simple shapes of a hatching (lines) or of a heat map (cells, and lines through some of them)."""
-    if isinstance(item, Cells):
-        for color, places in item.filled().items():
-            for place in places:
-                yield Rect(*place, color or "#FFFFFF")
-    for start, end in item.lines():
-        yield Line(start, ((end,),), item.line if isinstance(item, Cells) else item.stroke, 1.0)
+def _parts(item: Strokes | Tiles) -> list[Item]:
+    """The single lines or rectangles."""
+    if isinstance(item, Tiles):
+        return [Rect(*place, item.fill) for place in item.places]
+    return [Line(start, ((end,),), item.stroke, 1.0) for start, end in item.lines]
 
 
 def _write(renderer: Any, gc: Any, unit: float, height: float, words: Words) -> None:
@@ -126,9 +113,6 @@ def _write(renderer: Any, gc: Any, unit: float, height: float, words: Words) -> 
 
 
 def _color(name: str) -> tuple[float, float, float] | None:
-    from matplotlib.colors import is_color_like, to_rgb
+    from matplotlib.colors import to_rgb
 
-    if name == "none":
-        return None
-    red, green, blue = to_rgb(name if is_color_like(name) else "#888888")
-    return red, green, blue
+    return None if name == "none" else to_rgb(name)

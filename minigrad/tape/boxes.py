@@ -3,7 +3,7 @@
 A box has the same size at every step, so that nothing moves while the user steps.
 """
 
-from minigrad.tape.document import Document, SavedValue, SeedDetail, TapeEdge, TapeNode
+from minigrad.tape.document import Document, SeedDetail, TapeNode
 from minigrad.tape.layout import text_width
 from minigrad.tape.names import clean, shape_text, short
 from minigrad.tape.state import TapeState
@@ -32,32 +32,24 @@ class Sizes:
 
     def box(self, node: TapeNode) -> tuple[float, float]:
         """The size of a box, wide enough for its text at every step."""
-        rows = [
-            text_width(self.name(node), 14, mono=True)
-            + sum(text_width(v, 11, bold=True) + 13 for v, _ in self.tabs(node))
-            + 18
-            + text_width(self.shape(node), 11.5),
-            text_width(self.what(node), 12, mono=True) + 18 + text_width(self.line(node), 11),
-            self.value_width(node),
-            text_width(self.backward(node), 12, bold=True)
-            + max((self._beside(*look) for look in self._notes(node)), default=0),
-            *(
-                sum(chip_width(*c) + 6 for c in self.chips(node, freed)) - 6
-                for freed in (None, False, True)
-            ),
-        ]
+        name, shape = text_width(self.name(node), 14, mono=True), text_width(self.shape(node), 11.5)
+        tabs = sum(text_width(v, 11, bold=True) + 13 for v, _ in self.tabs(node))
+        what, line = text_width(self.what(node), 12, mono=True), text_width(self.line(node), 11)
+        backward = text_width(self.backward(node), 12, bold=True)
+        note = max((self._beside(*look) for look in self._notes(node)), default=0)
+        rows = [name + tabs + 18 + shape, what + 18 + line, self.value_width(node), backward + note]
+        for freed in (None, False, True):
+            rows.append(sum(chip_width(*c) + 6 for c in self.chips(node, freed)) - 6)
         # An even width, so that the center of the box is on a whole pixel.
         width = 2 * round(max(*rows, 108.0) / 2) + 2 * PAD
-        chips = node.saved or node.hooks or node.storage is not None or node.tangents
-        chips = chips or node.id in self.firsts
+        chips = self.chips(node) or node.id in self.firsts
         return width, self.chips_at(node) + (CHIPS if chips else 0) + BOTTOM
 
     def chips_at(self, node: TapeNode) -> float:
         """The y position of the chips in a box: below the value."""
-        shown = node.thumbnail
-        if shown is None:
+        if node.thumbnail is None:
             return TOP
-        return TOP + (PRINTED if len(shown.lines) == 1 else PICTURED)
+        return TOP + (PRINTED if len(node.thumbnail.lines) == 1 else PICTURED)
 
     def value_width(self, node: TapeNode) -> float:
         """The width of the value in a box: its picture, and the text beside it."""
@@ -95,9 +87,7 @@ class Sizes:
             return f"written by {short(node.updated)}"
         if node.kind == "leaf":
             return "leaf, requires_grad" if node.requires_grad else "leaf"
-        if node.expression is None:
-            return "made before the recording"
-        return short(node.expression)
+        return "made before the recording" if node.expression is None else short(node.expression)
 
     def line(self, node: TapeNode) -> str:
         """The second row, right: the user's line, or the backward pass that computed the tensor.
@@ -118,15 +108,14 @@ class Sizes:
         found, state = [], self.state
         freed = node.id in state.freed if freed is None else freed
         for s in node.saved:
-            of = self._name_of(s)
-            at = of if s.constant else f"{of} @v{s.version}"
+            of = short(s.of(self.found.nodes), 16)
             conflict = state.conflict if state.failed == node.id else None
             if conflict is not None and conflict.name == s.name:
                 found.append((f"× {of} saved v{conflict.saved}, now v{conflict.now}", "bad"))
             elif freed:
                 found.append((f"{of} freed", "freed"))
             else:
-                found.append((f"saved {at}", "saved"))
+                found.append((f"saved {of}" + ("" if s.constant else f" @v{s.version}"), "saved"))
         if len(found) > MOST_CHIPS:
             more = len(found) - MOST_CHIPS + 1
             found = [*found[: MOST_CHIPS - 1], (f"{more} more", found[-1][1])]
@@ -138,9 +127,6 @@ class Sizes:
         if node.tangents:
             found.append(("tangent", "tangent"))
         return found
-
-    def _name_of(self, saved: SavedValue) -> str:
-        return short(saved.of(self.found.nodes), 16)
 
     def backward(self, node: TapeNode) -> str:
         """The last row: the backward node, or why there is none. For a failed op, its shapes.
@@ -177,21 +163,31 @@ class Sizes:
         arrived = len(state.arrived.get(key, ()))
         if key not in state.order and terms > 1 and arrived:
             return f"{arrived} of {terms} arrived"
-        if node.backward == "AccumulateGrad":
-            if key in state.order:
-                if key in state.captured:
-                    return "to the caller"
-                return ".grad" if terms < 2 else f".grad, {terms} contributions"
-            filled = state.terms.get(key)
-            return f".grad from backward {filled[-1].number}" if filled else ".grad none yet"
-        return f"{terms} contributions" if terms > 1 and key in state.order else ""
+        many = f"{terms} contributions" if terms > 1 else ""
+        if node.backward != "AccumulateGrad":
+            return many if key in state.order else ""
+        if key in state.order:
+            return "to the caller" if key in state.captured else ".grad" + (many and f", {many}")
+        filled = state.terms.get(key)
+        return f".grad from backward {filled[-1].number}" if filled else ".grad none yet"
+
+    def description(self, node: TapeNode) -> str:
+        """A box in one sentence, for screen readers."""
+        own = [v for v, current in self.tabs(node) if current]
+        parts = [" ".join([self.name(node), *own]), self.shape(node)]
+        parts += [self.what(node), self.line(node), self.backward(node)]
+        if node.id in self.state.order:
+            parts.append(f"ran as number {self.state.order[node.id]}")
+        parts += [text for text, _ in self.chips(node)]
+        parts.append(self.note(node))
+        parts += [] if node.thumbnail is None else node.thumbnail.lines
+        return ", ".join(p for p in parts if p)
 
     def _notes(self, node: TapeNode) -> list[tuple[bool, str]]:
         """The notes that can appear at some step, and for each: is there also a badge with the order?"""
         found = [(bool(node.backward) or node.kind == "failed", self.note(node))]
         terms = self.most.get(node.id, 0)
-        leaf = node.backward == "AccumulateGrad"
-        passes = len(self.found.backward)
+        leaf, passes = node.backward == "AccumulateGrad", len(self.found.backward)
         if leaf:
             filled = f".grad from backward {passes}" if passes > 1 else ".grad none yet"
             found.append((False, filled))
@@ -217,24 +213,6 @@ def letter(storage: int) -> str:
     return chr(65 + storage % 26) + (str(storage // 26) if storage >= 26 else "")
 
 
-def box_description(node: TapeNode, sizes: Sizes) -> str:
-    """A box in one sentence, for screen readers."""
-    own = [v for v, current in sizes.tabs(node) if current]
-    parts = [" ".join([sizes.name(node), *own]), sizes.shape(node)]
-    parts += [sizes.what(node), sizes.line(node), sizes.backward(node)]
-    if node.id in sizes.state.order:
-        parts.append(f"ran as number {sizes.state.order[node.id]}")
-    parts += [text for text, _ in sizes.chips(node)]
-    parts.append(sizes.note(node))
-    parts += [] if node.thumbnail is None else node.thumbnail.lines
-    return ", ".join(p for p in parts if p)
-
-
 def chip_width(text: str, look: str) -> float:
     """The width of a chip with this text."""
     return text_width(text, LABEL, bold=look == "bad") + 12
-
-
-def edge_mark(edge: TapeEdge) -> str:
-    """The text at the head of an arrow if both ends share memory."""
-    return "in place" if edge.inplace else "view" if edge.view else ""

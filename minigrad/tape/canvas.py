@@ -3,27 +3,17 @@
 Data flows down along an arrow, and gradients flow up next to it.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import count, pairwise, takewhile
 
 from minigrad.tape import document as doc
 from minigrad.tape import palette
-from minigrad.tape.boxes import (
-    BOTTOM,
-    LABEL,
-    PAD,
-    ROW_1,
-    ROW_2,
-    TOP,
-    Sizes,
-    box_description,
-    chip_width,
-    edge_mark,
-)
+from minigrad.tape.boxes import BOTTOM, LABEL, PAD, ROW_1, ROW_2, TOP, Sizes, chip_width
 from minigrad.tape.labels import APART, LINE
 from minigrad.tape.layout import sideways, text_width
 from minigrad.tape.names import clean, count_of, short
-from minigrad.tape.shapes import Cells, Group, Hatching, Item, Line, Point, Rect, Shape, Words
-from minigrad.tape.thumbnail import LEVELS, level_of, picture_size
+from minigrad.tape.shapes import Group, Item, Line, Point, Rect, Shape, Strokes, Tiles, Words
+from minigrad.tape.thumbnail import LEVELS, picture_size
 
 LEAN = 8.0  # half the vertical distance between the knees of two parallel lines
 
@@ -37,10 +27,9 @@ class Canvas:
         self.prefix = f"mg-{found.number}"
         self.edges = {e.id: e for e in found.edges}
         self.groups = {g.id: g for g in found.groups}
-        self.flow: dict[tuple[str, int | None], tuple[int, int]] = {
-            (a.sender, a.sent.edge): (a.sent.arrived, a.sent.expected)
-            for arrivals in self.state.arrived.values()
-            for a in arrivals
+        arrivals = (a for arrived in self.state.arrived.values() for a in arrived)
+        self.flow: dict[tuple[str, int | None], doc.DepositDetail] = {
+            (a.sender, a.sent.edge): a.sent for a in arrivals
         }
 
     def at(self, place: doc.Bounds) -> doc.Bounds:
@@ -71,7 +60,7 @@ class Canvas:
             items += [Rect(x, band, w, BOTTOM, below, radius=7), Rect(x, band, w, 8, below)]
         if key in self.state.freed:
             top = sizes.chips_at(node)
-            items.append(Hatching(x, y + top, w, h - top - 2, "#C9CED4"))
+            items.append(hatching(x, y + top, w, h - top - 2, "#C9CED4"))
         between = "" if wanted or not leaf else "6 4"
         items.append(Line((x, band), (((x + w, band),),), border, 1.0, between))
         items.append(Rect(x, y, w, h, "none", border, thick, dash, 7))
@@ -80,9 +69,9 @@ class Canvas:
         items += self._upper(node, x, y, w)
         items += self._value(node, x + PAD, y + TOP)
         items += self._chips(node, x + PAD, y + sizes.chips_at(node))
-        items += self._lower(node, x, band, w, failed)
+        items += self._lower(node, x, band + 17, w, failed)
         opacity = 0.45 if key in self.state.pruned else 1.0
-        return Group(f"{self.prefix}-{key}", box_description(node, sizes), tuple(items), opacity)
+        return Group(f"{self.prefix}-{key}", sizes.description(node), tuple(items), opacity)
 
     def _upper(self, node: doc.TapeNode, x: float, y: float, w: float) -> list[Item]:
         sizes, leaf = self.sizes, node.kind == "leaf"
@@ -98,12 +87,12 @@ class Canvas:
             ]
             at += wide + 3
         ink = palette.FAINT if leaf else palette.INK
-        items += [
+        return [
+            *items,
             Words(x + w - PAD, y + ROW_1, sizes.shape(node), 11.5, palette.FAINT, anchor="end"),
             Words(x + PAD, y + ROW_2, sizes.what(node), 12, ink, mono=not leaf),
             Words(x + w - PAD, y + ROW_2, sizes.line(node), 11, palette.FAINT, anchor="end"),
         ]
-        return items
 
     def _value(self, node: doc.TapeNode, x: float, y: float) -> Iterator[Item]:
         """The value of a node: its picture, and the text beside it."""
@@ -112,7 +101,7 @@ class Canvas:
             return
         wide, tall = picture_size(shown)
         if shown.cells:
-            yield Cells(x, y, wide, tall, tuple(shown.cells), palette.HEAT, palette.INK)
+            yield from drawn_heat_map((x, y, wide, tall), shown.cells, palette.HEAT, palette.INK)
             yield Rect(x, y, wide, tall, "none", palette.LINE)
         elif shown.bars:
             yield Shape(_silhouette(shown.bars, x, y, wide, tall), palette.LEAF)
@@ -120,37 +109,30 @@ class Canvas:
         for k, line in enumerate(shown.lines):
             yield Words(x + (wide and wide + 7), y + 9.5 + 14 * k, clean(line), LABEL)
 
-    def _chips(self, node: doc.TapeNode, x: float, y: float) -> list[Item]:
-        items: list[Item] = []
+    def _chips(self, node: doc.TapeNode, x: float, y: float) -> Iterator[Item]:
         for text, look in self.sizes.chips(node):
             wide = chip_width(text, look)
             fill, stroke, dash, ink = _CHIP_LOOKS[look]
-            items += [
-                Rect(x, y, wide, 17, fill, stroke, 1.2, dash, 8),
-                Words(x + 6, y + 12.5, text, LABEL, ink, look == "bad"),
-            ]
+            yield Rect(x, y, wide, 17, fill, stroke, 1.2, dash, 8)
+            yield Words(x + 6, y + 12.5, text, LABEL, ink, look == "bad")
             x += wide + 6
-        return items
 
     def _lower(
-        self, node: doc.TapeNode, x: float, band: float, w: float, failed: bool
-    ) -> list[Item]:
-        items: list[Item] = []
-        sizes = self.sizes
-        base, at, wanted = band + 17, x + PAD, node.requires_grad
+        self, node: doc.TapeNode, x: float, base: float, w: float, failed: bool
+    ) -> Iterator[Item]:
+        sizes, at, wanted = self.sizes, x + PAD, node.requires_grad
         beside = palette.ERROR if failed else palette.BACKWARD_INK
         if failed or node.id in self.state.order:
             mark = "×" if failed else str(self.state.order[node.id])
             wide = sizes.badge(int(mark) if mark.isdigit() else 0)
-            items.append(Rect(at, base - 13, wide, 18, beside, radius=9))
-            items.append(_middle(at + wide / 2, base, mark, LABEL, "#FFFFFF"))
+            yield Rect(at, base - 13, wide, 18, beside, radius=9)
+            yield _middle(at + wide / 2, base, mark, LABEL, "#FFFFFF")
             at += wide + 8
         ink = palette.BACKWARD_INK if wanted else palette.FAINT
         ink = palette.ERROR if node.kind == "failed" else ink
-        items.append(Words(at, base, self.sizes.backward(node), 12, ink, bold=wanted))
-        if note := self.sizes.note(node):
-            items.append(Words(x + w - PAD, base, note, 11, beside, anchor="end"))
-        return items
+        yield Words(at, base, sizes.backward(node), 12, ink, bold=wanted)
+        if note := sizes.note(node):
+            yield Words(x + w - PAD, base, note, 11, beside, anchor="end")
 
     def group(self, group: doc.FoldedGroup, place: doc.Bounds) -> Group:
         """A folded group: two cards on top of each other, with the number of operations."""
@@ -195,44 +177,38 @@ class Canvas:
             line = [(x + shift, y) for x, y in down]
             items.append(leaning(line, palette.FORWARD, 1.6, knees=knees, end=-8, side=-both))
         items.append(arrow_head(down[-1], palette.FORWARD))
-        title = (
-            f"{self._called(route.from_, edge.from_)} goes into {self._called(route.to, edge.to)}"
-        )
+        ends = (self._called(route.from_, edge.from_), self._called(route.to, edge.to))
+        title = " goes into ".join(ends)
         if both:
-            items += self._gradient(edges, points, knees, route.label)
+            arrow, words = self._gradient(edges, [(x + APART, y) for x, y in points], knees)
+            items += arrow
+            if route.label is not None:
+                items += self._words(route.label, words, palette.BACKWARD_INK)
             title += ", its gradient comes back"
         if route.mark:
-            items.append(self._words(route.mark, edge_mark(edge), palette.FAINT))
+            items += self._words(route.mark, [edge.mark], palette.FAINT)
         return Group(f"{self.prefix}-r{number}", clean(title), tuple(items))
 
     def _gradient(
-        self,
-        edges: list[doc.TapeEdge],
-        points: list[Point],
-        knees: list[float],
-        label: doc.LabelPlace | None,
-    ) -> list[Item]:
-        up = [(x + APART, y) for x, y in points]
+        self, edges: list[doc.TapeEdge], up: list[Point], knees: list[float]
+    ) -> tuple[list[Item], list[str]]:
+        """The gradient arrow of a route, and the texts beside it."""
         edge = edges[0]
         flow = self.flow.get((edge.to, edge.backward_edge))
         ink = palette.BACKWARD_INK if flow else palette.BACKWARD
-        items: list[Item] = [leaning(up, ink, 1.8, "5 4", knees=knees, start=8, side=1)]
-        items.append(arrow_head(up[0], ink, -9.0))
+        line = leaning(up, ink, 1.8, "5 4", knees=knees, start=8, side=1)
         words = []
         if len(edges) > 1:
             words.append(f"{len(edges)} arrows")
-        elif flow and flow[1] > 1:
-            words.append(f"{flow[0]} of {flow[1]}")
+        elif flow and flow.expected > 1:
+            words.append(f"{flow.arrived} of {flow.expected}")
         words += [edge.summed] if edge.summed and len(edges) == 1 else []
-        if label is not None:
-            items += [
-                self._words(label, said, palette.BACKWARD_INK, k) for k, said in enumerate(words)
-            ]
-        return items
+        return [line, arrow_head(up[0], ink, -9.0)], words
 
-    def _words(self, place: doc.LabelPlace, said: str, ink: str, line: int = 0) -> Words:
-        x, y = place.x + self.dx, place.y + self.dy + LINE * line
-        return Words(x, y, said, LABEL, ink, bold=ink == palette.BACKWARD_INK)
+    def _words(self, place: doc.LabelPlace, lines: Sequence[str], ink: str) -> Iterator[Words]:
+        x, y = place.x + self.dx, place.y + self.dy
+        for k, line in enumerate(lines):
+            yield Words(x, y + LINE * k, line, LABEL, ink, bold=ink == palette.BACKWARD_INK)
 
     def _called(self, box: str, node: str) -> str:
         group = self.groups.get(box)
@@ -248,7 +224,7 @@ def _tint(node: doc.TapeNode) -> str:
 
 def _silhouette(bars: str, x: float, y: float, wide: float, tall: float) -> tuple[Point, ...]:
     """The outline of a histogram."""
-    heights = [tall * (level_of(bar) or 0) / LEVELS for bar in bars]
+    heights = [tall * int(bar) / LEVELS for bar in bars]
     step = wide / len(bars)
     top = [(x + step * (k + side), y + tall - h) for k, h in enumerate(heights) for side in (0, 1)]
     return ((x, y + tall), *top, (x + wide, y + tall))
@@ -285,19 +261,15 @@ def leaning(
     side         -1 or 1 for the left or right one of two parallel lines. Their knees are at
                  different heights, since slanted lines would meet
     """
-    points = [
-        (points[0][0], points[0][1] + start),
-        *points[1:-1],
-        (points[-1][0], points[-1][1] + end),
-    ]
+    (x0, top), *inner, (x1, bottom) = points
+    points = [(x0, top + start), *inner, (x1, bottom + end)]
     pieces: list[tuple[Point, ...]] = []
-    for k in range(1, len(points)):
-        (x0, _), (x1, y1) = points[k - 1], points[k]
-        if k % 2 == 0 or x0 == x1:
-            pieces.append(((x1, y1),))
+    for k, (begin, stop) in enumerate(pairwise(points)):
+        if k % 2 or begin[0] == stop[0]:
+            pieces.append((stop,))
         else:
-            middle = knees[k // 2] + (-side if x1 > x0 else side) * LEAN
-            pieces += sideways(points[k - 1], points[k], middle)
+            middle = knees[k // 2] + (-side if stop[0] > begin[0] else side) * LEAN
+            pieces += sideways(begin, stop, middle)
     return Line(points[0], tuple(pieces), stroke, thick, dash)
 
 
@@ -305,3 +277,33 @@ def arrow_head(tip: Point, fill: str, back: float = 9.0, half: float = 4.5) -> S
     """The head of an arrow that points down, or up if `back` is negative."""
     x, y = tip
     return Shape((tip, (x - half, y - back), (x + half, y - back)), fill)
+
+
+def hatching(x: float, y: float, width: float, height: float, stroke: str) -> Strokes:
+    """Slanted lines over a part of a box, from the bottom of the part to its top."""
+    starts = takewhile(lambda at: at + height / 2 < x + width - 4, count(x + 6, 9))
+    return Strokes(tuple(((at, y + height), (at + height / 2, y)) for at in starts), stroke)
+
+
+def drawn_heat_map(
+    place: tuple[float, float, float, float],
+    rows: Sequence[str],
+    colors: Mapping[str, str],
+    ink: str,
+) -> list[Item]:
+    """A heat map: a text for each row, with a character for each cell.
+
+    place     the position of the upper left corner, the width and the height
+    colors    the colors of the characters; other cells are white with a slanted line
+    """
+    x, y, width, height = place
+    across = [round(x + width * k / len(rows[0]), 1) for k in range(len(rows[0]) + 1)]
+    down = [round(y + height * k / len(rows), 1) for k in range(len(rows) + 1)]
+    tiles: dict[str, list[tuple[float, float, float, float]]] = {}
+    for row, (top, bottom) in zip(rows, pairwise(down), strict=True):
+        for character, (left, right) in zip(row, pairwise(across), strict=True):
+            tile = (left, top, right - left, bottom - top)
+            tiles.setdefault(colors.get(character, ""), []).append(tile)
+    items: list[Item] = [Tiles(tuple(at), color or "#FFFFFF") for color, at in tiles.items()]
+    slanted = tuple(((x, y + h), (x + w, y)) for x, y, w, h in tiles.get("", ()))
+    return [*items, Strokes(slanted, ink)] if slanted else items

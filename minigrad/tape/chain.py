@@ -40,8 +40,8 @@ class ChainLine:
     branch: str
     what: str
     remark: str
-    leaf: bool
-    again: bool
+    leaf: bool = False
+    again: bool = False
 
 
 class Chain:
@@ -58,14 +58,13 @@ class Chain:
             if node is not None and node not in self._names:
                 self._names[node] = short(name)
                 self._shapes[node] = shape_text(tensor.shape)
-        self.lines: tuple[ChainLine, ...]
         if self.root is None:
             remark = "no grad_fn: nothing here requires a gradient"
-            name = self._tensors.get(id(z), "this tensor")
-            self.lines = (ChainLine("", name, remark, False, False),)
+            lines = [ChainLine("", self._tensors.get(id(z), "this tensor"), remark)]
         else:
             self._shapes.setdefault(self.root, shape_text(z.shape))
-            self.lines = tuple(self._tree(self.root))
+            lines = self._tree(self.root)
+        self.lines: tuple[ChainLine, ...] = tuple(lines)
 
     def __len__(self) -> int:
         return 0 if self.root is None else len(reachable([self.root]))
@@ -84,57 +83,42 @@ class Chain:
             while stack:
                 node, branch, below = stack.pop()
                 number = numbers.setdefault(node, len(numbers) + 1)
-                what = self._what(node, number)
+                name = self._names.get(node)
+                what = f"{node.name()} #{number}" if name is None else f"{name}  {node.name()}"
                 if node in written:
-                    lines.append(ChainLine(branch, what, "shown above", False, True))
+                    lines.append(ChainLine(branch, what, "shown above", again=True))
                     continue
                 if len(below) > 3 * DEEPEST and node.edges:
                     if node not in put_off:
                         put_off.append(node)
-                    lines.append(ChainLine(branch, what, "continued below", False, True))
+                    lines.append(ChainLine(branch, what, "continued below", again=True))
                     continue
                 written.add(node)
-                leaf = is_leaf(node)
-                lines.append(ChainLine(branch, what, self._remark(node), leaf, False))
+                lines.append(ChainLine(branch, what, self._remark(node), is_leaf(node)))
                 if len(node.edges) == 1:
                     stack.append((node.edges[0], below + "↓ ", below))
                     continue
-                for k in range(len(node.edges) - 1, -1, -1):
-                    last = k == len(node.edges) - 1
-                    here, under = ("└─ ", "   ") if last else ("├─ ", "│  ")
-                    stack.append((node.edges[k], below + here, below + under))
+                here, under = "└─ ", "   "  # of the last branch, which comes off the stack last
+                for edge in reversed(node.edges):
+                    stack.append((edge, below + here, below + under))
+                    here, under = "├─ ", "│  "
         return lines
-
-    def _what(self, node: AnyNode, number: int) -> str:
-        name = self._names.get(node)
-        if name is not None:
-            return f"{name}  {node.name()}"
-        return f"{node.name()} #{number}"
 
     def _remark(self, node: AnyNode) -> str:
         """The shape of the result, if known; the settings; the values saved for backward."""
         if is_leaf(node):
             return f"{shape_text(np.shape(node._array))}  leaf"
-        parts = []
-        if node in self._shapes:
-            parts.append(self._shapes[node])
+        parts = [self._shapes[node]] if node in self._shapes else []
         if node.freed:
-            parts.append("freed by a backward pass")
-        else:
-            saved = [
-                f"{self._saved_name(name, value)} {shape_text(value.shape)}"
-                + (f" v{version}" if version else "")
-                for name, (value, version) in node.saved_values().items()
-                if name in node.plan.tensors
-            ]
-            if saved:
-                parts.append("saves " + ", ".join(saved))
-        return "  ".join(parts)
-
-    def _saved_name(self, name: str, value: Any) -> str:
-        """The rule's name and the user's name for a saved tensor: "y = y2"."""
-        known = self._tensors.get(id(value), name)
-        return name if known == name else f"{name} = {known}"
+            return "  ".join([*parts, "freed by a backward pass"])
+        saved = []
+        for name, (value, version) in node.saved_values().items():
+            if name in node.plan.tensors:
+                known = self._tensors.get(id(value), name)
+                both = name if known == name else f"{name} = {known}"  # the rule's and the user's
+                written = f" v{version}" if version else ""
+                saved.append(f"{both} {shape_text(value.shape)}{written}")
+        return "  ".join([*parts, *(["saves " + ", ".join(saved)] if saved else [])])
 
     def __repr__(self) -> str:
         return "\n".join(self._texts(str, "{}", "{}"))
@@ -157,11 +141,8 @@ class Chain:
         texts = []
         for line in lines:
             gap = " " * (width - len(line.branch) - len(line.what) + 2)
-            what = escape(line.what)
-            if line.leaf:
-                what = leaf.format(what)
-            elif line.again:
-                what = again.format(what)
+            look = leaf if line.leaf else again if line.again else "{}"
+            what = look.format(escape(line.what))
             texts.append(f"{escape(line.branch)}{what}{gap}{escape(line.remark)}".rstrip())
         if left_out > 0:
             texts.insert(MOST_LINES // 2, f"... {left_out} more lines ...")
@@ -193,6 +174,4 @@ def chain(z: Any, *, namespace: Mapping[str, Any] | None = None) -> Chain:
     """
     if not isinstance(z, tensor_kinds()):
         raise TypeError(f"chain takes a tensor, but got {type(z).__name__}.")
-    if namespace is None:
-        namespace = namespace_of(sys._getframe(1))
-    return Chain(z, namespace)
+    return Chain(z, namespace_of(sys._getframe(1)) if namespace is None else namespace)

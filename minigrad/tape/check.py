@@ -1,27 +1,44 @@
-"""Compares a hand-derived gradient with the gradient that a recorded pass computed.
+"""Checks of gradients: hand-derived ones against a recording, and both against central differences.
 
-    tape.check(a=..., b=...)     one row for each leaf: it agrees, or how it differs
+    tape.check(a=..., b=...)     compares with the gradients of the recorded passes
+    tape.differences("x")        the quotient (f(x + h) - f(x - h)) / 2h, for each entry of x
+    tape.differences(x=mine)     compares them with a hand-derived gradient
 
-We compare with the leaf's gradient from the last backward pass that reached it, not with
-`.grad`, which may be the sum of several passes. If they differ, the check tries the usual
-mistakes: a sign, a factor, a mean instead of a sum, a transpose, a missing sum over a broadcast
-axis, and a gradient that only contains the contribution of one op.
+`check` compares with the leaf's gradient from the last backward pass that reached it, not with
+`.grad`, which may be the sum of several passes. If they differ, it tries the usual mistakes: a sign,
+a factor, a mean instead of a sum, a transpose, a missing sum over a broadcast axis, and a gradient
+that only contains the contribution of one op.
 
-See also minigrad.compare, which uses the graph itself.
+For `differences`, f is the part of the recording that the last backward pass went through. We apply
+its operations again, in float64, with one entry of the leaf slightly larger and slightly smaller.
+Operands without a gradient (constants, detached tensors) keep their recorded values, as in the
+backward pass. This uses no rules, so it checks the engine as well as the user. It fails if an
+operation cannot be applied again: because an operand was not recorded in full, or because a part
+was computed before the recording, by a user-defined Function, or was written in place through a
+view. The error message gives the reason and the place.
+
+See also minigrad.compare, which uses the graph itself, and minigrad.autograd.gradcheck, which calls
+a function again and needs no tape.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from minigrad.core.shapes import broadcast_axes
 from minigrad.tape.adapters import double_of
-from minigrad.tape.events import Backward, NodeRun
-from minigrad.tape.names import near
+from minigrad.tape.events import Backward, Input, NodeRun, computed_from, result_of
+from minigrad.tape.names import near, number_text, short
 from minigrad.tape.naming import label, node_names, versions_of
 from minigrad.tape.recorder import Recorder
-from minigrad.tape.snapshot import Array, Snapshot
+from minigrad.tape.snapshot import Array, Snapshot, repeats
+from minigrad.tape.text import table_text
+
+STEP = 6e-6  # the cube root of float64's precision: balances rounding error and curvature error
+MOST = 200_000  # the maximum number of operations to apply again
+ROWS = 8  # entries shown one by one
 
 
 @dataclass(frozen=True)
@@ -86,46 +103,38 @@ def leaf_named(recorder: Recorder, name: str, method: str) -> str:
     """The id of a leaf in the document; KeyError if there is no such leaf."""
     leaves = leaves_of(recorder)
     if name not in leaves:
-        raise KeyError(
-            f"tape.{method}: there is no leaf {name!r} that requires a gradient on this tape."
-            + near(name, leaves)
-        )
+        missing = f"there is no leaf {name!r} that requires a gradient on this tape."
+        raise KeyError(f"tape.{method}: {missing}{near(name, leaves)}")
     return f"n{leaves[name]}"
 
 
 def check_leaf(recorder: Recorder, leaf: str, mine: Any) -> CheckedLeaf:
     """Compare one gradient with that of a leaf, given by the leaf's id in the document."""
     names, entry, array = node_names(recorder), int(leaf[1:]), double_of(mine)
+    name, yours = names[entry], str(Snapshot(array))
     found = last_run(recorder.passes, entry)
     if found is None:
-        return CheckedLeaf(names[entry], False, str(Snapshot(array)), "", no_gradient(names[entry]))
+        return CheckedLeaf(name, False, yours, "", no_gradient(name))
     its_pass, run = found
     right = None if run.g is None else run.g.array
     if right is None:
         raise ValueError(
-            f"tape.check: the gradient of {names[entry]} was too large to be recorded whole. "
+            f"tape.check: the gradient of {name} was too large to be recorded whole. "
             "To fix it, use minigrad.compare, which uses the graph."
         )
     versions = versions_of(recorder)
     labels = [label(e, n, versions) for e, n in zip(recorder.entries, names)]
-    parts = {
-        labels[t.entry]: s.value.array
-        for t in its_pass.runs
-        for s in t.sent
-        if s.to == entry and s.value is not None and s.value.array is not None
-    }
+    sent = ((t.entry, s.value) for t in its_pass.runs for s in t.sent if s.to == entry)
+    parts = {labels[k]: g.array for k, g in sent if g is not None and g.array is not None}
     ok = array.shape == right.shape and close(array, right)
     hint = "" if ok else _diagnosis(array, right, parts)
-    return CheckedLeaf(names[entry], ok, str(Snapshot(array)), str(Snapshot(right)), hint)
+    return CheckedLeaf(name, ok, yours, str(Snapshot(right)), hint)
 
 
 def last_run(passes: list[Backward], entry: int) -> tuple[Backward, NodeRun] | None:
     """The last run of a leaf, and the backward pass that it was part of."""
-    for b in reversed(passes):
-        for run in reversed(b.runs):
-            if run.entry == entry:
-                return b, run
-    return None
+    runs = ((b, run) for b in reversed(passes) for run in reversed(b.runs) if run.entry == entry)
+    return next(runs, None)
 
 
 def no_gradient(name: str) -> str:
@@ -146,9 +155,8 @@ def _diagnosis(mine: Array, right: Array, parts: dict[str, Array]) -> str:
     """A guess at the mistake: tries the usual ones one after another."""
     for sender, part in parts.items():
         if len(parts) > 1 and part.shape == mine.shape and close(mine, part):
-            return (
-                f"It only contains the part through {sender}; there are {len(parts)} parts to add."
-            )
+            only = f"It only contains the part through {sender}"
+            return f"{only}; there are {len(parts)} parts to add."
     size = max((p.size for p in parts.values()), default=right.size)
     for corrected, mistake in _corrections(mine, right, {right.size, size} - {1}):
         if corrected.shape == right.shape and close(corrected, right):
@@ -177,11 +185,210 @@ def _corrections(mine: Array, right: Array, sizes: set[int]) -> Iterator[tuple[A
         yield mine * n, f"It is 1/{n} as large: a sum was treated as a mean."
     if mine.ndim == 2:
         yield mine.T, "It is the transpose."
-    lead = mine.ndim - right.ndim
-    broadcast = zip(mine.shape, (1,) * lead + right.shape)
-    axes = tuple(k for k, (n, own) in enumerate(broadcast) if k < lead or (own == 1 and n != 1))
-    if axes and lead >= 0:
+    if mine.ndim >= right.ndim and (axes := broadcast_axes(right.shape, mine.shape)):
         many = "axis" if len(axes) == 1 else "axes"
         said = f"The sum over the broadcast {many} {', '.join(map(str, axes))} is missing."
         total = mine.sum(axes)
         yield total.reshape(right.shape) if total.size == right.size else total, said
+
+
+# ---------------------------------------------------------------------- central differences
+
+
+class Differences:
+    """The central differences of one leaf.
+
+    name       the name of the leaf
+    central    the quotients, in the leaf's shape, in float64
+    tape       the gradient that the last pass computed
+    kinks      entries at which the left and right quotients differ
+    """
+
+    def __init__(self, name: str, central: Array, tape: Array, kinks: list[list[int]]) -> None:
+        self.name, self.central, self.tape, self.kinks = name, central, tape, kinks
+
+    def agrees(self, mine: Any = None) -> bool:
+        """Does the given gradient (by default the tape's) agree with the quotients?"""
+        given = self.tape if mine is None else double_of(mine)
+        return given.shape == self.central.shape and close(given, self.central.astype("f4"))
+
+    def text(self, mine: Any = None) -> str:
+        """The quotients as text; with a hand-derived gradient, entry by entry."""
+        said = f"central differences: {Snapshot(self.central)}"
+        if mine is not None:
+            own = double_of(mine)
+            if own.shape != self.central.shape:
+                return f"{said}; yours has shape {own.shape} instead of {self.central.shape}."
+            said = _table(self, own)
+        kink = "there is a kink: the slopes from the left and the right differ."
+        return "\n".join([said, *(f"At {self.name}{at or ''} {kink}" for at in self.kinks[:3])])
+
+    def __repr__(self) -> str:
+        return _table(self, None)
+
+
+class AllDifferences:
+    """The central differences of several leaves; true if the tape agrees with all of them."""
+
+    def __init__(self, found: list[tuple[Differences, Any]]) -> None:
+        self.found = found
+        self.leaves = {d.name: d.central for d, _ in found}
+
+    def __bool__(self) -> bool:
+        return all(d.agrees() and d.agrees(mine) for d, mine in self.found)
+
+    def __repr__(self) -> str:
+        return "\n\n".join(_table(d, None if m is None else double_of(m)) for d, m in self.found)
+
+
+def differences(
+    recorder: Recorder, names: Sequence[str], derived: Mapping[str, Any]
+) -> AllDifferences:
+    """The central differences of the named leaves; of all leaves, if none is named."""
+    leaves = leaves_of(recorder)
+    received = [name for name, k in leaves.items() if last_run(recorder.passes, k) is not None]
+    wanted = dict.fromkeys([*names, *derived] or received or leaves)
+    ids = [leaf_named(recorder, name, "differences") for name in wanted]
+    found = [differences_of_leaf(recorder, leaf) for leaf in ids]
+    return AllDifferences([(d, derived.get(name)) for d, name in zip(found, wanted)])
+
+
+def differences_of_leaf(recorder: Recorder, leaf: str) -> Differences:
+    """The central differences of a leaf, given by its id in the document.
+
+    Raises ValueError, with the reason, if this tape does not allow it.
+    """
+    rerun = _Rerun(recorder, int(leaf[1:]))
+    x, central = rerun.x, np.empty(rerun.x.shape)
+    kinks = []
+    middle = rerun.loss(x)
+    for at in np.ndindex(x.shape):
+        h = STEP * max(1.0, abs(float(x[at])))
+        change = np.zeros(x.shape)
+        change[at] = h
+        above, below = rerun.loss(x + change), rerun.loss(x - change)
+        right, left = (above - middle) / h, (middle - below) / h
+        central[at] = (above - below) / (2 * h)
+        if abs(right - left) > 1e-3 * max(1.0, abs(right), abs(left)):
+            kinks.append(list(at))
+    return Differences(rerun.name, central, rerun.gradient, kinks)
+
+
+class _Rerun:
+    """The operations that the last backward pass through a leaf used, ready to run again."""
+
+    def __init__(self, recorder: Recorder, leaf: int) -> None:
+        self.entries, self.leaf = recorder.entries, leaf
+        self.names = node_names(recorder)
+        self.name = self.names[leaf]
+        found = last_run(recorder.passes, leaf)
+        if found is None:
+            raise ValueError(f"tape.differences: {no_gradient(self.name)}")
+        its_pass, run = found
+        self.gradient = self._whole(run.g, f"the gradient of {self.name}")
+        self.x = self._value(Input(leaf))
+        self.seeds = [(e, self._whole(g, "the seed")) for e, g in its_pass.seeds]
+        self.path = self._path([e for e, _ in its_pass.seeds])
+        if 2 * self.x.size * len(self.path) > MOST:
+            raise self._cannot(
+                f"{self.name} has {self.x.size} entries, and for each {2 * len(self.path)} operations would run"
+            )
+        self._must_repeat()
+
+    def _cannot(self, why: str) -> ValueError:
+        return ValueError(
+            f"central differences cannot be computed from this tape: {why}. To fix it, use "
+            "minigrad.gradcheck(f, x), which calls your function again."
+        )
+
+    def _path(self, roots: list[int]) -> list[int]:
+        """The entries between the leaf and the roots, in order."""
+        onward = {self.leaf}
+        for k in sorted(computed_from(self.entries, roots)):
+            if any(i.entry in onward and i.gradient for i in self.entries[k].inputs):
+                onward.add(k)
+        path = sorted(onward - {self.leaf})
+        for k in path:
+            entry, name = self.entries[k], self.names[k]
+            if entry.kind == "before":
+                raise self._cannot(f"{name} was computed before the recording began")
+            if entry.through is not None:
+                raise self._cannot(f"{name} was written to in place through a view of it")
+            if entry.op_call is None:
+                raise self._cannot(f"{entry.op}, which made {name}, cannot be applied again")
+        return path
+
+    def _must_repeat(self) -> None:
+        """Check that running again gives the recorded values."""
+        known = self._run(self.x)
+        for k in self.path:
+            for z, r in zip(known[k], self.entries[k].results, strict=False):
+                if r.array is not None and not repeats(z, r.array):
+                    raise self._cannot(f"run again, {self.names[k]} has a different value")
+
+    def loss(self, x: Array) -> float:
+        """The sum of the roots, each multiplied by its seed gradient."""
+        known = self._run(x)
+        return float(sum(np.sum(known[e][0] * g) for e, g in self.seeds if e in known))
+
+    def _run(self, x: Array) -> dict[int, tuple[Any, ...]]:
+        known: dict[int, tuple[Any, ...]] = {self.leaf: (x,)}
+        for k in self.path:
+            entry = self.entries[k]
+            call = entry.op_call
+            assert call is not None
+            operands = []
+            for place, i in enumerate(entry.inputs):
+                if i.entry is None:
+                    operands.append(_double(call.constants[place]))
+                elif i.entry in known and i.gradient:
+                    operands.append(known[i.entry][i.output])
+                else:
+                    operands.append(self._value(i))
+            with np.errstate(all="ignore"):
+                z = call.op.forward(*operands, **{n: _setting(v) for n, v in call.settings.items()})
+            known[k] = z if isinstance(z, tuple) else (np.asarray(z),)
+        return known
+
+    def _value(self, i: Input) -> Array:
+        """An operand's recorded value, in float64."""
+        assert i.entry is not None
+        result = result_of(self.entries, i)
+        return self._whole(None if result is None else result.value, self.names[i.entry])
+
+    def _whole(self, value: Snapshot | None, name: str) -> Array:
+        array = None if value is None else value.array
+        if array is None:
+            raise self._cannot(f"{name} was not recorded whole")
+        return _double(array)
+
+
+def _double(value: Any) -> Array:
+    array = np.asarray(value)
+    return array.astype(np.float64) if array.dtype.kind == "f" else array
+
+
+def _setting(value: Any) -> Any:
+    """A setting; a floating-point dtype becomes float64."""
+    if isinstance(value, np.dtype) and value.kind == "f":
+        return np.dtype(np.float64)
+    return value
+
+
+def _table(d: Differences, mine: Array | None) -> str:
+    """A table by entry: your gradient, the tape's, the quotient, and your error."""
+    other = d.tape if mine is None else mine
+    if other.shape != d.central.shape:
+        return f"{d.name}: yours has shape {other.shape} instead of {d.central.shape}."
+    apart = np.abs(d.central - other)
+    every = list(np.ndindex(d.central.shape))
+    rows = [["entry", "yours", "the tape's", "central", "apart"]]
+    for at in sorted(sorted(every, key=lambda at: -apart[at])[:ROWS]):
+        name = f"{short(d.name)}[{', '.join(map(str, at))}]" if at else short(d.name)
+        numbers = other[at], d.tape[at], round(float(d.central[at]), 9)
+        rows.append([name, *map(number_text, numbers), f"{apart[at]:.0e}"])
+    if mine is None:
+        rows = [[name, *others] for name, _, *others in rows]
+    text = table_text(rows, range(1, len(rows[0])))
+    more = len(every) - ROWS
+    return text + (f"\nand {more} others, which are closer" if more > 0 else "")

@@ -46,10 +46,7 @@ class Cluster:
 
 
 def digraph(
-    name: str,
-    parts: Iterable[Vertex | Cluster],
-    arrows: Iterable[Arrow],
-    **defaults: Looks,
+    name: str, parts: Iterable[Vertex | Cluster], arrows: Iterable[Arrow], **defaults: Looks
 ) -> str:
     """The DOT text of a graph.
 

@@ -9,7 +9,7 @@ Everything else refers to nodes by their ids ("n3"), and to snapshots of arrays 
     packed     a smaller form for the inspector's script, without default values
 """
 
-from dataclasses import MISSING, Field, dataclass, field, fields
+from dataclasses import MISSING, dataclass, field, fields
 from functools import cache
 from typing import Annotated, Any, Literal, NamedTuple, NotRequired, TypedDict
 
@@ -88,6 +88,10 @@ class NodeOperand:
     version: int = 0
     jacobian: ValueIndex | None = None
 
+    def of(self, nodes: "list[TapeNode]") -> str:
+        """The name of the tensor."""
+        return nodes[index_of(self.node)].result(self.output)
+
 
 @dataclass(frozen=True, slots=True)
 class ConstantOperand:
@@ -95,6 +99,10 @@ class ConstantOperand:
 
     constant: str
     operand: str | None = None
+
+    def of(self, nodes: "list[TapeNode]") -> str:
+        """The number, as text."""
+        return self.constant
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,6 +253,11 @@ class TapeEdge:
     inplace: bool = False
     view: bool = False
     summed: str | None = None
+
+    @property
+    def mark(self) -> str:
+        """The text at its head, if both ends share memory."""
+        return "in place" if self.inplace else "view" if self.view else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -598,6 +611,10 @@ class Document:
         """The node with this id."""
         return self.nodes[index_of(key)]
 
+    def steps_of(self, number: int) -> list[TapeStep]:
+        """The steps of a backward pass in which a node ran."""
+        return [s for s in self.steps if s.event == "node" and s.pass_ == number]
+
     def value(self, number: ValueIndex | None) -> ArrayFacts | None:
         """A snapshot, by its number."""
         return None if number is None else self.values[number]
@@ -655,15 +672,12 @@ def plain(item: Any, brief: bool = False) -> Any:
 @cache
 def _keys(kind: Any) -> list[tuple[str, str, Any, bool]]:
     """The name, JSON key and default of each field, and whether it is optional."""
-    return [
-        (f.name, f.name.rstrip("_"), _default(f), "optional" in f.metadata) for f in fields(kind)
-    ]
-
-
-def _default(f: Field[Any]) -> Any:
-    if f.name == "event":  # always written
-        return MISSING
-    return f.default if f.default_factory is MISSING else f.default_factory()
+    found = []
+    for f in fields(kind):
+        default = f.default if f.default_factory is MISSING else f.default_factory()
+        default = MISSING if f.name == "event" else default  # it is always written
+        found.append((f.name, f.name.rstrip("_"), default, "optional" in f.metadata))
+    return found
 
 
 def packed(found: Document) -> dict[str, Any]:
@@ -671,8 +685,7 @@ def packed(found: Document) -> dict[str, Any]:
 
     For long tapes it also leaves out the sentences of details.
     """
-    few = len(found.steps) <= MANY_STEPS
-    brief = ("nodes", "edges", "steps")
+    few, brief = len(found.steps) <= MANY_STEPS, ("nodes", "edges", "steps")
     slim = {f.name: plain(getattr(found, f.name), f.name in brief) for f in fields(found)}
     usual = {"nan": 0, "inf": 0, "first": [], "rows": []}
     slim["values"] = [

@@ -38,7 +38,7 @@ not by id(), which changes between runs.
 
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -102,17 +102,17 @@ def make_dot(
     outputs = [var] if isinstance(var, kinds) else list(var)
     for value in (*outputs, *(params or {}).values()):
         if not isinstance(value, kinds):
-            raise TypeError(
-                f"make_dot shows tensors, but got a value of type {type(value).__name__}."
-            )
+            kind = type(value).__name__
+            raise TypeError(f"make_dot shows tensors, but got a value of type {kind}.")
     # Names from params take precedence. If a tensor has two names, we use the first.
     named = [*tensors_in(namespace_of(sys._getframe(1)), kinds)][::-1]
     named += [(str(name), tensor) for name, tensor in (params or {}).items()]
-    names: Names = {id(tensor): short(name) for name, tensor in named}
-    nodes = [(node_of(tensor), short(name)) for name, tensor in named]
-    names |= {node: name for node, name in nodes if node is not None and is_leaf(node)}
-    graph = _Builder(names, show_attrs, show_saved, max_attr_chars).build(outputs)
-    return Dot(graph)
+    names: Names = {}
+    for name, tensor in named:
+        names[id(tensor)] = short(name)
+        if (node := node_of(tensor)) is not None and is_leaf(node):
+            names[node] = short(name)
+    return Dot(_Builder(names, show_attrs, show_saved, max_attr_chars).build(outputs))
 
 
 @dataclass
@@ -138,15 +138,14 @@ class DotGraph:
 
     def with_joined_leaves(self) -> "DotGraph":
         """The graph with each leaf and its AccumulateGrad joined in one box."""
-        of, leaves, one = self.leaf_of, {*self.leaf_of.values()}, DotGraph()
-        for v in self.vertices.values():
-            if v.id not in of:
-                more = ["AccumulateGrad"] if v.id in leaves else []
-                one.vertices[v.id] = Vertex(v.id, [*v.lines, *more], v.looks)
-        one.arrows = [
-            Arrow(of.get(a.start, a.start), a.end, a.looks) for a in self.arrows if a.end not in of
-        ]
-        return one
+        of, vertices = self.leaf_of, dict(self.vertices)
+        for node, leaf in of.items():
+            del vertices[node]
+            lines = [*vertices[leaf].lines, "AccumulateGrad"]
+            vertices[leaf] = replace(vertices[leaf], lines=lines)
+        kept = (a for a in self.arrows if a.end not in of)
+        arrows = [replace(a, start=of.get(a.start, a.start)) for a in kept]
+        return DotGraph(vertices, arrows)
 
 
 class _Builder:
@@ -195,12 +194,12 @@ class _Builder:
             if parent is not None:
                 self.graph.connect(self._node(parent), self.met[node])
         if self.show_saved and not is_leaf(node) and not node.freed:
-            for name, (value, _) in node.saved_values().items():
+            saved = ((n, x) for n, (x, _) in node.saved_values().items() if n in node.plan.tensors)
+            for name, value in saved:
                 for part in value if isinstance(value, tuple) else (value,):
-                    if name in node.plan.tensors:
-                        lines = [self.names.get(id(part), name), shape_text(np.shape(part))]
-                        key = self.graph.add(lines, "orange")
-                        self.graph.connect(self.met[node], key, dir="none")
+                    lines = [self.names.get(id(part), name), shape_text(np.shape(part))]
+                    key = self.graph.add(lines, "orange")
+                    self.graph.connect(self.met[node], key, dir="none")
 
     def _attributes(self, node: AnyNode) -> list[str]:
         """The settings that the node saves for its rules, and the versions of the saved tensors."""
@@ -250,9 +249,8 @@ class Dot:
         """The bytes of a file in this format."""
         form = format or self.format
         if form not in FORMATS:
-            raise ValueError(
-                f"make_dot cannot write {form!r}: the format must be one of {', '.join(FORMATS)}."
-            )
+            known = ", ".join(FORMATS)
+            raise ValueError(f"make_dot cannot write {form!r}: the format must be one of {known}.")
         if form in ("png", "pdf"):
             return bitmap.rendered(draw_graph(self._graph), 2.0, form)
         return (self.svg() if form == "svg" else self.source + "\n").encode()
@@ -307,6 +305,10 @@ class Dot:
     def _repr_svg_(self) -> str:
         return self.svg()
 
+    def _repr_png_(self) -> bytes:
+        """For viewers that do not show SVG, such as GitHub's."""
+        return self.png(bitmap.NOTEBOOK)
+
 
 # ---------------------------------------------------------------------- the picture
 
@@ -337,8 +339,8 @@ def draw_graph(graph: DotGraph) -> Picture:
         p = c.place
         x, y = p.x + dx, p.y + dy
         shapes.append(_box(x, y, p.width, p.height, COLORS[LEAF], p.height / 2))
-        name = graph.vertices[c.of].lines[0]
-        shapes.append(_words(x + p.width / 2, y + p.height / 2 + 4, f"↑ {name}"))
+        again = f"↑ {graph.vertices[c.of].lines[0]}"
+        shapes.append(_words(x + p.width / 2, y + p.height / 2 + 4, again))
     for v in vertices:
         p = layout.boxes[v.id]
         x, y = p.x + dx, p.y + dy

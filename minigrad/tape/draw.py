@@ -21,27 +21,15 @@ The colors are from Okabe and Ito, and no information is given by color alone. T
 animates the picture, from the same document.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterator
 
 from minigrad.tape import palette
 from minigrad.tape.boxes import TOP, Sizes
-from minigrad.tape.canvas import Canvas
+from minigrad.tape.canvas import Canvas, drawn_heat_map, hatching
 from minigrad.tape.document import Document, NodeId, PictureView, TapeEdge, TapeNode, TitledColumn
 from minigrad.tape.layout import text_width
 from minigrad.tape.names import count_of, short
-from minigrad.tape.shapes import (
-    Cells,
-    Disc,
-    Group,
-    Hatching,
-    Item,
-    Line,
-    Picture,
-    Rect,
-    Scene,
-    Shape,
-    Words,
-)  # fmt: skip
+from minigrad.tape.shapes import Disc, Group, Item, Line, Picture, Rect, Scene, Shape, Words
 from minigrad.tape.state import TapeState
 
 MARGIN = 28.0
@@ -56,8 +44,9 @@ NOTHING = "Nothing was recorded: no operation on a tensor ran."
 
 def headline(found: Document, folded: bool = False) -> tuple[str, str]:
     """The two lines above the picture."""
+    folding = _folding(found, folded)
     if found.program is not None:
-        return found.program.headline, found.program.note + _folding(found, folded)
+        return found.program.headline, found.program.note + folding
     ops = sum(n.kind == "op" for n in found.nodes)
     leaves = sum(n.kind == "leaf" and not n.updated for n in found.nodes)
     first = f"{count_of(ops, 'operation')}, {count_of(leaves, 'leaf', 'leaves')}"
@@ -68,7 +57,7 @@ def headline(found: Document, folded: bool = False) -> tuple[str, str]:
         second = f"{which}: {count_of(last.steps, 'node')} ran"
         if last.error is not None:
             second += f", then {short(last.error.partition(':')[0])}"
-    second += _folding(found, folded)
+    second += folding
     if found.error is not None:
         second += f"; the code stopped with {short(found.error.text.partition(':')[0])}"
     return first, second
@@ -101,13 +90,21 @@ def picture(
     canvas = Canvas(found, _view(found, folded), Sizes(found, step))
     view, columns = canvas.view, canvas.view.columns or []
     lines = headline(found, folded)
+    name = short(found.name)
+    beside = text_width(name, 17, mono=True) + 14  # where the first line begins
+    title = [
+        Words(MARGIN, 36, name, 17, bold=True, mono=True),
+        Words(MARGIN + beside, 36, lines[0], 13, palette.FAINT),
+        Words(MARGIN, 57, lines[1], 13, palette.ERROR if "stopped" in lines[1] else palette.FAINT),
+    ]
     legend = signs_of(found, view, canvas.state)
-    width = max(view.width, width_of(legend), _title_width(found, *lines)) + 2 * MARGIN
+    texts = beside + text_width(lines[0], 13), text_width(lines[1], 13), sum(_columns(legend))
+    width = max(view.width, *texts) + 2 * MARGIN
     canvas.dx = round((width - view.width) / 2)
     canvas.dy = MARGIN + TITLE + (COLUMN if columns else 0)
     bottom = canvas.dy + view.height + 34
     height = bottom + LEGEND_ROW * -(-len(legend) // PER_ROW) + MARGIN
-    shapes = _title(found, *lines)
+    shapes: Scene = [*title]
     for c in columns:
         shapes += _column(c, canvas.dx, canvas.dy, view.height)
     shapes += [canvas.route(k, r) for k, r in enumerate(view.routes)]
@@ -124,29 +121,27 @@ def picture(
     shapes += draw_legend(legend, bottom)
     width = max(width, _right_edge(shapes) + 10)  # space for text next to an arrow at the right
     ground = Rect(0, 0, width, height, "#FFFFFF")
-    title = found.name + ": " + "; ".join(lines)
-    return Picture(width, height, [ground, *shapes], canvas.prefix, title)
+    described = found.name + ": " + "; ".join(lines)
+    return Picture(width, height, [ground, *shapes], canvas.prefix, described)
 
 
-def _column(column: TitledColumn, dx: float, dy: float, height: float) -> list[Item]:
+def _column(column: TitledColumn, dx: float, dy: float, height: float) -> Iterator[Item]:
     """The title of a column, and a line between it and the previous one."""
     x = column.x + dx
-    items: list[Item] = [Words(x, dy - 16, short(column.title, 80), 13, bold=True)]
+    yield Words(x, dy - 16, short(column.title, 80), 13, bold=True)
     if column.x > 0:
         left = x - column.gap / 2
-        items.append(Line((left, dy - 28), (((left, dy + height),),), palette.FAINT, 1.0, "2 6"))
-    return items
+        yield Line((left, dy - 28), (((left, dy + height),),), palette.FAINT, 1.0, "2 6")
 
 
 def _culprit(canvas: Canvas) -> list[Item]:
     """A line from the node whose saved value has changed to the op that wrote to it."""
     conflict, boxes = canvas.state.conflict, canvas.view.boxes
-    if conflict is None or conflict.by is None or canvas.state.failed is None:
+    failed, writer = boxes.get(canvas.state.failed or ""), boxes.get(conflict and conflict.by or "")
+    if failed is None or writer is None:
         return []
-    if conflict.by not in boxes or canvas.state.failed not in boxes:
-        return []
-    x0, y0, w0, _ = canvas.at(boxes[canvas.state.failed])
-    x1, y1, w1, _ = canvas.at(boxes[conflict.by])
+    x0, y0, w0, _ = canvas.at(failed)
+    x1, y1, w1, _ = canvas.at(writer)
     right = x1 >= x0 + w0  # is the writing op to the right? If not, go around on the right
     start = (x0 + w0, y0 + TOP + 8)
     end = (x1, y1 + 20) if right else (x1 + w1, y1 + 20)
@@ -164,23 +159,9 @@ def _culprit(canvas: Canvas) -> list[Item]:
 
 def _right_edge(shapes: Scene) -> float:
     """The right edge of the texts in a picture."""
-    words = [i for s in shapes if isinstance(s, Group) for i in s.items if isinstance(i, Words)]
-    ends = [w.x + text_width(w.text, w.size, bold=w.bold) for w in words if w.anchor == "start"]
-    return max(ends, default=0.0)
-
-
-def _title(found: Document, first: str, second: str) -> Scene:
-    name = short(found.name)
-    return [
-        Words(MARGIN, 36, name, 17, bold=True, mono=True),
-        Words(MARGIN + text_width(name, 17, mono=True) + 14, 36, first, 13, palette.FAINT),
-        Words(MARGIN, 57, second, 13, palette.ERROR if "stopped" in second else palette.FAINT),
-    ]
-
-
-def _title_width(found: Document, first: str, second: str) -> float:
-    name = text_width(short(found.name), 17, mono=True) + 14
-    return max(name + text_width(first, 13), text_width(second, 13))
+    items = (i for s in shapes if isinstance(s, Group) for i in s.items)
+    words = (i for i in items if isinstance(i, Words) and i.anchor == "start")
+    return max((w.x + text_width(w.text, w.size, bold=w.bold) for w in words), default=0.0)
 
 
 # ---------------------------------------------------------------------- the legend
@@ -232,6 +213,7 @@ def _signs_of_program(nodes: list[TapeNode]) -> list[Sign]:
 
 
 def _columns(signs: list[tuple[str, str]]) -> list[float]:
+    """The widths of the columns of the legend: each is as wide as its widest entry."""
     rows = [signs[k : k + PER_ROW] for k in range(0, len(signs), PER_ROW)]
     return [
         max(44 + text_width(row[c][1], 11.5) + 18 for row in rows if c < len(row))
@@ -239,21 +221,14 @@ def _columns(signs: list[tuple[str, str]]) -> list[float]:
     ]
 
 
-def width_of(signs: list[tuple[str, str]]) -> float:
-    """The width of the legend in pixels. Each column is as wide as its widest entry."""
-    return sum(_columns(signs))
-
-
-def draw_legend(signs: list[tuple[str, str]], top: float) -> Scene:
+def draw_legend(signs: list[tuple[str, str]], top: float) -> Iterator[Item]:
     """The symbols with their meanings, four in a row; `top` is the upper edge."""
-    shapes: Scene = []
     columns = _columns(signs)
     for k, (sign, meaning) in enumerate(signs):
         x = MARGIN + sum(columns[: k % PER_ROW])
         y = top + 18 + LEGEND_ROW * (k // PER_ROW)
-        shapes += _sign(sign, x, y)
-        shapes.append(Words(x + 40, y + 4, meaning, 11.5, palette.FAINT))
-    return shapes
+        yield from _sign(sign, x, y)
+        yield Words(x + 40, y + 4, meaning, 11.5, palette.FAINT)
 
 
 # The symbols that are boxes: fill, border, its thickness and dashes, radius.
@@ -268,11 +243,11 @@ _BOX_SIGNS = {
 }
 
 
-def _sign(sign: str, x: float, y: float) -> Iterable[Item]:
+def _sign(sign: str, x: float, y: float) -> Iterator[Item]:
     if sign in _BOX_SIGNS:
         yield Rect(x + 2, y - 8, 28, 16, *_BOX_SIGNS[sign])
         if sign == "freed":
-            yield Hatching(x, y - 6, 30, 12, "#C9CED4")
+            yield hatching(x, y - 6, 30, 12, "#C9CED4")
     elif sign in ("forward", "inplace"):
         for shift in (-2.2, 2.2) if sign == "inplace" else (0.0,):
             yield Line((x, y + shift), (((x + 22, y + shift),),), palette.FORWARD, 1.8)
@@ -281,7 +256,7 @@ def _sign(sign: str, x: float, y: float) -> Iterable[Item]:
         yield Line((x + 9, y), (((x + 31, y),),), palette.BACKWARD_INK, 1.8, "5 4")
         yield Shape(((x, y), (x + 9, y - 4.5), (x + 9, y + 4.5)), palette.BACKWARD_INK)
     elif sign == "heat":
-        yield Cells(x + 2, y - 8, 28, 16, ("ID049",), palette.HEAT, palette.INK)
+        yield from drawn_heat_map((x + 2, y - 8, 28, 16), ["ID049"], palette.HEAT, palette.INK)
         yield Rect(x + 2, y - 8, 28, 16, "none", palette.LINE)
     elif sign == "stop":
         yield Rect(x + 2, y - 3, 28, 6, palette.INK)

@@ -1,12 +1,12 @@
 """The records that a recording consists of: plain data about the events that the core reports.
 
-    Entry       one application of an op, or a leaf that an op was applied to
-    TensorVersion      one version of one tensor, made by an entry; x += 1 makes a new version
-                of the same tensor
-    Call        one call of a module whose forward made entries
-    Update      one zero_grad(), or one step of an optimizer or a scheduler
-    Backward    one backward pass: its seed, the nodes that ran, and how it ended
-    NodeRun     one node's run in a backward pass
+    Entry           one application of an op, or a leaf that an op was applied to
+    TensorVersion   one version of one tensor, made by an entry; x += 1 makes a new version
+                    of the same tensor
+    Call            one call of a module whose forward made entries
+    Update          one zero_grad(), or one step of an optimizer or a scheduler
+    Backward        one backward pass: its seed, the nodes that ran, and how it ended
+    NodeRun         one node's run in a backward pass
 
 Entries are numbered in the order in which they were made, so the inputs of an entry always
 have smaller numbers.
@@ -20,7 +20,7 @@ from typing import Any
 from minigrad.core.errors import Place
 from minigrad.core.op import Op
 from minigrad.tape.document import Engine, Kind, SavedConflict, UpdateKind, When
-from minigrad.tape.snapshot import Snapshot
+from minigrad.tape.snapshot import Array, Snapshot
 
 
 @dataclass(slots=True)
@@ -34,6 +34,11 @@ class TensorVersion:
     requires_grad: bool
     value: Snapshot | None
     tangents: list[Snapshot] = field(default_factory=list)  # in forward mode, outermost first
+
+    @property
+    def array(self) -> Array | None:
+        """Its value; None if it was not recorded in full."""
+        return None if self.value is None else self.value.array
 
 
 @dataclass(slots=True)

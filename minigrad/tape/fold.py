@@ -20,17 +20,18 @@ picture shows the leaves that it uses.
 A document in columns (`fold_columns`) is folded and laid out column by column; then the views are joined.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from graphlib import TopologicalSorter
 from heapq import heappop, heappush
+from itertools import groupby
 
 from minigrad.tape import document as doc
-from minigrad.tape.boxes import LABEL, Sizes, edge_mark
+from minigrad.tape.boxes import LABEL, Sizes
 from minigrad.tape.events import Call, Iteration
 from minigrad.tape.labels import labelled
 from minigrad.tape.layout import Box, BoxLayout, lay_out, text_width
-from minigrad.tape.recorder import Recorder
 
 MOST = 400  # boxes in a picture; with more, groups are folded
 FEW = 24  # tapes with fewer nodes have no folded view
@@ -70,7 +71,7 @@ def fold_document(
     found: doc.Document, calls: Calls, iterations: Sequence[Iteration] = ()
 ) -> tuple[list[doc.FoldedGroup], list[doc.PictureView]]:
     """The groups and the views of a document; `iterations` are the iterations of a training loop."""
-    return Folding(found, calls, range(len(found.nodes)), MOST, 0, iterations).result()
+    return Folding(found, calls, range(len(found.nodes)), iterations).result()
 
 
 def iteration_title(iteration: Iteration) -> str:
@@ -78,33 +79,34 @@ def iteration_title(iteration: Iteration) -> str:
     return f"step {iteration.number} of {iteration.of}"
 
 
-def calls_of(recorder: Recorder) -> Calls:
-    """For each entry of a recording, the module calls that it was made in."""
-    return [recorder.calls_around(entry) for entry in recorder.entries]
-
-
+@dataclass
 class Folding:
-    """The groups and views of some of the nodes of a document."""
+    """The groups and views of some of the nodes of a document.
 
-    def __init__(
-        self,
-        found: doc.Document,
-        calls: Calls,
-        members: Sequence[int],
-        most: int,
-        numbered: int,
-        iterations: Sequence[Iteration] = (),
-    ) -> None:
-        self.iterations = iterations
-        self.found, self.calls, self.most = found, calls, most
-        self.members, self.numbered = list(members), numbered
-        self.nodes = found.nodes
+    members     the numbers of these nodes
+    most        the most boxes of a picture
+    numbered    the number of the first group
+    """
+
+    found: doc.Document
+    calls: Calls
+    members: Sequence[int]
+    iterations: Sequence[Iteration] = ()
+    most: int = MOST
+    numbered: int = 0
+
+    def __post_init__(self) -> None:
+        self.nodes = self.found.nodes
         self.into: list[list[tuple[str, int]]] = [[] for _ in self.nodes]  # (edge, source)
-        self.edges = {e.id: e for e in found.edges}
-        for e in found.edges:
+        self.edges = {e.id: e for e in self.found.edges}
+        for e in self.found.edges:
             self.into[doc.index_of(e.to)].append((e.id, doc.index_of(e.from_)))
-        self.leaves = {k for k in self.members if self._is_leaf(k)}
-        self.sizes = Sizes(found)
+        # A leaf that an optimizer wrote to counts as a result.
+        leaves = {
+            k for k, node in enumerate(self.nodes) if node.kind == "leaf" and not node.updated
+        }
+        self.leaves = leaves & {*self.members}
+        self.sizes = Sizes(self.found)
         self.made: dict[int, Box] = {}
         self.laid_out: dict[object, tuple[BoxLayout, list[doc.DrawnRoute]]] = {}
         self.groups: list[NodeGroup] = []
@@ -116,7 +118,8 @@ class Folding:
         """
         n = len(self.members)
         many = n > self.most or len(self.iterations) > FEW_ITERATIONS
-        root = NodeGroup("call", self.found.name, self._in_turns(self._calls()))
+        items = self._by_iteration(_unwrapped(self._by_call(self._ops_in_order())))
+        root = NodeGroup("call", self.found.name, items)
         for group in [*_groups_in(root)]:  # from the outermost level of calls inward
             if not (self.iterations and group is root):
                 group.items = self._folded(group.items)
@@ -140,10 +143,6 @@ class Folding:
         views += [self._view(g.id, g.id, self._shown_in(g)) for g in self.groups]
         return [self._plain(g) for g in self.groups], views
 
-    def _is_leaf(self, k: int) -> bool:
-        """Is this a leaf from before the recording? A leaf that an optimizer wrote to counts as a result."""
-        return self.nodes[k].kind == "leaf" and not self.nodes[k].updated
-
     def _shown_in(self, group: NodeGroup) -> Mapping[int, Item]:
         """The items drawn in the picture of a group; for an iteration, all entries, if there are not too many."""
         entries = entries_of(group)
@@ -153,8 +152,8 @@ class Folding:
 
     # ---- groups ------------------------------------------------------------------
 
-    def _in_order(self) -> list[int]:
-        """The entries, inputs first, and otherwise in the order of their numbers as far as possible.
+    def _ops_in_order(self) -> list[int]:
+        """The entries but leaves, inputs first, and otherwise in the order of their numbers as far as possible.
 
         This is nearly always the order of the numbers. But some nodes were not recorded when they were
         made, and only found by a backward pass: their inputs may have larger numbers.
@@ -168,44 +167,35 @@ class Folding:
                 heappush(heap, ready)
             order.append(heappop(heap))
             sorter.done(order[-1])
-        members = set(self.members)
+        members = {*self.members} - self.leaves
         return [k for k in order if k in members]
 
-    def _calls(self) -> list[Item]:
-        """The ops in order, with each module call as a (nested) group."""
-        top: list[Item] = []
-        open_calls: list[tuple[int, list[Item]]] = []
-        for k in self._in_order():
-            if k in self.leaves:
-                continue
-            chain = self.calls[k]
-            same = 0
-            while same < min(len(chain), len(open_calls)) and open_calls[same][0] == chain[same][0]:
-                same += 1
-            del open_calls[same:]
-            for number, call in chain[same:]:
-                group = NodeGroup("call", call.title, path=call.path)
-                (open_calls[-1][1] if open_calls else top).append(group)
-                open_calls.append((number, group.items))
-            (open_calls[-1][1] if open_calls else top).append(k)
-        return _unwrapped(top)
-
-    def _in_turns(self, items: list[Item]) -> list[Item]:
-        """The items, with each iteration of the training loop as a group."""
-        iterations = iter(self.iterations)
+    def _by_call(self, entries: Iterable[int], depth: int = 0) -> list[Item]:
+        """The entries, with each call of a module as a group; `depth` calls are open."""
         found: list[Item] = []
-        iteration = next(iterations, None)
-        for item in items:
+        for call, own in groupby(entries, lambda k: [*self.calls[k], None][depth]):
+            if call is None:
+                found += own
+            else:
+                items = self._by_call(own, depth + 1)
+                found.append(NodeGroup("call", call[1].title, items, path=call[1].path))
+        return found
+
+    def _by_iteration(self, items: list[Item]) -> list[Item]:
+        """The items, with each iteration of the training loop as a group."""
+        starts = [iteration.entries.start for iteration in self.iterations]
+
+        def iteration_of(item: Item) -> Iteration | None:
             first = entries_of(item)[0]
-            while iteration is not None and first >= iteration.entries.stop:
-                iteration = next(iterations, None)
-            if iteration is None or first not in iteration.entries:
-                found.append(item)
-                continue
-            title = iteration_title(iteration)
-            if not (found and isinstance(found[-1], NodeGroup) and found[-1].title == title):
-                found.append(NodeGroup("iteration", title))
-            found[-1].items.append(item)  # type: ignore[union-attr]  # it is a group
+            iteration = self.iterations[bisect_right(starts, first) - 1] if starts else None
+            return iteration if iteration is not None and first in iteration.entries else None
+
+        found: list[Item] = []
+        for iteration, own in groupby(items, iteration_of):
+            if iteration is None:
+                found += own
+            else:
+                found.append(NodeGroup("iteration", iteration_title(iteration), [*own]))
         return found
 
     def _folded(self, items: list[Item]) -> list[Item]:
@@ -219,19 +209,17 @@ class Folding:
                 found.append(items[k])
                 k += 1
                 continue
-            copies: list[Item] = []
+            end = k + period * times
+            copies = items[k:end]
             title = self._lines(items[k : k + period])
             whole, each = f"{title} ×{times}", f"{title}, iteration"
             if self._in_sequence(items[k]) and period > 2:
                 whole, each = f"{times} time steps", "time step"
-            for c in range(times):
-                block = items[k + c * period : k + (c + 1) * period]
-                if period <= 2:  # a box would save no space
-                    copies += block
-                else:
-                    copies.append(NodeGroup("copy", f"{each} {c + 1}", list(block)))
+            if period > 2:  # otherwise, a box for each would save no space
+                blocks = (items[start : start + period] for start in range(k, end, period))
+                copies = [NodeGroup("copy", f"{each} {c}", own) for c, own in enumerate(blocks, 1)]
             found.append(NodeGroup("repeat", whole, copies))
-            k += period * times
+            k = end
         return found
 
     def _in_sequence(self, item: Item) -> bool:
@@ -250,16 +238,14 @@ class Folding:
 
     def _lines(self, items: Sequence[Item]) -> str:
         """The lines of code that computed a block, as text."""
-        paths = [i.title for i in items if isinstance(i, NodeGroup)]
-        if paths:
-            return paths[0]
+        for item in items:
+            if isinstance(item, NodeGroup):
+                return item.title
         made = [self.nodes[i].line for i in items if isinstance(i, int)]
         lines = sorted({line for line in made if line is not None})
-        if not lines:
-            return "block"
-        if len(lines) == 1:
-            return f"line {lines[0]}"
-        return f"lines {lines[0]}–{lines[-1]}"
+        if len(lines) > 1:
+            return f"lines {lines[0]}–{lines[-1]}"
+        return f"line {lines[0]}" if lines else "block"
 
     def _cut(self, group: NodeGroup) -> None:
         """Cut groups that are still too long for one picture into stretches."""
@@ -277,15 +263,10 @@ class Folding:
         return NodeGroup("stretch", f"operations {ends}", items)
 
     def _plain(self, group: NodeGroup) -> doc.FoldedGroup:
-        return doc.FoldedGroup(
-            id=group.id,
-            kind=group.kind,
-            title=group.title,
-            path=group.path,
-            parent=group.parent or None,
-            count=sum(k not in self.leaves for k in entries_of(group)),
-            members=[_id_of(i) for i in group.items],
-        )
+        parent, members = group.parent or None, [_id_of(i) for i in group.items]
+        count = sum(k not in self.leaves for k in entries_of(group))
+        names = group.id, group.kind, group.title, group.path
+        return doc.FoldedGroup(*names, parent, count, members)
 
     # ---- views -------------------------------------------------------------------
 
@@ -351,16 +332,12 @@ class Folding:
     def _texts(self, edges: list[doc.TapeEdge]) -> tuple[tuple[float, ...], float]:
         """The widths of the texts that can appear beside an arrow; see labels.labelled."""
         edge, many = edges[0], len(edges)
-        mark = edge_mark(edge) if many == 1 else ""
-        lines = []
-        if many > 1:
-            lines.append(f"{many} of {many} arrows")
-        else:
-            most = self.sizes.most.get(edge.from_, 0)
-            lines += [f"{most} of {most}"] + ([edge.summed] if edge.summed else [])
-        widths = tuple([text_width(line, LABEL, bold=True) for line in lines])
+        most = self.sizes.most.get(edge.from_, 0)
+        lines = [f"{most} of {most}", edge.summed] if many == 1 else [f"{many} of {many} arrows"]
+        widths = [text_width(line, LABEL, bold=True) for line in lines if line]
         gradient = any(e.gradient for e in edges)
-        return widths if gradient else (), text_width(mark, LABEL)
+        mark = edge.mark if many == 1 else ""
+        return tuple(widths if gradient else ()), text_width(mark, LABEL)
 
     def _leaves_inside(self, box_of: dict[int, str]) -> set[int]:
         """The leaves that are only used by folded boxes: by one box, or by more than SHARED."""
@@ -369,11 +346,8 @@ class Folding:
             for _, u in self.into[v]:
                 if u in self.leaves:
                     users.setdefault(u, set()).add(box)
-        return {
-            u
-            for u, boxes in users.items()
-            if not 1 < len(boxes) <= SHARED and all(box[0] == "g" for box in boxes)
-        }
+        folded = (u for u in users if all(box[0] == "g" for box in users[u]))
+        return {u for u in folded if not 1 < len(users[u]) <= SHARED}
 
     def _box(self, item: Item) -> Box:
         if isinstance(item, NodeGroup):
@@ -417,11 +391,10 @@ def _unwrapped(items: list[Item]) -> list[Item]:
     """Remove groups that contain everything, or only one item."""
     while len(items) == 1 and isinstance(items[0], NodeGroup):
         items = items[0].items
-    alone = [
-        item.items if isinstance(item, NodeGroup) and len(item.items) == 1 else [item]
-        for item in items
-    ]
-    return [item for some in alone for item in some]
+    found: list[Item] = []
+    for item in items:
+        found += item.items if isinstance(item, NodeGroup) and len(item.items) == 1 else [item]
+    return found
 
 
 def _period(signs: Sequence[object], k: int) -> tuple[int, int]:
@@ -454,7 +427,7 @@ def fold_columns(
     parts = []
     none: Calls = [()] * len(found.nodes)
     for title, members in columns:
-        part = Folding(found, none, members, MOST // len(columns), len(groups))
+        part = Folding(found, none, members, (), MOST // len(columns), len(groups))
         some, views = part.result()
         groups += some
         parts.append((title, {v.id: v for v in views}))

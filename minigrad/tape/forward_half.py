@@ -10,18 +10,25 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
+
 from minigrad.core import dtypes, modes
+from minigrad.core.engine import AnyNode
 from minigrad.core.errors import Place, user_line
+from minigrad.core.function import FunctionPlan
 from minigrad.core.leaf import AccumulateGrad
 from minigrad.core.memory import FRESH, INFERENCE
 from minigrad.core.node import Node
+from minigrad.core.op import Op
+from minigrad.core.saved import Packed
 from minigrad.core.tensor import Tensor
 from minigrad.core.views import CopySlices
-from minigrad.tape import extract
-from minigrad.tape.document import Kind
-from minigrad.tape.events import Call, Entry, Input, Saved, TensorVersion
+from minigrad.tape.events import Call, Entry, Input, OpCall, Saved, TensorVersion
 from minigrad.tape.identity import Identities
-from minigrad.tape.snapshot import Snapshot, name_of
+from minigrad.tape.names import constant_text, settings_given
+from minigrad.tape.snapshot import WHOLE, Snapshot, name_of
+
+SMALL = 64  # local derivatives are computed for at most this many entries
 
 
 class ForwardHalf(Identities):
@@ -49,13 +56,13 @@ class ForwardHalf(Identities):
             op.name,
             op.formula,
             inputs,
-            extract.settings_given(op, params),
+            settings_given(op, params),
             inplace=inplace,
             place=user_line(),
             written=None if through is None else tuple(through.shape),
             made_by=self._open[-1][1].number if self._open else None,
             call=self._modules[-1][1] if self._modules else None,
-            op_call=None if through is not None else extract.op_call(op, operands, params, inputs),
+            op_call=None if through is not None else op_call(op, operands, params, inputs),
         )
         number = self.add_op(entry)
         self.add_results(entry, number, (x if isinstance(x, Tensor) else None for x in results))
@@ -68,11 +75,11 @@ class ForwardHalf(Identities):
         if isinstance(node, Node):
             self._link(entry, number, node)
             if not inplace and not self._open:
-                entry.local = extract.local_derivatives(op, operands, result, params)
+                entry.local = local_derivatives(op, operands, result, params)
         elif any(isinstance(x, Tensor) and x.node is not None for x in operands):
             z = results[0]
             floating = not isinstance(z, Tensor) or dtypes.is_floating(z.array.dtype)
-            entry.stop = extract.why_no_gradient(modes.state.recording, floating)
+            entry.stop = why_no_gradient(modes.state.recording, floating)
             if inplace and through is None and isinstance(z.node, AccumulateGrad):
                 self._goes_on(z.node, entry, number)
 
@@ -83,26 +90,24 @@ class ForwardHalf(Identities):
     def version(self, tensor: Tensor, number: int) -> TensorVersion:
         """A record of the tensor's current state."""
         tangents = [] if tensor._tangents is None else [*tensor._tangents.values()]
-        return TensorVersion(
-            number,
-            self.version_of(tensor),
-            tuple(tensor.shape),
-            name_of(tensor.dtype),
-            tensor.requires_grad,
-            Snapshot(tensor.array),
-            [Snapshot(t.array) for t in tangents],
-        )
+        now, shape, dtype = self.version_of(tensor), tuple(tensor.shape), name_of(tensor.dtype)
+        values = Snapshot(tensor.array), [Snapshot(t.array) for t in tangents]
+        return TensorVersion(number, now, shape, dtype, tensor.requires_grad, *values)
 
     def renamed(self, node: Node) -> None:
         """Update the name of the node of the latest operation."""
         if (number := self._entry_of.get(node)) is not None:
             self.entries[number].backward = node.name()
 
+    def _belongs(self, entry: Entry, number: int, node: AnyNode) -> None:
+        """An entry belongs to this node of the graph."""
+        entry.backward, entry.queue_key = node.name(), node.queue_key
+        self._entry_of[node] = number
+
     def _goes_on(self, node: AccumulateGrad, entry: Entry, number: int) -> None:
         """A leaf was written to, as in  w -= lr * w.grad : later uses start from this version."""
         before = self._entry_of.get(node)
-        entry.backward, entry.queue_key = node.name(), node.queue_key
-        self._entry_of[node] = number
+        self._belongs(entry, number, node)
         if before is not None and before in self._grads:
             self._grads[number] = self._grads[before]
 
@@ -133,11 +138,11 @@ class ForwardHalf(Identities):
 
     def _input(self, op: Any, operand: Any, overwritten: bool) -> Input:
         if not isinstance(operand, Tensor):
-            return Input(None, constant=extract.constant(operand))
+            return Input(None, constant=constant_text(operand))
         if op.name == "convolution" and operand.shape == (0,):  # no bias
             return Input(None, constant="None")
         if self._is_number(operand):
-            return Input(None, constant=extract.constant(operand.array))
+            return Input(None, constant=constant_text(operand.array))
         return self.input(operand, overwritten)
 
     def _link_again(self, entry: Entry, number: int, view: Tensor) -> None:
@@ -158,20 +163,17 @@ class ForwardHalf(Identities):
             if tensor.output_nr < len(self.entries[made].results):
                 self._latest[key] = (made, tensor.output_nr)
                 return
-        kind: Kind = "leaf" if node is None else "before"
-        entry = Entry(kind, results=[result])
+        entry = Entry("leaf" if node is None else "before", results=[result])
         source = None if node is not None else self._same_memory(tensor, key)
         if source is not None:
             self._detached(entry, source, self.version_of(tensor))
-        if result.requires_grad:
-            entry.backward = "AccumulateGrad" if node is None else node.name()
-            entry.kind = kind
-            entry.queue_key = None if tensor.node is None else tensor.node.queue_key
-        self._latest[key] = (len(self.entries), 0)
         if node is not None:
             entry.op = node.op.name
-            entry.queue_key = node.queue_key
-            self._entry_of[node] = len(self.entries)
+            self._belongs(entry, len(self.entries), node)
+        elif result.requires_grad:
+            entry.kind, entry.backward = "leaf", "AccumulateGrad"
+            entry.queue_key = None if tensor.node is None else tensor.node.queue_key
+        self._latest[key] = (len(self.entries), 0)
         self.entries.append(entry)
 
     def _same_memory(self, tensor: Tensor, key: int) -> int | None:
@@ -179,17 +181,15 @@ class ForwardHalf(Identities):
         if tensor.counter in (FRESH, INFERENCE):
             return None
         for ref, number in self._numbers.values():
-            other = ref()
-            if number == key or number not in self._latest or other is None:
-                continue
-            if other.counter is tensor.counter and other.shape == tensor.shape:
-                return number
+            other = ref() if number != key and number in self._latest else None
+            if other is not None and other.counter is tensor.counter:
+                if other.shape == tensor.shape:
+                    return number
         return None
 
     def _link(self, entry: Entry, number: int, node: Node) -> None:
         """Read from the new node which inputs get a gradient, and which values are saved."""
-        entry.backward, entry.queue_key = node.name(), node.queue_key
-        self._entry_of[node] = number
+        self._belongs(entry, number, node)
         parents = node.next_functions if isinstance(node, CopySlices) else node.makers()
         if isinstance(node, CopySlices) or not entry.replayed:
             for given, (parent, _) in zip(entry.inputs, parents, strict=False):
@@ -201,7 +201,7 @@ class ForwardHalf(Identities):
                         maker.backward, maker.queue_key = parent.name(), parent.queue_key
         else:
             entry.inputs[0].gradient = True
-        for name, (value, version) in extract.saved_values(node).items():
+        for name, (value, version) in saved_values(node).items():
             own = 0 if name == "z" else getattr(value, "number", None)  # this node's own result
             if version is None or (own is None and not hasattr(value, "shape")):
                 continue
@@ -212,6 +212,96 @@ class ForwardHalf(Identities):
                 key = self.known(value)
                 made_by = None if key is None else self._latest.get(key)
                 if key is None and not value.array.ndim:  # made from a plain number, for the op
-                    constant = extract.constant(value.array)
+                    constant = constant_text(value.array)
             source, output = made_by or (None, 0)
             entry.saved.append(Saved(name, source, version, key, constant, output))
+
+
+def op_call(
+    op: Any, operands: tuple[Any, ...], settings: dict[str, Any], inputs: list[Input]
+) -> OpCall | None:
+    """The data for applying the op again; None if this would keep a tensor or a large array alive."""
+    if not isinstance(op, Op) or not all(map(_is_small, settings.values())):
+        return None
+    given = enumerate(zip(operands, inputs))
+    constants = {k: getattr(x, "array", x) for k, (x, i) in given if i.entry is None}
+    if not all(map(_is_small, constants.values())):
+        return None
+    return OpCall(op, {k: _copied(v) for k, v in settings.items()}, constants)
+
+
+def _is_small(value: Any) -> bool:
+    if isinstance(value, tuple | list):
+        return len(value) <= SMALL and all(map(_is_small, value))
+    array = getattr(value, "array", value)
+    return not isinstance(array, np.ndarray) or array.size <= WHOLE
+
+
+def _copied(value: Any) -> Any:
+    """A copy of a setting: its arrays are copied, and tensors become arrays."""
+    if isinstance(value, tuple | list):
+        return type(value)([_copied(v) for v in value])
+    array = getattr(value, "array", value)
+    return array.copy() if isinstance(array, np.ndarray) else array
+
+
+def why_no_gradient(recording: bool, floating: bool) -> str:
+    """Why the result of an op requires no gradient although an operand does.
+
+    recording    was recording on?
+    floating     is the result a floating-point tensor?
+    """
+    if not recording:
+        return "no_grad"
+    return "no derivative" if floating else "not a floating-point result"
+
+
+def local_derivatives(
+    op: Any, operands: tuple[Any, ...], z: Any, settings: dict[str, Any]
+) -> dict[str, Snapshot]:
+    """dz/dx for each operand of a small elementwise op: its rule, called with g = 1."""
+    if not isinstance(op, Op) or op.kind != "elementwise" or op.variadic:
+        return {}
+    if not isinstance(z, Tensor) or z.array.size > SMALL:
+        return {}
+    known: dict[str, Any] = {**op.settings, **settings, "z": z.array}
+    for name, x in zip(op.operands, operands, strict=True):
+        array = getattr(x, "array", x)
+        known |= {name: array, f"{name}_shape": np.shape(array), f"{name}_turned": False}
+    one = np.ones_like(z.array)
+    found = {}
+    for name, x in zip(op.operands, operands, strict=True):
+        rule = op.rules.get(name)
+        if rule is not None and isinstance(x, Tensor) and x.node is not None:
+            found[name] = Snapshot(rule.formula(one, *(known[r] for r in rule.reads)))
+    return found
+
+
+def saved_values(node: AnyNode) -> dict[str, tuple[Any, int | None]]:
+    """The values saved by a node, with their versions; empty if hooks have packed them."""
+    if isinstance(node.plan, FunctionPlan):
+        return _kept(node.plan)
+    return _unless_packed(node, "saved_values")
+
+
+def counters(node: AnyNode) -> dict[str, Any]:
+    """The counters of a node's saved tensors; empty if hooks have packed them."""
+    if isinstance(node.plan, FunctionPlan):
+        return {name: entry.counter for name, (entry, _) in _kept(node.plan).items()}
+    return _unless_packed(node, "counters")
+
+
+def _kept(plan: FunctionPlan) -> dict[str, tuple[Any, int | None]]:
+    """The tensors saved by a Function's save_for_backward, by position; empty if they were freed."""
+    kept = plan.ctx._saved if type(plan.ctx._saved) is tuple else ()
+    pairs = enumerate(zip(kept, plan.ctx._versions))
+    return {f"saved_tensors[{k}]": pair for k, pair in pairs if pair[0] is not None}
+
+
+def _unless_packed(node: AnyNode, method: str) -> dict[str, Any]:
+    if isinstance(getattr(node, "saved", None), Packed):
+        return {}  # looking at packed values would unpack them
+    try:
+        return dict(getattr(node, method)())
+    except (AttributeError, TypeError, ValueError):
+        return {}

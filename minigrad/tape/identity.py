@@ -17,16 +17,7 @@ from minigrad.core.engine import AnyNode, GraphTask
 from minigrad.core.errors import in_constructor
 from minigrad.core.memory import FRESH, INFERENCE
 from minigrad.core.tensor import Tensor
-from minigrad.tape.events import (
-    Backward,
-    Call,
-    Entry,
-    HookRan,
-    Input,
-    Iteration,
-    TensorVersion,
-    Update,
-)
+from minigrad.tape.events import Backward, Call, Entry, Input, Iteration, TensorVersion
 from minigrad.tape.names import tensors_in
 from minigrad.tape.snapshot import Snapshot
 
@@ -152,10 +143,7 @@ class Identities(Tensors):
         self.namespace = namespace
         self.calls: list[Call] = []
         self.passes: list[Backward] = []
-        self.updates: list[Update] = []
-        self.iterations: list[
-            Iteration
-        ] = []  # for a long loop, the ones that are kept; see iterations.py
+        self.iterations: list[Iteration] = []  # the ones that are kept of a long loop
         self.fixed: dict[int, str] = {}  # names of tensors, once iterations were left out
         self.engines: list[Tensors] = [self]  # the engines whose tensors are recorded
         self.names: dict[int, str] = {}  # names of tensors, by number
@@ -164,19 +152,16 @@ class Identities(Tensors):
         self._counters: dict[int, tuple[Any, int]] = {}  # id -> (a counter, its storage)
         self._entry_of: weakref.WeakKeyDictionary[AnyNode, int] = weakref.WeakKeyDictionary()
         self._grads: dict[int, Snapshot | None] = {}  # of leaves, when last checked
-        self._hooks: list[HookRan] = []
-        self._open: list[tuple[GraphTask, Backward, list[HookRan]]] = []  # passes that are running
+        self._open: list[tuple[GraphTask, Backward]] = []  # the passes that are running
         self._modules: list[tuple[Any, int]] = []  # the modules being called, with their calls
-        self._updating: list[str] = []  # the kinds of the updates that are running
         self._scalars: weakref.WeakValueDictionary[int, Tensor] = weakref.WeakValueDictionary()
         self._note_scalars(tensor for _, tensor in tensors_in(namespace()))
 
     def number(self, tensor: Tensor) -> int:
         """The tensor's number in this recording; assigned on first sight."""
-        known = self.known(tensor)
+        known, counter = self.known(tensor), tensor.counter
         if known is None:
             known = self._numbered(tensor)
-        counter = tensor.counter
         if counter not in (FRESH, INFERENCE):
             kept = self._counters.setdefault(id(counter), (counter, len(self._counters)))
             self.storages[known] = kept[1]
@@ -194,9 +179,9 @@ class Identities(Tensors):
         found: list[tuple[int, Call]] = []
         number = entry.call
         while number is not None:
-            found.insert(0, (number, self.calls[number]))
+            found.append((number, self.calls[number]))
             number = self.calls[number].parent
-        return found
+        return found[::-1]
 
     def called(self, name: str, tensor: Tensor) -> None:
         """Name a tensor that is not in a user's variable, such as the mask of dropout."""
@@ -210,9 +195,8 @@ class Identities(Tensors):
         """Was this operand a plain number? The core wraps numbers in new tensors without a name."""
         if operand.node is not None or operand.array.ndim or operand._tangents is not None:
             return False
-        if operand.counter not in (FRESH, INFERENCE) or self.known(operand) is not None:
-            return False
-        if self._scalars.get(id(operand)) is operand:
+        seen = self.known(operand) is not None or self._scalars.get(id(operand)) is operand
+        if seen or operand.counter not in (FRESH, INFERENCE):
             return False
         return id(operand) not in map(id, self.namespace().values())
 
@@ -235,7 +219,10 @@ class Identities(Tensors):
         if key in self.names or key in self._sought:
             return
         self._sought.add(key)
-        for name, value in self.namespace().items():
-            if value is tensor and not name.startswith("_"):
-                self.names[key] = name
-                return
+        if (name := self._variable_of(tensor)) is not None:
+            self.names[key] = name
+
+    def _variable_of(self, thing: Any) -> str | None:
+        """The user's first variable that holds this object."""
+        variables = self.namespace().items()
+        return next((n for n, v in variables if v is thing and not n.startswith("_")), None)

@@ -63,9 +63,8 @@ class Inspectable:
     @property
     def document(self) -> dict[str, Any]:
         """All data, ready for json.dumps. See tape/document.py."""
-        found = self.shown()
-        if self._json is None:
-            self._json = plain(found)
+        found = self.shown()  # without it, `_json` may be that of an earlier document
+        self._json = self._json or plain(found)
         return self._json
 
     # ---- stepping through it ---------------------------------------------------------
@@ -103,9 +102,7 @@ class Inspectable:
     @property
     def selected(self) -> str | None:
         """The label of the node that is selected in the inspector, or None."""
-        if self._selected is None:
-            return None
-        return self.shown().node(self._selected).label
+        return None if self._selected is None else self.shown().node(self._selected).label
 
     def select(self, name: str | None) -> None:
         """Select a node by the name of its tensor ("a", "a v1") or by its op ("MulBackward0").
@@ -121,12 +118,10 @@ class Inspectable:
         for key in ("id", "label", "name", "named", "backward", "op"):
             for node in reversed(nodes):
                 known = getattr(node, key)
-                if known == name or (key == "named" and name in known):
+                if name in (known if key == "named" else [known]):
                     return node.id
-        known = [n.label for n in nodes]
-        raise KeyError(
-            f"{self.what}.select: there is no {name!r} on this {self.what}.{near(name, known)}"
-        )
+        similar = near(name, [n.label for n in nodes])
+        raise KeyError(f"{self.what}.select: there is no {name!r} on this {self.what}.{similar}")
 
     def at(self, step: int | None = None, detail: int | None = None) -> TapeState:
         """The state after a step (by default, the step that is shown).

@@ -9,8 +9,9 @@ iterations need are not left out: above all the parameters, which are then sever
 
 from dataclasses import replace
 from itertools import pairwise
+from weakref import WeakKeyDictionary
 
-from minigrad.tape.events import Backward, Entry, Input, Iteration
+from minigrad.tape.events import Backward, Entry, Input, Iteration, NodeRun
 from minigrad.tape.naming import result_names
 from minigrad.tape.recorder import Recorder
 
@@ -89,11 +90,8 @@ def thin(recorder: Recorder) -> None:
     n = len(found)
     between = [AT_ENDS + (n - 2 * AT_ENDS) * k // (BETWEEN + 1) for k in range(1, BETWEEN + 1)]
     kept = sorted({*range(AT_ENDS), *between, *range(n - AT_ENDS, n)})
-    recorder.fixed = {
-        r.tensor: name
-        for entry, names in zip(recorder.entries, result_names(recorder), strict=True)
-        for r, name in zip(entry.results, names, strict=False)
-    }
+    named = zip(recorder.entries, result_names(recorder), strict=True)
+    recorder.fixed = {r.tensor: n for e, names in named for r, n in zip(e.results, names)}
     _Thinning(recorder, found, kept).run()
 
 
@@ -102,10 +100,11 @@ class _Thinning:
 
     def __init__(self, recorder: Recorder, found: list[Iteration], kept: list[int]) -> None:
         self.recorder, self.iterations, self.kept = recorder, found, kept
-        out = {k for t in set(range(len(found))) - set(kept) for k in found[t].events}
+        left_out = [found[t] for t in {*range(len(found))} - {*kept}]
+        out = {k for iteration in left_out for k in iteration.events}
         self.events = [k for k in range(len(recorder.events)) if k not in out]
-        self.whole = {k for t in set(range(len(found))) - set(kept) for k in found[t].entries}
-        stay = {k for k in range(len(recorder.entries)) if k not in self.whole} | self._needed()
+        self.whole = {k for iteration in left_out for k in iteration.entries}
+        stay = {*range(len(recorder.entries))} - self.whole | self._needed()
         self.new = {old: k for k, old in enumerate(sorted(stay))}
 
     def _happened(self, wanted: str) -> list[int]:
@@ -116,16 +115,16 @@ class _Thinning:
     def _needed(self) -> set[int]:
         """The entries that kept iterations read, update, or send gradients to."""
         entries, updates = self.recorder.entries, self.recorder.updates
-        inside = [k for t in self.kept for k in self.iterations[t].entries]
-        inside += range(self.iterations[-1].entries.stop, len(entries))
-        found = {i.entry for k in inside for i in entries[k].inputs}
-        found |= {s.entry for k in inside for s in entries[k].saved}
+        inside = [entries[k] for t in self.kept for k in self.iterations[t].entries]
+        inside += entries[self.iterations[-1].entries.stop :]
+        found = {i.entry for e in inside for i in e.inputs}
+        found |= {s.entry for e in inside for s in e.saved}
         for number in self._happened("update"):
             found |= {w.was for w in updates[number].written}
         for number in self._happened("seed"):
             b = self.recorder.passes[number]
-            found |= {t.entry for t in b.runs} | {*b.expected, *b.pruned, *b.grads, b.failed}
-            found |= {e for e, _ in b.seeds}
+            found |= {t.entry for t in b.runs} | {e for e, _ in b.seeds}
+            found |= {*b.expected, *b.pruned, *b.grads, b.failed}
         return {k for k in found if k is not None}
 
     def run(self) -> None:
@@ -146,10 +145,8 @@ class _Thinning:
         for own in recorder.engines:
             own._latest = {t: (new[e], k) for t, (e, k) in own._latest.items() if e in new}
         recorder._grads = {new[e]: g for e, g in recorder._grads.items() if e in new}
-        for node, entry in list(recorder._entry_of.items()):
-            del recorder._entry_of[node]
-            if entry in new:
-                recorder._entry_of[node] = new[entry]
+        stay = {node: new[e] for node, e in recorder._entry_of.items() if e in new}
+        recorder._entry_of = WeakKeyDictionary(stay)
 
     def _at(self, entry: int | None) -> int | None:
         return None if entry is None else self.new.get(entry)
@@ -187,18 +184,14 @@ class _Thinning:
             seeds=[(new[e], g) for e, g in b.seeds],
             expected={new[e]: n for e, n in b.expected.items()},
             pruned=[new[e] for e in b.pruned],
-            runs=[
-                replace(
-                    run,
-                    entry=new[run.entry],
-                    sent=[replace(s, to=new[s.to]) for s in run.sent],
-                    instead=self._at(run.instead),
-                )
-                for run in b.runs
-            ],
+            runs=[*map(self._run, b.runs)],
             grads={new[e]: g for e, g in b.grads.items()},
             failed=self._at(b.failed),
         )
+
+    def _run(self, run: NodeRun) -> NodeRun:
+        sent = [replace(s, to=self.new[s.to]) for s in run.sent]
+        return replace(run, entry=self.new[run.entry], sent=sent, instead=self._at(run.instead))
 
     def _iterations(self) -> list[Iteration]:
         event_at = {old: k for k, old in enumerate(self.events)}

@@ -6,6 +6,7 @@ an arrow or another text. If there is none, we take the position with the fewest
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import product
 
 from minigrad.tape.document import Bounds, DrawnRoute, LabelPlace
 from minigrad.tape.layout import Point, sideways
@@ -34,10 +35,8 @@ class Taken:
         """The number of things that overlap this place."""
         x, y, right, bottom = place.x, place.y, place.x + place.width, place.y + place.height
         near = {k for cell in _cells(place) for k in self._cells.get(cell, ())}
-        return sum(
-            x < r and left < right and y < b and top < bottom
-            for left, top, r, b in map(self._drawn.__getitem__, near)
-        )
+        drawn = map(self._drawn.__getitem__, near)
+        return sum(x < r and left < right and y < b and top < bottom for left, top, r, b in drawn)
 
     def freest(self, places: Iterable[Bounds]) -> Bounds:
         """The first free place; if there is none, the first one with the fewest overlaps."""
@@ -68,9 +67,10 @@ def labelled(
         for place in _along(route, APART if lines else 0.0):
             taken.add(place)
     found = []
-    for route, (lines, mark) in zip(routes, texts, strict=True):
+    for route, (lines, wide) in zip(routes, texts, strict=True):
         label = _place(taken, route, lines) if lines else None
-        found.append(replace(route, label=label, mark=_mark(taken, route, mark) if mark else None))
+        mark = _mark(taken, route, wide) if wide else None
+        found.append(replace(route, label=label, mark=mark))
     return found
 
 
@@ -92,22 +92,16 @@ def _place(taken: Taken, route: DrawnRoute, lines: Sequence[float]) -> LabelPlac
 
 def _mark(taken: Taken, route: DrawnRoute, wide: float) -> LabelPlace:
     x, y = route.points[-1]
-    places = [
-        Bounds(at, y - up, wide, LINE)
-        for up in (19.0, 33.0)
-        for at in (x - APART - 9 - wide, x + APART + 9)
-    ]
-    best = taken.freest(places)
+    sides = x - APART - 9 - wide, x + APART + 9
+    best = taken.freest(Bounds(at, y - up, wide, LINE) for up in (19.0, 33.0) for at in sides)
     taken.add(best)
     return LabelPlace(round(best.x, 1), best.y + 11, round(wide))
 
 
 def _room(taken: Taken, place: Bounds) -> float:
     """The free width at this place; at least the width of the place itself."""
-    wide = place.width
-    while wide < LONGEST and not taken.over(
-        Bounds(place.x + wide, place.y, 8.0, min(place.height, LINE))
-    ):
+    wide, height = place.width, min(place.height, LINE)
+    while wide < LONGEST and not taken.over(Bounds(place.x + wide, place.y, 8.0, height)):
         wide += 8
     return wide
 
@@ -140,4 +134,4 @@ def _points(start: Point, piece: Sequence[Point]) -> Iterator[Point]:
 def _cells(place: Bounds) -> list[tuple[int, int]]:
     columns = range(int(place.x // CELL), int((place.x + place.width) // CELL) + 1)
     rows = range(int(place.y // CELL), int((place.y + place.height) // CELL) + 1)
-    return [(i, j) for i in columns for j in rows]
+    return [*product(columns, rows)]

@@ -18,7 +18,7 @@ the problem into steps that have good solutions:
                   whose sideways parts overlap get separate lanes, and the gap between the
                   layers grows with the number of lanes
 
-The first three are in layers.py, the next in ordering.py and coordinates.py.
+The first four are in layers.py.
 
 The same graph always gives the same picture: nothing here depends on hashes, the
 time, or installed fonts. There is no recursion, so a tape can have thousands of
@@ -30,18 +30,19 @@ system structures (1981).
 Not included: folding of repeats and scopes, and nested boxes.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from minigrad.tape.coordinates import centers
 from minigrad.tape.document import Bounds, Chip, DrawnRoute
-from minigrad.tape.layers import PORT, Layers
+from minigrad.tape.layers import PORT, Layers, in_order
 from minigrad.tape.layers import Box as Box
 from minigrad.tape.measure import text_width as text_width
-from minigrad.tape.ordering import in_order
 
 LAYER_GAP = 54.0  # between the bottom of a layer and the top of the next
+BOX_GAP = 26.0  # between two boxes in a layer
+DUMMY_GAP = 20.0  # between a passing arrow and its neighbors
+SPINE, PASSING, SIDE, LEAF_PASSING, LEAF = 2.0, 1e-2, 1e-3, 1e-4, 1e-7
 
 SLANTED = 40.0  # an arrow with a shorter sideways part needs no lane
 SHARED = 24.0  # two arrows with a smaller overlap can share a lane
@@ -79,8 +80,8 @@ def lay_out(boxes: Sequence[Box], edges: Sequence[tuple[str, str]]) -> BoxLayout
     layers = Layers(boxes, edges)
     rows, crossings = in_order(layers)
     x, width, height = centers(layers, rows), layers.width, layers.height
-    left = min((x[v] - width[v] / 2 for v in range(len(x))), default=0.0)
-    right = max((x[v] + width[v] / 2 for v in range(len(x))), default=0.0)
+    left = min((at - wide / 2 for at, wide in zip(x, width)), default=0.0)
+    right = max((at + wide / 2 for at, wide in zip(x, width)), default=0.0)
     center = [round(at - left) for at in x]
     spans = _spans(layers, center)
     lanes = _lanes(layers, spans, len(rows))
@@ -88,7 +89,7 @@ def lay_out(boxes: Sequence[Box], edges: Sequence[tuple[str, str]]) -> BoxLayout
     y = 0.0
     for row, gap in zip(rows, lanes, strict=True):
         bands.append((y, y + max(height[v] for v in row)))
-        y = bands[-1][1] + height_of(gap.values(), LAYER_GAP)
+        y = bands[-1][1] + max(LAYER_GAP, 30.0 + LANE * max(gap.values(), default=0))
     places = []
     for v in range(layers.first_dummy):
         # Boxes are aligned with the bottom of their layer, so that a chip is near its use.
@@ -112,10 +113,10 @@ Spans = list[list[tuple[float, float]]]
 def _spans(layers: Layers, center: list[int]) -> Spans:
     starts, ends = _ports(layers, center, 0), _ports(layers, center, -1)
     found = []
-    for e, path in enumerate(layers.paths):
+    for e, (first, *inner, _) in enumerate(layers.paths):
         # A chip is small, so all its edges start at its center.
-        start = starts[e] if layers.edge_chip[e] is None else center[path[0]]
-        xs = [float(start), *(float(center[v]) for v in path[1:-1]), ends[e]]
+        start = starts[e] if layers.edge_chip[e] is None else center[first]
+        xs = [float(start), *(float(center[v]) for v in inner), ends[e]]
         found.append([*pairwise(xs)])
     return found
 
@@ -180,6 +181,91 @@ def _ports(layers: Layers, center: list[int], end: int) -> dict[int, float]:
     return ports
 
 
+# ---------------------------------------------------------------------- coordinates
+
+# Each box goes as close to its neighbors as the boxes to its left and right allow. Arrows have
+# weights: large for an arrow on the longest path to a box, small for other arrows (a skip
+# connection, a short side branch), and almost zero for an arrow from a leaf. With equal weights,
+# each repeated part of a network would be shifted a little by the boxes next to it, and the
+# picture of a deep network would drift far sideways.
+
+Neighbors = list[list[tuple[int, float]]]  # for each vertex: its neighbors, with weights
+
+
+def centers(layers: Layers, rows: list[list[int]]) -> list[float]:
+    """The center of each vertex: near its neighbors, in order, without overlap.
+
+    rows    the order within each layer
+
+    Sweeps down (using the neighbors above), then up (using the neighbors below), and finally
+    uses both. Each layer is solved exactly; see `_settle`.
+    """
+    offsets = [_offsets(layers, row) for row in rows]
+    x = [0.0] * len(layers.layer)
+    for row, offset in zip(rows, offsets):
+        for v, at in zip(row, offset):
+            x[v] = at - offset[-1] / 2
+    pull: Neighbors = [[] for _ in x]
+    push: Neighbors = [[] for _ in x]
+    for v, above in enumerate(layers.ups):
+        for u in above:
+            weight = _weight(layers, u, v)
+            pull[v].append((u, weight))
+            push[u].append((v, weight))
+    down, both = list(zip(rows, offsets)), [pull, push]
+    sweeps = [(down, [pull]), (down[::-1], [push])] * 4 + [(down, both), (down[::-1], both)] * 2
+    for order, sides in sweeps:
+        for row, offset in order:
+            _settle(x, row, offset, sides)
+    return x
+
+
+def _offsets(layers: Layers, row: list[int]) -> list[float]:
+    """The distance of each center from the first one in the row, if all are as close as allowed."""
+    offsets = [0.0] * len(row[:1])
+    for u, v in pairwise(row):
+        passing = u >= layers.first_dummy or v >= layers.first_dummy
+        gap = DUMMY_GAP if passing else BOX_GAP
+        offsets.append(offsets[-1] + (layers.width[u] + layers.width[v]) / 2 + gap)
+    return offsets
+
+
+def _weight(layers: Layers, u: int, v: int) -> float:
+    passing = u >= layers.first_dummy and v >= layers.first_dummy
+    if layers.light[u]:
+        return LEAF_PASSING if passing else LEAF
+    if passing:
+        return PASSING
+    on_spine = v < len(layers.depth) and u < len(layers.depth)
+    return SPINE if on_spine and layers.depth[v] == layers.depth[u] + 1 else SIDE
+
+
+def _settle(x: list[float], row: list[int], offset: list[float], sides: list[Neighbors]) -> None:
+    """Move one layer as close to its ideal positions as order and gaps allow.
+
+    After subtracting the minimum distances (`offset`), the centers only need to be
+    non-decreasing. The weighted sum of squares is smallest if neighbors whose ideal
+    positions are in the wrong order are pooled at their common mean (isotonic regression).
+    """
+    pools: list[tuple[float, float, int]] = []  # mean, weight, count; the means are non-decreasing
+    for v, at in zip(row, offset):
+        total = weight = 0.0
+        for side in sides:
+            for w, pull in side[v]:
+                total += pull * x[w]
+                weight += pull
+        mean = total / weight - at if weight else x[v] - at
+        weight, count = weight or 1e-9, 1
+        while pools and pools[-1][0] > mean:
+            other, own, many = pools.pop()
+            mean = (other * own + mean * weight) / (own + weight)
+            weight, count = weight + own, count + many
+        pools.append((mean, weight, count))
+    means = [mean for mean, _, count in pools for _ in range(count)]
+    for v, at, mean in zip(row, offset, means):
+        x[v] = mean + at
+
+
 # ---------------------------------------------------------------------- lanes
 
 
@@ -195,14 +281,17 @@ def lanes_of(segments: Sequence[tuple[float, float]]) -> list[int]:
     """
     lanes = [0] * len(segments)
     slanted = [k for k, (a, b) in enumerate(segments) if abs(b - a) >= SLANTED]
-    slanted.sort(key=lambda k: (segments[k][1] < segments[k][0], _turn(segments[k]), k))
+
+    def turn(k: int) -> tuple[bool, float, int]:
+        """To the right first, then to the left; of each direction, the highest first."""
+        start, end = segments[k]
+        return end < start, -start if end > start else start, k
+
     placed: list[tuple[float, float, int]] = []
-    for k in slanted:
+    for k in sorted(slanted, key=turn):
         left, right = sorted(segments[k])
-        over = (
-            lane for a, b, lane in placed if min(b, right) - max(a, left) > SHARED
-        )  # the arrows above it
-        lanes[k] = min(max(over, default=0) + 1, MOST_LANES)
+        above = (lane for a, b, lane in placed if min(b, right) - max(a, left) > SHARED)
+        lanes[k] = min(max(above, default=0) + 1, MOST_LANES)
         placed.append((left, right, lanes[k]))
     return lanes
 
@@ -222,17 +311,6 @@ def sideways(start: Point, end: Point, middle: float) -> list[tuple[Point, ...]]
         ((x1 - by, middle),),
         ((x1, middle), (x1, middle), (x1, y1)),
     ]
-
-
-def _turn(segment: tuple[float, float]) -> float:
-    """A sort key for arrows of the same direction: the highest first."""
-    start, end = segment
-    return -start if end > start else start
-
-
-def height_of(lanes: Iterable[int], least: float) -> float:
-    """The height of a gap with these lanes: `least`, or more if there are several."""
-    return max(least, 30.0 + LANE * max(lanes, default=0))
 
 
 def knee(lane: int, most: int, top: float, bottom: float) -> float:

@@ -55,6 +55,16 @@ class Match:
         return len(self.theirs) == len(self.ours) == 1
 
     @property
+    def sides(self) -> tuple[list[TapeNode], list[TapeNode]]:
+        """The nodes of both sides."""
+        return self.theirs, self.ours
+
+    @property
+    def both(self) -> bool:
+        """Are there nodes on both sides?"""
+        return bool(self.theirs and self.ours)
+
+    @property
     def ids(self) -> tuple[tuple[NodeId, ...], tuple[NodeId, ...]]:
         """The node ids of both sides."""
         return tuple(n.id for n in self.theirs), tuple(n.id for n in self.ours)
@@ -83,18 +93,15 @@ def matched(theirs: Document, ours: Document) -> list[Match]:
             side.update(ids)
 
     for match in [m for m in found if m.single]:
-        operands = [[theirs.node(k) for k in _operands(n)] for n in match.theirs]
-        for a, b in zip(operands[0], [ours.node(k) for k in _operands(match.ours[0])]):
-            if a.id not in known[0] and b.id not in known[1]:
-                pair([a], [b])
+        for a, b in zip(_operands(match.theirs[0]), _operands(match.ours[0])):
+            if a not in known[0] and b not in known[1]:
+                pair([theirs.node(a)], [ours.node(b)])
     left = {n.name: n for n in ours.nodes if n.id not in known[1]}
-    for a in theirs.nodes:
-        if a.id not in known[0]:
-            by_user = "#" not in a.name and a.name in left
-            pair([a], [left.pop(a.name)] if by_user else [])
-    for b in left.values():
-        pair([], [b])
-    return found
+    for node in theirs.nodes:
+        if node.id not in known[0]:
+            by_user = "#" not in node.name and node.name in left
+            pair([node], [left.pop(node.name)] if by_user else [])
+    return found + [Match([], [node]) for node in left.values()]
 
 
 def _operands(node: TapeNode) -> list[NodeId]:
@@ -107,9 +114,8 @@ def _aligned(first: list[TapeNode], second: list[TapeNode]) -> Iterator[Match]:
     for same, a0, a1, b0, b1 in SequenceMatcher(None, a, b, autojunk=False).get_opcodes():
         if same == "equal":
             for x, y in zip(first[a0:a1], second[b0:b1]):
-                together = Match([x], [y])
-                apart = x.backward is None and _sizes_differ(together)
-                yield from (Match([x]), Match([], [y])) if apart else (together,)
+                apart = x.backward is None and _sizes_differ(x, y)
+                yield from (Match([x]), Match([], [y])) if apart else (Match([x], [y]),)
             continue
         between = first[a0:a1], second[b0:b1]
         before = first[a0 - 1].line if a0 else None
@@ -131,29 +137,23 @@ def _led_to(matches: list[Match]) -> list[Match]:
     found: list[Match] = []
     for m in reversed(matches):
         node, ours = (m.theirs or m.ours)[0], not m.theirs
-        reader = None if m.theirs and m.ours else readers.get((ours, node.id))
-        nodes = [] if reader is None else reader.ours if ours else reader.theirs
+        reader = None if m.both else readers.get((ours, node.id))
+        nodes = [] if reader is None else reader.sides[ours]
         read_by = nodes[-1] if nodes else None
         if reader and read_by and node.backward and read_by.backward and read_by.line == node.line:
             nodes.insert(0, node)
         else:
             found.append(reader := m)
-        if reader.theirs and reader.ours and reader.theirs[-1].op != reader.ours[-1].op:
-            for side, group in enumerate((m.theirs, m.ours)):
+        if reader.both and reader.theirs[-1].op != reader.ours[-1].op:
+            for side, group in enumerate(m.sides):
                 readers |= {(bool(side), k): reader for n in group for k in _operands(n)}
     return found[::-1]
 
 
-def _sizes_differ(m: Match) -> bool:
-    """Do the results of the last nodes on both sides differ in their number of entries?"""
-    if not m.theirs or not m.ours or m.theirs[-1].shape is None or m.ours[-1].shape is None:
-        return False
-    return math.prod(m.theirs[-1].shape) != math.prod(m.ours[-1].shape)
-
-
-def _is_rewritten(node: TapeNode) -> bool:
-    """Is this one of several versions of a leaf? PyTorch only reports the one that gets the gradient."""
-    return node.overwritten_by is not None or bool(node.inplace)
+def _sizes_differ(x: TapeNode, y: TapeNode) -> bool:
+    """Do the results of two nodes differ in their number of entries?"""
+    known = x.shape is not None and y.shape is not None
+    return known and math.prod(x.shape or ()) != math.prod(y.shape or ())
 
 
 def _has_gradient(nodes: list[TapeNode]) -> bool:
@@ -202,15 +202,18 @@ class Comparing:
         """Nodes that differ; operations without a gradient are only counted."""
         alone: list[Counter[str]] = [Counter(), Counter()]
         for m in self.matches:
-            names = [[n.backward for n in side if n.backward] for side in (m.theirs, m.ours)]
-            shown = [", ".join(map(str, side)) for side in names]
-            if not m.theirs or not m.ours:
+            names = [[n.backward for n in side if n.backward] for side in m.sides]
+            shown = [", ".join(side) for side in names]
+            if not m.both:
                 node = (m.theirs or m.ours)[0]
                 if node.kind == "op" and node.backward in (None, "AccumulateGrad"):
                     alone[not m.theirs][f"{node.op}{'_' * node.inplace}"] += 1
                 elif node.kind == "op":
                     yield self._apart("nodes", shown, m)
-            elif names[0] != names[1] and not (m.leaf and _is_rewritten(m.theirs[-1])):
+            elif names[0] != names[1]:
+                # PyTorch only reports the version of a leaf that gets the gradient.
+                if m.leaf and (m.theirs[-1].overwritten_by is not None or m.theirs[-1].inplace):
+                    continue
                 yield self._apart("leaf" if m.leaf else "nodes", (s or "none" for s in shown), m)
         if alone[0] or alone[1]:
             ops = [[f"{k}× {op}" if k > 1 else op for op, k in c.items()] for c in alone]
@@ -221,7 +224,7 @@ class Comparing:
         """Differences in where gradients are sent. Nodes without a match are skipped over."""
         sent = [self._sent(side) for side in (0, 1)]
         for m in self.matches:
-            if m.theirs and m.ours and not m.leaf:
+            if m.both and not m.leaf:
                 to = [found[m] for found in sent]
                 if to[0] != to[1] and (m.single or set(to[0]) != set(to[1])):
                     titles = (", ".join(sorted(t.title for t in k.elements())) for k in to)
@@ -239,9 +242,8 @@ class Comparing:
             sent[m] = Counter()
             for parent in (p for k in m.ids[side] for p in above.get(k, ())):
                 to = self.of[side][parent]
-                alone = not (to.theirs and to.ours) and not to.leaf
                 if to is not m:
-                    sent[m].update(sent[to] if alone else [to])
+                    sent[m].update([to] if to.both or to.leaf else sent[to])
         return sent
 
     def _saved(self) -> Iterator[Apart]:
@@ -253,11 +255,10 @@ class Comparing:
             node = m.theirs[0]
             kept = [[s for s in n.saved if s.node is not None] for n in (node, m.ours[0])]
             what = [{(self.of[k][s.node or ""], s.version) for s in kept[k]} for k in (0, 1)]
-            texts = [
-                [f"{s.name} = {short(s.of(d.nodes))} v{s.version}" for s in found]
-                for d, found in zip(self.documents, kept)
-            ]
-            shown = [f"{node.backward} saves {', '.join(t) or 'no tensor'}" for t in texts]
+            shown = []
+            for d, found in zip(self.documents, kept):
+                texts = [f"{s.name} = {short(s.of(d.nodes))} v{s.version}" for s in found]
+                shown.append(f"{node.backward} saves {', '.join(texts) or 'no tensor'}")
             if what[0] != what[1]:
                 yield self._apart("saved", shown, m, expected=True)
             elif [s.name for s in kept[0]] != [s.name for s in kept[1]]:
@@ -271,7 +272,7 @@ class Comparing:
         """Values and dtypes that differ although the operands do not."""
         wrong: set[Match] = set()
         for m in sorted(self.matches, key=lambda m: [index_of(n.id) for n in m.theirs]):
-            if not (m.theirs and m.ours):
+            if not m.both:
                 continue
             a, b = m.theirs[-1], m.ours[-1]
             facts = [d.value(n.value) for d, n in zip(self.documents, (a, b))]
@@ -279,11 +280,12 @@ class Comparing:
                 agree(facts[0], facts[1]) or not m.single and (a.results or b.results)
             ):
                 continue  # with several results, their assignment to nodes is unknown
+            what: What = "value" if a.dtype == b.dtype else "type"
+            shown = [f"{short(n.label)}: {n.dtype}" for n in (a, b)]
+            if what == "value":
+                shown = [f"{short(a.label)} = {in_words(f)}" for f in facts]
             if not any(self.of[0][k] in wrong for n in m.theirs for k in _operands(n)):
-                if a.dtype != b.dtype:
-                    yield self._apart("type", (f"{short(n.label)}: {n.dtype}" for n in (a, b)), m)
-                else:
-                    yield self._apart("value", (f"{short(a.label)} = {in_words(f)}" for f in facts), m)  # fmt: skip
+                yield self._apart(what, shown, m)
             wrong.add(m)
 
     def _passes(self) -> Iterator[Apart]:
@@ -296,7 +298,7 @@ class Comparing:
             ran_in = [self._nodes_of_pass(side, p.number) for side, p in enumerate(ran)]
             line = self.documents[0].where(ran[0].code)
             yield from self._gradients(line, ran_in)
-            inner = [[m for m in t if not m.leaf and m.theirs and m.ours] for t in ran_in]
+            inner = [[m for m in t if m.both and not m.leaf] for t in ran_in]
             apart = next((k for k, pair in enumerate(zip(*inner)) if pair[0] is not pair[1]), None)
             if apart is not None:
                 shown = (f"{side[apart].title} is number {apart + 1}" for side in inner)
@@ -323,9 +325,8 @@ class Comparing:
     def _nodes_of_pass(self, side: int, number: int) -> dict[Match, int | None]:
         """The matches whose nodes ran in a pass, in order, with their incoming gradients."""
         found: dict[Match, int | None] = {}
-        for s in self.documents[side].steps:
-            if s.event == "node" and s.pass_ == number and s.node is not None:
-                found.setdefault(self.of[side][s.node], s.g)
+        for s in self.documents[side].steps_of(number):
+            found.setdefault(self.of[side][s.node or ""], s.g)
         return found
 
     def _errors(self) -> Iterator[Apart]:
@@ -339,10 +340,9 @@ class Comparing:
 
     def steps(self, side: int) -> list[int]:
         """For each step of one tape, from 0, the corresponding step of the other."""
-        keys = [
-            [(s.event, s.pass_, self.of[k].get(s.node or "")) for s in d.steps]
-            for k, d in enumerate(self.documents)
-        ]
+        keys = []
+        for of, d in zip(self.of, self.documents):
+            keys.append([(s.event, s.pass_, of.get(s.node or "")) for s in d.steps])
         places = {key: k for k, key in reversed(list(enumerate(keys[1 - side], 1)))}
         found = [0]
         for key in keys[side]:
@@ -358,7 +358,7 @@ def agree(a: ArrayFacts | None, b: ArrayFacts | None) -> bool:
         return False
     numbers = [[f["min"], f["max"], f["mean"], *f["first"]] for f in (a, b)]
     try:
-        x, y = (np.array([np.nan if v is None else float(v) for v in n]) for n in numbers)
+        x, y = (np.array(n, dtype=float) for n in numbers)
     except ValueError:  # complex numbers are text
         return a["first"] == b["first"]
     size = max(1e-6, 1e-5 * float(np.nanmax(np.abs(x), initial=0.0, where=np.isfinite(x))))

@@ -5,29 +5,11 @@ import unicodedata
 # Widths of DejaVu Sans, in thousandths of the font size. It is the widest of the
 # common sans-serif fonts, so text in another font also fits in its box.
 _WIDTHS = {
-    278: "ijl",
-    295: "IJ",
-    318: " ,.",
-    337: ":;/\\|",
-    352: "f",
-    361: "-",
-    392: "t()[]",
-    411: "r",
-    500: "_*'\"!",
-    521: "s",
-    525: "z",
-    550: "c",
-    580: "kL",
-    592: "vxyF",
-    615: "aeoT",
-    636: "bdghnpqu0123456789$#?E{}",
-    690: "PVXYZSRBKA",
-    770: "CDHGNU",
-    800: "OQ",
-    838: "w+<>=~^&",
-    870: "M",
-    980: "mW@%",
-}
+    278: "ijl", 295: "IJ", 318: " ,.", 337: ":;/\\|", 352: "f", 361: "-", 392: "t()[]", 411: "r",
+    500: "_*'\"!", 521: "s", 525: "z", 550: "c", 580: "kL", 592: "vxyF", 615: "aeoT",
+    636: "bdghnpqu0123456789$#?E{}", 690: "PVXYZSRBKA", 770: "CDHGNU", 800: "OQ", 838: "w+<>=~^&",
+    870: "M", 980: "mW@%",
+}  # fmt: skip
 _WIDTH_OF = {c: width for width, characters in _WIDTHS.items() for c in characters}
 MONOSPACE = 602
 

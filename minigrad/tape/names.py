@@ -24,6 +24,7 @@ from minigrad.tape.document import ArrayFacts
 
 LONGEST = 40  # maximum number of characters to show of a name
 MANY = 64  # a longer list of tensors is not searched
+FEW = 8  # entries of an array that are shown in an expression
 
 
 def namespace_of(frame: FrameType) -> dict[str, Any]:
@@ -54,16 +55,13 @@ def tensors_in(
         elif callable(getattr(type(value), "named_parameters", None)):
             nested.append((name, value))
     for name, value in nested:
-        if isinstance(value, dict):
-            entries = [(f"{name}[{key!r}]", v) for key, v in value.items()]
-        elif isinstance(value, (list, tuple)):
-            entries = [(f"{name}[{i}]", v) for i, v in enumerate(value)]
+        if isinstance(value, dict | list | tuple):
+            pairs = value.items() if isinstance(value, dict) else enumerate(value)
+            entries = [(f"{name}[{key!r}]", v) for key, v in pairs]
         else:
             own = chain(value.named_parameters(), getattr(value, "named_buffers", tuple)())
             entries = [(f"{name}.{path}", v) for path, v in own]
-        for path, v in entries:
-            if isinstance(v, kind):
-                yield path, v
+        yield from (entry for entry in entries if isinstance(entry[1], kind))
 
 
 def clean(text: object) -> str:
@@ -75,11 +73,8 @@ def clean(text: object) -> str:
     >>> clean("a\\x00b\\u202ec")
     'abc'
     """
-    kept = [c for c in str(text) if c in "\t\n" or unicodedata.category(c) not in _UNSHOWN]
-    return "".join(kept).replace("\t", " ").replace("\n", " ")
-
-
-_UNSHOWN = frozenset(("Cc", "Cf", "Cs", "Co", "Cn"))
+    spaced = str(text).replace("\t", " ").replace("\n", " ")
+    return "".join(c for c in spaced if unicodedata.category(c)[0] != "C")
 
 
 def short(text: object, longest: int = LONGEST) -> str:
@@ -98,12 +93,8 @@ def number_text(value: Any) -> str:
     >>> number_text(-0.0), number_text(1 / 3), number_text(True), number_text(12)
     ('0', '0.3333', 'True', '12')
     """
-    if isinstance(value, (bool, np.bool_)):
-        return str(bool(value))
-    if isinstance(value, (int, np.integer)):
-        return str(int(value))
-    if isinstance(value, str):  # "nan" or "inf", as stored in a snapshot
-        return value
+    if isinstance(value, str | bool | int | np.bool_ | np.integer):  # "nan", as in a snapshot
+        return str(value)
     if isinstance(value, complex):
         return f"{value:.4g}"
     return f"{float(value) + 0.0:.4g}"
@@ -112,6 +103,62 @@ def number_text(value: Any) -> str:
 def shape_text(shape: Iterable[int]) -> str:
     """A shape as Python writes it."""
     return str(tuple(int(n) for n in shape))
+
+
+def constant_text(value: Any) -> str:
+    """The text of a number or an array in an expression."""
+    if isinstance(value, np.ndarray) and value.ndim:
+        return array_text(value)
+    try:
+        return number_text(value)
+    except (TypeError, ValueError):
+        return repr(value)
+
+
+def array_text(array: Any) -> str:
+    """An array in an expression: its entries if there are few, otherwise its shape.
+
+    >>> array_text(np.array([[3, 1], [0, 2]])), array_text(np.zeros((4, 5)))
+    ('[[3, 1], [0, 2]]', 'array(4, 5)')
+    """
+    if array.size > FEW:
+        return f"array{tuple(array.shape)}"
+    return nested_text(array.tolist())
+
+
+def nested_text(entries: Any) -> str:
+    """The entries of an array, in nested lists, as Python writes them: "[[1, 2], [3, 4]]"."""
+    if isinstance(entries, list):
+        return f"[{', '.join(map(nested_text, entries))}]"
+    return number_text(entries)
+
+
+def setting(value: Any) -> str:
+    """The text of a setting."""
+    if isinstance(value, Tensor | np.ndarray | np.generic):
+        return array_text(np.asarray(getattr(value, "array", value)))
+    if isinstance(value, tuple):
+        inside = ", ".join(setting(v) for v in value)
+        return f"({inside},)" if len(value) == 1 else f"({inside})"
+    if isinstance(value, slice):
+        parts = [value.start, value.stop] + ([] if value.step is None else [value.step])
+        return ":".join("" if p is None else str(p) for p in parts)
+    if value is Ellipsis:
+        return "..."
+    text = repr(value)
+    return text if " at 0x" not in text else f"<{type(value).__name__}>"
+
+
+def same(value: Any, default: Any) -> bool:
+    """Does a setting equal its default? (An array never does.)"""
+    return type(value) is type(default) and not hasattr(value, "shape") and bool(value == default)
+
+
+def settings_given(op: Any, params: dict[str, Any]) -> dict[str, str]:
+    """The settings of a call as text, except those with default values, and those that follow from the others."""
+    derived = getattr(op, "derived", ())
+    given = {k: v for k, v in params.items() if k not in derived}
+    return {k: setting(v) for k, v in given.items() if not same(v, op.settings.get(k))}
 
 
 def in_words(snapshot: ArrayFacts | None) -> str:

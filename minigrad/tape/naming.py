@@ -20,9 +20,8 @@ COMPARED = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="
 def versions_of(recorder: Recorder) -> dict[int, int]:
     """The number of versions that each tensor has had, by the tensor's number."""
     versions: dict[int, int] = {}
-    for entry in recorder.entries:
-        for r in entry.results:
-            versions[r.tensor] = max(versions.get(r.tensor, 0), r.version + 1)
+    for r in (r for entry in recorder.entries for r in entry.results):
+        versions[r.tensor] = max(versions.get(r.tensor, 0), r.version + 1)
     return versions
 
 
@@ -119,9 +118,7 @@ def in_users_names(rule: str, names: Mapping[str, str]) -> str:
 
     def named(found: re.Match[str]) -> str:
         d, letter = found.groups()
-        if letter not in names:
-            return found.group()
-        name = names[letter]
+        name = names.get(letter, letter)
         bare = name.isidentifier() if d else re.fullmatch(r"[^\s-]+", name)
         return d + (name if bare else f"({name})")
 

@@ -4,19 +4,37 @@ It contains the document as JSON, the same script and style as the widget, and t
 and the tables for readers without JavaScript. Its content security policy forbids all
 requests, and all scripts except the one with the given hash. So it can be opened anywhere,
 sent to anyone, and shown in a sandboxed frame. It follows the reader's light or dark theme.
+
+The script consists of small modules in jupyter/static/inspector, joined into one text for the page
+and for the widget. There is no build step: a module can use all names of the modules before it in
+`MODULES`, as in one file. To add a module, write it and add its name to the list.
 """
 
 import base64
 import hashlib
 import json
 from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from string import Template
 from typing import Any
 
 from minigrad.tape import draw, text
 from minigrad.tape.document import Document, packed
 from minigrad.tape.names import short
-from minigrad.tape.script import script, static_file, style
 from minigrad.tape.shapes import esc
+
+STATIC = Path(__file__).parent.parent / "jupyter" / "static"
+
+MODULES = (
+    "elements", "numbers", "document", "state",
+    "canvas", "card", "boxes", "arrows", "graph",
+    "updates", "jacobian", "details", "engine", "list", "code", "legend",
+    "timeline", "strips", "search", "hand", "export", "lecture", "keyboard", "inspector",
+)  # fmt: skip
+
+ELEMENT = '<minigrad-live key="'  # the start of an output in which a widget is drawn
+VIEW = "application/vnd.jupyter.widget-view+json"
 
 
 def html(found: Document, step: int | None = None) -> str:
@@ -34,25 +52,14 @@ def page(state: dict[str, Any], title: str, fallback: str) -> str:
     """
     # page.js stands in for the notebook's model, as far as the inspector needs it.
     module = f"{script()}\n{static_file('page.js')}"
-    hashed = base64.b64encode(hashlib.sha256(module.encode()).digest()).decode()
-    css = f"\n{static_file('page.css')}{style()}"
-    policy = (
-        f"default-src 'none'; script-src 'sha256-{hashed}'; style-src 'unsafe-inline';"
-        " img-src data: blob:; base-uri 'none'; form-action 'none'"
+    return Template(static_file("page.html")).substitute(
+        hash=base64.b64encode(hashlib.sha256(module.encode()).digest()).decode(),
+        title=esc(title),
+        style=static_file("page.css") + static_file("inspector.css"),
+        fallback=fallback,
+        document=json_in_html(state),
+        script=module,
     )
-    parts = [
-        "<!DOCTYPE html>",
-        '<html lang="en"><head><meta charset="utf-8">',
-        f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
-        '<meta name="viewport" content="width=device-width, initial-scale=1">',
-        f"<title>{esc(title)}</title><style>{css}</style></head><body>",
-        '<div id="inspector"></div>',
-        f'<noscript><div class="fallback">{fallback}</div></noscript>',
-        f'<script type="application/json" id="document">{json_in_html(state)}</script>',
-        f'<script type="module">{module}</script>',
-        "</body></html>",
-    ]
-    return "\n".join(parts) + "\n"
 
 
 def json_in_html(data: Any) -> str:
@@ -69,29 +76,49 @@ def json_in_html(data: Any) -> str:
 
 def _fallback(found: Document) -> str:
     """The picture and the tables, for readers without JavaScript."""
-    first, second = draw.headline(found)
-    parts = [f"<h1>{esc(short(found.name))}</h1><p>{esc(first)}; {esc(second)}</p>"]
+    headline = esc("; ".join(draw.headline(found)))
+    parts = [f"<h1>{esc(short(found.name))}</h1><p>{headline}</p>"]
     if found.error is not None:
         parts.append(f"<p>{esc(found.error.text)}</p>")
     parts.append(f'<div class="picture">{draw.picture(found).svg()}</div>')
     if found.program is not None:
         for column, title in enumerate(found.program.columns):
-            parts += [f"<h2>{esc(title)}</h2>", _table(text.program_rows(found, column))]
+            parts.append(_table(title, text.program_rows(found, column)))
         return "\n".join(parts)
     if any(node.kind == "op" for node in found.nodes):
-        parts += ["<h2>Forward</h2>", _table(text.forward_rows(found))]
+        parts.append(_table("Forward", text.forward_rows(found)))
     for ran in found.backward:
-        parts.append(f"<h2>Backward {ran.number}</h2>")
-        parts.append(_table(text.backward_rows(found, ran.number)))
+        parts.append(_table(f"Backward {ran.number}", text.backward_rows(found, ran.number)))
         if ran.error is not None:
             parts.append(f"<p>{esc(ran.error)}</p>")
-    parts += ["<h2>Values</h2>", _table(text.value_rows(found))]
-    return "\n".join(parts)
+    return "\n".join([*parts, _table("Values", text.value_rows(found))])
 
 
-def _table(rows: Sequence[Sequence[str]]) -> str:
+def _table(title: str, rows: Sequence[Sequence[str]]) -> str:
     header, *body = rows[: text.LONGEST_TABLE]
     cells = "".join(f'<th scope="col">{esc(c)}</th>' for c in header)
-    lines = [f'<div class="scroll"><table><thead><tr>{cells}</tr></thead><tbody>']
+    lines = [f"<h2>{esc(title)}</h2>"]
+    lines.append(f'<div class="scroll"><table><thead><tr>{cells}</tr></thead><tbody>')
     lines += ["<tr>" + "".join(f"<td>{esc(c)}</td>" for c in row) + "</tr>" for row in body]
     return "\n".join(lines) + "\n</tbody></table></div>"
+
+
+@cache
+def static_file(name: str) -> str:
+    """The text of a file that belongs to the inspector, by its path in jupyter/static."""
+    return (STATIC / name).read_text(encoding="utf-8")
+
+
+@cache
+def script() -> str:
+    """The whole script, without an export: it defines `render`.
+
+    >>> script().count("function render(")
+    1
+    """
+    return "\n".join(static_file(f"inspector/{name}.js") for name in MODULES)
+
+
+def is_element(output: Any) -> bool:
+    """Is this stored output the empty element in which a widget was drawn?"""
+    return "".join(output.get("data", {}).get("text/html", "")).startswith(ELEMENT)

@@ -17,16 +17,17 @@ recording there is no cost.
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
+from traceback import walk_tb
 from types import TracebackType
 from typing import Any
 
 from minigrad.core import modes
-from minigrad.core.errors import Place
+from minigrad.core.errors import Place, _is_ours
+from minigrad.core.op import Op
 from minigrad.core.tensor import Tensor
-from minigrad.tape import extract, iterations, trace, walk
+from minigrad.tape import iterations, trace, walk
 from minigrad.tape.adapters import has_torch
-from minigrad.tape.check import Checked, check
-from minigrad.tape.differences import AllDifferences, differences
+from minigrad.tape.check import AllDifferences, Checked, check, differences
 from minigrad.tape.document import Document
 from minigrad.tape.inspectable import Inspectable
 from minigrad.tape.inspectable import reset_counter as reset_counter
@@ -76,14 +77,11 @@ class record:
         self._name, self._namespace = name, namespace
 
     def __enter__(self) -> "Tape":
-        given = self._namespace
-        if given is not None:
-            look: Callable[[], Mapping[str, Any]] = given if callable(given) else lambda: given
-        else:
-            frame = sys._getframe(1)
-            look = lambda: namespace_of(frame)
-        self._tape = Tape(self._name, Recorder(look))
+        frame, given = sys._getframe(1), self._namespace
         if given is None:
+            given = lambda: namespace_of(frame)
+        self._tape = Tape(self._name, Recorder(given if callable(given) else lambda: given))
+        if self._namespace is None:
             self._tape.home = frame.f_code.co_filename
         self._stack = ExitStack()
         self._stack.enter_context(modes.within("observer", self._tape._recorder))
@@ -143,9 +141,9 @@ class Tape(Inspectable):
         recorder = self._recorder
         if error is not None:
             self.error = f"{type(error).__name__}: {error}"
-            self.error_place = extract.place_in(error)
+            self.error_place = place_in(error)
             if not recorder.passes or recorder.passes[-1].error != self.error:
-                failed = extract.op_that_failed(error)
+                failed = op_that_failed(error)
                 if failed is not None:
                     self.failed = recorder.failed(*failed, place=self.error_place)
                 elif self._torch is not None:
@@ -236,3 +234,19 @@ class Tape(Inspectable):
         array([2., 4.])
         """
         return differences(self._recorder, leaves, derived)
+
+
+def op_that_failed(error: BaseException) -> tuple[Op, list[Any]] | None:
+    """The op that raised the error of the recorded code, with its operands."""
+    for frame, _ in walk_tb(error.__traceback__):
+        names = frame.f_locals
+        op, operands = names.get("op"), names.get("operands") or names.get("args")
+        if isinstance(op, Op) and isinstance(operands, list | tuple) and operands:
+            return op, list(operands)
+    return None
+
+
+def place_in(error: BaseException) -> Place | None:
+    """The user's line that raised the error: the innermost one in the traceback outside minigrad."""
+    lines = [(f.f_code.co_filename, line) for f, line in walk_tb(error.__traceback__)]
+    return next((Place(*at) for at in reversed(lines) if not _is_ours[at[0]]), None)

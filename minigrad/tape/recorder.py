@@ -20,30 +20,21 @@ their leaves.
 Read events.py first, then identity.py and forward_half.py.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from traceback import walk_tb
 from typing import Any
 
 from minigrad.core.engine import AnyNode, GraphTask, Step, contributions
-from minigrad.core.errors import Place, user_line
+from minigrad.core.errors import user_line
 from minigrad.core.hooks import Hooked
 from minigrad.core.leaf import AccumulateGrad
 from minigrad.core.node import Node, reachable
 from minigrad.core.results import Result as Edge
 from minigrad.core.tensor import Tensor
-from minigrad.tape import extract
 from minigrad.tape.document import Engine, SavedConflict, UpdateKind, When
-from minigrad.tape.events import (
-    Backward,
-    Entry,
-    HookRan,
-    Input,
-    NodeRun,
-    Saved,
-    Update,
-    WrittenTensor,
-)
-from minigrad.tape.forward_half import ForwardHalf
+from minigrad.tape.events import Backward, Entry, HookRan, Input, NodeRun, Update, WrittenTensor
+from minigrad.tape.forward_half import ForwardHalf, counters
 from minigrad.tape.snapshot import Snapshot, maybe
 
 Before = list[tuple[Tensor, int, Snapshot | None]]  # tensors, their versions, their gradients
@@ -51,6 +42,13 @@ Before = list[tuple[Tensor, int, Snapshot | None]]  # tensors, their versions, t
 
 class Recorder(ForwardHalf):
     """The recorder. This class handles backward passes and updates."""
+
+    def __init__(self, namespace: Callable[[], Mapping[str, Any]]) -> None:
+        super().__init__(namespace)
+        self.updates: list[Update] = []
+        self._updating: list[str] = []  # the kinds of the updates that are running
+        # The hooks that ran since the last step: of each running pass, innermost last.
+        self._hooks: list[list[HookRan]] = [[]]
 
     def backward(self, task: GraphTask, engine: Engine = "graph") -> None:
         """A backward pass begins."""
@@ -61,12 +59,12 @@ class Recorder(ForwardHalf):
         now = Backward(len(self.passes) + 1, user_line(), engine, *keeps, seeds)
         self.events.append(("seed", len(self.passes), 0))
         self.passes.append(now)
-        self._open.append((task, now, self._hooks))  # passes can be nested, if hooks start them
-        self._hooks = []
+        self._open.append((task, now))  # passes can be nested, if hooks start them
+        self._hooks.append([])
 
     def hooked(self, when: When, hooks: int, before: Sequence[Any], after: Sequence[Any]) -> None:
         """Hooks have seen, and perhaps replaced, gradients."""
-        self._hooks.append(HookRan(when, hooks, [*map(maybe, before)], [*map(maybe, after)]))
+        self._hooks[-1].append(HookRan(when, hooks, [*map(maybe, before)], [*map(maybe, after)]))
 
     def step(self, task: GraphTask, step: Step) -> None:
         """A node ran."""
@@ -77,8 +75,8 @@ class Recorder(ForwardHalf):
             self._count(task, now)
         entry = self.entry_of(step.node)
         parts = {k: Snapshot(g) for k, g in sorted(getattr(step.g, "parts", {}).items())}
-        run = NodeRun(entry, _opened(step.g), parts, freed=step.node.freed, hooks=self._hooks)
-        self._hooks = []
+        run = NodeRun(entry, _opened(step.g), parts, freed=step.node.freed, hooks=self._hooks[-1])
+        self._hooks[-1] = []
         self._take(task, step, run, now)
         for edge, (parent, g) in enumerate(zip(step.node.edges, step.grads, strict=False)):
             if task._leads_to_an_input(parent) and (to := self.entry_of(parent)) in now.expected:
@@ -111,25 +109,23 @@ class Recorder(ForwardHalf):
         taking_part.sort(key=lambda n: n.queue_key)
         now.expected = {self.entry_of(node): 0 for node in taking_part}
         if now.engine == "recursive":  # it expects one contribution for each path
-            paths = contributions(task.roots, by_path=True)
-            now.expected |= {
-                self.entry_of(n): k for n, k in paths.items() if not isinstance(n, Edge)
-            }
+            paths = contributions(task.roots, by_path=True).items()
+            now.expected |= {self.entry_of(n): k for n, k in paths if not isinstance(n, Edge)}
             return
-        for node in taking_part:
-            for parent in node.edges:
-                if task._leads_to_an_input(parent):
-                    now.expected[self.entry_of(parent)] += 1
+        for parent in (parent for node in taking_part for parent in node.edges):
+            if task._leads_to_an_input(parent):
+                now.expected[self.entry_of(parent)] += 1
 
     def finished(self, task: GraphTask, error: BaseException | None) -> None:
         """A backward pass has ended, perhaps with an error."""
-        _, now, self._hooks = self._open.pop()
+        _, now = self._open.pop()
+        self._hooks.pop()
         now.finished = error is None
         if error is not None:
             if not now.runs:
                 self._count(task, now)
             now.error = f"{type(error).__name__}: {error}"
-            node = extract.node_that_failed(error)
+            node = node_that_failed(error)
             if node is not None and node in self._entry_of:
                 now.failed = self.entry_of(node)
                 now.conflict = self._conflict(node, now.failed)
@@ -139,23 +135,21 @@ class Recorder(ForwardHalf):
         """The saved value of this node that was written to, and the entry that wrote to it."""
         if isinstance(node, AccumulateGrad) or node.freed:
             return None
-        counts = {name: counter.count for name, counter in extract.counters(node).items()}
+        counts = {name: counter.count for name, counter in counters(node).items()}
         for saved in self.entries[number].saved:
             now = counts.get(saved.name)
             if saved.version is not None and now is not None and now != saved.version:
-                return SavedConflict(saved.name, saved.version, now, self.writer(saved))
+                by = self.writer(saved.tensor, saved.version)
+                return SavedConflict(saved.name, saved.version, now, by)
         return None
 
-    def writer(self, saved: Saved) -> str | None:
-        """The id of the node that first wrote to a saved tensor, or to its memory; None if there is none."""
-        storage = None if saved.tensor is None else self.storages.get(saved.tensor)
+    def writer(self, tensor: int | None, version: int) -> str | None:
+        """The id of the node that first wrote to a tensor after this version, or to its memory, if any."""
+        storage = None if tensor is None else self.storages.get(tensor)
+        alike = {t for t, s in self.storages.items() if s == storage} | {tensor}
         for k, e in enumerate(self.entries):
-            same = any(
-                r.tensor == saved.tensor
-                or (storage is not None and self.storages.get(r.tensor) == storage)
-                for r in e.results
-            )
-            if e.inplace and same and e.results[0].version > (saved.version or 0):
+            later = e.inplace and e.results and e.results[0].version > version
+            if later and any(r.tensor in alike for r in e.results):
                 return f"n{k}"
         return None
 
@@ -168,32 +162,26 @@ class Recorder(ForwardHalf):
             yield  # part of an update that is recorded as a whole
             return
         self._updating.append(what)
+        kind = type(owner).__name__
+        update = Update(what, self._variable_of(owner) or kind, kind, user_line())
         tensors = _tensors_of(owner) if what != "schedule" else []
         before = [(t, self.version_of(t), maybe(t.grad)) for t in tensors]
-        if what == "step":
-            self._first_seen(before)
-        rates, place = _rates(owner), user_line()
+        for tensor, _, g in before if what == "step" else ():
+            if g is not None and (key := self.number(tensor)) not in self._latest:
+                self._add_leaf(tensor, key)
+        rates = _rates(owner)
         try:
             yield
         finally:
             self._updating.remove(what)
-        self._add_update(what, owner, before, rates, place)
-
-    def _first_seen(self, before: Before) -> None:
-        """Add the parameters that have a gradient but are not on the tape yet."""
-        for tensor, _, g in before:
-            if g is not None and (key := self.number(tensor)) not in self._latest:
-                self._add_leaf(tensor, key)
-
-    def _add_update(
-        self, what: UpdateKind, owner: Any, before: Before, rates: list[float], place: Place | None
-    ) -> None:
-        update = Update(what, self._called(owner), type(owner).__name__, place)
         update.rates = [*zip(rates, _rates(owner), strict=False)]
+        self._add_update(update, before)
+
+    def _add_update(self, update: Update, before: Before) -> None:
         for tensor, version, g in before:
-            if what == "step" and self.version_of(tensor) != version:
+            if update.kind == "step" and self.version_of(tensor) != version:
                 update.written.append(self._written(tensor, version, g, update))
-            elif what == "zero_grad" and g is not None:
+            elif update.kind == "zero_grad" and g is not None:
                 known = self.known(tensor)
                 entry = None if known is None else self._latest.get(known, (None, 0))[0]
                 update.written.append(WrittenTensor(entry, None, g))
@@ -231,11 +219,6 @@ class Recorder(ForwardHalf):
         self.entries.append(entry)
         return WrittenTensor(was, len(self.entries) - 1, g)
 
-    def _called(self, owner: Any) -> str:
-        """The user's name of an optimizer, module or scheduler, or the name of its class."""
-        names = (n for n, v in self.namespace().items() if v is owner and not n.startswith("_"))
-        return next(names, type(owner).__name__)
-
     # ---- nodes and their entries ---------------------------------------------------
 
     def entry_of(self, node: AnyNode) -> int:
@@ -271,9 +254,8 @@ class Recorder(ForwardHalf):
 
     def _adopt_one(self, node: AnyNode) -> None:
         if not isinstance(node, AccumulateGrad):
-            self._entry_of[node] = len(self.entries)
             made = Entry("before", node.op.name, node.op.formula, place=node.place)
-            made.backward, made.queue_key = node.name(), node.queue_key
+            self._belongs(made, len(self.entries), node)
             self.entries.append(made)
             return
         tensor = node.variable
@@ -287,20 +269,24 @@ class Recorder(ForwardHalf):
 
 def _opened(g: Any) -> Snapshot | None:
     """A snapshot of a gradient that was passed on; for one of several results, it is unpacked."""
-    parts = getattr(g, "parts", None)
-    if parts is not None:
-        g = next(iter(parts.values()), None)
-    return maybe(g)
+    return maybe(next(iter(g.parts.values()), None) if hasattr(g, "parts") else g)
 
 
 def _tensors_of(owner: Any) -> list[Tensor]:
-    groups = getattr(owner, "param_groups", None)
-    if groups is None:
+    if not hasattr(owner, "param_groups"):
         return list(owner.parameters())
-    return [p for group in groups for p in group["params"]]
+    return [p for group in owner.param_groups for p in group["params"]]
 
 
 def _rates(owner: Any) -> list[float]:
     """The learning rates of an optimizer's groups, or of the optimizer that a scheduler sets."""
     groups = getattr(getattr(owner, "optimizer", owner), "param_groups", [])
     return [float(group["lr"]) for group in groups if "lr" in group]
+
+
+def node_that_failed(error: BaseException) -> AnyNode | None:
+    """The node that was running when a backward pass raised an error, found in the engine's frames."""
+    frames = [frame for frame, _ in walk_tb(error.__traceback__)]
+    running = [f for f in frames if f.f_code.co_name in ("_apply", "_rules", "run", "steps")]
+    nodes = [f.f_locals.get("node") for f in reversed(running)]
+    return next((node for node in nodes if node is not None), None)

@@ -7,7 +7,6 @@ are always the same. All text from the user's code passes through `esc` before i
 from collections.abc import Mapping
 from dataclasses import dataclass
 from html import escape
-from itertools import pairwise
 from typing import Literal
 
 from minigrad.tape import palette
@@ -83,54 +82,19 @@ class Words:
 
 
 @dataclass(frozen=True)
-class Hatching:
-    """Slanted lines over a part of a box."""
+class Strokes:
+    """Separate straight lines, each from one point to another."""
 
-    x: float
-    y: float
-    width: float
-    height: float
+    lines: tuple[tuple[Point, Point], ...]
     stroke: str
-
-    def lines(self) -> list[tuple[Point, Point]]:
-        """The lines, from the bottom of the part to its top."""
-        found, x = [], self.x + 6
-        while x + self.height / 2 < self.x + self.width - 4:
-            found.append(((x, self.y + self.height), (x + self.height / 2, self.y)))
-            x += 9
-        return found
 
 
 @dataclass(frozen=True)
-class Cells:
-    """A heat map: a text for each row, with a character for each cell.
+class Tiles:
+    """Rectangles of one color, as (x, y, width, height)."""
 
-    colors    the colors of the characters; other cells are white with a slanted line
-    """
-
-    x: float
-    y: float
-    width: float
-    height: float
-    rows: tuple[str, ...]
-    colors: Mapping[str, str]
-    line: str
-
-    def filled(self) -> dict[str, list[tuple[float, float, float, float]]]:
-        """The cells of each color, as (x, y, width, height)."""
-        n, m = len(self.rows), len(self.rows[0])
-        across = [round(self.x + self.width * k / m, 1) for k in range(m + 1)]
-        down = [round(self.y + self.height * k / n, 1) for k in range(n + 1)]
-        found: dict[str, list[tuple[float, float, float, float]]] = {}
-        for row, (top, bottom) in zip(self.rows, pairwise(down), strict=True):
-            for character, (left, right) in zip(row, pairwise(across), strict=True):
-                place = (left, top, right - left, bottom - top)
-                found.setdefault(self.colors.get(character, ""), []).append(place)
-        return found
-
-    def lines(self) -> list[tuple[Point, Point]]:
-        """The slanted lines through cells without a color."""
-        return [((x, y + h), (x + w, y)) for x, y, w, h in self.filled().get("", ())]
+    places: tuple[tuple[float, float, float, float], ...]
+    fill: str
 
 
 @dataclass(frozen=True)
@@ -143,7 +107,7 @@ class Group:
     opacity: float = 1.0
 
 
-Item = Rect | Line | Shape | Disc | Words | Hatching | Cells
+Item = Rect | Line | Shape | Disc | Words | Strokes | Tiles
 Scene = list[Group | Item]
 
 
@@ -217,31 +181,19 @@ def _svg_item(item: Item) -> str:
                 path += "L" if len(piece) == 1 else "C"
                 path += " ".join(f"{_n(x)} {_n(y)}" for x, y in piece)
             return _element("path", {"d": path, "fill": item.fill} | _stroke(item))
-        case Hatching():
-            return _element("path", {"d": _slanted(item), "stroke": item.stroke})
-        case Cells():
-            parts = [
-                _element("path", {"d": "".join(map(_cell, places)), "fill": color or "#FFFFFF"})
-                for color, places in item.filled().items()
-            ]
-            if path := _slanted(item):
-                parts.append(_element("path", {"d": path, "stroke": item.line}))
-            return "\n".join(parts)
+        case Strokes():
+            path = "".join(f"M{_n(x)} {_n(y)}L{_n(u)} {_n(v)}" for (x, y), (u, v) in item.lines)
+            return _element("path", {"d": path, "stroke": item.stroke})
+        case Tiles():
+            places = [map(_n, place) for place in item.places]
+            path = "".join(f"M{x} {y}h{w}v{h}h-{w}z" for x, y, w, h in places)
+            return _element("path", {"d": path, "fill": item.fill})
         case Words():
             look = {"x": item.x, "y": item.y, "font-size": item.size, "fill": item.fill}
             look |= {"font-family": MONO if item.mono else None}
             look |= {"font-weight": "bold" if item.bold else None}
             look |= {"text-anchor": None if item.anchor == "start" else item.anchor}
             return _element("text", look, esc(item.text))
-
-
-def _slanted(item: Hatching | Cells) -> str:
-    return "".join(f"M{_n(x)} {_n(y)}L{_n(u)} {_n(v)}" for (x, y), (u, v) in item.lines())
-
-
-def _cell(place: tuple[float, float, float, float]) -> str:
-    x, y, w, h = map(_n, place)
-    return f"M{x} {y}h{w}v{h}h-{w}z"
 
 
 def _stroke(item: Rect | Line | Shape | Disc) -> dict[str, str | float | None]:

@@ -54,20 +54,14 @@ class Snapshot:
     def __init__(self, value: Any) -> None:
         value = getattr(value, "array", value)
         self.rows: list[int] | None = None
+        array = np.asarray(value.values if isinstance(value, RowSparse) else value)
+        self.shape: tuple[int, ...] = array.shape
         if isinstance(value, RowSparse):
-            self.shape: tuple[int, ...] = value.shape
-            self.rows = [int(i) for i in value.indices[:FIRST]]
-            value = value.values
-            array = np.asarray(value)
-        else:
-            array = np.asarray(value)
-            self.shape = array.shape
+            self.shape, self.rows = value.shape, [int(i) for i in value.indices[:FIRST]]
         self._facts: ArrayFacts | None = None
-        self._array: Array | None = None
+        self._array: Array | None = array.copy() if array.size <= WHOLE else None
         self._sample: Array | None = None
-        if array.size <= WHOLE:
-            self._array = array.copy()
-        else:
+        if self._array is None:
             self._later, self._sample = self._summary(array), thinned(array).copy()
 
     @classmethod
@@ -103,20 +97,27 @@ class Snapshot:
 
     def _summary(self, a: Array) -> Callable[[], ArrayFacts]:
         """Summarize an array now, because it may change; returns a function that gives the facts later."""
-        dtype = name_of(a.dtype)
         if a.size == 1 and self.rows is None and a.dtype.kind == "f" and math.isfinite(a.item()):
             x = a.item()  # fast
-            return partial(facts_of, self.shape, dtype, (x, x, x, abs(x), 0.0), (1, 0, 0), [x])
+            ends = (x, x, x, abs(x), 0.0)
+            return partial(facts_of, self.shape, name_of(a.dtype), ends, (1, 0, 0), [x])
         flat = a.reshape(-1)
         first = (flat[:FIRST] if a.size > WHOLE else flat).tolist()
         lengths = flat if a.dtype.kind in "fiub" else np.abs(flat)
         large = a.size > WHOLE and a.dtype.kind == "f" and a.itemsize >= 4
-        ends, counts = measured(lengths if large else _double(lengths), _double)
-        return partial(facts_of, self.shape, dtype, ends, counts, first)
+        return summary(self.shape, a.dtype, lengths if large else _double(lengths), _double, first)
 
 
 def _double(a: Array) -> Array:
     return a.astype(np.float64)
+
+
+def summary(
+    shape: Sequence[int], dtype: Any, flat: Any, double: Callable[[Any], Any], first: list[Any]
+) -> Callable[[], ArrayFacts]:
+    """Measure these entries now (see `measured`); returns a function that gives the facts later."""
+    ends, counts = measured(flat, double)
+    return partial(facts_of, shape, name_of(dtype), ends, counts, first)
 
 
 def measured(flat: Any, double: Callable[[Any], Any]) -> tuple[Ends, tuple[int, int, int]]:
@@ -159,11 +160,7 @@ def thinned(a: Any) -> Any:
 
 
 def facts_of(
-    shape: Sequence[int],
-    dtype: str,
-    ends: Ends,
-    counts: tuple[int, int, int],
-    first: list[Any],
+    shape: Sequence[int], dtype: str, ends: Ends, counts: tuple[int, int, int], first: list[Any]
 ) -> ArrayFacts:
     """The facts about an array as a record, with rounded numbers, from the results of `measured`."""
     kind = type(first[0]) if first else float
@@ -184,6 +181,13 @@ def facts_of(
         "inf": counts[2],
         "first": json_numbers(first),
     }
+
+
+def repeats(again: Array, before: Array, tolerance: float = 1e-4) -> bool:
+    """Did an op that was applied again give the recorded value, up to rounding?"""
+    if before.shape != again.shape:
+        return False
+    return bool(np.allclose(again, before, 1e-3, tolerance, equal_nan=True))
 
 
 def maybe(value: Any) -> Snapshot | None:

@@ -75,7 +75,7 @@ class TapeState:
     def after_each_node(found: doc.Document, number: int) -> Iterator["TapeState"]:
         """The state after each node that ran in a backward pass."""
         state = TapeState(found, 0, len(found.steps))
-        for step in found.steps:
+        for state.step, step in enumerate(found.steps, 1):
             state._take(step)
             if step.event == "node" and step.pass_ == number:
                 yield state
@@ -83,15 +83,13 @@ class TapeState:
     def _take(self, step: doc.TapeStep, detail: int | None = None) -> None:
         if step.pass_ in self.passes and step.pass_ != self.number:
             self._enter(step.pass_)  # a pass that was nested in this one has ended
-        details = step.details if detail is None else step.details[:detail]
+        details, node = step.details[:detail], step.node or ""
         self.node, self.just_now, self.event = step.node, step.text, step.event
         for d in details:
-            self._happen(step, step.node or "", d)
+            self._happen(step, node, d)
         if step.first and any(d.event in ("op", "apply") for d in details):
             also = f" of backward {self._ran_as(step)}" if step.pass_ else ""
-            self.firsts.setdefault(step.node or "", []).append(
-                f"first {step.first}{also} made here"
-            )
+            self.firsts.setdefault(node, []).append(f"first {step.first}{also} made here")
         if detail is not None and details:
             self.just_now = details[-1].text
 
@@ -202,10 +200,10 @@ class TapeState:
             return in_words(self.found.value(value))
 
         terms = self.terms[key][-64:]
-        for k in range(len(terms) - 1, 0, -1):  # .grad was set to None or to zero in between
-            if terms[k].added.before != terms[k - 1].added.after:
-                terms = terms[k:]
-                break
+        added = [term.added for term in terms]
+        # Where .grad was set to None or to zero in between, the sum begins.
+        begins = [k for k in range(1, len(terms)) if added[k].before != added[k - 1].after]
+        terms = terms[max(begins, default=0) :]
         parts = [f"{words(d.term)} (backward {n})" for n, d in terms if d.term is not None]
         before, after = terms[0].added.before, terms[-1].added.after
         if before is not None:
@@ -225,7 +223,4 @@ class TapeState:
 def queue_lines(ready: Iterable[str], waiting: Mapping[str, int]) -> list[str]:
     """Two lines: the nodes that are ready; and the waiting nodes, with the contributions they expect."""
     more = ", ".join(f"{who} ({n} more)" for who, n in waiting.items())
-    return [
-        f"    ready     {', '.join(ready) or 'none'}",
-        f"    waiting   {more or 'none'}",
-    ]
+    return [f"    ready     {', '.join(ready) or 'none'}", f"    waiting   {more or 'none'}"]

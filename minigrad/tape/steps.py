@@ -23,7 +23,7 @@ Each step and each detail is described by a sentence (`text`).
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from minigrad.core.op import REGISTRY
 from minigrad.tape import document as doc
@@ -67,9 +67,10 @@ def told(b: Backward, nodes: list[doc.TapeNode]) -> str:
     return named.sub(lambda _: name, message)
 
 
-def made_not_finite(
-    given: Iterable[Snapshot | None], made: Iterable[Snapshot | None]
-) -> doc.NotFinite | None:
+Snapshots = Iterable[Snapshot | None]
+
+
+def made_not_finite(given: Snapshots, made: Snapshots) -> doc.NotFinite | None:
     """Which of NaN and infinity appears in the results but not in the inputs, if any."""
     before = [None if value is None else value.facts() for value in given]
     after = [value.facts() for value in made if value is not None]
@@ -127,20 +128,17 @@ class Steps:
     def _op(self, which: int, wanted_by: str) -> doc.TapeStep:
         node, entry = self.nodes[which], self.recorder.entries[which]
         value = " and ".join(words(r.value) for r in entry.results)
+        purpose = f", for {wanted_by}" if wanted_by else ""
+        text = f"{node.label} = {node.expression} was computed: {value}{purpose}."
         if node.replayed:
             text = f"{node.label} is a view of memory that was written to: its history is replayed."
         elif node.inplace:
             text = f"{node.expression} wrote over {node.name}: version {node.version}, {value}."
-        else:
-            purpose = f", for {wanted_by}" if wanted_by else ""
-            text = f"{node.label} = {node.expression} was computed: {value}{purpose}."
-        if node.stop:
-            text += f" The tape stops here ({node.stop})."
+        text += f" The tape stops here ({node.stop})." if node.stop else ""
         entries = self.recorder.entries
         given = [result_of(entries, i) for i in entry.inputs if i.entry is not None]
-        made = made_not_finite(
-            [None if r is None else r.value for r in given], [r.value for r in entry.results]
-        )
+        before = [None if r is None else r.value for r in given]
+        made = made_not_finite(before, [r.value for r in entry.results])
         first = self._first(node.made_by or 0, made)
         step = op_step(node, text + _said(first), backward=node.made_by is not None)
         return replace(step, first=first)
@@ -151,12 +149,13 @@ class Steps:
             kind=update.kind,
             call=update.call,
             owner=update.owner,
-            code=None if update.place is None else self.code.number(update.place),
+            code=self.code.number(update.place),
             changes=[
                 doc.ParameterChange(doc.id_of(w.was), doc.id_of(w.now), self.values.number(w.g))
                 for w in update.written
             ],
-            rates=[doc.RateChange(*map(_rounded, r)) for r in update.rates],
+            # Seven digits, so that 0.1 * 0.1 is shown as 0.01.
+            rates=[doc.RateChange(*(float(f"{x:.7g}") for x in pair)) for pair in update.rates],
             text=text,
         )
         return doc.TapeStep("update", "update", text, [detail])
@@ -165,9 +164,7 @@ class Steps:
         """A sentence about what an update changed."""
         call, n = update.call, len(update.written)
         many = count_of(n, "parameter")
-        rates = ", ".join(
-            f"{number_text(_rounded(a))} → {number_text(_rounded(b))}" for a, b in update.rates
-        )
+        rates = ", ".join(f"{number_text(a)} → {number_text(b)}" for a, b in update.rates)
         if update.kind == "schedule":
             return f"{call} ({update.owner}) set the learning rate: {rates}."
         if update.kind == "zero_grad":
@@ -177,7 +174,7 @@ class Steps:
             return f"{call} ({update.owner}) wrote to no parameter: none has a gradient."
         names = [self._versions(w) for w in update.written[:3]]
         more = f" and {n - 3} more" if n > 3 else ""
-        with_rate = f", lr {number_text(_rounded(update.rates[0][0]))}" if update.rates else ""
+        with_rate = f", lr {number_text(update.rates[0][0])}" if update.rates else ""
         return f"{call} ({update.owner}{with_rate}) wrote to {many}: {', '.join(names)}{more}."
 
     def _versions(self, w: WrittenTensor) -> str:
@@ -209,7 +206,7 @@ class Steps:
             pruned=[f"n{e}" for e in b.pruned],
             text=text,
         )
-        return _backward_step(b, "seed", None, text, [detail])
+        return doc.TapeStep("backward", "seed", text, [detail], None, b.number)
 
     def _node_run(self, b: Backward, k: int) -> doc.TapeStep:
         run = b.runs[k]
@@ -233,8 +230,8 @@ class Steps:
         if run.freed:
             details.append(doc.Detail("free", "Its saved values are freed."))
         text = self._summary(run) + self._instead(run) + _said(first)
-        step = _backward_step(b, "node", run.entry, text, details)
-        return replace(step, order=k + 1, g=g, first=first)
+        node = f"n{run.entry}"
+        return doc.TapeStep("backward", "node", text, details, node, b.number, k + 1, g, first)
 
     def _taken(self, b: Backward, run: NodeRun) -> list[doc.AnyDetail]:
         """The node is taken from the queue, and its saved values are checked."""
@@ -245,8 +242,8 @@ class Steps:
         elif b.engine == "recursive":
             text = f"{title} is called with one contribution, {g}, and does not wait."
         else:
-            leaf = entry.backward == "AccumulateGrad"
             place = "first" if b.engine == "torch" else "last"
+            leaf = entry.backward == "AccumulateGrad"
             why = f"leaves come {place}" if leaf else "it was made last"
             text = f"{title} is taken from the queue ({why}), with the gradient {g}."
             if run.instead is not None:
@@ -270,25 +267,14 @@ class Steps:
         if entry.op not in REGISTRY:
             return [doc.Detail("apply", f"{entry.op}.backward is called.{first}")]
         letters = {node.inputs[self._operand(run, s)].operand for s in run.sent}
-        names = self._letters(node)
-        rules = [
-            in_users_names(rule.strip(), names)
-            for rule in entry.formula.split("  ")[1:]
-            if rule.strip() and any(x is None or f"/d{x}" in rule for x in letters)
-        ]
-        said = "rule is applied" if len(rules) == 1 else "rules are applied"
-        which = f": {', '.join(rules)}" if rules else ""
-        return [doc.Detail("apply", f"Its {said}{which}.{first}")]
-
-    def _letters(self, node: doc.TapeNode) -> dict[str, str]:
-        """The user's names for the letters in the node's rules."""
         given = [i for i in node.inputs if i.operand is not None]
-        return {"z": node.label} | {str(i.operand): self._name(i) for i in given}
-
-    def _name(self, given: doc.NodeOperand | doc.ConstantOperand) -> str:
-        if isinstance(given, doc.ConstantOperand):
-            return given.constant
-        return self.nodes[doc.index_of(given.node)].result(given.output)
+        names = {"z": node.label} | {str(i.operand): i.of(self.nodes) for i in given}
+        every = filter(None, map(str.strip, entry.formula.split("  ")[1:]))
+        used = (rule for rule in every if any(x is None or f"/d{x}" in rule for x in letters))
+        rules = [in_users_names(rule, names) for rule in used]
+        said = "rule is applied" if len(rules) == 1 else "rules are applied"
+        said += f": {', '.join(rules)}" if rules else ""
+        return [doc.Detail("apply", f"Its {said}.{first}")]
 
     def _operand(self, run: NodeRun, s: Sent) -> int:
         """The position of the operand that a gradient was sent to; the first, if it is not known."""
@@ -361,7 +347,7 @@ class Steps:
             taken = f"{self.nodes[b.failed].title} is taken from the queue."
             details.append(doc.Detail("pop", taken))
         details.append(doc.ErrorDetail(text=text, message=message, conflict=b.conflict))
-        return _backward_step(b, "error", b.failed, text, details)
+        return doc.TapeStep("backward", "error", text, details, doc.id_of(b.failed), b.number)
 
     def _summary(self, run: NodeRun) -> str:
         """A whole run in one sentence."""
@@ -380,10 +366,9 @@ class Steps:
 
     def _target(self, run: NodeRun, s: Sent, title: bool = False) -> str:
         """The name of the tensor, or of its node, to which a gradient was sent."""
-        to, given = self.nodes[s.to], None
-        if to.named:
-            given = self.nodes[run.entry].inputs[self._operand(run, s)]
-        name = self._name(given) if isinstance(given, doc.NodeOperand) else to.label
+        to = self.nodes[s.to]
+        given = self.nodes[run.entry].inputs[self._operand(run, s)] if to.named else None
+        name = given.of(self.nodes) if isinstance(given, doc.NodeOperand) else to.label
         return f"{to.backward} of {name}" if title else name
 
     def _saved(self, saved: doc.SavedValue) -> str:
@@ -395,23 +380,8 @@ def _said(first: doc.NotFinite | None) -> str:
     return "" if first is None else f" The first {first} is made here."
 
 
-def _backward_step(
-    b: Backward,
-    event: Literal["seed", "node", "error"],
-    entry: int | None,
-    text: str,
-    details: list[doc.AnyDetail],
-) -> doc.TapeStep:
-    return doc.TapeStep("backward", event, text, details, doc.id_of(entry), b.number)
-
-
 def op_step(node: doc.TapeNode, text: str, backward: bool) -> doc.TapeStep:
     """The step of an op; in the backward phase if a backward pass computed it."""
     details: list[doc.AnyDetail] = [doc.Detail("op", text, node.id)]
     phase: doc.Phase = "backward" if backward else "forward"
     return doc.TapeStep(phase, "op", text, details, node.id, node.made_by)
-
-
-def _rounded(rate: float) -> float:
-    """A learning rate, rounded to seven digits, so that 0.1 * 0.1 is shown as 0.01."""
-    return float(f"{rate:.7g}")

@@ -3,14 +3,7 @@
 from collections.abc import Sequence
 
 from minigrad.tape import digraph
-from minigrad.tape.document import (
-    CaptureDetail,
-    ConstantOperand,
-    DepositDetail,
-    Document,
-    SeedDetail,
-    TapeNode,
-)
+from minigrad.tape import document as doc
 from minigrad.tape.draw import headline
 from minigrad.tape.names import clean, in_words, shape_text, short
 
@@ -20,88 +13,74 @@ Rows = list[tuple[str, ...]]
 
 def table_text(rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> str:
     """Rows as aligned columns; the first row is the header. Columns in `right` are right-aligned."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = []
-    for row in rows:
-        cells = [
-            cell.rjust(w) if c in right else cell.ljust(w)
-            for c, (cell, w) in enumerate(zip(row, widths, strict=True))
-        ]
-        lines.append("  ".join(cells).rstrip())
-    return "\n".join(lines)
+    columns = []
+    for c, column in enumerate(zip(*rows, strict=True)):
+        width = max(map(len, column))
+        columns.append([f"{cell:{'>' if c in right else '<'}{width}}" for cell in column])
+    return "\n".join("  ".join(cells).rstrip() for cells in zip(*columns))
 
 
-def forward_rows(found: Document) -> Rows:
+def forward_rows(found: doc.Document) -> Rows:
     """The table of the forward pass, including the header."""
     rows: Rows = [("step", "line", "op", "inputs", "output", "shape", "version", "grad_fn")]
     order = {s.node: k for k, s in enumerate(found.steps, 1) if s.event == "op"}
     for node in found.nodes:
         if node.kind != "op":
             continue
-        inputs = [
-            clean(i.constant)
-            if isinstance(i, ConstantOperand)
-            else short(found.node(i.node).result(i.output))
-            for i in node.inputs
-        ]
+        inputs = [short(i.of(found.nodes)) for i in node.inputs]
         step, line = str(order[node.id]), found.where(node.code)
-        op = f"{node.op}_" if node.inplace else f"{node.op}"
-        computed = (short(", ".join(inputs)), short(node.name), _shape(node), str(node.version))
+        op = f"{node.op}{'_' * node.inplace}"
+        terms = short(", ".join(inputs))
+        computed = (terms, short(node.name), _shape(node), str(node.version))
         rows.append((step, line, op, *computed, node.backward or "none"))
     return rows
 
 
-def program_rows(found: Document, column: int) -> Rows:
+def program_rows(found: doc.Document, column: int) -> Rows:
     """The listing of a program with the facts about each value, including the header."""
     rows: Rows = [("", "instruction", "shape", "value", "stored in", "then", "comes from")]
     for node in found.nodes:
         of = node.program
         if of is not None and of.column == column:
-            what = f"{of.role} {node.name}" if node.kind == "leaf" else node.expression
+            what = short(f"{of.role} {node.name}" if node.kind == "leaf" else node.expression)
             known = "" if node.value is None else in_words(found.value(node.value))
-            row = (of.number, short(what), _shape(node), known)
-            rows.append((*row, of.memory, of.ends, of.comes))
+            rows.append((of.number, what, _shape(node), known, of.memory, of.ends, of.comes))
     full = [c for c in range(len(rows[0])) if c < 3 or any(r[c] for r in rows[1:])]
     return [tuple(row[c] for c in full) for row in rows]
 
 
-def leaf_rows(found: Document) -> Rows:
+def leaf_rows(found: doc.Document) -> Rows:
     """The table of the leaves, including the header."""
     rows: Rows = [("leaf", "shape", "dtype", "requires_grad")]
-    for node in found.nodes:
-        if node.kind == "leaf" and not node.updated:
-            wanted = "yes" if node.requires_grad else "no"
-            rows.append((short(node.name), _shape(node), str(node.dtype), wanted))
+    for n in found.nodes:
+        if n.kind == "leaf" and not n.updated:
+            wanted = "yes" if n.requires_grad else "no"
+            rows.append((short(n.name), _shape(n), str(n.dtype), wanted))
     return rows
 
 
-def backward_rows(found: Document, number: int) -> Rows:
+def backward_rows(found: doc.Document, number: int) -> Rows:
     """The table of one backward pass, including the header."""
     rows: Rows = [("step", "node", "of", "contributions", "sends to")]
     expected: dict[str, int] = {}
-    source = {(e.to, e.backward_edge): e for e in found.edges if e.gradient}
+    output = {(e.to, e.backward_edge): e.output for e in found.edges if e.gradient}
     for place, step in enumerate(found.steps, 1):
         if step.phase != "backward" or step.pass_ != number:
             continue
-        if isinstance(step.details[0], SeedDetail):
+        if isinstance(step.details[0], doc.SeedDetail):
             expected = step.details[0].expected
         elif step.event == "node" and step.node is not None:
-            node = found.node(step.node)
-            sent = [d for d in step.details if isinstance(d, DepositDetail)]
-            last = step.details[-1]
-            captured = isinstance(last, CaptureDetail) and last.event == "capture"
-            through = [source.get((node.id, d.edge)) for d in sent]
-            sends = ", ".join(
-                short(found.node(d.to).result(0 if e is None else e.output))
-                for d, e in zip(sent, through, strict=True)
-            )
+            node, last = found.node(step.node), step.details[-1]
+            sent = [d for d in step.details if isinstance(d, doc.DepositDetail)]
+            names = [found.node(d.to).result(output.get((node.id, d.edge), 0)) for d in sent]
+            captured = isinstance(last, doc.CaptureDetail) and last.event == "capture"
+            sends = ", ".join(map(short, names)) or ("the caller" if captured else ".grad")
             came = str(expected.get(node.id, 0) or "seed")
-            row = (str(place), node.backward or "", short(node.label), came)
-            rows.append((*row, sends or ("the caller" if captured else ".grad")))
+            rows.append((str(place), node.backward or "", short(node.label), came, sends))
     return rows
 
 
-def value_rows(found: Document) -> Rows:
+def value_rows(found: doc.Document) -> Rows:
     """The table of values: the value of each tensor when it was made."""
     rows: Rows = [("tensor", "shape", "dtype", "value")]
     for node in found.nodes:
@@ -114,24 +93,23 @@ def value_rows(found: Document) -> Rows:
     return rows
 
 
-def _shape(node: TapeNode) -> str:
+def _shape(node: doc.TapeNode) -> str:
     return "" if node.shape is None else shape_text(node.shape)
 
 
-def text(found: Document) -> str:
+def text(found: doc.Document) -> str:
     """The tape as tables: the forward pass, and each backward pass."""
     first, second = headline(found)
     parts = [f"{short(found.name)}: {first}"]
     if found.program is not None:
         parts.append(second)
         for column, title in enumerate(found.program.columns):
-            parts.append(title + "\n" + _elided(program_rows(found, column), ()))
+            parts.append(title + "\n" + _elided(program_rows(found, column)))
         return "\n\n".join(parts)
     if not found.nodes:
         parts.append(second)
-    for rows, right in ((leaf_rows(found), ()), (forward_rows(found), (0, 1, 6))):
-        if len(rows) > 1:
-            parts.append(_elided(rows, right))
+    tables = (leaf_rows(found), ()), (forward_rows(found), (0, 1, 6))
+    parts += [_elided(rows, right) for rows, right in tables if len(rows) > 1]
     for ran in found.backward:
         head = f"backward {ran.number}{_line(found, ran.code)}"
         parts.append(head + "\n" + _elided(backward_rows(found, ran.number), (0,)))
@@ -153,12 +131,12 @@ def text(found: Document) -> str:
     return "\n\n".join(parts)
 
 
-def _line(found: Document, code: int | None) -> str:
+def _line(found: doc.Document, code: int | None) -> str:
     line = found.where(code)
     return f" (line {line})" if line else ""
 
 
-def _elided(rows: Rows, right: Sequence[int]) -> str:
+def _elided(rows: Rows, right: Sequence[int] = ()) -> str:
     """A table; the middle of a very long one is replaced by a note."""
     if len(rows) <= LONGEST_TABLE + 1:
         return table_text(rows, right)
@@ -168,7 +146,7 @@ def _elided(rows: Rows, right: Sequence[int]) -> str:
     return "\n".join(lines)
 
 
-def dot_text(found: Document) -> str:
+def dot_text(found: doc.Document) -> str:
     """The document in the Graphviz language: solid edges for data, dashed ones for gradients.
 
     The columns of a program are framed. Dotted lines connect the instructions that a rule wrote to

@@ -13,13 +13,12 @@ A picture is text, one character for each cell or bar, so that a page with hundr
 """
 
 import math
-from collections.abc import Sequence
 
 import numpy as np
 
-from minigrad.tape.document import ArrayFacts, Number, Thumbnail
-from minigrad.tape.names import count_not_finite, in_words, number_text, short
-from minigrad.tape.snapshot import SIDE, Array, Snapshot
+from minigrad.tape.document import ArrayFacts, Thumbnail
+from minigrad.tape.names import count_not_finite, in_words, nested_text, number_text, short
+from minigrad.tape.snapshot import SIDE, Array, Snapshot, thinned
 
 PRINTED = 30  # maximum number of characters of a printed array
 MOST_PRINTED = 12  # maximum number of its entries
@@ -42,17 +41,15 @@ def thumbnail(snapshot: Snapshot | None, name: str = "") -> Thumbnail | None:
     if snapshot is None:
         return None
     facts = snapshot.facts()
-    lines = _printed(facts)
-    if name and lines:
-        lines = [f"{name} {lines[0]}", *lines[1:]]
-    if lines:
-        return Thumbnail(lines)
-    std, least, most = (number_text(facts[k]) for k in ("std", "min", "max"))
-    mean = number_text(_without_noise(facts["mean"], facts["std"]))
+    if lines := _printed(facts):
+        return Thumbnail([f"{name} {lines[0]}".lstrip(), *lines[1:]])
+    mean, std, least, most = (facts[k] for k in ("mean", "std", "min", "max"))
+    if isinstance(mean, float) and isinstance(std, float) and abs(mean) < 1e-6 * std:
+        mean = 0.0  # it is only a rounding error of numbers that cancel
+    mean, std, least, most = map(number_text, (mean, std, least, most))
     not_finite = count_not_finite(facts)
-    lines = [f"{mean} ± {std}", f"[{least}, {most}]" + (not_finite and f", {not_finite}")]
-    if name:
-        lines[0] = f"{name}: {lines[0]}"
+    first = f"{name}: {mean} ± {std}" if name else f"{mean} ± {std}"
+    lines = [first, f"[{least}, {most}]" + (not_finite and f", {not_finite}")]
     a = snapshot.sample()
     if a is None:
         return Thumbnail(lines)
@@ -61,34 +58,18 @@ def thumbnail(snapshot: Snapshot | None, name: str = "") -> Thumbnail | None:
     return Thumbnail(lines, bars=bars_of(a))
 
 
-def _without_noise(mean: Number, std: Number) -> Number:
-    """The mean, or 0 if it is only a rounding error of numbers that cancel."""
-    if isinstance(mean, float) and isinstance(std, float) and abs(mean) < 1e-6 * std:
-        return 0.0
-    return mean
-
-
 def _printed(facts: ArrayFacts) -> list[str]:
     """The value as text if it is short, and the number of entries that are not finite; otherwise empty."""
     not_finite, said, size = count_not_finite(facts), in_words(facts), facts["size"]
     if "rows" in facts or (size and facts["shape"] and facts["min"] is None):
         return [short(said, PRINTED)]
     if not said.startswith("all ") and 0 < size <= MOST_PRINTED:
-        said = _nested(facts["first"], facts["shape"])
+        said = nested_text(np.array(facts["first"], object).reshape(facts["shape"]).tolist())
     elif said.startswith("from "):
         return []
     if len(said) > PRINTED:
         return []
     return [f"= {said}"] + ([not_finite] if not_finite and facts["shape"] else [])
-
-
-def _nested(entries: Sequence[Number], shape: Sequence[int]) -> str:
-    """The entries of an array as Python writes them: "[[1, 2], [3, 4]]"."""
-    if not shape:
-        return number_text(entries[0])
-    size = len(entries) // shape[0]
-    rows = [entries[k : k + size] for k in range(0, len(entries), size)]
-    return f"[{', '.join(_nested(row, shape[1:]) for row in rows)}]"
 
 
 def heat_cells(a: Array) -> list[str]:
@@ -97,8 +78,7 @@ def heat_cells(a: Array) -> list[str]:
     >>> heat_cells(np.array([[1.0, -2.0], [np.inf, 4.0]]))
     ['2D', 'n9']
     """
-    rows, columns = (-(-n // SIDE) for n in a.shape)
-    a = np.asarray(a[::rows, ::columns], dtype=np.float64)
+    a = np.asarray(thinned(a), dtype=np.float64)
     finite = np.isfinite(a)
     most = np.abs(a[finite]).max(initial=0.0) or 1.0
     levels = np.rint((np.where(finite, a, 0.0) / most * LEVELS).round(DIGITS)).astype(int)
@@ -120,15 +100,6 @@ def bars_of(a: Array) -> str:
     counts = np.bincount(np.minimum(places, BARS - 1), minlength=BARS)
     heights = -(-counts * LEVELS // counts.max())  # rounded up: every non-empty bar is visible
     return "".join(CHARACTERS[heights + LEVELS])
-
-
-def level_of(character: str) -> int | None:
-    """The level that a character stands for; None for "n".
-
-    >>> level_of("9"), level_of("C"), level_of("n")
-    (9, -3, None)
-    """
-    return None if character == "n" else CHARACTERS.tolist().index(character) - LEVELS
 
 
 def picture_size(found: Thumbnail) -> tuple[float, float]:

@@ -3,14 +3,15 @@
 import linecache
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from graphlib import CycleError, TopologicalSorter
 from itertools import accumulate, pairwise, zip_longest
 from typing import TYPE_CHECKING, Any
 
 from minigrad.core.errors import Place
 from minigrad.core.op import REGISTRY
+from minigrad.core.shapes import broadcast_axes
 from minigrad.tape import document as doc
 from minigrad.tape import fold, steps
 from minigrad.tape.events import Backward, Entry, Input, Iteration
@@ -49,42 +50,32 @@ def document(tape: "Tape") -> doc.Document:
     )
     code.add_surroundings()
     loop = iterations_of(recorder)
-    groups, views = fold.fold_document(found, fold.calls_of(recorder), loop)
-    return replace(
-        found, groups=groups, views=views, iterations=_iterations(recorder, loop, groups, nodes)
-    )
+    calls = [recorder.calls_around(entry) for entry in recorder.entries]
+    groups, views = fold.fold_document(found, calls, loop)
+    found = replace(found, groups=groups, views=views)
+    return replace(found, iterations=[*_iterations(recorder, loop, found)])
 
 
 def _iterations(
-    recorder: Recorder,
-    loop: list[Iteration],
-    groups: list[doc.FoldedGroup],
-    nodes: list[doc.TapeNode],
-) -> list[doc.TrainingIteration]:
+    recorder: Recorder, loop: list[Iteration], found: doc.Document
+) -> Iterator[doc.TrainingIteration]:
     """The iterations of a training loop, with their steps, groups and losses."""
     # For each k, the number of steps among the first k events.
     steps_until = [*accumulate(map(recorder.is_step, recorder.events), initial=0)]
-    group = {g.title: g.id for g in groups if g.kind == "iteration"}
-    found = []
+    group = {g.title: g.id for g in found.groups if g.kind == "iteration"}
     for iteration in loop:
-        events = [recorder.events[k] for k in iteration.events]
-        seeds = [recorder.passes[which].seeds[0][0] for kind, which, _ in events if kind == "seed"]
-        found.append(
-            doc.TrainingIteration(
-                number=iteration.number,
-                of=iteration.of,
-                step=steps_until[iteration.events.start] + 1,
-                until=steps_until[iteration.events.stop],
-                group=group.get(fold.iteration_title(iteration)),
-                loss=nodes[seeds[-1]].value if seeds else None,
-            )
-        )
-    return found
+        number, of, at = iteration.number, iteration.of, iteration.events
+        events = recorder.events[at.start : at.stop]
+        seeds = [recorder.passes[b].seeds[0][0] for kind, b, _ in events if kind == "seed"]
+        loss = found.nodes[seeds[-1]].value if seeds else None
+        own = group.get(fold.iteration_title(iteration))
+        steps = steps_until[at.start] + 1, steps_until[at.stop]
+        yield doc.TrainingIteration(number, of, *steps, own, loss)
 
 
 def nodes_of(recorder: Recorder) -> list[doc.TapeNode]:
     """The nodes of a recording, without the rest of the document: for their names and expressions."""
-    return _Nodes(recorder, [], Code(None), Values(), jacobians=0).all()
+    return _Nodes(recorder, [], Code(None), Values(), most=0).all()
 
 
 class Code:
@@ -149,10 +140,9 @@ def _is_head(text: Sequence[str], line: int, inside: int) -> bool:
     if not 0 < inside <= len(text):
         return False
     code, other = text[line - 1], text[inside - 1]
-    indent = len(code) - len(code.lstrip())
-    return code.lstrip().startswith(("def ", "async def ")) and (
-        line == inside or indent < len(other) - len(other.lstrip())
-    )
+    indents = [len(text) - len(text.lstrip()) for text in (code, other)]
+    contains = line == inside or indents[0] < indents[1]
+    return contains and code.lstrip().startswith(("def ", "async def "))
 
 
 class Values:
@@ -191,25 +181,23 @@ def op_formulas(given: Iterable[tuple[str, str]]) -> dict[str, doc.OpFormula]:
     return found
 
 
+@dataclass
 class _Nodes:
     """The nodes of a tape: one for each entry of its recording."""
 
-    def __init__(
-        self,
-        recorder: Recorder,
-        edges: list[doc.TapeEdge],
-        code: Code,
-        values: Values,
-        jacobians: int = MOST,
-    ) -> None:
-        self.recorder, self.code, self.values = recorder, code, values
-        self.jacobians = Jacobians(recorder.entries, jacobians)
+    recorder: Recorder
+    edges: list[doc.TapeEdge]
+    code: Code
+    values: Values
+    most: int = MOST  # the maximum number of entries of all Jacobians
+
+    def __post_init__(self) -> None:
+        recorder = self.recorder
+        self.jacobians = Jacobians(recorder.entries, self.most)
         self.result_names, self.versions = result_names(recorder), versions_of(recorder)
-        self.overwritten = {e.from_: e.to for e in edges if e.inplace}
-        entries = recorder.entries
-        queue = [k for k, e in enumerate(entries) if e.queue_key is not None]
-        queue.sort(key=lambda k: entries[k].queue_key or 0)
-        self.priority = {k: place for place, k in enumerate(queue)}
+        self.overwritten = {e.from_: e.to for e in self.edges if e.inplace}
+        keys = [(e.queue_key, k) for k, e in enumerate(recorder.entries) if e.queue_key is not None]
+        self.priority = {k: place for place, (_, k) in enumerate(sorted(keys))}
         self.storage = _shared(recorder)
         ran = [which for kind, which, _ in recorder.events if kind == "op"]
         self.order = {which: order for order, which in enumerate(ran, 1)}
@@ -304,8 +292,7 @@ class _Nodes:
 
 def _shared(recorder: Recorder) -> dict[int, int]:
     """The memory of each tensor, if it is shared with another tensor on the tape."""
-    many = Counter(recorder.storages.values())
-    shared = [storage for storage, n in many.items() if n > 1]
+    shared = [s for s, n in Counter(recorder.storages.values()).items() if n > 1]
     place = {storage: k for k, storage in enumerate(shared)}
     return {t: place[s] for t, s in recorder.storages.items() if s in place}
 
@@ -343,11 +330,9 @@ def _without_circles(edges: list[doc.TapeEdge]) -> list[doc.TapeEdge]:
     seem to come before its inputs.
     """
     doubtful = [e for e in edges if doc.index_of(e.from_) >= doc.index_of(e.to)]
-    sources: dict[str, set[str]] = {}
+    sources: dict[str, set[str]] = {e.to: set() for e in edges}
     for e in edges:
-        sources.setdefault(e.to, set())
-        if e not in doubtful:
-            sources[e.to].add(e.from_)
+        sources[e.to] |= {e.from_} if e not in doubtful else set()
     closing = []
     for e in doubtful:
         try:
@@ -369,13 +354,9 @@ def _summed(source: Entry, given: Input, entry: Entry) -> str | None:
     small = source.results[given.output].shape
     large = entry.results[0].shape if entry.written is None else entry.written
     lead = len(large) - len(small)
-    axes = [f"{k} ({n})" for k, n in enumerate(large[: max(lead, 0)])]
-    for k, (n, wide) in enumerate(zip(small, large[lead:]), lead):
-        if n == 1 and wide != 1:
-            axes.append(f"{k} ({wide} → 1)")
-    if lead < 0 or not axes:
-        return None
-    return f"summed over {'axis' if len(axes) == 1 else 'axes'} {', '.join(axes)}"
+    axes = broadcast_axes(small, large) if lead >= 0 else ()
+    said = ", ".join(f"{k} ({large[k]}{'' if k < lead else ' → 1'})" for k in axes)
+    return f"summed over {'axis' if len(axes) == 1 else 'axes'} {said}" if axes else None
 
 
 def _pass(b: Backward, nodes: list[doc.TapeNode], code: Code, values: Values) -> doc.TapePass:
@@ -405,13 +386,12 @@ def _note(b: Backward, nodes: list[doc.TapeNode]) -> str | None:
             f"PyTorch ran this pass in {b.threads} threads. The nodes are in the order in which "
             "hooks saw them; it is not known which others were ready."
         )
-    other = next((run for run in b.runs if run.instead is not None), None)
-    if other is None or other.instead is None:
-        return None
-    return (
-        f"{nodes[other.entry].title} ran when, by our counts, it was the turn of "
-        f"{nodes[other.instead].title}: from there on, it is not known which nodes were ready."
-    )
+    for run in b.runs:
+        if run.instead is not None:
+            turn = f"by our counts, it was the turn of {nodes[run.instead].title}"
+            unknown = "from there on, it is not known which nodes were ready."
+            return f"{nodes[run.entry].title} ran when, {turn}: {unknown}"
+    return None
 
 
 def _error(tape: "Tape", nodes: list[doc.TapeNode], code: Code) -> doc.TapeError | None:

@@ -82,11 +82,9 @@ class WalkStep:
             f"step {self.number} of {self.of}    {self.name} of {self.label}{what}{line}",
             f"    receives  {self.words}    {shape_text(self.shape)}",
         ]
-        head = "sends"
-        for s in self.sends:
+        for k, s in enumerate(self.sends):
             count = f"    {s.arrived} of {s.expected} arrived" if s.expected > 1 else ""
-            rows.append(f"    {head:<8}  to {s.to}: {s.words}{count}")
-            head = ""
+            rows.append(f"    {'' if k else 'sends':<8}  to {s.to}: {s.words}{count}")
         if not self.sends:
             rows.append(f"    adds it to {self.label}.grad")
         if self.makes:
@@ -103,12 +101,8 @@ def live(
             "tape.steps: PyTorch's engine runs a pass as a whole. To walk through it, record "
             "z.backward(), and then call tape.steps() without z."
         )
-    task = GraphTask(
-        [root_of(z)],
-        [root_gradient(z, gradient, create_graph)],
-        retain_graph=retain_graph,
-        create_graph=create_graph,
-    )
+    roots, gradients = [root_of(z)], [root_gradient(z, gradient, create_graph)]
+    task = GraphTask(roots, gradients, retain_graph=retain_graph, create_graph=create_graph)
     return _run(recorder, task)
 
 
@@ -131,13 +125,9 @@ def _run(recorder: Recorder, task: GraphTask) -> Iterator[WalkStep]:
             begun = len(recorder.events)
             place = (number, number + len(now.expected) - len(now.runs))
             ready = [recorder.entry_of(n) for n in task.ready]
-            waiting = {
-                recorder.entry_of(n): count
-                for n, count in sorted(task.waiting.items(), key=lambda item: item[0].queue_key)
-                if count
-            }
-            values = [step.grads[s.edge] for s in now.runs[-1].sent]
-            gradients = (step.g, values)
+            later = sorted((n for n, k in task.waiting.items() if k), key=lambda n: n.queue_key)
+            waiting = {recorder.entry_of(n): task.waiting[n] for n in later}
+            gradients = step.g, [step.grads[s.edge] for s in now.runs[-1].sent]
             yield _shown(nodes, now.runs[-1], place, step.node, gradients, ready, waiting)
     except GeneratorExit:
         raise
@@ -161,15 +151,11 @@ def replayed(recorder: Recorder, shown: Callable[[], Document]) -> Iterator[Walk
 
 def _again(now: Backward, shown: Callable[[], Document]) -> Iterator[WalkStep]:
     found = shown()
-    places = [
-        k for k, s in enumerate(found.steps, 1) if s.event == "node" and s.pass_ == now.number
-    ]
-    states = TapeState.after_each_node(found, now.number)
-    for place, run, state in zip(places, now.runs, states, strict=True):
+    for run, state in zip(now.runs, TapeState.after_each_node(found, now.number), strict=True):
         ready = [index_of(k) for k in state.queue]
         waiting = {index_of(k): state.left(k) for k in state.expecting()}
-        gradients = (run.g, [s.value for s in run.sent])
-        yield _shown(found.nodes, run, (place, len(found.steps)), None, gradients, ready, waiting)
+        gradients, place = (run.g, [s.value for s in run.sent]), (state.step, state.last)
+        yield _shown(found.nodes, run, place, None, gradients, ready, waiting)
 
 
 def _shown(

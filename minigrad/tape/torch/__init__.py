@@ -19,10 +19,7 @@ from typing import Any
 
 import torch
 from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
-from torch.optim.optimizer import (
-    register_optimizer_step_post_hook,
-    register_optimizer_step_pre_hook,
-)
+from torch.optim import optimizer as optimizers
 
 from minigrad.core.errors import add_machinery
 from minigrad.tape.recorder import Recorder
@@ -50,8 +47,8 @@ def watching(recorder: Recorder) -> Iterator[Operations]:
         for handle in (
             register_module_forward_pre_hook(operations.called),
             register_module_forward_hook(operations.returned, always_call=True),
-            register_optimizer_step_pre_hook(operations.step_begins),
-            register_optimizer_step_post_hook(operations.step_ended),
+            optimizers.register_optimizer_step_pre_hook(operations.step_begins),
+            optimizers.register_optimizer_step_post_hook(operations.step_ended),
         ):
             stack.callback(handle.remove)
         stack.callback(setattr, torch.autograd, "_engine_run_backward", engine)

@@ -4,7 +4,7 @@ from typing import Any
 
 import torch
 
-from minigrad.tape.torch.tensors import saved_of
+from minigrad.tape.torch.tensors import saved_of, saved_tensors
 from minigrad.tape.torch.values import array_of, snapshot, version_of
 
 __all__ = ["TorchNode", "array_of", "snapshot", "torch_gradients", "torch_node"]
@@ -40,8 +40,7 @@ class TorchNode:
 
     def saved_values(self) -> dict[str, tuple[torch.Tensor, int]]:
         """The saved tensors and their versions, except tensors that hooks have packed."""
-        kept = [(name, raw.data) for name, raw in saved_of(self._node) if raw.unpack_hook is None]
-        return {name: (x, version_of(x)) for name, x in kept if isinstance(x, torch.Tensor)}
+        return {name: (x, version_of(x)) for name, x in saved_tensors(self._node)}
 
     @property
     def tensors(self) -> set[str]:
@@ -52,15 +51,12 @@ class TorchNode:
     def freed(self) -> bool:
         """Has a backward pass freed the saved tensors?"""
         gone = [name for name, raw in saved_of(self._node) if raw.data is None]
-        return any(not _can_be_read(self._node, f"_saved_{name}") for name in gone)
-
-
-def _can_be_read(node: Any, attribute: str) -> bool:
-    try:
-        getattr(node, attribute, None)
-    except RuntimeError:
+        try:
+            for name in gone:
+                getattr(self._node, f"_saved_{name}", None)
+        except RuntimeError:
+            return True
         return False
-    return True
 
 
 def torch_gradients(

@@ -12,23 +12,19 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cache
+from itertools import count
 from types import FrameType
 from typing import Any
 
 import torch
 from torch._C._dynamo.eval_frame import _FrameAction, _FrameExecStrategy, set_code_exec_strategy
-from torch.utils._python_dispatch import (
-    TorchDispatchMode,
-    _get_current_dispatch_mode,
-    _pop_mode,
-    _push_mode,
-)
+from torch.utils import _python_dispatch as dispatcher
 
 from minigrad.core.errors import _is_ours, user_line
 from minigrad.core.op import REGISTRY
-from minigrad.tape import extract
 from minigrad.tape.events import Entry, Input, OpCall, TorchCall, result_of
-from minigrad.tape.names import number_text
+from minigrad.tape.forward_half import why_no_gradient
+from minigrad.tape.names import constant_text, number_text, same, setting
 from minigrad.tape.torch.tensors import TorchTensors
 
 NOT_SHOWN = (
@@ -62,7 +58,7 @@ class Unseen:
         self.operations.hidden -= 1
 
 
-class Operations(TorchDispatchMode):  # type: ignore[misc]
+class Operations(dispatcher.TorchDispatchMode):  # type: ignore[misc]
     """Records operations."""
 
     def __init__(self, seen: TorchTensors) -> None:
@@ -96,40 +92,40 @@ class Operations(TorchDispatchMode):  # type: ignore[misc]
         self.look()
         if not on and self.seen._is_first_value(_flat(args)):
             return func(*args, **kwargs)
-        entry = self._begun(facts, args, kwargs)
+        given = {**dict(zip(facts.defaults, args)), **kwargs}
+        entry = self._begun(facts, dict(given))
         if not entry.inputs:  # it creates a leaf
             made = func(*args, **kwargs)
             if facts.name.startswith(("empty", "new_empty")):
                 self.seen.unset.add(self.seen.number(made))
             return made
         try:
-            result = func(*args, **kwargs)
+            result = returned = func(*args, **kwargs)
         except Exception as error:
             self.failed = error, entry
             raise
-        made = list(_flat(facts.written(args, kwargs) if result is None else result))
+        if result is None:
+            result = [given[name] for name in facts.writes if name in given]
+        made = list(_flat(result))
         if entry.through is not None:
             made = [made[0]._base]
         refs = [weakref.ref(x) for x in made]
         self._pending = Pending(entry, refs, [] if facts.view else made, on)
-        return result
+        return returned
 
-    def _begun(self, facts: "OpFacts", args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Entry:
-        """The entry of an operation that is about to run."""
+    def _begun(self, facts: "OpFacts", given: dict[str, Any]) -> Entry:
+        """The entry of an operation that is about to run with these arguments."""
         entry = Entry("op", facts.name, facts.formula, inplace=facts.inplace, view=facts.view)
-        given = {**dict(zip(facts.defaults, args)), **kwargs}
         entry.called = called = TorchCall(facts.called, given, {}, facts.defaults)
         operands: list[Any] = []
         for name, value in given.items():
-            several = isinstance(value, list | tuple)
-            parts = value if several else [value]
-            if any(isinstance(x, torch.Tensor) for x in parts):
-                places: list[Any] = []
-                for x in parts:
-                    is_tensor = isinstance(x, torch.Tensor)
-                    places.append(len(operands) if is_tensor else None)
-                    operands += [x] * is_tensor
-                called.operands[name] = places if several else places[0]
+            if isinstance(value, torch.Tensor):
+                called.operands[name] = len(operands)
+                operands.append(value)
+            elif isinstance(value, list | tuple) and any(map(_is_tensor, value)):
+                at = count(len(operands))
+                called.operands[name] = [next(at) if _is_tensor(x) else None for x in value]
+                operands += filter(_is_tensor, value)
             elif name in OPERANDS and isinstance(value, int | float | complex):
                 operands.append(value)
             elif is_worth_showing(facts, name, value):
@@ -143,21 +139,20 @@ class Operations(TorchDispatchMode):  # type: ignore[misc]
             view, operands[0] = operands[0], operands[0]._base
             self.seen.input(view)
             entry.through, entry.written = self.seen.number(view), tuple(view.shape)
-        if any(isinstance(x, torch.Tensor) for x in operands) and not facts.blind:
+        if any(map(_is_tensor, operands)) and not facts.blind:
             entry.inputs = [self.input(x) for x in operands]
         if len(entry.inputs) != facts.operands:
             entry.formula = ""  # our formula has another number of operands
         elif entry.formula and not entry.settings and entry.through is None:
             # ours may be what this one is
-            numbers = {k: x for k, x in enumerate(operands) if not isinstance(x, torch.Tensor)}
+            numbers = {k: x for k, x in enumerate(operands) if not _is_tensor(x)}
             entry.op_call = OpCall(REGISTRY[facts.name], {}, numbers)
         self._placed(entry)
         return entry
 
     def input(self, x: Any) -> Input:
         """An operand: a tensor, or a number."""
-        is_tensor = isinstance(x, torch.Tensor)
-        return self.seen.input(x) if is_tensor else Input(None, constant=extract.constant(x))
+        return self.seen.input(x) if _is_tensor(x) else Input(None, constant=constant_text(x))
 
     def _placed(self, entry: Entry) -> None:
         entry.place = user_line()
@@ -183,14 +178,14 @@ class Operations(TorchDispatchMode):  # type: ignore[misc]
 
         While any mode is on, PyTorch's engine adds up gradients in new tensors, not in place.
         """
-        if _get_current_dispatch_mode() is not self:
+        if dispatcher._get_current_dispatch_mode() is not self:
             return False
-        _pop_mode()
+        dispatcher._pop_mode()
         return True
 
     def come_back(self) -> None:
         """Turn the mode on again."""
-        _push_mode(self)
+        dispatcher._push_mode(self)
 
     def look(self) -> None:
         """Record the results of the last operation."""
@@ -213,7 +208,7 @@ class Operations(TorchDispatchMode):  # type: ignore[misc]
             self.seen.link(entry, number, node, results)
         elif any(self.seen.entries[k].backward for i in entry.inputs if (k := i.entry) is not None):
             floating = first.is_floating_point() or first.is_complex()
-            entry.stop = extract.why_no_gradient(pending.recording, floating)
+            entry.stop = why_no_gradient(pending.recording, floating)
 
     # ---- drawn as one box -----------------------------------------------------------
 
@@ -280,12 +275,7 @@ class OpFacts:
     blind: bool  # does it ignore the values of its operands, like zeros_like?
     defaults: dict[str, Any]
     called: str  # its name in the dispatcher
-    writes: tuple[str, ...]
-
-    def written(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> list[Any]:
-        """The operands that it writes to."""
-        given = {**dict(zip(self.defaults, args)), **kwargs}
-        return [given[name] for name in self.writes if name in given]
+    writes: tuple[str, ...]  # the operands that it writes to
 
 
 # Names and settings that only the dispatcher uses -> their names in PyTorch's documentation.
@@ -317,14 +307,14 @@ def is_worth_showing(facts: OpFacts, name: str, value: Any) -> bool:
     """Was this setting given by the user, rather than being a default?"""
     if value is None or name in DEVICES or value in USUAL.get(name, ()):
         return False
-    return not extract.same(value, facts.defaults.get(name))
+    return not same(value, facts.defaults.get(name))
 
 
 def setting_text(name: str, value: Any) -> str:
     """The text of a setting: a number with four digits, or the name of a reduction."""
     if name == "reduction":
         return repr(REDUCTIONS[value])
-    return number_text(value) if isinstance(value, float) else extract.setting(value)
+    return number_text(value) if isinstance(value, float) else setting(value)
 
 
 def index_text(given: Mapping[str, Any], facts: OpFacts) -> str:
@@ -346,8 +336,8 @@ def op_facts(func: Any) -> OpFacts | None:
     space, _, name = schema.name.partition("::")
     if space in ("profiler", "prim") or name in NOT_SHOWN:
         return None
-    written = [a for a in schema.arguments if a.alias_info is not None and a.alias_info.is_write]
-    viewed = [a for a in schema.arguments if a.alias_info is not None and not a.alias_info.is_write]
+    aliased = [a for a in schema.arguments if a.alias_info is not None]
+    written = [a for a in aliased if a.alias_info.is_write]
     inplace = bool(written) and written[0].name == schema.arguments[0].name
     called = name.removesuffix("_") if inplace else name
     name = documented(called)
@@ -357,7 +347,7 @@ def op_facts(func: Any) -> OpFacts | None:
         "" if ours is None else ours.formula,
         0 if ours is None else len(ours.operands),
         inplace,
-        bool(viewed) and bool(schema.returns),
+        len(aliased) > len(written) and bool(schema.returns),
         name.endswith("_like") or name.startswith(("new_", "empty")),
         {a.name: a.default_value if a.has_default_value() else _NONE for a in schema.arguments},
         called,
@@ -376,6 +366,10 @@ def in_compiler() -> bool:
             return True
         frame = frame.f_back
     return False
+
+
+def _is_tensor(x: Any) -> bool:
+    return isinstance(x, torch.Tensor)
 
 
 def _flat(result: Any) -> Iterator[torch.Tensor]:

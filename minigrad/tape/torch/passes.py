@@ -8,7 +8,7 @@ and check each run against the counts. If a run does not match them, the recordi
 
 import threading
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
@@ -18,10 +18,10 @@ from torch.autograd.graph import get_gradient_edge
 
 from minigrad.core.errors import aligned, user_line
 from minigrad.tape.document import SavedConflict
-from minigrad.tape.events import Backward, HookRan, NodeRun, Sent
+from minigrad.tape.events import Backward, HookRan, NodeRun
 from minigrad.tape.snapshot import Array, Snapshot
 from minigrad.tape.torch.operations import Operations, in_compiler
-from minigrad.tape.torch.tensors import saved_of
+from minigrad.tape.torch.tensors import nodes_below, saved_of
 from minigrad.tape.torch.values import memory_of, snapshot
 
 Run = Callable[..., Any]
@@ -48,10 +48,8 @@ class Passes:
             with self.operations.unseen():  # PyTorch makes a view of a leaf to find its node
                 roots = [edge_of(x) for x in outputs]
                 wanted = [edge_of(x) for x in inputs]
-        except (
-            RuntimeError,
-            AttributeError,
-        ):  # something requires no gradient, or is no tensor: the engine raises
+        except (RuntimeError, AttributeError):
+            # Something requires no gradient, or is no tensor: the engine raises the error.
             return engine(outputs, *args, **kwargs)
         tensors = [x for x in inputs if isinstance(x, torch.Tensor)]
         now = OnePass(self, roots, gradients, retain_graph, create_graph, wanted, accumulate)
@@ -89,15 +87,19 @@ class OnePass:
         self.entry = {node: self.seen.entry_of(node) for node in reversed(self.nodes)}
         self.recorder.look_up_names()
         self.inputs, self.accumulate = set(inputs), accumulate
-        self.needed = self._needed()
+        self.needed = set(inputs or self.nodes)
+        for node in reversed(self.nodes):  # parents come after their children in `nodes`
+            if any(parent in self.needed for parent, _ in node.next_functions):
+                self.needed.add(node)
         self.threads: set[int] = set()
         number = len(self.recorder.passes)
         seeds = [(self.entry[n], snapshot(g)) for n, g in zip(roots, gradients)]
-        self.record = Backward(
-            number + 1, user_line(), "torch", bool(retain_graph), create_graph, seeds
-        )
+        keeps = bool(retain_graph), create_graph
+        self.record = Backward(number + 1, user_line(), "torch", *keeps, seeds)
         self.record.pruned = sorted(self.entry[n] for n in self.nodes if n not in self.needed)
-        self.record.expected = self._expected()
+        self.record.expected = {self.entry[n]: 0 for n in self.nodes if n in self.needed}
+        for parent in (p for n in self.nodes for p in self._parents(n)):
+            self.record.expected[self.entry[parent]] += 1
         self.parts: dict[int, list[Snapshot | None]] = {}
         for entry, g in seeds:
             self.parts.setdefault(entry, []).append(g)
@@ -107,24 +109,6 @@ class OnePass:
         self.sent: dict[tuple[int, int], tuple[Any, Snapshot] | None] = {}
         self.recorder.passes.append(self.record)
         self.recorder.events.append(("seed", number, 0))
-
-    def _needed(self) -> set[Node]:
-        """The nodes that lead to an input; all nodes if no inputs were given."""
-        if not self.inputs:
-            return set(self.nodes)
-        needed = set(self.inputs)
-        for node in reversed(self.nodes):  # parents come after their children in `nodes`
-            if any(parent in needed for parent, _ in node.next_functions):
-                needed.add(node)
-        return needed
-
-    def _expected(self) -> dict[int, int]:
-        """The number of contributions that each node will receive."""
-        expected = {self.entry[n]: 0 for n in self.nodes if n in self.needed}
-        for node in self.nodes:
-            for parent in self._parents(node):
-                expected[self.entry[parent]] += 1
-        return expected
 
     def _parents(self, node: Node) -> list[Node]:
         """The nodes to which a node sends gradients in this pass."""
@@ -176,9 +160,8 @@ class OnePass:
         self.threads.add(threading.get_ident())
         with self.passes.operations.unseen():
             came = [self._arriving(entry, k, g) for k, g in enumerate(grads)]
-        run = NodeRun(entry, next((g for g in came if g is not None), None))
-        if len(grads) > 1:
-            run.parts = {k: g for k, g in enumerate(came) if g is not None}
+        parts = {k: g for k, g in enumerate(came) if g is not None}
+        run = NodeRun(entry, next(iter(parts.values()), None), parts if len(grads) > 1 else {})
         run.freed = not self.record.retain_graph and not hasattr(node, "variable")
         run.captured = not self.accumulate and node in self.inputs
         run.instead = self._instead(entry)
@@ -192,13 +175,8 @@ class OnePass:
         """A snapshot of an arriving gradient: the sender's, if the gradient cannot have changed since."""
         memory, value = self.sent.pop((entry, which), None) or (None, None)
         tensor = self._result(entry)
-        if (
-            memory is None
-            or memory != memory_of(g)
-            or (tensor is not None and tensor._backward_hooks)
-        ):
-            return snapshot(g)
-        return value
+        hooked = tensor is not None and tensor._backward_hooks
+        return snapshot(g) if memory is None or memory != memory_of(g) or hooked else value
 
     def _result(self, entry: int) -> torch.Tensor | None:
         """The tensor whose gradient an entry receives, if it still exists."""
@@ -222,7 +200,9 @@ class OnePass:
                 continue
             if parent in self.needed:
                 to, value = self.entry[parent], self._unseen(g)
-                run.sent.append(self._sent(to, edge, value))
+                self.parts.setdefault(to, []).append(value)
+                run.sent.append(self.record.send(to, edge, value))
+                self.ready.update([to] if run.sent[-1].ready else [])
                 first = (to, which) not in self.sent
                 self.sent[to, which] = (memory_of(g), value) if first and value else None
             edge += 1
@@ -230,13 +210,6 @@ class OnePass:
             self._accumulated(node, run)
         self.recorder.events.append(("run", self.record.number - 1, len(self.record.runs)))
         self.record.runs.append(run)
-
-    def _sent(self, to: int, edge: int, value: Snapshot | None) -> Sent:
-        self.parts.setdefault(to, []).append(value)
-        sent = self.record.send(to, edge, value)
-        if sent.ready:
-            self.ready.add(to)
-        return sent
 
     def _accumulated(self, node: Node, run: NodeRun) -> None:
         """Record that a gradient was added to a leaf's .grad."""
@@ -291,7 +264,7 @@ class OnePass:
     def _conflict(self, failed: int) -> SavedConflict | None:
         """The saved value of this node that was written to, and the operation that wrote to it."""
         for saved in self.recorder.entries[failed].saved:
-            by = self.recorder.writer(saved)
+            by = self.recorder.writer(saved.tensor, saved.version or 0)
             if by is not None and saved.version is not None:
                 results = self.recorder.entries[int(by[1:])].results
                 return SavedConflict(saved.name, saved.version, results[0].version, by)
@@ -317,28 +290,7 @@ def edge_of(x: Any) -> Node:
     return get_gradient_edge(x).node if isinstance(x, torch.Tensor) else x.node
 
 
-def nodes_below(roots: Sequence[Node]) -> list[Node]:
-    """The nodes of a graph, each once, and before the nodes to which it sends gradients."""
-    done: set[Node] = set()
-    order: list[Node] = []
-    stack = [(root, False) for root in roots]
-    while stack:
-        node, below = stack.pop()
-        if below:
-            order.append(node)
-        elif node not in done:
-            done.add(node)
-            stack.append((node, True))
-            stack += [(p, False) for p, _ in node.next_functions if p is not None and p not in done]
-    return order[::-1]
-
-
 def total_of(parts: Sequence[Snapshot | None]) -> Array | None:
     """The sum of contributions, in the order of their arrival; None if one was not recorded in full."""
-    arrays = [None if g is None else g.array for g in parts]
-    if not arrays or any(a is None for a in arrays):
-        return None
-    total, *rest = (a for a in arrays if a is not None)
-    for a in rest:
-        total = total + a
-    return total
+    arrays = [g.array for g in parts if g is not None and g.array is not None]
+    return reduce(np.add, arrays) if arrays and len(arrays) == len(parts) else None

@@ -22,35 +22,15 @@ from minigrad.core.tensor import Tensor
 from minigrad.methods.creation import tensor
 from minigrad.tape.events import Entry, Input, computed_from
 from minigrad.tape.naming import node_names
-from minigrad.tape.snapshot import Array
-from minigrad.tape.torch.operations import REDUCTIONS, Operations
+from minigrad.tape.snapshot import Array, repeats
+from minigrad.tape.torch.operations import REDUCTIONS, Operations, documented
 from minigrad.tape.torch.values import array_of, version_of
 
 Given = dict[str, Any]
-Called = Callable[[Any, Given], Any]
 
 
 class CannotRepeat(Exception):
     """The program cannot be run again here; the message says why."""
-
-
-def _loss(name: str) -> Called:
-    """A loss, whose `reduction` is a number in the dispatcher."""
-
-    def call(F: Any, given: Given) -> Any:
-        given["reduction"] = REDUCTIONS[given["reduction"]]
-        return getattr(F, name)(given.pop("self"), **_unspoken(given))
-
-    return call
-
-
-def _by_place(name: str, keys: str) -> Called:
-    """A call of our function with these arguments of the dispatcher, by position."""
-
-    def call(F: Any, given: Given) -> Any:
-        return getattr(F, name)(*[None if given[k] == [] else given[k] for k in keys.split()])
-
-    return call
 
 
 def _reshaped(F: Any, given: Given) -> Any:
@@ -59,9 +39,8 @@ def _reshaped(F: Any, given: Given) -> Any:
 
 def _sliced(F: Any, given: Given) -> Any:
     dim = given["dim"] % given["self"].ndim
-    return given["self"][
-        (slice(None),) * dim + (slice(given["start"], given["end"], given["step"]),)
-    ]
+    part = slice(given["start"], given["end"], given["step"])
+    return given["self"][(*[slice(None)] * dim, part)]
 
 
 def _indexed(F: Any, given: Given) -> Any:
@@ -76,34 +55,28 @@ def _convolution(F: Any, given: Given) -> Any:
     return function(given["input"], given["weight"], given["bias"], **settings)
 
 
-# Operations whose names or arguments in the dispatcher differ from ours.
+# Operations whose arguments in the dispatcher differ from ours, by the documented names: losses,
+# whose reduction is a number; those that take these arguments by position; and the others.
 LOSSES = (
-    "binary_cross_entropy", "binary_cross_entropy_with_logits", "huber_loss", "mse_loss", "smooth_l1_loss",
+    "binary_cross_entropy", "binary_cross_entropy_with_logits", "huber_loss", "mse_loss", "nll_loss",
+    "smooth_l1_loss",
 )  # fmt: skip
-OTHERWISE: dict[str, Called] = {
-    **{name: _loss(name) for name in LOSSES},
-    "_log_softmax": _by_place("log_softmax", "self dim"),
-    "_softmax": _by_place("softmax", "self dim"),
-    "_to_copy": lambda F, g: g["self"].clone(),
-    "_unsafe_view": _reshaped,
-    "alias": lambda F, g: g["self"].view_as(g["self"]),
+BY_POSITION = {
+    "batch_norm": "input running_mean running_var weight bias training momentum eps",
+    "embedding": "indices weight",
+    "layer_norm": "input normalized_shape weight bias eps",
+    "log_softmax": "self dim",
+    "max_pool2d": "self kernel_size stride padding dilation ceil_mode",
+    "softmax": "self dim",
+}
+OTHERWISE: dict[str, Callable[[Any, Given], Any]] = {
     "convolution": _convolution,
-    "embedding": _by_place("embedding", "indices weight"),
     "index": _indexed,
-    "max_pool2d_with_indices": _by_place(
-        "max_pool2d", "self kernel_size stride padding dilation ceil_mode"
-    ),
-    "_safe_softmax": _by_place("softmax", "self dim"),
-    "native_batch_norm": _by_place(
-        "batch_norm", "input running_mean running_var weight bias training momentum eps"
-    ),
-    "native_layer_norm": _by_place("layer_norm", "input normalized_shape weight bias eps"),
-    "nll_loss_forward": _loss("nll_loss"),
     "rsub": lambda F, g: g["other"] - g["alpha"] * g["self"],
     "select": lambda F, g: g["self"].select(g["dim"], g["index"]),
     "slice": _sliced,
+    "to": lambda F, g: g["self"].clone(),
     "view": _reshaped,
-    "_reshape_alias": _reshaped,
 }
 LEFT_AWAY = ("dtype", "layout", "device", "pin_memory", "memory_format", "non_blocking", "implicit")
 
@@ -113,7 +86,7 @@ def run_again(watched: Operations, z: torch.Tensor) -> dict[int, Tensor]:
 
     Raises CannotRepeat, with the reason, if z was not recorded, or cannot be computed here.
     """
-    return _Rerun(watched).run(z)
+    return _Rerun(watched).run(watched.seen._latest[watched.seen.known(z) or 0][0])
 
 
 class _Rerun:
@@ -122,8 +95,7 @@ class _Rerun:
         self.names = node_names(watched.recorder)
         self.known: dict[tuple[int, int], Tensor] = {}
 
-    def run(self, z: torch.Tensor) -> dict[int, Tensor]:
-        root = self.seen._latest[self.seen.known(z) or 0][0]
+    def run(self, root: int) -> dict[int, Tensor]:
         ours: dict[int, Tensor] = {}
         for k in sorted(computed_from(self.entries, [root])):
             entry = self.entries[k]
@@ -151,9 +123,8 @@ class _Rerun:
             with np.errstate(all="ignore"):
                 made = _call(entry.called.name, self._given(entry), entry.called.defaults)
         except (AutogradError, AttributeError, TypeError, ValueError, RuntimeError) as error:
-            raise CannotRepeat(
-                f"{entry.op}, which made {name}, cannot be called here: {error}"
-            ) from None
+            why = f"{entry.op}, which made {name}, cannot be called here: {error}"
+            raise CannotRepeat(why) from None
         return list(made) if isinstance(made, tuple | list) else [made]
 
     def _given(self, entry: Entry) -> Given:
@@ -174,7 +145,7 @@ class _Rerun:
         """The recorded values of an operand; for a large tensor, its current values."""
         assert i.entry is not None
         made = self.entries[i.entry].results[i.output]
-        array = None if made.value is None else made.value.array
+        array = made.array
         if array is None:
             alive = self.seen.alive(made.tensor)
             if alive is None or version_of(alive) != made.version:
@@ -183,26 +154,25 @@ class _Rerun:
         return np.array(array)
 
     def _must_agree(self, k: int, output: int, result: Tensor) -> None:
-        value = self.entries[k].results[output].value
-        before = None if value is None else value.array
-        if before is not None and not (
-            before.shape == result.array.shape
-            and np.allclose(before, result.array, 1e-3, 1e-5, equal_nan=True)
-        ):
+        before = self.entries[k].results[output].array
+        if before is not None and not repeats(result.array, before, 1e-5):
             raise CannotRepeat(f"run again, {self.names[k]} has a different value")
 
 
 def _call(name: str, given: Given, defaults: Mapping[str, Any]) -> Any:
-    """Call our operation with this name, or its entry in the tables."""
-    ours = sys.modules["minigrad"]
-    if name in OTHERWISE:
-        return OTHERWISE[name](ours.nn.functional, {**defaults, **given})
+    """Call our operation with this name, as the tables say."""
+    ours, known = sys.modules["minigrad"], documented(name)
+    F, whole = ours.nn.functional, {**defaults, **given}
+    if known in LOSSES:
+        whole["reduction"] = REDUCTIONS[whole["reduction"]]
+        return getattr(F, known)(whole.pop("self"), **_unspoken(whole))
+    if known in BY_POSITION:
+        values = (whole[key] for key in BY_POSITION[known].split())
+        return getattr(F, known)(*[None if value == [] else value for value in values])
+    if known in OTHERWISE:
+        return OTHERWISE[known](F, whole)
     first = next(iter(given))
-    if first == "self":
-        function = getattr(Tensor, name, None)
-        if function is not None:
-            return function(given.pop("self"), **_unspoken(given))
-    for place in (ours, ours.nn.functional):
+    for place in (*[Tensor] * (first == "self"), ours, F):
         if hasattr(place, name):
             return getattr(place, name)(given.pop(first), **_unspoken(given))
     raise CannotRepeat(f"minigrad has no {name}")

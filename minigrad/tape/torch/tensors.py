@@ -9,13 +9,12 @@ with the next sequence number. So we only read it where PyTorch has already done
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from typing import Any
 
 import torch
 
-from minigrad.tape.document import Kind
 from minigrad.tape.events import Entry, Input, Saved, TensorVersion
 from minigrad.tape.identity import Tensors
 from minigrad.tape.recorder import Recorder
@@ -90,8 +89,8 @@ class TorchTensors(Tensors):
             self._latest[number] = (known, len(self.entries[known].results))
             self.entries[known].results.append(self.version(tensor, number))
             return
-        kind: Kind = "leaf" if node is None else "before"
-        entry = Entry(kind, results=[self.version(tensor, number)])
+        result = self.version(tensor, number)
+        entry = Entry("leaf" if node is None else "before", results=[result])
         self._latest[number] = (len(self.entries), 0)
         source = None if node is not None else self._same_memory(tensor, number)
         if source is not None:
@@ -152,24 +151,20 @@ class TorchTensors(Tensors):
             if hasattr(parent, "variable"):  # the leaf as it is now, or as it was before this write
                 self._leaf_at.pop(self.number(parent.variable), None)
             source = self.entry_of(parent)
-            skipped = next(
-                (k for k, i in enumerate(rest) if (i.entry, i.output) == (source, output)), None
-            )
-            if skipped is None:  # an operand that is hidden from the user
-                entry.inputs.append(Input(source, output, gradient=True))
-            else:
+            places = [(i.entry, i.output) for i in rest]
+            if (source, output) in places:
+                skipped = places.index((source, output))
                 rest[skipped].gradient = True
                 del rest[: skipped + 1]
+            else:  # an operand that is hidden from the user
+                entry.inputs.append(Input(source, output, gradient=True))
         entry.saved += self._saved(entry, number, node, results)
 
     def _saved(
         self, entry: Entry, number: int, node: Any, results: Sequence[torch.Tensor | None]
     ) -> Iterator[Saved]:
         """The values saved by a node, by PyTorch's names. Does not unpack them."""
-        for name, raw in saved_of(node):
-            data = raw.data
-            if raw.unpack_hook is not None or not isinstance(data, torch.Tensor):
-                continue  # packed by hooks, or empty
+        for name, data in saved_tensors(node):
             key = self.known(data)
             if key is not None and key in self._latest:
                 made_by, output = self._latest[key]
@@ -204,17 +199,7 @@ class TorchTensors(Tensors):
 
     def _adopt(self, root: Any) -> None:
         """Add entries for a part of the graph that was made before the recording, inputs first."""
-        stack = [root]
-        while stack:
-            node = stack[-1]
-            edges = node.next_functions
-            new = [p for p, _ in edges if p is not None and not self._is_walked(p)]
-            if new:
-                stack += new
-                continue
-            stack.pop()
-            if self._is_walked(node):
-                continue
+        for node in reversed(nodes_below([root], self._is_walked)):
             if key_of(node) not in self._entry_of:
                 self.entries.append(Entry("before", op_of(node)))
                 self._belongs(self.entries[-1], len(self.entries) - 1, node)
@@ -223,11 +208,32 @@ class TorchTensors(Tensors):
                 Input(None, constant="…")
                 if parent is None
                 else Input(self.entry_of(parent), output, gradient=True)
-                for parent, output in edges
+                for parent, output in node.next_functions
             ]
 
     def _is_walked(self, node: Any) -> bool:
         return hasattr(node, "variable") or key_of(node) in self._walked
+
+
+def nodes_below(
+    roots: Sequence[Any], known: Callable[[Any], bool] = lambda node: False
+) -> list[Any]:
+    """The nodes of a graph, each once, and before the nodes to which it sends gradients.
+
+    known    nodes to leave out, with those that only they lead to
+    """
+    done: set[Any] = set()
+    order: list[Any] = []
+    stack = [(root, False) for root in roots]
+    while stack:
+        node, below = stack.pop()
+        if below:
+            order.append(node)
+        elif node not in done and not known(node):
+            done.add(node)
+            stack.append((node, True))
+            stack += [(p, False) for p, _ in node.next_functions if p is not None and p not in done]
+    return order[::-1]
 
 
 def address_of(tensor: torch.Tensor) -> int:
@@ -275,6 +281,12 @@ def saved_of(node: Any) -> Iterator[tuple[str, Any]]:
             yield from ((f"{called}[{k}]", one) for k, one in enumerate(raw))
         else:
             yield name, raw
+
+
+def saved_tensors(node: Any) -> Iterator[tuple[str, torch.Tensor]]:
+    """The saved tensors of a node, by name, except those that hooks have packed."""
+    kept = ((name, raw.data) for name, raw in saved_of(node) if raw.unpack_hook is None)
+    return ((name, x) for name, x in kept if isinstance(x, torch.Tensor))
 
 
 @cache

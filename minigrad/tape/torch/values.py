@@ -5,23 +5,13 @@ entries are copied. Tensors without values (fake, nested, or on the device "meta
 """
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import torch
 
 from minigrad.core.sparse import RowSparse
 from minigrad.tape.document import ArrayFacts
-from minigrad.tape.snapshot import (
-    FIRST,
-    WHOLE,
-    Array,
-    Snapshot,
-    facts_of,
-    measured,
-    name_of,
-    thinned,
-)
+from minigrad.tape.snapshot import FIRST, WHOLE, Array, Snapshot, summary, thinned
 
 
 def snapshot(tensor: torch.Tensor | None) -> Snapshot | None:
@@ -70,6 +60,5 @@ def _summary(tensor: torch.Tensor) -> Callable[[], ArrayFacts]:
     lengths = flat.abs() if tensor.is_complex() else flat
     if not lengths.is_floating_point() or lengths.dtype.itemsize < 4:
         lengths = lengths.double()
-    ends, counts = measured(lengths, torch.Tensor.double)
     first = array_of(flat[:FIRST]).tolist()
-    return partial(facts_of, tensor.shape, name_of(tensor.dtype), ends, counts, first)
+    return summary(tensor.shape, tensor.dtype, lengths, torch.Tensor.double, first)
