@@ -1,11 +1,37 @@
-"""Arguments that several chapters share: numbers for each axis, sequences, and the reduction of a loss."""
+"""What several chapters share: one or two axes, numbers for each axis, and the reduction of a loss."""
 
-from functools import partial
+import inspect
+from collections.abc import Callable
+from functools import partial, wraps
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from minigrad import ops
 from minigrad.core.errors import warn_user
 from minigrad.core.shapes import Several, one_or_more
 from minigrad.core.tensor import Tensor
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def for_axes(
+    compute: Callable[Concatenate[int, P], R],
+) -> tuple[Callable[P, R], Callable[P, R]]:
+    """Make conv1d and conv2d from _conv, whose first argument is the number of axes."""
+
+    def of(axes: int) -> Callable[P, R]:
+        @wraps(compute)
+        def called(*args: P.args, **kwargs: P.kwargs) -> R:
+            return compute(axes, *args, **kwargs)
+
+        own: Any = called
+        own.__name__ = own.__qualname__ = f"{compute.__name__.strip('_')}{axes}d"
+        signature = inspect.signature(compute)
+        own.__signature__ = signature.replace(parameters=[*signature.parameters.values()][1:])
+        return called
+
+    return of(1), of(2)
+
 
 # ------------------------------------------------------------------------ numbers for each axis
 
