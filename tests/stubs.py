@@ -7,16 +7,20 @@ Editors and mypy read them in place of the modules beside them. test_stubs.py sa
 
 import ast
 import inspect
+import re
+import textwrap
 from pathlib import Path
 from typing import Any, Self
 
 import minigrad
 from minigrad import Tensor
 from minigrad.methods import ArrayMethods, from_rows, methods_as_functions
+from minigrad.nn import table
 
 EXPORTS = Path(minigrad.__file__).with_suffix(".pyi")
 METHODS = Path(from_rows.__file__).with_suffix(".pyi")
 FUNCTIONS = Path(methods_as_functions.__file__).with_suffix(".pyi")
+LAYERS = Path(table.__file__).with_suffix(".pyi")
 MADE = "# Written by python -m tests.stubs: see the module beside it.\n"
 
 
@@ -106,7 +110,49 @@ def functions() -> str:
     return MADE + "\n".join(lines) + "\n"
 
 
-MADE_FILES = {EXPORTS: exports, METHODS: methods, FUNCTIONS: functions}
+def layers() -> str:
+    """nn/table.pyi"""
+    lines = [
+        "from typing import Any", "", "from minigrad.core.tensor import Tensor",
+        "from minigrad.nn.function_layer import FunctionLayer", "from minigrad.nn.module import Module",
+    ]  # fmt: skip
+    own = {n: c for n, c in vars(table).items() if getattr(c, "__module__", "") == table.__name__}
+    for name, cls in own.items():
+        lines += ["", f"class {name}({cls.__base__.__name__}):"]
+        lines += [textwrap.indent(f'"""{inspect.cleandoc(cls.__doc__ or "")}"""', " " * 4)]
+        settings = inspect.signature(cls.__init__).parameters if "__init__" in vars(cls) else {}
+        lines += [f"    {n}: {hint_of(p.annotation)}" for n, p in settings.items() if n != "self"]
+        for method in ("__init__", "forward"):
+            if method in vars(cls):
+                lines.append(f"    {typed(method, vars(cls)[method])}")
+    return MADE + "\n".join(lines) + "\n"
+
+
+def hint_of(annotation: Any) -> str:
+    """The annotation as text, if it needs no import but Tensor's; else Any."""
+    text = inspect.formatannotation(annotation).replace("minigrad.core.tensor.", "")
+    return text if set(re.findall(r"[\w.]+", text)) <= PLAIN else "Any"
+
+
+PLAIN = {"bool", "float", "int", "str", "None", "Tensor"}
+
+
+def typed(name: str, f: Any) -> str:
+    """One method, with the types and defaults that need no import."""
+    parts = ["self"]
+    signature = inspect.signature(f)
+    for p in list(signature.parameters.values())[1:]:
+        if p.kind is p.KEYWORD_ONLY and "*" not in parts:
+            parts.append("*")
+        default = "" if p.default is p.empty else f" = {p.default!r}"
+        hint = (
+            "Tensor" if p.annotation is p.empty and p.default is p.empty else hint_of(p.annotation)
+        )
+        parts.append(f"{p.name}: {hint}{default}")
+    return f"def {name}({', '.join(parts)}) -> {'None' if name == '__init__' else 'Any'}: ..."
+
+
+MADE_FILES = {EXPORTS: exports, METHODS: methods, FUNCTIONS: functions, LAYERS: layers}
 
 if __name__ == "__main__":
     for page, made in MADE_FILES.items():

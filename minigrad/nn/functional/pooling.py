@@ -204,6 +204,7 @@ def _adaptive_avg_pool(axes: int, input: Tensor, output_size: OutputSize) -> Ten
     """Split each axis into output_size parts, and return the means. None keeps the size of an axis.
 
     adaptive_avg_pool2d is for images (n, c, h, w), and adaptive_avg_pool1d is for signals (n, c, l).
+    output_size is one number, or one for each axis; the result is (n, c, *output_size).
     On an axis with n entries, part j of m goes from j * n // m to (j + 1) * n / m, rounded up.
 
     >>> adaptive_avg_pool1d(minigrad.tensor([[[1.0, 3.0, 5.0, 9.0]]]), 2)
