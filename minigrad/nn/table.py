@@ -380,6 +380,7 @@ class _Pad(FunctionLayer, of=F.pad):
 
     _shown = ("padding",)
     _renamed = {"pad": "padding"}
+    mode = "constant"
     padding: Any
 
     def __init_subclass__(cls, axes: int = 1, mode: str = "constant", **settings: Any) -> None:
