@@ -15,12 +15,13 @@ from typing import Any, Self
 import minigrad
 from minigrad import Tensor
 from minigrad.methods import ArrayMethods, from_rows, methods_as_functions
-from minigrad.nn import table
+from minigrad.nn import functional, table
 
 EXPORTS = Path(minigrad.__file__).with_suffix(".pyi")
 METHODS = Path(from_rows.__file__).with_suffix(".pyi")
 FUNCTIONS = Path(methods_as_functions.__file__).with_suffix(".pyi")
 LAYERS = Path(table.__file__).with_suffix(".pyi")
+NETWORKS = Path(functional.__file__).with_suffix(".pyi")
 MADE = "# Written by python -m tests.stubs: see the module beside it.\n"
 
 
@@ -128,6 +129,16 @@ def layers() -> str:
     return MADE + "\n".join(lines) + "\n"
 
 
+def of_networks() -> str:
+    """nn/functional/__init__.pyi"""
+    lines = ["from typing import Any", "", "from minigrad.core.tensor import Tensor", ""]
+    for name in sorted(functional.__all__):
+        f = getattr(functional, name)
+        text = textwrap.indent(f'"""{inspect.cleandoc(f.__doc__)}"""', " " * 4)
+        lines += [typed(name, f).removesuffix(" ..."), text]
+    return MADE + "\n".join(lines) + "\n"
+
+
 def hint_of(annotation: Any) -> str:
     """The annotation as text, if it needs no import but Tensor's; else Any."""
     text = inspect.formatannotation(annotation).replace("minigrad.core.tensor.", "")
@@ -138,21 +149,27 @@ PLAIN = {"bool", "float", "int", "str", "None", "Tensor"}
 
 
 def typed(name: str, f: Any) -> str:
-    """One method, with the types and defaults that need no import."""
-    parts = ["self"]
-    signature = inspect.signature(f)
-    for p in list(signature.parameters.values())[1:]:
+    """A function or method, with the types and defaults that need no import."""
+    signature, parts = inspect.signature(f), []
+    for p in signature.parameters.values():
         if p.kind is p.KEYWORD_ONLY and "*" not in parts:
             parts.append("*")
         default = "" if p.default is p.empty else f" = {p.default!r}"
-        hint = (
-            "Tensor" if p.annotation is p.empty and p.default is p.empty else hint_of(p.annotation)
-        )
-        parts.append(f"{p.name}: {hint}{default}")
-    return f"def {name}({', '.join(parts)}) -> {'None' if name == '__init__' else 'Any'}: ..."
+        unknown = p.annotation is p.empty
+        hint = "Tensor" if unknown and not default else hint_of(p.annotation)
+        parts.append("self" if p.name == "self" else f"{p.name}: {hint}{default}")
+    result = signature.return_annotation
+    shown = "None" if name == "__init__" else "Tensor" if result is Tensor else "Any"
+    return f"def {name}({', '.join(parts)}) -> {shown}: ..."
 
 
-MADE_FILES = {EXPORTS: exports, METHODS: methods, FUNCTIONS: functions, LAYERS: layers}
+MADE_FILES = {
+    EXPORTS: exports,
+    METHODS: methods,
+    FUNCTIONS: functions,
+    LAYERS: layers,
+    NETWORKS: of_networks,
+}
 
 if __name__ == "__main__":
     for page, made in MADE_FILES.items():

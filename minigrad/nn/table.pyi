@@ -39,7 +39,7 @@ class Softmax(FunctionLayer):
     def forward(self, input: Tensor) -> Any: ...
 
 class LeakyReLU(FunctionLayer):
-    """x where x > 0, else negative_slope * x"""
+    """z = x where x > 0, else negative_slope * x        dz/dx = where(x > 0, 1, negative_slope)"""
     negative_slope: float
     inplace: bool
     def __init__(self, negative_slope: float = 0.01, inplace: bool = False) -> None: ...
@@ -54,7 +54,9 @@ class RReLU(FunctionLayer):
     def forward(self, input: Tensor) -> Any: ...
 
 class Threshold(FunctionLayer):
-    """x where x > threshold, else value"""
+    """z = value where x <= threshold, else x        dz/dx = 1 - (x <= threshold)
+
+    A NaN stays NaN and gets the gradient."""
     threshold: float
     value: float
     inplace: bool
@@ -62,13 +64,13 @@ class Threshold(FunctionLayer):
     def forward(self, input: Tensor) -> Any: ...
 
 class Hardsigmoid(FunctionLayer):
-    """x / 6 + 1 / 2, clamped to the range from 0 to 1"""
+    """z = x / 6 + 1 / 2, clamped to the range from 0 to 1        dz/dx = (x > -3) * (x < 3) / 6"""
     inplace: bool
     def __init__(self, inplace: bool = False) -> None: ...
     def forward(self, input: Tensor) -> Any: ...
 
 class Hardswish(FunctionLayer):
-    """x * hardsigmoid(x)"""
+    """z = x * hardsigmoid(x)        dz/dx = where(x >= 3, 1, (x > -3) * (x / 3 + 1 / 2))"""
     inplace: bool
     def __init__(self, inplace: bool = False) -> None: ...
     def forward(self, input: Tensor) -> Any: ...
@@ -86,17 +88,21 @@ class Softshrink(FunctionLayer):
     def forward(self, input: Tensor) -> Any: ...
 
 class Sigmoid(FunctionLayer):
-    """1 / (1 + exp(-x))"""
+    """z = 1 / (1 + exp(-x))        dz/dx = z * (1 - z)
+
+    Computed as (1 + tanh(x / 2)) / 2, which cannot overflow."""
     def __init__(self) -> None: ...
     def forward(self, input: Tensor) -> Any: ...
 
 class Tanh(FunctionLayer):
-    """tanh(x)"""
+    """z = tanh(x)        dz/dx = 1 - z**2"""
     def __init__(self) -> None: ...
     def forward(self, input: Tensor) -> Any: ...
 
 class LogSigmoid(FunctionLayer):
-    """log(sigmoid(x)), without overflow"""
+    """z = -log(1 + exp(-x))        dz/dx = 1 / (1 + exp(x))
+
+    z is log(sigmoid(x)), computed without overflow."""
     def __init__(self) -> None: ...
     def forward(self, input: Tensor) -> Any: ...
 
@@ -111,14 +117,16 @@ class Tanhshrink(FunctionLayer):
     def forward(self, input: Tensor) -> Any: ...
 
 class Softplus(FunctionLayer):
-    """log(1 + exp(beta * x)) / beta; x itself where beta * x > threshold"""
+    """z = log(1 + exp(beta * x)) / beta        dz/dx = where(beta * x > threshold, 1, 1 / (1 + exp(-beta * x)))
+
+    Where beta * x > threshold, z is x."""
     beta: float
     threshold: float
     def __init__(self, beta: float = 1.0, threshold: float = 20.0) -> None: ...
     def forward(self, input: Tensor) -> Any: ...
 
 class ELU(FunctionLayer):
-    """x where x > 0, else alpha * (exp(x) - 1)
+    """z = scale * x where x > 0, else scale * alpha * (exp(x) - 1)        dz/dx = scale * where(x > 0, 1, alpha * exp(x))
 
     Source: Clevert et al., Exponential Linear Units (2016)."""
     alpha: float
@@ -142,21 +150,26 @@ class SELU(FunctionLayer):
     def forward(self, input: Tensor) -> Any: ...
 
 class SiLU(FunctionLayer):
-    """x * sigmoid(x), also known as swish"""
+    """z = x / (1 + exp(-x))        dz/dx = (1 + x * exp(-x) / (1 + exp(-x))) / (1 + exp(-x))
+
+    z is x * sigmoid(x), also known as swish."""
     inplace: bool
     def __init__(self, inplace: bool = False) -> None: ...
     def forward(self, input: Tensor) -> Any: ...
 
 class Mish(FunctionLayer):
-    """x * tanh(softplus(x))"""
+    """z = x * tanh(log(1 + exp(x)))        dz/dx = z / x + x * (1 - (z / x)**2) / (1 + exp(-x))
+
+    z is x * tanh(softplus(x))."""
     inplace: bool
     def __init__(self, inplace: bool = False) -> None: ...
     def forward(self, input: Tensor) -> Any: ...
 
 class GELU(FunctionLayer):
-    """x * Phi(x), where Phi is the CDF of the standard normal distribution.
+    """z = x * (1 + erf(x / sqrt(2))) / 2        dz/dx = z / x + x * exp(-x * x / 2) / sqrt(2 * 3.141592653589793)
 
-    approximate   "none": use the error function; "tanh": use an approximation
+    z is x times the CDF of the normal distribution. With approximate="tanh", erf(x / sqrt(2)) is replaced with
+    tanh(sqrt(2 / pi) * (x + 0.044715 * x**3)).
 
     Source: Hendrycks and Gimpel, Gaussian Error Linear Units (2016)."""
     approximate: str
@@ -164,7 +177,7 @@ class GELU(FunctionLayer):
     def forward(self, input: Tensor) -> Any: ...
 
 class GLU(FunctionLayer):
-    """The first half along dim, times the sigmoid of the second"""
+    """z = a * sigmoid(b), for the halves a and b of x along axis        dL/da = g * sigmoid(b)        dL/db = g * z * (1 - sigmoid(b))"""
     dim: int
     def __init__(self, dim: int = -1) -> None: ...
     def forward(self, input: Tensor) -> Any: ...
@@ -205,7 +218,7 @@ class AlphaDropout(_DropoutNd):
     p: float
     inplace: bool
     def __init__(self, p: float = 0.5, inplace: bool = False) -> None: ...
-    def forward(self, input: Tensor) -> Any: ...
+    def forward(self, input: Tensor) -> Tensor: ...
 
 class Dropout1d(_DropoutNd):
     """Dropout of whole channels, for input (n, c, l) or (c, l)."""
@@ -253,7 +266,7 @@ class PoissonNLLLoss(_Loss):
     reduce: bool | None
     reduction: str
     def __init__(self, log_input: bool = True, full: bool = False, size_average: bool | None = None, eps: float = 1e-08, reduce: bool | None = None, reduction: str = 'mean') -> None: ...
-    def forward(self, log_input: Tensor, target: Tensor) -> Any: ...
+    def forward(self, log_input: Tensor, target: Tensor) -> Tensor: ...
 
 class GaussianNLLLoss(_Loss):
     """(log(var) + (input - target)**2 / var) / 2: the negative log-likelihood, up to a constant
@@ -814,11 +827,11 @@ class PReLU(Module):
     device: Any
     dtype: Any
     def __init__(self, num_parameters: int = 1, init: float = 0.25, device: Any = None, dtype: Any = None) -> None: ...
-    def forward(self, input: Tensor) -> Any: ...
+    def forward(self, input: Tensor) -> Tensor: ...
 
 class Softmax2d(Module):
     """softmax over the channels of (n, c, h, w) or (c, h, w), at each position"""
-    def forward(self, input: Tensor) -> Any: ...
+    def forward(self, input: Tensor) -> Tensor: ...
 
 class Flatten(FunctionLayer):
     """Merge the axes from start_dim to end_dim into one.
@@ -828,7 +841,7 @@ class Flatten(FunctionLayer):
     start_dim: int
     end_dim: int
     def __init__(self, start_dim: int = 1, end_dim: int = -1) -> None: ...
-    def forward(self, input: Tensor) -> Any: ...
+    def forward(self, input: Tensor) -> Tensor: ...
 
 class Unflatten(FunctionLayer):
     """Split one axis into several.
@@ -839,4 +852,4 @@ class Unflatten(FunctionLayer):
     dim: int
     unflattened_size: Any
     def __init__(self, dim: int, unflattened_size: Any) -> None: ...
-    def forward(self, input: Tensor) -> Any: ...
+    def forward(self, input: Tensor) -> Tensor: ...
