@@ -14,7 +14,7 @@ from minigrad.optim.elementwise import Elementwise, check_settings, settings_of
 from minigrad.optim.optimizer import Closure, Group, Optimizer, Params
 
 
-class SGD(Elementwise):
+class SGD(Elementwise, switches="*, maximize, foreach, differentiable, fused"):
     """Stochastic gradient descent.
 
         g = gradient + weight_decay * p            (negated if maximize)
@@ -56,23 +56,15 @@ class SGD(Elementwise):
 
     counters = {}
 
-    def __init__(
-        self,
-        params: Params,
-        lr: float | Tensor = 1e-3,
-        momentum: float = 0,
-        dampening: float = 0,
-        weight_decay: float = 0,
-        nesterov: bool = False,
-        *,
-        maximize: bool = False,
-        foreach: bool | None = None,
-        differentiable: bool = False,
-        fused: bool | None = None,
-    ) -> None:
-        if nesterov and (momentum <= 0 or dampening != 0):
+    lr: float | Tensor = 1e-3
+    momentum: float = 0
+    dampening: float = 0
+    weight_decay: float = 0
+    nesterov: bool = False
+
+    def _adjust(self, settings: dict[str, Any]) -> None:
+        if settings["nesterov"] and (settings["momentum"] <= 0 or settings["dampening"] != 0):
             raise ValueError("Nesterov momentum requires a momentum and zero dampening")
-        super().__init__(params, settings_of(locals()))
 
     def _slots(self, group: Group) -> dict[str, float]:
         return {"momentum_buffer": 0.0} if group["momentum"] else {}
