@@ -302,7 +302,7 @@ for how in [
 ]:  # fmt: skip
     sample(ops.im2col, normal(2, 2, 4, 5), **how)
     sample(ops.col2im, ops.im2col.forward(normal(1, 2, 4, 5), **how), shape=(4, 5), **how)
-sample(ops.fold, normal(2, 3, 3), shape=(2, 8), axis=1, size=3, step=2)
+sample(ops.unfold_backward, normal(2, 3, 3), shape=(2, 8), axis=1, size=3, step=2)
 sample(ops.flip, normal(2, 3), axes=(1,))
 sample(ops.flip, normal(2, 3), axes=(0, 1))
 sample(ops.roll, normal(2, 3), shift=4)

@@ -308,7 +308,15 @@ def applied_ops():
 
 
 # functions of several tensors, and ops that are only another op's rule
-NO_METHOD = {"positive", "cat", "stack", "put_zeros", "put_along", "fold", "window_spread"} | {
+NO_METHOD = {
+    "positive",
+    "cat",
+    "stack",
+    "put_zeros",
+    "put_along",
+    "unfold_backward",
+    "window_spread",
+} | {
     "convolution_dw",
     "keep",
     "entr",  # minigrad.special
