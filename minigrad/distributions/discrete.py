@@ -5,8 +5,9 @@ be any real numbers. In the binary case a logit is log(p / (1 - p)). For k categ
 probabilities are softmax(logits). The attribute that was not passed is computed from the other.
 """
 
+import math
 from collections.abc import Sequence
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 import numpy as np
 
@@ -16,9 +17,9 @@ from minigrad.distributions import constraints as c
 from minigrad.distributions.distribution import Distribution, Shape, broadcast_all, tiny
 from minigrad.distributions.utils import clamp_probs, lazy_property, probs_to_logits
 from minigrad.methods.creation import eye
-from minigrad.methods.functions import broadcast_tensors
+from minigrad.methods.functions import broadcast_tensors, where
 from minigrad.methods.methods_as_functions import lgamma
-from minigrad.nn.functional import binary_cross_entropy_with_logits, one_hot
+from minigrad.nn.functional import binary_cross_entropy_with_logits, one_hot, softplus
 from minigrad.random.tensors import poisson
 
 __all__ = ["Bernoulli", "Categorical", "Geometric", "OneHotCategorical", "Poisson"]
@@ -100,6 +101,14 @@ class Bernoulli(_Binary):
         p = self.probs
         return (p >= 0.5).to(p.dtype).masked_fill(p == 0.5, float("nan"))
 
+    def _kl(self, q: Self) -> Tensor:
+        """p log(p / q) + (1 - p) log((1 - p) / (1 - q)), computed from the logits, with 0 log 0 = 0"""
+        one = self.probs * (softplus(-q.logits) - softplus(-self.logits))
+        one = where(q.probs == 0, where(self.probs == 0, 0.0, one * 0 + math.inf), one)
+        other = (1 - self.probs) * (softplus(q.logits) - softplus(self.logits))
+        other = where(q.probs == 1, where(self.probs == 1, 0.0, other * 0 + math.inf), other)
+        return where(self.probs == 0, 0.0, one) + where(self.probs == 1, 0.0, other)
+
 
 class Geometric(_Binary):
     """The number of failures before the first success: P(k) = (1 - p)**k * p"""
@@ -135,6 +144,9 @@ class Geometric(_Binary):
         mean = 1.0 / self.probs - 1.0
         return mean, mean / self.probs
 
+    def _kl(self, q: Self) -> Tensor:
+        return -self.entropy() - (-q.probs).log1p() / self.probs - q.logits
+
 
 class Poisson(_Discrete):
     """The number of events when `rate` are expected: P(k) = rate**k * exp(-rate) / k!"""
@@ -158,6 +170,9 @@ class Poisson(_Discrete):
 
     def _moments(self) -> tuple[Tensor, Tensor]:
         return self.rate, self.rate
+
+    def _kl(self, q: Self) -> Tensor:
+        return self.rate * (self.rate.log() - q.rate.log()) - (self.rate - q.rate)
 
 
 class Categorical(Distribution):
@@ -231,6 +246,11 @@ class Categorical(Distribution):
         nan = self.probs.new_full(self._batch_shape, float("nan"))  # categories have no mean
         return nan, nan
 
+    def _kl(self, q: Self) -> Tensor:
+        terms = self.probs * (self.logits - q.logits)
+        terms = where((q.probs == 0).expand_as(terms), math.inf, terms)
+        return where((self.probs == 0).expand_as(terms), 0.0, terms).sum(-1)
+
 
 class OneHotCategorical(Distribution):
     """Like Categorical, but a sample is the one-hot vector of the category."""
@@ -283,3 +303,6 @@ class OneHotCategorical(Distribution):
 
     def _moments(self) -> tuple[Tensor, Tensor]:
         return self.probs, self.probs * (1 - self.probs)
+
+    def _kl(self, q: Self) -> Tensor:
+        return self._categorical._kl(q._categorical)

@@ -15,7 +15,7 @@ tensor(-0.9189)
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from minigrad.core.modes import no_grad
 from minigrad.core.tensor import Tensor
 from minigrad.distributions import constraints as c
 from minigrad.distributions.continuous import Normal
-from minigrad.distributions.distribution import Distribution
+from minigrad.distributions.distribution import Distribution, kl_divergence
 from minigrad.distributions.multivariate import Independent
 from minigrad.distributions.utils import _sum_rightmost
 from minigrad.nn.functional import softplus
@@ -307,6 +307,14 @@ class TransformedDistribution(Distribution):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}()"
+
+    def _kl(self, q: Self) -> Tensor:
+        """The KL divergence of the base distributions: an invertible transform does not change it."""
+        if self.transforms != q.transforms or self.event_shape != q.event_shape:
+            raise NotImplementedError(
+                f"No KL(p || q) is implemented for different transforms: {self.transforms} and {q.transforms}."
+            )
+        return kl_divergence(self.base_dist, q.base_dist)
 
 
 class LogNormal(TransformedDistribution):
