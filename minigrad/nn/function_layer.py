@@ -26,11 +26,10 @@ import inspect
 from collections.abc import Callable
 from typing import Any, dataclass_transform
 
-from minigrad.core.plan import compiled
+from minigrad.nn.fields import REQUIRED, define_methods, parameters_of, taken_fields
 from minigrad.nn.module import Module
 
 NO_ROW: Any = object()  # stands for "the class statement has no `of`"
-REQUIRED: Any = object()  # stands for the default of a field without one
 # The parameters of functions that `forward` takes, and those that layers do not have.
 INPUTS = frozenset(
     "input input1 input2 x1 x2 anchor positive negative target var indices "
@@ -70,35 +69,21 @@ class FunctionLayer(Module):
             return
         wanted = {} if of is None else dict(inspect.signature(of).parameters)
         cls._find_fields(wanted, {*without.split(), *optional})
-        parameters = [
-            name if default is REQUIRED else f"{name}={default!r}"
-            for name, default in cls._fields.items()
-        ]
-        head = ", ".join(["self", *["*"] * kw_only, *parameters])
-        source = f"def __init__({head}):\n    Module.__init__(self)\n"
+        scope: dict[str, Any] = {"Module": Module}
+        body = "    Module.__init__(self)\n"
         if cls._fields:
-            source += f"    self._keep({', '.join(f'{name}={name}' for name in cls._fields)})\n"
-            source += "    self._check()\n"
+            body += f"    self._keep({', '.join(f'{name}={name}' for name in cls._fields)})\n"
+            body += "    self._check()\n"
+        methods = {"__init__": ([*["*"] * kw_only, *parameters_of(cls._fields)], body)}
         if of is not None:
-            source += cls._forward_source(of.__name__, wanted, optional)
-        scope = {"Module": Module} | ({} if of is None else {of.__name__: of})
-        made = compiled(f"nn.{cls.__name__}", source, scope)
-        made["__init__"].__annotations__ = cls._types | {"return": None}
-        if of is not None:
-            made["forward"].__doc__ = "The result of the function, with the settings of the layer."
-        for name in ("__init__", "forward"):
-            if name in made and name not in cls.__dict__:
-                made[name].__qualname__ = f"{cls.__qualname__}.{name}"
-                made[name].__module__ = cls.__module__
-                setattr(cls, name, made[name])
+            methods["forward"] = cls._forward(of.__name__, wanted, optional)
+            scope[of.__name__] = of
+        define_methods(cls, cls._types, scope, **methods)
 
     @classmethod
     def _find_fields(cls, wanted: dict[str, inspect.Parameter], left_out: set[str]) -> None:
         """Set `_fields` and `_types`: the annotated names, or else the settings of the function."""
-        types = inspect.get_annotations(cls)
-        own = {name: cls.__dict__.get(name, REQUIRED) for name in types}
-        for name in own.keys() & cls.__dict__.keys():
-            delattr(cls, name)
+        own, types = taken_fields(cls)
         if not types and not cls._fields:
             for name in [n for n in wanted if n not in NOT_SETTINGS | left_out]:
                 default, types[name] = wanted[name].default, wanted[name].annotation
@@ -110,17 +95,17 @@ class FunctionLayer(Module):
         cls._fields, cls._types = cls._fields | own, cls._types | types
 
     @classmethod
-    def _forward_source(
+    def _forward(
         cls, name: str, wanted: dict[str, inspect.Parameter], optional: tuple[str, ...]
-    ) -> str:
-        """The source of `forward`, which calls the function of this name."""
+    ) -> tuple[list[str], str]:
+        """The parameters and the body of `forward`, which calls the function of this name."""
         attributes = {name: cls._renamed.get(name, name) for name in wanted}
         known = {n for n, a in attributes.items() if {n, a} & cls._fields.keys() or hasattr(cls, a)}
         inputs = [n for n, p in wanted.items() if p.default is p.empty and n not in known]
         kept = [f"{n}=self.{attributes[n]}" for n in wanted if n in known - {*cls._not_kept}]
         passed = ", ".join([*inputs, *[f"{n}={n}" for n in optional], *kept])
-        taken = ", ".join(["self", *inputs, *[f"{n}=None" for n in optional]])
-        return f"def forward({taken}):\n    return {name}({passed})\n"
+        about = '    """The result of the function, with the settings of the layer."""\n'
+        return [*inputs, *[f"{n}=None" for n in optional]], f"{about}    return {name}({passed})\n"
 
     def _keep(self, **arguments: Any) -> None:
         """Store the arguments of `__init__` as attributes."""

@@ -13,13 +13,6 @@ Nearly all optimizers do. A subclass defines the update rule, a method that read
         v += b.g                                v = mu*v + g
         return multiply(v, lr, b.out)           lr*v, which is then subtracted from p
 
-The settings are annotated, as the fields of a dataclass are, and `__init__` is made from them. After
-them come the switches, as they stand in the signature:
-
-    class Descent(Elementwise, switches="nesterov, *, maximize"):
-        lr: float = 1e-3                    def __init__(self, params, lr=1e-3, momentum=0,
-        momentum: float = 0                              nesterov=False, *, maximize=False)
-
 Here b is a block of values: several parameters, or a piece of one; see blocks.py. Rules work on
 arrays, in place, and nothing is recorded on the tape. The numbers are computed outside the rule
 because a compiled training step records the rule once, and only recomputes the numbers on each run.
@@ -28,30 +21,22 @@ The step increments the version counter of each parameter that it writes to. So 
 through a graph from before the step raises an error.
 """
 
-import dataclasses
-import inspect
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, ClassVar, dataclass_transform
+from typing import Any, ClassVar
 
 import numpy as np
 
 from minigrad.core.errors import user_instruction
 from minigrad.core.leaf import AccumulateGrad
 from minigrad.core.memory import FRESH
-from minigrad.core.plan import compiled
 from minigrad.core.shapes import Array
 from minigrad.core.sparse import RowSparse
 from minigrad.core.tensor import Tensor
 from minigrad.optim.blocks import Partition
-from minigrad.optim.optimizer import Closure, Group, Optimizer, Params
+from minigrad.optim.optimizer import Closure, Group, Params, WithFields
 
 
-@dataclass_transform(eq_default=False, field_specifiers=(dataclasses.field,))
-class _WithFields(Optimizer):
-    """Tells type checkers that the annotated names of subclasses are the parameters of `__init__`."""
-
-
-class Elementwise(_WithFields):
+class Elementwise(WithFields):
     """An optimizer whose update rule works elementwise.
 
     A subclass defines
@@ -75,42 +60,12 @@ class Elementwise(_WithFields):
     _numbers: ClassVar[Callable[..., tuple[float, ...]]]
     _rule: ClassVar[Callable[..., Array]]
     _tracks_writes = True
-    _fields: ClassVar[dict[str, Any]] = {}  # the annotated settings and their defaults
-
-    if TYPE_CHECKING:  # what the signatures have in common, for editors
-        params: Params
-        foreach: bool | None = dataclasses.field(default=None, kw_only=True)
-        fused: bool | None = dataclasses.field(default=None, kw_only=True)
-        maximize: bool = dataclasses.field(default=False, kw_only=True)
-        capturable: bool = dataclasses.field(default=False, kw_only=True)
-        differentiable: bool = dataclasses.field(default=False, kw_only=True)
-        decoupled_weight_decay: bool = dataclasses.field(default=False, kw_only=True)
-
-    def __init_subclass__(cls, switches: str | None = None, **options: object) -> None:
-        super().__init_subclass__(**options)
-        if switches is None:  # an ordinary subclass
-            return
-        types = inspect.get_annotations(cls)
-        cls._fields = cls._fields | {name: vars(cls)[name] for name in types}
-        for name in types:
-            delattr(cls, name)
-        names = switches.split(", ") if switches else []
-        values = cls._fields | {n: None if n in SELECT else False for n in names if n != "*"}
-        head = [f"{n}={values[n]!r}" if n in values else n for n in [*cls._fields, *names]]
-        source = (
-            f"def __init__({', '.join(['self', 'params', *head])}):\n"
-            f"    self._set_up(params, dict({', '.join(f'{n}={n}' for n in values)}))\n"
-        )
-        made: Any = compiled(f"optim.{cls.__name__}", source, {})["__init__"]
-        made.__annotations__ = {"params": Params, **types, "return": None}
-        made.__qualname__, made.__module__ = f"{cls.__qualname__}.__init__", cls.__module__
-        setattr(cls, "__init__", made)  # noqa: B010  # mypy refuses the assignment
 
     def _set_up(self, params: Params, settings: dict[str, Any]) -> None:
         self._adjust(settings)
         check_settings(type(self).__name__, settings)
         first = {name: settings[name] for name in self._order.split()}
-        Optimizer.__init__(self, params, first | settings)
+        super()._set_up(params, first | settings)
 
     def _adjust(self, settings: dict[str, Any]) -> None:
         """Raise ValueError for a setting out of range that `check_settings` does not know."""
@@ -213,14 +168,7 @@ class Elementwise(_WithFields):
         self._written = log
 
 
-SELECT = ("foreach", "fused")  # they select PyTorch's implementations; None is the default
 NOT_NEGATIVE = "lr_decay eps momentum weight_decay initial_accumulator_value momentum_decay".split()
-
-
-def settings_of(arguments: dict[str, Any]) -> dict[str, Any]:
-    """The settings among an optimizer's arguments. `__init__` calls settings_of(locals())."""
-    others = ("self", "params", "__class__")
-    return {name: value for name, value in arguments.items() if name not in others}
 
 
 def check_settings(name: str, settings: dict[str, Any]) -> None:
