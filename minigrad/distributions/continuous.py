@@ -9,12 +9,7 @@ import numpy as np
 from minigrad.core import modes
 from minigrad.core.tensor import Tensor
 from minigrad.distributions import constraints as c
-from minigrad.distributions.distribution import (
-    Distribution,
-    Shape,
-    broadcast_all,
-    standard_normal,
-)
+from minigrad.distributions.distribution import Distribution, Shape, broadcast_all, standard_normal
 from minigrad.methods.functions import where
 from minigrad.methods.methods_as_functions import erf
 from minigrad.random.tensors import normal, rand

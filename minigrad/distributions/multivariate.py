@@ -8,12 +8,7 @@ import numpy as np
 
 from minigrad.core.tensor import Size, Tensor
 from minigrad.distributions import constraints as c
-from minigrad.distributions.distribution import (
-    Distribution,
-    Shape,
-    kl_divergence,
-    standard_normal,
-)
+from minigrad.distributions.distribution import Distribution, Shape, kl_divergence, standard_normal
 from minigrad.distributions.utils import _sum_rightmost
 from minigrad.linalg import inv, solve_triangular
 from minigrad.methods.methods_as_functions import cholesky

@@ -13,7 +13,6 @@ from minigrad.nn import functional, init, module, parameter, utils
 from minigrad.nn.attention import *
 from minigrad.nn.containers import *
 from minigrad.nn.convolution import *
-from minigrad.nn.embedding import *
 from minigrad.nn.lazy import *
 from minigrad.nn.linear import *
 from minigrad.nn.module import *
@@ -30,7 +29,6 @@ __getattr__ = _partial(_attribute, __name__)  # for PyTorch's names that minigra
 _KINDS = (module.Module, parameter.Parameter, parameter.Buffer)
 _HELPERS = ("FunctionLayer", "NonDynamicallyQuantizableLinear")
 __all__ = _own_names(
-    vars(),
-    lambda v: isinstance(v, type) and issubclass(v, _KINDS) and v.__name__ not in _HELPERS,
+    vars(), lambda v: isinstance(v, type) and issubclass(v, _KINDS) and v.__name__ not in _HELPERS
 )
 __all__ += ["functional", "init", "utils"]

@@ -200,7 +200,7 @@ class _InstanceNorm(_NormBase):
         if channels != self.num_features:
             warn_user(
                 f"input's size at dim={int(batched)} does not match num_features, which is not used because "
-                "affine=False.",
+                "affine=False."
             )
         x = input if batched else input.unsqueeze(0)
         use_input = self.training or not self.track_running_stats

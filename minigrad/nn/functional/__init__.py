@@ -16,7 +16,6 @@ from minigrad.nn.functional.attention import *
 from minigrad.nn.functional.classification import *
 from minigrad.nn.functional.convolution import *
 from minigrad.nn.functional.dropout import *
-from minigrad.nn.functional.from_rows import *
 from minigrad.nn.functional.images import *
 from minigrad.nn.functional.linear import *
 from minigrad.nn.functional.losses import *

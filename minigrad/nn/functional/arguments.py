@@ -20,9 +20,7 @@ Loss = TypeVar("Loss", bound=Callable[..., Tensor])
 KEYWORD = inspect.Parameter.POSITIONAL_OR_KEYWORD
 
 
-def for_axes(
-    compute: Callable[Concatenate[int, P], R],
-) -> tuple[Callable[P, R], Callable[P, R]]:
+def for_axes(compute: Callable[Concatenate[int, P], R]) -> tuple[Callable[P, R], Callable[P, R]]:
     """Make conv1d and conv2d from _conv, whose first argument is the number of axes."""
 
     def of(axes: int) -> Callable[P, R]:
@@ -124,7 +122,7 @@ def reduction_of(size_average: bool | None, reduce: bool | None, reduction: str)
     else:
         chosen = "mean" if size_average is None or size_average else "sum"
     warn_user(
-        f"size_average and reduce args will be deprecated, please use reduction='{chosen}' instead.",
+        f"size_average and reduce args will be deprecated, please use reduction='{chosen}' instead."
     )
     return chosen
 

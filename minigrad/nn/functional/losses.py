@@ -294,6 +294,6 @@ def _broadcast_pair(input: Tensor, target: Tensor) -> tuple[Tensor, ...]:
         return input, target
     warn_user(
         f"Using a target size ({target.shape}) that is different to the input size ({input.shape}). This will "
-        "likely lead to incorrect results due to broadcasting. Please ensure they have the same size.",
+        "likely lead to incorrect results due to broadcasting. Please ensure they have the same size."
     )
     return broadcast_tensors(input, target)

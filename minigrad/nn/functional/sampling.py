@@ -15,9 +15,7 @@ from minigrad.ops.composites import named
 
 
 def _upsampled(name: str, *args: Any) -> Tensor:
-    warn_user(
-        f"`nn.functional.{name}` is deprecated. Use `nn.functional.interpolate` instead.",
-    )
+    warn_user(f"`nn.functional.{name}` is deprecated. Use `nn.functional.interpolate` instead.")
     return interpolate(*args)
 
 
@@ -82,7 +80,7 @@ def _align(align_corners: bool | None) -> bool:
         warn_user(
             "Default grid_sample and affine_grid behavior has changed to align_corners=False since 1.3.0. "
             "Please specify align_corners=True if the old behavior is desired. See the documentation of "
-            "grid_sample for details.",
+            "grid_sample for details."
         )
     return bool(align_corners)
 

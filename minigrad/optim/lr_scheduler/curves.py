@@ -197,11 +197,7 @@ class PolynomialLR(_Factors):
     """lr_t = lr_0 * (1 - min(t, T) / T)**power, with T = total_iters"""
 
     def __init__(
-        self,
-        optimizer: Optimizer,
-        total_iters: int = 5,
-        power: float = 1.0,
-        last_epoch: int = -1,
+        self, optimizer: Optimizer, total_iters: int = 5, power: float = 1.0, last_epoch: int = -1
     ) -> None:
         self.total_iters, self.power = total_iters, power
         super().__init__(optimizer, last_epoch)
