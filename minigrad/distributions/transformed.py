@@ -174,12 +174,17 @@ class AffineTransform(Transform):
         return _sum_rightmost(x * 0 + log_scale, self.event_dim)
 
 
-class ExpTransform(Transform):
+class _Elementary(Transform):
+    """An increasing function without parameters."""
+
+    sign = 1
+    _parameter_free = True
+
+
+class ExpTransform(_Elementary):
     """y = exp(x)"""
 
     codomain = c.positive
-    sign = 1
-    _parameter_free = True
 
     def _call(self, x: Tensor) -> Tensor:
         return x.exp()
@@ -192,12 +197,10 @@ class ExpTransform(Transform):
         return x
 
 
-class SigmoidTransform(Transform):
+class SigmoidTransform(_Elementary):
     """y = 1 / (1 + exp(-x))"""
 
     codomain = c.unit_interval
-    sign = 1
-    _parameter_free = True
 
     def _call(self, x: Tensor) -> Tensor:
         return x.sigmoid()
@@ -210,12 +213,10 @@ class SigmoidTransform(Transform):
         return -softplus(-x) - softplus(x)
 
 
-class TanhTransform(Transform):
+class TanhTransform(_Elementary):
     """y = tanh(x)"""
 
     codomain = c.interval(-1.0, 1.0)
-    sign = 1
-    _parameter_free = True
 
     def _call(self, x: Tensor) -> Tensor:
         return x.tanh()
