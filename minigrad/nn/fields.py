@@ -1,18 +1,18 @@
-"""`__init__` from the annotated names of a class, as dataclasses have it: for layers and optimizers.
+"""`__init__` from the annotated names of a class, as dataclasses have it: for layers, optimizers and schedulers.
 
-    class Adamax(...):                      def __init__(self, params, lr=2e-3, eps=1e-8):
-        lr: float = 2e-3                        ...
-        eps: float = 1e-8
-
-The base class of each kind adds the parameters before and after the fields, and the body.
+class StepLR(..., also="last_epoch=-1"):     def __init__(self, optimizer, step_size, gamma=0.1, last_epoch=-1):
+    step_size: int                               self._set_up(optimizer, dict(step_size=step_size, ...))
+    gamma: float = 0.1
 """
 
+import dataclasses
 import inspect
-from typing import Any
+from typing import Any, ClassVar, dataclass_transform
 
 from minigrad.core.plan import compiled
 
 REQUIRED: Any = object()  # stands for the default of a field without one
+SELECT = ("foreach", "fused")  # they select one of PyTorch's implementations of an optimizer
 
 
 def taken_fields(cls: type) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -44,3 +44,32 @@ def define_methods(
         made[name].__qualname__ = f"{cls.__qualname__}.{name}"
         made[name].__module__ = cls.__module__
         setattr(cls, name, made[name])
+
+
+@dataclass_transform(eq_default=False, field_specifiers=(dataclasses.field,))
+class WithFields:
+    """The base class of optimizers and schedulers with annotated settings; see the top of this module.
+
+    also    what follows the fields in the signature. A setting without a default is a switch: False, or
+            None if it is in SELECT. Without `also`, a class statement declares an ordinary subclass
+    """
+
+    _first: ClassVar[str]  # the parameter before the fields
+    _fields: ClassVar[dict[str, Any]] = {}  # the annotated settings and their defaults
+    _set_up: ClassVar[Any]  # called with the first argument and a dict of the others
+
+    def __init_subclass__(cls, also: str | None = None, **options: object) -> None:
+        super().__init_subclass__(**options)
+        if also is None:
+            return
+        own, types = taken_fields(cls)
+        cls._fields = cls._fields | own
+        last = []
+        for parameter in also.split(", ") if also else []:
+            switch = "None" if parameter in SELECT else "False"
+            has_default = parameter == "*" or "=" in parameter
+            last.append(parameter if has_default else f"{parameter}={switch}")
+        names = [*cls._fields, *[text.partition("=")[0] for text in last if text != "*"]]
+        body = f"    self._set_up({cls._first}, dict({', '.join(f'{n}={n}' for n in names)}))\n"
+        parameters = [cls._first, *parameters_of(cls._fields), *last]
+        define_methods(cls, types, {}, __init__=(parameters, body))

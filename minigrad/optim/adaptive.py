@@ -59,7 +59,7 @@ def _moments(b: Block, rest1: Array, keep: Array, rest2: Array) -> Sequence[Arra
 
 class Adam(
     Elementwise,
-    switches="*, foreach, maximize, capturable, differentiable, fused, decoupled_weight_decay",
+    also="*, foreach, maximize, capturable, differentiable, fused, decoupled_weight_decay",
 ):
     """Adam: momentum, and an adaptive step size for each value.
 
@@ -138,7 +138,7 @@ class Adam(
         )
 
 
-class AdamW(Adam, switches="*, maximize, foreach, capturable, differentiable, fused"):
+class AdamW(Adam, also="*, maximize, foreach, capturable, differentiable, fused"):
     """Adam with decoupled weight decay: p = p - lr * weight_decay * p, then Adam's step.
 
     In Adam, weight decay is added to the gradient, so it is divided by sqrt(v_hat), and values
@@ -156,7 +156,7 @@ class AdamW(Adam, switches="*, maximize, foreach, capturable, differentiable, fu
         settings["decoupled_weight_decay"] = True
 
 
-class Adagrad(Elementwise, switches="foreach, *, maximize, differentiable, fused"):
+class Adagrad(Elementwise, also="foreach, *, maximize, differentiable, fused"):
     """Adagrad: divide by the root of the sum of all squared gradients so far.
 
         g = gradient + weight_decay * p                 (negated if maximize)
@@ -284,7 +284,7 @@ def _row_type(nbytes: int) -> np.dtype[Any]:
     return np.dtype((np.void, nbytes))
 
 
-class RMSprop(Elementwise, switches="capturable, foreach, maximize, differentiable"):
+class RMSprop(Elementwise, also="capturable, foreach, maximize, differentiable"):
     """RMSprop: divide by the root mean square of the recent gradients.
 
         g = gradient + weight_decay * p                 (negated if maximize)
@@ -351,7 +351,7 @@ class RMSprop(Elementwise, switches="capturable, foreach, maximize, differentiab
         return np.multiply(step, lr, b.out)
 
 
-class SparseAdam(Elementwise, switches="maximize"):
+class SparseAdam(Elementwise, also="maximize"):
     """Adam for sparse gradients: only the rows of a table that have a gradient are updated.
 
     See Adam for the formulas. The averages of the other rows stay as they are. In Adam they would
@@ -395,7 +395,7 @@ class SparseAdam(Elementwise, switches="maximize"):
         p.memory()[i] -= length * (m[i] / (np.sqrt(v[i]) + group["eps"]))
 
 
-class Adadelta(Elementwise, switches="foreach, *, capturable, maximize, differentiable"):
+class Adadelta(Elementwise, also="foreach, *, capturable, maximize, differentiable"):
     """Adadelta: scales the gradient by the ratio of recent steps to recent gradients.
 
         g = gradient + weight_decay * p              (negated if maximize)
@@ -439,7 +439,7 @@ class Adadelta(Elementwise, switches="foreach, *, capturable, maximize, differen
         return d
 
 
-class Adamax(Elementwise, switches="foreach, *, maximize, differentiable, capturable"):
+class Adamax(Elementwise, also="foreach, *, maximize, differentiable, capturable"):
     """Adamax: Adam with a decaying maximum of abs(g) instead of the root mean square.
 
         g = gradient + weight_decay * p              (negated if maximize)
@@ -478,7 +478,7 @@ class Adamax(Elementwise, switches="foreach, *, maximize, differentiable, captur
 
 
 class NAdam(
-    Elementwise, switches="decoupled_weight_decay, *, foreach, maximize, capturable, differentiable"
+    Elementwise, also="decoupled_weight_decay, *, foreach, maximize, capturable, differentiable"
 ):
     """NAdam: Adam with Nesterov momentum, which applies the next step's momentum in advance.
 
@@ -532,7 +532,7 @@ class NAdam(
 
 
 class RAdam(
-    Elementwise, switches="decoupled_weight_decay, *, foreach, maximize, capturable, differentiable"
+    Elementwise, also="decoupled_weight_decay, *, foreach, maximize, capturable, differentiable"
 ):
     """RAdam: Adam that does not divide until v averages enough gradients to be reliable.
 
@@ -580,7 +580,7 @@ class RAdam(
         return step
 
 
-class Rprop(Elementwise, switches="*, capturable, foreach, maximize, differentiable"):
+class Rprop(Elementwise, also="*, capturable, foreach, maximize, differentiable"):
     """Rprop: resilient backpropagation, which uses only the signs of the gradients.
 
         g has the same sign:    s = min(s * etas[1], step_sizes[1])

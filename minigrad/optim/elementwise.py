@@ -33,10 +33,10 @@ from minigrad.core.shapes import Array
 from minigrad.core.sparse import RowSparse
 from minigrad.core.tensor import Tensor
 from minigrad.optim.blocks import Partition
-from minigrad.optim.optimizer import Closure, Group, Params, WithFields
+from minigrad.optim.optimizer import Closure, DeclaredOptimizer, Group, Params
 
 
-class Elementwise(WithFields):
+class Elementwise(DeclaredOptimizer):
     """An optimizer whose update rule works elementwise.
 
     A subclass defines

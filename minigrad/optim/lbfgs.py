@@ -18,7 +18,7 @@ from minigrad.core import modes
 from minigrad.core.tensor import Tensor
 from minigrad.methods.functions import cat
 from minigrad.optim.elementwise import check_in_range
-from minigrad.optim.optimizer import Closure, Params, WithFields
+from minigrad.optim.optimizer import Closure, DeclaredOptimizer, Params
 
 C1, C2 = 1e-4, 0.9  # the constants of the Wolfe conditions
 
@@ -40,7 +40,7 @@ class Point(NamedTuple):
         return abs(self.slope) <= -C2 * start.slope
 
 
-class LBFGS(WithFields, switches=""):
+class LBFGS(DeclaredOptimizer, also=""):
     """The limited-memory BFGS (Broyden, Fletcher, Goldfarb, Shanno) method.
 
     lr                  scales the step that the method proposes; with a line search, the first try

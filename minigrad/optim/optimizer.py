@@ -36,14 +36,14 @@ import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from copy import deepcopy
-from typing import TYPE_CHECKING, Any, ClassVar, dataclass_transform
+from typing import TYPE_CHECKING, Any
 
 from minigrad.core.errors import warn_user
 from minigrad.core.hooks import RemovableHandle
 from minigrad.core.modes import enable_grad, reports
 from minigrad.core.tensor import Tensor
 from minigrad.nn.calling import added
-from minigrad.nn.fields import define_methods, parameters_of, taken_fields
+from minigrad.nn.fields import WithFields
 from minigrad.nn.parameter import clear_gradients
 from minigrad.nn.registry import new_hooks
 
@@ -329,23 +329,15 @@ class Optimizer:
         return added(self._hooks, "after_loading", hook, prepend)
 
 
-@dataclass_transform(eq_default=False, field_specifiers=(dataclasses.field,))
-class _Declared(Optimizer):
-    """Tells type checkers that the annotated names of subclasses are the parameters of `__init__`."""
-
-
-class WithFields(_Declared):
+class DeclaredOptimizer(WithFields, Optimizer):
     """An optimizer with annotated settings, from which `__init__` is made (see nn/fields.py).
 
-        class Descent(Elementwise, switches="*, foreach, maximize"):
-            lr: float = 1e-3                    def __init__(self, params, lr=1e-3, momentum=0,
-            momentum: float = 0                              *, foreach=None, maximize=False)
-
-    switches   the settings that follow, as they stand in the signature. They are False by default, or None
-               if they select one of PyTorch's implementations. A subclass without it is an ordinary class
+    class Descent(Elementwise, also="*, foreach, maximize"):
+        lr: float = 1e-3                    def __init__(self, params, lr=1e-3, momentum=0,
+        momentum: float = 0                              *, foreach=None, maximize=False)
     """
 
-    _fields: ClassVar[dict[str, Any]] = {}  # the annotated settings and their defaults
+    _first = "params"
 
     if TYPE_CHECKING:  # what the signatures have in common, for editors
         params: Params
@@ -356,25 +348,8 @@ class WithFields(_Declared):
         differentiable: bool = dataclasses.field(default=False, kw_only=True)
         decoupled_weight_decay: bool = dataclasses.field(default=False, kw_only=True)
 
-    def __init_subclass__(cls, switches: str | None = None, **options: object) -> None:
-        super().__init_subclass__(**options)
-        if switches is None:
-            return
-        own, types = taken_fields(cls)
-        cls._fields = cls._fields | own
-        after = switches.split(", ") if switches else []
-        values = {n: None if n in SELECT else False for n in after}
-        head = [n if n == "*" else f"{n}={values[n]}" for n in after]
-        parameters = ["params", *parameters_of(cls._fields), *head]
-        names = [n for n in [*cls._fields, *after] if n != "*"]
-        body = f"    self._set_up(params, dict({', '.join(f'{n}={n}' for n in names)}))\n"
-        define_methods(cls, {"params": Params} | types, {}, __init__=(parameters, body))
-
     def _set_up(self, params: Params, settings: dict[str, Any]) -> None:
         Optimizer.__init__(self, params, settings)
-
-
-SELECT = ("foreach", "fused")  # they select PyTorch's implementations
 
 
 def _with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:

@@ -11,10 +11,10 @@ from minigrad.core.tensor import Tensor
 from minigrad.methods.creation import tensor
 from minigrad.optim.blocks import Block, Numbers, tensor_of
 from minigrad.optim.elementwise import Elementwise, check_settings
-from minigrad.optim.optimizer import Closure, Group, Params, WithFields
+from minigrad.optim.optimizer import Closure, DeclaredOptimizer, Group, Params
 
 
-class SGD(Elementwise, switches="*, maximize, foreach, differentiable, fused"):
+class SGD(Elementwise, also="*, maximize, foreach, differentiable, fused"):
     """Stochastic gradient descent.
 
         g = gradient + weight_decay * p            (negated if maximize)
@@ -117,7 +117,7 @@ class SGD(Elementwise, switches="*, maximize, foreach, differentiable, fused"):
             p.memory()[...] += g
 
 
-class ASGD(WithFields, switches="foreach, maximize, differentiable, capturable"):
+class ASGD(DeclaredOptimizer, also="foreach, maximize, differentiable, capturable"):
     """Averaged stochastic gradient descent.
 
         g = gradient + weight_decay * p

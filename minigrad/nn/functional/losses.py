@@ -11,6 +11,7 @@ derivative of a norm is undefined at 0; it is taken as 0 (see `norm` in ops/redu
 import math
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -172,7 +173,8 @@ def triplet_margin_loss(
         )
 
     distance = partial(pairwise_distance, p=p, eps=eps)
-    return _triplet_losses(anchor, positive, negative, distance, margin, swap)
+    how: Any = {"distance_function": distance, "margin": margin, "swap": swap}
+    return triplet_margin_with_distance_loss(anchor, positive, negative, **how, reduction="none")
 
 
 def triplet_margin_with_distance_loss(
@@ -186,26 +188,13 @@ def triplet_margin_with_distance_loss(
     reduction: str = "mean",
 ) -> Tensor:
     """triplet_margin_loss with another distance function."""
-    distance = pairwise_distance if distance_function is None else distance_function
-    return reduced_by(
-        _triplet_losses(anchor, positive, negative, distance, margin, swap), reduction
-    )
-
-
-def _triplet_losses(
-    anchor: Tensor,
-    positive: Tensor,
-    negative: Tensor,
-    distance: Callable[[Tensor, Tensor], Tensor],
-    margin: float,
-    swap: bool,
-) -> Tensor:
     if margin <= 0:
         raise ValueError(f"margin must be greater than 0, got {margin}")
+    distance = pairwise_distance if distance_function is None else distance_function
     far = distance(anchor, negative)
     if swap:
         far = far.minimum(distance(positive, negative))
-    return (distance(anchor, positive) - far + margin).clamp_min(0)
+    return reduced_by((distance(anchor, positive) - far + margin).clamp_min(0), reduction)
 
 
 @a_loss(size_average_before="eps")

@@ -15,14 +15,16 @@ To write your own scheduler, subclass LRScheduler and define `get_lr`. ReduceLRO
 when the loss stops improving.
 """
 
+import dataclasses
 import math
 from collections.abc import Callable
 from types import FunctionType, NoneType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from minigrad.core.errors import warn_user
 from minigrad.core.modes import no_grad, reports
 from minigrad.core.tensor import Tensor
+from minigrad.nn.fields import WithFields
 from minigrad.optim.optimizer import Optimizer
 
 EPOCH_DEPRECATION_WARNING = (
@@ -154,7 +156,25 @@ class LRScheduler:
             _load_state(value, state_dict[name])
 
 
-class _Factors(LRScheduler):
+class _Declared(WithFields, LRScheduler):
+    """A scheduler with annotated settings, from which `__init__` is made (see nn/fields.py)."""
+
+    _first = "optimizer"
+
+    if TYPE_CHECKING:
+        optimizer: Optimizer
+        last_epoch: int = dataclasses.field(default=-1, kw_only=True)
+
+    def _set_up(self, optimizer: Optimizer, settings: dict[str, Any]) -> None:
+        vars(self).update(settings)  # among them last_epoch
+        self._check()
+        LRScheduler.__init__(self, optimizer, self.last_epoch)
+
+    def _check(self) -> None:
+        """Raise ValueError for a setting out of range."""
+
+
+class _Factors(_Declared):
     """A scheduler that multiplies every group's rate by a factor at each step.
 
     _factor()                lr of this epoch / lr of the previous epoch
