@@ -24,12 +24,11 @@ def device_count() -> int:
     return 0
 
 
-def manual_seed(seed: int) -> None:
-    """No effect: there is no GPU with a generator."""
-
-
 def manual_seed_all(seed: int) -> None:
     """No effect: there is no GPU with a generator."""
+
+
+manual_seed = manual_seed_all
 
 
 def is_initialized() -> bool:

@@ -24,6 +24,7 @@ from minigrad.core.shapes import Array, Dim, as_int, normalize_axes
 from minigrad.core.tensor import Tensor, wrap
 from minigrad.methods.arguments import takes_out, takes_tensors
 from minigrad.methods.functions import cat
+from minigrad.methods.methods_as_functions import of_method
 from minigrad.methods.products import (
     checked_square,
     decomposed,
@@ -118,14 +119,7 @@ def solve_triangular(
     return named(solve(A, B, left=left), "LinalgSolveTriangularBackward0")
 
 
-@takes_out
-def det(A: Tensor) -> Tensor:
-    """The determinant of a square matrix.
-
-    >>> det(minigrad.tensor([[2.0, 1.0], [0.0, 3.0]]))
-    tensor(6.)
-    """
-    return A.det()
+det = of_method("det")
 
 
 @takes_out
@@ -185,15 +179,7 @@ def multi_dot(tensors: Sequence[Tensor]) -> Tensor:
 # ------------------------------------------------------------------------ decompositions
 
 
-@takes_out
-def cholesky(A: Tensor, *, upper: bool = False) -> Tensor:
-    """The Cholesky factor of a symmetric positive-definite matrix: the lower triangular L with L @ L.mT = A.
-
-    >>> cholesky(minigrad.tensor([[4.0, 2.0], [2.0, 5.0]]))
-    tensor([[2., 0.],
-            [1., 2.]])
-    """
-    return A.cholesky(upper)
+cholesky = of_method("cholesky", upper=False)
 
 
 @takes_out
@@ -583,14 +569,9 @@ def norm(
 # ------------------------------------------------------------------------ products of vectors
 
 
-@takes_out
-def cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
-    """The cross product of vectors with three entries.
-
-    >>> cross(minigrad.tensor([1.0, 0.0, 0.0]), minigrad.tensor([0.0, 1.0, 0.0]))
-    tensor([0., 0., 1.])
-    """
-    return input.cross(other, dim)
+cross = of_method("cross", "input, other", dim=-1)
+matmul = of_method("matmul", "input, other")
+diagonal = of_method("diagonal", offset=0, dim1=-2, dim2=-1)
 
 
 @takes_out
@@ -601,16 +582,6 @@ def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
     tensor(11.)
     """
     return (x * y).sum(dim)
-
-
-@takes_tensors
-def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
-    """A view of the diagonals of matrices.
-
-    >>> diagonal(minigrad.tensor([[1, 2], [3, 4]]))
-    tensor([1, 4])
-    """
-    return A.diagonal(offset, dim1, dim2)
 
 
 @takes_tensors
@@ -629,16 +600,6 @@ def vander(x: Tensor, *, N: int | None = None) -> Tensor:
         powers.append(powers[-1] * x)
     z: Tensor = ops.stack(*powers[:n], axis=axis)
     return z if x.ndim else z.unsqueeze(0)
-
-
-@takes_out
-def matmul(input: Tensor, other: Tensor) -> Tensor:
-    """The matrix product: input @ other.
-
-    >>> matmul(minigrad.tensor([[1, 2], [3, 4]]), minigrad.tensor([1, 1]))
-    tensor([3, 7])
-    """
-    return input @ other
 
 
 # Not in torch.linalg: these two are torch.cholesky_solve and torch.cholesky_inverse in PyTorch.

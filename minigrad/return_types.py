@@ -33,6 +33,8 @@ max, min, sort, topk, kthvalue, median, nanmedian, mode, cummax, cummin = (
 aminmax = return_type("aminmax", "min", "max")
 frexp = return_type("frexp", "mantissa", "exponent")
 svd = return_type("svd", "U", "S", "V")
+slogdet = return_type("slogdet", "sign", "logabsdet")
+histogram = return_type("histogram", "hist", "bin_edges")
 linalg_cholesky_ex = return_type("linalg_cholesky_ex", "L", "info")
 linalg_inv_ex = return_type("linalg_inv_ex", "inverse", "info")
 
@@ -78,19 +80,3 @@ class linalg_slogdet(NamedTuple):
 
     sign: Any
     logabsdet: Any
-
-
-@_printed_as_in_pytorch
-class slogdet(NamedTuple):
-    """The same, returned by x.slogdet() and minigrad.slogdet(x)."""
-
-    sign: Any
-    logabsdet: Any
-
-
-@_printed_as_in_pytorch
-class histogram(NamedTuple):
-    """The number of entries in each bin, and the edges of the bins."""
-
-    hist: Any
-    bin_edges: Any

@@ -18,6 +18,7 @@ from minigrad.core.devices import DeviceLike, check_device
 from minigrad.core.dtypes import DTypeLike
 from minigrad.core.tensor import Tensor, wrap
 from minigrad.methods.creation import tensor
+from minigrad.methods.methods_as_functions import of_method
 
 __all__ = ["FloatTensor", "addmm", "mm", "sparse_coo_tensor"]
 
@@ -73,21 +74,5 @@ def FloatTensor(indices: Any, values: Any, size: Any = None) -> Tensor:  # PyTor
     return sparse_coo_tensor(indices, values, size)
 
 
-def mm(mat1: Tensor, mat2: Tensor) -> Tensor:
-    """The product of two matrices.
-
-    >>> mm(minigrad.eye(2), minigrad.ones(2, 1))
-    tensor([[1.],
-            [1.]])
-    """
-    return mat1.mm(mat2)
-
-
-def addmm(mat: Tensor, mat1: Tensor, mat2: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
-    """beta * mat + alpha * (mat1 @ mat2).
-
-    >>> addmm(minigrad.ones(2, 1), minigrad.eye(2), minigrad.ones(2, 1), alpha=3)
-    tensor([[4.],
-            [4.]])
-    """
-    return mat.addmm(mat1, mat2, beta=beta, alpha=alpha)
+mm = of_method("mm", "mat1, mat2")
+addmm = of_method("addmm", "mat, mat1, mat2", beta=1, alpha=1)

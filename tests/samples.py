@@ -302,7 +302,7 @@ for how in [
 ]:  # fmt: skip
     sample(ops.im2col, normal(2, 2, 4, 5), **how)
     sample(ops.col2im, ops.im2col.forward(normal(1, 2, 4, 5), **how), shape=(4, 5), **how)
-sample(ops.fold, normal(2, 3, 3), shape=(2, 8), axis=1, size=3, step=2)
+sample(ops.unfold_backward, normal(2, 3, 3), shape=(2, 8), axis=1, size=3, step=2)
 sample(ops.flip, normal(2, 3), axes=(1,))
 sample(ops.flip, normal(2, 3), axes=(0, 1))
 sample(ops.roll, normal(2, 3), shift=4)
@@ -358,7 +358,7 @@ sample(ops.masked_fill, normal(2, 3), normal(seed=1), mask=np.zeros((2, 3), bool
 for op, settings in [
     (ops.leaky_relu, {}), (ops.leaky_relu, {"negative_slope": -0.5}),
     (ops.elu, {}), (ops.elu, {"alpha": 0.5}), (ops.elu, {"alpha": 0.5, "scale": 3.0}), (ops.mish, {}),
-    (ops.silu, {}), (ops.gelu, {}),
+    (ops.silu, {}), (ops.gelu, {}), (ops.gelu, {"approximate": "tanh"}),
     (ops.softplus, {}), (ops.softplus, {"beta": 3.0, "threshold": 2.0}),
     (ops.logsigmoid, {}), (ops.hardtanh, {"min_val": -0.95, "max_val": 1.1}),
     (ops.hardsigmoid, {}), (ops.hardswish, {}),

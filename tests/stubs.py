@@ -7,16 +7,21 @@ Editors and mypy read them in place of the modules beside them. test_stubs.py sa
 
 import ast
 import inspect
+import re
+import textwrap
 from pathlib import Path
 from typing import Any, Self
 
 import minigrad
 from minigrad import Tensor
 from minigrad.methods import ArrayMethods, from_rows, methods_as_functions
+from minigrad.nn import functional, table
 
 EXPORTS = Path(minigrad.__file__).with_suffix(".pyi")
 METHODS = Path(from_rows.__file__).with_suffix(".pyi")
 FUNCTIONS = Path(methods_as_functions.__file__).with_suffix(".pyi")
+LAYERS = Path(table.__file__).with_suffix(".pyi")
+NETWORKS = Path(functional.__file__).with_suffix(".pyi")
 MADE = "# Written by python -m tests.stubs: see the module beside it.\n"
 
 
@@ -91,6 +96,7 @@ def functions() -> str:
         "from collections.abc import Callable", "from typing import Any", "",
         "from minigrad.core.tensor import Tensor", "",
         "def function(method: Callable[..., Any]) -> Callable[..., Any]: ...",
+        'def of_method(name: str, tensors: str = "A", **settings: object) -> Callable[..., Tensor]: ...',
     ]  # fmt: skip
     for name in sorted(methods_as_functions.__all__):
         f = getattr(minigrad, name)
@@ -106,7 +112,65 @@ def functions() -> str:
     return MADE + "\n".join(lines) + "\n"
 
 
-MADE_FILES = {EXPORTS: exports, METHODS: methods, FUNCTIONS: functions}
+def layers() -> str:
+    """nn/table.pyi"""
+    lines = [
+        "from typing import Any", "", "from minigrad.core.tensor import Tensor",
+        "from minigrad.nn.function_layer import FunctionLayer", "from minigrad.nn.module import Module",
+    ]  # fmt: skip
+    own = {n: c for n, c in vars(table).items() if getattr(c, "__module__", "") == table.__name__}
+    for name, cls in own.items():
+        lines += ["", f"class {name}({cls.__base__.__name__}):"]
+        lines += [textwrap.indent(f'"""{inspect.cleandoc(cls.__doc__ or "")}"""', " " * 4)]
+        settings = inspect.signature(cls.__init__).parameters if "__init__" in vars(cls) else {}
+        lines += [f"    {n}: {hint_of(p.annotation)}" for n, p in settings.items() if n != "self"]
+        for method in ("__init__", "forward"):
+            if method in vars(cls):
+                lines.append(f"    {typed(method, vars(cls)[method])}")
+    return MADE + "\n".join(lines) + "\n"
+
+
+def of_networks() -> str:
+    """nn/functional/__init__.pyi"""
+    lines = ["from typing import Any", "", "from minigrad.core.tensor import Tensor", ""]
+    for name in sorted(functional.__all__):
+        f = getattr(functional, name)
+        text = textwrap.indent(f'"""{inspect.cleandoc(f.__doc__)}"""', " " * 4)
+        lines += [typed(name, f).removesuffix(" ..."), text]
+    return MADE + "\n".join(lines) + "\n"
+
+
+def hint_of(annotation: Any) -> str:
+    """The annotation as text, if it needs no import but Tensor's; else Any."""
+    text = inspect.formatannotation(annotation).replace("minigrad.core.tensor.", "")
+    return text if set(re.findall(r"[\w.]+", text)) <= PLAIN else "Any"
+
+
+PLAIN = {"bool", "float", "int", "str", "None", "Tensor"}
+
+
+def typed(name: str, f: Any) -> str:
+    """A function or method, with the types and defaults that need no import."""
+    signature, parts = inspect.signature(f), []
+    for p in signature.parameters.values():
+        if p.kind is p.KEYWORD_ONLY and "*" not in parts:
+            parts.append("*")
+        default = "" if p.default is p.empty else f" = {p.default!r}"
+        unknown = p.annotation is p.empty
+        hint = "Tensor" if unknown and not default else hint_of(p.annotation)
+        parts.append("self" if p.name == "self" else f"{p.name}: {hint}{default}")
+    result = signature.return_annotation
+    shown = "None" if name == "__init__" else "Tensor" if result is Tensor else "Any"
+    return f"def {name}({', '.join(parts)}) -> {shown}: ..."
+
+
+MADE_FILES = {
+    EXPORTS: exports,
+    METHODS: methods,
+    FUNCTIONS: functions,
+    LAYERS: layers,
+    NETWORKS: of_networks,
+}
 
 if __name__ == "__main__":
     for page, made in MADE_FILES.items():

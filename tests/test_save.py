@@ -34,7 +34,7 @@ def saved_and_loaded(obj):
         {},
         OrderedDict(b=1, a=2),
         {("k", 1): [()]},
-        {1, "a"},
+        {1, 2},
         b"text",
         3j,
         Counter("aab"),

@@ -23,7 +23,7 @@ from minigrad.compat import helpers  # ELSEWHERE refers to it
 from minigrad.compat import mixed_precision as mixed_precision
 from minigrad.core.tensor import Tensor
 
-LAYERS = "nn nn.convolution nn.dropout nn.losses nn.normalization nn.pooling nn.recurrent nn.transformer nn.utils "
+LAYERS = "nn nn.convolution nn.normalization nn.recurrent nn.table nn.transformer nn.utils "
 LAYERS += "nn.attention compat.helpers"
 # Modules that PyTorch imports with their package: nn.modules.batchnorm, distributions.transforms.
 FILES = {

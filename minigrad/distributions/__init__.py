@@ -11,13 +11,12 @@ distribution. The score function estimator works for every distribution:
 sample as a function of the parameters and of noise, for example x = loc + scale * noise. Its
 gradients are usually far less noisy. Distributions that allow it have `rsample`.
 
-distribution.py     the base class, and the checks of parameters and values
+distribution.py     the base class, the checks of parameters and values, the Kullback-Leibler divergence
 continuous.py       Normal, Uniform, Exponential, Laplace, ...
 gamma.py            Gamma, Beta, Dirichlet
 discrete.py         Bernoulli, Categorical, Poisson, Geometric
 multivariate.py     MultivariateNormal, Independent
 transformed.py      TransformedDistribution, for a function such as tanh of a sample
-kl.py               the Kullback-Leibler divergence
 
 >>> import minigrad
 >>> generator = minigrad.manual_seed(0)
@@ -37,7 +36,6 @@ from minigrad.distributions.continuous import *
 from minigrad.distributions.discrete import *
 from minigrad.distributions.distribution import *
 from minigrad.distributions.gamma import *
-from minigrad.distributions.kl import *
 from minigrad.distributions.multivariate import *
 from minigrad.distributions.transformed import *
 

@@ -2,18 +2,15 @@
 
 import math
 from collections.abc import Sequence
+from typing import Self
 
 import numpy as np
 
 from minigrad.core import modes
 from minigrad.core.tensor import Tensor
 from minigrad.distributions import constraints as c
-from minigrad.distributions.distribution import (
-    Distribution,
-    Shape,
-    broadcast_all,
-    standard_normal,
-)
+from minigrad.distributions.distribution import Distribution, Shape, broadcast_all, standard_normal
+from minigrad.methods.functions import where
 from minigrad.methods.methods_as_functions import erf
 from minigrad.random.tensors import normal, rand
 
@@ -80,6 +77,10 @@ class Normal(_LocationScale):
         """The standard deviation, which is `scale`."""
         return self.scale
 
+    def _kl(self, q: Self) -> Tensor:
+        ratio = (self.scale / q.scale) ** 2
+        return 0.5 * (ratio + ((self.loc - q.loc) / q.scale) ** 2 - 1 - ratio.log())
+
 
 class HalfNormal(Distribution):
     """The distribution of abs(x) for x from Normal(0, scale)."""
@@ -115,6 +116,9 @@ class HalfNormal(Distribution):
 
     def _moments(self) -> tuple[Tensor, Tensor]:
         return self.scale * math.sqrt(2 / math.pi), self.scale**2 * (1 - 2 / math.pi)
+
+    def _kl(self, q: Self) -> Tensor:
+        return Normal(0.0, self.scale)._kl(Normal(0.0, q.scale))
 
 
 class Uniform(Distribution):
@@ -162,6 +166,10 @@ class Uniform(Distribution):
     def _moments(self) -> tuple[Tensor, Tensor]:
         return (self.high + self.low) / 2, (self.high - self.low) ** 2 / 12
 
+    def _kl(self, q: Self) -> Tensor:
+        z = ((q.high - q.low) / (self.high - self.low)).log()
+        return where((q.low > self.low) | (q.high < self.high), math.inf, z)
+
 
 class Exponential(Distribution):
     """The waiting time between events of a Poisson process: density rate * exp(-rate * x)"""
@@ -201,6 +209,10 @@ class Exponential(Distribution):
         """The standard deviation, which equals the mean."""
         return self.mean
 
+    def _kl(self, q: Self) -> Tensor:
+        ratio = q.rate / self.rate
+        return ratio - 1 - ratio.log()
+
 
 class Laplace(_LocationScale):
     """The double exponential distribution: density exp(-abs(x - loc) / scale) / (2 scale)"""
@@ -226,6 +238,10 @@ class Laplace(_LocationScale):
 
     def _moments(self) -> tuple[Tensor, Tensor]:
         return self.loc, 2 * self.scale**2
+
+    def _kl(self, q: Self) -> Tensor:
+        ratio, distance = self.scale / q.scale, (self.loc - q.loc).abs()
+        return -ratio.log() + distance / q.scale + ratio * (-distance / self.scale).exp() - 1
 
 
 class Cauchy(_LocationScale):
@@ -253,3 +269,8 @@ class Cauchy(_LocationScale):
     def _moments(self) -> tuple[Tensor, Tensor]:
         shape = self._extended_shape()
         return self.loc.new_full(shape, math.nan), self.loc.new_full(shape, math.inf)
+
+    def _kl(self, q: Self) -> Tensor:
+        # Source: Chyzak and Nielsen, A closed-form formula for the KL divergence between Cauchy distributions (2019).
+        numerator = (self.scale + q.scale) ** 2 + (self.loc - q.loc) ** 2
+        return (numerator / (4 * self.scale * q.scale)).log()

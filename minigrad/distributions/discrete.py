@@ -5,8 +5,9 @@ be any real numbers. In the binary case a logit is log(p / (1 - p)). For k categ
 probabilities are softmax(logits). The attribute that was not passed is computed from the other.
 """
 
+import math
 from collections.abc import Sequence
-from typing import Any, TypeVar
+from typing import Any, Self
 
 import numpy as np
 
@@ -16,24 +17,31 @@ from minigrad.distributions import constraints as c
 from minigrad.distributions.distribution import Distribution, Shape, broadcast_all, tiny
 from minigrad.distributions.utils import clamp_probs, lazy_property, probs_to_logits
 from minigrad.methods.creation import eye
-from minigrad.methods.functions import broadcast_tensors
+from minigrad.methods.functions import broadcast_tensors, where
 from minigrad.methods.methods_as_functions import lgamma
-from minigrad.nn.functional import binary_cross_entropy_with_logits, one_hot
+from minigrad.nn.functional import binary_cross_entropy_with_logits, one_hot, softplus
 from minigrad.random.tensors import poisson
 
 __all__ = ["Bernoulli", "Categorical", "Geometric", "OneHotCategorical", "Poisson"]
 
 
-P = TypeVar("P", bound=float | Tensor)
+class _ProbsOrLogits(Distribution):
+    """The base class of distributions that take either probabilities or logits."""
 
+    def __init__(
+        self,
+        probs: float | Tensor | None = None,
+        logits: float | Tensor | None = None,
+        validate_args: bool | None = None,
+    ) -> None:
+        if (probs is None) == (logits is None):
+            raise ValueError("Either `probs` or `logits` must be specified, but not both.")
+        shapes = self._take("logits", logits) if probs is None else self._take("probs", probs)
+        super().__init__(*shapes, validate_args)
 
-def _one_of(probs: P | None, logits: P | None) -> P:
-    """Return the argument that was passed. Raise ValueError unless it is exactly one."""
-    if probs is not None and logits is None:
-        return probs
-    if logits is not None and probs is None:
-        return logits
-    raise ValueError("Either `probs` or `logits` must be specified, but not both.")
+    def _take(self, name: str, given: Any) -> tuple[Shape, Shape]:
+        """Store the argument of this name. Returns batch_shape and event_shape."""
+        raise NotImplementedError
 
 
 class _Discrete(Distribution):
@@ -45,25 +53,17 @@ class _Discrete(Distribution):
             return self._draw(self._extended_shape(sample_shape))
 
 
-class _Binary(_Discrete):
+class _Binary(_ProbsOrLogits, _Discrete):
     """The base class of distributions with one parameter: the probability of success."""
 
     arg_constraints = {"probs": c.unit_interval, "logits": c.real}
     probs: Any = lazy_property(lambda self: self.logits.sigmoid())
     logits: Any = lazy_property(lambda self: probs_to_logits(self.probs, is_binary=True))
 
-    def __init__(
-        self,
-        probs: float | Tensor | None = None,
-        logits: float | Tensor | None = None,
-        validate_args: bool | None = None,
-    ) -> None:
-        (given,) = broadcast_all(_one_of(probs, logits))
-        if probs is not None:
-            self.probs = given
-        else:
-            self.logits = given
-        super().__init__(given.shape, (), validate_args)
+    def _take(self, name: str, given: float | Tensor) -> tuple[Shape, Shape]:
+        (value,) = broadcast_all(given)
+        setattr(self, name, value)
+        return value.shape, ()
 
 
 class Bernoulli(_Binary):
@@ -100,6 +100,14 @@ class Bernoulli(_Binary):
         p = self.probs
         return (p >= 0.5).to(p.dtype).masked_fill(p == 0.5, float("nan"))
 
+    def _kl(self, q: Self) -> Tensor:
+        """p log(p / q) + (1 - p) log((1 - p) / (1 - q)), computed from the logits, with 0 log 0 = 0"""
+        one = self.probs * (softplus(-q.logits) - softplus(-self.logits))
+        one = where(q.probs == 0, where(self.probs == 0, 0.0, one * 0 + math.inf), one)
+        other = (1 - self.probs) * (softplus(q.logits) - softplus(self.logits))
+        other = where(q.probs == 1, where(self.probs == 1, 0.0, other * 0 + math.inf), other)
+        return where(self.probs == 0, 0.0, one) + where(self.probs == 1, 0.0, other)
+
 
 class Geometric(_Binary):
     """The number of failures before the first success: P(k) = (1 - p)**k * p"""
@@ -135,6 +143,9 @@ class Geometric(_Binary):
         mean = 1.0 / self.probs - 1.0
         return mean, mean / self.probs
 
+    def _kl(self, q: Self) -> Tensor:
+        return -self.entropy() - (-q.probs).log1p() / self.probs - q.logits
+
 
 class Poisson(_Discrete):
     """The number of events when `rate` are expected: P(k) = rate**k * exp(-rate) / k!"""
@@ -159,8 +170,11 @@ class Poisson(_Discrete):
     def _moments(self) -> tuple[Tensor, Tensor]:
         return self.rate, self.rate
 
+    def _kl(self, q: Self) -> Tensor:
+        return self.rate * (self.rate.log() - q.rate.log()) - (self.rate - q.rate)
 
-class Categorical(Distribution):
+
+class Categorical(_ProbsOrLogits):
     """One of the categories 0, ..., k - 1, each with its own probability.
 
     probs     (..., k)   nonnegative weights; they are normalized to sum to 1
@@ -176,22 +190,15 @@ class Categorical(Distribution):
     logits: Any = lazy_property(lambda self: clamp_probs(self.probs).log())
     has_enumerate_support = True
 
-    def __init__(
-        self,
-        probs: Tensor | None = None,
-        logits: Tensor | None = None,
-        validate_args: bool | None = None,
-    ) -> None:
-        given = _one_of(probs, logits)
+    def _take(self, name: str, given: Tensor) -> tuple[Shape, Shape]:
         if given.ndim < 1:
-            name = "probs" if probs is not None else "logits"
             raise ValueError(f"`{name}` parameter must be at least one-dimensional.")
-        if probs is not None:
-            self.probs = probs / probs.sum(-1, keepdim=True)
+        if name == "probs":
+            self.probs = given / given.sum(-1, keepdim=True)
         else:
             self.logits = given - given.logsumexp(-1, keepdim=True)
         self._num_events = given.shape[-1]
-        super().__init__(given.shape[:-1], (), validate_args)
+        return given.shape[:-1], ()
 
     @property
     def support(self) -> c.Constraint:
@@ -231,22 +238,22 @@ class Categorical(Distribution):
         nan = self.probs.new_full(self._batch_shape, float("nan"))  # categories have no mean
         return nan, nan
 
+    def _kl(self, q: Self) -> Tensor:
+        terms = self.probs * (self.logits - q.logits)
+        terms = where((q.probs == 0).expand_as(terms), math.inf, terms)
+        return where((self.probs == 0).expand_as(terms), 0.0, terms).sum(-1)
 
-class OneHotCategorical(Distribution):
+
+class OneHotCategorical(_ProbsOrLogits):
     """Like Categorical, but a sample is the one-hot vector of the category."""
 
     support = c.one_hot
     arg_constraints = {"probs": c.simplex, "logits": c.real_vector}
 
-    def __init__(
-        self,
-        probs: Tensor | None = None,
-        logits: Tensor | None = None,
-        validate_args: bool | None = None,
-    ) -> None:
-        self._categorical = Categorical(probs, logits)
+    def _take(self, name: str, given: Tensor) -> tuple[Shape, Shape]:
+        self._categorical = Categorical(given) if name == "probs" else Categorical(logits=given)
         shape = self._categorical.param_shape
-        super().__init__(shape[:-1], shape[-1:], validate_args)
+        return shape[:-1], shape[-1:]
 
     @property
     def probs(self) -> Tensor:
@@ -283,3 +290,6 @@ class OneHotCategorical(Distribution):
 
     def _moments(self) -> tuple[Tensor, Tensor]:
         return self.probs, self.probs * (1 - self.probs)
+
+    def _kl(self, q: Self) -> Tensor:
+        return self._categorical._kl(q._categorical)

@@ -8,10 +8,11 @@
 
 A subclass declares its parameters with their constraints (`arg_constraints`) and the set of
 possible values (`support`); both are checked here. Otherwise a subclass is a list of formulas,
-named after the methods that use them: `_draw`, `_log_prob`, `_cdf`, `_icdf`, `_entropy`, `_moments`, `_mode`.
+named after the methods that use them: `_draw`, `_log_prob`, `_cdf`, `_icdf`, `_entropy`, `_moments`, `_mode`,
+and `_kl`, the Kullback-Leibler divergence from another distribution of the same class.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -22,9 +23,18 @@ from minigrad.distributions.constraints import Constraint
 from minigrad.methods.functions import broadcast_tensors
 from minigrad.random.tensors import normal
 
-__all__ = ["Distribution"]
+__all__ = ["Distribution", "kl_divergence", "register_kl"]
 
 Shape = tuple[int, ...]
+
+
+def _missing(what: str) -> Any:
+    """In place of a formula, until a subclass defines it."""
+
+    def formula(self: Any, *args: Tensor) -> Any:
+        raise NotImplementedError(f"{type(self).__name__} has no {what}.")
+
+    return formula
 
 
 class Distribution:
@@ -155,7 +165,7 @@ class Distribution:
 
     def enumerate_support(self, expand: bool = True) -> Tensor:
         """All values of a finite support, along a new first axis."""
-        raise self._has_no("enumerate_support")
+        raise NotImplementedError(f"{type(self).__name__} has no enumerate_support.")
 
     @property
     def mode(self) -> Tensor:
@@ -182,27 +192,11 @@ class Distribution:
     def _draw(self, shape: Shape) -> Tensor:
         raise NotImplementedError
 
-    def _log_prob(self, value: Tensor) -> Tensor:
-        raise self._has_no("log_prob")
-
-    def _cdf(self, value: Tensor) -> Tensor:
-        raise self._has_no("cdf")
-
-    def _icdf(self, value: Tensor) -> Tensor:
-        raise self._has_no("icdf")
-
-    def _entropy(self) -> Tensor:
-        raise self._has_no("entropy")
-
-    def _moments(self) -> tuple[Tensor, Tensor]:
-        """The mean and the variance."""
-        raise self._has_no("mean and variance")
+    _log_prob, _cdf, _icdf, _entropy = map(_missing, ("log_prob", "cdf", "icdf", "entropy"))
+    _moments = _missing("mean and variance")  # a tuple of both
 
     def _mode(self) -> Tensor:
         raise NotImplementedError(f"{type(self)} does not implement mode")
-
-    def _has_no(self, what: str) -> NotImplementedError:
-        return NotImplementedError(f"{type(self).__name__} has no {what}.")
 
     def _validate_sample(self, value: Tensor) -> None:
         """Raise ValueError unless value has a valid shape and lies in the support."""
@@ -238,6 +232,51 @@ class Distribution:
             if value is not None:
                 parts.append(f"{name}: {value if value.numel() == 1 else value.shape}")
         return f"{type(self).__name__}({', '.join(parts)})"
+
+
+# ------------------------------------------------------------------------ Kullback-Leibler divergence
+
+Formula = Callable[[Any, Any], Any]
+_formulas: dict[tuple[type, type], Formula] = {}  # those that register_kl adds
+
+
+def register_kl(type_p: type, type_q: type) -> Callable[[Formula], Formula]:
+    """A decorator that registers a function of (p, q) as the formula for a pair of types."""
+
+    def register(formula: Formula) -> Formula:
+        _formulas[type_p, type_q] = formula
+        return formula
+
+    return register
+
+
+def kl_divergence(p: Distribution, q: Distribution) -> Tensor:
+    """KL(p || q) = the expected value of log p(x) - log q(x), for x drawn from p, with the batch shape of p and q.
+
+    It measures the extra nats needed to encode samples of p with a code that is optimal for q. It is
+    never negative, and 0 only if p and q are equal. Most distributions have a closed form for another one of
+    their own class; `register_kl` adds others.
+
+    Raises NotImplementedError if no formula is known for the types of p and q.
+
+    >>> from minigrad.distributions import Normal
+    >>> kl_divergence(Normal(0.0, 1.0), Normal(1.0, 1.0))
+    tensor(0.5000)
+
+    Source: Kullback and Leibler, On Information and Sufficiency (1951).
+    """
+    for a in type(p).__mro__:  # the most specific formula comes first
+        for b in type(q).__mro__:
+            formula = _formulas.get((a, b), vars(a).get("_kl") if a is b else None)
+            if formula is not None:
+                return formula(p, q)
+    raise NotImplementedError(
+        f"No KL(p || q) is implemented for p type {type(p).__name__} and q type {type(q).__name__}. "
+        "To fix it, take the mean of p.log_prob(x) - q.log_prob(x) over x = p.rsample((n,))."
+    )
+
+
+# ------------------------------------------------------------------------ helpers
 
 
 def broadcast_all(*values: float | Tensor) -> tuple[Tensor, ...]:

@@ -10,6 +10,8 @@ where p is the density. Source: Figurnov, Mohamed and Mnih, Implicit Reparameter
 Gradients (2018).
 """
 
+from typing import Self
+
 import numpy as np
 
 from minigrad.core.function import Function, FunctionCtx
@@ -103,6 +105,11 @@ class Gamma(Distribution):
     def _mode(self) -> Tensor:
         return ((self.concentration - 1) / self.rate).clamp(min=0)
 
+    def _kl(self, q: Self) -> Tensor:
+        a, b = self.concentration, q.concentration
+        z = b * (self.rate / q.rate).log() + lgamma(b) - lgamma(a)
+        return z + (a - b) * digamma(a) + (q.rate - self.rate) * (a / self.rate)
+
 
 class Chi2(Gamma):
     """The chi-squared distribution: the sum of squares of df independent standard normals."""
@@ -164,6 +171,11 @@ class Dirichlet(Distribution):
         total = a.sum(-1, keepdim=True)
         return a / total, a * (total - a) / (total**2 * (total + 1))
 
+    def _kl(self, q: Self) -> Tensor:
+        a, b = self.concentration, q.concentration
+        z = lgamma(a.sum(-1)) - lgamma(b.sum(-1)) - (lgamma(a) - lgamma(b)).sum(-1)
+        return z + ((a - b) * (digamma(a) - digamma(a.sum(-1)).unsqueeze(-1))).sum(-1)
+
 
 class Beta(Distribution):
     """The beta distribution on (0, 1): density proportional to x**(a - 1) * (1 - x)**(b - 1)
@@ -206,3 +218,6 @@ class Beta(Distribution):
         a, b = self.concentration1, self.concentration0
         total = a + b
         return a / total, a * b / (total**2 * (total + 1))
+
+    def _kl(self, q: Self) -> Tensor:
+        return self._dirichlet._kl(q._dirichlet)

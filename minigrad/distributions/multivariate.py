@@ -2,13 +2,13 @@
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from minigrad.core.tensor import Size, Tensor
 from minigrad.distributions import constraints as c
-from minigrad.distributions.distribution import Distribution, Shape, standard_normal
+from minigrad.distributions.distribution import Distribution, Shape, kl_divergence, standard_normal
 from minigrad.distributions.utils import _sum_rightmost
 from minigrad.linalg import inv, solve_triangular
 from minigrad.methods.methods_as_functions import cholesky
@@ -113,6 +113,15 @@ class MultivariateNormal(Distribution):
     def _mode(self) -> Tensor:
         return self.loc
 
+    def _kl(self, q: Self) -> Tensor:
+        if self.event_shape != q.event_shape:
+            raise ValueError(
+                "KL-divergence between two Multivariate Normals with different event shapes cannot be computed"
+            )
+        relative = solve_triangular(q.scale_tril, self.scale_tril, upper=False)
+        squares = relative.square().sum((-2, -1)) + q._mahalanobis(q.loc - self.loc)
+        return q._half_log_det() - self._half_log_det() + 0.5 * (squares - self.event_shape[0])
+
 
 class Independent(Distribution):
     """Treat the last axes of a batch as the entries of one event, and sum their log_probs.
@@ -195,3 +204,10 @@ class Independent(Distribution):
 
     def __repr__(self) -> str:
         return f"Independent({self.base_dist!r}, {self.reinterpreted_batch_ndims})"
+
+    def _kl(self, q: Self) -> Tensor:
+        if self.reinterpreted_batch_ndims != q.reinterpreted_batch_ndims:
+            raise NotImplementedError
+        return _sum_rightmost(
+            kl_divergence(self.base_dist, q.base_dist), self.reinterpreted_batch_ndims
+        )

@@ -15,7 +15,7 @@ tensor(-0.9189)
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from minigrad.core.modes import no_grad
 from minigrad.core.tensor import Tensor
 from minigrad.distributions import constraints as c
 from minigrad.distributions.continuous import Normal
-from minigrad.distributions.distribution import Distribution
+from minigrad.distributions.distribution import Distribution, kl_divergence
 from minigrad.distributions.multivariate import Independent
 from minigrad.distributions.utils import _sum_rightmost
 from minigrad.nn.functional import softplus
@@ -174,12 +174,17 @@ class AffineTransform(Transform):
         return _sum_rightmost(x * 0 + log_scale, self.event_dim)
 
 
-class ExpTransform(Transform):
+class _Elementary(Transform):
+    """An increasing function without parameters."""
+
+    sign = 1
+    _parameter_free = True
+
+
+class ExpTransform(_Elementary):
     """y = exp(x)"""
 
     codomain = c.positive
-    sign = 1
-    _parameter_free = True
 
     def _call(self, x: Tensor) -> Tensor:
         return x.exp()
@@ -192,12 +197,10 @@ class ExpTransform(Transform):
         return x
 
 
-class SigmoidTransform(Transform):
+class SigmoidTransform(_Elementary):
     """y = 1 / (1 + exp(-x))"""
 
     codomain = c.unit_interval
-    sign = 1
-    _parameter_free = True
 
     def _call(self, x: Tensor) -> Tensor:
         return x.sigmoid()
@@ -210,12 +213,10 @@ class SigmoidTransform(Transform):
         return -softplus(-x) - softplus(x)
 
 
-class TanhTransform(Transform):
+class TanhTransform(_Elementary):
     """y = tanh(x)"""
 
     codomain = c.interval(-1.0, 1.0)
-    sign = 1
-    _parameter_free = True
 
     def _call(self, x: Tensor) -> Tensor:
         return x.tanh()
@@ -307,6 +308,14 @@ class TransformedDistribution(Distribution):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}()"
+
+    def _kl(self, q: Self) -> Tensor:
+        """The KL divergence of the base distributions: an invertible transform does not change it."""
+        if self.transforms != q.transforms or self.event_shape != q.event_shape:
+            raise NotImplementedError(
+                f"No KL(p || q) is implemented for different transforms: {self.transforms} and {q.transforms}."
+            )
+        return kl_divergence(self.base_dist, q.base_dist)
 
 
 class LogNormal(TransformedDistribution):

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from minigrad.core.data import as_array
+from minigrad.core.plan import compiled
 from minigrad.core.tensor import Tensor, wrap
 from minigrad.methods.arguments import (
     check_tensors,
@@ -49,6 +50,25 @@ def function(method: Callable[..., Any], found_as: str | None = None) -> Callabl
 
     called.__name__, called.__qualname__, called.__module__ = name, found_as or name, __name__
     return called
+
+
+def of_method(name: str, tensors: str = "A", **settings: object) -> Callable[..., Tensor]:
+    """The method as a function with other parameters, for linalg and sparse: cross(input, other, *, dim=-1).
+
+    tensors    the names of its tensors
+    settings   its settings, which must be given by name, with their defaults
+
+    >>> of_method("mul", "x, y")(minigrad.tensor(2.0), minigrad.tensor(3.0))
+    tensor(6.)
+    """
+    first, _, others = tensors.partition(", ")
+    head = ", ".join([tensors, *["*"] * bool(settings), *[f"{k}={v!r}" for k, v in settings.items()]])
+    passed = ", ".join([*[others] * bool(others), *[f"{k}={k}" for k in settings]])
+    source = f"def {name}({head}):\n    return {first}.{name}({passed})\n"
+    made: Any = compiled(f"linalg.{name}", source, {})[name]
+    made.__annotations__ = dict.fromkeys(tensors.split(", "), Tensor) | {"return": Tensor}
+    made.__doc__ = getattr(M, name).__doc__
+    return takes_out(made)
 
 
 # The methods of Base (x.float(), x.size()) are not functions, except these.

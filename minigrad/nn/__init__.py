@@ -10,22 +10,17 @@ from functools import partial as _partial
 from minigrad.compat.modules import attribute as _attribute
 from minigrad.compat.modules import own_names as _own_names
 from minigrad.nn import functional, init, module, parameter, utils
-from minigrad.nn.activations import *
 from minigrad.nn.attention import *
 from minigrad.nn.containers import *
 from minigrad.nn.convolution import *
-from minigrad.nn.dropout import *
-from minigrad.nn.embedding import *
-from minigrad.nn.images import *
 from minigrad.nn.lazy import *
 from minigrad.nn.linear import *
-from minigrad.nn.losses import *
 from minigrad.nn.module import *
 from minigrad.nn.normalization import *
 from minigrad.nn.parameter import *
-from minigrad.nn.pooling import *
 from minigrad.nn.recurrent import *
 from minigrad.nn.recurrent_cells import *
+from minigrad.nn.table import *
 from minigrad.nn.transformer import *
 
 __getattr__ = _partial(_attribute, __name__)  # for PyTorch's names that minigrad leaves out
@@ -34,7 +29,6 @@ __getattr__ = _partial(_attribute, __name__)  # for PyTorch's names that minigra
 _KINDS = (module.Module, parameter.Parameter, parameter.Buffer)
 _HELPERS = ("FunctionLayer", "NonDynamicallyQuantizableLinear")
 __all__ = _own_names(
-    vars(),
-    lambda v: isinstance(v, type) and issubclass(v, _KINDS) and v.__name__ not in _HELPERS,
+    vars(), lambda v: isinstance(v, type) and issubclass(v, _KINDS) and v.__name__ not in _HELPERS
 )
 __all__ += ["functional", "init", "utils"]

@@ -1,13 +1,8 @@
-"""Layers that wrap a function of nn.functional and hold its settings. Each layer is a row of a table.
+"""Layers that hold the settings of a function of nn.functional. Each layer is a row of a table; see table.py.
 
-    class LeakyReLU(FunctionLayer, of=F.leaky_relu):
-        "x where x > 0, else negative_slope * x"
+    LeakyReLU = layer("LeakyReLU", F.leaky_relu)
 
-        negative_slope: float = 0.01
-        inplace: bool = False
-
-The annotated names are the parameters of `__init__`, in this order, and become attributes of the
-module. When Python defines the class, these two methods are generated from the row:
+From F.leaky_relu(input, negative_slope=0.01, inplace=False), this makes a class with two methods:
 
     def __init__(self, negative_slope=0.01, inplace=False):
         Module.__init__(self)
@@ -17,21 +12,30 @@ module. When Python defines the class, these two methods are generated from the 
     def forward(self, input):
         return leaky_relu(input, negative_slope=self.negative_slope, inplace=self.inplace)
 
-`forward` takes the required parameters of the function that are not in the row. For the function's
-other parameters, it passes the attribute of the same name, if there is one: a setting of the row, or
-an attribute such as `training`. A row can define either method itself. It overrides `_keep` to convert
-arguments before they are stored, and `_check` to reject invalid values.
+The settings of the function are the parameters of `__init__`, in the same order, and become
+attributes. The tensors (INPUTS) are the parameters of `forward`. For another parameter of the
+function, it passes the attribute of the same name, if there is one, such as `training`.
+
+A layer that needs more is a class statement, `class Hardtanh(FunctionLayer, of=F.hardtanh)`. It can
+define either method itself. It overrides `_keep` to convert arguments before they are stored, and
+`_check` to reject invalid values. If its settings differ from those of the function, it annotates
+them, as a dataclass does.
 """
 
 import inspect
 from collections.abc import Callable
 from typing import Any, dataclass_transform
 
-from minigrad.core.plan import compiled
+from minigrad.nn.fields import REQUIRED, define_methods, parameters_of, taken_fields
 from minigrad.nn.module import Module
 
 NO_ROW: Any = object()  # stands for "the class statement has no `of`"
-REQUIRED: Any = object()  # stands for the default of a field without one
+# The parameters of functions that `forward` takes, and those that layers do not have.
+INPUTS = frozenset(
+    "input input1 input2 x1 x2 anchor positive negative target var indices "
+    "log_probs targets input_lengths target_lengths".split()
+)
+NOT_SETTINGS = INPUTS | {"training", "dtype", "_stacklevel"}
 
 
 @dataclass_transform(eq_default=False)
@@ -39,6 +43,7 @@ class FunctionLayer(Module):
     """The base class of the rows; see the top of this module.
 
     of        the function; None for a base class that only declares fields
+    without   parameters of the function that are not settings of the layer
     optional  the function's optional parameters that `forward` takes too; they are None by default
     kw_only   whether all arguments must be given by name
 
@@ -54,6 +59,7 @@ class FunctionLayer(Module):
     def __init_subclass__(
         cls,
         of: Callable[..., Any] | None = NO_ROW,
+        without: str = "",
         optional: tuple[str, ...] = (),
         kw_only: bool = False,
         **settings: object,
@@ -61,40 +67,45 @@ class FunctionLayer(Module):
         super().__init_subclass__(**settings)
         if of is NO_ROW:
             return
-        types = inspect.get_annotations(cls)
-        cls._types = cls._types | types
-        own = {name: cls.__dict__.get(name, REQUIRED) for name in types}
-        for name in own.keys() & cls.__dict__.keys():
-            delattr(cls, name)
-        cls._fields = fields = cls._fields | own
-        parameters = [
-            name if default is REQUIRED else f"{name}={default!r}"
-            for name, default in fields.items()
-        ]
-        head = ", ".join(["self", *["*"] * kw_only, *parameters])
-        source = f"def __init__({head}):\n    Module.__init__(self)\n"
-        if fields:
-            source += f"    self._keep({', '.join(f'{name}={name}' for name in fields)})\n"
-            source += "    self._check()\n"
+        wanted = {} if of is None else dict(inspect.signature(of).parameters)
+        cls._find_fields(wanted, {*without.split(), *optional})
+        scope: dict[str, Any] = {"Module": Module}
+        body = "    Module.__init__(self)\n"
+        if cls._fields:
+            body += f"    self._keep({', '.join(f'{name}={name}' for name in cls._fields)})\n"
+            body += "    self._check()\n"
+        methods = {"__init__": ([*["*"] * kw_only, *parameters_of(cls._fields)], body)}
         if of is not None:
-            wanted = inspect.signature(of).parameters
-            attributes = {name: cls._renamed.get(name, name) for name in wanted}
-            known = {n for n, a in attributes.items() if {n, a} & fields.keys() or hasattr(cls, a)}
-            inputs = [n for n, p in wanted.items() if p.default is p.empty and n not in known]
-            kept = [f"{n}=self.{attributes[n]}" for n in wanted if n in known - {*cls._not_kept}]
-            passed = ", ".join([*inputs, *[f"{n}={n}" for n in optional], *kept])
-            taken = ", ".join(["self", *inputs, *[f"{n}=None" for n in optional]])
-            source += f"def forward({taken}):\n    return {of.__name__}({passed})\n"
-        scope = {"Module": Module} | ({} if of is None else {of.__name__: of})
-        made = compiled(f"nn.{cls.__name__}", source, scope)
-        made["__init__"].__annotations__ = cls._types | {"return": None}
-        if of is not None:
-            made["forward"].__doc__ = "The result of the function, with the settings of the layer."
-        for name in ("__init__", "forward"):
-            if name in made and name not in cls.__dict__:
-                made[name].__qualname__ = f"{cls.__qualname__}.{name}"
-                made[name].__module__ = cls.__module__
-                setattr(cls, name, made[name])
+            methods["forward"] = cls._forward(of.__name__, wanted, optional)
+            scope[of.__name__] = of
+        define_methods(cls, cls._types, scope, **methods)
+
+    @classmethod
+    def _find_fields(cls, wanted: dict[str, inspect.Parameter], left_out: set[str]) -> None:
+        """Set `_fields` and `_types`: the annotated names, or else the settings of the function."""
+        own, types = taken_fields(cls)
+        if not types and not cls._fields:
+            for name in [n for n in wanted if n not in NOT_SETTINGS | left_out]:
+                default, types[name] = wanted[name].default, wanted[name].annotation
+                whole = (
+                    types[name] is float and type(default) is int
+                )  # PyTorch's functions have 0 for 0.0
+                no_default = default is inspect.Parameter.empty
+                own[name] = REQUIRED if no_default else float(default) if whole else default
+        cls._fields, cls._types = cls._fields | own, cls._types | types
+
+    @classmethod
+    def _forward(
+        cls, name: str, wanted: dict[str, inspect.Parameter], optional: tuple[str, ...]
+    ) -> tuple[list[str], str]:
+        """The parameters and the body of `forward`, which calls the function of this name."""
+        attributes = {name: cls._renamed.get(name, name) for name in wanted}
+        known = {n for n, a in attributes.items() if {n, a} & cls._fields.keys() or hasattr(cls, a)}
+        inputs = [n for n, p in wanted.items() if p.default is p.empty and n not in known]
+        kept = [f"{n}=self.{attributes[n]}" for n in wanted if n in known - {*cls._not_kept}]
+        passed = ", ".join([*inputs, *[f"{n}={n}" for n in optional], *kept])
+        about = '    """The result of the function, with the settings of the layer."""\n'
+        return [*inputs, *[f"{n}=None" for n in optional]], f"{about}    return {name}({passed})\n"
 
     def _keep(self, **arguments: Any) -> None:
         """Store the arguments of `__init__` as attributes."""
@@ -110,3 +121,24 @@ class FunctionLayer(Module):
             return super().extra_repr()
         shown = [f"{n}=" for n in self._fields if n != "inplace" or getattr(self, n)]
         return self._settings_text(*shown)
+
+
+def layer(
+    name: str,
+    of: Callable[..., Any],
+    base: type[FunctionLayer] = FunctionLayer,
+    shown: str | None = None,
+    **options: Any,
+) -> Any:
+    """A row: the layer of this name, with the settings of the function, and with its docstring.
+
+    shown     the settings that the repr shows; by default, those that the base shows
+    options   `without`, `optional` and `kw_only` of FunctionLayer
+    """
+    text, _, _ = inspect.cleandoc(of.__doc__ or "").partition(
+        "\n\n>>>"
+    )  # its example is of the function
+    attributes: dict[str, Any] = {"__doc__": text, "__module__": "minigrad.nn.table"}
+    if shown is not None:
+        attributes["_shown"] = tuple(shown.split())
+    return type(name, (base,), attributes, of=of, **options)

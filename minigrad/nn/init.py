@@ -12,9 +12,10 @@ variance 1 / fan_in (times gain**2, to compensate for the activation, which shri
 Each function overwrites the given tensor, without recording, and returns it.
 """
 
+import functools
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -290,22 +291,25 @@ def sparse_(
 # ------------------------------------------------------------------------ older names
 
 
-def _deprecated(function: Any) -> Callable[..., Any]:
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def deprecated(function: F, place: str = "nn.init") -> F:
     """The function under its old name, without the underscore. It warns that the name is deprecated."""
     new = function.__name__
 
+    @functools.wraps(function)
     def older(*args: object, **kwargs: object) -> Any:
-        warn_user(
-            f"`nn.init.{new[:-1]}` is now deprecated in favor of `nn.init.{new}`.", FutureWarning
-        )
+        name = f"{place}.{new}"
+        warn_user(f"`{name[:-1]}` is now deprecated in favor of `{name}`.", FutureWarning)
         return function(*args, **kwargs)
 
     older.__name__ = older.__qualname__ = new[:-1]
     older.__doc__ = f"The deprecated name of {new}."
-    return older
+    return older  # type: ignore[return-value]
 
 
-uniform, normal, constant, eye = map(_deprecated, (uniform_, normal_, constant_, eye_))
-dirac, orthogonal, sparse = map(_deprecated, (dirac_, orthogonal_, sparse_))
-xavier_uniform, xavier_normal = map(_deprecated, (xavier_uniform_, xavier_normal_))
-kaiming_uniform, kaiming_normal = map(_deprecated, (kaiming_uniform_, kaiming_normal_))
+uniform, normal, constant, eye = [deprecated(f) for f in (uniform_, normal_, constant_, eye_)]
+dirac, orthogonal, sparse = [deprecated(f) for f in (dirac_, orthogonal_, sparse_)]
+xavier_uniform, xavier_normal = deprecated(xavier_uniform_), deprecated(xavier_normal_)
+kaiming_uniform, kaiming_normal = deprecated(kaiming_uniform_), deprecated(kaiming_normal_)

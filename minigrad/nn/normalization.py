@@ -5,7 +5,6 @@
     LayerNorm           statistics of each example, over the last axes
     GroupNorm           statistics of each group of channels of each example
     RMSNorm             like LayerNorm, but without subtracting the mean
-    LocalResponseNorm   divides by a power of the mean square over neighboring channels
 
 This gives mean 0 and standard deviation 1, whatever the layers before do. With `weight` and
 `bias`, the layer can learn another mean and standard deviation.
@@ -25,7 +24,6 @@ from minigrad.core.tensor import Tensor
 from minigrad.methods.creation import ones, tensor, zeros
 from minigrad.nn import functional as F
 from minigrad.nn import init
-from minigrad.nn.function_layer import FunctionLayer
 from minigrad.nn.linear import add_parameters
 from minigrad.nn.module import Module
 from minigrad.nn.parameter import Parameter
@@ -202,7 +200,7 @@ class _InstanceNorm(_NormBase):
         if channels != self.num_features:
             warn_user(
                 f"input's size at dim={int(batched)} does not match num_features, which is not used because "
-                "affine=False.",
+                "affine=False."
             )
         x = input if batched else input.unsqueeze(0)
         use_input = self.training or not self.track_running_stats
@@ -334,19 +332,3 @@ class RMSNorm(_Affine):
     def forward(self, x: Tensor) -> Tensor:
         """(..., *normalized_shape) to the same shape."""
         return F.rms_norm(x, self.normalized_shape, self.weight, self.eps)
-
-
-class LocalResponseNorm(FunctionLayer, of=F.local_response_norm):
-    """z = x / (k + alpha * mean of x**2 over `size` neighboring channels)**beta
-
-    input    (n, c, ...)
-
-    Source: Krizhevsky, Sutskever and Hinton, ImageNet Classification with Deep
-    Convolutional Neural Networks (2012).
-    """
-
-    _shown = ("size", "alpha=", "beta=", "k=")
-    size: int
-    alpha: float = 1e-4
-    beta: float = 0.75
-    k: float = 1.0

@@ -31,10 +31,10 @@ from minigrad.nn import functional as F
 from minigrad.nn import init
 from minigrad.nn.attention import MultiheadAttention
 from minigrad.nn.containers import ModuleList
-from minigrad.nn.dropout import Dropout
 from minigrad.nn.linear import Linear
 from minigrad.nn.module import Module
 from minigrad.nn.normalization import LayerNorm
+from minigrad.nn.table import Dropout
 
 Activation = str | Callable[[Tensor], Tensor]
 

@@ -273,7 +273,7 @@ def histc(x: Any, bins: int, low: Any, high: Any) -> Any:
     return x._constant(np.histogram(x.array, bins, (low, high))[0].astype(x.dtype))
 
 
-def histogram(x: Any, bins: Any, range: Any, weight: Any, density: bool) -> return_types.histogram:
+def histogram(x: Any, bins: Any, range: Any, weight: Any, density: bool) -> Any:
     """Like NumPy's histogram. `bins` is a number or a tensor of edges."""
     if x.dtype.kind != "f":
         raise RuntimeError("torch.histogram(): input tensor should have a floating point type.")

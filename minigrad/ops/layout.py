@@ -146,11 +146,11 @@ def unfold(x, *, axis, size, step):
     return strided_view(x, shape, (*x.strides[:axis], width * step, *x.strides[axis + 1 :], width))
 
 
-unfold.vjp(x=lambda g, x_shape, axis, size, step: fold(g, shape=x_shape, axis=axis, size=size, step=step))
+unfold.vjp(x=lambda g, x_shape, axis, size, step: unfold_backward(g, shape=x_shape, axis=axis, size=size, step=step))
 
 
 @linear()
-def fold(x, *, shape, axis, size, step):
+def unfold_backward(x, *, shape, axis, size, step):
     """z = zeros(shape), with the windows of x added at their positions        dL/dx = the windows of g"""
     z = np.zeros(shape, x.dtype)
     for j in range(size):
@@ -159,7 +159,7 @@ def fold(x, *, shape, axis, size, step):
     return z
 
 
-fold.vjp(x=lambda g, axis, size, step: unfold(g, axis=axis, size=size, step=step))
+unfold_backward.vjp(x=lambda g, axis, size, step: unfold(g, axis=axis, size=size, step=step))
 
 
 # ------------------------------------------------------------------------- copies

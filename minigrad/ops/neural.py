@@ -31,7 +31,10 @@ leaky_relu.vjp(x=lambda g, x, negative_slope: np.where(x > 0, g, g * negative_sl
 
 @elementwise(result="float", refuses="biuc")
 def elu(x, *, alpha=1.0, scale=1.0, out=None):
-    """z = scale * x where x > 0, else scale * alpha * (exp(x) - 1)        dz/dx = scale * where(x > 0, 1, alpha * exp(x))"""
+    """z = scale * x where x > 0, else scale * alpha * (exp(x) - 1)        dz/dx = scale * where(x > 0, 1, alpha * exp(x))
+
+    Source: Clevert et al., Exponential Linear Units (2016).
+    """
     below = np.expm1(np.minimum(x, np.zeros((), x.dtype)))  # 0 where x > 0
     z = np.maximum(x, np.zeros((), x.dtype)) + (below if alpha == 1 else below * np.array(alpha, x.dtype))
     return into(out, z if scale == 1 else z * np.array(scale, x.dtype))
@@ -42,7 +45,10 @@ elu.vjp(x=lambda g, x, alpha, scale: np.where(x <= 0, g * (scale * alpha * np.ex
 
 @elementwise(result="float", refuses="biu")
 def silu(x, *, out=None):
-    """z = x / (1 + exp(-x))        dz/dx = (1 + x * exp(-x) / (1 + exp(-x))) / (1 + exp(-x))"""
+    """z = x / (1 + exp(-x))        dz/dx = (1 + x * exp(-x) / (1 + exp(-x))) / (1 + exp(-x))
+
+    z is x * sigmoid(x), also known as swish.
+    """
     return into(out, x * sigmoid.forward(x))
 
 
@@ -55,12 +61,30 @@ silu.vjp(x=_silu_dx)
 
 
 @elementwise(result="float", refuses="biu")
-def gelu(x):
-    """z = x * (1 + erf(x / sqrt(2))) / 2        dz/dx = z / x + x * exp(-x * x / 2) / sqrt(2 * 3.141592653589793)"""
+def gelu(x, *, approximate="none"):
+    """z = x * (1 + erf(x / sqrt(2))) / 2        dz/dx = z / x + x * exp(-x * x / 2) / sqrt(2 * 3.141592653589793)
+
+    z is x times the CDF of the normal distribution. With approximate="tanh", erf(x / sqrt(2)) is replaced with
+    tanh(sqrt(2 / pi) * (x + 0.044715 * x**3)).
+
+    Source: Hendrycks and Gimpel, Gaussian Error Linear Units (2016).
+    """
+    if approximate == "tanh":
+        return x * x.dtype.type(0.5) * (np.tanh(_inside_tanh(x)) + 1)
+    if approximate != "none":
+        raise RuntimeError("approximate argument must be either none or tanh.")
     return x * (x.dtype.type(0.5) * (1 + erf.forward(x * x.dtype.type(math.sqrt(0.5)))))
 
 
-def _gelu_dx(g, x):
+def _inside_tanh(x):
+    return (x + x * x * x * 0.044715) * math.sqrt(2 / math.pi)
+
+
+def _gelu_dx(g, x, approximate):
+    if approximate == "tanh":
+        t = np.tanh(_inside_tanh(x))
+        slope = (x * x * (3 * 0.044715) + 1) * math.sqrt(2 / math.pi)
+        return g * ((t + 1) * 0.5 + x * (1 - t * t) * slope * 0.5)
     below = (erf(x * math.sqrt(0.5)) + 1) * 0.5  # the normal CDF; the next line uses the density
     return g * (below + x * np.exp(x * x * -0.5) * (1 / math.sqrt(2 * math.pi)))
 
@@ -70,7 +94,10 @@ gelu.vjp(x=_gelu_dx)
 
 @elementwise(result="float", refuses="biuc")
 def mish(x, *, out=None):
-    """z = x * tanh(log(1 + exp(x)))        dz/dx = z / x + x * (1 - (z / x)**2) / (1 + exp(-x))"""
+    """z = x * tanh(log(1 + exp(x)))        dz/dx = z / x + x * (1 - (z / x)**2) / (1 + exp(-x))
+
+    z is x * tanh(softplus(x)).
+    """
     return into(out, x * np.tanh(softplus.forward(x)))
 
 
@@ -99,7 +126,10 @@ softplus.vjp(x=lambda g, x, beta, threshold: np.where(x * beta > threshold, g, g
 
 @elementwise(result="float", refuses="biu", node="LogSigmoidBackward0")
 def logsigmoid(x, *, out=None):
-    """z = -log(1 + exp(-x))        dz/dx = 1 / (1 + exp(x))"""
+    """z = -log(1 + exp(-x))        dz/dx = 1 / (1 + exp(x))
+
+    z is log(sigmoid(x)), computed without overflow.
+    """
     return into(out, np.minimum(x, 0) - np.log1p(np.exp(-np.abs(x))))
 
 
@@ -142,14 +172,18 @@ hardswish.vjp(x=lambda g, x: np.where(x < 3, keep(g * (x / 3 + 0.5), x > -3), g)
 
 
 @general(result="float", refuses="biuc")
-def glu(x, *, axis):
+def glu(x, *, axis=-1):
     """z = a * sigmoid(b), for the halves a and b of x along axis        dL/da = g * sigmoid(b)        dL/db = g * z * (1 - sigmoid(b))"""
+    if not x.ndim:
+        raise RuntimeError("glu does not support 0-dimensional tensors")
+    if x.shape[axis] % 2:
+        raise RuntimeError(f"Halving dimension must be even, but dimension {axis} is size {x.shape[axis]}")
     a, b = _halves(x, axis)
     return a * sigmoid.forward(b)
 
 
 def _halves(x, axis):
-    before, n = (slice(None),) * axis, x.shape[axis] // 2
+    before, n = (slice(None),) * (axis % x.ndim), x.shape[axis] // 2
     return x[(*before, slice(n))], x[(*before, slice(n, None))]
 
 
@@ -173,6 +207,9 @@ def threshold(x, *, threshold, value, out=None):
     """z = value where x <= threshold, else x        dz/dx = 1 - (x <= threshold)
 
     A NaN stays NaN and gets the gradient.
+
+    >>> minigrad.threshold(minigrad.tensor([0.5, 3.0]), threshold=1.0, value=20.0)
+    tensor([20.,  3.])
     """
     return into(out, np.where(x <= threshold, x.dtype.type(value), x))
 

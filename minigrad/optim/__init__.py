@@ -27,7 +27,7 @@ __all__ = _own_names(
     lambda v: (
         isinstance(v, type)
         and issubclass(v, optimizer.Optimizer)
-        and v is not elementwise.Elementwise
+        and v not in (elementwise.Elementwise, optimizer.DeclaredOptimizer)
     ),
 )
 __all__ += ["lr_scheduler", "swa_utils"]

@@ -27,7 +27,7 @@ from minigrad.core.shapes import Array
 from minigrad.core.sparse import RowSparse, add_rows
 from minigrad.core.tensor import Tensor
 from minigrad.optim.blocks import Block, Numbers, Partition, tensor_of
-from minigrad.optim.elementwise import Elementwise, check_in_range, settings_of
+from minigrad.optim.elementwise import Elementwise, check_in_range
 from minigrad.optim.optimizer import Group, Params
 
 AVERAGES = {"exp_avg": 0.0, "exp_avg_sq": 0.0}
@@ -57,7 +57,10 @@ def _moments(b: Block, rest1: Array, keep: Array, rest2: Array) -> Sequence[Arra
     return m, v
 
 
-class Adam(Elementwise):
+class Adam(
+    Elementwise,
+    also="*, foreach, maximize, capturable, differentiable, fused, decoupled_weight_decay",
+):
     """Adam: momentum, and an adaptive step size for each value.
 
         g = gradient + weight_decay * p              (negated if maximize)
@@ -96,26 +99,17 @@ class Adam(Elementwise):
 
     _order = "lr betas eps weight_decay amsgrad maximize"
 
-    def __init__(
-        self,
-        params: Params,
-        lr: float | Tensor = 1e-3,
-        betas: tuple[float, float] = (0.9, 0.999),
-        eps: float = 1e-8,
-        weight_decay: float = 0,
-        amsgrad: bool = False,
-        *,
-        foreach: bool | None = None,
-        maximize: bool = False,
-        capturable: bool = False,
-        differentiable: bool = False,
-        fused: bool | None = None,
-        decoupled_weight_decay: bool = False,
-    ) -> None:
+    lr: float | Tensor = 1e-3
+    betas: tuple[float, float] = (0.9, 0.999)
+    eps: float = 1e-8
+    weight_decay: float = 0
+    amsgrad: bool = False
+
+    def _adjust(self, settings: dict[str, Any]) -> None:
+        betas = settings["betas"]
         if not any(all(isinstance(beta, kind) for beta in betas) for kind in (float, Tensor)):
             raise ValueError("betas must be either both floats or both Tensors")
-        betas = (float(betas[0]), float(betas[1]))
-        super().__init__(params, settings_of(locals()))
+        settings["betas"] = (float(betas[0]), float(betas[1]))
 
     def _slots(self, group: Group) -> dict[str, float]:
         return WITH_MAXIMUM if group["amsgrad"] else AVERAGES
@@ -144,7 +138,7 @@ class Adam(Elementwise):
         )
 
 
-class AdamW(Adam):
+class AdamW(Adam, also="*, maximize, foreach, capturable, differentiable, fused"):
     """Adam with decoupled weight decay: p = p - lr * weight_decay * p, then Adam's step.
 
     In Adam, weight decay is added to the gradient, so it is divided by sqrt(v_hat), and values
@@ -155,25 +149,14 @@ class AdamW(Adam):
     Source: Loshchilov and Hutter, Decoupled Weight Decay Regularization (2019).
     """
 
-    def __init__(
-        self,
-        params: Params,
-        lr: float | Tensor = 1e-3,
-        betas: tuple[float, float] = (0.9, 0.999),
-        eps: float = 1e-8,
-        weight_decay: float = 1e-2,
-        amsgrad: bool = False,
-        *,
-        maximize: bool = False,
-        foreach: bool | None = None,
-        capturable: bool = False,
-        differentiable: bool = False,
-        fused: bool | None = None,
-    ) -> None:
-        super().__init__(params, **settings_of(locals()), decoupled_weight_decay=True)
+    weight_decay: float = 1e-2
+
+    def _adjust(self, settings: dict[str, Any]) -> None:
+        super()._adjust(settings)
+        settings["decoupled_weight_decay"] = True
 
 
-class Adagrad(Elementwise):
+class Adagrad(Elementwise, also="foreach, *, maximize, differentiable, fused"):
     """Adagrad: divide by the root of the sum of all squared gradients so far.
 
         g = gradient + weight_decay * p                 (negated if maximize)
@@ -196,21 +179,14 @@ class Adagrad(Elementwise):
 
     _order = "lr lr_decay eps"
 
-    def __init__(
-        self,
-        params: Params,
-        lr: float | Tensor = 1e-2,
-        lr_decay: float = 0,
-        weight_decay: float = 0,
-        initial_accumulator_value: float = 0,
-        eps: float = 1e-10,
-        foreach: bool | None = None,
-        *,
-        maximize: bool = False,
-        differentiable: bool = False,
-        fused: bool | None = None,
-    ) -> None:
-        super().__init__(params, settings_of(locals()))
+    lr: float | Tensor = 1e-2
+    lr_decay: float = 0
+    weight_decay: float = 0
+    initial_accumulator_value: float = 0
+    eps: float = 1e-10
+
+    def _set_up(self, params: Params, settings: dict[str, Any]) -> None:
+        super()._set_up(params, settings)
         for group in self.param_groups:
             for p in group["params"]:
                 self._begin(p, group)
@@ -308,7 +284,7 @@ def _row_type(nbytes: int) -> np.dtype[Any]:
     return np.dtype((np.void, nbytes))
 
 
-class RMSprop(Elementwise):
+class RMSprop(Elementwise, also="capturable, foreach, maximize, differentiable"):
     """RMSprop: divide by the root mean square of the recent gradients.
 
         g = gradient + weight_decay * p                 (negated if maximize)
@@ -334,22 +310,15 @@ class RMSprop(Elementwise):
 
     _order = "lr momentum alpha eps centered weight_decay"
 
-    def __init__(
-        self,
-        params: Params,
-        lr: float | Tensor = 1e-2,
-        alpha: float = 0.99,
-        eps: float = 1e-8,
-        weight_decay: float = 0,
-        momentum: float = 0,
-        centered: bool = False,
-        capturable: bool = False,
-        foreach: bool | None = None,
-        maximize: bool = False,
-        differentiable: bool = False,
-    ) -> None:
-        check_in_range("alpha value", alpha, alpha >= 0.0)
-        super().__init__(params, settings_of(locals()))
+    lr: float | Tensor = 1e-2
+    alpha: float = 0.99
+    eps: float = 1e-8
+    weight_decay: float = 0
+    momentum: float = 0
+    centered: bool = False
+
+    def _adjust(self, settings: dict[str, Any]) -> None:
+        check_in_range("alpha value", settings["alpha"], settings["alpha"] >= 0.0)
 
     def _slots(self, group: Group) -> dict[str, float]:
         slots = {"square_avg": 0.0}
@@ -382,7 +351,7 @@ class RMSprop(Elementwise):
         return np.multiply(step, lr, b.out)
 
 
-class SparseAdam(Elementwise):
+class SparseAdam(Elementwise, also="maximize"):
     """Adam for sparse gradients: only the rows of a table that have a gradient are updated.
 
     See Adam for the formulas. The averages of the other rows stay as they are. In Adam they would
@@ -394,17 +363,13 @@ class SparseAdam(Elementwise):
     Source: Kingma and Ba (2015), in the lazy form of TensorFlow and PyTorch.
     """
 
-    def __init__(
-        self,
-        params: Params,
-        lr: float | Tensor = 1e-3,
-        betas: tuple[float, float] = (0.9, 0.999),
-        eps: float = 1e-8,
-        maximize: bool = False,
-    ) -> None:
-        check_in_range("learning rate", lr, bool(0.0 < lr))
-        check_in_range("epsilon value", eps, 0.0 < eps)
-        super().__init__(params, settings_of(locals()))
+    lr: float | Tensor = 1e-3
+    betas: tuple[float, float] = (0.9, 0.999)
+    eps: float = 1e-8
+
+    def _adjust(self, settings: dict[str, Any]) -> None:
+        check_in_range("learning rate", settings["lr"], bool(0.0 < settings["lr"]))
+        check_in_range("epsilon value", settings["eps"], 0.0 < settings["eps"])
 
     def _step_group(self, k: int, group: Group, written: list[Tensor]) -> None:
         for p in group["params"]:
@@ -430,7 +395,7 @@ class SparseAdam(Elementwise):
         p.memory()[i] -= length * (m[i] / (np.sqrt(v[i]) + group["eps"]))
 
 
-class Adadelta(Elementwise):
+class Adadelta(Elementwise, also="foreach, *, capturable, maximize, differentiable"):
     """Adadelta: scales the gradient by the ratio of recent steps to recent gradients.
 
         g = gradient + weight_decay * p              (negated if maximize)
@@ -449,21 +414,13 @@ class Adadelta(Elementwise):
     slots = {"square_avg": 0.0, "acc_delta": 0.0}
     _order = "lr rho eps weight_decay maximize capturable"
 
-    def __init__(
-        self,
-        params: Params,
-        lr: float | Tensor = 1.0,
-        rho: float = 0.9,
-        eps: float = 1e-6,
-        weight_decay: float = 0,
-        foreach: bool | None = None,
-        *,
-        capturable: bool = False,
-        maximize: bool = False,
-        differentiable: bool = False,
-    ) -> None:
-        check_in_range("rho value", rho, 0.0 <= rho <= 1.0)
-        super().__init__(params, settings_of(locals()))
+    lr: float | Tensor = 1.0
+    rho: float = 0.9
+    eps: float = 1e-6
+    weight_decay: float = 0
+
+    def _adjust(self, settings: dict[str, Any]) -> None:
+        check_in_range("rho value", settings["rho"], 0.0 <= settings["rho"] <= 1.0)
 
     def _numbers(self, group: Group, t: float) -> tuple[float, ...]:
         return group["rho"], 1 - group["rho"], group["eps"], float(group["lr"])
@@ -482,7 +439,7 @@ class Adadelta(Elementwise):
         return d
 
 
-class Adamax(Elementwise):
+class Adamax(Elementwise, also="foreach, *, maximize, differentiable, capturable"):
     """Adamax: Adam with a decaying maximum of abs(g) instead of the root mean square.
 
         g = gradient + weight_decay * p              (negated if maximize)
@@ -499,20 +456,10 @@ class Adamax(Elementwise):
 
     slots = {"exp_avg": 0.0, "exp_inf": 0.0}
 
-    def __init__(
-        self,
-        params: Params,
-        lr: float | Tensor = 2e-3,
-        betas: tuple[float, float] = (0.9, 0.999),
-        eps: float = 1e-8,
-        weight_decay: float = 0,
-        foreach: bool | None = None,
-        *,
-        maximize: bool = False,
-        differentiable: bool = False,
-        capturable: bool = False,
-    ) -> None:
-        super().__init__(params, settings_of(locals()))
+    lr: float | Tensor = 2e-3
+    betas: tuple[float, float] = (0.9, 0.999)
+    eps: float = 1e-8
+    weight_decay: float = 0
 
     def _numbers(self, group: Group, t: float) -> tuple[float, ...]:
         b1, b2 = group["betas"]
@@ -530,7 +477,9 @@ class Adamax(Elementwise):
         return step
 
 
-class NAdam(Elementwise):
+class NAdam(
+    Elementwise, also="decoupled_weight_decay, *, foreach, maximize, capturable, differentiable"
+):
     """NAdam: Adam with Nesterov momentum, which applies the next step's momentum in advance.
 
         g  = gradient + weight_decay * p             (negated if maximize)
@@ -550,22 +499,11 @@ class NAdam(Elementwise):
     counters = {"step": 0.0, "mu_product": 1.0}
     _order = "lr betas eps weight_decay momentum_decay decoupled_weight_decay maximize"
 
-    def __init__(
-        self,
-        params: Params,
-        lr: float | Tensor = 2e-3,
-        betas: tuple[float, float] = (0.9, 0.999),
-        eps: float = 1e-8,
-        weight_decay: float = 0,
-        momentum_decay: float = 4e-3,
-        decoupled_weight_decay: bool = False,
-        *,
-        foreach: bool | None = None,
-        maximize: bool = False,
-        capturable: bool = False,
-        differentiable: bool = False,
-    ) -> None:
-        super().__init__(params, settings_of(locals()))
+    lr: float | Tensor = 2e-3
+    betas: tuple[float, float] = (0.9, 0.999)
+    eps: float = 1e-8
+    weight_decay: float = 0
+    momentum_decay: float = 4e-3
 
     def _mu(self, t: float, group: Group) -> float:
         return group["betas"][0] * (1.0 - 0.5 * 0.96 ** (t * group["momentum_decay"]))
@@ -593,7 +531,9 @@ class NAdam(Elementwise):
         return step
 
 
-class RAdam(Elementwise):
+class RAdam(
+    Elementwise, also="decoupled_weight_decay, *, foreach, maximize, capturable, differentiable"
+):
     """RAdam: Adam that does not divide until v averages enough gradients to be reliable.
 
         m, v, m_hat, v_hat    as in Adam
@@ -614,21 +554,10 @@ class RAdam(Elementwise):
     slots = AVERAGES
     _order = "lr betas eps weight_decay maximize foreach capturable"
 
-    def __init__(
-        self,
-        params: Params,
-        lr: float | Tensor = 1e-3,
-        betas: tuple[float, float] = (0.9, 0.999),
-        eps: float = 1e-8,
-        weight_decay: float = 0,
-        decoupled_weight_decay: bool = False,
-        *,
-        foreach: bool | None = None,
-        maximize: bool = False,
-        capturable: bool = False,
-        differentiable: bool = False,
-    ) -> None:
-        super().__init__(params, settings_of(locals()))
+    lr: float | Tensor = 1e-3
+    betas: tuple[float, float] = (0.9, 0.999)
+    eps: float = 1e-8
+    weight_decay: float = 0
 
     def _numbers(self, group: Group, t: float) -> tuple[float, ...]:
         b1, b2 = group["betas"]
@@ -651,7 +580,7 @@ class RAdam(Elementwise):
         return step
 
 
-class Rprop(Elementwise):
+class Rprop(Elementwise, also="*, capturable, foreach, maximize, differentiable"):
     """Rprop: resilient backpropagation, which uses only the signs of the gradients.
 
         g has the same sign:    s = min(s * etas[1], step_sizes[1])
@@ -668,21 +597,14 @@ class Rprop(Elementwise):
 
     _order = "lr etas step_sizes foreach maximize differentiable"
 
-    def __init__(
-        self,
-        params: Params,
-        lr: float | Tensor = 1e-2,
-        etas: tuple[float, float] = (0.5, 1.2),
-        step_sizes: tuple[float, float] = (1e-6, 50),
-        *,
-        capturable: bool = False,
-        foreach: bool | None = None,
-        maximize: bool = False,
-        differentiable: bool = False,
-    ) -> None:
-        if not 0.0 < etas[0] < 1.0 < etas[1]:
-            raise ValueError(f"Invalid eta values: {etas[0]}, {etas[1]}")
-        super().__init__(params, settings_of(locals()))
+    lr: float | Tensor = 1e-2
+    etas: tuple[float, float] = (0.5, 1.2)
+    step_sizes: tuple[float, float] = (1e-6, 50)
+
+    def _adjust(self, settings: dict[str, Any]) -> None:
+        low, high = settings["etas"]
+        if not 0.0 < low < 1.0 < high:
+            raise ValueError(f"Invalid eta values: {low}, {high}")
 
     def _slots(self, group: Group) -> dict[str, float]:
         return {"prev": 0.0, "step_size": float(group["lr"])}

@@ -22,7 +22,7 @@ through a graph from before the step raises an error.
 """
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -33,10 +33,10 @@ from minigrad.core.shapes import Array
 from minigrad.core.sparse import RowSparse
 from minigrad.core.tensor import Tensor
 from minigrad.optim.blocks import Partition
-from minigrad.optim.optimizer import Closure, Group, Optimizer, Params
+from minigrad.optim.optimizer import Closure, DeclaredOptimizer, Group, Params
 
 
-class Elementwise(Optimizer):
+class Elementwise(DeclaredOptimizer):
     """An optimizer whose update rule works elementwise.
 
     A subclass defines
@@ -48,22 +48,27 @@ class Elementwise(Optimizer):
                                   A rule with two cases returns more of them in one than the other
         _rule(b, group, numbers)  returns the step of a block, to subtract from its values
         _sparse(...)              the update for a row-sparse gradient, if supported
+        _adjust(settings)         raises errors for invalid settings, and may convert others
 
     Among the settings, `lr` is required. `maximize`, `weight_decay` and `decoupled_weight_decay`, if
     there are any, are applied here, so that rules need not mention them.
     """
 
-    counters: dict[str, float] = {"step": 0.0}
-    slots: dict[str, float] = {}
+    counters: ClassVar[dict[str, float]] = {"step": 0.0}
+    slots: ClassVar[dict[str, float]] = {}
     _order = ""  # the settings to list first, as in PyTorch's groups
-    _numbers: Callable[..., tuple[float, ...]]
-    _rule: Callable[..., Array]
+    _numbers: ClassVar[Callable[..., tuple[float, ...]]]
+    _rule: ClassVar[Callable[..., Array]]
     _tracks_writes = True
 
-    def __init__(self, params: Params, defaults: dict[str, Any]) -> None:
-        check_settings(type(self).__name__, defaults)
-        first = {name: defaults[name] for name in self._order.split()}
-        super().__init__(params, first | defaults)
+    def _set_up(self, params: Params, settings: dict[str, Any]) -> None:
+        self._adjust(settings)
+        check_settings(type(self).__name__, settings)
+        first = {name: settings[name] for name in self._order.split()}
+        super()._set_up(params, first | settings)
+
+    def _adjust(self, settings: dict[str, Any]) -> None:
+        """Raise ValueError for a setting out of range that `check_settings` does not know."""
 
     def _slots(self, group: Group) -> dict[str, float]:
         return self.slots
@@ -164,12 +169,6 @@ class Elementwise(Optimizer):
 
 
 NOT_NEGATIVE = "lr_decay eps momentum weight_decay initial_accumulator_value momentum_decay".split()
-
-
-def settings_of(arguments: dict[str, Any]) -> dict[str, Any]:
-    """The settings among an optimizer's arguments. `__init__` calls settings_of(locals())."""
-    others = ("self", "params", "__class__")
-    return {name: value for name, value in arguments.items() if name not in others}
 
 
 def check_settings(name: str, settings: dict[str, Any]) -> None:

@@ -17,8 +17,8 @@ import numpy as np
 from minigrad.core import modes
 from minigrad.core.tensor import Tensor
 from minigrad.methods.functions import cat
-from minigrad.optim.elementwise import settings_of
-from minigrad.optim.optimizer import Closure, Optimizer, Params
+from minigrad.optim.elementwise import check_in_range
+from minigrad.optim.optimizer import Closure, DeclaredOptimizer, Params
 
 C1, C2 = 1e-4, 0.9  # the constants of the Wolfe conditions
 
@@ -40,7 +40,7 @@ class Point(NamedTuple):
         return abs(self.slope) <= -C2 * start.slope
 
 
-class LBFGS(Optimizer):
+class LBFGS(DeclaredOptimizer, also=""):
     """The limited-memory BFGS (Broyden, Fletcher, Goldfarb, Shanno) method.
 
     lr                  scales the step that the method proposes; with a line search, the first try
@@ -69,21 +69,19 @@ class LBFGS(Optimizer):
     Source: Nocedal and Wright, Numerical Optimization (2006), algorithms 7.4, 7.5, 3.5 and 3.6.
     """
 
-    def __init__(
-        self,
-        params: Params,
-        lr: float | Tensor = 1,
-        max_iter: int = 20,
-        max_eval: int | None = None,
-        tolerance_grad: float = 1e-7,
-        tolerance_change: float = 1e-9,
-        history_size: int = 100,
-        line_search_fn: str | None = None,
-    ) -> None:
-        if not 0.0 <= float(lr):
-            raise ValueError(f"Invalid learning rate: {lr}")
-        max_eval = max_iter * 5 // 4 if max_eval is None else max_eval
-        super().__init__(params, settings_of(locals()))
+    lr: float | Tensor = 1
+    max_iter: int = 20
+    max_eval: int | None = None
+    tolerance_grad: float = 1e-7
+    tolerance_change: float = 1e-9
+    history_size: int = 100
+    line_search_fn: str | None = None
+
+    def _set_up(self, params: Params, settings: dict[str, Any]) -> None:
+        check_in_range("learning rate", settings["lr"], 0.0 <= float(settings["lr"]))
+        if settings["max_eval"] is None:
+            settings["max_eval"] = settings["max_iter"] * 5 // 4
+        super()._set_up(params, settings)
         if len(self.param_groups) != 1:
             raise ValueError("LBFGS doesn't support per-parameter options (parameter groups)")
         self._params = self.param_groups[0]["params"]

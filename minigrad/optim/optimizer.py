@@ -30,18 +30,20 @@ tensor([0.], requires_grad=True)
 elementwise.py shows how the optimizers of this package compute their steps.
 """
 
+import dataclasses
 import functools
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from copy import deepcopy
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from minigrad.core.errors import warn_user
 from minigrad.core.hooks import RemovableHandle
 from minigrad.core.modes import enable_grad, reports
 from minigrad.core.tensor import Tensor
 from minigrad.nn.calling import added
+from minigrad.nn.fields import WithFields
 from minigrad.nn.parameter import clear_gradients
 from minigrad.nn.registry import new_hooks
 
@@ -285,11 +287,7 @@ class Optimizer:
             hook(self)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {
-            "defaults": self.defaults,
-            "state": self.state,
-            "param_groups": self.param_groups,
-        }
+        return {"defaults": self.defaults, "state": self.state, "param_groups": self.param_groups}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         if "_plans" not in self.__dict__:
@@ -329,6 +327,29 @@ class Optimizer:
     ) -> RemovableHandle:
         """Call hook(optimizer) after loading."""
         return added(self._hooks, "after_loading", hook, prepend)
+
+
+class DeclaredOptimizer(WithFields, Optimizer):
+    """An optimizer with annotated settings, from which `__init__` is made (see nn/fields.py).
+
+    class Descent(Elementwise, also="*, foreach, maximize"):
+        lr: float = 1e-3                    def __init__(self, params, lr=1e-3, momentum=0,
+        momentum: float = 0                              *, foreach=None, maximize=False)
+    """
+
+    _first = "params"
+
+    if TYPE_CHECKING:  # what the signatures have in common, for editors
+        params: Params
+        foreach: bool | None = dataclasses.field(default=None, kw_only=True)
+        fused: bool | None = dataclasses.field(default=None, kw_only=True)
+        maximize: bool = dataclasses.field(default=False, kw_only=True)
+        capturable: bool = dataclasses.field(default=False, kw_only=True)
+        differentiable: bool = dataclasses.field(default=False, kw_only=True)
+        decoupled_weight_decay: bool = dataclasses.field(default=False, kw_only=True)
+
+    def _set_up(self, params: Params, settings: dict[str, Any]) -> None:
+        Optimizer.__init__(self, params, settings)
 
 
 def _with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:

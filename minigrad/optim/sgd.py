@@ -10,11 +10,11 @@ from minigrad.core.sparse import RowSparse
 from minigrad.core.tensor import Tensor
 from minigrad.methods.creation import tensor
 from minigrad.optim.blocks import Block, Numbers, tensor_of
-from minigrad.optim.elementwise import Elementwise, check_settings, settings_of
-from minigrad.optim.optimizer import Closure, Group, Optimizer, Params
+from minigrad.optim.elementwise import Elementwise, check_settings
+from minigrad.optim.optimizer import Closure, DeclaredOptimizer, Group, Params
 
 
-class SGD(Elementwise):
+class SGD(Elementwise, also="*, maximize, foreach, differentiable, fused"):
     """Stochastic gradient descent.
 
         g = gradient + weight_decay * p            (negated if maximize)
@@ -56,23 +56,15 @@ class SGD(Elementwise):
 
     counters = {}
 
-    def __init__(
-        self,
-        params: Params,
-        lr: float | Tensor = 1e-3,
-        momentum: float = 0,
-        dampening: float = 0,
-        weight_decay: float = 0,
-        nesterov: bool = False,
-        *,
-        maximize: bool = False,
-        foreach: bool | None = None,
-        differentiable: bool = False,
-        fused: bool | None = None,
-    ) -> None:
-        if nesterov and (momentum <= 0 or dampening != 0):
+    lr: float | Tensor = 1e-3
+    momentum: float = 0
+    dampening: float = 0
+    weight_decay: float = 0
+    nesterov: bool = False
+
+    def _adjust(self, settings: dict[str, Any]) -> None:
+        if settings["nesterov"] and (settings["momentum"] <= 0 or settings["dampening"] != 0):
             raise ValueError("Nesterov momentum requires a momentum and zero dampening")
-        super().__init__(params, settings_of(locals()))
 
     def _slots(self, group: Group) -> dict[str, float]:
         return {"momentum_buffer": 0.0} if group["momentum"] else {}
@@ -125,7 +117,7 @@ class SGD(Elementwise):
             p.memory()[...] += g
 
 
-class ASGD(Optimizer):
+class ASGD(DeclaredOptimizer, also="foreach, maximize, differentiable, capturable"):
     """Averaged stochastic gradient descent.
 
         g = gradient + weight_decay * p
@@ -138,22 +130,15 @@ class ASGD(Optimizer):
     Source: Polyak and Juditsky, Acceleration of stochastic approximation by averaging (1992).
     """
 
-    def __init__(
-        self,
-        params: Params,
-        lr: float | Tensor = 1e-2,
-        lambd: float = 1e-4,
-        alpha: float = 0.75,
-        t0: float = 1e6,
-        weight_decay: float = 0,
-        foreach: bool | None = None,
-        maximize: bool = False,
-        differentiable: bool = False,
-        capturable: bool = False,
-    ) -> None:
-        settings = settings_of(locals())
+    lr: float | Tensor = 1e-2
+    lambd: float = 1e-4
+    alpha: float = 0.75
+    t0: float = 1e6
+    weight_decay: float = 0
+
+    def _set_up(self, params: Params, settings: dict[str, Any]) -> None:
         check_settings("ASGD", settings)
-        super().__init__(params, settings)
+        super()._set_up(params, settings)
 
     def step(self, closure: Closure | None = None) -> Any:
         """Update each parameter that has a gradient, and its average in the state.

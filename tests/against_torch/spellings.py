@@ -171,7 +171,7 @@ SPELLINGS: dict[str, Any] = {
 ONLY_A_RULE = {
     "put_zeros": "getitem",
     "put_along": "max, min",
-    "fold": "unfold",
+    "unfold_backward": "unfold",
     "convolution_dw": "convolution",
     "window_spread": "window_sum",
     "keep": "relu, maximum, clamp",

@@ -1,12 +1,17 @@
 """Activations: elementwise functions, and softmax.
 
-If the table has an op for a function, the function applies it. The others are composed of
-several ops. `inplace=True` overwrites the input with the result. If the derivative rule needs
-the old entries, they are copied first.
+Most are made from the rows of ops/: F.elu(input, alpha=1.0, inplace=False) is the row `elu` of ops/neural.py. They
+have the name, the settings and the help() text of the row. The setting `axis` is `dim` here, as in PyTorch, and may be
+negative. The others are composed of several ops.
+
+`inplace=True` overwrites the input with the result, and so does F.elu_(input, alpha=1.0).
+
+Editors and mypy read the stub of nn.functional, which `python -m tests.stubs` writes.
 """
 
-import math
+import inspect
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -14,26 +19,71 @@ from minigrad import ops
 from minigrad.core.dtypes import DTypeLike
 from minigrad.core.errors import warn_user
 from minigrad.core.modes import with_name
-from minigrad.core.op import Op
+from minigrad.core.op import REQUIRED, Op
+from minigrad.core.plan import compiled
 from minigrad.core.shapes import normalize_one
 from minigrad.core.tensor import Tensor, wrap
-from minigrad.methods.arguments import not_a_tensor
 from minigrad.methods.base import overwritten
+from minigrad.nn.functional.arguments import applied
 from minigrad.ops.composites import named
 from minigrad.random import kernels
 
+# ------------------------------------------------------------------------ from rows
 
-def _activation(op: Op, x: Tensor, inplace: bool, **settings: object) -> Tensor:
-    """The op applied to x. In place, x is copied first if the op's rule needs the old x."""
-    if not hasattr(x, "__apply_op__"):
-        raise not_a_tensor(op.name, "input", 1, x)
-    if not inplace:
-        return op.apply(x, **settings)
-    before = getattr(x, "node", None)
-    z: Tensor = op.apply_(x, **settings)
-    if op.name not in ("elu", "leaky_relu", "threshold") or getattr(z, "node", None) is before:
-        return z
-    return named(z, op.node_name.replace("0", "1"), op)
+FUNCTIONS = (ops.gelu, ops.glu, ops.logsigmoid, ops.sigmoid, ops.softplus, ops.tanh)
+WITH_INPLACE = (
+    ops.elu, ops.hardsigmoid, ops.hardswish, ops.hardtanh, ops.leaky_relu, ops.mish, ops.relu, ops.silu,
+    ops.threshold,
+)  # fmt: skip
+IN_PLACE = (ops.elu, ops.hardtanh, ops.leaky_relu, ops.relu, ops.threshold)  # as F.elu_
+# Settings of a row that only other functions pass (selu and celu).
+OTHERS_SET = {ops.elu: ("scale",)}
+
+
+def _check_limits(min_val: float, max_val: float) -> None:
+    """Raise an error unless the limits of hardtanh are in order."""
+    if min_val > max_val:
+        raise ValueError("min_val cannot be greater than max_val")
+
+
+CHECKS = {ops.hardtanh: _check_limits}
+
+
+def _function_of(op: Op, name: str, inplace: bool = False) -> Any:
+    """The function of this name. If it ends in _, it works in place; with `inplace`, this is a parameter."""
+    settings = {k: v for k, v in op.settings.items() if k not in OTHERS_SET.get(op, ())}
+    public = {("dim" if k == "axis" else k): v for k, v in settings.items()}
+    head = [k if v is REQUIRED else f"{k}={v!r}" for k, v in public.items()]
+    passed = [
+        f"{k}={k}" if k != "axis" else "axis=normalize_one(dim, input.ndim)" for k in settings
+    ]
+    how = "inplace" if inplace else str(name.endswith("_"))
+    source = f"def {name}({', '.join(['input', *head, *['inplace=False'] * inplace])}):\n"
+    if op in CHECKS:
+        source += f"    check({', '.join(public)})\n"
+    source += f"    return applied({', '.join([f'ops.{op.name}', 'input', how, *passed])})\n"
+    scope: dict[str, Any] = {
+        "applied": applied,
+        "check": CHECKS.get(op),
+        "normalize_one": normalize_one,
+    }
+    scope["ops"] = ops
+    f: Any = compiled(f"nn.functional.{name}", source, scope)[name]
+    types = {k: float if v is REQUIRED else type(v) for k, v in public.items()}
+    types |= {"inplace": bool} if inplace else {}
+    f.__annotations__ = {"input": Tensor, **types, "return": Tensor}
+    f.__module__, f.__doc__ = __name__, inspect.cleandoc(op.__doc__ or "")
+    if name.endswith("_"):
+        f.__doc__ = f"{op.name}, in place.\n\n{f.__doc__}"
+    return f
+
+
+MADE = {op.name: _function_of(op, op.name) for op in FUNCTIONS}
+MADE |= {op.name: _function_of(op, op.name, inplace=True) for op in WITH_INPLACE}
+MADE |= {f"{op.name}_": _function_of(op, f"{op.name}_") for op in IN_PLACE}
+globals().update(MADE)
+
+# ------------------------------------------------------------------------ of several ops
 
 
 def _composite(f: Callable[[Tensor], Tensor], x: Tensor, inplace: bool, name: str) -> Tensor:
@@ -43,39 +93,9 @@ def _composite(f: Callable[[Tensor], Tensor], x: Tensor, inplace: bool, name: st
     return named(f(x), f"{name}Backward0")
 
 
-def relu(input: Tensor, inplace: bool = False) -> Tensor:
-    """max(x, 0)
-
-    >>> import minigrad
-    >>> relu(minigrad.tensor([-1.0, 2.0]))
-    tensor([0., 2.])
-    """
-    return _activation(ops.relu, input, inplace)
-
-
-def relu_(input: Tensor) -> Tensor:
-    """relu, in place."""
-    return input.relu_()
-
-
 def relu6(input: Tensor, inplace: bool = False) -> Tensor:
     """min(max(x, 0), 6)"""
-    return hardtanh(input, 0.0, 6.0, inplace)
-
-
-def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
-    """x where x > 0, else negative_slope * x"""
-    return _activation(ops.leaky_relu, input, inplace, negative_slope=negative_slope)
-
-
-def leaky_relu_(input: Tensor, negative_slope: float = 0.01) -> Tensor:
-    """leaky_relu, in place."""
-    return leaky_relu(input, negative_slope, True)
-
-
-def elu_(input: Tensor, alpha: float = 1.0) -> Tensor:
-    """elu, in place."""
-    return elu(input, alpha, True)
+    return applied(ops.hardtanh, input, inplace, min_val=0.0, max_val=6.0)
 
 
 def selu_(input: Tensor) -> Tensor:
@@ -86,14 +106,6 @@ def selu_(input: Tensor) -> Tensor:
 def celu_(input: Tensor, alpha: float = 1.0) -> Tensor:
     """celu, in place."""
     return celu(input, alpha, True)
-
-
-def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
-    """x where x > 0, else alpha * (exp(x) - 1)
-
-    Source: Clevert et al., Exponential Linear Units (2016).
-    """
-    return _activation(ops.elu, input, inplace, alpha=alpha)
 
 
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
@@ -124,7 +136,7 @@ def rrelu(
     if lower > upper:
         raise RuntimeError("Lower bound should be less than or equal to the upper bound")
     if not training:
-        return leaky_relu(input, (lower + upper) / 2, inplace)
+        return applied(ops.leaky_relu, input, inplace, negative_slope=(lower + upper) / 2)
     slope = np.ones(input.shape, input.dtype)
     negative = input.array <= 0  # a slope is drawn only for these entries
     slope[negative] = kernels.uniform((negative.sum(),), np.dtype(float), lower, upper, None)
@@ -142,7 +154,7 @@ def selu(input: Tensor, inplace: bool = False) -> Tensor:
     tensor([-1.1113,  2.1014])
     """
     scale, alpha = 1.0507009873554805, 1.6732632423543772
-    return _activation(ops.elu, input, inplace, alpha=alpha, scale=scale)
+    return applied(ops.elu, input, inplace, alpha=alpha, scale=scale)
 
 
 def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
@@ -156,60 +168,6 @@ def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     return _composite(lambda x: ops.elu.apply(x / alpha, scale=alpha), input, inplace, "Celu")
 
 
-def gelu(input: Tensor, approximate: str = "none") -> Tensor:
-    """x * Phi(x), where Phi is the CDF of the standard normal distribution.
-
-    approximate   "none": use the error function; "tanh": use an approximation
-
-    Source: Hendrycks and Gimpel, Gaussian Error Linear Units (2016).
-    """
-    if approximate == "tanh":
-        inner = (input + input * input * input * 0.044715) * math.sqrt(2 / math.pi)
-        return named(input * 0.5 * (inner.tanh() + 1), "GeluBackward0")
-    if approximate != "none":
-        raise RuntimeError("approximate argument must be either none or tanh.")
-    return ops.gelu.apply(input)
-
-
-def silu(input: Tensor, inplace: bool = False) -> Tensor:
-    """x * sigmoid(x), also known as swish"""
-    return _activation(ops.silu, input, inplace)
-
-
-def mish(input: Tensor, inplace: bool = False) -> Tensor:
-    """x * tanh(softplus(x))"""
-    return _activation(ops.mish, input, inplace)
-
-
-def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
-    """log(1 + exp(beta * x)) / beta; x itself where beta * x > threshold"""
-    return ops.softplus.apply(input, beta=beta, threshold=threshold)
-
-
-def hardtanh_(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tensor:
-    """hardtanh, in place."""
-    return hardtanh(input, min_val, max_val, True)
-
-
-def hardtanh(
-    input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False
-) -> Tensor:
-    """x clamped to the range from min_val to max_val"""
-    if min_val > max_val:
-        raise ValueError("min_val cannot be greater than max_val")
-    return _activation(ops.hardtanh, input, inplace, min_val=min_val, max_val=max_val)
-
-
-def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
-    """x / 6 + 1 / 2, clamped to the range from 0 to 1"""
-    return _activation(ops.hardsigmoid, input, inplace)
-
-
-def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
-    """x * hardsigmoid(x)"""
-    return _activation(ops.hardswish, input, inplace)
-
-
 def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """x, but 0 where |x| <= lambd"""
     return input.hardshrink(lambd)
@@ -219,7 +177,8 @@ def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """x shifted by lambd toward 0, and 0 where |x| <= lambd"""
     if lambd < 0:
         raise RuntimeError(f"lambda must be greater or equal to 0, but found to be {lambd}.")
-    return named(input - hardtanh(input, -lambd, lambd), "SoftshrinkBackward0")
+    near = ops.hardtanh.apply(input, min_val=-lambd, max_val=lambd)
+    return named(input - near, "SoftshrinkBackward0")
 
 
 def softsign(input: Tensor) -> Tensor:
@@ -230,48 +189,6 @@ def softsign(input: Tensor) -> Tensor:
 def tanhshrink(input: Tensor) -> Tensor:
     """x - tanh(x)"""
     return input - input.tanh()
-
-
-def logsigmoid(input: Tensor) -> Tensor:
-    """log(sigmoid(x)), without overflow"""
-    return ops.logsigmoid.apply(input)
-
-
-def sigmoid(input: Tensor) -> Tensor:
-    """1 / (1 + exp(-x))"""
-    return input.sigmoid()
-
-
-def tanh(input: Tensor) -> Tensor:
-    """tanh(x)"""
-    return input.tanh()
-
-
-def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
-    """x where x > threshold, else value
-
-    >>> threshold(minigrad.tensor([0.5, 3.0]), threshold=1.0, value=20.0)
-    tensor([20.,  3.])
-    """
-    return _activation(ops.threshold, input, inplace, threshold=threshold, value=value)
-
-
-def threshold_(input: Tensor, threshold: float, value: float) -> Tensor:
-    """threshold, in place."""
-    return _activation(ops.threshold, input, True, threshold=threshold, value=value)
-
-
-def glu(input: Tensor, dim: int = -1) -> Tensor:
-    """The first half along dim, times the sigmoid of the second"""
-    shape = input.array.shape
-    if not shape:
-        raise RuntimeError("glu does not support 0-dimensional tensors")
-    axis = normalize_one(dim, len(shape))
-    if shape[axis] % 2:
-        raise RuntimeError(
-            f"Halving dimension must be even, but dimension {dim} is size {shape[axis]}"
-        )
-    return ops.glu.apply(input, axis=axis)
 
 
 def softmax(
@@ -323,6 +240,6 @@ def _dim_of(input: Tensor, dim: int | None, name: str) -> int:
     if dim is not None:
         return dim
     warn_user(
-        f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an argument.",
+        f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an argument."
     )
     return 0 if input.ndim in (0, 1, 3) else 1

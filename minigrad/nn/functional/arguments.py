@@ -1,11 +1,41 @@
-"""Arguments that several chapters share: numbers for each axis, sequences, and the reduction of a loss."""
+"""What several chapters share: one or two axes, numbers for each axis, and the reduction of a loss."""
 
-from functools import partial
+import inspect
+from collections.abc import Callable
+from functools import partial, wraps
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from minigrad import ops
 from minigrad.core.errors import warn_user
+from minigrad.core.op import Op
+from minigrad.core.plan import compiled
 from minigrad.core.shapes import Several, one_or_more
 from minigrad.core.tensor import Tensor
+from minigrad.methods.arguments import not_a_tensor
+from minigrad.ops.composites import named
+
+P = ParamSpec("P")
+R = TypeVar("R")
+Loss = TypeVar("Loss", bound=Callable[..., Tensor])
+KEYWORD = inspect.Parameter.POSITIONAL_OR_KEYWORD
+
+
+def for_axes(compute: Callable[Concatenate[int, P], R]) -> tuple[Callable[P, R], Callable[P, R]]:
+    """Make conv1d and conv2d from _conv, whose first argument is the number of axes."""
+
+    def of(axes: int) -> Callable[P, R]:
+        @wraps(compute)
+        def called(*args: P.args, **kwargs: P.kwargs) -> R:
+            return compute(axes, *args, **kwargs)
+
+        own: Any = called
+        own.__name__ = own.__qualname__ = f"{compute.__name__.strip('_')}{axes}d"
+        signature = inspect.signature(compute)
+        own.__signature__ = signature.replace(parameters=[*signature.parameters.values()][1:])
+        return called
+
+    return of(1), of(2)
+
 
 # ------------------------------------------------------------------------ numbers for each axis
 
@@ -64,6 +94,22 @@ def from_image(z: Tensor, axes: int) -> Tensor:
     return ops.squeeze.apply(z, axis=(z.ndim - 2,)) if axes == 1 else z
 
 
+# ------------------------------------------------------------------------ in place
+
+
+def applied(op: Op, x: Tensor, inplace: bool, **settings: object) -> Tensor:
+    """The op applied to x. In place, x is copied first if the op's rule needs the old x."""
+    if not hasattr(x, "__apply_op__"):
+        raise not_a_tensor(op.name, "input", 1, x)
+    if not inplace:
+        return op.apply(x, **settings)
+    before = getattr(x, "node", None)
+    z: Tensor = op.apply_(x, **settings)
+    if op.name not in ("elu", "leaky_relu", "threshold") or getattr(z, "node", None) is before:
+        return z
+    return named(z, op.node_name.replace("0", "1"), op)
+
+
 # ------------------------------------------------------------------------ reductions
 
 
@@ -76,7 +122,7 @@ def reduction_of(size_average: bool | None, reduce: bool | None, reduction: str)
     else:
         chosen = "mean" if size_average is None or size_average else "sum"
     warn_user(
-        f"size_average and reduce args will be deprecated, please use reduction='{chosen}' instead.",
+        f"size_average and reduce args will be deprecated, please use reduction='{chosen}' instead."
     )
     return chosen
 
@@ -84,11 +130,45 @@ def reduction_of(size_average: bool | None, reduce: bool | None, reduction: str)
 legacy_get_string = partial(reduction_of, reduction="mean")  # nn._reduction has it in PyTorch
 
 
-def reduced_by(
-    z: Tensor, reduction: str, size_average: bool | None = None, reduce: bool | None = None
-) -> Tensor:
-    """Reduce the losses of all entries, as the three arguments about the reduction say."""
-    reduction = checked(reduction_of(size_average, reduce, reduction))
+def a_loss(size_average_before: str = "reduce", node: str = "") -> Callable[[Loss], Loss]:
+    """Make a loss take PyTorch's three arguments about the reduction: size_average, reduce and reduction.
+
+    A function that takes none of them returns the losses of all entries, which are then reduced.
+    A function that takes `reduction` reduces the losses itself.
+
+    size_average_before   the parameter before which size_average stands (reduce stands before reduction)
+    node                  the name of the node of the result, if it is a single node in PyTorch
+    """
+
+    def decorator(compute: Loss) -> Loss:
+        name, signature = compute.__name__, inspect.signature(compute)
+        own = list(signature.parameters.values())
+        loss = f"compute({', '.join(signature.parameters)})"
+        if "reduction" not in signature.parameters:
+            own.append(inspect.Parameter("reduction", KEYWORD, default="mean", annotation=str))
+            loss = f"reduced_by({loss}, reduction)"
+        for older, after in (("reduce", "reduction"), ("size_average", size_average_before)):
+            place = [p.name for p in own].index(after)
+            parameter = inspect.Parameter(older, KEYWORD, default=None, annotation=bool | None)
+            own.insert(place, parameter)
+        head = [p.name if p.default is p.empty else f"{p.name}={p.default!r}" for p in own]
+        source = (
+            f"def {name}({', '.join(head)}):\n"
+            "    reduction = reduction_of(size_average, reduce, reduction)\n"
+            f"    return {f'named({loss}, {node!r})' if node else loss}\n"
+        )
+        scope = {"compute": compute, "named": named, "reduced_by": reduced_by}
+        scope["reduction_of"] = reduction_of
+        made: Any = wraps(compute)(compiled(f"nn.functional.{name}", source, scope)[name])
+        made.__signature__ = signature.replace(parameters=own)
+        return made
+
+    return decorator
+
+
+def reduced_by(z: Tensor, reduction: str) -> Tensor:
+    """Reduce the losses of all entries."""
+    reduction = checked(reduction)
     return z.mean() if reduction == "mean" else z.sum() if reduction == "sum" else z
 
 

@@ -17,17 +17,16 @@ from minigrad.core.shapes import Array
 from minigrad.core.tensor import Tensor
 from minigrad.methods.base import Values
 from minigrad.methods.indexing import beyond
-from minigrad.nn.functional.arguments import checked, reduced_by, reduction_of
+from minigrad.nn.functional.arguments import a_loss, checked, reduced_by
 from minigrad.ops.composites import named
 
 
+@a_loss(size_average_before="ignore_index")
 def cross_entropy(
     input: Tensor,
     target: Any,
     weight: Tensor | None = None,
-    size_average: bool | None = None,
     ignore_index: int = -100,
-    reduce: bool | None = None,
     reduction: str = "mean",
     label_smoothing: float = 0.0,
 ) -> Tensor:
@@ -51,7 +50,6 @@ def cross_entropy(
 
     Source: Bishop, Pattern Recognition and Machine Learning (2006), section 4.3.4.
     """
-    reduction = reduction_of(size_average, reduce, reduction)
     if not 0 <= label_smoothing <= 1:
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
     array = getattr(target, "array", None)
@@ -124,13 +122,12 @@ def _soft_cross_entropy(
     return reduced_by(-logp.sum(axis), reduction)
 
 
+@a_loss(size_average_before="ignore_index")
 def nll_loss(
     input: Tensor,
     target: Values,
     weight: Tensor | None = None,
-    size_average: bool | None = None,
     ignore_index: int = -100,
-    reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
     """Mean of -log p[target], given log p (from log_softmax).
@@ -140,18 +137,13 @@ def nll_loss(
     weight         (k,)                           the weight of each class
     ignore_index   a target value to ignore
     """
-    reduction = reduction_of(size_average, reduce, reduction)
     t, axis = _class_targets(input, target, "nll_loss")
     return _class_loss(ops.nll_loss, input, t, axis, (weight, ignore_index, reduction))
 
 
+@a_loss()
 def binary_cross_entropy(
-    input: Tensor,
-    target: Tensor,
-    weight: Tensor | None = None,
-    size_average: bool | None = None,
-    reduce: bool | None = None,
-    reduction: str = "mean",
+    input: Tensor, target: Tensor, weight: Tensor | None = None, reduction: str = "mean"
 ) -> Tensor:
     """Mean of -(target * log p + (1 - target) * log(1 - p)), where p = input.
 
@@ -166,19 +158,17 @@ def binary_cross_entropy(
         raise RuntimeError(
             f"Found dtype {names[0]} but expected {names[1]}. To fix it, write  target.to(input.dtype)."
         )
-    reduction = checked(reduction_of(size_average, reduce, reduction))
     if weight is None:
-        return ops.binary_cross_entropy.apply(input, target, reduction=reduction)
+        return ops.binary_cross_entropy.apply(input, target, reduction=checked(reduction))
     z = ops.binary_cross_entropy.apply(input, target, reduction="none") * weight.to(input.dtype)
     return named(reduced_by(z, reduction), "BinaryCrossEntropyBackward0")
 
 
+@a_loss()
 def binary_cross_entropy_with_logits(
     input: Tensor,
     target: Tensor,
     weight: Tensor | None = None,
-    size_average: bool | None = None,
-    reduce: bool | None = None,
     reduction: str = "mean",
     pos_weight: Tensor | None = None,
 ) -> Tensor:
@@ -192,7 +182,7 @@ def binary_cross_entropy_with_logits(
             f"result type {torch_name(input.dtype)} can't be cast to the desired output type "
             f"{torch_name(target.dtype)}. To fix it, write  target.to(input.dtype)."
         )
-    reduction = checked(reduction_of(size_average, reduce, reduction))
+    reduction = checked(reduction)
     if weight is None and pos_weight is None:
         return ops.binary_cross_entropy_with_logits.apply(input, target, reduction=reduction)
     logp = ops.logsigmoid.apply(input)
@@ -203,13 +193,9 @@ def binary_cross_entropy_with_logits(
     return named(z, "BinaryCrossEntropyWithLogitsBackward0")
 
 
+@a_loss()
 def kl_div(
-    input: Tensor,
-    target: Tensor,
-    size_average: bool | None = None,
-    reduce: bool | None = None,
-    reduction: str = "mean",
-    log_target: bool = False,
+    input: Tensor, target: Tensor, reduction: str = "mean", log_target: bool = False
 ) -> Tensor:
     """Mean of target * (log target - input), where input is log p.
 
@@ -218,7 +204,6 @@ def kl_div(
 
     Source: Kullback and Leibler, On Information and Sufficiency (1951).
     """
-    reduction = reduction_of(size_average, reduce, reduction)
     if log_target:
         z = target.exp() * (target - input)
     else:
@@ -236,15 +221,9 @@ def kl_div(
     return reduced_by(z, reduction)
 
 
+@a_loss(node="MultiMarginLossBackward0")
 def multi_margin_loss(
-    input: Tensor,
-    target: Values,
-    p: int = 1,
-    margin: float = 1.0,
-    weight: Tensor | None = None,
-    size_average: bool | None = None,
-    reduce: bool | None = None,
-    reduction: str = "mean",
+    input: Tensor, target: Values, p: int = 1, margin: float = 1.0, weight: Tensor | None = None
 ) -> Tensor:
     """The sum over the wrong classes of max(0, margin - correct score + wrong score)**p, divided by k.
 
@@ -270,22 +249,16 @@ def multi_margin_loss(
     z = (hinge if p == 1 else hinge.square()).sum(axis) / input.shape[axis]
     if weight is not None:
         z = z * _weight_of_target(weight, t)
-    z = reduced_by(z.reshape(classes.shape), reduction, size_average, reduce)
-    return named(z, "MultiMarginLossBackward0")
+    return z.reshape(classes.shape)
 
 
+@a_loss()
 def multilabel_soft_margin_loss(
-    input: Tensor,
-    target: Tensor,
-    weight: Tensor | None = None,
-    size_average: bool | None = None,
-    reduce: bool | None = None,
-    reduction: str = "mean",
+    input: Tensor, target: Tensor, weight: Tensor | None = None
 ) -> Tensor:
     """binary_cross_entropy_with_logits, first averaged over the classes of each example."""
     z = (target - 1) * -input - ops.logsigmoid.apply(input)
-    z = (z if weight is None else z * weight).mean(-1)
-    return reduced_by(z, reduction, size_average, reduce)
+    return (z if weight is None else z * weight).mean(-1)
 
 
 def _class_targets(x: Tensor, target: Values, name: str) -> tuple[Any, int]:

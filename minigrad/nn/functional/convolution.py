@@ -4,6 +4,7 @@ There is one op, for images. A 1-d signal is treated as an image with one row. T
 a transposed convolution is the backward pass of a convolution.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -15,12 +16,16 @@ from minigrad.nn.functional.arguments import (
     check_batched,
     check_not_negative,
     check_steps,
+    for_axes,
     several,
 )
 from minigrad.ops.composites import named
 
+Sizes = tuple[int, ...]
 
-def conv2d(
+
+def _conv(
+    axes: int,
     input: Tensor,
     weight: Tensor,
     bias: Tensor | None = None,
@@ -31,11 +36,13 @@ def conv2d(
 ) -> Tensor:
     """For each window and each kernel, the sum of their products (a cross-correlation).
 
-    input     (n, c, h, w)  or (c, h, w)
-    weight    (o, c / groups, kh, kw)
+    conv2d is for images, and conv1d is for signals, which have the axis l in place of h and w.
+
+    input     (n, c, h, w)  or (n, c, l), or without n
+    weight    (o, c / groups, kh, kw)  or (o, c / groups, k)
     bias      (o,)          or None
-    padding   the number of zeros around the input: one number, or one for rows and one for
-              columns; "valid": none; "same": as many as needed to keep the size
+    padding   the number of zeros around the input: one number, or one for each axis;
+              "valid": none; "same": as many as needed to keep the size
     returns   (n, o, h', w')   where h' = (h + 2 * padding - dilation * (kh - 1) - 1) // stride + 1
 
     Source: Dumoulin and Visin, A guide to convolution arithmetic (2016).
@@ -43,104 +50,19 @@ def conv2d(
     >>> conv2d(minigrad.ones(1, 1, 3, 3), minigrad.ones(1, 1, 2, 2))
     tensor([[[[4., 4.],
               [4., 4.]]]])
-    """
-    return _convolution(2, input, weight, bias, stride, padding, dilation, groups)
-
-
-def conv1d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: Several = 1,
-    padding: Several | str = 0,
-    dilation: Several = 1,
-    groups: int = 1,
-) -> Tensor:
-    """Like conv2d, along one axis: input (n, c, l), weight (o, c / groups, k).
-
     >>> conv1d(minigrad.tensor([[[1.0, 2.0, 3.0, 4.0]]]), minigrad.tensor([[[-1.0, 1.0]]]))
     tensor([[[1., 1., 1.]]])
     """
-    return _convolution(1, input, weight, bias, stride, padding, dilation, groups)
-
-
-def _drop_row_axis(z: Tensor) -> Tensor:
-    """The result of conv1d (n, o, l), from the result of the op for images (n, o, 1, l)."""
-    n, o, _, width = z.shape
-    return named(ops.unsafe_view.apply(z, shape=(n, o, width)), "ConvolutionBackward0")
-
-
-def conv_transpose2d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: Several = 1,
-    padding: Several = 0,
-    output_padding: Several = 0,
-    groups: int = 1,
-    dilation: Several = 1,
-) -> Tensor:
-    """The adjoint of conv2d: each entry, times each kernel, is added to a window of the result.
-
-    input     (n, c, h, w)  or (c, h, w)
-    weight    (c, o / groups, kh, kw)
-    bias      (o,)          or None
-    padding   the padding of the corresponding conv2d, which is cut off here
-    returns   (n, o, h', w')   where
-              h' = (h - 1) * stride - 2 * padding + dilation * (kh - 1) + output_padding + 1
-
-    Source: Dumoulin and Visin, A guide to convolution arithmetic (2016), chapter 4.
-
-    >>> conv_transpose2d(minigrad.ones(1, 1, 2, 2), minigrad.ones(1, 1, 2, 2))
-    tensor([[[[1., 2., 1.],
-              [2., 4., 2.],
-              [1., 2., 1.]]]])
-    """
-    return _conv_transpose(
-        2, input, weight, bias, stride, padding, output_padding, groups, dilation
-    )
-
-
-def conv_transpose1d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: Several = 1,
-    padding: Several = 0,
-    output_padding: Several = 0,
-    groups: int = 1,
-    dilation: Several = 1,
-) -> Tensor:
-    """Like conv_transpose2d, along one axis: input (n, c, l), weight (c, o / groups, k).
-
-    >>> conv_transpose1d(minigrad.tensor([[[1.0, 2.0]]]), minigrad.tensor([[[1.0, 10.0]]]))
-    tensor([[[ 1., 12., 20.]]])
-    """
-    return _conv_transpose(
-        1, input, weight, bias, stride, padding, output_padding, groups, dilation
-    )
-
-
-def _convolution(
-    axes: int, x: Tensor, w: Tensor, b: Tensor | None, stride: Several, padding: Several | str, dilation: Several,
-    groups: int,
-) -> Tensor:  # fmt: skip
-    """Check the arguments of conv1d and conv2d, with PyTorch's error messages, and apply the op."""
-    if x.ndim == axes + 1:  # one example, without the batch axis
-        how = (stride, padding, dilation, groups)
-        return _convolution(axes, x.unsqueeze(0), w, b, *how).squeeze(0)
+    if input.ndim == axes + 1:  # one example, without the batch axis
+        how = (weight, bias, stride, padding, dilation, groups)
+        return _conv(axes, input.unsqueeze(0), *how).squeeze(0)
+    x, w, b = input, weight, bias
     check_batched(f"conv{axes}d", axes, x)
     stride, dilation = several(stride, axes, "stride"), several(dilation, axes, "dilation")
     check_steps(stride=stride, dilation=dilation)
     _check_kernels(axes, x, w, b, groups)
     reach = [d * (k - 1) + 1 for d, k in zip(dilation, w.shape[2:], strict=True)]
-    widths = _pad_widths(padding, stride, reach)
-    padded = [n + sum(m) for n, m in zip(x.shape[2:], widths, strict=True)]
-    if any(n < r for n, r in zip(padded, reach, strict=True)):
-        raise RuntimeError(
-            f"Calculated padded input size per channel: ({' x '.join(map(str, padded))}). "
-            f"Kernel size: ({' x '.join(map(str, reach))}). Kernel size can't be greater than actual input size"
-        )
+    widths = _pad_widths(padding, stride, reach, x.shape[2:])
     if axes == 1:
         x, w = x.unsqueeze(2), w.unsqueeze(2)
         stride, dilation, widths = (1, *stride), (1, *dilation), [(0, 0), *widths]
@@ -150,6 +72,15 @@ def _convolution(
         x, w, b, stride=stride, padding=(*widths[0], *widths[1]), dilation=dilation, groups=groups
     )
     return _drop_row_axis(z) if axes == 1 else z
+
+
+conv1d, conv2d = for_axes(_conv)
+
+
+def _drop_row_axis(z: Tensor) -> Tensor:
+    """The result of conv1d (n, o, l), from the result of the op for images (n, o, 1, l)."""
+    n, o, _, width = z.shape
+    return named(ops.unsafe_view.apply(z, shape=(n, o, width)), "ConvolutionBackward0")
 
 
 def _check_kernels(axes: int, x: Tensor, w: Tensor, b: Tensor | None, groups: int) -> None:
@@ -177,7 +108,9 @@ def _check_kernels(axes: int, x: Tensor, w: Tensor, b: Tensor | None, groups: in
         )
 
 
-def _pad_widths(padding: Any, stride: tuple[int, ...], reach: list[int]) -> list[tuple[int, int]]:
+def _pad_widths(
+    padding: Any, stride: tuple[int, ...], reach: Sequence[int], sizes: Sequence[int]
+) -> list[tuple[int, int]]:
     """The padding (before, after) of each axis. `reach` is the extent of a window, including dilation."""
     if padding == "same":
         if max(stride) > 1:
@@ -187,21 +120,77 @@ def _pad_widths(padding: Any, stride: tuple[int, ...], reach: list[int]) -> list
         raise RuntimeError(f"Invalid padding string: '{padding}'")
     amounts = several(0 if padding == "valid" else padding, len(reach), "padding")
     check_not_negative(padding=amounts)
+    padded = [n + 2 * p for n, p in zip(sizes, amounts, strict=True)]
+    if any(n < r for n, r in zip(padded, reach, strict=True)):
+        raise RuntimeError(
+            f"Calculated padded input size per channel: ({' x '.join(map(str, padded))}). "
+            f"Kernel size: ({' x '.join(map(str, reach))}). Kernel size can't be greater than actual input size"
+        )
     return [(n, n) for n in amounts]
 
 
 def _conv_transpose(
-    axes: int, x: Tensor, w: Tensor, b: Tensor | None, stride: Several, padding: Several,
-    output_padding: Several, groups: int, dilation: Several,
-) -> Tensor:  # fmt: skip
-    """Check the arguments of the transposed convolutions, and apply the adjoint op."""
-    if x.ndim == axes + 1:
-        how = (stride, padding, output_padding, groups, dilation)
-        return _conv_transpose(axes, x.unsqueeze(0), w, b, *how).squeeze(0)
+    axes: int,
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Several = 1,
+    padding: Several = 0,
+    output_padding: Several = 0,
+    groups: int = 1,
+    dilation: Several = 1,
+) -> Tensor:
+    """The adjoint of the convolution: each entry, times each kernel, is added to a window of the result.
+
+    conv_transpose2d is for images, and conv_transpose1d is for signals, which have the axis l in place of h and w.
+
+    input     (n, c, h, w)  or (n, c, l), or without n
+    weight    (c, o / groups, kh, kw)  or (c, o / groups, k)
+    bias      (o,)          or None
+    padding   the padding of the corresponding convolution, which is cut off here
+    returns   (n, o, h', w')   where
+              h' = (h - 1) * stride - 2 * padding + dilation * (kh - 1) + output_padding + 1
+
+    Source: Dumoulin and Visin, A guide to convolution arithmetic (2016), chapter 4.
+
+    >>> conv_transpose2d(minigrad.ones(1, 1, 2, 2), minigrad.ones(1, 1, 2, 2))
+    tensor([[[[1., 2., 1.],
+              [2., 4., 2.],
+              [1., 2., 1.]]]])
+    >>> conv_transpose1d(minigrad.tensor([[[1.0, 2.0]]]), minigrad.tensor([[[1.0, 10.0]]]))
+    tensor([[[ 1., 12., 20.]]])
+    """
+    if input.ndim == axes + 1:
+        how = (weight, bias, stride, padding, output_padding, groups, dilation)
+        return _conv_transpose(axes, input.unsqueeze(0), *how).squeeze(0)
+    x, w = input, weight
     check_batched(f"conv_transpose{axes}d", axes, x)
     stride, dilation = several(stride, axes, "stride"), several(dilation, axes, "dilation")
-    padding = several(padding, axes, "padding")
-    more = several(output_padding, axes, "output_padding")
+    amounts = several(padding, axes, "padding"), several(output_padding, axes, "output_padding")
+    widths, rest, sizes = _transposed_sizes(x, w, stride, *amounts, groups, dilation)
+    if axes == 1:
+        x, w, sizes, rest = x.unsqueeze(2), w.unsqueeze(2), [1, *sizes], [0, *rest]
+        stride, dilation, widths = (1, *stride), (1, *dilation), [(0, 0), *widths]
+    shape, cut = (x.shape[0], w.shape[1] * groups, *sizes), (*widths[0], *widths[1])
+    z: Tensor = ops.convolution_dx.apply(
+        x, w, shape=shape, stride=stride, padding=cut, dilation=dilation, groups=groups
+    )
+    if any(rest):
+        z = ops.pad.apply(z, widths=((0, 0), (0, 0), (0, rest[0]), (0, rest[1])))
+    z = z if bias is None else z + bias.view(-1, 1, 1)
+    return _drop_row_axis(z) if axes == 1 else named(z, "ConvolutionBackward0")
+
+
+conv_transpose1d, conv_transpose2d = for_axes(_conv_transpose)
+
+
+def _transposed_sizes(
+    x: Tensor, w: Tensor, stride: Sizes, padding: Sizes, more: Sizes, groups: int, dilation: Sizes
+) -> tuple[list[tuple[int, int]], list[int], list[int]]:
+    """For each axis: what padding cuts off (before, after), the zeros to add at the end, and the size before.
+
+    `more` is output_padding.
+    """
     check_steps(stride=stride, dilation=dilation)
     check_not_negative(padding=padding, output_padding=more)
     if x.shape[1] != w.shape[0] or groups <= 0 or w.shape[0] % groups:
@@ -225,16 +214,4 @@ def _conv_transpose(
             f"Given input size per channel: {list(x.shape[2:])}. Calculated output size per channel: "
             f"{whole}. Output size is too small"
         )
-    if axes == 1:
-        x, w, sizes, rest = x.unsqueeze(2), w.unsqueeze(2), [1, *sizes], [0, *rest]
-        stride, dilation, widths = (1, *stride), (1, *dilation), [(0, 0), *widths]
-    shape = (x.shape[0], w.shape[1] * groups, *sizes)
-    cut = (*widths[0], *widths[1])
-    z: Tensor = ops.convolution_dx.apply(
-        x, w, shape=shape, stride=stride, padding=cut, dilation=dilation, groups=groups
-    )
-    if any(rest):
-        z = ops.pad.apply(z, widths=((0, 0), (0, 0), (0, rest[0]), (0, rest[1])))
-    if b is not None:
-        z = z + b.view(-1, 1, 1)
-    return _drop_row_axis(z) if axes == 1 else named(z, "ConvolutionBackward0")
+    return widths, rest, sizes

@@ -1,8 +1,8 @@
 """Loss functions: one number that measures the difference between prediction and target.
 
-`input` is the prediction. `reduction` is "mean", "sum", or "none" for the loss of each entry;
-`size_average` and `reduce` are PyTorch's older arguments for the same purpose. Classification
-losses are in classification.py.
+`input` is the prediction. All losses take `reduction`: "mean", "sum", or "none" for the loss of
+each entry. `size_average` and `reduce` are PyTorch's older arguments for the same purpose, which
+`a_loss` adds. Classification losses are in classification.py.
 
 Norms, cosine similarities and distances of vectors, which some losses use, come first. The
 derivative of a norm is undefined at 0; it is taken as 0 (see `norm` in ops/reductions.py).
@@ -22,7 +22,7 @@ from minigrad.core.modes import no_grad
 from minigrad.core.op import Op
 from minigrad.core.tensor import Tensor
 from minigrad.methods.functions import broadcast_tensors
-from minigrad.nn.functional.arguments import checked, reduced_by, reduction_of
+from minigrad.nn.functional.arguments import a_loss, checked, reduced_by
 from minigrad.ops.composites import named
 
 
@@ -74,13 +74,9 @@ def pdist(input: Tensor, p: float = 2.0) -> Tensor:
     return named(z, "PdistBackward0")
 
 
+@a_loss()
 def mse_loss(
-    input: Tensor,
-    target: Tensor,
-    size_average: bool | None = None,
-    reduce: bool | None = None,
-    reduction: str = "mean",
-    weight: Tensor | None = None,
+    input: Tensor, target: Tensor, reduction: str = "mean", weight: Tensor | None = None
 ) -> Tensor:
     """The mean of (input - target)**2.
 
@@ -89,21 +85,15 @@ def mse_loss(
     tensor(2.)
     """
     input, target = _broadcast_pair(input, target)
-    reduction = reduction_of(size_average, reduce, reduction)
     return _weighted(ops.mse_loss, input, target, weight, reduction)
 
 
+@a_loss()
 def l1_loss(
-    input: Tensor,
-    target: Tensor,
-    size_average: bool | None = None,
-    reduce: bool | None = None,
-    reduction: str = "mean",
-    weight: Tensor | None = None,
+    input: Tensor, target: Tensor, reduction: str = "mean", weight: Tensor | None = None
 ) -> Tensor:
     """The mean of |input - target|."""
     input, target = _broadcast_pair(input, target)
-    reduction = reduction_of(size_average, reduce, reduction)
     z = (input - target).abs()
     return reduced_by(z, reduction) if weight is None else _reduced_with(weight, z, reduction)
 
@@ -126,46 +116,29 @@ def huber_loss(
     return reduced_by(z, reduction)
 
 
+@a_loss()
 def smooth_l1_loss(
-    input: Tensor,
-    target: Tensor,
-    size_average: bool | None = None,
-    reduce: bool | None = None,
-    reduction: str = "mean",
-    beta: float = 1.0,
+    input: Tensor, target: Tensor, reduction: str = "mean", beta: float = 1.0
 ) -> Tensor:
     """With d = |input - target|: d**2 / (2 * beta) where d < beta, else d - beta / 2."""
     if beta < 0:
         raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
     if beta == 0:
-        return l1_loss(input, target, size_average, reduce, reduction)
+        return l1_loss(input, target, reduction=reduction)
     input, target = _broadcast_pair(input, target)
-    reduction = checked(reduction_of(size_average, reduce, reduction))
-    return ops.smooth_l1_loss.apply(input, target, reduction=reduction, beta=beta)
+    return ops.smooth_l1_loss.apply(input, target, reduction=checked(reduction), beta=beta)
 
 
-def hinge_embedding_loss(
-    input: Tensor,
-    target: Tensor,
-    margin: float = 1.0,
-    size_average: bool | None = None,
-    reduce: bool | None = None,
-    reduction: str = "mean",
-) -> Tensor:
+@a_loss()
+def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0) -> Tensor:
     """x where target is 1, max(0, margin - x) where it is -1."""
     near, far = (target.detach() == n for n in (1, -1))
-    z = input.masked_fill(far, 0) + (margin - input).clamp_min(0).masked_fill(near, 0)
-    return reduced_by(z, reduction, size_average, reduce)
+    return input.masked_fill(far, 0) + (margin - input).clamp_min(0).masked_fill(near, 0)
 
 
+@a_loss()
 def margin_ranking_loss(
-    input1: Tensor,
-    input2: Tensor,
-    target: Tensor,
-    margin: float = 0,
-    size_average: bool | None = None,
-    reduce: bool | None = None,
-    reduction: str = "mean",
+    input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0
 ) -> Tensor:
     """max(0, -target * (x1 - x2) + margin)."""
     if not input1.ndim == input2.ndim == target.ndim:
@@ -173,22 +146,16 @@ def margin_ranking_loss(
             "margin_ranking_loss : All input tensors should have same dimension but got sizes: "
             f"input1: {input1.shape}, input2: {input2.shape}, target: {target.shape}"
         )
-    z = (-target * (input1 - input2) + margin).clamp_min(0)
-    return reduced_by(z, reduction, size_average, reduce)
+    return (-target * (input1 - input2) + margin).clamp_min(0)
 
 
-def soft_margin_loss(
-    input: Tensor,
-    target: Tensor,
-    size_average: bool | None = None,
-    reduce: bool | None = None,
-    reduction: str = "mean",
-) -> Tensor:
+@a_loss(node="SoftMarginLossBackward0")
+def soft_margin_loss(input: Tensor, target: Tensor) -> Tensor:
     """log(1 + exp(-target * x)), without overflow."""
-    z = reduced_by(-ops.logsigmoid.apply(target * input), reduction, size_average, reduce)
-    return named(z, "SoftMarginLossBackward0")
+    return -ops.logsigmoid.apply(target * input)
 
 
+@a_loss()
 def triplet_margin_loss(
     anchor: Tensor,
     positive: Tensor,
@@ -197,9 +164,6 @@ def triplet_margin_loss(
     p: float = 2,
     eps: float = 1e-6,
     swap: bool = False,
-    size_average: bool | None = None,
-    reduce: bool | None = None,
-    reduction: str = "mean",
 ) -> Tensor:
     """max(0, distance to the positive - distance to the negative + margin)."""
     if not anchor.ndim == positive.ndim == negative.ndim:
@@ -208,9 +172,9 @@ def triplet_margin_loss(
             f"anchor {anchor.ndim}D, positive {positive.ndim}D, and negative {negative.ndim}D inputs"
         )
 
-    how: Any = {"distance_function": partial(pairwise_distance, p=p, eps=eps), "swap": swap}
-    how |= {"margin": margin, "reduction": reduction_of(size_average, reduce, reduction)}
-    return triplet_margin_with_distance_loss(anchor, positive, negative, **how)
+    distance = partial(pairwise_distance, p=p, eps=eps)
+    how: Any = {"distance_function": distance, "margin": margin, "swap": swap}
+    return triplet_margin_with_distance_loss(anchor, positive, negative, **how, reduction="none")
 
 
 def triplet_margin_with_distance_loss(
@@ -233,15 +197,9 @@ def triplet_margin_with_distance_loss(
     return reduced_by((distance(anchor, positive) - far + margin).clamp_min(0), reduction)
 
 
+@a_loss(size_average_before="eps")
 def poisson_nll_loss(
-    input: Tensor,
-    target: Tensor,
-    log_input: bool = True,
-    full: bool = False,
-    size_average: bool | None = None,
-    eps: float = 1e-8,
-    reduce: bool | None = None,
-    reduction: str = "mean",
+    input: Tensor, target: Tensor, log_input: bool = True, full: bool = False, eps: float = 1e-8
 ) -> Tensor:
     """rate - target * log(rate): the negative log-likelihood of a Poisson distribution.
 
@@ -252,7 +210,7 @@ def poisson_nll_loss(
     if full:
         stirling = target * target.log() - target + (target * (2 * math.pi)).log() * 0.5
         z = z + stirling.masked_fill(target.detach() <= 1, 0)
-    return reduced_by(z, reduction, size_average, reduce)
+    return z
 
 
 def gaussian_nll_loss(
@@ -287,14 +245,9 @@ def gaussian_nll_loss(
     return reduced_by(z + 0.5 * math.log(2 * math.pi) if full else z, reduction)
 
 
+@a_loss()
 def cosine_embedding_loss(
-    input1: Tensor,
-    input2: Tensor,
-    target: Tensor,
-    margin: float = 0,
-    size_average: bool | None = None,
-    reduce: bool | None = None,
-    reduction: str = "mean",
+    input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0
 ) -> Tensor:
     """1 - cos where target is 1, max(0, cos - margin) where it is -1."""
     if target.ndim > 1 or not input1.ndim == input2.ndim == target.ndim + 1:
@@ -304,8 +257,7 @@ def cosine_embedding_loss(
         )
     c = cosine_similarity(input1, input2, -1)
     t = target.detach()
-    z = (1 - c) * (t == 1) + (c - margin).clamp_min(0) * (t == -1)
-    return reduced_by(z, reduction, size_average, reduce)
+    return (1 - c) * (t == 1) + (c - margin).clamp_min(0) * (t == -1)
 
 
 def _weighted(
@@ -331,6 +283,6 @@ def _broadcast_pair(input: Tensor, target: Tensor) -> tuple[Tensor, ...]:
         return input, target
     warn_user(
         f"Using a target size ({target.shape}) that is different to the input size ({input.shape}). This will "
-        "likely lead to incorrect results due to broadcasting. Please ensure they have the same size.",
+        "likely lead to incorrect results due to broadcasting. Please ensure they have the same size."
     )
     return broadcast_tensors(input, target)

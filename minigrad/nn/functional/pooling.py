@@ -15,7 +15,7 @@ from minigrad import ops
 from minigrad.core.dtypes import torch_name
 from minigrad.core.shapes import Array, Several, as_int
 from minigrad.core.tensor import Tensor, wrap
-from minigrad.nn.functional.arguments import as_image, check_steps, from_image, several
+from minigrad.nn.functional.arguments import as_image, check_steps, for_axes, from_image, several
 from minigrad.ops.composites import named
 
 Sizes = tuple[int, ...]
@@ -23,7 +23,8 @@ Fitted = tuple[dict[str, Any], Sizes, Sizes]  # the settings of the op, the dila
 OutputSize = int | Sequence[int | None] | None  # None keeps the size of an axis
 
 
-def max_pool2d(
+def _max_pool(
+    axes: int,
     input: Tensor,
     kernel_size: Several,
     stride: Several | None = None,
@@ -34,41 +35,27 @@ def max_pool2d(
 ) -> Any:
     """The largest entry of each window. stride is kernel_size by default.
 
+    max_pool2d is for images (n, c, h, w), and max_pool1d is for signals (n, c, l).
     With return_indices, also the index of each in the flattened image.
 
     >>> import minigrad
     >>> max_pool2d(minigrad.arange(16.0).view(1, 4, 4), 2)
     tensor([[[ 5.,  7.],
              [13., 15.]]])
-    """
-    return _max_pool(2, input, return_indices, kernel_size, stride, padding, dilation, ceil_mode)
-
-
-def max_pool1d(
-    input: Tensor,
-    kernel_size: Several,
-    stride: Several | None = None,
-    padding: Several = 0,
-    dilation: Several = 1,
-    ceil_mode: bool = False,
-    return_indices: bool = False,
-) -> Any:
-    """Like max_pool2d, along one axis.
-
     >>> max_pool1d(minigrad.tensor([[[1.0, 3.0, 5.0, 9.0]]]), 2)
     tensor([[[3., 9.]]])
     """
-    return _max_pool(1, input, return_indices, kernel_size, stride, padding, dilation, ceil_mode)
-
-
-def _max_pool(axes: int, input: Tensor, return_indices: bool, *how: Any) -> Any:
-    windows, dilation, _ = _windows(f"max_pool{axes}d", axes, input, *how)
+    how = (kernel_size, stride, padding, dilation, ceil_mode)
+    windows, steps, _ = _windows(f"max_pool{axes}d", axes, input, *how)
     x = as_image(input, axes)
-    z = from_image(ops.max_pool2d.apply(x, **windows, dilation=dilation), axes)
+    z = from_image(ops.max_pool2d.apply(x, **windows, dilation=steps), axes)
     if not return_indices:
         return z
-    at = ops.places(x.array, **windows, dilation=dilation)  # type: ignore[no-untyped-call]
+    at = ops.places(x.array, **windows, dilation=steps)  # type: ignore[no-untyped-call]
     return z, from_image(wrap(at), axes)
+
+
+max_pool1d, max_pool2d = for_axes(_max_pool)
 
 
 def avg_pool2d(
@@ -188,59 +175,42 @@ def _pooling_settings(
     return windows, one + dilation, (0,) * (2 - axes) + padding
 
 
-def lp_pool2d(
+def _lp_pool(
+    axes: int,
     input: Tensor,
     norm_type: float,
     kernel_size: Several,
     stride: Several | None = None,
     ceil_mode: bool = False,
 ) -> Tensor:
-    """(sum of x**p)**(1/p) over each window: its p-norm, but without absolute values.
+    """(sum of x**p)**(1/p) over each window: its p-norm, but without absolute values. p is norm_type.
 
+    lp_pool2d is for images (n, c, h, w), and lp_pool1d is for signals (n, c, l).
     As in PyTorch, if ceil_mode cuts off a window at the border, the sum is scaled up to a full window.
     """
-    return _lp_pool(2, input, norm_type, kernel_size, stride, 0, 1, ceil_mode)
+    how = (kernel_size, stride, 0, 1, ceil_mode)
+    means = _avg_pool("lp_pool", axes, input**norm_type, True, None, *how)
+    entries = math.prod(several(kernel_size, axes, "kernel_size"))
+    return (means.sign() * means.abs().relu() * entries) ** (1 / norm_type)
 
 
-def lp_pool1d(
-    input: Tensor,
-    norm_type: float,
-    kernel_size: Several,
-    stride: Several | None = None,
-    ceil_mode: bool = False,
-) -> Tensor:
-    """Like lp_pool2d, along one axis."""
-    return _lp_pool(1, input, norm_type, kernel_size, stride, 0, 1, ceil_mode)
-
-
-def _lp_pool(axes: int, input: Tensor, p: float, size: Several, *how: Any) -> Tensor:
-    means = _avg_pool("lp_pool", axes, input**p, True, None, size, *how)
-    entries = math.prod(several(size, axes, "kernel_size"))
-    return (means.sign() * means.abs().relu() * entries) ** (1 / p)
+lp_pool1d, lp_pool2d = for_axes(_lp_pool)
 
 
 # ------------------------------------------------------------------------ adaptive pooling
 
 
-def adaptive_avg_pool2d(input: Tensor, output_size: OutputSize) -> Tensor:
+def _adaptive_avg_pool(axes: int, input: Tensor, output_size: OutputSize) -> Tensor:
     """Split each axis into output_size parts, and return the means. None keeps the size of an axis.
 
+    adaptive_avg_pool2d is for images (n, c, h, w), and adaptive_avg_pool1d is for signals (n, c, l).
+    output_size is one number, or one for each axis; the result is (n, c, *output_size).
     On an axis with n entries, part j of m goes from j * n // m to (j + 1) * n / m, rounded up.
-    """
-    return _adaptive_avg_pool(2, input, output_size)
-
-
-def adaptive_avg_pool1d(input: Tensor, output_size: OutputSize) -> Tensor:
-    """Like adaptive_avg_pool2d, along one axis.
 
     >>> adaptive_avg_pool1d(minigrad.tensor([[[1.0, 3.0, 5.0, 9.0]]]), 2)
     tensor([[[2., 7.]]])
     """
-    return _adaptive_avg_pool(1, input, output_size)
-
-
-def _adaptive_avg_pool(axes: int, input: Tensor, output_size: OutputSize) -> Tensor:
-    """Multiply by the matrix `_means` along each axis, or use `mean` for a single part."""
+    # Multiply by the matrix `_means` along each axis, or use `mean` for a single part.
     sizes = _output_size(f"adaptive_avg_pool{axes}d", axes, input, output_size)
     if input.dtype == np.float16:  # its sums are formed in float32
         return _adaptive_avg_pool(axes, input.float(), sizes).half()
@@ -253,28 +223,21 @@ def _adaptive_avg_pool(axes: int, input: Tensor, output_size: OutputSize) -> Ten
     return named(z, name if axes == 2 else "SqueezeBackward1")
 
 
-def adaptive_max_pool2d(
-    input: Tensor, output_size: OutputSize, return_indices: bool = False
-) -> Any:
-    """Split each axis into output_size parts, and return the largest entries."""
-    return _adaptive_max_pool(2, input, output_size, return_indices)
+adaptive_avg_pool1d, adaptive_avg_pool2d = for_axes(_adaptive_avg_pool)
 
 
-def adaptive_max_pool1d(
-    input: Tensor, output_size: OutputSize, return_indices: bool = False
+def _adaptive_max_pool(
+    axes: int, input: Tensor, output_size: OutputSize, return_indices: bool = False
 ) -> Any:
-    """Like adaptive_max_pool2d, along one axis.
+    """Split each axis into output_size parts, and return the largest entries.
+
+    adaptive_max_pool2d is for images (n, c, h, w), and adaptive_max_pool1d is for signals (n, c, l).
+    With return_indices, also the index of each in the flattened image.
 
     >>> adaptive_max_pool1d(minigrad.tensor([[[1.0, 3.0, 5.0, 9.0]]]), 2)
     tensor([[[3., 9.]]])
     """
-    return _adaptive_max_pool(1, input, output_size, return_indices)
-
-
-def _adaptive_max_pool(
-    axes: int, input: Tensor, output_size: OutputSize, return_indices: bool
-) -> Any:
-    """Find the index of the largest entry of each part, then gather these entries."""
+    # Find the index of the largest entry of each part, then gather these entries.
     sizes = _output_size(f"adaptive_max_pool{axes}d", axes, input, output_size)
     x = as_image(input, axes)
     height, width = x.shape[-2:]
@@ -289,6 +252,9 @@ def _adaptive_max_pool(
     z = ops.unsafe_view.apply(z, shape=tuple(at.shape))
     z = from_image(z, axes) if axes == 1 else named(z, "AdaptiveMaxPool2DBackward0")
     return (z, from_image(wrap(at), axes)) if return_indices else z
+
+
+adaptive_max_pool1d, adaptive_max_pool2d = for_axes(_adaptive_max_pool)
 
 
 def _output_size(name: str, axes: int, x: Tensor, output_size: Any) -> tuple[int, ...]:

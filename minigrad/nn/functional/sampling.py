@@ -9,15 +9,13 @@ from minigrad import ops
 from minigrad.core.errors import warn_user
 from minigrad.core.shapes import Array, Several
 from minigrad.core.tensor import Tensor, wrap
-from minigrad.nn.functional.arguments import as_image, from_image, several
+from minigrad.nn.functional.arguments import as_image, for_axes, from_image, several
 from minigrad.nn.functional.resizing import _cubic_far, _cubic_near, interpolate
 from minigrad.ops.composites import named
 
 
 def _upsampled(name: str, *args: Any) -> Tensor:
-    warn_user(
-        f"`nn.functional.{name}` is deprecated. Use `nn.functional.interpolate` instead.",
-    )
+    warn_user(f"`nn.functional.{name}` is deprecated. Use `nn.functional.interpolate` instead.")
     return interpolate(*args)
 
 
@@ -82,7 +80,7 @@ def _align(align_corners: bool | None) -> bool:
         warn_user(
             "Default grid_sample and affine_grid behavior has changed to align_corners=False since 1.3.0. "
             "Please specify align_corners=True if the old behavior is desired. See the documentation of "
-            "grid_sample for details.",
+            "grid_sample for details."
         )
     return bool(align_corners)
 
@@ -191,7 +189,8 @@ def _read(pixels: Tensor, x: Array, y: Array) -> Tensor:
 # ------------------------------------------------------------------------ unpooling
 
 
-def max_unpool2d(
+def _max_unpool(
+    axes: int,
     input: Tensor,
     indices: Tensor,
     kernel_size: Several,
@@ -199,25 +198,11 @@ def max_unpool2d(
     padding: Several = 0,
     output_size: Sequence[int] | None = None,
 ) -> Tensor:
-    """The inverse of max_pool2d(return_indices=True): the maxima at their old positions, and zeros elsewhere."""
-    return _max_unpool(2, input, indices, kernel_size, stride, padding, output_size)
+    """The inverse of max_pool with return_indices=True: the maxima at their old positions, and zeros elsewhere.
 
-
-def max_unpool1d(
-    input: Tensor,
-    indices: Tensor,
-    kernel_size: Several,
-    stride: Several | None = None,
-    padding: Several = 0,
-    output_size: Sequence[int] | None = None,
-) -> Tensor:
-    """Like max_unpool2d, along one axis."""
-    return _max_unpool(1, input, indices, kernel_size, stride, padding, output_size)
-
-
-def _max_unpool(axes: int, input: Tensor, indices: Tensor, size: Several, stride: Several | None, padding: Several,
-                output_size: Sequence[int] | None) -> Tensor:  # fmt: skip
-    size = several(size, axes, "kernel_size")
+    max_unpool2d is for images (n, c, h, w), and max_unpool1d is for signals (n, c, l).
+    """
+    size = several(kernel_size, axes, "kernel_size")
     stride = size if stride is None else several(stride, axes, "stride")
     padding = several(padding, axes, "padding")
     parts = zip(input.shape[-axes:], size, stride, padding, strict=True)
@@ -251,3 +236,6 @@ def _max_unpool(axes: int, input: Tensor, indices: Tensor, size: Several, stride
     z = ops.scatter.apply(zeros, flat, index=index, axis=len(lead))
     z = z.reshape(*lead, *(1,) * (2 - axes), *shape)
     return from_image(z, axes) if axes == 1 else named(z, "MaxUnpool2DBackward0")
+
+
+max_unpool1d, max_unpool2d = for_axes(_max_unpool)

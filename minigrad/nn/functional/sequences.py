@@ -7,7 +7,7 @@ from minigrad.core.shapes import Array
 from minigrad.core.tensor import Tensor, wrap
 from minigrad.methods.base import Values
 from minigrad.methods.functions import cat, stack, where
-from minigrad.nn.functional.arguments import reduced_by
+from minigrad.nn.functional.arguments import a_loss, reduced_by
 from minigrad.nn.functional.linear import embedding
 from minigrad.ops.composites import named
 
@@ -237,13 +237,8 @@ def _check_bags(
         )
 
 
-def multilabel_margin_loss(
-    input: Tensor,
-    target: Tensor,
-    size_average: bool | None = None,
-    reduce: bool | None = None,
-    reduction: str = "mean",
-) -> Tensor:
+@a_loss(node="MultilabelMarginLossBackward0")
+def multilabel_margin_loss(input: Tensor, target: Tensor) -> Tensor:
     """For all pairs of a correct and a wrong class: max(0, 1 - (correct score - wrong score)), summed and divided by k.
 
     input     (n, k) or (k,)
@@ -265,5 +260,4 @@ def multilabel_margin_loss(
     hinge = (1 - at.unsqueeze(2) + x.unsqueeze(1)).relu()
     counted = given[:, :, None] & ~right[:, None, :]
     z = hinge.masked_fill(wrap(~counted), 0).sum((1, 2)) / k
-    z = reduced_by(z if input.ndim == 2 else z.squeeze(0), reduction, size_average, reduce)
-    return named(z, "MultilabelMarginLossBackward0")
+    return z if input.ndim == 2 else z.squeeze(0)

@@ -16,6 +16,7 @@ from minigrad.core.sparse import RowSparse
 from minigrad.core.tensor import Tensor, wrap
 from minigrad.methods.creation import tensor
 from minigrad.methods.functions import cat
+from minigrad.nn.init import deprecated
 from minigrad.nn.registry import type_name
 from minigrad.nn.utils import parametrizations as parametrizations
 from minigrad.nn.utils import parametrize as parametrize
@@ -115,19 +116,7 @@ def clip_grad_norm_(
     return total
 
 
-def clip_grad_norm(
-    parameters: Tensors,
-    max_norm: float,
-    norm_type: float = 2.0,
-    error_if_nonfinite: bool = False,
-    foreach: bool | None = None,
-) -> Tensor:
-    """The deprecated name of clip_grad_norm_."""
-    warn_user(
-        "`torch.nn.utils.clip_grad_norm` is now deprecated in favor of `torch.nn.utils.clip_grad_norm_`.",
-        FutureWarning,
-    )
-    return clip_grad_norm_(parameters, max_norm, norm_type, error_if_nonfinite, foreach)
+clip_grad_norm = deprecated(clip_grad_norm_, "torch.nn.utils")
 
 
 def clip_grad_value_(parameters: Tensors, clip_value: float, foreach: bool | None = None) -> None:

@@ -1,8 +1,7 @@
 """Schedulers: learning rates that change during training.
 
-scheduler.py    the base class
+scheduler.py    the base class, and ReduceLROnPlateau, which lowers the rate when the loss stops improving
 curves.py       rates that follow a formula: StepLR, CosineAnnealingLR, OneCycleLR, ...
-plateau.py      ReduceLROnPlateau, which lowers the rate when the loss stops improving
 combined.py     combinations of schedulers: SequentialLR, ChainedScheduler
 """
 
@@ -10,7 +9,6 @@ from minigrad.compat.modules import own_names as _own_names
 from minigrad.optim.lr_scheduler import scheduler
 from minigrad.optim.lr_scheduler.combined import *
 from minigrad.optim.lr_scheduler.curves import *
-from minigrad.optim.lr_scheduler.plateau import *
 from minigrad.optim.lr_scheduler.scheduler import *
 
 __all__ = _own_names(vars(), lambda v: isinstance(v, type) and issubclass(v, scheduler.LRScheduler))

@@ -4,8 +4,12 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from typing import Any
 
-from minigrad.optim.lr_scheduler.plateau import ReduceLROnPlateau
-from minigrad.optim.lr_scheduler.scheduler import LRScheduler, set_value, settings
+from minigrad.optim.lr_scheduler.scheduler import (
+    LRScheduler,
+    ReduceLROnPlateau,
+    set_value,
+    settings,
+)
 from minigrad.optim.optimizer import Optimizer
 
 

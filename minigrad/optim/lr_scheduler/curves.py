@@ -13,12 +13,13 @@ The last two also change the momentum, in the opposite direction: high when the 
 import math
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 from minigrad.optim.lr_scheduler.scheduler import (
     LrLambda,
     LRScheduler,
+    _Declared,
     _Factors,
     check_optimizer,
     for_each_group,
@@ -80,14 +81,11 @@ class MultiplicativeLR(LambdaLR):
         ]
 
 
-class StepLR(_Factors):
+class StepLR(_Factors, also="last_epoch=-1"):
     """lr_t = lr_0 * gamma**(t // step_size): multiplied by gamma every step_size epochs."""
 
-    def __init__(
-        self, optimizer: Optimizer, step_size: int, gamma: float = 0.1, last_epoch: int = -1
-    ) -> None:
-        self.step_size, self.gamma = step_size, gamma
-        super().__init__(optimizer, last_epoch)
+    step_size: int
+    gamma: float = 0.1
 
     def _factor(self) -> float:
         t = self.last_epoch
@@ -97,18 +95,14 @@ class StepLR(_Factors):
         return self.gamma ** (t // self.step_size)
 
 
-class MultiStepLR(_Factors):
+class MultiStepLR(_Factors, also="last_epoch=-1"):
     """lr_t = lr_0 * gamma**(number of milestones up to t): multiplied by gamma at each milestone."""
 
-    def __init__(
-        self,
-        optimizer: Optimizer,
-        milestones: Iterable[int],
-        gamma: float = 0.1,
-        last_epoch: int = -1,
-    ) -> None:
-        self.milestones, self.gamma = Counter(milestones), gamma
-        super().__init__(optimizer, last_epoch)
+    milestones: Any  # an iterable of epochs, kept as a Counter
+    gamma: float = 0.1
+
+    def _check(self) -> None:
+        self.milestones = Counter(self.milestones)
 
     def _factor(self) -> float:
         return self.gamma ** self.milestones[self.last_epoch]
@@ -117,20 +111,15 @@ class MultiStepLR(_Factors):
         return self.gamma ** bisect_right(sorted(self.milestones.elements()), t)
 
 
-class ConstantLR(_Factors):
+class ConstantLR(_Factors, also="last_epoch=-1"):
     """lr_t = lr_0 * factor while t < total_iters, then lr_0."""
 
-    def __init__(
-        self,
-        optimizer: Optimizer,
-        factor: float = 1.0 / 3,
-        total_iters: int = 5,
-        last_epoch: int = -1,
-    ) -> None:
-        if not 0 <= factor <= 1:
+    factor: float = 1.0 / 3
+    total_iters: int = 5
+
+    def _check(self) -> None:
+        if not 0 <= self.factor <= 1:
             raise ValueError("Constant multiplicative factor expected to be between 0 and 1.")
-        self.factor, self.total_iters = factor, total_iters
-        super().__init__(optimizer, last_epoch)
 
     def _factor(self) -> float:
         if self.last_epoch == 0:
@@ -141,29 +130,23 @@ class ConstantLR(_Factors):
         return self.factor if t < self.total_iters else 1.0
 
 
-class LinearLR(_Factors):
+class LinearLR(_Factors, also="last_epoch=-1"):
     """lr_t = lr_0 * (start_factor + (end_factor - start_factor) * min(t, T) / T), with T = total_iters.
 
     Use it as a warm-up before another scheduler; see SequentialLR.
     """
 
-    def __init__(
-        self,
-        optimizer: Optimizer,
-        start_factor: float = 1.0 / 3,
-        end_factor: float = 1.0,
-        total_iters: int = 5,
-        last_epoch: int = -1,
-    ) -> None:
-        if not 0 < start_factor <= 1:
+    start_factor: float = 1.0 / 3
+    end_factor: float = 1.0
+    total_iters: int = 5
+
+    def _check(self) -> None:
+        if not 0 < self.start_factor <= 1:
             raise ValueError(
                 "Starting multiplicative factor expected to be greater than 0 and less or equal to 1."
             )
-        if not 0 <= end_factor <= 1:
+        if not 0 <= self.end_factor <= 1:
             raise ValueError("Ending multiplicative factor expected to be between 0 and 1.")
-        self.start_factor, self.end_factor = start_factor, end_factor
-        self.total_iters = total_iters
-        super().__init__(optimizer, last_epoch)
 
     def _factor(self) -> float:
         t = self.last_epoch
@@ -179,12 +162,10 @@ class LinearLR(_Factors):
         return self.start_factor + change * min(t, self.total_iters) / self.total_iters
 
 
-class ExponentialLR(_Factors):
+class ExponentialLR(_Factors, also="last_epoch=-1"):
     """lr_t = lr_0 * gamma**t"""
 
-    def __init__(self, optimizer: Optimizer, gamma: float, last_epoch: int = -1) -> None:
-        self.gamma = gamma
-        super().__init__(optimizer, last_epoch)
+    gamma: float
 
     def _factor(self) -> float:
         return 1.0 if self._is_initial else self.gamma
@@ -193,18 +174,11 @@ class ExponentialLR(_Factors):
         return self.gamma**t
 
 
-class PolynomialLR(_Factors):
+class PolynomialLR(_Factors, also="last_epoch=-1"):
     """lr_t = lr_0 * (1 - min(t, T) / T)**power, with T = total_iters"""
 
-    def __init__(
-        self,
-        optimizer: Optimizer,
-        total_iters: int = 5,
-        power: float = 1.0,
-        last_epoch: int = -1,
-    ) -> None:
-        self.total_iters, self.power = total_iters, power
-        super().__init__(optimizer, last_epoch)
+    total_iters: int = 5
+    power: float = 1.0
 
     def _factor(self) -> float:
         t = self.last_epoch
@@ -217,7 +191,7 @@ class PolynomialLR(_Factors):
         return (1.0 - min(t, self.total_iters) / self.total_iters) ** self.power
 
 
-class CosineAnnealingLR(LRScheduler):
+class CosineAnnealingLR(_Declared, also="last_epoch=-1"):
     """lr_t = eta_min + (lr_0 - eta_min) * (1 + cos(pi * t / T_max)) / 2
 
     The rate decreases along half a cosine wave for T_max epochs, and then increases again.
@@ -226,11 +200,8 @@ class CosineAnnealingLR(LRScheduler):
     (2017), without the restarts.
     """
 
-    def __init__(
-        self, optimizer: Optimizer, T_max: int, eta_min: float = 0.0, last_epoch: int = -1
-    ) -> None:
-        self.T_max, self.eta_min = T_max, eta_min
-        super().__init__(check_optimizer(optimizer), last_epoch)
+    T_max: int
+    eta_min: float = 0.0
 
     def get_lr(self) -> list[Any]:
         """lr_t = eta_min + (lr_{t-1} - eta_min) * c(t) / c(t-1); c(t) = 1 + cos(pi * t / T_max)
@@ -258,7 +229,7 @@ class CosineAnnealingLR(LRScheduler):
         return [self.eta_min + (lr - self.eta_min) * share for lr in self.base_lrs]
 
 
-class CosineAnnealingWarmRestarts(LRScheduler):
+class CosineAnnealingWarmRestarts(_Declared, also="last_epoch=-1"):
     """lr = eta_min + (lr_0 - eta_min) * (1 + cos(pi * T_cur / T_i)) / 2
 
     T_cur    epochs since the last restart; the next restart is when it reaches T_i
@@ -269,26 +240,21 @@ class CosineAnnealingWarmRestarts(LRScheduler):
     Source: Loshchilov and Hutter, SGDR (2017).
     """
 
-    def __init__(
-        self,
-        optimizer: Optimizer,
-        T_0: int,
-        T_mult: int = 1,
-        eta_min: float = 0.0,
-        last_epoch: int = -1,
-    ) -> None:
-        if not isinstance(T_0, int) or T_0 <= 0:
-            raise ValueError(f"Expected positive integer T_0, but got {T_0}")
-        if not isinstance(T_mult, int) or T_mult < 1:
-            raise ValueError(f"Expected integer T_mult >= 1, but got {T_mult}")
-        if not isinstance(eta_min, (float, int)):
+    T_0: int
+    T_mult: int = 1
+    eta_min: float = 0.0
+
+    def _check(self) -> None:
+        if not isinstance(self.T_0, int) or self.T_0 <= 0:
+            raise ValueError(f"Expected positive integer T_0, but got {self.T_0}")
+        if not isinstance(self.T_mult, int) or self.T_mult < 1:
+            raise ValueError(f"Expected integer T_mult >= 1, but got {self.T_mult}")
+        if not isinstance(self.eta_min, (float, int)):
             raise ValueError(
-                f"Expected float or int eta_min, but got {eta_min} of type {type(eta_min)}"
+                f"Expected float or int eta_min, but got {self.eta_min} of type {type(self.eta_min)}"
             )
-        self.T_0 = self.T_i = T_0
-        self.T_mult, self.eta_min = T_mult, eta_min
-        self.T_cur: float = last_epoch
-        super().__init__(optimizer, last_epoch)
+        self.T_i = self.T_0
+        self.T_cur: float = self.last_epoch
 
     def get_lr(self) -> list[Any]:
         """The rates at T_cur, computed from the initial rates and not from the current ones."""
