@@ -16,7 +16,6 @@ from minigrad.grading.run import batch  # noqa: E402
 from minigrad.grading.run.batch import BatchError, Settings, grade_class  # noqa: E402
 from minigrad.grading.run.record import unrecorded  # noqa: E402
 from minigrad.grading.run.recorder import RecorderFailed  # noqa: E402
-from minigrad.grading.sandbox.launch import Limits  # noqa: E402
 from tests.submissions.answers import ANSWERS  # noqa: E402
 from tests.submissions.authors import AUTHORS  # noqa: E402
 from tests.submissions.files import filled  # noqa: E402
@@ -95,9 +94,7 @@ def test_only_failures_of_the_machine_are_retried(exercise, tmp_path, here, monk
         (tries / f"{job['submission']}-{number}").touch()
         if number == 0:
             raise RecorderFailed("the kernel did not start")
-        return unrecorded(
-            batch.Recording(job["recording"]), job["submission"], job["seed"], "bwrap", Limits(), "its fault"
-        )  # fmt: skip
+        return unrecorded(job, "its fault")
 
     monkeypatch.setattr(batch, "record_job", record_job)
     settings = Settings("s", scheduler=here.scheduler_address)

@@ -13,11 +13,9 @@ import pytest
 from typer.testing import CliRunner
 
 from minigrad.cli import app
-from minigrad.grading.export.lms import write_marks
-from minigrad.grading.export.marks import read_marks
-from minigrad.grading.gradebook.book import gradebook_of
+from minigrad.grading.export.lms import read_marks, write_marks
+from minigrad.grading.gradebook.book import Provided, gradebook_of
 from minigrad.grading.gradebook.csv_files import GradebookError
-from minigrad.grading.gradebook.provided import Provided
 from minigrad.grading.gradebook.roster import read_roster
 from minigrad.grading.release.student import release
 from minigrad.grading.reports import write_reports

@@ -22,15 +22,20 @@ from nbformat.v4 import new_code_cell, new_markdown_cell
 from typer.testing import CliRunner
 
 from minigrad.cli import app
-from minigrad.grading.assignment import Assignment, grade_assignment, titles_of
+from minigrad.grading.assignment import Assignment, grade_assignment
 from minigrad.grading.gate import gate, gate_bundles
-from minigrad.grading.gradebook.book import QuestionColumn, columns_of, equal_ones, gradebook_of
+from minigrad.grading.gradebook.book import (
+    Provided,
+    QuestionColumn,
+    columns_of,
+    equal_ones,
+    gradebook_of,
+    read_provided,
+)
 from minigrad.grading.gradebook.by_hand import CHANGED, read_manual, update_manual
 from minigrad.grading.gradebook.course import course_of, write_course
 from minigrad.grading.gradebook.csv_files import GradebookError, read_table, write_table
-from minigrad.grading.gradebook.handed_in import HandedIn, handed_in
-from minigrad.grading.gradebook.late import lateness
-from minigrad.grading.gradebook.provided import Provided, read_provided
+from minigrad.grading.gradebook.handed_in import HandedIn, handed_in, lateness
 from minigrad.grading.gradebook.roster import read_roster
 from minigrad.grading.gradebook.settings import (
     CourseSettings,
@@ -39,7 +44,7 @@ from minigrad.grading.gradebook.settings import (
     read_settings,
 )
 from minigrad.grading.marking import MarkingServer
-from minigrad.grading.release.bundles import make_bundles
+from minigrad.grading.release.bundles import make_bundles, titles_of
 from minigrad.grading.release.markers import ReleaseError
 from minigrad.grading.release.questions import differing_points
 from minigrad.grading.release.student import release
@@ -830,7 +835,7 @@ def test_lateness_and_overrides_apply_to_manual_marks(file, settings, tmp_path):
 
 
 def test_weights_and_all_or_nothing_count_as_the_settings_say(author, settings, tmp_path):
-    _, judge = make_bundles(author)
+    bundles = make_bundles(author)
     rules = settings("""
         [questions.check]
         weight = 1.5
@@ -838,7 +843,7 @@ def test_weights_and_all_or_nothing_count_as_the_settings_say(author, settings, 
         [questions.why]
         weight = 0
         """)
-    columns = columns_of([judge], rules)
+    columns = columns_of([bundles], rules)
     of = {column.id: column.points for column in columns}
     update_manual(tmp_path / "manual.csv", {("ada", "why"): "x", ("ada", "plot"): "x"}, of)
     mark(tmp_path / "manual.csv", "ada", "why", points="3")
@@ -852,7 +857,7 @@ def test_weights_and_all_or_nothing_count_as_the_settings_say(author, settings, 
     assert [str(mark.points.normalize()) for mark in ada.marks] == ["0", "0", "1", "0"]
     assert (bob.points, ada.of) == (6, Decimal("11.5"))
     with pytest.raises(GradebookError, match="no question 'chek'. Did you mean check?"):
-        columns_of([judge], settings("[questions.chek]"))
+        columns_of([bundles], settings("[questions.chek]"))
 
 
 def test_the_parts_of_a_question_have_the_points_that_the_notebook_declares(author):

@@ -19,12 +19,12 @@ from minigrad.grading.gradebook.book import gradebook_of
 from minigrad.grading.judge.compare import compare_answer
 from minigrad.grading.judge.grades import _first_reason
 from minigrad.grading.release.bundles import BundleError, find_bundles, make_bundles, write_bundles
-from minigrad.grading.release.inputs import draw_input, draw_inputs
+from minigrad.grading.release.check_cell import draw_input, draw_inputs
 from minigrad.grading.release.questions import GradedQuestion, QuestionError, declared
 from minigrad.grading.release.student import is_answer, read_notebook, release
 from minigrad.grading.release.syntax import defined_names
 from minigrad.grading.reports import write_reports
-from minigrad.grading.reports.document import SCHEMA
+from minigrad.grading.reports.tables import SCHEMA
 from minigrad.grading.reports.words import wrong_parts
 from minigrad.grading.run.carried import find_carried
 from minigrad.grading.run.collect import NoSubmissions, submissions_in

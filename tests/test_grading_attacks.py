@@ -12,7 +12,8 @@ from xml.etree import ElementTree
 import nbformat
 import pytest
 
-from minigrad.grading.export.marks import read_marks
+from minigrad.grading.export.lms import read_marks
+from minigrad.grading.files import file_names
 from minigrad.grading.gradebook.book import gradebook_of
 from minigrad.grading.gradebook.csv_files import cell_text, read_table, write_table
 from minigrad.grading.judge.compare import compare_answer
@@ -21,13 +22,12 @@ from minigrad.grading.release.bundles import make_bundles
 from minigrad.grading.release.questions import GradedQuestion
 from minigrad.grading.release.student import release
 from minigrad.grading.reports import write_reports
-from minigrad.grading.reports.document import file_names
 from minigrad.grading.run import notebook
 from minigrad.grading.run.batch import BatchError, Settings, grade_class, read_answers
 from minigrad.grading.run.carried import find_carried
 from minigrad.grading.run.differences import uses_finite_differences
 from minigrad.grading.run.notebook import SubmittedCell, Unreadable, cells_of
-from minigrad.grading.run.record import unrecorded
+from minigrad.grading.run.record import job_of, unrecorded
 from minigrad.grading.sandbox.launch import Limits, Process
 from tests.submissions.authors import AUTHORS, author
 from tests.submissions.files import filled
@@ -98,7 +98,7 @@ def exact(tmp_path):
 
 def recorded(recording, values):
     """What would have been recorded, if a process had published these values."""
-    document = unrecorded(recording, "0" * 64, "seed", "bwrap", Limits(), None)
+    document = unrecorded(job_of(recording, "seed", "bwrap", Limits(), "0" * 64), None)
     answers = {f"check/{n}/value": {"json": value} for n, value in enumerate(values, 1)}
     said = {"end": "idle", "reason": None, "answers": answers, "notes": []}
     return {**document, "questions": {"check": said}}

@@ -13,9 +13,9 @@ import pytest
 from minigrad.grading.release.bundles import make_bundles
 from minigrad.grading.release.student import release
 from minigrad.grading.run.batch import Settings, grade_class
+from minigrad.grading.sandbox.choose import try_tier
 from minigrad.grading.sandbox.image import cached_image
 from minigrad.grading.sandbox.launch import Limits
-from minigrad.grading.sandbox.choose import try_tier
 from tests.submissions.answers import ANSWERS, SHARES
 from tests.submissions.authors import AUTHORS
 from tests.submissions.files import FILES, filled

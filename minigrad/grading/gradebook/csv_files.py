@@ -91,11 +91,7 @@ def _text_of(path: Path) -> str:
 
 
 def read_table(
-    path: Path,
-    columns: Mapping[str, Sequence[str]],
-    *,
-    needed: Sequence[str],
-    others: bool = False,
+    path: Path, columns: Mapping[str, Sequence[str]], *, needed: Sequence[str], others: bool = False
 ) -> list[TableRow]:
     """Read a CSV file whose first line names the columns.
 
