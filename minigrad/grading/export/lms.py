@@ -20,7 +20,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from minigrad.grading.files import file_names
 from minigrad.grading.gradebook.course import GradebookLine, gradebook_lines
@@ -41,20 +41,15 @@ Rows = list[tuple[TableRow, Student | None]]  # of a file that an LMS exported, 
 
 
 @dataclass(frozen=True)
-class QuestionPoints:
-    """A student's points for a question, and the maximum."""
-
-    question: str
-    points: Decimal
-    of: Decimal
-
-
-@dataclass(frozen=True)
 class StudentMarks:
-    """A student's marks for an assignment. `comment` is the feedback for the student."""
+    """A student's marks for an assignment.
+
+    questions    the tests of results.json
+    comment      the feedback for the student
+    """
 
     line: GradebookLine
-    questions: tuple[QuestionPoints, ...]
+    questions: list[dict[str, Any]]
     comment: str
 
 
@@ -94,15 +89,11 @@ def read_marks(folder: Path, name: str | None = None) -> AssignmentMarks:
 def _marks(line: GradebookLine, folder: Path, file: str) -> StudentMarks:
     path = folder / "gradescope" / file / "results.json"
     results = json.loads(path.read_text("utf-8"))
-    questions = tuple(
-        QuestionPoints(test["name"], exact(test["score"]), exact(test["max_score"]))
-        for test in results["tests"]
-    )
-    feedback = [
-        f"{q.question}: {points_text(q.points)} of {points_text(q.of)}. {test['output']}"
-        for q, test in zip(questions, results["tests"])
-    ]
-    return StudentMarks(line, questions, "\n\n".join(filter(None, (results["output"], *feedback))))
+    feedback = [results["output"]]
+    for test in results["tests"]:
+        points, of = (points_text(exact(test[key])) for key in ("score", "max_score"))
+        feedback.append(f"{test['name']}: {points} of {of}. {test['output']}")
+    return StudentMarks(line, results["tests"], "\n\n".join(filter(None, feedback)))
 
 
 Marked = dict[Student | None, StudentMarks]
@@ -240,10 +231,10 @@ def update_nbgrader(marks: AssignmentMarks, database: Path) -> None:
     os.environ["PATH"] = os.pathsep.join([here, os.environ.get("PATH", os.defpath)])
     with Database(f"sqlite:///{database.resolve()}") as db:
         db.update_or_create_assignment(marks.name)
-        for q in marks.students[0].questions:
-            notebook, cell = _cell(q.question, marks)
+        for question in marks.students[0].questions:
+            notebook, cell = _cell(question["name"], marks)
             db.update_or_create_notebook(notebook, marks.name)
-            about = {"max_score": float(q.of), "cell_type": "code"}
+            about = {"max_score": question["max_score"], "cell_type": "code"}
             db.update_or_create_grade_cell(cell, notebook, marks.name, **about)
         for one in marks.students:
             student = one.line.student
@@ -252,8 +243,8 @@ def update_nbgrader(marks: AssignmentMarks, database: Path) -> None:
             named = {k: v for k, v in named.items() if v}
             db.update_or_create_student(student.id, **named)
             db.update_or_create_submission(marks.name, student.id)
-            for q in one.questions:
-                notebook, cell = _cell(q.question, marks)
+            for question in one.questions:
+                notebook, cell = _cell(question["name"], marks)
                 try:
                     grade = db.find_grade(cell, notebook, marks.name, student.id)
                 except MissingEntry:
@@ -261,7 +252,7 @@ def update_nbgrader(marks: AssignmentMarks, database: Path) -> None:
                         f"{database}: nbgrader has a submission by {student.id} without {cell}. To fix it, name "
                         "another database, or remove that submission there."
                     ) from None
-                grade.manual_score, grade.needs_manual_grade = float(q.points), False
+                grade.manual_score, grade.needs_manual_grade = question["score"], False
         db.db.commit()
 
 

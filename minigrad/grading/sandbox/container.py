@@ -31,7 +31,7 @@ import subprocess
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -55,17 +55,24 @@ class Engine:
 
     program    the path of podman or docker
     image      the image for containers
-    user       "uid:gid" of our user inside a container, if we are not root
     """
 
     program: str
     image: str
-    user: str
 
     @property
     def podman(self) -> bool:
         """Is it podman rather than docker, judging by its name? They take different options."""
         return "podman" in os.path.basename(self.program)
+
+    @cached_property
+    def user(self) -> str:
+        """The "uid:gid" of our user inside a container, if we are not root."""
+        options = None
+        if not self.podman:
+            options = _output_of(self.program, "info", "--format", "{{.SecurityOptions}}")
+        # root in a rootless container is our user outside
+        return "0:0" if "rootless" in (options or "") else f"{os.getuid()}:{os.getgid()}"
 
     @property
     def own_image(self) -> bool:
@@ -100,7 +107,7 @@ def engine() -> Engine:
             raise NoContainer(
                 f"{program} is there, but could not make an image: does its service run?"
             )
-    return Engine(program, image, _user(program))
+    return Engine(program, image)
 
 
 def container_command(
@@ -147,14 +154,6 @@ def container_command(
 def own_threads() -> bool:
     """Are threads in a container counted separately from the user's other threads?"""
     return os.geteuid() == 0 or engine().podman
-
-
-def _user(program: str) -> str:
-    if "podman" not in os.path.basename(program):
-        options = _output_of(program, "info", "--format", "{{.SecurityOptions}}") or ""
-        if "rootless" in options:
-            return "0:0"  # root in a rootless container is our user outside
-    return f"{os.getuid()}:{os.getgid()}"
 
 
 def _nproc_limit() -> str:
