@@ -20,7 +20,7 @@ from minigrad.grading.answers import encoded
 from minigrad.grading.judge.compare import judge_question
 from minigrad.grading.judge.grades import judge
 from minigrad.grading.release.bundles import make_bundles
-from minigrad.grading.release.inputs import draw_inputs
+from minigrad.grading.release.check_cell import draw_inputs
 from minigrad.grading.release.questions import GradedQuestion, defined_names
 from minigrad.grading.release.student import is_answer, read_notebook, student_notebook
 from minigrad.teach import question as teach
@@ -29,8 +29,9 @@ from tests.test_exercises import run as run_here
 
 pytest.importorskip("minigrad.grading.sandbox.choose")
 
-from minigrad.grading.run.record import record_submission
+from minigrad.grading.run.record import job_of, record_submission
 from minigrad.grading.sandbox.choose import NoSandbox, choose_sandbox
+from minigrad.grading.sandbox.launch import Limits
 
 FIRST = [next(a for a in AUTHORS if a.parent.name == theme) for theme in THEMES]
 SLOW = bool(os.environ.get("MINIGRAD_SLOW"))
@@ -120,10 +121,10 @@ def graded(request):
         sandbox = choose_sandbox("auto", recording.engine, recording.packages)
     except NoSandbox:
         sandbox = choose_sandbox("none", recording.engine, recording.packages)
-    drawn = draw_inputs(recording.questions, recording.sources, "course")
+    job = job_of(recording, "course", sandbox.tier, Limits())
+    job["drawn"] = draw_inputs(recording.questions, recording.sources, "course")
     answers = [
-        record_submission(recording, handed_in(students, cells), sandbox, "course", drawn)
-        for cells in tried.values()
+        record_submission(job, handed_in(students, cells), sandbox) for cells in tried.values()
     ]
     grades = dict(zip(tried, judge(bundle, answers)))
     return Graded(grades, kinds, sum(q.points for q in bundle.questions))

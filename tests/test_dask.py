@@ -1,25 +1,19 @@
 """The same class on a Dask cluster: the same grades, whatever becomes of the workers."""
 
-import json
 import os
 import signal
 
-import nbformat
 import pytest
 
 distributed = pytest.importorskip("distributed")
 pytest.importorskip("minigrad.grading.sandbox.choose")
 
 from minigrad.grading.release.bundles import make_bundles  # noqa: E402
-from minigrad.grading.release.student import release  # noqa: E402
 from minigrad.grading.run import batch  # noqa: E402
 from minigrad.grading.run.batch import BatchError, Settings, grade_class  # noqa: E402
 from minigrad.grading.run.record import unrecorded  # noqa: E402
 from minigrad.grading.run.recorder import RecorderFailed  # noqa: E402
-from minigrad.grading.sandbox.launch import Limits  # noqa: E402
-from tests.submissions.answers import ANSWERS  # noqa: E402
-from tests.submissions.authors import AUTHORS  # noqa: E402
-from tests.submissions.files import filled  # noqa: E402
+from tests.submissions.classes import Class  # noqa: E402
 
 # Dask leaves sockets and event loops to the garbage collector when a worker is killed.
 pytestmark = [
@@ -32,20 +26,9 @@ pytestmark = [
 
 @pytest.fixture
 def exercise(tmp_path):
-    """The author's notebook, and a function that writes submissions by these names."""
-    author = tmp_path / "author.ipynb"
-    nbformat.write(AUTHORS["reverse"], author)
-    released = json.loads(release(author, tmp_path / "released").read_text(encoding="utf-8"))
-
-    def write(*names):
-        folder = tmp_path / "class"
-        folder.mkdir()
-        for k, name in enumerate(names):
-            notebook = filled(released, f"{ANSWERS['reverse'][name]}\n# {k}")
-            (folder / f"{k:02d}-{name}.ipynb").write_text(json.dumps(notebook), encoding="utf-8")
-        return folder
-
-    return author, write
+    """The author's notebook, and a function that hands in answers by these names and gives the class."""
+    handed = Class(tmp_path / "author.ipynb")
+    return handed.author, handed.submit_each
 
 
 @pytest.fixture
@@ -95,9 +78,7 @@ def test_only_failures_of_the_machine_are_retried(exercise, tmp_path, here, monk
         (tries / f"{job['submission']}-{number}").touch()
         if number == 0:
             raise RecorderFailed("the kernel did not start")
-        return unrecorded(
-            batch.Recording(job["recording"]), job["submission"], job["seed"], "bwrap", Limits(), "its fault"
-        )  # fmt: skip
+        return unrecorded(job, "its fault")
 
     monkeypatch.setattr(batch, "record_job", record_job)
     settings = Settings("s", scheduler=here.scheduler_address)

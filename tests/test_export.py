@@ -8,20 +8,16 @@ import sys
 from decimal import Decimal
 from zipfile import ZipFile
 
-import nbformat
 import pytest
 from typer.testing import CliRunner
 
 from minigrad.cli import app
-from minigrad.grading.export.lms import write_marks
-from minigrad.grading.export.marks import read_marks
-from minigrad.grading.gradebook.book import gradebook_of
+from minigrad.grading.export.lms import read_marks, write_marks
+from minigrad.grading.gradebook.book import Provided, gradebook_of
 from minigrad.grading.gradebook.csv_files import GradebookError
-from minigrad.grading.gradebook.provided import Provided
 from minigrad.grading.gradebook.roster import read_roster
-from minigrad.grading.release.student import release
 from minigrad.grading.reports import write_reports
-from tests.submissions.authors import AUTHORS
+from tests.submissions.classes import Class
 from tests.test_gradebook import a_grade, a_question, rows_of
 
 CANVAS = (
@@ -183,13 +179,12 @@ RIGHT = "product_backward = lambda x, y, g: (g * y, g * x)"
 @pytest.fixture
 def gradescope(tmp_path):
     """A package, unpacked as Gradescope does; a submission; and its autograder, to be run."""
-    author = tmp_path / "author" / "ps1.ipynb"
-    author.parent.mkdir()
-    nbformat.write(nbformat.from_dict(AUTHORS["reverse"].copy()), author)
+    root = tmp_path / "autograder"
+    handed = Class(tmp_path / "author" / "ps1.ipynb", folder=root / "submission")
     toml = tmp_path / "gradebook.toml"
     toml.write_text("[questions.check]\nweight = 2.5\n", "utf-8")
-    zipped, root = tmp_path / "ps1.zip", tmp_path / "autograder"
-    asked = ("export", "gradescope", author, "-o", zipped, "--settings", toml)
+    zipped = tmp_path / "ps1.zip"
+    asked = ("export", "gradescope", handed.author, "-o", zipped, "--settings", toml)
     done = CliRunner().invoke(app, [*map(str, asked)])
     assert done.exit_code == 0, done.output
     with ZipFile(zipped) as opened:
@@ -197,13 +192,9 @@ def gradescope(tmp_path):
         modes = {about.filename: about.external_attr >> 16 for about in opened.infolist()}
     assert modes["setup.sh"] & 0o111 and modes["run_autograder"] & 0o111
     assert "minigrad-jupyter[grade]==" in (root / "source/requirements.txt").read_text("utf-8")
-    notebook = json.loads(release(author, tmp_path / "released").read_text("utf-8"))
-    (root / "submission").mkdir()
 
-    def run(answer, name="ps1.ipynb"):
-        for cell in notebook["cells"]:
-            cell["source"] = answer if cell["id"] == "answer" else cell["source"]
-        (root / "submission" / name).write_text(json.dumps(notebook), "utf-8")
+    def run(answer, name="ps1"):
+        handed.submit(name, answer=answer)
         places = {"SOURCE": "source", "SUBMISSION": "submission", "RESULTS": "results/results.json"}
         environment = {f"AUTOGRADER_{key}": str(root / place) for key, place in places.items()}
         ended = subprocess.run(
@@ -218,7 +209,7 @@ def gradescope(tmp_path):
 
 
 def test_the_package_grades_one_submission_in_gradescope_s_folders(gradescope):
-    ended, path = gradescope(RIGHT, "my homework.ipynb")
+    ended, path = gradescope(RIGHT, "my homework")
 
     assert ended.returncode == 0, ended.stderr
     results = json.loads(path.read_text("utf-8"))
@@ -228,7 +219,7 @@ def test_the_package_grades_one_submission_in_gradescope_s_folders(gradescope):
     assert test["visibility"] == "visible" and "4 of 4 results are right" in test["output"]
     assert results["extra_data"]["ps1"]["isolation"] != "none"
 
-    ended, path = gradescope(RIGHT, "and another.ipynb")
+    ended, path = gradescope(RIGHT, "and another")
 
     assert "found: and another.ipynb, my homework.ipynb" in path.read_text("utf-8")
 

@@ -1,6 +1,5 @@
 """The gradebook: what people add to the grades, and that nothing which a person gave is lost."""
 
-import copy
 import csv
 import http.client
 import json
@@ -22,15 +21,20 @@ from nbformat.v4 import new_code_cell, new_markdown_cell
 from typer.testing import CliRunner
 
 from minigrad.cli import app
-from minigrad.grading.assignment import Assignment, grade_assignment, titles_of
+from minigrad.grading.assignment import Assignment, grade_assignment
 from minigrad.grading.gate import gate, gate_bundles
-from minigrad.grading.gradebook.book import QuestionColumn, columns_of, equal_ones, gradebook_of
+from minigrad.grading.gradebook.book import (
+    Provided,
+    QuestionColumn,
+    columns_of,
+    equal_ones,
+    gradebook_of,
+    read_provided,
+)
 from minigrad.grading.gradebook.by_hand import CHANGED, read_manual, update_manual
 from minigrad.grading.gradebook.course import course_of, write_course
 from minigrad.grading.gradebook.csv_files import GradebookError, read_table, write_table
-from minigrad.grading.gradebook.handed_in import HandedIn, handed_in
-from minigrad.grading.gradebook.late import lateness
-from minigrad.grading.gradebook.provided import Provided, read_provided
+from minigrad.grading.gradebook.handed_in import HandedIn, handed_in, lateness
 from minigrad.grading.gradebook.roster import read_roster
 from minigrad.grading.gradebook.settings import (
     CourseSettings,
@@ -39,7 +43,7 @@ from minigrad.grading.gradebook.settings import (
     read_settings,
 )
 from minigrad.grading.marking import MarkingServer
-from minigrad.grading.release.bundles import make_bundles
+from minigrad.grading.release.bundles import make_bundles, titles_of
 from minigrad.grading.release.markers import ReleaseError
 from minigrad.grading.release.questions import differing_points
 from minigrad.grading.release.student import release
@@ -49,6 +53,7 @@ from minigrad.grading.run.recorder import lost
 from minigrad.grading.run.submission import find_answers
 from minigrad.grading.run.written import form_of, written_in
 from tests.submissions.authors import AUTHORS
+from tests.submissions.classes import Class
 
 DUE = datetime(2026, 11, 30, 23, 59, tzinfo=UTC)
 
@@ -567,12 +572,8 @@ def for_people():
     """An author's notebook: a question that is checked, and three that a person marks."""
 
     def cell(kind, name, source, **settings):
-        settings = {
-            "schema_version": 3,
-            "grade_id": name,
-            "grade": False,
-            "solution": False,
-        } | settings
+        ungraded = {"schema_version": 3, "grade": False, "solution": False}
+        settings = {**ungraded, "grade_id": name, **settings}
         return kind(source, id=name, metadata={"nbgrader": settings})
 
     notebook = AUTHORS["reverse"].copy()
@@ -598,19 +599,7 @@ def author(tmp_path):
 @pytest.fixture
 def submit(author, tmp_path):
     """Write a submission with these sources; answers below the last cell answer the task."""
-    released = json.loads(release(author, tmp_path / "released").read_text("utf-8"))
-
-    def write(student, *below, **sources):
-        notebook = copy.deepcopy(released)
-        for cell in notebook["cells"]:
-            cell["source"] = sources.get(cell["id"], cell["source"])
-        notebook["cells"] += [new_markdown_cell(source) for source in below]
-        path = tmp_path / "class" / f"{student}.ipynb"
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(json.dumps(notebook), "utf-8")
-        return path
-
-    return write
+    return Class(author, for_people(), tmp_path / "class").submit
 
 
 def test_a_manual_question_is_released_empty_and_without_its_mark_scheme(author, tmp_path):
@@ -830,7 +819,7 @@ def test_lateness_and_overrides_apply_to_manual_marks(file, settings, tmp_path):
 
 
 def test_weights_and_all_or_nothing_count_as_the_settings_say(author, settings, tmp_path):
-    _, judge = make_bundles(author)
+    bundles = make_bundles(author)
     rules = settings("""
         [questions.check]
         weight = 1.5
@@ -838,7 +827,7 @@ def test_weights_and_all_or_nothing_count_as_the_settings_say(author, settings, 
         [questions.why]
         weight = 0
         """)
-    columns = columns_of([judge], rules)
+    columns = columns_of([bundles], rules)
     of = {column.id: column.points for column in columns}
     update_manual(tmp_path / "manual.csv", {("ada", "why"): "x", ("ada", "plot"): "x"}, of)
     mark(tmp_path / "manual.csv", "ada", "why", points="3")
@@ -852,7 +841,7 @@ def test_weights_and_all_or_nothing_count_as_the_settings_say(author, settings, 
     assert [str(mark.points.normalize()) for mark in ada.marks] == ["0", "0", "1", "0"]
     assert (bob.points, ada.of) == (6, Decimal("11.5"))
     with pytest.raises(GradebookError, match="no question 'chek'. Did you mean check?"):
-        columns_of([judge], settings("[questions.chek]"))
+        columns_of([bundles], settings("[questions.chek]"))
 
 
 def test_the_parts_of_a_question_have_the_points_that_the_notebook_declares(author):
@@ -917,10 +906,8 @@ def test_release_notices_points_that_differ_from_nbgrader_s(author, declared, po
     )
 
     assert list(differing_points(make_bundles(author)[1].questions)) == [("c", 4, points)]
-    assert (
-        f'warning: c counts for 4 points (nbgrader\'s "points"), but declares {points}.'
-        in done.output
-    )
+    told = f'c counts for 4 points (nbgrader\'s "points"), but declares {points}.'
+    assert f"warning: {told}" in done.output
 
 
 # ------------------------------------------------------------------------- the page
@@ -970,10 +957,8 @@ def test_the_marking_page_goes_from_answer_to_answer(page):
     assert (status, headers["Location"]) == (303, "./")
 
     marks = read_manual(page.path)
-    assert (marks["ada", "why"].points, marks["ada", "why"].comment) == (
-        Decimal("2.5"),
-        "=good\nwork",
-    )
+    ada = marks["ada", "why"]
+    assert (ada.points, ada.comment) == (Decimal("2.5"), "=good\nwork")
     assert marks["=bob & co", "why"].points == 0 and "All answers are marked" in page.ask("")[1]
 
 
@@ -1013,11 +998,8 @@ def test_a_mark_given_elsewhere_is_shown_and_not_overwritten(page):
 
     status, text, _ = page.ask(ADA, form)
 
-    assert (
-        status == 409
-        and "this answer was marked elsewhere" in text
-        and "(The saved mark: 3.)" in text
-    )
+    assert status == 409 and "(The saved mark: 3.)" in text
+    assert "this answer was marked elsewhere" in text
     assert read_manual(page.path)["ada", "why"].comment == "theirs"
     page.path.write_text("student,question\n", "utf-8")
     status, text, _ = page.ask(ADA, form)
@@ -1053,20 +1035,13 @@ def test_a_long_comment_is_not_shortened(page, tmp_path):
 @pytest.fixture
 def two_parts(tmp_path):
     """An assignment of two notebooks with cells of the same ids; a class that hands them in."""
-    released = {}
-    for part in ("part1", "part2"):
-        path = tmp_path / part / f"{part}.ipynb"
-        path.parent.mkdir()
-        nbformat.write(for_people(), path)
-        released[part] = json.loads(release(path, tmp_path / "released").read_text("utf-8"))
+    parts = {
+        part: Class(tmp_path / part / f"{part}.ipynb", for_people(), tmp_path / "class")
+        for part in ("part1", "part2")
+    }
 
     def write(student, part, flat=False, **sources):
-        notebook = copy.deepcopy(released[part])
-        for cell in notebook["cells"]:
-            cell["source"] = sources.get(cell["id"], cell["source"])
-        path = tmp_path / "class" / (f"{part}/{student}" if flat else f"{student}/{part}")
-        path.parent.mkdir(exist_ok=True, parents=True)
-        path.with_suffix(".ipynb").write_text(json.dumps(notebook), "utf-8")
+        parts[part].submit(f"{part}/{student}" if flat else f"{student}/{part}", **sources)
 
     return write
 
@@ -1092,9 +1067,8 @@ def test_an_assignment_may_have_several_notebooks(two_parts, tmp_path, monkeypat
     assert [ada[c] for c in ("points", "of", "part1/check", "part2/check")] == ["4", "25", "4", "0"]
     assert (bob["points"], bob["of"]) == ("4", "25")
     assert "part2: nothing was handed in" in bob["note"]
-    answers = {
-        (r["student"], r["question"]): r["answer"] for r in rows_of(tmp_path / "out/manual.csv")
-    }
+    marks = rows_of(tmp_path / "out" / "manual.csv")
+    answers = {(r["student"], r["question"]): r["answer"] for r in marks}
     assert answers["ada", "part1/why"] == "One." and answers["ada", "part2/why"] == "Two."
     assert answers["bob", "part1/why"] == "Only one."
     assert not answers.get(("bob", "part2/why"))
@@ -1137,10 +1111,8 @@ folder = "elsewhere"
 def course(file, settings):
     file("roster.csv", "id,name\nada,Ada\nbob,Bob\ncy,Cy\n")
     file("graded/ps1/gradebook.csv", "student,points,of,q\nada,3,3,3\nbob,1,3,1\n")
-    file(
-        "graded/ps2/gradebook.csv",
-        "student,points,of,note\nada,0,8,\nbob,4,8,why: still to be marked\n",
-    )
+    marks = "ada,0,8,\nbob,4,8,why: still to be marked\n"
+    file("graded/ps2/gradebook.csv", f"student,points,of,note\n{marks}")
     file("elsewhere/gradebook.csv", "student,points,of\nada,1,2\nbob,1,3\neve,2,2\n")
     return settings(COURSE)
 
@@ -1152,20 +1124,15 @@ def test_a_total_weighs_the_assignments_and_drops_the_lowest(course, tmp_path):
     totals = {r["student"]: (r["total"], r["dropped"]) for r in rows_of(tmp_path / "course.csv")}
     assert totals == {
         "ada": ("83.33", "ps2"),  # (2 * 100 + 50) / 3
-        "bob": (
-            "38.89",
-            "ps3",
-        ),  # (2 * 33.3.. + 50) / 3: of equal shares the one that weighs less is dropped
+        # (2 * 33.3.. + 50) / 3: of equal shares the one that weighs less is dropped
+        "bob": ("38.89", "ps3"),
         "cy": ("0", "ps2"),
         "eve": ("33.33", "ps2"),
     }
     assert list(missing) == ["later"]
     _, bob, *_ = rows_of(tmp_path / "course.csv")
-    assert (bob["ps1"], bob["name"], bob["note"]) == (
-        "33.33",
-        "Bob",
-        "ps2: why: still to be marked",
-    )
+    assert (bob["ps1"], bob["name"]) == ("33.33", "Bob")
+    assert bob["note"] == "ps2: why: still to be marked"
 
 
 @pytest.mark.parametrize("drop", [0, 3, 9])
@@ -1196,10 +1163,8 @@ def test_the_course_command_names_ungraded_assignments(course, file, tmp_path, m
     assert done.exit_code == 1 and "line 2: points is 'x'" in done.output
     assert (tmp_path / "course.csv").read_bytes() == before
     file("gradebook.toml", "drop_lowest = -1")
-    assert (
-        "drop_lowest is -1. To fix it, write a whole number"
-        in CliRunner().invoke(app, ["course"]).output
-    )
+    done = CliRunner().invoke(app, ["course"])
+    assert "drop_lowest is -1. To fix it, write a whole number" in done.output
 
 
 # ------------------------------------------------------------------------- equal answers

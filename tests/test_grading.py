@@ -19,12 +19,12 @@ from minigrad.grading.gradebook.book import gradebook_of
 from minigrad.grading.judge.compare import compare_answer
 from minigrad.grading.judge.grades import _first_reason
 from minigrad.grading.release.bundles import BundleError, find_bundles, make_bundles, write_bundles
-from minigrad.grading.release.inputs import draw_input, draw_inputs
+from minigrad.grading.release.check_cell import draw_input, draw_inputs
 from minigrad.grading.release.questions import GradedQuestion, QuestionError, declared
 from minigrad.grading.release.student import is_answer, read_notebook, release
 from minigrad.grading.release.syntax import defined_names
 from minigrad.grading.reports import write_reports
-from minigrad.grading.reports.document import SCHEMA
+from minigrad.grading.reports.tables import SCHEMA
 from minigrad.grading.reports.words import wrong_parts
 from minigrad.grading.run.carried import find_carried
 from minigrad.grading.run.collect import NoSubmissions, submissions_in
@@ -33,7 +33,9 @@ from minigrad.grading.run.notebook import SubmittedCell
 from minigrad.grading.sandbox.lockdown import ARCHITECTURE, seccomp_filter
 from minigrad.grading.trusted import ask
 from tests.submissions.answers import ANSWERS
-from tests.submissions.authors import AUTHORS
+from tests.submissions.authors import AUTHORS, by_exercise
+from tests.submissions.classes import write_files
+from tests.test_gradebook import a_grade, a_question
 
 QUESTION = GradedQuestion("q", 2, "f(x)", ("y",), ({"x": {"shape": [3]}},))
 
@@ -92,15 +94,8 @@ def test_an_answer_in_words_is_marked_by_hand(author):
     assert question.answers == ("answer",)
 
 
-def test_an_exercise_of_minigrad_needs_no_declaration(tmp_path):
-    cells = AUTHORS["reverse"].copy()
-    notebook = nbformat.from_dict(cells)
-    notebook.cells[1].source = (
-        "from minigrad.teach import Exercise\n"
-        "e = Exercise('product_backward', lambda x, y: x * y, shapes=[[(3,), (3,)]])"
-    )
-    notebook.cells[3].source = "e.check().or_raise()"
-    notebook.cells[3].metadata.pop("minigrad")
+def test_an_exercise_of_minigrad_needs_no_declaration():
+    notebook = by_exercise("[[(3,), (3,)]]")
 
     (question,) = declared(notebook, "author")
 
@@ -299,11 +294,8 @@ def test_a_folder_a_zip_and_nbgrader_s_tree_give_the_same_students(tmp_path):
     flat, tree, archive = tmp_path / "flat", tmp_path / "tree", tmp_path / "class.zip"
     with zipfile.ZipFile(archive, "w") as opened:
         for name in ("ana", "ben"):
-            (flat).mkdir(exist_ok=True)
-            (flat / f"{name}.ipynb").write_text("{}", encoding="utf-8")
-            (tree / "submitted" / name / "ps1").mkdir(parents=True)
-            (tree / "submitted" / name / "ps1" / "ex.ipynb").write_text("{}", encoding="utf-8")
-            (tree / "submitted" / name / "ps1" / "other.ipynb").write_text("{}", encoding="utf-8")
+            write_files(flat, f"{name}.ipynb")
+            write_files(tree / "submitted" / name / "ps1", "ex.ipynb", "other.ipynb")
             opened.writestr(f"class/{name}/ex.ipynb", "{}")
             opened.writestr(f"__MACOSX/{name}", "")
 
@@ -313,16 +305,12 @@ def test_a_folder_a_zip_and_nbgrader_s_tree_give_the_same_students(tmp_path):
 
 
 def test_nothing_is_unpacked_outside_the_folder(tmp_path):
-    archive, target = tmp_path / "class.zip", tmp_path / "in" / "unpacked"
     link = zipfile.ZipInfo("eve/ex.ipynb")
     link.external_attr = 0o120777 << 16
-    with zipfile.ZipFile(archive, "w") as opened:
-        opened.writestr(link, "/etc/passwd")
-        opened.writestr("../../outside.ipynb", "{}")
-        opened.writestr("/absolute.ipynb", "{}")
-        opened.writestr("ana.ipynb", "{}")
+    others = [(name, "{}") for name in ("../../outside.ipynb", "/absolute.ipynb", "ana.ipynb")]
+    place = zipped(tmp_path / "class.zip", (link, "/etc/passwd"), *others)
 
-    found = {s.student: s.problem for s in submissions_in(archive, "ex", target)}
+    found = told(place, tmp_path / "in" / "unpacked")
 
     assert found["ana"] is None
     assert "link" in found["eve"]
@@ -332,12 +320,9 @@ def test_nothing_is_unpacked_outside_the_folder(tmp_path):
 
 def test_a_zip_bomb_costs_one_submission(tmp_path, monkeypatch):
     monkeypatch.setattr("minigrad.grading.run.collect.MAX_BYTES", 10_000_000)
-    archive = tmp_path / "class.zip"
-    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as opened:
-        opened.writestr("bomb.ipynb", bytes(50_000_000))
-        opened.writestr("ana.ipynb", "{}")
+    bomb = ("bomb.ipynb", bytes(50_000_000))
 
-    found = {s.student: s.problem for s in submissions_in(archive, "ex", tmp_path / "u")}
+    found = told(zipped(tmp_path / "class.zip", bomb, ("ana.ipynb", "{}")), tmp_path / "u")
 
     assert found["ana"] is None and "more than 9 MB" in found["bomb"]
 
@@ -355,9 +340,7 @@ def test_one_damaged_or_encrypted_file_in_a_zip_costs_only_itself(tmp_path):
     damaged[local + 6] |= 1
     (tmp_path / "class.zip").write_bytes(damaged)
 
-    found = {
-        s.student: s.problem for s in submissions_in(tmp_path / "class.zip", "ex", tmp_path / "u")
-    }
+    found = told(tmp_path / "class.zip", tmp_path / "u")
 
     assert "cannot be unpacked: Bad CRC-32" in found["ana"]
     assert "protected by a password" in found["bob"]
@@ -382,24 +365,13 @@ def test_a_wrong_name_in_a_zip_costs_no_grade(tmp_path):
 
 @pytest.mark.parametrize("zipped", [False, True])
 def test_a_csv_is_a_submission_only_if_a_student_handed_it_in(tmp_path, zipped):
-    names = [
-        "roster.csv",
-        "eve/answers.csv",
-        "Bob_1_2_data.csv",
-        "Cy_2_2_data.csv",
-        "Cy_2_3_ex.ipynb",
-    ]
-    for name in names:
-        path = tmp_path / "class" / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text("{}", encoding="utf-8")
     place = tmp_path / "class"
+    write_files(place, "roster.csv", "eve/answers.csv", "Bob_1_2_data.csv", "Cy_2_2_data.csv")
+    write_files(place, "Cy_2_3_ex.ipynb")
     if zipped:
         place = Path(shutil.make_archive(str(tmp_path / "class"), "zip", place))
 
-    found = {s.student: s.problem for s in submissions_in(place, "ex", tmp_path / "u")}
-
-    assert found == {
+    assert told(place, tmp_path / "u") == {
         "Bob_1_2_data": "it is not a notebook, but a .csv file",
         "Cy_2_3_ex": None,
         "eve": "there is no notebook in the folder (there are answers.csv)",
@@ -422,9 +394,7 @@ def test_a_csv_is_a_submission_only_if_a_student_handed_it_in(tmp_path, zipped):
     ],
 )
 def test_files_beside_a_student_s_notebook_are_no_submissions(tmp_path, notebook, other):
-    for name in (notebook, other):
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).write_text("{}", encoding="utf-8")
+    write_files(tmp_path, notebook, other)
     (tmp_path / "index.html").touch()  # Brightspace's
 
     (found,) = submissions_in(tmp_path, "ex", tmp_path / "u")
@@ -436,8 +406,7 @@ def test_files_beside_a_student_s_notebook_are_no_submissions(tmp_path, notebook
 
 
 def test_no_student_is_left_out_because_names_begin_like_those_of_canvas(tmp_path):
-    for name in ("hw_1_2026_ada.ipynb", "hw_1_2026_bob.pdf"):
-        (tmp_path / name).touch()
+    write_files(tmp_path, "hw_1_2026_ada.ipynb", "hw_1_2026_bob.pdf")
 
     assert len(submissions_in(tmp_path, "ex", tmp_path / "u")) == 2
 
@@ -448,13 +417,11 @@ def test_a_damaged_zip_and_an_empty_folder_are_explained(tmp_path):
     (tmp_path / "u").mkdir()
     with pytest.raises(NoSubmissions, match=r"no submission in .*/empty\.zip"):
         submissions_in(zipped(tmp_path / "empty.zip"), "ex", tmp_path / "u")
-    content = io.BytesIO()
-    with zipfile.ZipFile(content, "w") as opened:
-        opened.writestr("a.ipynb", "{}")
-    (tmp_path / "class.zip").write_bytes(content.getvalue().replace(b"PK\x01\x02", b"PK\x01\x00"))
+    place = zipped(tmp_path / "class.zip", ("a.ipynb", "{}"))
+    place.write_bytes(place.read_bytes().replace(b"PK\x01\x02", b"PK\x01\x00"))
 
     with pytest.raises(NoSubmissions, match="cannot be unpacked"):
-        submissions_in(tmp_path / "class.zip", "ex", tmp_path / "u")
+        submissions_in(place, "ex", tmp_path / "u")
 
 
 @pytest.mark.parametrize(
@@ -466,9 +433,7 @@ def test_a_damaged_zip_and_an_empty_folder_are_explained(tmp_path):
     ],
 )
 def test_students_with_the_same_name_stay_separate_and_are_flagged(tmp_path, name, other, third):
-    for file in (f"{name}.ipynb", other, third):
-        (tmp_path / file).parent.mkdir(exist_ok=True)
-        (tmp_path / file).write_text("{}", encoding="utf-8")
+    write_files(tmp_path, f"{name}.ipynb", other, third)
 
     found = submissions_in(tmp_path, "ex", tmp_path / "u")
 
@@ -508,9 +473,7 @@ def test_a_loose_notebook_beside_two_folders_is_still_a_class(tmp_path, entries)
 
 
 def test_two_notebooks_with_the_same_name_need_confirmation(tmp_path):
-    for name in ("ana/b/ex.ipynb", "ana/a/ex.ipynb", "bob/ex.ipynb", "bob/other.ipynb"):
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text("{}", encoding="utf-8")
+    write_files(tmp_path, "ana/b/ex.ipynb", "ana/a/ex.ipynb", "bob/ex.ipynb", "bob/other.ipynb")
 
     ana, bob = submissions_in(tmp_path, "ex", tmp_path / "u")
 
@@ -572,8 +535,7 @@ def test_too_many_or_too_large_files_cost_only_their_student(tmp_path, monkeypat
 
 
 def test_a_notebook_without_a_name_is_a_submission(tmp_path):
-    for name in (".ipynb", ".ana.ipynb", "._ana.ipynb", ".DS_Store"):
-        (tmp_path / name).write_text("{}", encoding="utf-8")
+    write_files(tmp_path, ".ipynb", ".ana.ipynb", "._ana.ipynb", ".DS_Store")
 
     assert told(tmp_path, tmp_path / "u") == {".ana": None, ".ipynb": None}
 
@@ -583,47 +545,24 @@ def test_a_notebook_without_a_name_is_a_submission(tmp_path):
 HOSTILE = '"><script>alert(1)</script>'
 
 
-def a_grade(student, points=1.0):
-    return {
-        "format": "minigrad-grade-1",
-        "student": student,
-        "file": f"{student}.ipynb",
-        "exercise": "ex",
-        "points": points,
-        "of": 2,
-        "unreadable": None,
-        "confirm": False,
-        "questions": [
-            {
-                "id": "q",
-                "points": points,
-                "of": 2,
-                "right": 1,
-                "asked": 2,
-                "reason": f"ValueError: {HOSTILE}\x1b[31m",
-                "notes": [HOSTILE],
-                "confirm": False,
-                "results": [{"id": "q/1/y", "ok": False, "reason": HOSTILE}],
-                "diagnoses": [{"kind": "sign", "message": "The sign is wrong.", "hint": "Look."}],
-            }
-        ],
-        "notes": [HOSTILE],
-        "seed": "s",
-        "isolation": "bwrap",
-        "limits": {"cell": 10},
-        "versions": {"minigrad": "0"},
-        "hashes": dict.fromkeys(("submission", "recording", "judge", "answers"), "0" * 64),
-    }
+def hostile_grade(student, points=1.0):
+    """A grade whose texts are hostile."""
+    question = a_question(
+        points=points,
+        right=1,
+        reason=f"ValueError: {HOSTILE}\x1b[31m",
+        notes=[HOSTILE],
+        results=[{"id": "q/1/y", "ok": False, "reason": HOSTILE}],
+        diagnoses=[{"kind": "sign", "message": "The sign is wrong.", "hint": "Look."}],
+    )
+    return a_grade(student, question, exercise="ex", notes=[HOSTILE])
 
 
 @pytest.fixture
 def reports(tmp_path):
-    write_reports(
-        gradebook_of(
-            "ex", [[a_grade("ana"), a_grade("=cmd()", 2.0), a_grade(f"../{HOSTILE}", 0.0)]]
-        ),
-        tmp_path,
-    )
+    students = {"ana": 1.0, "=cmd()": 2.0, f"../{HOSTILE}": 0.0}
+    grades = [hostile_grade(student, points) for student, points in students.items()]
+    write_reports(gradebook_of("ex", [grades]), tmp_path)
     return tmp_path
 
 

@@ -12,27 +12,26 @@ from xml.etree import ElementTree
 import nbformat
 import pytest
 
-from minigrad.grading.export.marks import read_marks
+from minigrad.grading.export.lms import read_marks
+from minigrad.grading.files import file_names
 from minigrad.grading.gradebook.book import gradebook_of
 from minigrad.grading.gradebook.csv_files import cell_text, read_table, write_table
 from minigrad.grading.judge.compare import compare_answer
 from minigrad.grading.judge.grades import judge
 from minigrad.grading.release.bundles import make_bundles
 from minigrad.grading.release.questions import GradedQuestion
-from minigrad.grading.release.student import release
 from minigrad.grading.reports import write_reports
-from minigrad.grading.reports.document import file_names
 from minigrad.grading.run import notebook
 from minigrad.grading.run.batch import BatchError, Settings, grade_class, read_answers
 from minigrad.grading.run.carried import find_carried
 from minigrad.grading.run.differences import uses_finite_differences
 from minigrad.grading.run.notebook import SubmittedCell, Unreadable, cells_of
-from minigrad.grading.run.record import unrecorded
+from minigrad.grading.run.record import job_of, unrecorded
 from minigrad.grading.sandbox.launch import Limits, Process
-from tests.submissions.authors import AUTHORS, author
-from tests.submissions.files import filled
+from tests.submissions.authors import author
+from tests.submissions.classes import Class
 from tests.submissions.hostile import RIGHT, method
-from tests.test_grading import a_grade
+from tests.test_grading import hostile_grade
 
 pytest.importorskip("minigrad.grading.sandbox.choose")
 
@@ -98,13 +97,13 @@ def exact(tmp_path):
 
 def recorded(recording, values):
     """What would have been recorded, if a process had published these values."""
-    document = unrecorded(recording, "0" * 64, "seed", "bwrap", Limits(), None)
+    document = unrecorded(job_of(recording, "seed", "bwrap", Limits(), "0" * 64), None)
     answers = {f"check/{n}/value": {"json": value} for n, value in enumerate(values, 1)}
     said = {"end": "idle", "reason": None, "answers": answers, "notes": []}
     return {**document, "questions": {"check": said}}
 
 
-def test_one_hostile_answer_costs_nobody_else_a_grade(exact):
+def test_one_hostile_answer_costs_nobody_else_hostile_grade(exact):
     recording, bundle = exact
     right = [{"half": 2.5, "of": 5}, {"half": 4.0, "of": 8}]
     hostile = [{"half": 10**400, "of": 5}, {"half": [[[[[[1]]]]]], "of": "\ud800"}]
@@ -163,7 +162,9 @@ def test_no_two_students_share_a_file_name():
 def test_no_student_s_page_overwrites_another(tmp_path):
     (of_zoe,) = file_names(["zoë"])
 
-    write_reports(gradebook_of("ex", [[a_grade("zoë", 2.0), a_grade(of_zoe, 0.0)]]), tmp_path)
+    write_reports(
+        gradebook_of("ex", [[hostile_grade("zoë", 2.0), hostile_grade(of_zoe, 0.0)]]), tmp_path
+    )
 
     pages = [page.read_text(encoding="utf-8") for page in (tmp_path / "feedback").iterdir()]
     assert sorted("2 of 2 points" in page for page in pages) == [False, True]
@@ -177,7 +178,7 @@ def test_no_student_s_page_overwrites_another(tmp_path):
     ],
 )  # fmt: skip
 def test_no_cell_of_the_gradebook_begins_with_a_formula(tmp_path, student):
-    grade = a_grade(student)
+    grade = hostile_grade(student)
     grade["notes"] = [student]
 
     write_reports(gradebook_of("ex", [[grade]]), tmp_path)
@@ -208,14 +209,16 @@ def test_a_table_is_read_as_it_was_written(tmp_path, text, edited):
 
 @pytest.mark.parametrize("student", ["a;=1", "x; '+y", "=1;=2", "a\nb", "a\x01", "a\ud800"])
 def test_marks_can_be_exported_whatever_a_student_is_called(tmp_path, student):
-    write_reports(gradebook_of("ex", [[a_grade("ana", 2.0), a_grade(student, 1.0)]]), tmp_path)
+    write_reports(
+        gradebook_of("ex", [[hostile_grade("ana", 2.0), hostile_grade(student, 1.0)]]), tmp_path
+    )
 
     assert [one.line.points for one in read_marks(tmp_path).students] == [2, 1]
 
 
 def test_hostile_text_stays_text_in_xml_and_json(tmp_path):
     text = "]]></failure><x/>&lt;!--\x00\x0b\ufffe\ud800 \u202e ü"
-    grade = a_grade(text)
+    grade = hostile_grade(text)
     grade["questions"][0].update(reason=text, notes=[text])
 
     write_reports(gradebook_of("ex", [[grade]]), tmp_path)
@@ -231,7 +234,7 @@ def test_hostile_text_stays_text_in_xml_and_json(tmp_path):
 
 
 def test_students_do_not_get_the_seed(tmp_path):
-    grade = a_grade("ana")
+    grade = hostile_grade("ana")
     grade["seed"] = "the secret seed"
 
     write_reports(gradebook_of("ex", [[grade]]), tmp_path)
@@ -320,19 +323,16 @@ def test_the_number_of_carried_statements_is_limited():
 @pytest.fixture
 def graded(tmp_path, tier):
     """Grade answers to the exercise on reverse mode, by student."""
-    path = tmp_path / "author.ipynb"
-    nbformat.write(AUTHORS["reverse"], path)
-    released = json.loads(release(path, tmp_path / "released").read_text(encoding="utf-8"))
+    handed = Class(tmp_path / "author.ipynb")
 
     def run(**answers):
-        folder = tmp_path / "class"
-        folder.mkdir(exist_ok=True)
         for student, source in answers.items():
-            (folder / f"{student}.ipynb").write_text(
-                json.dumps(filled(released, source)), encoding="utf-8"
-            )
-        settings = Settings(isolation=tier, limits=LIMITS, jobs=1)
-        grades = grade_class(folder, *make_bundles(path), tmp_path / "out", settings)
+            handed.submit(student, answer=source)
+        settings, bundles = (
+            Settings(isolation=tier, limits=LIMITS, jobs=1),
+            make_bundles(handed.author),
+        )
+        grades = grade_class(handed.folder, *bundles, tmp_path / "out", settings)
         return {grade["student"]: grade for grade in grades}
 
     return run

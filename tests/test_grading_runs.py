@@ -22,7 +22,7 @@ from minigrad.grading.files import locked
 from minigrad.grading.gate import gate_bundles
 from minigrad.grading.judge.grades import judge
 from minigrad.grading.release.bundles import make_bundles
-from minigrad.grading.release.student import read_notebook, release
+from minigrad.grading.release.student import read_notebook
 from minigrad.grading.run import batch
 from minigrad.grading.run.batch import BatchError, Settings, grade_class
 from minigrad.grading.sandbox import container, image
@@ -30,37 +30,21 @@ from minigrad.grading.sandbox.launch import Limits
 from tests import grading_figures as figures
 from tests.grading_figures import class_of
 from tests.submissions.answers import ANSWERS
-from tests.submissions.authors import AUTHORS
-from tests.submissions.files import filled
+from tests.submissions.authors import by_exercise
+from tests.submissions.classes import Class
 
 choose = pytest.importorskip("minigrad.grading.sandbox.choose")
 
 
-def written(folder):
-    """An exercise in this folder, and a function that hands in answers by these names and gives the class."""
-    author = folder / "author.ipynb"
-    nbformat.write(AUTHORS["reverse"], author)
-    released = json.loads(release(author, folder / "released").read_text(encoding="utf-8"))
-
-    def write(*names):
-        (folder / "class").mkdir(exist_ok=True)
-        for k, name in enumerate(names):
-            notebook = filled(released, f"{ANSWERS['reverse'][name]}\n# {k}")
-            path = folder / "class" / f"{k:02d}-{name}.ipynb"
-            path.write_text(json.dumps(notebook), encoding="utf-8")
-        return folder / "class"
-
-    return author, write
-
-
 @pytest.fixture
 def author(tmp_path):
-    return written(tmp_path)[0]
+    return Class(tmp_path / "author.ipynb").author
 
 
 @pytest.fixture
 def submitted(tmp_path):
-    return written(tmp_path)[1]
+    """Hand in answers by these names, and give the class."""
+    return Class(tmp_path / "author.ipynb").submit_each
 
 
 TWO = ("full_by_the_formula", "half_one_gradient")
@@ -69,9 +53,9 @@ TWO = ("full_by_the_formula", "half_one_gradient")
 @pytest.fixture(scope="module")
 def graded_once(tmp_path_factory, tier):
     folder = tmp_path_factory.mktemp("graded")
-    author, write = written(folder)
-    bundles = make_bundles(author)
-    grades = grade_class(write(*TWO), *bundles, folder / "out", Settings(isolation=tier))
+    handed = Class(folder / "author.ipynb")
+    bundles, submissions = make_bundles(handed.author), handed.submit_each(*TWO)
+    grades = grade_class(submissions, *bundles, folder / "out", Settings(isolation=tier))
     return folder, bundles, grades
 
 
@@ -456,22 +440,11 @@ def test_judging_restarts_a_kernel_that_died_before_its_first_message(
 
 
 def test_feedback_names_the_mistake_and_shows_no_value(tmp_path, tier):
-    path = tmp_path / "author.ipynb"
-    notebook = nbformat.from_dict(AUTHORS["reverse"].copy())
-    notebook.cells[1].source = (
-        "from minigrad.teach import Exercise\n"
-        "e = Exercise('product_backward', lambda x, y: x * y, shapes=[[(3,), (3,)], [(2, 3), (2, 3)]])"
-    )
-    notebook.cells[3].source = "e.check().or_raise()"
-    notebook.cells[3].metadata.pop("minigrad", None)
-    nbformat.write(notebook, path)
-    released = json.loads(release(path, tmp_path / "released").read_text(encoding="utf-8"))
-    (tmp_path / "class").mkdir()
-    swapped = filled(released, ANSWERS["reverse"]["zero_swapped"])
-    (tmp_path / "class" / "ana.ipynb").write_text(json.dumps(swapped), encoding="utf-8")
+    handed = Class(tmp_path / "author.ipynb", by_exercise("[[(3,), (3,)], [(2, 3), (2, 3)]]"))
+    handed.submit("ana", answer=ANSWERS["reverse"]["zero_swapped"])
 
     (grade,) = grade_class(
-        tmp_path / "class", *make_bundles(path), tmp_path / "out", Settings(isolation=tier)
+        handed.folder, *make_bundles(handed.author), tmp_path / "out", Settings(isolation=tier)
     )
 
     (question,) = grade["questions"]

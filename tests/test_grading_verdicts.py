@@ -4,21 +4,19 @@ A class of over 200 takes as long as a fifth of all other tests. So every third 
 graded; the rest with MINIGRAD_SUBMISSIONS=rest, as in .ci/run, and all with MINIGRAD_SUBMISSIONS=all.
 """
 
-import json
 import os
 
-import nbformat
 import pytest
 
 from minigrad.grading.release.bundles import make_bundles
-from minigrad.grading.release.student import release
 from minigrad.grading.run.batch import Settings, grade_class
+from minigrad.grading.sandbox.choose import try_tier
 from minigrad.grading.sandbox.image import cached_image
 from minigrad.grading.sandbox.launch import Limits
-from minigrad.grading.sandbox.selftest import try_tier
 from tests.submissions.answers import ANSWERS, SHARES
 from tests.submissions.authors import AUTHORS
-from tests.submissions.files import FILES, filled
+from tests.submissions.classes import Class
+from tests.submissions.files import FILES
 
 pytest.importorskip("minigrad.grading.sandbox.choose")
 
@@ -68,26 +66,21 @@ def graded(request, tier, canary, tmp_path_factory):
 
 
 def grades_of(theme, folder, tier, canary, seed=None):
-    path = folder / "author.ipynb"
-    nbformat.write(AUTHORS[theme], path)
-    released = json.loads(release(path, folder / "released").read_text(encoding="utf-8"))
-    submitted = folder / "class"
-    submitted.mkdir()
+    handed = Class(folder / "author.ipynb", AUTHORS[theme])
+    submitted = handed.folder
     for name, source in some(ANSWERS[theme]).items():
-        notebook = filled(released, source.replace("CANARY", str(canary)))
-        (submitted / f"{name}.ipynb").write_text(json.dumps(notebook), encoding="utf-8")
+        handed.submit(name, answer=source.replace("CANARY", str(canary)))
     if theme == "reverse":
         for name, make in some(FILES).items():
-            content = make(released, ANSWERS["reverse"]["full_by_the_formula"])
+            content = make(handed.released, ANSWERS["reverse"]["full_by_the_formula"])
             (submitted / f"{name}.ipynb").write_bytes(content)
         (submitted / "unreadable_a_link.ipynb").symlink_to(submitted / "full_by_the_formula.ipynb")
         (submitted / "unreadable_a_program.py").write_text("print(4)", encoding="utf-8")
         (submitted / "unreadable_a_folder.ipynb").mkdir()
         os.mkfifo(submitted / "unreadable_a_pipe.ipynb")
         (submitted / "unreadable_no_notebook_in_the_folder").mkdir()
-    recording, judge = make_bundles(path)
     settings = Settings(isolation=tier, limits=LIMITS, seed=seed)
-    grades = grade_class(submitted, recording, judge, folder / "out", settings)
+    grades = grade_class(submitted, *make_bundles(handed.author), folder / "out", settings)
     return {grade["student"]: grade for grade in grades}
 
 

@@ -22,7 +22,7 @@ import pytest
 
 pytest.importorskip("minigrad.grading.sandbox.choose")
 
-from minigrad.grading.sandbox import choose, container, launch, lockdown, selftest
+from minigrad.grading.sandbox import choose, container, launch, lockdown
 from minigrad.grading.sandbox.channel import Budget, Channel, TooMuch
 from minigrad.grading.sandbox.image import build_image, cached_image
 from minigrad.grading.sandbox.launch import Limits, Process
@@ -144,7 +144,7 @@ lockdown._call(lockdown.SECCOMP[lockdown.platform.machine()], ctypes.c_uint(1), 
 TRIED = """
 import json, time
 from minigrad.grading.sandbox.image import cached_image
-from minigrad.grading.sandbox import selftest
+from minigrad.grading.sandbox import choose
 from minigrad.grading.sandbox.image import build_image  # noqa: E402
 from minigrad.grading.sandbox.launch import Limits, Process
 from minigrad.grading.sandbox.wire import Kernel
@@ -154,7 +154,7 @@ image = cached_image(False)
 
 @pytest.mark.parametrize("tier", launch.TIERS[:-1])
 def test_a_tier_that_starts_here_blocks_every_attack(image, tier):
-    found = selftest.try_tier(tier, image)
+    found = choose.try_tier(tier, image)
 
     if not found.attacks:
         pytest.skip(found.reason)
@@ -165,7 +165,7 @@ def test_a_tier_that_starts_here_blocks_every_attack(image, tier):
 @pytest.mark.parametrize("tier", launch.TIERS[:-1])
 def test_a_tier_blocks_every_attack_for_an_ordinary_user_too(ordinary, tier):
     said = ordinary(
-        f"{TRIED}f = selftest.try_tier({tier!r}, image); print(json.dumps([f.attacks, f.reason]))"
+        f"{TRIED}f = choose.try_tier({tier!r}, image); print(json.dumps([f.attacks, f.reason]))"
     )
     attacks, reason = json.loads(said.stdout or said.stderr)
 
@@ -215,15 +215,15 @@ def test_the_report_says_how_a_kernel_died(image, tier):
 
 def few_files(monkeypatch, tmp_path):
     """The self-test, with files that are enough to be too many, and no more than a test can bear."""
-    source = selftest.PROBE.read_text(encoding="utf-8").replace("10**6", "20_000")
+    source = choose.PROBE.read_text(encoding="utf-8").replace("10**6", "20_000")
     (tmp_path / "probe.py").write_text(source, encoding="utf-8")
-    monkeypatch.setattr(selftest, "PROBE", tmp_path / "probe.py")
+    monkeypatch.setattr(choose, "PROBE", tmp_path / "probe.py")
 
 
 def test_without_a_sandbox_the_attacks_of_the_self_test_succeed(image, monkeypatch, tmp_path):
     few_files(monkeypatch, tmp_path)
 
-    reason = selftest.try_tier("none", image).reason
+    reason = choose.try_tier("none", image).reason
 
     for attack in ("reads the judge bundle", "writes beside it", "lists its folder", "reaches the network",
                  "makes a socket", "sees the parent", "signals the parent", "starts a process", "slows the parent down",
@@ -254,7 +254,7 @@ def finding_without(walls, image, monkeypatch, tmp_path):
     monkeypatch.setattr(Process, "_paths", (lambda self: None) if "landlock" in walls else paths)
     if "own user" in walls:
         monkeypatch.setattr(launch, "_unused_uid", lambda: None)
-    return selftest.try_tier("bwrap", image)
+    return choose.try_tier("bwrap", image)
 
 
 @pytest.mark.parametrize(
@@ -290,11 +290,11 @@ def test_the_self_test_finds_what_is_possible_without_any_layer(image, monkeypat
 @pytest.mark.skipif(os.geteuid() != 0, reason="the kernel counts an ordinary user's threads")
 @pytest.mark.parametrize("tier", ["bwrap", "landlock"])
 def test_a_tier_in_which_root_s_threads_are_not_counted_is_not_offered(image, monkeypatch, tier):
-    if not selftest.try_tier(tier, image).attacks:
+    if not choose.try_tier(tier, image).attacks:
         pytest.skip(f"{tier} cannot be used here")
     monkeypatch.setattr(launch, "_unused_uid", lambda: None)
 
-    found = selftest.try_tier(tier, image)
+    found = choose.try_tier(tier, image)
 
     # If root has many threads elsewhere, the kernel itself gets none.
     threads = ("starts 2,000 threads", "could not be started")
@@ -303,7 +303,7 @@ def test_a_tier_in_which_root_s_threads_are_not_counted_is_not_offered(image, mo
 
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="it names a system call by number")
 def test_landlock_is_not_offered_to_a_user_who_may_have_no_namespace_to_count_threads_in(ordinary):
-    tried = "print(selftest.try_tier('landlock', image).reason)"
+    tried = "print(choose.try_tier('landlock', image).reason)"
     said = ordinary(f"{REFUSING.format(call=272)}{TRIED}{tried}")
 
     if "no Landlock" in said.stdout:
@@ -379,7 +379,7 @@ def test_packages_beside_shared_libraries_are_not_in_a_sandbox(image, tmp_path, 
         Process("bwrap", image, Limits()) as bwrap,
         Process("landlock", image, Limits()) as landlock,
     ):
-        assert (str(image / "empty"), str(packages)) in bwrap._mounts()
+        assert (str(image / "empty"), str(packages)) in bwrap.mounts()
         read = landlock._paths()["read"]
 
     assert str(tmp_path / "libm.so") in read and not {str(tmp_path), str(packages.parent)} & {*read}
@@ -505,7 +505,7 @@ def test_a_message_in_many_pieces_is_one_message():
 
 def test_the_order_is_gvisor_bwrap_landlock_container_and_never_none(image, monkeypatch):
     def fails(tier, image):
-        return selftest.Finding(tier, False, f"no {tier} here", selftest.FIXES[tier])
+        return choose.Finding(tier, False, f"no {tier} here", choose.FIXES[tier])
 
     monkeypatch.setattr(choose, "try_tier", fails)
 
@@ -518,7 +518,7 @@ def test_the_order_is_gvisor_bwrap_landlock_container_and_never_none(image, monk
 
 def test_a_tier_that_does_not_hold_is_skipped(image, monkeypatch):
     def tried(tier, image):
-        return selftest.Finding(tier, tier == "container", "no")
+        return choose.Finding(tier, tier == "container", "no")
 
     monkeypatch.setattr(choose, "try_tier", tried)
 
@@ -528,7 +528,7 @@ def test_a_tier_that_does_not_hold_is_skipped(image, monkeypatch):
 def test_a_missing_bwrap_is_reported_with_the_command_that_installs_it(image, monkeypatch):
     monkeypatch.setenv("PATH", "/nowhere")
 
-    found = selftest.try_tier("bwrap", image)
+    found = choose.try_tier("bwrap", image)
 
     assert not found.holds and found.reason == "bwrap is not installed"
     assert found.fix.startswith("apt-get install bubblewrap")
@@ -543,7 +543,7 @@ def test_bwrap_s_own_error_is_reported(image, tmp_path, monkeypatch):
     bwrap.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:/bin:/usr/bin")
 
-    found = selftest.try_tier("bwrap", image)
+    found = choose.try_tier("bwrap", image)
 
     assert not found.holds and "No permissions to create new namespace" in found.reason
 
@@ -561,7 +561,7 @@ def test_a_sysctl_setting_that_forbids_namespaces_is_named(tmp_path, monkeypatch
     monkeypatch.setattr(Path, "read_text", read_text)
 
     for tier in ("gvisor", "bwrap", "landlock"):
-        said = selftest._fix_for(tier)
+        said = choose._fix_for(tier)
         assert said.startswith("sysctl -w kernel.apparmor_restrict_unprivileged_userns=0")
 
 
@@ -572,9 +572,9 @@ def test_missing_subordinate_user_ids_are_reported_with_the_command_that_adds_th
         said.write(b"Error: keep-id requires additional UIDs or GIDs defined in /etc/subuid\n")
         raise NotStarted("the kernel did not start")
 
-    monkeypatch.setattr(selftest, "_attacks", refused)
+    monkeypatch.setattr(choose, "_attacks", refused)
 
-    found = selftest.try_tier("container", image)
+    found = choose.try_tier("container", image)
 
     assert not found.holds and "keep-id requires" in found.reason
     assert "usermod --add-subuids" in found.fix and "uidmap" in found.fix
@@ -584,7 +584,7 @@ def test_missing_subordinate_user_ids_are_reported_with_the_command_that_adds_th
 @pytest.mark.skipif(sys.platform != "linux", reason="Linux only")
 def test_on_a_kernel_without_landlock_the_tier_does_not_hold_and_says_so():
     source = f"""{REFUSING.format(call=444)}{TRIED}
-found = selftest.try_tier("landlock", image)
+found = choose.try_tier("landlock", image)
 print(found.holds, found.reason, "|", found.fix)
 """
     done = subprocess.run([sys.executable, "-c", source], capture_output=True, encoding="utf-8")
@@ -706,7 +706,7 @@ def test_a_missing_container_engine_is_reported_with_the_command_that_installs_i
 ):
     prepare(engine)
 
-    found = selftest.try_tier("container", image)
+    found = choose.try_tier("container", image)
 
     assert not found.holds and reason in found.reason and "apt-get install podman" in found.fix
 
@@ -714,7 +714,7 @@ def test_a_missing_container_engine_is_reported_with_the_command_that_installs_i
 def test_a_configured_engine_that_is_missing_is_named(engine, image, monkeypatch):
     monkeypatch.setenv("MINIGRAD_CONTAINER_ENGINE", "nerdctl")
 
-    assert selftest.try_tier("container", image).reason == "nerdctl is not installed"
+    assert choose.try_tier("container", image).reason == "nerdctl is not installed"
 
 
 def test_a_container_is_killed_by_its_engine(engine, image):
@@ -749,7 +749,7 @@ def test_a_container_is_killed_when_the_grader_is_killed(engine, image, tmp_path
 
 
 def test_in_a_real_container_a_kernel_runs_and_can_do_nothing_else(image):
-    found = selftest.try_tier("container", image)
+    found = choose.try_tier("container", image)
     if not found.holds:
         pytest.skip(f"no container can be had here: {found.reason}")
 

@@ -21,7 +21,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from minigrad.grading.documents import EncodedValue
+from minigrad.grading.documents import Answers, EncodedValue
 from minigrad.grading.files import clean_text
 
 DTYPES = {f"<{kind}{size}" for kind in "fiu" for size in (2, 4, 8)} | {"|i1", "|u1", "|b1", "<f2"}
@@ -88,9 +88,7 @@ def array_in(answer: Mapping[str, object]) -> NDArray[Any]:
     return np.frombuffer(raw, dtype).reshape(shape)
 
 
-def collect(
-    contents: list[object], expected: list[str]
-) -> tuple[dict[str, EncodedValue], list[str]]:
+def collect(contents: list[object], expected: list[str]) -> tuple[Answers, list[str]]:
     """Map each expected id to its answer or an error; also return notes on unexpected answers."""
     by_id: dict[object, list[object]] = {identity: [] for identity in expected}
     unasked = 0
@@ -100,7 +98,7 @@ def collect(
             by_id[identity].append(content)
         else:
             unasked += 1
-    answers: dict[str, EncodedValue] = {}
+    answers: Answers = {}
     for identity in expected:
         same_id = by_id[identity]
         if len(same_id) > 1:

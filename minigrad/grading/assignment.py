@@ -6,25 +6,27 @@ each exercise's run gets its own folder in OUT, and question names are prefixed 
     grade_assignment    read the instructor's files, grade every notebook, and build the gradebook
 """
 
-import re
-import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 from minigrad.grading.documents import WrittenAnswer
-from minigrad.grading.gradebook.book import Gradebook, columns_of, gradebook_of, question_name
+from minigrad.grading.gradebook.book import (
+    Gradebook,
+    columns_of,
+    gradebook_of,
+    question_name,
+    read_provided,
+)
 from minigrad.grading.gradebook.by_hand import update_manual
 from minigrad.grading.gradebook.csv_files import GradebookError
 from minigrad.grading.gradebook.handed_in import HandedIn, handed_in
-from minigrad.grading.gradebook.provided import read_provided
 from minigrad.grading.gradebook.settings import AssignmentSettings
 from minigrad.grading.release.bundles import Judge, Recording
 from minigrad.grading.run.batch import Progress, Settings, grade_class, read_written
 from minigrad.grading.run.written import nothing_written
 
-HEADING = re.compile(r"^#+ +(.+?)[ #]*$", re.MULTILINE)
 EARLY = datetime.min.replace(tzinfo=UTC)
 
 
@@ -61,14 +63,8 @@ def grade_assignment(
     twice = [name for name in assignment.names if assignment.names.count(name) > 1]
     if twice:
         raise GradebookError(f"Two exercises of the assignment are called {twice[0]}.")
-    columns = columns_of([judge for _, judge in assignment.exercises], assignment.rules)
+    columns = columns_of(assignment.exercises, assignment.rules)
     several = len(assignment.exercises)
-    titles = {
-        question_name(recording.name, question, several): title
-        for recording, _ in assignment.exercises
-        for question, title in titles_of(recording).items()
-    }
-    columns = [replace(column, title=titles.get(column.id, "")) for column in columns]
     manual = assignment.rules.manual or out / "manual.csv"
     handed = _handed_in(assignment, submissions)
     provided = read_provided(assignment.rules, handed, [column.id for column in columns], manual)
@@ -88,33 +84,12 @@ def grade_assignment(
                 question_name(recording.name, q, several): answer for q, answer in answers.items()
             }
     provided = replace(provided, written=written)
-    if any(judge.manual for _, judge in assignment.exercises):
-        of = {column.id: column.points for column in columns if column.manual}
+    of = {column.id: column.points for column in columns if column.manual}
+    if of:
         texts = {cell: a["text"] for cell, a in provided.answers.items() if cell[1] in of}
         # read the marks again: somebody may have marked answers during the run
         provided = replace(provided, marks=update_manual(manual, texts, of))
     return gradebook_of(assignment.name, runs, provided, columns)
-
-
-def titles_of(recording: Recording) -> dict[str, str]:
-    """Map each question to the heading above its answer in the student's notebook.
-
-    A second question under the same heading is titled with the first line of its task.
-    """
-    places = {q.answers[0]: q.id for q in recording.questions if q.answers}
-    places |= {q.cell: q.id for q in recording.manual}
-    titles: dict[str, str] = {}
-    title = ""
-    for cell in recording.cells:
-        found = HEADING.findall(cell["source"]) if cell["kind"] == "markdown" else []
-        title = found[-1] if found else title
-        if cell["id"] in places:
-            titles[places[cell["id"]]] = title
-        elif cell["kind"] == "markdown" and cell["source"].strip() and not found:
-            if title in titles.values():
-                first = cell["source"].strip().splitlines()[0].replace("`", "")
-                title = textwrap.shorten(first, 60, placeholder=" ...")
-    return titles
 
 
 def _submissions_of(assignment: Assignment, submissions: Path, name: str) -> Path:

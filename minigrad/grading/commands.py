@@ -5,7 +5,7 @@ This module parses options and prints results; the other modules of the package 
 
 import json
 import webbrowser
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Annotated, Literal, NoReturn
@@ -23,19 +23,19 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 from rich.text import Text
+from typer import Argument, Option
 
 from minigrad.grading.assignment import Assignment, grade_assignment
 from minigrad.grading.doctor import examine, report
 from minigrad.grading.documents import AnswersDocument
 from minigrad.grading.export.autograder import make_package
-from minigrad.grading.export.lms import write_marks
-from minigrad.grading.export.marks import read_marks
+from minigrad.grading.export.lms import read_marks, write_marks
 from minigrad.grading.files import one_line
 from minigrad.grading.gate import NbvalDidNotRun, gate, gate_bundles
 from minigrad.grading.gradebook.book import NOTHING_HANDED_IN, Gradebook, gradebook_of
 from minigrad.grading.gradebook.course import course_of, write_course
 from minigrad.grading.gradebook.csv_files import GradebookError
-from minigrad.grading.gradebook.provided import UNKNOWN_STUDENT
+from minigrad.grading.gradebook.roster import UNKNOWN_STUDENT
 from minigrad.grading.gradebook.settings import NAME, CourseSettings, read_settings
 from minigrad.grading.judge.grades import JudgeError
 from minigrad.grading.marking import MarkingServer
@@ -71,54 +71,49 @@ from minigrad.tape.names import count_of
 
 app = typer.Typer(rich_markup_mode="markdown")
 
-NO_EXERCISE = (
-    "Gradescope needs the exercise, not the marks. To fix it, name what release wrote:  "
-    "minigrad export gradescope FOLDER"
-)
-
 DAY = 24 * 3600
 
 EXERCISE = "The folder that release wrote, one of its bundles, or the author's notebook."
 SEVERAL = f"{EXERCISE} Repeat it if the assignment has several notebooks."
 
-Exercise = Annotated[Path, typer.Option("--exercise", "-e", help=EXERCISE)]
-Exercises = Annotated[list[Path], typer.Option("--exercise", "-e", help=SEVERAL)]
+Exercise = Annotated[Path, Option("--exercise", "-e", help=EXERCISE)]
+Exercises = Annotated[list[Path], Option("--exercise", "-e", help=SEVERAL)]
 Out = Annotated[
-    Path, typer.Option("--out", "-o", file_okay=False, help="The folder to write the results to.")
+    Path, Option("--out", "-o", file_okay=False, help="The folder to write the results to.")
 ]
 Submissions = Annotated[
     Path,
-    typer.Argument(
+    Argument(
         help="A folder, a zip file, nbgrader's course folder (with submitted/), or a notebook."
     ),
 ]
-Each = Annotated[bool, typer.Option("--each", help="Draw different inputs for each submission.")]
+Each = Annotated[bool, Option("--each", help="Draw different inputs for each submission.")]
 Jobs = Annotated[
-    int, typer.Option("--jobs", "-j", min=0, help="How many to run at once; 0 means one per core.")
+    int, Option("--jobs", "-j", min=0, help="How many to run at once; 0 means one per core.")
 ]
-Scheduler = Annotated[str | None, typer.Option(help="The address of a Dask cluster to run on.")]
+Scheduler = Annotated[str | None, Option(help="The address of a Dask cluster to run on.")]
 Seed = Annotated[
-    str | None, typer.Option(help="The seed for the test inputs. By default, a new secret one.")
+    str | None, Option(help="The seed for the test inputs. By default, a new secret one.")
 ]
 Isolation = Annotated[
     Literal["auto", "gvisor", "bwrap", "landlock", "container", "none"],
-    typer.Option(
+    Option(
         help="The sandbox for students' code. auto takes the strongest that works here; none lets the code "
         "do anything."
     ),
 ]
-CellSeconds = Annotated[float, typer.Option(min=0.1, max=DAY, help="The time limit of one cell.")]
-Seconds = Annotated[float, typer.Option(min=1, max=DAY, help="The time limit of one submission.")]
+CellSeconds = Annotated[float, Option(min=0.1, max=DAY, help="The time limit of one cell.")]
+Seconds = Annotated[float, Option(min=1, max=DAY, help="The time limit of one submission.")]
 AssignmentName = Annotated[
     str | None,
-    typer.Option(
+    Option(
         help="The assignment's name in gradebook.toml. By default, the name of the exercise, or of OUT if there "
         "are several."
     ),
 ]
 SettingsFile = Annotated[
     Path | None,
-    typer.Option(
+    Option(
         "--settings",
         help=f"The file with deadline, late policy, roster and weights (see GRADEBOOK.md). By default, {NAME} in "
         "this folder, if there is one.",
@@ -126,22 +121,18 @@ SettingsFile = Annotated[
 ]
 Wheel = Annotated[
     Path | None,
-    typer.Option(help="For gradescope, a wheel of minigrad. By default, this version from PyPI."),
+    Option(help="For gradescope, a wheel of minigrad. By default, this version from PyPI."),
 ]
-Memory = Annotated[int, typer.Option(min=256, help="Memory for one kernel, in megabytes.")]
+Memory = Annotated[int, Option(min=256, help="Memory for one kernel, in megabytes.")]
 
 
 @app.command("release")
 def release_command(
-    author: Annotated[Path, typer.Argument(help="The author's notebook, solutions included.")],
-    out: Annotated[
-        Path, typer.Option("--out", "-o", help="The folder for the student's notebook.")
-    ],
+    author: Annotated[Path, Argument(help="The author's notebook, solutions included.")],
+    out: Annotated[Path, Option("--out", "-o", help="The folder for the student's notebook.")],
     run: Annotated[
         bool,
-        typer.Option(
-            "--run/--no-run", help="Also check that the solution passes and the stub fails."
-        ),
+        Option("--run/--no-run", help="Also check that the solution passes and the stub fails."),
     ] = True,
 ) -> None:
     """Make the student's notebook from the author's notebook.
@@ -189,7 +180,7 @@ def record_command(
     exercise: Exercise,
     out: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             "--out",
             "-o",
             help="The folder to write to; for a single notebook, the answers file (.json).",
@@ -245,9 +236,7 @@ def _record_one(path: Path, recording: Recording, settings: Settings, out: Path 
 
 @app.command("judge")
 def judge_command(
-    answers: Annotated[
-        list[Path], typer.Argument(help="Folders or answers files that record wrote.")
-    ],
+    answers: Annotated[list[Path], Argument(help="Folders or answers files that record wrote.")],
     exercise: Exercise,
     out: Out = Path("graded"),
 ) -> None:
@@ -315,13 +304,13 @@ def grade_command(
 @app.command("mark")
 def mark_command(
     folder: Annotated[
-        Path, typer.Argument(help="The folder that grade wrote, or the CSV of marks.")
+        Path, Argument(help="The folder that grade wrote, or the CSV of marks.")
     ] = Path("graded"),
     port: Annotated[
-        int, typer.Option(min=0, max=65535, help="The port to serve on; 0 means any free one.")
+        int, Option(min=0, max=65535, help="The port to serve on; 0 means any free one.")
     ] = 0,
     browser: Annotated[
-        bool, typer.Option("--browser/--no-browser", help="Open a browser window.")
+        bool, Option("--browser/--no-browser", help="Open a browser window.")
     ] = True,
 ) -> None:
     """Mark answers by hand, one at a time, in a browser page. To stop, press Ctrl-C.
@@ -344,9 +333,7 @@ def mark_command(
 
 @app.command("course")
 def course_command(
-    out: Annotated[Path, typer.Option("--out", "-o", help="The CSV to write.")] = Path(
-        "course.csv"
-    ),
+    out: Annotated[Path, Option("--out", "-o", help="The CSV to write.")] = Path("course.csv"),
     settings_file: SettingsFile = None,
 ) -> None:
     """Compute each student's total for a course, in percent, from the gradebooks of its assignments."""
@@ -371,28 +358,28 @@ def course_command(
 def export_command(
     to: Annotated[
         Literal["canvas", "moodle", "nbgrader", "gradescope"],
-        typer.Argument(help="Which system to write for."),
+        Argument(help="Which system to write for."),
     ],
     folders: Annotated[
         list[Path] | None,
-        typer.Argument(
+        Argument(
             help="The folder that grade wrote; by default, graded. For gradescope, the folder that release wrote, "
             "one for each notebook."
         ),
     ] = None,
     roster: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             help="The file that Canvas or Moodle exported. By default, the roster of the settings."
         ),
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", help="The file to write: a CSV, nbgrader's .db, or a zip."),
+        Option("--out", "-o", help="The file to write: a CSV, nbgrader's .db, or a zip."),
     ] = None,
     assignment: Annotated[
         str | None,
-        typer.Option(
+        Option(
             help="The assignment's name, there and in gradebook.toml. By default, as for grade."
         ),
     ] = None,
@@ -404,7 +391,8 @@ def export_command(
     with _errors_shown():
         settings = _settings(settings_file)
         if to == "gradescope":
-            _export_autograder(folders or [], out, assignment, settings, isolation, wheel)
+            package = make_package(folders or [], out, assignment, settings, isolation, wheel)
+            _print_written([package])
             return
         if folders and len(folders) > 1:
             _stop("Export one assignment at a time. To fix it, name one folder that grade wrote.")
@@ -417,26 +405,9 @@ def export_command(
     _print_written([path])
 
 
-def _export_autograder(
-    folders: list[Path],
-    out: Path | None,
-    assignment: str | None,
-    settings: CourseSettings,
-    isolation: str,
-    wheel: Path | None,
-) -> None:
-    """Write the package that Gradescope runs on each submission."""
-    if not folders:
-        _stop(NO_EXERCISE)
-    exercises = [find_bundles(one) for one in folders]
-    name = assignment or exercises[0][0].name
-    path = out or Path(f"{name}-autograder.zip")
-    _print_written([make_package(exercises, path, settings.of(name), isolation, wheel)])
-
-
 @app.command("doctor")
 def doctor_command(
-    as_json: Annotated[bool, typer.Option("--json", help="Write a JSON document instead.")] = False,
+    as_json: Annotated[bool, Option("--json", help="Write a JSON document instead.")] = False,
 ) -> None:
     """Show what this machine can do (front ends, browser, sandboxes, cluster), and how to add what is missing.
 
@@ -487,24 +458,20 @@ def _print_summary(book: Gradebook, written: list[Path]) -> None:
 
 def _print_what_needs_attention(book: Gradebook) -> None:
     """Print what needs attention now; the rest is in the reports."""
-    due = [row for row in book.rows if row.lateness.due]
-    counted = {
-        "students who handed in nothing": sum(NOTHING_HANDED_IN in row.notes for row in book.rows),
-        "submissions that match nobody on the roster": sum(
-            UNKNOWN_STUDENT in row.notes for row in book.rows
-        ),
-        "late submissions": sum(row.lateness.days > 0 for row in due),
-        "submissions without a late penalty, because no reliable time is known": sum(
-            row.lateness.time is None for row in due
-        ),
-        "answers still to be marked by a person, with 0 points until then": sum(
-            row.open for row in book.rows
-        ),
-        "marks at the end of the CSV for a student or an answer that does not exist": book.gone,
+    rows = book.rows
+    due = [row.lateness for row in rows if row.lateness.due]
+    unknown = "submissions without a late penalty, because no reliable time is known"
+    counted: dict[str, Sequence[int]] = {
+        "students who handed in nothing": [NOTHING_HANDED_IN in row.notes for row in rows],
+        "submissions that match nobody on the roster": [UNKNOWN_STUDENT in r.notes for r in rows],
+        "late submissions": [late.days > 0 for late in due],
+        unknown: [late.time is None for late in due],
+        "answers still to be marked by a person, with 0 points until then": [r.open for r in rows],
+        "marks at the end of the CSV for a student or an answer that does not exist": [book.gone],
     }
-    for what, count in counted.items():
-        if count:
-            typer.echo(f"{what}: {count}")
+    for what, numbers in counted.items():
+        if sum(numbers):
+            typer.echo(f"{what}: {sum(numbers)}")
 
 
 class _Rate(ProgressColumn):

@@ -13,9 +13,9 @@ from importlib.metadata import PackageNotFoundError, requires, version
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
+from minigrad.grading.sandbox.choose import try_tier
 from minigrad.grading.sandbox.image import NoSuchPackage, cached_image
 from minigrad.grading.sandbox.launch import TIERS
-from minigrad.grading.sandbox.selftest import try_tier
 
 PIP = f"{sys.executable} -m pip install"
 BROWSER = "a browser (for its tests)"

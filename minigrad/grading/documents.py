@@ -56,6 +56,9 @@ class EncodedValue(TypedDict, total=False):
     error: str
 
 
+Answers = dict[str, EncodedValue]  # answer id -> answer
+
+
 class DrawnCase(TypedDict):
     """One case of a question: its inputs, and for each result the tolerance for rounding error."""
 
@@ -71,7 +74,7 @@ class QuestionAnswers(TypedDict):
 
     end: str
     reason: str | None
-    answers: dict[str, EncodedValue]
+    answers: Answers
     notes: list[str]
 
 
@@ -107,7 +110,7 @@ class AnswersDocument(TypedDict):
     lost: NotRequired[bool]
 
 
-def answers_to(question: str, document: AnswersDocument) -> dict[str, EncodedValue]:
+def answers_to(question: str, document: AnswersDocument) -> Answers:
     """The answers to the question with this id, by answer id; empty if it was not run."""
     found = document["questions"].get(question)
     return found["answers"] if found else {}

@@ -5,17 +5,18 @@ Uses only the standard library.
     write_text, write_json     write a file atomically, even if the process is killed
     locked                     keep other processes from writing a file
     digest                     a hash of a JSON document
-    free_name                  a name that is not taken yet
+    free_name, file_names      a name that is not taken yet; a file name for each student
     clean_text, one_line       text from a submission, safe to show
 """
 
 import hashlib
 import json
 import os
+import re
 import secrets
 import stat
 import unicodedata
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from itertools import count
 from pathlib import Path
@@ -25,12 +26,7 @@ with suppress(ImportError):  # on Windows, where nothing is graded
 
 
 def write_text(
-    path: Path,
-    text: str,
-    *,
-    encoding: str = "utf-8",
-    private: bool = False,
-    lasting: bool = False,
+    path: Path, text: str, *, encoding: str = "utf-8", private: bool = False, lasting: bool = False
 ) -> Path:
     """Write a file atomically, creating its folder if needed, and return its path.
 
@@ -86,6 +82,25 @@ def free_name(name: str, is_taken: Callable[[str], bool], form: str = "{} ({})")
     """
     numbered = (form.format(name, n) if n > 1 else name for n in count(1))
     return next(one for one in numbered if not is_taken(one))
+
+
+def file_names(students: Sequence[str]) -> list[str]:
+    """A distinct file name for each student, which is safe on every system, even if it ignores case.
+
+    A student's name may equal the generated file name of another student, by chance or on purpose.
+    """
+    names: list[str] = []
+    taken: set[str] = set()
+    for student in students:
+        plain = re.sub(r"[^A-Za-z0-9_.\-]+", "_", student).strip("._-")[:60]
+        # Windows reserves some names for devices
+        if plain != student or re.match(r"(?i)(con|prn|aux|nul|com\d|lpt\d)(\.|$)", plain):
+            sha = hashlib.sha256(student.encode("utf-8", "replace")).hexdigest()
+            plain = f"{plain or 'student'}-{sha[:8]}"
+        name = free_name(plain, lambda one: one.casefold() in taken, "{}-{}")
+        taken.add(name.casefold())
+        names.append(name)
+    return names
 
 
 def clean_text(text: str, limit: int = 2000) -> str:

@@ -21,7 +21,7 @@ from pathlib import Path
 
 from minigrad.grading.judge.grades import judge
 from minigrad.grading.release.bundles import Judge, Recording
-from minigrad.grading.release.inputs import draw_inputs
+from minigrad.grading.release.check_cell import draw_inputs
 from minigrad.grading.release.markers import ReleaseError
 from minigrad.grading.release.student import (
     Notebook,
@@ -31,8 +31,9 @@ from minigrad.grading.release.student import (
     metadata_of,
     read_notebook,
 )
-from minigrad.grading.run.record import record_submission
+from minigrad.grading.run.record import job_of, record_submission
 from minigrad.grading.sandbox.choose import NoSandbox, choose_sandbox
+from minigrad.grading.sandbox.launch import Limits
 from minigrad.grading.trusted import run_pytest
 from minigrad.utils.notebook_format import nbformat
 
@@ -115,10 +116,9 @@ def gate(author: str | Path) -> None:
     author = Path(author)
     notebook = read_notebook(author)
     student = checked_student_notebook(notebook, author.name)
-    asked = {
-        c.id for c in notebook.cells if not is_manual(c)
-    }  # for manual questions, a person sees that the answer is missing
-    starter = with_answers(notebook, {c.id: c.source for c in student.cells if c.id in asked})
+    manual = {cell.id for cell in notebook.cells if is_manual(cell)}
+    # for manual questions, a person sees that the answer is missing
+    starter = with_answers(notebook, {c.id: c.source for c in student.cells if c.id not in manual})
     with ThreadPoolExecutor() as both:
         solution, untouched = both.map(run_nbval, (notebook, starter))
     if not solution.passed:
@@ -126,7 +126,6 @@ def gate(author: str | Path) -> None:
             f"{author.name}: the solution does not pass its own checks. To fix it, correct it, "
             f"run the notebook from top to bottom and save it.\n{solution.report}"
         )
-    manual = {cell.id for cell in notebook.cells if is_manual(cell)}
     graded = {c.id for c in notebook.cells if metadata_of(c, "nbgrader").get("grade")}
     # if a person marks every graded cell, no automatic check is required
     if untouched.passed and not (manual and graded <= manual):
@@ -168,12 +167,11 @@ def gate_bundles(author: str | Path, recording: Recording, bundle: Judge) -> int
         sandbox = choose_sandbox("auto", recording.engine, recording.packages)
     except NoSandbox:
         sandbox = choose_sandbox("none", recording.engine, recording.packages)
-    drawn = draw_inputs(recording.questions, recording.sources, "gate")
+    job = job_of(recording, "gate", sandbox.tier, Limits())
+    job["drawn"] = draw_inputs(recording.questions, recording.sources, "gate")
     contents = [json.dumps(with_answers(notebook, each)).encode() for _, _, each in tried]
     with ThreadPoolExecutor(os.cpu_count()) as several:  # each thread waits for its own process
-        answers = list(
-            several.map(lambda c: record_submission(recording, c, sandbox, "gate", drawn), contents)
-        )
+        answers = list(several.map(lambda c: record_submission(job, c, sandbox), contents))
     for (name, wanted, _), grade in zip(tried, judge(bundle, answers, explain=False)):
         points, of = grade["points"], grade["of"]
         if not {"all of them": points == of, "none": points == 0, "fewer": points < of}[wanted]:

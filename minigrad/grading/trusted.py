@@ -24,10 +24,7 @@ REPEATABLE = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "PYTHONHASHSE
 
 
 def _run_python(
-    folder: Path,
-    *arguments: str,
-    environment: Mapping[str, str] = {},
-    seconds: float | None = None,
+    folder: Path, *arguments: str, environment: Mapping[str, str] = {}, seconds: float | None = None
 ) -> subprocess.CompletedProcess[str]:
     """Run this Python in a folder, without importing from there. Raises TimeoutExpired."""
     return subprocess.run(

@@ -1,5 +1,7 @@
 """Four exercises, one for each theme, small enough to be graded in a second."""
 
+import copy
+
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 
@@ -32,6 +34,18 @@ def author(given, solution, **question):
             ),
         ]
     )
+
+
+def by_exercise(shapes):
+    """The notebook on reverse mode, with an Exercise in place of the declared question."""
+    notebook = copy.deepcopy(AUTHORS["reverse"])
+    notebook.cells[1].source = (
+        "from minigrad.teach import Exercise\n"
+        f"e = Exercise('product_backward', lambda x, y: x * y, shapes={shapes})"
+    )
+    notebook.cells[3].source = "e.check().or_raise()"
+    del notebook.cells[3].metadata["minigrad"]
+    return notebook
 
 
 AUTHORS = {

@@ -17,10 +17,9 @@ from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 from minigrad.grading.documents import Grade
 from minigrad.grading.files import write_json
-from minigrad.grading.gradebook.book import columns_of, gradebook_of
+from minigrad.grading.gradebook.book import Provided, columns_of, gradebook_of
 from minigrad.grading.gradebook.csv_files import GradebookError
-from minigrad.grading.gradebook.provided import Provided
-from minigrad.grading.gradebook.settings import AssignmentSettings, QuestionSettings
+from minigrad.grading.gradebook.settings import AssignmentSettings, CourseSettings, QuestionSettings
 from minigrad.grading.judge.grades import judge
 from minigrad.grading.release.bundles import Judge, Recording, find_bundles
 from minigrad.grading.reports.tables import gradescope_results
@@ -34,23 +33,33 @@ STUDENT = "the submission"  # Gradescope knows who the student is
 
 
 def make_package(
-    exercises: Sequence[tuple[Recording, Judge]],
-    path: Path,
-    rules: AssignmentSettings,
-    isolation: str = "auto",
-    wheel: Path | None = None,
+    folders: Sequence[Path],
+    out: Path | None,
+    assignment: str | None,
+    course: CourseSettings,
+    isolation: str,
+    wheel: Path | None,
 ) -> Path:
     """Write the zip and return its path. Raises GradebookError if there is nothing to grade.
 
-    rules    how questions count; deadlines are left to Gradescope
-    wheel    a wheel of minigrad to include and install; None: install this version from PyPI
+    folders    what `release` wrote, for each notebook
+    course     how questions count; deadlines are left to Gradescope
+    wheel      a wheel of minigrad to include and install; None: install this version from PyPI
     """
+    if not folders:
+        raise GradebookError(
+            "Gradescope needs the exercise, not the marks. To fix it, name what release wrote:  "
+            "minigrad export gradescope FOLDER"
+        )
+    exercises = [find_bundles(folder) for folder in folders]
+    name = assignment or exercises[0][0].name
+    path, rules = out or Path(f"{name}-autograder.zip"), course.of(name)
     if not any(judge.questions for _, judge in exercises):
         raise GradebookError(
             "All questions of this exercise are marked by hand, so there is nothing for an autograder to do. "
             "Mark them in Gradescope."
         )
-    columns_of([judge for _, judge in exercises], rules)  # raises for settings of unknown questions
+    columns_of(exercises, rules)  # raises for settings of unknown questions
     required = f"./{wheel.name}[grade]" if wheel else f"minigrad-jupyter[grade]=={__version__}"
     counts = {name: asdict(one) for name, one in rules.questions.items()}
     settings = {"isolation": isolation, "questions": counts}
@@ -87,7 +96,7 @@ def grade_one(source: Path, submission: Path) -> dict[str, object]:
         for recording, judged in exercises
     ]
     rules = AssignmentSettings(questions=counts)
-    columns = [c for c in columns_of([j for _, j in exercises], rules) if not c.manual]
+    columns = [column for column in columns_of(exercises, rules) if not column.manual]
     book = gradebook_of("", runs, Provided(), columns)
     return gradescope_results(book.rows[0])
 

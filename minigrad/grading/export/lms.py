@@ -1,5 +1,7 @@
 """Files for importing marks into Canvas, Moodle and nbgrader.
 
+    read_marks         the marks of each student that `minigrad grade` wrote, with the feedback: points come from
+                       gradebook.csv; questions and feedback come from each student's results.json
     write_marks        write the file for one of the three
     canvas_table       the gradebook CSV that Canvas exported, with the points of one assignment
     moodle_table       the grading worksheet that Moodle exported, with grades and comments
@@ -10,30 +12,90 @@ An LMS identifies students by its own columns. So we copy those from the file th
 unchanged, and only fill in or add ours.
 """
 
+import json
 import os
 import re
 import sys
 from contextlib import suppress
+from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
-from minigrad.grading.export.marks import AssignmentMarks, StudentMarks
-from minigrad.grading.gradebook.csv_files import GradebookError, TableRow, points_text, write_table
+from minigrad.grading.files import file_names
+from minigrad.grading.gradebook.course import GradebookLine, gradebook_lines
+from minigrad.grading.gradebook.csv_files import (
+    GradebookError,
+    TableRow,
+    exact,
+    points_text,
+    write_table,
+)
 from minigrad.grading.gradebook.roster import Roster, Student, first_and_last, roster_rows
 
 CsvRows = list[list[str]]
-CANVAS = (
-    "Student",
-    "ID",
-    "SIS User ID",
-    "SIS Login ID",
-    "Integration ID",
-    "Root Account",
-    "Section",
-)
+# Canvas's columns about a student
+CANVAS = "Student,ID,SIS User ID,SIS Login ID,Integration ID,Root Account,Section".split(",")
 POSSIBLE = "Points Possible"
 Rows = list[tuple[TableRow, Student | None]]  # of a file that an LMS exported, with their students
+
+
+@dataclass(frozen=True)
+class StudentMarks:
+    """A student's marks for an assignment.
+
+    questions    the tests of results.json
+    comment      the feedback for the student
+    """
+
+    line: GradebookLine
+    questions: list[dict[str, Any]]
+    comment: str
+
+
+@dataclass(frozen=True)
+class AssignmentMarks:
+    """The marks of all students. `name` is the assignment's name; `exercise`, that of its only notebook."""
+
+    name: str
+    exercise: str
+    students: tuple[StudentMarks, ...]
+
+    @property
+    def of(self) -> Decimal:
+        """The maximum number of points."""
+        return self.students[0].line.of
+
+
+def read_marks(folder: Path, name: str | None = None) -> AssignmentMarks:
+    """Read the marks in a folder that grade wrote. Raises GradebookError if there are none.
+
+    name    the assignment's name; None: the exercise's name, or the folder's if there are several
+    """
+    if not (folder / "gradebook.csv").is_file():
+        raise GradebookError(
+            f"There is no gradebook.csv in {folder}. To fix it, run  minigrad grade  first, or name its OUT."
+        )
+    lines = gradebook_lines(folder / "gradebook.csv")
+    files = file_names([line.student.id for line in lines])
+    students = tuple(_marks(line, folder, file) for line, file in zip(lines, files))
+    try:
+        exercise = str(json.loads((folder / "grades.json").read_text("utf-8"))["exercise"])
+    except OSError:  # with several notebooks, each has its own grades.json
+        exercise = folder.resolve().name
+    return AssignmentMarks(name or exercise, exercise, students)
+
+
+def _marks(line: GradebookLine, folder: Path, file: str) -> StudentMarks:
+    path = folder / "gradescope" / file / "results.json"
+    results = json.loads(path.read_text("utf-8"))
+    feedback = [results["output"]]
+    for test in results["tests"]:
+        points, of = (points_text(exact(test[key])) for key in ("score", "max_score"))
+        feedback.append(f"{test['name']}: {points} of {of}. {test['output']}")
+    return StudentMarks(line, results["tests"], "\n\n".join(filter(None, feedback)))
+
+
 Marked = dict[Student | None, StudentMarks]
 
 
@@ -169,10 +231,10 @@ def update_nbgrader(marks: AssignmentMarks, database: Path) -> None:
     os.environ["PATH"] = os.pathsep.join([here, os.environ.get("PATH", os.defpath)])
     with Database(f"sqlite:///{database.resolve()}") as db:
         db.update_or_create_assignment(marks.name)
-        for q in marks.students[0].questions:
-            notebook, cell = _cell(q.question, marks)
+        for question in marks.students[0].questions:
+            notebook, cell = _cell(question["name"], marks)
             db.update_or_create_notebook(notebook, marks.name)
-            about = {"max_score": float(q.of), "cell_type": "code"}
+            about = {"max_score": question["max_score"], "cell_type": "code"}
             db.update_or_create_grade_cell(cell, notebook, marks.name, **about)
         for one in marks.students:
             student = one.line.student
@@ -181,8 +243,8 @@ def update_nbgrader(marks: AssignmentMarks, database: Path) -> None:
             named = {k: v for k, v in named.items() if v}
             db.update_or_create_student(student.id, **named)
             db.update_or_create_submission(marks.name, student.id)
-            for q in one.questions:
-                notebook, cell = _cell(q.question, marks)
+            for question in one.questions:
+                notebook, cell = _cell(question["name"], marks)
                 try:
                     grade = db.find_grade(cell, notebook, marks.name, student.id)
                 except MissingEntry:
@@ -190,7 +252,7 @@ def update_nbgrader(marks: AssignmentMarks, database: Path) -> None:
                         f"{database}: nbgrader has a submission by {student.id} without {cell}. To fix it, name "
                         "another database, or remove that submission there."
                     ) from None
-                grade.manual_score, grade.needs_manual_grade = float(q.points), False
+                grade.manual_score, grade.needs_manual_grade = question["score"], False
         db.db.commit()
 
 

@@ -1,6 +1,7 @@
 """The gradebook of an assignment: automatic grades combined with manual marks and overrides.
 
-    gradebook_of    builds the gradebook from the grades and the instructor's files
+    read_provided   reads the instructor's files, before any code runs, to find typos early
+    gradebook_of    builds the gradebook from the grades and these files
     Gradebook       columns (questions) and rows (students), rebuilt in each run
 
 A row has a mark for each column. The late penalty is applied to the points earned, and an override
@@ -8,14 +9,24 @@ replaces the result. Points are Decimals, so that totals agree exactly with the 
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from datetime import datetime
 from decimal import Decimal
 from functools import cached_property
+from pathlib import Path
 from typing import Literal
 
-from minigrad.grading.documents import Grade, QuestionGrade
+from minigrad.grading.documents import Grade, QuestionGrade, WrittenAnswer
 from minigrad.grading.files import free_name
-from minigrad.grading.gradebook.by_hand import CHANGED, GONE, GradebookCell
+from minigrad.grading.gradebook.by_hand import (
+    CHANGED,
+    GONE,
+    GradebookCell,
+    ManualMark,
+    Override,
+    read_manual,
+    read_overrides,
+)
 from minigrad.grading.gradebook.csv_files import (
     GradebookError,
     exact,
@@ -23,11 +34,17 @@ from minigrad.grading.gradebook.csv_files import (
     points_text,
     rounded,
 )
-from minigrad.grading.gradebook.late import Lateness, lateness
-from minigrad.grading.gradebook.provided import Provided, owners_of
-from minigrad.grading.gradebook.roster import Student
+from minigrad.grading.gradebook.handed_in import HandedIn, Lateness, lateness, read_times
+from minigrad.grading.gradebook.roster import (
+    Roster,
+    Student,
+    owners_of,
+    read_roster,
+    roster_of,
+    student_name,
+)
 from minigrad.grading.gradebook.settings import NAME, AssignmentSettings, QuestionSettings
-from minigrad.grading.release.bundles import Judge
+from minigrad.grading.release.bundles import Judge, Recording, titles_of
 
 NOTHING_HANDED_IN = "nothing was handed in"
 
@@ -63,19 +80,23 @@ class QuestionColumn:
         return rounded(points * self.counts.weight)
 
 
-def columns_of(judges: Sequence[Judge], settings: AssignmentSettings) -> list[QuestionColumn]:
+def columns_of(
+    exercises: Sequence[tuple[Recording, Judge]], settings: AssignmentSettings
+) -> list[QuestionColumn]:
     """The columns of an assignment: for each notebook, its automatic and then its manual questions.
 
     Raises GradebookError if the settings name an unknown question.
     """
     found = []
-    for judge in judges:
+    for recording, judge in exercises:
+        titles = titles_of(recording)
         asked = [(q.id, q.points, False) for q in judge.questions]
         asked += [(q.id, q.points, True) for q in judge.manual]
         for question, points, manual in asked:
-            name = question_name(judge.name, question, len(judges))
+            name = question_name(judge.name, question, len(exercises))
             counts = settings.questions.get(name, QuestionSettings())
-            found.append(QuestionColumn(name, exact(points), manual, counts))
+            title = titles.get(question, "")
+            found.append(QuestionColumn(name, exact(points), manual, counts, title))
     names = [column.id for column in found]
     for name in settings.questions:
         if name not in names:
@@ -178,6 +199,79 @@ class Gradebook:
     rows: tuple[GradebookRow, ...]
     runs: tuple[Sequence[Grade], ...]
     gone: int = 0
+
+
+@dataclass(frozen=True)
+class Provided:
+    """What the instructor provides for an assignment, and facts about the submissions.
+
+    roster       None: there is no roster; the students are those who handed in something
+    times        student id -> when it was handed in, according to the CSV of times
+    handed       submission -> when it was handed in, if that is known
+    owners       submission -> its student, and a note if the owner is uncertain
+    overrides    points that replace a mark
+    marks        the manual marks, including those still to be given
+    written      submission -> question -> what the student wrote; known after the run
+    """
+
+    settings: AssignmentSettings = AssignmentSettings()
+    roster: Roster | None = None
+    times: dict[str, datetime] = field(default_factory=dict)
+    handed: dict[str, HandedIn] = field(default_factory=dict)
+    owners: dict[str, tuple[Student, str]] = field(default_factory=dict)
+    overrides: dict[GradebookCell, Override] = field(default_factory=dict)
+    marks: Mapping[GradebookCell, ManualMark] = field(default_factory=dict)
+    written: Mapping[str, Mapping[str, WrittenAnswer]] = field(default_factory=dict)
+
+    @cached_property
+    def answers(self) -> dict[GradebookCell, WrittenAnswer]:
+        """The students' answers, by student and question."""
+        return {
+            (self.owners[submission][0].id, question): answer
+            for submission, answers in self.written.items()
+            for question, answer in answers.items()
+        }
+
+    def time_of(self, student: Student, grades: Sequence[Grade]) -> tuple[datetime | None, str]:
+        """When a student handed in the last of these, and the source, or why it is unknown."""
+        if student.id in self.times:
+            return self.times[student.id], "from the CSV of times"
+        handed = [self.handed[g["student"]] for g in grades if g["student"] in self.handed]
+        unknown = [one for one in handed if one.time is None]
+        if unknown or not handed:
+            return None, unknown[0].source if unknown else "its time is unknown"
+        last = max(handed, key=lambda one: one.time.timestamp() if one.time else 0)
+        return last.time, last.source
+
+
+def read_provided(
+    settings: AssignmentSettings,
+    handed: Sequence[HandedIn],
+    questions: Sequence[str],
+    manual: Path | None = None,
+) -> Provided:
+    """Read all files that the settings name. Raises GradebookError if one is malformed.
+
+    questions    the question ids of the assignment
+    manual       the CSV of manual marks; it need not exist yet
+    """
+    roster = read_roster(settings.roster) if settings.roster else None
+    everybody = roster or roster_of([student_name(one.submission) for one in handed])
+    if roster is not None:
+        extensions = {
+            roster.named(name, f"{NAME}, extensions").id: extension
+            for name, extension in settings.extensions.items()
+        }
+        settings = replace(settings, extensions=extensions)
+    return Provided(
+        settings,
+        roster,
+        read_times(settings, everybody),
+        {one.submission: one for one in handed},
+        owners_of([one.submission for one in handed], roster),
+        read_overrides(settings.overrides, everybody, questions),
+        read_manual(manual) if manual else {},
+    )
 
 
 def gradebook_of(

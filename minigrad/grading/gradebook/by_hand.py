@@ -1,21 +1,23 @@
-"""manual.csv: the answers that a person marks, with the marks.
+"""Points that a person gives: manual.csv, with the answers that a person marks, and the CSV of overrides.
 
     read_manual       read the marks; a malformed row raises an error with its line
     update_manual     add a row for each new answer; existing marks are never removed
+    read_overrides    read the points that replace a mark
 
-A row holds the version of the answer that was marked. If the student hands in another answer later,
+A row of manual.csv holds the version of the answer that was marked. If the student hands in another answer later,
 the mark and its version stay, and the reports ask for confirmation. To confirm, empty the version
 cell, or mark the answer again in the page (marking.py).
 """
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from hashlib import sha256
 from pathlib import Path
 
 from minigrad.grading.files import clean_text, locked
-from minigrad.grading.gradebook.csv_files import points_text, read_table, write_table
+from minigrad.grading.gradebook.csv_files import nearest, points_text, read_table, write_table
+from minigrad.grading.gradebook.roster import Roster
 
 COLUMNS = ("student", "question", "of", "points", "comment", "version", "note", "answer")
 CHANGED = "the answer has changed since it was marked: please confirm"
@@ -126,3 +128,30 @@ def _shown(answer: str) -> str:
     if len(answer) <= MAX_ANSWER:
         return text
     return f"{text}\n(the answer goes on: see the notebook; all of it is {fingerprint_of(answer)})"
+
+
+@dataclass(frozen=True)
+class Override:
+    """Points that replace a student's mark for a question, and the reason."""
+
+    points: Decimal
+    reason: str
+
+
+def read_overrides(
+    path: Path | None, roster: Roster, questions: Sequence[str]
+) -> dict[GradebookCell, Override]:
+    """Read the overrides from a CSV with the columns student, question, points and reason."""
+    found: dict[GradebookCell, Override] = {}
+    lines: dict[Hashable, int] = {}
+    columns = ("student", "question", "points", "reason")
+    for row in read_table(path, dict.fromkeys(columns, ()), needed=columns) if path else ():
+        cell = roster.named(row["student"], row.where).id, row["question"]
+        if cell[1] not in questions:
+            raise row.wrong(f"there is no question {cell[1]!r}.{nearest(cell[1], questions)}")
+        row.once(cell, lines, "student and question")
+        points = row.points("points")
+        if points is None or not row["reason"]:
+            raise row.wrong("an override needs points and a reason. To fix it, write both.")
+        found[cell] = Override(points, row["reason"])
+    return found

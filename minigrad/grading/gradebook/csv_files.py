@@ -9,7 +9,7 @@ import csv
 import difflib
 import io
 import re
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
@@ -91,11 +91,7 @@ def _text_of(path: Path) -> str:
 
 
 def read_table(
-    path: Path,
-    columns: Mapping[str, Sequence[str]],
-    *,
-    needed: Sequence[str],
-    others: bool = False,
+    path: Path, columns: Mapping[str, Sequence[str]], *, needed: Sequence[str], others: bool = False
 ) -> list[TableRow]:
     """Read a CSV file whose first line names the columns.
 
@@ -106,48 +102,46 @@ def read_table(
     The delimiter is the comma, semicolon or tab, whichever is most frequent in the first line. Raises
     GradebookError, with the line, if the file is malformed or does not exist.
     """
-    text = _text_of(path)
-    delimiter = max(",;\t", key=text.partition("\n")[0].count)
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
-    header: list[str] | None = None
-    names: tuple[str, ...] = ()
+    lines = _lines(path)
+    line, names = next(lines, (0, ()))
+    if not names:
+        raise GradebookError(f"{path} is empty. Its first line must name: {', '.join(needed)}.")
+    header = _header(TableRow(path, line, {}, names), columns, needed, others)
     rows = []
-    while True:
-        line = reader.line_num + 1
-        try:
-            cells = [_unescaped(c).replace("\r\n", "\n").strip() for c in next(reader)]
-        except StopIteration:
-            break
-        except csv.Error as error:
-            raise GradebookError(f"{path}, line {line}: it is not a CSV file ({error}).") from error
-        if not any(cells):
-            continue
-        if header is None:
-            header = _header(TableRow(path, line, {}), cells, columns, needed, others)
-            names = tuple(cells)
-        elif len(cells) != len(header):
-            raise GradebookError(
-                f"{path}, line {line}: there are {len(cells)} cells, but {len(header)} columns. To fix it, put "
+    for line, cells in lines:
+        row = TableRow(path, line, dict(zip(header, cells)), names)
+        if len(cells) != len(header):
+            raise row.wrong(
+                f"there are {len(cells)} cells, but {len(header)} columns. To fix it, put "
                 "cells that contain commas in quotation marks, and keep the commas around empty cells."
             )
-        else:
-            rows.append(TableRow(path, line, dict(zip(header, cells)), names))
-    if header is None:
-        raise GradebookError(f"{path} is empty. Its first line must name: {', '.join(needed)}.")
+        rows.append(row)
     return rows
 
 
+def _lines(path: Path) -> Iterator[tuple[int, tuple[str, ...]]]:
+    """Yield the lines of a CSV file that are not empty: the number of each, and its cells."""
+    text = _text_of(path)
+    delimiter = max(",;\t", key=text.partition("\n")[0].count)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    line = 1
+    try:
+        for raw in reader:
+            cells = tuple(_unescaped(c).replace("\r\n", "\n").strip() for c in raw)
+            if any(cells):
+                yield line, cells
+            line = reader.line_num + 1
+    except csv.Error as error:
+        raise GradebookError(f"{path}, line {line}: it is not a CSV file ({error}).") from error
+
+
 def _header(
-    row: TableRow,
-    cells: list[str],
-    columns: Mapping[str, Sequence[str]],
-    needed: Sequence[str],
-    others: bool,
+    row: TableRow, columns: Mapping[str, Sequence[str]], needed: Sequence[str], others: bool
 ) -> list[str]:
     """Map the file's column names to ours. Other columns get a name that is never looked up."""
     names = {name.casefold(): ours for ours, theirs in columns.items() for name in (ours, *theirs)}
     header: list[str] = []
-    for k, cell in enumerate(cells):
+    for k, cell in enumerate(row.names):
         ours = names.get(cell.casefold())
         if ours is None and not others:
             raise row.wrong(f"there is no column {cell!r} here.{nearest(cell, columns)}")
@@ -155,7 +149,7 @@ def _header(
         header.append(ours if ours and ours not in header else f"{k} {cell}")
     if missing := [name for name in needed if name not in header]:
         raise row.wrong(
-            f"there is no column {missing[0]}. The first line names: {', '.join(cells)}."
+            f"there is no column {missing[0]}. The first line names: {', '.join(row.names)}."
         )
     return header
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from minigrad.grading.files import one_line
+from minigrad.grading.files import free_name, one_line
 from minigrad.grading.gradebook.csv_files import GradebookError, TableRow, nearest, read_table
 
 COLUMNS = {
@@ -27,6 +27,8 @@ COLUMNS = {
     "participant": ("identifier",),
 }
 IDENTIFIERS = ("id", "login", "number", "email", "participant", "name")
+UNKNOWN_STUDENT = "nobody on the roster matches this submission: please confirm whose it is"
+SECOND_SUBMISSION = "another submission is by the same student: please confirm which one counts"
 NOBODY = ("points possible", "student, test")  # rows of Canvas's file that belong to no student
 
 # Names of files and folders in an LMS's download, and the part that identifies the student. It matches as far
@@ -96,6 +98,33 @@ class Roster:
 def roster_of(names: Sequence[str]) -> Roster:
     """A roster of the students who handed in something, for a class without a roster."""
     return Roster(tuple(Student(name) for name in dict.fromkeys(names)))
+
+
+def owners_of(
+    submissions: Sequence[str], roster: Roster | None = None
+) -> dict[str, tuple[Student, str]]:
+    """Map each submission to its student and a note. No student owns two submissions."""
+    found: dict[str, tuple[Student, str]] = {}
+    taken: dict[str, str] = {}  # student id -> submission
+    for submission in submissions:
+        student, note = roster.owner(submission) if roster else None, ""
+        if student is None or student.id in taken:
+            owner = student
+            if student is not None:
+                note = f"{SECOND_SUBMISSION}, this one or the one under {student.id}"
+            elif roster is not None:
+                note = UNKNOWN_STUDENT
+            name = free_name(
+                student_name(submission),
+                lambda one: one in taken or (roster is not None and roster.find(one) is not None),
+            )
+            student = Student(name)
+            if owner is not None:
+                other = f"{SECOND_SUBMISSION}, this one or the one under {name}"
+                found[taken[owner.id]] = owner, other
+        taken[student.id] = submission
+        found[submission] = student, note
+    return found
 
 
 def student_name(submission: str) -> str:

@@ -1,8 +1,7 @@
 """Judge recorded answers. No student's code runs here.
 
-grades       computes points from the verdicts on single answers
+grades       computes points from the verdicts on single answers, and adds the mistakes behind wrong answers
 compare      compares an answer with the solution's
 nbval_items  runs the author's notebook under nbval, with a student's answers as its stored outputs
-feedback     finds the mistakes behind the wrong answers of a class
 explain      asks the exercises for those mistakes, in a separate process
 """

@@ -19,7 +19,7 @@ from typing import cast
 import numpy as np
 
 from minigrad.grading.answers import array_in
-from minigrad.grading.documents import DrawnCase, EncodedValue
+from minigrad.grading.documents import Answers, DrawnCase, EncodedValue
 from minigrad.grading.release.questions import GradedQuestion, NodeOrder
 
 MAX_UNEQUAL = 500  # entries of a list in any order that are compared one by one
@@ -53,12 +53,9 @@ def compare_answer(
 
 
 def judge_question(
-    question: GradedQuestion,
-    mine: dict[str, EncodedValue],
-    right: dict[str, EncodedValue],
-    cases: Sequence[DrawnCase],
+    question: GradedQuestion, mine: Answers, right: Answers, cases: Sequence[DrawnCase]
 ) -> dict[str, Verdict]:
-    """Judge all answers to a question; `mine` and `right` map ids to answers.
+    """Judge all answers to a question.
 
     If an input was changed in place, its whole case is wrong, unless the solution changes it too.
     """
@@ -88,7 +85,7 @@ NO_CREDIT = "right, but zeros would be, too; it counts once another case is righ
 
 def _without_trivial_credit(
     question: GradedQuestion,
-    right: dict[str, EncodedValue],
+    right: Answers,
     cases: Sequence[DrawnCase],
     verdicts: dict[str, Verdict],
 ) -> dict[str, Verdict]:

@@ -26,12 +26,18 @@ from typing import Any, cast
 import pytest
 from nbval.plugin import IPyNbCell, IPyNbFile
 
-from minigrad.grading.documents import AnswersDocument, Drawn, EncodedValue, VerdictText, answers_to
+from minigrad.grading.documents import (
+    Answers,
+    AnswersDocument,
+    Drawn,
+    EncodedValue,
+    VerdictText,
+    answers_to,
+)
 from minigrad.grading.files import digest
 from minigrad.grading.judge.compare import judge_question
 from minigrad.grading.release.bundles import Judge, read_judge
-from minigrad.grading.release.check_in_kernel import MIME
-from minigrad.grading.release.inputs import check_cell, draw_inputs
+from minigrad.grading.release.check_cell import MIME, check_cell, draw_inputs
 from minigrad.grading.release.questions import GradedQuestion
 from minigrad.grading.release.student import Notebook
 from minigrad.utils.notebook_format import nbformat
@@ -175,9 +181,9 @@ class AnswersCell(IPyNbCell):  # type: ignore[misc]
         return not self.comparison_traceback
 
 
-def _answers(outputs: Outputs) -> dict[str, EncodedValue]:
+def _answers(outputs: Outputs) -> Answers:
     """Extract the answers from outputs, by id."""
-    found: dict[str, EncodedValue] = {}
+    found: Answers = {}
     for output in outputs:
         data = output.get("data", {}) if output.get("output_type") == "display_data" else {}
         if MIME in data:

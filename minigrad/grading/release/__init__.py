@@ -5,6 +5,6 @@ markers      the markers around solutions and hidden tests
 syntax       the names that a cell defines and uses
 questions    the graded questions, and the cells that each needs
 exercises    exercises of minigrad.teach as questions
-inputs       draws the inputs for each grading run; check_in_kernel calls the answers on them
+check_cell   draws the inputs for each grading run, and makes the cell that calls the answers on them
 bundles      the two files for recording and judging answers
 """

@@ -9,6 +9,8 @@ not. The judge bundle contains the hash of its recording bundle, so that they ca
 """
 
 import json
+import re
+import textwrap
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import NotRequired, TypedDict
@@ -33,6 +35,7 @@ from minigrad.grading.release.student import (
 )
 from minigrad.grading.release.syntax import defined_names, squeezed
 
+HEADING = re.compile(r"^#+ +(.+?)[ #]*$", re.MULTILINE)
 RECORDING, JUDGE = "minigrad-recording-2", "minigrad-judge-1"
 
 
@@ -128,6 +131,27 @@ class Judge(Bundle):
                 f"The judge bundle {self.name} does not belong to this recording bundle: they are from "
                 "different releases. To fix it, release the exercise again."
             )
+
+
+def titles_of(recording: Recording) -> dict[str, str]:
+    """Map each question to the heading above its answer in the student's notebook.
+
+    A second question under the same heading is titled with the first line of its task.
+    """
+    places = {q.answers[0]: q.id for q in recording.questions if q.answers}
+    places |= {q.cell: q.id for q in recording.manual}
+    titles: dict[str, str] = {}
+    title = ""
+    for cell in recording.cells:
+        found = HEADING.findall(cell["source"]) if cell["kind"] == "markdown" else []
+        title = found[-1] if found else title
+        if cell["id"] in places:
+            titles[places[cell["id"]]] = title
+        elif cell["kind"] == "markdown" and cell["source"].strip() and not found:
+            if title in titles.values():
+                first = cell["source"].strip().splitlines()[0].replace("`", "")
+                title = textwrap.shorten(first, 60, placeholder=" ...")
+    return titles
 
 
 def make_bundles(author: str | Path) -> tuple[Recording, Judge] | None:

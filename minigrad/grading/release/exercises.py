@@ -89,42 +89,39 @@ def drawn_cases(names: Mapping[str, object], asked: list[tuple[str, str]]) -> li
 def _declaration(
     exercise: object, names: Mapping[str, object], sources: list[str]
 ) -> Declaration | None:
-    name = str(getattr(exercise, "name", ""))
-    asked = _call_of(exercise, name, names)
-    if asked is None:
+    if not isinstance(exercise, Question) or not (asked := _call_of(exercise, names)):
         return None
-    declaration = {"results": _result_names(_parts(exercise)), "cases": [], **asked}
-    for tolerance in ("rtol", "atol"):
-        if getattr(exercise, tolerance, None) is not None:
-            declaration[tolerance] = getattr(exercise, tolerance)
-    declaration["cases"] = [{} for _ in _cases(exercise, "public")]
-    declaration["weights"] = _weights(exercise, len(declaration["cases"]))
-    wrongs = [_wrong_source(w, name, sources) for w in getattr(exercise, "wrongs", [])]
-    declaration["wrong"] = [source for source in wrongs if source]
+    name, cases = exercise.name, len(_cases(exercise, "public"))
+    wrongs = [_wrong_source(wrong, name, sources) for wrong in exercise.wrongs]
     answered_by = getattr(getattr(exercise, "program", None), "__name__", "")
     if isinstance(exercise, Facts) and answered_by in names:
         # calling the given function is not a prediction
-        declaration["wrong"].append(f"{name} = {answered_by}()")
-    return declaration
+        wrongs.append(f"{name} = {answered_by}()")
+    tolerances = {kind: getattr(exercise, kind, None) for kind in ("rtol", "atol")}
+    return {
+        "results": _result_names(exercise.parts()),
+        **asked,
+        **{kind: value for kind, value in tolerances.items() if value is not None},
+        "cases": [{} for _ in range(cases)],
+        "weights": _weights(exercise, cases),
+        "wrong": [source for source in wrongs if source],
+    }
 
 
-def _weights(exercise: object, cases: int) -> list[float]:
+def _weights(exercise: Question, cases: int) -> list[float]:
     """The points of each result, the same in each case; empty if none are declared.
 
     An optimizer's cases are its parts, so each counts as often as there are cases.
     """
-    if not isinstance(exercise, Question) or exercise.points == 1.0:
+    if exercise.points == 1.0:
         return []
     parts = list(exercise.parts_with_points().values())
     return [cases * p for p in parts] if isinstance(exercise, Updates) else parts * cases
 
 
-def _parts(exercise: object) -> list[str]:
-    return list(exercise.parts()) if hasattr(exercise, "parts") else []
-
-
-def _call_of(exercise: object, name: str, names: Mapping[str, object]) -> Declaration | None:
+def _call_of(exercise: Question, names: Mapping[str, object]) -> Declaration | None:
     """The call that grades an exercise of this kind, and how the result is compared."""
+    name = exercise.name
     if isinstance(exercise, Differentiable):
         inputs = ", ".join(f"{n!r}: {n}" for n in exercise.inputs)
         call = f"differentiated({name}, {{{inputs}}}, {list(exercise.constants)!r}, g)"
@@ -132,7 +129,7 @@ def _call_of(exercise: object, name: str, names: Mapping[str, object]) -> Declar
     if isinstance(exercise, FunctionQuestion):
         return _call_of_function(exercise, names)
     if isinstance(exercise, Facts | Edges | Adjoints):
-        parts = _parts(exercise)
+        parts = list(exercise.parts())
         call = f"[{name}.get(part, ...) for part in {parts!r}]" + "[0]" * (len(parts) == 1)
         kinds = {Facts: "exact", Edges: "unordered", Adjoints: "array"}
         compare = next(v for k, v in kinds.items() if isinstance(exercise, k))
@@ -145,10 +142,9 @@ def _call_of(exercise: object, name: str, names: Mapping[str, object]) -> Declar
         order = {"nodes": nodes, "edges": pairs}
         return {"call": name, "compare": "order", "order": order, "alone": True}
     if isinstance(exercise, Updates):
-        by_class = exercise.wanted == "class"
-        kind = "steps_of_class" if by_class else "steps_of_function"
-        call = f"[{kind}({name}, p, grads, settings)][0]"
-        return {"results": ["steps"], "call": call, "helpers": STEPS, "engine": by_class}
+        call = f"[steps_of_{exercise.wanted}({name}, p, grads, settings)][0]"
+        engine = exercise.wanted == "class"
+        return {"results": ["steps"], "call": call, "helpers": STEPS, "engine": engine}
     return None
 
 
@@ -202,7 +198,7 @@ def _case(inputs: Mapping[str, object], atol: Sequence[float] = ()) -> DrawnCase
     return {"inputs": {name: encoded(v) for name, v in inputs.items()}, "atol": list(atol)}
 
 
-def _result_names(parts: list[str]) -> list[str]:
+def _result_names(parts: Sequence[str]) -> list[str]:
     """Convert part names to result names that are valid in ids."""
     names: list[str] = []
     for k, part in enumerate(parts, 1):

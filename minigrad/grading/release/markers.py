@@ -141,10 +141,7 @@ def _regions(
 def _without_value(line: str) -> str:
     """Replace a statement as otter does: x = ... for an assignment, ... for any other."""
     indent = line[: len(line) - len(line.lstrip())]
-    try:
-        statement = ast.parse(line.strip()).body[0]
-    except (SyntaxError, ValueError, IndexError):
-        return indent + PROMPT
+    statement = next(iter(statements_of(line.strip())), None)
     value = getattr(statement, "value", None)
     if isinstance(statement, ast.Assign | ast.AnnAssign | ast.AugAssign) and value is not None:
         target = line.strip().encode()[: value.col_offset].decode().rstrip("( ")

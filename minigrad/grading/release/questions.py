@@ -70,7 +70,7 @@ class GradedQuestion:
     weights     the relative weight of each of `ids`; empty: equal weights
     call        the expression to evaluate; input names take precedence over the student's names
     results     the names of the values that it returns
-    cases       for each case: input name -> how it is drawn (see inputs.py)
+    cases       for each case: input name -> how it is drawn (see check_cell.py)
     answers     ids of the answer cells to run before it, in order
     given       ids of the given cells to run before it, in order
     checks      ids of the cells that only the check needs; answers cannot use what they define

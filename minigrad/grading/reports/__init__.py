@@ -1,7 +1,7 @@
 """The reports on a class: the grader's results, and the gradebook with manual changes.
 
-document     grades.json: every grade with the hashes of its inputs; and the JSON schema
-tables       gradebook.csv, results.json for Gradescope, junit.xml
+tables       grades.json, with every grade and the hashes of its inputs, and its JSON schema; gradebook.csv,
+             results.json for Gradescope, junit.xml
 words        the sentences that explain wrong answers to students
 pages        HTML: feedback for each student, and an overview of the class (templates/)
 """
@@ -10,9 +10,14 @@ from pathlib import Path
 
 from minigrad.grading.files import write_json
 from minigrad.grading.gradebook.book import Gradebook
-from minigrad.grading.reports.document import SCHEMA, class_document
 from minigrad.grading.reports.pages import write_pages
-from minigrad.grading.reports.tables import write_gradebook, write_gradescope, write_junit
+from minigrad.grading.reports.tables import (
+    SCHEMA,
+    class_document,
+    write_gradebook,
+    write_gradescope,
+    write_junit,
+)
 
 
 def write_reports(book: Gradebook, out: Path) -> list[Path]:

@@ -16,10 +16,9 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from minigrad.grading.documents import ClassGrades, QuestionGrade, QuestionSummary
-from minigrad.grading.files import clean_text
+from minigrad.grading.files import clean_text, file_names
 from minigrad.grading.gradebook.book import Gradebook, GradebookRow, question_name
 from minigrad.grading.gradebook.csv_files import MAX_WRITTEN, points_text
-from minigrad.grading.reports.document import file_names
 from minigrad.grading.reports.words import wrong_parts
 from minigrad.grading.run.written import MIN_SIZE
 
@@ -129,35 +128,27 @@ def _review_reason(row: GradebookRow) -> str:
 
 
 def _question_data(
-    name: str,
-    question: QuestionSummary,
-    graded: list[QuestionGrade],
-    students: list[_StudentRow],
+    name: str, question: QuestionSummary, graded: list[QuestionGrade], students: list[_StudentRow]
 ) -> dict[str, object]:
     """The overview's data on a question. Rows of its tables are (students, kind or "", text, example)."""
     reasons = Counter(kind_of(q["reason"]) for q in graded if q["reason"])
     common = question["diagnoses"][:MAX_ROWS]
     marks = [(m, s) for s in students for m in s.row.marks if m.column.id == name]
-
-    def example(kind: str) -> _StudentRow | None:
-        """The first student who lost points for this reason."""
-        for mark, student in marks:
-            grade = mark.grade
-            if grade and kind in (
-                kind_of(grade["reason"] or ""),
-                *(d["kind"] for d in grade["diagnoses"]),
-            ):
-                return student
-        return None
-
+    first: dict[str, _StudentRow] = {}  # for each kind, a student who lost points for it
+    for mark, student in marks:
+        if grade := mark.grade:
+            kinds = [kind_of(grade["reason"] or ""), *(d["kind"] for d in grade["diagnoses"])]
+            first = {**dict.fromkeys(kinds, student), **first}
     return {
         "id": name,
         "of": question["of"],
         "mean": statistics.fmean(question["points"]),
         "spread": _distribution(question["points"], question["of"]),
         "title": next((m.column.title for m, _ in marks), ""),
-        "diagnoses": [(d["students"], d["kind"], d["message"], example(d["kind"])) for d in common],
-        "reasons": [(n, "", kind, example(kind)) for kind, n in reasons.most_common(MAX_ROWS)],
+        "diagnoses": [
+            (d["students"], d["kind"], d["message"], first.get(d["kind"])) for d in common
+        ],
+        "reasons": [(n, "", kind, first.get(kind)) for kind, n in reasons.most_common(MAX_ROWS)],
     }
 
 

@@ -27,21 +27,21 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
-from typing import cast
+from typing import TypeVar, cast
 
 from minigrad.grading.documents import AnswersDocument, Grade, WrittenAnswer, conforms
 from minigrad.grading.files import digest, locked, write_json
 from minigrad.grading.judge.grades import judge
 from minigrad.grading.release.bundles import Judge, Recording
-from minigrad.grading.release.inputs import draw_inputs
+from minigrad.grading.release.check_cell import draw_inputs
 from minigrad.grading.run.collect import Submission, content_of, submissions_in
 from minigrad.grading.run.notebook import Unreadable, read_bytes
-from minigrad.grading.run.record import unrecorded
-from minigrad.grading.run.recorder import Job, RecorderFailed, lost, record_job, stop_recorders
+from minigrad.grading.run.record import Job, job_of, unrecorded
+from minigrad.grading.run.recorder import RecorderFailed, lost, record_job, stop_recorders
 from minigrad.grading.sandbox.choose import choose_sandbox
 from minigrad.grading.sandbox.launch import Limits
 
@@ -105,6 +105,7 @@ class Recorded:
     fresh: bool = False
 
 
+T = TypeVar("T")
 Progress = Callable[[int, int, str], None]
 
 
@@ -225,28 +226,21 @@ def _stored_or_job(
     submission: Submission, run: Run
 ) -> tuple[str, AnswersDocument | None, Job | None]:
     """A submission's key, and either its stored answers or the job that will record them."""
-    recording, limits = run.recording, run.settings.limits
+    problem = None
     try:
         content = content_of(submission)
     except Unreadable as error:
-        named = f"{submission.student}: {error}".encode("utf-8", "replace")
-        sha = hashlib.sha256(named).hexdigest()
-        document = unrecorded(recording, sha, run.seed, run.tier, limits, str(error))
-        return _key(sha, run), document, None
+        problem = str(error)
+        content = f"{submission.student}: {error}".encode("utf-8", "replace")
     sha = hashlib.sha256(content).hexdigest()
-    key, seed = _key(sha, run), _seed_for(sha, run)
+    key, job = _key(sha, run), job_of(run.recording, run.seed, run.tier, run.settings.limits, sha)
+    if problem is not None:
+        return key, unrecorded(job, problem), None
     kept = run.folder and _stored_answers(run.folder / "answers" / f"{key}.answers.json", sha)
     if kept:
         return key, kept, None
-    job: Job = {
-        "recording": recording.data,
-        "submission": sha,
-        "seed": seed,
-        "drawn": draw_inputs(recording.questions, recording.sources, seed),
-        "limits": asdict(limits),
-        "isolation": run.tier,
-        "path": str(submission.path.absolute()),
-    }
+    job["seed"], job["path"] = _seed_for(sha, run), str(submission.path.absolute())
+    job["drawn"] = draw_inputs(run.recording.questions, run.recording.sources, job["seed"])
     return key, None, job
 
 
@@ -391,22 +385,24 @@ def _tier_and_seed(out: Path, recording: Recording, settings: Settings) -> tuple
 
 def read_class(path: Path) -> list[tuple[Recorded, AnswersDocument]]:
     """Read what record_submissions wrote, given class.json. Raises BatchError if a file is missing."""
-    with _all_there(path):
-        return [(one, read_answers(path.parent / one.answers)) for one in _listed(path)]
+    return _read_each(path, read_answers)
 
 
 def read_written(out: Path) -> list[tuple[Recorded, dict[str, WrittenAnswer]]]:
     """What each student wrote, as record_submissions stored it in OUT."""
-    listed = [(one, Path(one.answers).name.replace(".answers", "")) for one in _listed(out / CLASS)]
-    with _all_there(out / CLASS):
-        return [(one, json.loads((out / "written" / file).read_bytes())) for one, file in listed]
+    folder = out / "written"
+    return _read_each(
+        out / CLASS, lambda a: json.loads((folder / a.name.replace(".answers", "")).read_bytes())
+    )
 
 
-@contextmanager
-def _all_there(path: Path) -> Iterator[None]:
-    """Raise BatchError if a file that belongs to this class.json does not exist."""
+def _read_each(path: Path, read: Callable[[Path], T]) -> list[tuple[Recorded, T]]:
+    """What `read` gives for the answers file of each submission in a class.json.
+
+    Raises BatchError if a file does not exist.
+    """
     try:
-        yield
+        return [(one, read(path.parent / one.answers)) for one in _listed(path)]
     except FileNotFoundError as error:
         raise BatchError(
             f"{path} names {error.filename}, which does not exist. To fix it, copy the whole folder, or grade in "

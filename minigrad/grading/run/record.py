@@ -8,22 +8,22 @@ student's code on freshly drawn inputs and publishes the results. Then the kerne
 So questions cannot affect each other, a crash affects only its own question, and two runs of the
 same submission with the same seed give the same answers.
 
-    record_submission(recording, content, ...)    the answers, as a JSON document
+    Job                   a submission, and how to run it
+    record_submission     the answers, as a JSON document
 """
 
-import hashlib
 import platform
 import re
 import time
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import cached_property
+from typing import Any, NotRequired, TypedDict
 
 from minigrad.grading.answers import collect
 from minigrad.grading.documents import AnswersDocument, Drawn, QuestionAnswers
-from minigrad.grading.release.bundles import Recording, label_of
-from minigrad.grading.release.check_in_kernel import MIME
-from minigrad.grading.release.inputs import check_cell
+from minigrad.grading.release.bundles import BundleDocument, Recording, label_of
+from minigrad.grading.release.check_cell import MIME, check_cell
 from minigrad.grading.release.questions import GradedQuestion
 from minigrad.grading.release.syntax import without_import
 from minigrad.grading.run.carried import Carried, find_carried
@@ -49,21 +49,47 @@ ENDS = {
 }
 
 
-def record_submission(
-    recording: Recording,
-    content: bytes,
-    sandbox: Sandbox,
-    seed: str,
-    drawn: Drawn,
-    limits: Limits | None = None,
-) -> AnswersDocument:
-    """Record a submission's answers to all questions; `drawn` are the inputs for this seed.
+class Job(TypedDict):
+    """One submission to record, and how to run it.
+
+    submission   its SHA-256
+    drawn        the inputs for the seed
+    path         its file; None: the file's content is in the job, in base64
+    isolation    a tier, or "auto" on a cluster, where each machine chooses its own
+    """
+
+    recording: BundleDocument
+    submission: str
+    seed: str
+    isolation: str
+    limits: dict[str, Any]  # the fields of Limits
+    drawn: Drawn
+    path: str | None
+    content: NotRequired[str]
+
+
+def job_of(
+    recording: Recording, seed: str, isolation: str, limits: Limits, submission: str = ""
+) -> Job:
+    """A job that lacks its file and the inputs."""
+    return {
+        "recording": recording.data,
+        "submission": submission,
+        "seed": seed,
+        "isolation": isolation,
+        "limits": asdict(limits),
+        "drawn": {},
+        "path": None,
+    }
+
+
+def record_submission(job: Job, content: bytes, sandbox: Sandbox) -> AnswersDocument:
+    """Record a submission's answers to all questions.
 
     Raises NotStarted if a kernel could not be started even at the second attempt.
     """
-    limits = limits or Limits()
-    submission = hashlib.sha256(content).hexdigest()
-    document = unrecorded(recording, submission, seed, sandbox.tier, limits, None)
+    recording, limits = Recording(job["recording"]), Limits(**job["limits"])
+    document = unrecorded({**job, "isolation": sandbox.tier}, None)
     document["versions"].update(sandbox.versions)
     try:
         found = find_answers(recording, content)
@@ -73,7 +99,7 @@ def record_submission(
     document["notes"], document["written"] = found.notes, written_in(recording, found)
     document["guessed"], document["missing"] = found.guessed, found.missing
     ends = time.monotonic() + limits.submission
-    run = _Run(recording, found, sandbox, drawn, limits, ends)
+    run = _Run(recording, found, sandbox, job["drawn"], limits, ends)
     document["questions"] = {q.id: run.answers_to(q) for q in recording.questions}
     for question in recording.questions:
         if uses_finite_differences(run.source_of(question), question.call):
@@ -85,30 +111,27 @@ def record_submission(
     return document
 
 
-def unrecorded(
-    recording: Recording,
-    submission: str,
-    seed: str,
-    tier: str,
-    limits: Limits,
-    reason: str | None,
-) -> AnswersDocument:
-    """An answers document without answers, with the reason why there are none."""
+def unrecorded(job: Job, reason: str | None, text: str = "") -> AnswersDocument:
+    """An answers document without answers, with the reason why there are none.
+
+    text    what the reports show in place of what the student wrote
+    """
+    recording = Recording(job["recording"])
     return {
         "format": "minigrad-answers-1",
         "exercise": recording.name,
         "recording": recording.hash,
-        "submission": submission,
-        "seed": seed,
-        "isolation": tier,
-        "limits": asdict(limits),
+        "submission": job["submission"],
+        "seed": job["seed"],
+        "isolation": job["isolation"],
+        "limits": job["limits"],
         "versions": {"minigrad": __version__, "machine": platform.machine()},
         "unreadable": reason,
         "notes": [],
         "guessed": [],
         "missing": [],
         "questions": {},
-        "written": nothing_written(recording),
+        "written": nothing_written(recording, text),
     }
 
 

@@ -6,8 +6,7 @@ Python takes as long as running one.
 
     record_job(job)     record one job, in a thread here or on a Dask worker elsewhere
 
-A job is JSON: the recording bundle, the submission (a path or its content), the seed, the inputs, the
-limits, and the isolation.
+Jobs and answers are JSON.
 """
 
 import atexit
@@ -22,16 +21,14 @@ import sys
 import threading
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, NotRequired, TypedDict
+from typing import TypedDict
 
-from minigrad.grading.documents import AnswersDocument, Drawn
-from minigrad.grading.release.bundles import BundleDocument, Recording
+from minigrad.grading.documents import AnswersDocument
+from minigrad.grading.release.bundles import Recording
 from minigrad.grading.run.notebook import Unreadable, read_bytes
-from minigrad.grading.run.record import record_submission, unrecorded
-from minigrad.grading.run.written import nothing_written
+from minigrad.grading.run.record import Job, record_submission, unrecorded
 from minigrad.grading.sandbox.choose import NoSandbox, choose_sandbox, tested
 from minigrad.grading.sandbox.image import NoSuchPackage
-from minigrad.grading.sandbox.launch import Limits
 from minigrad.grading.sandbox.wire import NotStarted
 
 JOBS = 100  # jobs per process; then a new one is started, which bounds memory leaks
@@ -43,19 +40,6 @@ _started: list["RecorderProcess"] = []
 
 class RecorderFailed(RuntimeError):
     """The machine failed, not the submission; it may work at another time or on another machine."""
-
-
-class Job(TypedDict):
-    """One submission to record: its path or content, its SHA-256, and how to run it."""
-
-    recording: BundleDocument
-    submission: str
-    seed: str
-    drawn: Drawn
-    limits: dict[str, Any]  # the fields of Limits
-    isolation: str
-    path: str | None
-    content: NotRequired[str]
 
 
 class _Reply(TypedDict, total=False):
@@ -144,30 +128,23 @@ def stop_recorders() -> None:
         _started.pop().stop()
 
 
-def _without_answers(job: Job, reason: str) -> AnswersDocument:
-    recording, limits = Recording(job["recording"]), Limits(**job["limits"])
-    return unrecorded(recording, job["submission"], job["seed"], job["isolation"], limits, reason)
-
-
 def lost(job: Job, problem: str) -> AnswersDocument:
     """A document for a submission that the machine could not run; it is reported as unreadable, for now."""
-    written = nothing_written(Recording(job["recording"]), LOST)
-    return {**_without_answers(job, f"{problem}; {TRY_AGAIN}"), "written": written, "lost": True}
+    return {**unrecorded(job, f"{problem}; {TRY_AGAIN}", LOST), "lost": True}
 
 
 def _reply_to(job: Job) -> _Reply:
-    recording, limits = Recording(job["recording"]), Limits(**job["limits"])
+    recording = Recording(job["recording"])
     try:
         path = job["path"]
         content = read_bytes(Path(path)) if path else base64.b64decode(job["content"])
     except Unreadable as error:
-        return {"answers": _without_answers(job, str(error))}
+        return {"answers": unrecorded(job, str(error))}
     if hashlib.sha256(content).hexdigest() != job["submission"]:
         return {"failed": "the file has changed since the run began"}
     try:
         sandbox = choose_sandbox(job["isolation"], recording.engine, recording.packages)
-        seed, drawn = job["seed"], job["drawn"]
-        return {"answers": record_submission(recording, content, sandbox, seed, drawn, limits)}
+        return {"answers": record_submission(job, content, sandbox)}
     except (NotStarted, NoSandbox, NoSuchPackage, OSError) as error:
         return {"failed": f"{type(error).__name__}: {error}"}
 

@@ -1,11 +1,10 @@
 """The sandbox for students' code, and the protocol for talking to a kernel in it.
 
-    choose     chooses the strongest tier that holds on this machine
+    choose     chooses the strongest tier that passes the self-test on this machine
     image      copies the packages that a kernel may import to a separate folder, in the user's cache
     launch     starts Python in one of the tiers of isolation
-    gvisor, container, supervise    the parts of launch for gVisor and for podman or docker
+    container, supervise    the tiers that another program starts: gVisor, podman or docker
     wire       talks to a kernel over channel, which limits what it may send
-    selftest   tries what must be impossible; a tier is used only if it passes
     probe      the attacks that the self-test tries        (runs inside)
     lockdown   Landlock and seccomp, by system calls       (runs inside)
     boot       the first code of the sandboxed Python      (runs inside)

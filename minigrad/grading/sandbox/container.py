@@ -1,4 +1,4 @@
-"""The container tier, with podman or docker, for machines where bwrap and Landlock do not work.
+"""The tiers that another program starts: a container by podman or docker, and gVisor's sandbox.
 
     MINIGRAD_CONTAINER_ENGINE   podman, docker, or a path; default: the first that is installed
     MINIGRAD_CONTAINER_IMAGE    an image with the same Python version as here; default: an empty one
@@ -12,21 +12,37 @@ supervisor stops it (supervise.py). And since the student's code must write to a
 user depends on the engine: a user that nobody else has if we are root, otherwise our own user
 without capabilities.
 
-Sources: podman-run(1), docker run's reference.
+gVisor's `runsc` is a user-space kernel between a student's code and the machine's kernel. It handles the
+system calls of the student's code, and is itself allowed few. It is configured by an OCI bundle: a folder
+with config.json and an empty root file system, in which this machine's Python is mounted read-only, as in
+bwrap. The Jupyter kernel creates its sockets in a folder of ours, the only writable one of this machine.
+Sockets of other processes cannot be reached.
+
+    container_command, gvisor_command    what supervise.py has to start, for a Process of launch.py
+
+Sources: podman-run(1), docker run's reference; gvisor.dev/docs; the runtime specification of the OCI, config.md.
 """
 
+import json
 import os
+import secrets
 import shutil
 import subprocess
-from collections.abc import Mapping, Sequence
+import tempfile
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from minigrad.grading.sandbox.launch import Process
 
 EMPTY = "localhost/minigrad-empty"
 PROCESSES = 64  # including threads
 PATIENCE = 40.0  # seconds to wait for the container to stop, since the engine may be busy
 PROXIES = ("http_proxy", "https_proxy", "ftp_proxy", "all_proxy", "no_proxy")
+OWN_PYTHON = "/python/bin/python3"  # this machine's Python, where it is mounted
 
 
 class NoContainer(OSError):
@@ -39,17 +55,24 @@ class Engine:
 
     program    the path of podman or docker
     image      the image for containers
-    user       "uid:gid" of our user inside a container, if we are not root
     """
 
     program: str
     image: str
-    user: str
 
     @property
     def podman(self) -> bool:
         """Is it podman rather than docker, judging by its name? They take different options."""
         return "podman" in os.path.basename(self.program)
+
+    @cached_property
+    def user(self) -> str:
+        """The "uid:gid" of our user inside a container, if we are not root."""
+        options = None
+        if not self.podman:
+            options = _output_of(self.program, "info", "--format", "{{.SecurityOptions}}")
+        # root in a rootless container is our user outside
+        return "0:0" if "rootless" in (options or "") else f"{os.getuid()}:{os.getgid()}"
 
     @property
     def own_image(self) -> bool:
@@ -59,7 +82,7 @@ class Engine:
     @property
     def python(self) -> str:
         """The Python in the container: the image's own, or this machine's, mounted at /python."""
-        return "python3" if self.own_image else "/python/bin/python3"
+        return "python3" if self.own_image else OWN_PYTHON
 
     def __str__(self) -> str:
         return f"{os.path.basename(self.program)}, {self.image}"
@@ -72,9 +95,8 @@ def engine() -> Engine:
     Raises NoContainer, saying what is missing.
     """
     wanted = os.environ.get("MINIGRAD_CONTAINER_ENGINE")
-    program = next(
-        (p for n in ([wanted] if wanted else ["podman", "docker"]) if (p := shutil.which(n))), None
-    )
+    names = [wanted] if wanted else ["podman", "docker"]
+    program = next(filter(None, map(shutil.which, names)), None)
     if program is None:
         who = f"{wanted} is not" if wanted else "neither podman nor docker is"
         raise NoContainer(f"{who} installed")
@@ -85,49 +107,48 @@ def engine() -> Engine:
             raise NoContainer(
                 f"{program} is there, but could not make an image: does its service run?"
             )
-    return Engine(program, image, _user(program))
+    return Engine(program, image)
 
 
-def run_arguments(
-    engine: Engine,
-    name: str,
-    shown: Sequence[tuple[str, str]],
-    private: Path,
-    environment: Mapping[str, str],
-    user: str,
-    memory: int,
-    disk: int,
+def container_command(
+    process: "Process", options: list[str], environment: Mapping[str, str]
 ) -> list[str]:
-    """The arguments of `run` up to the command.
-
-    shown     (path here, path in the container), mounted read-only
-    private   our folder, mounted at /run/kernel
-    user      "uid:gid" of the student's code in the container
-    memory    limit in bytes, as is disk
-    """
+    """The engine, the container's name, and the arguments of `run`, for Python with these options."""
+    on, name = engine(), f"minigrad-{secrets.token_hex(8)}"
+    user = on.user if process.user is None else f"{process.user}:{process.user}"
+    shown, variables = process.mounts(), {**environment}
+    if on.own_image:
+        shown = [(str(process.image), "/image")]
+        variables["PATH"] = "/usr/local/bin:/usr/bin:/bin"
+        del variables["LD_LIBRARY_PATH"]
+    disk = process.folders["/work"]
+    # The process limit should be reached first, since it reproducibly gives a MemoryError. The
+    # container's limit adds room for the files in its folders, which are in memory.
+    memory = str((process.limits.memory + 128) * 2**20 + 4 * disk)
     arguments = ["run", "--rm", "--name", name, "--pull", "never", "--log-driver", "none"]
     arguments += ["--network", "none", "--ipc", "private", "--hostname", "grading"]
     arguments += ["--read-only", "--cap-drop", "ALL", "--user", user]
     # label=disable: otherwise SELinux denies access to the machine's libraries unless they are relabeled
     arguments += ["--security-opt", "no-new-privileges", "--security-opt", "label=disable"]
-    arguments += ["--memory", str(memory), "--memory-swap", str(memory)]
+    arguments += ["--memory", memory, "--memory-swap", memory]
     arguments += ["--pids-limit", str(PROCESSES), "--shm-size", str(disk)]
     arguments += ["--ulimit", "nofile=256:256", "--ulimit", "core=0:0"]
     arguments += ["--ulimit", f"nproc={_nproc_limit()}"]
-    if engine.podman:
+    if on.podman:
         # otherwise /run and /var/tmp are writable without a limit, and /etc/hosts is the machine's
         arguments += ["--read-only-tmpfs=false", "--no-hosts"]
         if os.geteuid():
             arguments += ["--userns", "keep-id"]
     for path, there in shown:
         arguments += ["--mount", f"type=bind,src={path},dst={there},readonly"]
-    arguments += ["--mount", f"type=bind,src={private},dst=/run/kernel"]
+    arguments += ["--mount", f"type=bind,src={process.folder},dst=/run/kernel"]
     for folder in ("/tmp", "/work"):
         arguments += ["--tmpfs", f"{folder}:rw,nosuid,nodev,size={disk},mode=1777"]
     proxies = {n: "" for p in PROXIES for n in (p, p.upper())}  # engines pass on ours
-    for variable, value in {**proxies, **environment}.items():
+    for variable, value in {**proxies, **variables}.items():
         arguments += ["--env", f"{variable}={value}"]
-    return [*arguments, "--workdir", "/work", "--entrypoint", engine.python, engine.image]
+    arguments += ["--workdir", "/work", "--entrypoint", on.python, on.image]
+    return [on.program, name, *arguments, *options]
 
 
 def own_threads() -> bool:
@@ -135,20 +156,13 @@ def own_threads() -> bool:
     return os.geteuid() == 0 or engine().podman
 
 
-def _user(program: str) -> str:
-    if "podman" not in os.path.basename(program):
-        options = _output_of(program, "info", "--format", "{{.SecurityOptions}}") or ""
-        if "rootless" in options:
-            return "0:0"  # root in a rootless container is our user outside
-    return f"{os.getuid()}:{os.getgid()}"
-
-
 def _nproc_limit() -> str:
     """A generous NPROC limit, since it counts all our user's processes; --pids-limit does the limiting."""
     import resource
 
-    soft, hard = resource.getrlimit(resource.RLIMIT_NPROC)
-    return "4096:4096" if hard == resource.RLIM_INFINITY else f"{min(4096, hard)}:{min(4096, hard)}"
+    hard = resource.getrlimit(resource.RLIMIT_NPROC)[1]
+    most = 4096 if hard == resource.RLIM_INFINITY else min(4096, hard)
+    return f"{most}:{most}"
 
 
 def _output_of(program: str, *arguments: str, given: bytes = b"") -> str | None:
@@ -158,3 +172,56 @@ def _output_of(program: str, *arguments: str, given: bytes = b"") -> str | None:
     except (OSError, subprocess.TimeoutExpired):
         return None
     return done.stdout.decode(errors="replace") if done.returncode == 0 else None
+
+
+def gvisor_command(
+    process: "Process", options: list[str], environment: Mapping[str, str]
+) -> list[str]:
+    """runsc, no name, and its arguments: it exits with the kernel, and killing it kills the kernel.
+
+    Makes the process's OCI bundle. Raises FileNotFoundError if runsc is not installed.
+    """
+    program = installed("runsc")
+    process.bundle = bundle = Path(tempfile.mkdtemp(prefix="mg-"))
+    (bundle / "root").mkdir()
+    mounts = [_mount("/proc", "proc", "proc")]
+    mounts += [_mount(there, "bind", path, "bind", "ro") for path, there in process.mounts()]
+    mounts += [_mount("/run/kernel", "bind", str(process.folder), "bind", "rw")]
+    for target, size in process.folders.items():
+        options_of_it = (f"size={size}", "mode=1777", "nosuid", "nodev")
+        mounts.append(_mount(target, "tmpfs", "tmpfs", *options_of_it))
+    kinds = ("pid", "network", "ipc", "uts", "mount")
+    given = ("bounding", "effective", "inheritable", "permitted", "ambient")
+    user = process.user or 0
+    config = {
+        "ociVersion": "1.0.2",
+        "process": {
+            "user": {"uid": user, "gid": user},
+            "args": [OWN_PYTHON, *options],
+            "env": [f"{name}={value}" for name, value in environment.items()],
+            "cwd": "/work",
+            "noNewPrivileges": True,
+            "capabilities": {kind: [] for kind in given},  # the student's code has none
+        },
+        "root": {"path": str(bundle / "root"), "readonly": True},
+        "hostname": "grading",
+        "mounts": mounts,
+        "linux": {"namespaces": [{"type": kind} for kind in kinds]},
+    }
+    (bundle / "config.json").write_text(json.dumps(config), encoding="utf-8")
+    arguments = ["--root", str(bundle / "state"), "--network", "none", "--host-uds", "create"]
+    arguments += ["--ignore-cgroups", *(["--rootless"] if os.geteuid() else [])]
+    name = f"minigrad-{secrets.token_hex(8)}"
+    return [program, "", *arguments, "run", "--bundle", str(bundle), name]
+
+
+def _mount(there: str, kind: str, source: str, *options: str) -> dict[str, object]:
+    return {"destination": there, "type": kind, "source": source, "options": list(options)}
+
+
+def installed(program: str) -> str:
+    """The path of a program. Raises FileNotFoundError if it is not installed."""
+    found = shutil.which(program)
+    if found is None:
+        raise FileNotFoundError(f"{program} is not installed")
+    return found

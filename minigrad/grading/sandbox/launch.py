@@ -1,6 +1,6 @@
 """Start a Python in one of the tiers of isolation.
 
-    gvisor     a separate user-space kernel, in an unprivileged process (gvisor.py); with seccomp
+    gvisor     a separate user-space kernel, in an unprivileged process (container.py); with seccomp
     bwrap      separate namespaces for files, processes, network and users; with seccomp
     landlock   the machine's namespaces, but only a few files can be opened; with seccomp
     container  like bwrap, but started by podman or docker (container.py); with seccomp
@@ -30,7 +30,7 @@ from glob import glob
 from pathlib import Path
 from typing import IO, Any, Literal
 
-from minigrad.grading.sandbox import container, gvisor
+from minigrad.grading.sandbox import container
 
 Tier = Literal["gvisor", "bwrap", "landlock", "container", "none"]
 TIERS: tuple[Tier, ...] = ("gvisor", "bwrap", "landlock", "container", "none")
@@ -39,6 +39,7 @@ MEGABYTE = 1024 * 1024
 THREADS = 256
 FILES = 5000
 TOO_MANY = 75  # the exit status of a kernel that made more of them
+PACKAGES = {"site-packages", "dist-packages"}  # folders in the standard library's, to be hidden
 FOLDERS = ("/dev/shm", "/tmp", "/work")  # writable folders in tiers with their own file system
 
 
@@ -80,6 +81,7 @@ class Process:
     folder       the path of the private folder, to which the child may write
     inside       the path of the same folder inside the sandbox
     own_paths    does the child see a file system of its own, rather than this machine's?
+    folders      writable folders in a file system of its own -> their limits in bytes
     user         uid of the child if the grader runs as root; nobody else has it
     stderr       where its standard error goes
     """
@@ -92,6 +94,7 @@ class Process:
         short = len(os.fsencode(tempfile.gettempdir())) < 90
         self.folder = Path(tempfile.mkdtemp(prefix="mg-", dir=None if short else "/tmp"))
         self.own_paths = tier not in ("landlock", "none")
+        self.folders = dict.fromkeys(FOLDERS, limits.disk * MEGABYTE)
         self.inside = "/run/kernel" if self.own_paths else str(self.folder)
         self.user = None if tier == "none" else _unused_uid()
         self.child: subprocess.Popen[bytes] | None = None
@@ -120,20 +123,21 @@ class Process:
         # -S, -s, -P: nothing is imported from the machine's site-packages or the folder
         options = ["-S", "-s", "-P", "-B", f"{within}/boot.py", json.dumps(settings)]
         environment = _environment(work)
-        if self.tier == "container":
-            self._start_container(options, environment)
-        elif self.tier == "gvisor":
-            self._start_gvisor(options, environment)
+        if self.tier in SUPERVISED:  # it could outlive us, so another process stops it
+            command = SUPERVISED[self.tier](self, options, environment)
+            script = os.path.join(os.path.dirname(__file__), "supervise.py")
+            command = [sys.executable, "-I", "-S", script, *command]
+            self._start(command, "/", stdin=subprocess.PIPE)
         elif self.tier == "bwrap":
             # pass the arguments in an unlinked file, so that nobody else can read them
             with tempfile.TemporaryFile() as file:
                 file.write("\0".join(self._bwrap(environment)).encode())
                 file.seek(0)
-                command = [_bubblewrap(), "--args", str(file.fileno()), "--"]
-                command += ["/python/bin/python3", *options]
-                self._start(command, "/", file.fileno(), stdin=subprocess.PIPE)
+                command = [container.installed("bwrap"), "--args", str(file.fileno()), "--"]
+                command += [container.OWN_PYTHON, *options]
+                self._start(command, "/", pass_fds=[file.fileno()], stdin=subprocess.PIPE)
         else:
-            self._start([_python(), *options], work, environment=environment)
+            self._start([_python(), *options], work, env=environment)
 
     def _settings(self, within: str) -> dict[str, Any]:
         """The settings for boot.py, except the connection file."""
@@ -156,58 +160,11 @@ class Process:
             "seccomp": self.tier != "none",
         }
 
-    def _start(
-        self,
-        command: list[str],
-        cwd: str,
-        *passed: int,
-        environment: dict[str, str] | None = None,
-        stdin: int = subprocess.DEVNULL,
-    ) -> None:
+    def _start(self, command: list[str], cwd: str, **more: Any) -> None:
+        settings = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, **more}
         self.child = subprocess.Popen(
-            command,
-            env=environment,
-            cwd=cwd,
-            stdin=stdin,
-            stdout=subprocess.DEVNULL,
-            stderr=self.stderr,
-            pass_fds=passed,
-            start_new_session=True,
+            command, cwd=cwd, stderr=self.stderr, start_new_session=True, **settings
         )
-
-    def _start_supervised(self, program: str, name: str, arguments: list[str]) -> None:
-        """Start something that could outlive us, through a process that stops it (supervise.py)."""
-        script = os.path.join(os.path.dirname(__file__), "supervise.py")
-        command = [sys.executable, "-I", "-S", script, program, name, *arguments]
-        self._start(command, "/", stdin=subprocess.PIPE)
-
-    def _start_container(self, options: list[str], environment: dict[str, str]) -> None:
-        engine = container.engine()
-        shown = self._mounts()
-        if engine.own_image:
-            shown = [(str(self.image), "/image")]
-            environment = {**environment, "PATH": "/usr/local/bin:/usr/bin:/bin"}
-            del environment["LD_LIBRARY_PATH"]
-        name = f"minigrad-{secrets.token_hex(8)}"
-        # The process limit should be reached first, since it reproducibly gives a MemoryError. The
-        # container's limit adds room for the files in its folders, which are in memory.
-        memory = self.limits.memory + 4 * self.limits.disk + 128
-        megabytes = (memory * MEGABYTE, self.limits.disk * MEGABYTE)
-        user = engine.user if self.user is None else f"{self.user}:{self.user}"
-        run = container.run_arguments(
-            engine, name, shown, self.folder, environment, user, *megabytes
-        )
-        self._start_supervised(engine.program, name, [*run, *options])
-
-    def _start_gvisor(self, options: list[str], environment: dict[str, str]) -> None:
-        program = gvisor.runsc()
-        self.bundle = Path(tempfile.mkdtemp(prefix="mg-"))
-        command = ["/python/bin/python3", *options]
-        sizes = dict.fromkeys(FOLDERS, self.limits.disk * MEGABYTE)
-        gvisor.write_bundle(
-            self.bundle, command, environment, self._mounts(), self.folder, sizes, self.user or 0
-        )
-        self._start_supervised(program, "", gvisor.runsc_arguments(self.bundle))
 
     def alive(self) -> bool:
         """Is it running? Its PID is not reused before kill(), which reaps it."""
@@ -222,14 +179,18 @@ class Process:
             self._status = ended.si_status if ended.si_code == os.CLD_EXITED else -ended.si_status
         return ended is None
 
+    def _wait(self, seconds: float) -> None:
+        """Wait until it has ended, but no longer than this."""
+        ends = time.monotonic() + seconds
+        while self.alive() and time.monotonic() < ends:
+            time.sleep(0.005)
+
     def ending(self) -> str:
         """How it ended: `exit status 1`, `signal SIGSEGV`; "" if it is still running after a second.
 
         For a container the wait is longer, because the engine cleans up first.
         """
-        ends = time.monotonic() + (container.PATIENCE if self.tier == "container" else 1)
-        while self.alive() and time.monotonic() < ends:
-            time.sleep(0.005)
+        self._wait(container.PATIENCE if self.tier == "container" else 1)
         status = self._status
         if status is None:
             return ""
@@ -249,9 +210,7 @@ class Process:
             return
         if self.child.stdin is not None:  # its supervisor or PID 1 stops it
             self.child.stdin.close()
-            ends = time.monotonic() + container.PATIENCE
-            while self.alive() and time.monotonic() < ends:
-                time.sleep(0.005)
+            self._wait(container.PATIENCE)
         if self.child.returncode is not None:
             return
         # PermissionError: macOS, if the process has already ended
@@ -317,7 +276,7 @@ class Process:
         arguments += ["--hostname", "grading"]
         for name, value in environment.items():
             arguments += ["--setenv", name, value]
-        shown = self._mounts()
+        shown = self.mounts()
         private = (str(self.folder), "/run/kernel")
         above = {parent for _, there in (*shown, private) for parent in Path(there).parents[:-1]}
         for parent in sorted(map(str, above)):  # bwrap would make them accessible to root only
@@ -325,13 +284,12 @@ class Process:
         for path, there in shown:
             arguments += ["--ro-bind", path, there]
         arguments += ["--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys", "--dev", "/dev"]
-        size = str(self.limits.disk * MEGABYTE)
-        for folder in FOLDERS:
-            arguments += ["--perms", "1777", "--size", size, "--tmpfs", folder]
+        for folder, size in self.folders.items():
+            arguments += ["--perms", "1777", "--size", str(size), "--tmpfs", folder]
         arguments += ["--bind", *private, "--chdir", "/work"]
         return [*arguments, "--remount-ro", "/dev", "--remount-ro", "/"]
 
-    def _mounts(self) -> list[tuple[str, str]]:
+    def mounts(self) -> list[tuple[str, str]]:
         """What to mount read-only: Python, the image, and an empty folder over each that must be hidden."""
         shown, hidden = _python_tree()
         empty = str(self.image / "empty")
@@ -340,18 +298,16 @@ class Process:
     def _paths(self) -> dict[str, list[str]]:
         """The paths that Landlock allows. In tiers with their own file system, it only restricts writing."""
         if self.own_paths:
-            write = ["/run/kernel", *FOLDERS, "/dev/null"]
-            return {"read": ["/"], "list": [], "write": write}
+            return {"read": ["/"], "list": [], "write": ["/run/kernel", *FOLDERS, "/dev/null"]}
         stdlib = sysconfig.get_path("stdlib")
-        parts = [
-            os.path.join(stdlib, name)
-            for name in os.listdir(stdlib)
-            if name not in ("site-packages", "dist-packages")
-        ]
+        parts = [os.path.join(stdlib, name) for name in {*os.listdir(stdlib)} - PACKAGES]
         devices = ["/dev/null", "/dev/zero", "/dev/urandom", "/dev/random"]
         libraries = (path for folder in _libraries() for path in _without_packages(folder))
         read = [*libraries, *_libpython(), *parts, _python(), str(self.image), *devices]
         return {"read": read, "list": [stdlib], "write": [str(self.folder), "/dev/null"]}
+
+
+SUPERVISED = {"container": container.container_command, "gvisor": container.gvisor_command}
 
 
 def _remove(top: Path) -> None:
@@ -391,8 +347,7 @@ def _python_tree() -> tuple[list[tuple[str, str]], list[str]]:
     shown = [(path, path) for path in _libraries()]
     shown += [(stdlib, there), (_python(), "/python/bin/python3")]
     shown += [(path, f"/python/lib/{os.path.basename(path)}") for path in _libpython()]
-    names = ("site-packages", "dist-packages")
-    hidden = [f"{there}/{n}" for n in names if os.path.isdir(os.path.join(stdlib, n))]
+    hidden = [f"{there}/{n}" for n in PACKAGES if os.path.isdir(os.path.join(stdlib, n))]
     return shown, hidden + [path for folder in _libraries() for path in _packages_in(folder)]
 
 
@@ -427,13 +382,6 @@ def _environment(work: str) -> dict[str, str]:
         "PYDEVD_DISABLE_FILE_VALIDATION": "1",
         "MPLBACKEND": "agg",
     }
-
-
-def _bubblewrap() -> str:
-    found = shutil.which("bwrap")
-    if found is None:
-        raise FileNotFoundError("bwrap is not installed")
-    return found
 
 
 def _python() -> str:
