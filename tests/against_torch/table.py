@@ -152,7 +152,7 @@ def page() -> str:
         row = [f"`{op.name}`", names, *cells, REMARKS.get(op.name, "")]
         chapters.setdefault(op.__module__.rpartition(".")[2], []).append(f"| {' | '.join(row)} |")
     lines = [
-        "# Every operation, beside PyTorch's",
+        "# Every operation, compared with PyTorch's",
         "",
         "`python -m tests.against_torch.table` writes this page, and a test fails if it is out of date. **yes**",
         "means that `tests/against_torch/test_every_op.py` compares it with PyTorch, on every line of",
