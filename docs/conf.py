@@ -1,7 +1,7 @@
 """The site. In the root of the clone:  sphinx-build -W -c docs . site
 
-Lessons and exercises are shown with their stored outputs; no notebook is run. Nothing in the
-site asks the network for anything: the theme, MathJax and the inspector are files in it.
+Lessons and exercises are shown with their stored outputs; no notebook is run. The site
+works without the network: the theme, MathJax and the inspector are files in it.
 """
 
 import sys
@@ -10,7 +10,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "docs" / "extensions")]
 
-# After the path is set. The first is imported for what it does: myst_nb imports nbformat too, slowly.
+# After the path is set. The first import speeds up a later one: myst_nb imports nbformat too, slowly.
 import minigrad.utils.notebook_format  # noqa: E402, F401
 from minigrad.version import __version__  # noqa: E402
 

@@ -2,7 +2,7 @@
 
 The docstrings are plain text, made for `help()`: prose with `code` in backticks, columns of names
 and meanings, formulas that are set apart by indentation, and examples. Paragraphs stay
-paragraphs; what is laid out with spaces is shown as it stands.
+paragraphs; what is laid out with spaces is shown as is.
 """
 
 from __future__ import annotations

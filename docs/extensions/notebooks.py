@@ -1,11 +1,11 @@
 """Shows the lessons and exercises on the site, and tapes that can be stepped through.
 
-A lesson is shown with its stored outputs; a folded answer hides its own. In place of the picture of a
-tape stands the inspector itself, made from the tape's document in docs/tapes/: a reader steps through it
+A lesson is shown with its stored outputs; a folded answer hides its own. The picture of a tape
+is replaced by the inspector, made from the tape's document in docs/tapes/: a reader can step through it
 without a kernel. At the end are links to the pages of the reference about what the lesson uses.
 An exercise is shown as students get it, without its solution.
 
-    python docs/extensions/notebooks.py        records the tapes of the lessons anew
+    python docs/extensions/notebooks.py        records the tapes of the lessons again
 
 In a page written by hand, the directive `tape` records a program while the site is built:
 
@@ -14,7 +14,7 @@ In a page written by hand, the directive `tape` records a program while the site
     (x * x).sum().backward()
     ```
 
-What stands above a line `%%autograd` runs first and is not recorded. The directive `plot` does the same for a
+The lines above `%%autograd` run first and are not recorded. The directive `plot` does the same for a
 program that draws a `figure` with minigrad.plots.
 """
 
@@ -43,8 +43,8 @@ from minigrad.tape.document import packed
 ROOT = Path(__file__).resolve().parents[2]
 TAPES = ROOT / "docs" / "tapes"
 PICTURE = "image/svg+xml"
-WIDE = 555  # pixels: beside a wider picture, the panels of the inspector have no room
-NEED_TORCH = ("14_the_same_tape_in_pytorch",)  # not recorded anew where PyTorch is missing
+WIDE = 555  # pixels: next to a wider picture, the panels of the inspector have no room
+NEED_TORCH = ("14_the_same_tape_in_pytorch",)  # not recorded again where PyTorch is missing
 
 # The pages that the sidebar shows below the two tables of contents.
 LISTED = {"notebooks/README": "*\ndata/README", "exercises/README": "*/*"}
@@ -75,7 +75,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
 
 
 def show_notebook(app: Sphinx, docname: str, source: list[str]) -> None:
-    """Replace the text of a notebook by what the site shows."""
+    """Replace the text of a notebook with what the site shows."""
     if docname in LISTED:
         source[0] += f"\n```{{toctree}}\n:hidden:\n:glob:\n\n{LISTED[docname]}\n```\n"
     if not app.env.doc2path(docname).suffix == ".ipynb":
@@ -204,7 +204,7 @@ def recorded(before: str, program: str, title: str) -> minigrad.Tape:
 
 
 def main() -> None:
-    """Run the lessons that show a tape, and keep what the inspector is told."""
+    """Run the lessons that show a tape, and store the documents that the inspector shows."""
     from nbclient import NotebookClient
 
     os.environ["MINIGRAD_DISPLAY"] = "html"

@@ -56,7 +56,7 @@ class Reference(SphinxDirective):
 
 
 def public_names(module: ModuleType) -> list[str]:
-    """The functions and classes of ours that the module offers, in the order of the alphabet."""
+    """The module's public functions and classes that minigrad defines, in alphabetical order."""
     names = getattr(module, "__all__", dir(module))
     return sorted(
         name for name in names if not name.startswith("_") and is_ours(getattr(module, name))
@@ -79,6 +79,6 @@ def name_pytorchs_page(
 def skip_plumbing(
     app: Sphinx, what: str, name: str, obj: Any, skip: bool, options: Any
 ) -> bool | None:
-    """Leave out what all layers have and nobody calls by name."""
+    """Leave out methods that every layer has and nobody calls by name."""
     generated = what == "class" and name == "forward" and inspect.getdoc(obj) == GENERATED
     return True if generated or name in ("extra_repr", "reset_parameters") else None

@@ -1,6 +1,6 @@
 """The table of OPS.md: what of each op is compared with PyTorch. Needs no PyTorch itself.
 
-    python -m tests.against_torch.table        writes OPS.md anew
+    python -m tests.against_torch.table        writes OPS.md again
 
 A cell says "yes" if test_every_op.py compares it, at every line of samples.py; a dash if there
 is nothing to compare; otherwise a number, under which the page says why not.
@@ -43,14 +43,14 @@ REMARKS = {
     "to": "`memory_format` is left out: there is one layout per view",
     "view": "`x.view(dtype)` as well; the result has no history",
     "clone": "`memory_format` is left out", "gather": "`sparse_grad` is accepted and ignored",
-    "scatter": "by a tensor or a number; `reduce=` as well, and with gradients, which PyTorch has in `scatter_reduce` only",
+    "scatter": "from a tensor or a number; `reduce=` as well, with gradients, which PyTorch has only in `scatter_reduce`",
     "scatter_mul": 'as `scatter_reduce(..., "prod")`; with several zeros in one place, PyTorch has no second derivative',
     "sum": "`axis`, `keepdims` as well; sparse layouts are left out", "norm": "also `\"fro\"` and `\"nuc\"`",
-    "max": "of several equal ones the first", "min": "of several equal ones the first",
-    "det": "of a singular matrix the gradient is the matrix of cofactors; in PyTorch it is 0",
-    "logcumsumexp": "PyTorch's tangent fails on no entries",
-    "eigenvectors": "up to sign, which neither defines",
-    "left_vectors": "up to sign; with `full_matrices=True` the columns that are added count as constant",
+    "max": "the first of equal entries", "min": "the first of equal entries",
+    "det": "for a singular matrix, the gradient is the matrix of cofactors; in PyTorch it is 0",
+    "logcumsumexp": "PyTorch's tangent fails on empty tensors",
+    "eigenvectors": "up to sign, which neither library defines",
+    "left_vectors": "up to sign; with `full_matrices=True` the added columns count as constant",
     "right_vectors": "as for `left_vectors`",
     "q_factor": "`mode=\"reduced\"`", "r_factor": "as for `q_factor`",
     "cross_entropy": "with weights, `ignore_index`, `label_smoothing`, distributions as targets: tests/against_torch/test_functional.py",
@@ -152,7 +152,7 @@ def page() -> str:
         row = [f"`{op.name}`", names, *cells, REMARKS.get(op.name, "")]
         chapters.setdefault(op.__module__.rpartition(".")[2], []).append(f"| {' | '.join(row)} |")
     lines = [
-        "# Every operation, beside PyTorch's",
+        "# Every operation, compared with PyTorch's",
         "",
         "`python -m tests.against_torch.table` writes this page, and a test fails if it is out of date. **yes**",
         "means that `tests/against_torch/test_every_op.py` compares it with PyTorch, on every line of",
