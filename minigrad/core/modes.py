@@ -134,7 +134,7 @@ class set_grad_enabled:
     def __exit__(self, *raised: object) -> None:
         set_mode("recording", self._before)
 
-    def __repr__(self) -> str:  # a cell that ends with a call shows it
+    def __repr__(self) -> str:  # a notebook cell that ends with this call displays it
         return f"minigrad.autograd.grad_mode.set_grad_enabled(mode={self.mode})"
 
 
@@ -284,7 +284,7 @@ def _each_step_inside(
 
 
 def unobserved() -> AbstractContextManager[None]:
-    """Within this block, nothing is reported: for the observers' own computations."""
+    """Within this block, nothing is reported. Observers use it for their own computations."""
     return within("observer", None)
 
 
@@ -310,7 +310,7 @@ def reports(what: str) -> Callable[[F], F]:
 
 
 def with_name(name: str, tensor: T) -> T:
-    """Return the tensor, and tell the observer what to call it. For tensors without a user's name."""
+    """Tell the observer what to call a tensor that the user's code does not name; return the tensor."""
     told = getattr(state.observer, "called", None) if unusual else None
     if told is not None:
         told(name, tensor)

@@ -149,7 +149,7 @@ def shows(z: Any, x: Array) -> bool:
 
 
 class CopySlices(Node):
-    """The node of a base of which a part was overwritten through a view.
+    """The node of a base after part of it was overwritten through a view.
 
     view_chain    from the base to the view that was written to
     keeps         did the base have a history before the write? If so, the first edge leads to it
