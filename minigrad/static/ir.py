@@ -538,7 +538,7 @@ class Program:
         notes = [
             f"shapes and types: {', '.join(f'{name} {values[i]}' for name, i in inputs)}. "
             "With others, record again.",
-            "control flow: each `if` went the way, and each loop ran as often, as when it was recorded.",
+            "control flow: each `if` takes the recorded branch, and each loop runs the recorded number of times.",
         ]
         used = [(i, values[i]) for i in self.at_first()]
         constants = [f"%{i} {v.shape}" for i, v in used if v.kind == "constant" and v.shape]
