@@ -168,7 +168,7 @@ def has_nan(g: Any) -> bool:
 
 
 def root_of(z: Any) -> Node | AccumulateGrad:
-    """The node from which a backward pass of z, a tensor or its edge, starts."""
+    """The node where a backward pass from z starts. z is a tensor or its edge."""
     if isinstance(z, GradientEdge):
         return z.ownership_token or z.node
     if not isinstance(z, make.Tensor):

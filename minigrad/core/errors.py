@@ -1,4 +1,4 @@
-"""Minigrad's exceptions, and how error messages are put together.
+"""Minigrad's exceptions, and the functions that build error messages.
 
 An error message says what happened, where (the user's line), and how to fix it. It also
 contains PyTorch's phrase, because that is what a user will search for. The exception

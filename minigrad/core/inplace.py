@@ -55,7 +55,7 @@ WRITTEN_TWICE = (
 def check_fits(op: Op, array: Array, arrays: Sequence[Any], settings: dict[str, Any]) -> None:
     """Raise an error if the op's result cannot be written to `array`: checks dtype, memory and shape.
 
-    arrays   the operands, converted to the dtype in which the op computes
+    arrays   the operands, converted to the dtype that the op computes in
     """
     dtype, shape = arrays[0].dtype, array.shape
     if dtype is not array.dtype and category(dtype) > category(array.dtype):

@@ -1,4 +1,4 @@
-"""Modes: is recording on, and is there an observer?
+"""Modes: is recording on, and is an observer watching?
 
 Operations on tensors are recorded on the tape, unless the user turns recording off:
 
@@ -13,7 +13,7 @@ For a generator, the setting holds while its own code runs, not while it waits a
 
 `unusual` counts the settings of all threads that differ from the default, and `light` counts how
 many of them are "not recording" or "keep the line of each node", which the functions generated
-by codegen.py handle. As long as both are 0, an operation need not look up its thread's settings.
+by codegen.py handle. As long as both are 0, an operation does not look up its thread's settings.
 """
 
 import functools
@@ -139,7 +139,7 @@ class set_grad_enabled:
 
 
 class _Mode:
-    """A block, or a decorated function, in which recording is set to `mode`."""
+    """A block, or a decorated function, that sets recording to `mode`."""
 
     mode: bool
 

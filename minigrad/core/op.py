@@ -238,7 +238,7 @@ def _declare(kind: str) -> Callable[..., Any]:
         """Declare an op; see the top of this module.
 
         numpy     the NumPy function for this op, so that np.exp(x) works
-        result    the dtype in which the op computes; see `Op`
+        result    the dtype that the op computes in; see `Op`
         view      True if the result may share memory with the first operand
         inplace   may the result be written to the first operand (x.mul_(y))? If this is not given:
                   yes for an elementwise op

@@ -325,7 +325,7 @@ class Program:
     """A recorded run. Call it with new inputs; differentiate it; replay it without allocating.
 
     values        what each number stands for
-    instructions  in the order in which they run
+    instructions  in the order they run
     inputs        the numbers of the inputs, in order
     outputs       the numbers of the results
     single        did the recorded function return one tensor instead of several?
