@@ -1,8 +1,7 @@
 """The command line: minigrad lab | demo | kernel | strip | release.
 
-Each command is a short function here that says what it did; the work is done elsewhere.
-Typer and Rich are imported with this module and with no other, so that `import minigrad`
-needs NumPy alone.
+Each command is a short function here, which reports what it did; other modules do the work.
+Only this module imports Typer and Rich, so `import minigrad` needs only NumPy.
 """
 
 import importlib.util
@@ -25,11 +24,11 @@ class Commands(TyperGroup):
     """The commands here and those of grading/commands.py, which takes half a second to import."""
 
     def list_commands(self, ctx: Any) -> list[str]:
-        """The names of all commands; for those of grading, nothing is imported."""
+        """The names of all commands, without importing grading."""
         return [*super().list_commands(ctx), *GRADING]
 
     def get_command(self, ctx: Any, name: str) -> Any:
-        """The command of this name; grading is imported only for one of its own."""
+        """The command with this name; grading is imported only for its own commands."""
         if name not in GRADING:
             return super().get_command(ctx, name)
         from minigrad.grading.commands import app as grading
@@ -98,7 +97,7 @@ def lab(
     except OSError as error:
         _stop(
             f"The lessons cannot be written to {folder}: {error.strerror or error}. "
-            "To fix it, give another folder:  minigrad lab FOLDER"
+            "To fix it, choose another folder:  minigrad lab FOLDER"
         )
     trust(folder / name for name in copied.written)
     console = Console(stderr=True)
@@ -124,7 +123,7 @@ def _serve(folder: Path, lesson: str | None, browser: bool, port: int | None) ->
         "--log-level=WARN",
         "--LabApp.log_level=WARN",
     ]
-    if hasattr(KernelManager, "transport_encryption"):  # or each kernel warns that it is not
+    if hasattr(KernelManager, "transport_encryption"):  # otherwise each kernel warns that it is off
         argv.append("--KernelManager.transport_encryption=auto")
     if lesson is not None:
         argv.append(f"--LabApp.default_url=/lab/tree/{lesson}")
@@ -133,7 +132,7 @@ def _serve(folder: Path, lesson: str | None, browser: bool, port: int | None) ->
     if port is not None:
         argv += [f"--port={port}", "--ServerApp.port_retries=0"]
     if hasattr(os, "geteuid") and os.geteuid() == 0:
-        argv.append("--allow-root")  # in a container there is often nobody else
+        argv.append("--allow-root")  # in a container, root is often the only user
     # Jupyter Server gives these times in milliseconds to a Tornado that counts in seconds, and corrects them.
     logging.getLogger("tornado.general").addFilter(
         lambda record: "websocket_ping_timeout" not in record.getMessage()
@@ -144,7 +143,7 @@ def _serve(folder: Path, lesson: str | None, browser: bool, port: int | None) ->
 
 
 kernels = typer.Typer(
-    help='Add or remove the kernel "Python (minigrad)", which loads the magics by itself.',
+    help='Add or remove the kernel "Python (minigrad)", which loads the magics automatically.',
     no_args_is_help=True,
     rich_markup_mode="markdown",
 )
@@ -200,7 +199,7 @@ def strip(
 ) -> None:
     """Remove widgets, which need a running kernel, from notebooks, and keep their pictures.
 
-    The text beside a widget stays as well. Stripping again changes nothing.
+    The text next to a widget stays as well. Stripping again changes nothing.
     """
     from minigrad.jupyter.strip import StripError, strip_file
 
@@ -226,12 +225,12 @@ def demo(
     """Run the example of lesson 1 in the terminal, step by step, and write its tape as an HTML page.
 
     You see the chain of nodes behind z, each step of the backward pass with the nodes that are ready and
-    those that still wait, and gradients derived by hand beside the tape's.
+    those that are still waiting, and gradients derived by hand next to the tape's.
     """
     from minigrad.teach.demo import show_demo
 
     if out.suffix.lower() not in (".html", ".htm"):
-        _stop(f"The page must have a name that ends in .html, and {out} does not.")
+        _stop(f"The name of the page must end in .html, but {out} does not.")
     console = Console()
     tape = show_demo(console)
     try:
@@ -239,13 +238,13 @@ def demo(
     except OSError as error:
         _stop(
             f"The page cannot be written to {out}: {error.strerror or error}. "
-            "To fix it, give another place:  minigrad demo --out PAGE.html"
+            "To fix it, choose another file:  minigrad demo --out PAGE.html"
         )
     console.print(f"The picture of the tape is in {out.resolve()}", highlight=False, soft_wrap=True)
 
 
 def _stop(message: str) -> NoReturn:
-    """End with status 1 and a message that says how to go on."""
+    """Exit with status 1 and a message that says what to do."""
     typer.echo(message, err=True)
     raise typer.Exit(1)
 

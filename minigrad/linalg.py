@@ -305,7 +305,7 @@ def qr(A: Tensor, mode: str = "reduced") -> linalg_qr:
             return linalg_qr(A.new_zeros(0), wrap(upper))
         Q, R = np.linalg.qr(A.array, "complete")
         return linalg_qr(wrap(Q), wrap(R))
-    if m < n:  # the first columns make Q; of the others, R has the coordinates in Q
+    if m < n:  # the first m columns give Q; R has the coordinates of the others in Q
         Q, R = qr(A[..., :m])
         return linalg_qr(Q, named(cat([R, Q.mT @ A[..., m:]], -1), "LinalgQrBackward0"))
     return linalg_qr(ops.q_factor.apply(A), ops.r_factor.apply(A))
@@ -388,7 +388,7 @@ def lstsq(
     vector = B.ndim == 1 or (B.ndim == A.ndim - 1 and B.shape == A.shape[:-1])
     right = B.unsqueeze(-1) if vector else B
     _check_lstsq(A, B, right, driver)
-    rcond = None if driver == "gels" else rcond  # "gels" takes the matrix to have full rank
+    rcond = None if driver == "gels" else rcond  # "gels" assumes full rank
     z = pinv(A, rcond) @ right
     m, n = A.shape[-2:]
     rank, values = matrix_rank(A, rtol=rcond), svdvals(A.detach())
@@ -528,7 +528,7 @@ def matrix_norm(
         raise RuntimeError(f"linalg.matrix_norm: Order {ord} not supported.")
     many = svdvals(B) if abs(ord) == 2 else B.abs().sum(-2 if abs(ord) == 1 else -1)
     if ord > 0 and not many.shape[-1]:
-        many = many.sum(-1, keepdim=True)  # of nothing the largest is 0
+        many = many.sum(-1, keepdim=True)  # the largest of no entries is 0
     z = many.amax(-1) if ord > 0 else many.amin(-1)
     if keepdim:
         for axis in sorted((rows, columns)):

@@ -124,7 +124,7 @@ def spawn(
     join     wait until all processes have ended; otherwise, return a ProcessContext at once
 
     Raises ProcessRaisedException if a process raises an exception, and ProcessExitedException if
-    it is killed or exits with another code than 0. The other processes are stopped.
+    it is killed or exits with a code other than 0. The other processes are stopped.
     """
     return start_processes(fn, args, nprocs, join, daemon, start_method)
 
@@ -183,14 +183,14 @@ class ProcessContext:
         self._ended: set[int] = set()
 
     def pids(self) -> list[int]:
-        """The process ids, in the order in which the processes started."""
+        """The process ids, in the order the processes started."""
         return [int(process.pid) for process in self.processes]
 
     def join(self, timeout: float | None = None, grace_period: float | None = None) -> bool:
         """Wait until a process ends. Return True if all have ended.
 
-        timeout         the most seconds to wait
-        grace_period    if one process fails, the seconds that the others have to end by themselves
+        timeout         the maximum number of seconds to wait
+        grace_period    if one process fails, how many seconds the others have to exit on their own
 
         Raises ProcessRaisedException or ProcessExitedException, as `spawn` does.
         """

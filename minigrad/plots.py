@@ -53,7 +53,7 @@ __all__ = [
 
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7")
 LINES = ("-", "--", ":", "-.")
-FAR = 1000  # the ratio of two norms from which a gradient counts as vanishing or exploding
+FAR = 1000  # if two norms differ by this factor, a gradient counts as vanishing or exploding
 
 Named = Mapping[str, object]  # a name -> a tensor, an array or a number
 Source = Tape | Module | Named
@@ -147,7 +147,7 @@ def activation_histograms(source: Source, *inputs: Tensor) -> Figure:
 
 
 def saved_memory(tape: Tape) -> Figure:
-    """The bytes of saved tensors after each step: they grow going forward, and are freed going back.
+    """The bytes of saved tensors after each step: they grow in the forward pass, and are freed in the backward pass.
 
     A tensor that is saved twice, or together with a view of it, counts once. The dashed line counts
     leaves only: parameters and data. The title names the step with the most, and its line of the
@@ -168,7 +168,7 @@ def saved_memory(tape: Tape) -> Figure:
     axis = figure.subplots()
     steps = range(len(total))
     axis.step(steps, total, where="post", color=COLORS[0], label="saved")
-    axis.step(steps, leaves, "--", where="post", color=COLORS[1], label="of which leaves")
+    axis.step(steps, leaves, "--", where="post", color=COLORS[1], label="leaves only")
     axis.plot(peak, total[peak], "o", color=COLORS[1])
     axis.set(xlabel="step", ylim=(0, 1.1 * max(total) or 1))
     axis.yaxis.set_major_formatter(lambda n, _: _in_bytes(n))
@@ -178,7 +178,7 @@ def saved_memory(tape: Tape) -> Figure:
     if node is not None and node.code is not None:
         said += f", in line {found.where(node.code)}: {found.code[node.code].text.strip()}"
     if unknown:
-        said += f"\nnot counted: {unknown} saved by what the tape does not know"
+        said += f"\nnot counted: {unknown} saved values that are not on the tape"
     figure.suptitle(said, fontsize="medium")
     return figure
 
@@ -247,7 +247,7 @@ class _Numbers:
 
     @classmethod
     def of(cls, value: object) -> _Numbers:
-        """The numbers of a tensor or an array. None, a gradient that never came, has none."""
+        """The numbers of a tensor or an array. None, a gradient that never arrived, has no numbers."""
         entries = _real(np.asarray([] if value is None else numbers_of(value))).reshape(-1)
         finite = entries[np.isfinite(entries)]
         most = (
@@ -393,7 +393,7 @@ def _results(found: doc.Document) -> dict[str, _Numbers]:
 
 
 def _saved_bytes(found: doc.Document) -> tuple[list[int], list[int], int]:
-    """After each step, the bytes of all that is saved and of the leaves in it; and how many have no known size."""
+    """After each step, the bytes of all saved values and of the leaves among them; how many are not on the tape."""
     memories = _Memories(found)
     kept: dict[str, set[str]] = {}  # node -> the memories that it saved
     total, leaves, unknown = [0], [0], 0
@@ -442,7 +442,7 @@ def _contours(
     xlim: tuple[float, float],
     ylim: tuple[float, float],
 ) -> None:
-    """Draw the contours. f is called point by point, since it need not accept a grid."""
+    """Draw the contours. f is called point by point, because it may not accept a grid."""
     a, b = np.meshgrid(np.linspace(*xlim, 81), np.linspace(*ylim, 61))
     with unobserved(), no_grad():
         heights = [
@@ -493,7 +493,7 @@ def _histograms(layers: Mapping[str, _Numbers], what: str) -> Figure:
         axis.hist(finite, bins=30 if spread else 1, color=COLORS[0])
         axis.set_title("\n".join(filter(None, (name, layer.remarks))), fontsize="small")
         axis.tick_params(labelsize="small")
-    for axis in axes:  # places without a layer
+    for axis in axes:  # unused axes
         axis.remove()
     figure.suptitle(what, fontsize="medium")
     return figure

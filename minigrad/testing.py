@@ -144,7 +144,7 @@ def _is_sequence(x: object) -> bool:
 def _raise_not_close(
     a: Array, b: Array, close: Array, rtol: float, atol: float, scalars: Any, at: str
 ) -> NoReturn:
-    """Raise the error about arrays, of which only the entries in `close` are equal."""
+    """Raise the error for arrays that are equal only at the entries in `close`."""
     exact = rtol == atol == 0
     whole = a.dtype.kind in "iub" and b.dtype.kind in "iub"
     wide = np.int64 if whole else np.result_type(a, b, np.float64)
@@ -165,7 +165,7 @@ def _raise_not_close(
         ("relative", relative, allowed[1]),
     ):
         shown = np.where(close, 0, values)
-        place = np.unravel_index(np.argmax(shown), shown.shape)  # NaN counts as the greatest
+        place = np.unravel_index(np.argmax(shown), shown.shape)  # NaN counts as the largest
         index = tuple(map(int, place))
         lines.append(f"\nGreatest {name} difference: {shown[place]} at index {index}{bound}")
     n, share = int((~close).sum()), 100 * (~close).mean()

@@ -1,4 +1,4 @@
-"""The version of minigrad, in its one place; pyproject.toml reads it here."""
+"""The version of minigrad. It is defined only here; pyproject.toml reads it."""
 
 __version__ = "0.1.0"
-cuda = None  # the version of CUDA, as programs ask for it: there is none
+cuda = None  # the version of CUDA, which programs ask for: none

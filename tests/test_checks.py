@@ -58,7 +58,7 @@ def test_a_missing_function_is_a_row():
     result = SQUARE.check()
 
     assert [row.verdict for row in result.rows] == ["missing"]
-    assert "there is no function square_backward yet" in result.rows[0].message
+    assert "square_backward is not defined yet" in result.rows[0].message
 
 
 def test_what_is_no_function_is_a_row():

@@ -134,7 +134,7 @@ def test_a_module_that_is_left_out_is_an_attribute_of_autograd_as_well():
     "name, words",
     [
         ("bfloat16", "use float32"),
-        ("angle", "the real and the imaginary part"),
+        ("angle", "keep real and imaginary parts apart"),
         ("to_sparse_csr", "sparse_coo_tensor"),
         ("lu", "numpy.linalg"),
         ("solve", "PyTorch has removed it"),

@@ -408,7 +408,7 @@ def test_several_parameters_in_a_list_a_tuple_or_a_dict(container, wrap):
     )
 
     assert report.parts_at == 1 and report.diagnosis.kind == "sign"
-    assert "the greatest difference is in" in str(report)
+    assert "the largest difference is in" in str(report)
 
 
 def test_an_optimizer_that_is_not_written_out_still_has_a_sign():
@@ -431,5 +431,5 @@ def test_results_in_single_precision_are_held_against_its_tolerance():
 
 def test_a_step_holds_as_many_arrays_as_there_are_parameters():
     one = np.ones(2)
-    with pytest.raises(ValueError, match="params holds 2 parameters"):
+    with pytest.raises(ValueError, match="params has 2 parameters"):
         compare_update(optim.SGD, {"lr": 0.1}, params=[one, one], grads=[[one]], yours=[[one, one]])

@@ -362,7 +362,7 @@ def _check_options(strategy: str, strict: bool, vectorize: bool, name: str) -> N
     if strict and vectorize:
         raise RuntimeError(
             f"{name}: `strict=True` and `vectorized=True` are not supported together. To fix it, leave out vectorize: "
-            "it changes nothing here."
+            "it has no effect here."
         )
     if strict and strategy == "forward-mode":
         raise RuntimeError(

@@ -76,9 +76,7 @@ ELSEWHERE = {
 ONE_PROCESS = (
     "minigrad computes in one process. To fix it, use the module itself, without a wrapper."
 )
-NO_COMPILER = (
-    "To fix it, leave it out: the program computes the same. minigrad.static records programs."
-)
+NO_COMPILER = "To fix it, leave it out: the results are the same. minigrad.static records programs."
 LEFT_OUT = {
     "_dynamo": NO_COMPILER,
     "ao": "There are no quantized numbers.",
@@ -95,7 +93,7 @@ LEFT_OUT = {
     "nested": "To fix it, pad: nn.utils.rnn.pad_sequence.",
     "nn.parallel": ONE_PROCESS,
     "nn.quantized": "There are no quantized numbers.",
-    "onnx": "There is no export.",
+    "onnx": "minigrad does not export models.",
     "profiler": "To fix it, use utils.benchmark.Timer, or Python's cProfile.",
     "quantization": "There are no quantized numbers.",
     "utils.cpp_extension": "There is nothing to compile.",
@@ -105,7 +103,7 @@ LEFT_OUT = {
     "xpu": "minigrad computes on the CPU only.",
 }
 
-# Functions of these modules that exist nevertheless, because they can do nothing: names in helpers.py.
+# Functions of these modules that exist anyway, because they need no effect: names in helpers.py.
 NOTHING_TO_DO = {
     **dict.fromkeys(
         "_dynamo.allow_in_graph _dynamo.disable compiler.allow_in_graph compiler.disable "
@@ -121,7 +119,9 @@ NAMED_ALONG = ("minigrad.distributions", "minigrad.nn", "minigrad.nn.functional"
 
 # Names that are left out of modules that minigrad has.
 NO_BFLOAT16 = "NumPy has no bfloat16. To fix it, use float32."
-NO_COMPLEX = "There are no gradients of complex numbers. To fix it, keep the real and the imaginary part apart."
+NO_COMPLEX = (
+    "There are no gradients of complex numbers. To fix it, keep real and imaginary parts apart."
+)
 NO_SPARSE = "Matrices are dense here. To fix it, write sparse_coo_tensor, which makes a dense one."
 THREE_AXES = "Layers work on one or two axes. To fix it, fold the third axis into the batch."
 NO_GPU = "minigrad computes on the CPU only. To fix it, use the class of this name without `cuda`."
@@ -131,7 +131,7 @@ BY_NUMPY = (
 )
 REMOVED = "PyTorch has removed it. To fix it, use linalg: solve(A, B), lstsq(A, B), eigh(A), matrix_rank(A)."
 DISTRIBUTION = (
-    "To fix it, write its log_prob as a function, or derive it from a Distribution that is there."
+    "To fix it, write its log_prob as a function, or derive it from an existing Distribution."
 )
 GROUPS = {
     "BFloat16Tensor": NO_BFLOAT16,

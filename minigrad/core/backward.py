@@ -28,9 +28,9 @@ from minigrad.ops.elementwise import to
 
 
 class GradientEdge(NamedTuple):
-    """The edge to which a tensor's gradient is sent: a node, and the tensor's number among its results.
+    """The edge that a tensor's gradient flows along: a node, and the tensor's index among its results.
 
-    `autograd.grad` and `backward` accept edges instead of tensors, so that you need not keep the tensor.
+    `autograd.grad` and `backward` accept edges instead of tensors, so you don't have to keep the tensor.
 
     >>> import minigrad
     >>> from minigrad.autograd.graph import get_gradient_edge
@@ -41,7 +41,7 @@ class GradientEdge(NamedTuple):
 
     node: Any
     output_nr: int
-    ownership_token: AnyNode | None = None  # for one of several results: its edge in our graph
+    ownership_token: AnyNode | None = None  # if the node has several results: this one's edge
 
     def retain_grad(self) -> None:
         """Do nothing: there is no tensor to store the gradient in."""
@@ -168,7 +168,7 @@ def has_nan(g: Any) -> bool:
 
 
 def root_of(z: Any) -> Node | AccumulateGrad:
-    """The node from which a backward pass of z, a tensor or its edge, starts."""
+    """The node where a backward pass from z starts. z is a tensor or its edge."""
     if isinstance(z, GradientEdge):
         return z.ownership_token or z.node
     if not isinstance(z, make.Tensor):

@@ -62,7 +62,7 @@ from minigrad.core.tensor import Tensor, View
 from minigrad.core.views import ViewStep, shows
 from minigrad.methods.base import or_not_implemented
 
-# Python's operators are faster than NumPy's functions, for 0-d values ten times.
+# Python's operators are faster than NumPy's functions: for 0-d values, ten times faster.
 OPERATORS = {
     np.add: "xd + yd", np.subtract: "xd - yd", np.multiply: "xd * yd", np.true_divide: "xd / yd",
     np.negative: "-xd", np.greater: "xd > yd", np.greater_equal: "xd >= yd", np.less: "xd < yd",
@@ -185,7 +185,7 @@ IN_ORDER = """\
 
 
 def _scope_of(op: Op, in_place: bool) -> dict[str, Any]:
-    """The global names that the functions generated for an op use."""
+    """The global names that an op's generated functions use."""
     return {
         "op": op, "modes": modes, "general": apply, "forward": op.forward, "ufunc": op.numpy,
         "new": new, "Tensor": Tensor, "View": View, "next_queue_key": next_queue_key,
@@ -257,7 +257,7 @@ def _indented(lines: list[str], by: int) -> str:
 
 
 def _special(op: Op, typed: list[str]) -> str:
-    """The condition for unusual dtypes: operands of different dtypes, or a dtype the op does not compute with."""
+    """The condition for unusual dtypes: operands of different dtypes, or a dtype that the op does not support."""
     first, *others = typed
     questions = [f"{first}d.dtype is not {x}d.dtype" for x in others]
     if op.casts:  # if there is no gradient to cast back, NumPy may cast as it writes

@@ -119,8 +119,8 @@ def _plain_numbers(value: object, kinds: set[Any]) -> Any:
     if isinstance(value, make.Tensor):
         if value.array.size != 1:
             raise ValueError(
-                "only one element tensors can be converted to Python scalars, but one in the list is of "
-                f"shape {list(value.shape)}. To fix it, use minigrad.stack(...) or minigrad.cat(...)."
+                "only one element tensors can be converted to Python scalars, but one in the list has shape "
+                f"{list(value.shape)}. To fix it, use minigrad.stack(...) or minigrad.cat(...)."
             )
         kinds.add(value.array.dtype)
         warn_of_gradient(value)

@@ -1,4 +1,4 @@
-"""Devices, memory formats and layouts. Only one of each is supported; code can name it, as in PyTorch."""
+"""Devices, memory formats and layouts. Only one of each is supported; PyTorch's names for them are accepted."""
 
 from typing import Self
 
@@ -13,7 +13,7 @@ DEVICES = (
     "hip",
     "mtia",
     "meta",
-)  # can be named, not computed on
+)  # names that are accepted; only the CPU computes
 
 
 class device:

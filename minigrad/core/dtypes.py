@@ -122,7 +122,7 @@ def check_not_complex(what: str, dtype: Dtype) -> None:
     if dtype.kind == "c":
         raise NotImplementedError(
             f"minigrad has no gradients of complex numbers, and {what} is {dtype}. To fix it, keep the real and "
-            "the imaginary part in separate tensors, or compute it inside no_grad()."
+            "imaginary parts in separate tensors, or compute it inside no_grad()."
         )
 
 
@@ -146,9 +146,9 @@ def number(value: Any, dtype: Dtype) -> Any:
 
 
 def exact_number(value: Any, dtype: Dtype) -> Any:
-    """The same for a number that will be stored: RuntimeError if it is too large, or complex and the dtype is not."""
+    """Like `number`, but raises RuntimeError if the value is too large, or complex when the dtype is not."""
     if dtype.kind == "f" and value.__class__ in (int, float) and -65000 < value < 65000:
-        return dtype.type(value)  # the usual case: even float16 has room for it
+        return dtype.type(value)  # the usual case: it fits even in float16
     if isinstance(value, complex) and dtype.kind not in "cb":
         raise RuntimeError(
             f"value cannot be converted to type {dtype} without overflow: {value} is complex."

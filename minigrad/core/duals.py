@@ -10,7 +10,7 @@ derivatives of derivatives. To compute the tangent of level k, we use values wit
 tangents of level k and of the levels inside it. So derivatives of different levels are never confused,
 and the tangents that remain, those of the outer levels, give the mixed derivatives.
 
-A view's tangent is a view of its base's tangent. So a write to one shows in the other,
+A view's tangent is a view of its base's tangent. So a write to one is visible in the other,
 as it does for values.
 
 Source: Griewank and Walther, Evaluating Derivatives (2008), chapter 3; for levels,

@@ -90,7 +90,7 @@ class GraphTask:
 
     @property
     def ready(self) -> list[AnyNode]:
-        """The nodes that have received all contributions, in the order in which they will run."""
+        """The nodes that have received all contributions, in the order they will run."""
         return [node for _, node in sorted(self._heap, key=lambda entry: entry[0])]
 
     def run(self) -> None:

@@ -33,8 +33,8 @@ from minigrad.core.shapes import Array
 def by_tape(task: GraphTask) -> Iterator[Step]:
     """Go through the list of nodes from the last to the first.
 
-    A tape would contain the nodes in the order in which they were made. We find them by
-    following the edges, and sort them by this order.
+    A tape would contain the nodes in the order they were made. We find them by following the
+    edges, and sort them.
     """
     listed: dict[AnyNode, Any] = dict.fromkeys(reachable(task.roots))
     for node, g in zip(task.roots, task.gradients, strict=True):

@@ -1,4 +1,4 @@
-"""Minigrad's exceptions, and how error messages are put together.
+"""Minigrad's exceptions, and the functions that build error messages.
 
 An error message says what happened, where (the user's line), and how to fix it. It also
 contains PyTorch's phrase, because that is what a user will search for. The exception
@@ -97,7 +97,7 @@ def in_constructor() -> bool:
 
 
 def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
-    """A warning that points to the user's line."""
+    """Issue a warning that points to the user's line."""
     frame, n = sys._getframe(1), 2
     while frame.f_back is not None and _is_ours[frame.f_code.co_filename]:
         frame, n = frame.f_back, n + 1
@@ -129,13 +129,13 @@ _machinery = [_OUR_FOLDER, "<frozen", "<minigrad", "<__array_function__"]
 
 
 def add_machinery(*paths: str) -> None:
-    """Treat files whose paths start like this as minigrad's, not as the user's program."""
+    """Treat files whose paths start with one of these as part of minigrad, not of the user's program."""
     _machinery.extend(paths)
     _is_ours.clear()
 
 
 class _IsOurs(dict[str, bool]):
-    """Maps a source file to: is it part of minigrad, and not of the user's program?"""
+    """For each source file: is it part of minigrad, not of the user's program?"""
 
     def __missing__(self, file: str) -> bool:
         module = file.replace("\\", "/")
@@ -288,7 +288,7 @@ def shape_error(
         wanted = settings["shape"]
         if wanted.count(-1) > 1:
             return ShapeError(
-                f"only one dimension can be inferred: the shape {list(wanted)} has {wanted.count(-1)} of -1."
+                f"only one dimension can be inferred: the shape {list(wanted)} contains -1 {wanted.count(-1)} times."
             )
         if -1 in wanted and 0 in wanted and 0 in shapes[0]:
             return ShapeError(
@@ -297,13 +297,13 @@ def shape_error(
             )
         return ShapeError(
             f"shape '{list(settings['shape'])}' is invalid for input of size {math.prod(shapes[0])}: the tensor is "
-            f"{shapes[0]}, and a view has the same number of entries."
+            f"{shapes[0]}, and the number of entries must stay the same."
         )
     if name == "index_put":
         target = arrays[0][settings["index"]].shape
         return ShapeError(
             f"shape mismatch: value tensor of shape {list(shapes[1])} cannot be broadcast to indexing result of "
-            f"shape {list(target)}: the index names entries of that shape."
+            f"shape {list(target)}: the index selects entries of that shape."
         )
     if "mask" in settings:
         shapes.append(tuple(settings["mask"].shape))

@@ -90,7 +90,7 @@ def describe(x: Any) -> str:
 
 
 class _Style(NamedTuple):
-    """How to write one entry, and the width with which PyTorch computes how many fit in a line."""
+    """How to write one entry, and the width that PyTorch uses to compute how many fit in a line."""
 
     write: Callable[[Any], str]
     width: int

@@ -122,7 +122,7 @@ class SavedResult:
         self.tangents: dict[int, Any] | None = None
 
     def restore(self, node: Any) -> Tensor:
-        """The result as a tensor again, in the history of its node, with its tangents."""
+        """The result as a tensor again, with its node as history, and with its tangents."""
         history = None if node is None else result(node, self.number)
         z = make.tensor(self.array, self.counter, history)
         z._tangents = self.tangents
@@ -191,7 +191,7 @@ class FunctionPlan(OwnPlan):
     ) -> None:
         self.cls, self.ctx, self.likes, self.results = cls, ctx, likes, results
         self.op = _NamedOp(cls)
-        # As in PyTorch, `next_functions` and hooks see the tensors only.
+        # As in PyTorch, `next_functions` and hooks see only the tensors.
         needed = zip(likes, ctx.needs_input_grad, strict=True)
         self.needs = tuple([need for like, need in needed if like is not None])
 
@@ -271,7 +271,7 @@ class FunctionPlan(OwnPlan):
 
 
 class _NamedOp:
-    """Takes the place of an op where the tape shows a Function."""
+    """Stands in for an op when the tape shows a Function."""
 
     settings: dict[str, Any] = {}
 

@@ -206,7 +206,7 @@ def hooks_of(node: Any) -> Hooked:
 
 
 def _from_node_hook(given: Any, before: tuple[Any, ...], hook: Any) -> tuple[Any, ...]:
-    """The gradients that a node's hook returned. Raises unless it is a tuple of as many as it got."""
+    """The gradients that a node's hook returned. Raises an error unless it is a tuple of the same length."""
     if not isinstance(given, tuple):
         raise TypeError(
             f"expected tuple, but hook returned '{type(given).__name__}'. To fix it, return (g,)."

@@ -41,7 +41,7 @@ def cannot_be_cast(op: Op, dtype: Dtype, own: Dtype) -> DtypeError:
     name = op.name.removeprefix("rounded_")  # users write div_(rounding_mode=)
     return DtypeError(
         f"result type {torch_name(dtype)} can't be cast to the desired output type {torch_name(own)}: "
-        f"{name}_ writes over a tensor of {own}. To fix it, write  x = x.{name}(...)"
+        f"{name}_ writes to a tensor of dtype {own}. To fix it, write  x = x.{name}(...)"
         "  (a new tensor), or convert x first."
     )
 
@@ -55,7 +55,7 @@ WRITTEN_TWICE = (
 def check_fits(op: Op, array: Array, arrays: Sequence[Any], settings: dict[str, Any]) -> None:
     """Raise an error if the op's result cannot be written to `array`: checks dtype, memory and shape.
 
-    arrays   the operands, converted to the dtype in which the op computes
+    arrays   the operands, converted to the dtype that the op computes in
     """
     dtype, shape = arrays[0].dtype, array.shape
     if dtype is not array.dtype and category(dtype) > category(array.dtype):
@@ -81,7 +81,7 @@ def check_fits(op: Op, array: Array, arrays: Sequence[Any], settings: dict[str, 
 def refuse(x: Any, nodes: Sequence[Any]) -> None:
     """Raise an error if a recorded write to x would make gradients meaningless.
 
-    nodes   the nodes of the operands, of which x is the first
+    nodes   the nodes of the operands; x is the first operand
     """
     base, node = x._base, nodes[0]
     if node is None and nodes.count(None) == len(nodes) and (base is None or base.node is None):

@@ -23,7 +23,7 @@ _accumulating = threading.Lock()
 
 
 class AccumulateGrad(Hookable):
-    """The node of a leaf: adds the gradient that arrives to the leaf's `.grad`.
+    """The node of a leaf: adds the incoming gradient to the leaf's `.grad`.
 
     >>> x = minigrad.tensor(3.0, requires_grad=True)
     >>> leaf, number = (x * 2).grad_fn.next_functions[0]
@@ -100,7 +100,7 @@ class Accumulation:
             else:
                 np.add(grad.array, g, out=grad.array)
             if (counter := grad._shared_counter()) is not INFERENCE:
-                counter.count += 1  # a graph that has saved it must not use it any more
+                counter.count += 1  # a graph that saved it must not use it anymore
         return ()
 
     def run_tensors(self, g: Any, leaf: AccumulateGrad) -> tuple[()]:
@@ -140,7 +140,7 @@ def is_whole(g: Any) -> bool:
 
 
 def _references_to_an_argument() -> int:
-    """The number of references to an array that is held by a caller and passed to `run`."""
+    """The number of references to an array that a caller holds and passes to `run`."""
 
     class Probe:
         def run(self, g: Any, leaf: Any) -> int:

@@ -1,4 +1,4 @@
-"""Modes: is recording on, and is there an observer?
+"""Modes: is recording on, and is an observer watching?
 
 Operations on tensors are recorded on the tape, unless the user turns recording off:
 
@@ -13,7 +13,7 @@ For a generator, the setting holds while its own code runs, not while it waits a
 
 `unusual` counts the settings of all threads that differ from the default, and `light` counts how
 many of them are "not recording" or "keep the line of each node", which the functions generated
-by codegen.py handle. As long as both are 0, an operation need not look up its thread's settings.
+by codegen.py handle. As long as both are 0, an operation does not look up its thread's settings.
 """
 
 import functools
@@ -134,12 +134,12 @@ class set_grad_enabled:
     def __exit__(self, *raised: object) -> None:
         set_mode("recording", self._before)
 
-    def __repr__(self) -> str:  # a cell that ends with a call shows it
+    def __repr__(self) -> str:  # a notebook cell that ends with this call displays it
         return f"minigrad.autograd.grad_mode.set_grad_enabled(mode={self.mode})"
 
 
 class _Mode:
-    """A block, or a decorated function, in which recording is set to `mode`."""
+    """A block, or a decorated function, that sets recording to `mode`."""
 
     mode: bool
 
@@ -284,7 +284,7 @@ def _each_step_inside(
 
 
 def unobserved() -> AbstractContextManager[None]:
-    """Within this block, nothing is reported: for the observers' own computations."""
+    """Within this block, nothing is reported. Observers use it for their own computations."""
     return within("observer", None)
 
 
@@ -310,7 +310,7 @@ def reports(what: str) -> Callable[[F], F]:
 
 
 def with_name(name: str, tensor: T) -> T:
-    """Return the tensor, and tell the observer what to call it. For tensors without a user's name."""
+    """Tell the observer what to call a tensor that the user's code does not name; return the tensor."""
     told = getattr(state.observer, "called", None) if unusual else None
     if told is not None:
         told(name, tensor)

@@ -43,7 +43,7 @@ WITH_NUMBERS = frozenset(
     "NormalBackward0 PowBackward0 RandomBackward0 RandomBackward1 RandomBackward2 RemainderBackward0 "
     "RsubBackward1 ScatterBackward1 UniformBackward0 ZeroBackward0".split()
 )
-# Nodes for which this holds for the first operand: a mask, or the 2 in 2 ** x.
+# The same for the first operand: a mask, or the 2 in 2 ** x.
 AFTER_THE_FIRST = frozenset(
     "HardshrinkBackward0 PowBackward2 PreluKernelBackward0 WhereBackward0".split()
 )
@@ -105,7 +105,7 @@ class Node(Hookable):
         return [shown(next(edges)) if n else (None, 0) for n in self.plan.needs]
 
     def _items_shown(self, of_inputs: list[Any]) -> tuple[Any, ...]:
-        """Select from a list with an item for each input the items that PyTorch shows, in its order."""
+        """From a list with one item per input, select the items that PyTorch shows, in PyTorch's order."""
         needs = list(self.plan.needs)
         if self.reflected:
             of_inputs, needs = of_inputs[::-1], needs[::-1]
@@ -130,7 +130,7 @@ class Node(Hookable):
         return passed[0] if len(passed) == 1 else passed
 
     def rename(self, name: str) -> None:
-        """Give this node its PyTorch name, if it differs from the op's: our sort, for example, is a gather."""
+        """Rename this node, where PyTorch's name differs from the op's: our sort, for example, is a gather."""
         self.__class__ = node_type_of(self.op, name)
         if modes.unusual and (told := getattr(modes.state.observer, "renamed", None)):
             told(self)
@@ -231,7 +231,7 @@ def saved_attribute(node: Node, name: str) -> Any:
     """The value of `node._saved_self` and similar attributes; a saved array as a Tensor.
 
     None for an input that was not saved. Raises BackwardTwice if a backward pass has freed it, and
-    AttributeError if the op has nothing of this name.
+    AttributeError if the op saves nothing under this name.
     """
     op, plan, asked = node.op, node.plan, name.removeprefix("_saved_")
     own = SAVED_AS.get(asked, asked)

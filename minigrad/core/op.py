@@ -20,7 +20,7 @@ There are five conventions:
     gradient, its rule does not run, and does not cause `y` to be saved. A misspelled name
     raises an error at import.
 4.  A rule can ignore broadcasting: the node sums each gradient to the shape of its input.
-5.  The decorator names the kind of function, from which forward mode is derived:
+5.  The decorator names the kind of function. Forward mode follows from it:
 
         elementwise    call each rule with the tangent in place of g, and add up over the inputs
         linear         apply the op to each tangent in turn, and add up
@@ -65,7 +65,7 @@ class Op:
     name        "mul"                       node_name   "MulBackward0"
     forward     the function that computes  formula     the first line of its docstring
     operands    ("x", "y")                  settings    {"axis": None}
-    inputs      the names that have rules: the operands, or ("xs",) for an op that is variadic
+    inputs      the names that have rules: the operands, or ("xs",) for a variadic op
     rules       input name -> Rule          tangent     the formula given to .jvp(...), if any
     named       the rule for the node's name, if PyTorch has several names for this op
     kind        elementwise | linear | reduction | constant | general
@@ -75,7 +75,7 @@ class Op:
                 returns booleans or indices
     view        may the result share memory with the first operand?
     exact       do the rules themselves return gradients with the inputs' shapes?
-    into        into(g, node, pending, sums) adds the gradient to the engine's sum for x, and says whether it did
+    into        into(g, node, pending, sums) adds the gradient to the engine's sum for x, and returns whether it did
     refuses     the kinds of dtype that the op does not support: "b" or "biu"
     casts       is the second operand converted to the first one's dtype (copy_)?
     derived     the settings that follow from the operands and from other settings; pictures leave them out
@@ -213,7 +213,7 @@ class Op:
         for name in names:
             if name not in allowed:
                 raise TypeError(
-                    f"{self.name}: a rule reads {name!r}, but there is only {sorted(allowed)}."
+                    f"{self.name}: a rule reads {name!r}, but it can only read {sorted(allowed)}."
                 )
         return Rule(formula, names)
 
@@ -238,7 +238,7 @@ def _declare(kind: str) -> Callable[..., Any]:
         """Declare an op; see the top of this module.
 
         numpy     the NumPy function for this op, so that np.exp(x) works
-        result    the dtype in which the op computes; see `Op`
+        result    the dtype that the op computes in; see `Op`
         view      True if the result may share memory with the first operand
         inplace   may the result be written to the first operand (x.mul_(y))? If this is not given:
                   yes for an elementwise op

@@ -28,7 +28,7 @@ CONSTANTS = (int, float, complex, np.generic)
 
 
 def prepare(op: Op, args: Sequence[Any]) -> tuple[Sequence[Tensor], list[Any]]:
-    """The operands as Tensors, and as arrays in the dtype in which the op computes."""
+    """The operands as Tensors, and as arrays in the dtype that the op computes in."""
     if op.refuses:
         check_kinds(op, args)
     try:
@@ -152,7 +152,7 @@ def convert(op: Op, args: Sequence[Any]) -> tuple[list[Tensor], list[Any]]:
 
 
 def computing_dtype(op: Op, args: Sequence[Any]) -> dtypes.Dtype:
-    """The dtype in which an op computes on these operands."""
+    """The dtype that an op computes in, for these operands."""
     typed = [a for k, a in enumerate(args) if not op.is_mask(k)] if op.masks else args
     with_axes = [a.array.dtype for a in typed if isinstance(a, make.Tensor) and a.array.ndim]
     without = [a.array.dtype for a in typed if isinstance(a, make.Tensor) and not a.array.ndim]

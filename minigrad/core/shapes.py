@@ -22,7 +22,7 @@ LISTED = (
 )  # isinstance is seven times faster for the common types, listed first
 Several = int | Sequence[int]  # one number for all axes, or one for each axis
 ROWS = 4096  # up to this many rows, a float32 sum has at least four correct digits
-# dtype -> above how many entries add_up may compute in which wider dtype
+# dtype -> (number of entries, the wider dtype that add_up may use for more entries than this)
 WIDENED: dict[str, tuple[float, Any]] = {"e": (0, np.float32), "f": (ROWS, np.float64)}
 NEVER = math.inf, None
 SMALL = 1024  # up to this many entries, a NumPy call costs more than the arithmetic
@@ -111,7 +111,7 @@ def product(x: Any, y: Any) -> Any:
 
 
 def transposed(x: Any) -> Any:
-    """xᵀ, for each matrix in a batch: np.swapaxes, five times as fast."""
+    """xᵀ, for each matrix in a batch. Five times as fast as np.swapaxes."""
     return x.swapaxes(-1, -2)
 
 

@@ -1,4 +1,4 @@
-"""RowSparse: the gradient of a table of which only some rows were read.
+"""RowSparse: the gradient of a table when only some of its rows were read.
 
 If 256 rows of a table with 100,000 rows are looked up, the gradient is zero in all other rows.
 RowSparse stores only the rows that were read: their indices and their values.

@@ -395,7 +395,7 @@ class Tensor(Outside, Sampling, Rows, ArrayMethods):
         """Call hook(gradient) whenever this tensor's gradient has been computed.
 
         If the hook returns a tensor, that replaces the gradient. Hooks are called in the
-        order in which they were registered; `handle.remove()` removes one.
+        order they were registered; `handle.remove()` removes one.
 
         >>> x = minigrad.tensor([1.0, 2.0], requires_grad=True)
         >>> handle = x.register_hook(lambda g: g * 10)

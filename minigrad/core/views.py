@@ -53,7 +53,7 @@ def view_chain_to(x: Any) -> ViewChain:
     """The view chain from the base to the view x.
 
     If the base itself was rearranged since (`base.t_()`), the chain starts with the view ops that lead
-    back to the layout from which x was made.
+    back to the layout that x was made from.
     """
     chain: ViewChain = x.view_chain
     undo: dict[Layout, ViewChain] = x.counter.undo
@@ -117,8 +117,8 @@ def axes_in_memory(x: Array) -> tuple[int, ...] | None:
 def laid_out(x: Array, axes: tuple[int, ...] | None) -> Array:
     """A copy of the array x with its axes in this order in memory.
 
-    View chains are also applied to the base's gradient. Whether reshape(-1) then gives a view,
-    to which we can write, depends on the memory layout.
+    View chains are also applied to the base's gradient. Whether reshape(-1) then gives a view
+    that we can write to depends on the memory layout.
     """
     if axes is None:
         return np.array(x, order="C")
@@ -149,7 +149,7 @@ def shows(z: Any, x: Array) -> bool:
 
 
 class CopySlices(Node):
-    """The node of a base of which a part was overwritten through a view.
+    """The node of a base after part of it was overwritten through a view.
 
     view_chain    from the base to the view that was written to
     keeps         did the base have a history before the write? If so, the first edge leads to it

@@ -120,7 +120,7 @@ def unknown_function(name: str, arguments: Iterable[str]) -> str:
     import difflib  # only used here
 
     near = difflib.get_close_matches(name, known, 3)
-    hint = f" Did you mean {' or '.join(near)}?" if near else f" Known are: {', '.join(known)}."
+    hint = f" Did you mean {' or '.join(near)}?" if near else f" Known functions: {', '.join(known)}."
     return f"{start} is not an operation of tensors.{hint} For its value alone, use x.detach().numpy()."
 
 

@@ -180,7 +180,7 @@ class Arrangement(Base):
                 f"the desired ordering of dimensions i.e. input.dim() = {ndim} is not equal to len(dims) = {len(wanted)}"
             )
         order = tuple([normalize_one(d, ndim) for d in wanted])
-        return ops.permute.apply(self, axes=order if len(set(order)) == ndim else normalize_axes(wanted, ndim))  # which raises
+        return ops.permute.apply(self, axes=order if len(set(order)) == ndim else normalize_axes(wanted, ndim))  # normalize_axes raises
 
     def t(self) -> Self:
         """The transpose of a matrix, as a view. Vectors and single numbers are unchanged.
@@ -314,7 +314,7 @@ class Arrangement(Base):
         return self.view((*shape[:dim], *sizes, *shape[dim + 1 :]))
 
     def swapaxes(self, axis0: int, axis1: int) -> Self:
-        """transpose() with NumPy's argument names. (rows.py replaces this docstring by the one of transpose.)"""
+        """transpose() with NumPy's argument names. (rows.py replaces this docstring with the one of transpose.)"""
         return ops.transpose.apply(self, axis0=normalize_one(axis0, self.ndim), axis1=normalize_one(axis1, self.ndim))
 
     def movedim(self, source: Several, destination: Several) -> Self:
@@ -433,7 +433,7 @@ class Arrangement(Base):
         return named(self.flip(b if k == 1 else a).transpose(a, b), "Rot90Backward0")
 
     def repeat(self, *times: Several, repeats: Several | None = None) -> Self:
-        """A copy with the whole tensor repeated along each axis. To repeat single entries, use repeat_interleave.
+        """A copy with the whole tensor repeated along each axis. To repeat individual entries, use repeat_interleave.
 
         times   the number of repeats for each axis; additional numbers add new axes at the front
         x.expand(...) repeats along axes of size 1 without copying.
@@ -640,7 +640,7 @@ class Arrangement(Base):
     def tril(self, diagonal: int = 0) -> Self:
         """The lower triangle of a matrix, or of each matrix in a batch: 0 above the diagonal.
 
-        diagonal   0: keep up to the main diagonal; k: keep k diagonals more; -k: k fewer
+        diagonal   0: keep up to the main diagonal; k: keep k more diagonals; -k: k fewer
 
         >>> minigrad.ones(2, 2).tril()
         tensor([[1., 0.],
@@ -651,7 +651,7 @@ class Arrangement(Base):
     def triu(self, diagonal: int = 0) -> Self:
         """The upper triangle of a matrix, or of each matrix in a batch: 0 below the diagonal.
 
-        diagonal   0: keep from the main diagonal up; k: keep k diagonals fewer; -k: k more
+        diagonal   0: keep from the main diagonal up; k: keep k fewer diagonals; -k: k more
 
         >>> minigrad.ones(2, 2).triu()
         tensor([[1., 1.],

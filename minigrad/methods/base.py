@@ -594,7 +594,7 @@ def in_type(f: Callable[[T], T], x: T, dtype: DTypeLike) -> T:
 
 
 def scaled(other: Any, alpha: Any, x: Any = None, op: Op = ops.add, called: str = "alpha") -> Operand:
-    """alpha * other, in the dtype of its combination with x. For integer tensors, alpha must be an integer."""
+    """alpha * other, in the dtype that x and other are promoted to. For integer tensors, alpha must be an integer."""
     if alpha.__class__ is builtins.int and alpha == 1:
         return other
     if alpha.__class__ is builtins.float and isinstance(x, Base) and isinstance(other, Base):

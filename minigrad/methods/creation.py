@@ -32,7 +32,7 @@ def finish(array: Array, requires_grad: bool) -> Tensor:
     if requires_grad and not dtypes.is_floating(array.dtype):
         raise DtypeError(
             f"Only Tensors of floating point and complex dtype can require gradients, but this one is {array.dtype}. "
-            "To fix it, write the data as floats, like 1.0, or give a dtype."
+            "To fix it, write the data as floats, like 1.0, or pass a dtype."
         )
     return z.requires_grad_() if requires_grad else z
 
@@ -153,7 +153,7 @@ def linspace(start: float | Tensor, end: float | Tensor, steps: int, *, dtype: D
 
 
 def _evenly_spaced(name: str, start: float | Tensor, end: float | Tensor, steps: int, dtype: dtypes.Dtype) -> Array:
-    """Evenly spaced numbers from start to end. For an integer result, start and end are cut to integers."""
+    """Evenly spaced numbers from start to end. For an integer result, start and end are truncated."""
     steps = as_int(steps, "steps")
     if steps < 0:
         raise RuntimeError("number of steps must be non-negative")
@@ -280,13 +280,13 @@ def arange(start: float | Tensor | None = None, end: float | Tensor | None = Non
     if (numbers[1] - numbers[0]) * numbers[2] < 0:
         raise RuntimeError("upper bound and lower bound inconsistent with step sign")
     d = type_to_make(dtype, device, dtypes.int64 if all(isinstance(v, (int, np.integer)) for v in numbers) else None)
-    # For integer dtypes the step is cut to an integer; for int64, so are start and end.
+    # For integer dtypes the step is truncated to an integer; for int64, so are start and end.
     if dtypes.category(d) == 1:
         first, stride = int(numbers[0]), int(numbers[2])
         if d == dtypes.int64:
             numbers = [int(v) for v in numbers]
         if numbers[2] == 0:
-            raise ValueError("step must be nonzero: it was cut to an integer.")
+            raise ValueError("step must be nonzero: it was truncated to an integer.")
         n = math.ceil((numbers[1] - numbers[0]) / numbers[2])
         whole = np.arange(first, first + stride * n, stride) if stride else np.full(n, first)
         return finish(whole.astype(d, copy=False), requires_grad)

@@ -46,7 +46,7 @@ class Indexing(Arrangement):
     def __getitem__(self, index: Index) -> Self: return ops.getitem.apply(self, index=plain_index(index, self))
 
     def narrow(self, dim: int, start: Any, length: int) -> Self:
-        """A view of `length` entries along dim, from `start` on: x[start : start + length] for dim 0.
+        """A view of `length` entries along dim, starting at `start`: x[start : start + length] for dim 0.
 
         A negative start counts from the end. Raises RuntimeError if the axis is too short.
 
@@ -462,7 +462,7 @@ class Indexing(Arrangement):
         """A copy of x with the entries where the mask is True replaced by the entries of source, in order.
 
         mask     of dtype bool, broadcast with x
-        source   has x's dtype and at least as many entries as the mask has True, else RuntimeError
+        source   has x's dtype and at least as many entries as the mask has True values; otherwise RuntimeError
 
         >>> mask = minigrad.tensor([True, False, True])
         >>> minigrad.zeros(3).masked_scatter(mask, minigrad.tensor([1.0, 2.0, 3.0]))
@@ -711,11 +711,11 @@ def truth_values(condition: Operand) -> Any:
 def beyond(index: Array, n: int) -> bool:
     """True if an index is negative or at least n. (Read as unsigned, a negative index is very large.)"""
     values = np.asarray(index, np.int64).view(UINT64)
-    return values.size > 0 and values.item(values.argmax()) >= n  # argmax takes a quarter of the time of max
+    return values.size > 0 and values.item(values.argmax()) >= n  # argmax is four times as fast as max
 
 
 class OutOfRange(IndexError, RuntimeError):
-    """For an index of index_add or index_copy, where PyTorch raises either error, depending on the kernel it chooses."""
+    """Raised by index_add and index_copy. PyTorch raises either error, depending on the kernel it chooses; this is both."""
 
 
 def in_range(index: Array, n: int, kind: type[Exception] = IndexError) -> Array:
@@ -802,7 +802,7 @@ def rows_of(name: str, x: Base, dim: int, given: Values, source: Any = None) -> 
         if index.size < ops.FEW and given.__class__ is np.ndarray:
             index = np.array(sorted(set(index.tolist())), np.int64)
         else:
-            index = np.unique(np.asanyarray(given))  # write the value only once, even if a position occurs several times
+            index = np.unique(np.asanyarray(given))  # write the value only once, even if a position is repeated
     shape = x.array.shape
     if source is not None:
         expected = (*shape[:dim], len(index), *shape[dim + 1 :])

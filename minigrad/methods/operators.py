@@ -99,7 +99,7 @@ class Operators(FromRows):
         return ops.pow.apply(doubled(self), doubled(exponent))
 
     def float_power_(self, exponent: Operand) -> Self:
-        """x **= exponent, for x of float64, in which it is computed. Raises RuntimeError for another dtype.
+        """x **= exponent, computed in float64. Raises RuntimeError unless x is float64.
 
         Writes the result into the tensor itself and returns it; x.float_power() returns a
         new tensor. Raises an error for a leaf that requires a gradient, unless recording is off.
@@ -138,7 +138,7 @@ class Operators(FromRows):
         if older:
             tensor1, tensor2, value = number_last("addcdiv", "value", tensor1, tensor2, *older)
         if tensor1.dtype.kind in "iub" and tensor2.dtype.kind in "iub":
-            raise RuntimeError("Integer division with addcdiv is no longer supported. To fix it, use addcdiv of x.float().")
+            raise RuntimeError("Integer division with addcdiv is no longer supported. To fix it, use x.float().addcdiv(...).")
         return ops.addcdiv.apply(self, tensor1, tensor2, value=value)
 
     def matmul(self, other: Operand) -> Self:
@@ -246,7 +246,7 @@ class Operators(FromRows):
         tensor([ True, False])
         """
         if self.dtype != other.dtype:
-            raise RuntimeError(f"{torch_name(self.dtype)} did not match {torch_name(other.dtype)}: compare tensors of one type.")
+            raise RuntimeError(f"{torch_name(self.dtype)} did not match {torch_name(other.dtype)}: compare tensors of the same dtype.")
         for name, bound in (("rtol", rtol), ("atol", atol)):
             if getattr(bound, "requires_grad", False):
                 raise TypeError(f"isclose(): argument {name!r} must be float, not Tensor")
@@ -282,7 +282,7 @@ COMPARED = (Base, int, float, complex, np.ndarray, np.generic)
 
 
 def number_last(name: str, word: str, number: Any, *tensors: Any) -> tuple[Any, ...]:
-    """Reorder the operands of a deprecated call, x.add_(-0.1, g), for today's form, x.add_(g, alpha=-0.1)."""
+    """Reorder the operands of a deprecated call, x.add_(-0.1, g), for the current form, x.add_(g, alpha=-0.1)."""
     wanted = 2 if name.startswith("addc") else 1
     if len(tensors) != wanted or getattr(number, "ndim", False) or not all(isinstance(x, Base) for x in tensors):
         raise TypeError(f"{name}() takes {wanted} positional arguments but {1 + len(tensors)} were given: pass {word} by name.")

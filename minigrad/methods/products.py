@@ -125,7 +125,7 @@ class Products(Arrangement):
     def cross(self, other: Self, dim: int | None = None) -> Self:
         """The cross product of the vectors along dim, which must have size 3. It is orthogonal to both.
 
-        Without dim, which warns, the first axis of size 3 is used. The other axes are broadcast.
+        Without dim, it uses the first axis of size 3, and warns. The other axes are broadcast.
 
         >>> minigrad.tensor([1, 0, 0]).cross(minigrad.tensor([0, 1, 0]), dim=0)
         tensor([0, 0, 1])

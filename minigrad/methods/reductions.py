@@ -326,7 +326,7 @@ class Reductions(Operators, Indexing):
     def cumsum(self, dim: int, *, dtype: DTypeLike = None) -> Self:
         """The cumulative sum along an axis. The result has the shape of x.
 
-        dim     the axis to go along
+        dim     the axis to accumulate along
         dtype   the dtype to sum in
 
         >>> minigrad.tensor([1.0, 2.0, 3.0]).cumsum(0)
@@ -337,7 +337,7 @@ class Reductions(Operators, Indexing):
     def cumprod(self, dim: int, *, dtype: DTypeLike = None) -> Self:
         """The cumulative product along an axis. The result has the shape of x.
 
-        dim     the axis to go along
+        dim     the axis to accumulate along
         dtype   the dtype to multiply in
 
         >>> minigrad.tensor([1.0, 2.0, 3.0]).cumprod(0)
@@ -348,8 +348,8 @@ class Reductions(Operators, Indexing):
     def cumsum_(self, dim: int, *, dtype: DTypeLike = None) -> Self:
         """Write the cumulative sum along an axis into x.
 
-        dim     the axis to go along
-        dtype   may be given, but must be the dtype of x, else RuntimeError
+        dim     the axis to accumulate along
+        dtype   if given, it must be the dtype of x; otherwise RuntimeError
 
         Writes the result into the tensor itself and returns it; x.cumsum() returns a new tensor.
         Raises an error for a leaf that requires a gradient, unless recording is off.
@@ -362,8 +362,8 @@ class Reductions(Operators, Indexing):
     def cumprod_(self, dim: int, *, dtype: DTypeLike = None) -> Self:
         """Write the cumulative product along an axis into x.
 
-        dim     the axis to go along
-        dtype   may be given, but must be the dtype of x, else RuntimeError
+        dim     the axis to accumulate along
+        dtype   if given, it must be the dtype of x; otherwise RuntimeError
 
         Writes the result into the tensor itself and returns it; x.cumprod() returns a new tensor.
         Raises an error for a leaf that requires a gradient, unless recording is off.
@@ -376,7 +376,7 @@ class Reductions(Operators, Indexing):
     def logcumsumexp(self, dim: int) -> Self:
         """log(cumsum(exp(x))) along an axis, without overflow. The result has the shape of x.
 
-        dim   the axis to go along
+        dim   the axis to accumulate along
 
         >>> minigrad.tensor([0.0, 0.0, 0.0]).logcumsumexp(0)
         tensor([0.0000, 0.6931, 1.0986])
@@ -465,7 +465,7 @@ class Reductions(Operators, Indexing):
         return along_one_axis(composites.kthvalue, self, dim, k, keepdim)
 
     def median(self, dim: int | None = None, keepdim: bool = False) -> Any:
-        """The median. For an even number of entries, the lower of the two in the middle. NaN if an entry is NaN.
+        """The median. For an even number of entries, the lower of the two middle ones. NaN if an entry is NaN.
 
         dim       the axis to reduce; the result is then (values, indices). None: a tensor without axes
         keepdim   keep the reduced axis with length 1
@@ -478,7 +478,7 @@ class Reductions(Operators, Indexing):
     def nanmedian(self, dim: int | None = None, keepdim: bool = False) -> Any:
         """The median of the entries that are not NaN. With dim, (values, indices) along it.
 
-        For an even number of entries, it is the lower of the two in the middle.
+        For an even number of entries, it is the lower of the two middle ones.
 
         >>> minigrad.tensor([3.0, float("nan"), 1.0, 2.0]).nanmedian()
         tensor(2.)
@@ -489,7 +489,7 @@ class Reductions(Operators, Indexing):
         return composites.named(ops.median.apply(self if missing.all() else self[~missing]), "NanmedianBackward0")
 
     def mode(self, dim: int = -1, keepdim: bool = False) -> Any:
-        """A tuple (values, indices): the most frequent entry along dim (the smallest, if there are several) and its last index.
+        """A tuple (values, indices): the most frequent entry along dim (the smallest one in a tie) and its last index.
 
         >>> values, indices = minigrad.tensor([2, 1, 2, 3]).mode()
         >>> values
@@ -779,7 +779,7 @@ class Reductions(Operators, Indexing):
         """True where an entry of x is one of test_elements.
 
         invert          return True where it is none of them
-        assume_unique   neither tensor has duplicate entries, which is faster
+        assume_unique   you promise that neither tensor has duplicate entries; this is faster
 
         >>> minigrad.tensor([1, 2, 3]).isin(minigrad.tensor([2, 5]))
         tensor([False,  True, False])
@@ -829,7 +829,7 @@ def along_one_axis(f: Callable[..., Any], x: Reductions, dim: int, *settings: ob
 
 
 def _number(z: Any) -> Any:
-    """The entry of a vector of one entry, whose node keeps its name."""
+    """The only entry of a vector, as a tensor without axes. Its node keeps its name."""
     return composites.named(z.reshape(()), type(getattr(z, "node", None)).__name__)
 
 

@@ -23,8 +23,8 @@ from minigrad.methods.base import (
 
 WITHOUT_METHODS = ("minigrad.ops.neural", "minigrad.ops.losses", "minigrad.ops.layout")
 SHAPES = {
-    "elementwise": "The result has the shape to which the operands are broadcast.",
-    "constant": "The result has the shape to which the operands are broadcast. No gradient flows through it.",
+    "elementwise": "The result has the shape that the operands broadcast to.",
+    "constant": "The result has the shape that the operands broadcast to. No gradient flows through it.",
 }
 # Python's names for the operators: x + y is x.__add__(y) or y.__radd__(x); x += y is x.__iadd__(y).
 OPERATORS = {

@@ -72,7 +72,7 @@ class Sampling(ArrayMethods):
     def multinomial(self, num_samples: int, replacement: bool = False, *, generator: Generator | None = None) -> "Tensor":
         """Samples of category indices, with probabilities proportional to the weights.
 
-        self         (k,) or (n, k)   non-negative weights; they need not sum to 1
+        self         (k,) or (n, k)   non-negative weights; they don't have to sum to 1
         returns      (num_samples,) or (n, num_samples), of int64
 
         Without replacement, no category is sampled twice. Each category gets a sample from the

@@ -40,9 +40,9 @@ def save(
     """Write obj to a file. f is a file name or an open binary file.
 
     A tensor that occurs twice is written once, and is a single tensor again after loading. So are two tensors
-    with the same memory, such as tied weights in a state_dict; in PyTorch, they are two again. Of other views that
-    share memory, each gets its own.
-    The other arguments are accepted but ignored: there is one kind of file.
+    with the same memory, such as tied weights in a state_dict. (In PyTorch, those become two tensors.) Other views
+    that share memory each get their own.
+    The other arguments are accepted but ignored: there is only one file format.
 
     Raises TypeError, which names the position, for an object that cannot be saved: a sparse gradient,
     or an object that cannot be pickled, such as a lambda.
@@ -83,7 +83,7 @@ def load(
     weights_only: bool = True,
     mmap: bool | None = None,
 ) -> Any:
-    """Read what `save` wrote.
+    """Read a file that `save` wrote.
 
     weights_only    False: also load files with objects other than tensors, numbers, strings and their
                     containers. Such a file can run arbitrary code: do so only if you trust its author
@@ -91,7 +91,7 @@ def load(
     pickle_module, mmap    accepted but ignored
 
     Raises pickle.UnpicklingError for such a file if weights_only is True, EOFError for an empty file,
-    and RuntimeError for another file that `save` did not write.
+    and RuntimeError for any other file that `save` did not write.
 
     >>> import io, minigrad
     >>> file = io.BytesIO()
@@ -116,7 +116,7 @@ def load(
         if weights_only:
             raise pickle.UnpicklingError(
                 "Weights only load failed: this file holds more than tensors and their containers, and loading "
-                "it can run any code. If you trust whoever wrote it, write  load(f, weights_only=False)."
+                "it can run arbitrary code. If you trust whoever wrote it, write  load(f, weights_only=False)."
             )
         return pickle.loads(members["pickle"].tobytes())
     return _from_json(structure, members, {})

@@ -22,7 +22,7 @@ from minigrad.ops.layout import unsafe_view
 def named(z: Any, name: str, op: Any = None) -> Any:
     """z, after giving its node PyTorch's name: `sort` calls gather, but its node is a SortBackward0.
 
-    op   rename the node only if it is of this op (after a write to a view, it is CopySlices)
+    op   rename the node only if it belongs to this op (after a write to a view, it is CopySlices)
     """
     node = getattr(z, "node", None)
     if node is not None and hasattr(node, "rename") and (op is None or getattr(node.plan, "op", None) is op):
@@ -55,7 +55,7 @@ def sorting(values: Any, axis: int, descending: bool = False) -> Any:
 
 
 def read_backward(values: Any, axis: int) -> Any:
-    """np.flip, ten times as fast for a plain array. (A program records np.flip.)"""
+    """Like np.flip, but ten times as fast for a plain array. (A program records np.flip.)"""
     if values.__class__ is not np.ndarray:
         return np.flip(values, axis)
     return values[(slice(None),) * axis + (slice(None, None, -1),)]
@@ -107,7 +107,7 @@ def median_along(x: Any, axis: int, keepdims: bool, ignore_nan: bool = False) ->
 
 
 def most_frequent(x: Any, axis: int, keepdims: bool) -> Any:
-    """The most frequent entry (the smallest, if there are several) and its last index."""
+    """The most frequent entry (the smallest one in a tie) and its last index."""
     ordered("mode", x)
     nonempty("mode", x, axis)
     rows = np.moveaxis(x.array, axis, -1)
@@ -135,14 +135,14 @@ def running_extreme(x: Any, axis: int, function: Any) -> Any:
 
 
 def level(x: Any, values: Any) -> Any:
-    """The values as a function of x that is constant, so that x gets a gradient of zeros."""
+    """The values, as a constant function of x: x gets a gradient of zeros."""
     return x.masked_fill(x._constant(np.ones(x.shape, bool)), -0.0) + values  # -0.0 + z is z, even if that is -0.0
 
 
 def sampled(x: Any, drawn: Any, name: str) -> Any:
-    """Samples from a distribution with the parameters x, which get a gradient of zeros; if x has none, they are constants.
+    """Samples from a distribution with parameters x. x gets a gradient of zeros; if it needs none, the samples are constants.
 
-    name   of the node
+    name   the name of the node
     """
     return named(level(x, drawn), name) if x.requires_grad or x._tangents else drawn
 
@@ -267,7 +267,7 @@ def histc(x: Any, bins: int, low: Any, high: Any) -> Any:
     if low == high:
         low, high = (x.array.min(), x.array.max()) if x.array.size else (0, 1)
     if not np.isfinite(low) or not np.isfinite(high):
-        raise RuntimeError(f"histc: range of [{low}, {high}] is not finite: does x have a NaN or an infinity?")
+        raise RuntimeError(f"histc: range of [{low}, {high}] is not finite: does x contain NaN or infinity?")
     if low == high:
         low, high = low - 1, high + 1
     return x._constant(np.histogram(x.array, bins, (low, high))[0].astype(x.dtype))
@@ -280,7 +280,7 @@ def histogram(x: Any, bins: Any, range: Any, weight: Any, density: bool) -> Any:
     weights = None if weight is None else weight.array
     ends = () if hasattr(bins, "array") or not x.array.size else (x.array.min(), x.array.max()) if range is None else range
     if not np.isfinite(ends).all():
-        raise RuntimeError(f"histogram: range [{ends[0]}, {ends[1]}] is not finite: does x have a NaN or an infinity?")
+        raise RuntimeError(f"histogram: range [{ends[0]}, {ends[1]}] is not finite: does x contain NaN or infinity?")
     try:
         hist, edges = np.histogram(x.array, getattr(bins, "array", bins), range, density, weights)
     except ValueError as error:

@@ -248,7 +248,7 @@ col2im.vjp(x=lambda g, size, stride, padding, dilation:
 
 @general(node="MaxPool2DWithIndicesBackward0", derived=("shape",))
 def max_pool2d(x, *, size, stride, padding=NO_PADDING, dilation=(1, 1), shape):
-    """z = the greatest of each window of the last two axes        dL/dx = g there, 0 elsewhere
+    """z = the largest entry of each window of the last two axes        dL/dx = g there, 0 elsewhere
 
     If several entries are equal, the first one gets the gradient. shape is (rows, columns) of the result.
     """
@@ -350,7 +350,7 @@ max_pool2d.vjp(x=_max_pool_dx).jvp(_max_pool_dot)
 @linear(derived=("shape", "count"))
 def window_sum(x, *, size, stride, padding=NO_PADDING, shape, count=1):
     """z = the sum of each window of the last two axes, divided by count        dL/dx = g / count, added to its whole window"""
-    half = x.dtype == np.float16  # its sums are formed in float32, as PyTorch does
+    half = x.dtype == np.float16  # summed in float32, as in PyTorch
     z = _reduce_windows(np.add, _pad(x.astype(np.float32) if half else x, padding), size, stride, (1, 1), shape)
     z = z if count == 1 else z / count
     return z.astype(np.float16) if half else z
@@ -386,8 +386,8 @@ window_spread.vjp(x=lambda g, x_shape, size, stride, padding, count:
 def resample(x, *, matrix, axis):
     """z[j] = the sum over i of matrix[i, j] * x[i], along axis        dL/dx = the same for g and the transposed matrix
 
-    Each entry of z is made of a few entries of x: most of the matrix is 0. So an infinity or NaN must not
-    reach all of z, although 0 * inf is NaN in a product of matrices.
+    Each entry of z depends on only a few entries of x, because most of the matrix is 0. So an infinity or
+    NaN must not spread to all of z, although 0 * inf is NaN in a matrix product.
     """
     matrix = matrix.astype(x.dtype)
     shape = (*x.shape[:axis], matrix.shape[1], *x.shape[axis + 1 :])

@@ -133,7 +133,7 @@ def summed(x, axis):
 
 
 class Number(dict):
-    """One number as a 0-d array of each dtype. To convert it for each call would take as long as a small op."""
+    """A number as a 0-d array, cached for each dtype. Converting it on each call would take as long as a small op."""
 
     def __init__(self, value):
         self.value = value
@@ -152,7 +152,7 @@ FEW = 500  # entries: below this size, np.where is faster than multiplying, and 
 def keep(x, c, *, out=None):
     """z = where(c, x, 0)        dz/dx = where(c, 1, 0)
 
-    Used by rules that pass the gradient to some entries only. Unlike x * c, it gives 0 where c is
+    Used by rules that pass the gradient to only some entries. Unlike x * c, it gives 0 where c is
     False even if x is infinite or NaN: the gradient of relu(x).sqrt() at x = -1 is 0, not 0 * inf.
     """
     if not x.ndim and not c.ndim:

@@ -20,7 +20,7 @@ WHOLE_AXIS = slice(None)
 
 
 def kind_of_index(index):
-    """The name of the node of x[index]. As in PyTorch, the last part of the index that has an effect decides it."""
+    """The node's name for x[index]. As in PyTorch, it depends on the last part of the index that has an effect."""
     name = "SliceBackward0" if len(index) == 1 and index[0].__class__ is slice else "AliasBackward0"
     for part in index:
         if part.__class__ is int:
@@ -50,7 +50,7 @@ getitem.vjp(x=lambda g, x_shape, index: put_zeros(g, index=index, shape=x_shape)
 
 
 def add_to_part(g, node, pending, sums):
-    """total[index] += g, if the engine has a sum of gradients for x: no array of zeros as large as x. Says whether it did."""
+    """total[index] += g, if the engine already has a sum of gradients for x. This avoids an array of zeros as large as x. Returns whether it did."""
     (x,), (_, index) = node.edges, node.saved
     if added := x in sums and is_basic(index):  # no position occurs twice
         pending[x][index] += g

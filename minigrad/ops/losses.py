@@ -131,7 +131,7 @@ def _nll_loss_dx(g, x_shape, target, weights, axis):
 nll_loss.vjp(x=_nll_loss_dx)
 
 
-# ------------------------------------------------------- one loss per entry, reduced to their mean or sum
+# ------------------------------------------------------- one loss per entry, reduced to a mean or a sum
 
 # `reduction` is "mean", "sum", or "none" for the loss of each entry.
 

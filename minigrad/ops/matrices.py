@@ -30,7 +30,7 @@ def as_rows(x):
 
 
 def _finite(name, x):
-    """x, or an error if it has an infinite entry or NaN, for which LAPACK may not terminate."""
+    """Return x. Raises an error if it contains infinity or NaN, because LAPACK may not terminate then."""
     if not np.isfinite(x).all():
         raise LinAlgError(
             f"linalg.{name}: The algorithm failed to converge because the input matrix contained non-finite values."
@@ -188,7 +188,7 @@ def left_vectors(x):
 
 @general(result="float", node="LinalgSvdBackward0")
 def right_vectors(x):
-    """z = v, with x = u @ diag(s) @ vᵀ        dL/dx = (the rule of left_vectors, of xᵀ)ᵀ"""
+    """z = v, with x = u @ diag(s) @ vᵀ        dL/dx = (the rule of left_vectors, applied to xᵀ)ᵀ"""
     return transposed(np.linalg.svd(_finite("svd", x), full_matrices=False)[2])
 
 

@@ -36,7 +36,7 @@ def number_reduced(x_shape, axis):
 @linear(np.mean, node=lambda axis: "MeanBackward0" if axis is None else "MeanBackward1")
 def mean(x, *, axis=None, keepdims=False, out=None):
     """z = sum of x over axis / n        dL/dx = g / n, repeated along axis"""
-    if x.dtype == float16:  # whose sum may overflow
+    if x.dtype == float16:  # the sum may overflow
         return np.mean(x, axis=axis, keepdims=keepdims, out=out)
     total = add_up(x, axis, keepdims, out)
     return np.divide(total, total.dtype.type(number_reduced(x.shape, axis)), out=out)
@@ -87,7 +87,7 @@ for _op in (amax, amin):
 
 @general(refuses="c", node="ScatterReduceBackward0")
 def scatter_extreme(x, y, *, index, axis, largest):
-    """z = the max (min) of x and of all y[i, j] whose index[i, j] is that position        dL/dx, dL/dy = g where it is z
+    """z = the max (min) of x and of all y[i, j] whose index[i, j] is this position        dL/dx, dL/dy = g where it equals z
 
     As in `amax`, equal entries share g equally.
     """
@@ -298,7 +298,7 @@ def norm(x, *, p=2, axis=None, keepdims=False):
         x = np.abs(x)
     if x.dtype == float16:  # squares may overflow
         return norm.forward(x.astype(np.float32), p=p, axis=axis, keepdims=keepdims).astype(np.float16)
-    if p == 2:  # the usual one, in a third of the time
+    if p == 2:  # the usual norm, three times as fast
         return np.sqrt(add_up(np.square(x), axis, keepdims))
     return np.linalg.vector_norm(x, axis=axis, keepdims=keepdims, ord=p)
 
@@ -332,7 +332,7 @@ norm.vjp(x=_norm_dx)
 def median(x, *, axis=None, keepdims=False):
     """z = the median of x over axis        dL/dx = g where x is the median, else 0
 
-    For an even number of entries, the lower of the two in the middle. Equal entries share g equally.
+    For an even number of entries, it is the lower of the two middle ones. Equal entries share g equally.
     """
     if not x.size:
         return x.dtype.type(math.nan)
@@ -353,7 +353,7 @@ def cumsum(x, *, axis, out=None):
 
 
 def _accumulated(ufunc, x, axis, out=None):
-    """The results of the ufunc along axis, one after the other, in a wider dtype: in float16, 256 + 0.1 is 256."""
+    """The running results of the ufunc along axis, computed in a wider dtype: in float16, 256 + 0.1 is 256."""
     wide = np.float32 if x.dtype == float16 else np.float64
     if x.dtype.kind != "f" or x.dtype == wide:
         return ufunc.accumulate(x, axis=axis, out=out)

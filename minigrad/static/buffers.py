@@ -8,7 +8,7 @@ layout of the recorded value, so a transpose stays a transpose.
 Values that must be contiguous (the gradients of small parameters, for an optimizer) are
 computed directly in their slices of one buffer.
 
-The method is simple: we go through the values once, in the order in which they are computed,
+The method is simple: we go through the values once, in the order they are computed,
 and reuse the buffer that was freed last, because it is most likely still in the cache.
 
 Read ir.py first. codegen.py writes the source that uses these buffers.
@@ -39,7 +39,7 @@ class NamedArray(NamedTuple):
 class Buffers:
     """The memory of a program whose source is being written.
 
-    memory     number -> the array in which a value is always stored, if there is one
+    memory     number -> the array that always stores the value, if there is one
     storage    number -> its buffer, while the value is alive
     free       (dtype, size) -> the buffers that are currently free
     fixed      number -> the name of its memory outside of `run`
@@ -232,7 +232,7 @@ class Buffers:
         return self.rows[z]
 
     def _slice_in_row(self, i: int) -> str:
-        """The name of the slice of a row in which i is stored."""
+        """The name of the slice of a row that stores i."""
         z, part = self.places[i]
         _, name, row = self.row_of(z)
         shape = self.values[i].shape
@@ -295,7 +295,7 @@ def part_text(part: Part) -> str:
 
 
 def name_in_numpy(dtype: np.dtype[Any]) -> str:
-    """The name of a dtype in NumPy's namespace, from which the source imports it: float64, bool_"""
+    """The name of a dtype in NumPy's namespace, which the source imports: float64, bool_"""
     return "bool_" if dtype.kind == "b" else str(dtype.name)
 
 

@@ -164,7 +164,7 @@ class Writer(Buffers):
         return write not in FRESH and (line.op.takes_out or write is not None)
 
     def _row_line(self, line: Instruction) -> None:
-        """Concatenated values: those that were not computed in place are copied."""
+        """Add the lines of a concatenation: copies the values that were not computed in place."""
         z = line.result
         buffer, name, row = self.row_of(z)
         for i, part in parts_of(line, self.values):
@@ -258,8 +258,8 @@ class Writer(Buffers):
     def use(self, i: int, among_numbers: bool = False) -> str:
         """The name under which `run` reads the value i.
 
-        among_numbers   are the other operands 0-d? With them, NumPy is twice as fast if a constant
-                        is a number, and with arrays if it is a 0-d array
+        among_numbers   are the other operands 0-d? If so, NumPy is twice as fast if a constant is
+                        a number; with arrays, it is faster if the constant is a 0-d array
         """
         value = self.values[i]
         if value.kind == "constant" and i not in self.made_by:

@@ -285,7 +285,7 @@ class SlotRows:
 
 
 def _rows_of(recorder: ProgramRecorder, line: Instruction, g: Slot) -> Any:
-    """The gradient of a table of which only some rows were read."""
+    """The gradient of a table when only some of its rows were read."""
     settings = recorder.slots_in({**line.op.settings, **line.settings})
     index, padding, counts = settings["index"], settings["padding_idx"], settings["counts"]
     if counts is not None:

@@ -325,7 +325,7 @@ class Program:
     """A recorded run. Call it with new inputs; differentiate it; replay it without allocating.
 
     values        what each number stands for
-    instructions  in the order in which they run
+    instructions  in the order they run
     inputs        the numbers of the inputs, in order
     outputs       the numbers of the results
     single        did the recorded function return one tensor instead of several?
@@ -538,7 +538,7 @@ class Program:
         notes = [
             f"shapes and types: {', '.join(f'{name} {values[i]}' for name, i in inputs)}. "
             "With others, record again.",
-            "control flow: each `if` went the way, and each loop ran as often, as when it was recorded.",
+            "control flow: each `if` takes the recorded branch, and each loop runs the recorded number of times.",
         ]
         used = [(i, values[i]) for i in self.at_first()]
         constants = [f"%{i} {v.shape}" for i, v in used if v.kind == "constant" and v.shape]

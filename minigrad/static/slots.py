@@ -193,7 +193,7 @@ class Slot(ArrayMethods):
             raise RuntimeError("Can't detach views in-place. Use detach() instead.")
         if self.memory_.slots > 1:
             raise ProgramError(
-                "a tensor of which there are views cannot be detached in place: the history of the views would "
+                "a tensor that has views cannot be detached in place: the history of the views would "
                 "be unclear. To fix it, write  x = x.detach()"
             )
         with self.recorder.stopping():

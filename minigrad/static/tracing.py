@@ -404,7 +404,7 @@ class ProgramRecorder:
         """A NumPy function that writes its result to an array outside the program."""
         raise ProgramError(
             f"{op.name} would write to an array outside the program, with values that are only computed when it "
-            "runs (BatchNorm does this with its running statistics). To fix it, use model.eval(), or give "
+            "runs (BatchNorm does this with its running statistics). To fix it, use model.eval(), or pass "
             "the whole training step to static.compile, which writes them in each run."
         )
 
@@ -444,7 +444,7 @@ class ProgramRecorder:
         """Raise ProgramError: only a StepRecorder can record backward()."""
         raise ProgramError(
             "backward() cannot be recorded here: a program does not set .grad. To fix it, record the forward "
-            "pass and ask for program.gradient(wrt=[...]); or give a whole training step to static.compile."
+            "pass and ask for program.gradient(wrt=[...]); or pass a whole training step to static.compile."
         )
 
     # ------------------------------------------------------------------ tensors during recording

@@ -483,7 +483,7 @@ class NextStep:
     def commit(self) -> bool:
         """Write the new counts to the optimizer, and mark the first step of its blocks as done.
 
-        Returns False if there are no counts, so that commit need not be called again.
+        Returns False if there are no counts; then commit does not have to be called again.
         """
         for ahead, real in zip(self.counts.counts, self.blocks.counts, strict=True):
             real[...] = ahead

@@ -130,7 +130,7 @@ class Column:
 
 
 def _buffers_of(program: Program) -> tuple[dict[int, str], int]:
-    """Number -> the buffer in which a plan stores the value; and the size of all buffers in bytes."""
+    """Number -> the buffer where a plan stores the value; and the size of all buffers in bytes."""
     try:
         writer = program.plan().writer
     except ProgramError:

@@ -1,15 +1,15 @@
-"""For learning: gradients derived by hand, compared; exercises, checked on the spot.
+"""Teaching tools: compare gradients derived by hand, find mistakes, check exercises.
 
-compare     your gradients beside the tape's, input by input
-compare_update    the steps of an optimizer, likewise
-diagnose    which mistake gives exactly these numbers
-Exercise    an exercise as a declaration; Exercise(...).check()
-progress    what is solved in this session
-course      the map of the lessons and exercises, and what is solved of them
+compare           compares your gradients with the tape's
+compare_update    compares your steps with an optimizer's
+diagnose          which mistake gives exactly these numbers
+Exercise          declares an exercise; Exercise(...).check()
+progress          which exercises of this session are solved
+course            a map of the lessons and exercises, and which of them are solved
 
 Other kinds of exercise: Tangents, Differentiable and Function (functions), Edges, Order and
-Adjoints (what a tape looks like), Facts (predictions), Updates (optimizers). What a student's
-function does is drawn by teach.pictures.
+Adjoints (what a tape looks like), Facts (predictions), Updates (optimizers). teach.pictures
+draws what a student's function does.
 """
 
 from minigrad.teach.ask_facts import Facts, complaint, outcome, saved_at

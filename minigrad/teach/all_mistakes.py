@@ -1,4 +1,4 @@
-"""The whole table of mistakes: those of mistakes.py, and of the modules that name single operations."""
+"""The whole table of mistakes: the rows of mistakes.py, and of the modules for particular operations."""
 
 import re
 from functools import cache
@@ -15,12 +15,12 @@ from minigrad.teach.mistakes_of_steps import AROUND, FACTORS, MISTAKES, RESTARTE
 
 @cache
 def known_mistakes() -> list[Mistake]:
-    """The whole table, in the order of the search; within a kind, in the order of the files."""
+    """The whole table, in search order; within a kind, in the order of the files."""
     return sorted(TABLE, key=lambda row: ORDER[row.kind])
 
 
 def mistakes_page(text: str) -> str:
-    """The text of DIAGNOSES.md, with the two tables that say what was done written anew.
+    """The text of DIAGNOSES.md, with its two tables of kinds updated.
 
     from pathlib import Path
     file = Path("DIAGNOSES.md")

@@ -1,14 +1,14 @@
-"""The right gradient of another function: one operation is left out, or set otherwise.
+"""The right gradient of a different function: one operation is left out, or has other settings.
 
     layer norm without its eps, a variance over n - 1, attention without the mask
 
-Here the student's backward pass may be right. But the forward pass that it belongs to is not the
-one on the tape. So the program runs again from the operation that is altered, and then back, with
-the values that it would have had:
+Here the student's backward pass may be right, but it belongs to a different forward pass than the
+one on the tape. So we rerun the program from the altered operation, and then run backward with the
+values that it would have computed:
 
-    left out     z = x; g comes back as it is
-    set          another correction, another axis; a sum for a mean
-    put off      eps is added after the root, and not under it
+    left out     z = x; g is passed on unchanged
+    set          another correction or axis; a sum instead of a mean
+    put off      eps is added after the square root instead of under it
 
 Read uses.py first.
 """
@@ -27,13 +27,13 @@ from minigrad.teach.uses import AnyNode, Graph, Use, names_of, plan_of_node
 
 
 class Altered(NamedTuple):
-    """A node whose result is another one.
+    """A node with a different result.
 
-    use       an edge of the node; nothing comes back along the others
-    z         what the node gives instead
-    changed   what else its rule reads; None if g comes back as it is
-    times     a factor of what comes back
-    later     a node further on, what is added to its result, and what of that its own rule does not see
+    use       an edge of the node; no gradient is passed along the others
+    z         the result that the node has instead
+    changed   other values that its rule reads; None if g is passed on unchanged
+    times     a factor for g
+    later     a later node, what is added to its result, and the part of that which its rule does not see
     """
 
     use: Use
@@ -43,15 +43,15 @@ class Altered(NamedTuple):
     later: tuple[AnyNode, Array, Array] | None = None
 
     def passes(self, g: Array) -> Array | None:
-        """What comes back along the edge."""
+        """The gradient that passes along the edge."""
         return g if self.changed is None else self.use.rule(g * self.times, **self.changed)
 
 
 def altered(a: Answer, until: float) -> Iterator[Diagnosis]:
-    """The gradients of programs in which one operation is another."""
+    """The gradients of programs with one operation altered."""
     if a.few or a.mine.shape != a.right.shape:
         return
-    for use in a.graph.uses[::-1]:  # also those that the target is not behind: their values count
+    for use in a.graph.uses[::-1]:  # also uses that do not lead to the target: their values matter
         if use.op is None or use.part or use.wrote or use is not use.twins[0]:
             continue
         for search in (_left_out, _set_otherwise, _put_off):
@@ -104,7 +104,7 @@ def _set_otherwise(use: Use) -> Alterations:
         n, changed = f"was taken with correction={m}", {"correction": m}
         z = op.forward(x, **settings | changed)
         yield "scale", Altered(use, z, changed), n
-        yield "scale", Altered(use, z, {}), n  # in the value only
+        yield "scale", Altered(use, z, {}), n  # affects only the value
     if (axis := use.one_axis) is not None:
         for k in range(np.ndim(x)):
             if k != axis % np.ndim(x):
@@ -121,7 +121,7 @@ def _set_otherwise(use: Use) -> Alterations:
 
 
 def _put_off(use: Use) -> Alterations:
-    """What {op}{line} adds was added after {n}, and not before it.
+    """The value that {op}{line} adds was added after {n}, not before it.
 
     Differentiate the function as it was computed: sqrt(v + eps) is not sqrt(v) + eps.
     """
@@ -149,12 +149,12 @@ def _gradient(graph: Graph, one: Altered) -> Array | None:
         try:
             changed = _forward(graph, one)
             return _backward(graph, one, changed)
-        except Exception:  # the other values do not go together, or are not known
+        except Exception:  # the other values do not fit together, or are not known
             return None
 
 
 def _forward(graph: Graph, one: Altered) -> dict[AnyNode, Array]:
-    """node -> its result in the altered program, for those where it is another one."""
+    """node -> its result in the altered program, for the nodes whose result differs."""
     changed: dict[AnyNode, Array] = {one.use.node: one.z}
     for node in reversed(graph.nodes):
         if node in changed or not getattr(node, "edges", ()):

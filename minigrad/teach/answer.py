@@ -1,4 +1,4 @@
-"""A student's answer, what it is compared with, and the mistake that is found.
+"""A student's answer, the right gradient, and the mistake that explains the difference.
 
 Diagnosis    a mistake that gives the student's numbers; `exchanged` is a mistake in two answers at once
 Answer       the student's array, the right gradient, and its graph
@@ -25,13 +25,13 @@ class Diagnosis:
     """The mistake that gives a student's numbers.
 
     kind       its name in the table of mistakes
-    node       the operation of the tape at which it was made; None for no particular one
+    node       the operation on the tape where it was made; None if there is no particular one
     line       the line of code of that operation, like "In [3], line 2", if lines are traced
     message    what the mistake was
     hint       what to do about it
     also       the kinds of other mistakes that give the same numbers
     extent     "once"; "everywhere", if it was made wherever the operation is used; "one term",
-               if in one term of a sum only; "two", if `also` is a second mistake
+               if it was made in only one term of a sum; "two", if `also` is a second mistake
     """
 
     kind: str
@@ -46,7 +46,7 @@ class Diagnosis:
         return f"{self.message} {self.hint}".strip()
 
     def about(self, name: str) -> str:
-        """The diagnosis, after the name of the answer unless it contains the name."""
+        """The diagnosis, preceded by the answer's name unless it contains it."""
         return str(self) if self.kind == "exchanged" or not name else f"{name}: {self}"
 
 
@@ -56,7 +56,7 @@ class Answer:
     mine     the student's array        right   the right one
     name     what the student calls x   graph   the graph from z to x
     plain    is the gradient of z ones, because none was given?
-    few      are the student's numbers so few, or so alike, that much may give them by chance?
+    few      are the numbers so few, or so similar, that many mistakes could match by chance?
     """
 
     def __init__(
@@ -84,7 +84,7 @@ class Answer:
         size = max(float(np.max(np.abs(a), initial=0)) for a in (self.mine, self.right))
         self.rtol = rtol if rtol is not None else 1e-5 if small else 1e-7
         self.atol = atol if atol is not None else (1e-5 if small else 1e-8) * size
-        if atol is None:  # where large terms cancel, the rest is only as exact as they are
+        if atol is None:  # where large terms cancel, the rest only has their precision
             parts = [np.max(np.abs(u.passed), initial=0) for u in self.graph.paths]
             real = self.right.dtype.kind == "f"
             last_digit = float(np.finfo(self.right.dtype).eps) if real else 0
@@ -107,7 +107,7 @@ class Answer:
         return bool(np.allclose(a, b, self.rtol, self.atol, equal_nan=True))
 
     def terms(self) -> "Iterator[Answer]":
-        """The answer reduced to one term of a sum, assuming that the other terms are right, for each term."""
+        """For each term of a sum: the answer for this term, assuming that the other terms are right."""
         for graph in self.graph.terms():
             term = copy(self)
             term.graph, rest = graph, self.right - graph.gradients[self.target]
@@ -136,7 +136,7 @@ class Answer:
             op = called(node.write if isinstance(node, CopySlices) else node)
             words["op"] = f"the in-place {op}" if use.wrote else op
             line = node.place.label if node.place is not None else None
-            # The line itself rather than its number: In [3] is another cell when the notebook runs again.
+            # The line's text, not its number: In [3] is a different cell when the notebook runs again.
             text = node.place.text if node.place is not None else ""
             where = re.sub(r"\s\s+#.*", "", text or "") or line  # without the comment after it
             words["line"] = f" (in the line  {where})" if where else self.graph.whereabouts(node)
@@ -147,7 +147,7 @@ class Answer:
 
 
 def exchanged(one: str, other: str) -> Diagnosis:
-    """The diagnosis that each of two answers is the right value of the other."""
+    """The diagnosis for two swapped answers: each is right in place of the other."""
     message = f"{one} and {other} are swapped: each is right in place of the other."
     return nowhere("exchanged", message, "Check which of the two each result belongs to.")
 

@@ -1,14 +1,14 @@
-"""Predictions: what will this program do? Say it before you run it.
+"""Predictions: what will this program do? Students answer before they run it.
 
-The author gives a function that runs and returns what happened, by name; the student assigns
-a dict with the same names. Nothing is written down: the function is run when it is checked.
+The author writes a function that returns what happened, as a dict; the student assigns a dict
+with the same keys. The right answers are not stored: each check runs the function.
 
     exercise = Facts("predicted", what_happens)
     predicted = {"first": "runs", "second": "error in backward"}      # by the student
 
     outcome(program)   "runs", "error at the write", or "error in backward"
-    complaint(program) the same, but of an error in backward what it says: who, and which versions
-    saved_at(z)        the version at which the value was saved that z's backward reads
+    complaint(program) the same, but for an error in backward, its details: the node, and the versions
+    saved_at(z)        the version of the saved value that z's backward reads
 """
 
 import re
@@ -32,10 +32,10 @@ class Facts(Written):
     """The student predicts facts, by name.
 
     name       the variable that the student assigns: a dict
-    program    a function that runs and returns the facts; a dict of names, numbers, truths
+    program    a function that returns the facts: a dict of strings, numbers and booleans
     mistakes   what a learner with a misconception would predict; `gives` is called with the
-               right facts and returns the predicted ones. One that explains all wrong entries
-               is reported alone; else each of those whose entries are all as it predicts
+               right facts and returns the predicted ones. If one explains all wrong entries, only
+               that one is reported; otherwise, each one that predicts its entries correctly
 
     >>> exercise = Facts("predicted", lambda: {"1 + 1": 2})
     >>> exercise.check({"1 + 1": 3}).rows[0].message
@@ -60,13 +60,13 @@ class Facts(Written):
         return self._facts
 
     def parts(self) -> Sequence[str]:
-        """The names of the facts, in the order in which the program returns them."""
+        """The names of the facts, in the order the program returns them."""
         return list(self.facts())
 
     def judged(self, answer: Any) -> Iterator[CheckRow]:
-        """One row for each fact, with the student's prediction but never with the right one.
+        """One row for each fact. It shows the student's prediction, but never the right answer.
 
-        A misconception stands at the first of the entries that it explains.
+        A misconception is reported at the first entry that it explains.
         """
         facts = self.facts()
         given = [name for name in facts if answer.get(name, ...) is not ...]
@@ -79,7 +79,7 @@ class Facts(Written):
             elif name not in wrong:
                 yield self.row(name, "right")
             else:
-                # Not what is right: a prediction is to be thought over, or tried out.
+                # Don't reveal the right answer: students should think again, or try it out.
                 message = f"{shortened(mine)} is not what happens"
                 if self.choices and mine not in self.choices:
                     message = f"{shortened(mine)} is none of " + ", ".join(map(repr, self.choices))
@@ -90,7 +90,7 @@ class Facts(Written):
     def _explained(
         self, answer: Mapping[str, object], wrong: Sequence[str]
     ) -> dict[str, Diagnosis]:
-        """Wrong entry -> the misconception that explains it, and perhaps others after it."""
+        """Wrong entry -> the misconception that explains it, and possibly later entries."""
         facts, found = self.facts(), dict[str, Diagnosis]()
         known = [(one, one.gives(dict(facts))) for one in (self.mistakes if wrong else ())]
         for one, predicted in known:
@@ -106,16 +106,15 @@ class Facts(Written):
 
 
 def outcome(program: Callable[[], Any]) -> str:
-    """Run a program, then backward from the sum of what it returns; where does it stop?"""
+    """Run a program, then backward from the sum of its result. Where does it stop?"""
     return _stop(program)[0]
 
 
 def complaint(program: Callable[[], Any]) -> Any:
-    """Run a program, then backward from the sum of what it returns; what does the error say?
+    """Run a program, then backward from the sum of its result. What does the error say?
 
-    returns    "runs", "error at the write", or what SavedValueChanged says of a value that was
-               overwritten: the node that needs it, the version at which it was saved, the
-               version at which it is now
+    returns    "runs", "error at the write", or the details of SavedValueChanged: the node that
+               needs the overwritten value, its version when it was saved, and its version now
 
     >>> import minigrad
     >>> def program():
@@ -148,7 +147,7 @@ def _stop(program: Callable[[], Any]) -> tuple[str, RuntimeError | None]:
 
 
 def saved_at(z: Tensor) -> int | None:
-    """The version at which the value that z's backward reads was saved; None if it reads none.
+    """The version of the saved value that z's backward reads; None if it reads none.
 
     >>> import minigrad
     >>> x = minigrad.ones(2, requires_grad=True)
@@ -166,6 +165,6 @@ def saved_at(z: Tensor) -> int | None:
         return None
     if len({id(counter) for counter in counters.values()}) > 1:
         raise ValueError(
-            "saved_at: the node has saved more than one value; its name is needed too."
+            "saved_at: the node has saved more than one tensor, so there is no single version."
         )
-    return int(node.version) // len(counters)  # the node keeps the sum over what it reads
+    return int(node.version) // len(counters)  # the node stores the sum of the versions

@@ -1,11 +1,11 @@
-"""Exercises whose answer is a function of another kind than a backward.
+"""Exercises whose answer is a function, but not a backward function.
 
     Tangents          z_dot from the inputs and their tangents: forward mode
-    Differentiable    a function of tensors: its value *and* what backward() makes of it
-    Function          any function, beside a second way to compute the same
+    Differentiable    a function of tensors: its value *and* the gradients of backward()
+    Function          any function, compared with a second implementation
 
-As for `Exercise`, no right answer is written down: it comes from the engine, or from a second
-implementation that the author gives, which may be slow as long as it is plain.
+As in `Exercise`, right answers are not stored: they come from the engine, or from a second
+implementation by the author, which may be slow as long as it is simple.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -31,13 +31,13 @@ from minigrad.teach.trying import DIAGNOSED, FunctionQuestion, Mistaken, count
 
 
 class Tangents(Exercise):
-    """The student writes how a computation moves: z_dot = f(x, y, x_dot, y_dot).
+    """The student writes the tangent of a computation: z_dot = f(x, y, x_dot, y_dot).
 
     The arguments are those of Exercise.
 
-    Found without being declared: that another tangent was forgotten, that the tangents were
-    not used at all, that the gradient was given in place of the tangent, and the mistakes of the
-    table, at one operation (see forward_mode.py).
+    These mistakes are found without being declared: a forgotten tangent, tangents that were not
+    used at all, the gradient instead of the tangent, and the mistakes of the table, at one
+    operation (see forward_mode.py).
     """
 
     column, counted = "tangent", "tangents"
@@ -51,7 +51,7 @@ class Tangents(Exercise):
         return ["z_dot"]
 
     def cases(self, seed: str = "public") -> Iterator[Case]:
-        """The cases of a seed, each input with a tangent in its shape; no g is drawn."""
+        """The cases of a seed: each input has a tangent of its shape, and there is no g."""
         for n, (shapes, label) in enumerate(layouts(self.shapes, self.more), 1):
             inputs = self._drawn(f"{seed}/{self.name}/{n}", shapes, label)
             for name in self.inputs:
@@ -65,11 +65,11 @@ class Tangents(Exercise):
         return case.inputs
 
     def take_apart(self, returned: object, case: Case) -> Sequence[Any] | str:
-        """What was returned is one value, also if it is a tuple."""
+        """The returned value is one part, even if it is a tuple."""
         return count(returned, self.parts(), whole=True)
 
     def tangent(self, *given: object) -> Array:
-        """What is right: the engine's own forward mode."""
+        """The right answer, from the engine's forward mode."""
         half = len(self.inputs)
         with unobserved():
             x, x_dot = (tuple(tensor(a) for a in part) for part in (given[:half], given[half:]))
@@ -78,7 +78,7 @@ class Tangents(Exercise):
     def searched(
         self, what: str, wrong: Sequence[Mistaken], seen: Sequence[Seen]
     ) -> Diagnosis | None:
-        """A sign or a factor of all; then what the search of the tape finds, in forward mode."""
+        """A sign or a factor of the whole tangent; then the search of the tape, in forward mode."""
         half = len(self.inputs)
         found = generally(seen)
 
@@ -101,7 +101,7 @@ class Tangents(Exercise):
                 "missing_path",
                 without,
                 f"The part that comes from {name}_dot is missing.",
-                "z moves with each of its inputs; their contributions are added.",
+                "z depends on each of its inputs: add their contributions.",
             )
 
             def turned(*given: object, k: int = k) -> Array:
@@ -117,7 +117,7 @@ class Tangents(Exercise):
         yield Misconception(
             "upstream_ignored",
             lambda *given: self.tangent(*given[:half], *(np.ones_like(v) for v in given[half:])),
-            "This is how z moves if every input moves by 1: the tangents were not used.",
+            "This is the tangent of z if every input has the tangent 1: the tangents were not used.",
             "Multiply each local derivative by the tangent of its input.",
         )
         yield Misconception(
@@ -129,8 +129,8 @@ class Tangents(Exercise):
         yield Misconception(
             "gradient_for_tangent",
             self._gradient,
-            "This is the gradient (v @ J, reverse mode), where the tangent J @ v was asked for.",
-            "A tangent has the shape of z, and says how z moves; a gradient has that of the input.",
+            "This is the gradient (v @ J, reverse mode), but the exercise asks for the tangent J @ v.",
+            "A tangent has the shape of z, and says how z changes; a gradient has the shape of the input.",
         )
 
     def _gradient(self, *given: object) -> Any:
@@ -144,18 +144,18 @@ class Tangents(Exercise):
 class Differentiable(Exercise):
     """The student writes a function of tensors that can be differentiated.
 
-    The parts are z, its value, and dx for each input, which the engine takes back through
-    whatever the student wrote: a repaired program, or the `apply` of a Function of one's own.
+    The parts are z, its value, and dx for each input: the gradient that the engine computes
+    through the student's code, such as a repaired program or the `apply` of a new Function.
     """
 
     column, counted = "part", "results"
 
     def parts(self) -> list[str]:
-        """z first, then the gradients: a wrong value is noticed before they are explained."""
+        """z first, then the gradients, so that a wrong value is noticed first."""
         return ["z", *super().parts()]
 
     def cases(self, seed: str = "public") -> Iterator[Case]:
-        """The cases of Exercise with the value of z before the gradients, to 1e-13."""
+        """The cases of Exercise, with the value of z (to 1e-13) before the gradients."""
         for case in super().cases(seed):
             value = np.array(real_array(case.program[0]))
             atol = (1e-13 * (1 + float(np.max(np.abs(value), initial=0.0))), *case.atol)
@@ -163,7 +163,7 @@ class Differentiable(Exercise):
 
     def given(self, case: Case) -> Mapping[str, Any]:
         """The case itself, without the right program, for the wrapper in `judged`."""
-        return {"case": replace(case, program=None)}  # what `watched` wants; see judged
+        return {"case": replace(case, program=None)}  # the argument of `watched`; see judged
 
     def judged(self, answer: Any) -> Iterator[CheckRow]:
         """Judge a wrapper that calls the answer with tensors and takes gradients through it."""
@@ -176,7 +176,7 @@ class Differentiable(Exercise):
         yield from super().judged(watched)
 
     def _value_and_gradients(self, answer: Callable[..., Any], case: Case) -> list[Any] | str:
-        """What a student's function of tensors gives; or in words why it cannot be taken back."""
+        """The value and gradients of a student's function; or a message that says why there are none."""
         z, tensors = self._program(case.inputs, answer)
         if not isinstance(z, Tensor):
             return f"a {type(z).__name__} was returned; it must be a tensor"
@@ -194,12 +194,12 @@ class Differentiable(Exercise):
         return [z.detach().numpy(), *(o if d is None else d for d, o in zip(grads, zeros))]
 
     def take_apart(self, returned: object, case: Case) -> Sequence[Any] | str:
-        """The wrapper's list, value first; or the text that says why there is none."""
+        """The wrapper's list, value first; or the message that says why there is none."""
         assert isinstance(returned, str | list)
         return returned
 
     def explain(self, what: str, wrong: Sequence[Mistaken]) -> Diagnosis | None:
-        """The gradient's mistake; none is looked for where the value is wrong already."""
+        """The gradient's mistake. If the value is already wrong, we do not search for one."""
         if what == "z":
             self._wrong_values = {m.case.number for m in wrong}
             return None
@@ -213,13 +213,13 @@ class Function(FunctionQuestion):
     """The student writes a function; a second implementation says what is right.
 
     name        the function's name
-    reference   the same, computed in another way; returns one value, or as many as `returns`
-    inputs      for each case its inputs by name: a shape to draw numbers for, or the value
-                itself wrapped in a list of one, [value]
+    reference   another implementation; returns one value, or as many as `returns`
+    inputs      for each case, its inputs by name: a shape, for which numbers are drawn, or a
+                value in a list, [value]
     returns     the names of what the function returns
-    accepts     instead of comparing with the reference: accepts(answer, *inputs) gives None if
-                the answer is right, and otherwise says in words why not
-    mistakes    what is commonly done wrong
+    accepts     used instead of the reference: accepts(answer, *inputs) returns None if the
+                answer is right, and otherwise a message that says why not
+    mistakes    common mistakes
     """
 
     reference: Callable[..., Any] | None
@@ -236,9 +236,9 @@ class Function(FunctionQuestion):
         return self.returns
 
     def cases(self, seed: str = "public") -> Iterator[Case]:
-        """The cases of a seed: shapes are drawn, wrapped values are taken as they are.
+        """The cases of a seed: numbers are drawn for shapes, and wrapped values are used unchanged.
 
-        Without a reference nothing is expected, and `accepts` has to judge.
+        Without a reference there are no right answers, and `accepts` judges.
         """
         for n, wanted in enumerate(self.inputs, 1):
             inputs = {
@@ -263,15 +263,15 @@ class Function(FunctionQuestion):
         return [real_array(v) if isinstance(v, Tensor) else v for v in out]
 
     def take_apart(self, returned: object, case: Case) -> Sequence[Any] | str:
-        """One value for each name in `returns`; with one name, all that was returned."""
+        """One value for each name in `returns`; with one name, the whole returned value."""
         return count(returned, self.returns, whole=len(self.returns) == 1)
 
     def judge(self, what: str, mine: object, case: Case, k: int) -> tuple[Kind, str]:
-        """Ask `accepts`, if there is one."""
+        """Call `accepts`, if it was given."""
         if self.accepts is None:
             return super().judge(what, mine, case, k)
         try:
             objection = self.accepts(mine, *case.inputs.values())
-        except Exception as error:  # the answer is of a form that nobody thought of
+        except Exception as error:  # the answer has an unexpected form
             return "wrong type", f"{what} cannot be read: {type(error).__name__}: {error}"
         return ("right", "") if objection is None else ("wrong answer", objection)

@@ -2,13 +2,13 @@
 
     exercise = Updates("sgd_step", optim.SGD, [dict(lr=0.1)])
 
-    def sgd_step(p, g, state, lr):          # by the student: the new p
+    def sgd_step(p, g, state, lr):          # written by the student: returns the new p
         return p - lr * g
 
-The student writes either one step as a function of the parameter, its gradient, a dict that is
-kept from step to step, and the settings; or a class like those of `optim`, with parameters that
-are tensors. It is run over a few gradients beside minigrad's own optimizer; where the two part,
-the mistake is named that gives the student's numbers at *every* step (mistakes_of_steps.py).
+The student writes one step, as a function of the parameter, its gradient, a dict that is kept
+between steps, and the settings; or a class like those in `optim`, whose parameters are tensors.
+We run it on a few gradients, next to minigrad's own optimizer. If the results differ, we look for
+the mistake that gives the student's numbers at *every* step (mistakes_of_steps.py).
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -34,7 +34,7 @@ class Updates(Question):
     """The student writes an optimizer.
 
     name        the function's or the class's name
-    optimizer   what it should do: optim.SGD, optim.Adam, ...
+    optimizer   the optimizer that it should match: optim.SGD, optim.Adam, ...
     settings    one dict for each case, such as dict(lr=0.1, momentum=0.9); lr may be a list,
                 one rate for each step
     steps       how many steps each case takes
@@ -55,7 +55,7 @@ class Updates(Question):
         return [f"settings {n}" for n in range(1, len(self.settings) + 1)]
 
     def judged(self, answer: Any) -> Iterator[CheckRow]:
-        """One row for each dict of settings. Stops at one that is not written or too slow."""
+        """One row for each dict of settings. Stops if the answer is missing or too slow."""
         for n, settings in enumerate(self.settings, 1):
             row = self._one(n, settings, answer)
             yield row
@@ -66,7 +66,7 @@ class Updates(Question):
         start = draw(f"public/{self.name}/{n}/p", self.shape)
         grads = [draw(f"public/{self.name}/{n}/g{k}", self.shape) for k in range(self.steps)]
         words = ", ".join(f"{k}={v}" for k, v in settings.items())
-        # One call for all the steps: the time limit and the messages are those of any function.
+        # One call for all steps, so that the time limit and the messages work as for any function.
         steps = (by_class if isinstance(answer, type) else by_function)(answer, settings)
         outcome = run(steps, {"p": start, "grads": grads}, self.seconds)
         row = CheckRow(n, words, f"settings {n}", "right", printed=outcome.printed)
@@ -88,7 +88,7 @@ class Updates(Question):
         return row
 
 
-# Both wrap the answer: errors are looked up in the student's own code.
+# Both wrap the answer, so that error messages can show the student's own code.
 
 
 def by_function(step: Callable[..., Any], settings: Mapping[str, Any]) -> Callable[..., list[Any]]:

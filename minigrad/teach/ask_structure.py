@@ -1,11 +1,10 @@
-"""Exercises about the shape of a tape: its edges, a valid order, what arrives where.
+"""Exercises about the structure of a tape: its edges, a valid order, its adjoints.
 
-A small program is given, as a function of its inputs that ends with `return locals()`; the
-names of its variables are the names of the questions. It is run, and the answers are read off
-the tape that it leaves.
+The author gives a small program: a function of its inputs that ends with `return locals()`. Its
+variable names are the names in the questions. We run it, and read the right answers from its tape.
 
     Edges       for each result, the tensors that its node sends gradients to
-    Order       an order in which a backward pass may visit the tensors; any valid one will do
+    Order       an order in which a backward pass may visit the tensors; any valid one counts
     Adjoints    dL/dt for named intermediate tensors t, as numbers
 """
 
@@ -57,7 +56,7 @@ class OnATape(Written):
         return {**given, **made}
 
     def edges(self) -> dict[str, list[str]]:
-        """Result -> the tensors behind its node, as often as it reads them."""
+        """Result -> the tensors that its node leads to, each as often as it is read."""
         tensors = self.tensors()
         names = {t.node: name for name, t in tensors.items()}
         return {
@@ -67,11 +66,11 @@ class OnATape(Written):
         }
 
     def parts(self) -> Sequence[str]:
-        """The names of the results, each a tensor that some operation made."""
+        """The names of the results: the tensors that were made by an operation."""
         return [name for name in self.tensors() if name not in self.inputs]
 
     def behind(self, name: str) -> set[str]:
-        """The tensors that a result depends on, near and far."""
+        """The tensors that a result depends on, directly or indirectly."""
         edges = self.edges()
         found, stack = set[str](), [name]
         while stack:
@@ -84,13 +83,13 @@ class OnATape(Written):
 class Edges(OnATape):
     """The student writes the edges of the reverse graph: {"z": ["s", "x"], "s": ["x", "y"]}.
 
-    The order within a list does not count; that a tensor is read twice does.
+    The order within a list does not matter. A tensor that is read twice must be listed twice.
     """
 
     column, form, example = "node of", dict, '{"z": ["a", "b"]}'
 
     def judge(self, name: str, mine: Any) -> tuple[Kind, str, Diagnosis | None]:
-        """Right, or which names are missing and which are too many."""
+        """The verdict, and which names are missing or do not belong there."""
         try:
             have = Counter([mine] if isinstance(mine, str) else mine)
         except TypeError:
@@ -127,7 +126,7 @@ class Edges(OnATape):
 class Order(OnATape):
     """The student writes an order in which a backward pass may visit the tensors.
 
-    Every tensor from z on, inputs included, once; none before all that send it a gradient.
+    It has every tensor from z to the inputs once, each after all tensors that send it a gradient.
     """
 
     column, form, example = "step", list | tuple, '["z", "s", "x"]'
@@ -155,7 +154,7 @@ class Order(OnATape):
             found = nowhere(
                 "visited_twice",
                 f"{twice} is visited once for each path that leads to it.",
-                "Wait until all contributions are there, add them, and go on once.",
+                "Wait until all contributions have arrived, add them, and pass the sum on once.",
             )
             return "wrong answer", f"{twice} is visited {order.count(twice)} times", found
         for name in order:
@@ -169,19 +168,19 @@ class Order(OnATape):
         if order[-1] == "z":
             return message, nowhere(
                 "forward_order",
-                "This is an order for computing z, from the inputs on.",
+                "This is the order of the forward pass, from the inputs to z.",
                 "A backward pass starts at z.",
             )
         return message, nowhere(
             "too_early",
             f"{name} passed its gradient on before all of it had arrived.",
-            f"Count the edges that end at {name}: it is ready when as many gradients have come.",
+            f"Count the edges that end at {name}: it is ready when that many gradients have arrived.",
         )
 
 
 @dataclass(eq=False, repr=False)
 class Adjoints(OnATape):
-    """The student writes the adjoint dL/dt of each named tensor t, z's own being ones.
+    """The student writes the adjoint dL/dt of each named tensor t. The adjoint of z is ones.
 
     The answer is a dict, {"s": array, "x": array}.
     """
@@ -191,11 +190,11 @@ class Adjoints(OnATape):
     of: Sequence[str] = field(kw_only=True)
 
     def parts(self) -> Sequence[str]:
-        """The names of the tensors whose adjoints are asked for."""
+        """The names of the tensors whose adjoints are requested."""
         return self.of
 
     def judge(self, name: str, mine: Any) -> tuple[Kind, str, Diagnosis | None]:
-        """Beside the engine's gradient; a wrong one is diagnosed."""
+        """Compares with the engine's gradient. A wrong answer is diagnosed."""
         if mine is None:
             return "missing", self.no_entry(name).message, None
         tensors = self.tensors()

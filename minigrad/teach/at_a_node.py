@@ -1,11 +1,11 @@
-"""Mistakes at one operation that concern several of its operands, or what is put together there.
+"""Mistakes at one operation that involve several of its operands, or of its results.
 
-    all operands      the gradient that arrives, left out or passed on as it is; the two rules exchanged
-    parts             windows that overwrite each other, the parts of a split in another order
-    branches          one branch of a choice taken everywhere
-    normalization     the closed formula of a layer norm, with a wrong axis or a wrong value in it
+    all operands      the incoming gradient is left out or passed on unchanged; two rules are swapped
+    parts             windows overwrite each other; the parts of a split are in another order
+    branches          one branch of a condition is used for every entry
+    normalization     the closed formula of a layer norm, with a wrong axis or a wrong value
 
-The rows are like those of whole.py, and tried with those of mistakes.py. Read both first.
+The rows are like those of whole.py, and are tried along with those of mistakes.py. Read both first.
 """
 
 from collections import deque
@@ -30,7 +30,7 @@ REARRANGED: Table = []  # tried later: there are many orders
 
 
 def uses_of_each_node(a: Answer) -> Iterator[list[Use]]:
-    """For each node on the way to the result, its uses: one for each operand from which x is reached."""
+    """For each node between x and the result, its uses: one for each operand that depends on x."""
     at: dict[Any, list[Use]] = {}
     for use in (u for u in a.graph.paths if not u.part):
         at.setdefault(use.node, []).append(use)
@@ -38,7 +38,7 @@ def uses_of_each_node(a: Answer) -> Iterator[list[Use]]:
 
 
 def gives(a: Answer, *changes: tuple[Any, Array]) -> bool:
-    """Does it give the student's array if the gradients of these nodes change by so much?"""
+    """Do these changes to the gradients of these nodes give the student's array?"""
     effects = [a.graph.walk_back(node, change) for node, change in changes]
     return a.gives(a.right + sum(effect for effect in effects if effect is not None))
 
@@ -143,7 +143,7 @@ def _rules_exchanged(a: Answer) -> Places:
     """
     for uses in uses_of_each_node(a):
         if len(uses) != 2 or uses[0].op_name in CHOICES:
-            continue  # at a choice, that is the mask, the wrong way round
+            continue  # for a condition, that is the inverted mask
         x, y = uses
         if x.passed.shape == y.passed.shape and gives(
             a, (x.parent, y.passed - x.passed), (y.parent, x.passed - y.passed)
@@ -221,7 +221,7 @@ def _another_engine(a: Answer) -> Places:
 
 
 def _breadth_first(graph: Graph, repeated: bool) -> list[Any]:
-    """The nodes in the order in which a queue from the result on finds them, each once or each time."""
+    """The nodes in breadth-first order from the result, each once, or each time it is reached."""
     order: list[Any] = [graph.root]
     for node in order:
         if len(order) > 200:
@@ -235,7 +235,7 @@ def _breadth_first(graph: Graph, repeated: bool) -> list[Any]:
 def _passed_on(
     graph: Graph, order: Sequence[Any], joined: Callable[[Any, Any], Any] = np.add
 ) -> Array | None:
-    """The gradient if the nodes pass on in this order, and parts are joined in this way."""
+    """The gradient if the nodes run in this order, and contributions are combined in this way."""
     adjoints = {graph.root: graph.seed}
     for node in order:
         if node not in adjoints or isinstance(node, AccumulateGrad):
@@ -310,9 +310,9 @@ def _in_a_normalization(a: Answer) -> Places:
 
 
 def _normalizations(a: Answer) -> Iterator[tuple[Use, Any, Array, Any]]:
-    """Where a mean is subtracted, and the rest divided by its deviation: the values tell it.
+    """Where a mean is subtracted, and the rest is divided by its deviation. We compare values to find this.
 
-    Gives a use of the last operation, the node of what is normalized, the result, and the axis.
+    Yields a use of the last operation, the node of the normalized tensor, the result, and the axis.
     """
     known, seen = a.graph.known, set()
     averaged = {u.parent for u in a.graph.paths if u.op_name in ("mean", "sum", "standardize")}

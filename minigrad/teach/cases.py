@@ -72,8 +72,8 @@ def layouts(
 ) -> Iterator[tuple[Sequence[Shape], str]]:
     """Each case's shapes and its label; `more` adds "empty", "strided", "extreme" and "zero" ones.
 
-    They take the shapes of the last case: "empty" with the longest axis of length 0 wherever it
-    occurs, the others as they are.
+    They have the shapes of the last case. In "empty", every axis that is as long as the longest one
+    has length 0.
     """
     for one in shapes:
         yield one, ""

@@ -52,9 +52,9 @@ class Exercise(FunctionQuestion):
     forward      z = forward(*inputs), in minigrad's operations
     shapes       for each case, the shape of each input
     more         further cases with the last shapes: "empty", "strided", "extreme", "zero"
-    numbers      for an input's name, a function that makes its values of normal numbers,
+    numbers      input name -> a function that makes its values from normally distributed numbers,
                  e.g. {"x": np.exp} for a positive x
-    constants    inputs that have no gradient (a target, a mask): no dx is asked for them
+    constants    inputs without a gradient (a target, a mask): there is no dx for them
     mistakes     common mistakes here; tried before the tape is searched
     rtol, atol   the tolerance; by default measured for each case (see cases.py)
     points, hints, seconds    as for every Question
@@ -107,7 +107,7 @@ class Exercise(FunctionQuestion):
     def _program(
         self, inputs: Mapping[str, Any], function: Callable[..., Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
-        """The result and the inputs, as tensors; of another function than the author's, if given."""
+        """The result and the inputs, as tensors; for the given function instead of the author's, if any."""
         with enable_grad(), unobserved():
             tensors = {
                 name: tensor(value, requires_grad=name not in self.constants)

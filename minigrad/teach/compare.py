@@ -1,4 +1,4 @@
-"""A gradient derived by hand, beside the tape's.
+"""Compare gradients derived by hand with the tape's.
 
     compare(z, x1=g1, x2=g2)    one row for each: exact, close, different, or wrong shape
     compare(z, x1=g1, x2=...)   x2 is not answered yet
@@ -43,9 +43,9 @@ class CompareRow(Compared):
     name       the tensor's name
     shape      the tensor's shape, which its gradient has too
     verdict    exact, close, different, wrong shape, not an array, not answered
-    absolute   the greatest absolute difference; None if the two cannot be subtracted
-    relative   the greatest relative difference; inf where the tape's value is 0
-    index      the index of the greatest absolute difference
+    absolute   the largest absolute difference; None if the two cannot be subtracted
+    relative   the largest relative difference; inf where the tape's value is 0
+    index      the index of the largest absolute difference
     yours      the value there, derived by hand
     tape       the value there, from the tape
     note       a remark
@@ -57,7 +57,7 @@ class CompareRow(Compared):
 
     @property
     def tape(self) -> float | None:
-        """The tape's value at the greatest difference."""
+        """The tape's value at the largest difference."""
         return self.theirs
 
     @property
@@ -83,7 +83,7 @@ class Comparison(Report[CompareRow]):
         super().__init__(f"compare: {headline} with the tape{rest}", rows)
 
     def _notes(self) -> list[str]:
-        """The notes of the rows. If two gradients are exchanged, the note is in both rows, but shown once."""
+        """The notes of the rows. If two gradients are swapped, the note is in both rows, but shown once."""
         return list(dict.fromkeys(super()._notes()))
 
 
@@ -99,17 +99,17 @@ def compare(
 ) -> Comparison:
     """Compare gradients of z that were derived by hand with those of the tape.
 
-    z          the tensor whose gradients are asked for
+    z          the tensor to differentiate
     by_name    x1=array: the gradient with respect to the tensor that is called x1 where
-               compare is called; arrays, Tensors and nested lists will do, and `...` for a
-               gradient that you have not derived yet
+               compare is called: an array, a Tensor or nested lists; or `...` for a gradient
+               that you have not derived yet
     derived    the same as a mapping, {x1: array} or {"x1": array}; for names such as
-               "gradient" that are taken here
+               "gradient" that are parameters here
     gradient   dL/dz, as for backward(), or as a nested list; ones if left out
     rtol, atol what counts as close; by default it depends on the type of the numbers
     returns    a Comparison with .ok and .rows; a wrong shape is a row, not an error
 
-    Intermediate tensors may be named as well as leaves.
+    Intermediate tensors can be compared as well as leaves.
 
     Raises NameError if there is no tensor of that name, and NoGradient if it does not
     require a gradient or z does not depend on it.
@@ -185,7 +185,7 @@ def _exchanges(
     rtol: float | None,
     atol: float | None,
 ) -> dict[str, Diagnosis]:
-    """Name -> diagnosis, for each two tensors whose gradients are exchanged."""
+    """Name -> diagnosis, for each pair of tensors whose gradients are swapped."""
     found: dict[str, Diagnosis] = {}
     for ((one, _, mine), right), ((other, _, theirs), wanted) in combinations(
         zip(named, rights, strict=True), 2
@@ -199,7 +199,7 @@ def _exchanges(
 
 
 class Asked(NamedTuple):
-    """A gradient that was asked for, that of z with respect to x: the arguments of `diagnose`."""
+    """A request for the gradient of z with respect to x: the arguments of `diagnose`."""
 
     z: Any
     x: Any
@@ -230,8 +230,8 @@ def _on_ours(asked: Asked, right: Any) -> tuple[Asked | None, str]:
         if grads and grads[0] is not None and difference(grads[0], right, None, None).ok:
             known = {k: v for k, v in names.items() if v is not None}
             return asked._replace(z=z, x=x, gradient=g, namespace=known), ""
-        why = f"run again, the gradient of {asked.name} comes out differently"
-    return None, f"No mistake is named, because minigrad cannot run the program again: {why}."
+        why = f"there, the gradient of {asked.name} is different"
+    return None, f"No mistake is named, because the program cannot be rerun with minigrad: {why}."
 
 
 def _row(
@@ -249,7 +249,7 @@ def _from_the_tape(z: Any, tensors: list[Any], gradient: object) -> list[tuple[A
     if not isinstance(z, tensor_kinds()):
         raise TypeError(
             f"compare: the first argument, z, is of type {type(z).__name__}; it must be a minigrad "
-            "Tensor, the one that is differentiated."
+            "Tensor, the one to differentiate."
         )
     if not z.requires_grad:
         raise NoGradient(
@@ -283,7 +283,7 @@ def _gradients(z: Any, tensors: list[Any], gradient: object) -> Sequence[Any] | 
 
 @contextmanager
 def _nothing_kept(z: Tensor) -> Iterator[None]:
-    """Within this block, a pass from z stores nothing in `.grad`, even after retain_grad."""
+    """Within this block, a pass from z stores nothing in `.grad`, even if retain_grad was called."""
     nodes = reachable([] if z.node is None else [z.node])
     plans = [node.plan for node in nodes if isinstance(node.plan, Hooked)]
     keeping = [(plan, plan.keep) for plan in plans if plan.keep is not None]

@@ -1,8 +1,8 @@
 """The lesson's example, in a terminal: `minigrad demo`.
 
-The example is a program of its own, kept as text and run as a learner's file would be, so
-that the tape can show its lines. What follows is made from the same public things that a
-learner uses: `record`, `chain`, `tape.steps` and `compare`.
+The example is stored as text and run like a learner's file, so that the tape can show its lines.
+Everything shown comes from the public functions that a learner uses: `record`, `chain`,
+`tape.steps` and `compare`.
 """
 
 import linecache
@@ -32,7 +32,7 @@ SHAPE = (2, 3, 4)
 
 
 def run_example() -> tuple[Tape, dict[str, Any]]:
-    """Run the example under `record`: the tape, and the example's variables."""
+    """Run the example under `record`; returns the tape and the example's variables."""
     code = EXAMPLE + BACKWARD
     linecache.cache["example.py"] = (len(code), None, code.splitlines(True), "example.py")
     numbers = minigrad.arange(24.0).reshape(SHAPE)
@@ -51,7 +51,7 @@ def show_demo(console: Console) -> Tape:
     """Print the example, its chain, each step backward, and the comparison."""
     tape, variables = run_example()
     z, y2 = variables["z"], variables["y2"]
-    console.print(f"Four tensors of shape {SHAPE}, four lines, and the way back:", highlight=False)
+    console.print(f"Four tensors of shape {SHAPE}, four lines, and the gradients:", highlight=False)
     console.print(Syntax(EXAMPLE + BACKWARD, "python", background_color="default", padding=(0, 4)))
     console.print(_chain(z, variables))
     scope = {"tape": tape, "z": z, "ones_like": minigrad.ones_like}

@@ -1,20 +1,19 @@
 """Which mistake gives exactly these numbers?
 
-A wrong gradient is compared with what would come out if one thing in the backward pass were
-done as students often do it: one rule at one operation changed by one mistake of the table. A
-diagnosis is given only if that reproduces the student's array within rounding, on the actual
-data. Several mistakes may give the same numbers; the first in the table is reported, and
-`also` names the others. Where no single mistake does, the same mistake at every operation of
-a kind is tried, then one in a single term of a sum, the value of another tensor in place of each
-that a derivative reads, the gradient of another program, and then, on small tapes, two mistakes
-at once. If none gives the numbers, nothing is reported.
+For each mistake of the table, and each operation, we compute the gradient that a student would
+get who makes this mistake there. A mistake is reported only if it gives the student's array, up
+to rounding, on the actual data. If several mistakes do, we report the first one in the table, and
+`also` names the others. If no single mistake does, we try the same mistake at every operation of
+a kind, then in only one term of a sum, then another tensor's value in place of each value that a
+derivative reads, then the gradient of another program, and finally, on small tapes, two mistakes
+at once. If nothing gives the numbers, nothing is reported.
 
     diagnose(z, x, mine)            a Diagnosis, or None
     diagnose_function(f, mine, x)   the same for a function, confirmed on other data
 
 Read uses.py for how the effect of a change is found, mistakes.py for the table, whole.py for
 mistakes that belong to no operation, noise.py for finite differences, one_mistake.py and pairs.py for
-where the table is tried, altered.py for other programs.
+how the table is searched, altered.py for other programs.
 """
 
 import time
@@ -48,7 +47,7 @@ from minigrad.teach.whole import repeated
 
 __all__ = ["Diagnosis", "diagnose", "diagnose_function", "repeated"]
 
-SECONDS = 0.5  # of computing: the search is given up after this long, on a busy machine too
+SECONDS = 0.5  # of CPU time, after which we stop searching; waiting does not count
 
 
 def diagnose(
@@ -62,13 +61,13 @@ def diagnose(
     rtol: float | None = None,
     atol: float | None = None,
 ) -> Diagnosis | None:
-    """Find the mistake that turns the gradient of z by x into `mine`; None if none is known.
+    """Find the mistake that turns the gradient of z with respect to x into `mine`; None if none is known.
 
     z          the result, whose graph has not been freed
-    mine       the gradient that somebody derived by hand
+    mine       the gradient that was derived by hand
     gradient   dL/dz; ones if left out
     name       what the student calls x
-    namespace  the student's names, to recognize tensors by
+    namespace  the student's variables, to recognize tensors
 
     >>> import minigrad
     >>> x = minigrad.tensor([1.0, 2.0, 3.0], requires_grad=True)
@@ -83,12 +82,12 @@ def diagnose(
             answer = Answer(z, x, mine, gradient, name, namespace or {}, rtol, atol)
             found = _search(answer)
             if not found and not difference(answer.mine, answer.right, rtol, atol).ok:
-                found = list(noise(answer))  # right up to rounding, but not close
+                found = list(noise(answer))  # right to a few digits only
             return best(found, answer)
     except (AutogradError, TypeError, NotImplementedError):
-        return None  # a graph that was freed or spoiled, or no numbers: nothing can be said
+        return None  # the graph was freed or overwritten, or there are no numbers
     except (ArithmeticError, LookupError, ValueError):
-        return None  # arrays that do not go together as a row expects: the report is worth more
+        return None  # arrays that do not fit what a row expects: the report must not fail
 
 
 def diagnose_function(
@@ -98,13 +97,13 @@ def diagnose_function(
     wrt: int = 0,
     name: str = "the tensor",
 ) -> Diagnosis | None:
-    """Diagnose a function that computes a gradient, at `inputs` and again beside them.
+    """Diagnose a function that computes a gradient, at `inputs` and at nearby inputs.
 
     f        computes the result from Tensors
-    mine     computes the gradient of f's result, summed, by the input number `wrt`, from arrays
+    mine     computes, from arrays, the gradient of f's result (summed) with respect to input `wrt`
     inputs   arrays
-    returns  a mistake that gives what `mine` returns on all of three data sets: a coincidence
-             would not stand the second
+    returns  a mistake that gives the results of `mine` on all three data sets: a coincidence
+             would fail on the second one
 
     >>> import numpy as np
     >>> diagnose_function(lambda x: x * x * x, lambda x: 2 * x * x, np.array([1.0, 2.0])).kind
@@ -129,14 +128,14 @@ def diagnose_function(
 
 
 def _beside(a: Array, rng: np.random.Generator) -> Array:
-    """Other numbers near by; an array of indices stays as it is."""
+    """Nearby numbers. An array of indices is returned unchanged."""
     if a.dtype.kind != "f":
         return a
     return (a * (1 + rng.uniform(0.05, 0.15, a.shape))).astype(a.dtype)
 
 
 def _search(a: Answer) -> list[Diagnosis]:
-    """All the mistakes that give the student's numbers: of the simplest sort that does."""
+    """All mistakes of the simplest sort that gives the student's numbers."""
     if a.same(a.right) or not np.all(np.isfinite(a.right)):
         return []
     until = time.thread_time() + SECONDS
@@ -172,24 +171,24 @@ def _search(a: Answer) -> list[Diagnosis]:
     return found
 
 
-# What names only a factor, or a step left out: true of many a mistake that has a better name.
+# Kinds that only name a factor or a missing step. Many mistakes fit them, but have a better name.
 GENERAL = {"sign", "scale", "upstream_only", "upstream_ignored", "upstream_twice", "transposed",
            "shape", "accumulated_twice", "tangent_for_gradient"}  # fmt: skip
 # Operations that have a sign, or a factor, of their own.
 MINUS = {"sub", "neg", "div", "reciprocal", "cos", "rsqrt", "sigmoid", "tanh"}
 FACTOR = {"pow", "square", "mean", "sum", "mse_loss", "norm", "sqrt"}
 OWN = FACTOR | {"mul", "div", "log2", "log10", "var", "std", "cross_entropy"}
-# What moves numbers or adds them up has no sign of its own to mistake.
+# Operations that only move or add numbers: they have no sign to get wrong.
 MOVES = {"t", "transpose", "permute", "reshape", "getitem", "gather", "stack", "cat", "amax",
          "amin", "sum"}  # fmt: skip
 
 
 class Likelier(NamedTuple):
-    """An exception from the order of the table, where several mistakes give the same numbers.
+    """An exception to the order of the table, if several mistakes give the same numbers.
 
-    kind   it is rather of this kind
-    than   than of one of these
-    fits   if fits(a, first, d): `first` is the diagnosis so far, and d the one of this kind
+    kind   this kind is more likely
+    than   than each of these
+    fits   only if fits(a, first, d); `first` is the diagnosis so far, and d the one of this kind
     """
 
     kind: str
@@ -202,7 +201,7 @@ def _of_one_number(a: Answer, first: Diagnosis, d: Diagnosis) -> bool:
 
 
 def _has_a_minus(a: Answer, d: Diagnosis) -> bool:
-    """Has the operation, or its derivative, a minus sign of its own?"""
+    """Does the operation, or its derivative, have a minus sign?"""
     if op_name(d.node) == "pow" and d.node is not None:
         return bool(np.all(a.graph.values(d.node).get("y", 0) < 0))
     return op_name(d.node) in MINUS
@@ -221,43 +220,43 @@ def _of_a_half(a: Answer, first: Diagnosis, d: Diagnosis) -> bool:
     return any(u.node is d.node and abs(constant_factor(u)) in (0.5, 2.0) for u in a.graph.uses)
 
 
-# Tried from the first to the last.
+# Tried in this order.
 LIKELIER = [
-    # J @ 1 in place of 1 @ J is rather the other mode than a matrix that was not transposed
+    # J @ 1 instead of 1 @ J: more likely forward mode than a missing transpose
     Likelier("tangent_for_gradient", {"transposed"},
              lambda a, first, d: a.plain and a.x.ndim == a.z.ndim == 1),
-    # the inner derivative is forgotten rather than the outer one taken at another place (x**2)
+    # more likely a forgotten inner derivative than an outer one at another value (x**2)
     Likelier("forgot_inner", {"wrong_argument"}, lambda a, first, d: True),
-    # a rule that only leaves something out is rather the gradient of another leaf, if it is one;
-    # that of an intermediate tensor is a step left out
+    # if this is the gradient of another leaf, that is more likely than a rule with something missing;
+    # the gradient of an intermediate tensor means that a step is missing
     Likelier("other_variable", {"upstream_only", "upstream_ignored"},
              lambda a, first, d: d.node is None),
-    # log_softmax passes on g and a second part: without that its derivative is left out
+    # log_softmax passes on g and a second part: without that part, its derivative is missing
     Likelier("upstream_only", {"missing_path"},
              lambda a, first, d: op_name(first.node) == "log_softmax" and d.node is first.node),
-    # one number only (2 * 2 is 2**2): what is simple, before what happens to give it
+    # for a single number (2 * 2 is 2**2), the simple mistake is more likely than a coincidence
     Likelier("scale", {"wrong_argument", "stale_value"}, _of_one_number),
     Likelier("sign", {"wrong_argument"}, _of_one_number),
-    # the 1/2 of x**2 / 2 is forgotten rather than its path counted twice
+    # more likely a forgotten 1/2 of x**2 / 2 than a path that is counted twice
     Likelier("scale", {"double_counted"}, _of_a_half),
-    # all is halved rather than a path left out at every operation of a kind
+    # more likely that everything is halved than a missing path at every operation of a kind
     Likelier("scale", {"missing_path"},
              lambda a, first, d: d.node is None and first.extent == "everywhere"),
-    # x**2 summed over two entries: the 2 that is missing is rather that of the square
+    # x**2 summed over two entries: the missing 2 is more likely the exponent
     Likelier("scale", {"mean_for_sum"}, _of_the_power),
-    # of several places for a sign or a factor, the operation that has one
+    # if a sign or a factor fits several places: an operation that has one
     Likelier("sign", {"sign"}, lambda a, first, d: bool(first.node) and _has_a_minus(a, d)),
     Likelier("sign", {"sign"},
              lambda a, first, d: op_name(first.node) in ("sigmoid", "tanh") and op_name(d.node) in ("sub", "neg")),
     Likelier("sign", {"sign"}, lambda a, first, d: op_name(first.node) in MOVES and d.node is None),
     Likelier("scale", {"scale"}, lambda a, first, d: bool(first.node) and op_name(d.node) in FACTOR),
-    # one at an operation that has none, if all is that many times what it should be
+    # if the operation has no factor of its own: a factor of the whole gradient
     Likelier("scale", {"scale"}, lambda a, first, d: d.node is None and op_name(first.node) not in OWN),
 ]  # fmt: skip
 
 
 def best(found: list[Diagnosis], a: Answer) -> Diagnosis | None:
-    """The first in the order of the table, or what is likelier."""
+    """The first in the order of the table, or a likelier one."""
     if not found:
         return None
     found = sorted(found, key=lambda d: ORDER.get(d.kind, len(ORDER)))
@@ -273,12 +272,12 @@ def best(found: list[Diagnosis], a: Answer) -> Diagnosis | None:
     if others:
         message += f" (The same numbers come out if {', or if '.join(others)}.)"
     if "upstream_only" in kinds and "forgot_inner" not in kinds and _a_function(found):
-        also = (*also, "forgot_inner")  # another name for it, if the function stands further out
+        also = (*also, "forgot_inner")  # another name for it, if the function is further out
     return replace(first, message=message, also=also)
 
 
 def _a_function(found: list[Diagnosis]) -> bool:
-    """Is what was left out at a node the derivative of a function of one tensor, like tanh?"""
+    """Is the derivative that is missing that of a function of one tensor, like tanh?"""
     nodes = [d.node for d in found if "upstream_only" in (d.kind, *d.also) and d.node is not None]
     ops = [getattr(plan_of_node(node), "op", None) for node in nodes]
     return any(op is not None and op.kind == "elementwise" for op in ops)

@@ -1,4 +1,4 @@
-"""How two arrays differ: the one comparison that everything uses.
+"""How two arrays differ. All comparisons in minigrad.teach use this.
 
     difference(mine, theirs)   exact, close, different, wrong shape, not an array, or not answered
 
@@ -30,9 +30,9 @@ class Difference:
     """How an array differs from the right one.
 
     verdict    exact, close, different, wrong shape, not an array, not answered
-    absolute   the greatest |yours - theirs|; None if the two cannot be subtracted
-    relative   the greatest |yours - theirs| / |theirs|; inf where theirs is 0
-    index      the index of the greatest absolute difference, the first if there are several
+    absolute   the largest |yours - theirs|; None if the two cannot be subtracted
+    relative   the largest |yours - theirs| / |theirs|; inf where theirs is 0
+    index      the index of the largest absolute difference, the first one in a tie
     yours      the value there
     theirs     the right value there
     reason     for a wrong shape or no array: a message
@@ -57,7 +57,7 @@ def difference(
 ) -> Difference:
     """Compare a student's array with the right one. Never raises because of `mine`.
 
-    `...` stands for an answer that is not given yet.
+    `...` means that there is no answer yet.
 
     >>> difference([1.0, 2.0], [1.0, 2.5]).index
     (1,)
@@ -95,8 +95,8 @@ def _difference(
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         absolute = np.where(same, 0.0, np.abs(mine - theirs))
         relative = np.where(same, 0.0, absolute / np.abs(theirs))
-    # A difference with NaN counts as the greatest. Of differences that are equal up to rounding,
-    # the first is shown.
+    # A difference with NaN counts as the largest. If several are equal up to rounding, the first
+    # one is shown.
     badness = np.where(np.isnan(absolute), np.inf, absolute)
     worst = np.unravel_index(np.argmax(badness >= badness.max() * (1 - 1e-6)), mine.shape)
     within = same | (absolute <= atol + rtol * np.where(np.isfinite(theirs), np.abs(theirs), 0.0))
@@ -140,8 +140,8 @@ def decimal_text(value: float | None, digits: int = 6) -> str:
 
 
 def magnitude(value: float | None, verdict: Verdict) -> str:
-    """The size of a difference. Of mere rounding only the power of ten is shown: the digits
-    differ from one machine to the next, and a stored notebook should not."""
+    """The size of a difference. For rounding errors, only the power of ten is shown: the digits
+    differ between machines, and the stored output of a notebook should not."""
     if verdict == "close" and value and math.isfinite(value):
         return f"< {10.0 ** (math.floor(math.log10(value)) + 1):.0e}"
     return decimal_text(value, 3)

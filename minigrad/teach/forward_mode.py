@@ -1,13 +1,13 @@
 """Which mistake gives exactly this tangent? The table of mistakes, in forward mode.
 
-The rows of the table say what a mistake passes back along an edge. What it pushes forward follows:
-J' is a wrong Jacobian, and
+The rows of the table say what a mistake passes back along an edge. Its effect in forward mode
+follows from this: if J' is the wrong Jacobian,
 
     g @ (J' @ v)  =  (g @ J') @ v
 
-So we let the inputs move with one number, x = x0 + t * x_dot, and draw a g. If z_dot is J' @ v,
-g @ z_dot is the gradient with respect to t that comes back with the same mistake, for any g.
-Two are tried. Some mistakes are made in forward mode only: there the tangents of all steps are needed.
+So we make the inputs depend on one number, x = x0 + t * x_dot, and draw a random g. If z_dot is
+J' @ v, then g @ z_dot is the gradient with respect to t with the same mistake, for any g. We try
+two. Some mistakes are only made in forward mode: for these we need the tangents of all steps.
 
 Read one_mistake.py and uses.py first.
 """
@@ -34,7 +34,7 @@ from minigrad.teach.pairs import everywhere, off_by_one
 from minigrad.teach.uses import AnyNode, Graph, Use, plan_of_node
 from minigrad.teach.whole import SUBSTITUTED, recognized
 
-ENTRIES = 400  # of all steps together: on larger programs, their tangents are not computed
+ENTRIES = 400  # in all steps together; for larger programs, we do not compute the tangents
 
 
 def diagnose_tangent(
@@ -71,15 +71,15 @@ def diagnose_tangent(
         TypeError,
         ValueError,
     ):
-        return None  # the verdict is worth more than the name of the mistake
+        return None  # the verdict matters more than the name of the mistake
 
 
 def _in_reverse(z: Tensor, t: Tensor, mine: Array, names: Mapping[str, Any], g: Array) -> Answer:
-    """g @ z_dot, as the gradient with respect to t that somebody has found."""
+    """g @ z_dot, as a student's answer for the gradient with respect to t."""
     rounding = 1e-12 * float(np.sum(np.abs(g * mine))) + 1e-14
     a = Answer(z, t, np.sum(g * mine), g, "the input", {**names, "z": z}, 1e-9, rounding)
     a.graph.inputs = {x.node for x in names.values() if x.node}
-    a.few = False  # one number here, and as many as z has entries in all
+    a.few = False  # only one number here, but in total as many as z has entries
     return a
 
 
@@ -97,7 +97,7 @@ def _mistakes(a: Answer, until: float) -> Iterator[Diagnosis]:
 
 
 def _on_tangents(a: Answer) -> Iterator[Diagnosis]:
-    """What one does to the tangent of an operand: to forget it, to square it, to apply the operation to it."""
+    """Mistakes with the tangent of an operand: forgetting it, squaring it, applying the operation to it."""
     dots = _tangents(a.graph)
     for use in (u for u in a.graph.paths if not u.part and u is u.twins[0] and u.parent in dots):
         x_dot, z_dot, passed = dots[use.parent], dots[use.node], sum(u.passed for u in use.twins)
@@ -114,14 +114,14 @@ def _on_tangents(a: Answer) -> Iterator[Diagnosis]:
 
 
 def _applied(use: Use, dots: Mapping[Any, Array]) -> Array:
-    """What the operation makes of the tangents of its operands."""
+    """The operation applied to the tangents of its operands."""
     assert use.op is not None
     given = [dots.get(use.origins.get(n), use.values[n]) for n in use.op.operands]
     return np.asarray(use.op.forward(*given, **{s: use.values[s] for s in use.op.settings}))
 
 
 def _tangents(graph: Graph) -> dict[AnyNode, Array]:
-    """The tangent of each step behind the result; empty if the program is too large for that."""
+    """The tangent of each step that leads to the result; empty if the program is too large for that."""
     dots: dict[AnyNode, Array] = {graph.target: np.ones(())}
     if sum(np.size(g) for g in graph.gradients.values()) > ENTRIES:
         return {}
@@ -130,14 +130,14 @@ def _tangents(graph: Graph) -> dict[AnyNode, Array]:
         if not parents:
             continue
         shape, rows = np.shape(graph.gradients[node]), []
-        for one in np.eye(int(np.prod(shape))):  # what comes back from one entry: a row of J
+        for one in np.eye(int(np.prod(shape))):  # the gradient of one entry: a row of J
             passed = plan_of_node(node).run(one.reshape(shape), node)
             rows.append(sum(np.sum(passed[k] * dots[node.edges[k]]) for k in parents))
         dots[node] = np.reshape(rows, shape)
     return dots
 
 
-# What is said of a mistake that is made on the tangents themselves.
+# The messages for mistakes with the tangents themselves.
 ON_TANGENTS = {
     "upstream_ignored": "The derivative of {op}{line} is not multiplied by the tangent of its operand.",
     "upstream_twice": "The derivative of {op}{line} is multiplied by the tangent of its operand twice.",

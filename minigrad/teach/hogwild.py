@@ -1,15 +1,15 @@
-"""Hogwild: several processes learn one model, without locks.
+"""Hogwild: several processes train one model, without locks.
 
     python -m minigrad.teach.hogwild
 
 The model is matrix factorization for recommendations (BPR): each user and each item is a
-row of d numbers, and what a user likes should have the greater dot product:
+row of d numbers, and an item that a user likes should have the larger dot product:
 
     loss = -log sigmoid(u . (i - j))        u liked i, and has not seen j
 
-One step reads three rows and, as the gradients are row-sparse, writes three rows. With many
-users and items two processes rarely write to the same row at the same time; when they do,
-one of the writes may be lost, and learning goes on. So there is nothing to wait for.
+One step reads three rows and, because the gradients are row-sparse, writes three rows. With many
+users and items, two processes rarely write to the same row at the same time. When they do, one
+of the writes may be lost, and training goes on. So no process has to wait.
 
 Sources: Rendle, Freudenthaler, Gantner, Schmidt-Thieme, BPR (2009); Niu, Recht, Re, Wright,
 Hogwild! (2011).
@@ -36,7 +36,7 @@ class Model(NamedTuple):
 
 
 class Likes(NamedTuple):
-    """Who liked what: entry k says that user[k] liked item[k]. Of `of` items."""
+    """Who liked what: entry k says that user[k] liked item[k]. `of` is the number of items."""
 
     user: Array
     item: Array
@@ -44,7 +44,7 @@ class Likes(NamedTuple):
 
 
 def invented(users: int = 60, items: int = 80, each: int = 8, seed: int = 0) -> Likes:
-    """Users with two hidden tastes, who like what fits them."""
+    """Made-up data: users with two hidden tastes, who like the items that match them."""
     r = np.random.default_rng(seed)
     taste, kind = r.normal(size=(users, 2)), r.normal(size=(items, 2))
     best = np.argsort(-(taste @ kind.T), axis=1)[:, :each]
@@ -78,10 +78,10 @@ def loss_of(model: Model, likes: Likes, seed: int = 99) -> float:
 def learn(
     worker: int, model: Model, likes: Likes, steps: int, lr: float = 0.5, plan: bool = False
 ) -> None:
-    """What one process does. If the tables are shared, others do it at the same time.
+    """The work of one process. If the tables are shared, other processes do the same at the same time.
 
     plan   record the step once, and replay it? The numbers are the same, to the last bit; a
-           program writes over the very memory of the tables, shared or not
+           program writes to the tables' own memory, shared or not
     """
     r = np.random.default_rng([worker, 7])
     sgd = SGD(list(model), lr=lr)
@@ -106,7 +106,7 @@ def hogwild(
     start_method: str = "spawn",
     plan: bool = False,
 ) -> None:
-    """Let several processes learn the one model: `steps` steps in all, without locks.
+    """Train one model in several processes, without locks: `steps` steps in total.
 
     plan   does each process record its step once, and replay it?
 

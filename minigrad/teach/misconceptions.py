@@ -73,10 +73,10 @@ def recognize(
 
 # Mistakes that can happen anywhere, computed from the right answer.
 GENERAL = [
-    Misconception("sign", lambda r: -r, "The sign is wrong: this is the negative of what is asked for."),
-    Misconception("scale", lambda r: 2 * r, "Everything is doubled.", "Look for a factor of 2 too many."),
+    Misconception("sign", lambda r: -r, "The sign is wrong: this is the negative of the right answer."),
+    Misconception("scale", lambda r: 2 * r, "Everything is doubled.", "Look for an extra factor of 2."),
     Misconception("scale", lambda r: r / 2, "Everything is halved.", "Look for a missing factor of 2."),
-    Misconception("transposed", lambda r: r.T, "This is the transpose of what is asked for."),
+    Misconception("transposed", lambda r: r.T, "This is the transpose of the right answer."),
 ]  # fmt: skip
 
 
@@ -100,7 +100,7 @@ def generally(cases: Sequence[Seen]) -> Diagnosis | None:
         return nowhere(
             "finite_difference_noise",
             "The numbers are nearly right, as finite differences or rounded numbers are.",
-            "Derive the formula: a derivation is right to about fifteen digits.",
+            "Derive the formula: a derived gradient is right to about fifteen digits.",
         )
     return None
 

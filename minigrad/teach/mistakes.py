@@ -8,20 +8,20 @@
         ""\"
         return -use.passed
 
-says: at one use of a tensor (an edge of the tape, see uses.py), of any operation, the opposite
-of what should pass along it was passed. The function gives what a student who makes the
-mistake would pass there, or None where the mistake cannot be made. Its docstring is what the
-student reads: what the mistake was, and what to do about it. diagnose.py tries every mistake
-at every use, and reports one only if exactly the student's numbers come out.
+says: at one use of a tensor (an edge of the tape, see uses.py) by any operation, the student
+passed the negative of what should pass along the edge. The function returns what a student who
+makes the mistake would pass there, or None where the mistake cannot be made. Students read its
+docstring: what the mistake was, and what to do about it. diagnose.py tries every mistake at
+every use, and reports one only if it gives exactly the student's numbers.
 
-KINDS names every kind, in the order of the search: what names the operation comes before
-what only names a factor, so that "the mask of relu is missing" wins over "the derivative of
-relu is missing", which gives the same numbers.
+KINDS lists every kind, in search order. A kind that describes the operation comes before one that
+only names a factor, so that "the mask of relu is missing" wins over "the derivative of relu is
+missing", which gives the same numbers.
 
-In the messages {op} is the operation, {line} the line of code it stands on (" (in the line
-z = x * y)", or nothing), {x} the tensor whose gradient was asked for, {n} what a Variant says.
+In the messages, {op} is the operation, {line} its line of code (" (in the line z = x * y)", or
+nothing), {x} the tensor whose gradient was requested, and {n} the words of a Variant.
 
-Here are the mistakes that can be made at any operation. Those of single ones are in
+This file has the mistakes that can be made at any operation. Those of particular operations are in
 mistakes_of_ops.py (values, masks, ties), mistakes_of_losses.py (softmax and losses),
 mistakes_of_statistics.py (variance, norm), and mistakes_of_arrays.py (indices, sums and axes,
 products of matrices, einsum, convolution).
@@ -68,11 +68,11 @@ KINDS = {
     "tangent_for_gradient": "J @ v (forward mode) is computed instead of v @ J (reverse mode)",
     "finite_difference_noise": "the numbers have only a few correct digits, like finite differences",
 }
-ORDER = {kind: k for k, kind in enumerate(KINDS)}  # of the search
+ORDER = {kind: k for k, kind in enumerate(KINDS)}  # the search order
 
 
 class Variant(NamedTuple):
-    """What would pass along the edge, and the number that the message names."""
+    """What would pass along the edge, and the words for {n} in the message."""
 
     array: Array | None
     n: str = ""
@@ -87,13 +87,13 @@ F = TypeVar("F", bound=Callable[..., Passes])
 class Mistake(NamedTuple):
     """A row of the table.
 
-    kind      what it is called: a name in KINDS
-    message   what is said to the student
+    kind      its kind: a name in KINDS
+    message   the message to the student
     hint      what to do about it
-    ops       the names of the operations at which it can be made; none if at any
+    ops       the names of the operations at which it can be made; empty: at any
     passes    what would pass along the edge: passes(use, *values), an array or several Variants
-    needs     the names of the values that `passes` is given; where one of them is not known,
-              the mistake is not looked for
+    needs     the names of the values that are passed to `passes`; where one of them is not known,
+              we do not try the mistake
     """
 
     kind: str
@@ -104,11 +104,11 @@ class Mistake(NamedTuple):
     needs: tuple[str, ...] = ()
 
 
-TABLE: list[Mistake] = []  # the rows, as the modules of mistakes write them
+TABLE: list[Mistake] = []  # the rows; the modules of mistakes fill it
 
 
 def mistake(kind: str, *ops: str) -> Callable[[F], F]:
-    """Add a function to the table: a mistake of this kind, at the operations named; if none, at any.
+    """Add a function to the table: a mistake of this kind, at these operations, or at any if none are given.
 
     The values that it needs are its parameters after `use`: see Use.needed.
     """
@@ -141,7 +141,7 @@ def variants(row: Mistake, use: Use) -> Iterator[Variant]:
             if v.array is not None and np.shape(v.array) == use.passed.shape:
                 yield v
     except (ArithmeticError, LookupError, TypeError, ValueError):
-        return  # the values do not go together as the row expects: no such mistake here
+        return  # the values do not fit what the row expects: no such mistake here
 
 
 # ------------------------------------------------------------------ paths
@@ -267,7 +267,7 @@ def _scale(use: Use) -> Variants:
         yield Variant(use.passed / c / c, fraction_of(1 / c**2))
         yield Variant(use.passed * c, fraction_of(c))
     if one_number(use.passed) or one_number(use.graph.gradients.get(use.graph.target, 0)):
-        return  # some number of entries may then give it by chance
+        return  # a number of entries may then match by chance
     sizes = {n for n in (*use.passed.shape, *use.g.shape, use.passed.size, use.g.size) if n > 2}
     for n in sorted(sizes):
         yield Variant(use.passed * n, str(n))
@@ -275,7 +275,7 @@ def _scale(use: Use) -> Variants:
 
 
 def constant_factor(use: Use) -> float:
-    """The number that the operation multiplies with: 0.5 for x / 2; 0 if it does not."""
+    """The constant that the operation multiplies by: 0.5 for x / 2; 0 if there is none."""
     y = use.values.get(use.beside)
     if y is None or use.op_name not in ("mul", "div") or len(use.origins) > 1 or np.size(y) != 1:
         return 0.0
@@ -293,7 +293,7 @@ def logarithm_of_a_base(use: Use) -> float:
 
 
 def one_number(a: Any) -> bool:
-    """Are all entries alike, but for sign and zeros? Then much gives the same numbers."""
+    """Are all entries equal, except for signs and zeros? Then many mistakes give the same numbers."""
     sizes = np.abs(np.asarray(a)[np.asarray(a) != 0])
     return bool(sizes.size == 0 or np.all(sizes == sizes[0]))
 
@@ -319,9 +319,9 @@ def _forgot_inner(use: Use) -> Passes:
 
 
 def inside_a_curve(use: Use) -> bool:
-    """Is the operation's result put into a function that is not linear, as in sin(2 * x)?
+    """Is the operation's result the argument of a nonlinear function, as in sin(2 * x)?
 
-    There one speaks of an inner function; in w * sin(x) nobody would.
+    Only then do we speak of an inner function; in w * sin(x), nobody would.
     """
     above, seen = [use.node], {use.node}
     while above:
@@ -354,7 +354,7 @@ def _swapped_operands(use: Use) -> Variants:
     yield use.rule(use.g, use.beside)
     if "x" in values and "y" in values:
         yield use.rule(use.g, x=values["y"], y=values["x"])
-        if not two:  # x @ y.T, with both of one shape
+        if not two:  # x @ y.T, with equal shapes
             yield use.rule(use.g, **{use.beside: np.swapaxes(values[use.name], -1, -2)})
 
 
@@ -374,7 +374,7 @@ def _upstream_twice(use: Use, share: Array) -> Passes:
     Multiply each rule by g once, and pass the product on.
     """
     if any(np.all(a == a**3) for a in (share, use.g)):
-        return None  # all 0, 1 or -1: nothing to tell it by, or g * g alone, which may be anything
+        return None  # all 0, 1 or -1: no difference to see; or g * g alone, which may be anything
     return use.rule(use.g**2)
 
 
@@ -388,10 +388,10 @@ def _upstream_only(use: Use) -> Passes:
 
     Multiply g by the derivative of the operation.
     """
-    # g as it came, if it has the shape for it: once, also if the tensor is both operands (x * x).
+    # g unchanged, if its shape fits: once, even if the tensor is both operands (x * x).
     twins = use.twins
     if use is not twins[0] or use.op is None or use.op_name in UNCHANGED:
-        return None  # at those of UNCHANGED no number changes
+        return None  # the operations in UNCHANGED do not change any number
     others = sum(u.passed for u in twins[1:])
     if use.g.shape == use.passed.shape:
         return use.g - others

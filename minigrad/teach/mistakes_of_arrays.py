@@ -32,7 +32,7 @@ def _overwritten(use: Use) -> Passes:
 
     Add with np.add.at, or sum over all places where the same entry is read.
     """
-    # As if each part had been written to its place, and not added to what is there.
+    # As if each part had been written to its place instead of added to what is there.
     return _written(use, slice(None))
 
 
@@ -46,7 +46,7 @@ def _only_the_first(use: Use) -> Passes:
 
 
 def _written(use: Use, order: slice) -> Array | None:
-    """What comes back, each part written to the place that was read, in this order."""
+    """The gradient if each part is written to the place that was read, in this order."""
     entries = np.arange(use.passed.size).reshape(use.passed.shape)
     assert use.op is not None
     read = np.ravel(use.op.forward(entries, **{s: use.values[s] for s in use.op.settings}))
@@ -195,7 +195,7 @@ def _half_turned(use: Use, axis: Axis, z: Array, right: str) -> Variants:
     there = use.rule(np.ones_like(z), axis=axis, z=z)
     if there is not None and wide is not None:
         yield Variant(there * wide, right)
-    with suppress(ValueError, IndexError, RuntimeError):  # only where both axes are of one length
+    with suppress(ValueError, IndexError, RuntimeError):  # only if both axes have the same length
         turned = np.broadcast_to(restore_axes(use.g, use.passed.shape, axis, False), here.shape)
         yield Variant(here * turned, right)
 
@@ -236,7 +236,7 @@ def _broadcast_axis(use: Use, wide: Array) -> Variants:
 
     Sum along the axis along which the value was repeated.
     """
-    # Only between axes of one length can the two be mistaken for each other.
+    # Only axes of the same length can be confused.
     shape = use.passed.shape
     if not 2 <= wide.ndim <= 4:
         return
@@ -325,7 +325,7 @@ def _transpose_of_a_product(use: Use) -> Variants:
     for a, b in _other_is_a_product(use):
         if (
             a.ndim > 1 and b.ndim > 1
-        ):  # ValueError: no square matrices, the order cannot be mistaken
+        ):  # ValueError: the matrices are not square, so the order cannot be wrong
             yield _with_other(use, _T(_T(a) @ _T(b)))
 
 
@@ -382,12 +382,12 @@ def _not_transposed_back(use: Use) -> Passes:
 
     The gradient of a transpose is the transpose of the gradient.
     """
-    # reshape gives the shape back, not the order.
+    # reshape restores the shape, but not the order.
     return use.g.reshape(use.passed.shape)
 
 
 def _factors(use: Use) -> list[tuple[Array, Array]]:
-    """The two matrices whose product is what should pass; none, if it is no product of two."""
+    """The two matrices whose product should pass; empty if it is not a product of two matrices."""
     other = use.values.get(use.beside)
     if other is None or np.ndim(other) < 2:
         return []
@@ -403,7 +403,7 @@ def _T(a: Array) -> Array:
 def _product(a: Array, b: Array) -> Array | None:
     try:
         return a @ b
-    except ValueError:  # the shapes do not go together
+    except ValueError:  # the shapes do not fit
         return None
 
 
@@ -421,7 +421,7 @@ def _turned_einsum(use: Use, all_turned: bool) -> Variants:
     if len(set(own)) != len(own) or not set(own) <= set(out) | set(other):
         return
     if len(set(own) & set(out) & set(other)) == len(own):
-        return  # no product of matrices: all letters are of one sort
+        return  # not a matrix product: all letters play the same role
     for turns in product((False, True), repeat=3):
         if not any(turns) or all(turns) != all_turned:
             continue

@@ -1,7 +1,7 @@
-"""Mistakes in a formula that several operations make up together.
+"""Mistakes in a formula that consists of several operations.
 
     product and quotient rule     f' * h', f' / h', the division by h**2 left out
-    label smoothing               the distribution that stands for the target
+    label smoothing               the smoothed target distribution
     pos_weight                    the factor of the positive examples
 
 The rows are like those of at_a_node.py, and are tried with them. Read at_a_node.py first.

@@ -38,7 +38,7 @@ def _softmax_by_hand_diagonal_only(use: Use, x: Array, y: Array) -> Passes:
 
     Write down how one share changes with another entry, and add that part as well.
     """
-    # e / e.sum(): of what comes back through the sum, only each entry's own part.
+    # e / e.sum(): of the gradient through the sum, only each entry's own part.
     below = next((u for u in use.graph.uses if u.node is use.node and u.name == "y"), None)
     if use.name != "x" or below is None:
         return None
@@ -52,7 +52,7 @@ def _softmax_by_hand_diagonal_only(use: Use, x: Array, y: Array) -> Passes:
 def parts_of_cross_entropy(use: Use) -> tuple[Array, Array, Array, Array]:
     """Cross-entropy's gradient as softmax minus one-hot, each times g; and the scores times g.
 
-    LookupError, so that no mistake is found, if the scores are not known.
+    Raises LookupError if the scores are not known; then no mistake is found.
     """
     x, axis, weights = (use.values[name] for name in ("x", "axis", "weights"))
     g = np.expand_dims(np.broadcast_to(use.g * weights, np.delete(x.shape, axis)), axis)
@@ -61,7 +61,7 @@ def parts_of_cross_entropy(use: Use) -> tuple[Array, Array, Array, Array]:
 
 
 def softmax(x: Array, axis: int) -> Array:
-    """exp(x) / sum(exp(x)) along an axis; the greatest score is subtracted, against overflow."""
+    """exp(x) / sum(exp(x)) along an axis; the largest score is subtracted to avoid overflow."""
     e = np.exp(x - np.max(x, axis, keepdims=True))
     return e / np.sum(e, axis, keepdims=True)
 
@@ -129,7 +129,7 @@ def _statistics_taken_as_constants(use: Use, x: Array, axis: int, eps: float) ->
 
 
 def _parts_of_standardize(use: Use, x: Array, axis: int, eps: float) -> tuple[Array, Array, Array]:
-    """What passes is the first less the others: through x itself, its mean, its variance."""
+    """The gradients through x itself, its mean, and its variance: the first minus the others is what passes."""
     deviation = np.sqrt(np.var(x, axis=axis, keepdims=True) + eps)
     z = (x - np.mean(x, axis=axis, keepdims=True)) / deviation
     by_mean = np.mean(use.g, axis=axis, keepdims=True) / deviation
@@ -287,9 +287,9 @@ def _sign_of_the_second_term(use: Use) -> Passes:
 
 
 def _terms_of_binary_cross_entropy(use: Use) -> tuple[Array, Array]:
-    """What passes for the target 1, and for the target 0; LookupError where that is not known."""
+    """What passes for the target 1, and for the target 0. Raises LookupError if that is not known."""
     p, y = use.values["x"], use.values["y"]
-    ones = y * (1 - p) / (y - p)  # what -y / p is of (p - y) / (p * (1 - p))
+    ones = y * (1 - p) / (y - p)  # the share of -y / p in (p - y) / (p * (1 - p))
     return use.passed * ones, use.passed * (1 - ones)
 
 

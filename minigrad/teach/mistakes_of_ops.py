@@ -1,6 +1,6 @@
-"""The table of mistakes, continued: the traps of single operations.
+"""The table of mistakes, continued: pitfalls of particular operations.
 
-    where the derivative is taken     masks and ties
+    where the derivative is evaluated     masks and ties
 
 Read mistakes.py first.
 """
@@ -14,7 +14,7 @@ from minigrad.teach.difference import Array
 from minigrad.teach.mistakes import Passes, Variant, Variants, constant_factor, mistake
 from minigrad.teach.uses import AnyNode, Use, called
 
-# ------------------------------------------------------------------ where the derivative is taken
+# ------------------------------------------------------------------ where the derivative is evaluated
 
 
 @mistake("stale_value")
@@ -35,7 +35,7 @@ def _value_after_the_write(use: Use) -> Variants:
 
 
 def _at_another_time(use: Use, values_of: Callable[[AnyNode], list[Array]]) -> Variants:
-    """The rule, with what an operand held at another time; also at both places in x * x."""
+    """The rule, with an operand's value from another time; for x * x, also at both places."""
     for name, node in use.origins.items():
         for value in values_of(node):
             if np.shape(value) != np.shape(use.values.get(name, ())):
@@ -111,7 +111,7 @@ def _exponent_not_lowered(use: Use) -> Variants:
     x, y, z = (use.values.get(v) for v in "xyz")
     if name == "pow" and use.name == "x" and x is not None and y is not None:
         yield Variant(use.fit(use.g * y * x**y), lowered)
-        if np.size(y) == 1 and np.all(y % 1 == 0.5):  # of a root, half of it
+        if np.size(y) == 1 and np.all(y % 1 == 0.5):  # for a root, half of it
             for e in (y - 0.5, y - 1.5, y - 2):
                 words = f"its exponent is {float(e):g} and should be {float(y - 1):g}"
                 yield Variant(use.fit(use.g * y * x**e), words)
@@ -164,7 +164,7 @@ def _not_differentiated(use: Use, z: Array) -> Passes:
     if use.op_name == "prod":
         return use.widened(use.g * z)
     alone = use.elementwise and use.op is not None and len(use.op.operands) == 1
-    if use.op_name == "pow" and use.name == "y":  # of 2**x a number is missing: log(2)
+    if use.op_name == "pow" and use.name == "y":  # for 2**x, only a number is missing: log(2)
         alone = np.size(use.values.get("x", ())) > 1
     return use.fit(use.g * z) if alone and np.shape(z) == use.g.shape else None
 
@@ -177,7 +177,7 @@ def _at_minus_x(use: Use) -> Passes:
     """
     x = use.values.get(use.name)
     if x is None or not np.ndim(x) or use.op_name in MASKED.split():
-        return None  # of relu that is its mask, inverted
+        return None  # for relu, that is the inverted mask
     return _elsewhere(use, -x)
 
 
@@ -220,7 +220,7 @@ def _factor_beside_x(use: Use, x: Array) -> Array:
 
 
 def _factors_from_further_in(use: Use, behind_a_mask: bool) -> Variants:
-    """For w in tanh(x) * w, say: x in place of tanh(x); or only where tanh is a dropout."""
+    """For w in tanh(x) * w, for example: x in place of tanh(x); or the same, only for a dropout."""
     graph = use.graph
     for name, node in use.origins.items():
         if name == use.name or name not in use.reads() or name == "xs":
@@ -262,7 +262,7 @@ def _before_a_mask(use: Use) -> Passes:
 
 
 def is_dropout(use: Use) -> bool:
-    """Times 0, or 1 / (1 - p): the mask of a dropout, which is a tensor without a gradient."""
+    """Is this the mask of a dropout: times 0 or 1 / (1 - p), in a tensor without a gradient?"""
     keep = use.values.get(use.beside)
     if use.op_name != "mul" or keep is None or not np.ndim(keep) or len(use.origins) > 1:
         return False
@@ -306,9 +306,9 @@ MASKED = " ".join(("relu", "threshold", "leaky_relu", *CLAMPS, *OF_TWO, *EXTREME
 
 
 def _mask(use: Use) -> tuple[Array, Array]:
-    """The gradient as it stands where the operation lets it pass, and where that is.
+    """The gradient without the mask, and where the operation lets it pass.
 
-    LookupError, so that no mistake is found, if the operation has no mask here.
+    Raises LookupError if the operation has no mask here; then no mistake is found.
     """
     op, wide = use.op_name, use.g
     if op == "mul" and not is_dropout(use):
@@ -355,7 +355,7 @@ def _as_relu(use: Use, x: Array) -> Passes:
 
 
 def _scaled(use: Use, d: Array) -> list[Array]:
-    """As it is, and with what a dropout's mask multiplies where it lets pass: 1 / (1 - p)."""
+    """d, and d times the factor of the entries that a dropout keeps: 1 / (1 - p)."""
     return [d, d * np.max(use.values[use.beside])]
 
 
@@ -392,7 +392,7 @@ def _overwritten(use: Use) -> Passes:
 
     An overwritten entry no longer affects the result: its gradient is 0.
     """
-    # x[0] = y: nothing comes back to what stood in x[0].
+    # x[0] = y: the old value of x[0] gets no gradient.
     if not isinstance(use.node, CopySlices) or use.k or use.part or not use.node.keeps:
         return None
     written = _places_written(use)
@@ -455,7 +455,7 @@ def _ties(use: Use, x: Array) -> Passes:
 
 
 def _ties_of_a_reduction(use: Use, x: Array) -> Variants:
-    """All of them, each its share, the first, the last."""
+    """The gradient goes to all ties, or is shared by them, or goes to the first or last one."""
     axis, wide = use.values.get("axis"), use.widened()
     if wide is None:
         return

@@ -27,7 +27,7 @@ def _degrees_of_freedom(use: Use) -> Variants:
             for here, other in ((entries, entries - 1), (entries - 1, entries)):
                 if other > 0 and abs(c * here - 1) < 1e-6:
                     yield Variant(use.passed * here / other, str(here))
-            if c and use.op_name == "div":  # by another number, as by the sum of a mask
+            if c and use.op_name == "div":  # by another number, such as the sum of a mask
                 yield Variant(use.passed / c / entries, f"{1 / c:g}")
         return
     n = use.gathered
@@ -86,11 +86,11 @@ def _under_the_root(use: Use, z: Array, widened: Array) -> Passes:
 
 
 def spread(use: Use, instead: Array | None = None) -> Array | None:
-    """x / x.sum(), x - x.mean(): what would come back to the sum's result, had it the shape of x.
+    """x / x.sum(), x - x.mean(): the gradient of the sum's result, if it had the shape of x.
 
-    None if this is no sum whose result is broadcast to the shape of what was summed.
+    None if this is not a sum whose result is broadcast to the shape of its input.
 
-    instead   stands in place of the sum, where the rules on the way read it
+    instead   replaces the sum where the rules on the way read it
     """
     above, node, total, wide = [], use.node, use.values.get("z"), None
     while wide is None or wide.shape != use.passed.shape:

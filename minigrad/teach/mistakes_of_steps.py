@@ -4,8 +4,8 @@
     MISTAKES    in its own formulas
     FACTORS     a factor in front of the gradients, tried if nothing else gives the numbers
 
-A row says what becomes different among the settings and the rules of steps_by_hand.py, and what is
-said to the student. Read steps_by_hand.py first.
+A row says which settings and rules of steps_by_hand.py change, and has the message to the student.
+Read steps_by_hand.py first.
 """
 
 from collections.abc import Callable
@@ -31,20 +31,20 @@ def _decayed_after_the_step(s: Settings) -> Settings:
 def _decayed_by(
     extra: Callable[[Array, Array, float], Array],
 ) -> Callable[[Settings], Settings]:
-    """Something else than p is added to the gradient, weight_decay times."""
+    """weight_decay times something other than p is added to the gradient."""
     return lambda s: {"decay": lambda p, g, lr, s: (p, g + s["weight_decay"] * extra(p, g, lr))}
 
 
 def _velocity(
     formula: Callable[[Array, Array, float, float], Array],
 ) -> Callable[[Settings], Settings]:
-    """Another formula for the velocity, made of v, g, mu and the dampening."""
+    """Another formula for the velocity, from v, g, mu and the dampening."""
     rule = {"velocity": lambda v, g, lr, s: formula(v, g, s["momentum"], s["dampening"])}
     return lambda s: rule if s["momentum"] else {}
 
 
 def _ahead(step: Callable[[Array, Array, float], Array]) -> Callable[[Settings], Settings]:
-    """Another step of Nesterov's, made of v, g and mu."""
+    """Another formula for Nesterov's step, from v, g and mu."""
     rule = {"step": lambda v, g, lr, s: lr * step(v, g, s["momentum"])}
     return lambda s: rule if s["nesterov"] else {}
 
@@ -73,12 +73,12 @@ def _turned_betas(s: Settings) -> Settings:
 
 
 def _averaged(average: Callable[..., Any]) -> Callable[[Settings], Settings]:
-    """Both averages formed in another way."""
+    """Both averages, computed in another way."""
     return lambda s: {"average": average, "average_v": average}
 
 
 def _corrected(by: Callable[[float, int], float]) -> Callable[[Settings], Settings]:
-    """Both averages corrected by another number."""
+    """Both averages, corrected by another number."""
     return lambda s: {"correct_m": by, "correct_v": by}
 
 
@@ -91,7 +91,7 @@ def _as_if_each(times: float) -> Callable[[Settings], Settings]:
 
 
 def _with_rates(change: Callable[[list[Any]], list[Any]]) -> Callable[[Settings], Settings]:
-    """Other learning rates; if they are fewer, there are fewer steps to compare."""
+    """Other learning rates. If there are fewer of them, fewer steps are compared."""
 
     def changes(s: Settings) -> Settings:
         rates = change(list(s["lr"])) if np.ndim(s.get("lr", 0)) else []
@@ -116,7 +116,7 @@ FACTORS = [  # tried if nothing else gives the numbers
          "Look for a factor, such as the number of passes whose gradients were added up.")
     for k in (2, 3, 4, 5, 8, 10) for n, words in ((k, str(k)), (1 / k, f"1/{k}"))
 ]  # fmt: skip
-# Mistakes around an optimizer, of whatever kind: in the gradients that it is given, or in lr.
+# Mistakes around any optimizer: in the gradients that it is given, or in lr.
 AROUND = [*(Slip(*row) for row in (
     ("lr_missing", ALL, lambda s: {"lr": 1.0} if "lr" in s else {},
      "The learning rate is missing: the step has the full length of the gradient.",

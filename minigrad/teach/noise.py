@@ -1,9 +1,9 @@
-"""Right to some digits, but no more: finite differences, and rounded numbers.
+"""Numbers with only a few correct digits: finite differences, and rounded numbers.
 
-A difference quotient errs in two ways, and each leaves its mark:
+A difference quotient has two kinds of error, which look different:
 
     the step is too wide     (f(x + h) - f(x)) / h  errs by h/2 times the second derivative
-    the step is too narrow   f moves in steps of its last digit, so the quotient does too
+    the step is too narrow   f changes in steps of its last digit, so the quotient does too
 
 Read answer.py first.
 """
@@ -22,7 +22,7 @@ from minigrad.teach.difference import decimal_text
 
 
 def noise(a: Answer) -> Iterator[Diagnosis]:
-    """Right to some digits, but no more."""
+    """Recognizes numbers with only a few correct digits."""
     if a.mine.shape != a.right.shape or not a.right.size or not np.all(np.isfinite(a.mine)):
         return
     error = a.mine - a.right
@@ -35,7 +35,7 @@ def noise(a: Answer) -> Iterator[Diagnosis]:
         yield nowhere(
             "finite_difference_noise",
             f"The numbers are right to about {right_to}, as finite differences or rounded numbers are.",
-            f"The greatest difference is {decimal_text(worst, 2)}. Derive the formula, or compare with a tolerance.",
+            f"The largest difference is {decimal_text(worst, 2)}. Derive the formula, or compare with a tolerance.",
         )
 
 
@@ -67,7 +67,7 @@ def _one_sided(a: Answer, error: Any, worst: float, size: float) -> bool:
 
 
 def _rounded(a: Answer, worst: float, size: float) -> bool:
-    """In single precision the loss moves in steps of its last digit: so do differences of it."""
+    """In single precision, the loss changes in steps of its last digit, and so do its differences."""
     error = a.mine - a.right
     if a.z.dtype != np.float32 or a.z.array.size != 1 or a.right.size < 4 or worst > 0.5 * size:
         return False

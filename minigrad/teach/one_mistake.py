@@ -4,7 +4,7 @@ Each row of the table of mistakes is tried at each edge that leads to the tensor
 its mistake would pass along the edge; uses.py adds up what this changes further back. If that
 gives the student's numbers, the row names the mistake.
 
-What was tried is kept, because pairs.py combines two mistakes.
+We keep what was tried, because pairs.py combines two mistakes.
 
 Read answer.py, mistakes.py and uses.py first.
 """
@@ -22,7 +22,7 @@ from minigrad.teach.uses import Use
 
 
 class Tried(NamedTuple):
-    """One mistake at one use, and what it does.
+    """One mistake at one use, and its effect.
 
     effect    what is added to the right gradient
     changed   node -> what is added to its gradient, for all the nodes that it reaches

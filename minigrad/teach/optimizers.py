@@ -1,14 +1,14 @@
-"""Who holds whom: what an optimizer has to do with the model and the tape.
+"""How an optimizer, the model and the tape are connected.
 
     net -> loss -> backward -> step
 
     explain(optimizer, loss)    which tensors it holds, which node fills their .grad, what the
                                 last step wrote, and why the model notices
 
-The answer to all four is that there is one object. The module's weight, the leaf at the end
-of the tape, and the entry in `optimizer.param_groups` are the same tensor, so what one does
-to it the others see. Where they are not the same (the model was created again after the optimizer,
-or a layer is not in the list), training silently does nothing; the report says so.
+The answer to all four questions is that there is only one object. The module's weight, the leaf at
+the end of the tape, and the entry in `optimizer.param_groups` are the same tensor, so each sees what
+the others do to it. If they are not the same (the model was created again after the optimizer, or a
+layer is not in the list), training silently does nothing, and the report says so.
 """
 
 import sys
@@ -36,10 +36,10 @@ class ParameterRow:
     node         the AccumulateGrad that adds to its .grad; None if it requires no gradient
     same         is node.variable this very tensor?
     reached      does the tape of the loss lead to it? None if no loss was given
-    graded       has it a .grad?
+    graded       does it have a .grad?
     version      how often its memory was written to
-    wrote        its version after the optimizer's last step; None if that left it alone
-    trouble      why the optimizer will not change it, if it will not
+    wrote        its version after the optimizer's last step; None if that did not change it
+    trouble      the reason, if the optimizer will not change it
     """
 
     parameter: Tensor
@@ -60,7 +60,7 @@ class ParameterRow:
 
     @property
     def note(self) -> str:
-        """What else is to be known, in words."""
+        """A remark on the parameter."""
         return "" if self.trouble is None else _said_of([self.name], self.trouble)
 
     def cells(self) -> tuple[str, ...]:
@@ -84,7 +84,7 @@ class Explanation(Report[ParameterRow]):
         self.answers = self.remarks = tuple(answers)
 
     def _notes(self) -> list[str]:
-        """What is said of several parameters is said once, with their names."""
+        """A remark on several parameters is made once, with their names."""
         names: dict[Trouble, list[str]] = {}
         for row in self.rows:
             if row.trouble is not None:
@@ -93,7 +93,7 @@ class Explanation(Report[ParameterRow]):
 
 
 def explain(optimizer: Optimizer, loss: Tensor | None = None) -> Explanation:
-    """Say how an optimizer, its parameters, and the tape of a loss belong together.
+    """Explain how an optimizer, its parameters and the tape of a loss are connected.
 
     optimizer    any optimizer, before or after its step
     loss         the result of the forward pass; with it, the report also says which
@@ -138,7 +138,7 @@ def _held(optimizer: Optimizer, names: Mapping[int, str]) -> Iterator[tuple[int,
 
 
 def _names(namespace: Mapping[str, Any]) -> dict[int, str]:
-    """The names of tensors; that of a module's parameter is taken rather than a list's entry."""
+    """The names of tensors. A name in a module is preferred to a position in a list."""
     found: dict[int, str] = {}
     for name, x in tensors_in(namespace):
         if id(x) not in found or found[id(x)].endswith("]"):
@@ -162,7 +162,7 @@ def _row(
     return ParameterRow(p, name, group, node, same, reached, graded, p._version, wrote, trouble)
 
 
-# What is said of one parameter, and of several.
+# The remarks on one parameter, and on several.
 SAID = {
     "frozen": (
         "{who} requires no gradient, so no backward pass fills its .grad, and step skips it.",
@@ -200,7 +200,7 @@ def _joined(names: Sequence[str]) -> str:
 def _strangers(
     rows: Sequence[ParameterRow], leaves: list[AccumulateGrad] | None, names: Mapping[int, str]
 ) -> Iterator[str]:
-    """Leaves of the loss that the optimizer does not hold: they get a .grad, and no step."""
+    """Leaves of the loss that the optimizer does not hold: they get a .grad, but no step."""
     held = {row.node for row in rows}
     free = [node.variable for node in leaves or () if node not in held]
     called = [names.get(id(x), f"a leaf of shape {tuple(x.array.shape)}") for x in free]

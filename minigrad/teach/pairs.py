@@ -1,14 +1,14 @@
 """One mistake in several places, and two mistakes at once.
 
-    AT_A_NODE      the gradient that arrives is ignored for both operands of an operation
+    AT_A_NODE      the incoming gradient is ignored for both operands of an operation
     everywhere     the student takes tanh's derivative at the input, in each of the three layers
     off_by_one     each step of a recurrence reads the value of the step before
     in_one_term    a part of softmax is forgotten, but only for the entropy in the loss
     two_at_once    a sign is wrong, and a path is missing
 
-Two mistakes at different branches add up. Where one lies further down the same path, the
-second is made on what the first has passed. So the pairs are tried in two ways, and only on
-small tapes: there are many, and the more that is tried the more may fit by chance.
+The effects of two mistakes on different branches add up. If both are on the same path, the second
+one acts on what the first one has passed. So we try pairs in both ways, and only on small tapes:
+there are many pairs, and the more we try, the more may fit by chance.
 
 Read one_mistake.py first.
 """
@@ -33,10 +33,10 @@ from minigrad.teach.uses import Use, called, op_name
 
 PARTS = ("getitem", "narrow", "select")  # these read a part of a tensor
 SMALL = 24  # uses: the tapes on which pairs are tried
-NEAR = 8  # tensors that may stand at the end of a recurrence
-MANY = 6  # pairs that are looked at before one is named
-ALONE = {"paths_multiplied", "upstream_twice"}  # not together with others: products fit by chance
-FACTORS = ("sign", "scale")  # named after the other of two mistakes, which says more
+NEAR = 8  # how many tensors may be at the end of a recurrence
+MANY = 6  # how many matching pairs we look at before we name one
+ALONE = {"paths_multiplied", "upstream_twice"}  # not in a pair: products fit by chance
+FACTORS = ("sign", "scale")  # a pair is named after the other mistake, which says more
 PER_OPERATION = {
     "missing_path", "softmax_diagonal_only", "mask_missing", "mask_inverted", "ties",
     "index_not_scattered", "mean_for_sum", "reduction_axis", "stale_value", "wrong_argument",
@@ -98,7 +98,7 @@ def _all_wrong(
 
 
 def _places(use: Use) -> Iterator[tuple[Any, ...]]:
-    """The operation; with the operand, and what has given it; or what has given the other one."""
+    """The operation; with the operand and what computed it; or with what computed the other operand."""
     yield (use.op_name,)
     yield use.op_name, use.name, _given_by(use, use.parent, 1)
     for name, node in use.origins.items():
@@ -106,7 +106,7 @@ def _places(use: Use) -> Iterator[tuple[Any, ...]]:
 
 
 def _given_by(use: Use, node: Any, depth: int) -> Any:
-    """The operation of a node, and those before it; of a part also which one it is: a gate, for example."""
+    """The operation of a node, and those before it; for a part, also which part it is, such as a gate."""
     if not isinstance(node, Node) or not depth:
         return ""
     part = str(use.graph.values(node).get("index")) if op_name(node) in PARTS else ""
@@ -118,9 +118,9 @@ def walked(
     wrong: Callable[[Use], Any],
     arrives: Mapping[Any, Callable[[Any], Any]] = MappingProxyType({}),
 ) -> Any:
-    """The gradient if wrong(use) passes along each edge, given what arrives there by mistake.
+    """The gradient if wrong(use) passes along each edge, for the incoming gradient with the mistakes so far.
 
-    arrives    node -> what is made of the gradient that arrives there
+    arrives    node -> a function of its incoming gradient, whose result is used instead
     """
     graph = a.graph
     gradients: dict[Any, Any] = {graph.root: graph.seed}
@@ -172,11 +172,11 @@ def off_by_one(a: Answer, until: float) -> Iterator[Diagnosis]:
 
 
 def _shifted(a: Answer, values: list[Any]) -> Iterator[tuple[str, list[Any]]]:
-    """The values, each one step later or earlier; at the end any that may stand there."""
+    """The values, each one step later or earlier, with each possible value at the end."""
     like = [t for _, t in a.graph.tensors if np.shape(t) == np.shape(values[0])][:NEAR]
     for end in (values[-1], *like):
         yield "after", [*values[1:], end]
-    zero = [0 * values[0]] if len(values) > 2 else []  # of two, it would be as if one were left out
+    zero = [0 * values[0]] if len(values) > 2 else []  # with two, it would leave one out
     for end in (values[0], *zero, *like):
         yield "before", [end, *values[:-1]]
 
@@ -207,12 +207,12 @@ def two_at_once(a: Answer, tried: list[Tried], until: float) -> Iterator[Diagnos
     if a.mine.shape != a.right.shape or a.mine.size < 4 or len(a.graph.paths) > SMALL:
         return
     if np.all(a.mine == a.mine.reshape(-1)[0]):
-        return  # one number only: too much would fit
+        return  # only one number: too many pairs would fit
     tried = [one for one in tried if one.row.kind != "scale" or one.n in ("2", "1/2")]
     tried = [one for one in tried if one.row.kind not in ALONE]
     for search in (_with_a_factor, _on_two_branches, _on_one_path):
         found = list(islice(search(a, tried, until), MANY))
-        if found:  # many pairs may give the same numbers; what all of them have in common is said
+        if found:  # many pairs may give the same numbers; we report what they have in common
             common = set.intersection(*({d.kind, *d.also} for d in found))
             yield from (d for d in found[:1] if common)
             return
@@ -271,7 +271,7 @@ def _on_one_path(a: Answer, tried: list[Tried], until: float) -> Iterator[Diagno
 
 
 def _both(a: Answer, one: Tried, two: Tried) -> Diagnosis:
-    """Two mistakes as one diagnosis, under the name of the more particular."""
+    """Two mistakes as one diagnosis, with the kind of the more specific one."""
     one, two = sorted((one, two), key=lambda t: (t.row.kind in FACTORS, ORDER[t.row.kind]))
     first, second = one.diagnosis(a), two.diagnosis(a)
     if first.kind == second.kind == "missing_path":

@@ -1,15 +1,15 @@
-"""Pictures that stand below a check: what the student's own function does, beside what is right.
+"""Pictures below a check: what the student's function does, next to the right result.
 
     tangents     a curve, and the line that the dual part gives at some of its points
     heat_maps    values and gradients, a color for each entry
-    modes        where forward mode is cheaper, where reverse mode is, and what the student said
-    growth       what several ways cost, as the problem grows
+    modes        where forward mode is cheaper, where reverse mode is, and what the student predicted
+    growth       the cost of several methods, as the problem grows
     paths        the steps of an optimizer on the surface of a loss
 
-A picture is drawn when a notebook shows it, and not before: then the student's function is
-called, within a time limit. If it is not written yet, or fails, the picture says so in its
-legend and shows the rest. Its text is its title alone, whatever the student wrote, so that the
-stored output of a notebook stays as it is. matplotlib is imported when the first one is drawn.
+A picture is drawn only when a notebook shows it. Then the student's function is called, within
+a time limit. If it is not written yet, or fails, the legend says so, and the rest is shown. As
+text, a picture is just its title, whatever the student wrote, so the stored output of a notebook
+does not change. matplotlib is imported when the first picture is drawn.
 
 Colors: Okabe and Ito's (2008), which people with color-blindness can tell apart.
 """
@@ -46,7 +46,7 @@ SECONDS = 2.0
 class CurvePicture:
     """A picture that is drawn when it is shown.
 
-    title    what it is of; also its text
+    title    its title; also its form as text
     draw     draws on a matplotlib Figure
     size     width and height in inches
     """
@@ -59,7 +59,7 @@ class CurvePicture:
         return f"Picture: {self.title}"
 
     def png(self) -> bytes:
-        """The picture, the same bytes for the same numbers."""
+        """The picture as a PNG file. The same numbers give the same bytes."""
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
 
@@ -89,13 +89,13 @@ def tangents(
     *,
     title: str = "tangent lines along a curve",
 ) -> CurvePicture:
-    """A tangent line that moves along a curve; its slope is the dual part.
+    """Tangent lines along a curve; their slopes are the dual parts.
 
-    curve    by the student: curve(x, 1.0) gives the value and the tangent at x
+    curve    written by the student: curve(x, 1.0) returns the value and the tangent at x
     right    the curve itself, as a function of an array
     at       where the lines are drawn
 
-    Left the lines, right the dual part over x, with the points of the lines.
+    On the left, the lines; on the right, the dual part as a function of x, with the lines' points.
 
     >>> tangents(lambda x, x_dot: (x * x, 2 * x * x_dot), lambda x: x * x)
     Picture: tangent lines along a curve
@@ -128,13 +128,13 @@ def tangents(
 
 
 def modes(functions: Mapping[str, tuple[int, int]], predicted: Any = None) -> CurvePicture:
-    """Which mode is cheaper, over the number of inputs and of outputs.
+    """Which mode is cheaper, depending on the numbers of inputs and outputs.
 
-    functions    name -> (numbers that go in, numbers that come out)
+    functions    name -> (number of inputs, number of outputs)
     predicted    by the student: name -> (forward passes, reverse passes, which is cheaper)
 
-    Left every function where it belongs, with the student's verdict as its color. Then the
-    multiplications that a whole Jacobian of a network n -> 16 -> m costs, as n grows and as m does.
+    On the left, each function at its numbers, in the color of the student's verdict. Next to it, the
+    multiplications for the whole Jacobian of a network n -> 16 -> m, as n grows and as m grows.
 
     >>> modes({"loss": (20, 1)}, {"loss": (20, 1, "reverse")})
     Picture: where forward mode is cheaper, and where reverse mode is
@@ -164,7 +164,7 @@ VERDICTS = {"forward": YOURS, "reverse": RIGHT, "same": "black"}  # which mode i
 
 
 def _draw_plane(plane: Axes, functions: Mapping[str, tuple[int, int]], predicted: Any) -> None:
-    """Each function at (numbers in, numbers out), in the color of the student's verdict."""
+    """Each function at (number of inputs, number of outputs), in the color of the student's verdict."""
     top = 2 * max([n for shape in functions.values() for n in shape], default=8)
     plane.fill_between([0.5, top], [0.5, top], top, color=YOURS, alpha=0.15)
     plane.fill_between([0.5, top], 0.5, [0.5, top], color=RIGHT, alpha=0.15)
@@ -189,10 +189,10 @@ def _draw_plane(plane: Axes, functions: Mapping[str, tuple[int, int]], predicted
 
 
 def heat_maps(title: str, make: Callable[[], Mapping[str, Any]]) -> CurvePicture:
-    """Arrays with a color for each entry: a value light to dark, a gradient blue to red.
+    """Arrays with a color for each entry: values from light to dark, gradients from blue to red.
 
-    make    called when the picture is drawn, with the student's function in it: name -> array
-            of at most two axes. A name that begins with d, like dx, is a gradient: white is 0
+    make    called when the picture is drawn; calls the student's function, and returns name ->
+            array of at most two axes. A name that begins with d, like dx, is a gradient: 0 is white
 
     >>> heat_maps("a square", lambda: {"x": [[1.0, 2.0]], "dx": [[2.0, 4.0]]})
     Picture: a square
@@ -220,7 +220,7 @@ def heat_maps(title: str, make: Callable[[], Mapping[str, Any]]) -> CurvePicture
 
 
 def _shades(axis: Axes, name: str, array: Array) -> None:
-    """One array as a heat map, with its numbers where there is room for them."""
+    """One array as a heat map, with its numbers if there is room for them."""
     gradient = name.startswith("d")
     finite = array[np.isfinite(array)]
     most = float(np.abs(finite).max()) if finite.size and np.any(finite) else 1.0
@@ -232,7 +232,7 @@ def _shades(axis: Axes, name: str, array: Array) -> None:
     if array.size > 40:
         return
     for (i, j), value in np.ndenumerate(array):
-        # Against a strong color the number is white.
+        # On a strong color, the number is white.
         strong = abs(value) > 0.6 * most if gradient else value - low > 0.6 * (high - low)
         axis.text(
             j, i, _brief(value), ha="center", va="center", fontsize="small",
@@ -241,7 +241,7 @@ def _shades(axis: Axes, name: str, array: Array) -> None:
 
 
 def _brief(value: float) -> str:
-    """A number with two decimals at most.
+    """A number with at most two decimals.
 
     >>> _brief(3.0), _brief(-0.25), _brief(-0.001)
     ('3', '-0.25', '0')
@@ -252,7 +252,7 @@ def _brief(value: float) -> str:
 def growth(
     title: str, ways: Mapping[str, Callable[[int], Any]], sizes: Iterable[int]
 ) -> CurvePicture:
-    """What each way costs, over the size of the problem; the cost on a logarithmic axis.
+    """The cost of each method over the size of the problem, on a logarithmic axis.
 
     ways    name -> cost(n); the student's may be among them
 
@@ -284,7 +284,7 @@ def growth(
 
 
 def valley(p: Any) -> Any:
-    """A long valley, twelve times steeper across than along; lowest at (0, 0).
+    """A long valley, twelve times steeper across than along, with its minimum at (0, 0).
 
     p         (2,)
     returns   ()    (p[0]**2 + 12 * p[1]**2) / 2
@@ -301,9 +301,9 @@ def paths(
     surface: Callable[[Any], Any] = valley,
     **settings: Any,
 ) -> CurvePicture:
-    """The student's steps on the surface of a loss, beside those of the optimizer itself.
+    """The student's steps on the surface of a loss, next to the optimizer's own steps.
 
-    step         by the student: step(p, g, state, **settings) gives the new p, an array
+    step         written by the student: step(p, g, state, **settings) returns the new p, an array
     optimizer    optim.SGD, optim.Adam, ...
     settings     of both, like lr=0.1
     surface      the loss, a function of a tensor of two numbers
@@ -330,7 +330,7 @@ def paths(
         axis = figure.subplots()
         theirs = walk(_steps_of(optimizer, settings, start))
         mine, trouble = _tried(yours)
-        # Both paths and the bottom are in view, also if yours leaves it.
+        # Show both paths and the minimum, even if the student's path leaves the valley.
         x, y = 1.15 * np.abs(theirs).max(axis=0)
         both = {optimizer.__name__: theirs} | ({} if mine is None else {"yours": mine})
         loss_surface(surface, both, xlim=(-x, x), ylim=(-y, y), ax=axis)
@@ -368,7 +368,7 @@ def _steps_of(
 
 
 def _tried(call: Callable[[], Any]) -> tuple[Any, str]:
-    """What a call gives, and ""; or None, and in a few words why it gives nothing.
+    """The result of a call, and ""; or None, and a short reason why there is none.
 
     >>> _tried(lambda: 1 / 0)
     (None, 'yours fails: ZeroDivisionError: division by zero')

@@ -6,7 +6,7 @@
     progress()               which of this session's exercises are solved
     WATCHING                 callbacks for changes of the progress, such as the panel in a notebook
 
-Each kind of exercise has its own file: checks.py for the backward of a computation,
+Each kind of exercise has its own file: checks.py for backward functions,
 ask_functions.py for other functions, ask_structure.py for what a tape looks like, ask_facts.py
 for predictions, ask_optimizers.py for optimizers.
 """
@@ -168,7 +168,7 @@ class Question(metaclass=_Declares):
     def missing(self, answer: object) -> CheckRow | None:
         """A row if there is no answer or if it has another type; else None."""
         if answer is None:
-            message = f"there is no {self.wanted} {self.name} yet; run the cell that defines it"
+            message = f"{self.name} is not defined yet; run the cell with this {self.wanted}"
         elif not (isinstance(answer, type) if self.wanted == "class" else callable(answer)):
             message = f"{self.name} is of type {type(answer).__name__}; it must be a {self.wanted}"
         else:

@@ -76,7 +76,7 @@ class Report(Generic[R]):
     """
 
     header: tuple[str, ...]
-    remarks: tuple[str, ...] = ()  # remarks on the whole, shown in any case
+    remarks: tuple[str, ...] = ()  # remarks on the whole report, always shown
     footer = ""  # below the table, in HTML only
 
     def __init__(self, headline: str, rows: Sequence[R]) -> None:
@@ -149,5 +149,5 @@ def noted(html: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """Replace line breaks, control characters, and marks that reverse the reading order by spaces."""
+    """Replace line breaks, control characters, and marks that reverse the reading order with spaces."""
     return "".join(c if c.isprintable() else " " for c in text)

@@ -157,7 +157,7 @@ def _timer(seconds: float) -> Iterator[None]:
     try:
         yield
     finally:
-        with lock:  # from here on nothing rings; what has been rung and not yet heard is taken back
+        with lock:  # from here on, the timer has no effect; a pending exception is cancelled
             done.set()
             ctypes.pythonapi.PyThreadState_SetAsyncExc(target, None)
         watch.join()

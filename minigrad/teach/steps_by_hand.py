@@ -1,11 +1,11 @@
-"""The updates of the optimizers, written out, and what goes wrong in them.
+"""The optimizers' updates, written out, and mistakes in them.
 
     by_hand(name, p, grads, settings)             the values after each step
     by_hand(name, p, grads, settings, mistake)    the same, with one thing done differently
 
-An update is made of its settings (lr, betas, ...) and of its rules (how the velocity is formed,
-what the step is divided by, ...). Both stand in one dict. A mistake changes some of them; the table
-is in mistakes_of_steps.py. Without a mistake this is what the optimizer does, which a test holds to.
+An update has settings (lr, betas, ...) and rules (how the velocity is computed, what the step is
+divided by, ...). Both are in one dict. A mistake changes some of them; the table of mistakes is in
+mistakes_of_steps.py. Without a mistake, the result is that of the optimizer; a test checks this.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -21,19 +21,19 @@ Settings = Mapping[str, Any]
 
 
 def decayed(p: Array, g: Array, lr: float, s: Settings) -> tuple[Array, Array]:
-    """Weight decay is added to the gradient, or taken off the parameter."""
+    """Weight decay is added to the gradient, or subtracted from the parameter."""
     if s["decoupled_weight_decay"]:
         return p - lr * s["weight_decay"] * p, g
     return p, g + s["weight_decay"] * p
 
 
 def average(old: Array | float, new: Array, beta: float) -> Array:
-    """beta says how much is kept."""
+    """A moving average, which keeps the fraction beta of the old value."""
     return beta * old + (1 - beta) * new
 
 
 def dampened(g: Array, s: Settings) -> Array:
-    """What a velocity takes of the gradient."""
+    """The part of the gradient that is added to the velocity."""
     return (1 - s["dampening"]) * g if s["momentum"] else g
 
 
@@ -50,8 +50,8 @@ RULES: dict[str, Any] = {
     "correct_v": lambda beta, t: 1 - beta**t,
     "divisor": lambda v, c, eps: (
         np.sqrt(v / c) + eps
-    ),  # of the average v, too small by the factor c
-    "keeps": lambda m, c: m,  # of an average and its correction, for the next step
+    ),  # for the average v, which is too small by the factor c
+    "keeps": lambda m, c: m,  # the part of an average that is kept for the next step
     "forgets": "",  # what is not kept from one step to the next
 }
 COMMON = {**RULES, "maximize": False, "weight_decay": 0, "decoupled_weight_decay": False}
@@ -120,10 +120,10 @@ UPDATES: dict[str, tuple[Callable[..., Any], Settings]] = {
 class Slip(NamedTuple):
     """A mistake in the steps of an optimizer.
 
-    kind      what it is called
+    kind      its name
     of        the optimizers in which it can be made
-    changes   the settings and the rules that become others, made of the right ones
-    message   what is said to the student
+    changes   a function from the right settings to the settings and rules that change
+    message   the message to the student
     hint      what to do about it
     """
 
@@ -157,7 +157,7 @@ def by_hand(
 
 
 def changed(s: Settings, grads: Sequence[Array], mistake: Slip | None) -> dict[str, Any]:
-    """The settings, and the gradients among them, as a mistake changes them."""
+    """The settings and the gradients, with the changes of a mistake."""
     s = {**s, "grads": grads}
     return s if mistake is None else {**s, **mistake.changes(s)}
 

@@ -116,7 +116,7 @@ class FunctionQuestion(Question):
     def explained(self, wrong: Mapping[str, Sequence[Mistaken]]) -> dict[str, Diagnosis | None]:
         """Wrong part -> the mistake behind it.
 
-        We look at all wrong parts together, because two of them may be exchanged.
+        We look at all wrong parts together, because two of them may be swapped.
         """
         found = {what: self.explain(what, made) for what, made in wrong.items()}
         declared = {one.kind for one in self.mistakes}

@@ -4,7 +4,7 @@
     %%autograd --both    the same for a cell; see jupyter/magics.py
 
 The nodes of the tapes are matched (tape/matching.py). Some things always differ: what a saved value
-is called, and when a leaf's gradient is added. They are listed, and do not count.
+is called, and when a leaf's gradient is added. They are listed, but do not count.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ class ApartRow:
 
     @property
     def apart(self) -> Apart:
-        """The first of what differs in this way."""
+        """The first difference of this kind."""
         return self.aparts[0]
 
     @property
     def ok(self) -> bool:
-        """Do the two engines always differ in this?"""
+        """Do the two engines always differ in this respect?"""
         return self.apart.expected
 
     def cells(self) -> tuple[str, ...]:
@@ -58,7 +58,7 @@ class ApartRow:
 
 
 def _rows(aparts: list[Apart]) -> list[ApartRow]:
-    """The lines of the report: what counts first, and what reads alike as one."""
+    """The rows of the report: differences that count come first, and equal ones are merged."""
     alike: dict[tuple[str, ...], list[Apart]] = {}
     for a in sorted(aparts, key=lambda a: a.expected):
         alike.setdefault((a.what, a.line, a.theirs, a.ours), []).append(a)
@@ -66,7 +66,7 @@ def _rows(aparts: list[Apart]) -> list[ApartRow]:
 
 
 class BothTapes(Report[ApartRow]):
-    """Two tapes of one program, and what differs; true if only what always differs does.
+    """Two tapes of one program, and their differences; true if all of these are always there.
 
     torch, minigrad    the tapes: show one of them for its inspector. A step of one is a step of both
     matches            the nodes that belong together
@@ -114,7 +114,7 @@ class BothTapes(Report[ApartRow]):
 def _pictured(title: str, tape: Tape, marked: set[str]) -> str:
     picture = draw.picture(tape.shown(), folded=True, marked=marked)
     source = base64.b64encode(picture.svg().encode()).decode()
-    wide = round(0.5 * picture.width)  # in less room they are one below the other
+    wide = round(0.5 * picture.width)  # with less room, one is below the other
     alt = escape(f"The tape {tape.name} of {title}")
     return (
         f'<figure style="margin: 0; flex: 0 1 {wide}px; max-width: 100%"><figcaption>{title}</figcaption>'
@@ -128,7 +128,7 @@ def both(program: Callable[[ModuleType], object], name: str = "both") -> BothTap
     program    a function of the module: it is called with torch, then with minigrad
     name       the name of the tapes
 
-    Both runs begin with the same random numbers. If a run raises an error, its tape ends there, and
+    Both runs get the same random numbers. If a run raises an error, its tape ends there, and
     the error is a line of the report. Raises ImportError if PyTorch is not imported.
 
     >>> def program(torch):
@@ -169,7 +169,7 @@ def run_recorded(
 ) -> tuple[Tape, Exception | None]:
     """Run something, and record it: the tape, and the error that stopped it.
 
-    names    returns the variables in which names of tensors are looked up
+    names    returns the variables where tensor names are looked up
     home     the file or cell that is recorded
     """
     __tracebackhide__ = True
@@ -188,7 +188,7 @@ def run_recorded(
 
 @contextmanager
 def random_numbers_from(state: list[int]) -> Iterator[None]:
-    """Within this block, our generator goes on from a state of PyTorch's."""
+    """Within this block, our generator continues from a state of PyTorch's generator."""
     before = default_generator.get_state()
     default_generator.set_state(tensor(state, dtype=np.dtype(np.uint8)))
     try:

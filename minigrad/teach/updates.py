@@ -1,4 +1,4 @@
-"""An optimizer step derived by hand, beside the optimizer's own.
+"""Compare optimizer steps computed by hand with the optimizer's own.
 
     compare_update(optim.SGD, dict(lr=0.1, momentum=0.9), params=p0, grads=[g1, g2], yours=[p1, p2])
 
@@ -36,7 +36,7 @@ class UpdateRow(Compared):
 
     @property
     def optimizer(self) -> float | None:
-        """The optimizer's value at the greatest difference."""
+        """The optimizer's value at the largest difference."""
         return self.theirs
 
     def cells(self) -> tuple[str, ...]:
@@ -114,12 +114,12 @@ def compare_update(
 def _check_steps(grads: Sequence[Any], yours: Sequence[Any]) -> None:
     if len(grads) != len(yours):
         raise ValueError(
-            f"compare_update: there are {len(grads)} gradients and {len(yours)} results; each step has one of both."
+            f"compare_update: there are {len(grads)} gradients and {len(yours)} results; each step needs one of each."
         )
 
 
 def _row(step: int, name: str, d: Difference, found: Diagnosis | None) -> UpdateRow:
-    where = f"the greatest difference is in {name}" if name and d.verdict == "different" else ""
+    where = f"the largest difference is in {name}" if name and d.verdict == "different" else ""
     reason = f"{name}: {d.reason}" if name and d.reason else d.reason
     note = "; ".join(str(said) for said in (reason, where, found) if said)
     return UpdateRow(**vars(d), step=step, note=note, diagnosis=found)
@@ -144,8 +144,8 @@ def _parts(given: Any, names: list[Any]) -> list[Any]:
         return [_array(given)]
     if isinstance(given, Mapping) != isinstance(names[0], str) or len(given) != len(names):
         raise ValueError(
-            f"compare_update: params holds {len(names)} parameters; each step of grads and yours "
-            "holds as many arrays, in a list if params is one, or in a dict of the same names."
+            f"compare_update: params has {len(names)} parameters; each step of grads and yours needs "
+            "as many arrays, in a list if params is a list, or in a dict with the same names."
         )
     if isinstance(given, Mapping) and set(given) != set(names):
         raise ValueError(

@@ -39,7 +39,7 @@ class Use:
 
     node       the operation's node                 parent    where the gradient goes
     op         the operation, if it is in the table        op_name   its name, or ""
-    name       which operand is read: "x", "y", ...; "" if the node is none of the table's
+    name       which operand is read: "x", "y", ...; "" if the operation is not in the table
     g          the gradient of the operation's result
     passed     the gradient that passes along the edge
     values     operands, result z, and settings, by the names that the rules use
@@ -148,10 +148,10 @@ class Use:
         return self.op.rules[self.name].reads
 
     def formula(self, g: Array, name: str | None = None, /, **changed: Any) -> Array | None:
-        """What the rule of `name` says for this g, and for other values than it should read.
+        """The result of the rule of `name` for this g, with some values changed.
 
-        None if there is no such rule, or it reads what is not known. A sum may be left to do,
-        where something was broadcast.
+        None if there is no such rule, or if it reads an unknown value. Where something was
+        broadcast, the result is not summed yet.
         """
         rule = self.op.rules.get(name or self.name) if self.op is not None else None
         values = {**self.values, "k": self.position, **changed}
@@ -160,7 +160,7 @@ class Use:
         return rule.formula(g, *(values[r] for r in rule.reads))
 
     def rule(self, g: Array, name: str | None = None, /, **changed: Any) -> Array | None:
-        """What passes if the rule of `name` is given this g, and other values than it should."""
+        """What passes if the rule of `name` gets this g, and some values are changed."""
         with modes.no_grad(), np.errstate(all="ignore"):
             try:
                 d = self.formula(g, name, **changed)
@@ -169,7 +169,7 @@ class Use:
                 return None
 
     def share(self) -> Array | None:
-        """The derivative: what passes if the gradient that arrives is 1."""
+        """The derivative: what passes if the incoming gradient is 1."""
         return self.rule(np.ones_like(self.g))
 
     def wide(self) -> Array | None:
@@ -200,7 +200,7 @@ class Use:
         return bool(batch and self.op_name == "matmul")
 
     def widened(self, d: Array | None = None) -> Array | None:
-        """g (or d), given back to every entry that a reduction has read; None if it does not fit."""
+        """g (or d), repeated for every entry that a reduction has read; None if it does not fit."""
         d, shape = self.g if d is None else d, self.passed.shape
         axis, keepdims = self.values.get("axis"), bool(self.values.get("keepdims", False))
         try:
@@ -222,17 +222,17 @@ class Use:
 
 
 class Graph:
-    """The nodes behind z, the gradient of each, and what is known of their values.
+    """The nodes that lead to z, the gradient of each, and their values where these are known.
 
     z           the result          seed    the gradient it starts with
     namespace   tensors by name, whose values may help
-    target      the node of the tensor whose gradient is asked for
-    inputs      where the program begins: the target, or what was made of it (in forward_mode.py)
+    target      the node of the tensor whose gradient is requested
+    inputs      where the program begins: the target, or tensors made from it (in forward_mode.py)
 
     uses        every edge          paths      those that lead to the target
     gradients   node -> its right gradient
     tensors     the values of the student's tensors and of the steps between them, each with its name
-    known       node -> the value of its result, where that can be found out
+    known       node -> the value of its result, where we can find it
     names       node -> what the student calls its result
     """
 
@@ -263,7 +263,7 @@ class Graph:
         self._walk_back()
 
     def _known(self, namespace: Mapping[str, object]) -> dict[AnyNode, Array]:
-        """node -> the value of the tensor it stands for, where something still holds it."""
+        """node -> the value of its tensor, if something still refers to it."""
         known: dict[AnyNode, Array] = {}
         for tensor in namespace.values():
             if isinstance(tensor, Tensor) and tensor.node is not None and not tensor.is_sparse:
@@ -278,9 +278,7 @@ class Graph:
                     elif isinstance(value, Tensor) and value.node is not None:
                         known[value.node] = value.array
         self.known = known
-        for node in reversed(
-            self.nodes
-        ):  # values that nothing holds any more can be computed again
+        for node in reversed(self.nodes):  # values that nothing refers to anymore can be recomputed
             if node not in known and isinstance(plan := plan_of_node(node), Plan):
                 values, op = self.values(node), plan.op
                 if op.variadic or any(name not in values for name in op.operands):
@@ -301,7 +299,7 @@ class Graph:
         return known
 
     def whereabouts(self, node: AnyNode) -> str:
-        """Which of the student's tensors the node gives, or leads to: " (which gives h)"; or ""."""
+        """Which of the student's tensors the node computes, or leads to: " (which gives h)"; or ""."""
         words = "which gives"
         while node not in self.names:
             above = {use.node for use in self.uses if use.parent is node}
@@ -388,7 +386,7 @@ class Graph:
                     yield node, k, parent, d
 
     def terms(self) -> "Iterator[Graph]":
-        """The graph behind each term of the sum that the result is, if the terms share steps."""
+        """If the result is a sum whose terms share steps: the graph of each term."""
         above = [self.root]
         for use in (u for u in reversed(self.paths) if u.node in above):  # the latest first
             if use.op_name in ("add", "sub"):
@@ -451,7 +449,7 @@ def operation_of(node: Node) -> tuple[Any, Any]:
 
 
 def _which_operand(node: CopySlices, k: int, part: bool) -> int | None:
-    """Which operand of a write to a view the k-th edge stands for."""
+    """Which operand of a write to a view the k-th edge belongs to."""
     if node.keeps and k == 0:
         return 0 if part else None
     return k - node.keeps + bool(node.write.plan.needs[0])
@@ -463,14 +461,14 @@ def plan_of_node(node: Node) -> Any:
 
 
 def _writes(node: Node) -> bool:
-    """Is this a write to a tensor whose gradient goes on along the first edge?"""
+    """Is this a write to a tensor whose gradient continues along the first edge?"""
     if isinstance(node, CopySlices) and node.keeps:
         return True
     return bool(node.wrote and plan_of_node(node).wanted[0][0] == 0)
 
 
 def called(node: Node) -> str:
-    """The operation as its node calls it: Mul, of MulBackward0; Matmul, of a product that ends in a Squeeze."""
+    """The operation's name, from its node: Mul for MulBackward0; Matmul for a product that ends in a Squeeze."""
     if isinstance(node, CopySlices):
         return f"the in-place {called(node.write)}"
     name, op = node.name().partition("Backward")[0], op_name(node)
@@ -491,5 +489,5 @@ def names_of(plan: Plan) -> list[str]:
 
 
 def dense(d: Array | RowSparse) -> Array:
-    """A gradient as an array; one of rows is filled up with zeros."""
+    """A gradient as an array; a row-sparse one is filled with zeros."""
     return d.to_dense() if isinstance(d, RowSparse) else d

@@ -3,13 +3,13 @@
     WRONG_SHAPE    the right numbers in a wrong shape
     BROADCAST      a broadcast that was not summed back
     KEPT           what .grad holds after several backward passes
-    IN_ALL         a sign or a factor in front of all; another quantity than was asked for
+    IN_ALL         a sign or a factor of the whole gradient; a different quantity
     SUBSTITUTED    another tensor's value in a derivative
     STOPPED        the chain rule, stopped several steps too early
 
-These are tables, with a function for each mistake. It yields, for each place where the mistake
-gives exactly the student's numbers, what Answer.found is to know: `use`, the place, and words that
-stand in the message. Its docstring is what the student reads. Read mistakes.py first.
+These are tables, with a function for each mistake. For each place where the mistake gives exactly
+the student's numbers, the function yields arguments for Answer.found: `use`, the place, and words
+for the message. Students read its docstring. Read mistakes.py first.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -46,7 +46,7 @@ IN_ALL: Table = []
 SUBSTITUTED: Table = []
 STOPPED: Table = []
 
-NEAREST = 40  # uses: those at which the values of other tensors are tried
+NEAREST = 40  # the number of uses at which we try the values of other tensors
 
 
 def mistake_in(table: Table, kind: str) -> Callable[[Search], Search]:
@@ -70,7 +70,7 @@ def recognized(a: Answer, table: Table) -> Iterator[Diagnosis]:
 
 
 def shapes(a: Answer) -> Iterator[Diagnosis]:
-    """Mistakes that leave an array of the wrong shape; of those in WRONG_SHAPE the first."""
+    """Mistakes that give an array of the wrong shape; from WRONG_SHAPE, only the first."""
     yield from recognized(a, BROADCAST)
     yield from islice(recognized(a, WRONG_SHAPE), 1)
 
@@ -156,7 +156,7 @@ def _not_put_back(a: Answer) -> Places:
 
 
 class _Broadcast(NamedTuple):
-    """A use where something was broadcast: what comes back before it is summed, and along which axes."""
+    """A use where something was broadcast: the gradient before it is summed, and the axes to sum."""
 
     use: Use
     wide: Any
@@ -240,7 +240,7 @@ def _examples_not_summed(a: Answer) -> Places:
 
     {x} is used for every row, so its gradient is the sum over the rows.
     """
-    # x @ w, with one row of x for each example: the part of each example, and not their sum.
+    # x @ w, with one row of x for each example: the part of each example instead of their sum.
     for use in a.graph.paths:
         x = use.values.get("x")
         if use.parent is not a.target or use.name != "y" or x is None or np.ndim(x) != 2:
@@ -253,7 +253,7 @@ def _examples_not_summed(a: Answer) -> Places:
 
 
 def _wide_of_a_use(a: Answer, use: Use) -> Any:
-    """What comes back at a use before it is summed, also if a function is between: x.exp() * y."""
+    """The gradient at a use before it is summed, even with a function in between: x.exp() * y."""
     if (wide := use.wide()) is not None:
         return wide
     above = [u for u in a.graph.uses if u.parent is use.node]
@@ -263,7 +263,7 @@ def _wide_of_a_use(a: Answer, use: Use) -> Any:
 
 
 def _carried(a: Answer, use: Use, wide: Any) -> Iterator[Any]:
-    """The array in its wrong shape, and what further rules make of it on the way to x."""
+    """The array in its wrong shape, and after each further rule on the way to x."""
     parent = use.parent
     while wide is not None:
         yield wide
@@ -272,7 +272,7 @@ def _carried(a: Answer, use: Use, wide: Any) -> Iterator[Any]:
             return
         try:
             wide, parent = onward[0].formula(wide), onward[0].parent
-        except ValueError:  # this shape goes with the values no longer
+        except ValueError:  # this shape no longer fits the values
             return
 
 
@@ -339,7 +339,7 @@ def _scaled(a: Answer) -> Places:
 
     Look for a factor that all its parts have in common.
     """
-    # A factor in front of all: 2, or a number of entries, unless that may give it by chance.
+    # A factor of the whole gradient: 2, or a number of entries, unless that could match by chance.
     sizes = {n for u in a.graph.paths for n in (*u.g.shape, *u.passed.shape)}
     sizes = {n for n in (*sizes, a.right.size, a.z.array.size, a.graph.fan_in[a.target]) if n > 2}
     # Or a constant of the program, such as the logarithm of a base.
@@ -459,7 +459,7 @@ def _tangent(a: Answer) -> Places:
 
 
 def _jvp(a: Answer, v: Any) -> Any:
-    """J @ v, by differentiating v @ J once more; None if that cannot be done."""
+    """J @ v, by differentiating v @ J again; None if that is not possible."""
     try:
         with enable_grad():
             u = wrap(np.ones(a.z.shape, a.z.dtype)).requires_grad_()
@@ -473,7 +473,7 @@ def _jvp(a: Answer, v: Any) -> Any:
 
 
 def tells_nothing(g: Any) -> bool:
-    """No array, or all entries alike (many gradients are), or a number that anything may give."""
+    """True for no array, for equal entries (common in gradients), and for a number that anything may give."""
     if not isinstance(g, np.ndarray | np.generic):
         return True
     g = np.asarray(g)
