@@ -140,7 +140,7 @@ GROUPS = {
     "eig eigvals ldl_factor lobpcg lu lu_factor lu_solve lu_unpack": BY_NUMPY,
     "matrix_rank solve symeig": REMOVED,
     "Binomial ContinuousBernoulli FisherSnedecor Gumbel HalfCauchy InverseGamma Kumaraswamy": DISTRIBUTION,
-    "LKJCholesky LogisticNormal LowRankMultivariateNormal MixtureSameFamily Multinomial": DISTRIBUTION,
+    "LKJCholesky LogisticNormal LowRankMultivariateNormal MixtureSameFamily": DISTRIBUTION,
     "NegativeBinomial Pareto RelaxedBernoulli RelaxedOneHotCategorical StudentT VonMises": DISTRIBUTION,
     "Weibull Wishart": DISTRIBUTION,
     "SyncBatchNorm": f"{ONE_PROCESS} Use nn.BatchNorm2d.",

@@ -71,6 +71,16 @@ def integer_interval(lower_bound: float | Tensor, upper_bound: float | Tensor) -
     )
 
 
+def multinomial(upper_bound: int) -> Constraint:
+    """Vectors of nonnegative numbers that sum to at most upper_bound."""
+    return Constraint(
+        "Multinomial()",
+        lambda x: (x >= 0).all(-1) & (x.sum(-1) <= upper_bound),
+        event_dim=1,
+        discrete=True,
+    )
+
+
 def independent(base: Constraint, event_dim: int) -> Constraint:
     """A value is valid if every entry along the last event_dim axes satisfies `base`."""
 

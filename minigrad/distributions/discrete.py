@@ -22,7 +22,7 @@ from minigrad.methods.methods_as_functions import lgamma
 from minigrad.nn.functional import binary_cross_entropy_with_logits, one_hot, softplus
 from minigrad.random.tensors import poisson
 
-__all__ = ["Bernoulli", "Categorical", "Geometric", "OneHotCategorical", "Poisson"]
+__all__ = ["Bernoulli", "Categorical", "Geometric", "Multinomial", "OneHotCategorical", "Poisson"]
 
 
 class _ProbsOrLogits(Distribution):
@@ -244,10 +244,9 @@ class Categorical(_ProbsOrLogits):
         return where((self.probs == 0).expand_as(terms), 0.0, terms).sum(-1)
 
 
-class OneHotCategorical(_ProbsOrLogits):
-    """Like Categorical, but a sample is the one-hot vector of the category."""
+class _Counts(_ProbsOrLogits):
+    """The base class of distributions over vectors that count categories."""
 
-    support = c.one_hot
     arg_constraints = {"probs": c.simplex, "logits": c.real_vector}
 
     def _take(self, name: str, given: Tensor) -> tuple[Shape, Shape]:
@@ -264,6 +263,74 @@ class OneHotCategorical(_ProbsOrLogits):
     def logits(self) -> Tensor:
         """The log-probability of each category."""
         return self._categorical.logits
+
+    @property
+    def param_shape(self) -> Shape:
+        """The shape of probs: batch_shape + (k,)."""
+        return self._categorical.param_shape
+
+
+class Multinomial(_Counts):
+    """How often each of the categories 0, ..., k - 1 occurs in `total_count` draws.
+
+    total_count   the number of draws
+    probs         (..., k)   nonnegative weights; they are normalized to sum to 1
+    logits        (..., k)   any real numbers; the probabilities are softmax(logits)
+
+    A sample has the shape (..., k). Raises NotImplementedError if total_count is not an int.
+
+    >>> import minigrad
+    >>> fair = Multinomial(2, minigrad.tensor([0.5, 0.5]))
+    >>> fair.log_prob(minigrad.tensor([1.0, 1.0])).exp()
+    tensor(0.5000)
+    """
+
+    def __init__(
+        self,
+        total_count: int = 1,
+        probs: Tensor | None = None,
+        logits: Tensor | None = None,
+        validate_args: bool | None = None,
+    ) -> None:
+        if not isinstance(total_count, int):
+            raise NotImplementedError("inhomogeneous total_count is not supported")
+        self.total_count = total_count
+        super().__init__(probs, logits, validate_args)
+
+    @property
+    def support(self) -> c.Constraint:
+        """Nonnegative numbers that sum to at most total_count."""
+        return c.multinomial(self.total_count)
+
+    def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
+        """Draw samples. Gradients do not flow through them."""
+        drawn = self._categorical.sample((self.total_count, *sample_shape))
+        return one_hot(drawn, self._event_shape[-1]).sum(0).to(self.probs.dtype)
+
+    def _log_prob(self, value: Tensor) -> Tensor:
+        logits, x = broadcast_tensors(self.logits, value)
+        logits = logits.masked_fill((x == 0) & (logits == -math.inf), 0)
+        return lgamma(x.sum(-1) + 1) - lgamma(x + 1).sum(-1) + (logits * x).sum(-1)
+
+    def _entropy(self) -> Tensor:
+        """n * (entropy of one draw) - log n! + the expected log k! of each count k, which is binomial"""
+        n, p = self.total_count, self.probs
+        k = p.new_tensor(np.arange(1, n + 1)).reshape((n,) + (1,) * p.ndim)
+        log_factorial = lgamma(k + 1)
+        whole = math.lgamma(n + 1)
+        log_binomial = whole - log_factorial - lgamma(n - k + 1) + k.xlogy(p) + (n - k).xlogy(1 - p)
+        expected = (log_binomial.exp() * log_factorial).sum((0, -1))
+        return n * self._categorical.entropy() - whole + expected
+
+    def _moments(self) -> tuple[Tensor, Tensor]:
+        mean = self.total_count * self.probs
+        return mean, mean * (1 - self.probs)
+
+
+class OneHotCategorical(_Counts):
+    """Like Categorical, but a sample is the one-hot vector of the category."""
+
+    support = c.one_hot
 
     def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Draw samples. Gradients do not flow through them."""
