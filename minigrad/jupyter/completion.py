@@ -109,4 +109,4 @@ def attributes(path: str, namespace: dict[str, Any]) -> list[str]:
 def _own(value: Any) -> dict[str, Any]:
     """An object's own attributes, including parameters and modules."""
     names = [n for n in dir(value) if not n.startswith("_") and not hasattr(type(value), n)]
-    return {name: getattr(value, name) for name in names}
+    return {name: getattr(value, name, None) for name in names}

@@ -118,7 +118,9 @@ class Chain:
                 both = name if known == name else f"{name} = {known}"  # the rule's and the user's
                 written = f" v{version}" if version else ""
                 saved.append(f"{both} {shape_text(value.shape)}{written}")
-        return "  ".join([*parts, *(["saves " + ", ".join(saved)] if saved else [])])
+        if saved:
+            parts.append("saves " + ", ".join(saved))
+        return "  ".join(parts)
 
     def __repr__(self) -> str:
         return "\n".join(self._texts(str, "{}", "{}"))
