@@ -161,10 +161,9 @@ class Process:
         }
 
     def _start(self, command: list[str], cwd: str, **more: Any) -> None:
-        settings = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, **more}
-        self.child = subprocess.Popen(
-            command, cwd=cwd, stderr=self.stderr, start_new_session=True, **settings
-        )
+        quiet: dict[str, Any] = dict.fromkeys(("stdin", "stdout"), subprocess.DEVNULL)
+        settings = {**quiet, "stderr": self.stderr, **more}
+        self.child = subprocess.Popen(command, cwd=cwd, start_new_session=True, **settings)
 
     def alive(self) -> bool:
         """Is it running? Its PID is not reused before kill(), which reaps it."""
@@ -360,9 +359,8 @@ def _without_packages(libraries: str) -> list[str]:
     """The folder, or if there are packages in it, everything else in it."""
     if not _packages_in(libraries):
         return [libraries]
-    return [
-        path for path in glob(f"{libraries}/*") if not os.path.basename(path).startswith("python3")
-    ]
+    paths = glob(f"{libraries}/*")
+    return [path for path in paths if not os.path.basename(path).startswith("python3")]
 
 
 def _environment(work: str) -> dict[str, str]:
