@@ -39,7 +39,7 @@ MEGABYTE = 1024 * 1024
 THREADS = 256
 FILES = 5000
 TOO_MANY = 75  # the exit status of a kernel that made more of them
-PACKAGES = {"site-packages", "dist-packages"}  # folders in the standard library's, to be hidden
+PACKAGES = ("site-packages", "dist-packages")  # folders in the standard library's, to be hidden
 FOLDERS = ("/dev/shm", "/tmp", "/work")  # writable folders in tiers with their own file system
 
 
@@ -299,7 +299,7 @@ class Process:
         if self.own_paths:
             return {"read": ["/"], "list": [], "write": ["/run/kernel", *FOLDERS, "/dev/null"]}
         stdlib = sysconfig.get_path("stdlib")
-        parts = [os.path.join(stdlib, name) for name in {*os.listdir(stdlib)} - PACKAGES]
+        parts = [os.path.join(stdlib, n) for n in os.listdir(stdlib) if n not in PACKAGES]
         devices = ["/dev/null", "/dev/zero", "/dev/urandom", "/dev/random"]
         libraries = (path for folder in _libraries() for path in _without_packages(folder))
         read = [*libraries, *_libpython(), *parts, _python(), str(self.image), *devices]
