@@ -123,9 +123,8 @@ def graded(request):
         sandbox = choose_sandbox("none", recording.engine, recording.packages)
     job = job_of(recording, "course", sandbox.tier, Limits())
     job["drawn"] = draw_inputs(recording.questions, recording.sources, "course")
-    answers = [
-        record_submission(job, handed_in(students, cells), sandbox) for cells in tried.values()
-    ]
+    files = [handed_in(students, cells) for cells in tried.values()]
+    answers = [record_submission(job, content, sandbox) for content in files]
     grades = dict(zip(tried, judge(bundle, answers)))
     return Graded(grades, kinds, sum(q.points for q in bundle.questions))
 

@@ -103,9 +103,8 @@ def test_a_machine_that_always_fails_is_reported_and_other_answers_are_kept(
         return real({**job, "path": None})
 
     with_content = batch._with_content
-    monkeypatch.setattr(
-        batch, "_with_content", lambda job: {**with_content(job), "path_was": job["path"]}
-    )
+    named = lambda job: {**with_content(job), "path_was": job["path"]}
+    monkeypatch.setattr(batch, "_with_content", named)
     monkeypatch.setattr(batch, "record_job", record_job)
     settings = Settings("s", scheduler=here.scheduler_address)
 

@@ -52,7 +52,7 @@ from minigrad.grading.run.batch import Settings
 from minigrad.grading.run.recorder import lost
 from minigrad.grading.run.submission import find_answers
 from minigrad.grading.run.written import form_of, written_in
-from tests.submissions.authors import AUTHORS
+from tests.submissions.authors import AUTHORS, a_cell
 from tests.submissions.classes import Class
 
 DUE = datetime(2026, 11, 30, 23, 59, tzinfo=UTC)
@@ -447,9 +447,8 @@ def test_odd_dates_and_deep_folders_do_not_stop_grading(settings, tmp_path):
     policy = settings('time_zone = "UTC"\n[late]\ntrust_file_times = true')
     with zipfile.ZipFile(tmp_path / "class.zip", "w") as archive:
         archive.writestr("submitted/ada/ps1/timestamp.txt", "x" * 1000)
-        archive.writestr(
-            zipfile.ZipInfo("submitted/ada/ps1/ps1.ipynb", (2026, 0, 0, 0, 0, 0)), "{}"
-        )
+        odd = zipfile.ZipInfo("submitted/ada/ps1/ps1.ipynb", (2026, 0, 0, 0, 0, 0))
+        archive.writestr(odd, "{}")
         archive.writestr("submitted/bob/ps1/ps1.ipynb", "{}")
     here = os.getcwd()
     (tmp_path / "class" / "ada").mkdir(parents=True)
@@ -570,20 +569,14 @@ def test_an_override_for_an_unknown_student_or_question_is_refused(file, setting
 
 def for_people():
     """An author's notebook: a question that is checked, and three that a person marks."""
-
-    def cell(kind, name, source, **settings):
-        ungraded = {"schema_version": 3, "grade": False, "solution": False}
-        settings = {**ungraded, "grade_id": name, **settings}
-        return kind(source, id=name, metadata={"nbgrader": settings})
-
     notebook = AUTHORS["reverse"].copy()
-    by_hand = {"grade": True, "solution": True, "points": 3, "locked": False}
+    by_hand = {"grade": True, "solution": True, "points": 3}
     scheme = "=== BEGIN MARK SCHEME ===\nTwo points for the secret plan.\n=== END MARK SCHEME ==="
     notebook.cells = [
         *notebook.cells,
-        cell(new_markdown_cell, "why", "Because gradients add up.", **by_hand),
-        cell(new_code_cell, "plot", "### BEGIN SOLUTION\nplotted = 1 + 1\n### END SOLUTION", **by_hand),
-        cell(new_markdown_cell, "explore", f"Explore.\n{scheme}", task=True, locked=True, points=2.5),
+        a_cell(new_markdown_cell, "why", "Because gradients add up.", **by_hand),
+        a_cell(new_code_cell, "plot", "### BEGIN SOLUTION\nplotted = 1 + 1\n### END SOLUTION", **by_hand),
+        a_cell(new_markdown_cell, "explore", f"Explore.\n{scheme}", task=True, locked=True, points=2.5),
     ]  # fmt: skip
     return nbformat.from_dict(notebook)
 
@@ -901,9 +894,8 @@ def test_the_parts_of_an_exercise_have_the_points_that_it_declares(author, decla
 def test_release_notices_points_that_differ_from_nbgrader_s(author, declared, points):
     write_declared(author, declared)
 
-    done = CliRunner().invoke(
-        app, ["release", str(author), "-o", str(author.parent / "o"), "--no-run"]
-    )
+    out = str(author.parent / "o")
+    done = CliRunner().invoke(app, ["release", str(author), "-o", out, "--no-run"])
 
     assert list(differing_points(make_bundles(author)[1].questions)) == [("c", 4, points)]
     told = f'c counts for 4 points (nbgrader\'s "points"), but declares {points}.'
@@ -1179,13 +1171,13 @@ def softmax_backward(y, g):
 """
 
 
+RENAMED = WRITTEN.replace("inner", "a").replace("outer", "b").replace("(y, g)", "(y: float, g)")
+
+
 @pytest.mark.parametrize(
     "other, equal",
     [
-        (
-            WRITTEN.replace("inner", "a").replace("outer", "b").replace("(y, g)", "(y: float, g)"),
-            True,
-        ),
+        (RENAMED, True),
         (WRITTEN.replace("    inner =", '    """By hand."""\n    # mine\n\n    inner ='), True),
         (WRITTEN.replace("inner", "swap").replace("outer", "inner"), True),
         (WRITTEN.replace("- y * inner", "- inner * y"), False),
@@ -1197,16 +1189,10 @@ def test_equal_answers_have_one_form_whatever_their_names_and_comments_are(other
     assert form_of(WRITTEN) and (form_of(other) == form_of(WRITTEN)) is equal
 
 
-@pytest.mark.parametrize(
-    "source",
-    [
-        "",
-        "def f(x, g):\n    return g * 3 * x**2",
-        "f = lambda x: x" + "\n" * 99,
-        "no code",
-        "(" * 9999,
-    ],
-)
+SHORT = ("", "def f(x, g):\n    return g * 3 * x**2", "f = lambda x: x" + "\n" * 99)
+
+
+@pytest.mark.parametrize("source", [*SHORT, "no code", "(" * 9999])
 def test_short_or_invalid_code_is_never_called_equal(source):
     assert form_of(source) == ""
     assert not equal_ones([("ada", "q", form_of(source)), ("bo", "q", form_of(source))])
@@ -1244,11 +1230,9 @@ def test_a_second_question_under_a_heading_is_titled_by_its_task():
         ("markdown", "t3", "## Compare\n\nIn the cells below."),
     ]
     asked = [SimpleNamespace(id="one", answers=["a1"]), SimpleNamespace(id="two", answers=["a2"])]
-    recording = SimpleNamespace(
-        questions=asked,
-        manual=[SimpleNamespace(id="three", cell="t3")],
-        cells=[{"kind": k, "id": i, "source": s} for k, i, s in cells],
-    )
+    manual = [SimpleNamespace(id="three", cell="t3")]
+    cells = [{"kind": k, "id": i, "source": s} for k, i, s in cells]
+    recording = SimpleNamespace(questions=asked, manual=manual, cells=cells)
 
     titles = titles_of(recording)
 

@@ -39,9 +39,7 @@ LIMITS = Limits(cell=20, question=40, submission=60, disk=8, memory=1024)
 
 
 def asked(kind):
-    return GradedQuestion(
-        id="q", points=1, call="f()", results=("y",), cases=({},), compare=kind, rtol=1e-9
-    )
+    return GradedQuestion("q", 1, "f()", ("y",), ({},), compare=kind, rtol=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -83,16 +81,20 @@ def test_a_right_value_is_right(value):
 def exact(tmp_path):
     """The bundles of an exercise whose answer is compared as plain data."""
     path = tmp_path / "exact.ipynb"
-    made = author(
+    nbformat.write(plain_data("{'half': n / 2, 'of': n}", 5, 8), path)
+    return make_bundles(path)
+
+
+def plain_data(value, *inputs):
+    """The notebook of a function whose value is compared as plain data."""
+    return author(
         "import math",
-        "def half(n):\n    ### BEGIN SOLUTION\n    return {'half': n / 2, 'of': n}\n    ### END SOLUTION",
+        f"def half(n):\n    ### BEGIN SOLUTION\n    return {value}\n    ### END SOLUTION",
         call="half(n)",
         results=["value"],
-        cases=[{"n": {"value": 5}}, {"n": {"value": 8}}],
+        cases=[{"n": {"value": n}} for n in inputs],
         compare="exact",
     )
-    nbformat.write(made, path)
-    return make_bundles(path)
 
 
 def recorded(recording, values):
@@ -137,20 +139,8 @@ def test_a_changed_answers_file_is_named_before_judging(exact, tmp_path, damage)
 
 def test_no_two_students_share_a_file_name():
     (of_zoe,) = file_names(["zoë"])
-    students = [
-        "zoë",
-        of_zoe,
-        f"{of_zoe}-2",
-        "Ana",
-        "ana",
-        "a b",
-        "a/b",
-        "a_b",
-        "nul",
-        "NUL.txt",
-        "ana",
-        "..",
-    ]
+    students = ["zoë", of_zoe, f"{of_zoe}-2", "Ana", "ana", "a b", "a/b", "a_b"]
+    students += ["nul", "NUL.txt", "ana", ".."]
 
     names = file_names(students)
 
@@ -162,9 +152,8 @@ def test_no_two_students_share_a_file_name():
 def test_no_student_s_page_overwrites_another(tmp_path):
     (of_zoe,) = file_names(["zoë"])
 
-    write_reports(
-        gradebook_of("ex", [[hostile_grade("zoë", 2.0), hostile_grade(of_zoe, 0.0)]]), tmp_path
-    )
+    grades = [hostile_grade("zoë", 2.0), hostile_grade(of_zoe, 0.0)]
+    write_reports(gradebook_of("ex", [grades]), tmp_path)
 
     pages = [page.read_text(encoding="utf-8") for page in (tmp_path / "feedback").iterdir()]
     assert sorted("2 of 2 points" in page for page in pages) == [False, True]
@@ -209,9 +198,8 @@ def test_a_table_is_read_as_it_was_written(tmp_path, text, edited):
 
 @pytest.mark.parametrize("student", ["a;=1", "x; '+y", "=1;=2", "a\nb", "a\x01", "a\ud800"])
 def test_marks_can_be_exported_whatever_a_student_is_called(tmp_path, student):
-    write_reports(
-        gradebook_of("ex", [[hostile_grade("ana", 2.0), hostile_grade(student, 1.0)]]), tmp_path
-    )
+    grades = [hostile_grade("ana", 2.0), hostile_grade(student, 1.0)]
+    write_reports(gradebook_of("ex", [grades]), tmp_path)
 
     assert [one.line.points for one in read_marks(tmp_path).students] == [2, 1]
 
@@ -227,10 +215,8 @@ def test_hostile_text_stays_text_in_xml_and_json(tmp_path):
     assert [e.tag for e in root.iter()] == ["testsuites", "testsuite", "testcase", "failure"]
     (path,) = (tmp_path / "gradescope").rglob("results.json")
     assert "]]></failure><x/>" in json.loads(path.read_text(encoding="utf-8"))["tests"][0]["output"]
-    assert (
-        json.loads((tmp_path / "grades.json").read_text(encoding="utf-8"))["grades"][0]["student"]
-        == text
-    )
+    document = json.loads((tmp_path / "grades.json").read_text("utf-8"))
+    assert document["grades"][0]["student"] == text
 
 
 def test_students_do_not_get_the_seed(tmp_path):
@@ -328,10 +314,8 @@ def graded(tmp_path, tier):
     def run(**answers):
         for student, source in answers.items():
             handed.submit(student, answer=source)
-        settings, bundles = (
-            Settings(isolation=tier, limits=LIMITS, jobs=1),
-            make_bundles(handed.author),
-        )
+        settings = Settings(isolation=tier, limits=LIMITS, jobs=1)
+        bundles = make_bundles(handed.author)
         grades = grade_class(handed.folder, *bundles, tmp_path / "out", settings)
         return {grade["student"]: grade for grade in grades}
 
@@ -396,20 +380,10 @@ def test_very_deep_folders_cost_no_other_question(graded):
 
 
 def test_none_can_be_a_right_answer(tmp_path, tier):
-    made = author(
-        "import math",
-        "def nothing(n):\n    ### BEGIN SOLUTION\n    return None if n > 0 else 1\n    ### END SOLUTION",
-        call="nothing(n)",
-        results=["value"],
-        cases=[{"n": {"value": 5}}],
-        compare="exact",
-    )
-    nbformat.write(made, tmp_path / "none.ipynb")
-    recording, bundle = make_bundles(tmp_path / "none.ipynb")
-    (tmp_path / "class").mkdir()
-    nbformat.write(made, tmp_path / "class" / "ana.ipynb")
-    settings = Settings(isolation=tier, limits=LIMITS)
+    handed = Class(tmp_path / "none.ipynb", plain_data("None if n > 0 else 1", 5))
+    handed.submit("ana", answer="half = lambda n: None")
+    settings, bundles = Settings(isolation=tier, limits=LIMITS), make_bundles(handed.author)
 
-    (grade,) = grade_class(tmp_path / "class", recording, bundle, tmp_path / "out", settings)
+    (grade,) = grade_class(handed.folder, *bundles, tmp_path / "out", settings)
 
     assert grade["points"] == 4

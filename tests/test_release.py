@@ -34,22 +34,13 @@ def double(x):
 
 
 def nbgrader(grade_id, **settings):
-    return {
-        "nbgrader": {
-            "grade_id": grade_id,
-            "solution": False,
-            "grade": False,
-            "locked": False,
-            "schema_version": 3,
-            **settings,
-        }
-    }
+    ungraded = {"solution": False, "grade": False, "locked": False, "schema_version": 3}
+    return {"nbgrader": {"grade_id": grade_id, **ungraded, **settings}}
 
 
 def answer_cell(source=ANSWER, grade_id="double", **settings):
-    return new_code_cell(
-        source, id=f"cell-{grade_id}", metadata=nbgrader(grade_id, solution=True, **settings)
-    )
+    metadata = nbgrader(grade_id, solution=True, **settings)
+    return new_code_cell(source, id=f"cell-{grade_id}", metadata=metadata)
 
 
 def check_cell(source="double(4)", output="8", **settings):
@@ -92,9 +83,8 @@ def test_several_regions_of_one_cell_become_several_stubs(released):
 
 
 def test_an_answer_cell_without_markers_becomes_the_stub_as_a_whole(released):
-    text = new_markdown_cell(
-        "Because.", id="why", metadata=nbgrader("why", solution=True, grade=True)
-    )
+    metadata = nbgrader("why", solution=True, grade=True)
+    text = new_markdown_cell("Because.", id="why", metadata=metadata)
 
     student = released(answer_cell("double = lambda x: 2 * x"), text)
 
@@ -131,9 +121,8 @@ def test_releasing_twice_gives_the_same_file(tmp_path):
 
 
 def test_markers_that_do_not_match_are_refused(released):
-    with pytest.raises(
-        MarkerError, match="cell 1 .*: the region that begins in line 1 has no ### END"
-    ):
+    said = "cell 1 .*: the region that begins in line 1 has no ### END"
+    with pytest.raises(MarkerError, match=said):
         released(answer_cell("### BEGIN SOLUTION\nx"))
 
 
@@ -147,9 +136,8 @@ def test_a_repeated_grade_id_is_refused(released):
 
 def test_a_repeated_cell_id_is_refused(tmp_path):
     author = write(tmp_path / "author.ipynb", answer_cell(), check_cell())
-    author.write_text(
-        author.read_text(encoding="utf-8").replace("cell-check", "cell-double"), encoding="utf-8"
-    )
+    repeated = author.read_text("utf-8").replace("cell-check", "cell-double")
+    author.write_text(repeated, "utf-8")
 
     with pytest.raises(CellMetadataError, match="two cells have the cell id 'cell-double'"):
         release(author, tmp_path / "students")

@@ -5,6 +5,7 @@ import subprocess
 
 import nbformat
 import pytest
+from nbformat.v4 import new_code_cell, new_notebook
 from typer.testing import CliRunner
 
 from minigrad.cli import app
@@ -13,7 +14,7 @@ from minigrad.grading.gate import GateError, gate_bundles, run_nbval
 from minigrad.grading.release.bundles import make_bundles
 from minigrad.grading.release.questions import QuestionError
 from minigrad.grading.release.student import read_notebook
-from tests.submissions.authors import AUTHORS
+from tests.submissions.authors import AUTHORS, a_cell
 
 pytest.importorskip("minigrad.grading.sandbox.choose")
 
@@ -72,40 +73,27 @@ def refused(author):
 
 
 def test_a_right_answer_that_loses_points_is_refused(changed):
-    said = refused(
-        changed(
-            lambda cells, _: question(cells).update(
-                right=["def product_backward(x, y, g):\n    return g * y, g"]
-            )
-        )
-    )
+    right = ["def product_backward(x, y, g):\n    return g * y, g"]
+    said = refused(changed(lambda cells, _: question(cells).update(right=right)))
 
     assert "right answer 1 of check gets 2 of 4 points, but should get all of them" in said
     assert "    check: 1/dy: wrong value: " in said
 
 
 def test_a_stub_that_earns_points_is_refused(changed):
-    given = "import numpy as np\ndef product(x, y, g):\n    return g * y, g * x"
-    said = refused(
-        changed(
-            lambda cells, _: (
-                cells["given"].update(source=given),
-                question(cells).update(call="product(x, y, g)", wrong=[]),
-            )
-        )
-    )
+    def reveal(cells, _):
+        given = "import numpy as np\ndef product(x, y, g):\n    return g * y, g * x"
+        cells["given"].source = given
+        question(cells).update(call="product(x, y, g)", wrong=[])
+
+    said = refused(changed(reveal))
 
     assert "the untouched starter gets 4 of 4 points, but should get none" in said
 
 
 def test_a_wrong_answer_that_the_cases_do_not_tell_apart_is_refused(changed):
-    said = refused(
-        changed(
-            lambda cells, _: question(cells).update(
-                cases=[{n: {"shape": [3], "draw": "choice", "of": [1]} for n in "xyg"}]
-            )
-        )
-    )
+    ones = [{n: {"shape": [3], "draw": "choice", "of": [1]} for n in "xyg"}]
+    said = refused(changed(lambda cells, _: question(cells).update(cases=ones)))
 
     assert "wrong answer 1 of check gets 4 of 4 points, but should get fewer" in said
 
@@ -147,18 +135,15 @@ exercise = Facts("predicted", what_happens, points=2)"""
 
 
 def facts(tmp_path, solution):
-    cells = []
-    for name, source, kind in (
-        ("given", FACTS, {"locked": True}),
-        ("answer", f"predicted = {{}}\n### BEGIN SOLUTION\n{solution}\n### END SOLUTION", {"solution": True}),
-        ("check", "exercise.check()", {"grade": True, "points": 2, "locked": True}),
-        ("shown", "print(sorted(predicted))", {"locked": True}),
-    ):  # fmt: skip
-        settings = {"schema_version": 3, "grade": False, "solution": False, "locked": False}
-        nbgrader = {**settings, "grade_id": name, **kind}
-        cells.append(nbformat.v4.new_code_cell(source, id=name, metadata={"nbgrader": nbgrader}))
+    answer = f"predicted = {{}}\n### BEGIN SOLUTION\n{solution}\n### END SOLUTION"
+    cells = [
+        a_cell(new_code_cell, "given", FACTS, locked=True),
+        a_cell(new_code_cell, "answer", answer, solution=True),
+        a_cell(new_code_cell, "check", "exercise.check()", grade=True, points=2, locked=True),
+        a_cell(new_code_cell, "shown", "print(sorted(predicted))", locked=True),
+    ]
     path = tmp_path / "facts.ipynb"
-    nbformat.write(nbformat.v4.new_notebook(cells=cells), path)
+    nbformat.write(new_notebook(cells=cells), path)
     return path
 
 

@@ -79,9 +79,7 @@ def image():
 
 
 def calls(folder):
-    return [
-        json.loads(line) for line in (folder / "calls").read_text(encoding="utf-8").splitlines()
-    ]
+    return [json.loads(line) for line in (folder / "calls").read_text("utf-8").splitlines()]
 
 
 def asked_to_run(folder, image):
@@ -164,9 +162,8 @@ def test_a_tier_that_starts_here_blocks_every_attack(image, tier):
 @pytest.mark.skipif(os.geteuid() != 0, reason="the test above has tried it")
 @pytest.mark.parametrize("tier", launch.TIERS[:-1])
 def test_a_tier_blocks_every_attack_for_an_ordinary_user_too(ordinary, tier):
-    said = ordinary(
-        f"{TRIED}f = choose.try_tier({tier!r}, image); print(json.dumps([f.attacks, f.reason]))"
-    )
+    tried = f"f = choose.try_tier({tier!r}, image); print(json.dumps([f.attacks, f.reason]))"
+    said = ordinary(f"{TRIED}{tried}")
     attacks, reason = json.loads(said.stdout or said.stderr)
 
     if not attacks:
@@ -278,12 +275,7 @@ def test_the_self_test_finds_what_is_possible_without_any_layer(image, monkeypat
     bare = finding_without(walls, image, monkeypatch, tmp_path)
 
     assert not bare.holds
-    for attack in (
-        "changes the kernel's settings",
-        "writes into process 1",
-        "threads",
-        "files",
-    ):
+    for attack in ("changes the kernel's settings", "writes into process 1", "threads", "files"):
         assert attack in bare.reason
 
 
@@ -375,10 +367,8 @@ def test_packages_beside_shared_libraries_are_not_in_a_sandbox(image, tmp_path, 
     (tmp_path / "libm.so").touch()
     monkeypatch.setattr(launch, "_libraries", lambda: [str(tmp_path)])
 
-    with (
-        Process("bwrap", image, Limits()) as bwrap,
-        Process("landlock", image, Limits()) as landlock,
-    ):
+    bwrap, landlock = (Process(tier, image, Limits()) for tier in ("bwrap", "landlock"))
+    with bwrap, landlock:
         assert (str(image / "empty"), str(packages)) in bwrap.mounts()
         read = landlock._paths()["read"]
 
@@ -622,9 +612,8 @@ def test_only_one_folder_of_this_machine_can_be_written_from_a_container(engine,
     options, _, private = asked_to_run(engine, image)
 
     mounts = values(options, "--mount")
-    assert [m for m in mounts if "readonly" not in m] == [
-        f"type=bind,src={private},dst=/run/kernel"
-    ]
+    writable = [m for m in mounts if "readonly" not in m]
+    assert writable == [f"type=bind,src={private},dst=/run/kernel"]
     assert f"type=bind,src={image},dst=/image,readonly" in mounts
     assert all(t.startswith(("/tmp:rw,nosuid,nodev,size=8388608", "/work:rw,nosuid,nodev,size=8388608"))
                for t in values(options, "--tmpfs"))  # fmt: skip
@@ -786,7 +775,5 @@ def test_a_kernel_compiles_nothing_that_it_imports(image):
 
     assert sources
     tag = sys.implementation.cache_tag
-    missing = [
-        p for p in sources if not (p.parent / "__pycache__" / f"{p.stem}.{tag}.pyc").exists()
-    ]
-    assert not missing
+    compiled = [p.parent / "__pycache__" / f"{p.stem}.{tag}.pyc" for p in sources]
+    assert not [p for p in compiled if not p.exists()]

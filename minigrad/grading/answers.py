@@ -115,10 +115,8 @@ def _check_size(value: object) -> None:
     """Reject a value that is too long, or nested too deeply for a recursive function."""
     level = [value]
     for _ in range(MAX_DEPTH):
-        inner = [
-            v.values() if isinstance(v, dict) else v for v in level if isinstance(v, dict | list)
-        ]
-        level = [v for values in inner for v in values]
+        nested = [v for v in level if isinstance(v, dict | list)]
+        level = [v for one in nested for v in (one.values() if isinstance(one, dict) else one)]
     if level:
         raise BadAnswer("it is nested too deeply")
     text = json.dumps(value)

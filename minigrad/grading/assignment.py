@@ -80,9 +80,8 @@ def grade_assignment(
         for one, answers in read_written(folder):
             if Path(one.file).stem in others:
                 answers = nothing_written(recording)
-            written[one.student] |= {
-                question_name(recording.name, q, several): answer for q, answer in answers.items()
-            }
+            for question, answer in answers.items():
+                written[one.student][question_name(recording.name, question, several)] = answer
     provided = replace(provided, written=written)
     of = {column.id: column.points for column in columns if column.manual}
     if of:
@@ -104,9 +103,8 @@ def _handed_in(assignment: Assignment, submissions: Path) -> list[HandedIn]:
     """List the submissions, each with the time of its latest notebook."""
     found: dict[str, HandedIn] = {}
     for name in assignment.names:
-        for one in handed_in(
-            _submissions_of(assignment, submissions, name), name, assignment.rules
-        ):
+        source = _submissions_of(assignment, submissions, name)
+        for one in handed_in(source, name, assignment.rules):
             before = found.get(one.submission, one)
             found[one.submission] = max(before, one, key=lambda handed: handed.time or EARLY)
     return list(found.values())

@@ -11,17 +11,8 @@ from pathlib import Path
 from typing import Annotated, Literal, NoReturn
 
 import typer
+from rich import progress
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    ProgressColumn,
-    Task,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
 from rich.text import Text
 from typer import Argument, Option
 
@@ -50,17 +41,7 @@ from minigrad.grading.release.markers import ReleaseError
 from minigrad.grading.release.questions import differing_points, unasked
 from minigrad.grading.release.student import read_notebook, release
 from minigrad.grading.reports import write_reports
-from minigrad.grading.run.batch import (
-    CLASS,
-    BatchError,
-    Recorded,
-    Settings,
-    judge_class,
-    read_answers,
-    read_class,
-    record_one,
-    record_submissions,
-)
+from minigrad.grading.run import batch
 from minigrad.grading.run.collect import NoSubmissions, Submission
 from minigrad.grading.run.recorder import TRY_AGAIN, RecorderFailed
 from minigrad.grading.sandbox.choose import NoSandbox
@@ -203,13 +184,13 @@ def record_command(
     limits = Limits(cell=cell_seconds, submission=seconds, memory=memory)
     with _errors_shown():
         recording = find_recording(exercise)
-        settings = Settings(seed, each, isolation, jobs, scheduler, limits)
+        settings = batch.Settings(seed, each, isolation, jobs, scheduler, limits)
         if submissions.suffix == ".ipynb" and submissions.is_file():
             _record_one(submissions, recording, settings, out)
             return
         folder = out or Path("recorded")
         with _progress_bar() as show:
-            recorded = record_submissions(submissions, recording, folder, settings, show)
+            recorded = batch.record_submissions(submissions, recording, folder, settings, show)
     for one, answers in recorded:
         if answers["unreadable"]:
             typer.echo(one_line(f"{one.student}: {answers['unreadable']}"))
@@ -220,10 +201,12 @@ def record_command(
     typer.echo(f"wrote {folder}; to judge it, run  minigrad judge {folder} -e EXERCISE")
 
 
-def _record_one(path: Path, recording: Recording, settings: Settings, out: Path | None) -> None:
+def _record_one(
+    path: Path, recording: Recording, settings: batch.Settings, out: Path | None
+) -> None:
     """Record one notebook, and print a summary of its answers."""
     target = out or Path(f"{path.stem}.answers.json")
-    document = record_one(Submission(path.stem, path), recording, settings)
+    document = batch.record_one(Submission(path.stem, path), recording, settings)
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
     for question, recorded in document["questions"].items():
@@ -246,7 +229,7 @@ def judge_command(
         recorded = [one for source in answers for one in _read_recorded(source)]
         if not recorded:
             _stop("There are no answers files there. To fix it, run  minigrad record  first.")
-        grades = judge_class(bundle, recorded)
+        grades = batch.judge_class(bundle, recorded)
         book = gradebook_of(bundle.name, [grades])
         written = write_reports(book, out)
     for grade in grades:
@@ -254,17 +237,17 @@ def judge_command(
     _print_written(written)
 
 
-def _read_recorded(source: Path) -> list[tuple[Recorded, AnswersDocument]]:
+def _read_recorded(source: Path) -> list[tuple[batch.Recorded, AnswersDocument]]:
     """Read the answers in a folder or file. Students' names come from class.json, or from the file names."""
     for folder in (source, source.parent):
-        if source.is_dir() and (folder / CLASS).is_file():
-            return read_class(folder / CLASS)
+        if source.is_dir() and (folder / batch.CLASS).is_file():
+            return batch.read_class(folder / batch.CLASS)
     files = sorted(source.glob("*.answers.json")) if source.is_dir() else [source]
     found = []
     for path in files:
-        document = read_answers(path)
-        name = path.name.removesuffix(".answers.json")
-        found.append((Recorded(name, path.name, None, document["submission"], path.name), document))
+        document, name = batch.read_answers(path), path.name
+        student, sha = name.removesuffix(".answers.json"), document["submission"]
+        found.append((batch.Recorded(student, name, None, sha, name), document))
     return found
 
 
@@ -294,7 +277,7 @@ def grade_command(
         name = assignment or (exercises[0][0].name if len(exercises) == 1 else out.resolve().name)
         asked = Assignment(name, exercises, _settings(settings_file).of(name))
         limits = Limits(cell=cell_seconds, submission=seconds, memory=memory)
-        settings = Settings(seed, each, isolation, jobs, scheduler, limits)
+        settings = batch.Settings(seed, each, isolation, jobs, scheduler, limits)
         with _progress_bar() as show:
             book = grade_assignment(asked, submissions, out, settings, show)
         written = write_reports(book, out)
@@ -474,10 +457,10 @@ def _print_what_needs_attention(book: Gradebook) -> None:
             typer.echo(f"{what}: {sum(numbers)}")
 
 
-class _Rate(ProgressColumn):
+class _Rate(progress.ProgressColumn):
     """Submissions per minute."""
 
-    def render(self, task: Task) -> Text:
+    def render(self, task: progress.Task) -> Text:
         speed = task.finished_speed or task.speed
         return Text(f"{60 * speed:.0f}/min" if speed else "")
 
@@ -485,10 +468,11 @@ class _Rate(ProgressColumn):
 @contextmanager
 def _progress_bar() -> Iterator[Callable[[int, int, str], None]]:
     """Show a progress bar with rate and time left on stderr, if that is a terminal."""
-    words, times = TextColumn("{task.description}"), (TimeElapsedColumn(), TimeRemainingColumn())
-    columns = (words, BarColumn(), MofNCompleteColumn(), _Rate(), *times)
+    words = progress.TextColumn("{task.description}")
+    times = (progress.TimeElapsedColumn(), progress.TimeRemainingColumn())
+    columns = (words, progress.BarColumn(), progress.MofNCompleteColumn(), _Rate(), *times)
     console = Console(stderr=True)
-    with Progress(*columns, console=console, disable=not console.is_terminal) as bar:
+    with progress.Progress(*columns, console=console, disable=not console.is_terminal) as bar:
         task = bar.add_task("starting", total=None)
 
         def show(done: int, of: int, what: str) -> None:
@@ -505,7 +489,7 @@ def _progress_bar() -> Iterator[Callable[[int, int, str], None]]:
 
 
 SHOWN_ERRORS = (
-    *(BatchError, NoSubmissions, JudgeError, RecorderFailed, ReleaseError),
+    *(batch.BatchError, NoSubmissions, JudgeError, RecorderFailed, ReleaseError),
     *(NoSuchPackage, NoSandbox, GivenCellsFailed, GradebookError),
 )
 

@@ -41,13 +41,9 @@ class MachineFinding:
 
 def examine() -> Iterator[MachineFinding]:
     """Run all checks, the most essential first."""
-    yield MachineFinding(
-        "Python",
-        sys.version_info >= (3, 11),
-        f"{platform.python_version()}, {platform.platform()}",
-        "install Python 3.11 or newer, for example with  apt-get install python3",
-        needed=True,
-    )
+    here = f"{platform.python_version()}, {platform.platform()}"
+    fix = "install Python 3.11 or newer, for example with  apt-get install python3"
+    yield MachineFinding("Python", sys.version_info >= (3, 11), here, fix, needed=True)
     for package in ("numpy", "ipykernel", "pyzmq", "nbformat", "nbval", "pytest", "jinja2"):
         yield _package(package, needed=True)
     for package in ("ipywidgets", "anywidget", "jupyterlab", "notebook"):
@@ -114,26 +110,20 @@ def _sandboxes() -> Iterator[MachineFinding]:
     try:
         packages = cached_image(False)
     except (NoSuchPackage, ImportError) as error:
-        yield MachineFinding(
-            what, False, str(error), f'{PIP} "minigrad-jupyter[grade]"', needed=True
-        )
+        fix = f'{PIP} "minigrad-jupyter[grade]"'
+        yield MachineFinding(what, False, str(error), fix, needed=True)
         return
     who = "as root" if hasattr(os, "geteuid") and os.geteuid() == 0 else "as an ordinary user"
     held = []
     for tier in TIERS[:-1]:
         found = try_tier(tier, packages)
         held += [tier] if found.holds else []
-        yield MachineFinding(
-            f"sandbox {tier}",
-            found.holds,
-            found.reason or f"holds, {who}: {found.attacks} attacks tried, all blocked",
-            found.fix,
-        )
-    yield MachineFinding(
-        what,
-        bool(held),
-        f"{held[0]} is used" if held else "none of them holds here, so students' code is not run",
+        detail = found.reason or f"holds, {who}: {found.attacks} attacks tried, all blocked"
+        yield MachineFinding(f"sandbox {tier}", found.holds, detail, found.fix)
+    none = "none of them holds here, so students' code is not run"
+    fix = (
         "apt-get install bubblewrap; or grade on a Linux machine, in WSL2 or in CI. (--isolation none is for "
-        "code that you trust.)",
-        needed=True,
+        "code that you trust.)"
     )
+    detail = f"{held[0]} is used" if held else none
+    yield MachineFinding(what, bool(held), detail, fix, needed=True)

@@ -3,16 +3,8 @@
 The JSON schema of grades.json is generated from these types.
 """
 
-from typing import (
-    Any,
-    Literal,
-    NotRequired,
-    TypedDict,
-    get_args,
-    get_origin,
-    get_type_hints,
-    is_typeddict,
-)
+import typing
+from typing import Any, Literal, NotRequired, TypedDict, is_typeddict
 
 
 def conforms(value: object, kind: Any) -> bool:
@@ -21,19 +13,17 @@ def conforms(value: object, kind: Any) -> bool:
     >>> conforms({"ok": True, "reason": ""}, VerdictText), conforms({"ok": 1}, VerdictText)
     (True, False)
     """
-    inside = get_args(kind)
+    inside = typing.get_args(kind)
     if is_typeddict(kind):
-        fields = get_type_hints(kind)
-        return (
-            isinstance(value, dict)
-            and kind.__required_keys__ <= value.keys()
-            and all(conforms(value[name], fields[name]) for name in fields.keys() & value.keys())
-        )
-    if get_origin(kind) is Literal:
+        if not isinstance(value, dict) or not kind.__required_keys__ <= value.keys():
+            return False
+        fields = typing.get_type_hints(kind)
+        return all(conforms(value[name], fields[name]) for name in fields.keys() & value.keys())
+    if typing.get_origin(kind) is Literal:
         return value in inside
-    if get_origin(kind) is list:
+    if typing.get_origin(kind) is list:
         return isinstance(value, list) and all(conforms(one, inside[0]) for one in value)
-    if get_origin(kind) is dict:
+    if typing.get_origin(kind) is dict:
         return isinstance(value, dict) and all(conforms(one, inside[1]) for one in value.values())
     return isinstance(value, (int, float) if kind is float else kind)
 

@@ -79,11 +79,8 @@ def run_nbval(notebook: Notebook) -> NbvalReport:
         (folder / "sanitize.cfg").write_text(SANITIZE, encoding="utf-8")
         nbformat.write(notebook, folder / "submission.ipynb")
         for _ in range(2):
-            done = run_pytest(
-                folder,
-                *("--nbval", "--nbval-cell-timeout=60"),
-                *("--nbval-sanitize-with=sanitize.cfg", "submission.ipynb"),
-            )
+            options = ("--nbval", "--nbval-cell-timeout=60", "--nbval-sanitize-with=sanitize.cfg")
+            done = run_pytest(folder, *options, "submission.ipynb")
             no_kernel = [words for words in NO_KERNEL if words in done.stdout]
             if not no_kernel:
                 break
@@ -149,20 +146,14 @@ def gate_bundles(author: str | Path, recording: Recording, bundle: Judge) -> int
     notebook = read_notebook(author)
     student = {cell["id"]: cell["source"] for cell in recording.cells}
     # (description, the points it should get, sources of its answer cells)
-    tried: list[tuple[str, str, dict[str, str]]] = [
-        ("the solution", "all of them", {}),
-        ("the untouched starter", "none", student),
-    ]
+    tried: list[tuple[str, str, dict[str, str]]] = [("the solution", "all of them", {})]
+    tried.append(("the untouched starter", "none", student))
     for question in bundle.questions:
         last = question.answers[-1]
-        for kind, wanted, sources in (
-            ("right", "all of them", question.right),
-            ("wrong", "fewer", question.wrong),
-        ):
-            tried += [
-                (f"{kind} answer {n} of {question.id}", wanted, {last: source})
-                for n, source in enumerate(sources, 1)
-            ]
+        for n, source in enumerate(question.right, 1):
+            tried.append((f"right answer {n} of {question.id}", "all of them", {last: source}))
+        for n, source in enumerate(question.wrong, 1):
+            tried.append((f"wrong answer {n} of {question.id}", "fewer", {last: source}))
     try:
         sandbox = choose_sandbox("auto", recording.engine, recording.packages)
     except NoSandbox:
@@ -175,9 +166,8 @@ def gate_bundles(author: str | Path, recording: Recording, bundle: Judge) -> int
     for (name, wanted, _), grade in zip(tried, judge(bundle, answers, explain=False)):
         points, of = grade["points"], grade["of"]
         if not {"all of them": points == of, "none": points == 0, "fewer": points < of}[wanted]:
-            reasons = "\n".join(
-                f"    {q['id']}: {q['reason']}" for q in grade["questions"] if q["reason"]
-            )
+            lost = [question for question in grade["questions"] if question["reason"]]
+            reasons = "\n".join(f"    {q['id']}: {q['reason']}" for q in lost)
             raise GateError(
                 f"{author.name}: {name} gets {points:g} of {of:g} points, but should "
                 f"get {wanted}.\n{reasons}"

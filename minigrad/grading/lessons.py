@@ -95,9 +95,8 @@ def _lessons() -> dict[str, bytes]:
         if not root.is_dir():
             raise NoLessons(f"minigrad is installed in {package} without its lessons.")
         exercises = _read(root, "exercises/**/*.ipynb")
-    lessons = {
-        name: _without_outputs(text) for name, text in _read(root, "notebooks/*.ipynb").items()
-    }
+    read = _read(root, "notebooks/*.ipynb")
+    lessons = {name: _without_outputs(text) for name, text in read.items()}
     return lessons | _read(root, "notebooks/data/*") | exercises
 
 

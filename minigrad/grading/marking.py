@@ -11,6 +11,7 @@ import secrets
 import sys
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -18,15 +19,7 @@ from typing import Any
 from urllib.parse import parse_qs, urlencode
 
 from minigrad.grading.files import locked
-from minigrad.grading.gradebook.by_hand import (
-    GONE,
-    MAX_ANSWER,
-    GradebookCell,
-    ManualMark,
-    fingerprint_of,
-    read_manual,
-    write_manual,
-)
+from minigrad.grading.gradebook import by_hand
 from minigrad.grading.gradebook.csv_files import GradebookError, TableRow, points_text
 from minigrad.grading.reports.pages import render_page
 
@@ -55,7 +48,7 @@ class MarkingServer(ThreadingHTTPServer):
     daemon_threads = True
 
     def __init__(self, path: Path, port: int = 0) -> None:
-        read_manual(path)  # fail now if the file is malformed
+        by_hand.read_manual(path)  # fail now if the file is malformed
         self.path, self.token = path, secrets.token_urlsafe(24)
         super().__init__(("127.0.0.1", port), _Handler)
 
@@ -71,21 +64,19 @@ class MarkingServer(ThreadingHTTPServer):
 
     def listed(self) -> Reply:
         """The page that lists all answers by question, and shows which are still to be marked."""
-        marks = list(_in_order(read_manual(self.path)).values())
-        questions: dict[str, list[ManualMark]] = {}
+        marks = list(_in_order(by_hand.read_manual(self.path)).values())
+        questions: dict[str, list[by_hand.ManualMark]] = {}
         for mark in marks:
             questions.setdefault(mark.question, []).append(mark)
         waiting = [mark for mark in marks if _needs_marking(mark)]
-        page = render_page(
-            "marking.html", isolation=(), questions=questions, waiting=waiting, link=_link
-        )
-        return HTTPStatus.OK, page
+        shown = {"questions": questions, "waiting": waiting, "link": _link}
+        return HTTPStatus.OK, render_page("marking.html", isolation=(), **shown)
 
     def shown(
-        self, cell: GradebookCell, wrong: str = "", form: Mapping[str, str] | None = None
+        self, cell: by_hand.GradebookCell, wrong: str = "", form: Mapping[str, str] | None = None
     ) -> Reply:
         """The page for one answer; `wrong` is the error in the submitted `form`, if any."""
-        marks = _in_order(read_manual(self.path))
+        marks = _in_order(by_hand.read_manual(self.path))
         if cell not in marks:
             return HTTPStatus.NOT_FOUND, "There is no such answer."
         mark, cells = marks[cell], list(marks)
@@ -106,55 +97,53 @@ class MarkingServer(ThreadingHTTPServer):
         )
         return (HTTPStatus.CONFLICT if wrong else HTTPStatus.OK), page
 
-    def saved(self, cell: GradebookCell, form: Mapping[str, str]) -> Reply:
+    def saved(self, cell: by_hand.GradebookCell, form: Mapping[str, str]) -> Reply:
         """Save a mark and redirect to the next unmarked answer, or show the form with its error."""
         with locked(self.path):
-            marks = read_manual(self.path)
+            marks = by_hand.read_manual(self.path)
             if cell not in marks:
                 return HTTPStatus.NOT_FOUND, "There is no such answer."
-            mark = marks[cell]
+            mark, again = marks[cell], partial(self.shown, cell, form=form)
             try:
                 points = TableRow(self.path, 0, form).points("points")
             except GradebookError:
-                return self.shown(
-                    cell, "Points must be a number that is not negative, such as 2.5.", form
-                )
+                return again("Points must be a number that is not negative, such as 2.5.")
             if points is not None and points > mark.of:
-                return self.shown(cell, f"This question has {points_text(mark.of)} points.", form)
-            if len(form["comment"]) > MAX_ANSWER:
-                return self.shown(
-                    cell, f"A comment may have at most {MAX_ANSWER} characters.", form
-                )
+                return again(f"This question has {points_text(mark.of)} points.")
+            if len(form["comment"]) > by_hand.MAX_ANSWER:
+                return again(f"A comment may have at most {by_hand.MAX_ANSWER} characters.")
             if form["seen"] != _fingerprint(mark):
-                return self.shown(cell, ELSEWHERE, form)
-            note = GONE if mark.note == GONE else ""
-            version, comment = fingerprint_of(mark.answer), form["comment"]
+                return again(ELSEWHERE)
+            note = by_hand.GONE if mark.note == by_hand.GONE else ""
+            version, comment = by_hand.fingerprint_of(mark.answer), form["comment"]
             marks[cell] = replace(mark, points=points, comment=comment, version=version, note=note)
-            write_manual(self.path, marks)
+            by_hand.write_manual(self.path, marks)
         cells = list(_in_order(marks))
         later = [*cells[cells.index(cell) + 1 :], *cells[: cells.index(cell)]]
         waiting = [marks[c] for c in later if _needs_marking(marks[c])]
         return HTTPStatus.SEE_OTHER, _link(waiting[0]) if waiting else "./"
 
 
-def _needs_marking(mark: ManualMark) -> bool:
+def _needs_marking(mark: by_hand.ManualMark) -> bool:
     """Does somebody still have to look at it?"""
-    return (mark.points is None and mark.answer != "") or mark.note not in ("", GONE)
+    return (mark.points is None and mark.answer != "") or mark.note not in ("", by_hand.GONE)
 
 
-def _in_order(marks: Mapping[GradebookCell, ManualMark]) -> dict[GradebookCell, ManualMark]:
+def _in_order(
+    marks: Mapping[by_hand.GradebookCell, by_hand.ManualMark],
+) -> dict[by_hand.GradebookCell, by_hand.ManualMark]:
     """Order the marks by question, so that all answers to one question are marked together."""
     questions = list(dict.fromkeys(mark.question for mark in marks.values()))
     return dict(sorted(marks.items(), key=lambda one: questions.index(one[1].question)))
 
 
-def _link(mark: ManualMark) -> str:
+def _link(mark: by_hand.ManualMark) -> str:
     return f"mark?{urlencode({'student': mark.student, 'question': mark.question})}"
 
 
-def _fingerprint(mark: ManualMark) -> str:
+def _fingerprint(mark: by_hand.ManualMark) -> str:
     """A fingerprint of everything that the page shows about a mark and its answer."""
-    return fingerprint_of("\0".join((*mark.row()[3:5], mark.answer)))
+    return by_hand.fingerprint_of("\0".join((*mark.row()[3:5], mark.answer)))
 
 
 class _Handler(BaseHTTPRequestHandler):

@@ -5,35 +5,22 @@ import copy
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 
+def a_cell(kind, name, source, **settings):
+    """A cell with this id and grade_id, and these settings in nbgrader's metadata."""
+    ungraded = {"schema_version": 3, "grade": False, "solution": False, "locked": False}
+    metadata = {"nbgrader": {**ungraded, "grade_id": name, **settings}}
+    return kind(source, id=name, metadata=metadata)
+
+
 def author(given, solution, **question):
     """An author's notebook of one question."""
-    nbgrader = {"schema_version": 3, "grade": False, "solution": False, "locked": True}
-    check = {**nbgrader, "grade": True, "grade_id": "check", "points": 4}
-    return new_notebook(
-        cells=[
-            new_markdown_cell("# An exercise", id="story"),
-            new_code_cell(
-                given, id="given", metadata={"nbgrader": {**nbgrader, "grade_id": "given"}}
-            ),
-            new_code_cell(
-                solution,
-                id="answer",
-                metadata={
-                    "nbgrader": {
-                        **nbgrader,
-                        "solution": True,
-                        "locked": False,
-                        "grade_id": "answer",
-                    }
-                },
-            ),
-            new_code_cell(
-                "# checked when it is graded",
-                id="check",
-                metadata={"nbgrader": check, "minigrad": {"question": question}},
-            ),
-        ]
-    )
+    graded = {"grade": True, "locked": True, "points": 4}
+    check = a_cell(new_code_cell, "check", "# checked when it is graded", **graded)
+    check.metadata["minigrad"] = {"question": question}
+    story = new_markdown_cell("# An exercise", id="story")
+    above = a_cell(new_code_cell, "given", given, locked=True)
+    answer = a_cell(new_code_cell, "answer", solution, solution=True)
+    return new_notebook(cells=[story, above, answer, check])
 
 
 def by_exercise(shapes):

@@ -18,15 +18,7 @@ from typing import Literal
 
 from minigrad.grading.documents import Grade, QuestionGrade, WrittenAnswer
 from minigrad.grading.files import free_name
-from minigrad.grading.gradebook.by_hand import (
-    CHANGED,
-    GONE,
-    GradebookCell,
-    ManualMark,
-    Override,
-    read_manual,
-    read_overrides,
-)
+from minigrad.grading.gradebook import by_hand
 from minigrad.grading.gradebook.csv_files import (
     GradebookError,
     exact,
@@ -141,10 +133,10 @@ class Mark:
         if self.by == "override":
             points, before = points_text(self.points), points_text(self.earned)
             return f"{points} points by an override: {self.comment} (before: {before})"
-        changed = CHANGED if self.confirm else ""
-        return (
-            "still to be marked" if self.open else "; ".join(filter(None, (self.comment, changed)))
-        )
+        if self.open:
+            return "still to be marked"
+        notes = (self.comment, by_hand.CHANGED if self.confirm else "")
+        return "; ".join(filter(None, notes))
 
 
 @dataclass(frozen=True)
@@ -219,12 +211,12 @@ class Provided:
     times: dict[str, datetime] = field(default_factory=dict)
     handed: dict[str, HandedIn] = field(default_factory=dict)
     owners: dict[str, tuple[Student, str]] = field(default_factory=dict)
-    overrides: dict[GradebookCell, Override] = field(default_factory=dict)
-    marks: Mapping[GradebookCell, ManualMark] = field(default_factory=dict)
+    overrides: dict[by_hand.GradebookCell, by_hand.Override] = field(default_factory=dict)
+    marks: Mapping[by_hand.GradebookCell, by_hand.ManualMark] = field(default_factory=dict)
     written: Mapping[str, Mapping[str, WrittenAnswer]] = field(default_factory=dict)
 
     @cached_property
-    def answers(self) -> dict[GradebookCell, WrittenAnswer]:
+    def answers(self) -> dict[by_hand.GradebookCell, WrittenAnswer]:
         """The students' answers, by student and question."""
         return {
             (self.owners[submission][0].id, question): answer
@@ -269,8 +261,8 @@ def read_provided(
         read_times(settings, everybody),
         {one.submission: one for one in handed},
         owners_of([one.submission for one in handed], roster),
-        read_overrides(settings.overrides, everybody, questions),
-        read_manual(manual) if manual else {},
+        by_hand.read_overrides(settings.overrides, everybody, questions),
+        by_hand.read_manual(manual) if manual else {},
     )
 
 
@@ -286,14 +278,11 @@ def gradebook_of(
     columns    None: the questions that occur in the grades
     """
     if columns is None:
-        firsts = [run[0] for run in runs if run]
-        columns = [
-            QuestionColumn(
-                question_name(grade["exercise"], question["id"], len(runs)), exact(question["of"])
-            )
-            for grade in firsts
-            for question in grade["questions"]
-        ]
+        columns = []
+        for first in (run[0] for run in runs if run):
+            for question in first["questions"]:
+                name = question_name(first["exercise"], question["id"], len(runs))
+                columns.append(QuestionColumn(name, exact(question["of"])))
     return _Builder(columns, runs, provided or Provided()).build(assignment)
 
 
@@ -306,7 +295,7 @@ class _Builder:
     provided: Provided
 
     @cached_property
-    def alike(self) -> Mapping[GradebookCell, list[str]]:
+    def alike(self) -> Mapping[by_hand.GradebookCell, list[str]]:
         """For each answer, the other students with an equal one."""
         return equal_ones((*cell, answer["form"]) for cell, answer in self.provided.answers.items())
 
@@ -319,7 +308,7 @@ class _Builder:
             rows += [self.row(s, (), NOTHING_HANDED_IN) for s in missing]
             order = {s.id: n for n, s in enumerate(self.provided.roster.students)}
             rows.sort(key=lambda row: order.get(row.student.id, len(order)))
-        gone = sum(mark.note == GONE for mark in self.provided.marks.values())
+        gone = sum(mark.note == by_hand.GONE for mark in self.provided.marks.values())
         return Gradebook(assignment, tuple(self.columns), tuple(rows), tuple(self.runs), gone)
 
     def grades_by_student(self) -> Iterator[tuple[Student, tuple[Grade, ...], str]]:
@@ -340,9 +329,8 @@ class _Builder:
         """Build the row of a student."""
         late = Lateness()
         if grades:
-            late = lateness(
-                student.id, *self.provided.time_of(student, grades), self.provided.settings
-            )
+            time, source = self.provided.time_of(student, grades)
+            late = lateness(student.id, time, source, self.provided.settings)
         asked = {
             question_name(grade["exercise"], question["id"], len(self.runs)): question
             for grade in grades
@@ -356,24 +344,21 @@ class _Builder:
                 alike = tuple(self.alike.get(cell, ()))
                 mark = replace(mark, answer=answer["text"], alike=alike)
             if override := self.provided.overrides.get(cell):
-                mark = replace(
-                    mark, points=override.points, by="override", comment=override.reason, open=False
-                )
+                points, reason = override.points, override.reason
+                mark = replace(mark, points=points, by="override", comment=reason, open=False)
             marks.append(mark)
         confirm = any(grade["confirm"] for grade in grades) or any(mark.confirm for mark in marks)
         confirm = confirm or "please confirm" in note
         there = {grade["exercise"] for grade in grades}
         absent = {run[0]["exercise"] for run in self.runs if run and grades} - there
-        notes = (
-            *filter(None, [note]),
-            *(f"{name}: {NOTHING_HANDED_IN}" for name in sorted(absent)),
-        )
-        return GradebookRow(student, tuple(marks), late, grades, notes, confirm)
+        notes = [note] if note else []
+        notes += [f"{name}: {NOTHING_HANDED_IN}" for name in sorted(absent)]
+        return GradebookRow(student, tuple(marks), late, grades, tuple(notes), confirm)
 
     def mark(
         self,
         column: QuestionColumn,
-        cell: GradebookCell,
+        cell: by_hand.GradebookCell,
         grade: QuestionGrade | None,
         late: Lateness,
     ) -> Mark:
@@ -387,17 +372,19 @@ class _Builder:
         if marked.points is None:
             open_ = marked.answer != ""
             return Mark(column, Decimal(0), Decimal(0), "nobody", marked.comment, open_)
-        earned, changed = column.counted(marked.points), marked.note == CHANGED
+        earned, changed = column.counted(marked.points), marked.note == by_hand.CHANGED
         points = rounded(earned * late.share)
         return Mark(column, earned, points, "person", marked.comment, confirm=changed)
 
 
-def equal_ones(answers: Iterable[tuple[str, str, str]]) -> Mapping[GradebookCell, list[str]]:
+def equal_ones(
+    answers: Iterable[tuple[str, str, str]],
+) -> Mapping[by_hand.GradebookCell, list[str]]:
     """Map (student, question) to the other students with an equal answer.
 
     answers    (student, question, form of the answer)
     """
-    alike: dict[GradebookCell, list[str]] = {}
+    alike: dict[by_hand.GradebookCell, list[str]] = {}
     for student, question, form in answers:
         if form:
             alike.setdefault((question, form), []).append(student)

@@ -94,9 +94,8 @@ def gradebook_lines(path: Path) -> list[GradebookLine]:
             raise row.wrong("points, or of, is empty. To fix it, run  minigrad grade  again.")
         student = Student(row["student"], row["name"], row["email"], row["section"])
         unsure = row["confirm"] or "still to be marked" in row["note"]
-        found.append(
-            GradebookLine(student, points, of, (row["note"] or row["confirm"]) if unsure else "")
-        )
+        reason = row["note"] or row["confirm"]
+        found.append(GradebookLine(student, points, of, reason if unsure else ""))
     return found
 
 
@@ -128,14 +127,9 @@ def write_course(rows: list[CourseRow], path: Path) -> Path:
     table = [["student", "total", *names, "dropped", "note", "name", "email", "section"]]
     for row in rows:
         student = row.student
-        table.append(
-            [
-                student.id,
-                "" if row.total is None else points_text(row.total),
-                *(points_text(_hundredths(row.shares[name])) for name in names),
-                ", ".join(row.dropped),
-                "; ".join(row.notes),
-                *(student.name, student.email, student.section),
-            ]
-        )
+        total = "" if row.total is None else points_text(row.total)
+        scores = [points_text(_hundredths(row.shares[name])) for name in names]
+        notes = [", ".join(row.dropped), "; ".join(row.notes)]
+        who = [student.name, student.email, student.section]
+        table.append([student.id, total, *scores, *notes, *who])
     return write_table(path, table)

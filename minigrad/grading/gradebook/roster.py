@@ -106,6 +106,10 @@ def owners_of(
     """Map each submission to its student and a note. No student owns two submissions."""
     found: dict[str, tuple[Student, str]] = {}
     taken: dict[str, str] = {}  # student id -> submission
+
+    def is_taken(name: str) -> bool:
+        return name in taken or (roster is not None and roster.find(name) is not None)
+
     for submission in submissions:
         student, note = roster.owner(submission) if roster else None, ""
         if student is None or student.id in taken:
@@ -114,10 +118,7 @@ def owners_of(
                 note = f"{SECOND_SUBMISSION}, this one or the one under {student.id}"
             elif roster is not None:
                 note = UNKNOWN_STUDENT
-            name = free_name(
-                student_name(submission),
-                lambda one: one in taken or (roster is not None and roster.find(one) is not None),
-            )
+            name = free_name(student_name(submission), is_taken)
             student = Student(name)
             if owner is not None:
                 other = f"{SECOND_SUBMISSION}, this one or the one under {name}"
@@ -168,9 +169,8 @@ def _student(row: TableRow) -> Student | None:
             f"{name or 'the student'} has no identifier: no {', '.join(IDENTIFIERS[:-1])}."
         )
     first = student_name(next(iter(known), name))
-    return Student(
-        first, student_name(name) if name else "", row["email"], row["section"], tuple(known)
-    )
+    shown = student_name(name) if name else ""
+    return Student(first, shown, row["email"], row["section"], tuple(known))
 
 
 def _index(pairs: Iterator[tuple[str, Student]]) -> dict[str, list[Student]]:

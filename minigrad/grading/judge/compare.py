@@ -33,6 +33,9 @@ class Verdict:
     reason: str = ""
 
 
+Verdicts = dict[str, Verdict]  # answer id -> verdict
+
+
 def compare_answer(
     question: GradedQuestion, mine: EncodedValue | None, right: EncodedValue, atol: float = 0.0
 ) -> Verdict:
@@ -54,7 +57,7 @@ def compare_answer(
 
 def judge_question(
     question: GradedQuestion, mine: Answers, right: Answers, cases: Sequence[DrawnCase]
-) -> dict[str, Verdict]:
+) -> Verdicts:
     """Judge all answers to a question.
 
     If an input was changed in place, its whole case is wrong, unless the solution changes it too.
@@ -84,16 +87,13 @@ NO_CREDIT = "right, but zeros would be, too; it counts once another case is righ
 
 
 def _without_trivial_credit(
-    question: GradedQuestion,
-    right: Answers,
-    cases: Sequence[DrawnCase],
-    verdicts: dict[str, Verdict],
-) -> dict[str, Verdict]:
+    question: GradedQuestion, right: Answers, cases: Sequence[DrawnCase], verdicts: Verdicts
+) -> Verdicts:
     """Withhold credit where the right result is empty or zero, so that a trivial answer would be right.
 
     Such a case counts only if another case of the same result is right, too.
     """
-    changed: dict[str, Verdict] = {}
+    changed: Verdicts = {}
     if question.compare != "array":
         return changed
     for k, result in enumerate(question.results):
@@ -171,9 +171,9 @@ def _unordered(mine: object, right: object, question: GradedQuestion) -> str:
 
 def _same(mine: object, right: object, question: GradedQuestion) -> bool:
     if isinstance(right, dict) and isinstance(mine, dict):
-        return mine.keys() == right.keys() and all(
-            _same(mine[k], right[k], question) for k in right
-        )
+        if mine.keys() != right.keys():
+            return False
+        return all(_same(mine[k], right[k], question) for k in right)
     if isinstance(right, list) and isinstance(mine, list):
         return len(mine) == len(right) and all(_same(a, b, question) for a, b in zip(mine, right))
     if isinstance(mine, bool) or isinstance(right, bool):

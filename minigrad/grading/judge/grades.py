@@ -87,13 +87,10 @@ def _verdicts(bundle: Judge, answers: Sequence[AnswersDocument]) -> list[Verdict
             if not document["unreadable"]:
                 path = folder / "answers" / f"{number:05d}.answers.json"
                 write_json(path, document, private=True)
-        done = run_pytest(
-            folder,
-            *("-p", "minigrad.grading.plugin", "--minigrad=judge.json"),
-            *("--minigrad-verdicts=verdicts.jsonl", "--continue-on-collection-errors"),
-            *("--tb=no", "-W", "ignore", "answers"),
-            environment=REPEATABLE,
-        )
+        options = ["-p", "minigrad.grading.plugin", "--minigrad=judge.json", "--tb=no"]
+        options += ["--minigrad-verdicts=verdicts.jsonl", "--continue-on-collection-errors"]
+        options += ["-W", "ignore", "answers"]
+        done = run_pytest(folder, *options, environment=REPEATABLE)
         try:
             lines = (folder / "verdicts.jsonl").read_text(encoding="utf-8").splitlines()
         except OSError:

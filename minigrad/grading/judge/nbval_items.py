@@ -93,10 +93,8 @@ class AnswersFile(IPyNbFile):  # type: ignore[misc]
         for number, cell in enumerate(self.nb.cells):
             question = cell.metadata.get("minigrad", {}).get("question")
             options: dict[str, bool] = defaultdict(bool, check=question is not None)
-            name = question or f"Cell {number}"
-            yield AnswersCell.from_parent(
-                self, name=name, cell_num=number, cell=cell, options=options
-            )
+            about = {"cell_num": number, "cell": cell, "options": options}
+            yield AnswersCell.from_parent(self, name=question or f"Cell {number}", **about)
 
     def setup(self) -> None:
         """Start nbval's kernel, unless the outputs for these sources are cached.

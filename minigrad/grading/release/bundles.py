@@ -185,17 +185,14 @@ def make_bundles(author: str | Path) -> tuple[Recording, Judge] | None:
                 f"{author.name}: a line of the solution of cell {number} would be in the recording bundle:\n"
                 f"    {line}\nTo fix it, remove it from the call or from the given cells."
             )
+    code = [cell for cell in notebook.cells if cell.cell_type == "code"]
     judge = {
         "format": JUDGE,
         "exercise": author.stem,
         "recording": recording.hash,
         "questions": [asdict(q) for q in questions],
         "manual": [asdict(q) for q in manual],
-        "cells": [
-            {"id": cell.id, "source": cell.source}
-            for cell in notebook.cells
-            if cell.cell_type == "code"
-        ],
+        "cells": [{"id": cell.id, "source": cell.source} for cell in code],
     }
     return recording, Judge(json.loads(json.dumps(judge)))
 

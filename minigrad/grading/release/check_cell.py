@@ -204,9 +204,8 @@ def __minigrad_check(asked: "dict[str, Any]", mime: str, decoded: "Any", encoded
         try:
             value = eval(asked["call"], {**globals(), **helpers, **inputs})
             values = [value] if len(results) == 1 else value
-            if len(results) > 1 and not (
-                isinstance(value, (tuple, list)) and len(value) == len(results)
-            ):
+            fits = isinstance(value, (tuple, list)) and len(value) == len(results)
+            if len(results) > 1 and not fits:
                 names = ", ".join(results)
                 error = f"{len(results)} results are asked for, {names}; this is not a tuple of that length"
             for name in before if asked["kept"] else ():

@@ -15,13 +15,14 @@ import inspect
 import re
 import textwrap
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 
 import numpy as np
 from numpy.typing import NDArray
 
 from minigrad.grading.answers import encoded
 from minigrad.grading.documents import Declaration, DrawnCase
-from minigrad.grading.release.syntax import names_read, needed_statements, statements_of
+from minigrad.grading.release.syntax import NO_PROGRAM, names_read, needed_statements, statements_of
 from minigrad.teach.ask_facts import Facts
 from minigrad.teach.ask_functions import Differentiable
 from minigrad.teach.ask_optimizers import Updates
@@ -31,6 +32,7 @@ from minigrad.teach.question import Question, Wrong
 from minigrad.teach.trying import FunctionQuestion
 
 Definition = ast.FunctionDef | ast.ClassDef
+Names = Mapping[str, object]  # what the given cells define
 
 STEPS = """
 def steps_of_function(step, p, grads, settings):
@@ -73,22 +75,18 @@ def differentiated(function, inputs, constants, g):
 """
 
 
-def questions(
-    names: Mapping[str, object], wanted: list[str], sources: list[str]
-) -> dict[str, Declaration]:
+def questions(names: Names, wanted: list[str], sources: list[str]) -> dict[str, Declaration]:
     """Map variables to declarations, for the exercises that can be graded; `sources` are the cells."""
     found = {name: _declaration(names[name], names, sources) for name in wanted if name in names}
     return {name: declaration for name, declaration in found.items() if declaration}
 
 
-def drawn_cases(names: Mapping[str, object], asked: list[tuple[str, str]]) -> list[list[DrawnCase]]:
+def drawn_cases(names: Names, asked: list[tuple[str, str]]) -> list[list[DrawnCase]]:
     """For each (variable, seed), draw the cases: their inputs and tolerances."""
     return [_cases(names[variable], seed) for variable, seed in asked]
 
 
-def _declaration(
-    exercise: object, names: Mapping[str, object], sources: list[str]
-) -> Declaration | None:
+def _declaration(exercise: object, names: Names, sources: list[str]) -> Declaration | None:
     if not isinstance(exercise, Question) or not (asked := _call_of(exercise, names)):
         return None
     name, cases = exercise.name, len(_cases(exercise, "public"))
@@ -119,7 +117,7 @@ def _weights(exercise: Question, cases: int) -> list[float]:
     return [cases * p for p in parts] if isinstance(exercise, Updates) else parts * cases
 
 
-def _call_of(exercise: Question, names: Mapping[str, object]) -> Declaration | None:
+def _call_of(exercise: Question, names: Names) -> Declaration | None:
     """The call that grades an exercise of this kind, and how the result is compared."""
     name = exercise.name
     if isinstance(exercise, Differentiable):
@@ -148,9 +146,7 @@ def _call_of(exercise: Question, names: Mapping[str, object]) -> Declaration | N
     return None
 
 
-def _call_of_function(
-    exercise: FunctionQuestion, names: Mapping[str, object]
-) -> Declaration | None:
+def _call_of_function(exercise: FunctionQuestion, names: Names) -> Declaration | None:
     """The call for a function; None if its result or arguments cannot be encoded."""
     first = next(iter(exercise.cases()))
     given = exercise.given(first)
@@ -217,16 +213,15 @@ def _ancestors(name: str, edges: Mapping[str, list[str]]) -> list[str]:
     return seen
 
 
-def _can_be_encoded(value: object, names: Mapping[str, object]) -> bool:
+def _can_be_encoded(value: object, names: Names) -> bool:
     """Can the value be written as a literal in a cell?"""
     if isinstance(value, np.ndarray):
         return value.dtype.kind in "fiub"
     if callable(value):
         return names.get(getattr(value, "__name__", "")) is value
-    try:
+    with suppress(*NO_PROGRAM):
         return bool(ast.literal_eval(repr(value)) == value)
-    except (ValueError, SyntaxError, RecursionError, MemoryError):
-        return False
+    return False
 
 
 def _wrong_source(wrong: Wrong, name: str, sources: list[str]) -> str | None:
@@ -255,10 +250,8 @@ def _wrong_source(wrong: Wrong, name: str, sources: list[str]) -> str | None:
 def _definition(answer: object, sources: list[str]) -> Definition | None:
     """Find the definition of a function or class in its source."""
     wanted = getattr(answer, "__name__", "")
-    try:
+    with suppress(OSError, TypeError):  # inspect cannot find a class that was defined in a cell
         sources = [textwrap.dedent(inspect.getsource(answer))]  # type: ignore[arg-type]
-    except (OSError, TypeError):  # inspect cannot find a class that was defined in a cell
-        pass
     statements = [s for source in sources for s in statements_of(source)]
     found = [s for s in statements if isinstance(s, Definition) and s.name == wanted]
     return found[-1] if found else None

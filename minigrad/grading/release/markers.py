@@ -39,6 +39,7 @@ import io
 import re
 import tokenize
 from collections.abc import Iterator
+from contextlib import suppress
 from itertools import takewhile
 from typing import NamedTuple
 
@@ -217,10 +218,8 @@ def _check(source: str, region: MarkedRegion, where: str) -> None:
 
 def without_comment(line: str) -> str:
     """Strip the comment and surrounding spaces from a line of code."""
-    try:
+    with suppress(tokenize.TokenError, SyntaxError):  # the line is part of a longer statement
         for token in tokenize.generate_tokens(io.StringIO(line.strip()).readline):
             if token.type == tokenize.COMMENT and token.start[0] == 1:
                 return line.strip()[: token.start[1]].strip()
-    except (tokenize.TokenError, SyntaxError):
-        pass  # the line is part of a longer statement
     return line.strip()

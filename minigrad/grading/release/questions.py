@@ -200,9 +200,8 @@ def declared(notebook: Notebook, name: str) -> list[GradedQuestion]:
             declaration = {**exercises[exercise], "exercise": exercise, **declaration}
         if _is_graded(cell) and declaration:
             where = f"{name}, cell {position + 1} (id {cell.id})"
-            questions.append(
-                _checked(_placed(declaration, notebook, start, position, where), where)
-            )
+            placed = _placed(declaration, notebook, start, position, where)
+            questions.append(_checked(placed, where))
             start = position + 1
     repeated = [q.id for q in questions if [p.id for p in questions].count(q.id) > 1]
     if repeated:
@@ -241,10 +240,10 @@ def _placed(
     theirs = _student_names(notebook)
     fixed = [cell for cell in above if _is_fixed(cell, theirs)]
     given = [cell.id for cell in fixed if not _is_for_check_only(cell)]
-    answers = [(k, c.id) for k, c in enumerate(above) if is_answer(c) and c.id in sources]
-    earlier = [answer for k, answer in answers if k < start]
-    own = [answer for k, answer in answers if k >= start and not is_manual(above[k])]
-    own = own or [answer for k, answer in answers if k < start and not is_manual(above[k])][-1:]
+    answers = [cell for cell in above if is_answer(cell) and cell.id in sources]
+    earlier = [cell.id for cell in answers if cell in above[:start]]
+    checked = [cell.id for cell in answers if not is_manual(cell)]
+    own = [answer for answer in checked if answer not in earlier] or checked[-1:]
     needs = [_cell_of(notebook, need, where) for need in declaration.pop("needs", [])]
     needs = needs or _needed(own, earlier, sources)
     own = [answer for answer in own if answer not in needs]

@@ -30,6 +30,7 @@ import copy
 import json
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -245,10 +246,8 @@ def _attached(cell: Notebook) -> str:
     bundles = cell.get("attachments", {}).values()
     found = []
     for content in (text for bundle in bundles for text in bundle.values()):
-        try:
+        with suppress(TypeError, ValueError):
             found.append(base64.b64decode(content).decode(errors="replace"))
-        except (TypeError, ValueError):
-            continue
     return _squeezed_json(found)
 
 

@@ -10,14 +10,8 @@ from pathlib import Path
 
 from minigrad.grading.files import write_json
 from minigrad.grading.gradebook.book import Gradebook
+from minigrad.grading.reports import tables
 from minigrad.grading.reports.pages import write_pages
-from minigrad.grading.reports.tables import (
-    SCHEMA,
-    class_document,
-    write_gradebook,
-    write_gradescope,
-    write_junit,
-)
 
 
 def write_reports(book: Gradebook, out: Path) -> list[Path]:
@@ -26,12 +20,12 @@ def write_reports(book: Gradebook, out: Path) -> list[Path]:
     If the assignment has several notebooks, each gets a subfolder with the grader's own reports.
     """
     out.mkdir(parents=True, exist_ok=True)
-    documents = [class_document(run) for run in book.runs if run]
-    written = [write_gradebook(book, out / "gradebook.csv")]
+    documents = [tables.class_document(run) for run in book.runs if run]
+    written = [tables.write_gradebook(book, out / "gradebook.csv")]
     for document in documents:
         folder = out / document["exercise"] if len(book.runs) > 1 else out
-        write_json(folder / "grades.schema.json", SCHEMA)
+        write_json(folder / "grades.schema.json", tables.SCHEMA)
         written.append(write_json(folder / "grades.json", document))
-        written.append(write_junit(document, folder / "junit.xml"))
-    write_gradescope(book, out / "gradescope")
+        written.append(tables.write_junit(document, folder / "junit.xml"))
+    tables.write_gradescope(book, out / "gradescope")
     return [*written, write_pages(book, documents, out)]

@@ -53,9 +53,8 @@ class _StudentRow:
     @property
     def summary(self) -> str:
         """A short summary of what went wrong."""
-        reasons = [
-            kind_of(m.grade["reason"]) for m in self.row.marks if m.grade and m.grade["reason"]
-        ]
+        grades = [mark.grade for mark in self.row.marks if mark.grade]
+        reasons = [kind_of(grade["reason"]) for grade in grades if grade["reason"]]
         return self.row.unreadable or "; ".join(dict.fromkeys([*self.row.notes, *reasons]))
 
 

@@ -7,24 +7,17 @@ from pathlib import Path
 from typing import Literal, get_args, get_origin, get_type_hints, is_typeddict
 from xml.etree import ElementTree
 
-from minigrad.grading.documents import (
-    ClassGrades,
-    CommonDiagnosis,
-    DiagnosisText,
-    Grade,
-    QuestionGrade,
-    QuestionSummary,
-)
+from minigrad.grading import documents
 from minigrad.grading.files import clean_text, file_names, write_json
 from minigrad.grading.gradebook.book import Gradebook, GradebookRow, Mark
 from minigrad.grading.gradebook.csv_files import points_text, write_table
 from minigrad.grading.reports.words import wrong_parts
 
 
-def class_document(grades: Sequence[Grade]) -> ClassGrades:
+def class_document(grades: Sequence[documents.Grade]) -> documents.ClassGrades:
     """Build the document of a class: all grades, and a summary of each question."""
     first = grades[0]
-    questions: list[QuestionSummary] = [
+    questions: list[documents.QuestionSummary] = [
         {
             "id": q["id"],
             "of": q["of"],
@@ -44,10 +37,10 @@ def class_document(grades: Sequence[Grade]) -> ClassGrades:
     }
 
 
-def _most_common(lists: Iterable[list[DiagnosisText]]) -> list[CommonDiagnosis]:
+def _most_common(lists: Iterable[list[documents.DiagnosisText]]) -> list[documents.CommonDiagnosis]:
     """Count the students with each diagnosis; the most common first."""
     count: Counter[str] = Counter()
-    one: dict[str, DiagnosisText] = {}
+    one: dict[str, documents.DiagnosisText] = {}
     for listed in lists:
         made = {d["kind"]: d for d in listed}
         count.update(list(made))
@@ -81,7 +74,7 @@ def _schema_of(kind: object) -> Schema:
 SCHEMA: Schema = {
     "$schema": "https://json-schema.org/draft/2020-12/schema",
     "title": "The grades of a class, as minigrad writes them",
-    **_schema_of(ClassGrades),
+    **_schema_of(documents.ClassGrades),
 }
 
 
@@ -93,17 +86,12 @@ def write_gradebook(book: Gradebook, path: Path) -> Path:
     for row in book.rows:
         points = [row.points, row.of, *(mark.points for mark in row.marks)]
         student = row.student
-        rows.append(
-            [
-                student.id,
-                *map(points_text, points),
-                "please confirm" if row.confirm else "",
-                row.unreadable or "; ".join(_notes(row)),
-                ", ".join(sorted({grade["isolation"] for grade in row.grades})),
-                *(student.name, student.email, student.section, row.lateness.note),
-                "; ".join(f"{m.column.id}: {', '.join(m.alike)}" for m in row.marks if m.alike),
-            ]
-        )
+        confirm = "please confirm" if row.confirm else ""
+        note = row.unreadable or "; ".join(_notes(row))
+        tiers = ", ".join(sorted({grade["isolation"] for grade in row.grades}))
+        who = [student.name, student.email, student.section, row.lateness.note]
+        alike = "; ".join(f"{m.column.id}: {', '.join(m.alike)}" for m in row.marks if m.alike)
+        rows.append([student.id, *map(points_text, points), confirm, note, tiers, *who, alike])
     return write_table(path, rows)
 
 
@@ -161,7 +149,7 @@ def _feedback(mark: Mark) -> str:
     return "\n".join(filter(None, notes)) or "There is no answer."
 
 
-def _explanation(question: QuestionGrade) -> str:
+def _explanation(question: documents.QuestionGrade) -> str:
     """The feedback for a student on an automatically graded question, as text."""
     lines = [f"{question['right']} of {question['asked']} results are right."]
     lines += wrong_parts(question)
@@ -172,7 +160,7 @@ def _explanation(question: QuestionGrade) -> str:
     return clean_text("\n".join(lines))
 
 
-def write_junit(document: ClassGrades, path: Path) -> Path:
+def write_junit(document: documents.ClassGrades, path: Path) -> Path:
     """Write JUnit XML: a test suite for each student, a test case for each question."""
     root = ElementTree.Element("testsuites", name=_xml(document["exercise"]))
     for grade in document["grades"]:

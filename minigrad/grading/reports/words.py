@@ -41,9 +41,8 @@ def wrong_parts(question: QuestionGrade) -> list[str]:
         return alone
     if len(reasons) == 1 and len(parts) > 1:
         return [*alone, _ended(f"{', '.join(parts)}: {bare}")]
-    return alone + [
-        sentence for name, results in parts.items() if (sentence := _sentence(name, results))
-    ]
+    sentences = (_sentence(name, results) for name, results in parts.items())
+    return [*alone, *filter(None, sentences)]
 
 
 def _bare_reason(question: QuestionGrade) -> str:
@@ -61,9 +60,8 @@ def _sentence(name: str, results: list[ResultGrade]) -> str:
     if len(results) == 1 or reason.startswith(UNWRITTEN):
         return _ended(f"{name}: {reason}")
     case = wrong[0]["id"].split("/")[-2]
-    return _ended(
-        f"{name}: wrong in {len(wrong)} of {len(results)} cases. In case {case}, {reason}"
-    )
+    cases = f"{len(wrong)} of {len(results)} cases"
+    return _ended(f"{name}: wrong in {cases}. In case {case}, {reason}")
 
 
 def _ended(sentence: str) -> str:

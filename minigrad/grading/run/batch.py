@@ -160,14 +160,11 @@ def record_submissions(
         common = None if before is None else {one.submission for one in before if not one.fresh}
         run = Run(recording, seed, tier, settings, out, common)
         answers = record_class(found, run, progress)
-        recorded = [
-            Recorded(
-                *(one.student, one.path.name, one.note, document["submission"]),
-                f"answers/{_key(document['submission'], run)}.answers.json",
-                common is not None and document["submission"] not in common,
-            )
-            for one, document in zip(found, answers)
-        ]
+        recorded = []
+        for one, sha in zip(found, (document["submission"] for document in answers)):
+            file = f"answers/{_key(sha, run)}.answers.json"
+            fresh = common is not None and sha not in common
+            recorded.append(Recorded(one.student, one.path.name, one.note, sha, file, fresh))
         listed = [asdict(one) for one in recorded]
         document = {"format": "minigrad-class-1", "submissions": listed}
         write_json(out / CLASS, document, private=True)

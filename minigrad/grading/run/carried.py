@@ -27,7 +27,7 @@ from minigrad.grading.release.syntax import (
     unparsed,
     waits_for,
 )
-from minigrad.grading.run.notebook import MAX_PARSED, SubmittedCell
+from minigrad.grading.run.notebook import MAX_PARSED, Cells
 
 MAX_STATEMENTS = 500  # carried statements for one answer
 
@@ -67,9 +67,7 @@ def _some(names: list[str]) -> str:
     return ", ".join(names[:12]) + (" and others" if len(names) > 12 else "")
 
 
-def find_carried(
-    answer: str, others: list[SubmittedCell], layout: list[BundleCell], given: list[str]
-) -> Carried:
+def find_carried(answer: str, others: Cells, layout: list[BundleCell], given: list[str]) -> Carried:
     """Find the statements that an answer depends on.
 
     answer    the source of the answer
@@ -137,9 +135,7 @@ class _Candidate(NamedTuple):
     own: bool
 
 
-def _candidates(
-    cells: list[SubmittedCell], layout: list[BundleCell], there: set[str]
-) -> Iterator[_Candidate]:
+def _candidates(cells: Cells, layout: list[BundleCell], there: set[str]) -> Iterator[_Candidate]:
     """Yield the statements that define something.
 
     A loop or a bare call counts only if it changes a name that the same cell defined above. From an

@@ -126,9 +126,8 @@ def _submission_of(entry: Path, exercise: str) -> Submission:
     notebooks = _notebooks(entry)
     named = [p for p in notebooks if p.stem == exercise]
     if not notebooks:
-        return Submission(
-            entry.name, entry, f"there is no notebook in the folder ({_content_description(entry)})"
-        )
+        problem = f"there is no notebook in the folder ({_content_description(entry)})"
+        return Submission(entry.name, entry, problem)
     if len(notebooks) > 1 and not named:
         names = ", ".join(p.name for p in notebooks[:4])
         problem = f"there are several notebooks, and none is {exercise}.ipynb: {names}"
@@ -248,9 +247,8 @@ def _unpack(archive: Path, target: Path) -> LeftOut:
                 total += entry.file_size
                 if files > MAX_FILES or total > MAX_IN_ALL:
                     most = f"{MAX_FILES} files, or {MAX_IN_ALL // 2**20} MB"
-                    left_out.append(
-                        (path, f"the zip has more than {most}, and this is among the largest")
-                    )
+                    why = f"the zip has more than {most}, and this is among the largest"
+                    left_out.append((path, why))
                 elif problem := _unpack_one(opened, entry, path):
                     left_out.append((path, problem))
     except (zipfile.BadZipFile, OSError, ValueError) as error:

@@ -45,6 +45,9 @@ class SubmittedCell:
         return squeezed(self.source)
 
 
+Cells = list[SubmittedCell]
+
+
 def read_bytes(path: Path) -> bytes:
     """Read a regular file. Raises Unreadable for a link, a folder, or a file that is too large."""
     try:
@@ -67,7 +70,7 @@ def read_bytes(path: Path) -> bytes:
             raise Unreadable(f"it cannot be read ({error.strerror})") from error
 
 
-def cells_of(content: bytes) -> tuple[list[SubmittedCell], list[str]]:
+def cells_of(content: bytes) -> tuple[Cells, list[str]]:
     """Parse a notebook of any format; return its cells, and notes on anything unusual.
 
     Raises Unreadable if it is not a notebook.

@@ -105,9 +105,8 @@ def record_submission(job: Job, content: bytes, sandbox: Sandbox) -> AnswersDocu
         if uses_finite_differences(run.source_of(question), question.call):
             answer = question.answers[-1]
             document["guessed"].append(answer)
-            document["notes"].append(
-                f"the answer {run.labels[answer]} looks like finite differences: please confirm"
-            )
+            note = f"the answer {run.labels[answer]} looks like finite differences"
+            document["notes"].append(f"{note}: please confirm")
     return document
 
 
@@ -211,17 +210,13 @@ class _Run:
 
     def _cells(self, question: GradedQuestion, carried: Carried) -> list[tuple[str, str, bool]]:
         """What runs before the check: (description, source, is it the student's?)."""
-        given = self.recording.sources
-        answers = [(a, self.found.sources.get(a, "")) for a in question.answers]
+        given, found = self.recording.sources, self.found.sources
+        answers = [a for a in question.answers if found.get(a, "").strip()]
         return [
             *((TAKEN, source, True) for source in carried.imports),
             *((f"the given cell {self.labels[g]}", given[g], False) for g in question.given),
             *((TAKEN, source, True) for source in carried.above),
-            *(
-                (f"the answer {self.labels[a]}", source, True)
-                for a, source in answers
-                if source.strip()
-            ),
+            *((f"the answer {self.labels[a]}", found[a], True) for a in answers),
             *((TAKEN, source, True) for source in carried.below),
         ]
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 
 from minigrad.grading.release.bundles import BundleCell, Recording, label_of
 from minigrad.grading.release.syntax import squeezed, syntax_of
-from minigrad.grading.run.notebook import SubmittedCell, Unreadable, cells_of
+from minigrad.grading.run.notebook import Cells, SubmittedCell, Unreadable, cells_of
 
 
 @dataclass
@@ -35,7 +35,7 @@ class Found:
     missing: list[str] = field(default_factory=list)
     guessed: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
-    cells: list[SubmittedCell] = field(default_factory=list)
+    cells: Cells = field(default_factory=list)
     positions: dict[str, set[int]] = field(default_factory=dict)
 
 
@@ -61,7 +61,7 @@ class _Search:
     used     positions of the cells already identified as answers
     """
 
-    def __init__(self, layout: list[BundleCell], cells: list[SubmittedCell], found: Found) -> None:
+    def __init__(self, layout: list[BundleCell], cells: Cells, found: Found) -> None:
         self.layout, self.cells, self.found = layout, cells, found
         self.known = {i for c in layout for i in (c["id"], c["grade_id"]) if i}
         self.used: set[int] = set()
@@ -95,7 +95,7 @@ class _Search:
         self.found.sources[identity] = source
         self.found.positions[identity] = {part.position for part in parts}
 
-    def _parts(self, answer: BundleCell) -> tuple[list[SubmittedCell], str]:
+    def _parts(self, answer: BundleCell) -> tuple[Cells, str]:
         """The cells of the answer, and how they were found if that is a guess."""
         parts = self._by_id(answer)
         if answer["names"] and (not parts or _is_unanswered(parts, answer)):
@@ -110,7 +110,7 @@ class _Search:
         split = f"in {len(parts)} parts, as if its cell had been split"
         return parts, split if len(parts) > 1 else ""
 
-    def _by_id(self, answer: BundleCell) -> list[SubmittedCell]:
+    def _by_id(self, answer: BundleCell) -> Cells:
         """The cell with the answer's id, or all parts of a split cell.
 
         Splitting a cell duplicates its metadata, and so does copying it. The cells are treated as parts
@@ -126,9 +126,8 @@ class _Search:
         written = [c for c in claiming if c.source.strip()]
         if follow and not whole and len(written) > 1 and _is_python(written):
             return written
-        self.found.notes.append(
-            f"{len(claiming)} cells claim to be the answer {label_of(answer)}; the last one counts"
-        )
+        note = f"{len(claiming)} cells claim to be the answer {label_of(answer)}"
+        self.found.notes.append(f"{note}; the last one counts")
         return claiming[-1:]
 
     def _by_name(self, answer: BundleCell) -> SubmittedCell | None:
@@ -142,7 +141,7 @@ class _Search:
                     return cell
         return None
 
-    def _by_position(self, answer: BundleCell) -> list[SubmittedCell]:
+    def _by_position(self, answer: BundleCell) -> Cells:
         """The first code cell below the nearest preceding cell of the exercise, if it is not taken."""
         sources = {c["source"].strip() for c in self.layout}
         for above in reversed(self.layout[: self.layout.index(answer)]):
@@ -162,21 +161,17 @@ class _Search:
         own = named is not None and named.position > position and not set(named.ids) & self.known
         return named if own else None
 
-    def _with_split_part_below(self, cell: SubmittedCell) -> list[SubmittedCell]:
+    def _with_split_part_below(self, cell: SubmittedCell) -> Cells:
         """Add the next cell if it continues a function that was split, so is not valid Python alone."""
-        for below in self.cells:
-            if (
-                below.position == cell.position + 1
-                and below.kind == "code"
-                and below.source.strip()
-            ):
-                cut = not _is_python([below]) and _is_python([cell, below])
-                if cut and not set(below.ids) & self.known:
-                    return [cell, below]
+        below = next((c for c in self.cells if c.position == cell.position + 1), None)
+        if below is not None and below.kind == "code" and below.source.strip():
+            cut = not _is_python([below]) and _is_python([cell, below])
+            if cut and not set(below.ids) & self.known:
+                return [cell, below]
         return [cell]
 
 
-def _is_unanswered(parts: list[SubmittedCell], answer: BundleCell) -> bool:
+def _is_unanswered(parts: Cells, answer: BundleCell) -> bool:
     """Is the answer unchanged, or does it define none of its expected names?"""
     if "".join(part.squeezed for part in parts) == squeezed(answer["source"]):
         return True
@@ -186,9 +181,7 @@ def _is_unanswered(parts: list[SubmittedCell], answer: BundleCell) -> bool:
     return not names & set(answer["names"])
 
 
-def _with_helpers_above(
-    named: SubmittedCell, parts: list[SubmittedCell], answer: BundleCell
-) -> list[SubmittedCell]:
+def _with_helpers_above(named: SubmittedCell, parts: Cells, answer: BundleCell) -> Cells:
     """If the cell with the id is directly above the one with the names, include it for its helpers."""
     if len(parts) == 1 and parts[0].position == named.position - 1 and parts[0].kind == "code":
         if parts[0].squeezed != squeezed(answer["source"]) and _is_python([parts[0], named]):
@@ -196,6 +189,6 @@ def _with_helpers_above(
     return [named]
 
 
-def _is_python(parts: list[SubmittedCell]) -> bool:
+def _is_python(parts: Cells) -> bool:
     """Is the concatenation of the parts valid Python?"""
     return syntax_of("\n".join(part.source for part in parts)) is not None

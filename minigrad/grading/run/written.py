@@ -18,7 +18,7 @@ from minigrad.grading.release.bundles import BundleCell, Recording
 from minigrad.grading.release.questions import ManualQuestion
 from minigrad.grading.release.student import COUNTS_ID
 from minigrad.grading.release.syntax import NO_PROGRAM, squeezed, syntax_of
-from minigrad.grading.run.notebook import SubmittedCell, without_pictures
+from minigrad.grading.run.notebook import Cells, SubmittedCell, without_pictures
 from minigrad.grading.run.submission import Found
 
 MIN_SIZE = 30
@@ -58,9 +58,7 @@ def _code_answers(recording: Recording, found: Found) -> dict[str, str]:
     return answers
 
 
-def manual_answer(
-    cells: list[SubmittedCell], layout: Sequence[BundleCell], question: ManualQuestion
-) -> str:
+def manual_answer(cells: Cells, layout: Sequence[BundleCell], question: ManualQuestion) -> str:
     """The cells with the answer's id, or else the cells at its original position.
 
     layout    the cells of the notebook as it was released
@@ -76,9 +74,7 @@ def manual_answer(
     return without_pictures("\n\n".join(written))
 
 
-def _cells_below(
-    cells: list[SubmittedCell], layout: Sequence[BundleCell], position: int
-) -> list[SubmittedCell]:
+def _cells_below(cells: Cells, layout: Sequence[BundleCell], position: int) -> Cells:
     """The student's cells between a cell of the exercise and the next one."""
     if position < 0:
         return []

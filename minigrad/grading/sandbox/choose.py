@@ -15,6 +15,7 @@ import os
 import socket
 import tempfile
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -79,9 +80,8 @@ def choose_sandbox(
     images = {False: cached_image(False, packages, keep)}
     if engine:
         images[True] = cached_image(True, packages, keep)
-    found = (
-        _found.get(isolation) or _tested_before(isolation) or _strongest(images[False], isolation)
-    )
+    found = _found.get(isolation) or _tested_before(isolation)
+    found = found or _strongest(images[False], isolation)
     _found[isolation] = _found[found.tier] = found
     about = versions(packages)
     if found.attacks:
@@ -217,11 +217,8 @@ def _fix_for(tier: Tier, why: str = "") -> str:
     if tier != "container":
         for name, forbidding, allowing in SWITCHES:
             switch = Path("/proc/sys", name.replace(".", "/"))
-            try:
-                if switch.read_text(encoding="utf-8").strip() == forbidding:
-                    return (
-                        f"sysctl -w {name}={allowing}  (as root; user namespaces are switched off)"
-                    )
-            except OSError:
-                continue
+            with suppress(OSError):
+                if switch.read_text("utf-8").strip() == forbidding:
+                    why = "as root; user namespaces are switched off"
+                    return f"sysctl -w {name}={allowing}  ({why})"
     return FIXES[tier]

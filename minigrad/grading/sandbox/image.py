@@ -17,6 +17,7 @@ import shutil
 import sys
 import tempfile
 import time
+from contextlib import suppress
 from functools import cache
 from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from pathlib import Path
@@ -77,10 +78,8 @@ def versions(packages: tuple[str, ...] = ()) -> dict[str, str]:
     wanted = {"ipykernel", "numpy", "nbval", "pytest", *packages}
     found = {"python": sys.version.split()[0]}
     for name in sorted(wanted):
-        try:
+        with suppress(PackageNotFoundError):
             found[name] = distribution(name).version
-        except PackageNotFoundError:
-            continue
     return found
 
 

@@ -39,7 +39,7 @@ MEGABYTE = 1024 * 1024
 THREADS = 256
 FILES = 5000
 TOO_MANY = 75  # the exit status of a kernel that made more of them
-PACKAGES = {"site-packages", "dist-packages"}  # folders in the standard library's, to be hidden
+PACKAGES = ("site-packages", "dist-packages")  # folders in the standard library's, to be hidden
 FOLDERS = ("/dev/shm", "/tmp", "/work")  # writable folders in tiers with their own file system
 
 
@@ -161,10 +161,9 @@ class Process:
         }
 
     def _start(self, command: list[str], cwd: str, **more: Any) -> None:
-        settings = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, **more}
-        self.child = subprocess.Popen(
-            command, cwd=cwd, stderr=self.stderr, start_new_session=True, **settings
-        )
+        quiet: dict[str, Any] = dict.fromkeys(("stdin", "stdout"), subprocess.DEVNULL)
+        settings = {**quiet, "stderr": self.stderr, **more}
+        self.child = subprocess.Popen(command, cwd=cwd, start_new_session=True, **settings)
 
     def alive(self) -> bool:
         """Is it running? Its PID is not reused before kill(), which reaps it."""
@@ -300,7 +299,7 @@ class Process:
         if self.own_paths:
             return {"read": ["/"], "list": [], "write": ["/run/kernel", *FOLDERS, "/dev/null"]}
         stdlib = sysconfig.get_path("stdlib")
-        parts = [os.path.join(stdlib, name) for name in {*os.listdir(stdlib)} - PACKAGES]
+        parts = [os.path.join(stdlib, n) for n in os.listdir(stdlib) if n not in PACKAGES]
         devices = ["/dev/null", "/dev/zero", "/dev/urandom", "/dev/random"]
         libraries = (path for folder in _libraries() for path in _without_packages(folder))
         read = [*libraries, *_libpython(), *parts, _python(), str(self.image), *devices]
@@ -360,9 +359,8 @@ def _without_packages(libraries: str) -> list[str]:
     """The folder, or if there are packages in it, everything else in it."""
     if not _packages_in(libraries):
         return [libraries]
-    return [
-        path for path in glob(f"{libraries}/*") if not os.path.basename(path).startswith("python3")
-    ]
+    paths = glob(f"{libraries}/*")
+    return [path for path in paths if not os.path.basename(path).startswith("python3")]
 
 
 def _environment(work: str) -> dict[str, str]:

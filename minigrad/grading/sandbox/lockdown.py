@@ -110,9 +110,8 @@ def restrict_files(readable: list[str], writable: list[str], listable: list[str]
     files = ALL_OF_FILES[max(v for v in ALL_OF_FILES if v <= version)]
     tcp = 0b11 if version >= 4 else 0
     scoped = 0b11 if version >= 6 else 0  # abstract sockets, signals
-    rules = struct.pack("QQQ", files, tcp, scoped)[
-        : 24 if version >= 6 else 16 if version >= 4 else 8
-    ]
+    size = 24 if version >= 6 else 16 if version >= 4 else 8
+    rules = struct.pack("QQQ", files, tcp, scoped)[:size]
     ruleset = _call(CREATE_RULESET, rules, ctypes.c_size_t(len(rules)), ctypes.c_uint32(0))
     try:
         rules_of = ((readable, READING), (writable, files & ~EXECUTE), (listable, READ_DIR))

@@ -35,9 +35,8 @@ class Targets(TypedDict):
 
 def try_attacks(targets: Targets, mime: str) -> None:
     """Publish for each attack whether it succeeded."""
-    display(
-        {mime: {name: _succeeds(attack) for name, attack in _attacks(targets).items()}}, raw=True
-    )
+    found = {name: _succeeds(attack) for name, attack in _attacks(targets).items()}
+    display({mime: found}, raw=True)
 
 
 def _succeeds(attack: Callable[[], object]) -> bool:

@@ -125,14 +125,8 @@ class Kernel:
             elif kind == "display_data" and isinstance(content.get("data"), dict):
                 run.published.append(content["data"])
 
-        code = {
-            "code": source,
-            "silent": False,
-            "store_history": False,
-            "user_expressions": {},
-            "allow_stdin": False,
-            "stop_on_error": False,
-        }
+        off = dict.fromkeys(("silent", "store_history", "allow_stdin", "stop_on_error"), False)
+        code = {"code": source, "user_expressions": {}, **off}
         run.end = self._await(self._send("execute_request", code), deadline, take)
         if run.end == "died":
             run.error = self.process.ending() or None
