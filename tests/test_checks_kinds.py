@@ -298,7 +298,7 @@ def test_a_class_is_asked_for_where_a_class_is_wanted():
     exercise = Updates("Descent", optim.SGD, [{"lr": 0.1}], wanted="class")
 
     assert "it must be a class" in exercise.check(lambda p: p).rows[0].message
-    assert "there is no class Descent yet" in exercise.check().rows[0].message
+    assert "Descent is not defined yet" in exercise.check().rows[0].message
 
 
 def test_an_error_inside_a_class_is_shown_with_the_student_s_line():

@@ -224,7 +224,7 @@ def test_demo_says_where_it_cannot_write(tmp_path):
 
     assert missing.exit_code == picture.exit_code == 1
     assert "cannot be written" in missing.output and "minigrad demo --out" in missing.output
-    assert "must have a name that ends in .html" in picture.output
+    assert "The name of the page must end in .html" in picture.output
 
 
 def own_jupyter(folder):

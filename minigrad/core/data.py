@@ -131,7 +131,7 @@ def _plain_numbers(value: object, kinds: set[Any]) -> Any:
         return array
     if isinstance(value, (str, bytes)):
         raise TypeError(
-            f"tensors hold numbers or truth values; new(): invalid data type {type(value).__name__!r}."
+            f"tensors hold numbers or booleans; new(): invalid data type {type(value).__name__!r}."
         )
     if isinstance(value, Sequence):  # a deque
         return _plain_numbers(list(value), kinds)

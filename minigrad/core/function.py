@@ -384,7 +384,7 @@ class Function:
 
     @classmethod
     def _result(cls, z: Any, ctx: FunctionCtx, args: tuple[Any, ...]) -> Any:
-        """What to return for z: z itself; or a view of it, if forward returned an input unchanged."""
+        """The value to return for z: z itself, or a view of it if forward returned an input unchanged."""
         if not isinstance(z, Tensor) or any(z is d for d in ctx._dirty):
             return z
         if any(z is a for a in args):

@@ -145,7 +145,7 @@ def check_not_inference(x: Tensor) -> None:
 
 
 def copy_of(x: Tensor) -> Tensor:
-    """A copy of x as it is before the write, with its history and tangents."""
+    """A copy of x from before the write, with its history and tangents."""
     before = make.wrap(np.array(x.array))
     before.node = x.node
     if x._tangents is not None:

@@ -236,7 +236,7 @@ def repeat_to(g: Any, shape: Shape) -> Any:
 def restore_axes(g: Any, x_shape: Shape, axis: int | Shape | None, keepdims: bool) -> Any:
     """Restore, as axes of size 1, the axes of x that a reduction has removed from `g`."""
     if keepdims or axis is None or not x_shape:
-        return g  # 0-d: it can be broadcast as it is
+        return g  # 0-d: it can be broadcast unchanged
     return g.reshape(_reduced(x_shape, axis))
 
 

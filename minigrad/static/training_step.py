@@ -445,7 +445,7 @@ class NextStep:
         return bool(block.first and not self.nth and self.group.get("dampening"))
 
     def _path(self) -> tuple[list[bool], list[bool]]:
-        """What decides the path of the rule: which settings are not 0, and which blocks are at step 1."""
+        """The facts that decide the path of the rule: which settings are not 0, which blocks are at step 1."""
         first = [self._is_first(part.block) for part in self.counts.blocks]
         return [bool(self.group[s]) for s in self.choices], first
 

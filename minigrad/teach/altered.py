@@ -167,7 +167,7 @@ def _forward(graph: Graph, one: Altered) -> dict[AnyNode, Array]:
             continue
         old = graph.values(node)
         if plan.op.name in ("add", "sub") and "z" in old and not all(n in old for n in "xy"):
-            # What is added is not saved, but the sum is known.
+            # The added term is not saved, but the sum is known.
             z = old["z"] + sum((v - old[n]) * (-1 if (plan.op.name, n) == ("sub", "y") else 1)
                                for n, v in new.items())  # fmt: skip
         else:

@@ -51,7 +51,7 @@ class Diagnosis:
 
 
 class Answer:
-    """A student's array, and what it is compared with.
+    """A student's array, the right gradient, and the graph.
 
     mine     the student's array        right   the right one
     name     what the student calls x   graph   the graph from z to x

@@ -56,7 +56,7 @@ class Facts(Written):
             return dict(self.program())
 
     def facts(self) -> dict[str, object]:
-        """What happens, from a single run of the program."""
+        """The right facts, from a single run of the program."""
         return self._facts
 
     def parts(self) -> Sequence[str]:

@@ -210,13 +210,13 @@ class Differentiable(Exercise):
 
 @dataclass(eq=False, repr=False)
 class Function(FunctionQuestion):
-    """The student writes a function; a second implementation says what is right.
+    """The student writes a function; a second implementation gives the right answer.
 
     name        the function's name
     reference   another implementation; returns one value, or as many as `returns`
     inputs      for each case, its inputs by name: a shape, for which numbers are drawn, or a
                 value in a list, [value]
-    returns     the names of what the function returns
+    returns     the names of the returned values
     accepts     used instead of the reference: accepts(answer, *inputs) returns None if the
                 answer is right, and otherwise a message that says why not
     mistakes    common mistakes
@@ -232,7 +232,7 @@ class Function(FunctionQuestion):
     atol: float | None = None
 
     def parts(self) -> Sequence[str]:
-        """The names of what the function returns, as the author gave them."""
+        """The names of the returned values, as the author gave them."""
         return self.returns
 
     def cases(self, seed: str = "public") -> Iterator[Case]:

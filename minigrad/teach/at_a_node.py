@@ -1,4 +1,4 @@
-"""Mistakes at one operation that involve several of its operands, or of its results.
+"""Mistakes at one operation that involve several of its operands or results.
 
     all operands      the incoming gradient is left out or passed on unchanged; two rules are swapped
     parts             windows overwrite each other; the parts of a split are in another order

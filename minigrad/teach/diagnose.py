@@ -277,7 +277,7 @@ def best(found: list[Diagnosis], a: Answer) -> Diagnosis | None:
 
 
 def _a_function(found: list[Diagnosis]) -> bool:
-    """Is the derivative that is missing that of a function of one tensor, like tanh?"""
+    """Is the missing derivative that of a function of one tensor, like tanh?"""
     nodes = [d.node for d in found if "upstream_only" in (d.kind, *d.also) and d.node is not None]
     ops = [getattr(plan_of_node(node), "op", None) for node in nodes]
     return any(op is not None and op.kind == "elementwise" for op in ops)

@@ -130,7 +130,7 @@ def message_and_hint(function: Callable[..., object]) -> tuple[str, str]:
 
 
 def variants(row: Mistake, use: Use) -> Iterator[Variant]:
-    """What the row's mistake would pass along this edge: none, one, or several possibilities."""
+    """The gradients that the row's mistake could pass along this edge: none, one, or several."""
     if row.ops and use.op_name not in row.ops:
         return
     try:

@@ -287,7 +287,7 @@ def _sign_of_the_second_term(use: Use) -> Passes:
 
 
 def _terms_of_binary_cross_entropy(use: Use) -> tuple[Array, Array]:
-    """What passes for the target 1, and for the target 0. Raises LookupError if that is not known."""
+    """The gradients for target 1 and for target 0. Raises LookupError if they are not known."""
     p, y = use.values["x"], use.values["y"]
     ones = y * (1 - p) / (y - p)  # the share of -y / p in (p - y) / (p * (1 - p))
     return use.passed * ones, use.passed * (1 - ones)

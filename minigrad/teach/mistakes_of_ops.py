@@ -289,7 +289,7 @@ def _elsewhere(use: Use, value: Array) -> Array | None:
 
 
 def _further_in(use: Use) -> Iterator[Array]:
-    """What the input was computed from: the operands of its operation, and the tensor itself."""
+    """The values that the input was computed from: the operands of its operation, and the tensor itself."""
     graph, origin = use.graph, use.origins.get(use.name)
     places = [graph.target] if origin is None else [graph.target, *origin.edges]
     yield from (graph.known[node] for node in places if node in graph.known)

@@ -75,7 +75,7 @@ class ParameterRow:
 
 
 class Explanation(Report[ParameterRow]):
-    """What `explain` returns: one row for each parameter, and the four answers."""
+    """The result of `explain`: one row for each parameter, and the four answers."""
 
     header = ("name", "group", "shape", "id", ".grad filled by", "last step wrote")
 
@@ -179,8 +179,8 @@ SAID = {
         "{grads} are None: step skips them until a backward pass has filled them.",
     ),
     "not held": (
-        "{who} is on the tape of this loss, but the optimizer does not hold it: it stays as it is.",
-        "{who} are on the tape of this loss, but the optimizer does not hold them: they stay as they are.",
+        "{who} is on the tape of this loss, but the optimizer does not hold it: it will not change.",
+        "{who} are on the tape of this loss, but the optimizer does not hold them: they will not change.",
     ),
 }
 

@@ -182,14 +182,14 @@ def _shifted(a: Answer, values: list[Any]) -> Iterator[tuple[str, list[Any]]]:
 
 
 def _reading(name: str, there: dict[Any, Any], use: Use) -> Any:
-    """What passes if the rule reads these values, at the uses that are among them."""
+    """The gradient that passes if the rule reads these values, at the uses that are in `there`."""
     at = (use.node, use.k)
     d = use.rule(use.g, **{name: there[at]}) if at in there else use.passed
     return np.nan if d is None else d
 
 
 def in_one_term(a: Answer, until: float) -> Iterator[Diagnosis]:
-    """A mistake in one term of a sum, where what it reads is read by the other terms too."""
+    """A mistake in one term of a sum, where the other terms read the same values."""
     for term in a.terms():
         found = list(at_the_uses(term, [], until))
         for d in found:

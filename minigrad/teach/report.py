@@ -67,7 +67,7 @@ class Compared(Difference):
 
 
 class Report(Generic[R]):
-    """What compare and the checks return.
+    """The result of compare and of the checks.
 
     ok      is every row right?
     rows    the rows, as plain data

@@ -2,7 +2,7 @@
 
     CheckRow       one part of the answer in one case, with its verdict
     CheckResult    the rows; true if all of them are right
-    ChecksFailed   what a check cell raises, so that pytest and nbval count it as a failure
+    ChecksFailed   the exception of a check cell, so that pytest and nbval count it as a failure
 
 A *part* earns points: the gradient `dx`, the tangent `z_dot`, one entry of a prediction. It earns
 them if it is right in every case.
@@ -184,7 +184,7 @@ class ChecksFailed(AssertionError):
         self.result, self._shown = result, False
 
     def _render_traceback_(self) -> list[str]:
-        """What IPython prints: the result without a traceback.
+        """The text that IPython prints: the result without a traceback.
 
         Where HTML can be shown, the result is displayed as a card, and this is only its headline.
         """

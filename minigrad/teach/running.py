@@ -92,7 +92,7 @@ def fresh(value: object) -> Any:
         return value.copy() if value.flags.c_contiguous else strided(value)
     try:
         return copy.deepcopy(value)
-    except Exception:  # cannot be copied, such as a module: pass it as it is
+    except Exception:  # cannot be copied, such as a module: pass the original
         return value
 
 
@@ -245,7 +245,7 @@ def written_for(answer: object, k: int, n: int) -> str:
 
 
 def _codes(answer: object) -> list[types.CodeType]:
-    """The code of a function, or of the methods of a class; of a wrapper, what it wraps."""
+    """The code of a function, or of the methods of a class; for a wrapper, of the wrapped function."""
     codes = [
         getattr(f, "__code__", None) for f in _functions(getattr(answer, "__wrapped__", answer))
     ]

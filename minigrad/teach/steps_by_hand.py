@@ -52,7 +52,7 @@ RULES: dict[str, Any] = {
         np.sqrt(v / c) + eps
     ),  # for the average v, which is too small by the factor c
     "keeps": lambda m, c: m,  # the part of an average that is kept for the next step
-    "forgets": "",  # what is not kept from one step to the next
+    "forgets": "",  # the state that is not kept for the next step
 }
 COMMON = {**RULES, "maximize": False, "weight_decay": 0, "decoupled_weight_decay": False}
 MOMENTUM = {**COMMON, "momentum": 0, "dampening": 0, "nesterov": False}

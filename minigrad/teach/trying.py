@@ -127,7 +127,7 @@ class FunctionQuestion(Question):
         return found
 
     def _exchanged(self, *both: tuple[str, Sequence[Mistaken]]) -> bool:
-        """Is each of two parts what the other should be, in all cases where it is wrong?"""
+        """Is each of two parts the right value of the other, in all cases where it is wrong?"""
         (one, mine), (other, theirs) = both
         if [m.case.number for m in mine] != [t.case.number for t in theirs]:
             return False

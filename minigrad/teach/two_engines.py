@@ -1,4 +1,4 @@
-"""One program on two engines, PyTorch's and ours: both tapes, and what differs between them.
+"""One program on two engines, PyTorch's and ours: both tapes, and their differences.
 
     both(program)        runs program(torch), then program(minigrad), and compares the tapes
     %%autograd --both    the same for a cell; see jupyter/magics.py
@@ -123,7 +123,7 @@ def _pictured(title: str, tape: Tape, marked: set[str]) -> str:
 
 
 def both(program: Callable[[ModuleType], object], name: str = "both") -> BothTapes:
-    """Run a program with PyTorch, then with minigrad, and compare what the engines did.
+    """Run a program with PyTorch, then with minigrad, and compare the tapes.
 
     program    a function of the module: it is called with torch, then with minigrad
     name       the name of the tapes

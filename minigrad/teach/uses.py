@@ -85,7 +85,7 @@ class Use:
         return Use(self.graph, self.node, self.k, self.parent, g, passed, self.part)
 
     def changes(self, array: Array | None) -> dict[AnyNode, Array]:
-        """What is added to the gradients of the nodes after this edge if `array` passes instead."""
+        """The changes to the gradients of the nodes after this edge if `array` passes instead."""
         change = (np.asarray(array) - self.passed).astype(self.passed.dtype)
         if not np.any(change):
             return {}
@@ -160,7 +160,7 @@ class Use:
         return rule.formula(g, *(values[r] for r in rule.reads))
 
     def rule(self, g: Array, name: str | None = None, /, **changed: Any) -> Array | None:
-        """What passes if the rule of `name` gets this g, and some values are changed."""
+        """The gradient that passes if the rule of `name` gets this g, and some values are changed."""
         with modes.no_grad(), np.errstate(all="ignore"):
             try:
                 d = self.formula(g, name, **changed)
@@ -173,7 +173,7 @@ class Use:
         return self.rule(np.ones_like(self.g))
 
     def wide(self) -> Array | None:
-        """What the rule gives before it is summed to the shape of a tensor that was broadcast.
+        """The result of the rule before it is summed to the shape of a tensor that was broadcast.
 
         None if nothing was broadcast here.
         """
@@ -330,7 +330,7 @@ class Graph:
         return found
 
     def values(self, node: Node) -> dict[str, Any]:
-        """What the rules of a node may read, by name, as arrays."""
+        """The values that the rules of a node may read, by name, as arrays."""
         plan, edges = operation_of(node)
         if not isinstance(plan, Plan):
             return {}
@@ -411,13 +411,13 @@ class Graph:
         self.fan_in = Counter(use.parent for use in self.uses if not use.part)
 
     def changes(self, start: AnyNode, change: Array) -> dict[AnyNode, Array]:
-        """What a change of the gradient at `start` does to the gradients of the nodes after it."""
+        """The effect of a change of the gradient at `start` on the gradients of the nodes after it."""
         changed: dict[AnyNode, Array] = {start: change}
         deque(self._pass(changed, self.leading, self.target), maxlen=0)
         return changed
 
     def walk_back(self, start: AnyNode, change: Array) -> Array | None:
-        """What a change of the gradient at `start` does to the target's gradient; None if nothing."""
+        """The effect of a change of the gradient at `start` on the target's gradient; None if there is none."""
         return self.changes(start, change).get(self.target)
 
     def _paths(self) -> tuple[list[Use], set[AnyNode]]:
@@ -442,7 +442,7 @@ UNDONE: dict[str, Callable[[Array], Array]] = {
 
 
 def operation_of(node: Node) -> tuple[Any, Any]:
-    """The plan and the edges of a node; for a write to a view, those of what was written."""
+    """The plan and the edges of a node; for a write to a view, those of the write's node."""
     if isinstance(node, CopySlices):
         return node.write.plan, node.write.edges
     return plan_of_node(node), node.edges
