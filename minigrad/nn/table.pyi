@@ -128,6 +128,8 @@ class Softplus(FunctionLayer):
 class ELU(FunctionLayer):
     """z = scale * x where x > 0, else scale * alpha * (exp(x) - 1)        dz/dx = scale * where(x > 0, 1, alpha * exp(x))
 
+    scale is 1; selu is elu with another scale and alpha.
+
     Source: Clevert et al., Exponential Linear Units (2016)."""
     alpha: float
     inplace: bool

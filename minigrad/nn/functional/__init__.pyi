@@ -235,11 +235,15 @@ def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
 def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """z = scale * x where x > 0, else scale * alpha * (exp(x) - 1)        dz/dx = scale * where(x > 0, 1, alpha * exp(x))
 
+    scale is 1; selu is elu with another scale and alpha.
+
     Source: Clevert et al., Exponential Linear Units (2016)."""
 def elu_(input: Tensor, alpha: float = 1.0) -> Tensor:
     """elu, in place.
 
     z = scale * x where x > 0, else scale * alpha * (exp(x) - 1)        dz/dx = scale * where(x > 0, 1, alpha * exp(x))
+
+    scale is 1; selu is elu with another scale and alpha.
 
     Source: Clevert et al., Exponential Linear Units (2016)."""
 def embedding(input: Any, weight: Tensor, padding_idx: int | None = None, max_norm: float | None = None, norm_type: float = 2.0, scale_grad_by_freq: bool = False, sparse: bool = False) -> Tensor:
