@@ -692,19 +692,18 @@ class _Pad(FunctionLayer):
     def __init__(self, padding: Any) -> None: ...
     def forward(self, input: Tensor) -> Any: ...
 
-class ConstantPad1d(_Pad):
-    """Pad a sequence with a constant value."""
+class _ConstantPadNd(_Pad):
+    """"""
     padding: Any
     value: float
     def __init__(self, padding: Any, value: float) -> None: ...
     def forward(self, input: Tensor) -> Any: ...
 
-class ConstantPad2d(_Pad):
+class ConstantPad1d(_ConstantPadNd):
+    """Pad a sequence with a constant value."""
+
+class ConstantPad2d(_ConstantPadNd):
     """Pad an image with a constant value."""
-    padding: Any
-    value: float
-    def __init__(self, padding: Any, value: float) -> None: ...
-    def forward(self, input: Tensor) -> Any: ...
 
 class ZeroPad1d(_Pad):
     """Pad a sequence with zeros."""
@@ -749,17 +748,17 @@ class Upsample(FunctionLayer):
     def __init__(self, size: Any = None, scale_factor: Any = None, mode: str = 'nearest', align_corners: bool | None = None, recompute_scale_factor: bool | None = None) -> None: ...
     def forward(self, input: Tensor) -> Any: ...
 
-class UpsamplingNearest2d(Upsample):
-    """Upsample(mode="nearest")"""
+class _Upsampling2d(Upsample):
+    """"""
     size: Any
     scale_factor: Any
     def __init__(self, size: Any = None, scale_factor: Any = None) -> None: ...
 
-class UpsamplingBilinear2d(Upsample):
+class UpsamplingNearest2d(_Upsampling2d):
+    """Upsample(mode="nearest")"""
+
+class UpsamplingBilinear2d(_Upsampling2d):
     """Upsample(mode="bilinear", align_corners=True)"""
-    size: Any
-    scale_factor: Any
-    def __init__(self, size: Any = None, scale_factor: Any = None) -> None: ...
 
 class PixelShuffle(FunctionLayer):
     """(..., c * r * r, h, w) to (..., c, h * r, w * r): channels become pixels.
