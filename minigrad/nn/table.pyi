@@ -46,7 +46,11 @@ class LeakyReLU(FunctionLayer):
     def forward(self, input: Tensor) -> Any: ...
 
 class RReLU(FunctionLayer):
-    """leaky_relu with a random slope for each entry in training, between lower and upper."""
+    """leaky_relu with a random slope for each entry in training, between lower and upper.
+
+    In evaluation, the slope is (lower + upper) / 2.
+
+    Source: Xu et al., Empirical Evaluation of Rectified Activations (2015)."""
     lower: float
     upper: float
     inplace: bool
@@ -365,7 +369,9 @@ class SmoothL1Loss(_Loss):
     def forward(self, input: Tensor, target: Tensor) -> Any: ...
 
 class HuberLoss(_Loss):
-    """With d = |input - target|: d**2 / 2 where d <= delta, else delta * (d - delta / 2)."""
+    """With d = |input - target|: d**2 / 2 where d <= delta, else delta * (d - delta / 2).
+
+    Source: Huber, Robust Estimation of a Location Parameter (1964)."""
     reduction: str
     delta: float
     def __init__(self, reduction: str = 'mean', delta: float = 1.0) -> None: ...
@@ -381,7 +387,7 @@ class HingeEmbeddingLoss(_Loss):
     def forward(self, input: Tensor, target: Tensor) -> Any: ...
 
 class MarginRankingLoss(_Loss):
-    """max(0, -target * (x1 - x2) + margin)."""
+    """max(0, -target * (x1 - x2) + margin): x1 should be greater than x2 if target is 1, less if it is -1."""
     margin: float
     size_average: bool | None
     reduce: bool | None
@@ -470,7 +476,7 @@ class KLDivLoss(_Loss):
     def forward(self, input: Tensor, target: Tensor) -> Any: ...
 
 class SoftMarginLoss(_Loss):
-    """log(1 + exp(-target * x)), without overflow."""
+    """log(1 + exp(-target * x)), without overflow, where target is 1 or -1."""
     size_average: bool | None
     reduce: bool | None
     reduction: str
@@ -478,7 +484,9 @@ class SoftMarginLoss(_Loss):
     def forward(self, input: Tensor, target: Tensor) -> Any: ...
 
 class MultiLabelSoftMarginLoss(_WeightedLoss):
-    """binary_cross_entropy_with_logits, first averaged over the classes of each example."""
+    """binary_cross_entropy_with_logits, first averaged over the classes of each example; several can be correct.
+
+    input, target   (n, k)   the target is 0 or 1"""
     weight: Tensor | None
     size_average: bool | None
     reduce: bool | None
@@ -763,7 +771,7 @@ class UpsamplingBilinear2d(_Upsampling2d):
 class PixelShuffle(FunctionLayer):
     """(..., c * r * r, h, w) to (..., c, h * r, w * r): channels become pixels.
 
-    Source: Shi et al., Real-Time Single Image Super-Resolution (2016)."""
+    Source: Shi et al., Real-Time Single Image and Video Super-Resolution (2016)."""
     upscale_factor: int
     def __init__(self, upscale_factor: int) -> None: ...
     def forward(self, input: Tensor) -> Any: ...
@@ -775,7 +783,7 @@ class PixelUnshuffle(FunctionLayer):
     def forward(self, input: Tensor) -> Any: ...
 
 class ChannelShuffle(FunctionLayer):
-    """Reorder the channels: take one from each group in turn."""
+    """Reorder the channels: take one from each of `groups` groups in turn."""
     groups: int
     def __init__(self, groups: int) -> None: ...
     def forward(self, input: Tensor) -> Any: ...
@@ -808,7 +816,10 @@ class Fold(FunctionLayer):
 class LocalResponseNorm(FunctionLayer):
     """Each entry divided by (k + alpha * mean of the squares in `size` neighboring channels)**beta.
 
-    Source: Krizhevsky, Sutskever and Hinton, ImageNet Classification (2012)."""
+    input    (n, c, ...)
+
+    Source: Krizhevsky, Sutskever and Hinton, ImageNet Classification with Deep
+    Convolutional Neural Networks (2012)."""
     size: int
     alpha: float
     beta: float
