@@ -119,7 +119,7 @@ def solve_triangular(
     return named(solve(A, B, left=left), "LinalgSolveTriangularBackward0")
 
 
-det = of_method("det")
+det = of_method(__name__, "det")
 
 
 @takes_out
@@ -179,7 +179,7 @@ def multi_dot(tensors: Sequence[Tensor]) -> Tensor:
 # ------------------------------------------------------------------------ decompositions
 
 
-cholesky = of_method("cholesky", upper=False)
+cholesky = of_method(__name__, "cholesky", upper=False)
 
 
 @takes_out
@@ -569,9 +569,9 @@ def norm(
 # ------------------------------------------------------------------------ products of vectors
 
 
-cross = of_method("cross", "input, other", dim=-1)
-matmul = of_method("matmul", "input, other")
-diagonal = of_method("diagonal", offset=0, dim1=-2, dim2=-1)
+cross = of_method(__name__, "cross", "input, other", dim=-1)
+matmul = of_method(__name__, "matmul", "input, other")
+diagonal = of_method(__name__, "diagonal", offset=0, dim1=-2, dim2=-1)
 
 
 @takes_out

@@ -74,5 +74,5 @@ def FloatTensor(indices: Any, values: Any, size: Any = None) -> Tensor:  # PyTor
     return sparse_coo_tensor(indices, values, size)
 
 
-mm = of_method("mm", "mat1, mat2")
-addmm = of_method("addmm", "mat, mat1, mat2", beta=1, alpha=1)
+mm = of_method(__name__, "mm", "mat1, mat2")
+addmm = of_method(__name__, "addmm", "mat, mat1, mat2", beta=1, alpha=1)

@@ -96,7 +96,7 @@ def functions() -> str:
         "from collections.abc import Callable", "from typing import Any", "",
         "from minigrad.core.tensor import Tensor", "",
         "def function(method: Callable[..., Any]) -> Callable[..., Any]: ...",
-        'def of_method(name: str, tensors: str = "A", **settings: object) -> Callable[..., Tensor]: ...',
+        'def of_method(module: str, name: str, tensors: str = "A", **settings: object) -> Callable[..., Tensor]: ...',
     ]  # fmt: skip
     for name in sorted(methods_as_functions.__all__):
         f = getattr(minigrad, name)

@@ -12,6 +12,7 @@ import pytest
 import minigrad
 from minigrad import nn, tensor
 from minigrad.nn import functional as F
+from minigrad.nn.function_layer import FunctionLayer
 from tests.numeric import assert_close
 
 
@@ -750,3 +751,39 @@ def test_a_write_by_apply_to_parameters_is_seen_by_the_backward_pass():
 
     with pytest.raises(RuntimeError, match="changed since"):
         z.backward()
+
+
+def test_a_layer_of_a_function_can_be_declared_in_a_notebook():
+    notebook = {"__name__": "__main__", "FunctionLayer": FunctionLayer, "F": F}
+    exec("class Leaky(FunctionLayer, of=F.leaky_relu):\n    'A layer.'", notebook)
+
+    layer = notebook["Leaky"](0.5)
+
+    assert repr(layer) == "Leaky(negative_slope=0.5)" and layer(tensor([-2.0])).item() == -1
+
+
+def test_layers_made_from_functions_have_their_text_and_can_be_pickled():
+    layer = pickle.loads(pickle.dumps(nn.LeakyReLU(0.5)))
+
+    assert type(layer) is nn.LeakyReLU and layer.negative_slope == 0.5
+    assert nn.LeakyReLU.__doc__ == F.leaky_relu.__doc__
+    assert "leaky_relu(input, negative_slope=self.negative_slope" in inspect.getsource(
+        layer.forward
+    )
+
+
+def test_functions_of_one_axis_and_of_two_have_their_own_names_and_signatures():
+    one, two = inspect.signature(F.max_pool1d), inspect.signature(F.max_pool2d)
+
+    assert one == two and "axes" not in one.parameters
+    assert (F.max_pool1d.__name__, F.max_pool2d.__name__) == ("max_pool1d", "max_pool2d")
+
+
+def test_a_loss_takes_the_arguments_about_the_reduction_in_pytorchs_order():
+    names = {
+        name: list(inspect.signature(getattr(F, name)).parameters)[2:]
+        for name in ("mse_loss", "nll_loss")
+    }
+
+    assert names["mse_loss"] == ["size_average", "reduce", "reduction", "weight"]
+    assert names["nll_loss"] == ["weight", "size_average", "ignore_index", "reduce", "reduction"]

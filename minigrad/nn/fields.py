@@ -25,7 +25,7 @@ def taken_fields(cls: type) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def parameters_of(fields: dict[str, Any]) -> list[str]:
-    """The fields as parameters in a source: ["lr=0.002", "eps=1e-08"]."""
+    """The fields as parameters in a source: ["step_size", "gamma=0.1"]."""
     return [n if default is REQUIRED else f"{n}={default!r}" for n, default in fields.items()]
 
 
@@ -38,7 +38,8 @@ def define_methods(
     scope   the global names of the bodies
     """
     sources = [f"def {n}({', '.join(['self', *p])}):\n{body}" for n, (p, body) in methods.items()]
-    made = compiled(f"{cls.__module__.split('.')[1]}.{cls.__name__}", "".join(sources), scope)
+    label = f"{cls.__module__.removeprefix('minigrad.')}.{cls.__name__}"
+    made = compiled(label, "".join(sources), scope)
     made["__init__"].__annotations__ = types | {"return": None}
     for name in methods.keys() - vars(cls).keys():
         made[name].__qualname__ = f"{cls.__qualname__}.{name}"

@@ -391,18 +391,17 @@ class _Pad(FunctionLayer, of=F.pad):
         super()._keep(padding=each_axis(padding, 2 * self.axes), **arguments)
 
 
-class ConstantPad1d(_Pad, of=F.pad):
+class _ConstantPadNd(_Pad, of=F.pad):
+    _shown = ("padding=", "value=")
+    value: float
+
+
+class ConstantPad1d(_ConstantPadNd):
     """Pad a sequence with a constant value."""
 
-    _shown = ("padding=", "value=")
-    value: float
 
-
-class ConstantPad2d(_Pad, of=F.pad, axes=2):
+class ConstantPad2d(_ConstantPadNd, axes=2):
     """Pad an image with a constant value."""
-
-    _shown = ("padding=", "value=")
-    value: float
 
 
 class ZeroPad1d(_Pad):
@@ -467,22 +466,25 @@ class Upsample(FunctionLayer, of=F.interpolate, without="antialias"):
         return self._settings_text(size, "mode=")
 
 
-class UpsamplingNearest2d(Upsample):
+class _Upsampling2d(Upsample):
+    _how: tuple[Any, ...]  # the mode, and align_corners
+
+    def __init__(
+        self, size: Several | None = None, scale_factor: float | Sequence[float] | None = None
+    ) -> None:
+        super().__init__(size, scale_factor, *self._how)
+
+
+class UpsamplingNearest2d(_Upsampling2d):
     """Upsample(mode="nearest")"""
 
-    def __init__(
-        self, size: Several | None = None, scale_factor: float | Sequence[float] | None = None
-    ) -> None:
-        super().__init__(size, scale_factor, mode="nearest")
+    _how = ("nearest",)
 
 
-class UpsamplingBilinear2d(Upsample):
+class UpsamplingBilinear2d(_Upsampling2d):
     """Upsample(mode="bilinear", align_corners=True)"""
 
-    def __init__(
-        self, size: Several | None = None, scale_factor: float | Sequence[float] | None = None
-    ) -> None:
-        super().__init__(size, scale_factor, mode="bilinear", align_corners=True)
+    _how = ("bilinear", True)
 
 
 PixelShuffle = layer("PixelShuffle", F.pixel_shuffle)

@@ -46,7 +46,11 @@ class LeakyReLU(FunctionLayer):
     def forward(self, input: Tensor) -> Any: ...
 
 class RReLU(FunctionLayer):
-    """leaky_relu with a random slope for each entry in training, between lower and upper."""
+    """leaky_relu with a random slope for each entry in training, between lower and upper.
+
+    In evaluation, the slope is (lower + upper) / 2.
+
+    Source: Xu et al., Empirical Evaluation of Rectified Activations (2015)."""
     lower: float
     upper: float
     inplace: bool
@@ -127,6 +131,8 @@ class Softplus(FunctionLayer):
 
 class ELU(FunctionLayer):
     """z = scale * x where x > 0, else scale * alpha * (exp(x) - 1)        dz/dx = scale * where(x > 0, 1, alpha * exp(x))
+
+    scale is 1; selu is elu with another scale and alpha.
 
     Source: Clevert et al., Exponential Linear Units (2016)."""
     alpha: float
@@ -363,7 +369,9 @@ class SmoothL1Loss(_Loss):
     def forward(self, input: Tensor, target: Tensor) -> Any: ...
 
 class HuberLoss(_Loss):
-    """With d = |input - target|: d**2 / 2 where d <= delta, else delta * (d - delta / 2)."""
+    """With d = |input - target|: d**2 / 2 where d <= delta, else delta * (d - delta / 2).
+
+    Source: Huber, Robust Estimation of a Location Parameter (1964)."""
     reduction: str
     delta: float
     def __init__(self, reduction: str = 'mean', delta: float = 1.0) -> None: ...
@@ -379,7 +387,7 @@ class HingeEmbeddingLoss(_Loss):
     def forward(self, input: Tensor, target: Tensor) -> Any: ...
 
 class MarginRankingLoss(_Loss):
-    """max(0, -target * (x1 - x2) + margin)."""
+    """max(0, -target * (x1 - x2) + margin): x1 should be greater than x2 if target is 1, less if it is -1."""
     margin: float
     size_average: bool | None
     reduce: bool | None
@@ -468,7 +476,7 @@ class KLDivLoss(_Loss):
     def forward(self, input: Tensor, target: Tensor) -> Any: ...
 
 class SoftMarginLoss(_Loss):
-    """log(1 + exp(-target * x)), without overflow."""
+    """log(1 + exp(-target * x)), without overflow, where target is 1 or -1."""
     size_average: bool | None
     reduce: bool | None
     reduction: str
@@ -476,7 +484,9 @@ class SoftMarginLoss(_Loss):
     def forward(self, input: Tensor, target: Tensor) -> Any: ...
 
 class MultiLabelSoftMarginLoss(_WeightedLoss):
-    """binary_cross_entropy_with_logits, first averaged over the classes of each example."""
+    """binary_cross_entropy_with_logits, first averaged over the classes of each example; several can be correct.
+
+    input, target   (n, k)   the target is 0 or 1"""
     weight: Tensor | None
     size_average: bool | None
     reduce: bool | None
@@ -690,19 +700,18 @@ class _Pad(FunctionLayer):
     def __init__(self, padding: Any) -> None: ...
     def forward(self, input: Tensor) -> Any: ...
 
-class ConstantPad1d(_Pad):
-    """Pad a sequence with a constant value."""
+class _ConstantPadNd(_Pad):
+    """"""
     padding: Any
     value: float
     def __init__(self, padding: Any, value: float) -> None: ...
     def forward(self, input: Tensor) -> Any: ...
 
-class ConstantPad2d(_Pad):
+class ConstantPad1d(_ConstantPadNd):
+    """Pad a sequence with a constant value."""
+
+class ConstantPad2d(_ConstantPadNd):
     """Pad an image with a constant value."""
-    padding: Any
-    value: float
-    def __init__(self, padding: Any, value: float) -> None: ...
-    def forward(self, input: Tensor) -> Any: ...
 
 class ZeroPad1d(_Pad):
     """Pad a sequence with zeros."""
@@ -747,22 +756,22 @@ class Upsample(FunctionLayer):
     def __init__(self, size: Any = None, scale_factor: Any = None, mode: str = 'nearest', align_corners: bool | None = None, recompute_scale_factor: bool | None = None) -> None: ...
     def forward(self, input: Tensor) -> Any: ...
 
-class UpsamplingNearest2d(Upsample):
-    """Upsample(mode="nearest")"""
+class _Upsampling2d(Upsample):
+    """"""
     size: Any
     scale_factor: Any
     def __init__(self, size: Any = None, scale_factor: Any = None) -> None: ...
 
-class UpsamplingBilinear2d(Upsample):
+class UpsamplingNearest2d(_Upsampling2d):
+    """Upsample(mode="nearest")"""
+
+class UpsamplingBilinear2d(_Upsampling2d):
     """Upsample(mode="bilinear", align_corners=True)"""
-    size: Any
-    scale_factor: Any
-    def __init__(self, size: Any = None, scale_factor: Any = None) -> None: ...
 
 class PixelShuffle(FunctionLayer):
     """(..., c * r * r, h, w) to (..., c, h * r, w * r): channels become pixels.
 
-    Source: Shi et al., Real-Time Single Image Super-Resolution (2016)."""
+    Source: Shi et al., Real-Time Single Image and Video Super-Resolution (2016)."""
     upscale_factor: int
     def __init__(self, upscale_factor: int) -> None: ...
     def forward(self, input: Tensor) -> Any: ...
@@ -774,7 +783,7 @@ class PixelUnshuffle(FunctionLayer):
     def forward(self, input: Tensor) -> Any: ...
 
 class ChannelShuffle(FunctionLayer):
-    """Reorder the channels: take one from each group in turn."""
+    """Reorder the channels: take one from each of `groups` groups in turn."""
     groups: int
     def __init__(self, groups: int) -> None: ...
     def forward(self, input: Tensor) -> Any: ...
@@ -807,7 +816,10 @@ class Fold(FunctionLayer):
 class LocalResponseNorm(FunctionLayer):
     """Each entry divided by (k + alpha * mean of the squares in `size` neighboring channels)**beta.
 
-    Source: Krizhevsky, Sutskever and Hinton, ImageNet Classification (2012)."""
+    input    (n, c, ...)
+
+    Source: Krizhevsky, Sutskever and Hinton, ImageNet Classification with Deep
+    Convolutional Neural Networks (2012)."""
     size: int
     alpha: float
     beta: float

@@ -33,6 +33,8 @@ leaky_relu.vjp(x=lambda g, x, negative_slope: np.where(x > 0, g, g * negative_sl
 def elu(x, *, alpha=1.0, scale=1.0, out=None):
     """z = scale * x where x > 0, else scale * alpha * (exp(x) - 1)        dz/dx = scale * where(x > 0, 1, alpha * exp(x))
 
+    scale is 1; selu is elu with another scale and alpha.
+
     Source: Clevert et al., Exponential Linear Units (2016).
     """
     below = np.expm1(np.minimum(x, np.zeros((), x.dtype)))  # 0 where x > 0

@@ -93,7 +93,7 @@ def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
 def celu_(input: Tensor, alpha: float = 1.0) -> Tensor:
     """celu, in place."""
 def channel_shuffle(input: Tensor, groups: int) -> Tensor:
-    """Reorder the channels: take one from each group in turn.
+    """Reorder the channels: take one from each of `groups` groups in turn.
 
     >>> channel_shuffle(minigrad.arange(4.0).reshape(1, 4, 1, 1), 2).flatten()
     tensor([0., 2., 1., 3.])"""
@@ -235,11 +235,15 @@ def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
 def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """z = scale * x where x > 0, else scale * alpha * (exp(x) - 1)        dz/dx = scale * where(x > 0, 1, alpha * exp(x))
 
+    scale is 1; selu is elu with another scale and alpha.
+
     Source: Clevert et al., Exponential Linear Units (2016)."""
 def elu_(input: Tensor, alpha: float = 1.0) -> Tensor:
     """elu, in place.
 
     z = scale * x where x > 0, else scale * alpha * (exp(x) - 1)        dz/dx = scale * where(x > 0, 1, alpha * exp(x))
+
+    scale is 1; selu is elu with another scale and alpha.
 
     Source: Clevert et al., Exponential Linear Units (2016)."""
 def embedding(input: Any, weight: Tensor, padding_idx: int | None = None, max_norm: float | None = None, norm_type: float = 2.0, scale_grad_by_freq: bool = False, sparse: bool = False) -> Tensor:
@@ -325,7 +329,9 @@ def hardtanh_(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Ten
 def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, size_average: bool | None = None, reduce: bool | None = None, reduction: str = 'mean') -> Tensor:
     """x where target is 1, max(0, margin - x) where it is -1."""
 def huber_loss(input: Tensor, target: Tensor, reduction: str = 'mean', delta: float = 1.0, weight: Tensor | None = None) -> Tensor:
-    """With d = |input - target|: d**2 / 2 where d <= delta, else delta * (d - delta / 2)."""
+    """With d = |input - target|: d**2 / 2 where d <= delta, else delta * (d - delta / 2).
+
+    Source: Huber, Robust Estimation of a Location Parameter (1964)."""
 def instance_norm(input: Tensor, running_mean: Tensor | None = None, running_var: Tensor | None = None, weight: Tensor | None = None, bias: Tensor | None = None, use_input_stats: bool = True, momentum: float = 0.1, eps: float = 1e-05) -> Tensor:
     """Normalize each channel of each example: subtract the mean, divide by the standard deviation.
 
@@ -381,7 +387,10 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
 def local_response_norm(input: Tensor, size: int, alpha: float = 0.0001, beta: float = 0.75, k: float = 1.0) -> Tensor:
     """Each entry divided by (k + alpha * mean of the squares in `size` neighboring channels)**beta.
 
-    Source: Krizhevsky, Sutskever and Hinton, ImageNet Classification (2012)."""
+    input    (n, c, ...)
+
+    Source: Krizhevsky, Sutskever and Hinton, ImageNet Classification with Deep
+    Convolutional Neural Networks (2012)."""
 def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
     """log(softmax(x)), computed in one step so that large scores do not overflow"""
 def logsigmoid(input: Tensor) -> Tensor:
@@ -399,7 +408,7 @@ def lp_pool2d(input: Tensor, norm_type: float, kernel_size: Any, stride: Any = N
     lp_pool2d is for images (n, c, h, w), and lp_pool1d is for signals (n, c, l).
     As in PyTorch, if ceil_mode cuts off a window at the border, the sum is scaled up to a full window."""
 def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0, size_average: bool | None = None, reduce: bool | None = None, reduction: str = 'mean') -> Tensor:
-    """max(0, -target * (x1 - x2) + margin)."""
+    """max(0, -target * (x1 - x2) + margin): x1 should be greater than x2 if target is 1, less if it is -1."""
 def max_pool1d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False, return_indices: bool = False) -> Any:
     """The largest entry of each window. stride is kernel_size by default.
 
@@ -455,7 +464,9 @@ def multilabel_margin_loss(input: Tensor, target: Tensor, size_average: bool | N
     input     (n, k) or (k,)
     target    (n, k) or (k,)   the correct classes, followed by -1"""
 def multilabel_soft_margin_loss(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None, reduce: bool | None = None, reduction: str = 'mean') -> Tensor:
-    """binary_cross_entropy_with_logits, first averaged over the classes of each example."""
+    """binary_cross_entropy_with_logits, first averaged over the classes of each example; several can be correct.
+
+    input, target   (n, k)   the target is 0 or 1"""
 def nll_loss(input: Tensor, target: Any, weight: Tensor | None = None, size_average: bool | None = None, ignore_index: int = -100, reduce: bool | None = None, reduction: str = 'mean') -> Tensor:
     """Mean of -log p[target], given log p (from log_softmax).
 
@@ -495,7 +506,7 @@ def pdist(input: Tensor, p: float = 2.0) -> Tensor:
 def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     """(..., c * r * r, h, w) to (..., c, h * r, w * r): channels become pixels.
 
-    Source: Shi et al., Real-Time Single Image Super-Resolution (2016).
+    Source: Shi et al., Real-Time Single Image and Video Super-Resolution (2016).
 
     >>> pixel_shuffle(minigrad.arange(4).reshape(1, 4, 1, 1), 2)
     tensor([[[[0, 1],
@@ -547,6 +558,10 @@ def rms_norm(input: Tensor, normalized_shape: Any, weight: Tensor | None = None,
 def rrelu(input: Tensor, lower: float = 0.125, upper: float = 0.3333333333333333, training: bool = False, inplace: bool = False) -> Tensor:
     """leaky_relu with a random slope for each entry in training, between lower and upper.
 
+    In evaluation, the slope is (lower + upper) / 2.
+
+    Source: Xu et al., Empirical Evaluation of Rectified Activations (2015).
+
     >>> rrelu(minigrad.tensor([-2.0, 3.0]), lower=0.25, upper=0.75)
     tensor([-1.,  3.])"""
 def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None, dropout_p: float = 0.0, is_causal: bool = False, scale: float | None = None, enable_gqa: bool = False) -> Tensor:
@@ -594,7 +609,7 @@ def silu(input: Tensor, inplace: bool = False) -> Tensor:
 def smooth_l1_loss(input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None, reduction: str = 'mean', beta: float = 1.0) -> Tensor:
     """With d = |input - target|: d**2 / (2 * beta) where d < beta, else d - beta / 2."""
 def soft_margin_loss(input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None, reduction: str = 'mean') -> Tensor:
-    """log(1 + exp(-target * x)), without overflow."""
+    """log(1 + exp(-target * x)), without overflow, where target is 1 or -1."""
 def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
     """exp(x) / sum of exp(x) along dim: positive numbers that sum to 1.
 

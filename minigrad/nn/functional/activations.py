@@ -130,6 +130,10 @@ def rrelu(
 ) -> Tensor:
     """leaky_relu with a random slope for each entry in training, between lower and upper.
 
+    In evaluation, the slope is (lower + upper) / 2.
+
+    Source: Xu et al., Empirical Evaluation of Rectified Activations (2015).
+
     >>> rrelu(minigrad.tensor([-2.0, 3.0]), lower=0.25, upper=0.75)
     tensor([-1.,  3.])
     """

@@ -256,7 +256,10 @@ def multi_margin_loss(
 def multilabel_soft_margin_loss(
     input: Tensor, target: Tensor, weight: Tensor | None = None
 ) -> Tensor:
-    """binary_cross_entropy_with_logits, first averaged over the classes of each example."""
+    """binary_cross_entropy_with_logits, first averaged over the classes of each example; several can be correct.
+
+    input, target   (n, k)   the target is 0 or 1
+    """
     z = (target - 1) * -input - ops.logsigmoid.apply(input)
     return (z if weight is None else z * weight).mean(-1)
 

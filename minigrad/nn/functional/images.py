@@ -215,7 +215,7 @@ def _check_image(name: str, input: Tensor) -> None:
 def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     """(..., c * r * r, h, w) to (..., c, h * r, w * r): channels become pixels.
 
-    Source: Shi et al., Real-Time Single Image Super-Resolution (2016).
+    Source: Shi et al., Real-Time Single Image and Video Super-Resolution (2016).
 
     >>> pixel_shuffle(minigrad.arange(4).reshape(1, 4, 1, 1), 2)
     tensor([[[[0, 1],
@@ -257,7 +257,7 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
 
 
 def channel_shuffle(input: Tensor, groups: int) -> Tensor:
-    """Reorder the channels: take one from each group in turn.
+    """Reorder the channels: take one from each of `groups` groups in turn.
 
     >>> channel_shuffle(minigrad.arange(4.0).reshape(1, 4, 1, 1), 2).flatten()
     tensor([0., 2., 1., 3.])

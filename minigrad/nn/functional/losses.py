@@ -105,7 +105,10 @@ def huber_loss(
     delta: float = 1.0,
     weight: Tensor | None = None,
 ) -> Tensor:
-    """With d = |input - target|: d**2 / 2 where d <= delta, else delta * (d - delta / 2)."""
+    """With d = |input - target|: d**2 / 2 where d <= delta, else delta * (d - delta / 2).
+
+    Source: Huber, Robust Estimation of a Location Parameter (1964).
+    """
     if delta <= 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
     input, target = _broadcast_pair(input, target)
@@ -140,7 +143,7 @@ def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0) -> 
 def margin_ranking_loss(
     input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0
 ) -> Tensor:
-    """max(0, -target * (x1 - x2) + margin)."""
+    """max(0, -target * (x1 - x2) + margin): x1 should be greater than x2 if target is 1, less if it is -1."""
     if not input1.ndim == input2.ndim == target.ndim:
         raise RuntimeError(
             "margin_ranking_loss : All input tensors should have same dimension but got sizes: "
@@ -151,7 +154,7 @@ def margin_ranking_loss(
 
 @a_loss(node="SoftMarginLossBackward0")
 def soft_margin_loss(input: Tensor, target: Tensor) -> Tensor:
-    """log(1 + exp(-target * x)), without overflow."""
+    """log(1 + exp(-target * x)), without overflow, where target is 1 or -1."""
     return -ops.logsigmoid.apply(target * input)
 
 

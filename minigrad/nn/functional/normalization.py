@@ -73,7 +73,10 @@ def local_response_norm(
 ) -> Tensor:
     """Each entry divided by (k + alpha * mean of the squares in `size` neighboring channels)**beta.
 
-    Source: Krizhevsky, Sutskever and Hinton, ImageNet Classification (2012).
+    input    (n, c, ...)
+
+    Source: Krizhevsky, Sutskever and Hinton, ImageNet Classification with Deep
+    Convolutional Neural Networks (2012).
     """
     if input.ndim < 3:
         raise ValueError(
