@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 
 from minigrad.core.leaf import AccumulateGrad
+from minigrad.ops import sigmoid
 from minigrad.teach.answer import Answer
 from minigrad.teach.difference import Array
-from minigrad.teach.mistakes_of_losses import sigmoid
 from minigrad.teach.pairs import PARTS, walked
 from minigrad.teach.uses import Graph, Use, dense, plan_of_node
 from minigrad.teach.whole import Places, Table, mistake_in

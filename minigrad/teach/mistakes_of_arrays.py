@@ -13,9 +13,10 @@ from itertools import combinations, product
 import numpy as np
 
 from minigrad.core.shapes import restore_axes
+from minigrad.ops import softmax
 from minigrad.teach.difference import Array
 from minigrad.teach.mistakes import Passes, Variant, Variants, mistake
-from minigrad.teach.mistakes_of_losses import parts_of_cross_entropy, softmax
+from minigrad.teach.mistakes_of_losses import parts_of_cross_entropy
 from minigrad.teach.uses import Use
 
 # ------------------------------------------------------------------ indices
@@ -169,7 +170,7 @@ def _reduction_axis(use: Use, axis: Axis) -> Variants:
     if use.op_name == "cross_entropy":
         if use.passed.ndim == 2:
             _, gradient, _, g = parts_of_cross_entropy(use)
-            turned = softmax(values["x"], 1 - int(values["axis"])) * g
+            turned = softmax(values["x"], axis=1 - int(values["axis"])) * g
             yield Variant(turned - gradient, str(axis))
         return
     if op is None or use.passed.ndim < 2 or right is None:

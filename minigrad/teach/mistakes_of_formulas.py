@@ -11,10 +11,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from minigrad.ops import sigmoid, softmax
 from minigrad.teach.answer import Answer
 from minigrad.teach.at_a_node import gives, uses_of_each_node
 from minigrad.teach.difference import Array
-from minigrad.teach.mistakes_of_losses import parts_of_cross_entropy, sigmoid, softmax
+from minigrad.teach.mistakes_of_losses import parts_of_cross_entropy
 from minigrad.teach.uses import Use
 from minigrad.teach.whole import Places, Table, mistake_in
 
@@ -89,7 +90,7 @@ def _smoothed_target(a: Answer) -> Places:
         each, k = hard + soft, use.passed.shape[axis]
         with np.errstate(divide="ignore", invalid="ignore"):
             one, e = np.nan_to_num(chosen / hard), np.nan_to_num(soft / each)
-        p = softmax(use.values["x"], axis)
+        p = softmax(use.values["x"], axis=axis)
         for target, words in (
             (one, "it is not smoothed"),
             ((1 - e) * one, "e / k is missing"),

@@ -7,6 +7,7 @@ Read mistakes.py first.
 
 import numpy as np
 
+from minigrad.ops import sigmoid, softmax
 from minigrad.teach.difference import Array
 from minigrad.teach.mistakes import Passes, Variant, Variants, mistake
 from minigrad.teach.uses import Use
@@ -56,14 +57,8 @@ def parts_of_cross_entropy(use: Use) -> tuple[Array, Array, Array, Array]:
     """
     x, axis, weights = (use.values[name] for name in ("x", "axis", "weights"))
     g = np.expand_dims(np.broadcast_to(use.g * weights, np.delete(x.shape, axis)), axis)
-    soft = softmax(x, axis) * g
+    soft = softmax(x, axis=axis) * g
     return soft, soft - use.passed, x * g, g
-
-
-def softmax(x: Array, axis: int) -> Array:
-    """exp(x) / sum(exp(x)) along an axis; the largest score is subtracted to avoid overflow."""
-    e = np.exp(x - np.max(x, axis, keepdims=True))
-    return e / np.sum(e, axis, keepdims=True)
 
 
 @mistake("missing_path", "cross_entropy")
@@ -97,7 +92,7 @@ def _ignored_rows(use: Use, target: Array, weights: Array, axis: int) -> Passes:
     if counts.all() or not counts.any():
         return None
     x, share = use.values["x"], use.g * np.max(weights)
-    everywhere = softmax(x, axis) * np.expand_dims(np.broadcast_to(share, target.shape), axis)
+    everywhere = softmax(x, axis=axis) * np.expand_dims(np.broadcast_to(share, target.shape), axis)
     soft, gradient, _, _ = parts_of_cross_entropy(use)
     return [use.passed * counts.sum() / counts.size, everywhere - gradient]
 
@@ -223,7 +218,7 @@ def _shares_along_another_axis(use: Use, x: Array, widened: Array) -> Variants:
     The softmax adds up to 1 along the axis of the sum.
     """
     for axis in range(x.ndim):
-        yield widened * softmax(x, axis)
+        yield widened * softmax(x, axis=axis)
 
 
 @mistake("mean_for_sum", "cross_entropy nll_loss")
@@ -316,11 +311,6 @@ def _derivative_of_the_sigmoid_twice(use: Use, share: Array) -> Passes:
         p = sigmoid(use.values["x"])
         share = p * (1 - p)
     return use.passed * share if use.name == "x" else None
-
-
-def sigmoid(x: Array) -> Array:
-    """1 / (1 + e^-x), for each entry."""
-    return 1 / (1 + np.exp(-x))
 
 
 @mistake("wrong_argument", "logsigmoid softplus")
