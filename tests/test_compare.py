@@ -7,6 +7,7 @@ from minigrad import nn, ones_like, stack, tensor
 from minigrad.autograd import grad
 from minigrad.core.errors import BackwardTwice, NoGradient
 from minigrad.teach import compare, compare_in
+from minigrad.teach.difference import difference
 
 
 @pytest.fixture
@@ -53,6 +54,14 @@ def test_rounding_is_close_and_the_tolerance_can_be_set():
     assert compare(z, x=[3.000001, 3.0]).rows[0].verdict == "close"
     assert compare(z, x=[3.000001, 3.0], rtol=1e-9, atol=0).rows[0].verdict == "different"
     assert compare(z, x=[3.1, 3.0], atol=0.2).rows[0].verdict == "close"
+
+
+def test_integers_are_compared_exactly_however_large_they_are():
+    assert difference([2**60, 3], [2**60, 3]).ok
+    for n in (2**33, 2**60):
+        d = difference([n + 1, 3], [n, 3])
+        assert (d.verdict, d.index, d.absolute) == ("different", (0,), 1.0)
+    assert difference([2**33 + 1], [2**33], atol=2).ok
 
 
 def test_a_wrong_shape_is_a_row():

@@ -225,6 +225,9 @@ def test_exactly_one_answer_counts():
         ([[1.0, 2.0]], [1.0, 2.0], "shape (1, 2) instead of (2,)"),
         ([True], [1.0], "an array of bool"),
         ([], [], ""),
+        ([2**33, 2**60], [2**33, 2**60], ""),
+        ([2**33 + 1, 5], [2**33, 5], "wrong value: 1 of 2, the first at [0]"),
+        ([2**60 + 1], [2**60], "wrong value"),
     ],
 )
 def test_arrays_are_compared_with_tolerance_and_the_reason_shows_no_right_value(

@@ -73,8 +73,7 @@ def difference(
         return Difference("not an array", reason=str(error))
     if mine.shape != theirs.shape:
         return Difference("wrong shape", reason=f"shape {mine.shape} instead of {theirs.shape}")
-    bounds = tolerances(mine, theirs, rtol, atol)
-    return _difference(mine.astype(np.float64), theirs.astype(np.float64), *bounds)
+    return _difference(mine, theirs, *tolerances(mine, theirs, rtol, atol))
 
 
 def tolerances(
@@ -86,14 +85,16 @@ def tolerances(
     return narrow if rtol is None else rtol, wide if atol is None else atol
 
 
-def _difference(
-    mine: NDArray[np.float64], theirs: NDArray[np.float64], rtol: float, atol: float
-) -> Difference:
+def _difference(mine: Array, theirs: Array, rtol: float, atol: float) -> Difference:
     if mine.size == 0:
         return Difference("exact", 0.0, 0.0)
     same = (mine == theirs) | (np.isnan(mine) & np.isnan(theirs))
+    # Integers that differ do so by at least 1, even if float64 cannot tell them apart.
+    least = 1.0 if mine.dtype.kind in "iu" and theirs.dtype.kind in "iu" else 0.0
+    rtol = 0.0 if least else rtol
+    mine, theirs = mine.astype(np.float64), theirs.astype(np.float64)
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-        absolute = np.where(same, 0.0, np.abs(mine - theirs))
+        absolute = np.where(same, 0.0, np.maximum(np.abs(mine - theirs), least))
         relative = np.where(same, 0.0, absolute / np.abs(theirs))
     # A difference with NaN counts as the largest. If several are equal up to rounding, the first
     # one is shown.

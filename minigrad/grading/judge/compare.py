@@ -1,6 +1,6 @@
 """Compare a student's result with the solution's.
 
-    array       same shape, equal within rtol and atol; NaN exactly where the solution has it
+    array       same shape, equal within rtol and atol, integers within atol; NaN exactly where the solution has it
     exact       the same JSON; floats are compared within the tolerance
     unordered   the same elements as for exact, in any order
     order       any topological order of the graph that the question gives as
@@ -123,10 +123,14 @@ def _array(question: GradedQuestion, mine: EncodedValue, right: EncodedValue, at
     if (a.dtype.kind == "b") != (b.dtype.kind == "b"):
         return f"an array of {a.dtype} instead of {b.dtype}"
     single = a.dtype.kind == "f" and a.dtype.itemsize < b.dtype.itemsize
+    integers = a.dtype.kind in "iu" and b.dtype.kind in "iu"
+    equal = a == b
     a, b = a.astype(np.float64), b.astype(np.float64)
     if not np.array_equal(np.isnan(a), np.isnan(b)):
         return f"{int((np.isnan(a) & ~np.isnan(b)).sum())} entries are NaN"
-    near = np.isclose(a, b, rtol=question.rtol, atol=atol, equal_nan=True)
+    near = np.isclose(a, b, rtol=0 if integers else question.rtol, atol=atol, equal_nan=True)
+    if integers and atol < 1:  # exactly, also where float64 cannot tell them apart
+        near = equal
     if near.all():
         return ""
     first = ", ".join(str(int(i)) for i in np.argwhere(~near)[0])
