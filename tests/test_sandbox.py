@@ -210,6 +210,17 @@ def test_the_report_says_how_a_kernel_died(image, tier):
     assert said == ["exit status 3", "signal SIGSEGV"]
 
 
+@pytest.mark.parametrize("tier", launch.TIERS)
+def test_a_syntax_error_names_the_line_of_the_cell(image, tier):
+    try:
+        with Process(tier, image, Limits()) as process, Kernel(process) as kernel:
+            said = kernel.run("x = 1\nx = = 2", time.monotonic() + 20).error
+    except (NotStarted, OSError) as error:
+        pytest.skip(str(error))
+
+    assert said == "SyntaxError: invalid syntax (line 2 of the cell)"
+
+
 def few_files(monkeypatch, tmp_path):
     """The self-test, with files that are enough to be too many, and no more than a test can bear."""
     source = choose.PROBE.read_text(encoding="utf-8").replace("10**6", "20_000")

@@ -15,6 +15,7 @@ import hashlib
 import hmac
 import json
 import os
+import re
 import secrets
 import selectors
 import socket
@@ -31,6 +32,7 @@ from minigrad.grading.sandbox.launch import Process
 End = Literal["idle", "died", "time", "messages", "bytes", "disk", "nonsense"]
 PORTS = {"shell": 1, "iopub": 2, "stdin": 3, "control": 4, "hb": 5}
 DELIMITER = b"<IDS|MSG>"
+OF_A_CELL = re.compile(r"\(\d+\.py, line (\d+)\)")  # a syntax error in the kernel's file for a cell
 SLICE = 0.05  # seconds between checks that the kernel is alive
 
 
@@ -121,7 +123,8 @@ class Kernel:
         def take(kind: str, content: dict[str, Any]) -> None:
             if kind == "error":
                 name, value = content.get("ename"), content.get("evalue")
-                run.error = f"{str(name)[:80]}: {str(value)[:500]}"
+                said = OF_A_CELL.sub(r"(line \1 of the cell)", str(value)[:500])
+                run.error = f"{str(name)[:80]}: {said}"
             elif kind == "display_data" and isinstance(content.get("data"), dict):
                 run.published.append(content["data"])
 
