@@ -51,4 +51,6 @@ templates_path = ["templates"]
 
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"
-autodoc_preserve_defaults = True
+autodoc_preserve_defaults = (
+    False  # Sphinx would look for the defaults of losses in the decorated function
+)

@@ -8,6 +8,7 @@ from IPython.core.error import UsageError
 
 from minigrad.jupyter.check_magic import CheckMagics
 from minigrad.teach import Exercise, question
+from tests.shells import NO_HISTORY
 
 
 @pytest.fixture
@@ -15,7 +16,7 @@ def shell(monkeypatch):
     monkeypatch.setattr(question, "DECLARED", {})
     from IPython.core.interactiveshell import InteractiveShell
 
-    shell = InteractiveShell()
+    shell = InteractiveShell(config=NO_HISTORY)
     shell.register_magics(CheckMagics)
     Exercise("square_backward", lambda x: x * x, shapes=[[()], [(2,)]])
     return shell

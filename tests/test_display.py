@@ -14,6 +14,7 @@ from IPython.core.interactiveshell import InteractiveShell
 import minigrad
 from minigrad.jupyter import display
 from minigrad.jupyter.tensor_html import CELLS, heat_map
+from tests.shells import NO_HISTORY
 
 
 @pytest.fixture(autouse=True)
@@ -102,7 +103,7 @@ def test_a_leaf_and_a_plain_tensor_have_no_chain():
 
 
 def test_the_text_of_a_tensor_stays_as_it_was_and_alone_where_asked_for(monkeypatch):
-    shell = InteractiveShell()
+    shell = InteractiveShell(config=NO_HISTORY)
     shell.display_formatter.active_types = list(shell.display_formatter.format_types)
     x = minigrad.ones(2, 2)
 

@@ -12,12 +12,13 @@ from IPython.core.interactiveshell import InteractiveShell
 import minigrad
 from minigrad.core import errors
 from minigrad.core.errors import AutogradError, Place, ShapeError
+from tests.shells import NO_HISTORY
 
 
 @pytest.fixture
 def shell():
     """A shell with the extension's line tracing on, as in a notebook."""
-    shell = InteractiveShell.instance()
+    shell = InteractiveShell.instance(config=NO_HISTORY)
     shell.reset()
     minigrad.trace_lines(True)
     yield shell

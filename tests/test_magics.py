@@ -18,9 +18,11 @@ from minigrad.core.modes import state, trace_lines
 from minigrad.jupyter.display import chosen_mode
 from minigrad.tape import Tape
 from minigrad.teach import question
+from tests.shells import NO_HISTORY
 
 SETUP = """
 import minigrad
+from tests.shells import NO_HISTORY
 x1, x2, x3, x4 = (minigrad.ones(2, 3, 4).requires_grad_(k < 2) for k in range(4))
 """
 LESSON = """%%autograd t
@@ -34,8 +36,7 @@ z += x2"""
 def shell(monkeypatch):
     """A fresh shell with the extension loaded; what it displays is kept in `shell.shown`."""
     InteractiveShell.clear_instance()
-    shell = InteractiveShell.instance(colors="nocolor")
-    shell.history_manager.enabled = False
+    shell = InteractiveShell.instance(colors="nocolor", config=NO_HISTORY)
     shell.shown = []
     monkeypatch.setattr("minigrad.jupyter.magics.display", lambda tape: shell.shown.append(tape))
     monkeypatch.setattr(minigrad, "display", "svg")

@@ -17,11 +17,25 @@ LAID_OUT = re.compile(r"^\s|\S {2,}\S|^\S+:$")
 
 def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("autodoc-process-docstring", rewrite)
+    app.connect("autodoc-process-signature", name_defaults)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 
 
 def rewrite(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
     lines[:] = restructured(lines)
+
+
+def name_defaults(
+    app: Sphinx,
+    what: str,
+    name: str,
+    obj: Any,
+    options: Any,
+    signature: str | None,
+    result: str | None,
+) -> tuple[str | None, str | None]:
+    """Show a default that is a function or a class by its name."""
+    return signature and re.sub(r"<(?:function|class) '?(\w+)[^>]*>", r"\1", signature), result
 
 
 def restructured(lines: list[str]) -> list[str]:

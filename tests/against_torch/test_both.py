@@ -9,6 +9,7 @@ from IPython.core.interactiveshell import InteractiveShell
 
 import minigrad
 from minigrad.teach import two_engines
+from tests.shells import NO_HISTORY
 
 
 def product(m):
@@ -160,7 +161,7 @@ class Net(nn.Module):
 
 @pytest.fixture(scope="module")
 def shell():
-    shell = InteractiveShell.instance(colors="nocolor")
+    shell = InteractiveShell.instance(colors="nocolor", config=NO_HISTORY)
     shell.run_line_magic("load_ext", "minigrad")
     shell.run_cell(BEFORE)
     yield shell

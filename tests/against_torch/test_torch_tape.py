@@ -19,6 +19,7 @@ from tests.against_torch import torch_programs
 from tests.against_torch.test_node_names import EXPRESSIONS, operands
 from tests.against_torch.torch_programs import ones
 from tests.against_torch.tutorial_programs import TUTORIALS
+from tests.shells import NO_HISTORY
 
 PROGRAMS = torch_programs.PROGRAMS | TUTORIALS
 both = pytest.mark.parametrize("name", PROGRAMS)
@@ -470,7 +471,7 @@ def test_looking_at_a_graph_unpacks_nothing():
 def test_a_notebook_shows_a_tensor_of_pytorch_and_its_chain():
     from IPython.core.interactiveshell import InteractiveShell
 
-    shell = InteractiveShell.instance()
+    shell = InteractiveShell.instance(config=NO_HISTORY)
     try:
         shell.run_line_magic("load_ext", "minigrad")
         shell.user_ns["x"], _, shell.user_ns["y"], shell.user_ns["z"] = graph()

@@ -161,7 +161,6 @@ def a_loss(size_average_before: str = "reduce", node: str = "") -> Callable[[Los
         scope["reduction_of"] = reduction_of
         made: Any = wraps(compute)(compiled(f"nn.functional.{name}", source, scope)[name])
         made.__signature__ = signature.replace(parameters=own)
-        del made.__wrapped__  # whose source has other parameters than the signature
         return made
 
     return decorator
