@@ -9,7 +9,6 @@ EXPRESSIONS = """
 x * x | x + 1 | x - 1 | x / 2 | x ** 2 | x ** x | 2 ** x | -x | x @ x.T | x @ v | v @ v | m.mm(x, x.T) | m.dot(v, v) | m.mv(x, v)
 m.bmm(b, b.mT) | m.addmm(m.ones(3, 3), x, x.T) | m.outer(v, v) | x[0] | x[0, 1] | x[1:] | x[:, 1] | x[::2, 1:] | x[i] | x[x > 0]
 x[None] | x[...] | x[0:1, 0] | x.T | x.t() | x.mT | x.transpose(0, 1) | x.permute(1, 0) | x.reshape(-1) | x.view(-1) | x.flatten()
-x.T.reshape(-1) | x.T.flatten() | b.permute(2, 0, 1).reshape(4, -1) | b.mT.flatten(1) | x[:, 1:3].reshape(-1) | x.T.ravel() | x[None].mT.reshape(4, 3)
 v.t() | x.squeeze() | x[:1].squeeze() | x[None].squeeze(0) | x.unsqueeze(0) | x.expand(2, 3, 4) | x.sum() | x.sum(0) | x.mean() | x.mean(0) | x.max(0)[0] | x.amax()
 x.prod() | x.prod(0) | x.var() | x.std(0) | x.norm() | x.norm(dim=0) | m.linalg.norm(x) | x.logsumexp(0) | x.cumsum(0) | x.cumprod(0)
 x.clone() | x.double() | x.T.contiguous() | x.abs() | x.exp() | x.log() | x.sqrt() | x.sin() | x.relu() | x.sigmoid() | x.tanh()
@@ -26,6 +25,7 @@ x[:] | x.squeeze(0) | x.squeeze((0, 1)) | 2 / x | 1 / x | x.clone().zero_() | x.
 """
 # Several nodes in one of the libraries, of which the last has the same name.
 LAST_ONES = """
+x.T.reshape(-1) | x.T.flatten() | b.permute(2, 0, 1).reshape(4, -1) | b.mT.flatten(1) | x[:, 1:3].reshape(-1) | x.T.ravel() | x[None].mT.reshape(4, 3)
 2 - x | 1 - x | m.rsub(x, x) | b @ b.mT | b @ x.T | b @ v | v @ b.mT | v @ x.T | x.max() | x.min() | x.sort()[0] | x.topk(1)[0] | x.kthvalue(1)[0]
 x.mode()[0] | x.median(0)[0] | x.nanmedian(0)[0] | x.cummax(0)[0] | x.cummin(0)[0] | x.aminmax()[0] | x.nansum() | x.dist(y) | x.log1p()
 x.clone().fill_(m.tensor(2.0))
