@@ -50,7 +50,7 @@ import numpy as np
 
 from minigrad.core import modes
 from minigrad.core.dispatch import apply, keep_line, record_node
-from minigrad.core.errors import _is_ours, user_instruction
+from minigrad.core.errors import is_ours, user_instruction
 from minigrad.core.inplace import attach, copy_of, is_plain
 from minigrad.core.leaf import AccumulateGrad
 from minigrad.core.memory import FRESH, INFERENCE, Counter, new
@@ -194,7 +194,7 @@ def _scope_of(op: Op, in_place: bool) -> dict[str, Any]:
         "named": op.named and op.named.formula,
         "ndarray": np.ndarray, "in_order": np.ascontiguousarray, "INFERENCE": INFERENCE,
         "AccumulateGrad": AccumulateGrad, "copy_of": copy_of, "is_plain": is_plain, "attach": attach,
-        "user_instruction": user_instruction, "is_ours": _is_ours, "caller": sys._getframe,
+        "user_instruction": user_instruction, "is_ours": is_ours, "caller": sys._getframe,
         "keep_line": keep_line, "record_node": record_node,
         "ViewStep": ViewStep, "shows": shows, "as_tuple": tuple.__new__,
         **{f"_{s}": default for s, default in op.settings.items()},

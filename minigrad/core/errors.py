@@ -52,7 +52,7 @@ Instruction = tuple[CodeType, int]  # code, and the position in its bytecode
 def user_frame() -> FrameType | None:
     """The nearest caller outside minigrad (and outside NumPy, which may be in between)."""
     frame: FrameType | None = sys._getframe(2)
-    while frame is not None and _is_ours[frame.f_code.co_filename]:
+    while frame is not None and is_ours[frame.f_code.co_filename]:
         frame = frame.f_back
     return frame
 
@@ -71,7 +71,7 @@ def user_instruction(frame: FrameType | None = None) -> Instruction | None:
     frame = frame or sys._getframe(1)
     while frame is not None:
         code = frame.f_code
-        if not _is_ours[code.co_filename]:
+        if not is_ours[code.co_filename]:
             return code, frame.f_lasti
         frame = frame.f_back
     return None
@@ -89,7 +89,7 @@ def place_of(instruction: Instruction | None) -> Place | None:
 def in_constructor() -> bool:
     """Is one of minigrad's layers being constructed or initialized?"""
     frame: FrameType | None = sys._getframe(1)
-    while frame is not None and _is_ours[frame.f_code.co_filename]:
+    while frame is not None and is_ours[frame.f_code.co_filename]:
         if frame.f_code.co_name in ("__init__", "reset_parameters", "_reset_parameters"):
             return True
         frame = frame.f_back
@@ -99,7 +99,7 @@ def in_constructor() -> bool:
 def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
     """Issue a warning that points to the user's line."""
     frame, n = sys._getframe(1), 2
-    while frame.f_back is not None and _is_ours[frame.f_code.co_filename]:
+    while frame.f_back is not None and is_ours[frame.f_code.co_filename]:
         frame, n = frame.f_back, n + 1
     warnings.warn(message, category, stacklevel=n)
 
@@ -131,7 +131,7 @@ _machinery = [_OUR_FOLDER, "<frozen", "<minigrad", "<__array_function__"]
 def add_machinery(*paths: str) -> None:
     """Treat files whose paths start with one of these as part of minigrad, not of the user's program."""
     _machinery.extend(paths)
-    _is_ours.clear()
+    is_ours.clear()
 
 
 class _IsOurs(dict[str, bool]):
@@ -147,7 +147,7 @@ class _IsOurs(dict[str, bool]):
         return self[file]
 
 
-_is_ours = _IsOurs()
+is_ours = _IsOurs()
 
 
 def _cell_name(file: str) -> str | None:

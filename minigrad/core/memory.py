@@ -19,15 +19,14 @@ new = object.__new__
 class Counter:
     """Counts the writes to a piece of memory. A base and all its views share one counter.
 
-    Most counters stay at their first values, so these are attributes of the class: a counter
-    is made for every tensor that is written to, and stores nothing until then.
+    The first values are attributes of the class, so a new counter stores nothing. (One is made for
+    every tensor that is written to or saved as a result.)
     """
 
     count = 0
     history = 0  # the number of changes to the history of this memory
-    undo: dict[
-        Any, Any
-    ] = {}  # layout before t_() and similar ops -> the view ops that lead back to it
+    # Layout before t_() and similar ops -> the view ops that lead back to it; replaced, never changed.
+    undo: dict[Any, Any] = {}
     where: Instruction | None = None  # the latest write
 
     @property

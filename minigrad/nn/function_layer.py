@@ -87,9 +87,8 @@ class FunctionLayer(Module):
         if not types and not cls._fields:
             for name in [n for n in wanted if n not in NOT_SETTINGS | left_out]:
                 default, types[name] = wanted[name].default, wanted[name].annotation
-                whole = (
-                    types[name] is float and type(default) is int
-                )  # PyTorch's functions have 0 for 0.0
+                # PyTorch's functions have 0 for 0.0.
+                whole = types[name] is float and type(default) is int
                 no_default = default is inspect.Parameter.empty
                 own[name] = REQUIRED if no_default else float(default) if whole else default
         cls._fields, cls._types = cls._fields | own, cls._types | types
@@ -135,9 +134,8 @@ def layer(
     shown     the settings that the repr shows; by default, those that the base shows
     options   `without`, `optional` and `kw_only` of FunctionLayer
     """
-    text, _, _ = inspect.cleandoc(of.__doc__ or "").partition(
-        "\n\n>>>"
-    )  # its example is of the function
+    # Without the example, which is one of the function.
+    text, _, _ = inspect.cleandoc(of.__doc__ or "").partition("\n\n>>>")
     attributes: dict[str, Any] = {"__doc__": text, "__module__": "minigrad.nn.table"}
     if shown is not None:
         attributes["_shown"] = tuple(shown.split())

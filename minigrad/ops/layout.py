@@ -10,7 +10,7 @@ import numpy as np
 
 from minigrad.core.op import constant, elementwise, general, linear
 from minigrad.core.shapes import add_up, order_of, sum_to
-from minigrad.ops.elementwise import ZERO, copied
+from minigrad.ops.elementwise import ZERO, copied, into
 from minigrad.ops.indexing import or_zero, strided_view
 
 
@@ -288,12 +288,7 @@ def copy(x, y, *, out=None):
 
     It overwrites x with y. Only the shape and dtype of x matter.
     """
-    if out is None:
-        out = np.empty_like(x)
-    elif y.ndim > out.ndim:  # NumPy would drop leading axes of size 1
-        raise ValueError(f"a result of shape {y.shape} does not fit into {out.shape}")
-    out[...] = y
-    return out
+    return into(np.empty_like(x) if out is None else out, y)
 
 
 copy.vjp(x=lambda g: np.zeros_like(g),

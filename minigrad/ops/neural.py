@@ -12,7 +12,7 @@ import numpy as np
 
 from minigrad.core.op import elementwise, general, linear
 from minigrad.core.sparse import RowSparse
-from minigrad.ops.elementwise import into, keep, sigmoid, summed
+from minigrad.ops.elementwise import HALF, ZERO, into, keep, sigmoid, summed
 from minigrad.ops.indexing import put_zeros
 from minigrad.ops.special import erf
 
@@ -37,8 +37,8 @@ def elu(x, *, alpha=1.0, scale=1.0, out=None):
 
     Source: Clevert et al., Exponential Linear Units (2016).
     """
-    below = np.expm1(np.minimum(x, np.zeros((), x.dtype)))  # 0 where x > 0
-    z = np.maximum(x, np.zeros((), x.dtype)) + (below if alpha == 1 else below * np.array(alpha, x.dtype))
+    below = np.expm1(np.minimum(x, ZERO[x.dtype]))  # 0 where x > 0
+    z = np.maximum(x, ZERO[x.dtype]) + (below if alpha == 1 else below * np.array(alpha, x.dtype))
     return into(out, z if scale == 1 else z * np.array(scale, x.dtype))
 
 
@@ -158,7 +158,7 @@ hardtanh.vjp(x=lambda g, x, min_val, max_val: keep(g, np.logical_not((x <= min_v
 @elementwise(result="float", refuses="biu")
 def hardsigmoid(x, *, out=None):
     """z = x / 6 + 1 / 2, clamped to the range from 0 to 1        dz/dx = (x > -3) * (x < 3) / 6"""
-    return into(out, between(x / np.array(6, x.dtype) + np.array(0.5, x.dtype), 0, 1))
+    return into(out, between(x / np.array(6, x.dtype) + HALF[x.dtype], 0, 1))
 
 
 hardsigmoid.vjp(x=lambda g, x: keep(g / 6, (x > -3) & (x < 3)))

@@ -22,7 +22,7 @@ from types import TracebackType
 from typing import Any
 
 from minigrad.core import modes
-from minigrad.core.errors import Place, _is_ours
+from minigrad.core.errors import Place, is_ours
 from minigrad.core.op import Op
 from minigrad.core.tensor import Tensor
 from minigrad.tape import iterations, trace, walk
@@ -249,4 +249,4 @@ def op_that_failed(error: BaseException) -> tuple[Op, list[Any]] | None:
 def place_in(error: BaseException) -> Place | None:
     """The user's line that raised the error: the innermost one in the traceback outside minigrad."""
     lines = [(f.f_code.co_filename, line) for f, line in walk_tb(error.__traceback__)]
-    return next((Place(*at) for at in reversed(lines) if not _is_ours[at[0]]), None)
+    return next((Place(*at) for at in reversed(lines) if not is_ours[at[0]]), None)

@@ -33,26 +33,36 @@ def _of_two_functions(a: Answer, op_name: str) -> Iterator[tuple[Use, Use]]:
 
 
 @mistake_in(OF_FORMULAS, "paths_multiplied")
-def _derivatives_combined(a: Answer) -> Places:
-    """The derivative of the {n} {op}{line} is not the {n} of the derivatives.
+def _product_of_derivatives(a: Answer) -> Places:
+    """The derivative of the product {op}{line} is not the product of the derivatives.
 
-    {rule}
+    Use the product rule:  (f * h)' = f' * h + f * h'.
     """
-    for name, words, rule in (
-        ("mul", "product", "Use the product rule:  (f * h)' = f' * h + f * h'."),
-        ("div", "quotient", "Use the quotient rule:  (f / h)' = (f' * h - f * h') / h**2."),
-    ):
-        for x, y in _of_two_functions(a, name):
-            f, h = (a.graph.walk_back(u.parent, np.ones_like(u.passed)) for u in (x, y))
-            if f is None or h is None or not f.shape == h.shape == x.g.shape or np.all(h == 1):
-                continue
-            if name == "mul" and np.all(f == 1):
-                continue  # as if one path were missing
-            effects = [a.graph.walk_back(u.parent, u.passed) for u in (x, y)]
-            with np.errstate(divide="ignore", invalid="ignore"):
-                combined = x.g * (f * h if name == "mul" else f / h)
-            if a.gives(a.right - sum(d for d in effects if d is not None) + combined):
-                yield {"use": x, "n": words, "rule": rule}
+    yield from _derivatives_combined(a, "mul", np.multiply)
+
+
+@mistake_in(OF_FORMULAS, "paths_multiplied")
+def _quotient_of_derivatives(a: Answer) -> Places:
+    """The derivative of the quotient {op}{line} is not the quotient of the derivatives.
+
+    Use the quotient rule:  (f / h)' = (f' * h - f * h') / h**2.
+    """
+    yield from _derivatives_combined(a, "div", np.true_divide)
+
+
+def _derivatives_combined(a: Answer, op_name: str, combine: np.ufunc) -> Places:
+    """Where the student has combined f' and h' by the operation that combines f and h."""
+    for x, y in _of_two_functions(a, op_name):
+        f, h = (a.graph.walk_back(u.parent, np.ones_like(u.passed)) for u in (x, y))
+        if f is None or h is None or not f.shape == h.shape == x.g.shape:
+            continue
+        if np.all(h == 1) or op_name == "mul" and np.all(f == 1):
+            continue  # as if one path were missing
+        effects = [a.graph.walk_back(u.parent, u.passed) for u in (x, y)]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            combined = x.g * combine(f, h)
+        if a.gives(a.right - sum(d for d in effects if d is not None) + combined):
+            yield {"use": x}
 
 
 @mistake_in(OF_FORMULAS, "wrong_argument")
@@ -91,23 +101,20 @@ def _smoothed_target(a: Answer) -> Places:
         with np.errstate(divide="ignore", invalid="ignore"):
             one, e = np.nan_to_num(chosen / hard), np.nan_to_num(soft / each)
         p = softmax(use.values["x"], axis=axis)
-        for target, words in (
-            (one, "it is not smoothed"),
-            ((1 - e) * one, "e / k is missing"),
-            (one + e / k, "e / k is added, but onehot is not multiplied by 1 - e"),
+        shared = (1 - e) * one + e / max(k - 1, 1) * (1 - one)
+        for kind, target, words in (
+            ("wrong_argument", one, "it is not smoothed"),
+            ("missing_path", (1 - e) * one, "e / k is missing"),
             (
-                (1 - e) * one + e / max(k - 1, 1) * (1 - one),
-                "e is shared among the k - 1 other classes",
+                "wrong_argument",
+                one + e / k,
+                "e / k is added, but onehot is not multiplied by 1 - e",
             ),
-            (e * one + (1 - e) / k, "e and 1 - e are swapped"),
+            ("wrong_argument", shared, "e is shared among the k - 1 other classes"),
+            ("wrong_argument", e * one + (1 - e) / k, "e and 1 - e are swapped"),
         ):
             if gives(a, (use.parent, each * (p - target) - use.passed - smooth[0].passed)):
-                left_out = words == "e / k is missing"
-                yield {
-                    "kind": "missing_path" if left_out else "wrong_argument",
-                    "use": use,
-                    "n": words,
-                }
+                yield {"kind": kind, "use": use, "n": words}
                 return
 
 
@@ -122,13 +129,13 @@ def _weight_of_positives(a: Answer) -> Places:
     """
     for use, x, y, weight, each in _weighted_positives(a):
         p = sigmoid(x)
+        right = (1 - y) * p - weight * y * (1 - p)
         for d, words in (
             (p - y, "it is missing"),
             (weight * (p - y), "it multiplies the negative examples as well"),
             (weight * (1 - y) * p - y * (1 - p), "it multiplies the negative examples instead"),
             (p - weight * y, "it multiplies the target only, and belongs to the whole term"),
         ):
-            right = (1 - y) * p - weight * y * (1 - p)
             if gives(a, (use.parent, each * (d - right))):
                 yield {"use": use, "n": words}
                 return

@@ -128,9 +128,10 @@ def _array(question: GradedQuestion, mine: EncodedValue, right: EncodedValue, at
     a, b = a.astype(np.float64), b.astype(np.float64)
     if not np.array_equal(np.isnan(a), np.isnan(b)):
         return f"{int((np.isnan(a) & ~np.isnan(b)).sum())} entries are NaN"
-    near = np.isclose(a, b, rtol=0 if integers else question.rtol, atol=atol, equal_nan=True)
-    if integers and atol < 1:  # exactly, also where float64 cannot tell them apart
-        near = equal
+    if integers and atol < 1:
+        near = equal  # float64 cannot tell large integers apart
+    else:
+        near = np.isclose(a, b, rtol=0 if integers else question.rtol, atol=atol, equal_nan=True)
     if near.all():
         return ""
     first = ", ".join(str(int(i)) for i in np.argwhere(~near)[0])

@@ -20,7 +20,7 @@ import torch
 from torch._C._dynamo.eval_frame import _FrameAction, _FrameExecStrategy, set_code_exec_strategy
 from torch.utils import _python_dispatch as dispatcher
 
-from minigrad.core.errors import _is_ours, user_line
+from minigrad.core.errors import is_ours, user_line
 from minigrad.core.op import REGISTRY
 from minigrad.tape.events import Entry, Input, OpCall, TorchCall, result_of
 from minigrad.tape.forward_half import why_no_gradient
@@ -361,7 +361,7 @@ _NONE = object()
 def in_compiler() -> bool:
     """Is torch.compile or its compiled code running, rather than the user's program?"""
     frame: FrameType | None = sys._getframe(2)
-    while frame is not None and _is_ours[file := frame.f_code.co_filename]:
+    while frame is not None and is_ours[file := frame.f_code.co_filename]:
         if file.endswith("convert_frame.py") or "_aot_autograd" in file or "_inductor" in file:
             return True
         frame = frame.f_back
