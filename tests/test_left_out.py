@@ -36,7 +36,7 @@ def test_what_is_left_out_can_be_imported_and_says_so_when_it_is_used(name, impo
     thing = module.Anything
 
     assert not module.is_available()
-    for use in (thing, lambda: thing.inside(1), lambda: types.new_class("Own", (thing,))):
+    for use in (thing, lambda: thing.inside(1), lambda: types.new_class("Own", (thing,))()):
         with pytest.raises(NotImplementedError, match=f"leaves out minigrad.{name}.*PYTORCH.md"):
             use()
 
