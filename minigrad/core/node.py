@@ -88,7 +88,9 @@ class Node(Hookable):
 
     def __dir__(self) -> list[str]:
         """The attributes, without the `_saved_...` of other nodes of this class."""
-        return [name for name in super().__dir__() if not name.startswith("_saved_") or _has(self, name)]
+        return [
+            name for name in super().__dir__() if not name.startswith("_saved_") or _has(self, name)
+        ]
 
     def _sequence_nr(self) -> int:
         """The sequence number: later nodes have larger ones."""
