@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from minigrad.tape import animation
+from minigrad.tape.render import animation
 from tests import tape_cases as cases
 
 SVG = "{http://www.w3.org/2000/svg}"

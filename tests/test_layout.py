@@ -6,7 +6,9 @@ from time import process_time
 import pytest
 
 from minigrad.tape.document import Bounds
-from minigrad.tape.layout import Box, BoxLayout, lay_out, text_width
+from minigrad.tape.render.layers import Box
+from minigrad.tape.render.layout import BoxLayout, lay_out
+from minigrad.tape.render.style import text_width
 
 
 def graph(edges: str, leaves: str = "") -> tuple[list[Box], list[tuple[str, str]]]:

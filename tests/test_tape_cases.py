@@ -11,13 +11,13 @@ import pytest
 
 import minigrad
 from minigrad import nn
-from minigrad.tape import boxes, draw, page, palette, text
 from minigrad.tape.document import Bounds
 from minigrad.tape.jacobian import MOST
 from minigrad.tape.names import in_words
-from minigrad.tape.shapes import Group, Line
+from minigrad.tape.render import boxes, draw, page, style, text
+from minigrad.tape.render.shapes import Group, Line
+from minigrad.tape.render.thumbnail import thumbnail
 from minigrad.tape.snapshot import Snapshot
-from minigrad.tape.thumbnail import thumbnail
 from tests import tape_cases as cases
 from tests import tape_schema
 
@@ -729,8 +729,8 @@ def test_an_arrow_and_the_gradients_beside_it_never_meet(case):
         if not isinstance(group, Group) or "-r" not in group.id:
             continue
         lines = [item for item in group.items if isinstance(item, Line)]
-        down = [line for line in lines if line.stroke == palette.FORWARD]
-        for back in (line for line in lines if line.stroke != palette.FORWARD):
+        down = [line for line in lines if line.stroke == style.FORWARD]
+        for back in (line for line in lines if line.stroke != style.FORWARD):
             for line in down:
                 apart = points_of(line)[:, None] - points_of(back)[None]
                 assert np.hypot(*apart.T).min() > 3, group.title

@@ -27,7 +27,7 @@ from minigrad.core.leaf import AccumulateGrad
 from minigrad.core.node import reachable
 from minigrad.tape.adapters import node_of, tensor_kinds
 from minigrad.tape.names import namespace_of, shape_text, short, tensors_in
-from minigrad.tape.shapes import esc
+from minigrad.tape.render.shapes import esc
 
 DEEPEST = 16  # levels of indentation
 MOST_LINES = 80  # of a longer tree, the middle is left out

@@ -33,8 +33,8 @@ from minigrad.tape.events import Backward, Input, NodeRun, computed_from, result
 from minigrad.tape.names import near, number_text, short
 from minigrad.tape.naming import label, node_names, versions_of
 from minigrad.tape.recorder import Recorder
+from minigrad.tape.render.text import table_text
 from minigrad.tape.snapshot import Array, Snapshot, repeats
-from minigrad.tape.text import table_text
 
 STEP = 6e-6  # the cube root of float64's precision: balances rounding error and curvature error
 MOST = 200_000  # the maximum number of operations to apply again

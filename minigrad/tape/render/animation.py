@@ -12,13 +12,12 @@ from dataclasses import replace
 from operator import index
 from pathlib import Path
 
-from minigrad.tape import draw
-from minigrad.tape.bitmap import rendered
 from minigrad.tape.document import Document
-from minigrad.tape.layout import text_width
 from minigrad.tape.names import clean
-from minigrad.tape.palette import BACKWARD_INK, FORWARD, INK
-from minigrad.tape.shapes import Group, Picture, Rect, Scene, Words
+from minigrad.tape.render import draw
+from minigrad.tape.render.bitmap import rendered
+from minigrad.tape.render.shapes import Group, Picture, Rect, Scene, Words
+from minigrad.tape.render.style import BACKWARD_INK, FORWARD, INK, text_width
 from minigrad.tape.state import TapeState
 
 PALE = 0.25  # the opacity of nodes that have not run yet
