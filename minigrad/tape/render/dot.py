@@ -45,8 +45,7 @@ import numpy as np
 
 from minigrad.core.engine import AnyNode
 from minigrad.core.tensor import Tensor
-from minigrad.tape.adapters import node_of, tensor_kinds
-from minigrad.tape.chain import is_leaf
+from minigrad.tape.adapters import is_leaf, node_of, tensor_kinds
 from minigrad.tape.names import clean, namespace_of, shape_text, short, tensors_in
 from minigrad.tape.render import bitmap
 from minigrad.tape.render.canvas import arrow_head, leaning
