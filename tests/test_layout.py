@@ -106,6 +106,12 @@ def test_a_leaf_used_far_below_is_named_again_in_a_chip():
     assert [route.chip for route in layout.routes] == [None] * 6 + [0]
 
 
+def test_a_branch_from_leaves_stands_beside_its_use():
+    layout = lay_out(*graph("x>a a>b b>c c>d xs>x4 x4>p u>p p>d", "x xs u"))  # d = c + x4 @ u
+
+    assert [layer_of(layout, v) for v in ("xs", "x4", "p", "d")] == [1, 2, 3, 4]
+
+
 def test_one_chip_serves_all_uses_in_a_layer():
     layout = lay_out(*graph("w>a a>b b>c c>d d>e d>f w>e w>f", "w"))
 

@@ -121,6 +121,48 @@ def test_views_share_their_memory_and_a_write_shows_on_all():
     assert tape.at().grads == {"x": "[2, 20, 20]"}
 
 
+def test_a_write_to_an_entry_is_shown_as_it_was_written():
+    w = minigrad.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    with minigrad.record() as tape:
+        h = w * 2
+        h[0] = 0.0
+        h[1:] *= 3
+        first = h[0]
+        first.copy_(w[1])
+
+    wrote = [n["expression"] for n in nodes(tape, inplace=True)]
+
+    assert wrote == ["h[0] = 0", "h[1:] *= 3", "h[1:] = getitem#2", "first.copy_(getitem#4)"]
+
+
+def test_a_tensor_has_several_versions_only_if_they_are_on_the_tape():
+    tape = cases.modules()  # a layer wrote to its weights when it was made
+
+    weight = node(tape, name="net.0.weight")
+
+    assert (weight["label"], weight["version"], weight["versions"]) == ("net.0.weight", 1, 1)
+    assert ">v1</text>" not in tape.svg()
+
+
+def test_a_saved_number_has_no_version():
+    x = minigrad.tensor([2.0, 3.0], requires_grad=True)
+    with minigrad.record() as tape:
+        y = x**2
+        y.sum().backward()
+
+    assert "Its saved values are as they were: x v0, 2." in [
+        d["text"] for d in details(tape, "check")
+    ]
+
+
+def test_the_entries_of_a_small_matrix_are_all_in_the_sentence():
+    x = minigrad.tensor([[1.0], [2.0]], requires_grad=True)
+    with minigrad.record() as tape:
+        (x * x).sum().backward()
+
+    assert tape.document["steps"][-1]["text"] == "x.grad is now [[2], [4]]."
+
+
 def test_contributions_are_counted_as_they_arrive():
     tape = cases.fan_in()
     to_x = [

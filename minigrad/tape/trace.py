@@ -17,7 +17,7 @@ from minigrad.tape import steps
 from minigrad.tape.events import Backward, Entry, Input, Iteration
 from minigrad.tape.iterations import iterations_of
 from minigrad.tape.jacobian import MOST, Jacobians
-from minigrad.tape.naming import expression, label, name_of_tensor, result_names, versions_of
+from minigrad.tape.naming import expression, label, name_of_view, result_names, versions_of
 from minigrad.tape.recorder import Recorder
 from minigrad.tape.render import fold
 from minigrad.tape.render.thumbnail import thumbnail
@@ -212,7 +212,7 @@ class _Nodes:
         """The node of an entry; a failed op has no results."""
         through, names = None, self.result_names
         if entry.through is not None:
-            through = name_of_tensor(self.recorder, entry.through, names)
+            through = name_of_view(self.recorder, entry.through, names)
         written = expression(entry, names, through) if entry.op and entry.inputs else None
         name = ", ".join(names[k])
         node = doc.TapeNode(
