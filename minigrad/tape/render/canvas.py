@@ -16,18 +16,28 @@ from minigrad.tape.render.shapes import Group, Item, Line, Point, Rect, Shape, S
 from minigrad.tape.render.style import text_width
 from minigrad.tape.render.thumbnail import LEVELS, picture_size
 
+FADED = 0.45  # the opacity of nodes that the pass does not need
+PALE = 0.25  # and, in a series of pictures, of those that have not run yet
 LEAN = 8.0  # half the vertical distance between the knees of two parallel lines
 
 
 class Canvas:
-    """Draws boxes and arrows in their state after a step. `dx` and `dy` are the offset in the picture."""
+    """Draws boxes and arrows in their state after a step. `dx` and `dy` are the offset in the picture.
 
-    def __init__(self, found: doc.Document, view: doc.PictureView, sizes: Sizes) -> None:
+    moving    fade what has not run yet
+    """
+
+    def __init__(
+        self, found: doc.Document, view: doc.PictureView, sizes: Sizes, moving: bool = False
+    ) -> None:
         self.found, self.view, self.sizes, self.state = found, view, sizes, sizes.state
         self.dx = self.dy = 0.0
         self.prefix = f"mg-{found.number}"
         self.edges = {e.id: e for e in found.edges}
         self.groups = {g.id: g for g in found.groups}
+        # Leaves exist from the start, unless an optimizer wrote to them.
+        later = {n.id for n in found.nodes if n.kind in ("op", "failed") or n.updated}
+        self.late = later - self.state.made if moving else set()
         arrivals = (a for arrived in self.state.arrived.values() for a in arrived)
         self.flow: dict[tuple[str, int | None], doc.DepositDetail] = {
             (a.sender, a.sent.edge): a.sent for a in arrivals
@@ -71,7 +81,7 @@ class Canvas:
         items += self._value(node, x + PAD, y + TOP)
         items += self._chips(node, x + PAD, y + sizes.chips_at(node))
         items += self._lower(node, x, band + 17, w, failed)
-        opacity = 0.45 if key in self.state.pruned else 1.0
+        opacity = PALE if key in self.late else FADED if key in self.state.pruned else 1.0
         return Group(f"{self.prefix}-{key}", sizes.description(node), tuple(items), opacity)
 
     def _upper(self, node: doc.TapeNode, x: float, y: float, w: float) -> list[Item]:
@@ -188,7 +198,8 @@ class Canvas:
             title += ", its gradient comes back"
         if route.mark:
             items += self._words(route.mark, [edge.mark], style.FAINT)
-        return Group(f"{self.prefix}-r{number}", clean(title), tuple(items))
+        opacity = PALE if route.to in self.late else 1.0
+        return Group(f"{self.prefix}-r{number}", clean(title), tuple(items), opacity)
 
     def _gradient(
         self, edges: list[doc.TapeEdge], up: list[Point], knees: list[float]

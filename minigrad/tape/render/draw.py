@@ -22,6 +22,7 @@ animates the picture, from the same document.
 """
 
 from collections.abc import Collection, Iterator
+from dataclasses import replace
 
 from minigrad.tape.document import Document, NodeId, PictureView, TapeEdge, TapeNode, TitledColumn
 from minigrad.tape.names import count_of, short
@@ -81,13 +82,15 @@ def picture(
     *,
     folded: bool = False,
     marked: Collection[NodeId] = (),
+    moving: bool = False,
 ) -> Picture:
     """The picture of the document, at the end or after a step.
 
     folded    with 25 boxes or more, draw each module and each loop iteration as one box
     marked    nodes that get a dashed frame
+    moving    fade what has not run yet, and give the box of the step a thick border
     """
-    canvas = Canvas(found, _view(found, folded), Sizes(found, step))
+    canvas = Canvas(found, _view(found, folded), Sizes(found, step), moving)
     view, columns = canvas.view, canvas.view.columns or []
     lines = headline(found, folded)
     name = short(found.name)
@@ -109,20 +112,40 @@ def picture(
         shapes += _column(c, canvas.dx, canvas.dy, view.height)
     shapes += [canvas.route(k, r) for k, r in enumerate(view.routes)]
     shapes += [canvas.chip(k, chip) for k, chip in enumerate(view.chips)]
-    for key, place in view.boxes.items():
-        if key in canvas.groups:
-            shapes.append(canvas.group(canvas.groups[key], place))
-        else:
-            shapes.append(canvas.node(found.node(key), place))
-        if key in marked:
-            x, y, w, h = canvas.at(place)
-            shapes.append(Rect(x - 6, y - 6, w + 12, h + 12, "none", style.ERROR, 2.0, "7 4", 10))
+    shapes += _boxes(canvas, marked, moving)
     shapes += _culprit(canvas)
     shapes += draw_legend(legend, bottom)
     width = max(width, _right_edge(shapes) + 10)  # space for text next to an arrow at the right
     ground = Rect(0, 0, width, height, "#FFFFFF")
     described = found.name + ": " + "; ".join(lines)
     return Picture(width, height, [ground, *shapes], canvas.prefix, described)
+
+
+def _boxes(canvas: Canvas, marked: Collection[NodeId], moving: bool) -> Iterator[Group | Item]:
+    """The boxes of the view; with `moving`, the one of the step has a thick border."""
+    found, now = canvas.found, canvas.state.node if moving else None
+    phase = found.steps[canvas.state.step - 1].phase if now else "forward"
+    ink = style.BACKWARD_INK if phase == "backward" else style.FORWARD
+    current = _boxes_of(found, now) if now else []
+    for key, place in canvas.view.boxes.items():
+        group = canvas.groups.get(key)
+        drawn = canvas.node(found.node(key), place) if group is None else canvas.group(group, place)
+        x, y, w, h = canvas.at(place)
+        if key in current:
+            border = Rect(x, y, w, h, "none", ink, 4.0, "", 7)
+            drawn = replace(drawn, items=(*drawn.items, border))
+        yield drawn
+        if key in marked:
+            yield Rect(x - 6, y - 6, w + 12, h + 12, "none", style.ERROR, 2.0, "7 4", 10)
+
+
+def _boxes_of(found: Document, key: NodeId) -> list[str]:
+    """The boxes that can represent a node: its own, and those of the groups that contain it."""
+    inside = {member: group.id for group in found.groups for member in group.members}
+    boxes = [key]
+    while boxes[-1] in inside:
+        boxes.append(inside[boxes[-1]])
+    return boxes
 
 
 def _column(column: TitledColumn, dx: float, dy: float, height: float) -> Iterator[Item]:
