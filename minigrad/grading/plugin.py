@@ -39,7 +39,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         cell = getattr(item, "cell", None)
         if isinstance(cell, dict) and cell.get("outputs"):
-            from minigrad.tape.page import is_element
+            from minigrad.tape.render.page import is_element
 
             cell["outputs"] = [output for output in cell["outputs"] if not is_element(output)]
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import Generic, Protocol, TypeVar
 
-from minigrad.tape.text import table_text
+from minigrad.tape.render.text import table_text
 from minigrad.teach.answer import Diagnosis
 from minigrad.teach.difference import Difference, decimal_text, magnitude, position
 
