@@ -208,6 +208,17 @@ def test_a_csv_is_read_as_spreadsheets_write_it(file):
     assert (row["student"], row.points("points"), row.line) == ("zoë", Decimal("2.5"), 3)
 
 
+def test_empty_columns_that_a_spreadsheet_adds_are_ignored(file):
+    path = file("marks.csv", "student,points,,\nada,1,,\nbob,2\ncy,3,,,\n")
+
+    rows = read_table(path, {"student": (), "points": ()}, needed=("student",))
+
+    assert [row["student"] for row in rows] == ["ada", "bob", "cy"]
+    file("marks.csv", "student,points,,\nada,1,x,\n")
+    with pytest.raises(GradebookError, match="line 2: there are 4 cells, but 2 columns"):
+        read_table(path, {"student": (), "points": ()}, needed=("student",))
+
+
 @pytest.mark.parametrize(
     "text", ["=1+1", "+1", "-x", "@x", "'=1", "''=1", "a\nb", "a\n =1", "x\n'=1", "x"]
 )
@@ -477,6 +488,9 @@ def test_a_csv_of_times_overrides_all_other_sources(file, settings):
     assert gradebook_of("ps1", grades, late).rows[0].lateness.days == 1
     file("times.csv", "student,time\nada,noon\n")
     with pytest.raises(GradebookError, match="line 2: the time is 'noon'"):
+        given(settings('times = "times.csv"'), "ada")
+    file("times.csv", "student,time\nada,2026-12-01 12:00Z\nada,2026-12-02 12:00Z\n")
+    with pytest.raises(GradebookError, match="line 3: line 2 has the same student"):
         given(settings('times = "times.csv"'), "ada")
 
 
@@ -1083,6 +1097,21 @@ def test_the_last_of_several_notebooks_determines_lateness(two_parts, tmp_path, 
     assert book.rows[0].lateness.days == 2
     with pytest.raises(GradebookError, match="Two exercises of the assignment are called part1"):
         grade_assignment(Assignment("ps1", exercises[:1] * 2), tmp_path / "class", tmp_path / "o")
+
+
+def test_work_that_comes_in_during_a_run_does_not_stop_it(two_parts, tmp_path):
+    two_parts("ada", "part1")
+    two_parts("ada", "part2")
+    exercises = [make_bundles(tmp_path / p / f"{p}.ipynb") for p in ("part1", "part2")]
+    asked = Assignment("ps1", exercises)
+
+    def comes_in(done, of, what):
+        two_parts("bob", "part2") if what == "judging" else None
+
+    where = tmp_path / "class", tmp_path / "out", Settings(isolation="none"), comes_in
+    book = grade_assignment(asked, *where)
+
+    assert [row.student.id for row in book.rows] == ["ada", "bob"]
 
 
 # ------------------------------------------------------------------------- a course

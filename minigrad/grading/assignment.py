@@ -78,6 +78,8 @@ def grade_assignment(
         # a student who handed in only another notebook gets no grade here, even if cells match
         runs.append([grade for grade in run if Path(grade["file"]).stem not in others])
         for one, answers in read_written(folder):
+            if one.student not in written:
+                continue  # handed in during the run: the next one reads it
             if Path(one.file).stem in others:
                 answers = nothing_written(recording)
             for question, answer in answers.items():

@@ -433,6 +433,8 @@ def _print_summary(book: Gradebook, written: list[Path]) -> None:
         if row.unreadable:
             typer.echo("    " + one_line(f"{row.student.label}: {row.unreadable}"))
     _print_what_needs_attention(book)
+    if any(row.open for row in rows):
+        typer.echo(f"    To mark them, run  minigrad mark {written[0].parent}")
     _print_written(written)
     lost = sum(TRY_AGAIN in row.unreadable for row in rows)
     if lost:
@@ -449,8 +451,8 @@ def _print_what_needs_attention(book: Gradebook) -> None:
         "submissions that match nobody on the roster": [UNKNOWN_STUDENT in r.notes for r in rows],
         "late submissions": [late.days > 0 for late in due],
         unknown: [late.time is None for late in due],
-        "answers still to be marked by a person, with 0 points until then": [r.open for r in rows],
         "marks at the end of the CSV for a student or an answer that does not exist": [book.gone],
+        "answers still to be marked by a person, with 0 points until then": [r.open for r in rows],
     }
     for what, numbers in counted.items():
         if sum(numbers):

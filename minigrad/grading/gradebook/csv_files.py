@@ -104,11 +104,17 @@ def read_table(
     """
     lines = _lines(path)
     line, names = next(lines, (0, ()))
+    while (
+        names and not names[-1]
+    ):  # a spreadsheet may write further columns, in which all cells are empty
+        names = names[:-1]
     if not names:
         raise GradebookError(f"{path} is empty. Its first line must name: {', '.join(needed)}.")
     header = _header(TableRow(path, line, {}, names), columns, needed, others)
     rows = []
     for line, cells in lines:
+        if not any(cells[len(header) :]):
+            cells = cells[: len(header)]
         row = TableRow(path, line, dict(zip(header, cells)), names)
         if len(cells) != len(header):
             raise row.wrong(

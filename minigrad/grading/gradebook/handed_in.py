@@ -12,6 +12,7 @@ import math
 import re
 import stat
 import tempfile
+from collections.abc import Hashable
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -174,7 +175,8 @@ def read_times(settings: AssignmentSettings, roster: Roster) -> dict[str, dateti
     if settings.times is None:
         return {}
     columns = {"student": ("id",), "time": ("submitted", "submission time", "timestamp")}
-    found = {}
+    found: dict[str, datetime] = {}
+    lines: dict[Hashable, int] = {}
     for row in read_table(settings.times, columns, needed=("student", "time"), others=True):
         try:
             time = settings.aware(datetime.fromisoformat(row["time"]))
@@ -186,7 +188,9 @@ def read_times(settings: AssignmentSettings, roster: Roster) -> dict[str, dateti
             raise row.wrong(
                 'the time has no time zone. To fix it, write  time_zone = "Europe/Berlin"'
             )
-        found[roster.named(row["student"], row.where).id] = time
+        student = roster.named(row["student"], row.where).id
+        row.once(student, lines, "student")
+        found[student] = time
     return found
 
 

@@ -22,7 +22,13 @@ from numpy.typing import NDArray
 
 from minigrad.grading.answers import encoded
 from minigrad.grading.documents import Declaration, DrawnCase
-from minigrad.grading.release.syntax import NO_PROGRAM, names_read, needed_statements, statements_of
+from minigrad.grading.release.syntax import (
+    NO_PROGRAM,
+    names_bound,
+    names_read,
+    needed_statements,
+    statements_of,
+)
 from minigrad.teach.ask_facts import Facts
 from minigrad.teach.ask_functions import Differentiable
 from minigrad.teach.ask_optimizers import Updates
@@ -241,7 +247,7 @@ def _wrong_source(wrong: Wrong, name: str, sources: list[str]) -> str | None:
         if isinstance(statement, Definition):
             # drop @exercise.wrong, so that running the cell does not register the answer again
             statement.decorator_list = [d for d in statement.decorator_list if not _registers(d)]
-    others = [s for s in statements if getattr(s, "name", None) != own.name]
+    others = [(s, names_bound(s)) for s in statements if getattr(s, "name", None) != own.name]
     used = needed_statements(names_read(own), others)
     cell = [ast.unparse(each) for each in (*used, own)]
     return "\n\n".join(["import numpy as np", *cell, f"{name} = {own.name}"])

@@ -28,4 +28,4 @@ def write_reports(book: Gradebook, out: Path) -> list[Path]:
         written.append(write_json(folder / "grades.json", document))
         written.append(tables.write_junit(document, folder / "junit.xml"))
     tables.write_gradescope(book, out / "gradescope")
-    return [*written, write_pages(book, documents, out)]
+    return [*written, write_pages(book, documents, out), out / "feedback"]

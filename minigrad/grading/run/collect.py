@@ -32,7 +32,9 @@ MAX_DEEP = 20  # nested folders
 ENCRYPTED = 0x1  # a flag of a zip entry
 # headers in a zip, of an entry and in the directory: how they begin; offsets of flags, name's size, name
 HEADERS = ((b"PK\3\4", 7, 26, 30), (b"PK\1\2", 9, 28, 46))
-IGNORED = re.compile(r"(\._.*|\.(?!.*ipynb$).*|__MACOSX|timestamp\.txt|index\.html|Thumbs\.db|.*~)")
+IGNORED = re.compile(
+    r"(\._.*|\.(?!.*(?i:ipynb)$).*|__MACOSX|timestamp\.txt|index\.html|Thumbs\.db|.*~)"
+)
 # how names begin in a download from Moodle, Blackboard or Brightspace, and Canvas, the same for all files of a student
 DOWNLOADED = re.compile(r".+?_\d+_assignsubmission_|.+?_attempt_(?=\d{4}-)|[\d-]+ - .+? - ")
 CANVAS = re.compile(r"[^_]+_(LATE_)?\d+_(?=\d+_.)")  # others may name files like this, too
@@ -74,7 +76,7 @@ def submissions_in(source: Path, exercise: str, unpacked: Path) -> list[Submissi
     if source.is_file() and (source.suffix == ".zip" or zipfile.is_zipfile(source)):
         left_out = _unpack(source, unpacked)
         source = unpacked
-    elif source.is_file() and source.suffix == ".ipynb":
+    elif source.is_file() and is_notebook(source):
         return [Submission(source.stem, source)]
     elif not source.is_dir():
         raise NoSubmissions(f"{source} is neither a folder, nor a zip file, nor a notebook.")
@@ -84,12 +86,12 @@ def submissions_in(source: Path, exercise: str, unpacked: Path) -> list[Submissi
     entries = _entries(source)
     if len(entries) == 1 and entries[0].is_dir():
         all_of_it = [*_notebooks(entries[0], deep=False), *(path for path, _ in left_out)]
-        direct = {p.stem for p in all_of_it if p.parent == entries[0] and p.suffix == ".ipynb"}
+        direct = {p.stem for p in all_of_it if p.parent == entries[0] and is_notebook(p)}
         below = _entries(entries[0])
         alone = len(direct) == 1 and sum(e.is_dir() and bool(_notebooks(e)) for e in below) < 2
         if alone or exercise in direct:  # a student's folder, not a class
             below = []
-        if len(below) > 1 and any(e.suffix == ".ipynb" or e.is_dir() for e in below):
+        if len(below) > 1 and any(is_notebook(e) or e.is_dir() for e in below):
             source = entries[0]  # a zip of a folder
     found = [_submission_of(entry, exercise) for entry in _class_entries(source)]
     found += _left_out_submissions(left_out, source)
@@ -101,7 +103,12 @@ def submissions_in(source: Path, exercise: str, unpacked: Path) -> list[Submissi
 def _is_a_class(source: Path, exercise: str) -> bool:
     """Is "submitted" one student among others, rather than the folder of nbgrader's tree?"""
     beside = [e for e in _entries(source) if e.name != "submitted"]
-    return any(e.suffix == ".ipynb" or (e / f"{exercise}.ipynb").is_file() for e in beside)
+    return any(is_notebook(e) or (e / f"{exercise}.ipynb").is_file() for e in beside)
+
+
+def is_notebook(path: Path | PurePosixPath) -> bool:
+    """Is it a notebook, judging by its name? Some systems write the suffix in capitals."""
+    return path.suffix.lower() == ".ipynb" or path.name == ".ipynb"
 
 
 def _left_out_submissions(left_out: LeftOut, source: Path) -> Iterator[Submission]:
@@ -116,12 +123,11 @@ def _left_out_submissions(left_out: LeftOut, source: Path) -> Iterator[Submissio
 
 def _submission_of(entry: Path, exercise: str) -> Submission:
     """Turn a file or folder into a submission."""
-    is_notebook = entry.suffix == ".ipynb" or entry.name == ".ipynb"
     if entry.is_symlink():
-        return Submission(entry.stem if is_notebook else entry.name, entry, LINK)
+        return Submission(entry.stem if is_notebook(entry) else entry.name, entry, LINK)
     if not entry.is_dir():
         kind = f"a {entry.suffix} file" if entry.suffix else "a file without a suffix"
-        problem = None if is_notebook else f"it is not a notebook, but {kind}"
+        problem = None if is_notebook(entry) else f"it is not a notebook, but {kind}"
         return Submission(entry.stem, entry, problem)
     notebooks = _notebooks(entry)
     named = [p for p in notebooks if p.stem == exercise]
@@ -172,7 +178,7 @@ def _class_entries(folder: Path) -> list[Path]:
 
 def _has_notebook(entry: Path) -> bool:
     folder = entry.is_dir() and not entry.is_symlink()
-    return entry.suffix == ".ipynb" or (folder and bool(_notebooks(entry)))
+    return is_notebook(entry) or (folder and bool(_notebooks(entry)))
 
 
 def _notebooks(folder: Path, deep: bool = True) -> list[Path]:
@@ -181,7 +187,8 @@ def _notebooks(folder: Path, deep: bool = True) -> list[Path]:
     for parent, folders, files in os.walk(folder, followlinks=False):
         further = deep and len(Path(parent).parts) - top < MAX_DEEP
         folders[:] = sorted(f for f in folders if not IGNORED.fullmatch(f)) if further else []
-        found += [Path(parent) / f for f in sorted(files) if f.endswith(".ipynb") and f[:2] != "._"]
+        paths = (Path(parent) / f for f in sorted(files) if f[:2] != "._")
+        found += [path for path in paths if is_notebook(path)]
         if len(found) > 1000:
             break
     return found
@@ -242,7 +249,7 @@ def _unpack(archive: Path, target: Path) -> LeftOut:
             wanted = _wanted(opened, target, left_out)
             total = 0
             # notebooks first, small ones before large ones; zipfile enforces the stated size
-            first = sorted(wanted.items(), key=lambda e: (e[0].suffix != ".ipynb", e[1].file_size))
+            first = sorted(wanted.items(), key=lambda e: (not is_notebook(e[0]), e[1].file_size))
             for files, (path, entry) in enumerate(first, 1):
                 total += entry.file_size
                 if files > MAX_FILES or total > MAX_IN_ALL:
@@ -275,7 +282,7 @@ def _wanted(
             if len(path.parts) > MAX_DEEP:
                 left_out.append((written, f"its folders are more than {MAX_DEEP} deep"))
                 continue
-            if written in wanted and path.suffix == ".ipynb":
+            if written in wanted and is_notebook(path):
                 again = written.with_name(f"{path.stem}.ipynb ")
                 left_out.append((again, TWICE))
             wanted[written] = entry
@@ -288,7 +295,7 @@ def _unpack_one(opened: zipfile.ZipFile, entry: zipfile.ZipInfo, written: Path) 
         return LINK
     try:
         written.parent.mkdir(parents=True, exist_ok=True)
-        if written.suffix != ".ipynb":
+        if not is_notebook(written):
             written.touch()
             return ""
         size = _copy(opened, entry, written)

@@ -236,6 +236,7 @@ class _Run:
             [cell for cell in self.found.cells if cell.position not in own],
             self.recording.cells,
             [self.recording.sources[g] for g in question.given],
+            min(own, default=0),
         )
 
 
