@@ -88,7 +88,7 @@ def changed_by(statement: ast.stmt, functions: Mapping[str, set[str]]) -> set[st
 
     functions    the names that each changes
 
-    >>> register, call = statements_of("def register(f):\n    RULES[f.__name__] = f\nregister(abs)")
+    >>> register, call = statements_of("def register(f):\\n    RULES[f] = f\\nregister(abs)")
     >>> changed_by(call, {"register": names_changed(register)})
     {'RULES'}
     """
