@@ -301,7 +301,7 @@ def test_a_name_shared_by_two_students_matches_neither(file):
 
 
 def test_a_student_listed_twice_on_the_roster_is_refused_with_both_lines(file):
-    with pytest.raises(GradebookError, match="line 3: Ada is already in line 2"):
+    with pytest.raises(GradebookError, match="line 3: line 2 has the same student"):
         read_roster(file("roster.csv", "id,name\nada,A\nAda,B\n"))
 
 

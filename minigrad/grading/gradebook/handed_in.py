@@ -12,7 +12,6 @@ import math
 import re
 import stat
 import tempfile
-from collections.abc import Hashable
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -176,7 +175,6 @@ def read_times(settings: AssignmentSettings, roster: Roster) -> dict[str, dateti
         return {}
     columns = {"student": ("id",), "time": ("submitted", "submission time", "timestamp")}
     found: dict[str, datetime] = {}
-    lines: dict[Hashable, int] = {}
     for row in read_table(settings.times, columns, needed=("student", "time"), others=True):
         try:
             time = settings.aware(datetime.fromisoformat(row["time"]))
@@ -189,7 +187,7 @@ def read_times(settings: AssignmentSettings, roster: Roster) -> dict[str, dateti
                 'the time has no time zone. To fix it, write  time_zone = "Europe/Berlin"'
             )
         student = roster.named(row["student"], row.where).id
-        row.once(student, lines, "student")
+        row.once(student, "student")
         found[student] = time
     return found
 

@@ -100,11 +100,12 @@ def roster_of(names: Sequence[str]) -> Roster:
     return Roster(tuple(Student(name) for name in dict.fromkeys(names)))
 
 
-def owners_of(
-    submissions: Sequence[str], roster: Roster | None = None
-) -> dict[str, tuple[Student, str]]:
+Owner = tuple[Student, str]  # and a note if that is uncertain
+
+
+def owners_of(submissions: Sequence[str], roster: Roster | None = None) -> dict[str, Owner]:
     """Map each submission to its student and a note. No student owns two submissions."""
-    found: dict[str, tuple[Student, str]] = {}
+    found: dict[str, Owner] = {}
     taken: dict[str, str] = {}  # student id -> submission
 
     def is_taken(name: str) -> bool:
@@ -136,15 +137,10 @@ def student_name(submission: str) -> str:
 def read_roster(path: Path) -> Roster:
     """Read a roster. Raises GradebookError, with the line, for a malformed row or a duplicate id."""
     students: list[Student] = []
-    lines: dict[str, int] = {}
     for row, student in roster_rows(path):
         if student is None:
             continue
-        if student.id.casefold() in lines:
-            raise row.wrong(
-                f"{student.id} is already in line {lines[student.id.casefold()]}. To fix it, remove one of the two."
-            )
-        lines[student.id.casefold()] = row.line
+        row.once(student.id.casefold(), "student")
         students.append(student)
     if not students:
         raise GradebookError(

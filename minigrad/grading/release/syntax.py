@@ -50,14 +50,14 @@ def statements_of(source: str) -> list[ast.stmt]:
     return tree.body if tree else []
 
 
-def names_bound(statement: ast.stmt) -> set[str]:
-    """The names that a statement defines, imports (including "*"), or assigns to, in whole or in part.
+def names_bound(*statements: ast.AST) -> set[str]:
+    """The names that statements define, import (including "*"), or assign to, in whole or in part.
 
     A bare method call may change its object, so `table.append(3)` counts as defining table. An import from
     __future__ changes the whole cell, so it counts as "*".
     """
     made: set[str] = set()
-    waiting: list[ast.AST] = [statement]
+    waiting = [*statements]
     while waiting:
         part = waiting.pop()
         if isinstance(part, Function | ast.ClassDef):
@@ -80,7 +80,7 @@ def names_bound(statement: ast.stmt) -> set[str]:
 def names_changed(function: ast.stmt) -> set[str]:
     """The names that the statements in a function write into, its own ones included."""
     inside = (n for n in ast.walk(function) if isinstance(n, ast.stmt))
-    return {name for n in inside if not isinstance(n, Function) for name in names_bound(n)}
+    return names_bound(*(n for n in inside if not isinstance(n, Function)))
 
 
 def changed_by(statement: ast.stmt, functions: Mapping[str, set[str]]) -> set[str]:

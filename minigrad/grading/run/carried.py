@@ -16,21 +16,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from minigrad.grading.release import syntax
 from minigrad.grading.release.bundles import BundleCell
-from minigrad.grading.release.syntax import (
-    Function,
-    Import,
-    Loop,
-    changed_by,
-    names_bound,
-    names_changed,
-    names_read,
-    needed_statements,
-    squeezed,
-    statements_of,
-    unparsed,
-    waits_for,
-)
 from minigrad.grading.run.notebook import MAX_PARSED, Cells
 
 MAX_STATEMENTS = 500  # carried statements for one answer
@@ -83,35 +70,28 @@ def find_carried(
     given     the sources of the given cells that run before the answer
     place     the position of the answer's first cell
     """
-    own = statements_of(answer)
-    made = {name for s in own for name in names_bound(s)}
-    wanted = names_read(*own) - made
-    there = {name for source in given for s in statements_of(source) for name in names_bound(s)}
+    own = syntax.statements_of(answer)
+    made = syntax.names_bound(*own)
+    wanted = syntax.names_read(*own) - made
+    there = syntax.names_bound(*(s for source in given for s in syntax.statements_of(source)))
     candidates = list(_candidates(others, layout, there, place))
-    classes = {
-        s.name: {name for part in s.body for name in names_bound(part)}
-        for s in own
-        if isinstance(s, ast.ClassDef)
-    }
+    classes = {s.name: syntax.names_bound(*s.body) for s in own if isinstance(s, ast.ClassDef)}
     ours = [
-        one
-        for one in candidates
-        if not one.made & (made | one.barred) or _extends(one.statement, classes)
+        c for c in candidates if not c.made & (made | c.barred) or _extends(c.statement, classes)
     ]
-    makers = [(one.statement, one.made) for one in ours]
-    chosen = needed_statements({"*", *wanted, *classes}, makers, MAX_STATEMENTS) if own else []
-    chosen = chosen[:MAX_STATEMENTS]
+    makers = [(one.statement, one.made) for one in ours if own]
+    chosen = syntax.needed_statements({"*", *wanted, *classes}, makers, MAX_STATEMENTS)
     refused = {n for one in candidates for n in one.made & one.barred & wanted if one.own}
     found = Carried(refused=sorted(refused - {"*"}))
-    kept = set(map(id, chosen))
+    kept = set(map(id, chosen[:MAX_STATEMENTS]))
     for one in (one for one in ours if id(one.statement) in kept):
         part = found.above
-        if isinstance(one.statement, Import):
+        if isinstance(one.statement, syntax.Import):
             part = found.imports
-        elif waits_for([one.statement], made):
+        elif syntax.waits_for([one.statement], made):
             part = found.below
             made |= one.made
-        part.append(unparsed(one.statement))
+        part.append(syntax.unparsed(one.statement))
         found.names += sorted(one.made - {*found.names})
         found.cells += [one.cell] if one.cell not in found.cells else []
     return found
@@ -157,7 +137,7 @@ def _candidates(
     fixed = [c for c in layout if not c["answer"]]
     theirs = {name for c in fixed for name in c["names"]}
     ids = {i for c in fixed for i in (c["id"], c["grade_id"]) if i}
-    released = {squeezed(c["source"]) for c in layout}
+    released = {syntax.squeezed(c["source"]) for c in layout}
     room = MAX_PARSED
     above: set[str] = set()
     functions: dict[str, set[str]] = {}
@@ -167,18 +147,20 @@ def _candidates(
         barred = there | theirs if ids & set(cell.ids) or not there else there
         above = above if cell.position < place else set()
         imported: set[str] = set()
-        for statement in statements_of(cell.source) if cell.kind == "code" and room >= 0 else []:
-            made = names_bound(statement)
-            changed = changed_by(statement, functions) & above
-            if isinstance(statement, Loop | ast.Expr):
+        for statement in (
+            syntax.statements_of(cell.source) if cell.kind == "code" and room >= 0 else []
+        ):
+            made = syntax.names_bound(statement)
+            changed = syntax.changed_by(statement, functions) & above
+            if isinstance(statement, syntax.Loop | ast.Expr):
                 useful = bool((made | changed) & (above | imported))
-            elif isinstance(statement, Import):
+            elif isinstance(statement, syntax.Import):
                 useful = True
                 imported |= made
             else:
                 useful = own
                 above |= made - barred if own else set()
-                if isinstance(statement, Function):
-                    functions[statement.name] = names_changed(statement)
+                if isinstance(statement, syntax.Function):
+                    functions[statement.name] = syntax.names_changed(statement)
             if useful:
                 yield _Candidate(statement, cell.position + 1, made | changed, barred - {"*"}, own)

@@ -263,9 +263,7 @@ def _unpack(archive: Path, target: Path) -> LeftOut:
     return left_out
 
 
-def _wanted(
-    opened: zipfile.ZipFile, target: Path, left_out: LeftOut
-) -> dict[Path, zipfile.ZipInfo]:
+def _wanted(opened: zipfile.ZipFile, into: Path, left_out: LeftOut) -> dict[Path, zipfile.ZipInfo]:
     """The entries to unpack, by target path; the last one if several have the same name."""
     wanted: dict[Path, zipfile.ZipInfo] = {}
     for entry in opened.infolist():
@@ -273,12 +271,12 @@ def _wanted(
         if entry.is_dir() or not path.parts:
             with suppress(OSError):  # create it, because an empty folder is a submission, too
                 if ".." not in path.parts and not path.is_absolute() and len(path.parts) < 3:
-                    target.joinpath(*path.parts).mkdir(parents=True, exist_ok=True)
+                    into.joinpath(*path.parts).mkdir(parents=True, exist_ok=True)
         elif path.is_absolute() or ".." in path.parts or ":" in path.parts[0]:
-            unsafe = target / f"{path.stem} (unsafe).ipynb"
+            unsafe = into / f"{path.stem} (unsafe).ipynb"
             left_out.append((unsafe, "its path in the zip leads out of the folder"))
         elif not any(IGNORED.fullmatch(part) for part in path.parts):
-            written = target.joinpath(*path.parts)
+            written = into.joinpath(*path.parts)
             if len(path.parts) > MAX_DEEP:
                 left_out.append((written, f"its folders are more than {MAX_DEEP} deep"))
                 continue

@@ -104,9 +104,7 @@ def engine() -> Engine:
     if image == EMPTY and _output_of(program, "image", "inspect", EMPTY) is None:
         nothing = bytes(10240)  # a tar archive without a file
         if _output_of(program, "import", "-", EMPTY, given=nothing) is None:
-            raise NoContainer(
-                f"{program} is there, but could not make an image: does its service run?"
-            )
+            raise NoContainer(f"{program} could not make an image: does its service run?")
     return Engine(program, image)
 
 
