@@ -281,6 +281,10 @@ MOODLE = """Identifier,"Full name","ID number","Email address",Status
         # behind whose it is stands what the student called the file, which is no other student's
         (CANVAS, "ps1_ada_attempt_2026-11-30-10-00-00_x_cb_attempt_2026-1"),
         (MOODLE, "Ada Lovelace_77_assignsubmission_file_x_78_assignsubmission_y"),
+        (MOODLE, "Ada Lovelace_77_assignsubmission_file_my notebook (2)"),
+        (MOODLE, "Ada Lovelace_77_assignsubmission_file_x_u2_attempt_2026-1"),
+        (CANVAS, "lovelaceada_12345_678_x_78_assignsubmission_y"),
+        (CANVAS, "lovelaceada_12345_678_x_cb_attempt_2026-1"),
         ("First name,Surname,Username\nAda,Lovelace,al\n", "al"),
         # a Mac writes é as e and an accent
         ("id,name\n7,Zoé Lovelace\n", "Zoe\u0301 Lovelace"),
@@ -444,14 +448,14 @@ def test_a_file_time_stamp_counts_only_if_it_is_trusted(file, settings, tmp_path
 
 
 def test_nbgrader_s_time_stamp_counts_only_in_its_own_folder(file, settings, tmp_path):
-    for place in ("course/submitted/ada/ps1", "class/ada/ps1"):
+    for place in ("course/submitted/ada/ps1", "course/submitted/bob/ps1/his", "class/ada/ps1"):
         file(f"{place}/ps1.ipynb", "{}")
         file(f"{place}/timestamp.txt", "2026-11-30 23:59:00.000000 UTC")
 
-    (ada,) = handed_in(tmp_path / "course", "ps1", settings(""))
+    ada, bob = handed_in(tmp_path / "course", "ps1", settings(""))
     (other,) = handed_in(tmp_path / "class", "ps1", settings(""))
 
-    assert ada.time == DUE and other.time is None
+    assert ada.time == DUE and bob.time is other.time is None
 
 
 def test_odd_dates_and_deep_folders_do_not_stop_grading(settings, tmp_path):

@@ -178,7 +178,8 @@ def _record_one(
     target.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
     for question, recorded in document["questions"].items():
         because = f"  ({one_line(recorded['reason'])})" if recorded["reason"] else ""
-        typer.echo(f"{question}: {len(recorded['answers'])} answers{because}")
+        results = sum("/input " not in one for one in recorded["answers"])
+        typer.echo(f"{question}: {results} answers{because}")
     if document["unreadable"]:
         typer.echo(one_line(f"{path} cannot be read: {document['unreadable']}"))
     typer.echo(f"wrote {target}  (isolation: {document['isolation']})")
@@ -201,6 +202,8 @@ def judge_command(
         written = write_reports(book, out)
     for grade in grades:
         typer.echo(f"{one_line(grade['student'])}: {grade['points']:g} of {grade['of']:g}")
+    if bundle.manual:
+        typer.echo("Without the answers that a person marks: use  minigrad grade  for those.")
     _print_written(written)
 
 

@@ -62,9 +62,7 @@ class TableRow:
     def once(self, key: Hashable, what: str) -> None:
         """Note the row's line under this key. Raises GradebookError if an earlier row has the same key."""
         if key in self.lines:
-            raise self.wrong(
-                f"line {self.lines[key]} has the same {what}. To fix it, remove one of them."
-            )
+            raise self.wrong(f"line {self.lines[key]} has the same {what}. To fix it, remove one.")
         self.lines[key] = self.line
 
     def points(self, column: str) -> Decimal | None:

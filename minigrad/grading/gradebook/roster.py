@@ -5,7 +5,6 @@ Gradescope. A student is looked up by any identifier, by name if the name is uni
 names that an LMS gives to downloads.
 """
 
-import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from pathlib import Path
 
 from minigrad.grading.files import free_name, one_line
 from minigrad.grading.gradebook.csv_files import GradebookError, TableRow, nearest, read_table
+from minigrad.grading.run.collect import named_by
 
 COLUMNS = {
     "id": (),
@@ -30,15 +30,6 @@ IDENTIFIERS = ("id", "login", "number", "email", "participant", "name")
 UNKNOWN_STUDENT = "nobody on the roster matches this submission: please confirm whose it is"
 SECOND_SUBMISSION = "another submission is by the same student: please confirm which one counts"
 NOBODY = ("points possible", "student, test")  # rows of Canvas's file that belong to no student
-
-# Names of files and folders in an LMS's download, and the part that identifies the student. It matches as far
-# left as possible, because the file name chosen by the student comes last.
-DOWNLOADS = [
-    re.compile(r"(?P<name>.+?)_(?P<participant>\d+)_assignsubmission_\w*"),  # Moodle
-    re.compile(r"(?P<name>[^_]+)_(?:LATE_)?(?P<id>\d+)_\d+_.+"),  # Canvas
-    re.compile(r".*?_(?P<id>[^_]+)_attempt_\d{4}-.*"),  # Blackboard
-    re.compile(r"[\d-]+ - (?P<name>.+?) - .*"),  # Brightspace
-]
 
 
 @dataclass(frozen=True)
@@ -202,9 +193,8 @@ def first_and_last(name: str) -> tuple[str, str]:
 
 def _names_in(submission: str) -> Iterator[str]:
     yield submission
-    for form in DOWNLOADS:
-        if found := form.fullmatch(submission):
-            parts = found.groupdict()
-            if "participant" in parts:
-                yield f"Participant {parts['participant']}"
-            yield from (parts[key] for key in ("id", "name") if key in parts)
+    begins = named_by(submission)
+    parts = begins.groupdict() if begins else {}
+    if "participant" in parts:
+        yield f"Participant {parts['participant']}"
+    yield from (parts[key] for key in ("id", "name") if key in parts)

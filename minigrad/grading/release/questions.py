@@ -225,7 +225,9 @@ def _placed(
     sources = {cell.id: cell.source for cell in notebook.cells if cell.cell_type == "code"}
     theirs = _student_names(notebook)
     fixed = [cell for cell in above if _is_fixed(cell, theirs)]
-    given = [cell.id for cell in fixed if not _is_for_check_only(cell)]
+    # "minigrad": {"check": true}: only the check needs it, and it may contain another implementation
+    checks = [cell.id for cell in fixed if student.metadata_of(cell, "minigrad").get("check")]
+    given = [cell.id for cell in fixed if cell.id not in checks]
     answers = [cell for cell in above if student.is_answer(cell) and cell.id in sources]
     earlier = [cell.id for cell in answers if cell in above[:start]]
     checked = [cell.id for cell in answers if not student.is_manual(cell)]
@@ -246,7 +248,7 @@ def _placed(
         "points": student.metadata_of(cell, "nbgrader").get("points", 1),
         "answers": [*needs, *own],
         "given": given,
-        "checks": [cell.id for cell in fixed if _is_for_check_only(cell)],
+        "checks": checks,
         **declaration,
         "cell": cell.id,
     }
@@ -273,14 +275,6 @@ def _is_fixed(cell: student.Notebook, theirs: set[str]) -> bool:
     """Is it a code cell that is neither an answer nor graded, and uses none of these names when it runs?"""
     fixed = cell.cell_type == "code" and not student.is_answer(cell) and not _is_graded(cell)
     return fixed and not syntax.waits_for(syntax.statements_of(cell.source), theirs)
-
-
-def _is_for_check_only(cell: student.Notebook) -> bool:
-    """Is this cell marked as needed by the check only ("minigrad": {"check": true})?
-
-    It may contain another implementation, which an answer must not call.
-    """
-    return bool(student.metadata_of(cell, "minigrad").get("check"))
 
 
 def _exercise_of(cell: student.Notebook) -> str | None:

@@ -35,9 +35,11 @@ HEADERS = ((b"PK\3\4", 7, 26, 30), (b"PK\1\2", 9, 28, 46))
 IGNORED = re.compile(
     r"(\._.*|\.(?!.*(?i:ipynb)$).*|__MACOSX|timestamp\.txt|index\.html|Thumbs\.db|.*~)"
 )
-# how names begin in a download from Moodle, Blackboard or Brightspace, and Canvas, the same for all files of a student
-DOWNLOADED = re.compile(r".+?_\d+_assignsubmission_|.+?_attempt_(?=\d{4}-)|[\d-]+ - .+? - ")
-CANVAS = re.compile(r"[^_]+_(LATE_)?\d+_(?=\d+_.)")  # others may name files like this, too
+# How an LMS begins the names of a student's files and folders in a download. What the student chose follows.
+MOODLE = re.compile(r"(?P<name>.+?)_(?P<participant>\d+)_assignsubmission_")
+CANVAS = re.compile(r"(?P<name>[^_]+)_(?P<late>LATE_)?(?P<id>\d+)_(?=\d+_.)")
+BLACKBOARD = re.compile(r".*?_(?P<id>[^_]+)_attempt_(?=\d{4}-)")
+BRIGHTSPACE = re.compile(r"[\d-]+ - (?P<name>.+?) - ")
 
 LeftOut = list[tuple[Path, str]]  # zip entries that were not unpacked: path, reason
 TWICE = "the zip has several files of this name; the last one is graded"
@@ -168,12 +170,27 @@ def _class_entries(folder: Path) -> list[Path]:
 
     def is_alone(entry: Path) -> bool:
         table = entry.suffix == ".csv" and not entry.is_dir()
-        student = DOWNLOADED.match(entry.name) or (CANVAS.match(entry.name) if table else None)
-        if student is None:
+        begins = named_by(entry.name)
+        if begins is None or (
+            begins.re is CANVAS and not table
+        ):  # others may name files like Canvas, too
             return not table
-        return not any(name.startswith(student[0]) for name in notebooks)
+        return not any(name.startswith(begins[0]) for name in notebooks)
 
     return [entry for entry in listed if entry.name in notebooks or is_alone(entry)]
+
+
+def named_by(name: str) -> re.Match[str] | None:
+    """The part of the name of a file or folder that an LMS wrote; None if it wrote nothing.
+
+    A student's own part may look like another LMS's, so the shortest beginning counts.
+
+    >>> named_by("Ada Lovelace_77_assignsubmission_file_x_cb_attempt_2026-1")["participant"]
+    '77'
+    """
+    forms = (MOODLE, CANVAS, BLACKBOARD, BRIGHTSPACE)
+    found = filter(None, (form.match(name) for form in forms))
+    return min(found, key=re.Match.end, default=None)
 
 
 def _has_notebook(entry: Path) -> bool:
