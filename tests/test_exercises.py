@@ -14,9 +14,8 @@ from pathlib import Path
 import pytest
 
 from minigrad.grading.gate import gate, run_nbval, with_answers
+from minigrad.grading.release.markers import HIDDEN_TESTS, SOLUTION
 from minigrad.grading.release.student import (
-    HIDDEN_TESTS,
-    SOLUTION,
     is_answer,
     read_notebook,
     release,

@@ -19,9 +19,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     """Add --minigrad, which turns the plugin on, and --minigrad-verdicts."""
     group = parser.getgroup("minigrad", "minigrad: judging recorded answers")
     group.addoption("--minigrad", metavar="JUDGE", help="The judge bundle of the exercise.")
-    group.addoption(
-        "--minigrad-verdicts", metavar="FILE", help="Write each verdict there, as JSON."
-    )
+    group.addoption("--minigrad-verdicts", metavar="FILE", help="Write verdicts there, as JSON.")
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
