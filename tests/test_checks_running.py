@@ -250,7 +250,9 @@ def test_a_check_tries_the_wrong_answers_that_its_author_declares():
     def negative(x, g):
         return -2 * x * g
 
-    with pytest.raises(ValueError, match="negative should get 'scaled', but gets 'sign' and 'wrong value'"):
+    with pytest.raises(
+        ValueError, match="negative should get 'scaled', but gets 'sign' and 'wrong value'"
+    ):
         exercise.check()
     exercise.wrongs[:] = []
     exercise.wrong("sign", square_backward)
