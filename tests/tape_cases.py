@@ -61,6 +61,18 @@ def broadcasting():
     return tape
 
 
+def shared_weights():
+    """Each weight is broadcast twice, so that two texts stand close together at each leaf."""
+    with minigrad.record() as tape:
+        a, b = (minigrad.tensor(v, requires_grad=True) for v in (-0.3, 1.5))
+        x = minigrad.tensor([0.5, -1.0])
+        total = 0
+        for _ in range(2):
+            total = total + (b + a * x + a * b * x**4).pow(2).mean()
+        total.backward()
+    return tape
+
+
 def freed_twice():
     x = minigrad.tensor([1.0, 2.0], requires_grad=True)
     try:
@@ -268,7 +280,7 @@ CASES = [
     views_of_one_base,
     fan_in,
     accumulation,
-    broadcasting,
+    broadcasting, shared_weights,
     freed_twice,
     retained,
     hooks,

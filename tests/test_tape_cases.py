@@ -650,9 +650,15 @@ def test_no_text_is_small_and_no_label_lies_on_a_box_or_on_another_label(case):
     sizes = [float(e.get("font-size", 11)) for e in ElementTree.fromstring(tape.svg()).iter()]
 
     assert min(sizes) >= 11
-    for view in tape.shown().views:
-        labels = [p for r in view.routes for p in (r.label, r.mark) if p]
-        places = [Bounds(p.x, p.y - 11, min(p.room, 30), 14) for p in labels]
+    found = tape.shown()
+    summed = {e.id: e.summed for e in found.edges}
+    for view in found.views:
+        places = [Bounds(r.mark.x, r.mark.y - 11, r.mark.room, 14) for r in view.routes if r.mark]
+        for r in view.routes:
+            if r.label:
+                lines = ["1 of 2", *filter(None, [summed[r.edges[0]]])]
+                wide = max(style.text_width(line, 11, bold=True) for line in lines)
+                places.append(Bounds(r.label.x, r.label.y - 11, wide, 14 * len(lines)))
         for a, b in [*combinations(places, 2), *product(places, view.boxes.values())]:
             apart = a.x + a.width <= b.x or b.x + b.width <= a.x
             assert apart or a.y + a.height <= b.y or b.y + b.height <= a.y, (a, b)

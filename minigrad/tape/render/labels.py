@@ -1,7 +1,8 @@
 """Labels: places the text beside each arrow so that it covers nothing else.
 
 Texts are placed one after the other, each at the first free position near its arrow: without a box,
-an arrow or another text. If there is none, we take the position with the fewest overlaps.
+an arrow or another text. If there is none, we take the position that costs least: a text that an
+arrow crosses can still be read, a text under another one cannot.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -16,30 +17,41 @@ LINE = 14.0  # the height of a line of text
 VALUE = 64.0  # room for a number, which the inspector may write there
 LONGEST = 240.0
 CELL = 32.0
+COVERED = 100  # the cost of a box or a text below a text; that of a small piece of an arrow is 1
 
 
 class Taken:
-    """The occupied places, in a grid, so that only nearby ones are checked."""
+    """The occupied places, in a grid, so that only nearby ones are checked.
 
-    def __init__(self) -> None:
-        self._drawn: list[tuple[float, float, float, float]] = []  # left, top, right, bottom
+    left, right    the edges of the picture, beyond which a text would be cut off
+    """
+
+    def __init__(self, left: float, right: float) -> None:
+        self._left, self._right = left, right
+        self._drawn: list[
+            tuple[float, float, float, float, int]
+        ] = []  # left, top, right, bottom, cost
         self._cells: dict[tuple[int, int], list[int]] = {}  # grid cell -> indices in _drawn
 
-    def add(self, place: Bounds) -> None:
+    def add(self, place: Bounds, cost: int = COVERED) -> None:
         """Mark a place as occupied."""
         for cell in _cells(place):
             self._cells.setdefault(cell, []).append(len(self._drawn))
-        self._drawn.append((place.x, place.y, place.x + place.width, place.y + place.height))
+        self._drawn.append((place.x, place.y, place.x + place.width, place.y + place.height, cost))
 
     def over(self, place: Bounds) -> int:
-        """The number of things that overlap this place."""
+        """What a text here costs: 0 if it overlaps nothing."""
         x, y, right, bottom = place.x, place.y, place.x + place.width, place.y + place.height
         near = {k for cell in _cells(place) for k in self._cells.get(cell, ())}
         drawn = map(self._drawn.__getitem__, near)
-        return sum(x < r and left < right and y < b and top < bottom for left, top, r, b in drawn)
+        outside = COVERED * (x < self._left or right > self._right)
+        return outside + sum(
+            cost * (x < r and left < right and y < b and top < bottom)
+            for left, top, r, b, cost in drawn
+        )
 
     def freest(self, places: Iterable[Bounds]) -> Bounds:
-        """The first free place; if there is none, the first one with the fewest overlaps."""
+        """The first free place; if there is none, the first one that costs least."""
         drawn: dict[Bounds, int] = {}
         for place in places:
             drawn[place] = self.over(place)
@@ -59,13 +71,16 @@ def labelled(
              and the width of "in place" or "view" (0 without either)
     boxes    the boxes and the chips
     """
-    taken = Taken()
+    boxes = list(boxes)
+    edges = [edge for b in boxes for edge in (b.x, b.x + b.width)]
+    edges += [x for route in routes for x, _ in route.points]
+    taken = Taken(min(edges, default=0.0), max(edges, default=0.0))
     for b in boxes:
         taken.add(Bounds(b.x - 2, b.y - 2, b.width + 4, b.height + 4))
         taken.add(Bounds(b.x + b.width, b.y, 24, 18))  # for the position in the queue
     for route, (lines, _) in zip(routes, texts, strict=True):
         for place in _along(route, APART if lines else 0.0):
-            taken.add(place)
+            taken.add(place, 1)
     found = []
     for route, (lines, wide) in zip(routes, texts, strict=True):
         label = _place(taken, route, lines) if lines else None
@@ -81,7 +96,7 @@ def _place(taken: Taken, route: DrawnRoute, lines: Sequence[float]) -> LabelPlac
     right = route.points[1][0] <= route.points[0][0]
     places = []
     for x, y in ends:
-        for down in (2.0, 16.0, 30.0):
+        for down in (2.0, 16.0, 30.0, 44.0):
             beside = [x + APART + 8, x - APART - 6 - wide]
             places += [Bounds(at, y + down, wide, height) for at in beside[:: 1 if right else -1]]
     best = taken.freest(places)
