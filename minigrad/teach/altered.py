@@ -22,7 +22,7 @@ import numpy as np
 from minigrad.teach.answer import Answer, Diagnosis
 from minigrad.teach.difference import Array
 from minigrad.teach.mistakes import constant_factor, message_and_hint
-from minigrad.teach.mistakes_of_ops import MASKED, is_dropout
+from minigrad.teach.mistakes_of_ops import MASKED
 from minigrad.teach.uses import AnyNode, Graph, Use, names_of, plan_of_node
 
 
@@ -83,7 +83,7 @@ def _left_out(use: Use) -> Alterations:
     kind = "upstream_only"
     if use.op_name in ("mul", "div") and constant_factor(use):
         kind = "scale"
-    elif use.op_name in MASKED.split() and (use.op_name != "mul" or is_dropout(use)):
+    elif use.op_name in MASKED.split() and (use.op_name != "mul" or use.is_dropout):
         kind = "mask_missing"
     elif use.op is not None and len(use.op.operands) > 1:
         kind = "missing_path" if use.beside in use.origins else "wrong_argument"

@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 
 from minigrad.core.leaf import AccumulateGrad
-from minigrad.ops import sigmoid
 from minigrad.teach.answer import Answer
 from minigrad.teach.difference import Array
 from minigrad.teach.pairs import PARTS, walked
@@ -100,22 +99,6 @@ def _windows_overwrite_each_other(a: Answer) -> Places:
             d = d if share is None else np.where(share != 0, use.passed, d)
         if a.gives(d):
             yield {"use": uses[0], "n": str(len(uses))}
-
-
-@mistake_in(AT_A_NODE, "double_counted")
-def _sigmoid_twice(a: Answer) -> Places:
-    """The gradient through {op}{line} was multiplied by p * (1 - p), the derivative of the
-    sigmoid, once too often.
-
-    The gradient of the cross-entropy with respect to the scores,  p - y,  already contains it.
-    """
-    for use in (u for u in a.graph.paths if u.op_name in ("logsigmoid", "softplus")):
-        x, g = a.graph.known.get(use.parent), a.graph.gradients[use.parent]
-        if x is None:
-            continue
-        p = sigmoid(x)
-        if gives(a, (use.parent, g * (p * (1 - p) - 1))):
-            yield {"use": use}
 
 
 @mistake_in(AT_A_NODE, "mask_missing")

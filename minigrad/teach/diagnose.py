@@ -47,6 +47,10 @@ from minigrad.teach.whole import repeated
 
 __all__ = ["Diagnosis", "diagnose", "diagnose_function", "repeated"]
 
+AT_SEVERAL = [
+    *AT_A_NODE,
+    *OF_FORMULAS,
+]  # at an operation with several operands, or at several operations
 SECONDS = 0.5  # of CPU time, after which we stop searching; waiting does not count
 
 
@@ -145,7 +149,7 @@ def _search(a: Answer) -> list[Diagnosis]:
     else:
         searches = [
             whole.recognized(a, whole.KEPT),
-            chain(at_the_uses(a, tried, until), whole.recognized(a, [*AT_A_NODE, *OF_FORMULAS])),
+            chain(at_the_uses(a, tried, until), whole.recognized(a, AT_SEVERAL)),
             everywhere(a, until),
         ]
     found: list[Diagnosis] = []

@@ -26,8 +26,7 @@ from minigrad.core.modes import enable_grad, unobserved
 from minigrad.core.node import reachable
 from minigrad.core.tensor import Tensor, wrap
 from minigrad.teach.answer import Answer, Diagnosis
-from minigrad.teach.at_a_node import AT_A_NODE
-from minigrad.teach.diagnose import SECONDS, best
+from minigrad.teach.diagnose import AT_SEVERAL, SECONDS, best
 from minigrad.teach.difference import Array, real_array
 from minigrad.teach.one_mistake import at_the_uses
 from minigrad.teach.pairs import everywhere, off_by_one
@@ -87,7 +86,7 @@ def _mistakes(a: Answer, until: float) -> Iterator[Diagnosis]:
     if a.same(a.right):
         return
     for search in (
-        chain(at_the_uses(a, [], until), recognized(a, AT_A_NODE), _on_tangents(a)),
+        chain(at_the_uses(a, [], until), recognized(a, AT_SEVERAL), _on_tangents(a)),
         chain(everywhere(a, until), recognized(a, SUBSTITUTED), off_by_one(a, until)),
     ):
         found = list(search)

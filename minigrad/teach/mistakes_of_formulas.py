@@ -1,6 +1,7 @@
 """Mistakes in a formula that consists of several operations.
 
     product and quotient rule     f' * h', f' / h', the division by h**2 left out
+    scores                        p - y, the gradient of most losses with respect to the scores
     label smoothing               the smoothed target distribution
     pos_weight                    the factor of the positive examples
 
@@ -8,6 +9,7 @@ The rows are like those of at_a_node.py, and are tried with them. Read at_a_node
 """
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 
@@ -80,6 +82,91 @@ def _denominator(a: Answer) -> Places:
                 yield {"use": x, "n": words}
 
 
+# ------------------------------------------------------------------ the scores of a loss
+
+
+class Scores(NamedTuple):
+    """Scores x whose gradient is  each * (p - y),  with p = softmax(x), sigmoid(x), exp(x), or x itself.
+
+    We compare values to find them, so it does not matter how the loss was written.
+    """
+
+    use: Use
+    x: Array
+    p: Array
+    y: Array
+    each: Array
+    name: str
+
+    def wrong(self) -> Iterator[tuple[str, str, Array]]:
+        """(kind, words, gradient) for each mistake in  p - y."""
+        x, p, y, name = self.x, self.p, self.y, self.name
+        slope = p if name == "exp(x)" else p * (1 - p)
+        yield "missing_path", "y is missing", p
+        yield "missing_path", f"{name} is missing", -y
+        yield "sign", "y is added, not subtracted", p + y
+        if name == "x":
+            return
+        yield "wrong_argument", f"it was computed with x instead of {name}", x - y
+        yield "double_counted", f"it contains the derivative of {name} already", (p - y) * slope
+        if name == "softmax(x)":
+            yield "softmax_diagonal_only", "only the entries of the targets have one", (p - y) * y
+            for axis in range(x.ndim):
+                yield "reduction_axis", "softmax is along another axis", softmax(x, axis=axis) - y
+        elif self.use.op_name not in ("sigmoid", "exp"):  # where p is a step of its own
+            yield "forgot_inner", f"the derivative of {name} is missing", (p - y) / slope
+        if name == "sigmoid(x)":
+            yield "sign", "it was computed with sigmoid(-x)", 1 - p - y
+
+
+@mistake_in(OF_FORMULAS, "wrong_argument")
+def _of_the_scores(a: Answer) -> Places:
+    """The gradient with respect to the scores x of {op}{line} is wrong: {n}.
+
+    It is  {p} - y  for each score, times the weight of its term in the loss.
+    """
+    every = list(_scores(a))
+    for some in (*([one] for one in every), every if len(every) > 1 else []):
+        for wrong in zip(*(s.wrong() for s in some), strict=False):
+            changes = (
+                (s.use.parent, s.each * (d - s.p + s.y))
+                for s, (_, _, d) in zip(some, wrong, strict=True)
+            )
+            if len({kind for kind, _, _ in wrong}) == 1 and gives(a, *changes):
+                kind, words, _ = wrong[0]
+                yield {"kind": kind, "use": some[0].use, "n": words, "p": some[0].name}
+                return
+
+
+def _scores(a: Answer) -> Iterator[Scores]:
+    graph = a.graph
+    for use in {u.parent: u for u in reversed(graph.paths)}.values():  # the latest use of each
+        x, g = graph.known.get(use.parent), np.asarray(graph.gradients[use.parent], np.float64)
+        if x is None or not np.any(g):
+            continue
+        size, near = np.max(np.abs(g)), 1e-3 if use.passed.dtype.itemsize < 8 else 1e-6
+        given = [v for v in graph.constants if v.shape == x.shape and np.any(v)]
+        below, above = g < 0, g > 0
+        tried: list[tuple[str, Array, int | None, Array]] = []
+        for axis in range(x.ndim):
+            if np.max(np.abs(np.sum(g, axis))) <= near * size:
+                p, one = softmax(x, axis=axis), np.sum(below, axis, keepdims=True) == 1
+                tried.append(("softmax(x)", p, axis, np.where(one, below, above)))
+                tried += (("softmax(x)", p, None, y) for y in given)
+        tried += (("sigmoid(x)", sigmoid(x), None, y) for y in (below, above, *given))
+        tried += (("exp(x)", np.exp(x), None, y) for y in given)
+        tried += (("x", x, None, y) for y in given)
+        for name, p, row, y in tried:
+            rest = p - y
+            with np.errstate(all="ignore"):  # one weight for all entries, or one for each row
+                each = np.sum(g * rest, row, keepdims=True) / np.sum(rest**2, row, keepdims=True)
+            each = np.nan_to_num(each)
+            if g.size == 1 and abs(abs(each.item()) - 1) > near:
+                continue  # one number is always  each * (p - y)
+            if np.max(np.abs(g - each * rest)) <= near * size:
+                yield Scores(use, x, p, np.asarray(y, p.dtype), each, name)
+
+
 # ------------------------------------------------------------------ label smoothing
 
 
@@ -123,21 +210,30 @@ def _smoothed_target(a: Answer) -> Places:
 
 @mistake_in(OF_FORMULAS, "scale")
 def _weight_of_positives(a: Answer) -> Places:
-    """The factor pos_weight in the derivative of {op}{line} is wrong: {n}.
+    """The derivative of {op}{line} with its factor pos_weight is wrong: {n}.
 
     It multiplies the loss of the positive examples:  (1 - y) * p - pos_weight * y * (1 - p).
     """
     for use, x, y, weight, each in _weighted_positives(a):
         p = sigmoid(x)
         right = (1 - y) * p - weight * y * (1 - p)
-        for d, words in (
-            (p - y, "it is missing"),
-            (weight * (p - y), "it multiplies the negative examples as well"),
-            (weight * (1 - y) * p - y * (1 - p), "it multiplies the negative examples instead"),
-            (p - weight * y, "it multiplies the target only, and belongs to the whole term"),
+        for kind, d, words in (
+            ("scale", p - y, "the factor is missing"),
+            ("scale", weight * (p - y), "it multiplies the negative examples as well"),
+            (
+                "scale",
+                weight * (1 - y) * p - y * (1 - p),
+                "it multiplies the negative examples instead",
+            ),
+            (
+                "scale",
+                p - weight * y,
+                "it multiplies the target only, and belongs to the whole term",
+            ),
+            ("double_counted", right * p * (1 - p), "the derivative of the sigmoid is there twice"),
         ):
             if gives(a, (use.parent, each * (d - right))):
-                yield {"use": use, "n": words}
+                yield {"kind": kind, "use": use, "n": words}
                 return
 
 

@@ -7,7 +7,7 @@ Read mistakes.py first.
 
 import numpy as np
 
-from minigrad.ops import sigmoid, softmax
+from minigrad.ops import softmax
 from minigrad.teach.difference import Array
 from minigrad.teach.mistakes import Passes, Variant, Variants, mistake
 from minigrad.teach.uses import Use
@@ -15,16 +15,13 @@ from minigrad.teach.uses import Use
 # ------------------------------------------------------------------ softmax and losses
 
 
-@mistake("softmax_diagonal_only", "softmax log_softmax logsumexp cross_entropy")
+@mistake("softmax_diagonal_only", "softmax log_softmax logsumexp")
 def _softmax_diagonal_only(use: Use) -> Passes:
     """Only the diagonal of the Jacobian of {op}{line} was used, but every score changes every
     probability.
 
     Write down how one probability changes with another one's score, and add that part as well.
     """
-    if use.op_name == "cross_entropy":
-        _, gradient, _, g = parts_of_cross_entropy(use)
-        return use.passed * (np.abs(gradient) > 1e-6 * np.max(np.abs(g)))
     if use.op_name == "logsumexp":
         p, wide = use.share(), use.widened()
         return None if p is None or wide is None else wide * p * (1 - p)
@@ -59,27 +56,6 @@ def parts_of_cross_entropy(use: Use) -> tuple[Array, Array, Array, Array]:
     g = np.expand_dims(np.broadcast_to(use.g * weights, np.delete(x.shape, axis)), axis)
     soft = softmax(x, axis=axis) * g
     return soft, soft - use.passed, x * g, g
-
-
-@mistake("missing_path", "cross_entropy")
-def _half_of_cross_entropy(use: Use) -> Passes:
-    """{op}{line} reads the scores twice: the target's score, and all of them in the sum. Your
-    gradient has only one of the two parts.
-
-    Write the loss as  -x[t] + log(sum(exp(x))),  and differentiate both terms.
-    """
-    soft, gradient, _, _ = parts_of_cross_entropy(use)
-    return [soft, -gradient]
-
-
-@mistake("wrong_argument", "cross_entropy")
-def _scores_for_probabilities(use: Use) -> Passes:
-    """The derivative of {op}{line} was computed with the scores instead of their softmax.
-
-    Write the loss as  -x[t] + log(sum(exp(x))),  and differentiate both terms.
-    """
-    _, gradient, scores, _ = parts_of_cross_entropy(use)
-    return scores - gradient
 
 
 @mistake("mask_missing", "cross_entropy")
@@ -178,15 +154,12 @@ def _factor_of_softmax(use: Use, z: Array, axis: int) -> Passes:
     return [use.g - total, z * (use.g - all_g)]
 
 
-@mistake("sign", "softmax log_softmax cross_entropy")
+@mistake("sign", "softmax log_softmax")
 def _sign_in_softmax(use: Use, axis: int) -> Passes:
     """The sum in the derivative of {op}{line} has the wrong sign.
 
     Check the minus signs of this derivative.
     """
-    if use.op_name == "cross_entropy":
-        soft, gradient, _, _ = parts_of_cross_entropy(use)
-        return soft + gradient  # p + onehot
     z, g = use.values["z"], use.g
     if use.op_name == "softmax":
         return z * (g + np.sum(g * z, int(axis), keepdims=True))
@@ -240,27 +213,6 @@ def _weighted_mean_taken_for_sum(use: Use, weights: Array, target: Array) -> Var
 # ------------------------------------------------------------------ binary cross-entropy
 
 
-@mistake("wrong_argument", "binary_cross_entropy_with_logits")
-def _scores_for_their_sigmoid(use: Use, x: Array, y: Array) -> Passes:
-    """The derivative of {op}{line} needs the sigmoid of the scores, not the scores themselves.
-
-    Differentiate the term with the target and the one without, and compare each with your code.
-    """
-    each = use.g / (x.size if use.values["reduction"] == "mean" else 1)
-    return each * (x - y) if use.name == "x" else None
-
-
-@mistake("missing_path", "binary_cross_entropy_with_logits")
-def _probability_without_target(use: Use, y: Array) -> Passes:
-    """The gradient of the loss in {op}{line} has two parts, the probability and the target. Yours
-    has only one of them.
-
-    Differentiate the term with the target and the one without, and compare each with your code.
-    """
-    share = use.g * y / (y.size if use.values["reduction"] == "mean" else 1)
-    return [use.passed + share, -share] if use.name == "x" else None
-
-
 @mistake("missing_path", "binary_cross_entropy")
 def _one_of_two_terms(use: Use) -> Passes:
     """{op}{line} has two terms, one for the target 1 and one for the target 0. Your gradient has
@@ -286,54 +238,3 @@ def _terms_of_binary_cross_entropy(use: Use) -> tuple[Array, Array]:
     p, y = use.values["x"], use.values["y"]
     ones = y * (1 - p) / (y - p)  # the share of -y / p in (p - y) / (p * (1 - p))
     return use.passed * ones, use.passed * (1 - ones)
-
-
-@mistake("forgot_inner", "binary_cross_entropy_with_logits")
-def _gradient_of_the_probability(use: Use, x: Array) -> Passes:
-    """This is the gradient of the loss in {op}{line} with respect to the probability. The
-    derivative of the sigmoid is missing.
-
-    The input is the score: differentiate  p = sigmoid(x)  as well. Most of it cancels.
-    """
-    p = sigmoid(x)
-    return use.passed / (p * (1 - p)) if use.name == "x" else None
-
-
-@mistake("double_counted", "binary_cross_entropy_with_logits sigmoid tanh")
-def _derivative_of_the_sigmoid_twice(use: Use, share: Array) -> Passes:
-    """The derivative of the sigmoid, p * (1 - p) (of tanh: 1 - z**2), was multiplied in twice at
-    {op}{line}.
-
-    The gradient of the cross-entropy with respect to the scores,  sigmoid(x) - y,  already contains
-    it.
-    """
-    if use.op_name == "binary_cross_entropy_with_logits":
-        p = sigmoid(use.values["x"])
-        share = p * (1 - p)
-    return use.passed * share if use.name == "x" else None
-
-
-@mistake("wrong_argument", "logsigmoid softplus")
-def _scores_for_a_probability(use: Use, x: Array) -> Passes:
-    """The derivative of {op}{line} needs the sigmoid of the scores, not the scores themselves.
-
-    Differentiate the term with the target and the one without, and compare each with your code.
-    """
-    # Where one operation of binary_cross_entropy_with_logits reads the scores.
-    if use.fan_in < 2:
-        return None
-    return use.g * (1 - x) if use.op_name == "logsigmoid" else use.g * x
-
-
-@mistake("missing_path", "logsigmoid mul")
-def _half_of_binary_cross_entropy(use: Use) -> Passes:
-    """The gradient of the loss in {op}{line} has two parts, the probability and the target. Yours
-    has only one of them.
-
-    Differentiate the term with the target and the one without, and compare each with your code.
-    """
-    # (1 - t) * x - logsigmoid(x): without the target, or without the probability.
-    if use.op_name == "logsigmoid":
-        return use.g if use.fan_in > 1 else None
-    beside = [u.op_name for u in use.graph.uses if u.parent is use.parent]
-    return use.g if "logsigmoid" in beside and use.passed.shape == use.g.shape else None

@@ -169,6 +169,15 @@ def _not_differentiated(use: Use, z: Array) -> Passes:
     return use.fit(use.g * z) if alone and np.shape(z) == use.g.shape else None
 
 
+@mistake("double_counted", "sigmoid tanh mul")
+def _derivative_twice(use: Use, share: Array) -> Passes:
+    """The derivative of {op}{line} was multiplied in twice.
+
+    Each operation on the way from the result contributes one factor.
+    """
+    return use.passed * share if use.op_name != "mul" or use.is_dropout else None
+
+
 @mistake("sign")
 def _at_minus_x(use: Use) -> Passes:
     """The derivative of {op}{line} was evaluated at minus its input.
@@ -228,14 +237,14 @@ def _factors_from_further_in(use: Use, behind_a_mask: bool) -> Variants:
         for inner in (u for u in graph.uses if u.node is node and u.op is not None):
             value, factor = graph.known.get(inner.parent), constant_factor(inner)
             if factor and value is not None and behind_a_mask:  # a constant is between
-                beyond = [u for u in graph.uses if u.node is inner.parent and is_dropout(u)]
+                beyond = [u for u in graph.uses if u.node is inner.parent and u.is_dropout]
                 if beyond and (x := graph.known.get(beyond[0].parent)) is not None:
                     yield Variant(use.rule(use.g, **{name: factor * x}))
                     yield Variant(use.rule(use.g, **{name: x}))
             if value is None or inner.op is None or value.shape != np.shape(use.values[name]):
                 continue
             curve = inner.elementwise and len(inner.op.operands) == 1 and inner.op_name != "neg"
-            masked = is_dropout(inner)
+            masked = inner.is_dropout
             if masked or curve or inner.op_name in ("softmax", "log_softmax"):
                 if masked == behind_a_mask:
                     yield Variant(use.rule(use.g, **{name: value}), called(inner.node))
@@ -259,18 +268,6 @@ def _before_a_mask(use: Use) -> Passes:
     The factor is the value of the other operand, as the operation has read it.
     """
     return _factors_from_further_in(use, behind_a_mask=True)
-
-
-def is_dropout(use: Use) -> bool:
-    """Is this the mask of a dropout: times 0 or 1 / (1 - p), in a tensor without a gradient?"""
-    keep = use.values.get(use.beside)
-    if use.op_name != "mul" or keep is None or not np.ndim(keep) or len(use.origins) > 1:
-        return False
-    shape = use.passed.shape
-    if keep.size < 2 or use.g.shape != shape or np.broadcast_shapes(keep.shape, shape) != shape:
-        return False
-    kinds = np.unique(keep)
-    return len(kinds) == 2 and bool(kinds[0] == 0 and kinds[1] > 0)
 
 
 def _elsewhere(use: Use, value: Array) -> Array | None:
@@ -311,7 +308,7 @@ def _mask(use: Use) -> tuple[Array, Array]:
     Raises LookupError if the operation has no mask here; then no mistake is found.
     """
     op, wide = use.op_name, use.g
-    if op == "mul" and not is_dropout(use):
+    if op == "mul" and not use.is_dropout:
         raise LookupError
     if op == "mul":
         return wide, use.values[use.beside] != 0

@@ -41,12 +41,18 @@ class Tried(NamedTuple):
 
 def at_the_uses(a: Answer, tried: list[Tried], until: float) -> Iterator[Diagnosis]:
     """The table of mistakes, at every edge that leads to the tensor, the nearest first."""
+    without: dict[Use, dict[Any, Any]] = {}  # the changes if nothing passes
     for row in known_mistakes():
         for use in a.graph.paths:
             if time.thread_time() > until:
                 return
             for variant in variants(row, use):
-                changed = use.changes(variant.array)
+                if variant.times is None:
+                    changed = use.changes(variant.array)
+                else:
+                    if use not in without:
+                        without[use] = use.changes(np.zeros_like(use.passed))
+                    changed = {n: (1 - variant.times) * d for n, d in without[use].items()}
                 effect = changed.get(a.target)
                 if effect is None:
                     continue

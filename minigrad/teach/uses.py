@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -82,7 +83,11 @@ class Use:
     def at(self, g: Array) -> "Use":
         """The same edge with another gradient arriving at its node."""
         passed = np.asarray(dense(plan_of_node(self.node).run(g, self.node)[self.k]))
-        return Use(self.graph, self.node, self.k, self.parent, g, passed, self.part)
+        if isinstance(self.node, CopySlices):
+            return Use(self.graph, self.node, self.k, self.parent, g, passed, self.part)
+        other = copy(self)
+        other.g, other.passed = g, passed
+        return other
 
     def changes(self, array: Array | None) -> dict[AnyNode, Array]:
         """The changes to the gradients of the nodes after this edge if `array` passes instead."""
@@ -130,6 +135,22 @@ class Use:
     def elementwise(self) -> bool:
         """Is the operation elementwise? False if it is not in the table."""
         return self.op is not None and self.op.kind == "elementwise"
+
+    @property
+    def is_dropout(self) -> bool:
+        """Is this the mask of a dropout: times 0 or 1 / (1 - p), in a tensor without a gradient?"""
+        keep = self.values.get(self.beside)
+        if self.op_name != "mul" or keep is None or not np.ndim(keep) or len(self.origins) > 1:
+            return False
+        shape = self.passed.shape
+        if (
+            keep.size < 2
+            or self.g.shape != shape
+            or np.broadcast_shapes(keep.shape, shape) != shape
+        ):
+            return False
+        kinds = np.unique(keep)
+        return len(kinds) == 2 and bool(kinds[0] == 0 and kinds[1] > 0)
 
     @property
     def beside(self) -> str:
@@ -232,6 +253,7 @@ class Graph:
     uses        every edge          paths      those that lead to the target
     gradients   node -> its right gradient
     tensors     the values of the student's tensors and of the steps between them, each with its name
+    constants   the values of the student's tensors that need no gradient, such as targets
     known       node -> the value of its result, where we can find it
     names       node -> what the student calls its result
     """
@@ -254,6 +276,11 @@ class Graph:
             (name, t.array)
             for name, t in namespace.items()
             if isinstance(t, Tensor) and not t.is_sparse and not name.startswith("_")
+        ]
+        self.constants = [
+            t.array
+            for name, t in namespace.items()
+            if isinstance(t, Tensor) and not (t.requires_grad or t.is_sparse)
         ]
         self.tensors += [
             (f"the result of {called(node)}" if isinstance(node, Node) else "another leaf", value)
@@ -297,6 +324,14 @@ class Graph:
                 if node.edges[0] not in known and np.all(np.isfinite(x)):
                     known[node.edges[0]] = x
         return known
+
+    @cached_property
+    def numbers(self) -> set[float]:
+        """Numbers that may be forgotten as factors: lengths of axes, and how much a dropout scales."""
+        lengths = {n for u in self.uses for n in (*u.g.shape, *u.passed.shape)}
+        sizes = {n for u in self.uses for n in (u.g.size, u.passed.size)}
+        scales = {float(np.max(u.values[u.beside])) for u in self.uses if u.is_dropout}
+        return {float(n) for n in lengths | sizes if n > 2} | (scales - {1.0, 2.0})
 
     def whereabouts(self, node: AnyNode) -> str:
         """Which of the student's tensors the node computes, or leads to: " (which gives h)"; or ""."""
