@@ -1,6 +1,7 @@
 """Mistakes in a formula that consists of several operations.
 
     product and quotient rule     f' * h', f' / h', the division by h**2 left out
+    normalization                 the formula of a layer norm, or of a vector divided by its length
     scores                        p - y, the gradient of most losses with respect to the scores
     label smoothing               the smoothed target distribution
     pos_weight                    the factor of the positive examples
@@ -9,7 +10,8 @@ The rows are like those of at_a_node.py, and are tried with them. Read at_a_node
 """
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from itertools import combinations, product
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -18,10 +20,11 @@ from minigrad.teach.answer import Answer
 from minigrad.teach.at_a_node import gives, uses_of_each_node
 from minigrad.teach.difference import Array
 from minigrad.teach.mistakes_of_losses import parts_of_cross_entropy
-from minigrad.teach.uses import Use
+from minigrad.teach.uses import AnyNode, Use
 from minigrad.teach.whole import Places, Table, mistake_in
 
 OF_FORMULAS: Table = []
+T = TypeVar("T")
 
 # ------------------------------------------------------------------ product and quotient rule
 
@@ -56,7 +59,7 @@ def _derivatives_combined(a: Answer, op_name: str, combine: np.ufunc) -> Places:
     """Where the student has combined f' and h' by the operation that combines f and h."""
     for x, y in _of_two_functions(a, op_name):
         f, h = (a.graph.walk_back(u.parent, np.ones_like(u.passed)) for u in (x, y))
-        if f is None or h is None or not f.shape == h.shape == x.g.shape:
+        if f is None or h is None or f.shape != h.shape or x.g.shape not in (f.shape, ()):
             continue
         if np.all(h == 1) or op_name == "mul" and np.all(f == 1):
             continue  # as if one path were missing
@@ -80,6 +83,124 @@ def _denominator(a: Answer) -> Places:
         for factor, words in ((h, "it is h instead of h**2"), (h * h, "h**2 is missing")):
             if gives(a, *((u.parent, u.passed * (factor - 1)) for u in (x, y))):
                 yield {"use": x, "n": words}
+
+
+# ------------------------------------------------------------------ normalization
+
+
+class Normalization(NamedTuple):
+    """Where  y = r * (x - mean(x)),  with one r for each row, or  y = r * x  with rows of length 1.
+
+    We compare values to find this.
+    """
+
+    use: Use
+    node: AnyNode
+    x: Array
+    y: Array
+    axis: int | tuple[int, ...]
+    centered: bool
+
+    @property
+    def formula(self) -> str:
+        """The gradient, for the hint."""
+        if self.centered:
+            return "r * (g - mean(g) - y * mean(g * y))  for  y = (x - mean) * r"
+        return "r * (g - y * sum(g * y))  for  y = x * r"
+
+    def wrong(self) -> Iterator[tuple[str, str, Array]]:
+        """(kind, words, what to add to the gradient of x) for each mistake in the formula."""
+        x, y, axis = self.x, self.y, self.axis
+        g = self.use.graph.gradients[self.use.node]
+        c = x - np.mean(x, axis, keepdims=True) if self.centered else x
+        r = np.sum(y * c, axis, keepdims=True) / np.sum(c * c, axis, keepdims=True)
+        total = np.mean if self.centered else np.sum
+
+        def parts(axis: Any, outer: Array = y, inner: Array = y) -> tuple[Array, Array]:
+            mean = np.mean(g, axis, keepdims=True) if self.centered else 0
+            return r * (mean + 0 * g), r * outer * total(g * inner, axis, keepdims=True)
+
+        mean, other = parts(axis)
+        right, n = r * g - mean - other, x.size // r.size
+        yield "missing_path", "r is treated as a constant", other
+        if self.centered:
+            yield "missing_path", "the mean and r are treated as constants", mean + other
+            yield "missing_path", "the mean is treated as a constant", mean
+            yield "sign", "mean(g) is added, not subtracted", 2 * mean
+            yield "sign", "both means are added, not subtracted", 2 * (mean + other)
+        yield "sign", "the last term is added, not subtracted", 2 * other
+        for d in (mean + other, mean, other):
+            words, times = (
+                ("sums stand there", n) if self.centered else ("a mean stands there", 1 / n)
+            )
+            yield "mean_for_sum", words, (1 - times) * d
+        yield "upstream_only", "the factor r is missing", right / r - right
+        own = r * y * g * y / (n if self.centered else 1)
+        yield "missing_path", "r depends on all entries, not only on its own", other - own
+        yield "wrong_argument", "the last y is missing", other - other / y
+        yield "wrong_argument", "g * y is there without y", other - parts(axis, y, y**0)[1]
+        for words, v in (("x minus its mean", c), ("x", x)):
+            for outer, inner in ((v, y), (y, v), (v, v)):
+                words = f"{words} is used in place of y"
+                yield "wrong_argument", words, other - parts(axis, outer, inner)[1]
+        for m in range(1, y.ndim + 1):
+            for axes in combinations(range(y.ndim), m):
+                if axes not in (axis, (axis,)):
+                    yield "reduction_axis", "along other axes", mean + other - sum(parts(axes))
+
+
+@mistake_in(OF_FORMULAS, "wrong_argument")
+def _in_a_normalization(a: Answer) -> Places:
+    """In the derivative of the normalization in {op}{line}, something is wrong: {n}.
+
+    It is  {formula},  with all sums and means along the same axis.
+    """
+    for some in together(list(_normalizations(a))):
+        for wrong in zip(*(one.wrong() for one in some), strict=False):
+            changes = ((one.node, d) for one, (_, _, d) in zip(some, wrong, strict=True))
+            if gives(a, *changes):
+                kind, words, _ = wrong[0]
+                use, formula = some[0].use, some[0].formula
+                yield {"kind": kind, "use": use, "n": words, "formula": formula}
+                break
+
+
+def together(every: list[T]) -> Iterator[list[T]]:
+    """Each of the places alone, then all of them: a mistake may be made once or everywhere."""
+    yield from ([one] for one in every)
+    if len(every) > 1:
+        yield every
+
+
+MEASURED = (
+    "mean",
+    "sum",
+    "standardize",
+    "norm",
+    "mul",
+    "pow",
+    "square",
+)  # they read what is normalized
+
+
+def _normalizations(a: Answer) -> Iterator[Normalization]:
+    known, seen = a.graph.known, set()
+    measured = {u.parent for u in a.graph.paths if u.op_name in MEASURED}
+    for use in (u for u in a.graph.paths if u.op_name in ("mul", "div", "standardize")):
+        y = known.get(use.node)
+        if y is None or not y.ndim or use.node in seen:
+            continue
+        seen.add(use.node)
+        for node in (n for n in measured if n in known and known[n].shape == y.shape):
+            x = known[node]
+            for k, centered in product(range(y.ndim), (True, False)):
+                axes: list[Any] = [k, tuple(j for j in range(y.ndim) if j != k)]
+                for axis in axes if y.ndim > 2 else axes[:1]:
+                    c = x - np.mean(x, axis, keepdims=True) if centered else x
+                    measure = np.mean if centered else np.sum
+                    size = np.sqrt(measure(c * c, axis, keepdims=True))
+                    if np.allclose(y * size, c, 1e-2, 1e-2 * float(np.max(np.abs(c)))):
+                        yield Normalization(use, node, x, y, axis, centered)
 
 
 # ------------------------------------------------------------------ the scores of a loss
@@ -125,8 +246,7 @@ def _of_the_scores(a: Answer) -> Places:
 
     It is  {p} - y  for each score, times the weight of its term in the loss.
     """
-    every = list(_scores(a))
-    for some in (*([one] for one in every), every if len(every) > 1 else []):
+    for some in together(list(_scores(a))):
         for wrong in zip(*(s.wrong() for s in some), strict=False):
             changes = (
                 (s.use.parent, s.each * (d - s.p + s.y))
@@ -135,13 +255,16 @@ def _of_the_scores(a: Answer) -> Places:
             if len({kind for kind, _, _ in wrong}) == 1 and gives(a, *changes):
                 kind, words, _ = wrong[0]
                 yield {"kind": kind, "use": some[0].use, "n": words, "p": some[0].name}
-                return
+                break
 
 
 def _scores(a: Answer) -> Iterator[Scores]:
     graph = a.graph
-    for use in {u.parent: u for u in reversed(graph.paths)}.values():  # the latest use of each
-        x, g = graph.known.get(use.parent), np.asarray(graph.gradients[use.parent], np.float64)
+    latest = {u.parent: u for u in reversed(graph.paths)}
+    whole = [(u, graph.gradients[u.parent]) for u in latest.values()]
+    parts = [(u, u.passed) for u in graph.paths if u.fan_in > 1 and not u.part]
+    for use, passed in (*whole, *parts):
+        x, g = graph.known.get(use.parent), np.asarray(passed, np.float64)
         if x is None or not np.any(g):
             continue
         size, near = np.max(np.abs(g)), 1e-3 if use.passed.dtype.itemsize < 8 else 1e-6

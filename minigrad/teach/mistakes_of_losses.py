@@ -1,6 +1,6 @@
-"""The table of mistakes, continued: softmax, losses, normalization.
+"""The table of mistakes, continued: softmax and losses.
 
-    softmax, log_softmax, logsumexp     cross-entropy     standardize
+    softmax, log_softmax, logsumexp     cross-entropy
 
 Read mistakes.py first.
 """
@@ -86,48 +86,6 @@ def _weights_of_classes_missing(use: Use, target: Array, weights: Array, axis: i
         return None
     each = np.expand_dims(np.where(counts == 0, 1, counts), axis)
     return [use.passed / each / n for n in (1, np.count_nonzero(counts))]
-
-
-@mistake("missing_path", "standardize")
-def _statistics_taken_as_constants(use: Use, x: Array, axis: int, eps: float) -> Passes:
-    """{op}{line} subtracts the mean and divides by the standard deviation. Both depend on the
-    input, and the gradient through them is missing.
-
-    Add the gradient through the mean and the gradient through the variance.
-    """
-    by_itself, by_mean, by_variance = _parts_of_standardize(use, x, axis, eps)
-    return [by_itself, by_itself - by_mean, by_itself - by_variance]
-
-
-def _parts_of_standardize(use: Use, x: Array, axis: int, eps: float) -> tuple[Array, Array, Array]:
-    """The gradients through x itself, its mean, and its variance: the first minus the others is what passes."""
-    deviation = np.sqrt(np.var(x, axis=axis, keepdims=True) + eps)
-    z = (x - np.mean(x, axis=axis, keepdims=True)) / deviation
-    by_mean = np.mean(use.g, axis=axis, keepdims=True) / deviation
-    by_variance = z * np.mean(use.g * z, axis=axis, keepdims=True) / deviation
-    return use.g / deviation, by_mean, by_variance
-
-
-@mistake("sign", "standardize")
-def _sign_in_standardize(use: Use, x: Array, axis: int, eps: float) -> Passes:
-    """A sign in the derivative of {op}{line} is wrong: the gradients through the mean and through
-    the variance are subtracted.
-
-    Check the minus signs of this derivative.
-    """
-    _, by_mean, by_variance = _parts_of_standardize(use, x, axis, eps)
-    return [use.passed + 2 * d for d in (by_variance, by_mean, by_mean + by_variance)]
-
-
-@mistake("mean_for_sum", "standardize")
-def _sums_in_standardize(use: Use, x: Array, axis: int, eps: float) -> Passes:
-    """The derivative of {op}{line} was computed with sums instead of means.
-
-    The mean and the variance divide by the number of entries, and so do their derivatives.
-    """
-    _, by_mean, by_variance = _parts_of_standardize(use, x, axis, eps)
-    n = x.size // by_mean.size
-    return [use.passed - (n - 1) * d for d in (by_mean + by_variance, by_mean, by_variance)]
 
 
 @mistake("missing_path", "softmax log_softmax")

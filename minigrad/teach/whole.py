@@ -13,6 +13,7 @@ for the message. Students read its docstring. Read mistakes.py first.
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from itertools import combinations, islice, permutations, product
 from typing import Any, NamedTuple
 
@@ -62,8 +63,9 @@ def mistake_in(table: Table, kind: str) -> Callable[[Search], Search]:
 def recognized(a: Answer, table: Table) -> Iterator[Diagnosis]:
     """The diagnoses of those mistakes in a table that give the student's numbers."""
     for kind, search in table:
-        for words in search(a):
-            yield a.found(*message_and_hint(search), **{"kind": kind, **words})
+        with suppress(ArithmeticError, LookupError, TypeError, ValueError):  # not this mistake
+            for words in search(a):
+                yield a.found(*message_and_hint(search), **{"kind": kind, **words})
 
 
 # ------------------------------------------------------------------ shapes
