@@ -23,7 +23,7 @@ from minigrad.teach.answer import Answer, Diagnosis
 from minigrad.teach.difference import Array
 from minigrad.teach.mistakes import constant_factor, message_and_hint
 from minigrad.teach.mistakes_of_ops import MASKED
-from minigrad.teach.uses import AnyNode, Graph, Use, names_of, plan_of_node
+from minigrad.teach.uses import AnyNode, Graph, Use, applied, names_of, plan_of_node
 
 
 class Altered(NamedTuple):
@@ -102,14 +102,14 @@ def _set_otherwise(use: Use) -> Alterations:
     if "correction" in settings:
         m = 1 - settings["correction"]
         n, changed = f"was taken with correction={m}", {"correction": m}
-        z = op.forward(x, **settings | changed)
+        z = use.applied(**changed)
         yield "scale", Altered(use, z, changed), n
         yield "scale", Altered(use, z, {}), n  # affects only the value
     if (axis := use.one_axis) is not None:
         for k in range(np.ndim(x)):
             if k != axis % np.ndim(x):
                 changed = {"axis": k if isinstance(settings["axis"], int) else (k,)}
-                z = op.forward(x, **settings | changed)
+                z = use.applied(**changed)
                 n = f"was taken along axis {k}"
                 yield "reduction_axis", Altered(use, z, changed | {"z": z}), n
     if use.op_name in ("mean", "sum") and (entries := use.gathered) > 2 and "z" in values:
@@ -172,8 +172,7 @@ def _forward(graph: Graph, one: Altered) -> dict[AnyNode, Array]:
                                for n, v in new.items())  # fmt: skip
         else:
             given = {**old, "shape": np.shape(graph.gradients[node]), **new}
-            settings = {s: given[s] for s in plan.op.settings}
-            z = plan.op.forward(*(given[n] for n in plan.op.operands), **settings)
+            z = applied(plan.op, given)
         if one.later is not None and node is one.later[0]:
             z = z + one.later[1]
         changed[node] = z

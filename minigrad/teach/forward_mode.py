@@ -114,9 +114,7 @@ def _on_tangents(a: Answer) -> Iterator[Diagnosis]:
 
 def _applied(use: Use, dots: Mapping[Any, Array]) -> Array:
     """The operation applied to the tangents of its operands."""
-    assert use.op is not None
-    given = [dots.get(use.origins.get(n), use.values[n]) for n in use.op.operands]
-    return np.asarray(use.op.forward(*given, **{s: use.values[s] for s in use.op.settings}))
+    return use.applied(**{n: dots[node] for n, node in use.origins.items() if node in dots})
 
 
 def _tangents(graph: Graph) -> dict[AnyNode, Array]:

@@ -48,8 +48,7 @@ def _only_the_first(use: Use) -> Passes:
 def _written(use: Use, order: slice) -> Array | None:
     """The gradient if each part is written to the place that was read, in this order."""
     entries = np.arange(use.passed.size).reshape(use.passed.shape)
-    assert use.op is not None
-    read = np.ravel(use.op.forward(entries, **{s: use.values[s] for s in use.op.settings}))
+    read = np.ravel(use.applied(x=entries))
     d = np.zeros(use.passed.size, use.passed.dtype)
     d[read[order]] = np.ravel(use.g)[order]
     return d.reshape(use.passed.shape) if len(set(read)) < read.size else None
@@ -174,8 +173,7 @@ def _reduction_axis(use: Use, axis: Axis) -> Variants:
             changed: Axis = other if isinstance(axis, int) else (other,)
             yield Variant(use.rule(use.g, axis=changed), str(right))
             if "z" in use.reads() and "x" in values:
-                settings = {s: values[s] for s in op.settings} | {"axis": changed}
-                z = op.forward(values["x"], **settings)
+                z = use.applied(axis=changed)
                 yield Variant(use.rule(use.g, axis=changed, z=z), str(right))
                 yield Variant(use.rule(use.g, z=z), str(right))
                 yield from _half_turned(use, changed, z, str(right))
@@ -399,6 +397,40 @@ def _product(a: Array, b: Array) -> Array | None:
         return None
 
 
+@mistake("wrong_argument", "solve")
+def _system_not_solved(use: Use, x: Array, z: Array) -> Variants:
+    """The derivative of {op}{line} is wrong: {n}.
+
+    For z = x**-1 @ y, the gradient of y is  d = x.T**-1 @ g,  and that of x is  -d @ z.T.
+    """
+    if use.name == "y":
+        yield Variant(use.g, "no system was solved in the backward pass")
+        yield Variant(x @ use.g, "x stands there instead of its inverse")
+        yield Variant(_T(x) @ use.g, "x.T stands there instead of its inverse")
+        return
+    g, z = (a[:, None] if a.ndim == 1 else a for a in (use.g, z))
+    d, y = np.linalg.solve(_T(x), g), x @ z
+    yield Variant(-d @ _T(y), "y stands there instead of the result z")
+    yield Variant(-g @ _T(z), "g stands there instead of  x.T**-1 @ g")
+    yield Variant(-g @ _T(y), "g and y stand there instead of  x.T**-1 @ g  and the result z")
+
+
+@mistake("missing_path", f"{OF_MATRICES} convolution add sub mul div")
+def _one_example(use: Use) -> Variants:
+    """{op}{line} is applied to {n} examples, and your gradient is that of {x} for only one of them.
+
+    Sum over all examples: in a loop, add each part with  +=.
+    """
+    weight = use.op_name == "convolution" and use.name in ("w", "b")
+    weight = weight or use.op_name in OF_MATRICES.split() and use.name == "y" and use.g.ndim > 1
+    if not use.g.ndim or not weight and use.wide() is None:
+        return
+    for k in {0, len(use.g) - 1} if len(use.g) > 1 else ():
+        only = np.zeros_like(use.g)
+        only[k] = use.g[k]
+        yield Variant(use.rule(only), str(len(only)))
+
+
 # ------------------------------------------------------------------ einsum
 
 
@@ -452,6 +484,39 @@ def _einsum_operands(use: Use) -> Variants:
 
 
 # ------------------------------------------------------------------ convolution
+
+
+@mistake("index_not_scattered", "convolution")
+def _windows_overwrite_each_other(use: Use, w: Array, stride: tuple[int, int]) -> Variants:
+    """The windows of {op}{line} overlap, and the gradient of one overwrote the others.
+
+    Add each part to what is already there:  d[i:j] += g,  not  d[i:j] = g.
+    """
+    values, (rows, columns) = use.values, w.shape[-2:]
+    if use.name != "x" or values["groups"] != 1 or tuple(values["dilation"]) != (1, 1):
+        return
+    top, bottom, left, right = values["padding"]
+    many, channels, height, width = use.passed.shape
+    for filters in (range(len(w)), [-1]):  # all of them at once, or one after the other
+        d = np.zeros((many, channels, height + top + bottom, width + left + right))
+        for i, j in np.ndindex(use.g.shape[2:]):
+            part = np.einsum("no,ocij->ncij", use.g[:, filters, i, j], w[filters])
+            i, j = i * stride[0], j * stride[1]
+            d[:, :, i : i + rows, j : j + columns] = part
+        yield d[:, :, top : top + height, left : left + width]
+
+
+@mistake("transposed", "mul dot mv matmul")
+def _weights_of_a_window_flipped(use: Use) -> Passes:
+    """The weights in the derivative of {op}{line} are in reverse order.
+
+    Write out one entry of z, and see by which weight each entry of x is multiplied.
+    """
+    w = use.values.get(use.beside)
+    parts = {u.op_name for u in use.graph.uses if u.node is use.parent}
+    if w is None or np.ndim(w) != 1 or not parts & {"getitem", "narrow", "unfold"}:
+        return None
+    return use.rule(use.g, **{use.beside: w[::-1]})
 
 
 @mistake("transposed", "convolution")

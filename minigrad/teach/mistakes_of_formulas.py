@@ -246,7 +246,10 @@ def _of_the_scores(a: Answer) -> Places:
 
     It is  {p} - y  for each score, times the weight of its term in the loss.
     """
-    for some in together(list(_scores(a))):
+    found = list(_scores(a))
+    after = [set(a.graph.changes(s.use.parent, s.each * s.p)) - {s.use.parent} for s in found]
+    nodes = {s.use.parent for s in found}  # of two that are on one path, the nearer one
+    for some in together([s for s, later in zip(found, after, strict=True) if not later & nodes]):
         for wrong in zip(*(s.wrong() for s in some), strict=False):
             changes = (
                 (s.use.parent, s.each * (d - s.p + s.y))

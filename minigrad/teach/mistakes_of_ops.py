@@ -12,7 +12,7 @@ import numpy as np
 from minigrad.core.views import CopySlices, apply_chain
 from minigrad.teach.difference import Array
 from minigrad.teach.mistakes import Passes, Variant, Variants, constant_factor, mistake
-from minigrad.teach.uses import AnyNode, Use, called
+from minigrad.teach.uses import AnyNode, Graph, Use, called
 
 # ------------------------------------------------------------------ where the derivative is evaluated
 
@@ -95,9 +95,9 @@ def _wrong_argument(use: Use) -> Variants:
         yield Variant(_elsewhere(use, z), "at the result, instead of at the input")
         if op.name == "sqrt":
             yield Variant(use.g / (2 * values["x"]), "at the input, instead of at the result")
-    for value in _further_in(use):
+    for value, node in _further_in(use):
         if np.shape(value) == shape and not np.array_equal(np.abs(value), np.abs(values[x])):
-            words = "at an earlier tensor, instead of at its input"
+            words = f"at {names.get(node, 'an earlier tensor')}, instead of at its input{of_x}"
             yield Variant(_elsewhere(use, value), words)
 
 
@@ -163,7 +163,7 @@ def _not_differentiated(use: Use, z: Array) -> Passes:
     """
     if use.op_name == "prod":
         return use.widened(use.g * z)
-    alone = use.elementwise and use.op is not None and len(use.op.operands) == 1
+    alone = use.of_one or use.op_name in CLAMPS
     if use.op_name == "pow" and use.name == "y":  # for 2**x, only a number is missing: log(2)
         alone = np.size(use.values.get("x", ())) > 1
     return use.fit(use.g * z) if alone and np.shape(z) == use.g.shape else None
@@ -223,31 +223,38 @@ def _sign_in_an_activation(use: Use, x: Array) -> Passes:
 
 def _factor_beside_x(use: Use, x: Array) -> Array:
     """g times h(x), where the operation is x * h(x)."""
-    assert use.op is not None
-    settings = {s: use.values[s] for s in use.op.settings}
-    return use.g * use.op.forward(x, **settings) / x
+    return use.g * use.applied() / x
 
 
 def _factors_from_further_in(use: Use, behind_a_mask: bool) -> Variants:
-    """For w in tanh(x) * w, for example: x in place of tanh(x); or the same, only for a dropout."""
-    graph = use.graph
+    """For w in tanh(x) * w, for example: x in place of tanh(x); or the same, only for a mask."""
     for name, node in use.origins.items():
-        if name == use.name or name not in use.reads() or name == "xs":
+        if name != use.name and name in use.reads() and name != "xs":
+            for value, skipped in _with_a_step_left_out(use.graph, node, 2):
+                if np.shape(value) == np.shape(use.values[name]):
+                    if behind_a_mask == skipped.is_dropout:
+                        d = use.rule(use.g, **{name: value})
+                        yield Variant(d, called(skipped.node).removeprefix("the "))
+
+
+def _with_a_step_left_out(graph: Graph, node: AnyNode, more: int) -> Iterator[tuple[Array, Use]]:
+    """The value of a node if a function on the way to it, or a mask, were left out; and which."""
+    for inner in (u for u in graph.uses if u.node is node and u.op is not None and not u.part):
+        x = graph.known.get(inner.parent)
+        if x is None or graph.known.get(node, x[None]).shape != x.shape:
             continue
-        for inner in (u for u in graph.uses if u.node is node and u.op is not None):
-            value, factor = graph.known.get(inner.parent), constant_factor(inner)
-            if factor and value is not None and behind_a_mask:  # a constant is between
-                beyond = [u for u in graph.uses if u.node is inner.parent and u.is_dropout]
-                if beyond and (x := graph.known.get(beyond[0].parent)) is not None:
-                    yield Variant(use.rule(use.g, **{name: factor * x}))
-                    yield Variant(use.rule(use.g, **{name: x}))
-            if value is None or inner.op is None or value.shape != np.shape(use.values[name]):
-                continue
-            curve = inner.elementwise and len(inner.op.operands) == 1 and inner.op_name != "neg"
-            masked = inner.is_dropout
-            if masked or curve or inner.op_name in ("softmax", "log_softmax"):
-                if masked == behind_a_mask:
-                    yield Variant(use.rule(use.g, **{name: value}), called(inner.node))
+        if (
+            inner.of_one
+            and inner.op_name != "neg"
+            or inner.is_dropout
+            or "softmax" in inner.op_name
+        ):
+            yield x, inner
+        if more and len(inner.origins) == 1:
+            for value, skipped in _with_a_step_left_out(graph, inner.parent, more - 1):
+                yield inner.applied(**{inner.name: value}), skipped
+                if constant_factor(inner):  # the scale of a dropout is left out with its mask
+                    yield value, skipped
 
 
 @mistake("wrong_argument")
@@ -272,24 +279,19 @@ def _before_a_mask(use: Use) -> Passes:
 
 def _elsewhere(use: Use, value: Array) -> Array | None:
     """The rule of a function of one tensor, as if its input had been `value`."""
-    op, values = use.op, use.values
-    if op is None or not {"z", use.name} & set(use.reads()):
-        return None
-    operands = {name: values.get(name) for name in op.operands} | {use.name: value}
-    if any(operand is None for operand in operands.values()):
+    if not {"z", use.name} & set(use.reads()):
         return None
     try:
-        settings = {s: values[s] for s in op.settings}
-        return use.rule(use.g, **{use.name: value}, z=op.forward(*operands.values(), **settings))
+        return use.rule(use.g, **{use.name: value}, z=use.applied(**{use.name: value}))
     except Exception:  # the operation cannot be applied to this value
         return None
 
 
-def _further_in(use: Use) -> Iterator[Array]:
-    """The values that the input was computed from: the operands of its operation, and the tensor itself."""
+def _further_in(use: Use) -> Iterator[tuple[Array, AnyNode]]:
+    """The values and nodes that the input was computed from: the operands of its operation, and the tensor itself."""
     graph, origin = use.graph, use.origins.get(use.name)
     places = [graph.target] if origin is None else [graph.target, *origin.edges]
-    yield from (graph.known[node] for node in places if node in graph.known)
+    yield from ((graph.known[node], node) for node in places if node in graph.known)
 
 
 # ------------------------------------------------------------------ masks and ties
@@ -339,6 +341,15 @@ def _mask_missing(use: Use) -> Passes:
     if use.op_name in EXTREMES:  # to all entries, or shared among them
         return [wide, wide / max(use.gathered, 1)]
     return _scaled(use, wide) if use.op_name == "mul" else use.fit(wide)
+
+
+@mistake("wrong_argument", "relu", "leaky_relu", *CLAMPS)
+def _mask_of_the_gradient(use: Use) -> Passes:
+    """The mask of {op}{line} was computed from the gradient, and not from the input.
+
+    Multiply by 1 where the input passed, whatever the sign of the gradient.
+    """
+    return use.g * (use.g > 0)
 
 
 @mistake("mask_missing", "leaky_relu elu celu")

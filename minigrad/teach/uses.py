@@ -137,6 +137,11 @@ class Use:
         return self.op is not None and self.op.kind == "elementwise"
 
     @property
+    def of_one(self) -> bool:
+        """Is the operation an elementwise function of one tensor, like tanh?"""
+        return self.elementwise and self.op is not None and len(self.op.operands) == 1
+
+    @property
     def is_dropout(self) -> bool:
         """Is this the mask of a dropout: times 0 or 1 / (1 - p), in a tensor without a gradient?"""
         keep = self.values.get(self.beside)
@@ -188,6 +193,12 @@ class Use:
                 return None if d is None else self.fit(d)
             except Exception:  # the changed values do not fit together: not this mistake
                 return None
+
+    def applied(self, **changed: Any) -> Array:
+        """The operation's result if some values are changed. Raises LookupError if one is not known."""
+        if self.op is None:
+            raise LookupError
+        return applied(self.op, {**self.values, **changed})
 
     def share(self) -> Array | None:
         """The derivative: what passes if the incoming gradient is 1."""
@@ -271,16 +282,16 @@ class Graph:
             for name, t in reversed(list(namespace.items()))
             if isinstance(t, Tensor) and t.node is not None and not name.startswith("_")
         }
+        self.constants = [
+            t.array
+            for t in namespace.values()
+            if isinstance(t, Tensor) and not (t.requires_grad or t.is_sparse)
+        ]
         self.known = self._known(namespace)
         self.tensors = [
             (name, t.array)
             for name, t in namespace.items()
             if isinstance(t, Tensor) and not t.is_sparse and not name.startswith("_")
-        ]
-        self.constants = [
-            t.array
-            for name, t in namespace.items()
-            if isinstance(t, Tensor) and not (t.requires_grad or t.is_sparse)
         ]
         self.tensors += [
             (f"the result of {called(node)}" if isinstance(node, Node) else "another leaf", value)
@@ -306,16 +317,19 @@ class Graph:
                         known[value.node] = value.array
         self.known = known
         for node in reversed(self.nodes):  # values that nothing refers to anymore can be recomputed
-            if node not in known and isinstance(plan := plan_of_node(node), Plan):
+            if isinstance(node, AccumulateGrad) or node in known:
+                continue
+            if isinstance(plan := plan_of_node(node), Plan):
                 values, op = self.values(node), plan.op
+                if op.name in ("add", "sub") and len({"x", "y"} & set(values)) == 1:
+                    values |= self._constant_term(node, values)
                 if op.variadic or any(name not in values for name in op.operands):
                     continue
                 if op.name == "clone":
                     known[node] = values["x"]
                 elif all(setting in plan.reads for setting in op.settings):
-                    given = {s: values[s] for s in op.settings}
                     with suppress(Exception):
-                        known[node] = op.forward(*(values[name] for name in op.operands), **given)
+                        known[node] = applied(op, values)
         for node in self.nodes:  # and the input of exp, for example, from its output
             plan = plan_of_node(node)
             if isinstance(plan, Plan) and plan.op.name in UNDONE and node in known:
@@ -324,6 +338,24 @@ class Graph:
                 if node.edges[0] not in known and np.all(np.isfinite(x)):
                     known[node.edges[0]] = x
         return known
+
+    def _constant_term(self, node: Node, values: dict[str, Any]) -> dict[str, Array]:
+        """The operand of a sum or difference that was not saved, by name, if it is one of `constants`.
+
+        It is the one with which the next operation gives its known result.
+        """
+        above = next((n for n in self.known if node in getattr(n, "edges", ())), None)
+        name = "y" if "x" in values else "x"
+        if not isinstance(above, Node) or not isinstance(plan := plan_of_node(above), Plan):
+            return {}
+        read = names_of(plan)[above.edges.index(node)]
+        for c in self.constants:
+            with suppress(Exception):  # the shapes do not fit
+                z = applied(plan_of_node(node).op, {**values, name: c})
+                result = applied(plan.op, {**self.values(above), read: z})
+                if np.allclose(result, self.known[above], 1e-5, 0):
+                    return {name: c}
+        return {}
 
     @cached_property
     def numbers(self) -> set[float]:
@@ -488,6 +520,12 @@ def _which_operand(node: CopySlices, k: int, part: bool) -> int | None:
     if node.keeps and k == 0:
         return 0 if part else None
     return k - node.keeps + bool(node.write.plan.needs[0])
+
+
+def applied(op: Op, values: Mapping[str, Any]) -> Array:
+    """The operation's result, for operands and settings by name."""
+    settings = {s: values[s] for s in op.settings}
+    return np.asarray(op.forward(*(values[name] for name in op.operands), **settings))
 
 
 def plan_of_node(node: Node) -> Any:

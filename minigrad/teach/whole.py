@@ -362,7 +362,8 @@ def _reversed(a: Answer) -> Places:
 
     Look for something that was flipped, such as the kernel of a convolution.
     """
-    if a.few or not any(u.op_name in ("unfold", "flip") for u in a.graph.uses):
+    windows = any(u.op_name == "getitem" and u.fan_in > 2 for u in a.graph.uses)
+    if a.few or not (windows or any(u.op_name in ("unfold", "flip") for u in a.graph.uses)):
         return  # elsewhere nothing is in reverse order, unless by chance
     for axis in range(a.right.ndim):
         if a.gives(np.flip(a.right, axis)) and not a.same(-a.right):
