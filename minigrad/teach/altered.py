@@ -165,14 +165,8 @@ def _forward(graph: Graph, one: Altered) -> dict[AnyNode, Array]:
         }
         if not new:
             continue
-        old = graph.values(node)
-        if plan.op.name in ("add", "sub") and "z" in old and not all(n in old for n in "xy"):
-            # The added term is not saved, but the sum is known.
-            z = old["z"] + sum((v - old[n]) * (-1 if (plan.op.name, n) == ("sub", "y") else 1)
-                               for n, v in new.items())  # fmt: skip
-        else:
-            given = {**old, "shape": np.shape(graph.gradients[node]), **new}
-            z = applied(plan.op, given)
+        shape = np.shape(graph.gradients[node])
+        z = applied(plan.op, {**graph.values(node), "shape": shape, **new})
         if one.later is not None and node is one.later[0]:
             z = z + one.later[1]
         changed[node] = z

@@ -235,6 +235,7 @@ LIKELIER = [
     # the gradient of an intermediate tensor means that a step is missing
     Likelier("other_variable", {"upstream_only", "upstream_ignored"},
              lambda a, first, d: d.node is None),
+    Likelier("other_variable", {"wrong_argument"}, lambda a, first, d: first.extent == "once"),
     # log_softmax passes on g and a second part: without that part, its derivative is missing
     Likelier("upstream_only", {"missing_path"},
              lambda a, first, d: op_name(first.node) == "log_softmax" and d.node is first.node),

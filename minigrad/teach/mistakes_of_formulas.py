@@ -24,7 +24,7 @@ from minigrad.teach.uses import AnyNode, Use
 from minigrad.teach.whole import Places, Table, mistake_in
 
 OF_FORMULAS: Table = []
-T = TypeVar("T")
+T = TypeVar("T", "Normalization", "Scores")
 
 # ------------------------------------------------------------------ product and quotient rule
 
@@ -57,17 +57,23 @@ def _quotient_of_derivatives(a: Answer) -> Places:
 
 def _derivatives_combined(a: Answer, op_name: str, combine: np.ufunc) -> Places:
     """Where the student has combined f' and h' by the operation that combines f and h."""
+    graph = a.graph
     for x, y in _of_two_functions(a, op_name):
-        f, h = (a.graph.walk_back(u.parent, np.ones_like(u.passed)) for u in (x, y))
-        if f is None or h is None or f.shape != h.shape or x.g.shape not in (f.shape, ()):
-            continue
-        if np.all(h == 1) or op_name == "mul" and np.all(f == 1):
-            continue  # as if one path were missing
-        effects = [a.graph.walk_back(u.parent, u.passed) for u in (x, y)]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            combined = x.g * combine(f, h)
-        if a.gives(a.right - sum(d for d in effects if d is not None) + combined):
-            yield {"use": x}
+        slopes = [graph.changes(u.parent, np.ones_like(u.passed)) for u in (x, y)]
+        parts = [graph.changes(u.parent, u.passed) for u in (x, y)]
+        both = [node for node in slopes[0] if node in slopes[1]]
+        # with respect to x, or to the tensor where the two paths meet
+        for node in {min(both, key=lambda n: n.queue_key), a.target} if both else ():
+            f, h = (s[node] for s in slopes)
+            if f.shape != h.shape or x.g.shape not in (f.shape, ()):
+                continue
+            if np.all(h == 1) or op_name == "mul" and np.all(f == 1):
+                continue  # as if one path were missing
+            with np.errstate(divide="ignore", invalid="ignore"):
+                combined = x.g * combine(f, h)
+            if gives(a, (node, combined - parts[0][node] - parts[1][node])):
+                yield {"use": x}
+                break
 
 
 @mistake_in(OF_FORMULAS, "wrong_argument")
@@ -155,7 +161,7 @@ def _in_a_normalization(a: Answer) -> Places:
 
     It is  {formula},  with all sums and means along the same axis.
     """
-    for some in together(list(_normalizations(a))):
+    for some in together(a, list(_normalizations(a))):
         for wrong in zip(*(one.wrong() for one in some), strict=False):
             changes = ((one.node, d) for one, (_, _, d) in zip(some, wrong, strict=True))
             if gives(a, *changes):
@@ -165,11 +171,14 @@ def _in_a_normalization(a: Answer) -> Places:
                 break
 
 
-def together(every: list[T]) -> Iterator[list[T]]:
+def together(a: Answer, places: list[T]) -> Iterator[list[T]]:
     """Each of the places alone, then all of them: a mistake may be made once or everywhere."""
-    yield from ([one] for one in every)
-    if len(every) > 1:
-        yield every
+    yield from ([one] for one in places)
+    nodes = {one.node for one in places}
+    below = [set(a.graph.changes(n, a.graph.gradients[n])) - {n} for n in (p.node for p in places)]
+    apart = [one for one, later in zip(places, below, strict=True) if not later & nodes]
+    if len(apart) > 1:  # of two on the same path, the one further down has both
+        yield apart
 
 
 MEASURED = (
@@ -213,6 +222,7 @@ class Scores(NamedTuple):
     """
 
     use: Use
+    node: AnyNode
     x: Array
     p: Array
     y: Array
@@ -234,7 +244,8 @@ class Scores(NamedTuple):
             yield "softmax_diagonal_only", "only the entries of the targets have one", (p - y) * y
             for axis in range(x.ndim):
                 yield "reduction_axis", "softmax is along another axis", softmax(x, axis=axis) - y
-        elif self.use.op_name not in ("sigmoid", "exp"):  # where p is a step of its own
+        elif self.use.fan_in > 1 or self.use.op_name not in ("sigmoid", "exp"):
+            # otherwise p is a step of its own
             yield "forgot_inner", f"the derivative of {name} is missing", (p - y) / slope
         if name == "sigmoid(x)":
             yield "sign", "it was computed with sigmoid(-x)", 1 - p - y
@@ -246,14 +257,10 @@ def _of_the_scores(a: Answer) -> Places:
 
     It is  {p} - y  for each score, times the weight of its term in the loss.
     """
-    found = list(_scores(a))
-    after = [set(a.graph.changes(s.use.parent, s.each * s.p)) - {s.use.parent} for s in found]
-    nodes = {s.use.parent for s in found}  # of two that are on one path, the nearer one
-    for some in together([s for s, later in zip(found, after, strict=True) if not later & nodes]):
+    for some in together(a, list(_scores(a))):
         for wrong in zip(*(s.wrong() for s in some), strict=False):
             changes = (
-                (s.use.parent, s.each * (d - s.p + s.y))
-                for s, (_, _, d) in zip(some, wrong, strict=True)
+                (s.node, s.each * (d - s.p + s.y)) for s, (_, _, d) in zip(some, wrong, strict=True)
             )
             if len({kind for kind, _, _ in wrong}) == 1 and gives(a, *changes):
                 kind, words, _ = wrong[0]
@@ -263,8 +270,8 @@ def _of_the_scores(a: Answer) -> Places:
 
 def _scores(a: Answer) -> Iterator[Scores]:
     graph = a.graph
-    latest = {u.parent: u for u in reversed(graph.paths)}
-    whole = [(u, graph.gradients[u.parent]) for u in latest.values()]
+    first = {u.parent: u for u in reversed(graph.paths)}  # the first use of each tensor
+    whole = [(u, graph.gradients[u.parent]) for u in first.values()]
     parts = [(u, u.passed) for u in graph.paths if u.fan_in > 1 and not u.part]
     for use, passed in (*whole, *parts):
         x, g = graph.known.get(use.parent), np.asarray(passed, np.float64)
@@ -289,8 +296,10 @@ def _scores(a: Answer) -> Iterator[Scores]:
             each = np.nan_to_num(each)
             if g.size == 1 and abs(abs(each.item()) - 1) > near:
                 continue  # one number is always  each * (p - y)
+            if row is not None and x.shape[row] == 2 and np.ptp(np.abs(each)) > near * size:
+                continue  # so are two numbers whose sum is 0, if each row has its weight
             if np.max(np.abs(g - each * rest)) <= near * size:
-                yield Scores(use, x, p, np.asarray(y, p.dtype), each, name)
+                yield Scores(use, use.parent, x, p, np.asarray(y, p.dtype), each, name)
 
 
 # ------------------------------------------------------------------ label smoothing

@@ -9,10 +9,11 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
+from minigrad.core.node import Node
 from minigrad.core.views import CopySlices, apply_chain
 from minigrad.teach.difference import Array
-from minigrad.teach.mistakes import Passes, Variant, Variants, constant_factor, mistake
-from minigrad.teach.uses import AnyNode, Graph, Use, called
+from minigrad.teach.mistakes import Passes, Variant, Variants, constant_factor, mistake, one_number
+from minigrad.teach.uses import AnyNode, Graph, Use, called, names_of, operation_of
 
 # ------------------------------------------------------------------ where the derivative is evaluated
 
@@ -97,7 +98,7 @@ def _wrong_argument(use: Use) -> Variants:
             yield Variant(use.g / (2 * values["x"]), "at the input, instead of at the result")
     for value, node in _further_in(use):
         if np.shape(value) == shape and not np.array_equal(np.abs(value), np.abs(values[x])):
-            words = f"at {names.get(node, 'an earlier tensor')}, instead of at its input{of_x}"
+            words = f"at {names[node] if node in names else 'an earlier tensor'}, instead of at its input{of_x}"
             yield Variant(_elsewhere(use, value), words)
 
 
@@ -111,6 +112,9 @@ def _exponent_not_lowered(use: Use) -> Variants:
     x, y, z = (use.values.get(v) for v in "xyz")
     if name == "pow" and use.name == "x" and x is not None and y is not None:
         yield Variant(use.fit(use.g * y * x**y), lowered)
+        if np.size(y) == 1 and np.all(y == 2) and use.parent is not use.graph.target:
+            yield Variant(use.fit(use.g * y), "the value that is squared is missing")
+            yield Variant(use.fit(use.g * x * x), "it is the square, which was not differentiated")
         if np.size(y) == 1 and np.all(y % 1 == 0.5):  # for a root, half of it
             for e in (y - 0.5, y - 1.5, y - 2):
                 words = f"its exponent is {float(e):g} and should be {float(y - 1):g}"
@@ -130,7 +134,7 @@ def _numerator_missing(use: Use, y: Array) -> Passes:
     return use.fit(-use.g / y**2) if use.name == "y" else None
 
 
-@mistake("wrong_argument", "tanh sigmoid softplus")
+@mistake("wrong_argument", "tanh sigmoid softplus abs")
 def _half_of_the_formula(use: Use, z: Array) -> Variants:
     """The derivative of {op}{line} is {n}.
 
@@ -139,6 +143,8 @@ def _half_of_the_formula(use: Use, z: Array) -> Variants:
     if use.op_name == "tanh":
         yield Variant(use.g * (1 - z), "1 - z**2: the square is missing")
         yield Variant(use.g * z * (1 - z), "1 - z**2; yours is that of sigmoid")
+    elif use.op_name == "abs":
+        yield Variant(use.g * use.values["x"], "the sign of x; yours is x itself")
     elif use.op_name == "softplus":
         p = use.share()
         yield Variant(use.g * np.expm1(z), "a sigmoid: the denominator is missing")
@@ -175,7 +181,8 @@ def _derivative_twice(use: Use, share: Array) -> Passes:
 
     Each operation on the way from the result contributes one factor.
     """
-    return use.passed * share if use.op_name != "mul" or use.is_dropout else None
+    weights = use.is_dropout or len(use.origins) == 1 and not one_number(share)
+    return use.passed * share if use.op_name != "mul" or weights else None
 
 
 @mistake("sign")
@@ -287,11 +294,17 @@ def _elsewhere(use: Use, value: Array) -> Array | None:
         return None
 
 
-def _further_in(use: Use) -> Iterator[tuple[Array, AnyNode]]:
+def _further_in(use: Use) -> Iterator[tuple[Array, AnyNode | None]]:
     """The values and nodes that the input was computed from: the operands of its operation, and the tensor itself."""
     graph, origin = use.graph, use.origins.get(use.name)
-    places = [graph.target] if origin is None else [graph.target, *origin.edges]
-    yield from ((graph.known[node], node) for node in places if node in graph.known)
+    if graph.target in graph.known:
+        yield graph.known[graph.target], graph.target
+    if isinstance(origin, Node):
+        nodes = dict(zip(names_of(operation_of(origin)[0]), origin.edges, strict=False))
+        for name in "xy":
+            value = graph.values(origin).get(name)
+            if isinstance(value, np.ndarray):
+                yield value, nodes.get(name)
 
 
 # ------------------------------------------------------------------ masks and ties

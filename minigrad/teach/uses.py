@@ -417,6 +417,13 @@ class Graph:
                 values.setdefault(name, self.known[parent])
         if node in self.known:
             values.setdefault("z", self.known[node])
+        if plan.op.name in ("add", "sub") and "z" in values:  # a constant term is not saved
+            x, y, z = (values.get(name) for name in "xyz")
+            minus = plan.op.name == "sub"
+            if x is not None and "y" not in names_of(plan):
+                values.setdefault("y", x - z if minus else z - x)
+            if y is not None and "x" not in names_of(plan):
+                values.setdefault("x", z + y if minus else z - y)
         for name in plan.op.operands:
             if name in values:
                 values.setdefault(f"{name}_shape", np.shape(values[name]))
