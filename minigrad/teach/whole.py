@@ -221,47 +221,17 @@ def _in_words(axes: Sequence[int]) -> str:
 
 @mistake_in(BROADCAST, "broadcast_not_summed")
 def _never_summed(a: Answer) -> Places:
-    """{x} was broadcast to {wide} in {op}{line} and at its other uses, and its gradient was not
-    summed.
+    """These are {n} gradients of {x}, one for each place along {along}, and they were not summed.
 
-    For a value that was repeated along an axis, sum the gradient along that axis.
+    {x} is used {n} times, so its gradient is the sum over all of them.
     """
-    # A tensor that was broadcast at each of several uses, and summed back at none.
-    uses = [u for u in a.graph.paths if u.parent is a.target]
-    wides = [_wide_of_a_use(a, u) for u in uses]
-    if len(uses) < 2 or any(w is None or w.shape != a.mine.shape for w in wides):
-        return
-    if a.same(sum(wides)):
-        yield {"use": uses[0], "wide": str(a.mine.shape)}
-
-
-@mistake_in(BROADCAST, "broadcast_not_summed")
-def _examples_not_summed(a: Answer) -> Places:
-    """These are {n} gradients through {op}{line}, one for each row of the other factor. They were
-    not summed.
-
-    {x} is used for every row, so its gradient is the sum over the rows.
-    """
-    # x @ w, with one row of x for each example: the part of each example instead of their sum.
-    for use in a.graph.paths:
-        x = use.values.get("x")
-        if use.parent is not a.target or use.name != "y" or x is None or np.ndim(x) != 2:
-            continue
-        if use.op_name not in ("matmul", "mv", "mm") or use.fan_in > 1:
-            continue
-        each = x[:, :, None] * use.g[:, None] if use.g.ndim == 2 else x * use.g[:, None]
-        if a.mine.shape == each.shape and a.same(each):
-            yield {"use": use, "n": str(len(x))}
-
-
-def _wide_of_a_use(a: Answer, use: Use) -> Any:
-    """The gradient at a use before it is summed, even with a function in between: x.exp() * y."""
-    if (wide := use.wide()) is not None:
-        return wide
-    above = [u for u in a.graph.uses if u.parent is use.node]
-    if len(above) == 1 and (wide := above[0].wide()) is not None:
-        return next((d for d in list(_carried(a, above[0], wide))[1:]), None)
-    return None
+    extra = a.mine.ndim - a.right.ndim
+    for axes in combinations(range(a.mine.ndim), extra) if extra > 0 else ():
+        if a.equal(a.mine.sum(axes), a.right):
+            n = a.mine.size // max(a.right.size, 1)
+            use = next((u for u in a.graph.paths if u.parent is a.target), None)
+            yield {"use": use, "n": str(n), "along": _in_words(axes)}
+            return
 
 
 def _carried(a: Answer, use: Use, wide: Any) -> Iterator[Any]:
