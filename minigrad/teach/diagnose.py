@@ -36,12 +36,7 @@ from minigrad.teach.mistakes import KINDS, ORDER, constant_factor, one_number
 from minigrad.teach.mistakes_of_formulas import OF_FORMULAS
 from minigrad.teach.noise import noise
 from minigrad.teach.one_mistake import Tried, at_the_uses
-from minigrad.teach.pairs import (
-    everywhere,
-    in_one_term,
-    off_by_one,
-    two_at_once,
-)
+from minigrad.teach.pairs import everywhere, in_one_term, off_by_one, two_at_once
 from minigrad.teach.uses import op_name, plan_of_node
 from minigrad.teach.whole import repeated
 
@@ -163,7 +158,7 @@ def _search(a: Answer) -> list[Diagnosis]:
     if not found:
         found += noise(a)
     if not found:
-        found += in_one_term(a, until)
+        found += in_one_term(a, until, AT_SEVERAL)
     if not found and time.thread_time() < until:
         found += chain(*(whole.recognized(a, t) for t in (whole.SUBSTITUTED, REARRANGED)))
     if not found:

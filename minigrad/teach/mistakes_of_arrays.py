@@ -135,31 +135,20 @@ def _sum_taken_for_mean(use: Use) -> Passes:
 
 
 @mistake("mean_for_sum")
-def _mean_over_a_broadcast(use: Use) -> Variants:
+def _mean_over_a_broadcast(use: Use, wide: Array) -> Variants:
     """The gradient of the broadcast in {op}{line} was averaged instead of summed: it is divided
     by {n}.
 
     The gradient of a repeated value is the sum over the copies, not their mean.
     """
-    bias = use.op_name == "convolution" and use.name == "b"
-    wide = use.g if bias else use.wide()
-    n = 0 if wide is None or not use.passed.size else wide.size // use.passed.size
-    if wide is None or n < 2:
-        return
-    yield Variant(use.passed / n, str(n))
-    own = [1] * (wide.ndim - use.passed.ndim) + list(use.passed.shape)
-    if bias:
-        own = [m if k == 1 else 1 for k, m in enumerate(wide.shape)]
-    summed = [m for m, kept in zip(wide.shape, own) if m != kept]
-    several = {math.prod(c) for r in range(1, len(summed)) for c in combinations(summed, r)}
-    for m in sorted(several - {1, n}):  # a mean along some of the axes
-        yield Variant(use.passed / m, str(m))
+    lengths = [wide.shape[k] for k in use.summed_axes(wide)]
+    for many in range(len(lengths), 0, -1):  # a mean along all of the axes, or along some of them
+        for some in combinations(lengths, many):
+            if (n := math.prod(some)) > 1:
+                yield Variant(use.passed / n, str(n))
 
 
-@mistake(
-    "reduction_axis",
-    "sum mean amax amin softmax log_softmax logsumexp cumsum prod norm std",
-)
+@mistake("reduction_axis", "sum mean amax amin logsumexp cumsum prod norm std")
 def _reduction_axis(use: Use, axis: Axis) -> Variants:
     """{op}{line} works along axis {n}, and your gradient works along another axis.
 
@@ -191,27 +180,6 @@ def _half_turned(use: Use, axis: Axis, z: Array, right: str) -> Variants:
     with suppress(ValueError, IndexError, RuntimeError):  # only if both axes have the same length
         turned = np.broadcast_to(restore_axes(use.g, use.passed.shape, axis, False), here.shape)
         yield Variant(here * turned, right)
-
-
-@mistake("mean_for_sum", "softmax log_softmax")
-def _mean_in_softmax(use: Use, z: Array, axis: int) -> Passes:
-    """The derivative of {op}{line} was computed with a mean instead of the sum.
-
-    Every score changes every probability, so their gradients are added.
-    """
-    if use.op_name == "softmax":
-        return z * (use.g - np.mean(use.g * z, int(axis), keepdims=True))
-    return use.g - np.exp(z) * np.mean(use.g, int(axis), keepdims=True)
-
-
-@mistake("reduction_axis", "softmax log_softmax")
-def _sum_over_all(use: Use, z: Array) -> Passes:
-    """The sum in the derivative of {op}{line} was taken over all entries, not along one axis.
-
-    In the backward pass, sum along the axis of the forward pass.
-    """
-    p = z if use.op_name == "softmax" else np.exp(z)
-    return p * (use.g - np.sum(use.g * z)) if p is z else use.g - p * np.sum(use.g)
 
 
 @mistake("tangent_for_gradient", "cumsum")

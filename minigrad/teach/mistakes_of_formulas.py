@@ -2,6 +2,7 @@
 
     product and quotient rule     f' * h', f' / h', the division by h**2 left out
     normalization                 the formula of a layer norm, or of a vector divided by its length
+    softmax                       p * (g - sum(g * p)), also for shares that were computed by hand
     scores                        p - y, the gradient of most losses with respect to the scores
     label smoothing               the smoothed target distribution
     pos_weight                    the factor of the positive examples
@@ -19,7 +20,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from minigrad.ops import sigmoid, softmax
+from minigrad.ops import log_softmax, sigmoid, softmax
 from minigrad.teach.answer import Answer
 from minigrad.teach.at_a_node import gives, uses_of_each_node
 from minigrad.teach.difference import Array
@@ -211,6 +212,112 @@ def _normalization(
             use, node, wrong, "r * (g - mean(g) - y * mean(g * y))  for  y = (x - mean) * r"
         )
     return Formula(use, node, wrong, "r * (g - y * sum(g * y))  for  y = r * x")
+
+
+# ------------------------------------------------------------------ softmax
+
+
+@formula
+def _in_a_softmax(a: Answer) -> Iterator[Formula]:
+    """The derivative of {op}{line} is wrong: {n}.
+
+    Every score changes every probability: it is  {formula},  with the sum along the axis of the
+    forward pass.
+    """
+    for use in (u for u in a.graph.paths if not u.part):
+        z, x, y, axis = (use.values.get(name) for name in ("z", "x", "y", "axis"))
+        axes = range(use.passed.ndim)
+        if use.op_name == "softmax" and z is not None:
+            others = [] if x is None else [2 * [softmax(x, axis=k)] for k in axes]
+            yield _softmax(use, z, z, axis, others, "p * (g - sum(g * p))")
+        elif use.op_name == "div" and use.name == "x" and x is not None and y is not None:
+            for axis in (None, *axes) if axes else ():  # e / e.sum(): the shares of the entries
+                if np.allclose(np.sum(x, axis, keepdims=True), y):
+                    sums = [np.sum(x, k, keepdims=True) for k in axes]
+                    others = [[1 / total, x / total] for total in sums]
+                    words = "(g - sum(g * p)) / s  for  p = x / s"
+                    yield _softmax(use, 1 / y, x / y, axis, others, words)
+        elif use.op_name == "log_softmax" and z is not None:
+            yield _log_softmax(use, z, x, axis)
+        elif use.op_name == "sub" and use.name == "x" and z is not None and x is not None:
+            for axis in axes if z.shape == x.shape else ():  # x - x.exp().sum().log()
+                if np.allclose(z, log_softmax(x, axis=axis)):
+                    yield _log_softmax(use, z, x, axis)
+        elif use.op_name == "logsumexp" and x is not None and (wide := use.widened()) is not None:
+            p = softmax(x, axis=axis)
+            d = [
+                ("softmax_diagonal_only", DIAGONAL, wide * p * (1 - p)),
+                ("wrong_argument", "the scores are used instead of the softmax", wide * x),
+                (
+                    "wrong_argument",
+                    "the exponentials are used instead of the softmax",
+                    wide * np.exp(x),
+                ),
+                *(("reduction_axis", ANOTHER, wide * softmax(x, axis=k)) for k in axes),
+            ]
+            yield _instead(use, wide * p, d, "g * softmax(x)")
+
+
+DIAGONAL = "only the diagonal of the Jacobian was used"
+ANOTHER = "the softmax was taken along another axis"
+
+
+def _softmax(
+    use: Use, front: Array, p: Array, axis: Any, others: list[list[Array]], words: str
+) -> Formula:
+    """front * (g - sum(g * p));  others: the same two factors along other axes."""
+    g = use.g
+
+    def result(of: Array, axis: Any = axis, times: float = 1, front: Array = front) -> Array:
+        return front * (g - times * np.sum(of, axis, keepdims=True))
+
+    d = [
+        ("softmax_diagonal_only", DIAGONAL, front * g * (1 - p)),
+        ("missing_path", "the part through the sum is missing", front * g),
+        ("missing_path", "only the part through the sum is there", result(g * p) - front * g),
+        ("wrong_argument", "the p in the sum is missing", result(g)),
+        ("wrong_argument", "the factor of the whole is missing", result(g * p) / front),
+        ("sign", "the sum is added, not subtracted", result(g * p, times=-1)),
+        ("mean_for_sum", "a mean stands there, not a sum", result(g * p, times=1 / _many(p, axis))),
+        ("reduction_axis", "the sum is over all entries", result(g * p, None)),
+    ]
+    for k, (outer, q) in enumerate(others):
+        d += [("reduction_axis", ANOTHER, result(g * q, n, 1, outer)) for n in (k, axis)]
+    d += [("reduction_axis", ANOTHER, result(g * p, k)) for k in range(p.ndim)]
+    return _instead(use, result(g * p), d, words)
+
+
+def _log_softmax(use: Use, z: Array, x: Array | None, axis: Any) -> Formula:
+    """g - p * sum(g)"""
+    g, p = use.g, np.exp(z)
+    total = np.sum(g, axis, keepdims=True)
+    d = [
+        ("softmax_diagonal_only", DIAGONAL, g * (1 - p)),
+        ("missing_path", "the part through the sum is missing", g),
+        ("missing_path", "only the part through the sum is there", -p * total),
+        ("sign", "the sum is added, not subtracted", g + p * total),
+        ("mean_for_sum", "a mean stands there, not a sum", g - p * total / _many(p, axis)),
+        ("reduction_axis", "the sum is over all entries", g - p * np.sum(g)),
+        ("wrong_argument", "the logarithms are used instead of the softmax", g - z * total),
+    ]
+    if x is not None:
+        d.append(("wrong_argument", "the scores are used instead of the softmax", g - x * total))
+    for k in range(p.ndim):
+        q, turned = p if x is None else softmax(x, axis=k), np.sum(g, k, keepdims=True)
+        d += [
+            ("reduction_axis", ANOTHER, g - v * w)
+            for v, w in ((p, turned), (q, turned), (q, total))
+        ]
+    return _instead(use, g - p * total, d, "g - p * sum(g)")
+
+
+def _many(p: Array, axis: Any) -> int:
+    return p.size if axis is None else p.shape[axis]
+
+
+def _instead(use: Use, right: Array, passed: list[tuple[str, str, Array]], words: str) -> Formula:
+    """A formula for what passes along an edge, with what passes by each mistake."""
+    return Formula(use, use.parent, [(kind, n, d - right) for kind, n, d in passed], words)
 
 
 # ------------------------------------------------------------------ the scores of a loss

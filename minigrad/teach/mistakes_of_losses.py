@@ -15,38 +15,6 @@ from minigrad.teach.uses import Use
 # ------------------------------------------------------------------ softmax and losses
 
 
-@mistake("softmax_diagonal_only", "softmax log_softmax logsumexp")
-def _softmax_diagonal_only(use: Use) -> Passes:
-    """Only the diagonal of the Jacobian of {op}{line} was used, but every score changes every
-    probability.
-
-    Write down how one probability changes with another one's score, and add that part as well.
-    """
-    if use.op_name == "logsumexp":
-        p, wide = use.share(), use.widened()
-        return None if p is None or wide is None else wide * p * (1 - p)
-    z = use.values["z"]
-    return use.g * z * (1 - z) if use.op_name == "softmax" else use.g * (1 - np.exp(z))
-
-
-@mistake("softmax_diagonal_only", "div")
-def _softmax_by_hand_diagonal_only(use: Use, x: Array, y: Array) -> Passes:
-    """The sum in {op}{line} depends on every entry, but only the diagonal of the Jacobian was
-    used.
-
-    Write down how one share changes with another entry, and add that part as well.
-    """
-    # e / e.sum(): of the gradient through the sum, only each entry's own part.
-    below = next((u for u in use.graph.uses if u.node is use.node and u.name == "y"), None)
-    if use.name != "x" or below is None:
-        return None
-    for axis in (None, *range(np.ndim(x))):
-        if np.ndim(x) and np.allclose(np.sum(x, axis, keepdims=True), y):
-            spread = use.graph.changes(below.parent, below.passed).get(use.parent)
-            return None if spread is None else use.passed * (1 - x / y) - spread
-    return None
-
-
 def parts_of_cross_entropy(use: Use) -> tuple[Array, Array, Array, Array]:
     """Cross-entropy's gradient as softmax minus one-hot, each times g; and the scores times g.
 
@@ -86,70 +54,6 @@ def _weights_of_classes_missing(use: Use, target: Array, weights: Array, axis: i
         return None
     each = np.expand_dims(np.where(counts == 0, 1, counts), axis)
     return [use.passed / each / n for n in (1, np.count_nonzero(counts))]
-
-
-@mistake("missing_path", "softmax log_softmax")
-def _half_of_softmax(use: Use, z: Array, axis: int) -> Passes:
-    """The derivative of {op}{line} has two parts, one through each entry itself and one through
-    the sum. Your gradient has only one of them.
-
-    Each score appears in the numerator of its own probability, and in the denominator of all of
-    them.
-    """
-    g = use.g
-    if use.op_name == "softmax":
-        return [g * z, -z * np.sum(g * z, int(axis), keepdims=True)]
-    return [g, -np.exp(z) * np.sum(g, int(axis), keepdims=True)]
-
-
-@mistake("wrong_argument", "softmax")
-def _factor_of_softmax(use: Use, z: Array, axis: int) -> Passes:
-    """One of the two factors z is missing in the derivative of {op}{line}.
-
-    The derivative is  z * (g - sum(g * z)),  with the sum along the axis of the softmax.
-    """
-    total, all_g = (np.sum(d, int(axis), keepdims=True) for d in (use.g * z, use.g))
-    return [use.g - total, z * (use.g - all_g)]
-
-
-@mistake("sign", "softmax log_softmax")
-def _sign_in_softmax(use: Use, axis: int) -> Passes:
-    """The sum in the derivative of {op}{line} has the wrong sign.
-
-    Check the minus signs of this derivative.
-    """
-    z, g = use.values["z"], use.g
-    if use.op_name == "softmax":
-        return z * (g + np.sum(g * z, int(axis), keepdims=True))
-    return g + np.exp(z) * np.sum(g, int(axis), keepdims=True)
-
-
-@mistake("wrong_argument", "log_softmax logsumexp")
-def _not_the_softmax(use: Use) -> Variants:
-    """The derivative of {op}{line} was computed with {n} instead of the softmax.
-
-    The softmax of the scores is  exp(x) / sum(exp(x)).
-    """
-    z, x, axis = (use.values.get(name) for name in ("z", "x", "axis"))
-    if use.op_name == "log_softmax" and axis is not None:
-        total = np.sum(use.g, int(axis), keepdims=True)
-        if z is not None:
-            yield Variant(use.g - z * total, "the logarithms")
-        if x is not None and np.shape(x) == use.g.shape:
-            yield Variant(use.g - x * total, "the scores")
-    if use.op_name == "logsumexp" and x is not None and (wide := use.widened()) is not None:
-        yield Variant(wide * x, "the scores")
-        yield Variant(wide * np.exp(x), "the exponentials")
-
-
-@mistake("reduction_axis", "logsumexp")
-def _shares_along_another_axis(use: Use, x: Array, widened: Array) -> Variants:
-    """The softmax in the derivative of {op}{line} was taken along another axis.
-
-    The softmax adds up to 1 along the axis of the sum.
-    """
-    for axis in range(x.ndim):
-        yield widened * softmax(x, axis=axis)
 
 
 @mistake("mean_for_sum", "cross_entropy nll_loss")

@@ -30,6 +30,7 @@ from minigrad.teach.answer import Answer, Diagnosis
 from minigrad.teach.mistakes import ORDER, Mistake, constant_factor, message_and_hint, variants
 from minigrad.teach.one_mistake import Tried, at_the_uses
 from minigrad.teach.uses import Use, called, op_name
+from minigrad.teach.whole import Table, recognized
 
 PARTS = ("getitem", "narrow", "select")  # these read a part of a tensor
 SMALL = 24  # uses: the tapes on which pairs are tried
@@ -188,10 +189,10 @@ def _reading(name: str, there: dict[Any, Any], use: Use) -> Any:
     return np.nan if d is None else d
 
 
-def in_one_term(a: Answer, until: float) -> Iterator[Diagnosis]:
+def in_one_term(a: Answer, until: float, table: Table) -> Iterator[Diagnosis]:
     """A mistake in one term of a sum, where the other terms read the same values."""
     for term in a.terms():
-        found = list(at_the_uses(term, [], until))
+        found = [*at_the_uses(term, [], until), *recognized(term, table)]
         for d in found:
             message = f"{d.message} This holds in one term of the sum only."
             yield replace(d, message=message, extent="one term")

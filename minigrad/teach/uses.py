@@ -214,6 +214,8 @@ class Use:
             if self.name not in ("x", "b") or (self.name == "x") != (self.op_name == "expand"):
                 return None  # the factors of a product are not broadcast
             d = g * self.values.get("beta", 1)
+        elif self.op_name == "convolution" and self.name == "b":
+            return g
         elif self._is_a_weight():  # one matrix for a batch of them
             x = np.swapaxes(self.values["x"], -1, -2)
             return x @ g if x.shape[:-2] == g.shape[:-2] else None
@@ -224,6 +226,14 @@ class Use:
         else:
             return None
         return d if d is not None and np.size(d) > self.passed.size else None
+
+    def summed_axes(self, wide: Array) -> list[int]:
+        """The axes along which `wide` is summed to the shape of the tensor that was broadcast."""
+        narrow, extra = self.passed.shape, wide.ndim - self.passed.ndim
+        if self.op_name == "convolution":
+            return [0, *range(2, wide.ndim)]
+        kept = [k + extra for k, n in enumerate(narrow) if n == 1 and wide.shape[k + extra] != 1]
+        return [*range(extra), *kept]
 
     def _is_a_weight(self) -> bool:
         """Is this the matrix in x @ w, where x is a batch of matrices?"""

@@ -177,12 +177,8 @@ class _Broadcast(NamedTuple):
 
 def _broadcasts(a: Answer) -> Iterator[_Broadcast]:
     for use in a.graph.paths:
-        bias = use.op_name == "convolution" and use.name == "b"
-        wide = use.g if bias else use.wide()
-        if wide is not None:
-            summed = [0, *range(2, wide.ndim)]
-            axes = summed if bias else _summed_axes(wide.shape, use.passed.shape)
-            yield _Broadcast(use, wide, axes)
+        if (wide := use.wide()) is not None:
+            yield _Broadcast(use, wide, use.summed_axes(wide))
 
 
 @mistake_in(BROADCAST, "broadcast_not_summed")
@@ -246,12 +242,6 @@ def _carried(a: Answer, use: Use, wide: Any) -> Iterator[Any]:
             wide, parent = onward[0].formula(wide), onward[0].parent
         except ValueError:  # this shape no longer fits the values
             return
-
-
-def _summed_axes(wide: tuple[int, ...], narrow: tuple[int, ...]) -> list[int]:
-    extra = len(wide) - len(narrow)
-    kept = [k + extra for k, n in enumerate(narrow) if n == 1 and wide[k + extra] != 1]
-    return [*range(extra), *kept]
 
 
 # ------------------------------------------------------------------ .grad and factors
