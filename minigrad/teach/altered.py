@@ -60,11 +60,8 @@ def altered(a: Answer, until: float) -> Iterator[Diagnosis]:
                     return
                 candidate = _gradient(a.graph, one)
                 if candidate is not None and a.gives(candidate):
-                    also = (
-                        ("upstream_only",)
-                        if search is _left_out and kind != "upstream_only"
-                        else ()
-                    )
+                    missing = search is _left_out and kind != "upstream_only"
+                    also = ("upstream_only",) if missing else ()
                     yield a.found(*message_and_hint(search), kind=kind, use=use, n=n, also=also)
                     return
 

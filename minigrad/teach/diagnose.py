@@ -12,8 +12,8 @@ at once. If nothing gives the numbers, nothing is reported.
     diagnose_function(f, mine, x)   the same for a function, confirmed on other data
 
 Read uses.py for how the effect of a change is found, mistakes.py for the table, whole.py for
-mistakes that belong to no operation, noise.py for finite differences, one_mistake.py and pairs.py for
-how the table is searched, altered.py for other programs.
+mistakes that belong to no operation, noise.py for finite differences, pairs.py for how the
+table is searched, altered.py for other programs.
 """
 
 import time
@@ -35,9 +35,15 @@ from minigrad.teach.difference import Array, difference, real_array
 from minigrad.teach.mistakes import KINDS, ORDER, constant_factor, one_number
 from minigrad.teach.mistakes_of_formulas import OF_FORMULAS
 from minigrad.teach.noise import noise
-from minigrad.teach.one_mistake import Tried, at_the_uses
-from minigrad.teach.pairs import everywhere, in_one_term, off_by_one, two_at_once
-from minigrad.teach.uses import op_name, plan_of_node
+from minigrad.teach.pairs import (
+    Tried,
+    at_the_uses,
+    everywhere,
+    in_one_term,
+    off_by_one,
+    two_at_once,
+)
+from minigrad.teach.uses import MISFITS, op_name, plan_of_node
 from minigrad.teach.whole import repeated
 
 __all__ = ["Diagnosis", "diagnose", "diagnose_function", "repeated"]
@@ -83,10 +89,8 @@ def diagnose(
             if not found and not difference(answer.mine, answer.right, rtol, atol).ok:
                 found = list(noise(answer))  # right to a few digits only
             return best(found, answer)
-    except (AutogradError, TypeError, NotImplementedError):
-        return None  # the graph was freed or overwritten, or there are no numbers
-    except (ArithmeticError, LookupError, ValueError):
-        return None  # arrays that do not fit what a row expects: the report must not fail
+    except (AutogradError, NotImplementedError, *MISFITS):
+        return None  # the graph was freed or overwritten, or there are no numbers: the report must not fail
 
 
 def diagnose_function(

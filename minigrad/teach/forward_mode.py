@@ -9,7 +9,7 @@ So we make the inputs depend on one number, x = x0 + t * x_dot, and draw a rando
 J' @ v, then g @ z_dot is the gradient with respect to t with the same mistake, for any g. We try
 two. Some mistakes are only made in forward mode: for these we need the tangents of all steps.
 
-Read one_mistake.py and uses.py first.
+Read pairs.py and uses.py first.
 """
 
 import time
@@ -28,9 +28,8 @@ from minigrad.core.tensor import Tensor, wrap
 from minigrad.teach.answer import Answer, Diagnosis
 from minigrad.teach.diagnose import AT_SEVERAL, SECONDS, best
 from minigrad.teach.difference import Array, real_array
-from minigrad.teach.one_mistake import at_the_uses
-from minigrad.teach.pairs import everywhere, off_by_one
-from minigrad.teach.uses import AnyNode, Graph, Use, plan_of_node
+from minigrad.teach.pairs import at_the_uses, everywhere, off_by_one
+from minigrad.teach.uses import MISFITS, AnyNode, Graph, Use, plan_of_node
 from minigrad.teach.whole import SUBSTITUTED, recognized
 
 ENTRIES = 400  # in all steps together; for larger programs, we do not compute the tangents
@@ -62,14 +61,7 @@ def diagnose_tangent(
                 return None
             message = d.message.replace("gradient", "tangent")
             return replace(d, message=message, hint=HINT)
-    except (
-        AutogradError,
-        NotImplementedError,
-        ArithmeticError,
-        LookupError,
-        TypeError,
-        ValueError,
-    ):
+    except (AutogradError, NotImplementedError, *MISFITS):
         return None  # the verdict matters more than the name of the mistake
 
 

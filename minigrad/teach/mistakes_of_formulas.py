@@ -407,7 +407,7 @@ def _smoothed_target(a: Answer) -> Iterator[Formula]:
         if len(smooth) != 1:
             continue
         axis = use.values["axis"]
-        _, chosen, _, hard = parts_of_cross_entropy(use)
+        _, chosen, hard = parts_of_cross_entropy(use)
         # Each row is  hard * (p - onehot) + soft * (p - 1 / k),  and e = soft / (hard + soft).
         soft = -np.sum(smooth[0].g, axis, keepdims=True)
         each, k = hard + soft, use.passed.shape[axis]

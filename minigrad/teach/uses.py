@@ -32,6 +32,8 @@ from minigrad.core.views import CopySlices, apply_chain
 from minigrad.teach.difference import Array
 
 AnyNode = Node | AccumulateGrad
+# what a mistake raises where values do not fit what it expects: then it was not made here
+MISFITS = ArithmeticError, LookupError, TypeError, ValueError
 
 
 @dataclass(eq=False, repr=False)

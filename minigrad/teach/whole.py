@@ -34,7 +34,7 @@ from minigrad.teach.mistakes import (
     message_and_hint,
     one_number,
 )
-from minigrad.teach.uses import Use
+from minigrad.teach.uses import MISFITS, Use
 
 Places = Iterator[dict[str, Any]]
 Search = Callable[[Answer], Places]
@@ -63,7 +63,7 @@ def mistake_in(table: Table, kind: str) -> Callable[[Search], Search]:
 def recognized(a: Answer, table: Table) -> Iterator[Diagnosis]:
     """The diagnoses of those mistakes in a table that give the student's numbers."""
     for kind, search in table:
-        with suppress(ArithmeticError, LookupError, TypeError, ValueError):  # not this mistake
+        with suppress(*MISFITS):
             for words in search(a):
                 yield a.found(*message_and_hint(search), **{"kind": kind, **words})
 
@@ -302,8 +302,7 @@ def _scaled(a: Answer) -> Places:
     Look for a factor that all its parts have in common.
     """
     # A factor of the whole gradient: 2, or a number of entries, unless that could match by chance.
-    sizes = {n for u in a.graph.paths for n in (*u.g.shape, *u.passed.shape)}
-    sizes = {n for n in (*sizes, a.right.size, a.z.array.size, a.graph.fan_in[a.target]) if n > 2}
+    sizes = a.graph.numbers | {n for n in (a.z.array.size, a.graph.fan_in[a.target]) if n > 2}
     # Or a constant of the program, such as the logarithm of a base.
     factors = (abs(constant_factor(u) or logarithm_of_a_base(u)) for u in a.graph.paths)
     constants = {max(c, 1 / c) for c in factors if c}
