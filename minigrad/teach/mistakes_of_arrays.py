@@ -26,23 +26,14 @@ OF_MATRICES = "matmul mm bmm addmm baddbmm mv addmv"
 
 
 @mistake("index_not_scattered", f"{PICKING} unfold")
-def _overwritten(use: Use) -> Passes:
-    """{op}{line} reads some entries more than once, and their gradients were not added up: the
-    last one overwrote the others.
+def _overwritten(use: Use) -> Variants:
+    """{op}{line} reads some entries more than once, and their gradients were not added up: {n}.
 
     Add with np.add.at, or sum over all places where the same entry is read.
     """
     # As if each part had been written to its place instead of added to what is there.
-    return _written(use, slice(None))
-
-
-@mistake("index_not_scattered", f"{PICKING} unfold")
-def _only_the_first(use: Use) -> Passes:
-    """{op}{line} reads some entries more than once, and only the first gradient of each was kept.
-
-    Add with np.add.at, or sum over all places where the same entry is read.
-    """
-    return _written(use, slice(None, None, -1))
+    yield Variant(_written(use, slice(None)), "the last one overwrote the others")
+    yield Variant(_written(use, slice(None, None, -1)), "only the first one was kept")
 
 
 def _written(use: Use, order: slice) -> Array | None:

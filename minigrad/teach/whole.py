@@ -78,26 +78,16 @@ def shapes(a: Answer) -> Iterator[Diagnosis]:
 
 
 @mistake_in(WRONG_SHAPE, "transposed")
-def _matrix_turned(a: Answer) -> Places:
+def _axes_exchanged(a: Answer) -> Places:
     """The gradient of {x} is transposed: its shape is {mine}, and the shape of {x} is {right}.
 
-    A gradient has the shape of its tensor. To fix it, append  .T,  or swap the factors.
+    A gradient has the shape of its tensor. To fix it, append  {n},  or swap the factors.
     """
-    if a.right.ndim == 2 and a.same(a.right.T):
-        yield {"also": ("shape",)}
-
-
-@mistake_in(WRONG_SHAPE, "transposed")
-def _axes_exchanged(a: Answer) -> Places:
-    """The axes of the gradient of {x} are swapped: its shape is {mine}, and the shape of {x} is
-    {right}.
-
-    A gradient has the shape of its tensor. To fix it, append  .transpose{n}.
-    """
-    if a.right.ndim in (3, 4) and sorted(a.mine.shape) == sorted(a.right.shape):
+    if 2 <= a.right.ndim <= 4 and sorted(a.mine.shape) == sorted(a.right.shape):
         for order in permutations(range(a.right.ndim)):
             if a.equal(a.mine.transpose(order), a.right):
-                yield {"n": str(order), "also": ("shape",)}
+                n = ".T" if a.right.ndim == 2 else f".transpose{order}"
+                yield {"n": n, "also": ("shape",)}
 
 
 @mistake_in(WRONG_SHAPE, "shape")
@@ -444,30 +434,18 @@ def tells_nothing(g: Any) -> bool:
     return bool(np.all(g == g.reshape(-1)[0]))
 
 
-def _stopped(a: Answer, inside: bool) -> Places:
-    """The gradient of a result on the way: for exp(-x**2), that of -x**2."""
+@mistake_in(STOPPED, "upstream_only")
+def _stopped(a: Answer) -> Places:
+    """The derivatives from {op}{line} down to {x} are missing: {n}.
+
+    Multiply by the derivative of each operation on the way, also of each inner function.
+    """
+    # The gradient of a result on the way: for exp(-x**2), that of -x**2.
     gradients = a.graph.gradients
     given = (u for u in a.graph.paths if u.parent is not a.target and a.gives(gradients[u.node]))
     use = next((u for u in given if not tells_nothing(gradients[u.node])), None)
-    if use is not None and inside_a_curve(use) == inside:
-        yield {"use": use}
-
-
-@mistake_in(STOPPED, "upstream_only")
-def _passed_on_from_there(a: Answer) -> Places:
-    """The derivatives from {op}{line} down to {x} are missing: the incoming gradient was passed
-    on unchanged.
-
-    Multiply it by the derivative of each operation on the way.
-    """
-    return _stopped(a, inside=False)
-
-
-@mistake_in(STOPPED, "forgot_inner")
-def _stopped_at_a_curve(a: Answer) -> Places:
-    """The derivatives from {op}{line} down to {x} are missing: the chain rule stops at the outer
-    function.
-
-    Multiply by the derivative of each inner function as well.
-    """
-    return _stopped(a, inside=True)
+    if use is not None and inside_a_curve(use):
+        words = "the chain rule stops at the outer function"
+        yield {"use": use, "n": words, "kind": "forgot_inner"}
+    elif use is not None:
+        yield {"use": use, "n": "the incoming gradient was passed on unchanged"}
