@@ -154,17 +154,13 @@ def _parts_in_another_order(a: Answer) -> Places:
                 blocks = np.split(g, len(order), axis)
                 return np.concatenate([blocks[k] for k in order], axis)
 
-            same = [
-                n for n in split if len(split[n]) == len(uses) and split[n][0].passed.shape == whole
-            ]
+            alike = (n for n, us in split.items() if len(us) == len(uses))
+            same = [n for n in alike if split[n][0].passed.shape == whole]
             for nodes in ([node], same):
                 arrives = dict.fromkeys(nodes, turned)
                 if a.gives(walked(a, lambda use: use.passed, arrives)):
-                    yield {
-                        "use": uses[0],
-                        "n": a.graph.names.get(node, "a tensor"),
-                        "order": ", ".join(f"part {k + 1}" for k in order),
-                    }
+                    n, words = a.graph.names.get(node, "a tensor"), [f"part {k + 1}" for k in order]
+                    yield {"use": uses[0], "n": n, "order": ", ".join(words)}
                     return
 
 

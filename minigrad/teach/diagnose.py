@@ -44,9 +44,8 @@ from minigrad.teach.pairs import (
     two_at_once,
 )
 from minigrad.teach.uses import MISFITS, op_name, plan_of_node
-from minigrad.teach.whole import repeated
 
-__all__ = ["Diagnosis", "diagnose", "diagnose_function", "repeated"]
+__all__ = ["Diagnosis", "diagnose", "diagnose_function"]
 
 AT_SEVERAL = [
     *AT_A_NODE,

@@ -132,15 +132,7 @@ def _denominator(a: Answer) -> Places:
 # ------------------------------------------------------------------ normalization
 
 
-MEASURED = (
-    "mean",
-    "sum",
-    "standardize",
-    "norm",
-    "mul",
-    "pow",
-    "square",
-)  # they read what is normalized
+MEASURED = "mean sum standardize norm mul pow square".split()  # they read what is normalized
 
 
 @formula
@@ -250,7 +242,7 @@ def _in_a_softmax(a: Answer) -> Iterator[Formula]:
                 ("wrong_argument", "the scores are used instead of the softmax", wide * x),
                 (
                     "wrong_argument",
-                    "the exponentials are used instead of the softmax",
+                    "exp(x) is used instead of the softmax",
                     wide * np.exp(x),
                 ),
                 *(("reduction_axis", ANOTHER, wide * softmax(x, axis=k)) for k in axes),
@@ -271,6 +263,7 @@ def _softmax(
     def result(of: Array, axis: Any = axis, times: float = 1, front: Array = front) -> Array:
         return front * (g - times * np.sum(of, axis, keepdims=True))
 
+    n = p.size if axis is None else p.shape[axis]
     d = [
         ("softmax_diagonal_only", DIAGONAL, front * g * (1 - p)),
         ("missing_path", "the part through the sum is missing", front * g),
@@ -278,11 +271,11 @@ def _softmax(
         ("wrong_argument", "the p in the sum is missing", result(g)),
         ("wrong_argument", "the factor of the whole is missing", result(g * p) / front),
         ("sign", "the sum is added, not subtracted", result(g * p, times=-1)),
-        ("mean_for_sum", "a mean stands there, not a sum", result(g * p, times=1 / _many(p, axis))),
+        ("mean_for_sum", "a mean stands there, not a sum", result(g * p, times=1 / n)),
         ("reduction_axis", "the sum is over all entries", result(g * p, None)),
     ]
     for k, (outer, q) in enumerate(others):
-        d += [("reduction_axis", ANOTHER, result(g * q, n, 1, outer)) for n in (k, axis)]
+        d += [("reduction_axis", ANOTHER, result(g * q, along, 1, outer)) for along in (k, axis)]
     d += [("reduction_axis", ANOTHER, result(g * p, k)) for k in range(p.ndim)]
     return _instead(use, result(g * p), d, words)
 
@@ -296,7 +289,7 @@ def _log_softmax(use: Use, z: Array, x: Array | None, axis: Any) -> Formula:
         ("missing_path", "the part through the sum is missing", g),
         ("missing_path", "only the part through the sum is there", -p * total),
         ("sign", "the sum is added, not subtracted", g + p * total),
-        ("mean_for_sum", "a mean stands there, not a sum", g - p * total / _many(p, axis)),
+        ("mean_for_sum", "a mean stands there, not a sum", g - p * np.mean(g, axis, keepdims=True)),
         ("reduction_axis", "the sum is over all entries", g - p * np.sum(g)),
         ("wrong_argument", "the logarithms are used instead of the softmax", g - z * total),
     ]
@@ -309,10 +302,6 @@ def _log_softmax(use: Use, z: Array, x: Array | None, axis: Any) -> Formula:
             for v, w in ((p, turned), (q, turned), (q, total))
         ]
     return _instead(use, g - p * total, d, "g - p * sum(g)")
-
-
-def _many(p: Array, axis: Any) -> int:
-    return p.size if axis is None else p.shape[axis]
 
 
 def _instead(use: Use, right: Array, passed: list[tuple[str, str, Array]], words: str) -> Formula:

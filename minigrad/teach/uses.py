@@ -74,11 +74,8 @@ class Use:
             self.origins = dict(zip(names_of(plan), edges, strict=True))
             if isinstance(node, CopySlices):
                 self.g = np.asarray(apply_chain(self.g, node.view_chain))
-                self.passed = (
-                    np.asarray(apply_chain(self.passed, node.view_chain))
-                    if self.part
-                    else self.passed
-                )
+                if self.part:
+                    self.passed = np.asarray(apply_chain(self.passed, node.view_chain))
         self.op_name = "" if self.op is None else self.op.name
         self.values = self.graph.values(node)
 
@@ -294,17 +291,10 @@ class Graph:
             for name, t in reversed(list(namespace.items()))
             if isinstance(t, Tensor) and t.node is not None and not name.startswith("_")
         }
-        self.constants = [
-            t.array
-            for t in namespace.values()
-            if isinstance(t, Tensor) and not (t.requires_grad or t.is_sparse)
-        ]
+        dense = {n: t for n, t in namespace.items() if isinstance(t, Tensor) and not t.is_sparse}
+        self.constants = [t.array for t in dense.values() if not t.requires_grad]
         self.known = self._known(namespace)
-        self.tensors = [
-            (name, t.array)
-            for name, t in namespace.items()
-            if isinstance(t, Tensor) and not t.is_sparse and not name.startswith("_")
-        ]
+        self.tensors = [(n, t.array) for n, t in dense.items() if not n.startswith("_")]
         self.tensors += [
             (f"the result of {called(node)}" if isinstance(node, Node) else "another leaf", value)
             for node, value in self.known.items()
@@ -480,15 +470,11 @@ class Graph:
                 term.root, term.seed = use.parent, use.passed
                 term.nodes = sorted(reachable([term.root]), key=lambda n: n.queue_key)
                 term._walk_back()
-                if any(
-                    1 < self.fan_in[n] > term.fan_in[n] > 0 for n in term.leading - {self.target}
-                ):
+                inside = term.leading - {self.target}
+                if any(1 < self.fan_in[n] > term.fan_in[n] > 0 for n in inside):
                     yield term
-            if (
-                use.op_name in ("add", "sub", "neg", "mean", "sum")
-                or len(use.origins) == 1
-                and use.op_name in ("mul", "div")
-            ):
+            by_a_constant = use.op_name in ("mul", "div") and len(use.origins) == 1
+            if by_a_constant or use.op_name in ("add", "sub", "neg", "mean", "sum"):
                 above.append(use.parent)
 
     def _walk_back(self) -> None:
