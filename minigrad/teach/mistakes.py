@@ -22,9 +22,9 @@ In the messages, {op} is the operation, {line} its line of code (" (in the line 
 nothing), {x} the tensor whose gradient was requested, and {n} the words of a Variant.
 
 This file has the mistakes that can be made at any operation. Those of particular operations are in
-mistakes_of_ops.py (values, masks, ties), mistakes_of_losses.py (softmax and losses),
-mistakes_of_statistics.py (variance, norm), and mistakes_of_arrays.py (indices, sums and axes,
-products of matrices, einsum, convolution).
+mistakes_of_ops.py (values, masks, ties), mistakes_of_losses.py (losses, variance, norm), and
+mistakes_of_arrays.py (indices, sums and axes, products of matrices, einsum, convolution). Formulas
+for several operations are in mistakes_of_formulas.py.
 """
 
 import inspect

@@ -24,6 +24,7 @@ from minigrad.ops import log_softmax, sigmoid, softmax
 from minigrad.teach.answer import Answer
 from minigrad.teach.at_a_node import gives, uses_of_each_node
 from minigrad.teach.difference import Array
+from minigrad.teach.mistakes import TABLE, Mistake, Variant
 from minigrad.teach.mistakes_of_losses import parts_of_cross_entropy
 from minigrad.teach.uses import AnyNode, Use
 from minigrad.teach.whole import Places, Table, mistake_in
@@ -69,9 +70,10 @@ def _together(a: Answer, places: list[Formula]) -> Iterator[list[Formula]]:
     yield from ([one] for one in places)
     nodes = {one.node for one in places}
     below = [set(a.graph.changes(n, a.graph.gradients[n])) - {n} for n in (p.node for p in places)]
-    apart = [one for one, later in zip(places, below, strict=True) if not later & nodes]
-    if len(apart) > 1:  # of two on the same path, the one further down has both
-        yield apart
+    ends = (one for one, later in zip(places, below, strict=True) if not later & nodes)
+    apart = {one.use: one for one in ends}  # of two on the same path, the one further down
+    if len(apart) > 1:
+        yield list(apart.values())
 
 
 # ------------------------------------------------------------------ product and quotient rule
@@ -162,7 +164,7 @@ def _normalization(
     use: Use, node: AnyNode, x: Array, y: Array, axis: Any, centered: bool
 ) -> Formula:
     """y = r * (x - mean(x)),  with one r for each row; or not centered,  y = r * x,  with rows of length 1."""
-    g = use.graph.gradients[use.node]
+    g = use.g
     c = x - np.mean(x, axis, keepdims=True) if centered else x
     r = np.sum(y * c, axis, keepdims=True) / np.sum(c * c, axis, keepdims=True)
     total = np.mean if centered else np.sum
@@ -217,37 +219,41 @@ def _in_a_softmax(a: Answer) -> Iterator[Formula]:
     forward pass.
     """
     for use in (u for u in a.graph.paths if not u.part):
-        z, x, y, axis = (use.values.get(name) for name in ("z", "x", "y", "axis"))
-        axes = range(use.passed.ndim)
-        if use.op_name == "softmax" and z is not None:
-            others = [] if x is None else [2 * [softmax(x, axis=k)] for k in axes]
-            yield _softmax(use, z, z, axis, others, "p * (g - sum(g * p))")
-        elif use.op_name == "div" and use.name == "x" and x is not None and y is not None:
-            for axis in (None, *axes) if axes else ():  # e / e.sum(): the shares of the entries
-                if np.allclose(np.sum(x, axis, keepdims=True), y):
-                    sums = [np.sum(x, k, keepdims=True) for k in axes]
-                    others = [[1 / total, x / total] for total in sums]
-                    words = "(g - sum(g * p)) / s  for  p = x / s"
-                    yield _softmax(use, 1 / y, x / y, axis, others, words)
-        elif use.op_name == "log_softmax" and z is not None:
-            yield _log_softmax(use, z, x, axis)
-        elif use.op_name == "sub" and use.name == "x" and z is not None and x is not None:
-            for axis in axes if z.shape == x.shape else ():  # x - x.exp().sum().log()
-                if np.allclose(z, log_softmax(x, axis=axis)):
-                    yield _log_softmax(use, z, x, axis)
-        elif use.op_name == "logsumexp" and x is not None and (wide := use.widened()) is not None:
-            p = softmax(x, axis=axis)
-            d = [
-                ("softmax_diagonal_only", DIAGONAL, wide * p * (1 - p)),
-                ("wrong_argument", "the scores are used instead of the softmax", wide * x),
-                (
-                    "wrong_argument",
-                    "exp(x) is used instead of the softmax",
-                    wide * np.exp(x),
-                ),
-                *(("reduction_axis", ANOTHER, wide * softmax(x, axis=k)) for k in axes),
-            ]
-            yield _instead(use, wide * p, d, "g * softmax(x)")
+        yield from _softmax_at(use)
+
+
+def _softmax_at(use: Use) -> Iterator[Formula]:
+    z, x, y, axis = (use.values.get(name) for name in ("z", "x", "y", "axis"))
+    axes = range(use.passed.ndim)
+    if use.op_name == "softmax" and z is not None:
+        others = [] if x is None else [2 * [softmax(x, axis=k)] for k in axes]
+        yield _softmax(use, z, z, axis, others, "p * (g - sum(g * p))")
+    elif use.op_name == "div" and use.name == "x" and x is not None and y is not None:
+        for axis in (None, *axes) if axes else ():  # e / e.sum(): the shares of the entries
+            if np.allclose(np.sum(x, axis, keepdims=True), y):
+                sums = [np.sum(x, k, keepdims=True) for k in axes]
+                others = [[1 / total, x / total] for total in sums]
+                words = "(g - sum(g * p)) / s  for  p = x / s"
+                yield _softmax(use, 1 / y, x / y, axis, others, words)
+    elif use.op_name == "log_softmax" and z is not None:
+        yield _log_softmax(use, z, x, axis)
+    elif use.op_name == "sub" and use.name == "x" and z is not None and x is not None:
+        for axis in axes if z.shape == x.shape else ():  # x - x.exp().sum().log()
+            if np.allclose(z, log_softmax(x, axis=axis)):
+                yield _log_softmax(use, z, x, axis)
+    elif use.op_name == "logsumexp" and x is not None and (wide := use.widened()) is not None:
+        p = softmax(x, axis=axis)
+        d = [
+            ("softmax_diagonal_only", DIAGONAL, wide * p * (1 - p)),
+            ("wrong_argument", "the scores are used instead of the softmax", wide * x),
+            (
+                "wrong_argument",
+                "exp(x) is used instead of the softmax",
+                wide * np.exp(x),
+            ),
+            *(("reduction_axis", ANOTHER, wide * softmax(x, axis=k)) for k in axes),
+        ]
+        yield _instead(use, wide * p, d, "g * softmax(x)")
 
 
 DIAGONAL = "only the diagonal of the Jacobian was used"
@@ -302,6 +308,27 @@ def _log_softmax(use: Use, z: Array, x: Array | None, axis: Any) -> Formula:
             for v, w in ((p, turned), (q, turned), (q, total))
         ]
     return _instead(use, g - p * total, d, "g - p * sum(g)")
+
+
+def _row(kind: str) -> Mistake:
+    """A row of the table: the mistakes of a kind at one operation, which may be in each of several layers."""
+
+    def passes(use: Use) -> list[Array | Variant | None]:
+        found = list(_softmax_at(use))
+        if use.op_name == "standardize":
+            x, y, axis = (use.values[name] for name in ("x", "z", "axis"))
+            found = [_normalization(use, use.parent, x, y, axis, centered=True)]
+        return [Variant(use.passed + d, n) for f in found for k, n, d in f.wrong if k == kind]
+
+    ops = ("softmax", "log_softmax", "logsumexp", "standardize")
+    message = "The derivative of {op}{line} is wrong: {n}."
+    return Mistake(kind, message, "Every entry of its result depends on all entries.", ops, passes)
+
+
+for (
+    kind
+) in "softmax_diagonal_only missing_path sign mean_for_sum reduction_axis wrong_argument".split():
+    TABLE.append(_row(kind))
 
 
 def _instead(use: Use, right: Array, passed: list[tuple[str, str, Array]], words: str) -> Formula:

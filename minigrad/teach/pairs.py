@@ -112,7 +112,7 @@ def everywhere(
         for there, name in several.items():
             if row.ops and name not in row.ops:
                 continue
-            for k in range(2):
+            for k in range(3):
                 if time.thread_time() > until:
                     return
                 candidate, first, n = _all_wrong(a, row, there, k)
