@@ -166,7 +166,7 @@ _LATE: dict[str, tuple[str, str | None]] = {
     "linalg": ("minigrad.linalg", None),
     "load": ("minigrad.methods.saving", "load"),
     "load_ipython_extension": ("minigrad.jupyter", "load_ipython_extension"),
-    "make_dot": ("minigrad.tape.dot", "make_dot"),
+    "make_dot": ("minigrad.tape.render.dot", "make_dot"),
     "multiprocessing": ("minigrad.multiprocessing", None),
     "nn": ("minigrad.nn", None),
     "optim": ("minigrad.optim", None),

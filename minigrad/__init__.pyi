@@ -134,7 +134,7 @@ from minigrad import func as func
 from minigrad import linalg as linalg
 from minigrad.methods.saving import load as load
 from minigrad.jupyter import load_ipython_extension as load_ipython_extension
-from minigrad.tape.dot import make_dot as make_dot
+from minigrad.tape.render.dot import make_dot as make_dot
 from minigrad import multiprocessing as multiprocessing
 from minigrad import nn as nn
 from minigrad import optim as optim

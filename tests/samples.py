@@ -242,8 +242,9 @@ sample(ops.cross, normal(2, 3), normal(2, 3, seed=1), axis=1)
 sample(ops.cross, normal(3, 1), normal(3, 2, seed=1), axis=0)
 sample(ops.trace, normal(3, 2))
 for equation, args in [
-    ("ij,jk->ik", (normal(2, 3), normal(3, 4))), ("ij->ji", (normal(2, 3),)), ("ii->i", (normal(3, 3),)),
-    ("ii->", (normal(3, 3),)), ("ijj->j", (normal(2, 3, 3),)), ("ij->", (normal(2, 3),)),
+    ("ij,jk->ik", (normal(2, 3), normal(3, 4))), ("ii,i->i", (normal(3, 3), normal(3))),
+    ("ijj,j->j", (normal(2, 3, 3), normal(3))), ("ij,jk->ki", (normal(2, 3), normal(3, 4))),
+    ("nchw,oc->nohw", (normal(2, 3, 2, 2), normal(4, 3))), ("ij,kj->ik", (normal(2, 3), normal(2, 1))),
     ("i,j->ij", (normal(2), normal(3))), ("i,i->", (normal(3), normal(1))), ("ij,ij->i", (normal(2, 3), normal(1, 3))),
     ("bij,bjk->bik", (normal(2, 2, 3), normal(2, 3, 2))), ("i,ij,j->", (normal(2), normal(2, 3), normal(3))),
     (",i->i", (normal(), normal(3))), ("ij,k->j", (normal(2, 3), normal(2))),

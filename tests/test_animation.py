@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from minigrad.tape import animation
+from minigrad.tape.render import animation, style
 from tests import tape_cases as cases
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -38,8 +38,8 @@ def test_what_has_not_run_is_pale_and_the_current_box_has_a_thick_border(tmp_pat
     assert group(first, "z,").get("opacity") == "0.25"
     assert group(first, "mul#1,").get("opacity") is None
     assert group(fourth, "z,").get("opacity") is None
-    assert group(first, "mul#1,").findall(f"{SVG}rect")[-1].get("stroke") == animation.FORWARD
-    assert group(fourth, "z,").findall(f"{SVG}rect")[-1].get("stroke") == animation.BACKWARD_INK
+    assert group(first, "mul#1,").findall(f"{SVG}rect")[-1].get("stroke") == style.FORWARD
+    assert group(fourth, "z,").findall(f"{SVG}rect")[-1].get("stroke") == style.BACKWARD_INK
 
 
 def test_a_gif_has_a_picture_of_each_step(tmp_path):

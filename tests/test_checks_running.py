@@ -233,16 +233,31 @@ def test_the_progress_panel_says_what_is_solved_what_is_begun_and_what_was_not_t
     assert "width: 100%" in progress()._repr_html_() and "for practice" in progress()._repr_html_()
 
 
-def test_a_wrong_variant_is_registered_by_its_author_and_recognized():
+def test_a_check_tries_the_wrong_answers_that_its_author_declares():
+    def square_backward(x, g):
+        return 2 * x * g
+
     exercise = square()
 
     @exercise.wrong("upstream_ignored")
     def without_g(x, g):
         return 2 * x
 
-    [variant] = exercise.wrongs
-    assert variant.answer is without_g
-    assert exercise.recognized(variant)
+    assert exercise.check()
+    assert exercise.last.ok
+
+    @exercise.wrong("scaled")
+    def negative(x, g):
+        return -2 * x * g
+
+    with pytest.raises(
+        ValueError, match="negative should get 'scaled', but gets 'sign' and 'wrong value'"
+    ):
+        exercise.check()
+    exercise.wrongs[:] = []
+    exercise.wrong("sign", square_backward)
+    with pytest.raises(ValueError, match="square_backward should get 'sign', but gets full points"):
+        exercise.check()
 
 
 # ------------------------------------------------------------------ diagnoses

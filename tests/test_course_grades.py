@@ -21,8 +21,9 @@ from minigrad.grading.judge.compare import judge_question
 from minigrad.grading.judge.grades import judge
 from minigrad.grading.release.bundles import make_bundles
 from minigrad.grading.release.check_cell import draw_inputs
-from minigrad.grading.release.questions import GradedQuestion, defined_names
+from minigrad.grading.release.questions import GradedQuestion
 from minigrad.grading.release.student import is_answer, read_notebook, student_notebook
+from minigrad.grading.release.syntax import defined_names
 from minigrad.teach import question as teach
 from tests.test_exercises import AUTHORS, EXERCISES, THEMES, name_of
 from tests.test_exercises import run as run_here

@@ -208,6 +208,17 @@ def test_a_csv_is_read_as_spreadsheets_write_it(file):
     assert (row["student"], row.points("points"), row.line) == ("zoë", Decimal("2.5"), 3)
 
 
+def test_empty_columns_that_a_spreadsheet_adds_are_ignored(file):
+    path = file("marks.csv", "student,points,,\nada,1,,\nbob,2\ncy,3,,,\n")
+
+    rows = read_table(path, {"student": (), "points": ()}, needed=("student",))
+
+    assert [row["student"] for row in rows] == ["ada", "bob", "cy"]
+    file("marks.csv", "student,points,,\nada,1,x,\n")
+    with pytest.raises(GradebookError, match="line 2: there are 4 cells, but 2 columns"):
+        read_table(path, {"student": (), "points": ()}, needed=("student",))
+
+
 @pytest.mark.parametrize(
     "text", ["=1+1", "+1", "-x", "@x", "'=1", "''=1", "a\nb", "a\n =1", "x\n'=1", "x"]
 )
@@ -270,6 +281,10 @@ MOODLE = """Identifier,"Full name","ID number","Email address",Status
         # behind whose it is stands what the student called the file, which is no other student's
         (CANVAS, "ps1_ada_attempt_2026-11-30-10-00-00_x_cb_attempt_2026-1"),
         (MOODLE, "Ada Lovelace_77_assignsubmission_file_x_78_assignsubmission_y"),
+        (MOODLE, "Ada Lovelace_77_assignsubmission_file_my notebook (2)"),
+        (MOODLE, "Ada Lovelace_77_assignsubmission_file_x_u2_attempt_2026-1"),
+        (CANVAS, "lovelaceada_12345_678_x_78_assignsubmission_y"),
+        (CANVAS, "lovelaceada_12345_678_x_cb_attempt_2026-1"),
         ("First name,Surname,Username\nAda,Lovelace,al\n", "al"),
         # a Mac writes é as e and an accent
         ("id,name\n7,Zoé Lovelace\n", "Zoe\u0301 Lovelace"),
@@ -290,7 +305,7 @@ def test_a_name_shared_by_two_students_matches_neither(file):
 
 
 def test_a_student_listed_twice_on_the_roster_is_refused_with_both_lines(file):
-    with pytest.raises(GradebookError, match="line 3: Ada is already in line 2"):
+    with pytest.raises(GradebookError, match="line 3: line 2 has the same student"):
         read_roster(file("roster.csv", "id,name\nada,A\nAda,B\n"))
 
 
@@ -433,14 +448,14 @@ def test_a_file_time_stamp_counts_only_if_it_is_trusted(file, settings, tmp_path
 
 
 def test_nbgrader_s_time_stamp_counts_only_in_its_own_folder(file, settings, tmp_path):
-    for place in ("course/submitted/ada/ps1", "class/ada/ps1"):
+    for place in ("course/submitted/ada/ps1", "course/submitted/bob/ps1/his", "class/ada/ps1"):
         file(f"{place}/ps1.ipynb", "{}")
         file(f"{place}/timestamp.txt", "2026-11-30 23:59:00.000000 UTC")
 
-    (ada,) = handed_in(tmp_path / "course", "ps1", settings(""))
+    ada, bob = handed_in(tmp_path / "course", "ps1", settings(""))
     (other,) = handed_in(tmp_path / "class", "ps1", settings(""))
 
-    assert ada.time == DUE and other.time is None
+    assert ada.time == DUE and bob.time is other.time is None
 
 
 def test_odd_dates_and_deep_folders_do_not_stop_grading(settings, tmp_path):
@@ -477,6 +492,9 @@ def test_a_csv_of_times_overrides_all_other_sources(file, settings):
     assert gradebook_of("ps1", grades, late).rows[0].lateness.days == 1
     file("times.csv", "student,time\nada,noon\n")
     with pytest.raises(GradebookError, match="line 2: the time is 'noon'"):
+        given(settings('times = "times.csv"'), "ada")
+    file("times.csv", "student,time\nada,2026-12-01 12:00Z\nada,2026-12-02 12:00Z\n")
+    with pytest.raises(GradebookError, match="line 3: line 2 has the same student"):
         given(settings('times = "times.csv"'), "ada")
 
 
@@ -1083,6 +1101,21 @@ def test_the_last_of_several_notebooks_determines_lateness(two_parts, tmp_path, 
     assert book.rows[0].lateness.days == 2
     with pytest.raises(GradebookError, match="Two exercises of the assignment are called part1"):
         grade_assignment(Assignment("ps1", exercises[:1] * 2), tmp_path / "class", tmp_path / "o")
+
+
+def test_work_that_comes_in_during_a_run_does_not_stop_it(two_parts, tmp_path):
+    two_parts("ada", "part1")
+    two_parts("ada", "part2")
+    exercises = [make_bundles(tmp_path / p / f"{p}.ipynb") for p in ("part1", "part2")]
+    asked = Assignment("ps1", exercises)
+
+    def comes_in(done, of, what):
+        two_parts("bob", "part2") if what == "judging" else None
+
+    where = tmp_path / "class", tmp_path / "out", Settings(isolation="none"), comes_in
+    book = grade_assignment(asked, *where)
+
+    assert [row.student.id for row in book.rows] == ["ada", "bob"]
 
 
 # ------------------------------------------------------------------------- a course

@@ -525,6 +525,14 @@ def test_a_notebook_without_a_name_is_a_submission(tmp_path):
     assert told(tmp_path, tmp_path / "u") == {".ana": None, ".ipynb": None}
 
 
+def test_the_suffix_of_a_notebook_may_be_in_capitals(tmp_path):
+    write_files(tmp_path / "class", "ANA.IPYNB", "bob/ex.Ipynb")
+    archive = zipped(tmp_path / "class.zip", ("ANA.IPYNB", "{}"), ("bob/ex.Ipynb", "{}"))
+
+    for place in (tmp_path / "class", archive):
+        assert told(place, tmp_path / "u") == {"ANA": None, "bob": None}
+
+
 # ------------------------------------------------------------------------- reports
 
 HOSTILE = '"><script>alert(1)</script>'
@@ -586,6 +594,15 @@ def test_reasons_tell_wrong_parts_from_unwritten_ones():
 
     assert reason == "1/a: wrong value; also wrong: c; not written yet: b, d"
     assert wrong_parts({"reason": reason, "results": results})[1] == "b: not written yet."
+
+
+def test_names_that_a_broken_cell_did_not_define_are_not_explained():
+    reason = "the answer a: SyntaxError: expected ':' (line 1 of the cell)"
+    missing = {"id": "q/1/a", "ok": False, "reason": "NameError: name 'f' is not defined"}
+
+    said = wrong_parts({"reason": reason, "results": [missing]})
+
+    assert said == ["The answer a: SyntaxError: expected ':' (line 1 of the cell)."]
 
 
 # ------------------------------------------------------------------------- the filter

@@ -6,7 +6,9 @@ from time import process_time
 import pytest
 
 from minigrad.tape.document import Bounds
-from minigrad.tape.layout import Box, BoxLayout, lay_out, text_width
+from minigrad.tape.render.layers import Box
+from minigrad.tape.render.layout import BoxLayout, lay_out
+from minigrad.tape.render.style import text_width
 
 
 def graph(edges: str, leaves: str = "") -> tuple[list[Box], list[tuple[str, str]]]:
@@ -102,6 +104,12 @@ def test_a_leaf_used_far_below_is_named_again_in_a_chip():
         ("w", layer_of(layout, "e") - 1)
     ]
     assert [route.chip for route in layout.routes] == [None] * 6 + [0]
+
+
+def test_a_branch_from_leaves_stands_beside_its_use():
+    layout = lay_out(*graph("x>a a>b b>c c>d xs>x4 x4>p u>p p>d", "x xs u"))  # d = c + x4 @ u
+
+    assert [layer_of(layout, v) for v in ("xs", "x4", "p", "d")] == [1, 2, 3, 4]
 
 
 def test_one_chip_serves_all_uses_in_a_layer():

@@ -36,7 +36,7 @@ def test_what_is_left_out_can_be_imported_and_says_so_when_it_is_used(name, impo
     thing = module.Anything
 
     assert not module.is_available()
-    for use in (thing, lambda: thing.inside(1), lambda: types.new_class("Own", (thing,))):
+    for use in (thing, lambda: thing.inside(1), lambda: types.new_class("Own", (thing,))()):
         with pytest.raises(NotImplementedError, match=f"leaves out minigrad.{name}.*PYTORCH.md"):
             use()
 
@@ -175,7 +175,7 @@ def test_helpers_that_are_private_in_pytorch_are_found_where_it_has_them():
     from minigrad.nn.modules.conv import _ConvNd
     from minigrad.nn.modules.loss import _Loss, _WeightedLoss
     from minigrad.nn.modules.module import _IncompatibleKeys
-    from minigrad.nn.modules.transformer import _get_clones
+    from minigrad.nn.modules.transformer import _get_activation_fn, _get_clones
     from minigrad.nn.modules.utils import _pair
     from minigrad.nn.parameter import UninitializedParameter
     from minigrad.nn.utils.clip_grad import clip_grad_norm_
@@ -191,6 +191,7 @@ def test_helpers_that_are_private_in_pytorch_are_found_where_it_has_them():
     assert isinstance(nn.CrossEntropyLoss(), _WeightedLoss) and inf > 1
     first, second = _get_clones(nn.Linear(2, 2), 2)
     assert first.weight is not second.weight and _pair(3) == (3, 3)
+    assert _get_activation_fn("gelu") is nn.functional.gelu
     assert clip_grad_norm_ is nn.utils.clip_grad_norm_ and not has_torch_function((first,))
     assert broadcast_all(1.0, minigrad.ones(2))[0].shape == (2,) and lazy_property is not None
     assert minigrad.equal(probs_to_logits(minigrad.tensor([0.5]), True), minigrad.zeros(1))

@@ -6,7 +6,7 @@ from base64 import b64decode
 import pytest
 from jupyter_client.manager import start_new_kernel
 
-from minigrad.tape.page import ELEMENT, VIEW
+from minigrad.tape.render.page import ELEMENT, VIEW
 
 SETUP = """
 import gc, weakref, minigrad

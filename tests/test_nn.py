@@ -51,6 +51,20 @@ def test_a_parameter_uses_the_memory_of_its_tensor():
     assert p._version == data._version == 1
 
 
+def test_a_property_that_fails_gives_way_to_a_buffer_of_its_name():
+    class Neuron(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("beta", minigrad.tensor(0.5))
+            self.tau = 1 / (1 - self.beta)
+
+        @property
+        def beta(self):
+            return 1 - 1 / self.tau
+
+    assert Neuron().beta.item() == 0.5
+
+
 def test_what_is_computed_from_a_parameter_is_a_tensor():
     p = nn.Parameter(minigrad.ones(2, 2))
 

@@ -253,7 +253,11 @@ def test_a_node_tells_what_was_saved_by_pytorchs_names():
     assert x.exp().grad_fn._saved_result.tolist() == x.exp().tolist()
     with pytest.raises(AttributeError, match="MulBackward0"):
         assert z.grad_fn._saved_dim
+    assert {"_saved_self", "_saved_other"} <= set(dir(z.grad_fn)) and "_saved_dim" not in dir(
+        z.grad_fn
+    )
     z.sum().backward()
+    assert "_saved_other" in dir(z.grad_fn)
     with pytest.raises(RuntimeError, match="after they have already been freed"):
         assert z.grad_fn._saved_other
 

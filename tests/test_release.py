@@ -8,11 +8,9 @@ import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from minigrad.grading.gate import GateError, gate, run_nbval, with_answers
-from minigrad.grading.release.markers import CODE_STUB
+from minigrad.grading.release.markers import CODE_STUB, MarkerError, ReleaseError
 from minigrad.grading.release.student import (
     CellMetadataError,
-    MarkerError,
-    ReleaseError,
     UnreadableNotebook,
     read_notebook,
     release,

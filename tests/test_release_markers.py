@@ -7,10 +7,9 @@ import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_raw_cell
 
 from minigrad.grading.release.bundles import BundleError, make_bundles
-from minigrad.grading.release.markers import CODE_STUB, check_markers, cleared
+from minigrad.grading.release.markers import CODE_STUB, MarkerError, check_markers, cleared
 from minigrad.grading.release.student import (
     CellMetadataError,
-    MarkerError,
     SolutionLeft,
     release,
 )

@@ -12,8 +12,8 @@ from typer.testing import CliRunner
 
 from minigrad.cli import app
 from minigrad.jupyter.strip import StripError, strip_file, strip_notebook
-from minigrad.tape import bitmap
-from minigrad.tape.shapes import Line, Picture, Rect
+from minigrad.tape.render import bitmap
+from minigrad.tape.render.shapes import Line, Picture, Rect
 
 ROOT = Path(__file__).parent.parent
 VIEW = "application/vnd.jupyter.widget-view+json"

@@ -11,13 +11,13 @@ import pytest
 
 import minigrad
 from minigrad import nn
-from minigrad.tape import boxes, draw, page, palette, text
 from minigrad.tape.document import Bounds
 from minigrad.tape.jacobian import MOST
 from minigrad.tape.names import in_words
-from minigrad.tape.shapes import Group, Line
+from minigrad.tape.render import boxes, draw, page, style, text
+from minigrad.tape.render.shapes import Group, Line
+from minigrad.tape.render.thumbnail import thumbnail
 from minigrad.tape.snapshot import Snapshot
-from minigrad.tape.thumbnail import thumbnail
 from tests import tape_cases as cases
 from tests import tape_schema
 
@@ -119,6 +119,48 @@ def test_views_share_their_memory_and_a_write_shows_on_all():
     ] == ["first v1", "rest v1"]
     assert sum(e["view"] for e in tape.document["edges"]) == 4
     assert tape.at().grads == {"x": "[2, 20, 20]"}
+
+
+def test_a_write_to_an_entry_is_shown_as_it_was_written():
+    w = minigrad.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    with minigrad.record() as tape:
+        h = w * 2
+        h[0] = 0.0
+        h[1:] *= 3
+        first = h[0]
+        first.copy_(w[1])
+
+    wrote = [n["expression"] for n in nodes(tape, inplace=True)]
+
+    assert wrote == ["h[0] = 0", "h[1:] *= 3", "h[1:] = getitem#2", "first.copy_(getitem#4)"]
+
+
+def test_a_tensor_has_several_versions_only_if_they_are_on_the_tape():
+    tape = cases.modules()  # a layer wrote to its weights when it was made
+
+    weight = node(tape, name="net.0.weight")
+
+    assert (weight["label"], weight["version"], weight["versions"]) == ("net.0.weight", 1, 1)
+    assert ">v1</text>" not in tape.svg()
+
+
+def test_a_saved_number_has_no_version():
+    x = minigrad.tensor([2.0, 3.0], requires_grad=True)
+    with minigrad.record() as tape:
+        y = x**2
+        y.sum().backward()
+
+    assert "Its saved values are as they were: x v0, 2." in [
+        d["text"] for d in details(tape, "check")
+    ]
+
+
+def test_the_entries_of_a_small_matrix_are_all_in_the_sentence():
+    x = minigrad.tensor([[1.0], [2.0]], requires_grad=True)
+    with minigrad.record() as tape:
+        (x * x).sum().backward()
+
+    assert tape.document["steps"][-1]["text"] == "x.grad is now [[2], [4]]."
 
 
 def test_contributions_are_counted_as_they_arrive():
@@ -729,8 +771,8 @@ def test_an_arrow_and_the_gradients_beside_it_never_meet(case):
         if not isinstance(group, Group) or "-r" not in group.id:
             continue
         lines = [item for item in group.items if isinstance(item, Line)]
-        down = [line for line in lines if line.stroke == palette.FORWARD]
-        for back in (line for line in lines if line.stroke != palette.FORWARD):
+        down = [line for line in lines if line.stroke == style.FORWARD]
+        for back in (line for line in lines if line.stroke != style.FORWARD):
             for line in down:
                 apart = points_of(line)[:, None] - points_of(back)[None]
                 assert np.hypot(*apart.T).min() > 3, group.title

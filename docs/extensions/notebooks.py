@@ -37,8 +37,8 @@ from sphinx.util.osutil import relative_uri
 
 import minigrad
 from minigrad.grading.release.student import student_notebook
-from minigrad.tape import page
 from minigrad.tape.document import packed
+from minigrad.tape.render import page
 
 ROOT = Path(__file__).resolve().parents[2]
 TAPES = ROOT / "docs" / "tapes"

@@ -229,12 +229,11 @@ class LeftOut(ModuleType):
 
 
 class Absent:
-    """A function or class that minigrad leaves out. Calling or subclassing it is an error."""
+    """A function or class that minigrad leaves out. Calling it, or a subclass of it, is an error."""
 
     def __init__(self, name: Any, reason: Any, namespace: object = None) -> None:
         if namespace is not None:  # class Own(Absent): the bases are the second argument
             name, reason = reason[0]._name, reason[0]._reason
-            raise NotImplementedError(_sentence(name, reason))
         self._name, self._reason = name, reason
 
     def __call__(self, *args: object, **kwargs: object) -> NoReturn:

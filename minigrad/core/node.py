@@ -86,6 +86,12 @@ class Node(Hookable):
         """The op that was applied."""
         return self.plan.op
 
+    def __dir__(self) -> list[str]:
+        """The attributes, without the `_saved_...` of other nodes of this class."""
+        return [
+            name for name in super().__dir__() if not name.startswith("_saved_") or _has(self, name)
+        ]
+
     def _sequence_nr(self) -> int:
         """The sequence number: later nodes have larger ones."""
         return -self.queue_key
@@ -247,6 +253,14 @@ def saved_attribute(node: Node, name: str) -> Any:
     if own in operands or (own == "z" and plan.slots):
         return None
     raise AttributeError(f"{node.name()!r} object has no attribute {name!r}")
+
+
+def _has(node: Node, name: str) -> bool:
+    """Does the node have this attribute? A saved value that was freed counts; reading it raises BackwardTwice."""
+    try:
+        return hasattr(node, name)
+    except RuntimeError:
+        return True
 
 
 def reachable(roots: Iterable[Any]) -> list[Any]:

@@ -12,18 +12,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from minigrad.grading.documents import WrittenAnswer
-from minigrad.grading.gradebook.book import (
-    Gradebook,
-    columns_of,
-    gradebook_of,
-    question_name,
-    read_provided,
-)
+from minigrad.grading.gradebook import book
 from minigrad.grading.gradebook.by_hand import update_manual
 from minigrad.grading.gradebook.csv_files import GradebookError
 from minigrad.grading.gradebook.handed_in import HandedIn, handed_in
 from minigrad.grading.gradebook.settings import AssignmentSettings
-from minigrad.grading.release.bundles import Judge, Recording
+from minigrad.grading.release.bundles import Bundles
 from minigrad.grading.run.batch import Progress, Settings, grade_class, read_written
 from minigrad.grading.run.written import nothing_written
 
@@ -39,7 +33,7 @@ class Assignment:
     """
 
     name: str
-    exercises: Sequence[tuple[Recording, Judge]]
+    exercises: Sequence[Bundles]
     rules: AssignmentSettings = AssignmentSettings()
 
     @property
@@ -54,7 +48,7 @@ def grade_assignment(
     out: Path,
     settings: Settings | None = None,
     progress: Progress = lambda done, of, what: None,
-) -> Gradebook:
+) -> book.Gradebook:
     """Grade a class, and return its gradebook.
 
     The instructor's files are read first, so that a typo is found before anything runs. Raises
@@ -63,11 +57,11 @@ def grade_assignment(
     twice = [name for name in assignment.names if assignment.names.count(name) > 1]
     if twice:
         raise GradebookError(f"Two exercises of the assignment are called {twice[0]}.")
-    columns = columns_of(assignment.exercises, assignment.rules)
+    columns = book.columns_of(assignment.exercises, assignment.rules)
     several = len(assignment.exercises)
     manual = assignment.rules.manual or out / "manual.csv"
     handed = _handed_in(assignment, submissions)
-    provided = read_provided(assignment.rules, handed, [column.id for column in columns], manual)
+    provided = book.read_provided(assignment.rules, handed, [c.id for c in columns], manual)
     runs = []
     written: dict[str, dict[str, WrittenAnswer]] = {one.submission: {} for one in handed}
     for recording, judge in assignment.exercises:
@@ -78,17 +72,19 @@ def grade_assignment(
         # a student who handed in only another notebook gets no grade here, even if cells match
         runs.append([grade for grade in run if Path(grade["file"]).stem not in others])
         for one, answers in read_written(folder):
+            if one.student not in written:
+                continue  # handed in during the run: the next one reads it
             if Path(one.file).stem in others:
                 answers = nothing_written(recording)
             for question, answer in answers.items():
-                written[one.student][question_name(recording.name, question, several)] = answer
+                written[one.student][book.question_name(recording.name, question, several)] = answer
     provided = replace(provided, written=written)
     of = {column.id: column.points for column in columns if column.manual}
     if of:
         texts = {cell: a["text"] for cell, a in provided.answers.items() if cell[1] in of}
         # read the marks again: somebody may have marked answers during the run
         provided = replace(provided, marks=update_manual(manual, texts, of))
-    return gradebook_of(assignment.name, runs, provided, columns)
+    return book.gradebook_of(assignment.name, runs, provided, columns)
 
 
 def _submissions_of(assignment: Assignment, submissions: Path, name: str) -> Path:

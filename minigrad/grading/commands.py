@@ -18,7 +18,7 @@ from typer import Argument, Option
 
 from minigrad.grading.assignment import Assignment, grade_assignment
 from minigrad.grading.doctor import examine, report
-from minigrad.grading.documents import AnswersDocument
+from minigrad.grading.documents import AnswersDocument, Isolation
 from minigrad.grading.export.autograder import make_package
 from minigrad.grading.export.lms import read_marks, write_marks
 from minigrad.grading.files import one_line
@@ -59,52 +59,33 @@ SEVERAL = f"{EXERCISE} Repeat it if the assignment has several notebooks."
 
 Exercise = Annotated[Path, Option("--exercise", "-e", help=EXERCISE)]
 Exercises = Annotated[list[Path], Option("--exercise", "-e", help=SEVERAL)]
-Out = Annotated[
-    Path, Option("--out", "-o", file_okay=False, help="The folder to write the results to.")
-]
-Submissions = Annotated[
-    Path,
-    Argument(
-        help="A folder, a zip file, nbgrader's course folder (with submitted/), or a notebook."
-    ),
-]
+Out = Annotated[Path, Option("--out", "-o", file_okay=False, help="The folder for the results.")]
+SUBMISSIONS = "A folder, a zip file, nbgrader's course folder (with submitted/), or a notebook."
+Submissions = Annotated[Path, Argument(help=SUBMISSIONS)]
+RECORDED = "The folder to write to; for a single notebook, the answers file (.json)."
 Each = Annotated[bool, Option("--each", help="Draw different inputs for each submission.")]
-Jobs = Annotated[
-    int, Option("--jobs", "-j", min=0, help="How many to run at once; 0 means one per core.")
-]
+JOBS = "How many to run at once; 0 means one per core."
+Jobs = Annotated[int, Option("--jobs", "-j", min=0, help=JOBS)]
 Scheduler = Annotated[str | None, Option(help="The address of a Dask cluster to run on.")]
-Seed = Annotated[
-    str | None, Option(help="The seed for the test inputs. By default, a new secret one.")
-]
-Isolation = Annotated[
-    Literal["auto", "gvisor", "bwrap", "landlock", "container", "none"],
-    Option(
-        help="The sandbox for students' code. auto takes the strongest that works here; none lets the code "
-        "do anything."
-    ),
-]
+SEED = "The seed for the test inputs. By default, a new secret one."
+Seed = Annotated[str | None, Option(help=SEED)]
+SANDBOX = "The sandbox for students' code. auto takes the strongest that works here; none lets the code do anything."
+Sandbox = Annotated[Isolation, Option(help=SANDBOX)]
 CellSeconds = Annotated[float, Option(min=0.1, max=DAY, help="The time limit of one cell.")]
 Seconds = Annotated[float, Option(min=1, max=DAY, help="The time limit of one submission.")]
-AssignmentName = Annotated[
-    str | None,
-    Option(
-        help="The assignment's name in gradebook.toml. By default, the name of the exercise, or of OUT if there "
-        "are several."
-    ),
-]
-SettingsFile = Annotated[
-    Path | None,
-    Option(
-        "--settings",
-        help=f"The file with deadline, late policy, roster and weights (see GRADEBOOK.md). By default, {NAME} in "
-        "this folder, if there is one.",
-    ),
-]
-Wheel = Annotated[
-    Path | None,
-    Option(help="For gradescope, a wheel of minigrad. By default, this version from PyPI."),
-]
+NAMED = "The assignment's name in gradebook.toml. By default, that of the exercise, or of OUT if there are several."
+AssignmentName = Annotated[str | None, Option(help=NAMED)]
+SETTINGS = (
+    f"The file with deadline, late policy, roster and weights (see GRADEBOOK.md). By default, {NAME} in this "
+    "folder, if there is one."
+)
+SettingsFile = Annotated[Path | None, Option("--settings", help=SETTINGS)]
+WHEEL = "For gradescope, a wheel of minigrad. By default, this version from PyPI."
+Wheel = Annotated[Path | None, Option(help=WHEEL)]
 Memory = Annotated[int, Option(min=256, help="Memory for one kernel, in megabytes.")]
+FOLDERS = "The folder that grade wrote; by default, graded. For gradescope, what release wrote, for each notebook."
+Folders = Annotated[list[Path] | None, Argument(help=FOLDERS)]
+ROSTER = "The file that Canvas or Moodle exported. By default, the roster of the settings."
 
 
 @app.command("release")
@@ -112,8 +93,7 @@ def release_command(
     author: Annotated[Path, Argument(help="The author's notebook, solutions included.")],
     out: Annotated[Path, Option("--out", "-o", help="The folder for the student's notebook.")],
     run: Annotated[
-        bool,
-        Option("--run/--no-run", help="Also check that the solution passes and the stub fails."),
+        bool, Option(help="Also check that the solution passes and the stub fails.")
     ] = True,
 ) -> None:
     """Make the student's notebook from the author's notebook.
@@ -122,7 +102,7 @@ def release_command(
     a solution would remain, if the solution fails its own checks, or if the untouched starter
     passes them.
     """
-    try:
+    with _errors_shown():
         if run:
             gate(author)
         bundles = make_bundles(author)
@@ -132,12 +112,6 @@ def release_command(
         if bundles is not None:
             folder = student.parent / "grading"
             recording, judged = write_bundles(*bundles, folder)
-    except ReleaseError as error:
-        _stop(str(error))
-    except (NbvalDidNotRun, JudgeError) as error:
-        _stop(f"The notebook could not be run. {error}")
-    except OSError as error:
-        _stop(f"The student's notebook cannot be written to {out}: {error.strerror or error}.")
     checked = "  (the solution passes, the starter fails)" if run else ""
     typer.echo(f"wrote {student}{checked}")
     if bundles is not None:
@@ -159,17 +133,10 @@ def release_command(
 def record_command(
     submissions: Submissions,
     exercise: Exercise,
-    out: Annotated[
-        Path | None,
-        Option(
-            "--out",
-            "-o",
-            help="The folder to write to; for a single notebook, the answers file (.json).",
-        ),
-    ] = None,
+    out: Annotated[Path | None, Option("--out", "-o", help=RECORDED)] = None,
     seed: Seed = None,
     each: Each = False,
-    isolation: Isolation = "auto",
+    isolation: Sandbox = "auto",
     jobs: Jobs = 0,
     scheduler: Scheduler = None,
     cell_seconds: CellSeconds = 10.0,
@@ -211,7 +178,8 @@ def _record_one(
     target.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
     for question, recorded in document["questions"].items():
         because = f"  ({one_line(recorded['reason'])})" if recorded["reason"] else ""
-        typer.echo(f"{question}: {len(recorded['answers'])} answers{because}")
+        results = sum("/input " not in one for one in recorded["answers"])
+        typer.echo(f"{question}: {results} answers{because}")
     if document["unreadable"]:
         typer.echo(one_line(f"{path} cannot be read: {document['unreadable']}"))
     typer.echo(f"wrote {target}  (isolation: {document['isolation']})")
@@ -234,6 +202,8 @@ def judge_command(
         written = write_reports(book, out)
     for grade in grades:
         typer.echo(f"{one_line(grade['student'])}: {grade['points']:g} of {grade['of']:g}")
+    if bundle.manual:
+        typer.echo("Without the answers that a person marks: use  minigrad grade  for those.")
     _print_written(written)
 
 
@@ -258,7 +228,7 @@ def grade_command(
     out: Out = Path("graded"),
     seed: Seed = None,
     each: Each = False,
-    isolation: Isolation = "auto",
+    isolation: Sandbox = "auto",
     jobs: Jobs = 0,
     scheduler: Scheduler = None,
     settings_file: SettingsFile = None,
@@ -286,15 +256,11 @@ def grade_command(
 
 @app.command("mark")
 def mark_command(
-    folder: Annotated[
-        Path, Argument(help="The folder that grade wrote, or the CSV of marks.")
-    ] = Path("graded"),
-    port: Annotated[
-        int, Option(min=0, max=65535, help="The port to serve on; 0 means any free one.")
-    ] = 0,
-    browser: Annotated[
-        bool, Option("--browser/--no-browser", help="Open a browser window.")
-    ] = True,
+    folder: Annotated[Path, Argument(help="What grade wrote, or the CSV of marks.")] = Path(
+        "graded"
+    ),
+    port: Annotated[int, Option(min=0, max=65535, help="0 means any free one.")] = 0,
+    browser: Annotated[bool, Option(help="Open a browser window.")] = True,
 ) -> None:
     """Mark answers by hand, one at a time, in a browser page. To stop, press Ctrl-C.
 
@@ -303,9 +269,7 @@ def mark_command(
     with _errors_shown():
         path = folder / "manual.csv" if folder.is_dir() else folder
         if not path.is_file():
-            _stop(
-                f"There is no {path}. To fix it, run  minigrad grade  first, or name the CSV of marks."
-            )
+            _stop(f"There is no {path}. To fix it, run  minigrad grade , or name the CSV of marks.")
         server = MarkingServer(path, port)
     typer.echo(f"Mark at {server.address}  (to stop, press Ctrl-C)")
     if browser:
@@ -339,35 +303,15 @@ def course_command(
 
 @app.command("export")
 def export_command(
-    to: Annotated[
-        Literal["canvas", "moodle", "nbgrader", "gradescope"],
-        Argument(help="Which system to write for."),
-    ],
-    folders: Annotated[
-        list[Path] | None,
-        Argument(
-            help="The folder that grade wrote; by default, graded. For gradescope, the folder that release wrote, "
-            "one for each notebook."
-        ),
-    ] = None,
-    roster: Annotated[
-        Path | None,
-        Option(
-            help="The file that Canvas or Moodle exported. By default, the roster of the settings."
-        ),
-    ] = None,
+    to: Literal["canvas", "moodle", "nbgrader", "gradescope"],
+    folders: Folders = None,
+    roster: Annotated[Path | None, Option(help=ROSTER)] = None,
     out: Annotated[
-        Path | None,
-        Option("--out", "-o", help="The file to write: a CSV, nbgrader's .db, or a zip."),
+        Path | None, Option("--out", "-o", help="A CSV, nbgrader's .db, or a zip.")
     ] = None,
-    assignment: Annotated[
-        str | None,
-        Option(
-            help="The assignment's name, there and in gradebook.toml. By default, as for grade."
-        ),
-    ] = None,
+    assignment: AssignmentName = None,
     settings_file: SettingsFile = None,
-    isolation: Isolation = "auto",
+    isolation: Sandbox = "auto",
     wheel: Wheel = None,
 ) -> None:
     """Write marks in a format that Canvas, Moodle or nbgrader imports, or an autograder for Gradescope."""
@@ -433,6 +377,8 @@ def _print_summary(book: Gradebook, written: list[Path]) -> None:
         if row.unreadable:
             typer.echo("    " + one_line(f"{row.student.label}: {row.unreadable}"))
     _print_what_needs_attention(book)
+    if any(row.open for row in rows):
+        typer.echo(f"    To mark them, run  minigrad mark {written[0].parent}")
     _print_written(written)
     lost = sum(TRY_AGAIN in row.unreadable for row in rows)
     if lost:
@@ -449,8 +395,8 @@ def _print_what_needs_attention(book: Gradebook) -> None:
         "submissions that match nobody on the roster": [UNKNOWN_STUDENT in r.notes for r in rows],
         "late submissions": [late.days > 0 for late in due],
         unknown: [late.time is None for late in due],
-        "answers still to be marked by a person, with 0 points until then": [r.open for r in rows],
         "marks at the end of the CSV for a student or an answer that does not exist": [book.gone],
+        "answers still to be marked by a person, with 0 points until then": [r.open for r in rows],
     }
     for what, numbers in counted.items():
         if sum(numbers):
@@ -489,7 +435,7 @@ def _progress_bar() -> Iterator[Callable[[int, int, str], None]]:
 
 
 SHOWN_ERRORS = (
-    *(batch.BatchError, NoSubmissions, JudgeError, RecorderFailed, ReleaseError),
+    *(batch.BatchError, NbvalDidNotRun, NoSubmissions, JudgeError, RecorderFailed, ReleaseError),
     *(NoSuchPackage, NoSandbox, GivenCellsFailed, GradebookError),
 )
 

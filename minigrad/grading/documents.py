@@ -4,7 +4,38 @@ The JSON schema of grades.json is generated from these types.
 """
 
 import typing
-from typing import Any, Literal, NotRequired, TypedDict, is_typeddict
+from functools import cache
+from typing import Any, Literal, NotRequired, TypedDict, get_args, get_origin, is_typeddict
+
+import fastjsonschema
+
+Schema = dict[str, Any]
+
+_PLAIN: dict[object, Schema] = {
+    object: {},
+    str: {"type": "string"},
+    str | None: {"type": ["string", "null"]},
+    bool: {"type": "boolean"},
+    int: {"type": "integer", "minimum": 0},
+    float: {"type": "number", "minimum": 0},
+}
+
+
+def schema_of(kind: Any) -> Schema:
+    """The JSON schema of one of the types below."""
+    if is_typeddict(kind):
+        fields = {name: schema_of(inner) for name, inner in typing.get_type_hints(kind).items()}
+        required = [name for name in fields if name in kind.__required_keys__]
+        return {"type": "object", "required": required, "properties": fields}
+    origin, inside = get_origin(kind), get_args(kind)
+    if origin is list:
+        return {"type": "array", "items": schema_of(inside[0])}
+    if origin is dict:
+        return {"type": "object", "additionalProperties": schema_of(inside[1])}
+    return {"enum": list(inside)} if origin is Literal else _PLAIN[kind]
+
+
+_validator = cache(lambda kind: fastjsonschema.compile(schema_of(kind)))
 
 
 def conforms(value: object, kind: Any) -> bool:
@@ -13,19 +44,11 @@ def conforms(value: object, kind: Any) -> bool:
     >>> conforms({"ok": True, "reason": ""}, VerdictText), conforms({"ok": 1}, VerdictText)
     (True, False)
     """
-    inside = typing.get_args(kind)
-    if is_typeddict(kind):
-        if not isinstance(value, dict) or not kind.__required_keys__ <= value.keys():
-            return False
-        fields = typing.get_type_hints(kind)
-        return all(conforms(value[name], fields[name]) for name in fields.keys() & value.keys())
-    if typing.get_origin(kind) is Literal:
-        return value in inside
-    if typing.get_origin(kind) is list:
-        return isinstance(value, list) and all(conforms(one, inside[0]) for one in value)
-    if typing.get_origin(kind) is dict:
-        return isinstance(value, dict) and all(conforms(one, inside[1]) for one in value.values())
-    return isinstance(value, (int, float) if kind is float else kind)
+    try:
+        _validator(kind)(value)
+    except fastjsonschema.JsonSchemaValueException:
+        return False
+    return True
 
 
 Declaration = dict[str, Any]  # a question as the author declares it, in JSON

@@ -86,12 +86,12 @@ def run_nbval(notebook: Notebook) -> NbvalReport:
                 break
     if no_kernel:
         raise NbvalDidNotRun(
-            f"Its kernel did not start ({no_kernel[0]} ...). To fix it, find out why this command fails:\n"
-            f"    {sys.executable} -m ipykernel"
+            f"The notebook could not be run. Its kernel did not start ({no_kernel[0]} ...). To fix it, find out "
+            f"why this command fails:\n    {sys.executable} -m ipykernel"
         )
     if done.returncode not in (0, 1):  # 1: some tests failed
         raise NbvalDidNotRun(
-            f"pytest ended with status {done.returncode}.\n{done.stdout}{done.stderr}"
+            f"The notebook could not be run. pytest ended with status {done.returncode}.\n{done.stdout}{done.stderr}"
         )
     return NbvalReport(done.returncode == 0, done.stdout)
 

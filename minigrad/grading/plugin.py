@@ -19,9 +19,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     """Add --minigrad, which turns the plugin on, and --minigrad-verdicts."""
     group = parser.getgroup("minigrad", "minigrad: judging recorded answers")
     group.addoption("--minigrad", metavar="JUDGE", help="The judge bundle of the exercise.")
-    group.addoption(
-        "--minigrad-verdicts", metavar="FILE", help="Write each verdict there, as JSON."
-    )
+    group.addoption("--minigrad-verdicts", metavar="FILE", help="Write verdicts there, as JSON.")
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
@@ -39,7 +37,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         cell = getattr(item, "cell", None)
         if isinstance(cell, dict) and cell.get("outputs"):
-            from minigrad.tape.page import is_element
+            from minigrad.tape.render.page import is_element
 
             cell["outputs"] = [output for output in cell["outputs"] if not is_element(output)]
 

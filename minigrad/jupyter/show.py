@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 
 from minigrad.core import display as registry
 from minigrad.jupyter import display, tensor_html
-from minigrad.tape import bitmap, draw
 from minigrad.tape.inspectable import Inspectable
-from minigrad.tape.shapes import esc
+from minigrad.tape.render import bitmap, draw
+from minigrad.tape.render.shapes import esc
 
 if TYPE_CHECKING:
     from minigrad.jupyter.widgets import Live

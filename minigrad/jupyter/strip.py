@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from minigrad.tape.names import count_of
-from minigrad.tape.page import VIEW, is_element
+from minigrad.tape.render.page import VIEW, is_element
 from minigrad.utils.notebook_format import nbformat
 
 STATE = "widgets"  # in the notebook's metadata

@@ -21,7 +21,7 @@ from minigrad.jupyter.display import chosen_mode, shell
 from minigrad.tape.adapters import node_of, numbers_of, snapshot_of
 from minigrad.tape.chain import Chain
 from minigrad.tape.names import count_not_finite, number_text, shape_text
-from minigrad.tape.shapes import esc
+from minigrad.tape.render.shapes import esc
 
 CELLS = 32  # maximum number along each side; for a larger matrix, a cell shows the mean of a block
 SIDE = 192  # maximum size in pixels

@@ -35,11 +35,11 @@ from IPython.display import display
 import minigrad
 from minigrad.core.modes import no_grad, unobserved
 from minigrad.jupyter.display import cell_id, shell, takes_views
-from minigrad.tape import page
 from minigrad.tape.check import check_leaf, differences_of_leaf
 from minigrad.tape.document import packed
 from minigrad.tape.inspectable import Inspectable
 from minigrad.tape.record import Tape
+from minigrad.tape.render import page
 
 
 class Script(ipywidgets.Widget):  # type: ignore[misc]

@@ -38,6 +38,7 @@ from minigrad.methods.operators import Operators
 from minigrad.methods.products import Products, tensordot
 from minigrad.methods.reductions import Reductions
 from minigrad.methods.rows import add_docstrings, add_in_place, add_other_docstrings, add_synonyms
+from minigrad.ops import composites
 
 __all__ = ["ArrayMethods", "indices_of"]
 
@@ -185,7 +186,7 @@ NUMPY_FUNCTIONS |= {
     np.where: lambda condition, x=None, y=None: NotImplemented if x is None else ops.where(condition, x, y),
     np.zeros_like: lambda a: ops.zeros_like(a),
     np.full_like: lambda a, fill_value: ops.zeros_like(a) + fill_value,
-    np.einsum: lambda equation, *xs: ops.einsum(*xs, equation=ops.explicit(equation, tuple(x.ndim for x in xs))),
+    np.einsum: composites.einsum,
     np.tensordot: lambda a, b, axes=2: tensordot(a, b, axes),
     np.outer: lambda a, b: a.reshape(-1).outer(b.reshape(-1)),
     np.dot: lambda a, b: a * b if 0 in (np.ndim(a), np.ndim(b)) else ops.matmul(a, b),

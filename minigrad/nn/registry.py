@@ -116,7 +116,9 @@ class Registry:
         object.__delattr__(self, name)
 
     def __getattr__(self, name: str) -> Any:
-        """Called only for attributes that do not exist."""
+        """Called only for what an ordinary look-up does not find: no such attribute, or a property that failed."""
+        if name in self.__dict__.get("_registered_kinds", {}):  # behind a property of the class
+            return self.__dict__[name]
         raise AttributeError(
             f"'{type(self).__name__}' object has no attribute '{name}'", name=name, obj=self
         )

@@ -74,7 +74,7 @@ class _Layer(Module):
             setattr(self, f"norm{k}", LayerNorm(d_model, eps=layer_norm_eps, bias=bias, **how))
         for k in parts:
             setattr(self, f"dropout{k}", Dropout(dropout))
-        self.activation = _activation(activation)
+        self.activation = _get_activation_fn(activation)
 
     def _with_residual(self, k: int, x: Tensor, part: Callable[[Tensor], Tensor]) -> Tensor:
         """x + part(x), with the k-th norm before the part or after the sum."""
@@ -162,7 +162,8 @@ class TransformerDecoderLayer(_Layer):
         return self._with_residual(3, x, self._network)
 
 
-def _activation(activation: Activation) -> Callable[[Tensor], Tensor]:
+def _get_activation_fn(activation: Activation) -> Callable[[Tensor], Tensor]:
+    """The function of this name. The name of this one is PyTorch's; published programs import it."""
     if callable(activation):
         return activation
     if activation not in ("relu", "gelu"):

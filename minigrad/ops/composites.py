@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 
 from minigrad import return_types
-from minigrad.core.dtypes import torch_name
+from minigrad.core.dtypes import common_dtype, torch_name
 from minigrad.core.errors import wrong_kind
 from minigrad.core.shapes import normalize_one
+from minigrad.ops import products
 from minigrad.ops.indexing import gather, own_places
 from minigrad.ops.layout import unsafe_view
 
@@ -322,6 +323,32 @@ def insertion_points(edges: Any, x: Any, right: bool, out_int32: bool = False, s
         for row in np.ndindex(values.shape[:-1]):
             z[row] = np.searchsorted(rows[row], values[row], side)
     return x._constant(z.astype(np.int32) if out_int32 else z)
+
+
+def einsum(equation: str, *xs: Any) -> Any:
+    """The einsum of several operands, of one dtype if any letter is summed. Of one operand, it is a view, or the
+    sum of a view.
+    """
+    equation = products.explicit(equation, tuple(x.ndim for x in xs))
+    terms, result = equation.split("->")
+    summed = [c for c in dict.fromkeys(terms) if c not in result and c != ","]
+    if len(xs) > 1:
+        if not summed and len({x.dtype for x in xs}) > 1:
+            dtype = common_dtype([x.dtype for x in xs if x.ndim], [x.dtype for x in xs if not x.ndim], [])
+            xs = tuple(x.to(dtype) for x in xs)
+        return products.einsum(*xs, equation=equation)
+    x = xs[0]
+    for c in terms:
+        while terms.count(c) > 1:  # x[ii]: the diagonal, which becomes the last axis
+            i, j = terms.index(c), terms.rindex(c)
+            if x.shape[i] != x.shape[j]:
+                raise RuntimeError(
+                    f"einsum(): subscript {c} is repeated for operand 0 but the sizes don't match, "
+                    f"{x.shape[j]} != {x.shape[i]}"
+                )
+            x, terms = x.diagonal(0, i, j), terms[:i] + terms[i + 1 : j] + terms[j + 1 :] + c
+    x = x.permute([terms.index(c) for c in [*result, *summed]])
+    return x.sum(tuple(range(len(result), x.ndim))) if summed else x
 
 
 def nonempty(name: str, x: Any, axis: int) -> None:

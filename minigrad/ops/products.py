@@ -36,7 +36,7 @@ def matmul(x, y, *, out=None):
     """z = x @ y        dL/dx = g @ yᵀ        dL/dy = xᵀ @ g"""
     if out is None and 0 < x.ndim < 3 > y.ndim > 0:
         return product(x, y)
-    return np.matmul(x, y, out=out)
+    return np.matmul(x, y, out=out, order="C")  # not in the order of the batch axes
 
 
 def _matmul_dx(g, y, x_shape):
@@ -196,24 +196,66 @@ trace.vjp(x=lambda g, x_shape: keep(repeat_to(g, x_shape), np.eye(*x_shape, dtyp
 
 
 def kind_of_einsum(equation):
-    """The name of the node of an einsum: the last function that PyTorch calls. This is a view of a product if the
-    product sums; otherwise a product, a sum or a permutation.
-    """
-    *others, last = equation.partition("->")[0].split(",")
-    summed = set(last) - set(equation.partition("->")[2])
-    if others:
-        return "ViewBackward0" if summed else "MulBackward0"
-    return "SumBackward1" if summed else "PermuteBackward0"
+    """The name of the node of an einsum: the last function that PyTorch calls, a view of a product or a product."""
+    terms, result = equation.split("->")
+    return "ViewBackward0" if set(terms) - set(result) - {","} else "MulBackward0"
 
 
 @linear(result="strict", node=kind_of_einsum)
 def einsum(*xs, equation):
     """z = einsum(equation, x, y), e.g. "ij,jk->ik"        dL/dx = einsum("ik,jk->ij", g, y)
 
-    The equation is explicit: one letter per axis, and an output (see `explicit`).
+    The equation is explicit: one letter per axis, and an output (see `explicit`). There are two operands or more.
     """
-    z = np.einsum(equation, *xs, optimize=len(xs) > 1 and max(x.size for x in xs) > 1000)
-    return z.copy() if len(xs) == 1 else z  # with one operand, it may be a view
+    terms, result = equation.split("->")
+    first, *others = terms.split(",")
+    z = xs[0]
+    for k, term in enumerate(others):  # from left to right, as in PyTorch
+        later = "".join([result, *others[k + 1 :]])
+        kept = result if k == len(others) - 1 else "".join(dict.fromkeys(c for c in first + term if c in later))
+        z, first = _contract(z, xs[k + 1], first, term, kept), kept
+    return z
+
+
+def _contract(x, y, first, second, kept):
+    """einsum("first,second->kept", x, y) of two operands, as one product of matrices if it is one."""
+    how = _as_matrices(first, second, kept)
+    if how is None:
+        order = "C" if set(first + second) - set(kept) else "K"
+        return np.einsum(f"{first},{second}->{kept}", x, y, order=order)
+    step, axes, n_batch, n_rows, n_inner, z_axes = how
+    p, q = (a.transpose(order) for a, order in zip((x, y)[::step], axes, strict=True))
+    rows, inner, columns = p.shape[n_batch:][:n_rows], p.shape[n_batch + n_rows :], q.shape[n_batch + n_inner :]
+    if inner != q.shape[n_batch:][:n_inner]:  # an axis of length 1 is broadcast
+        return np.einsum(f"{first},{second}->{kept}", x, y, order="C")
+    n = math.prod(inner)
+    p = p.reshape(*p.shape[:n_batch], math.prod(rows), n)
+    q = q.reshape(*q.shape[:n_batch], n, math.prod(columns))
+    z = np.matmul(p, q, order="C")
+    return z.reshape(*z.shape[:n_batch], *rows, *columns).transpose(z_axes)
+
+
+@lru_cache(maxsize=1024)
+def _as_matrices(first, second, kept):
+    """How to read two operands as matrices, (batch, rows, inner) and (batch, inner, columns).
+
+    returns  1, or -1 to swap the operands; the axes of both; the numbers of batch, row and inner axes; and the axes
+             of the result. None if a letter is repeated, or if nothing is summed, or only along one operand
+
+    They are swapped, as in PyTorch, if the axes of y come first in the result. This decides the order of the result
+    in memory, and so whether `view` can reshape it.
+    """
+    x, y, z = set(first), set(second), set(kept)
+    alone = [c for c in kept if (c in x) != (c in y)]
+    inner = [c for c in first if c in y and c not in z]
+    if not inner or not alone or len(x) + len(y) < len(first) + len(second) or (x ^ y) - z:
+        return None
+    step = -1 if "".join(alone) == "".join(sorted(alone, key=x.__contains__)) and alone[0] in y else 1
+    left, right = (first, second)[::step]
+    batch = [c for c in kept if c in x and c in y]
+    rows, columns = [c for c in alone if c in left], [c for c in alone if c in right]
+    axes = [left.index(c) for c in batch + rows + inner], [right.index(c) for c in batch + inner + columns]
+    return step, axes, len(batch), len(rows), len(inner), [(batch + rows + columns).index(c) for c in kept]
 
 
 def _einsum_dx(g, k, xs, xs_shapes, equation):

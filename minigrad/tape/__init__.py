@@ -17,16 +17,8 @@ names.py        the user's names for tensors, and values as text
 naming.py       names for the entries of a recording
 trace.py        makes the document from a recording; jacobian.py, the local derivatives
 steps.py        makes its steps, as deltas; state.py, the state after a step
-fold.py         groups nodes into boxes; joins pictures side by side
-layout.py       places the boxes, with layers.py; labels.py, the text beside arrows
-
-    what is made from it
-boxes.py        the text in each box; thumbnail.py, its value; measure.py, the width of text
-draw.py         the picture and its legend; canvas.py, boxes and arrows; palette.py, colors
-shapes.py       the shapes of a picture, and SVG; bitmap.py, PNG; animation.py, each step, GIF
-text.py         tables; digraph.py, the Graphviz language
-page.py         the inspector as an HTML page, and its script
 matching.py     what differs between two tapes of one program
+render/         places its boxes, and draws it: SVG, PNG, GIF, text, DOT, the HTML page
 
     what users call
 record.py       with record(): ... ; the Tape
@@ -34,8 +26,7 @@ inspectable.py  its pictures and steps, also for static programs (static/view.py
 walk.py         tape.steps(z): a backward pass, one node at a time
 check.py        tape.check, tape.differences: gradients, compared with the tape's
 chain.py        chain(z): the grad_fn chain of a tensor, as a tree
-dot.py          make_dot: the graph as torchviz shows it
-adapters.py     for these, the tensors of either engine: minigrad's, and PyTorch's if it is imported
+adapters.py     for these and make_dot, the tensors of either engine: minigrad's, and PyTorch's if it is imported
 """
 
 from minigrad.tape.chain import Chain, chain

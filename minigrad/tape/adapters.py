@@ -6,11 +6,12 @@ For PyTorch's tensors, torch/ adapts them to our interface; it is imported when 
 
 import sys
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
 from minigrad.core.engine import AnyNode
+from minigrad.core.leaf import AccumulateGrad
 from minigrad.core.tensor import Tensor
 from minigrad.tape.snapshot import Array, Snapshot
 
@@ -29,6 +30,11 @@ def node_of(x: Any) -> AnyNode | None:
     """The node at which a backward pass of a tensor would start; None if it requires no gradient."""
     # PyTorch's nodes are adapted to the interface of ours.
     return x.node if isinstance(x, Tensor) else _theirs().torch_node(x)
+
+
+def is_leaf(node: AnyNode) -> TypeGuard[AccumulateGrad]:
+    """Does this node add to the .grad of a leaf?"""
+    return node.name() == "AccumulateGrad"
 
 
 def numbers_of(x: Any) -> Array:

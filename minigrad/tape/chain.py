@@ -18,16 +18,15 @@ import sys
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeGuard
+from typing import Any
 
 import numpy as np
 
 from minigrad.core.engine import AnyNode
-from minigrad.core.leaf import AccumulateGrad
 from minigrad.core.node import reachable
-from minigrad.tape.adapters import node_of, tensor_kinds
+from minigrad.tape.adapters import is_leaf, node_of, tensor_kinds
 from minigrad.tape.names import namespace_of, shape_text, short, tensors_in
-from minigrad.tape.shapes import esc
+from minigrad.tape.render.shapes import esc
 
 DEEPEST = 16  # levels of indentation
 MOST_LINES = 80  # of a longer tree, the middle is left out
@@ -149,11 +148,6 @@ class Chain:
         if left_out > 0:
             texts.insert(MOST_LINES // 2, f"... {left_out} more lines ...")
         return texts
-
-
-def is_leaf(node: AnyNode) -> TypeGuard[AccumulateGrad]:
-    """Does this node add to the .grad of a leaf?"""
-    return node.name() == "AccumulateGrad"
 
 
 def chain(z: Any, *, namespace: Mapping[str, Any] | None = None) -> Chain:

@@ -33,8 +33,8 @@ from minigrad.tape.events import Backward, Input, NodeRun, computed_from, result
 from minigrad.tape.names import near, number_text, short
 from minigrad.tape.naming import label, node_names, versions_of
 from minigrad.tape.recorder import Recorder
+from minigrad.tape.render.text import table_text
 from minigrad.tape.snapshot import Array, Snapshot, repeats
-from minigrad.tape.text import table_text
 
 STEP = 6e-6  # the cube root of float64's precision: balances rounding error and curvature error
 MOST = 200_000  # the maximum number of operations to apply again
@@ -59,11 +59,11 @@ class CheckedLeaf:
         return f"{said} {self.hint}".rstrip()
 
 
+@dataclass(frozen=True, repr=False, eq=False)
 class Checked:
     """The rows of a check; true if all gradients agree."""
 
-    def __init__(self, rows: list[CheckedLeaf]) -> None:
-        self.rows = rows
+    rows: list[CheckedLeaf]
 
     @property
     def ok(self) -> bool:
@@ -195,6 +195,7 @@ def _corrections(mine: Array, right: Array, sizes: set[int]) -> Iterator[tuple[A
 # ---------------------------------------------------------------------- central differences
 
 
+@dataclass(frozen=True, repr=False, eq=False)
 class Differences:
     """The central differences of one leaf.
 
@@ -204,8 +205,10 @@ class Differences:
     kinks      entries at which the left and right quotients differ
     """
 
-    def __init__(self, name: str, central: Array, tape: Array, kinks: list[list[int]]) -> None:
-        self.name, self.central, self.tape, self.kinks = name, central, tape, kinks
+    name: str
+    central: Array
+    tape: Array
+    kinks: list[list[int]]
 
     def agrees(self, mine: Any = None) -> bool:
         """Does the given gradient (by default the tape's) agree with the quotients?"""

@@ -249,6 +249,12 @@ class Backward:
         ready = arrived == expected or self.engine == "recursive"
         return Sent(to, edge, value, arrived, expected, ready)
 
+    def accumulate(self, run: NodeRun, before: Snapshot | None, after: Snapshot | None) -> None:
+        """Record that a run has added to a leaf's .grad."""
+        run.accumulated = before, after
+        first, _ = self.grads.get(run.entry, (before, None))
+        self.grads[run.entry] = first, after
+
 
 def result_of(entries: Sequence[Entry], given: Input) -> TensorVersion | None:
     """The result that is used as this operand; None for a constant, or if it is not on the tape."""

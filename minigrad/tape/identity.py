@@ -79,6 +79,10 @@ class Tensors(ABC):
         """Look up the name of a tensor."""
 
     @abstractmethod
+    def entry_of(self, node: Any) -> int:
+        """The entry of a node in a graph; added if it is new."""
+
+    @abstractmethod
     def _link_again(self, entry: Entry, number: int, view: Any) -> None:
         """A view has a new history: read from its node which inputs get a gradient."""
 
@@ -106,6 +110,15 @@ class Tensors(ABC):
         place = self.add_op(again)
         self._latest[number] = (place, 0)
         self._link_again(again, place, view)
+
+    def _inputs_of(self, node: Any) -> list[Input]:
+        """The inputs of a node from before the recording: one for each edge of the graph."""
+        return [
+            Input(None, constant="…")
+            if parent is None
+            else Input(self.entry_of(parent), output, gradient=True)
+            for parent, output in node.next_functions
+        ]
 
     def _is_first_value(self, tensors: Iterable[Any]) -> bool:
         """Is a layer initializing a new parameter? Then it is recorded as a leaf with these values."""

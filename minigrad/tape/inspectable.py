@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from minigrad.core import display
-from minigrad.tape import animation, draw, page, text
-from minigrad.tape.bitmap import rendered
 from minigrad.tape.document import Document, plain
 from minigrad.tape.names import near
+from minigrad.tape.render import animation, draw, page, text
+from minigrad.tape.render.bitmap import rendered
+from minigrad.tape.render.text import dot_text
 from minigrad.tape.state import TapeState
-from minigrad.tape.text import dot_text
 
 _serial = count(1)
 

@@ -166,6 +166,8 @@ def in_words(snapshot: ArrayFacts | None) -> str:
 
     >>> in_words({"shape": [2], "size": 2, "first": [1.0, 2.0]})
     '[1, 2]'
+    >>> in_words({"shape": [2, 1], "size": 2, "first": [1.0, 2.0]})
+    '[[1], [2]]'
     >>> in_words({"shape": [3], "size": 3, "first": ["nan", 1.0, "nan"], "nan": 2})
     '[nan, 1, nan] (2 NaN of 3)'
     >>> in_words({"shape": [8], "size": 8, "first": [], "min": 0.29999998, "max": 0.3})
@@ -189,8 +191,8 @@ def in_words(snapshot: ArrayFacts | None) -> str:
         # Compare the printed numbers, because the last digits depend on the CPU.
         if (least := number_text(snapshot["min"])) == number_text(snapshot["max"]):
             return f"all {least}"
-    if len(snapshot["shape"]) == 1 and size <= 6:
-        return f"[{', '.join(number_text(v) for v in first)}]{counted}"
+    if size <= 6:
+        return nested_text(np.array(first, object).reshape(snapshot["shape"]).tolist()) + counted
     if snapshot.get("min") is None:
         return not_finite or "[" + ", ".join(number_text(v) for v in first[:6]) + ", …]"
     least, most, mean = (number_text(snapshot[name]) for name in ("min", "max", "mean"))

@@ -14,15 +14,19 @@ INFIX = {
     "bitwise_left_shift": "<<", "bitwise_right_shift": ">>",
 }  # fmt: skip
 INDEXED = ("getitem", "select", "slice")
+ASSIGNED = ("copy", "fill")  # what  h[0] = 1  calls, after the index
 COMPARED = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
 
 
 def versions_of(recorder: Recorder) -> dict[int, int]:
-    """The number of versions that each tensor has had, by the tensor's number."""
-    versions: dict[int, int] = {}
+    """The number of versions that each tensor has had, by the tensor's number.
+
+    It is 1 if only one of them is on the tape: a layer has written to its weights, but before.
+    """
+    found: dict[int, set[int]] = {}
     for r in (r for entry in recorder.entries for r in entry.results):
-        versions[r.tensor] = max(versions.get(r.tensor, 0), r.version + 1)
-    return versions
+        found.setdefault(r.tensor, set()).add(r.version)
+    return {t: max(versions) + 1 if len(versions) > 1 else 1 for t, versions in found.items()}
 
 
 def node_names(recorder: Recorder) -> list[str]:
@@ -62,13 +66,14 @@ def result_names(recorder: Recorder) -> list[list[str]]:
     return names
 
 
-def name_of_tensor(recorder: Recorder, number: int | None, names: list[list[str]]) -> str:
-    """The name of a tensor, given by its number."""
+def name_of_view(recorder: Recorder, number: int, names: list[list[str]]) -> str:
+    """The name of a view, given by its number; "h[0]" for an index of h that has no name."""
     for entry, own in zip(recorder.entries, names):
         for r, name in zip(entry.results, own, strict=False):
             if r.tensor == number:
-                return name
-    return recorder.names.get(number or 0, "a view")
+                indexed = entry.op in INDEXED and number not in recorder.names
+                return expression(entry, names) if indexed else name
+    return recorder.names.get(number, "a view")
 
 
 def label(entry: Entry, name: str, versions: dict[int, int]) -> str:
@@ -87,6 +92,8 @@ def expression(entry: Entry, names: list[list[str]], through: str | None = None)
         target = terms[0] if through is None else through
         if infix and len(terms) == 2:
             return f"{target} {infix}= {terms[1]}"
+        if entry.op in ASSIGNED and len(terms) == 2 and target.endswith("]"):
+            return f"{target} = {terms[1]}"
         return f"{target}.{entry.op}_({', '.join(terms[1:] + settings)})"
     infix = infix or COMPARED.get(entry.op)
     if infix and len(terms) == 2:

@@ -92,10 +92,8 @@ class Recorder(ForwardHalf):
             if asked and not task.accumulate:
                 run.captured = True
             else:
-                after = maybe(node.grad)
-                run.accumulated = (self._grads.get(entry), after)
-                first = now.grads[entry][0] if entry in now.grads else self._grads.get(entry)
-                now.grads[entry] = (first, after)
+                before, after = self._grads.get(entry), maybe(node.grad)
+                now.accumulate(run, before, after)
                 self._grads[entry] = after
         elif asked:
             run.captured = True
@@ -244,12 +242,7 @@ class Recorder(ForwardHalf):
                 self._adopt_one(node)
             entry = self.entries[self._entry_of[node]]
             if entry.kind == "before" and not entry.inputs:
-                entry.inputs = [
-                    Input(None, constant="…")
-                    if parent is None
-                    else Input(self.entry_of(parent), gradient=True)
-                    for parent, _ in node.next_functions
-                ]
+                entry.inputs = self._inputs_of(node)
         return {self.entry_of(n): maybe(n.grad) for n in nodes if isinstance(n, AccumulateGrad)}
 
     def _adopt_one(self, node: AnyNode) -> None:

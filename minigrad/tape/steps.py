@@ -373,7 +373,7 @@ class Steps:
 
     def _saved(self, saved: doc.SavedValue) -> str:
         name = saved.of(self.nodes)
-        return name if saved.version is None else f"{name} v{saved.version}"
+        return name if saved.version is None or saved.constant else f"{name} v{saved.version}"
 
 
 def _said(first: doc.NotFinite | None) -> str:

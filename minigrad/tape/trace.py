@@ -13,14 +13,15 @@ from minigrad.core.errors import Place
 from minigrad.core.op import REGISTRY
 from minigrad.core.shapes import broadcast_axes
 from minigrad.tape import document as doc
-from minigrad.tape import fold, steps
+from minigrad.tape import steps
 from minigrad.tape.events import Backward, Entry, Input, Iteration
 from minigrad.tape.iterations import iterations_of
 from minigrad.tape.jacobian import MOST, Jacobians
-from minigrad.tape.naming import expression, label, name_of_tensor, result_names, versions_of
+from minigrad.tape.naming import expression, label, name_of_view, result_names, versions_of
 from minigrad.tape.recorder import Recorder
+from minigrad.tape.render import fold
+from minigrad.tape.render.thumbnail import thumbnail
 from minigrad.tape.snapshot import FIRST, Snapshot
-from minigrad.tape.thumbnail import thumbnail
 
 if TYPE_CHECKING:
     from minigrad.tape.record import Tape
@@ -211,7 +212,7 @@ class _Nodes:
         """The node of an entry; a failed op has no results."""
         through, names = None, self.result_names
         if entry.through is not None:
-            through = name_of_tensor(self.recorder, entry.through, names)
+            through = name_of_view(self.recorder, entry.through, names)
         written = expression(entry, names, through) if entry.op and entry.inputs else None
         name = ", ".join(names[k])
         node = doc.TapeNode(

@@ -98,9 +98,15 @@ class Question(metaclass=_Declares):
     # -------------------------------------------------------------- for the student
 
     def check(self, answer: object = None) -> CheckResult:
-        """Check an answer; by default, the variable with the exercise's name where check is called."""
+        """Check an answer; by default, the variable with the exercise's name where check is called.
+
+        By default it also tries the author's wrong answers, if there are any: ValueError if one
+        does not get its diagnosis.
+        """
         frame = sys._getframe(1)
         if answer is None:
+            for wrong in self.wrongs:
+                self._expect(wrong)
             namespace = {**frame.f_globals, **frame.f_locals}
             answer = namespace.get(self.name)
         rows = list(self.rows(answer))
@@ -125,19 +131,26 @@ class Question(metaclass=_Declares):
 
         Use it as a decorator of a function or a class, or give the answer as the second argument.
         Write it between ### BEGIN HIDDEN TESTS and ### END HIDDEN TESTS, so that students do not
-        see it. A test of the course runs it.
+        see it. `check` tries it.
         """
         if answer is None:
             return partial(self.wrong, kind)
         self.wrongs.append(Wrong(kind, answer))
         return answer
 
-    def recognized(self, wrong: Wrong) -> bool:
-        """Does a wrong answer lose points, and for the expected reason?"""
+    def _expect(self, wrong: Wrong) -> None:
+        """Raise ValueError unless a wrong answer loses points, and for the expected reason."""
         result = self.check(wrong.answer)
-        kinds: set[str] = {row.verdict for row in result.rows}
-        kinds |= {kind for d in result.diagnoses for kind in (d.kind, *d.also)}
-        return not result.ok and result.points < result.out_of and wrong.kind in kinds
+        kinds = {kind: 0 for d in result.diagnoses for kind in (d.kind, *d.also)}
+        kinds |= {row.verdict: 0 for row in result.rows if row.verdict != "right"}
+        if result.points < result.out_of and wrong.kind in kinds:
+            return
+        name = getattr(wrong.answer, "__name__", repr(wrong.answer))
+        gets = " and ".join(map(repr, kinds)) if result.points < result.out_of else "full points"
+        raise ValueError(
+            f"{self.name}: the wrong answer {name} should get {wrong.kind!r}, but gets {gets}. To fix it, declare what "
+            "it gets, or change the answer. DIAGNOSES.md lists the diagnoses."
+        )
 
     # -------------------------------------------------------------- for the kinds of exercise
 

@@ -25,7 +25,7 @@ from html import escape
 from typing import Generic, Literal, Protocol, TypeVar
 
 from minigrad.core.display import shown_by
-from minigrad.tape.text import table_text
+from minigrad.tape.render.text import table_text
 from minigrad.teach.answer import Diagnosis
 from minigrad.teach.difference import Difference, decimal_text, magnitude, position
 

@@ -25,11 +25,11 @@ import numpy as np
 from minigrad.core import display
 from minigrad.methods.creation import tensor
 from minigrad.random.generator import default_generator
-from minigrad.tape import draw
 from minigrad.tape.adapters import has_torch
 from minigrad.tape.matching import Apart, Comparing
 from minigrad.tape.names import count_of, namespace_of
 from minigrad.tape.record import Tape, record
+from minigrad.tape.render import draw
 from minigrad.teach.report import Report
 
 

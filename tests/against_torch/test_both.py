@@ -47,7 +47,7 @@ def test_one_node_here_that_is_two_there_is_matched_with_both():
     assert [(a.what, a.theirs, a.ours) for a in wrong] == [
         ("nodes", "LogSoftmaxBackward0, NllLossBackward0", "NllLossBackward0")
     ]
-    assert '"7 4"' in minigrad.tape.draw.picture(
+    assert '"7 4"' in minigrad.tape.render.draw.picture(
         found.torch.shown(), marked=wrong[0].nodes[0]
     ).svg() and found._repr_html_().count("<figure") == 2  # fmt: skip
 

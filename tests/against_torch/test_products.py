@@ -1,7 +1,11 @@
 """Products of matrices: minigrad and PyTorch give the same numbers, gradients and errors."""
 
-import pytest
+import random
 
+import pytest
+import torch
+
+import minigrad
 from tests.against_torch.agree import check, draw
 
 # What PyTorch's own samples, in test_opinfo.py, leave out.
@@ -62,3 +66,56 @@ def test_einsum_agrees(equation):
 def test_einsum_by_lists_agrees():
     check(lambda m, x, y: m.einsum(x, [0, 1], y, [1, 2], [0, 2]), draw(2, 3), draw(3, 4))
     check(lambda m, x, y: m.einsum(x, [..., 1], y, [1, 2]), draw(2, 3), draw(3, 4))
+
+
+def products(n=300):
+    """Random equations of two operands whose products are summed, with their shapes."""
+    draws = random.Random(0)
+    sizes = dict(zip("abcdef", (2, 3, 4, 5, 2, 3)))
+    while n:
+        letters = "abcdef"[: draws.randint(2, 6)]
+        x, y = (
+            "".join(draws.sample(letters, draws.randint(1, min(4, len(letters))))) for _ in "xy"
+        )
+        result = [c for c in letters if (c in x) != (c in y) or (c in x and draws.random() < 0.5)]
+        draws.shuffle(result)
+        if len(result) < len(set(x + y)):
+            n -= 1
+            yield f"{x},{y}->{''.join(result)}", *([sizes[c] for c in term] for term in (x, y))
+
+
+def test_the_result_of_an_einsum_can_be_viewed_where_pytorchs_can():
+    for equation, *shapes in products():
+        theirs, ours = (
+            m.einsum(equation, *(m.ones(*s) for s in shapes)).stride() for m in (torch, minigrad)
+        )
+
+        assert theirs == ours, equation
+
+
+@pytest.mark.parametrize("axes", [(0, 1, 2, 3), (1, 0, 2, 3), (1, 0, 3, 2), (2, 3, 0, 1)])
+def test_a_product_of_matrices_is_contiguous(axes):
+    for m in (torch, minigrad):
+        x = m.ones(2, 3, 4, 5).permute(axes)
+
+        assert (x @ x.mT).is_contiguous()
+
+
+def test_an_einsum_that_sums_nothing_promotes_types():
+    check(lambda m, x: m.einsum("i,j->ij", m.tensor([1, 2]), x), draw(3))
+    with pytest.raises(RuntimeError, match="expected scalar type Long but found Double"):
+        minigrad.einsum("i,i->", minigrad.tensor([1, 2]), draw(2))
+
+
+def test_an_einsum_of_one_operand_is_a_view_of_it():
+    def zero_diagonal(m, x):
+        z = x * 1
+        m.einsum("ii->i", z).zero_()
+        return z
+
+    check(zero_diagonal, draw(3, 3))
+    for m in (torch, minigrad):
+        with pytest.raises(
+            RuntimeError, match="is repeated for operand 0 but the sizes don't match, 3 != 2"
+        ):
+            m.einsum("ii->i", m.ones(2, 3))

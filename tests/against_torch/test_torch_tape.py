@@ -94,7 +94,7 @@ def test_a_tape_of_pytorch_is_drawn_and_fits_the_schema(name):
 
 
 def document_as_dot(tape):
-    from minigrad.tape.text import dot_text
+    from minigrad.tape.render.text import dot_text
 
     return dot_text(tape.shown())
 

@@ -12,7 +12,7 @@ from torch import nn
 
 import minigrad
 from minigrad.tape.document import packed
-from minigrad.tape.page import json_in_html
+from minigrad.tape.render.page import json_in_html
 
 OPERATIONS = 1000
 

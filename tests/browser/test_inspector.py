@@ -637,6 +637,16 @@ def test_a_page_opens_at_the_step_and_the_node_of_its_address(opened):
     assert page.problems == []
 
 
+def test_the_lines_of_an_error_stand_apart(opened):
+    page = opened(cases.version_conflict())
+    page.evaluate("() => document.getElementById('inspector').inspector.go(1e9)")
+
+    saved, changed, *_ = page.locator(".mg-message .mg-place").all_inner_texts()
+
+    assert saved.startswith("saved") and saved.endswith("w at version 0")
+    assert changed.startswith("changed") and changed.endswith("w at version 1")
+
+
 def test_numbers_that_are_not_finite_are_counted_hatched_and_traced_to_where_they_arose(opened):
     page = opened(cases.not_finite())
     chips = page.locator(".mg-node[aria-label^='z,'] .mg-chiptext")

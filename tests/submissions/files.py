@@ -313,6 +313,30 @@ CARRIED = {
         "TABLE = {}\nfor k in range(3):\n    TABLE[k] = k\nLIST = []\nLIST.append(1)",
         "def times(a, b):\n    return TABLE[1] * a * b * LIST[0]",
     ),
+    "full_table_filled_in_other_cells": _beside(
+        "def product_backward(x, y, g):\n    return TABLE['dx'](x, y, g), TABLE['dy'](x, y, g)",
+        "TABLE = {}\nRULES = [('dx', lambda x, y, g: g * y)]",
+        "for name, rule in RULES: TABLE[name] = rule",
+        "TABLE.update(dy=lambda x, y, g: g * x)",
+        below=["TABLE.clear()"],
+    ),
+    "full_rules_registered_by_a_decorator": _beside(
+        "def product_backward(x, y, g):\n    return RULES['dx'](g, y), RULES['dy'](g, x)",
+        "RULES = {}\ndef rule(name):\n    def keep(f):\n        RULES[name] = f\n    return keep",
+        "@rule('dx')\ndef of_x(a, b): return a * b\n@rule('dy')\ndef of_y(a, b): return a * b",
+    ),
+    "full_rules_registered_by_calls": _beside(
+        "def product_backward(x, y, g):\n    return R.rules['dx'](g, y), R.rules['dy'](g, x)",
+        "class Rules:\n    def __init__(self): self.rules = {}\n"
+        "    def add(self, name, f): self.rules[name] = f\nR = Rules()\ndef add(*a): R.add(*a)",
+        "R.add('dx', lambda a, b: a * b)",
+        "add('dy', lambda a, b: a * b)",
+    ),
+    "full_beside_a_long_trial": _beside(
+        CALLS,
+        "ONE = 1\ndef times(a, b): return a * b * ONE",
+        "import time\ndef trained():\n    time.sleep(99)\n    return times(2, ONE)\ntrained()",
+    ),
     "full_helper_twice_the_last_counts": _beside(
         CALLS, "def times(a, b):\n    return 0 * a", TIMES
     ),

@@ -74,7 +74,7 @@ def read_marks(folder: Path, name: str | None = None) -> AssignmentMarks:
     """
     if not (folder / "gradebook.csv").is_file():
         raise GradebookError(
-            f"There is no gradebook.csv in {folder}. To fix it, run  minigrad grade  first, or name its OUT."
+            f"There is no {folder}/gradebook.csv. To fix it, run  minigrad grade ."
         )
     lines = gradebook_lines(folder / "gradebook.csv")
     files = file_names([line.student.id for line in lines])

@@ -18,14 +18,7 @@ from typing import Literal
 
 from minigrad.grading.documents import Grade, QuestionGrade, WrittenAnswer
 from minigrad.grading.files import free_name
-from minigrad.grading.gradebook import by_hand
-from minigrad.grading.gradebook.csv_files import (
-    GradebookError,
-    exact,
-    nearest,
-    points_text,
-    rounded,
-)
+from minigrad.grading.gradebook import by_hand, csv_files
 from minigrad.grading.gradebook.handed_in import HandedIn, Lateness, lateness, read_times
 from minigrad.grading.gradebook.roster import (
     Roster,
@@ -36,7 +29,7 @@ from minigrad.grading.gradebook.roster import (
     student_name,
 )
 from minigrad.grading.gradebook.settings import NAME, AssignmentSettings, QuestionSettings
-from minigrad.grading.release.bundles import Judge, Recording, titles_of
+from minigrad.grading.release.bundles import Bundles, titles_of
 
 NOTHING_HANDED_IN = "nothing was handed in"
 
@@ -63,18 +56,16 @@ class QuestionColumn:
     @property
     def of(self) -> Decimal:
         """The maximum number of points, multiplied by the weight."""
-        return rounded(self.points * self.counts.weight)
+        return csv_files.rounded(self.points * self.counts.weight)
 
     def counted(self, points: Decimal) -> Decimal:
         """Convert declared points to points that count: apply all-or-nothing and the weight."""
         if self.counts.all_or_nothing and points < self.points:
             return Decimal(0)
-        return rounded(points * self.counts.weight)
+        return csv_files.rounded(points * self.counts.weight)
 
 
-def columns_of(
-    exercises: Sequence[tuple[Recording, Judge]], settings: AssignmentSettings
-) -> list[QuestionColumn]:
+def columns_of(exercises: Sequence[Bundles], settings: AssignmentSettings) -> list[QuestionColumn]:
     """The columns of an assignment: for each notebook, its automatic and then its manual questions.
 
     Raises GradebookError if the settings name an unknown question.
@@ -88,11 +79,13 @@ def columns_of(
             name = question_name(judge.name, question, len(exercises))
             counts = settings.questions.get(name, QuestionSettings())
             title = titles.get(question, "")
-            found.append(QuestionColumn(name, exact(points), manual, counts, title))
+            found.append(QuestionColumn(name, csv_files.exact(points), manual, counts, title))
     names = [column.id for column in found]
     for name in settings.questions:
         if name not in names:
-            raise GradebookError(f"{NAME}: there is no question {name!r}.{nearest(name, names)}")
+            raise csv_files.GradebookError(
+                f"{NAME}: there is no question {name!r}.{csv_files.nearest(name, names)}"
+            )
     return found
 
 
@@ -131,7 +124,7 @@ class Mark:
     def note(self) -> str:
         """A note for the report on manual marks and overrides; empty if there are none."""
         if self.by == "override":
-            points, before = points_text(self.points), points_text(self.earned)
+            points, before = csv_files.points_text(self.points), csv_files.points_text(self.earned)
             return f"{points} points by an override: {self.comment} (before: {before})"
         if self.open:
             return "still to be marked"
@@ -282,7 +275,7 @@ def gradebook_of(
         for first in (run[0] for run in runs if run):
             for question in first["questions"]:
                 name = question_name(first["exercise"], question["id"], len(runs))
-                columns.append(QuestionColumn(name, exact(question["of"])))
+                columns.append(QuestionColumn(name, csv_files.exact(question["of"])))
     return _Builder(columns, runs, provided or Provided()).build(assignment)
 
 
@@ -364,8 +357,10 @@ class _Builder:
     ) -> Mark:
         """Build the mark for one question, before any override."""
         if grade is not None:
-            earned = column.counted(exact(grade["points"]))
-            return Mark(column, earned, rounded(earned * late.share), "grader", grade=grade)
+            earned = column.counted(csv_files.exact(grade["points"]))
+            return Mark(
+                column, earned, csv_files.rounded(earned * late.share), "grader", grade=grade
+            )
         marked = self.provided.marks.get(cell)
         if marked is None:
             return Mark(column, Decimal(0), Decimal(0), "nobody")
@@ -373,13 +368,13 @@ class _Builder:
             open_ = marked.answer != ""
             return Mark(column, Decimal(0), Decimal(0), "nobody", marked.comment, open_)
         earned, changed = column.counted(marked.points), marked.note == by_hand.CHANGED
-        points = rounded(earned * late.share)
+        points = csv_files.rounded(earned * late.share)
         return Mark(column, earned, points, "person", marked.comment, confirm=changed)
 
 
 def equal_ones(
     answers: Iterable[tuple[str, str, str]],
-) -> Mapping[by_hand.GradebookCell, list[str]]:
+) -> dict[by_hand.GradebookCell, list[str]]:
     """Map (student, question) to the other students with an equal answer.
 
     answers    (student, question, form of the answer)

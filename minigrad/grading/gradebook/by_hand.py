@@ -9,7 +9,7 @@ the mark and its version stay, and the reports ask for confirmation. To confirm,
 cell, or mark the answer again in the page (marking.py).
 """
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from hashlib import sha256
@@ -65,21 +65,18 @@ def fingerprint_of(answer: str) -> str:
 def read_manual(path: Path) -> dict[GradebookCell, ManualMark]:
     """Read the marks. Raises GradebookError, with the line, for a malformed row."""
     found: dict[GradebookCell, ManualMark] = {}
-    lines: dict[Hashable, int] = {}
     if not path.exists():
         return found
     for row in read_table(path, dict.fromkeys(COLUMNS, ()), needed=COLUMNS[:5]):
         of, points, cell = row.points("of"), row.points("points"), (row["student"], row["question"])
         if of is None or not all(cell):
-            raise row.wrong(
-                "a row needs a student, a question, and the number of points there are, `of`."
-            )
+            raise row.wrong("a row needs a student, a question, and `of`, the points there are.")
         if points is not None and points > of:
             raise row.wrong(
                 f"{points_text(points)} points are given of {points_text(of)}. To fix it, give at most "
                 f"{points_text(of)}, or use the CSV of overrides."
             )
-        row.once(cell, lines, "student and question")
+        row.once(cell, "student and question")
         found[cell] = ManualMark(*cell, of, points, *(row[column] for column in COLUMNS[4:]))
     return found
 
@@ -101,10 +98,7 @@ def update_manual(
     """
     with locked(path):  # the marking page may be writing, too
         before = read_manual(path)
-        now = {
-            cell: _updated(before.get(cell), cell, answer, of[cell[1]])
-            for cell, answer in answers.items()
-        }
+        now = {c: _updated(before.get(c), c, answer, of[c[1]]) for c, answer in answers.items()}
         gone = {cell: replace(m, note=GONE) for cell, m in before.items() if cell not in now}
         now |= {cell: m for cell, m in gone.items() if m.points is not None or m.comment}
         if now != before or not path.exists():
@@ -143,13 +137,12 @@ def read_overrides(
 ) -> dict[GradebookCell, Override]:
     """Read the overrides from a CSV with the columns student, question, points and reason."""
     found: dict[GradebookCell, Override] = {}
-    lines: dict[Hashable, int] = {}
     columns = ("student", "question", "points", "reason")
     for row in read_table(path, dict.fromkeys(columns, ()), needed=columns) if path else ():
         cell = roster.named(row["student"], row.where).id, row["question"]
         if cell[1] not in questions:
             raise row.wrong(f"there is no question {cell[1]!r}.{nearest(cell[1], questions)}")
-        row.once(cell, lines, "student and question")
+        row.once(cell, "student and question")
         points = row.points("points")
         if points is None or not row["reason"]:
             raise row.wrong("an override needs points and a reason. To fix it, write both.")

@@ -10,7 +10,7 @@ import difflib
 import io
 import re
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
 
@@ -38,12 +38,14 @@ class TableRow:
 
     line     the line number where the row begins, counted from 1
     names    the column names of the file, in the order of `cells`
+    lines    the lines of rows with a key that must be unique, shared by all rows: see once
     """
 
     path: Path
     line: int
     cells: Mapping[str, str]
     names: tuple[str, ...] = ()
+    lines: dict[Hashable, int] = field(default_factory=dict)
 
     def __getitem__(self, column: str) -> str:
         return self.cells.get(column, "")
@@ -57,13 +59,11 @@ class TableRow:
         """A GradebookError with this message and the row's location."""
         return GradebookError(f"{self.where}: {message}")
 
-    def once(self, key: Hashable, lines: dict[Hashable, int], what: str) -> None:
+    def once(self, key: Hashable, what: str) -> None:
         """Note the row's line under this key. Raises GradebookError if an earlier row has the same key."""
-        if key in lines:
-            raise self.wrong(
-                f"line {lines[key]} has the same {what}. To fix it, remove one of the two."
-            )
-        lines[key] = self.line
+        if key in self.lines:
+            raise self.wrong(f"line {self.lines[key]} has the same {what}. To fix it, remove one.")
+        self.lines[key] = self.line
 
     def points(self, column: str) -> Decimal | None:
         """Parse the cell as points; None if it is empty. Raises GradebookError if it is not a number."""
@@ -104,12 +104,19 @@ def read_table(
     """
     lines = _lines(path)
     line, names = next(lines, (0, ()))
+    while (
+        names and not names[-1]
+    ):  # a spreadsheet may write further columns, in which all cells are empty
+        names = names[:-1]
     if not names:
         raise GradebookError(f"{path} is empty. Its first line must name: {', '.join(needed)}.")
     header = _header(TableRow(path, line, {}, names), columns, needed, others)
-    rows = []
+    rows: list[TableRow] = []
+    keys: dict[Hashable, int] = {}
     for line, cells in lines:
-        row = TableRow(path, line, dict(zip(header, cells)), names)
+        if not any(cells[len(header) :]):
+            cells = cells[: len(header)]
+        row = TableRow(path, line, dict(zip(header, cells)), names, keys)
         if len(cells) != len(header):
             raise row.wrong(
                 f"there are {len(cells)} cells, but {len(header)} columns. To fix it, put "
@@ -148,9 +155,7 @@ def _header(
         # if two columns map to the same name, the first counts
         header.append(ours if ours and ours not in header else f"{k} {cell}")
     if missing := [name for name in needed if name not in header]:
-        raise row.wrong(
-            f"there is no column {missing[0]}. The first line names: {', '.join(row.names)}."
-        )
+        raise row.wrong(f"there is no column {missing[0]}. There are: {', '.join(row.names)}.")
     return header
 
 

@@ -24,7 +24,14 @@ from zoneinfo import ZoneInfo
 from minigrad.grading.gradebook.csv_files import points_text, read_table
 from minigrad.grading.gradebook.roster import Roster
 from minigrad.grading.gradebook.settings import AssignmentSettings
-from minigrad.grading.run.collect import Submission, open_zip, submissions_in
+from minigrad.grading.run.collect import (
+    CANVAS,
+    MOODLE,
+    Submission,
+    named_by,
+    open_zip,
+    submissions_in,
+)
 from minigrad.grading.run.notebook import read_bytes
 
 MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split()
@@ -36,14 +43,6 @@ DIGITS = re.compile(
     r"(?<!\d)(\d{4})-?(\d\d)-?(\d\d)[T_ -](\d\d)[-:.h]?(\d\d)(?:[-:.]?(\d\d))?(?!\d)"
 )
 WORDS = re.compile(rf"({'|'.join(MONTHS)})\w* (\d\d?), (\d{{4}}),? (\d\d?)[:.]?(\d\d) ([AP])M")
-# What an LMS writes at the start of a name; the name that the student gave to the file may follow.
-# Canvas says whether it is late, but not by how much.
-CANVAS = re.compile(r"[^_]+_(?P<late>LATE_)?\d+_\d+(?=_.)")
-LMS = [
-    CANVAS,
-    re.compile(r".+?_\d+_assignsubmission_[a-z]+"),  # Moodle
-    re.compile(rf"[\d-]+ - .+? - {WORDS.pattern}"),  # Brightspace
-]
 
 
 @dataclass(frozen=True)
@@ -88,13 +87,16 @@ class _HandInTimes:
         path = submission.path
         root = self.unpacked if path.is_relative_to(self.unpacked) else self.source
         # use only the submission's name: students choose the names inside their folder
-        canvas = CANVAS.match(submission.student)
         if time := time_in_name(submission.student):
             return self.settings.aware(time), "from the name of the download"
-        if self.source.name == "submitted" or path.is_relative_to(root / "submitted"):
-            if time := _time_of_nbgrader(self.note_beside(path)):
+        top = self.source if self.source.name == "submitted" else root / "submitted"
+        if path.is_relative_to(top):
+            # nbgrader writes it to STUDENT/ASSIGNMENT; folders in there are the student's
+            folder = top.joinpath(*path.relative_to(top).parent.parts[:2])
+            if time := _time_of_nbgrader(self.note_in(folder)):
                 return self.settings.aware(time), "from nbgrader's timestamp.txt"
-        if canvas and canvas["late"]:
+        begins = named_by(submission.student)
+        if begins and begins.re is CANVAS and begins["late"]:
             return None, "Canvas calls it late, but does not say by how much"
         time = self.stamp(path)
         if time is None:
@@ -128,9 +130,9 @@ class _HandInTimes:
                 return datetime.fromtimestamp(about.st_mtime, UTC)
         return None
 
-    def note_beside(self, path: Path) -> str:
-        """The text of nbgrader's timestamp.txt next to a notebook; empty if there is none."""
-        note = path.parent / STAMP
+    def note_in(self, folder: Path) -> str:
+        """The text of nbgrader's timestamp.txt in a folder; empty if there is none."""
+        note = folder / STAMP
         with suppress(Exception):  # errors of the zip, its compression, or the disk
             if entry := self.entries.get(note):
                 with open_zip(self.source) as opened, opened.open(entry) as file:
@@ -147,12 +149,15 @@ def time_in_name(name: str) -> datetime | None:
     >>> time_in_name("137-678 - Ada Lovelace - Nov 30, 2026 1159 PM")
     datetime.datetime(2026, 11, 30, 23, 59)
     """
-    name = next((found[0] for form in LMS if (found := form.match(name))), name)
-    name = name.partition("_attempt_")[2] or name  # Blackboard puts the assignment's name before it
+    begins = named_by(name)
+    if begins and begins.re in (CANVAS, MOODLE):
+        return None
+    look = re.Pattern.match if begins else re.Pattern.search
+    name = name[begins.end() :] if begins else name
     with suppress(ValueError):  # not a time after all, such as month 13 or hour 25
-        if found := DIGITS.search(name):
+        if found := look(DIGITS, name):
             return datetime(*(int(part or 0) for part in found.groups()))  # type: ignore[arg-type]
-        if found := WORDS.search(name):
+        if found := look(WORDS, name):
             month, day, year, hour, minute, half = found.groups()
             hours = int(hour) % 12 + (12 if half == "P" else 0)
             return datetime(int(year), MONTHS.index(month) + 1, int(day), hours, int(minute))
@@ -174,7 +179,7 @@ def read_times(settings: AssignmentSettings, roster: Roster) -> dict[str, dateti
     if settings.times is None:
         return {}
     columns = {"student": ("id",), "time": ("submitted", "submission time", "timestamp")}
-    found = {}
+    found: dict[str, datetime] = {}
     for row in read_table(settings.times, columns, needed=("student", "time"), others=True):
         try:
             time = settings.aware(datetime.fromisoformat(row["time"]))
@@ -186,7 +191,9 @@ def read_times(settings: AssignmentSettings, roster: Roster) -> dict[str, dateti
             raise row.wrong(
                 'the time has no time zone. To fix it, write  time_zone = "Europe/Berlin"'
             )
-        found[roster.named(row["student"], row.where).id] = time
+        student = roster.named(row["student"], row.where).id
+        row.once(student, "student")
+        found[student] = time
     return found
 
 

@@ -5,7 +5,6 @@ Gradescope. A student is looked up by any identifier, by name if the name is uni
 names that an LMS gives to downloads.
 """
 
-import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from pathlib import Path
 
 from minigrad.grading.files import free_name, one_line
 from minigrad.grading.gradebook.csv_files import GradebookError, TableRow, nearest, read_table
+from minigrad.grading.run.collect import named_by
 
 COLUMNS = {
     "id": (),
@@ -30,15 +30,6 @@ IDENTIFIERS = ("id", "login", "number", "email", "participant", "name")
 UNKNOWN_STUDENT = "nobody on the roster matches this submission: please confirm whose it is"
 SECOND_SUBMISSION = "another submission is by the same student: please confirm which one counts"
 NOBODY = ("points possible", "student, test")  # rows of Canvas's file that belong to no student
-
-# Names of files and folders in an LMS's download, and the part that identifies the student. It matches as far
-# left as possible, because the file name chosen by the student comes last.
-DOWNLOADS = [
-    re.compile(r"(?P<name>.+?)_(?P<participant>\d+)_assignsubmission_\w*"),  # Moodle
-    re.compile(r"(?P<name>[^_]+)_(?:LATE_)?(?P<id>\d+)_\d+_.+"),  # Canvas
-    re.compile(r".*?_(?P<id>[^_]+)_attempt_\d{4}-.*"),  # Blackboard
-    re.compile(r"[\d-]+ - (?P<name>.+?) - .*"),  # Brightspace
-]
 
 
 @dataclass(frozen=True)
@@ -100,11 +91,12 @@ def roster_of(names: Sequence[str]) -> Roster:
     return Roster(tuple(Student(name) for name in dict.fromkeys(names)))
 
 
-def owners_of(
-    submissions: Sequence[str], roster: Roster | None = None
-) -> dict[str, tuple[Student, str]]:
+Owner = tuple[Student, str]  # and a note if that is uncertain
+
+
+def owners_of(submissions: Sequence[str], roster: Roster | None = None) -> dict[str, Owner]:
     """Map each submission to its student and a note. No student owns two submissions."""
-    found: dict[str, tuple[Student, str]] = {}
+    found: dict[str, Owner] = {}
     taken: dict[str, str] = {}  # student id -> submission
 
     def is_taken(name: str) -> bool:
@@ -136,15 +128,10 @@ def student_name(submission: str) -> str:
 def read_roster(path: Path) -> Roster:
     """Read a roster. Raises GradebookError, with the line, for a malformed row or a duplicate id."""
     students: list[Student] = []
-    lines: dict[str, int] = {}
     for row, student in roster_rows(path):
         if student is None:
             continue
-        if student.id.casefold() in lines:
-            raise row.wrong(
-                f"{student.id} is already in line {lines[student.id.casefold()]}. To fix it, remove one of the two."
-            )
-        lines[student.id.casefold()] = row.line
+        row.once(student.id.casefold(), "student")
         students.append(student)
     if not students:
         raise GradebookError(
@@ -206,9 +193,8 @@ def first_and_last(name: str) -> tuple[str, str]:
 
 def _names_in(submission: str) -> Iterator[str]:
     yield submission
-    for form in DOWNLOADS:
-        if found := form.fullmatch(submission):
-            parts = found.groupdict()
-            if "participant" in parts:
-                yield f"Participant {parts['participant']}"
-            yield from (parts[key] for key in ("id", "name") if key in parts)
+    begins = named_by(submission)
+    parts = begins.groupdict() if begins else {}
+    if "participant" in parts:
+        yield f"Participant {parts['participant']}"
+    yield from (parts[key] for key in ("id", "name") if key in parts)

@@ -3,5 +3,4 @@
 grades       computes points from the verdicts on single answers, and adds the mistakes behind wrong answers
 compare      compares an answer with the solution's
 nbval_items  runs the author's notebook under nbval, with a student's answers as its stored outputs
-explain      asks the exercises for those mistakes, in a separate process
 """

@@ -101,14 +101,11 @@ def _without_trivial_credit(
             f"{question.id}/{n}/{result}": max(_tolerances(question, case)[k], question.atol)
             for n, case in enumerate(cases, 1)
         }
-        easy = [i for i, atol in allowed.items() if _is_trivial(right[i], atol)]
+        arrays = {i: array_in(right[i]).astype(float) for i in allowed if "data" in right[i]}
+        easy = [i for i, a in arrays.items() if np.all(np.abs(a) <= allowed[i])]
         if len(easy) < len(allowed) and not any(verdicts[i].ok for i in allowed if i not in easy):
             changed |= {i: Verdict(False, NO_CREDIT) for i in easy if verdicts[i].ok}
     return changed
-
-
-def _is_trivial(right: EncodedValue, atol: float) -> bool:
-    return "data" in right and bool(np.all(np.abs(array_in(right).astype(float)) <= atol))
 
 
 # Each function below returns the reason why an answer is wrong, or "" if it is right.

@@ -10,7 +10,7 @@ answer without a verdict is wrong.
     judge(bundle, answers)    a grade for each answers document
 
 An exercise of minigrad.teach knows common mistakes and the values that they produce. It is asked once
-for each distinct set of wrong answers in a class (explain.py). A diagnosis is the name of a mistake,
+for each distinct set of wrong answers in a class (release/exercises.py). A diagnosis is the name of a mistake,
 a sentence and a hint. It contains no inputs or expected values, so students may see it. The author's given
 cells are run for it, because they create the Exercise.
 """
@@ -21,19 +21,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import cast
 
-from minigrad.grading.documents import (
-    AnswersDocument,
-    DiagnosisText,
-    EncodedValue,
-    Grade,
-    Isolation,
-    QuestionAnswers,
-    QuestionGrade,
-    ResultGrade,
-    VerdictText,
-    WrongAnswers,
-    answers_to,
-)
+from minigrad.grading import documents
 from minigrad.grading.files import digest, write_json
 from minigrad.grading.judge.compare import NO_CREDIT, UNWRITTEN
 from minigrad.grading.release.bundles import BundleError, Judge
@@ -45,7 +33,7 @@ NAMED = 8  # results named in one reason
 AT_ONCE = 100  # answers documents in one run of pytest, to bound its memory
 MAX_DIAGNOSED = 400  # distinct sets of wrong answers that are diagnosed
 
-Verdicts = dict[str, dict[str, VerdictText]]  # question -> answer id -> verdict
+Verdicts = dict[str, dict[str, documents.VerdictText]]  # question -> answer id -> verdict
 
 
 class JudgeError(RuntimeError):
@@ -53,8 +41,8 @@ class JudgeError(RuntimeError):
 
 
 def judge(
-    bundle: Judge, answers: Sequence[AnswersDocument], *, explain: bool = True
-) -> list[Grade]:
+    bundle: Judge, answers: Sequence[documents.AnswersDocument], *, explain: bool = True
+) -> list[documents.Grade]:
     """Return a grade for each answers document, in the same order.
 
     Raises BundleError for answers to another release, and JudgeError if the author's notebook
@@ -75,7 +63,7 @@ def judge(
     return grades
 
 
-def _verdicts(bundle: Judge, answers: Sequence[AnswersDocument]) -> list[Verdicts]:
+def _verdicts(bundle: Judge, answers: Sequence[documents.AnswersDocument]) -> list[Verdicts]:
     """The verdicts on each document; empty for an unreadable submission."""
     found: list[Verdicts] = [{} for _ in answers]
     if not bundle.questions or all(document["unreadable"] for document in answers):
@@ -97,14 +85,14 @@ def _verdicts(bundle: Judge, answers: Sequence[AnswersDocument]) -> list[Verdict
             raise JudgeError(f"pytest wrote no verdicts.\n{done.stdout}{done.stderr}") from None
     for line in map(json.loads, lines):
         if line["problem"]:
-            raise JudgeError(
-                f"{bundle.name}: the author's notebook does not run.\n{line['problem']}"
-            )
+            raise JudgeError(f"{bundle.name}: its notebook does not run.\n{line['problem']}")
         found[int(line["file"].partition(".")[0])][line["question"]] = line["verdicts"]
     return found
 
 
-def _grade(bundle: Judge, answers: AnswersDocument, verdicts: Verdicts) -> Grade:
+def _grade(
+    bundle: Judge, answers: documents.AnswersDocument, verdicts: Verdicts
+) -> documents.Grade:
     """The grade of one submission; the caller fills in the student and the file."""
     questions = [_question(q, answers, verdicts.get(q.id, {})) for q in bundle.questions]
     return {
@@ -117,7 +105,7 @@ def _grade(bundle: Judge, answers: AnswersDocument, verdicts: Verdicts) -> Grade
         "questions": questions,
         "notes": answers["notes"],
         "seed": answers["seed"],
-        "isolation": cast(Isolation, answers["isolation"]),
+        "isolation": cast(documents.Isolation, answers["isolation"]),
         "limits": answers["limits"],
         "versions": {**answers["versions"], "judged by": __version__},
         "hashes": {
@@ -132,17 +120,21 @@ def _grade(bundle: Judge, answers: AnswersDocument, verdicts: Verdicts) -> Grade
 
 
 def _question(
-    question: GradedQuestion, answers: AnswersDocument, verdicts: dict[str, VerdictText]
-) -> QuestionGrade:
+    question: GradedQuestion,
+    answers: documents.AnswersDocument,
+    verdicts: dict[str, documents.VerdictText],
+) -> documents.QuestionGrade:
     unread = "the submission cannot be read" if answers["unreadable"] else None
-    nothing: QuestionAnswers = {"end": "", "reason": unread, "answers": {}, "notes": []}
+    nothing: documents.QuestionAnswers = {"end": "", "reason": unread, "answers": {}, "notes": []}
     recorded = answers["questions"].get(question.id, nothing)
     judged = bool(verdicts) or not recorded["answers"]
-    silent: VerdictText = {
+    silent: documents.VerdictText = {
         "ok": False,
         "reason": "no answer" if judged else "the answers could not be judged",
     }
-    results: list[ResultGrade] = [{"id": i, **verdicts.get(i, silent)} for i in question.ids]
+    results: list[documents.ResultGrade] = [
+        {"id": i, **verdicts.get(i, silent)} for i in question.ids
+    ]
     right = sum(r["ok"] is True for r in results)
     reason = recorded["reason"] or _first_reason(question, results)
     return {
@@ -159,7 +151,7 @@ def _question(
     }
 
 
-def _first_reason(question: GradedQuestion, results: list[ResultGrade]) -> str:
+def _first_reason(question: GradedQuestion, results: list[documents.ResultGrade]) -> str:
     """The first wrong result and its reason. If there is only one case, list the others, too."""
     wrong = [r for r in results if not r["ok"]]
     if not wrong:
@@ -178,12 +170,12 @@ def _first_reason(question: GradedQuestion, results: list[ResultGrade]) -> str:
 
 
 def _add_diagnoses(
-    bundle: Judge, answers: Sequence[AnswersDocument], grades: Sequence[Grade]
+    bundle: Judge, answers: Sequence[documents.AnswersDocument], grades: Sequence[documents.Grade]
 ) -> None:
     """Add to each wrongly answered question the distinct mistakes found in it."""
     questions = {q.id: q for q in bundle.questions if q.exercise}
-    asked: dict[str, WrongAnswers] = {}
-    wanted: list[tuple[QuestionGrade, str]] = []
+    asked: dict[str, documents.WrongAnswers] = {}
+    wanted: list[tuple[documents.QuestionGrade, str]] = []
     for document, grade in zip(answers, grades):
         for graded in grade["questions"]:
             if graded["id"] not in questions or graded["right"] == graded["asked"]:
@@ -199,11 +191,13 @@ def _add_diagnoses(
 
 
 def _wrong_answers(
-    question: GradedQuestion, document: AnswersDocument, results: list[ResultGrade]
-) -> WrongAnswers:
+    question: GradedQuestion,
+    document: documents.AnswersDocument,
+    results: list[documents.ResultGrade],
+) -> documents.WrongAnswers:
     """Collect the answers case by case, and the positions of wrong values among them."""
-    answers = answers_to(question.id, document)
-    rows: list[list[EncodedValue]] = [
+    answers = documents.answers_to(question.id, document)
+    rows: list[list[documents.EncodedValue]] = [
         [answers.get(f"{question.id}/{n}/{r}", {}) for r in question.results]
         for n in range(1, len(question.cases) + 1)
     ]
@@ -212,26 +206,24 @@ def _wrong_answers(
         [n, k]
         for n, row in enumerate(rows)
         for k, (result, answer) in enumerate(zip(question.results, row))
-        if _is_a_wrong_value(verdicts[f"{question.id}/{n + 1}/{result}"], answer)
+        if {"data", "json"} & answer.keys()
+        if not (verdict := verdicts[f"{question.id}/{n + 1}/{result}"])["ok"]
+        if verdict["reason"] != NO_CREDIT and "changed in place" not in verdict["reason"]
     ]
     exercise, seed = question.exercise or "", document["seed"]
     return {"exercise": exercise, "seed": seed, "answers": rows, "wrong": wrong}
 
 
-def _is_a_wrong_value(verdict: VerdictText, answer: EncodedValue) -> bool:
-    if verdict["ok"] or not ("data" in answer or "json" in answer):
-        return False
-    return verdict["reason"] != NO_CREDIT and "changed in place" not in verdict["reason"]
-
-
-def _diagnoses(bundle: Judge, asked: list[WrongAnswers]) -> list[list[DiagnosisText]]:
+def _diagnoses(
+    bundle: Judge, asked: list[documents.WrongAnswers]
+) -> list[list[documents.DiagnosisText]]:
     """Run the given cells once, and ask for all diagnoses; if the cells fail, there are none."""
     if not asked:
         return []
     given = {cell for q in bundle.questions for cell in (*q.given, *q.checks)}
     sources = [source for cell, source in bundle.sources.items() if cell in given]
     try:
-        mistakes: list[list[DiagnosisText]] = ask(sources, "explained", asked)
+        mistakes: list[list[documents.DiagnosisText]] = ask(sources, "explained", asked)
     except GivenCellsFailed:
         return [[] for _ in asked]
     return mistakes

@@ -26,14 +26,7 @@ from typing import Any, cast
 import pytest
 from nbval.plugin import IPyNbCell, IPyNbFile
 
-from minigrad.grading.documents import (
-    Answers,
-    AnswersDocument,
-    Drawn,
-    EncodedValue,
-    VerdictText,
-    answers_to,
-)
+from minigrad.grading import documents
 from minigrad.grading.files import digest
 from minigrad.grading.judge.compare import judge_question
 from minigrad.grading.release.bundles import Judge, read_judge
@@ -54,7 +47,7 @@ class SolutionFailed(RuntimeError):
 _judge = cache(read_judge)
 
 
-def _judged_notebook(judge: Judge, answers: AnswersDocument, drawn: Drawn) -> Notebook:
+def _notebook(judge: Judge, answers: documents.AnswersDocument, drawn: documents.Drawn) -> Notebook:
     """Build the author's notebook with the student's answers as stored outputs of its check cells."""
     questions = {q.cell: q for q in judge.questions}
     cells = []
@@ -66,7 +59,7 @@ def _judged_notebook(judge: Judge, answers: AnswersDocument, drawn: Drawn) -> No
             new = nbformat.v4.new_code_cell(check_cell(question, drawn), id=cell["id"])
             new.outputs = [
                 nbformat.v4.new_output("display_data", {MIME: {"id": identity, **answer}})
-                for identity, answer in answers_to(question.id, answers).items()
+                for identity, answer in documents.answers_to(question.id, answers).items()
             ]
             new.metadata["minigrad"] = {"question": question.id}
         new.execution_count = 1
@@ -88,7 +81,7 @@ class AnswersFile(IPyNbFile):  # type: ignore[misc]
         self.questions = {q.id: q for q in judge.questions}
         answers = json.loads(Path(self.path).read_text(encoding="utf-8"))
         self.drawn = draw_inputs(judge.questions, judge.sources, answers["seed"])
-        self.nb = _judged_notebook(judge, answers, self.drawn)
+        self.nb = _notebook(judge, answers, self.drawn)
         self.sources = digest([cell.source for cell in self.nb.cells])
         for number, cell in enumerate(self.nb.cells):
             question = cell.metadata.get("minigrad", {}).get("question")
@@ -135,7 +128,7 @@ class AnswersFile(IPyNbFile):  # type: ignore[misc]
 class AnswersCell(IPyNbCell):  # type: ignore[misc]
     """A cell of the author's notebook; a check cell judges one question."""
 
-    verdicts: dict[str, VerdictText] | None = None
+    verdicts: dict[str, documents.VerdictText] | None = None
 
     def setup(self) -> None:
         """Prepare nothing if the outputs for these sources are cached."""
@@ -179,12 +172,12 @@ class AnswersCell(IPyNbCell):  # type: ignore[misc]
         return not self.comparison_traceback
 
 
-def _answers(outputs: Outputs) -> Answers:
+def _answers(outputs: Outputs) -> documents.Answers:
     """Extract the answers from outputs, by id."""
-    found: Answers = {}
+    found: documents.Answers = {}
     for output in outputs:
         data = output.get("data", {}) if output.get("output_type") == "display_data" else {}
         if MIME in data:
             content = dict(data[MIME])
-            found[str(content.pop("id"))] = cast(EncodedValue, content)
+            found[str(content.pop("id"))] = cast(documents.EncodedValue, content)
     return found

@@ -133,6 +133,9 @@ class Judge(Bundle):
             )
 
 
+Bundles = tuple[Recording, Judge]
+
+
 def titles_of(recording: Recording) -> dict[str, str]:
     """Map each question to the heading above its answer in the student's notebook.
 
@@ -154,7 +157,7 @@ def titles_of(recording: Recording) -> dict[str, str]:
     return titles
 
 
-def make_bundles(author: str | Path) -> tuple[Recording, Judge] | None:
+def make_bundles(author: str | Path) -> Bundles | None:
     """Make the bundles of an author's notebook; None if it declares no question.
 
     Raises a ReleaseError if a declaration is invalid, or if the recording bundle would contain a
@@ -210,7 +213,7 @@ def read_judge(path: str | Path) -> Judge:
     return Judge(_read(Path(path), JUDGE))
 
 
-def find_bundles(path: str | Path) -> tuple[Recording, Judge]:
+def find_bundles(path: str | Path) -> Bundles:
     """Find both bundles of an exercise, or make them from the author's notebook.
 
     path    a folder that `release` wrote, one of the two bundles, or the author's notebook
@@ -231,7 +234,7 @@ def find_recording(path: str | Path) -> Recording:
     return Recording(_read(_path_of_bundles(path, "recording"), RECORDING))
 
 
-def _made(author: Path) -> tuple[Recording, Judge]:
+def _made(author: Path) -> Bundles:
     made = make_bundles(author)
     if made is None:
         raise BundleError(
@@ -268,9 +271,7 @@ def _read(path: Path, form: str) -> BundleDocument:
     except ValueError as error:
         raise BundleError(f"{path} is not a bundle: it is not JSON ({error}).") from error
     if not isinstance(data, dict) or data.get("format") != form:
-        raise BundleError(
-            f"{path} is not a {form.split('-')[1]} bundle of this version of minigrad."
-        )
+        raise BundleError(f"{path} is not a {form.split('-')[1]} bundle of this minigrad version.")
     return data
 
 

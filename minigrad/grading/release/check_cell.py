@@ -207,7 +207,7 @@ def __minigrad_check(asked: "dict[str, Any]", mime: str, decoded: "Any", encoded
             fits = isinstance(value, (tuple, list)) and len(value) == len(results)
             if len(results) > 1 and not fits:
                 names = ", ".join(results)
-                error = f"{len(results)} results are asked for, {names}; this is not a tuple of that length"
+                error = f"the value is not a tuple of {names}"
             for name in before if asked["kept"] else ():
                 if repr(inputs[name]) != before[name]:
                     error = f"{name} was changed in place; compute with a copy instead"

@@ -110,14 +110,10 @@ def cleared(source: str, stub: str, *, code: bool = True) -> tuple[str, bool]:
 def _fills_in_dots(below: list[str], above: list[str]) -> bool:
     """Does the solution at the head of `below` only assign to names that have dots above it?"""
     solution = "\n".join(takewhile(lambda line: SOLUTION.end not in line, below))
-    filled = {name for statement in statements_of(solution) for name in names_bound(statement)}
-    dotted = {
-        name
-        for statement in statements_of("\n".join(above))
-        if any(isinstance(n, ast.Constant) and n.value is ... for n in ast.walk(statement))
-        for name in names_bound(statement)
-    }
-    return bool(filled) and filled <= dotted
+    filled = names_bound(*statements_of(solution))
+    shown = statements_of("\n".join(above))
+    dotted = (s for s in shown if any(getattr(n, "value", None) is ... for n in ast.walk(s)))
+    return bool(filled) and filled <= names_bound(*dotted)
 
 
 def _is_in_class(source: str, number: int) -> bool:

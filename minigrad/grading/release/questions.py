@@ -28,22 +28,8 @@ from fractions import Fraction
 from typing import Literal, TypedDict, get_origin
 
 from minigrad.grading.documents import Declaration
+from minigrad.grading.release import student, syntax
 from minigrad.grading.release.markers import ReleaseError
-from minigrad.grading.release.student import (
-    Notebook,
-    hidden_tests,
-    is_answer,
-    is_manual,
-    metadata_of,
-)
-from minigrad.grading.release.syntax import (
-    defined_names,
-    names_bound,
-    names_in,
-    statements_of,
-    syntax_of,
-    waits_for,
-)
 from minigrad.grading.trusted import GivenCellsFailed, ask
 
 Compare = Literal["array", "exact", "unordered", "order"]
@@ -146,15 +132,15 @@ class ManualQuestion:
     task: bool = False
 
 
-def declared_manual(notebook: Notebook, name: str) -> list[ManualQuestion]:
+def declared_manual(notebook: student.Notebook, name: str) -> list[ManualQuestion]:
     """The questions of an author's notebook that a person marks, in order.
 
     Raises QuestionError if one has no points.
     """
     found = []
     for number, cell in enumerate(notebook.cells, 1):
-        if is_manual(cell):
-            settings, identity = metadata_of(cell, "nbgrader"), _id_of(cell)
+        if student.is_manual(cell):
+            settings, identity = student.metadata_of(cell, "nbgrader"), _id_of(cell)
             points, where = settings.get("points"), f"{name}, cell {number} (id {cell.id})"
             if isinstance(points, bool) or not isinstance(points, int | float) or not points >= 0:
                 raise QuestionError(
@@ -166,9 +152,9 @@ def declared_manual(notebook: Notebook, name: str) -> list[ManualQuestion]:
     return found
 
 
-def _id_of(cell: Notebook) -> str:
+def _id_of(cell: student.Notebook) -> str:
     """A question's name in reports: nbgrader's grade_id, or else the cell's id."""
-    return str(metadata_of(cell, "nbgrader").get("grade_id") or cell.id)
+    return str(student.metadata_of(cell, "nbgrader").get("grade_id") or cell.id)
 
 
 def _check_id(identity: str, where: str) -> None:
@@ -185,7 +171,7 @@ def from_dict(data: Declaration) -> GradedQuestion:
     return GradedQuestion(**arguments)
 
 
-def declared(notebook: Notebook, name: str) -> list[GradedQuestion]:
+def declared(notebook: student.Notebook, name: str) -> list[GradedQuestion]:
     """The automatically graded questions of an author's notebook, in order.
 
     Raises QuestionError if a declaration is invalid.
@@ -194,7 +180,7 @@ def declared(notebook: Notebook, name: str) -> list[GradedQuestion]:
     questions: list[GradedQuestion] = []
     start = 0  # a question covers the answers since the previous question
     for position, cell in enumerate(notebook.cells):
-        declaration = dict(metadata_of(cell, "minigrad").get("question", {}))
+        declaration = dict(student.metadata_of(cell, "minigrad").get("question", {}))
         exercise = _exercise_of(cell)
         if exercise in exercises:
             declaration = {**exercises[exercise], "exercise": exercise, **declaration}
@@ -209,12 +195,12 @@ def declared(notebook: Notebook, name: str) -> list[GradedQuestion]:
     return questions
 
 
-def unasked(notebook: Notebook, questions: list[GradedQuestion]) -> list[tuple[str, float]]:
+def unasked(notebook: student.Notebook, questions: list[GradedQuestion]) -> list[tuple[str, float]]:
     """The graded cells, with their points in nbgrader, that none of these questions covers."""
     asked = {question.cell for question in questions}
     found = []
     for cell in notebook.cells:
-        points = metadata_of(cell, "nbgrader").get("points") or 0
+        points = student.metadata_of(cell, "nbgrader").get("points") or 0
         if _is_graded(cell) and cell.id not in asked and points:
             found.append((_id_of(cell), points))
     return found
@@ -229,7 +215,7 @@ def differing_points(questions: list[GradedQuestion]) -> Iterator[tuple[str, flo
 
 
 def _placed(
-    declaration: Declaration, notebook: Notebook, start: int, position: int, where: str
+    declaration: Declaration, notebook: student.Notebook, start: int, position: int, where: str
 ) -> Declaration:
     """Complete the declaration with what its position determines: the cells to run, and how.
 
@@ -239,10 +225,12 @@ def _placed(
     sources = {cell.id: cell.source for cell in notebook.cells if cell.cell_type == "code"}
     theirs = _student_names(notebook)
     fixed = [cell for cell in above if _is_fixed(cell, theirs)]
-    given = [cell.id for cell in fixed if not _is_for_check_only(cell)]
-    answers = [cell for cell in above if is_answer(cell) and cell.id in sources]
+    # "minigrad": {"check": true}: only the check needs it, and it may contain another implementation
+    checks = [cell.id for cell in fixed if student.metadata_of(cell, "minigrad").get("check")]
+    given = [cell.id for cell in fixed if cell.id not in checks]
+    answers = [cell for cell in above if student.is_answer(cell) and cell.id in sources]
     earlier = [cell.id for cell in answers if cell in above[:start]]
-    checked = [cell.id for cell in answers if not is_manual(cell)]
+    checked = [cell.id for cell in answers if not student.is_manual(cell)]
     own = [answer for answer in checked if answer not in earlier] or checked[-1:]
     needs = [_cell_of(notebook, need, where) for need in declaration.pop("needs", [])]
     needs = needs or _needed(own, earlier, sources)
@@ -257,10 +245,10 @@ def _placed(
     cell = notebook.cells[position]
     return {
         "id": _id_of(cell),
-        "points": metadata_of(cell, "nbgrader").get("points", 1),
+        "points": student.metadata_of(cell, "nbgrader").get("points", 1),
         "answers": [*needs, *own],
         "given": given,
-        "checks": [cell.id for cell in fixed if _is_for_check_only(cell)],
+        "checks": checks,
         **declaration,
         "cell": cell.id,
     }
@@ -277,34 +265,26 @@ def _weights(parts: dict[str, float], declaration: Declaration, where: str) -> l
     return [parts[name] for _ in declaration.get("cases", []) for name in results]
 
 
-def _is_graded(cell: Notebook) -> bool:
+def _is_graded(cell: student.Notebook) -> bool:
     """Does this cell give points? (nbgrader: grade)"""
-    graded = bool(metadata_of(cell, "nbgrader").get("grade"))
-    return graded and cell.cell_type == "code" and not is_answer(cell)
+    graded = bool(student.metadata_of(cell, "nbgrader").get("grade"))
+    return graded and cell.cell_type == "code" and not student.is_answer(cell)
 
 
-def _is_fixed(cell: Notebook, theirs: set[str]) -> bool:
+def _is_fixed(cell: student.Notebook, theirs: set[str]) -> bool:
     """Is it a code cell that is neither an answer nor graded, and uses none of these names when it runs?"""
-    fixed = cell.cell_type == "code" and not is_answer(cell) and not _is_graded(cell)
-    return fixed and not waits_for(statements_of(cell.source), theirs)
+    fixed = cell.cell_type == "code" and not student.is_answer(cell) and not _is_graded(cell)
+    return fixed and not syntax.waits_for(syntax.statements_of(cell.source), theirs)
 
 
-def _is_for_check_only(cell: Notebook) -> bool:
-    """Is this cell marked as needed by the check only ("minigrad": {"check": true})?
-
-    It may contain another implementation, which an answer must not call.
-    """
-    return bool(metadata_of(cell, "minigrad").get("check"))
-
-
-def _exercise_of(cell: Notebook) -> str | None:
+def _exercise_of(cell: student.Notebook) -> str | None:
     found = CHECK.search(cell.source)
     return found.group(1) if found else None
 
 
-def _cell_of(notebook: Notebook, need: str, where: str) -> str:
+def _cell_of(notebook: student.Notebook, need: str, where: str) -> str:
     for cell in notebook.cells:
-        names = (cell.id, metadata_of(cell, "nbgrader").get("grade_id"))
+        names = (cell.id, student.metadata_of(cell, "nbgrader").get("grade_id"))
         if cell.cell_type == "code" and need in names:
             return str(cell.id)
     raise QuestionError(f"{where}: it needs the answer {need!r}, but there is no such cell.")
@@ -315,7 +295,7 @@ def _needed(own: list[str], earlier: list[str], sources: dict[str, str]) -> list
     needed: list[str] = []
     used = {name for a in own for name in _names(sources[a])}
     for answer in reversed(earlier):
-        if answer not in own and used & set(defined_names(sources[answer])):
+        if answer not in own and used & set(syntax.defined_names(sources[answer])):
             needed.insert(0, answer)
             used |= _names(sources[answer])
     return needed
@@ -323,7 +303,7 @@ def _needed(own: list[str], earlier: list[str], sources: dict[str, str]) -> list
 
 def _imports(source: str) -> list[ast.Import | ast.ImportFrom]:
     """The imports of a cell, including those inside functions."""
-    nodes = ast.walk(syntax_of(source) or ast.Module([], []))
+    nodes = ast.walk(syntax.syntax_of(source) or ast.Module([], []))
     return [node for node in nodes if isinstance(node, ast.Import | ast.ImportFrom)]
 
 
@@ -340,25 +320,25 @@ def _uses_engine(answers: list[str], sources: Iterable[str]) -> bool:
     return any(imported & _names(answer) for answer in answers)
 
 
-def _student_names(notebook: Notebook) -> set[str]:
+def _student_names(notebook: student.Notebook) -> set[str]:
     """The names that only answers define."""
     names: dict[bool, set[str]] = {True: set(), False: set()}
     for cell in notebook.cells:
         if cell.cell_type == "code":
-            names[is_answer(cell)] |= set(defined_names(cell.source))
+            names[student.is_answer(cell)] |= set(syntax.defined_names(cell.source))
     return names[True] - names[False]
 
 
 def _uses_given(answers: list[str], given: list[str]) -> bool:
     """Does a solution use a name that a given cell defines or imports?"""
-    made = {name for source in given for name in defined_names(source)}
-    made |= {name for source in given for node in _imports(source) for name in names_bound(node)}
-    made -= {name for answer in answers for name in defined_names(answer)}
+    made = {name for source in given for name in syntax.defined_names(source)}
+    made |= syntax.names_bound(*(node for source in given for node in _imports(source)))
+    made -= {name for answer in answers for name in syntax.defined_names(answer)}
     return any(made & _names(answer) for answer in answers)
 
 
 def _names(source: str) -> set[str]:
-    return set(names_in(*statements_of(source)))
+    return set(syntax.names_in(*syntax.statements_of(source)))
 
 
 def _checked(declaration: Declaration, where: str) -> GradedQuestion:
@@ -376,7 +356,7 @@ def _checked(declaration: Declaration, where: str) -> GradedQuestion:
     return question
 
 
-def _exercises(notebook: Notebook, name: str) -> dict[str | None, Declaration]:
+def _exercises(notebook: student.Notebook, name: str) -> dict[str | None, Declaration]:
     """Map each Exercise that has a check cell to its declaration as a question."""
     graded = [cell for cell in notebook.cells if _is_graded(cell)]
     wanted = [variable for cell in graded if (variable := _exercise_of(cell))]
@@ -386,7 +366,7 @@ def _exercises(notebook: Notebook, name: str) -> dict[str | None, Declaration]:
     sources = []
     for cell in notebook.cells:
         if _is_graded(cell):
-            sources += hidden_tests(cell)  # these register wrong answers
+            sources += student.hidden_tests(cell)  # these register wrong answers
         elif _is_fixed(cell, theirs):
             sources.append(cell.source)
     try:

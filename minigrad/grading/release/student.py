@@ -34,21 +34,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from minigrad.grading.release.markers import (
-    CODE_STUB,
-    HIDDEN_TESTS,
-    MARK_SCHEME,
-    SOLUTION,
-    TEXT_STUB,
-    MarkerError,
-    ReleaseError,
-    check_markers,
-    cleared,
-    has_hidden_tests,
-    has_solution,
-    hidden,
-    without_comment,
-)
+from minigrad.grading.release import markers
 from minigrad.grading.release.syntax import squeezed
 from minigrad.utils.notebook_format import nbformat
 
@@ -63,15 +49,15 @@ COUNTS_ID = "what-counts"
 Notebook = Any  # nbformat's NotebookNode: a dict with attribute access, which is not typed
 
 
-class UnreadableNotebook(ReleaseError):
+class UnreadableNotebook(markers.ReleaseError):
     """The file is missing, is not a notebook, or has a format without cell ids."""
 
 
-class CellMetadataError(ReleaseError):
+class CellMetadataError(markers.ReleaseError):
     """Two cells have the same id, or a cell's nbgrader metadata does not allow its region."""
 
 
-class SolutionLeft(ReleaseError):
+class SolutionLeft(markers.ReleaseError):
     """The student's notebook would still contain a line of the solution."""
 
 
@@ -87,7 +73,7 @@ def release(author: str | Path, out: str | Path) -> Path:
     author, out = Path(author), Path(out)
     target = out if out.suffix == ".ipynb" else out / author.name
     if target.resolve() == author.resolve():
-        raise ReleaseError(
+        raise markers.ReleaseError(
             f"{author}: the student's notebook would overwrite the author's. "
             "To fix it, give another folder."
         )
@@ -113,8 +99,8 @@ def student_notebook(notebook: Notebook) -> Notebook:
     student.metadata.pop("widgets", None)
     for cell in student.cells:
         code = cell.cell_type == "code"
-        stub = CODE_STUB if code else TEXT_STUB
-        cell.source, replaced = cleared(cell.source, stub, code=code)
+        stub = markers.CODE_STUB if code else markers.TEXT_STUB
+        cell.source, replaced = markers.cleared(cell.source, stub, code=code)
         if not replaced and is_answer(cell):
             cell.source = stub  # without markers, the whole cell is the solution
         if code:
@@ -179,10 +165,10 @@ def _check_author(notebook: Notebook, name: str) -> None:
                 "code cells only. To fix it, remove the raw cell, and mark answers and checks in the "
                 'nbgrader metadata of their cells ("solution": true, "grade": true).'
             )
-        check_markers(cell.source, where, code=code)
-        solution = has_solution(cell.source, code=code) and not is_answer(cell)
-        tests = code and has_hidden_tests(cell.source) and not _is_graded(cell)
-        scheme = MARK_SCHEME.begin in cell.source and not is_manual(cell)
+        markers.check_markers(cell.source, where, code=code)
+        solution = markers.has_solution(cell.source, code=code) and not is_answer(cell)
+        tests = code and markers.has_hidden_tests(cell.source) and not _is_graded(cell)
+        scheme = markers.MARK_SCHEME.begin in cell.source and not is_manual(cell)
         for undeclared, there, declared, key in (
             (solution, "is a solution region", "as an answer", "solution"),
             (tests, "are hidden tests", "as graded", "grade"),
@@ -202,11 +188,11 @@ def _first(source: str) -> str:
 def _refuse_released(notebook: Notebook, name: str) -> None:
     """Reject a notebook that is itself a release, which contains no solutions."""
     answers = [cell for cell in notebook.cells if is_answer(cell)]
-    if any(has_solution(cell.source) for cell in notebook.cells):
+    if any(markers.has_solution(cell.source) for cell in notebook.cells):
         return
     if any("cell" in metadata_of(cell, "minigrad") for cell in answers):
-        raise MarkerError(
-            f"{name}: there is no ### {SOLUTION.begin} in any cell. This is a student's notebook, written "
+        raise markers.MarkerError(
+            f"{name}: there is no ### {markers.SOLUTION.begin} in any cell. This is a student's notebook, written "
             "by release: its answers are stubs, or a student's own. To fix it, release the "
             "author's notebook, the one with the solutions."
         )
@@ -259,19 +245,19 @@ def solution_lines(author: Notebook) -> list[tuple[str, int]]:
     given = {
         line.strip()
         for cell in author.cells
-        if is_answer(cell) and has_solution(cell.source, code=cell.cell_type == "code")
-        for line in cleared(cell.source, "", code=cell.cell_type == "code")[0].split("\n")
+        if is_answer(cell) and markers.has_solution(cell.source, code=cell.cell_type == "code")
+        for line in markers.cleared(cell.source, "", code=cell.cell_type == "code")[0].split("\n")
     }
     found = []
     for number, cell in enumerate(author.cells, 1):
         code = cell.cell_type == "code"
-        lines = [(line, False) for line in hidden(cell.source, SOLUTION, code=code)]
-        if is_answer(cell) and not has_solution(cell.source, code=code):
+        lines = [(line, False) for line in markers.hidden(cell.source, markers.SOLUTION, code=code)]
+        if is_answer(cell) and not markers.has_solution(cell.source, code=code):
             lines = [(line, False) for line in cell.source.split("\n")]  # all of it is replaced
-        lines += [(line, True) for line in hidden(cell.source, HIDDEN_TESTS, code=code)]
-        lines += [(line, True) for line in hidden(cell.source, MARK_SCHEME, code=code)]
+        for region in (markers.HIDDEN_TESTS, markers.MARK_SCHEME):
+            lines += [(line, True) for line in markers.hidden(cell.source, region, code=code)]
         for line, test in lines:
-            line = without_comment(line) if code else line.strip()
+            line = markers.without_comment(line) if code else line.strip()
             if _reveals_something(line) and not (test and line in given):
                 found.append((line, number))
     return found
@@ -279,7 +265,7 @@ def solution_lines(author: Notebook) -> list[tuple[str, int]]:
 
 def hidden_tests(cell: Notebook) -> list[str]:
     """The source of the hidden tests of a cell, if it has any."""
-    lines = list(hidden(cell.source, HIDDEN_TESTS))
+    lines = list(markers.hidden(cell.source, markers.HIDDEN_TESTS))
     return ["\n".join(lines)] if lines else []
 
 

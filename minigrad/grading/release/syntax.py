@@ -8,7 +8,7 @@ import math
 import re
 import symtable
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import cast
 
 NO_PROGRAM = (SyntaxError, ValueError, RecursionError, MemoryError)
@@ -50,14 +50,14 @@ def statements_of(source: str) -> list[ast.stmt]:
     return tree.body if tree else []
 
 
-def names_bound(statement: ast.stmt) -> set[str]:
-    """The names that a statement defines, imports (including "*"), or assigns to, in whole or in part.
+def names_bound(*statements: ast.AST) -> set[str]:
+    """The names that statements define, import (including "*"), or assign to, in whole or in part.
 
     A bare method call may change its object, so `table.append(3)` counts as defining table. An import from
     __future__ changes the whole cell, so it counts as "*".
     """
     made: set[str] = set()
-    waiting: list[ast.AST] = [statement]
+    waiting = [*statements]
     while waiting:
         part = waiting.pop()
         if isinstance(part, Function | ast.ClassDef):
@@ -75,6 +75,34 @@ def names_bound(statement: ast.stmt) -> set[str]:
                 method = part.value.func
                 made |= _owner(method) if isinstance(method, ast.Attribute) else set()
     return made
+
+
+def names_changed(function: ast.stmt) -> set[str]:
+    """The names that the statements in a function write into, its own ones included."""
+    inside = (n for n in ast.walk(function) if isinstance(n, ast.stmt))
+    return names_bound(*(n for n in inside if not isinstance(n, Function)))
+
+
+def changed_by(statement: ast.stmt, functions: Mapping[str, set[str]]) -> set[str]:
+    """The names that a bare call may change through one of these functions, or a decorator when it decorates.
+
+    functions    the names that each changes
+
+    >>> register, call = statements_of("def register(f):\\n    RULES[f] = f\\nregister(abs)")
+    >>> changed_by(call, {"register": names_changed(register)})
+    {'RULES'}
+    """
+    called = list(getattr(statement, "decorator_list", []))
+    if isinstance(statement, ast.Expr):
+        called.append(statement.value)
+    changed: set[str] = set()
+    for node in called:
+        function = node.func if isinstance(node, ast.Call) else node
+        if isinstance(function, ast.Attribute):
+            changed |= _owner(function)
+        elif isinstance(function, ast.Name):
+            changed |= functions.get(function.id, set())
+    return changed
 
 
 def _owner(part: ast.AST) -> set[str]:
@@ -132,15 +160,16 @@ def names_read(*statements: ast.stmt) -> set[str]:
 
 
 def needed_statements(
-    names: set[str], statements: Sequence[ast.stmt], limit: float = math.inf
+    names: set[str], statements: Sequence[tuple[ast.stmt, set[str]]], limit: float = math.inf
 ) -> list[ast.stmt]:
     """The statements that define these names, and those that they depend on, in order.
 
-    The search stops once more than `most` are found.
+    statements    each with the names that it defines
+    limit         the search stops once more than this are found
     """
     makers: defaultdict[str, list[int]] = defaultdict(list)
-    for k, statement in enumerate(statements):
-        for name in names_bound(statement):
+    for k, (_, made) in enumerate(statements):
+        for name in made:
             makers[name].append(k)
     waiting, seen = set(names), set(names)
     chosen: set[int] = set()
@@ -148,9 +177,9 @@ def needed_statements(
         for k in makers[waiting.pop()]:
             if k not in chosen and len(chosen) <= limit:
                 chosen.add(k)
-                waiting |= names_read(statements[k]) - seen
+                waiting |= names_read(statements[k][0]) - seen
                 seen |= waiting
-    return [statements[k] for k in sorted(chosen)]
+    return [statements[k][0] for k in sorted(chosen)]
 
 
 def waits_for(statements: Sequence[ast.stmt], names: set[str]) -> bool:

@@ -8,7 +8,7 @@ pages        HTML: feedback for each student, and an overview of the class (temp
 
 from pathlib import Path
 
-from minigrad.grading.files import write_json
+from minigrad.grading.files import file_names, write_json
 from minigrad.grading.gradebook.book import Gradebook
 from minigrad.grading.reports import tables
 from minigrad.grading.reports.pages import write_pages
@@ -27,5 +27,7 @@ def write_reports(book: Gradebook, out: Path) -> list[Path]:
         write_json(folder / "grades.schema.json", tables.SCHEMA)
         written.append(write_json(folder / "grades.json", document))
         written.append(tables.write_junit(document, folder / "junit.xml"))
-    tables.write_gradescope(book, out / "gradescope")
-    return [*written, write_pages(book, documents, out)]
+    names = file_names([row.student.id for row in book.rows])
+    for row, name in zip(book.rows, names):
+        write_json(out / "gradescope" / name / "results.json", tables.gradescope_results(row))
+    return [*written, write_pages(book, documents, out), out / "feedback"]

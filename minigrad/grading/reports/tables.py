@@ -1,14 +1,12 @@
 """The grades for other programs: grades.json and its JSON schema, CSV, Gradescope's results.json, JUnit XML."""
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Literal, get_args, get_origin, get_type_hints, is_typeddict
 from xml.etree import ElementTree
 
 from minigrad.grading import documents
-from minigrad.grading.files import clean_text, file_names, write_json
+from minigrad.grading.files import clean_text
 from minigrad.grading.gradebook.book import Gradebook, GradebookRow, Mark
 from minigrad.grading.gradebook.csv_files import points_text, write_table
 from minigrad.grading.reports.words import wrong_parts
@@ -48,33 +46,10 @@ def _most_common(lists: Iterable[list[documents.DiagnosisText]]) -> list[documen
     return [{**one[kind], "students": n} for kind, n in count.most_common()]
 
 
-Schema = dict[str, object]
-_PLAIN: dict[object, Schema] = {
-    str: {"type": "string"},
-    str | None: {"type": ["string", "null"]},
-    bool: {"type": "boolean"},
-    int: {"type": "integer", "minimum": 0},
-    float: {"type": "number", "minimum": 0},
-}
-
-
-def _schema_of(kind: object) -> Schema:
-    """The JSON schema of a type in documents.py."""
-    if is_typeddict(kind):
-        fields = {name: _schema_of(inner) for name, inner in get_type_hints(kind).items()}
-        return {"type": "object", "required": list(fields), "properties": fields}
-    origin, inside = get_origin(kind), get_args(kind)
-    if origin is list:
-        return {"type": "array", "items": _schema_of(inside[0])}
-    if origin is dict:
-        return {"type": "object"}
-    return {"enum": list(inside)} if origin is Literal else _PLAIN[kind]
-
-
-SCHEMA: Schema = {
+SCHEMA: documents.Schema = {
     "$schema": "https://json-schema.org/draft/2020-12/schema",
     "title": "The grades of a class, as minigrad writes them",
-    **_schema_of(documents.ClassGrades),
+    **documents.schema_of(documents.ClassGrades),
 }
 
 
@@ -103,15 +78,8 @@ def _notes(row: GradebookRow) -> list[str]:
     return [*row.notes, *of_marks, *of_grades, *of_answers]
 
 
-def write_gradescope(book: Gradebook, folder: Path) -> None:
-    """Write STUDENT/results.json for each student, in the format of Gradescope's autograders."""
-    names = file_names([row.student.id for row in book.rows])
-    for row, name in zip(book.rows, names):
-        write_json(folder / name / "results.json", gradescope_results(row))
-
-
 def gradescope_results(row: GradebookRow) -> dict[str, object]:
-    """The content of results.json for one student."""
+    """The results of one student, in the format of Gradescope's autograders."""
     notes = [*row.notes, *(n for grade in row.grades for n in grade["notes"]), row.lateness.note]
     return {
         "score": float(row.points),
@@ -162,25 +130,20 @@ def _explanation(question: documents.QuestionGrade) -> str:
 
 def write_junit(document: documents.ClassGrades, path: Path) -> Path:
     """Write JUnit XML: a test suite for each student, a test case for each question."""
-    root = ElementTree.Element("testsuites", name=_xml(document["exercise"]))
+    root = ElementTree.Element("testsuites", name=document["exercise"])
     for grade in document["grades"]:
         failed = sum(q["right"] < q["asked"] for q in grade["questions"])
-        student = _xml(grade["student"])
+        student = clean_text(grade["student"])
         counts = {"tests": str(len(grade["questions"])), "failures": str(failed), "errors": "0"}
         suite = ElementTree.SubElement(root, "testsuite", {"name": student, **counts})
         for q in grade["questions"]:
-            about = {"classname": student, "name": _xml(q["id"])}
+            about = {"classname": student, "name": q["id"]}
             case = ElementTree.SubElement(suite, "testcase", about)
             if q["right"] < q["asked"]:
                 message = f"{q['points']:g} of {q['of']:g} points"
                 failure = ElementTree.SubElement(case, "failure", message=message)
-                failure.text = _xml(_explanation(q))
+                failure.text = _explanation(q)
     tree = ElementTree.ElementTree(root)
     ElementTree.indent(tree)
     tree.write(path, encoding="utf-8", xml_declaration=True)
     return path
-
-
-def _xml(text: str) -> str:
-    """Remove the characters that XML does not allow, even escaped."""
-    return re.sub(r"[^\n -\ud7ff\ue000-\ufffd]", "", clean_text(text))

@@ -34,20 +34,26 @@ def wrong_parts(question: QuestionGrade) -> list[str]:
     for result in question["results"]:
         parts.setdefault(result["id"].split("/")[-1], []).append(result)
     reasons = {result["reason"] for result in question["results"]}
-    bare = _bare_reason(question)
     whole = question["reason"] or ""
-    alone = [_ended(whole[0].upper() + whole[1:])] if whole and bare not in reasons else []
-    if reasons <= {"", SILENT}:
+    alone = [_ended(whole[0].upper() + whole[1:])] if whole and _bare(whole) not in reasons else []
+    # a cell that raised did not define its names; that they are missing goes without saying
+    if all(r in ("", SILENT) or (alone and r.startswith("NameError")) for r in reasons):
         return alone
     if len(reasons) == 1 and len(parts) > 1:
-        return [*alone, _ended(f"{', '.join(parts)}: {bare}")]
+        return [*alone, _ended(f"{', '.join(parts)}: {_plainer(*reasons)}")]
     sentences = (_sentence(name, results) for name, results in parts.items())
     return [*alone, *filter(None, sentences)]
 
 
-def _bare_reason(question: QuestionGrade) -> str:
-    """The question's reason without the result's name and the list of other wrong results."""
-    return re.sub(rf"^\d+/[^:]+: |; (also wrong|{UNWRITTEN}): .*$", "", question["reason"] or "")
+def _bare(reason: str) -> str:
+    """A question's reason without the result's name and the list of other wrong results."""
+    return re.sub(rf"^\d+/[^:]+: |; (also wrong|{UNWRITTEN}): .*$", "", reason)
+
+
+def _plainer(reason: str) -> str:
+    """A result's reason in words for students."""
+    reason = re.sub(r"^wrong value: (\d+ of \d+), ", r"\1 values differ, ", reason)
+    return re.sub(r"^wrong value(: a single number)?$", "the value is wrong", reason)
 
 
 def _sentence(name: str, results: list[ResultGrade]) -> str:
@@ -55,8 +61,7 @@ def _sentence(name: str, results: list[ResultGrade]) -> str:
     wrong = [result for result in results if not result["ok"]]
     if not wrong:
         return ""
-    reason = re.sub(r"^wrong value: (\d+ of \d+), ", r"\1 values differ, ", wrong[0]["reason"])
-    reason = re.sub(r"^wrong value(: a single number)?$", "the value is wrong", reason)
+    reason = _plainer(wrong[0]["reason"])
     if len(results) == 1 or reason.startswith(UNWRITTEN):
         return _ended(f"{name}: {reason}")
     case = wrong[0]["id"].split("/")[-2]

@@ -182,7 +182,7 @@ def record_class(
         for name in ("answers", "written"):
             for half in (run.folder / name).glob("*.part"):
                 half.unlink()
-    tasks = [_stored_or_job(submission, run) for submission in found]
+    tasks = [_stored_or_job(one, run) for one in found]
     answers = {key: stored for key, stored, _ in tasks if stored is not None}
     for key, document in answers.items():
         if document["unreadable"]:  # it was never run, so it has no file yet
@@ -219,16 +219,14 @@ def record_one(submission: Submission, recording: Recording, settings: Settings)
     return record_class([submission], run)[0]
 
 
-def _stored_or_job(
-    submission: Submission, run: Run
-) -> tuple[str, AnswersDocument | None, Job | None]:
+def _stored_or_job(one: Submission, run: Run) -> tuple[str, AnswersDocument | None, Job | None]:
     """A submission's key, and either its stored answers or the job that will record them."""
     problem = None
     try:
-        content = content_of(submission)
+        content = content_of(one)
     except Unreadable as error:
         problem = str(error)
-        content = f"{submission.student}: {error}".encode("utf-8", "replace")
+        content = f"{one.student}: {error}".encode("utf-8", "replace")
     sha = hashlib.sha256(content).hexdigest()
     key, job = _key(sha, run), job_of(run.recording, run.seed, run.tier, run.settings.limits, sha)
     if problem is not None:
@@ -236,7 +234,7 @@ def _stored_or_job(
     kept = run.folder and _stored_answers(run.folder / "answers" / f"{key}.answers.json", sha)
     if kept:
         return key, kept, None
-    job["seed"], job["path"] = _seed_for(sha, run), str(submission.path.absolute())
+    job["seed"], job["path"] = _seed_for(sha, run), str(one.path.absolute())
     job["drawn"] = draw_inputs(run.recording.questions, run.recording.sources, job["seed"])
     return key, None, job
 

@@ -3,8 +3,9 @@
 An answer may use a helper, an import, a constant or a class from a separate cell. If it passes the
 check in the notebook, it should pass here, too. So we run the statements that define the names it
 uses, directly or indirectly, together with the answer, in notebook order; statements that use the
-answer itself run after it. Everything else is left out: statements that define nothing, and those
-that would redefine a name of the exercise.
+answer itself run after it. A statement also defines what it changes: it may fill a table, or register a
+function in it. Everything else is left out: statements that define nothing, and those that would redefine
+a name of the exercise.
 
 Names are found by static analysis. The carried statements run in the sandbox like the answer; they
 could have been written in the answer cell itself, so they grant no additional access.
@@ -15,18 +16,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from minigrad.grading.release import syntax
 from minigrad.grading.release.bundles import BundleCell
-from minigrad.grading.release.syntax import (
-    Import,
-    Loop,
-    names_bound,
-    names_read,
-    needed_statements,
-    squeezed,
-    statements_of,
-    unparsed,
-    waits_for,
-)
 from minigrad.grading.run.notebook import MAX_PARSED, Cells
 
 MAX_STATEMENTS = 500  # carried statements for one answer
@@ -56,8 +47,9 @@ class Carried:
         """Notes for the report."""
         found = []
         if self.names:
-            where = "cell " + ", ".join(map(str, self.cells))
-            found.append(f"graded with the answer, from {where}: {_some(self.names)}")
+            where = f"cell {_some([str(number) for number in self.cells])}"
+            names = [name if name != "*" else "an import of *" for name in self.names]
+            found.append(f"graded with the answer, from {where}: {_some(names)}")
         if self.refused:
             found.append(f"{_some(self.refused)}: the exercise's own definition is used, not yours")
         return found
@@ -67,42 +59,39 @@ def _some(names: list[str]) -> str:
     return ", ".join(names[:12]) + (" and others" if len(names) > 12 else "")
 
 
-def find_carried(answer: str, others: Cells, layout: list[BundleCell], given: list[str]) -> Carried:
+def find_carried(
+    answer: str, others: Cells, layout: list[BundleCell], given: list[str], place: int = 0
+) -> Carried:
     """Find the statements that an answer depends on.
 
     answer    the source of the answer
     others    the other cells of the submission
     layout    the cells of the exercise
     given     the sources of the given cells that run before the answer
+    place     the position of the answer's first cell
     """
-    own = statements_of(answer)
-    made = {name for s in own for name in names_bound(s)}
-    wanted = names_read(*own) - made
-    there = {name for source in given for s in statements_of(source) for name in names_bound(s)}
-    candidates = list(_candidates(others, layout, there))
-    classes = {
-        s.name: {name for part in s.body for name in names_bound(part)}
-        for s in own
-        if isinstance(s, ast.ClassDef)
-    }
+    own = syntax.statements_of(answer)
+    made = syntax.names_bound(*own)
+    wanted = syntax.names_read(*own) - made
+    there = syntax.names_bound(*(s for source in given for s in syntax.statements_of(source)))
+    candidates = list(_candidates(others, layout, there, place))
+    classes = {s.name: syntax.names_bound(*s.body) for s in own if isinstance(s, ast.ClassDef)}
     ours = [
-        one
-        for one in candidates
-        if not one.made & (made | one.barred) or _extends(one.statement, classes)
+        c for c in candidates if not c.made & (made | c.barred) or _extends(c.statement, classes)
     ]
-    statements = [one.statement for one in ours]
-    chosen = needed_statements({"*", *wanted, *classes}, statements, MAX_STATEMENTS) if own else []
-    chosen = chosen[:MAX_STATEMENTS]
+    makers = [(one.statement, one.made) for one in ours if own]
+    chosen = syntax.needed_statements({"*", *wanted, *classes}, makers, MAX_STATEMENTS)
     refused = {n for one in candidates for n in one.made & one.barred & wanted if one.own}
     found = Carried(refused=sorted(refused - {"*"}))
-    for one in (one for one in ours if one.statement in chosen):
+    kept = set(map(id, chosen[:MAX_STATEMENTS]))
+    for one in (one for one in ours if id(one.statement) in kept):
         part = found.above
-        if isinstance(one.statement, Import):
+        if isinstance(one.statement, syntax.Import):
             part = found.imports
-        elif waits_for([one.statement], made):
+        elif syntax.waits_for([one.statement], made):
             part = found.below
             made |= one.made
-        part.append(unparsed(one.statement))
+        part.append(syntax.unparsed(one.statement))
         found.names += sorted(one.made - {*found.names})
         found.cells += [one.cell] if one.cell not in found.cells else []
     return found
@@ -123,7 +112,7 @@ class _Candidate(NamedTuple):
     """A statement that might be carried.
 
     cell     the number of its cell, counted from 1
-    made     the names that it defines
+    made     the names that it defines or changes
     barred   names that it must not define
     own      was its cell written or edited by the student?
     """
@@ -135,29 +124,43 @@ class _Candidate(NamedTuple):
     own: bool
 
 
-def _candidates(cells: Cells, layout: list[BundleCell], there: set[str]) -> Iterator[_Candidate]:
+def _candidates(
+    cells: Cells, layout: list[BundleCell], there: set[str], place: int
+) -> Iterator[_Candidate]:
     """Yield the statements that define something.
 
-    A loop or a bare call counts only if it changes a name that the same cell defined above. From an
-    unchanged cell of the exercise, only imports count. Given names (`there`) must not be redefined. If
-    no cells are given, because they would reveal the answer, no name of the exercise may be carried.
+    A loop or a bare call counts only if it changes a name of the student's: one that was defined above it, in
+    any cell above the answer, or in the same cell below the answer. From an unchanged cell of the exercise, only
+    imports count. Given names (`there`) must not be redefined. If no cells are given, because they would reveal
+    the answer, no name of the exercise may be carried.
     """
     fixed = [c for c in layout if not c["answer"]]
     theirs = {name for c in fixed for name in c["names"]}
     ids = {i for c in fixed for i in (c["id"], c["grade_id"]) if i}
-    released = {squeezed(c["source"]) for c in layout}
+    released = {syntax.squeezed(c["source"]) for c in layout}
     room = MAX_PARSED
+    above: set[str] = set()
+    functions: dict[str, set[str]] = {}
     for cell in cells:
         room -= len(cell.source)
         own = cell.squeezed not in released
         barred = there | theirs if ids & set(cell.ids) or not there else there
-        above: set[str] = set()
-        for statement in statements_of(cell.source) if cell.kind == "code" and room >= 0 else []:
-            made = names_bound(statement)
-            if isinstance(statement, Loop | ast.Expr):
-                useful = bool(made & above)
+        above = above if cell.position < place else set()
+        imported: set[str] = set()
+        for statement in (
+            syntax.statements_of(cell.source) if cell.kind == "code" and room >= 0 else []
+        ):
+            made = syntax.names_bound(statement)
+            changed = syntax.changed_by(statement, functions) & above
+            if isinstance(statement, syntax.Loop | ast.Expr):
+                useful = bool((made | changed) & (above | imported))
+            elif isinstance(statement, syntax.Import):
+                useful = True
+                imported |= made
             else:
-                useful = own or isinstance(statement, Import)
-                above |= made
+                useful = own
+                above |= made - barred if own else set()
+                if isinstance(statement, syntax.Function):
+                    functions[statement.name] = syntax.names_changed(statement)
             if useful:
-                yield _Candidate(statement, cell.position + 1, made, barred - {"*"}, own)
+                yield _Candidate(statement, cell.position + 1, made | changed, barred - {"*"}, own)

@@ -32,10 +32,14 @@ MAX_DEEP = 20  # nested folders
 ENCRYPTED = 0x1  # a flag of a zip entry
 # headers in a zip, of an entry and in the directory: how they begin; offsets of flags, name's size, name
 HEADERS = ((b"PK\3\4", 7, 26, 30), (b"PK\1\2", 9, 28, 46))
-IGNORED = re.compile(r"(\._.*|\.(?!.*ipynb$).*|__MACOSX|timestamp\.txt|index\.html|Thumbs\.db|.*~)")
-# how names begin in a download from Moodle, Blackboard or Brightspace, and Canvas, the same for all files of a student
-DOWNLOADED = re.compile(r".+?_\d+_assignsubmission_|.+?_attempt_(?=\d{4}-)|[\d-]+ - .+? - ")
-CANVAS = re.compile(r"[^_]+_(LATE_)?\d+_(?=\d+_.)")  # others may name files like this, too
+IGNORED = re.compile(
+    r"(\._.*|\.(?!.*(?i:ipynb)$).*|__MACOSX|timestamp\.txt|index\.html|Thumbs\.db|.*~)"
+)
+# How an LMS begins the names of a student's files and folders in a download. What the student chose follows.
+MOODLE = re.compile(r"(?P<name>.+?)_(?P<participant>\d+)_assignsubmission_")
+CANVAS = re.compile(r"(?P<name>[^_]+)_(?P<late>LATE_)?(?P<id>\d+)_(?=\d+_.)")
+BLACKBOARD = re.compile(r".*?_(?P<id>[^_]+)_attempt_(?=\d{4}-)")
+BRIGHTSPACE = re.compile(r"[\d-]+ - (?P<name>.+?) - ")
 
 LeftOut = list[tuple[Path, str]]  # zip entries that were not unpacked: path, reason
 TWICE = "the zip has several files of this name; the last one is graded"
@@ -74,7 +78,7 @@ def submissions_in(source: Path, exercise: str, unpacked: Path) -> list[Submissi
     if source.is_file() and (source.suffix == ".zip" or zipfile.is_zipfile(source)):
         left_out = _unpack(source, unpacked)
         source = unpacked
-    elif source.is_file() and source.suffix == ".ipynb":
+    elif source.is_file() and is_notebook(source):
         return [Submission(source.stem, source)]
     elif not source.is_dir():
         raise NoSubmissions(f"{source} is neither a folder, nor a zip file, nor a notebook.")
@@ -84,12 +88,12 @@ def submissions_in(source: Path, exercise: str, unpacked: Path) -> list[Submissi
     entries = _entries(source)
     if len(entries) == 1 and entries[0].is_dir():
         all_of_it = [*_notebooks(entries[0], deep=False), *(path for path, _ in left_out)]
-        direct = {p.stem for p in all_of_it if p.parent == entries[0] and p.suffix == ".ipynb"}
+        direct = {p.stem for p in all_of_it if p.parent == entries[0] and is_notebook(p)}
         below = _entries(entries[0])
         alone = len(direct) == 1 and sum(e.is_dir() and bool(_notebooks(e)) for e in below) < 2
         if alone or exercise in direct:  # a student's folder, not a class
             below = []
-        if len(below) > 1 and any(e.suffix == ".ipynb" or e.is_dir() for e in below):
+        if len(below) > 1 and any(is_notebook(e) or e.is_dir() for e in below):
             source = entries[0]  # a zip of a folder
     found = [_submission_of(entry, exercise) for entry in _class_entries(source)]
     found += _left_out_submissions(left_out, source)
@@ -101,7 +105,12 @@ def submissions_in(source: Path, exercise: str, unpacked: Path) -> list[Submissi
 def _is_a_class(source: Path, exercise: str) -> bool:
     """Is "submitted" one student among others, rather than the folder of nbgrader's tree?"""
     beside = [e for e in _entries(source) if e.name != "submitted"]
-    return any(e.suffix == ".ipynb" or (e / f"{exercise}.ipynb").is_file() for e in beside)
+    return any(is_notebook(e) or (e / f"{exercise}.ipynb").is_file() for e in beside)
+
+
+def is_notebook(path: Path | PurePosixPath) -> bool:
+    """Is it a notebook, judging by its name? Some systems write the suffix in capitals."""
+    return path.suffix.lower() == ".ipynb" or path.name == ".ipynb"
 
 
 def _left_out_submissions(left_out: LeftOut, source: Path) -> Iterator[Submission]:
@@ -116,12 +125,11 @@ def _left_out_submissions(left_out: LeftOut, source: Path) -> Iterator[Submissio
 
 def _submission_of(entry: Path, exercise: str) -> Submission:
     """Turn a file or folder into a submission."""
-    is_notebook = entry.suffix == ".ipynb" or entry.name == ".ipynb"
     if entry.is_symlink():
-        return Submission(entry.stem if is_notebook else entry.name, entry, LINK)
+        return Submission(entry.stem if is_notebook(entry) else entry.name, entry, LINK)
     if not entry.is_dir():
         kind = f"a {entry.suffix} file" if entry.suffix else "a file without a suffix"
-        problem = None if is_notebook else f"it is not a notebook, but {kind}"
+        problem = None if is_notebook(entry) else f"it is not a notebook, but {kind}"
         return Submission(entry.stem, entry, problem)
     notebooks = _notebooks(entry)
     named = [p for p in notebooks if p.stem == exercise]
@@ -162,17 +170,32 @@ def _class_entries(folder: Path) -> list[Path]:
 
     def is_alone(entry: Path) -> bool:
         table = entry.suffix == ".csv" and not entry.is_dir()
-        student = DOWNLOADED.match(entry.name) or (CANVAS.match(entry.name) if table else None)
-        if student is None:
+        begins = named_by(entry.name)
+        if begins is None or (
+            begins.re is CANVAS and not table
+        ):  # others may name files like Canvas, too
             return not table
-        return not any(name.startswith(student[0]) for name in notebooks)
+        return not any(name.startswith(begins[0]) for name in notebooks)
 
     return [entry for entry in listed if entry.name in notebooks or is_alone(entry)]
 
 
+def named_by(name: str) -> re.Match[str] | None:
+    """The part of the name of a file or folder that an LMS wrote; None if it wrote nothing.
+
+    A student's own part may look like another LMS's, so the shortest beginning counts.
+
+    >>> named_by("Ada Lovelace_77_assignsubmission_file_x_cb_attempt_2026-1")["participant"]
+    '77'
+    """
+    forms = (MOODLE, CANVAS, BLACKBOARD, BRIGHTSPACE)
+    found = filter(None, (form.match(name) for form in forms))
+    return min(found, key=re.Match.end, default=None)
+
+
 def _has_notebook(entry: Path) -> bool:
     folder = entry.is_dir() and not entry.is_symlink()
-    return entry.suffix == ".ipynb" or (folder and bool(_notebooks(entry)))
+    return is_notebook(entry) or (folder and bool(_notebooks(entry)))
 
 
 def _notebooks(folder: Path, deep: bool = True) -> list[Path]:
@@ -181,7 +204,8 @@ def _notebooks(folder: Path, deep: bool = True) -> list[Path]:
     for parent, folders, files in os.walk(folder, followlinks=False):
         further = deep and len(Path(parent).parts) - top < MAX_DEEP
         folders[:] = sorted(f for f in folders if not IGNORED.fullmatch(f)) if further else []
-        found += [Path(parent) / f for f in sorted(files) if f.endswith(".ipynb") and f[:2] != "._"]
+        paths = (Path(parent) / f for f in sorted(files) if f[:2] != "._")
+        found += [path for path in paths if is_notebook(path)]
         if len(found) > 1000:
             break
     return found
@@ -242,7 +266,7 @@ def _unpack(archive: Path, target: Path) -> LeftOut:
             wanted = _wanted(opened, target, left_out)
             total = 0
             # notebooks first, small ones before large ones; zipfile enforces the stated size
-            first = sorted(wanted.items(), key=lambda e: (e[0].suffix != ".ipynb", e[1].file_size))
+            first = sorted(wanted.items(), key=lambda e: (not is_notebook(e[0]), e[1].file_size))
             for files, (path, entry) in enumerate(first, 1):
                 total += entry.file_size
                 if files > MAX_FILES or total > MAX_IN_ALL:
@@ -256,9 +280,7 @@ def _unpack(archive: Path, target: Path) -> LeftOut:
     return left_out
 
 
-def _wanted(
-    opened: zipfile.ZipFile, target: Path, left_out: LeftOut
-) -> dict[Path, zipfile.ZipInfo]:
+def _wanted(opened: zipfile.ZipFile, into: Path, left_out: LeftOut) -> dict[Path, zipfile.ZipInfo]:
     """The entries to unpack, by target path; the last one if several have the same name."""
     wanted: dict[Path, zipfile.ZipInfo] = {}
     for entry in opened.infolist():
@@ -266,16 +288,16 @@ def _wanted(
         if entry.is_dir() or not path.parts:
             with suppress(OSError):  # create it, because an empty folder is a submission, too
                 if ".." not in path.parts and not path.is_absolute() and len(path.parts) < 3:
-                    target.joinpath(*path.parts).mkdir(parents=True, exist_ok=True)
+                    into.joinpath(*path.parts).mkdir(parents=True, exist_ok=True)
         elif path.is_absolute() or ".." in path.parts or ":" in path.parts[0]:
-            unsafe = target / f"{path.stem} (unsafe).ipynb"
+            unsafe = into / f"{path.stem} (unsafe).ipynb"
             left_out.append((unsafe, "its path in the zip leads out of the folder"))
         elif not any(IGNORED.fullmatch(part) for part in path.parts):
-            written = target.joinpath(*path.parts)
+            written = into.joinpath(*path.parts)
             if len(path.parts) > MAX_DEEP:
                 left_out.append((written, f"its folders are more than {MAX_DEEP} deep"))
                 continue
-            if written in wanted and path.suffix == ".ipynb":
+            if written in wanted and is_notebook(path):
                 again = written.with_name(f"{path.stem}.ipynb ")
                 left_out.append((again, TWICE))
             wanted[written] = entry
@@ -288,7 +310,7 @@ def _unpack_one(opened: zipfile.ZipFile, entry: zipfile.ZipInfo, written: Path) 
         return LINK
     try:
         written.parent.mkdir(parents=True, exist_ok=True)
-        if written.suffix != ".ipynb":
+        if not is_notebook(written):
             written.touch()
             return ""
         size = _copy(opened, entry, written)

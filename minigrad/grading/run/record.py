@@ -68,13 +68,11 @@ class Job(TypedDict):
     content: NotRequired[str]
 
 
-def job_of(
-    recording: Recording, seed: str, isolation: str, limits: Limits, submission: str = ""
-) -> Job:
+def job_of(recording: Recording, seed: str, isolation: str, limits: Limits, sha: str = "") -> Job:
     """A job that lacks its file and the inputs."""
     return {
         "recording": recording.data,
-        "submission": submission,
+        "submission": sha,
         "seed": seed,
         "isolation": isolation,
         "limits": asdict(limits),
@@ -236,6 +234,7 @@ class _Run:
             [cell for cell in self.found.cells if cell.position not in own],
             self.recording.cells,
             [self.recording.sources[g] for g in question.given],
+            min(own, default=0),
         )
 
 

@@ -17,6 +17,11 @@ import signal
 import sys
 from typing import Any
 
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))  # which -P leaves out
+import lockdown  # type: ignore[import-not-found,unused-ignore]  # isort: skip
+
+del sys.path[0]
+
 SET_DEATH_SIGNAL, SET_DUMPABLE = 1, 4  # of prctl(2)
 
 
@@ -29,7 +34,7 @@ def boot() -> None:
         sys.exit(f"its Python is {here}, and the packages are for {there}")
     _limit(settings)
     if settings["seccomp"]:
-        _lockdown().drop_capabilities(settings["user"], settings["needs_landlock"])
+        lockdown.drop_capabilities(settings["user"], settings["needs_landlock"])
     _die_with_parent()
     if os.getpid() == 1:
         _fork_and_watch(settings)
@@ -53,7 +58,7 @@ def _fork_and_watch(settings: dict[str, Any]) -> None:
     ctypes.CDLL(None).prctl(SET_DUMPABLE, 0, 0, 0, 0)  # so that the child cannot open /proc/1/mem
     _restrict_files({**settings, "landlock": settings["landlock"] and NO_FILES})
     if settings["seccomp"]:
-        _lockdown().restrict_calls()
+        lockdown.restrict_calls()
     status = settings["too_many"] << 8  # an exit status, as waitpid gives it
     folders = settings["folders"]
     with contextlib.suppress(OSError, RecursionError):  # a folder that cannot be listed
@@ -84,23 +89,14 @@ def _files_in(folder: str) -> int:
     return sum(len(more) + len(files) for _, more, files in os.walk(folder, onerror=refused))
 
 
-def _lockdown() -> Any:
-    sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-    try:
-        import lockdown  # type: ignore[import-not-found,unused-ignore]
-    finally:
-        del sys.path[0]
-    return lockdown
-
-
 NO_FILES: dict[str, Any] = {"read": [], "write": [], "list": []}
 
 
 def _restrict_files(settings: dict[str, Any]) -> None:
     """Apply Landlock. The landlock tier requires it; in the other tiers it is an extra layer, if available."""
     paths = settings["landlock"]
-    if paths is not None and (settings["needs_landlock"] or _lockdown().landlock_version()):
-        _lockdown().restrict_files(paths["read"], paths["write"], paths["list"])
+    if paths is not None and (settings["needs_landlock"] or lockdown.landlock_version()):
+        lockdown.restrict_files(paths["read"], paths["write"], paths["list"])
 
 
 def _limit(settings: dict[str, Any]) -> None:
@@ -111,7 +107,7 @@ def _limit(settings: dict[str, Any]) -> None:
     count, too, and NPROC is not limited.
     """
     limits = settings["limits"]
-    if settings["namespace"] and not _lockdown().own_users():
+    if settings["namespace"] and not lockdown.own_users():
         limits = {name: value for name, value in limits.items() if name != "NPROC"}
     for name, value in limits.items():
         kind = getattr(resource, f"RLIMIT_{name}")
@@ -143,7 +139,7 @@ def _kernel(settings: dict[str, Any]) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a deadline kills the kernel
     os.chmod(os.path.dirname(settings["connection"]), 0o500)  # no new files next to the sockets
     if settings["seccomp"]:
-        _lockdown().restrict_calls()
+        lockdown.restrict_calls()
     app.start()
 
 

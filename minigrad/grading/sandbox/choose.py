@@ -173,12 +173,8 @@ def try_tier(tier: Tier, image: Path) -> Finding:
                 why = stderr.read().decode(errors="replace").strip().split("\n")[-1][:200]
                 reason = f"it could not be started here: {why or error}"
                 return Finding(tier, False, reason, _fix_for(tier, why))
-            except _Broken as error:
-                return Finding(tier, False, f"a kernel cannot run in it: {error}", FIXES[tier])
-            except (FileNotFoundError, container.NoContainer) as error:
+            except (OSError, _Broken) as error:
                 return Finding(tier, False, str(error), FIXES[tier])
-            except OSError as error:
-                return Finding(tier, False, f"it could not be started here: {error}", FIXES[tier])
     possible = [attack for attack, succeeded in attacks.items() if succeeded]
     reason = f"student code in it {', '.join(possible)}" if possible else ""
     return Finding(tier, not possible, reason, _fix_for(tier) if possible else "", len(attacks))
@@ -196,11 +192,15 @@ def _attacks(tier: Tier, image: Path, attempt: str, stderr: IO[bytes]) -> dict[s
         if run.end == "idle" and run.error is None:
             run = kernel.run("tempfile.TemporaryFile()", time.monotonic() + SECONDS)
         if run.end != "idle" or run.error is not None:
-            raise _Broken(f"a cell that imports NumPy did not end well ({run.error or run.end})")
+            raise _Broken(
+                f"a cell that imports NumPy did not end well in it ({run.error or run.end})"
+            )
         run = kernel.run(f"{probe}\n{attempt}", time.monotonic() + SECONDS)
         results = [data[ATTACKS] for data in run.published if ATTACKS in data]
         if run.end != "idle" or len(results) != 1:
-            raise _Broken(f"it did not report which attacks succeeded ({run.error or run.end})")
+            raise _Broken(
+                f"a kernel in it did not report which attacks succeeded ({run.error or run.end})"
+            )
         run = kernel.run("make_files(os.environ['TMPDIR'])", time.monotonic() + SECONDS)
         ended = run.end in ("died", "disk") or (run.end == "idle" and run.error is not None)
     with Process(tier, image, Limits(), stderr) as process, Kernel(process) as kernel:

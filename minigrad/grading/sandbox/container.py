@@ -79,11 +79,6 @@ class Engine:
         """Did the user name an image, which brings its own Python?"""
         return self.image != EMPTY
 
-    @property
-    def python(self) -> str:
-        """The Python in the container: the image's own, or this machine's, mounted at /python."""
-        return "python3" if self.own_image else OWN_PYTHON
-
     def __str__(self) -> str:
         return f"{os.path.basename(self.program)}, {self.image}"
 
@@ -104,9 +99,7 @@ def engine() -> Engine:
     if image == EMPTY and _output_of(program, "image", "inspect", EMPTY) is None:
         nothing = bytes(10240)  # a tar archive without a file
         if _output_of(program, "import", "-", EMPTY, given=nothing) is None:
-            raise NoContainer(
-                f"{program} is there, but could not make an image: does its service run?"
-            )
+            raise NoContainer(f"{program} could not make an image: does its service run?")
     return Engine(program, image)
 
 
@@ -147,7 +140,13 @@ def container_command(
     proxies = {n: "" for p in PROXIES for n in (p, p.upper())}  # engines pass on ours
     for variable, value in {**proxies, **variables}.items():
         arguments += ["--env", f"{variable}={value}"]
-    arguments += ["--workdir", "/work", "--entrypoint", on.python, on.image]
+    arguments += [
+        "--workdir",
+        "/work",
+        "--entrypoint",
+        "python3" if on.own_image else OWN_PYTHON,
+        on.image,
+    ]
     return [on.program, name, *arguments, *options]
 
 

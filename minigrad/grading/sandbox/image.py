@@ -46,8 +46,12 @@ def build_image(folder: Path, *, engine: bool, packages: tuple[str, ...] = ()) -
     for name in ("boot.py", "lockdown.py"):
         shutil.copy2(HERE / name, folder / name)
     for found in _with_dependencies(("ipykernel", "numpy", *packages)).values():
-        for top in _top_level(found):
-            _copy(Path(str(found.locate_file(top))), site / top)
+        for top in {file.parts[0] for file in found.files or []} - {"..", "__pycache__", "/"}:
+            source = Path(str(found.locate_file(top)))
+            if source.is_dir():
+                shutil.copytree(source, site / top, ignore=UNNEEDED, dirs_exist_ok=True)
+            elif source.exists():
+                shutil.copy2(source, site / top)
     if engine:
         package = HERE.parent.parent
         shutil.copytree(package, site / "minigrad", ignore=shutil.ignore_patterns("grading"))
@@ -151,17 +155,3 @@ def _with_dependencies(names: tuple[str, ...]) -> dict[str, Distribution]:
             if requirement.marker is None or requirement.marker.evaluate({"extra": ""}):
                 waiting.append(requirement.name)
     return found
-
-
-def _top_level(found: Distribution) -> list[str]:
-    tops = {file.parts[0] for file in found.files or []}
-    return sorted(t for t in tops if t not in ("..", "__pycache__", "/"))
-
-
-def _copy(source: Path, target: Path) -> None:
-    if not source.exists():
-        return
-    if source.is_dir():
-        shutil.copytree(source, target, ignore=UNNEEDED, dirs_exist_ok=True)
-    else:
-        shutil.copy2(source, target)

@@ -214,10 +214,7 @@ class OnePass:
     def _accumulated(self, node: Node, run: NodeRun) -> None:
         """Record that a gradient was added to a leaf's .grad."""
         assert run.accumulated is not None
-        before, after = run.accumulated[0], self._unseen(node.variable.grad)
-        run.accumulated = (before, after)
-        first = self.record.grads.get(run.entry, (before, None))[0]
-        self.record.grads[run.entry] = (first, after)
+        self.record.accumulate(run, run.accumulated[0], self._unseen(node.variable.grad))
         last = getattr(node.variable, "_post_accumulate_grad_hooks", None)
         if last:
             run.hooks.append(HookRan("finally", len(last), [], []))

@@ -204,12 +204,7 @@ class TorchTensors(Tensors):
                 self.entries.append(Entry("before", op_of(node)))
                 self._belongs(self.entries[-1], len(self.entries) - 1, node)
             self._walked.add(key_of(node))
-            self.entries[self._entry_of[key_of(node)]].inputs = [
-                Input(None, constant="…")
-                if parent is None
-                else Input(self.entry_of(parent), output, gradient=True)
-                for parent, output in node.next_functions
-            ]
+            self.entries[self._entry_of[key_of(node)]].inputs = self._inputs_of(node)
 
     def _is_walked(self, node: Any) -> bool:
         return hasattr(node, "variable") or key_of(node) in self._walked

@@ -1,9 +1,9 @@
 /* Boxes: nodes, folded groups and outside leaves, and how they change with the step. */
 
-const TOP = 47, BOTTOM = 25, PAD = 12; // the rows of a box, the same as in tape/boxes.py
+const TOP = 47, BOTTOM = 25, PAD = 12; // the rows of a box, the same as in tape/render/boxes.py
 const PRINTED = 17, PICTURED = 31, TALL = 24; // above the chips: the value, in one line or next to a picture
 
-/** The value in a box: its text, next to a heat map or a histogram, the same as in tape/canvas.py. */
+/** The value in a box: its text, next to a heat map or a histogram, the same as in tape/render/canvas.py. */
 function thumbnail(found, x, y) {
   const parts = [], cells = found.cells ?? [], bars = found.bars ?? "";
   let wide = 0;

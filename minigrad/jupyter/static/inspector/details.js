@@ -37,7 +37,7 @@ function detailsOf(ui) {
   if (n.saved?.length) {
     const freed = m.freed.get(id);
     const list = n.saved.map((x) => {
-      const text = `${tape.saved(x)}${x.version == null ? "" : ` v${x.version}`}`;
+      const text = `${tape.saved(x)}${x.version == null || x.constant ? "" : ` v${x.version}`}`;
       const bad = m.failed === id && m.conflict?.name === x.name;
       return h("li", { class: bad ? "mg-warn" : "" }, bad ? `× ${text}, but it is at v${m.conflict.now} now` : freed ? `${text}: freed by backward ${freed}` : `✓ ${text}`,
         h("span", { class: "mg-letter" }, clean(x.name)));
@@ -63,9 +63,14 @@ function detailsOf(ui) {
     n.expression ? h("code", {}, long(n.expression)) : h("span", {}, n.program?.role ?? (n.kind === "leaf" ? "leaf" : "")),
     line ? h("button", { type: "button", class: "mg-lineref", onclick: () => ui.showCode(n.code) }, `line ${line.line}`) : "");
   const full = String(n.name) !== clean(n.name) ? h("p", { class: "mg-hint" }, `full name: ${long(n.name)}`) : null;
-  const wrong = m.failed === id && m.message ? h("pre", { class: "mg-message" }, lines(m.message)) : null;
-  const failed = n.kind === "failed" ? h("pre", { class: "mg-message" }, lines(tape.error?.text)) : null;
+  const wrong = m.failed === id && m.message ? h("pre", { class: "mg-message" }, places(m.message)) : null;
+  const failed = n.kind === "failed" ? h("pre", { class: "mg-message" }, places(tape.error?.text)) : null;
   return [head, full, failed, wrong, h("dl", {}, rows.flat())];
+}
+
+/** The lines of an error. Those about places in the code are indented, and continue further to the right. */
+function places(message) {
+  return lines(message).split("\n").map((line) => h("span", { class: line.startsWith("    ") ? "mg-place" : "" }, line.trim().replace(/ {3,}/g, "   ")));
 }
 
 /** The buffer of a program's value, its last reader, and its counterparts in the other program. */

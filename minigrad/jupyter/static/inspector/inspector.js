@@ -2,7 +2,7 @@
    browser. A program is in one column, its gradient program in a second column next to it.
 
    It has two hosts. In a notebook, anywidget calls render({model, el}); in a separate page, page.js calls
-   it with a substitute model (see tape/page.py). Only the methods get, set, on, off and save_changes of
+   it with a substitute model (see tape/render/page.py). Only the methods get, set, on, off and save_changes of
    the model are used. A kernel is needed only for hand-derived gradients. */
 
 const NOTHING = "Nothing was recorded: no operation on a tensor ran.";

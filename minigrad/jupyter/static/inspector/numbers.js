@@ -23,7 +23,7 @@ function words(v) {
   if (!shape.length && size) return number(first[0]);
   if (!size) return "empty";
   if (size > 1 && v.min !== undefined && !notFinite && number(v.min ?? 0) === number(v.max ?? 0)) return `all ${number(v.min ?? 0)}`;
-  if (shape.length === 1 && size <= 6) return `[${first.map(number).join(", ")}]${counted}`;
+  if (size <= 6) return inFull(v) + counted;
   if (!("mean" in v) && !("norm" in v)) return notFinite || `[${first.slice(0, 6).map(number).join(", ")}, …]`;
   return `from ${number(v.min ?? 0)} to ${number(v.max ?? 0)}, mean ${number(v.mean ?? 0)}${notFinite && `; ${notFinite}`}`;
 }

@@ -19,12 +19,12 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
-from minigrad.tape import draw, text
 from minigrad.tape.document import Document, packed
 from minigrad.tape.names import short
-from minigrad.tape.shapes import esc
+from minigrad.tape.render import draw, text
+from minigrad.tape.render.shapes import esc
 
-STATIC = Path(__file__).parent.parent / "jupyter" / "static"
+STATIC = Path(__file__).parents[2] / "jupyter" / "static"
 
 MODULES = (
     "elements", "numbers", "document", "state",

@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from minigrad.tape import digraph
 from minigrad.tape import document as doc
-from minigrad.tape.draw import headline
 from minigrad.tape.names import clean, in_words, shape_text, short
+from minigrad.tape.render import digraph
+from minigrad.tape.render.draw import headline
 
 LONGEST_TABLE = 200
 Rows = list[tuple[str, ...]]

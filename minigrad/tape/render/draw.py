@@ -22,14 +22,15 @@ animates the picture, from the same document.
 """
 
 from collections.abc import Collection, Iterator
+from dataclasses import replace
 
-from minigrad.tape import palette
-from minigrad.tape.boxes import TOP, Sizes
-from minigrad.tape.canvas import Canvas, drawn_heat_map, hatching
 from minigrad.tape.document import Document, NodeId, PictureView, TapeEdge, TapeNode, TitledColumn
-from minigrad.tape.layout import text_width
 from minigrad.tape.names import count_of, short
-from minigrad.tape.shapes import Disc, Group, Item, Line, Picture, Rect, Scene, Shape, Words
+from minigrad.tape.render import style
+from minigrad.tape.render.boxes import TOP, Sizes
+from minigrad.tape.render.canvas import Canvas, drawn_heat_map, hatching
+from minigrad.tape.render.shapes import Disc, Group, Item, Line, Picture, Rect, Scene, Shape, Words
+from minigrad.tape.render.style import text_width
 from minigrad.tape.state import TapeState
 
 MARGIN = 28.0
@@ -81,21 +82,23 @@ def picture(
     *,
     folded: bool = False,
     marked: Collection[NodeId] = (),
+    moving: bool = False,
 ) -> Picture:
     """The picture of the document, at the end or after a step.
 
     folded    with 25 boxes or more, draw each module and each loop iteration as one box
     marked    nodes that get a dashed frame
+    moving    fade what has not run yet, and give the box of the step a thick border
     """
-    canvas = Canvas(found, _view(found, folded), Sizes(found, step))
+    canvas = Canvas(found, _view(found, folded), Sizes(found, step), moving)
     view, columns = canvas.view, canvas.view.columns or []
     lines = headline(found, folded)
     name = short(found.name)
     beside = text_width(name, 17, mono=True) + 14  # where the first line begins
     title = [
         Words(MARGIN, 36, name, 17, bold=True, mono=True),
-        Words(MARGIN + beside, 36, lines[0], 13, palette.FAINT),
-        Words(MARGIN, 57, lines[1], 13, palette.ERROR if "stopped" in lines[1] else palette.FAINT),
+        Words(MARGIN + beside, 36, lines[0], 13, style.FAINT),
+        Words(MARGIN, 57, lines[1], 13, style.ERROR if "stopped" in lines[1] else style.FAINT),
     ]
     legend = signs_of(found, view, canvas.state)
     texts = beside + text_width(lines[0], 13), text_width(lines[1], 13), sum(_columns(legend))
@@ -109,14 +112,7 @@ def picture(
         shapes += _column(c, canvas.dx, canvas.dy, view.height)
     shapes += [canvas.route(k, r) for k, r in enumerate(view.routes)]
     shapes += [canvas.chip(k, chip) for k, chip in enumerate(view.chips)]
-    for key, place in view.boxes.items():
-        if key in canvas.groups:
-            shapes.append(canvas.group(canvas.groups[key], place))
-        else:
-            shapes.append(canvas.node(found.node(key), place))
-        if key in marked:
-            x, y, w, h = canvas.at(place)
-            shapes.append(Rect(x - 6, y - 6, w + 12, h + 12, "none", palette.ERROR, 2.0, "7 4", 10))
+    shapes += _boxes(canvas, marked, moving)
     shapes += _culprit(canvas)
     shapes += draw_legend(legend, bottom)
     width = max(width, _right_edge(shapes) + 10)  # space for text next to an arrow at the right
@@ -125,13 +121,40 @@ def picture(
     return Picture(width, height, [ground, *shapes], canvas.prefix, described)
 
 
+def _boxes(canvas: Canvas, marked: Collection[NodeId], moving: bool) -> Iterator[Group | Item]:
+    """The boxes of the view; with `moving`, the one of the step has a thick border."""
+    found, now = canvas.found, canvas.state.node if moving else None
+    phase = found.steps[canvas.state.step - 1].phase if now else "forward"
+    ink = style.BACKWARD_INK if phase == "backward" else style.FORWARD
+    current = _boxes_of(found, now) if now else []
+    for key, place in canvas.view.boxes.items():
+        group = canvas.groups.get(key)
+        drawn = canvas.node(found.node(key), place) if group is None else canvas.group(group, place)
+        x, y, w, h = canvas.at(place)
+        if key in current:
+            border = Rect(x, y, w, h, "none", ink, 4.0, "", 7)
+            drawn = replace(drawn, items=(*drawn.items, border))
+        yield drawn
+        if key in marked:
+            yield Rect(x - 6, y - 6, w + 12, h + 12, "none", style.ERROR, 2.0, "7 4", 10)
+
+
+def _boxes_of(found: Document, key: NodeId) -> list[str]:
+    """The boxes that can represent a node: its own, and those of the groups that contain it."""
+    inside = {member: group.id for group in found.groups for member in group.members}
+    boxes = [key]
+    while boxes[-1] in inside:
+        boxes.append(inside[boxes[-1]])
+    return boxes
+
+
 def _column(column: TitledColumn, dx: float, dy: float, height: float) -> Iterator[Item]:
     """The title of a column, and a line between it and the previous one."""
     x = column.x + dx
     yield Words(x, dy - 16, short(column.title, 80), 13, bold=True)
     if column.x > 0:
         left = x - column.gap / 2
-        yield Line((left, dy - 28), (((left, dy + height),),), palette.FAINT, 1.0, "2 6")
+        yield Line((left, dy - 28), (((left, dy + height),),), style.FAINT, 1.0, "2 6")
 
 
 def _culprit(canvas: Canvas) -> list[Item]:
@@ -149,11 +172,14 @@ def _culprit(canvas: Canvas) -> list[Item]:
     back = -9 if right else 9
     curve = ((out, start[1]), (out, end[1]), (end[0] + back, end[1]))
     tips = (end, (end[0] + back, end[1] - 4.5), (end[0] + back, end[1] + 4.5))
-    label = (end[0] - 4, y1 - 22) if right else (end[0] + 12, end[1] - 8)
+    left, base = (end[0] - 4, y1 - 22) if right else (end[0] + 12, end[1] - 8)
+    said = "changed it"
+    plate = Rect(left - 2, base - 10, text_width(said, 11, bold=True) + 4, 13, "#FFFFFF")
     return [
-        Line(start, (curve,), palette.ERROR, 2.0, "2 3"),
-        Shape(tips, palette.ERROR),
-        Words(*label, "changed it", 11, palette.ERROR, True),
+        Line(start, (curve,), style.ERROR, 2.0, "2 3"),
+        Shape(tips, style.ERROR),
+        plate,  # the text may lie on an arrow
+        Words(left, base, said, 11, style.ERROR, True),
     ]
 
 
@@ -228,18 +254,18 @@ def draw_legend(signs: list[tuple[str, str]], top: float) -> Iterator[Item]:
         x = MARGIN + sum(columns[: k % PER_ROW])
         y = top + 18 + LEGEND_ROW * (k // PER_ROW)
         yield from _sign(sign, x, y)
-        yield Words(x + 40, y + 4, meaning, 11.5, palette.FAINT)
+        yield Words(x + 40, y + 4, meaning, 11.5, style.FAINT)
 
 
 # The symbols that are boxes: fill, border, its thickness and dashes, radius.
 _BOX_SIGNS = {
-    "leaf": ("#FFFFFF", palette.LEAF, 3.0, "", 4),
-    "plain": ("#FFFFFF", palette.FAINT, 1.4, "6 4", 4),
-    "second": (palette.SECOND_TINT, palette.SECOND, 1.4, "2 3", 4),
-    "instruction": (palette.FORWARD_TINT, palette.LINE, 1.2, "", 4),
-    "rule": (palette.BACKWARD_TINT, palette.LINE, 1.2, "", 4),
-    "freed": ("#FFFFFF", palette.LINE, 1.0, "", 4),
-    "chip": ("#FFFFFF", palette.LEAF, 2.0, "", 8),
+    "leaf": ("#FFFFFF", style.LEAF, 3.0, "", 4),
+    "plain": ("#FFFFFF", style.FAINT, 1.4, "6 4", 4),
+    "second": (style.SECOND_TINT, style.SECOND, 1.4, "2 3", 4),
+    "instruction": (style.FORWARD_TINT, style.LINE, 1.2, "", 4),
+    "rule": (style.BACKWARD_TINT, style.LINE, 1.2, "", 4),
+    "freed": ("#FFFFFF", style.LINE, 1.0, "", 4),
+    "chip": ("#FFFFFF", style.LEAF, 2.0, "", 8),
 }
 
 
@@ -250,16 +276,16 @@ def _sign(sign: str, x: float, y: float) -> Iterator[Item]:
             yield hatching(x, y - 6, 30, 12, "#C9CED4")
     elif sign in ("forward", "inplace"):
         for shift in (-2.2, 2.2) if sign == "inplace" else (0.0,):
-            yield Line((x, y + shift), (((x + 22, y + shift),),), palette.FORWARD, 1.8)
-        yield Shape(((x + 31, y), (x + 22, y - 4.5), (x + 22, y + 4.5)), palette.FORWARD)
+            yield Line((x, y + shift), (((x + 22, y + shift),),), style.FORWARD, 1.8)
+        yield Shape(((x + 31, y), (x + 22, y - 4.5), (x + 22, y + 4.5)), style.FORWARD)
     elif sign == "backward":
-        yield Line((x + 9, y), (((x + 31, y),),), palette.BACKWARD_INK, 1.8, "5 4")
-        yield Shape(((x, y), (x + 9, y - 4.5), (x + 9, y + 4.5)), palette.BACKWARD_INK)
+        yield Line((x + 9, y), (((x + 31, y),),), style.BACKWARD_INK, 1.8, "5 4")
+        yield Shape(((x, y), (x + 9, y - 4.5), (x + 9, y + 4.5)), style.BACKWARD_INK)
     elif sign == "heat":
-        yield from drawn_heat_map((x + 2, y - 8, 28, 16), ["ID049"], palette.HEAT, palette.INK)
-        yield Rect(x + 2, y - 8, 28, 16, "none", palette.LINE)
+        yield from drawn_heat_map((x + 2, y - 8, 28, 16), ["ID049"], style.HEAT, style.INK)
+        yield Rect(x + 2, y - 8, 28, 16, "none", style.LINE)
     elif sign == "stop":
-        yield Rect(x + 2, y - 3, 28, 6, palette.INK)
+        yield Rect(x + 2, y - 3, 28, 6, style.INK)
     else:
-        yield Disc(x + 16, y, 9, palette.BACKWARD_INK)
+        yield Disc(x + 16, y, 9, style.BACKWARD_INK)
         yield Words(x + 16, y + 4, "1", 11, "#FFFFFF", True, False, "middle")

@@ -45,14 +45,15 @@ import numpy as np
 
 from minigrad.core.engine import AnyNode
 from minigrad.core.tensor import Tensor
-from minigrad.tape import bitmap
-from minigrad.tape.adapters import node_of, tensor_kinds
-from minigrad.tape.canvas import arrow_head, leaning
-from minigrad.tape.chain import is_leaf
-from minigrad.tape.digraph import Arrow, Vertex, digraph
-from minigrad.tape.layout import Box, lay_out, text_width
+from minigrad.tape.adapters import is_leaf, node_of, tensor_kinds
 from minigrad.tape.names import clean, namespace_of, shape_text, short, tensors_in
-from minigrad.tape.shapes import Picture, Rect, Scene, Words
+from minigrad.tape.render import bitmap
+from minigrad.tape.render.canvas import arrow_head, leaning
+from minigrad.tape.render.digraph import Arrow, Vertex, digraph
+from minigrad.tape.render.layers import Box
+from minigrad.tape.render.layout import lay_out
+from minigrad.tape.render.shapes import Picture, Rect, Scene, Words
+from minigrad.tape.render.style import text_width
 
 Names = dict[int | AnyNode, str]  # keys: the id of a tensor, or a node
 

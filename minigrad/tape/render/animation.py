@@ -12,16 +12,13 @@ from dataclasses import replace
 from operator import index
 from pathlib import Path
 
-from minigrad.tape import draw
-from minigrad.tape.bitmap import rendered
 from minigrad.tape.document import Document
-from minigrad.tape.layout import text_width
 from minigrad.tape.names import clean
-from minigrad.tape.palette import BACKWARD_INK, FORWARD, INK
-from minigrad.tape.shapes import Group, Picture, Rect, Scene, Words
-from minigrad.tape.state import TapeState
+from minigrad.tape.render import draw
+from minigrad.tape.render.bitmap import rendered
+from minigrad.tape.render.shapes import Picture, Rect, Scene, Words
+from minigrad.tape.render.style import INK, text_width
 
-PALE = 0.25  # the opacity of nodes that have not run yet
 CAPTION = 40.0  # the height of the sentence below the picture
 LONGEST = 300  # maximum number of pictures in a GIF
 WIDEST = 1280  # pixels
@@ -31,7 +28,7 @@ PAUSE = 1200  # milliseconds for which a GIF shows each picture
 def frames(found: Document, steps: Iterable[int] | None = None) -> list[Picture]:
     """A picture for each of these steps; by default for all, from step 0, before anything has run."""
     chosen = _chosen(found, steps)
-    pictures = [_frame(found, step) for step in chosen]
+    pictures = [draw.picture(found, step, moving=True) for step in chosen]
     width = max((p.width for p in pictures), default=0.0)
     height = max((p.height for p in pictures), default=0.0) + CAPTION
     texts = ["Before the first step.", *(step.text for step in found.steps)]
@@ -92,40 +89,6 @@ def gif(found: Document, steps: Iterable[int] | None = None) -> bytes:
     out = io.BytesIO()
     images[0].save(out, "GIF", save_all=True, append_images=images[1:], duration=PAUSE, loop=0)
     return out.getvalue()
-
-
-def _frame(found: Document, step: int) -> Picture:
-    """The picture after a step, with faded and highlighted nodes."""
-    picture = draw.picture(found, step)
-    view = found.views[0]
-    prefix = f"{picture.id}-"
-    made = TapeState.of(found, step).made
-    unseen = [key for key in view.boxes if key[0] == "n" and key not in made]
-    # Leaves exist from the start, unless an optimizer wrote to them.
-    made_later = {n.id for n in found.nodes if n.kind in ("op", "failed") or n.updated}
-    pale = {prefix + key for key in unseen if key in made_later}
-    pale |= {f"{prefix}r{k}" for k, route in enumerate(view.routes) if prefix + route.to in pale}
-    now = found.steps[step - 1] if step else None
-    current = {prefix + key for key in _boxes_of(found, now.node)} if now and now.node else set()
-    ink = BACKWARD_INK if now and now.phase == "backward" else FORWARD
-    scene: Scene = []
-    for item in picture.scene:
-        if isinstance(item, Group) and item.id in pale:
-            item = replace(item, opacity=PALE)
-        elif isinstance(item, Group) and item.id in current and isinstance(item.items[0], Rect):
-            border = replace(item.items[0], fill="none", stroke=ink, thick=4.0, dash="")
-            item = replace(item, items=(*item.items, border))
-        scene.append(item)
-    return replace(picture, scene=scene)
-
-
-def _boxes_of(found: Document, key: str) -> list[str]:
-    """The boxes that can represent a node: its own, and those of the groups that contain it."""
-    inside = {member: group.id for group in found.groups for member in group.members}
-    boxes = [key]
-    while boxes[-1] in inside:
-        boxes.append(inside[boxes[-1]])
-    return boxes
 
 
 def _captioned(picture: Picture, width: float, height: float, text: str) -> Picture:

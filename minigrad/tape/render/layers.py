@@ -70,7 +70,7 @@ class Layers:
         """Longest path from the top; then move boxes down toward their first use.
 
         A box is moved if it has fewer computed inputs than outputs, because this shortens more
-        arrows than it lengthens. Leaves are always moved.
+        arrows than it lengthens. Leaves are always moved, and so are branches that start from leaves.
         """
         sources: dict[int, list[int]] = {v: [] for v in range(len(self.boxes))}
         consumers: dict[int, list[int]] = {v: [] for v in sources}
@@ -86,8 +86,12 @@ class Layers:
         for v in order:
             layer[v] = max((layer[u] + 1 for u in sources[v]), default=0)
         self.depth = layer[:]  # the longest path to a box, before boxes are moved down
+        # A branch from leaves to one use, like  xs[t] @ U , moves down as a whole.
+        follows = [box.leaf for box in self.boxes]
+        for v in order:
+            follows[v] |= len(consumers[v]) == 1 and all(follows[u] for u in sources[v])
         for u in reversed(order):
-            computed_inputs = sum(not self.boxes[source].leaf for source in sources[u])
+            computed_inputs = sum(not follows[source] for source in sources[u])
             if computed_inputs < len(consumers[u]):
                 layer[u] = min(layer[v] for v in consumers[u]) - 1
         self.layer = layer

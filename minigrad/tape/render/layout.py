@@ -35,9 +35,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from minigrad.tape.document import Bounds, Chip, DrawnRoute
-from minigrad.tape.layers import PORT, Layers, in_order
-from minigrad.tape.layers import Box as Box
-from minigrad.tape.measure import text_width as text_width
+from minigrad.tape.render.layers import PORT, Box, Layers, in_order
 
 LAYER_GAP = 54.0  # between the bottom of a layer and the top of the next
 BOX_GAP = 26.0  # between two boxes in a layer

@@ -7,7 +7,17 @@ from typing import Any
 import numpy as np
 
 from minigrad.tape.names import clean
-from minigrad.tape.shapes import Group, Item, Line, Picture, Rect, Shape, Strokes, Tiles, Words
+from minigrad.tape.render.shapes import (
+    Group,
+    Item,
+    Line,
+    Picture,
+    Rect,
+    Shape,
+    Strokes,
+    Tiles,
+    Words,
+)
 
 NOTEBOOK = 1.5  # pixels per unit in a notebook: sharp enough, with small files
 PALETTE = 64  # colors of a bitmap, including smoothed edges

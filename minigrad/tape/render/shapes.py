@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from html import escape
 from typing import Literal
 
-from minigrad.tape import palette
 from minigrad.tape.names import clean
+from minigrad.tape.render import style
 
 Point = tuple[float, float]
 Anchor = Literal["start", "middle", "end"]
@@ -75,7 +75,7 @@ class Words:
     y: float
     text: str
     size: float
-    fill: str = palette.INK
+    fill: str = style.INK
     bold: bool = False
     mono: bool = False
     anchor: Anchor = "start"

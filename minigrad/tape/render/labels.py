@@ -9,7 +9,7 @@ from dataclasses import replace
 from itertools import product
 
 from minigrad.tape.document import Bounds, DrawnRoute, LabelPlace
-from minigrad.tape.layout import Point, sideways
+from minigrad.tape.render.layout import Point, sideways
 
 APART = 6.0  # half the distance between an arrow and the gradient's arrow next to it
 LINE = 14.0  # the height of a line of text

@@ -4,10 +4,10 @@ A box has the same size at every step, so that nothing moves while the user step
 """
 
 from minigrad.tape.document import Document, SeedDetail, TapeNode
-from minigrad.tape.layout import text_width
 from minigrad.tape.names import clean, shape_text, short
+from minigrad.tape.render.style import text_width
+from minigrad.tape.render.thumbnail import picture_size
 from minigrad.tape.state import TapeState
-from minigrad.tape.thumbnail import picture_size
 
 PAD = 12.0
 ROW_1, ROW_2, TOP, CHIPS, BOTTOM = 20.0, 38.0, 47.0, 24.0, 25.0  # the rows of a box

@@ -28,10 +28,12 @@ from heapq import heappop, heappush
 from itertools import groupby
 
 from minigrad.tape import document as doc
-from minigrad.tape.boxes import LABEL, Sizes
 from minigrad.tape.events import Call, Iteration
-from minigrad.tape.labels import labelled
-from minigrad.tape.layout import Box, BoxLayout, lay_out, text_width
+from minigrad.tape.render.boxes import LABEL, Sizes
+from minigrad.tape.render.labels import labelled
+from minigrad.tape.render.layers import Box
+from minigrad.tape.render.layout import BoxLayout, lay_out
+from minigrad.tape.render.style import text_width
 
 MOST = 400  # boxes in a picture; with more, groups are folded
 FEW = 24  # tapes with fewer nodes have no folded view

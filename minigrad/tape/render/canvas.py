@@ -7,26 +7,37 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import count, pairwise, takewhile
 
 from minigrad.tape import document as doc
-from minigrad.tape import palette
-from minigrad.tape.boxes import BOTTOM, LABEL, PAD, ROW_1, ROW_2, TOP, Sizes, chip_width
-from minigrad.tape.labels import APART, LINE
-from minigrad.tape.layout import sideways, text_width
 from minigrad.tape.names import clean, count_of, short
-from minigrad.tape.shapes import Group, Item, Line, Point, Rect, Shape, Strokes, Tiles, Words
-from minigrad.tape.thumbnail import LEVELS, picture_size
+from minigrad.tape.render import style
+from minigrad.tape.render.boxes import BOTTOM, LABEL, PAD, ROW_1, ROW_2, TOP, Sizes, chip_width
+from minigrad.tape.render.labels import APART, LINE
+from minigrad.tape.render.layout import sideways
+from minigrad.tape.render.shapes import Group, Item, Line, Point, Rect, Shape, Strokes, Tiles, Words
+from minigrad.tape.render.style import text_width
+from minigrad.tape.render.thumbnail import LEVELS, picture_size
 
+FADED = 0.45  # the opacity of nodes that the pass does not need
+PALE = 0.25  # and, in a series of pictures, of those that have not run yet
 LEAN = 8.0  # half the vertical distance between the knees of two parallel lines
 
 
 class Canvas:
-    """Draws boxes and arrows in their state after a step. `dx` and `dy` are the offset in the picture."""
+    """Draws boxes and arrows in their state after a step. `dx` and `dy` are the offset in the picture.
 
-    def __init__(self, found: doc.Document, view: doc.PictureView, sizes: Sizes) -> None:
+    moving    fade what has not run yet
+    """
+
+    def __init__(
+        self, found: doc.Document, view: doc.PictureView, sizes: Sizes, moving: bool = False
+    ) -> None:
         self.found, self.view, self.sizes, self.state = found, view, sizes, sizes.state
         self.dx = self.dy = 0.0
         self.prefix = f"mg-{found.number}"
         self.edges = {e.id: e for e in found.edges}
         self.groups = {g.id: g for g in found.groups}
+        # Leaves exist from the start, unless an optimizer wrote to them.
+        later = {n.id for n in found.nodes if n.kind in ("op", "failed") or n.updated}
+        self.late = later - self.state.made if moving else set()
         arrivals = (a for arrived in self.state.arrived.values() for a in arrived)
         self.flow: dict[tuple[str, int | None], doc.DepositDetail] = {
             (a.sender, a.sent.edge): a.sent for a in arrivals
@@ -46,17 +57,17 @@ class Canvas:
         leaf, wanted = node.kind == "leaf", node.requires_grad
         failed = self.state.failed == key or node.kind == "failed"
         band = y + h - BOTTOM
-        border, thick, dash = palette.LINE, 1.2, ""
+        border, thick, dash = style.LINE, 1.2, ""
         if leaf:
-            border, thick, dash = (palette.LEAF, 3.0, "") if wanted else (palette.FAINT, 1.4, "6 4")
+            border, thick, dash = (style.LEAF, 3.0, "") if wanted else (style.FAINT, 1.4, "6 4")
         if node.made_by is not None:
-            border, dash = palette.SECOND, "2 3"
+            border, dash = style.SECOND, "2 3"
         if failed:
-            border, thick = palette.ERROR, 3.0
+            border, thick = style.ERROR, 3.0
         tint = "#FFFFFF" if leaf else _tint(node)
         items: list[Item] = [Rect(x, y, w, h, tint, radius=7)]
         if wanted or failed:
-            below = palette.ERROR_TINT if failed else palette.BACKWARD_TINT
+            below = style.ERROR_TINT if failed else style.BACKWARD_TINT
             items += [Rect(x, band, w, BOTTOM, below, radius=7), Rect(x, band, w, 8, below)]
         if key in self.state.freed:
             top = sizes.chips_at(node)
@@ -65,12 +76,12 @@ class Canvas:
         items.append(Line((x, band), (((x + w, band),),), border, 1.0, between))
         items.append(Rect(x, y, w, h, "none", border, thick, dash, 7))
         if node.stop:
-            items.append(Rect(x + 4, y - 3, w - 8, 6, palette.INK))
+            items.append(Rect(x + 4, y - 3, w - 8, 6, style.INK))
         items += self._upper(node, x, y, w)
         items += self._value(node, x + PAD, y + TOP)
         items += self._chips(node, x + PAD, y + sizes.chips_at(node))
         items += self._lower(node, x, band + 17, w, failed)
-        opacity = 0.45 if key in self.state.pruned else 1.0
+        opacity = PALE if key in self.late else FADED if key in self.state.pruned else 1.0
         return Group(f"{self.prefix}-{key}", sizes.description(node), tuple(items), opacity)
 
     def _upper(self, node: doc.TapeNode, x: float, y: float, w: float) -> list[Item]:
@@ -80,18 +91,18 @@ class Canvas:
         at = x + PAD + text_width(name, 14, mono=True) + 7
         for version, own in sizes.tabs(node):
             wide = text_width(version, 11, bold=True) + 10
-            fill, ink = (palette.INK, "#FFFFFF") if own else ("#FFFFFF", palette.INK)
+            fill, ink = (style.INK, "#FFFFFF") if own else ("#FFFFFF", style.INK)
             items += [
-                Rect(at, y + ROW_1 - 12, wide, 16, fill, palette.INK, 1.0, "", 4),
+                Rect(at, y + ROW_1 - 12, wide, 16, fill, style.INK, 1.0, "", 4),
                 _middle(at + wide / 2, y + ROW_1, version, 11, ink),
             ]
             at += wide + 3
-        ink = palette.FAINT if leaf else palette.INK
+        ink = style.FAINT if leaf else style.INK
         return [
             *items,
-            Words(x + w - PAD, y + ROW_1, sizes.shape(node), 11.5, palette.FAINT, anchor="end"),
+            Words(x + w - PAD, y + ROW_1, sizes.shape(node), 11.5, style.FAINT, anchor="end"),
             Words(x + PAD, y + ROW_2, sizes.what(node), 12, ink, mono=not leaf),
-            Words(x + w - PAD, y + ROW_2, sizes.line(node), 11, palette.FAINT, anchor="end"),
+            Words(x + w - PAD, y + ROW_2, sizes.line(node), 11, style.FAINT, anchor="end"),
         ]
 
     def _value(self, node: doc.TapeNode, x: float, y: float) -> Iterator[Item]:
@@ -101,11 +112,11 @@ class Canvas:
             return
         wide, tall = picture_size(shown)
         if shown.cells:
-            yield from drawn_heat_map((x, y, wide, tall), shown.cells, palette.HEAT, palette.INK)
-            yield Rect(x, y, wide, tall, "none", palette.LINE)
+            yield from drawn_heat_map((x, y, wide, tall), shown.cells, style.HEAT, style.INK)
+            yield Rect(x, y, wide, tall, "none", style.LINE)
         elif shown.bars:
-            yield Shape(_silhouette(shown.bars, x, y, wide, tall), palette.LEAF)
-            yield Line((x, y + tall), (((x + wide, y + tall),),), palette.LINE, 1.0)
+            yield Shape(_silhouette(shown.bars, x, y, wide, tall), style.LEAF)
+            yield Line((x, y + tall), (((x + wide, y + tall),),), style.LINE, 1.0)
         for k, line in enumerate(shown.lines):
             yield Words(x + (wide and wide + 7), y + 9.5 + 14 * k, clean(line), LABEL)
 
@@ -121,15 +132,15 @@ class Canvas:
         self, node: doc.TapeNode, x: float, base: float, w: float, failed: bool
     ) -> Iterator[Item]:
         sizes, at, wanted = self.sizes, x + PAD, node.requires_grad
-        beside = palette.ERROR if failed else palette.BACKWARD_INK
+        beside = style.ERROR if failed else style.BACKWARD_INK
         if failed or node.id in self.state.order:
             mark = "×" if failed else str(self.state.order[node.id])
             wide = sizes.badge(int(mark) if mark.isdigit() else 0)
             yield Rect(at, base - 13, wide, 18, beside, radius=9)
             yield _middle(at + wide / 2, base, mark, LABEL, "#FFFFFF")
             at += wide + 8
-        ink = palette.BACKWARD_INK if wanted else palette.FAINT
-        ink = palette.ERROR if node.kind == "failed" else ink
+        ink = style.BACKWARD_INK if wanted else style.FAINT
+        ink = style.ERROR if node.kind == "failed" else ink
         yield Words(at, base, sizes.backward(node), 12, ink, bold=wanted)
         if note := sizes.note(node):
             yield Words(x + w - PAD, base, note, 11, beside, anchor="end")
@@ -139,10 +150,10 @@ class Canvas:
         x, y, w, h = self.at(place)
         title, count = short(group.title), count_of(group.count, "operation")
         items: tuple[Item, ...] = (
-            Rect(x + 5, y - 5, w, h, "#FFFFFF", palette.LINE, 1.0, "", 7),
-            Rect(x, y, w, h, palette.FORWARD_TINT, palette.LINE, 1.6, "", 7),
-            _middle(x + w / 2, y + 28, title, 14, palette.INK),
-            Words(x + w / 2, y + 47, count, 11, palette.FAINT, anchor="middle"),
+            Rect(x + 5, y - 5, w, h, "#FFFFFF", style.LINE, 1.0, "", 7),
+            Rect(x, y, w, h, style.FORWARD_TINT, style.LINE, 1.6, "", 7),
+            _middle(x + w / 2, y + 28, title, 14, style.INK),
+            Words(x + w / 2, y + 47, count, 11, style.FAINT, anchor="middle"),
         )
         return Group(f"{self.prefix}-{group.id}", f"{title}, {count}, folded", items)
 
@@ -150,7 +161,7 @@ class Canvas:
         """A chip that repeats a leaf far from its box; `number` is its position in the view."""
         x, y, w, h = self.at(chip.place)
         node = self.found.node(chip.of)
-        stroke, dash = (palette.LEAF, "") if node.requires_grad else (palette.FAINT, "5 3")
+        stroke, dash = (style.LEAF, "") if node.requires_grad else (style.FAINT, "5 3")
         name = self.sizes.name(node)
         items: tuple[Item, ...] = (
             Rect(x, y, w, h, "#FFFFFF", stroke, 2.0, dash, h / 2),
@@ -175,19 +186,20 @@ class Canvas:
         double = len(edges) == 1 and (edge.inplace or edge.view)
         for shift in (-2.2, 2.2) if double else (0.0,):
             line = [(x + shift, y) for x, y in down]
-            items.append(leaning(line, palette.FORWARD, 1.6, knees=knees, end=-8, side=-both))
-        items.append(arrow_head(down[-1], palette.FORWARD))
+            items.append(leaning(line, style.FORWARD, 1.6, knees=knees, end=-8, side=-both))
+        items.append(arrow_head(down[-1], style.FORWARD))
         ends = (self._called(route.from_, edge.from_), self._called(route.to, edge.to))
         title = " goes into ".join(ends)
         if both:
             arrow, words = self._gradient(edges, [(x + APART, y) for x, y in points], knees)
             items += arrow
             if route.label is not None:
-                items += self._words(route.label, words, palette.BACKWARD_INK)
+                items += self._words(route.label, words, style.BACKWARD_INK)
             title += ", its gradient comes back"
         if route.mark:
-            items += self._words(route.mark, [edge.mark], palette.FAINT)
-        return Group(f"{self.prefix}-r{number}", clean(title), tuple(items))
+            items += self._words(route.mark, [edge.mark], style.FAINT)
+        opacity = PALE if route.to in self.late else 1.0
+        return Group(f"{self.prefix}-r{number}", clean(title), tuple(items), opacity)
 
     def _gradient(
         self, edges: list[doc.TapeEdge], up: list[Point], knees: list[float]
@@ -195,7 +207,7 @@ class Canvas:
         """The gradient arrow of a route, and the texts beside it."""
         edge = edges[0]
         flow = self.flow.get((edge.to, edge.backward_edge))
-        ink = palette.BACKWARD_INK if flow else palette.BACKWARD
+        ink = style.BACKWARD_INK if flow else style.BACKWARD
         line = leaning(up, ink, 1.8, "5 4", knees=knees, start=8, side=1)
         words = []
         if len(edges) > 1:
@@ -208,7 +220,7 @@ class Canvas:
     def _words(self, place: doc.LabelPlace, lines: Sequence[str], ink: str) -> Iterator[Words]:
         x, y = place.x + self.dx, place.y + self.dy
         for k, line in enumerate(lines):
-            yield Words(x, y + LINE * k, line, LABEL, ink, bold=ink == palette.BACKWARD_INK)
+            yield Words(x, y + LINE * k, line, LABEL, ink, bold=ink == style.BACKWARD_INK)
 
     def _called(self, box: str, node: str) -> str:
         group = self.groups.get(box)
@@ -217,9 +229,9 @@ class Canvas:
 
 def _tint(node: doc.TapeNode) -> str:
     if node.made_by is not None:
-        return palette.SECOND_TINT
+        return style.SECOND_TINT
     by_rule = node.program is not None and node.program.role in ("rule", "sum")
-    return palette.BACKWARD_TINT if by_rule else palette.FORWARD_TINT
+    return style.BACKWARD_TINT if by_rule else style.FORWARD_TINT
 
 
 def _silhouette(bars: str, x: float, y: float, wide: float, tall: float) -> tuple[Point, ...]:
@@ -231,10 +243,10 @@ def _silhouette(bars: str, x: float, y: float, wide: float, tall: float) -> tupl
 
 
 _CHIP_LOOKS = {  # fill, border, dash, ink
-    "saved": ("#FFFFFF", palette.BACKWARD_INK, "", palette.BACKWARD_INK),
-    "freed": ("none", palette.FAINT, "3 3", palette.FAINT),
-    "bad": (palette.ERROR_TINT, palette.ERROR, "", palette.ERROR),
-    "memory": ("#FFFFFF", palette.LEAF, "", palette.LEAF),
+    "saved": ("#FFFFFF", style.BACKWARD_INK, "", style.BACKWARD_INK),
+    "freed": ("none", style.FAINT, "3 3", style.FAINT),
+    "bad": (style.ERROR_TINT, style.ERROR, "", style.ERROR),
+    "memory": ("#FFFFFF", style.LEAF, "", style.LEAF),
     "tangent": ("#FFFFFF", "#009E73", "", "#00664B"),
 }
 
