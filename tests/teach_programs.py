@@ -1062,3 +1062,135 @@ def a_determinant():
         ("wrong_argument", "a", 2.5 * inverse.T),
         ("wrong_argument", "a", 2.5 * det * A.T),
     ]
+
+
+# ------------------------------------------------------------------ as in the assignments of courses
+
+
+@program
+def logistic_regression_step_by_step():
+    X, Y, W, L = draw(7, 3, seed=41), np.array([1.0, 0, 1, 1, 0, 0, 1]), draw(3, seed=42), 0.05
+    x, y, w = tensor(X), tensor(Y), leaf(W)
+    p = 1 / (1 + (-(x @ w)).exp())
+    z = -(y * p.log() + (1 - y) * (1 - p).log()).mean() + L * (w * w).sum()
+    P, R = sigmoid(X @ W), 2 * L * W
+    return {"x": x, "y": y, "w": w, "p": p}, z, {"w": X.T @ (P - Y) / 7 + R}, [
+        ("mean_for_sum", "w", X.T @ (P - Y) + R), ("missing_path", "w", X.T @ P / 7 + R),
+        ("double_counted", "w", X.T @ ((P - Y) * P * (1 - P)) / 7 + R),
+        ("wrong_argument", "w", X.T @ (X @ W - Y) / 7 + R), ("sign", "w", X.T @ (P + Y) / 7 + R),
+        ("scale", "w", X.T @ (P - Y) / 7 + R / 7),
+    ]
+
+
+@program
+def softmax_regression_step_by_step():
+    X, W, T = draw(6, 5, seed=43), draw(5, 3, seed=44), np.array([0, 2, 1, 1, 0, 2])
+    x, w = tensor(X), leaf(W)
+    e = (x @ w).exp()
+    z = -(e / e.sum(1, keepdim=True))[minigrad.arange(6), tensor(T)].log().mean()
+    P, H = softmax(X @ W), np.eye(3)[T]
+    return {"x": x, "w": w}, z, {"w": X.T @ (P - H) / 6}, [
+        ("reduction_axis", "w", X.T @ (softmax(X @ W, 0) - H) / 6),
+        ("softmax_diagonal_only", "w", X.T @ ((P - H) * H) / 6),
+        ("wrong_argument", "w", X.T @ (X @ W - H) / 6), ("missing_path", "w", X.T @ P / 6),
+    ]
+
+
+@program
+def pairs_in_both_directions():
+    A, B = draw(4, 3, seed=45), draw(4, 3, seed=46)
+    a, b, t = leaf(A), leaf(B), minigrad.arange(4)
+    s = (a / a.norm(dim=1, keepdim=True)) @ b.T / 0.5
+    z = (F.cross_entropy(s, t) + F.cross_entropy(s.T, t)) / 2
+    N = np.linalg.norm(A, axis=1, keepdims=True)
+    U, one = A / N, np.eye(4)
+    P, Q = softmax(U @ B.T / 0.5), softmax(U @ B.T / 0.5, 0)
+    S = (P - one + Q - one) / 8
+    g = S @ B / 0.5
+
+    def back(y, inner):
+        return (g - y * np.sum(g * inner, 1, keepdims=True)) / N
+
+    return {"a": a, "b": b, "s": s}, z, {"a": back(U, U), "s": S}, [
+        ("missing_path", "s", (P + Q) / 8), ("missing_path", "a", g / N),
+        ("wrong_argument", "a", back(A, A)), ("wrong_argument", "a", back(U, A)),
+        ("missing_path", "a", g * (1 - U * U) / N), ("scale", "a", back(U, U) / 2),
+        ("reduction_axis", "a", (g - U * np.sum(g * U)) / N),
+    ]
+
+
+@program
+def ratings_with_a_mask():
+    R, M = draw(5, 4, seed=47), (draw(5, 4, seed=48) > -0.3) * 1.0
+    U, V, L = draw(5, 3, seed=49), draw(4, 3, seed=50), 0.2
+    u, v, r, m = leaf(U), leaf(V), tensor(R), tensor(M)
+    z = ((m * (u @ v.T - r)) ** 2).sum() + L * ((u**2).sum() + (v**2).sum())
+    D = U @ V.T - R
+    return {"u": u, "v": v, "r": r, "m": m}, z, {"u": 2 * M * D @ V + 2 * L * U}, [
+        ("mask_missing", "u", 2 * D @ V + 2 * L * U), ("missing_path", "u", 2 * M * D @ V),
+        ("scale", "u", 2 * M * D @ V + L * U), ("sign", "u", 2 * M * D @ V - 2 * L * U),
+    ]
+
+
+@program
+def a_convolution_in_loops():
+    X, K, G = draw(2, 2, 5, 5, seed=51), draw(3, 2, 3, 3, seed=52), draw(2, 3, 3, 3, seed=53)
+    x, k = leaf(X), leaf(K)
+    z = F.conv2d(x, k)
+
+    def back(add):
+        d = np.zeros_like(X)
+        for i, j in np.ndindex(3, 3):
+            part = d[:, :, i : i + 3, j : j + 3]
+            part[...] = add * part + np.einsum("no,ocij->ncij", G[:, :, i, j], K)
+        return d
+
+    def filters(examples):
+        windows = np.lib.stride_tricks.sliding_window_view(X[examples], (3, 3), (2, 3))
+        return np.einsum("ncpqij,nopq->ocij", windows, G[examples])
+
+    return {"x": x, "k": k, "gradient": G}, z, {"x": back(1), "k": filters([0, 1])}, [
+        ("index_not_scattered", "x", back(0)), ("missing_path", "k", filters([1])),
+        ("transposed", "k", filters([0, 1])[:, :, ::-1, ::-1]),
+    ]
+
+
+@program
+def a_gaussian_process():
+    D, Y = np.abs(np.subtract.outer(np.arange(4.0), np.arange(4.0))), draw(4, seed=54)
+    k, y = leaf(np.exp(-D) + 0.1 * np.eye(4)), tensor(Y)
+    z = (y @ minigrad.linalg.solve(k, y) + minigrad.linalg.slogdet(k)[1]) / 2
+    inverse = np.linalg.inv(np.exp(-D) + 0.1 * np.eye(4))
+    a = inverse @ Y
+    return {"k": k, "y": y}, z, {"k": (inverse - np.outer(a, a)) / 2}, [
+        ("wrong_argument", "k", (inverse - np.outer(a, Y)) / 2), ("missing_path", "k", -np.outer(a, a) / 2),
+        ("wrong_argument", "k", (inverse - np.outer(Y, Y)) / 2), ("sign", "k", (inverse + np.outer(a, a)) / 2),
+    ]
+
+
+@program
+def weighted_least_squares():
+    X, Y, W, V = draw(6, 3, seed=55), draw(6, seed=56), draw(3, seed=57), draw(6, seed=58, low=0.5, high=2)
+    x, y, w, v = tensor(X), tensor(Y), leaf(W), tensor(V)
+    z = (v * (y - x @ w) ** 2).sum() / v.sum() + 0.3 * w.abs().sum()
+    R, N, S = Y - X @ W, V.sum(), 0.3 * np.sign(W)
+    return {"x": x, "y": y, "w": w, "v": v}, z, {"w": -2 * X.T @ (V * R) / N + S}, [
+        ("double_counted", "w", -2 * X.T @ (V * V * R) / N + S),
+        ("wrong_argument", "w", -2 * X.T @ V / N + S), ("wrong_argument", "w", -X.T @ (V * R * R) / N + S),
+        ("wrong_argument", "w", -2 * X.T @ (V * R) / N + 0.3 * W),
+        ("missing_path", "w", -2 * X.T @ (V * R) / N),
+    ]
+
+
+@program
+def a_factor_from_before_two_steps():
+    X, W, M = draw(5, 3, seed=59), draw(3, 4, seed=60), (draw(5, 4, seed=61) > 0) / 0.6
+    x, w, v, m = tensor(X), leaf(W), leaf(draw(4, seed=62)), tensor(M)
+    z = ((((x @ w).tanh() * m) @ v) ** 2).sum()
+    V, H = v.detach().numpy(), np.tanh(X @ W)
+    g = 2 * (H * M) @ V
+    back = np.outer(g, V) * (1 - H * H)
+    return {"x": x, "w": w, "v": v, "m": m}, z, {"v": (H * M).T @ g, "w": X.T @ (back * M)}, [
+        ("wrong_argument", "v", (X @ W * M).T @ g), ("mask_missing", "v", H.T @ g),
+        ("scale", "v", (H * (M > 0)).T @ g), ("double_counted", "w", X.T @ (back * M * M)),
+    ]

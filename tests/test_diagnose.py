@@ -480,6 +480,21 @@ def test_finite_differences_are_recognized(dtype, h, central, seed):
 # ------------------------------------------------------------------ more than one mistake
 
 
+def test_a_constant_mean_in_each_of_two_layer_norms_is_one_mistake():
+    x, G = leaf(draw(3, 4)), draw(3, 4, seed=1)
+    h = F.layer_norm(x, (4,)).exp()
+    z = F.layer_norm(h, (4,))
+
+    def back(g, x, y):  # without mean(g)
+        return (g - y * (g * y).mean(1, keepdims=True)) / np.sqrt(x.var(1, keepdims=True) + 1e-5)
+
+    X, H, Z = (t.detach().numpy() for t in (x, h, z))
+    found = one_row({"x": x, "h": h}, z, "x", back(back(G, H, Z) * H, X, np.log(H)), G).diagnosis
+
+    assert found.kind == "missing_path" and found.extent == "everywhere"
+    assert "the mean is treated as a constant" in found.message
+
+
 def test_the_same_mistake_in_every_layer_is_one_mistake():
     X, W = draw(5), draw(5, seed=1)
     x, w = leaf(X), leaf(W)

@@ -24,39 +24,5 @@ from minigrad.teach.misconceptions import Misconception
 from minigrad.teach.question import Hint, Progress, Question, progress
 from minigrad.teach.updates import UpdateComparison, UpdateRow, compare_update
 
-__all__ = [
-    "Adjoints",
-    "Case",
-    "CheckResult",
-    "CheckRow",
-    "ChecksFailed",
-    "CompareRow",
-    "Comparison",
-    "CourseMap",
-    "CourseNotebook",
-    "Diagnosis",
-    "Differentiable",
-    "Edges",
-    "Exercise",
-    "Facts",
-    "Function",
-    "Hint",
-    "Misconception",
-    "Order",
-    "Progress",
-    "Question",
-    "Tangents",
-    "UpdateComparison",
-    "UpdateRow",
-    "Updates",
-    "compare",
-    "compare_in",
-    "compare_update",
-    "complaint",
-    "course",
-    "diagnose",
-    "diagnose_function",
-    "outcome",
-    "progress",
-    "saved_at",
-]
+# ruff: noqa: F401 - each name that is imported here is public
+__all__ = [n for n, v in vars().items() if callable(v) and not n.startswith("_")]

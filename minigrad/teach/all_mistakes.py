@@ -7,7 +7,6 @@ from minigrad.teach import (  # noqa: F401  each adds its mistakes to the table
     mistakes_of_arrays,
     mistakes_of_losses,
     mistakes_of_ops,
-    mistakes_of_statistics,
 )
 from minigrad.teach.mistakes import KINDS, ORDER, TABLE, Mistake
 from minigrad.teach.mistakes_of_steps import AROUND, FACTORS, MISTAKES, RESTARTED

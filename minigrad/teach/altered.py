@@ -22,8 +22,8 @@ import numpy as np
 from minigrad.teach.answer import Answer, Diagnosis
 from minigrad.teach.difference import Array
 from minigrad.teach.mistakes import constant_factor, message_and_hint
-from minigrad.teach.mistakes_of_ops import MASKED, is_dropout
-from minigrad.teach.uses import AnyNode, Graph, Use, names_of, plan_of_node
+from minigrad.teach.mistakes_of_ops import MASKED
+from minigrad.teach.uses import AnyNode, Graph, Use, names_of, plan_of_node, result_of
 
 
 class Altered(NamedTuple):
@@ -60,11 +60,8 @@ def altered(a: Answer, until: float) -> Iterator[Diagnosis]:
                     return
                 candidate = _gradient(a.graph, one)
                 if candidate is not None and a.gives(candidate):
-                    also = (
-                        ("upstream_only",)
-                        if search is _left_out and kind != "upstream_only"
-                        else ()
-                    )
+                    missing = search is _left_out and kind != "upstream_only"
+                    also = ("upstream_only",) if missing else ()
                     yield a.found(*message_and_hint(search), kind=kind, use=use, n=n, also=also)
                     return
 
@@ -83,7 +80,7 @@ def _left_out(use: Use) -> Alterations:
     kind = "upstream_only"
     if use.op_name in ("mul", "div") and constant_factor(use):
         kind = "scale"
-    elif use.op_name in MASKED.split() and (use.op_name != "mul" or is_dropout(use)):
+    elif use.op_name in MASKED.split() and (use.op_name != "mul" or use.is_dropout):
         kind = "mask_missing"
     elif use.op is not None and len(use.op.operands) > 1:
         kind = "missing_path" if use.beside in use.origins else "wrong_argument"
@@ -102,14 +99,14 @@ def _set_otherwise(use: Use) -> Alterations:
     if "correction" in settings:
         m = 1 - settings["correction"]
         n, changed = f"was taken with correction={m}", {"correction": m}
-        z = op.forward(x, **settings | changed)
+        z = use.applied(**changed)
         yield "scale", Altered(use, z, changed), n
         yield "scale", Altered(use, z, {}), n  # affects only the value
     if (axis := use.one_axis) is not None:
         for k in range(np.ndim(x)):
             if k != axis % np.ndim(x):
                 changed = {"axis": k if isinstance(settings["axis"], int) else (k,)}
-                z = op.forward(x, **settings | changed)
+                z = use.applied(**changed)
                 n = f"was taken along axis {k}"
                 yield "reduction_axis", Altered(use, z, changed | {"z": z}), n
     if use.op_name in ("mean", "sum") and (entries := use.gathered) > 2 and "z" in values:
@@ -165,15 +162,8 @@ def _forward(graph: Graph, one: Altered) -> dict[AnyNode, Array]:
         }
         if not new:
             continue
-        old = graph.values(node)
-        if plan.op.name in ("add", "sub") and "z" in old and not all(n in old for n in "xy"):
-            # The added term is not saved, but the sum is known.
-            z = old["z"] + sum((v - old[n]) * (-1 if (plan.op.name, n) == ("sub", "y") else 1)
-                               for n, v in new.items())  # fmt: skip
-        else:
-            given = {**old, "shape": np.shape(graph.gradients[node]), **new}
-            settings = {s: given[s] for s in plan.op.settings}
-            z = plan.op.forward(*(given[n] for n in plan.op.operands), **settings)
+        shape = np.shape(graph.gradients[node])
+        z = result_of(plan.op, {**graph.values(node), "shape": shape, **new})
         if one.later is not None and node is one.later[0]:
             z = z + one.later[1]
         changed[node] = z

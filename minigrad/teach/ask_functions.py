@@ -26,7 +26,7 @@ from minigrad.teach.checks import Exercise, in_all
 from minigrad.teach.difference import Array, real_array
 from minigrad.teach.forward_mode import diagnose_tangent
 from minigrad.teach.misconceptions import Misconception, Seen, generally
-from minigrad.teach.results import CheckRow, Kind
+from minigrad.teach.report import CheckRow, Kind
 from minigrad.teach.trying import DIAGNOSED, FunctionQuestion, Mistaken, count
 
 
@@ -92,28 +92,23 @@ class Tangents(Exercise):
     def _known(self) -> Iterator[Misconception]:
         half = len(self.inputs)
         for k, name in enumerate(self.inputs if half > 1 else []):
+            for kind, factor, words, hint in (
+                (
+                    "missing_path",
+                    0,
+                    "is missing",
+                    "z depends on each of its inputs: add their parts.",
+                ),
+                ("sign", -1, "has the wrong sign", "Check the minus signs of this derivative."),
+            ):
 
-            def without(*given: object, k: int = k) -> Array:
-                still = [np.zeros_like(v) if j == half + k else v for j, v in enumerate(given)]
-                return self.tangent(*still)
+                def changed(*given: Any, at: int = half + k, factor: int = factor) -> Array:
+                    return self.tangent(
+                        *(factor * v if j == at else v for j, v in enumerate(given))
+                    )
 
-            yield Misconception(
-                "missing_path",
-                without,
-                f"The part that comes from {name}_dot is missing.",
-                "z depends on each of its inputs: add their contributions.",
-            )
-
-            def turned(*given: object, k: int = k) -> Array:
-                turned = [-np.asarray(v) if j == half + k else v for j, v in enumerate(given)]
-                return self.tangent(*turned)
-
-            yield Misconception(
-                "sign",
-                turned,
-                f"The part that comes from {name}_dot has the wrong sign.",
-                "Check the minus signs of this derivative.",
-            )
+                message = f"The part that comes from {name}_dot {words}."
+                yield Misconception(kind, changed, message, hint)
         yield Misconception(
             "upstream_ignored",
             lambda *given: self.tangent(*given[:half], *(np.ones_like(v) for v in given[half:])),

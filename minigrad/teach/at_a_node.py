@@ -3,20 +3,18 @@
     all operands      the incoming gradient is left out or passed on unchanged; two rules are swapped
     parts             windows overwrite each other; the parts of a split are in another order
     branches          one branch of a condition is used for every entry
-    normalization     the closed formula of a layer norm, with a wrong axis or a wrong value
 
 The rows are like those of whole.py, and are tried along with those of mistakes.py. Read both first.
 """
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from itertools import combinations, islice, permutations
+from itertools import islice, permutations
 from typing import Any
 
 import numpy as np
 
 from minigrad.core.leaf import AccumulateGrad
-from minigrad.ops import sigmoid
 from minigrad.teach.answer import Answer
 from minigrad.teach.difference import Array
 from minigrad.teach.pairs import PARTS, walked
@@ -102,22 +100,6 @@ def _windows_overwrite_each_other(a: Answer) -> Places:
             yield {"use": uses[0], "n": str(len(uses))}
 
 
-@mistake_in(AT_A_NODE, "double_counted")
-def _sigmoid_twice(a: Answer) -> Places:
-    """The gradient through {op}{line} was multiplied by p * (1 - p), the derivative of the
-    sigmoid, once too often.
-
-    The gradient of the cross-entropy with respect to the scores,  p - y,  already contains it.
-    """
-    for use in (u for u in a.graph.paths if u.op_name in ("logsigmoid", "softplus")):
-        x, g = a.graph.known.get(use.parent), a.graph.gradients[use.parent]
-        if x is None:
-            continue
-        p = sigmoid(x)
-        if gives(a, (use.parent, g * (p * (1 - p) - 1))):
-            yield {"use": use}
-
-
 @mistake_in(AT_A_NODE, "mask_missing")
 def _one_branch(a: Answer) -> Places:
     """{op}{line} has two branches, and the derivative of one of them was used for every entry.
@@ -172,17 +154,13 @@ def _parts_in_another_order(a: Answer) -> Places:
                 blocks = np.split(g, len(order), axis)
                 return np.concatenate([blocks[k] for k in order], axis)
 
-            same = [
-                n for n in split if len(split[n]) == len(uses) and split[n][0].passed.shape == whole
-            ]
+            alike = (n for n, us in split.items() if len(us) == len(uses))
+            same = [n for n in alike if split[n][0].passed.shape == whole]
             for nodes in ([node], same):
                 arrives = dict.fromkeys(nodes, turned)
                 if a.gives(walked(a, lambda use: use.passed, arrives)):
-                    yield {
-                        "use": uses[0],
-                        "n": a.graph.names.get(node, "a tensor"),
-                        "order": ", ".join(f"part {k + 1}" for k in order),
-                    }
+                    n, words = a.graph.names.get(node, "a tensor"), [f"part {k + 1}" for k in order]
+                    yield {"use": uses[0], "n": n, "order": ", ".join(words)}
                     return
 
 
@@ -268,64 +246,3 @@ def _steps_skipped(a: Answer) -> Places:
             if gives(a, (node, np.asarray(g - right))):
                 yield {"use": use, "n": graph.names[node]}
                 return
-
-
-# ------------------------------------------------------------------ normalization
-
-
-@mistake_in(AT_A_NODE, "wrong_argument")
-def _in_a_normalization(a: Answer) -> Places:
-    """In the derivative of the normalization in {op}{line}, {n}.
-
-    For  y = (x - mean) * r  it is  r * (g - mean(g) - y * mean(g * y)),  with all means along the
-    same axis.
-    """
-    for use, node, y, axis in _normalizations(a):
-        x = a.graph.known[node]
-        c = x - np.mean(x, axis, keepdims=True)
-        g = a.graph.gradients[use.node]
-        r = np.sum(y * c, axis, keepdims=True) / np.sum(c * c, axis, keepdims=True)
-
-        def back(axis: Any, y: Array, inner: Array, g: Array = g, r: Array = r) -> Array:
-            mean, other = (np.mean(d, axis, keepdims=True) for d in (g, g * inner))
-            return r * (g - mean - y * other)
-
-        subsets = (s for n in range(1, y.ndim + 1) for s in combinations(range(y.ndim), n))
-        wrong = [
-            ("reduction_axis", "the means are taken along other axes", back(other, y, y))
-            for other in subsets
-            if other not in (axis, (axis,))
-        ]
-        for kind, words, d in (
-            *wrong,
-            *(
-                ("wrong_argument", f"{words} is used in place of y", back(axis, outer, inner))
-                for words, v in (("x minus its mean", c), ("x", x))
-                for outer, inner in ((v, y), (y, v), (v, v))
-            ),
-        ):
-            if gives(a, (node, d - back(axis, y, y))):
-                yield {"kind": kind, "use": use, "n": words}
-                return
-
-
-def _normalizations(a: Answer) -> Iterator[tuple[Use, Any, Array, Any]]:
-    """Where a mean is subtracted, and the rest is divided by its deviation. We compare values to find this.
-
-    Yields a use of the last operation, the node of the normalized tensor, the result, and the axis.
-    """
-    known, seen = a.graph.known, set()
-    averaged = {u.parent for u in a.graph.paths if u.op_name in ("mean", "sum", "standardize")}
-    for use in (u for u in a.graph.paths if u.op_name in ("mul", "div", "standardize")):
-        y = known.get(use.node)
-        if y is None or y.ndim < 2 or use.node in seen:
-            continue
-        seen.add(use.node)
-        for node in (n for n in averaged if n in known and known[n].shape == y.shape):
-            for k in range(y.ndim):
-                axes: list[Any] = [k, tuple(j for j in range(y.ndim) if j != k)]
-                for axis in axes if y.ndim > 2 else axes[:1]:
-                    c = known[node] - np.mean(known[node], axis, keepdims=True)
-                    deviation = np.std(c, axis, keepdims=True)
-                    if np.allclose(y * deviation, c, 1e-2, 1e-2 * float(np.max(np.abs(c)))):
-                        yield use, node, y, axis

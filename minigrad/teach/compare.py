@@ -28,10 +28,11 @@ from minigrad.methods.creation import ones_like, tensor
 from minigrad.tape.adapters import again_on_ours, gradients_of_torch, numbers_of, tensor_kinds
 from minigrad.tape.record import Tape
 from minigrad.teach.answer import Diagnosis, exchanged
-from minigrad.teach.diagnose import diagnose, repeated
+from minigrad.teach.diagnose import diagnose
 from minigrad.teach.difference import Difference, difference
 from minigrad.teach.report import Compared, Report
 from minigrad.teach.two_engines import BothTapes
+from minigrad.teach.whole import repeated
 
 FREED = "from .grad: an earlier backward() has freed the graph"
 

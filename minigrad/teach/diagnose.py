@@ -12,8 +12,8 @@ at once. If nothing gives the numbers, nothing is reported.
     diagnose_function(f, mine, x)   the same for a function, confirmed on other data
 
 Read uses.py for how the effect of a change is found, mistakes.py for the table, whole.py for
-mistakes that belong to no operation, noise.py for finite differences, one_mistake.py and pairs.py for
-how the table is searched, altered.py for other programs.
+mistakes that belong to no operation, noise.py for finite differences, pairs.py for how the
+table is searched, altered.py for other programs.
 """
 
 import time
@@ -35,18 +35,22 @@ from minigrad.teach.difference import Array, difference, real_array
 from minigrad.teach.mistakes import KINDS, ORDER, constant_factor, one_number
 from minigrad.teach.mistakes_of_formulas import OF_FORMULAS
 from minigrad.teach.noise import noise
-from minigrad.teach.one_mistake import Tried, at_the_uses
 from minigrad.teach.pairs import (
+    Tried,
+    at_the_uses,
     everywhere,
     in_one_term,
     off_by_one,
     two_at_once,
 )
-from minigrad.teach.uses import op_name, plan_of_node
-from minigrad.teach.whole import repeated
+from minigrad.teach.uses import MISFITS, op_name, plan_of_node
 
-__all__ = ["Diagnosis", "diagnose", "diagnose_function", "repeated"]
+__all__ = ["Diagnosis", "diagnose", "diagnose_function"]
 
+AT_SEVERAL = [
+    *AT_A_NODE,
+    *OF_FORMULAS,
+]  # at an operation with several operands, or at several operations
 SECONDS = 0.5  # of CPU time, after which we stop searching; waiting does not count
 
 
@@ -84,10 +88,8 @@ def diagnose(
             if not found and not difference(answer.mine, answer.right, rtol, atol).ok:
                 found = list(noise(answer))  # right to a few digits only
             return best(found, answer)
-    except (AutogradError, TypeError, NotImplementedError):
-        return None  # the graph was freed or overwritten, or there are no numbers
-    except (ArithmeticError, LookupError, ValueError):
-        return None  # arrays that do not fit what a row expects: the report must not fail
+    except (AutogradError, NotImplementedError, *MISFITS):
+        return None  # the graph was freed or overwritten, or there are no numbers: the report must not fail
 
 
 def diagnose_function(
@@ -145,7 +147,7 @@ def _search(a: Answer) -> list[Diagnosis]:
     else:
         searches = [
             whole.recognized(a, whole.KEPT),
-            chain(at_the_uses(a, tried, until), whole.recognized(a, [*AT_A_NODE, *OF_FORMULAS])),
+            chain(at_the_uses(a, tried, until), whole.recognized(a, AT_SEVERAL)),
             everywhere(a, until),
         ]
     found: list[Diagnosis] = []
@@ -159,7 +161,7 @@ def _search(a: Answer) -> list[Diagnosis]:
     if not found:
         found += noise(a)
     if not found:
-        found += in_one_term(a, until)
+        found += in_one_term(a, until, AT_SEVERAL)
     if not found and time.thread_time() < until:
         found += chain(*(whole.recognized(a, t) for t in (whole.SUBSTITUTED, REARRANGED)))
     if not found:
@@ -231,6 +233,7 @@ LIKELIER = [
     # the gradient of an intermediate tensor means that a step is missing
     Likelier("other_variable", {"upstream_only", "upstream_ignored"},
              lambda a, first, d: d.node is None),
+    Likelier("other_variable", {"wrong_argument"}, lambda a, first, d: first.extent == "once"),
     # log_softmax passes on g and a second part: without that part, its derivative is missing
     Likelier("upstream_only", {"missing_path"},
              lambda a, first, d: op_name(first.node) == "log_softmax" and d.node is first.node),

@@ -9,7 +9,7 @@ So we make the inputs depend on one number, x = x0 + t * x_dot, and draw a rando
 J' @ v, then g @ z_dot is the gradient with respect to t with the same mistake, for any g. We try
 two. Some mistakes are only made in forward mode: for these we need the tangents of all steps.
 
-Read one_mistake.py and uses.py first.
+Read pairs.py and uses.py first.
 """
 
 import time
@@ -26,12 +26,10 @@ from minigrad.core.modes import enable_grad, unobserved
 from minigrad.core.node import reachable
 from minigrad.core.tensor import Tensor, wrap
 from minigrad.teach.answer import Answer, Diagnosis
-from minigrad.teach.at_a_node import AT_A_NODE
-from minigrad.teach.diagnose import SECONDS, best
+from minigrad.teach.diagnose import AT_SEVERAL, SECONDS, best
 from minigrad.teach.difference import Array, real_array
-from minigrad.teach.one_mistake import at_the_uses
-from minigrad.teach.pairs import everywhere, off_by_one
-from minigrad.teach.uses import AnyNode, Graph, Use, plan_of_node
+from minigrad.teach.pairs import at_the_uses, everywhere, off_by_one
+from minigrad.teach.uses import MISFITS, AnyNode, Graph, Use, plan_of_node
 from minigrad.teach.whole import SUBSTITUTED, recognized
 
 ENTRIES = 400  # in all steps together; for larger programs, we do not compute the tangents
@@ -63,14 +61,7 @@ def diagnose_tangent(
                 return None
             message = d.message.replace("gradient", "tangent")
             return replace(d, message=message, hint=HINT)
-    except (
-        AutogradError,
-        NotImplementedError,
-        ArithmeticError,
-        LookupError,
-        TypeError,
-        ValueError,
-    ):
+    except (AutogradError, NotImplementedError, *MISFITS):
         return None  # the verdict matters more than the name of the mistake
 
 
@@ -87,7 +78,7 @@ def _mistakes(a: Answer, until: float) -> Iterator[Diagnosis]:
     if a.same(a.right):
         return
     for search in (
-        chain(at_the_uses(a, [], until), recognized(a, AT_A_NODE), _on_tangents(a)),
+        chain(at_the_uses(a, [], until), recognized(a, AT_SEVERAL), _on_tangents(a)),
         chain(everywhere(a, until), recognized(a, SUBSTITUTED), off_by_one(a, until)),
     ):
         found = list(search)
@@ -115,9 +106,7 @@ def _on_tangents(a: Answer) -> Iterator[Diagnosis]:
 
 def _applied(use: Use, dots: Mapping[Any, Array]) -> Array:
     """The operation applied to the tangents of its operands."""
-    assert use.op is not None
-    given = [dots.get(use.origins.get(n), use.values[n]) for n in use.op.operands]
-    return np.asarray(use.op.forward(*given, **{s: use.values[s] for s in use.op.settings}))
+    return use.applied(**{n: dots[node] for n, node in use.origins.items() if node in dots})
 
 
 def _tangents(graph: Graph) -> dict[AnyNode, Array]:

@@ -91,9 +91,8 @@ def generally(cases: Sequence[Seen]) -> Diagnosis | None:
         arrays.append((mine, right))
     told = [(m, r) for m, r in arrays if r.size and np.any(r)]
     for one in GENERAL:
-        tells = any(
-            not alike(one.gives(r), r) for _, r in told
-        )  # not the transpose of a vector, which is the vector
+        # not the transpose of a vector, which is the vector
+        tells = any(not alike(one.gives(r), r) for _, r in told)
         if tells and all(alike(m, one.gives(r)) for m, r in told):
             return one.diagnosis()
     if told and all(m.shape == r.shape and _nearly(m, r) for m, r in told):

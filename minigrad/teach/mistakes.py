@@ -22,9 +22,9 @@ In the messages, {op} is the operation, {line} its line of code (" (in the line 
 nothing), {x} the tensor whose gradient was requested, and {n} the words of a Variant.
 
 This file has the mistakes that can be made at any operation. Those of particular operations are in
-mistakes_of_ops.py (values, masks, ties), mistakes_of_losses.py (softmax and losses),
-mistakes_of_statistics.py (variance, norm), and mistakes_of_arrays.py (indices, sums and axes,
-products of matrices, einsum, convolution).
+mistakes_of_ops.py (values, masks, ties), mistakes_of_losses.py (losses, variance, norm), and
+mistakes_of_arrays.py (indices, sums and axes, products of matrices, einsum, convolution). Formulas
+for several operations are in mistakes_of_formulas.py.
 """
 
 import inspect
@@ -34,7 +34,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from minigrad.teach.difference import Array
-from minigrad.teach.uses import Use
+from minigrad.teach.uses import MISFITS, Use
 
 # kind -> what was done, to follow "The same numbers come out if ..." and in the list of kinds
 KINDS = {
@@ -72,10 +72,14 @@ ORDER = {kind: k for k, kind in enumerate(KINDS)}  # the search order
 
 
 class Variant(NamedTuple):
-    """What would pass along the edge, and the words for {n} in the message."""
+    """What would pass along the edge, and the words for {n} in the message.
+
+    times   the factor, if it is what should pass, times a number
+    """
 
     array: Array | None
     n: str = ""
+    times: float | None = None
 
 
 # What a mistake gives: an array, several arrays or Variants, or nothing where it cannot be made.
@@ -140,8 +144,8 @@ def variants(row: Mistake, use: Use) -> Iterator[Variant]:
             v = one if isinstance(one, Variant) else Variant(one)
             if v.array is not None and np.shape(v.array) == use.passed.shape:
                 yield v
-    except (ArithmeticError, LookupError, TypeError, ValueError):
-        return  # the values do not fit what the row expects: no such mistake here
+    except MISFITS:
+        return
 
 
 # ------------------------------------------------------------------ paths
@@ -155,19 +159,6 @@ def _missing_use(use: Use) -> Passes:
     The gradient of a tensor that is used several times is the sum over its uses.
     """
     return np.zeros_like(use.passed) if use.fan_in > 1 else None
-
-
-@mistake("missing_path")
-def _missing_operation(use: Use) -> Passes:
-    """A path is missing: {op}{line} uses one tensor {n} times, and the gradient of all these uses
-    was left out.
-
-    The gradient of a tensor that is used several times is the sum over its uses.
-    """
-    twins = use.twins
-    if not 1 < len(twins) < use.fan_in or use is not twins[0]:
-        return None
-    return [Variant(use.passed - sum(u.passed for u in twins), str(len(twins)))]
 
 
 @mistake("missing_path")
@@ -253,25 +244,22 @@ def _scale(use: Use) -> Variants:
     Look for a factor: an exponent, the 2 from a square, a number of entries, the logarithm of a
     base.
     """
-    yield Variant(2 * use.passed, "2")
-    yield Variant(use.passed / 2, "1/2")
     y = use.values.get("y") if use.op_name == "pow" else None
-    if y is not None and np.ndim(y) == 0 and float(y) not in (0.0, 1.0, 2.0, 0.5):
-        yield Variant(use.passed / float(y), fraction_of(1 / float(y)))
-        yield Variant(use.passed * float(y), fraction_of(float(y)))
+    factors = {2.0: "2", 0.5: "1/2"}
+    own = [constant_factor(use) or logarithm_of_a_base(use)]
+    if y is not None and np.ndim(y) == 0:
+        own.append(float(y))
+    for c in own:  # forgotten, or there twice; and with the 2 of a square
+        factors |= {f: fraction_of(f) for k in (c, 2 * c) if k for f in (1 / k, k)}
+        factors |= {1 / c**2: fraction_of(1 / c**2)} if c else {}
     if y is not None and np.ndim(y) and use.name == "x":
         yield Variant(use.passed / y, "1/y")
-    c = constant_factor(use) or logarithm_of_a_base(use)
-    if c not in (0.0, 1.0, -1.0, 2.0, 0.5, -2.0, -0.5):
-        yield Variant(use.passed / c, fraction_of(1 / c))
-        yield Variant(use.passed / c / c, fraction_of(1 / c**2))
-        yield Variant(use.passed * c, fraction_of(c))
-    if one_number(use.passed) or one_number(use.graph.gradients.get(use.graph.target, 0)):
-        return  # a number of entries may then match by chance
-    sizes = {n for n in (*use.passed.shape, *use.g.shape, use.passed.size, use.g.size) if n > 2}
-    for n in sorted(sizes):
-        yield Variant(use.passed * n, str(n))
-        yield Variant(use.passed / n, f"1/{n}")
+    graph = use.graph
+    if not one_number(graph.gradients.get(graph.target, 0)):  # else one may match by chance
+        factors |= {f: fraction_of(f) for n in graph.numbers for f in (n, 1 / n)}
+    for f, words in factors.items():
+        if abs(f) != 1:
+            yield Variant(f * use.passed, words, f)
 
 
 def constant_factor(use: Use) -> float:

@@ -13,10 +13,8 @@ from itertools import combinations, product
 import numpy as np
 
 from minigrad.core.shapes import restore_axes
-from minigrad.ops import softmax
 from minigrad.teach.difference import Array
-from minigrad.teach.mistakes import Passes, Variant, Variants, mistake
-from minigrad.teach.mistakes_of_losses import parts_of_cross_entropy
+from minigrad.teach.mistakes import Passes, Variant, Variants, constant_factor, mistake
 from minigrad.teach.uses import Use
 
 # ------------------------------------------------------------------ indices
@@ -24,33 +22,24 @@ from minigrad.teach.uses import Use
 
 Axis = int | tuple[int, ...]
 PICKING = "getitem gather index_select embedding"
+OF_MATRICES = "matmul mm bmm addmm baddbmm mv addmv"
 
 
 @mistake("index_not_scattered", f"{PICKING} unfold")
-def _overwritten(use: Use) -> Passes:
-    """{op}{line} reads some entries more than once, and their gradients were not added up: the
-    last one overwrote the others.
+def _overwritten(use: Use) -> Variants:
+    """{op}{line} reads some entries more than once, and their gradients were not added up: {n}.
 
     Add with np.add.at, or sum over all places where the same entry is read.
     """
     # As if each part had been written to its place instead of added to what is there.
-    return _written(use, slice(None))
-
-
-@mistake("index_not_scattered", f"{PICKING} unfold")
-def _only_the_first(use: Use) -> Passes:
-    """{op}{line} reads some entries more than once, and only the first gradient of each was kept.
-
-    Add with np.add.at, or sum over all places where the same entry is read.
-    """
-    return _written(use, slice(None, None, -1))
+    yield Variant(_written(use, slice(None)), "the last one overwrote the others")
+    yield Variant(_written(use, slice(None, None, -1)), "only the first one was kept")
 
 
 def _written(use: Use, order: slice) -> Array | None:
     """The gradient if each part is written to the place that was read, in this order."""
     entries = np.arange(use.passed.size).reshape(use.passed.shape)
-    assert use.op is not None
-    read = np.ravel(use.op.forward(entries, **{s: use.values[s] for s in use.op.settings}))
+    read = np.ravel(use.applied(x=entries))
     d = np.zeros(use.passed.size, use.passed.dtype)
     d[read[order]] = np.ravel(use.g)[order]
     return d.reshape(use.passed.shape) if len(set(read)) < read.size else None
@@ -117,12 +106,13 @@ def _averaged(use: Use) -> int:
         weights = use.values.get("weights") if use.values.get("reduced") else None
         n = 1 / float(np.max(weights)) if weights is not None and np.size(weights) else 0
         return round(n) if abs(n - round(n)) < 1e-4 * max(n, 1) else 0
-    if use.name != "x" or np.size(use.values.get("y", [])) != 1:
-        return 0
-    y = float(np.reshape(use.values["y"], ()))
-    n = y if use.op_name == "div" else 1 / y if y else 0
-    sums = {u.gathered for u in use.graph.paths if u.op_name == "sum" and u.g.size}
-    return round(n) if n > 1 and any(abs(n - m) < 1e-6 * n for m in sums) else 0
+    c = abs(constant_factor(use))
+    counts = {u.gathered for u in use.graph.paths if u.op_name == "sum"} - {0, 1}
+    if use.op_name == "div":  # the number of rows, perhaps
+        products = ("sum", "dot", *OF_MATRICES.split())
+        counts |= {n for u in use.graph.paths if u.op_name in products for n in u.passed.shape}
+    found = (n for k in (1, 2) for n in counts if abs(k * n * c - 1) < 1e-6)  # also  / (2 * n)
+    return next(found, 0)
 
 
 @mistake("mean_for_sum", "sum")
@@ -136,43 +126,26 @@ def _sum_taken_for_mean(use: Use) -> Passes:
 
 
 @mistake("mean_for_sum")
-def _mean_over_a_broadcast(use: Use) -> Variants:
+def _mean_over_a_broadcast(use: Use, wide: Array) -> Variants:
     """The gradient of the broadcast in {op}{line} was averaged instead of summed: it is divided
     by {n}.
 
     The gradient of a repeated value is the sum over the copies, not their mean.
     """
-    bias = use.op_name == "convolution" and use.name == "b"
-    wide = use.g if bias else use.wide()
-    n = 0 if wide is None or not use.passed.size else wide.size // use.passed.size
-    if wide is None or n < 2:
-        return
-    yield Variant(use.passed / n, str(n))
-    own = [1] * (wide.ndim - use.passed.ndim) + list(use.passed.shape)
-    if bias:
-        own = [m if k == 1 else 1 for k, m in enumerate(wide.shape)]
-    summed = [m for m, kept in zip(wide.shape, own) if m != kept]
-    several = {math.prod(c) for r in range(1, len(summed)) for c in combinations(summed, r)}
-    for m in sorted(several - {1, n}):  # a mean along some of the axes
-        yield Variant(use.passed / m, str(m))
+    lengths = [wide.shape[k] for k in use.summed_axes(wide)]
+    for many in range(len(lengths), 0, -1):  # a mean along all of the axes, or along some of them
+        for some in combinations(lengths, many):
+            if (n := math.prod(some)) > 1:
+                yield Variant(use.passed / n, str(n))
 
 
-@mistake(
-    "reduction_axis",
-    "sum mean amax amin softmax log_softmax logsumexp cumsum prod cross_entropy norm std",
-)
+@mistake("reduction_axis", "sum mean amax amin logsumexp cumsum prod norm std")
 def _reduction_axis(use: Use, axis: Axis) -> Variants:
     """{op}{line} works along axis {n}, and your gradient works along another axis.
 
     In the backward pass, repeat the gradient along the axis that was summed.
     """
     values, op, right = use.values, use.op, use.one_axis
-    if use.op_name == "cross_entropy":
-        if use.passed.ndim == 2:
-            _, gradient, _, g = parts_of_cross_entropy(use)
-            turned = softmax(values["x"], axis=1 - int(values["axis"])) * g
-            yield Variant(turned - gradient, str(axis))
-        return
     if op is None or use.passed.ndim < 2 or right is None:
         return
     for other in range(use.passed.ndim):
@@ -180,8 +153,7 @@ def _reduction_axis(use: Use, axis: Axis) -> Variants:
             changed: Axis = other if isinstance(axis, int) else (other,)
             yield Variant(use.rule(use.g, axis=changed), str(right))
             if "z" in use.reads() and "x" in values:
-                settings = {s: values[s] for s in op.settings} | {"axis": changed}
-                z = op.forward(values["x"], **settings)
+                z = use.applied(axis=changed)
                 yield Variant(use.rule(use.g, axis=changed, z=z), str(right))
                 yield Variant(use.rule(use.g, z=z), str(right))
                 yield from _half_turned(use, changed, z, str(right))
@@ -199,27 +171,6 @@ def _half_turned(use: Use, axis: Axis, z: Array, right: str) -> Variants:
     with suppress(ValueError, IndexError, RuntimeError):  # only if both axes have the same length
         turned = np.broadcast_to(restore_axes(use.g, use.passed.shape, axis, False), here.shape)
         yield Variant(here * turned, right)
-
-
-@mistake("mean_for_sum", "softmax log_softmax")
-def _mean_in_softmax(use: Use, z: Array, axis: int) -> Passes:
-    """The derivative of {op}{line} was computed with a mean instead of the sum.
-
-    Every score changes every probability, so their gradients are added.
-    """
-    if use.op_name == "softmax":
-        return z * (use.g - np.mean(use.g * z, int(axis), keepdims=True))
-    return use.g - np.exp(z) * np.mean(use.g, int(axis), keepdims=True)
-
-
-@mistake("reduction_axis", "softmax log_softmax")
-def _sum_over_all(use: Use, z: Array) -> Passes:
-    """The sum in the derivative of {op}{line} was taken over all entries, not along one axis.
-
-    In the backward pass, sum along the axis of the forward pass.
-    """
-    p = z if use.op_name == "softmax" else np.exp(z)
-    return p * (use.g - np.sum(use.g * z)) if p is z else use.g - p * np.sum(use.g)
 
 
 @mistake("tangent_for_gradient", "cumsum")
@@ -250,9 +201,6 @@ def _broadcast_axis(use: Use, wide: Array) -> Variants:
 
 
 # ------------------------------------------------------------------ matrices
-
-
-OF_MATRICES = "matmul mm bmm addmm baddbmm mv addmv"
 
 
 @mistake("transposed", "inverse solve det logabsdet")
@@ -330,7 +278,7 @@ def _transpose_of_a_product(use: Use) -> Variants:
             yield _with_other(use, _T(_T(a) @ _T(b)))
 
 
-@mistake("transposed", OF_MATRICES)
+@mistake("transposed", f"{OF_MATRICES} mul")
 def _transposed_further_in(use: Use) -> Variants:
     """The other factor of {op}{line} is itself a product, and a matrix in it is transposed.
 
@@ -408,6 +356,42 @@ def _product(a: Array, b: Array) -> Array | None:
         return None
 
 
+@mistake("wrong_argument", "solve")
+def _system_not_solved(use: Use, x: Array, z: Array) -> Variants:
+    """The derivative of {op}{line} is wrong: {n}.
+
+    For z = x**-1 @ y, the gradient of y is  d = x.T**-1 @ g,  and that of x is  -d @ z.T.
+    """
+    if use.name == "y":
+        yield Variant(use.g, "no system was solved in the backward pass")
+        yield Variant(x @ use.g, "x stands there instead of its inverse")
+        yield Variant(_T(x) @ use.g, "x.T stands there instead of its inverse")
+        return
+    g, z = (a[:, None] if a.ndim == 1 else a for a in (use.g, z))
+    d, y = np.linalg.solve(_T(x), g), x @ z
+    yield Variant(-d @ _T(y), "y stands there instead of the result z")
+    yield Variant(-g @ _T(z), "g stands there instead of  x.T**-1 @ g")
+    yield Variant(-g @ _T(y), "g and y stand there instead of  x.T**-1 @ g  and the result z")
+
+
+@mistake("missing_path", f"{OF_MATRICES} convolution add sub mul div")
+def _one_example(use: Use) -> Variants:
+    """{op}{line} is applied to {n} examples, and your gradient is that of {x} for only one of them.
+
+    Sum over all examples: in a loop, add each part with  +=.
+    """
+    weight = use.op_name == "convolution" and use.name in ("w", "b")
+    weight = weight or use.op_name in OF_MATRICES.split() and use.name == "y" and use.g.ndim > 1
+    if not use.g.ndim or not weight and use.wide() is None:
+        return
+    for k in {0, len(use.g) - 1} if len(use.g) > 1 else ():
+        only = np.zeros_like(use.g)
+        only[k] = use.g[k]
+        d = use.rule(only)
+        if d is not None and not np.allclose(d * len(only), use.passed):  # that would be a mean
+            yield Variant(d, str(len(only)))
+
+
 # ------------------------------------------------------------------ einsum
 
 
@@ -461,6 +445,39 @@ def _einsum_operands(use: Use) -> Variants:
 
 
 # ------------------------------------------------------------------ convolution
+
+
+@mistake("index_not_scattered", "convolution")
+def _windows_overwrite_each_other(use: Use, w: Array, stride: tuple[int, int]) -> Variants:
+    """The windows of {op}{line} overlap, and the gradient of one overwrote the others.
+
+    Add each part to what is already there:  d[i:j] += g,  not  d[i:j] = g.
+    """
+    values, (rows, columns) = use.values, w.shape[-2:]
+    if use.name != "x" or values["groups"] != 1 or tuple(values["dilation"]) != (1, 1):
+        return
+    top, bottom, left, right = values["padding"]
+    many, channels, height, width = use.passed.shape
+    for filters in (range(len(w)), [-1]):  # all of them at once, or one after the other
+        d = np.zeros((many, channels, height + top + bottom, width + left + right))
+        for i, j in np.ndindex(use.g.shape[2:]):
+            part = np.einsum("no,ocij->ncij", use.g[:, filters, i, j], w[filters])
+            i, j = i * stride[0], j * stride[1]
+            d[:, :, i : i + rows, j : j + columns] = part
+        yield d[:, :, top : top + height, left : left + width]
+
+
+@mistake("transposed", "mul dot mv matmul")
+def _weights_of_a_window_flipped(use: Use) -> Passes:
+    """The weights in the derivative of {op}{line} are in reverse order.
+
+    Write out one entry of z, and see by which weight each entry of x is multiplied.
+    """
+    w = use.values.get(use.beside)
+    parts = {u.op_name for u in use.graph.uses if u.node is use.parent}
+    if w is None or np.ndim(w) != 1 or not parts & {"getitem", "narrow", "unfold"}:
+        return None
+    return use.rule(use.g, **{use.beside: w[::-1]})
 
 
 @mistake("transposed", "convolution")

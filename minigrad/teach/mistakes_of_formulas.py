@@ -1,25 +1,80 @@
-"""Mistakes in a formula that consists of several operations.
+"""Mistakes in a formula for several operations, or with several terms.
 
     product and quotient rule     f' * h', f' / h', the division by h**2 left out
+    normalization                 the formula of a layer norm, or of a vector divided by its length
+    softmax                       p * (g - sum(g * p)), also for shares that were computed by hand
+    scores                        p - y, the gradient of most losses with respect to the scores
     label smoothing               the smoothed target distribution
     pos_weight                    the factor of the positive examples
 
-The rows are like those of at_a_node.py, and are tried with them. Read at_a_node.py first.
+A function of this module finds where a formula holds, and yields a Formula with its mistakes. We
+often find it by comparing values, so it does not matter how the program was written. Each mistake
+is tried at each place alone, then at all places. Students read the function's docstring.
+
+The rows are tried with those of at_a_node.py. Read at_a_node.py first.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from itertools import combinations, product
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from minigrad.ops import sigmoid, softmax
+from minigrad.ops import log_softmax, sigmoid, softmax
 from minigrad.teach.answer import Answer
 from minigrad.teach.at_a_node import gives, uses_of_each_node
 from minigrad.teach.difference import Array
+from minigrad.teach.mistakes import TABLE, Mistake, Variant
 from minigrad.teach.mistakes_of_losses import parts_of_cross_entropy
-from minigrad.teach.uses import Use
+from minigrad.teach.uses import AnyNode, Use
 from minigrad.teach.whole import Places, Table, mistake_in
 
 OF_FORMULAS: Table = []
+
+
+class Formula(NamedTuple):
+    """A place where a formula gives the gradient of a node.
+
+    use     the operation that messages name
+    node    the node whose gradient the formula gives
+    wrong   for each mistake: its kind, the words for {n}, and what it adds to the gradient
+    words   the words for {formula}
+    """
+
+    use: Use
+    node: AnyNode
+    wrong: list[tuple[str, str, Array]]
+    words: str = ""
+
+
+def formula(find: Callable[[Answer], Iterator[Formula]]) -> Callable[[Answer], Iterator[Formula]]:
+    """Add the mistakes in a formula to the table."""
+
+    def search(a: Answer) -> Places:
+        for places in _together(a, list(find(a))):
+            for wrong in zip(*(one.wrong for one in places), strict=False):
+                changes = [(p.node, d) for p, (_, _, d) in zip(places, wrong, strict=True)]
+                kind, words, _ = wrong[0]
+                if len({k for k, _, _ in wrong}) == 1 and gives(a, *changes):
+                    use, hint = places[0].use, places[0].words
+                    yield {"kind": kind, "use": use, "n": words, "formula": hint}
+                    break
+
+    search.__doc__, search.__name__ = find.__doc__, find.__name__
+    OF_FORMULAS.append(("wrong_argument", search))
+    return find
+
+
+def _together(a: Answer, places: list[Formula]) -> Iterator[list[Formula]]:
+    """Each of the places alone, then all of them: a mistake may be made once or everywhere."""
+    yield from ([one] for one in places)
+    nodes = {one.node for one in places}
+    below = [set(a.graph.changes(n, a.graph.gradients[n])) - {n} for n in (p.node for p in places)]
+    ends = (one for one, later in zip(places, below, strict=True) if not later & nodes)
+    apart = {one.use: one for one in ends}  # of two on the same path, the one further down
+    if len(apart) > 1:
+        yield list(apart.values())
+
 
 # ------------------------------------------------------------------ product and quotient rule
 
@@ -32,37 +87,33 @@ def _of_two_functions(a: Answer, op_name: str) -> Iterator[tuple[Use, Use]]:
                 yield uses[0], uses[1]
 
 
-@mistake_in(OF_FORMULAS, "paths_multiplied")
-def _product_of_derivatives(a: Answer) -> Places:
-    """The derivative of the product {op}{line} is not the product of the derivatives.
+RULES = {
+    "mul": (np.multiply, "product", "(f * h)' = f' * h + f * h'"),
+    "div": (np.true_divide, "quotient", "(f / h)' = (f' * h - f * h') / h**2"),
+}
 
-    Use the product rule:  (f * h)' = f' * h + f * h'.
+
+@formula
+def _derivatives_combined(a: Answer) -> Iterator[Formula]:
+    """The derivative of the {n} {op}{line} is not the {n} of the derivatives.
+
+    Use the {n} rule:  {formula}.
     """
-    yield from _derivatives_combined(a, "mul", np.multiply)
-
-
-@mistake_in(OF_FORMULAS, "paths_multiplied")
-def _quotient_of_derivatives(a: Answer) -> Places:
-    """The derivative of the quotient {op}{line} is not the quotient of the derivatives.
-
-    Use the quotient rule:  (f / h)' = (f' * h - f * h') / h**2.
-    """
-    yield from _derivatives_combined(a, "div", np.true_divide)
-
-
-def _derivatives_combined(a: Answer, op_name: str, combine: np.ufunc) -> Places:
-    """Where the student has combined f' and h' by the operation that combines f and h."""
-    for x, y in _of_two_functions(a, op_name):
-        f, h = (a.graph.walk_back(u.parent, np.ones_like(u.passed)) for u in (x, y))
-        if f is None or h is None or not f.shape == h.shape == x.g.shape:
-            continue
-        if np.all(h == 1) or op_name == "mul" and np.all(f == 1):
-            continue  # as if one path were missing
-        effects = [a.graph.walk_back(u.parent, u.passed) for u in (x, y)]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            combined = x.g * combine(f, h)
-        if a.gives(a.right - sum(d for d in effects if d is not None) + combined):
-            yield {"use": x}
+    graph = a.graph
+    for op_name, (combine, words, rule) in RULES.items():
+        for x, y in _of_two_functions(a, op_name):
+            slopes = [graph.changes(u.parent, np.ones_like(u.passed)) for u in (x, y)]
+            parts = [graph.changes(u.parent, u.passed) for u in (x, y)]
+            both = [node for node in slopes[0] if node in slopes[1]]
+            # with respect to x, or to the tensor where the two paths meet
+            for node in {min(both, key=lambda n: n.queue_key), a.target} if both else ():
+                f, h = (s[node] for s in slopes)
+                if f.shape != h.shape or x.g.shape not in (f.shape, ()):
+                    continue
+                if np.all(h == 1) or op_name == "mul" and np.all(f == 1):
+                    continue  # as if one path were missing
+                d = x.g * combine(f, h) - parts[0][node] - parts[1][node]
+                yield Formula(x, node, [("paths_multiplied", words, d)], rule)
 
 
 @mistake_in(OF_FORMULAS, "wrong_argument")
@@ -80,11 +131,289 @@ def _denominator(a: Answer) -> Places:
                 yield {"use": x, "n": words}
 
 
+# ------------------------------------------------------------------ normalization
+
+
+MEASURED = "mean sum standardize norm mul pow square".split()  # they read what is normalized
+
+
+@formula
+def _in_a_normalization(a: Answer) -> Iterator[Formula]:
+    """In the derivative of the normalization in {op}{line}, something is wrong: {n}.
+
+    It is  {formula},  with all sums and means along the same axis.
+    """
+    known = a.graph.known
+    measured = {u.parent for u in a.graph.paths if u.op_name in MEASURED}
+    last = {u.node: u for u in a.graph.paths if u.op_name in ("mul", "div", "standardize")}
+    for use in last.values():
+        y = known.get(use.node, np.ones(()))
+        for node in (n for n in measured if n in known and y.ndim and known[n].shape == y.shape):
+            x = known[node]
+            for k, centered in product(range(y.ndim), (True, False)):
+                axes: list[Any] = [k, tuple(j for j in range(y.ndim) if j != k)]
+                for axis in axes if y.ndim > 2 else axes[:1]:
+                    c = x - np.mean(x, axis, keepdims=True) if centered else x
+                    total = np.mean if centered else np.sum
+                    size = np.sqrt(total(c * c, axis, keepdims=True))
+                    if np.allclose(y * size, c, 1e-2, 1e-2 * float(np.max(np.abs(c)))):
+                        yield _normalization(use, node, x, y, axis, centered)
+
+
+def _normalization(
+    use: Use, node: AnyNode, x: Array, y: Array, axis: Any, centered: bool
+) -> Formula:
+    """y = r * (x - mean(x)),  with one r for each row; or not centered,  y = r * x,  with rows of length 1."""
+    g = use.g
+    c = x - np.mean(x, axis, keepdims=True) if centered else x
+    r = np.sum(y * c, axis, keepdims=True) / np.sum(c * c, axis, keepdims=True)
+    total = np.mean if centered else np.sum
+
+    def parts(axis: Any, outer: Array = y, inner: Array = y) -> tuple[Array, Array]:
+        mean = np.mean(g, axis, keepdims=True) if centered else 0
+        return r * (mean + 0 * g), r * outer * total(g * inner, axis, keepdims=True)
+
+    mean, other = parts(axis)
+    n = x.size // r.size
+    wrong = [("missing_path", "r is treated as a constant", other)]
+    if centered:
+        wrong += [
+            ("missing_path", "the mean and r are treated as constants", mean + other),
+            ("missing_path", "the mean is treated as a constant", mean),
+            ("sign", "mean(g) is added, not subtracted", 2 * mean),
+            ("sign", "both means are added, not subtracted", 2 * (mean + other)),
+        ]
+    instead, times = ("sums stand there", n) if centered else ("a mean stands there", 1 / n)
+    wrong += [("mean_for_sum", instead, (1 - times) * d) for d in (mean + other, mean, other)]
+    right, own = r * g - mean - other, r * y * g * y / (n if centered else 1)
+    wrong += [
+        ("sign", "the last term is added, not subtracted", 2 * other),
+        ("upstream_only", "the factor r is missing", right / r - right),
+        ("missing_path", "r depends on all entries, not only on its own", other - own),
+        ("wrong_argument", "the last y is missing", other - other / y),
+        ("wrong_argument", "g * y is there without y", other - parts(axis, y, y**0)[1]),
+    ]
+    for words, v in (("x minus its mean", c), ("x", x)):
+        for pair in ((v, y), (y, v), (v, v)):
+            d = other - parts(axis, *pair)[1]
+            wrong.append(("wrong_argument", f"{words} is used in place of y", d))
+    for m in range(1, y.ndim + 1):
+        for axes in (s for s in combinations(range(y.ndim), m) if s not in (axis, (axis,))):
+            d = mean + other - sum(parts(axes))
+            wrong.append(("reduction_axis", "the means are taken along other axes", d))
+    if centered:
+        return Formula(
+            use, node, wrong, "r * (g - mean(g) - y * mean(g * y))  for  y = (x - mean) * r"
+        )
+    return Formula(use, node, wrong, "r * (g - y * sum(g * y))  for  y = r * x")
+
+
+# ------------------------------------------------------------------ softmax
+
+
+@formula
+def _in_a_softmax(a: Answer) -> Iterator[Formula]:
+    """The derivative of {op}{line} is wrong: {n}.
+
+    Every score changes every probability: it is  {formula},  with the sum along the axis of the
+    forward pass.
+    """
+    for use in (u for u in a.graph.paths if not u.part):
+        yield from _softmax_at(use)
+
+
+def _softmax_at(use: Use) -> Iterator[Formula]:
+    z, x, y, axis = (use.values.get(name) for name in ("z", "x", "y", "axis"))
+    axes = range(use.passed.ndim)
+    if use.op_name == "softmax" and z is not None:
+        others = [] if x is None else [2 * [softmax(x, axis=k)] for k in axes]
+        yield _softmax(use, z, z, axis, others, "p * (g - sum(g * p))")
+    elif use.op_name == "div" and use.name == "x" and x is not None and y is not None:
+        for axis in (None, *axes) if axes else ():  # e / e.sum(): the shares of the entries
+            if np.allclose(np.sum(x, axis, keepdims=True), y):
+                sums = [np.sum(x, k, keepdims=True) for k in axes]
+                others = [[1 / total, x / total] for total in sums]
+                words = "(g - sum(g * p)) / s  for  p = x / s"
+                yield _softmax(use, 1 / y, x / y, axis, others, words)
+    elif use.op_name == "log_softmax" and z is not None:
+        yield _log_softmax(use, z, x, axis)
+    elif use.op_name == "sub" and use.name == "x" and z is not None and x is not None:
+        for axis in axes if z.shape == x.shape else ():  # x - x.exp().sum().log()
+            if np.allclose(z, log_softmax(x, axis=axis)):
+                yield _log_softmax(use, z, x, axis)
+    elif use.op_name == "logsumexp" and x is not None and (wide := use.widened()) is not None:
+        p = softmax(x, axis=axis)
+        d = [
+            ("softmax_diagonal_only", DIAGONAL, wide * p * (1 - p)),
+            ("wrong_argument", "the scores are used instead of the softmax", wide * x),
+            (
+                "wrong_argument",
+                "exp(x) is used instead of the softmax",
+                wide * np.exp(x),
+            ),
+            *(("reduction_axis", ANOTHER, wide * softmax(x, axis=k)) for k in axes),
+        ]
+        yield _instead(use, wide * p, d, "g * softmax(x)")
+
+
+DIAGONAL = "only the diagonal of the Jacobian was used"
+ANOTHER = "the softmax was taken along another axis"
+
+
+def _softmax(
+    use: Use, front: Array, p: Array, axis: Any, others: list[list[Array]], words: str
+) -> Formula:
+    """front * (g - sum(g * p));  others: the same two factors along other axes."""
+    g = use.g
+
+    def result(of: Array, axis: Any = axis, times: float = 1, front: Array = front) -> Array:
+        return front * (g - times * np.sum(of, axis, keepdims=True))
+
+    n = p.size if axis is None else p.shape[axis]
+    d = [
+        ("softmax_diagonal_only", DIAGONAL, front * g * (1 - p)),
+        ("missing_path", "the part through the sum is missing", front * g),
+        ("missing_path", "only the part through the sum is there", result(g * p) - front * g),
+        ("wrong_argument", "the p in the sum is missing", result(g)),
+        ("wrong_argument", "the factor of the whole is missing", result(g * p) / front),
+        ("sign", "the sum is added, not subtracted", result(g * p, times=-1)),
+        ("mean_for_sum", "a mean stands there, not a sum", result(g * p, times=1 / n)),
+        ("reduction_axis", "the sum is over all entries", result(g * p, None)),
+    ]
+    for k, (outer, q) in enumerate(others):
+        d += [("reduction_axis", ANOTHER, result(g * q, along, 1, outer)) for along in (k, axis)]
+    d += [("reduction_axis", ANOTHER, result(g * p, k)) for k in range(p.ndim)]
+    return _instead(use, result(g * p), d, words)
+
+
+def _log_softmax(use: Use, z: Array, x: Array | None, axis: Any) -> Formula:
+    """g - p * sum(g)"""
+    g, p = use.g, np.exp(z)
+    total = np.sum(g, axis, keepdims=True)
+    d = [
+        ("softmax_diagonal_only", DIAGONAL, g * (1 - p)),
+        ("missing_path", "the part through the sum is missing", g),
+        ("missing_path", "only the part through the sum is there", -p * total),
+        ("sign", "the sum is added, not subtracted", g + p * total),
+        ("mean_for_sum", "a mean stands there, not a sum", g - p * np.mean(g, axis, keepdims=True)),
+        ("reduction_axis", "the sum is over all entries", g - p * np.sum(g)),
+        ("wrong_argument", "the logarithms are used instead of the softmax", g - z * total),
+    ]
+    if x is not None:
+        d.append(("wrong_argument", "the scores are used instead of the softmax", g - x * total))
+    for k in range(p.ndim):
+        q, turned = p if x is None else softmax(x, axis=k), np.sum(g, k, keepdims=True)
+        d += [
+            ("reduction_axis", ANOTHER, g - v * w)
+            for v, w in ((p, turned), (q, turned), (q, total))
+        ]
+    return _instead(use, g - p * total, d, "g - p * sum(g)")
+
+
+def _row(kind: str) -> Mistake:
+    """A row of the table: the mistakes of a kind at one operation, which may be in each of several layers."""
+
+    def passes(use: Use) -> list[Array | Variant | None]:
+        found = list(_softmax_at(use))
+        if use.op_name == "standardize":
+            x, y, axis = (use.values[name] for name in ("x", "z", "axis"))
+            found = [_normalization(use, use.parent, x, y, axis, centered=True)]
+        return [Variant(use.passed + d, n) for f in found for k, n, d in f.wrong if k == kind]
+
+    ops = ("softmax", "log_softmax", "logsumexp", "standardize")
+    message = "The derivative of {op}{line} is wrong: {n}."
+    return Mistake(kind, message, "Every entry of its result depends on all entries.", ops, passes)
+
+
+for (
+    kind
+) in "softmax_diagonal_only missing_path sign mean_for_sum reduction_axis wrong_argument".split():
+    TABLE.append(_row(kind))
+
+
+def _instead(use: Use, right: Array, passed: list[tuple[str, str, Array]], words: str) -> Formula:
+    """A formula for what passes along an edge, with what passes by each mistake."""
+    return Formula(use, use.parent, [(kind, n, d - right) for kind, n, d in passed], words)
+
+
+# ------------------------------------------------------------------ the scores of a loss
+
+
+@formula
+def _of_the_scores(a: Answer) -> Iterator[Formula]:
+    """The gradient with respect to the scores x of {op}{line} is wrong: {n}.
+
+    It is  {formula} - y  for each score, times the weight of its term in the loss.
+    """
+    # A loss whose gradient is  each * (p - y),  with p = softmax(x), sigmoid(x), exp(x), or x itself.
+    graph = a.graph
+    first = {u.parent: u for u in reversed(graph.paths)}  # the first use of each tensor
+    whole = [(u, graph.gradients[u.parent]) for u in first.values()]
+    parts = [(u, u.passed) for u in graph.paths if u.fan_in > 1 and not u.part]
+    for use, passed in (*whole, *parts):
+        x, g = graph.known.get(use.parent), np.asarray(passed, np.float64)
+        if x is None or not np.any(g):
+            continue
+        size, near = np.max(np.abs(g)), 1e-3 if use.passed.dtype.itemsize < 8 else 1e-6
+        for name, p, row, y in _losses(x, g, near * size, graph.constants):
+            rest = p - y
+            # one weight for all entries, or one for each row
+            each = np.sum(g * rest, row, keepdims=True) / np.sum(rest**2, row, keepdims=True)
+            each = np.nan_to_num(each)
+            if g.size == 1 and abs(abs(each.item()) - 1) > near:
+                continue  # one number is always  each * (p - y)
+            if row is not None and x.shape[row] == 2 and np.ptp(np.abs(each)) > near * size:
+                continue  # so are two numbers whose sum is 0, if each row has its weight
+            if np.max(np.abs(g - each * rest)) <= near * size:
+                alone = use.fan_in == 1 and use.op_name in ("sigmoid", "exp")
+                mistakes = _wrong_scores(name, x, p, np.asarray(y, p.dtype), alone)
+                wrong = [(kind, words, each * (d - rest)) for kind, words, d in mistakes]
+                yield Formula(use, use.parent, wrong, name)
+
+
+def _losses(
+    x: Array, g: Array, rounding: float, constants: list[Array]
+) -> Iterator[tuple[str, Array, int | None, Array]]:
+    """Name, p, the axis along which each row may have its own weight, and y, of the losses that are tried."""
+    given = [v for v in constants if v.shape == x.shape and np.any(v)]
+    below, above = g < 0, g > 0
+    for axis in range(x.ndim):
+        if np.max(np.abs(np.sum(g, axis))) <= rounding:
+            p, one = softmax(x, axis=axis), np.sum(below, axis, keepdims=True) == 1
+            yield "softmax(x)", p, axis, np.where(one, below, above)
+            yield from (("softmax(x)", p, None, y) for y in given)
+    yield from (("sigmoid(x)", sigmoid(x), None, y) for y in (below, above, *given))
+    yield from (("exp(x)", np.exp(x), None, y) for y in given)
+    yield from (("x", x, None, y) for y in given)
+
+
+def _wrong_scores(
+    name: str, x: Array, p: Array, y: Array, alone: bool
+) -> Iterator[tuple[str, str, Array]]:
+    """(kind, words, what stands there) for each mistake in  p - y;  alone: is p a step of its own?"""
+    yield "missing_path", "y is missing", p
+    yield "missing_path", f"{name} is missing", -y
+    yield "sign", "y is added, not subtracted", p + y
+    if name == "x":
+        return
+    slope = p if name == "exp(x)" else p * (1 - p)
+    yield "wrong_argument", f"it was computed with x instead of {name}", x - y
+    yield "double_counted", f"it contains the derivative of {name} already", (p - y) * slope
+    if name == "softmax(x)":
+        yield "softmax_diagonal_only", "only the entries of the targets have one", (p - y) * y
+        for axis in range(x.ndim):
+            yield "reduction_axis", "softmax is along another axis", softmax(x, axis=axis) - y
+    elif not alone:
+        yield "forgot_inner", f"the derivative of {name} is missing", (p - y) / slope
+    if name == "sigmoid(x)":
+        yield "sign", "it was computed with sigmoid(-x)", 1 - p - y
+
+
 # ------------------------------------------------------------------ label smoothing
 
 
-@mistake_in(OF_FORMULAS, "wrong_argument")
-def _smoothed_target(a: Answer) -> Places:
+@formula
+def _smoothed_target(a: Answer) -> Iterator[Formula]:
     """The target distribution in the derivative of {op}{line} is wrong: {n}.
 
     With label_smoothing=e and k classes it is  (1 - e) * onehot + e / k.
@@ -94,58 +423,37 @@ def _smoothed_target(a: Answer) -> Places:
         if len(smooth) != 1:
             continue
         axis = use.values["axis"]
-        _, chosen, _, hard = parts_of_cross_entropy(use)
+        _, chosen, hard = parts_of_cross_entropy(use)
         # Each row is  hard * (p - onehot) + soft * (p - 1 / k),  and e = soft / (hard + soft).
         soft = -np.sum(smooth[0].g, axis, keepdims=True)
         each, k = hard + soft, use.passed.shape[axis]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            one, e = np.nan_to_num(chosen / hard), np.nan_to_num(soft / each)
-        p = softmax(use.values["x"], axis=axis)
+        one, e = np.nan_to_num(chosen / hard), np.nan_to_num(soft / each)
+        p, passed = softmax(use.values["x"], axis=axis), use.passed + smooth[0].passed
+        without = "e / k is added, but onehot is not multiplied by 1 - e"
         shared = (1 - e) * one + e / max(k - 1, 1) * (1 - one)
-        for kind, target, words in (
-            ("wrong_argument", one, "it is not smoothed"),
-            ("missing_path", (1 - e) * one, "e / k is missing"),
-            (
-                "wrong_argument",
-                one + e / k,
-                "e / k is added, but onehot is not multiplied by 1 - e",
-            ),
-            ("wrong_argument", shared, "e is shared among the k - 1 other classes"),
-            ("wrong_argument", e * one + (1 - e) / k, "e and 1 - e are swapped"),
-        ):
-            if gives(a, (use.parent, each * (p - target) - use.passed - smooth[0].passed)):
-                yield {"kind": kind, "use": use, "n": words}
-                return
+        wrong = [
+            (kind, words, each * (p - target) - passed)
+            for kind, words, target in (
+                ("wrong_argument", "it is not smoothed", one),
+                ("missing_path", "e / k is missing", (1 - e) * one),
+                ("wrong_argument", without, one + e / k),
+                ("wrong_argument", "e is shared among the k - 1 other classes", shared),
+                ("wrong_argument", "e and 1 - e are swapped", e * one + (1 - e) / k),
+            )
+        ]
+        yield Formula(use, use.parent, wrong)
 
 
 # ------------------------------------------------------------------ pos_weight
 
 
-@mistake_in(OF_FORMULAS, "scale")
-def _weight_of_positives(a: Answer) -> Places:
-    """The factor pos_weight in the derivative of {op}{line} is wrong: {n}.
+@formula
+def _weight_of_positives(a: Answer) -> Iterator[Formula]:
+    """The derivative of {op}{line} with its factor pos_weight is wrong: {n}.
 
     It multiplies the loss of the positive examples:  (1 - y) * p - pos_weight * y * (1 - p).
     """
-    for use, x, y, weight, each in _weighted_positives(a):
-        p = sigmoid(x)
-        right = (1 - y) * p - weight * y * (1 - p)
-        for d, words in (
-            (p - y, "it is missing"),
-            (weight * (p - y), "it multiplies the negative examples as well"),
-            (weight * (1 - y) * p - y * (1 - p), "it multiplies the negative examples instead"),
-            (p - weight * y, "it multiplies the target only, and belongs to the whole term"),
-        ):
-            if gives(a, (use.parent, each * (d - right))):
-                yield {"use": use, "n": words}
-                return
-
-
-def _weighted_positives(a: Answer) -> Iterator[tuple[Use, Array, Array, Array, Array]]:
-    """The use of the scores by logsigmoid; scores, targets, pos_weight; and the gradient of each loss.
-
-    The loss is  (1 - y) * x - (1 + (pos_weight - 1) * y) * logsigmoid(x).
-    """
+    # The loss is  (1 - y) * x - (1 + (pos_weight - 1) * y) * logsigmoid(x).
     paths = a.graph.paths
     for use in (u for u in paths if u.op_name == "logsigmoid"):
         negative = [u for u in paths if u.parent is use.parent and u.op_name == "mul"]
@@ -157,8 +465,19 @@ def _weighted_positives(a: Answer) -> Iterator[tuple[Use, Array, Array, Array, A
         scale = np.asarray(factor[0].values[factor[0].beside])
         if y.shape != x.shape or scale.shape != x.shape:
             continue
-        with np.errstate(divide="ignore", invalid="ignore"):
-            weight = np.where(y == 0, np.nan, 1 + (scale - 1) / y)
-        known = weight[~np.isnan(weight)]
-        if known.size and np.allclose(known, known[0]):
-            yield use, x, y, np.full_like(x, known[0]), negative[0].g
+        weights = 1 + (scale[y != 0] - 1) / y[y != 0]
+        if not weights.size or not np.allclose(weights, weights[0]):
+            continue
+        p, w = sigmoid(x), weights[0]
+        right, instead = (1 - y) * p - w * y * (1 - p), w * (1 - y) * p - y * (1 - p)
+        wrong = [
+            (kind, words, negative[0].g * (d - right))
+            for kind, words, d in (
+                ("scale", "the factor is missing", p - y),
+                ("scale", "it multiplies the negative examples as well", w * (p - y)),
+                ("scale", "it multiplies the negative examples instead", instead),
+                ("scale", "it multiplies the target, and not the whole term", p - w * y),
+                ("double_counted", "sigmoid's derivative is there twice", right * p * (1 - p)),
+            )
+        ]
+        yield Formula(use, use.parent, wrong)

@@ -1,85 +1,30 @@
-"""The table of mistakes, continued: softmax, losses, normalization.
+"""The table of mistakes, continued: losses and statistics.
 
-    softmax, log_softmax, logsumexp     cross-entropy     standardize
+    cross-entropy     binary cross-entropy     var, std, norm
 
-Read mistakes.py first.
+Read mistakes.py first. Mistakes in  p - y  and in the derivative of softmax are in
+mistakes_of_formulas.py.
 """
 
 import numpy as np
 
-from minigrad.ops import sigmoid, softmax
+from minigrad.ops import softmax
 from minigrad.teach.difference import Array
-from minigrad.teach.mistakes import Passes, Variant, Variants, mistake
+from minigrad.teach.mistakes import Passes, Variant, Variants, constant_factor, mistake
 from minigrad.teach.uses import Use
 
-# ------------------------------------------------------------------ softmax and losses
+# ------------------------------------------------------------------ cross-entropy
 
 
-@mistake("softmax_diagonal_only", "softmax log_softmax logsumexp cross_entropy")
-def _softmax_diagonal_only(use: Use) -> Passes:
-    """Only the diagonal of the Jacobian of {op}{line} was used, but every score changes every
-    probability.
-
-    Write down how one probability changes with another one's score, and add that part as well.
-    """
-    if use.op_name == "cross_entropy":
-        _, gradient, _, g = parts_of_cross_entropy(use)
-        return use.passed * (np.abs(gradient) > 1e-6 * np.max(np.abs(g)))
-    if use.op_name == "logsumexp":
-        p, wide = use.share(), use.widened()
-        return None if p is None or wide is None else wide * p * (1 - p)
-    z = use.values["z"]
-    return use.g * z * (1 - z) if use.op_name == "softmax" else use.g * (1 - np.exp(z))
-
-
-@mistake("softmax_diagonal_only", "div")
-def _softmax_by_hand_diagonal_only(use: Use, x: Array, y: Array) -> Passes:
-    """The sum in {op}{line} depends on every entry, but only the diagonal of the Jacobian was
-    used.
-
-    Write down how one share changes with another entry, and add that part as well.
-    """
-    # e / e.sum(): of the gradient through the sum, only each entry's own part.
-    below = next((u for u in use.graph.uses if u.node is use.node and u.name == "y"), None)
-    if use.name != "x" or below is None:
-        return None
-    for axis in (None, *range(np.ndim(x))):
-        if np.ndim(x) and np.allclose(np.sum(x, axis, keepdims=True), y):
-            spread = use.graph.changes(below.parent, below.passed).get(use.parent)
-            return None if spread is None else use.passed * (1 - x / y) - spread
-    return None
-
-
-def parts_of_cross_entropy(use: Use) -> tuple[Array, Array, Array, Array]:
-    """Cross-entropy's gradient as softmax minus one-hot, each times g; and the scores times g.
+def parts_of_cross_entropy(use: Use) -> tuple[Array, Array, Array]:
+    """Cross-entropy's gradient as softmax minus one-hot, each times g; and g for each row.
 
     Raises LookupError if the scores are not known; then no mistake is found.
     """
     x, axis, weights = (use.values[name] for name in ("x", "axis", "weights"))
     g = np.expand_dims(np.broadcast_to(use.g * weights, np.delete(x.shape, axis)), axis)
     soft = softmax(x, axis=axis) * g
-    return soft, soft - use.passed, x * g, g
-
-
-@mistake("missing_path", "cross_entropy")
-def _half_of_cross_entropy(use: Use) -> Passes:
-    """{op}{line} reads the scores twice: the target's score, and all of them in the sum. Your
-    gradient has only one of the two parts.
-
-    Write the loss as  -x[t] + log(sum(exp(x))),  and differentiate both terms.
-    """
-    soft, gradient, _, _ = parts_of_cross_entropy(use)
-    return [soft, -gradient]
-
-
-@mistake("wrong_argument", "cross_entropy")
-def _scores_for_probabilities(use: Use) -> Passes:
-    """The derivative of {op}{line} was computed with the scores instead of their softmax.
-
-    Write the loss as  -x[t] + log(sum(exp(x))),  and differentiate both terms.
-    """
-    _, gradient, scores, _ = parts_of_cross_entropy(use)
-    return scores - gradient
+    return soft, soft - use.passed, g
 
 
 @mistake("mask_missing", "cross_entropy")
@@ -93,7 +38,7 @@ def _ignored_rows(use: Use, target: Array, weights: Array, axis: int) -> Passes:
         return None
     x, share = use.values["x"], use.g * np.max(weights)
     everywhere = softmax(x, axis=axis) * np.expand_dims(np.broadcast_to(share, target.shape), axis)
-    soft, gradient, _, _ = parts_of_cross_entropy(use)
+    soft, gradient, _ = parts_of_cross_entropy(use)
     return [use.passed * counts.sum() / counts.size, everywhere - gradient]
 
 
@@ -110,115 +55,6 @@ def _weights_of_classes_missing(use: Use, target: Array, weights: Array, axis: i
         return None
     each = np.expand_dims(np.where(counts == 0, 1, counts), axis)
     return [use.passed / each / n for n in (1, np.count_nonzero(counts))]
-
-
-@mistake("missing_path", "standardize")
-def _statistics_taken_as_constants(use: Use, x: Array, axis: int, eps: float) -> Passes:
-    """{op}{line} subtracts the mean and divides by the standard deviation. Both depend on the
-    input, and the gradient through them is missing.
-
-    Add the gradient through the mean and the gradient through the variance.
-    """
-    by_itself, by_mean, by_variance = _parts_of_standardize(use, x, axis, eps)
-    return [by_itself, by_itself - by_mean, by_itself - by_variance]
-
-
-def _parts_of_standardize(use: Use, x: Array, axis: int, eps: float) -> tuple[Array, Array, Array]:
-    """The gradients through x itself, its mean, and its variance: the first minus the others is what passes."""
-    deviation = np.sqrt(np.var(x, axis=axis, keepdims=True) + eps)
-    z = (x - np.mean(x, axis=axis, keepdims=True)) / deviation
-    by_mean = np.mean(use.g, axis=axis, keepdims=True) / deviation
-    by_variance = z * np.mean(use.g * z, axis=axis, keepdims=True) / deviation
-    return use.g / deviation, by_mean, by_variance
-
-
-@mistake("sign", "standardize")
-def _sign_in_standardize(use: Use, x: Array, axis: int, eps: float) -> Passes:
-    """A sign in the derivative of {op}{line} is wrong: the gradients through the mean and through
-    the variance are subtracted.
-
-    Check the minus signs of this derivative.
-    """
-    _, by_mean, by_variance = _parts_of_standardize(use, x, axis, eps)
-    return [use.passed + 2 * d for d in (by_variance, by_mean, by_mean + by_variance)]
-
-
-@mistake("mean_for_sum", "standardize")
-def _sums_in_standardize(use: Use, x: Array, axis: int, eps: float) -> Passes:
-    """The derivative of {op}{line} was computed with sums instead of means.
-
-    The mean and the variance divide by the number of entries, and so do their derivatives.
-    """
-    _, by_mean, by_variance = _parts_of_standardize(use, x, axis, eps)
-    n = x.size // by_mean.size
-    return [use.passed - (n - 1) * d for d in (by_mean + by_variance, by_mean, by_variance)]
-
-
-@mistake("missing_path", "softmax log_softmax")
-def _half_of_softmax(use: Use, z: Array, axis: int) -> Passes:
-    """The derivative of {op}{line} has two parts, one through each entry itself and one through
-    the sum. Your gradient has only one of them.
-
-    Each score appears in the numerator of its own probability, and in the denominator of all of
-    them.
-    """
-    g = use.g
-    if use.op_name == "softmax":
-        return [g * z, -z * np.sum(g * z, int(axis), keepdims=True)]
-    return [g, -np.exp(z) * np.sum(g, int(axis), keepdims=True)]
-
-
-@mistake("wrong_argument", "softmax")
-def _factor_of_softmax(use: Use, z: Array, axis: int) -> Passes:
-    """One of the two factors z is missing in the derivative of {op}{line}.
-
-    The derivative is  z * (g - sum(g * z)),  with the sum along the axis of the softmax.
-    """
-    total, all_g = (np.sum(d, int(axis), keepdims=True) for d in (use.g * z, use.g))
-    return [use.g - total, z * (use.g - all_g)]
-
-
-@mistake("sign", "softmax log_softmax cross_entropy")
-def _sign_in_softmax(use: Use, axis: int) -> Passes:
-    """The sum in the derivative of {op}{line} has the wrong sign.
-
-    Check the minus signs of this derivative.
-    """
-    if use.op_name == "cross_entropy":
-        soft, gradient, _, _ = parts_of_cross_entropy(use)
-        return soft + gradient  # p + onehot
-    z, g = use.values["z"], use.g
-    if use.op_name == "softmax":
-        return z * (g + np.sum(g * z, int(axis), keepdims=True))
-    return g + np.exp(z) * np.sum(g, int(axis), keepdims=True)
-
-
-@mistake("wrong_argument", "log_softmax logsumexp")
-def _not_the_softmax(use: Use) -> Variants:
-    """The derivative of {op}{line} was computed with {n} instead of the softmax.
-
-    The softmax of the scores is  exp(x) / sum(exp(x)).
-    """
-    z, x, axis = (use.values.get(name) for name in ("z", "x", "axis"))
-    if use.op_name == "log_softmax" and axis is not None:
-        total = np.sum(use.g, int(axis), keepdims=True)
-        if z is not None:
-            yield Variant(use.g - z * total, "the logarithms")
-        if x is not None and np.shape(x) == use.g.shape:
-            yield Variant(use.g - x * total, "the scores")
-    if use.op_name == "logsumexp" and x is not None and (wide := use.widened()) is not None:
-        yield Variant(wide * x, "the scores")
-        yield Variant(wide * np.exp(x), "the exponentials")
-
-
-@mistake("reduction_axis", "logsumexp")
-def _shares_along_another_axis(use: Use, x: Array, widened: Array) -> Variants:
-    """The softmax in the derivative of {op}{line} was taken along another axis.
-
-    The softmax adds up to 1 along the axis of the sum.
-    """
-    for axis in range(x.ndim):
-        yield widened * softmax(x, axis=axis)
 
 
 @mistake("mean_for_sum", "cross_entropy nll_loss")
@@ -238,27 +74,6 @@ def _weighted_mean_taken_for_sum(use: Use, weights: Array, target: Array) -> Var
 
 
 # ------------------------------------------------------------------ binary cross-entropy
-
-
-@mistake("wrong_argument", "binary_cross_entropy_with_logits")
-def _scores_for_their_sigmoid(use: Use, x: Array, y: Array) -> Passes:
-    """The derivative of {op}{line} needs the sigmoid of the scores, not the scores themselves.
-
-    Differentiate the term with the target and the one without, and compare each with your code.
-    """
-    each = use.g / (x.size if use.values["reduction"] == "mean" else 1)
-    return each * (x - y) if use.name == "x" else None
-
-
-@mistake("missing_path", "binary_cross_entropy_with_logits")
-def _probability_without_target(use: Use, y: Array) -> Passes:
-    """The gradient of the loss in {op}{line} has two parts, the probability and the target. Yours
-    has only one of them.
-
-    Differentiate the term with the target and the one without, and compare each with your code.
-    """
-    share = use.g * y / (y.size if use.values["reduction"] == "mean" else 1)
-    return [use.passed + share, -share] if use.name == "x" else None
 
 
 @mistake("missing_path", "binary_cross_entropy")
@@ -288,52 +103,64 @@ def _terms_of_binary_cross_entropy(use: Use) -> tuple[Array, Array]:
     return use.passed * ones, use.passed * (1 - ones)
 
 
-@mistake("forgot_inner", "binary_cross_entropy_with_logits")
-def _gradient_of_the_probability(use: Use, x: Array) -> Passes:
-    """This is the gradient of the loss in {op}{line} with respect to the probability. The
-    derivative of the sigmoid is missing.
+# ------------------------------------------------------------------ statistics
 
-    The input is the score: differentiate  p = sigmoid(x)  as well. Most of it cancels.
+
+@mistake("scale", "var std mean div mul")
+def _degrees_of_freedom(use: Use) -> Variants:
+    """{op}{line} divides by {n}, and your gradient divides by another number of entries.
+
+    Is it n or n - 1? Look at the forward pass.
     """
-    p = sigmoid(x)
-    return use.passed / (p * (1 - p)) if use.name == "x" else None
+    # n against n - 1, or the length of another axis.
+    c, n, var = constant_factor(use), use.gathered, use.op_name in ("var", "std")
+    if use.op_name in ("div", "mul"):  # a sum, divided by hand
+        for entries in {u.gathered for u in use.graph.paths if u.op_name == "sum"}:
+            for here, other in ((entries, entries - 1), (entries - 1, entries)):
+                if other > 0 and abs(c * here - 1) < 1e-6:
+                    yield Variant(use.passed * here / other, str(here))
+            if c and use.op_name == "div":  # by another number, such as the sum of a mask
+                yield Variant(use.passed / c / entries, f"{1 / c:g}")
+    elif n > 1:
+        m = n - float(use.values.get("correction", 1)) if var else n
+        lengths = {n} if var else {*use.passed.shape, use.passed.size} - {n, 0, 1, n * n}
+        for other in (lengths | {n - 1}) - {m} if m > 0 else ():
+            for root in (1, 0.5) if use.op_name == "std" else (1,):
+                yield Variant(use.passed * (m / other) ** root, f"{m:g}")
 
 
-@mistake("double_counted", "binary_cross_entropy_with_logits sigmoid tanh")
-def _derivative_of_the_sigmoid_twice(use: Use, share: Array) -> Passes:
-    """The derivative of the sigmoid, p * (1 - p) (of tanh: 1 - z**2), was multiplied in twice at
-    {op}{line}.
+@mistake("mean_for_sum", "var std")
+def _variance_not_divided(use: Use) -> Passes:
+    """{op}{line} divides by {n}, and your gradient does not.
 
-    The gradient of the cross-entropy with respect to the scores,  sigmoid(x) - y,  already contains
-    it.
+    The derivative of a mean is 1/n for each entry.
     """
-    if use.op_name == "binary_cross_entropy_with_logits":
-        p = sigmoid(use.values["x"])
-        share = p * (1 - p)
-    return use.passed * share if use.name == "x" else None
-
-
-@mistake("wrong_argument", "logsigmoid softplus")
-def _scores_for_a_probability(use: Use, x: Array) -> Passes:
-    """The derivative of {op}{line} needs the sigmoid of the scores, not the scores themselves.
-
-    Differentiate the term with the target and the one without, and compare each with your code.
-    """
-    # Where one operation of binary_cross_entropy_with_logits reads the scores.
-    if use.fan_in < 2:
+    if not use.g.size:
         return None
-    return use.g * (1 - x) if use.op_name == "logsigmoid" else use.g * x
+    m = use.passed.size / use.g.size - float(use.values.get("correction", 1))
+    return [Variant(use.passed * m, f"{m:g}")] if m > 1 else None
 
 
-@mistake("missing_path", "logsigmoid mul")
-def _half_of_binary_cross_entropy(use: Use) -> Passes:
-    """The gradient of the loss in {op}{line} has two parts, the probability and the target. Yours
-    has only one of them.
+@mistake("wrong_argument", "var std norm")
+def _statistics_elsewhere(use: Use, widened: Array) -> Variants:
+    """The derivative of {op}{line} was evaluated at the wrong value: {n}.
 
-    Differentiate the term with the target and the one without, and compare each with your code.
+    Check whether the rule is written in terms of the input or of the result.
     """
-    # (1 - t) * x - logsigmoid(x): without the target, or without the probability.
-    if use.op_name == "logsigmoid":
-        return use.g if use.fan_in > 1 else None
-    beside = [u.op_name for u in use.graph.uses if u.parent is use.parent]
-    return use.g if "logsigmoid" in beside and use.passed.shape == use.g.shape else None
+    z, x = use.values.get("z"), use.values.get("x")
+    if z is not None and use.op_name != "var":
+        yield Variant(use.passed / use.widened(z), "the square is there instead of its root")
+    if x is not None and use.op_name != "norm":
+        center = x - np.mean(x, axis=use.values.get("axis"), keepdims=True)
+        with np.errstate(all="ignore"):
+            at_x = np.where(center == 0, np.nan, use.share() * widened / center * x)
+        yield Variant(at_x, "at x, instead of at x minus its mean")
+
+
+@mistake("upstream_ignored", "std norm")
+def _under_the_root(use: Use, z: Array, widened: Array) -> Passes:
+    """{op}{line} is a square root, and only the expression under it was differentiated.
+
+    The chain rule has one more factor here: the derivative of the square root.
+    """
+    return 2 * use.passed * use.widened(z) if use.values.get("p", 2) == 2 else None

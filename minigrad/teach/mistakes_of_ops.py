@@ -9,10 +9,11 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
+from minigrad.core.node import Node
 from minigrad.core.views import CopySlices, apply_chain
 from minigrad.teach.difference import Array
-from minigrad.teach.mistakes import Passes, Variant, Variants, constant_factor, mistake
-from minigrad.teach.uses import AnyNode, Use, called
+from minigrad.teach.mistakes import Passes, Variant, Variants, constant_factor, mistake, one_number
+from minigrad.teach.uses import AnyNode, Graph, Use, called, names_of, operation_of
 
 # ------------------------------------------------------------------ where the derivative is evaluated
 
@@ -95,9 +96,9 @@ def _wrong_argument(use: Use) -> Variants:
         yield Variant(_elsewhere(use, z), "at the result, instead of at the input")
         if op.name == "sqrt":
             yield Variant(use.g / (2 * values["x"]), "at the input, instead of at the result")
-    for value in _further_in(use):
+    for value, node in _further_in(use):
         if np.shape(value) == shape and not np.array_equal(np.abs(value), np.abs(values[x])):
-            words = "at an earlier tensor, instead of at its input"
+            words = f"at {names[node] if node in names else 'an earlier tensor'}, instead of at its input{of_x}"
             yield Variant(_elsewhere(use, value), words)
 
 
@@ -111,6 +112,9 @@ def _exponent_not_lowered(use: Use) -> Variants:
     x, y, z = (use.values.get(v) for v in "xyz")
     if name == "pow" and use.name == "x" and x is not None and y is not None:
         yield Variant(use.fit(use.g * y * x**y), lowered)
+        if np.size(y) == 1 and np.all(y == 2) and use.parent is not use.graph.target:
+            yield Variant(use.fit(use.g * y), "the value that is squared is missing")
+            yield Variant(use.fit(use.g * x * x), "it is the square, which was not differentiated")
         if np.size(y) == 1 and np.all(y % 1 == 0.5):  # for a root, half of it
             for e in (y - 0.5, y - 1.5, y - 2):
                 words = f"its exponent is {float(e):g} and should be {float(y - 1):g}"
@@ -130,7 +134,7 @@ def _numerator_missing(use: Use, y: Array) -> Passes:
     return use.fit(-use.g / y**2) if use.name == "y" else None
 
 
-@mistake("wrong_argument", "tanh sigmoid softplus")
+@mistake("wrong_argument", "tanh sigmoid softplus abs")
 def _half_of_the_formula(use: Use, z: Array) -> Variants:
     """The derivative of {op}{line} is {n}.
 
@@ -139,6 +143,8 @@ def _half_of_the_formula(use: Use, z: Array) -> Variants:
     if use.op_name == "tanh":
         yield Variant(use.g * (1 - z), "1 - z**2: the square is missing")
         yield Variant(use.g * z * (1 - z), "1 - z**2; yours is that of sigmoid")
+    elif use.op_name == "abs":
+        yield Variant(use.g * use.values["x"], "the sign of x; yours is x itself")
     elif use.op_name == "softplus":
         p = use.share()
         yield Variant(use.g * np.expm1(z), "a sigmoid: the denominator is missing")
@@ -163,10 +169,20 @@ def _not_differentiated(use: Use, z: Array) -> Passes:
     """
     if use.op_name == "prod":
         return use.widened(use.g * z)
-    alone = use.elementwise and use.op is not None and len(use.op.operands) == 1
+    alone = use.of_one or use.op_name in CLAMPS
     if use.op_name == "pow" and use.name == "y":  # for 2**x, only a number is missing: log(2)
         alone = np.size(use.values.get("x", ())) > 1
     return use.fit(use.g * z) if alone and np.shape(z) == use.g.shape else None
+
+
+@mistake("double_counted", "sigmoid tanh mul")
+def _derivative_twice(use: Use, share: Array) -> Passes:
+    """The derivative of {op}{line} was multiplied in twice.
+
+    Each operation on the way from the result contributes one factor.
+    """
+    weights = use.is_dropout or len(use.origins) == 1 and not one_number(share)
+    return use.passed * share if use.op_name != "mul" or weights else None
 
 
 @mistake("sign")
@@ -214,31 +230,38 @@ def _sign_in_an_activation(use: Use, x: Array) -> Passes:
 
 def _factor_beside_x(use: Use, x: Array) -> Array:
     """g times h(x), where the operation is x * h(x)."""
-    assert use.op is not None
-    settings = {s: use.values[s] for s in use.op.settings}
-    return use.g * use.op.forward(x, **settings) / x
+    return use.g * use.applied() / x
 
 
 def _factors_from_further_in(use: Use, behind_a_mask: bool) -> Variants:
-    """For w in tanh(x) * w, for example: x in place of tanh(x); or the same, only for a dropout."""
-    graph = use.graph
+    """For w in tanh(x) * w, for example: x in place of tanh(x); or the same, only for a mask."""
     for name, node in use.origins.items():
-        if name == use.name or name not in use.reads() or name == "xs":
+        if name != use.name and name in use.reads() and name != "xs":
+            for value, skipped in _with_a_step_left_out(use.graph, node, 2):
+                if np.shape(value) == np.shape(use.values[name]):
+                    if behind_a_mask == skipped.is_dropout:
+                        d = use.rule(use.g, **{name: value})
+                        yield Variant(d, called(skipped.node).removeprefix("the "))
+
+
+def _with_a_step_left_out(graph: Graph, node: AnyNode, more: int) -> Iterator[tuple[Array, Use]]:
+    """The value of a node if a function on the way to it, or a mask, were left out; and which."""
+    for inner in (u for u in graph.uses if u.node is node and u.op is not None and not u.part):
+        x = graph.known.get(inner.parent)
+        if x is None or graph.known.get(node, x[None]).shape != x.shape:
             continue
-        for inner in (u for u in graph.uses if u.node is node and u.op is not None):
-            value, factor = graph.known.get(inner.parent), constant_factor(inner)
-            if factor and value is not None and behind_a_mask:  # a constant is between
-                beyond = [u for u in graph.uses if u.node is inner.parent and is_dropout(u)]
-                if beyond and (x := graph.known.get(beyond[0].parent)) is not None:
-                    yield Variant(use.rule(use.g, **{name: factor * x}))
-                    yield Variant(use.rule(use.g, **{name: x}))
-            if value is None or inner.op is None or value.shape != np.shape(use.values[name]):
-                continue
-            curve = inner.elementwise and len(inner.op.operands) == 1 and inner.op_name != "neg"
-            masked = is_dropout(inner)
-            if masked or curve or inner.op_name in ("softmax", "log_softmax"):
-                if masked == behind_a_mask:
-                    yield Variant(use.rule(use.g, **{name: value}), called(inner.node))
+        if (
+            inner.of_one
+            and inner.op_name != "neg"
+            or inner.is_dropout
+            or "softmax" in inner.op_name
+        ):
+            yield x, inner
+        if more and len(inner.origins) == 1:
+            for value, skipped in _with_a_step_left_out(graph, inner.parent, more - 1):
+                yield inner.applied(**{inner.name: value}), skipped
+                if constant_factor(inner):  # the scale of a dropout is left out with its mask
+                    yield value, skipped
 
 
 @mistake("wrong_argument")
@@ -261,38 +284,27 @@ def _before_a_mask(use: Use) -> Passes:
     return _factors_from_further_in(use, behind_a_mask=True)
 
 
-def is_dropout(use: Use) -> bool:
-    """Is this the mask of a dropout: times 0 or 1 / (1 - p), in a tensor without a gradient?"""
-    keep = use.values.get(use.beside)
-    if use.op_name != "mul" or keep is None or not np.ndim(keep) or len(use.origins) > 1:
-        return False
-    shape = use.passed.shape
-    if keep.size < 2 or use.g.shape != shape or np.broadcast_shapes(keep.shape, shape) != shape:
-        return False
-    kinds = np.unique(keep)
-    return len(kinds) == 2 and bool(kinds[0] == 0 and kinds[1] > 0)
-
-
 def _elsewhere(use: Use, value: Array) -> Array | None:
     """The rule of a function of one tensor, as if its input had been `value`."""
-    op, values = use.op, use.values
-    if op is None or not {"z", use.name} & set(use.reads()):
-        return None
-    operands = {name: values.get(name) for name in op.operands} | {use.name: value}
-    if any(operand is None for operand in operands.values()):
+    if not {"z", use.name} & set(use.reads()):
         return None
     try:
-        settings = {s: values[s] for s in op.settings}
-        return use.rule(use.g, **{use.name: value}, z=op.forward(*operands.values(), **settings))
+        return use.rule(use.g, **{use.name: value}, z=use.applied(**{use.name: value}))
     except Exception:  # the operation cannot be applied to this value
         return None
 
 
-def _further_in(use: Use) -> Iterator[Array]:
-    """The values that the input was computed from: the operands of its operation, and the tensor itself."""
+def _further_in(use: Use) -> Iterator[tuple[Array, AnyNode | None]]:
+    """The values and nodes that the input was computed from: the operands of its operation, and the tensor itself."""
     graph, origin = use.graph, use.origins.get(use.name)
-    places = [graph.target] if origin is None else [graph.target, *origin.edges]
-    yield from (graph.known[node] for node in places if node in graph.known)
+    if graph.target in graph.known:
+        yield graph.known[graph.target], graph.target
+    if isinstance(origin, Node):
+        nodes = dict(zip(names_of(operation_of(origin)[0]), origin.edges, strict=False))
+        for name in "xy":
+            value = graph.values(origin).get(name)
+            if isinstance(value, np.ndarray):
+                yield value, nodes.get(name)
 
 
 # ------------------------------------------------------------------ masks and ties
@@ -311,7 +323,7 @@ def _mask(use: Use) -> tuple[Array, Array]:
     Raises LookupError if the operation has no mask here; then no mistake is found.
     """
     op, wide = use.op_name, use.g
-    if op == "mul" and not is_dropout(use):
+    if op == "mul" and not use.is_dropout:
         raise LookupError
     if op == "mul":
         return wide, use.values[use.beside] != 0
@@ -342,6 +354,15 @@ def _mask_missing(use: Use) -> Passes:
     if use.op_name in EXTREMES:  # to all entries, or shared among them
         return [wide, wide / max(use.gathered, 1)]
     return _scaled(use, wide) if use.op_name == "mul" else use.fit(wide)
+
+
+@mistake("wrong_argument", "relu", "leaky_relu", *CLAMPS)
+def _mask_of_the_gradient(use: Use) -> Passes:
+    """The mask of {op}{line} was computed from the gradient, and not from the input.
+
+    Multiply by 1 where the input passed, whatever the sign of the gradient.
+    """
+    return use.g * (use.g > 0)
 
 
 @mistake("mask_missing", "leaky_relu elu celu")

@@ -28,9 +28,7 @@ def _decayed_after_the_step(s: Settings) -> Settings:
     }
 
 
-def _decayed_by(
-    extra: Callable[[Array, Array, float], Array],
-) -> Callable[[Settings], Settings]:
+def _decayed_by(extra: Callable[[Array, Array, float], Array]) -> Callable[[Settings], Settings]:
     """weight_decay times something other than p is added to the gradient."""
     return lambda s: {"decay": lambda p, g, lr, s: (p, g + s["weight_decay"] * extra(p, g, lr))}
 
@@ -102,11 +100,7 @@ def _with_rates(change: Callable[[list[Any]], list[Any]]) -> Callable[[Settings]
 
 ALL = " ".join(UPDATES)
 UPHILL = Slip(
-    "sign",
-    ALL,
-    _as_if_each(-1),
-    "The steps go up the gradient, not down.",
-    "Subtract the step.",
+    "sign", ALL, _as_if_each(-1), "The steps go up the gradient, not down.", "Subtract the step."
 )
 RESTARTED = Slip("step_not_kept", ALL, dict,
                  "Each step starts from the first values, and not from those after the step before.",

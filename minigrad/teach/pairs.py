@@ -1,16 +1,20 @@
-"""One mistake in several places, and two mistakes at once.
+"""The search of the table: one mistake at one place, in several places, and two mistakes at once.
 
-    AT_A_NODE      the incoming gradient is ignored for both operands of an operation
+    at_the_uses    a row of the table of mistakes, at one edge that leads to the tensor
     everywhere     the student takes tanh's derivative at the input, in each of the three layers
     off_by_one     each step of a recurrence reads the value of the step before
     in_one_term    a part of softmax is forgotten, but only for the entropy in the loss
     two_at_once    a sign is wrong, and a path is missing
 
+A row gives what its mistake would pass along an edge; uses.py adds up what this changes further
+back. If that gives the student's numbers, the row names the mistake. Most diagnoses come from
+at_the_uses. We keep what it has tried, because two_at_once combines two mistakes.
+
 The effects of two mistakes on different branches add up. If both are on the same path, the second
 one acts on what the first one has passed. So we try pairs in both ways, and only on small tapes:
 there are many pairs, and the more we try, the more may fit by chance.
 
-Read one_mistake.py first.
+Read answer.py, mistakes.py and uses.py first.
 """
 
 import time
@@ -19,7 +23,7 @@ from dataclasses import replace
 from functools import partial
 from itertools import islice
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -28,8 +32,8 @@ from minigrad.core.node import Node
 from minigrad.teach.all_mistakes import known_mistakes
 from minigrad.teach.answer import Answer, Diagnosis
 from minigrad.teach.mistakes import ORDER, Mistake, constant_factor, message_and_hint, variants
-from minigrad.teach.one_mistake import Tried, at_the_uses
 from minigrad.teach.uses import Use, called, op_name
+from minigrad.teach.whole import Table, recognized
 
 PARTS = ("getitem", "narrow", "select")  # these read a part of a tensor
 SMALL = 24  # uses: the tapes on which pairs are tried
@@ -46,6 +50,50 @@ PER_OPERATION = {
 
 SCALED = Mistake("scale", "The constant factor of {op}{line} is missing.",
                  "Each rule is multiplied by it.", (), lambda use: None)  # fmt: skip
+
+# ------------------------------------------------------------------ at one place
+
+
+class Tried(NamedTuple):
+    """One mistake at one use, and its effect.
+
+    effect    what is added to the right gradient
+    changed   node -> what is added to its gradient, for all the nodes that it reaches
+    """
+
+    row: Mistake
+    use: Use
+    n: str
+    effect: Any
+    changed: dict[Any, Any]
+
+    def diagnosis(self, a: Answer) -> Diagnosis:
+        """The row's message and hint, at the operation of this use."""
+        return a.found(self.row.message, self.row.hint, kind=self.row.kind, use=self.use, n=self.n)
+
+
+def at_the_uses(a: Answer, tried: list[Tried], until: float) -> Iterator[Diagnosis]:
+    """The table of mistakes, at every edge that leads to the tensor, the nearest first."""
+    without: dict[Use, dict[Any, Any]] = {}  # the changes if nothing passes
+    for row in known_mistakes():
+        for use in a.graph.paths:
+            if time.thread_time() > until:
+                return
+            for variant in variants(row, use):
+                if variant.times is None:
+                    changed = use.changes(variant.array)
+                else:
+                    if use not in without:
+                        without[use] = use.changes(np.zeros_like(use.passed))
+                    changed = {n: (1 - variant.times) * d for n, d in without[use].items()}
+                effect = changed.get(a.target)
+                if effect is None:
+                    continue
+                one = Tried(row, use, variant.n, np.asarray(effect), changed)
+                if a.gives(a.right + effect):
+                    yield one.diagnosis(a)
+                tried.append(one)
+
 
 # ------------------------------------------------------------------ everywhere
 
@@ -64,7 +112,7 @@ def everywhere(
         for there, name in several.items():
             if row.ops and name not in row.ops:
                 continue
-            for k in range(2):
+            for k in range(3):
                 if time.thread_time() > until:
                     return
                 candidate, first, n = _all_wrong(a, row, there, k)
@@ -188,10 +236,10 @@ def _reading(name: str, there: dict[Any, Any], use: Use) -> Any:
     return np.nan if d is None else d
 
 
-def in_one_term(a: Answer, until: float) -> Iterator[Diagnosis]:
+def in_one_term(a: Answer, until: float, table: Table) -> Iterator[Diagnosis]:
     """A mistake in one term of a sum, where the other terms read the same values."""
     for term in a.terms():
-        found = list(at_the_uses(term, [], until))
+        found = [*at_the_uses(term, [], until), *recognized(term, table)]
         for d in found:
             message = f"{d.message} This holds in one term of the sum only."
             yield replace(d, message=message, extent="one term")

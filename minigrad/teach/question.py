@@ -21,8 +21,7 @@ from typing import Any
 
 from minigrad.core import display
 from minigrad.teach.answer import Diagnosis
-from minigrad.teach.report import Report
-from minigrad.teach.results import CheckResult, CheckRow, Kind
+from minigrad.teach.report import CheckResult, CheckRow, Kind, Report
 from minigrad.teach.running import defined_in, loose_names
 
 DECLARED: dict[str, "Question"] = {}  # the exercises of this session, by name

@@ -173,16 +173,13 @@ def run_recorded(
     home     the file or cell that is recorded
     """
     __tracebackhide__ = True
-    recording = record(name, namespace=names)
-    tape, error = recording.__enter__(), None
-    tape.home = home or tape.home
+    recording, error = record(name, namespace=names), None
     try:
-        run(recording)
+        with recording as tape:
+            tape.home = home or tape.home
+            run(recording)
     except Exception as e:
         error = e
-    finally:
-        failed = sys.exception() or error
-        recording.__exit__(type(failed) if failed else None, failed, None)
     return tape, error
 
 

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,8 @@ from minigrad.core.views import CopySlices, apply_chain
 from minigrad.teach.difference import Array
 
 AnyNode = Node | AccumulateGrad
+# what a mistake raises where values do not fit what it expects: then it was not made here
+MISFITS = ArithmeticError, LookupError, TypeError, ValueError
 
 
 @dataclass(eq=False, repr=False)
@@ -71,18 +74,19 @@ class Use:
             self.origins = dict(zip(names_of(plan), edges, strict=True))
             if isinstance(node, CopySlices):
                 self.g = np.asarray(apply_chain(self.g, node.view_chain))
-                self.passed = (
-                    np.asarray(apply_chain(self.passed, node.view_chain))
-                    if self.part
-                    else self.passed
-                )
+                if self.part:
+                    self.passed = np.asarray(apply_chain(self.passed, node.view_chain))
         self.op_name = "" if self.op is None else self.op.name
         self.values = self.graph.values(node)
 
     def at(self, g: Array) -> "Use":
         """The same edge with another gradient arriving at its node."""
         passed = np.asarray(dense(plan_of_node(self.node).run(g, self.node)[self.k]))
-        return Use(self.graph, self.node, self.k, self.parent, g, passed, self.part)
+        if isinstance(self.node, CopySlices):
+            return Use(self.graph, self.node, self.k, self.parent, g, passed, self.part)
+        other = copy(self)
+        other.g, other.passed = g, passed
+        return other
 
     def changes(self, array: Array | None) -> dict[AnyNode, Array]:
         """The changes to the gradients of the nodes after this edge if `array` passes instead."""
@@ -132,6 +136,27 @@ class Use:
         return self.op is not None and self.op.kind == "elementwise"
 
     @property
+    def of_one(self) -> bool:
+        """Is the operation an elementwise function of one tensor, like tanh?"""
+        return self.elementwise and self.op is not None and len(self.op.operands) == 1
+
+    @property
+    def is_dropout(self) -> bool:
+        """Is this the mask of a dropout: times 0 or 1 / (1 - p), in a tensor without a gradient?"""
+        keep = self.values.get(self.beside)
+        if self.op_name != "mul" or keep is None or not np.ndim(keep) or len(self.origins) > 1:
+            return False
+        shape = self.passed.shape
+        if (
+            keep.size < 2
+            or self.g.shape != shape
+            or np.broadcast_shapes(keep.shape, shape) != shape
+        ):
+            return False
+        kinds = np.unique(keep)
+        return len(kinds) == 2 and bool(kinds[0] == 0 and kinds[1] > 0)
+
+    @property
     def beside(self) -> str:
         """The name of the other operand, of x and y."""
         return "y" if self.name == "x" else "x"
@@ -168,6 +193,12 @@ class Use:
             except Exception:  # the changed values do not fit together: not this mistake
                 return None
 
+    def applied(self, **changed: Any) -> Array:
+        """The operation's result if some values are changed. Raises LookupError if one is not known."""
+        if self.op is None:
+            raise LookupError
+        return result_of(self.op, {**self.values, **changed})
+
     def share(self) -> Array | None:
         """The derivative: what passes if the incoming gradient is 1."""
         return self.rule(np.ones_like(self.g))
@@ -182,6 +213,8 @@ class Use:
             if self.name not in ("x", "b") or (self.name == "x") != (self.op_name == "expand"):
                 return None  # the factors of a product are not broadcast
             d = g * self.values.get("beta", 1)
+        elif self.op_name == "convolution" and self.name == "b":
+            return g
         elif self._is_a_weight():  # one matrix for a batch of them
             x = np.swapaxes(self.values["x"], -1, -2)
             return x @ g if x.shape[:-2] == g.shape[:-2] else None
@@ -192,6 +225,14 @@ class Use:
         else:
             return None
         return d if d is not None and np.size(d) > self.passed.size else None
+
+    def summed_axes(self, wide: Array) -> list[int]:
+        """The axes along which `wide` is summed to the shape of the tensor that was broadcast."""
+        narrow, extra = self.passed.shape, wide.ndim - self.passed.ndim
+        if self.op_name == "convolution":
+            return [0, *range(2, wide.ndim)]
+        kept = [k + extra for k, n in enumerate(narrow) if n == 1 and wide.shape[k + extra] != 1]
+        return [*range(extra), *kept]
 
     def _is_a_weight(self) -> bool:
         """Is this the matrix in x @ w, where x is a batch of matrices?"""
@@ -232,6 +273,7 @@ class Graph:
     uses        every edge          paths      those that lead to the target
     gradients   node -> its right gradient
     tensors     the values of the student's tensors and of the steps between them, each with its name
+    constants   the values of the student's tensors that need no gradient, such as targets
     known       node -> the value of its result, where we can find it
     names       node -> what the student calls its result
     """
@@ -249,12 +291,10 @@ class Graph:
             for name, t in reversed(list(namespace.items()))
             if isinstance(t, Tensor) and t.node is not None and not name.startswith("_")
         }
+        dense = {n: t for n, t in namespace.items() if isinstance(t, Tensor) and not t.is_sparse}
+        self.constants = [t.array for t in dense.values() if not t.requires_grad]
         self.known = self._known(namespace)
-        self.tensors = [
-            (name, t.array)
-            for name, t in namespace.items()
-            if isinstance(t, Tensor) and not t.is_sparse and not name.startswith("_")
-        ]
+        self.tensors = [(n, t.array) for n, t in dense.items() if not n.startswith("_")]
         self.tensors += [
             (f"the result of {called(node)}" if isinstance(node, Node) else "another leaf", value)
             for node, value in self.known.items()
@@ -279,16 +319,19 @@ class Graph:
                         known[value.node] = value.array
         self.known = known
         for node in reversed(self.nodes):  # values that nothing refers to anymore can be recomputed
-            if node not in known and isinstance(plan := plan_of_node(node), Plan):
+            if isinstance(node, AccumulateGrad) or node in known:
+                continue
+            if isinstance(plan := plan_of_node(node), Plan):
                 values, op = self.values(node), plan.op
+                if op.name in ("add", "sub") and len({"x", "y"} & set(values)) == 1:
+                    values |= self._constant_term(node, values)
                 if op.variadic or any(name not in values for name in op.operands):
                     continue
                 if op.name == "clone":
                     known[node] = values["x"]
                 elif all(setting in plan.reads for setting in op.settings):
-                    given = {s: values[s] for s in op.settings}
                     with suppress(Exception):
-                        known[node] = op.forward(*(values[name] for name in op.operands), **given)
+                        known[node] = result_of(op, values)
         for node in self.nodes:  # and the input of exp, for example, from its output
             plan = plan_of_node(node)
             if isinstance(plan, Plan) and plan.op.name in UNDONE and node in known:
@@ -297,6 +340,32 @@ class Graph:
                 if node.edges[0] not in known and np.all(np.isfinite(x)):
                     known[node.edges[0]] = x
         return known
+
+    def _constant_term(self, node: Node, values: dict[str, Any]) -> dict[str, Array]:
+        """The operand of a sum or difference that was not saved, by name, if it is one of `constants`.
+
+        It is the one with which the next operation gives its known result.
+        """
+        above = next((n for n in self.known if node in getattr(n, "edges", ())), None)
+        name = "y" if "x" in values else "x"
+        if not isinstance(above, Node) or not isinstance(plan := plan_of_node(above), Plan):
+            return {}
+        read = names_of(plan)[above.edges.index(node)]
+        for c in self.constants:
+            with suppress(Exception):  # the shapes do not fit
+                z = result_of(plan_of_node(node).op, {**values, name: c})
+                result = result_of(plan.op, {**self.values(above), read: z})
+                if np.allclose(result, self.known[above], 1e-5, 0):
+                    return {name: c}
+        return {}
+
+    @cached_property
+    def numbers(self) -> set[float]:
+        """Numbers that may be forgotten as factors: lengths of axes, and how much a dropout scales."""
+        lengths = {n for u in self.uses for n in (*u.g.shape, *u.passed.shape)}
+        sizes = {n for u in self.uses for n in (u.g.size, u.passed.size)}
+        scales = {float(np.max(u.values[u.beside])) for u in self.uses if u.is_dropout}
+        return {float(n) for n in lengths | sizes if n > 2} | (scales - {1.0, 2.0})
 
     def whereabouts(self, node: AnyNode) -> str:
         """Which of the student's tensors the node computes, or leads to: " (which gives h)"; or ""."""
@@ -350,6 +419,13 @@ class Graph:
                 values.setdefault(name, self.known[parent])
         if node in self.known:
             values.setdefault("z", self.known[node])
+        if plan.op.name in ("add", "sub") and "z" in values:  # a constant term is not saved
+            x, y, z = (values.get(name) for name in "xyz")
+            minus = plan.op.name == "sub"
+            if x is not None and "y" not in names_of(plan):
+                values.setdefault("y", x - z if minus else z - x)
+            if y is not None and "x" not in names_of(plan):
+                values.setdefault("x", z + y if minus else z - y)
         for name in plan.op.operands:
             if name in values:
                 values.setdefault(f"{name}_shape", np.shape(values[name]))
@@ -394,15 +470,11 @@ class Graph:
                 term.root, term.seed = use.parent, use.passed
                 term.nodes = sorted(reachable([term.root]), key=lambda n: n.queue_key)
                 term._walk_back()
-                if any(
-                    1 < self.fan_in[n] > term.fan_in[n] > 0 for n in term.leading - {self.target}
-                ):
+                inside = term.leading - {self.target}
+                if any(1 < self.fan_in[n] > term.fan_in[n] > 0 for n in inside):
                     yield term
-            if (
-                use.op_name in ("add", "sub", "neg", "mean", "sum")
-                or len(use.origins) == 1
-                and use.op_name in ("mul", "div")
-            ):
+            by_a_constant = use.op_name in ("mul", "div") and len(use.origins) == 1
+            if by_a_constant or use.op_name in ("add", "sub", "neg", "mean", "sum"):
                 above.append(use.parent)
 
     def _walk_back(self) -> None:
@@ -453,6 +525,12 @@ def _which_operand(node: CopySlices, k: int, part: bool) -> int | None:
     if node.keeps and k == 0:
         return 0 if part else None
     return k - node.keeps + bool(node.write.plan.needs[0])
+
+
+def result_of(op: Op, values: Mapping[str, Any]) -> Array:
+    """The operation's result, for operands and settings by name."""
+    settings = {s: values[s] for s in op.settings}
+    return np.asarray(op.forward(*(values[name] for name in op.operands), **settings))
 
 
 def plan_of_node(node: Node) -> Any:

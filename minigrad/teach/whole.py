@@ -13,6 +13,7 @@ for the message. Students read its docstring. Read mistakes.py first.
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from itertools import combinations, islice, permutations, product
 from typing import Any, NamedTuple
 
@@ -33,7 +34,7 @@ from minigrad.teach.mistakes import (
     message_and_hint,
     one_number,
 )
-from minigrad.teach.uses import Use
+from minigrad.teach.uses import MISFITS, Use
 
 Places = Iterator[dict[str, Any]]
 Search = Callable[[Answer], Places]
@@ -62,8 +63,9 @@ def mistake_in(table: Table, kind: str) -> Callable[[Search], Search]:
 def recognized(a: Answer, table: Table) -> Iterator[Diagnosis]:
     """The diagnoses of those mistakes in a table that give the student's numbers."""
     for kind, search in table:
-        for words in search(a):
-            yield a.found(*message_and_hint(search), **{"kind": kind, **words})
+        with suppress(*MISFITS):
+            for words in search(a):
+                yield a.found(*message_and_hint(search), **{"kind": kind, **words})
 
 
 # ------------------------------------------------------------------ shapes
@@ -76,26 +78,16 @@ def shapes(a: Answer) -> Iterator[Diagnosis]:
 
 
 @mistake_in(WRONG_SHAPE, "transposed")
-def _matrix_turned(a: Answer) -> Places:
+def _axes_exchanged(a: Answer) -> Places:
     """The gradient of {x} is transposed: its shape is {mine}, and the shape of {x} is {right}.
 
-    A gradient has the shape of its tensor. To fix it, append  .T,  or swap the factors.
+    A gradient has the shape of its tensor. To fix it, append  {n},  or swap the factors.
     """
-    if a.right.ndim == 2 and a.same(a.right.T):
-        yield {"also": ("shape",)}
-
-
-@mistake_in(WRONG_SHAPE, "transposed")
-def _axes_exchanged(a: Answer) -> Places:
-    """The axes of the gradient of {x} are swapped: its shape is {mine}, and the shape of {x} is
-    {right}.
-
-    A gradient has the shape of its tensor. To fix it, append  .transpose{n}.
-    """
-    if a.right.ndim in (3, 4) and sorted(a.mine.shape) == sorted(a.right.shape):
+    if 2 <= a.right.ndim <= 4 and sorted(a.mine.shape) == sorted(a.right.shape):
         for order in permutations(range(a.right.ndim)):
             if a.equal(a.mine.transpose(order), a.right):
-                yield {"n": str(order), "also": ("shape",)}
+                n = ".T" if a.right.ndim == 2 else f".transpose{order}"
+                yield {"n": n, "also": ("shape",)}
 
 
 @mistake_in(WRONG_SHAPE, "shape")
@@ -175,12 +167,8 @@ class _Broadcast(NamedTuple):
 
 def _broadcasts(a: Answer) -> Iterator[_Broadcast]:
     for use in a.graph.paths:
-        bias = use.op_name == "convolution" and use.name == "b"
-        wide = use.g if bias else use.wide()
-        if wide is not None:
-            summed = [0, *range(2, wide.ndim)]
-            axes = summed if bias else _summed_axes(wide.shape, use.passed.shape)
-            yield _Broadcast(use, wide, axes)
+        if (wide := use.wide()) is not None:
+            yield _Broadcast(use, wide, use.summed_axes(wide))
 
 
 @mistake_in(BROADCAST, "broadcast_not_summed")
@@ -219,47 +207,17 @@ def _in_words(axes: Sequence[int]) -> str:
 
 @mistake_in(BROADCAST, "broadcast_not_summed")
 def _never_summed(a: Answer) -> Places:
-    """{x} was broadcast to {wide} in {op}{line} and at its other uses, and its gradient was not
-    summed.
+    """These are {n} gradients of {x}, one for each place along {along}, and they were not summed.
 
-    For a value that was repeated along an axis, sum the gradient along that axis.
+    {x} is used {n} times, so its gradient is the sum over all of them.
     """
-    # A tensor that was broadcast at each of several uses, and summed back at none.
-    uses = [u for u in a.graph.paths if u.parent is a.target]
-    wides = [_wide_of_a_use(a, u) for u in uses]
-    if len(uses) < 2 or any(w is None or w.shape != a.mine.shape for w in wides):
-        return
-    if a.same(sum(wides)):
-        yield {"use": uses[0], "wide": str(a.mine.shape)}
-
-
-@mistake_in(BROADCAST, "broadcast_not_summed")
-def _examples_not_summed(a: Answer) -> Places:
-    """These are {n} gradients through {op}{line}, one for each row of the other factor. They were
-    not summed.
-
-    {x} is used for every row, so its gradient is the sum over the rows.
-    """
-    # x @ w, with one row of x for each example: the part of each example instead of their sum.
-    for use in a.graph.paths:
-        x = use.values.get("x")
-        if use.parent is not a.target or use.name != "y" or x is None or np.ndim(x) != 2:
-            continue
-        if use.op_name not in ("matmul", "mv", "mm") or use.fan_in > 1:
-            continue
-        each = x[:, :, None] * use.g[:, None] if use.g.ndim == 2 else x * use.g[:, None]
-        if a.mine.shape == each.shape and a.same(each):
-            yield {"use": use, "n": str(len(x))}
-
-
-def _wide_of_a_use(a: Answer, use: Use) -> Any:
-    """The gradient at a use before it is summed, even with a function in between: x.exp() * y."""
-    if (wide := use.wide()) is not None:
-        return wide
-    above = [u for u in a.graph.uses if u.parent is use.node]
-    if len(above) == 1 and (wide := above[0].wide()) is not None:
-        return next((d for d in list(_carried(a, above[0], wide))[1:]), None)
-    return None
+    extra = a.mine.ndim - a.right.ndim
+    for axes in combinations(range(a.mine.ndim), extra) if extra > 0 else ():
+        if a.equal(a.mine.sum(axes), a.right):
+            n = a.mine.size // max(a.right.size, 1)
+            use = next((u for u in a.graph.paths if u.parent is a.target), None)
+            yield {"use": use, "n": str(n), "along": _in_words(axes)}
+            return
 
 
 def _carried(a: Answer, use: Use, wide: Any) -> Iterator[Any]:
@@ -274,12 +232,6 @@ def _carried(a: Answer, use: Use, wide: Any) -> Iterator[Any]:
             wide, parent = onward[0].formula(wide), onward[0].parent
         except ValueError:  # this shape no longer fits the values
             return
-
-
-def _summed_axes(wide: tuple[int, ...], narrow: tuple[int, ...]) -> list[int]:
-    extra = len(wide) - len(narrow)
-    kept = [k + extra for k, n in enumerate(narrow) if n == 1 and wide[k + extra] != 1]
-    return [*range(extra), *kept]
 
 
 # ------------------------------------------------------------------ .grad and factors
@@ -340,8 +292,7 @@ def _scaled(a: Answer) -> Places:
     Look for a factor that all its parts have in common.
     """
     # A factor of the whole gradient: 2, or a number of entries, unless that could match by chance.
-    sizes = {n for u in a.graph.paths for n in (*u.g.shape, *u.passed.shape)}
-    sizes = {n for n in (*sizes, a.right.size, a.z.array.size, a.graph.fan_in[a.target]) if n > 2}
+    sizes = a.graph.numbers | {n for n in (a.z.array.size, a.graph.fan_in[a.target]) if n > 2}
     # Or a constant of the program, such as the logarithm of a base.
     factors = (abs(constant_factor(u) or logarithm_of_a_base(u)) for u in a.graph.paths)
     constants = {max(c, 1 / c) for c in factors if c}
@@ -360,7 +311,8 @@ def _reversed(a: Answer) -> Places:
 
     Look for something that was flipped, such as the kernel of a convolution.
     """
-    if a.few or not any(u.op_name in ("unfold", "flip") for u in a.graph.uses):
+    windows = any(u.op_name == "getitem" and u.fan_in > 2 for u in a.graph.uses)
+    if a.few or not (windows or any(u.op_name in ("unfold", "flip") for u in a.graph.uses)):
         return  # elsewhere nothing is in reverse order, unless by chance
     for axis in range(a.right.ndim):
         if a.gives(np.flip(a.right, axis)) and not a.same(-a.right):
@@ -482,30 +434,18 @@ def tells_nothing(g: Any) -> bool:
     return bool(np.all(g == g.reshape(-1)[0]))
 
 
-def _stopped(a: Answer, inside: bool) -> Places:
-    """The gradient of a result on the way: for exp(-x**2), that of -x**2."""
+@mistake_in(STOPPED, "upstream_only")
+def _stopped(a: Answer) -> Places:
+    """The derivatives from {op}{line} down to {x} are missing: {n}.
+
+    Multiply by the derivative of each operation on the way, also of each inner function.
+    """
+    # The gradient of a result on the way: for exp(-x**2), that of -x**2.
     gradients = a.graph.gradients
     given = (u for u in a.graph.paths if u.parent is not a.target and a.gives(gradients[u.node]))
     use = next((u for u in given if not tells_nothing(gradients[u.node])), None)
-    if use is not None and inside_a_curve(use) == inside:
-        yield {"use": use}
-
-
-@mistake_in(STOPPED, "upstream_only")
-def _passed_on_from_there(a: Answer) -> Places:
-    """The derivatives from {op}{line} down to {x} are missing: the incoming gradient was passed
-    on unchanged.
-
-    Multiply it by the derivative of each operation on the way.
-    """
-    return _stopped(a, inside=False)
-
-
-@mistake_in(STOPPED, "forgot_inner")
-def _stopped_at_a_curve(a: Answer) -> Places:
-    """The derivatives from {op}{line} down to {x} are missing: the chain rule stops at the outer
-    function.
-
-    Multiply by the derivative of each inner function as well.
-    """
-    return _stopped(a, inside=True)
+    if use is not None and inside_a_curve(use):
+        words = "the chain rule stops at the outer function"
+        yield {"use": use, "n": words, "kind": "forgot_inner"}
+    elif use is not None:
+        yield {"use": use, "n": "the incoming gradient was passed on unchanged"}
