@@ -186,7 +186,7 @@ NUMPY_FUNCTIONS |= {
     np.where: lambda condition, x=None, y=None: NotImplemented if x is None else ops.where(condition, x, y),
     np.zeros_like: lambda a: ops.zeros_like(a),
     np.full_like: lambda a, fill_value: ops.zeros_like(a) + fill_value,
-    np.einsum: composites.einsum,
+    np.einsum: composites.contraction,
     np.tensordot: lambda a, b, axes=2: tensordot(a, b, axes),
     np.outer: lambda a, b: a.reshape(-1).outer(b.reshape(-1)),
     np.dot: lambda a, b: a * b if 0 in (np.ndim(a), np.ndim(b)) else ops.matmul(a, b),

@@ -199,7 +199,7 @@ def einsum(equation: Any, *operands: Any) -> Tensor:
         terms = ["".join("..." if i is ... else LETTERS[i] for i in axes) for axes in parts[1::2]]
         result = "" if len(parts) % 2 == 0 else "->" + "".join("..." if i is ... else LETTERS[i] for i in parts[-1])
         equation, operands = ",".join(terms) + result, parts[: 2 * len(terms) : 2]
-    return composites.einsum(equation, *operands)
+    return composites.contraction(equation, *operands)
 
 
 @takes_out

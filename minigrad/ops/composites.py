@@ -325,7 +325,7 @@ def insertion_points(edges: Any, x: Any, right: bool, out_int32: bool = False, s
     return x._constant(z.astype(np.int32) if out_int32 else z)
 
 
-def einsum(equation: str, *xs: Any) -> Any:
+def contraction(equation: str, *xs: Any) -> Any:
     """The einsum of several operands, of one dtype if any letter is summed. Of one operand, it is a view, or the
     sum of a view.
     """
