@@ -23,7 +23,7 @@ from minigrad.teach.answer import Answer, Diagnosis
 from minigrad.teach.difference import Array
 from minigrad.teach.mistakes import constant_factor, message_and_hint
 from minigrad.teach.mistakes_of_ops import MASKED
-from minigrad.teach.uses import AnyNode, Graph, Use, names_of, plan_of_node, forward_of
+from minigrad.teach.uses import AnyNode, Graph, Use, forward_of, names_of, plan_of_node
 
 
 class Altered(NamedTuple):
