@@ -96,7 +96,9 @@ def _browser() -> MachineFinding:
     if found is None:
         return MachineFinding(BROWSER, False, "none was found", fix)
     try:
-        done = subprocess.run([found, "--version"], capture_output=True, text=True, timeout=20)
+        done = subprocess.run(
+            [found, "--version"], capture_output=True, encoding="utf-8", timeout=20
+        )
     except (OSError, subprocess.TimeoutExpired):
         return MachineFinding(BROWSER, False, f"{found} does not start", fix)
     return MachineFinding(BROWSER, done.returncode == 0, done.stdout.strip() or found, fix)

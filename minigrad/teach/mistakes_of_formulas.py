@@ -246,11 +246,7 @@ def _softmax_at(use: Use) -> Iterator[Formula]:
         d = [
             ("softmax_diagonal_only", DIAGONAL, wide * p * (1 - p)),
             ("wrong_argument", "the scores are used instead of the softmax", wide * x),
-            (
-                "wrong_argument",
-                "exp(x) is used instead of the softmax",
-                wide * np.exp(x),
-            ),
+            ("wrong_argument", "exp(x) is used instead of the softmax", wide * np.exp(x)),
             *(("reduction_axis", ANOTHER, wide * softmax(x, axis=k)) for k in axes),
         ]
         yield _instead(use, wide * p, d, "g * softmax(x)")
@@ -325,10 +321,8 @@ def _row(kind: str) -> Mistake:
     return Mistake(kind, message, "Every entry of its result depends on all entries.", ops, passes)
 
 
-for (
-    kind
-) in "softmax_diagonal_only missing_path sign mean_for_sum reduction_axis wrong_argument".split():
-    TABLE.append(_row(kind))
+KINDS = "softmax_diagonal_only missing_path sign mean_for_sum reduction_axis wrong_argument"
+TABLE += map(_row, KINDS.split())
 
 
 def _instead(use: Use, right: Array, passed: list[tuple[str, str, Array]], words: str) -> Formula:

@@ -3,10 +3,9 @@
 import random
 
 import pytest
-import torch
 
 import minigrad
-from tests.against_torch.agree import check, draw
+from tests.against_torch.agree import check, draw, torch
 
 # What PyTorch's own samples, in test_opinfo.py, leave out.
 CASES = {

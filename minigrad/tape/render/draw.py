@@ -104,6 +104,9 @@ def picture(
     texts = beside + text_width(lines[0], 13), text_width(lines[1], 13), sum(_columns(legend))
     width = max(view.width, *texts) + 2 * MARGIN
     canvas.dx = round((width - view.width) / 2)
+    first = min((r.label.x for r in view.routes if r.label), default=0)
+    if canvas.dx + first < MARGIN:  # a text beside an arrow begins left of all boxes
+        width, canvas.dx = width + MARGIN - first - canvas.dx, round(MARGIN - first)
     canvas.dy = MARGIN + TITLE + (COLUMN if columns else 0)
     bottom = canvas.dy + view.height + 34
     height = bottom + LEGEND_ROW * -(-len(legend) // PER_ROW) + MARGIN

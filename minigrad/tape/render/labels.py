@@ -21,13 +21,9 @@ COVERED = 100  # the cost of a box or a text below a text; that of a small piece
 
 
 class Taken:
-    """The occupied places, in a grid, so that only nearby ones are checked.
+    """The occupied places, in a grid, so that only nearby ones are checked."""
 
-    left, right    the edges of the picture, beyond which a text would be cut off
-    """
-
-    def __init__(self, left: float, right: float) -> None:
-        self._left, self._right = left, right
+    def __init__(self) -> None:
         self._drawn: list[
             tuple[float, float, float, float, int]
         ] = []  # left, top, right, bottom, cost
@@ -44,8 +40,7 @@ class Taken:
         x, y, right, bottom = place.x, place.y, place.x + place.width, place.y + place.height
         near = {k for cell in _cells(place) for k in self._cells.get(cell, ())}
         drawn = map(self._drawn.__getitem__, near)
-        outside = COVERED * (x < self._left or right > self._right)
-        return outside + sum(
+        return sum(
             cost * (x < r and left < right and y < b and top < bottom)
             for left, top, r, b, cost in drawn
         )
@@ -71,10 +66,7 @@ def labelled(
              and the width of "in place" or "view" (0 without either)
     boxes    the boxes and the chips
     """
-    boxes = list(boxes)
-    edges = [edge for b in boxes for edge in (b.x, b.x + b.width)]
-    edges += [x for route in routes for x, _ in route.points]
-    taken = Taken(min(edges, default=0.0), max(edges, default=0.0))
+    taken = Taken()
     for b in boxes:
         taken.add(Bounds(b.x - 2, b.y - 2, b.width + 4, b.height + 4))
         taken.add(Bounds(b.x + b.width, b.y, 24, 18))  # for the position in the queue
