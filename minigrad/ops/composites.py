@@ -329,11 +329,13 @@ def contraction(equation: str, *xs: Any) -> Any:
     """The einsum of several operands, of one dtype if any letter is summed. Of one operand, it is a view, or the
     sum of a view.
     """
-    equation = products.explicit(equation, tuple(x.ndim for x in xs))
+    equation = products.explicit(equation, tuple([x.ndim for x in xs]))
+    if len(xs) > 1 and len({x.dtype for x in xs}) == 1:
+        return products.einsum(*xs, equation=equation)
     terms, result = equation.split("->")
     summed = [c for c in dict.fromkeys(terms) if c not in result and c != ","]
     if len(xs) > 1:
-        if not summed and len({x.dtype for x in xs}) > 1:
+        if not summed:
             dtype = common_dtype([x.dtype for x in xs if x.ndim], [x.dtype for x in xs if not x.ndim], [])
             xs = tuple(x.to(dtype) for x in xs)
         return products.einsum(*xs, equation=equation)

@@ -207,40 +207,55 @@ def einsum(*xs, equation):
 
     The equation is explicit: one letter per axis, and an output (see `explicit`). There are two operands or more.
     """
-    terms, result = equation.split("->")
-    first, *others = terms.split(",")
     z = xs[0]
-    for k, term in enumerate(others):  # from left to right, as in PyTorch
-        later = "".join([result, *others[k + 1 :]])
-        kept = result if k == len(others) - 1 else "".join(dict.fromkeys(c for c in first + term if c in later))
-        z, first = _contract(z, xs[k + 1], first, term, kept), kept
+    for x, (pair, how) in zip(xs[1:], _pairs(equation), strict=True):
+        z = _contract(z, x, pair, how)
     return z
 
 
-def _contract(x, y, first, second, kept):
-    """einsum("first,second->kept", x, y) of two operands, as one product of matrices if it is one."""
-    how = _as_matrices(first, second, kept)
-    if how is None:
-        order = "C" if set(first + second) - set(kept) else "K"
-        return np.einsum(f"{first},{second}->{kept}", x, y, order=order)
-    step, axes, n_batch, n_rows, n_inner, z_axes = how
-    p, q = (a.transpose(order) for a, order in zip((x, y)[::step], axes, strict=True))
-    rows, inner, columns = p.shape[n_batch:][:n_rows], p.shape[n_batch + n_rows :], q.shape[n_batch + n_inner :]
-    if inner != q.shape[n_batch:][:n_inner]:  # an axis of length 1 is broadcast
-        return np.einsum(f"{first},{second}->{kept}", x, y, order="C")
-    n = math.prod(inner)
-    p = p.reshape(*p.shape[:n_batch], math.prod(rows), n)
-    q = q.reshape(*q.shape[:n_batch], n, math.prod(columns))
-    z = np.matmul(p, q, order="C")
-    return z.reshape(*z.shape[:n_batch], *rows, *columns).transpose(z_axes)
-
-
 @lru_cache(maxsize=1024)
+def _pairs(equation):
+    """The einsums of two operands that make up an einsum, from left to right as in PyTorch, each with how to
+    compute it.
+    """
+    terms, result = equation.split("->")
+    first, *others = terms.split(",")
+    pairs = []
+    for k, term in enumerate(others):
+        later = "".join([result, *others[k + 1 :]])
+        kept = "".join(dict.fromkeys(c for c in first + term if c in later)) if k + 1 < len(others) else result
+        pairs.append((f"{first},{term}->{kept}", _as_matrices(first, term, kept)))
+        first = kept
+    return pairs
+
+
+def _contract(x, y, pair, how):
+    """einsum(pair, x, y), as one product of matrices if it is one."""
+    if how.__class__ is str:
+        return np.einsum(pair, x, y, order=how)
+    step, left, right, n_batch, n_rows, n_inner, z_axes = how
+    p, q = (x, y)[::step]
+    p, q = p.transpose(left), q.transpose(right)
+    batch, rows, inner = p.shape[:n_batch], p.shape[n_batch : n_batch + n_rows], p.shape[n_batch + n_rows :]
+    columns = q.shape[n_batch + n_inner :]
+    if inner != q.shape[n_batch : n_batch + n_inner]:  # an axis of length 1 is broadcast
+        return np.einsum(pair, x, y, order="C")
+    if n_rows != 1 or n_inner != 1:
+        p = p.reshape(*batch, math.prod(rows), math.prod(inner))
+    if n_inner != 1 or len(columns) != 1:
+        q = q.reshape(*q.shape[:n_batch], math.prod(inner), math.prod(columns))
+    z = np.matmul(p, q, order="C")
+    if n_rows != 1 or len(columns) != 1:
+        z = z.reshape(*z.shape[:n_batch], *rows, *columns)
+    return z.transpose(z_axes)
+
+
 def _as_matrices(first, second, kept):
     """How to read two operands as matrices, (batch, rows, inner) and (batch, inner, columns).
 
     returns  1, or -1 to swap the operands; the axes of both; the numbers of batch, row and inner axes; and the axes
-             of the result. None if a letter is repeated, or if nothing is summed, or only along one operand
+             of the result. NumPy's name for the order of the result in memory if they are no matrices: a letter is
+             repeated, or nothing is summed, or only along one operand
 
     They are swapped, as in PyTorch, if the axes of y come first in the result. This decides the order of the result
     in memory, and so whether `view` can reshape it.
@@ -249,13 +264,13 @@ def _as_matrices(first, second, kept):
     alone = [c for c in kept if (c in x) != (c in y)]
     inner = [c for c in first if c in y and c not in z]
     if not inner or not alone or len(x) + len(y) < len(first) + len(second) or (x ^ y) - z:
-        return None
+        return "C" if (x | y) - z else "K"
     step = -1 if "".join(alone) == "".join(sorted(alone, key=x.__contains__)) and alone[0] in y else 1
     left, right = (first, second)[::step]
     batch = [c for c in kept if c in x and c in y]
     rows, columns = [c for c in alone if c in left], [c for c in alone if c in right]
     axes = [left.index(c) for c in batch + rows + inner], [right.index(c) for c in batch + inner + columns]
-    return step, axes, len(batch), len(rows), len(inner), [(batch + rows + columns).index(c) for c in kept]
+    return step, *axes, len(batch), len(rows), len(inner), [(batch + rows + columns).index(c) for c in kept]
 
 
 def _einsum_dx(g, k, xs, xs_shapes, equation):
