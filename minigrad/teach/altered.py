@@ -23,7 +23,7 @@ from minigrad.teach.answer import Answer, Diagnosis
 from minigrad.teach.difference import Array
 from minigrad.teach.mistakes import constant_factor, message_and_hint
 from minigrad.teach.mistakes_of_ops import MASKED
-from minigrad.teach.uses import AnyNode, Graph, Use, forward_of, names_of, plan_of_node
+from minigrad.teach.uses import AnyNode, Graph, Use, names_of, plan_of_node, recomputed
 
 
 class Altered(NamedTuple):
@@ -163,7 +163,7 @@ def _forward(graph: Graph, one: Altered) -> dict[AnyNode, Array]:
         if not new:
             continue
         shape = np.shape(graph.gradients[node])
-        z = forward_of(plan.op, {**graph.values(node), "shape": shape, **new})
+        z = recomputed(plan.op, {**graph.values(node), "shape": shape, **new})
         if one.later is not None and node is one.later[0]:
             z = z + one.later[1]
         changed[node] = z

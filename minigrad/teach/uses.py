@@ -197,7 +197,7 @@ class Use:
         """The operation's result if some values are changed. Raises LookupError if one is not known."""
         if self.op is None:
             raise LookupError
-        return forward_of(self.op, {**self.values, **changed})
+        return recomputed(self.op, {**self.values, **changed})
 
     def share(self) -> Array | None:
         """The derivative: what passes if the incoming gradient is 1."""
@@ -331,7 +331,7 @@ class Graph:
                     known[node] = values["x"]
                 elif all(setting in plan.reads for setting in op.settings):
                     with suppress(Exception):
-                        known[node] = forward_of(op, values)
+                        known[node] = recomputed(op, values)
         for node in self.nodes:  # and the input of exp, for example, from its output
             plan = plan_of_node(node)
             if isinstance(plan, Plan) and plan.op.name in UNDONE and node in known:
@@ -353,8 +353,8 @@ class Graph:
         read = names_of(plan)[above.edges.index(node)]
         for c in self.constants:
             with suppress(Exception):  # the shapes do not fit
-                z = forward_of(plan_of_node(node).op, {**values, name: c})
-                result = forward_of(plan.op, {**self.values(above), read: z})
+                z = recomputed(plan_of_node(node).op, {**values, name: c})
+                result = recomputed(plan.op, {**self.values(above), read: z})
                 if np.allclose(result, self.known[above], 1e-5, 0):
                     return {name: c}
         return {}
@@ -527,7 +527,7 @@ def _which_operand(node: CopySlices, k: int, part: bool) -> int | None:
     return k - node.keeps + bool(node.write.plan.needs[0])
 
 
-def forward_of(op: Op, values: Mapping[str, Any]) -> Array:
+def recomputed(op: Op, values: Mapping[str, Any]) -> Array:
     """The operation's result, for operands and settings by name."""
     settings = {s: values[s] for s in op.settings}
     return np.asarray(op.forward(*(values[name] for name in op.operands), **settings))
