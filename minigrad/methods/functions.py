@@ -186,6 +186,12 @@ def where(condition: Any, input: Any = None, other: Any = None, *, out: Tensor |
 def einsum(equation: Any, *operands: Any) -> Tensor:
     """The sum of products described by the equation, which has one letter for each axis.
 
+    equation   "ij,jk->ik": the letters of each operand and, after the arrow, of the result. Letters that are not
+               in the result are summed. "..." stands for any further axes; without an arrow, the result has the
+               letters that occur once, in alphabetical order.
+    operands   tensors of one dtype. An axis of length 1 is broadcast.
+    returns    the axes of the result's letters. Of one operand, without a sum, it is a view: "ii->i" is the diagonal.
+
     >>> import minigrad
     >>> x = minigrad.tensor([[1.0, 2.0], [3.0, 4.0]])
     >>> einsum("ij,kj->ik", x, x)
