@@ -23,9 +23,10 @@ import pytest
 pytest.importorskip("minigrad.grading.sandbox.choose")
 
 from minigrad.grading.sandbox import choose, container, launch, lockdown
+from minigrad.grading.sandbox.channel import Budget, Channel, TooMuch
 from minigrad.grading.sandbox.image import build_image, cached_image
 from minigrad.grading.sandbox.launch import Limits, Process
-from minigrad.grading.sandbox.wire import Budget, Channel, Kernel, NotStarted, TooMuch
+from minigrad.grading.sandbox.wire import Kernel, NotStarted
 from tests.grading_figures import _descendants
 
 # An engine that notes its arguments. `run` starts what it is told to without a container, where

@@ -16,7 +16,7 @@ from IPython.core.magic import Magics, line_cell_magic, line_magic, magics_class
 
 from minigrad.teach import question
 from minigrad.teach.question import Progress, progress
-from minigrad.teach.report import CheckResult
+from minigrad.teach.results import CheckResult
 
 
 @magics_class

@@ -163,7 +163,7 @@ class TransformerDecoderLayer(_Layer):
 
 
 def _get_activation_fn(activation: Activation) -> Callable[[Tensor], Tensor]:
-    """The function of this name. The name of this one is PyTorch's; published programs import it."""
+    """The activation of this name. Published programs import this function, under this name of PyTorch's."""
     if callable(activation):
         return activation
     if activation not in ("relu", "gelu"):

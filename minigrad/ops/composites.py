@@ -330,15 +330,13 @@ def contraction(equation: str, *xs: Any) -> Any:
     sum of a view.
     """
     equation = products.explicit(equation, tuple([x.ndim for x in xs]))
-    if len(xs) > 1 and len({x.dtype for x in xs}) == 1:
-        return products.einsum(*xs, equation=equation)
-    terms, result = equation.split("->")
-    summed = [c for c in dict.fromkeys(terms) if c not in result and c != ","]
     if len(xs) > 1:
-        if not summed:
+        if len({x.dtype for x in xs}) > 1 and not products.summed_letters(equation):
             dtype = common_dtype([x.dtype for x in xs if x.ndim], [x.dtype for x in xs if not x.ndim], [])
             xs = tuple(x.to(dtype) for x in xs)
         return products.einsum(*xs, equation=equation)
+    terms, result = equation.split("->")
+    summed = products.summed_letters(equation)
     x = xs[0]
     for c in terms:
         while terms.count(c) > 1:  # x[ii]: the diagonal, which becomes the last axis

@@ -197,8 +197,17 @@ trace.vjp(x=lambda g, x_shape: keep(repeat_to(g, x_shape), np.eye(*x_shape, dtyp
 
 def kind_of_einsum(equation):
     """The name of the node of an einsum: the last function that PyTorch calls, a view of a product or a product."""
+    return "ViewBackward0" if summed_letters(equation) else "MulBackward0"
+
+
+def summed_letters(equation):
+    """The letters along which an explicit equation sums: those that its result does not have.
+
+    >>> summed_letters("ij,jk->ik")
+    ['j']
+    """
     terms, result = equation.split("->")
-    return "ViewBackward0" if set(terms) - set(result) - {","} else "MulBackward0"
+    return [c for c in dict.fromkeys(terms) if c not in result and c != ","]
 
 
 @linear(result="strict", node=kind_of_einsum)
@@ -240,7 +249,7 @@ def _contract(x, y, pair, how):
     columns = q.shape[n_batch + n_inner :]
     if inner != q.shape[n_batch : n_batch + n_inner]:  # an axis of length 1 is broadcast
         return np.einsum(pair, x, y, order="C")
-    if n_rows != 1 or n_inner != 1:
+    if n_rows != 1 or n_inner != 1:  # a reshape takes as long as a small product
         p = p.reshape(*batch, math.prod(rows), math.prod(inner))
     if n_inner != 1 or len(columns) != 1:
         q = q.reshape(*q.shape[:n_batch], math.prod(inner), math.prod(columns))
@@ -265,7 +274,8 @@ def _as_matrices(first, second, kept):
     inner = [c for c in first if c in y and c not in z]
     if not inner or not alone or len(x) + len(y) < len(first) + len(second) or (x ^ y) - z:
         return "C" if (x | y) - z else "K"
-    step = -1 if "".join(alone) == "".join(sorted(alone, key=x.__contains__)) and alone[0] in y else 1
+    of_x = [c in x for c in alone]
+    step = 1 if of_x[0] or of_x != sorted(of_x) else -1  # -1: first all axes of y, then those of x
     left, right = (first, second)[::step]
     batch = [c for c in kept if c in x and c in y]
     rows, columns = [c for c in alone if c in left], [c for c in alone if c in right]

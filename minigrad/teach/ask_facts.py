@@ -23,7 +23,7 @@ from minigrad.core.tensor import Tensor
 from minigrad.teach.diagnose import Diagnosis
 from minigrad.teach.misconceptions import Misconception, alike
 from minigrad.teach.question import Written
-from minigrad.teach.report import CheckRow, Kind
+from minigrad.teach.results import CheckRow, Kind
 from minigrad.teach.trying import judge_plain, shortened
 
 

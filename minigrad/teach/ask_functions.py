@@ -26,7 +26,7 @@ from minigrad.teach.checks import Exercise, in_all
 from minigrad.teach.difference import Array, real_array
 from minigrad.teach.forward_mode import diagnose_tangent
 from minigrad.teach.misconceptions import Misconception, Seen, generally
-from minigrad.teach.report import CheckRow, Kind
+from minigrad.teach.results import CheckRow, Kind
 from minigrad.teach.trying import DIAGNOSED, FunctionQuestion, Mistaken, count
 
 

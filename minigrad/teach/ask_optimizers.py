@@ -22,7 +22,7 @@ from minigrad.core.modes import unobserved
 from minigrad.teach.cases import Shape, draw
 from minigrad.teach.difference import Array, real_array
 from minigrad.teach.question import Question
-from minigrad.teach.report import CheckRow
+from minigrad.teach.results import CheckRow
 from minigrad.teach.running import run
 from minigrad.teach.steps_by_hand import settings_of_steps
 from minigrad.teach.trying import judge_array

@@ -24,7 +24,7 @@ from minigrad.teach.answer import Diagnosis, nowhere
 from minigrad.teach.diagnose import diagnose
 from minigrad.teach.difference import real_array
 from minigrad.teach.question import Written
-from minigrad.teach.report import CheckRow, Kind
+from minigrad.teach.results import CheckRow, Kind
 from minigrad.teach.trying import judge_array, shortened
 
 

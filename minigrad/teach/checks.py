@@ -38,7 +38,7 @@ from minigrad.teach.cases import Case, Shape, draw, in_layout, layouts, toleranc
 from minigrad.teach.diagnose import Diagnosis, diagnose
 from minigrad.teach.difference import Array, real_array
 from minigrad.teach.misconceptions import Misconception, Seen
-from minigrad.teach.report import CheckResult, CheckRow, ChecksFailed
+from minigrad.teach.results import CheckResult, CheckRow, ChecksFailed
 from minigrad.teach.trying import DIAGNOSED, FunctionQuestion, Mistaken
 
 __all__ = ["Case", "CheckResult", "CheckRow", "ChecksFailed", "Exercise"]

@@ -47,10 +47,8 @@ from minigrad.teach.uses import MISFITS, op_name, plan_of_node
 
 __all__ = ["Diagnosis", "diagnose", "diagnose_function"]
 
-AT_SEVERAL = [
-    *AT_A_NODE,
-    *OF_FORMULAS,
-]  # at an operation with several operands, or at several operations
+# At an operation with several operands, or at several operations.
+AT_SEVERAL = AT_A_NODE + OF_FORMULAS
 SECONDS = 0.5  # of CPU time, after which we stop searching; waiting does not count
 
 

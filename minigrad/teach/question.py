@@ -21,7 +21,8 @@ from typing import Any
 
 from minigrad.core import display
 from minigrad.teach.answer import Diagnosis
-from minigrad.teach.report import CheckResult, CheckRow, Kind, Report
+from minigrad.teach.report import Report
+from minigrad.teach.results import CheckResult, CheckRow, Kind
 from minigrad.teach.running import defined_in, loose_names
 
 DECLARED: dict[str, "Question"] = {}  # the exercises of this session, by name
@@ -141,12 +142,13 @@ class Question(metaclass=_Declares):
     def _expect(self, wrong: Wrong) -> None:
         """Raise ValueError unless a wrong answer loses points, and for the expected reason."""
         result = self.check(wrong.answer)
-        kinds = {kind: 0 for d in result.diagnoses for kind in (d.kind, *d.also)}
-        kinds |= {row.verdict: 0 for row in result.rows if row.verdict != "right"}
-        if result.points < result.out_of and wrong.kind in kinds:
+        kinds = [kind for d in result.diagnoses for kind in (d.kind, *d.also)]
+        kinds += [row.verdict for row in result.rows if not row.ok]
+        loses = not result.ok and result.points < result.out_of
+        if loses and wrong.kind in kinds:
             return
         name = getattr(wrong.answer, "__name__", repr(wrong.answer))
-        gets = " and ".join(map(repr, kinds)) if result.points < result.out_of else "full points"
+        gets = " and ".join(map(repr, dict.fromkeys(kinds))) if loses else "full points"
         raise ValueError(
             f"{self.name}: the wrong answer {name} should get {wrong.kind!r}, but gets {gets}. To fix it, declare what "
             "it gets, or change the answer. DIAGNOSES.md lists the diagnoses."

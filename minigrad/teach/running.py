@@ -33,7 +33,7 @@ from typing import Any
 
 import numpy as np
 
-from minigrad.teach.report import Kind
+from minigrad.teach.results import Kind
 
 PRINTED = 2_000  # characters kept of what a student's function prints
 

@@ -25,7 +25,7 @@ from minigrad.teach.difference import (
 )
 from minigrad.teach.misconceptions import Misconception, Seen, alike, generally, recognize
 from minigrad.teach.question import Question
-from minigrad.teach.report import CheckRow, Kind
+from minigrad.teach.results import CheckRow, Kind
 from minigrad.teach.running import Outcome, run, written_for
 
 DIAGNOSED = 4  # the number of wrong cases that are searched: a search takes time

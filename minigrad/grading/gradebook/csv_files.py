@@ -104,9 +104,8 @@ def read_table(
     """
     lines = _lines(path)
     line, names = next(lines, (0, ()))
-    while (
-        names and not names[-1]
-    ):  # a spreadsheet may write further columns, in which all cells are empty
+    # A spreadsheet may write further columns, in which all cells are empty.
+    while names and not names[-1]:
         names = names[:-1]
     if not names:
         raise GradebookError(f"{path} is empty. Its first line must name: {', '.join(needed)}.")

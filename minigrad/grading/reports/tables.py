@@ -130,14 +130,14 @@ def _explanation(question: documents.QuestionGrade) -> str:
 
 def write_junit(document: documents.ClassGrades, path: Path) -> Path:
     """Write JUnit XML: a test suite for each student, a test case for each question."""
-    root = ElementTree.Element("testsuites", name=document["exercise"])
+    root = ElementTree.Element("testsuites", name=clean_text(document["exercise"]))
     for grade in document["grades"]:
         failed = sum(q["right"] < q["asked"] for q in grade["questions"])
         student = clean_text(grade["student"])
         counts = {"tests": str(len(grade["questions"])), "failures": str(failed), "errors": "0"}
         suite = ElementTree.SubElement(root, "testsuite", {"name": student, **counts})
         for q in grade["questions"]:
-            about = {"classname": student, "name": q["id"]}
+            about = {"classname": student, "name": clean_text(q["id"])}
             case = ElementTree.SubElement(suite, "testcase", about)
             if q["right"] < q["asked"]:
                 message = f"{q['points']:g} of {q['of']:g} points"

@@ -171,9 +171,8 @@ def _class_entries(folder: Path) -> list[Path]:
     def is_alone(entry: Path) -> bool:
         table = entry.suffix == ".csv" and not entry.is_dir()
         begins = named_by(entry.name)
-        if begins is None or (
-            begins.re is CANVAS and not table
-        ):  # others may name files like Canvas, too
+        # Others may name files like Canvas, too.
+        if begins is None or (begins.re is CANVAS and not table):
             return not table
         return not any(name.startswith(begins[0]) for name in notebooks)
 

@@ -4,7 +4,7 @@
     image      copies the packages that a kernel may import to a separate folder, in the user's cache
     launch     starts Python in one of the tiers of isolation
     container, supervise    the tiers that another program starts: gVisor, podman or docker
-    wire       talks to a kernel, and limits what it may send
+    wire       talks to a kernel over channel, which limits what it may send
     probe      the attacks that the self-test tries        (runs inside)
     lockdown   Landlock and seccomp, by system calls       (runs inside)
     boot       the first code of the sandboxed Python      (runs inside)

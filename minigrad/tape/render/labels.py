@@ -24,9 +24,8 @@ class Taken:
     """The occupied places, in a grid, so that only nearby ones are checked."""
 
     def __init__(self) -> None:
-        self._drawn: list[
-            tuple[float, float, float, float, int]
-        ] = []  # left, top, right, bottom, cost
+        # Each place: left, top, right, bottom, and what covering it costs.
+        self._drawn: list[tuple[float, float, float, float, int]] = []
         self._cells: dict[tuple[int, int], list[int]] = {}  # grid cell -> indices in _drawn
 
     def add(self, place: Bounds, cost: int = COVERED) -> None:
