@@ -119,12 +119,21 @@ def computed(op: Op, arrays: Sequence[Any], settings: dict[str, Any]) -> Any:
         raise index_error(arrays[0].ndim, error) from None
     except ValueError as error:
         settings.pop("out", None)
+        refuse_settings(op, settings)
         raise shape_error(op.name, arrays, settings, error) from None
     except TypeError as error:
-        for name, value in settings.items():
-            if isinstance(value, str):
-                raise TypeError(f"{op.name}(): argument {name!r} must be Number, not str") from None
+        refuse_settings(op, settings)
         raise dtype_error(op.name, [torch_name(a.dtype) for a in arrays], error) from None
+
+
+def refuse_settings(op: Op, settings: dict[str, Any]) -> None:
+    """Raise TypeError for a setting that is text, or a list in place of a number."""
+    for name, value in settings.items():
+        default = op.settings.get(name)
+        number = isinstance(default, (int, float)) and isinstance(value, (list, tuple))
+        if number or (isinstance(value, str) and name not in ("equation", "reduction")):
+            kind = type(value).__name__
+            raise TypeError(f"{op.name}(): argument {name!r} must be Number, not {kind}") from None
 
 
 def record_node(

@@ -244,6 +244,13 @@ def wrong_kind(name: str, dtypes: list[str]) -> Exception:
 # ---------------------------------------------------------------- indices and shapes that do not fit
 
 
+INDEX_WORDS = {
+    "for axis": "for dimension",
+    "indexing arrays": "indexing tensors",
+    "numpy.newaxis (`None`) and integer or boolean arrays": "None and long or bool tensors",
+}
+
+
 def index_error(ndim: int, error: Exception) -> IndexError:
     """Translate NumPy's error about the index of a tensor with ndim axes into PyTorch's terms."""
     text = str(error)
@@ -254,9 +261,9 @@ def index_error(ndim: int, error: Exception) -> IndexError:
             )
         given = text.rpartition("but ")[2].partition(" ")[0]
         return IndexError(f"too many indices for tensor of dimension {ndim} (got {given})")
-    return IndexError(
-        text.replace("for axis", "for dimension").replace("indexing arrays", "indexing tensors")
-    )
+    for numpys, ours in INDEX_WORDS.items():
+        text = text.replace(numpys, ours)
+    return IndexError(text)
 
 
 def _einsum_error(equation: str, shapes: Sequence[tuple[int, ...]]) -> Exception | None:

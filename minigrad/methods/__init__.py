@@ -42,7 +42,7 @@ from minigrad.ops import composites
 
 __all__ = ["ArrayMethods", "indices_of"]
 
-for _chapter in (Entries, Products, Reductions, Operators, Indexing, Arrangement):
+for _chapter in (Base, Entries, Products, Reductions, Operators, Indexing, Arrangement):
     check_methods(_chapter)
 
 

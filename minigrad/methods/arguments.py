@@ -11,7 +11,7 @@ as long as a small op. The arguments are checked only after an attribute turned 
 import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from types import FunctionType
+from types import FunctionType, UnionType
 from typing import Any, Self, TypeVar, cast, get_args
 
 import numpy as np
@@ -55,11 +55,16 @@ def named_type(value: object) -> str:
     ('numpy.ndarray', 'int', 'NoneType')
     """
     kind = type(value)
-    return kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__name__}"
+    if kind.__module__.partition(".")[0] in ("builtins", "minigrad"):
+        return kind.__name__
+    return f"{kind.__module__}.{kind.__name__}"
 
 
-def check_tensors(function: Callable[..., Any], args: Sequence[object], kwargs: Mapping[str, object], first: int = 1) -> None:
-    """Raise TypeError for the first argument that is annotated as a tensor but is something else.
+REFUSED = (AttributeError, TypeError, ValueError, IndexError, RuntimeError)  # what a wrong argument may cause deep in a function
+
+
+def check_arguments(function: Callable[..., Any], args: Sequence[object], kwargs: Mapping[str, object], first: int = 1) -> None:
+    """Raise TypeError for the first argument that is annotated as a tensor or a number but is something else.
 
     first    the number of the first argument in messages: 0 if it is the tensor whose method is called
     """
@@ -70,7 +75,13 @@ def check_tensors(function: Callable[..., Any], args: Sequence[object], kwargs: 
         return
     for position, (name, value) in enumerate(given.items(), first):
         parameter = signature.parameters[name]
-        if name == "self" or not _is_tensor(parameter.annotation) or (value is None and parameter.default is None):
+        may_be_none = parameter.default is None or type(None) in get_args(parameter.annotation)
+        if name == "self" or (value is None and may_be_none):
+            continue
+        if _is_number(parameter.annotation) and _is_no_number(value, parameter.annotation):
+            kind = getattr(parameter.annotation, "__name__", "Number")
+            raise TypeError(f"{function.__name__.strip('_')}(): argument '{name}' (position {position}) must be {kind}, not {named_type(value)}.")
+        if not _is_tensor(parameter.annotation):
             continue
         several = value if parameter.kind is parameter.VAR_POSITIONAL else (value,)
         for k, one in enumerate(several):
@@ -78,14 +89,31 @@ def check_tensors(function: Callable[..., Any], args: Sequence[object], kwargs: 
                 raise not_a_tensor(function.__name__.strip("_"), name, position + k, one)
 
 
+def _is_number(annotation: Any) -> bool:
+    """True if the annotation means a number: int, `float | None`, or `float | Tensor`."""
+    kinds = {k for k in _kinds(annotation) if not _is_tensor(k)}
+    return bool(kinds) and kinds <= {bool, int, float, complex}
+
+
+def _is_no_number(value: Any, annotation: Any) -> bool:
+    """True for None, text, a list, and (unless the annotation allows tensors) a tensor of several numbers."""
+    if isinstance(value, Base):
+        return value.numel() != 1 and not any(map(_is_tensor, _kinds(annotation)))
+    return value is None or isinstance(value, (str, list, tuple, dict))
+
+
 def _is_tensor(annotation: Any) -> bool:
     """True if the annotation means a tensor: Tensor, Self, a type variable bound to tensors, or `Tensor | None`."""
-    kinds = [k for k in get_args(annotation) if k is not type(None)] or [annotation]
-    return all(k is Self or isinstance(k, TypeVar) or (isinstance(k, type) and issubclass(k, Base)) for k in kinds)
+    return all(k is Self or isinstance(k, TypeVar) or (isinstance(k, type) and issubclass(k, Base)) for k in _kinds(annotation))
+
+
+def _kinds(annotation: Any) -> list[Any]:
+    """The members of a union, without None; of anything else, itself."""
+    return [k for k in get_args(annotation) if k is not type(None)] if isinstance(annotation, UnionType) else [annotation]
 
 
 def takes_tensors(function: F, first: int = 1) -> F:
-    """Make the function raise a TypeError for an argument that should be a tensor and is not.
+    """Make the function raise a TypeError for an argument that should be a tensor or a number and is not.
 
     Otherwise, the error would be about an attribute that the argument lacks. Worse, a function that only
     calls ops would silently take an array and return an array, and record nothing.
@@ -95,11 +123,11 @@ def takes_tensors(function: F, first: int = 1) -> F:
     def called(*args: Any, **kwargs: Any) -> Any:
         try:
             z = function(*args, **kwargs)
-        except AttributeError:
-            check_tensors(function, args, kwargs, first)
+        except REFUSED:
+            check_arguments(function, args, kwargs, first)
             raise
         if z.__class__ is np.ndarray:
-            check_tensors(function, args, kwargs, first)
+            check_arguments(function, args, kwargs, first)
         return z
 
     called.unchecked = function  # type: ignore[attr-defined]

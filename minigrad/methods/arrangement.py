@@ -301,7 +301,9 @@ class Arrangement(Base):
         >>> minigrad.zeros(4, 6).unflatten(1, (2, -1)).shape
         minigrad.Size([4, 2, 3])
         """
-        shape, sizes = self.array.shape, tuple(sizes)
+        if not sizes:
+            raise RuntimeError("unflatten: sizes must be non-empty")
+        shape, sizes = self.array.shape, one_or_more(sizes, "sizes")
         dim = normalize_one(dim, len(shape))
         n, known = shape[dim], math.prod([k for k in sizes if k != -1])
         if -1 in sizes and known:
@@ -423,8 +425,10 @@ class Arrangement(Base):
         k %= 4
         if self.ndim < 2:
             raise RuntimeError(f"expected total dims >= 2, but got total dims = {self.ndim}")
-        if len(dims) != 2 or dims[0] == dims[1]:
-            raise RuntimeError(f"expected rotation dims to be two different ones, but got dims = {list(dims)}")
+        if len(dims) != 2:
+            raise RuntimeError(f"expected total rotation dims == 2, but got dims = {len(dims)}")
+        if dims[0] == dims[1]:
+            raise RuntimeError(f"expected rotation dims to be different, but got dim0 = {dims[0]} and dim1 = {dims[1]}")
         a, b = (normalize_one(d, self.ndim) for d in dims)
         if k == 0:
             return named(self.clone(), "Rot90Backward0")

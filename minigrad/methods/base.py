@@ -25,7 +25,7 @@ from minigrad.core.devices import (
 )
 from minigrad.core.devices import device as Device
 from minigrad.core.dtypes import Dtype, DTypeLike
-from minigrad.core.errors import wrong_kind
+from minigrad.core.errors import shape_error, wrong_kind
 from minigrad.core.op import Op
 from minigrad.core.shapes import LISTED, Array, Several, Shape, as_ints, normalize_one, shape_of
 from minigrad.ops.composites import named
@@ -612,6 +612,16 @@ def scaled(other: Any, alpha: Any, x: Any = None, op: Op = ops.add, called: str 
         axes, none = ([v.dtype for v in (x, other) if bool(v.ndim) is k] for k in (True, False))
         other = other.to(dtypes.common_dtype(axes, none, []))
     return other * (builtins.bool(alpha) if kinds == {"b"} else alpha)
+
+
+def broadcast(name: str, *shapes: Shape) -> Shape:
+    """The shape that these shapes broadcast to."""
+    if shapes and shapes.count(shapes[0]) == len(shapes):
+        return shapes[0]
+    try:
+        return np.broadcast_shapes(*shapes)
+    except ValueError as error:
+        raise shape_error(name, [np.empty(s, bool) for s in shapes], {}, error) from None
 
 
 def address(x: Any) -> int:

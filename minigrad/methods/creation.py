@@ -142,6 +142,7 @@ def eye(n: int, m: int | None = None, *, dtype: DTypeLike = None, layout: Layout
 
 
 @made_into_out
+@takes_tensors
 def linspace(start: float | Tensor, end: float | Tensor, steps: int, *, dtype: DTypeLike = None, layout: Layout = strided, device: DeviceLike = None, pin_memory: bool = False, requires_grad: bool = False) -> Tensor:
     """Evenly spaced numbers from start to end, inclusive.
 
@@ -170,6 +171,7 @@ def _evenly_spaced(name: str, start: float | Tensor, end: float | Tensor, steps:
 
 
 @made_into_out
+@takes_tensors
 def logspace(start: float | Tensor, end: float | Tensor, steps: int, base: float = 10.0, *, dtype: DTypeLike = None, layout: Layout = strided, device: DeviceLike = None, pin_memory: bool = False, requires_grad: bool = False) -> Tensor:
     """Logarithmically spaced numbers from base ** start to base ** end, inclusive.
 

@@ -143,7 +143,8 @@ class Entries(Operators, Indexing):
         """
         size = (self if self.dtype.kind == "f" else self.float()).abs()
         if not isinstance(other, Base):
-            return named(-size if np.signbit(other) else size, "CopysignBackward1")
+            number: Any = other
+            return named(-size if np.signbit(float(number)) else size, "CopysignBackward1")
         sign = other._constant(np.where(np.signbit(other.array), -1, 1).astype(other.dtype))
         z: Any = size * sign
         if other.requires_grad:  # type: ignore[attr-defined]  # its gradient is 0

@@ -21,7 +21,8 @@ from minigrad.core.errors import warn_user
 from minigrad.core.shapes import Several, normalize_one
 from minigrad.core.tensor import Size, Tensor, wrap
 from minigrad.methods.arguments import into_out, named_type, takes_out, takes_tensors
-from minigrad.methods.indexing import broadcast, truth_values
+from minigrad.methods.base import broadcast
+from minigrad.methods.indexing import truth_values
 from minigrad.ops import composites
 from minigrad.ops.composites import named
 from minigrad.ops.products import LETTERS
@@ -205,6 +206,9 @@ def einsum(equation: Any, *operands: Any) -> Tensor:
         terms = ["".join("..." if i is ... else LETTERS[i] for i in axes) for axes in parts[1::2]]
         result = "" if len(parts) % 2 == 0 else "->" + "".join("..." if i is ... else LETTERS[i] for i in parts[-1])
         equation, operands = ",".join(terms) + result, parts[: 2 * len(terms) : 2]
+    for k, x in enumerate(operands):
+        if not hasattr(x, "__apply_op__"):
+            raise TypeError(f"einsum(): expected Tensor as element {k} in argument 1, but got {named_type(x)}.")
     return composites.contraction(equation, *operands)
 
 
@@ -342,7 +346,7 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
     given = tensors[0] if len(tensors) == 1 and not isinstance(tensors[0], Tensor) else tensors
     if not given:
         raise RuntimeError("meshgrid expects a non-empty TensorList")
-    for x in given:
+    for x in _sequence("meshgrid()", given):
         if x.ndim > 1:
             raise RuntimeError(
                 f"torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: {x.ndim}D, of shape "

@@ -15,16 +15,16 @@ import numpy as np
 from minigrad import ops
 from minigrad.core import dtypes
 from minigrad.core.dtypes import Dtype, torch_name
-from minigrad.core.errors import shape_error
 from minigrad.core.op import Op
-from minigrad.core.shapes import LISTED, Array, Several, Shape, as_int, as_ints, normalize_one
-from minigrad.methods.arguments import not_a_tensor
+from minigrad.core.shapes import LISTED, Array, Several, as_int, as_ints, normalize_one
+from minigrad.methods.arguments import named_type, not_a_tensor
 from minigrad.methods.arrangement import Arrangement
 from minigrad.methods.base import (
     Base,
     Operand,
     T,
     Values,
+    broadcast,
     overwritten,
     scaled,
     with_numpy_names,
@@ -59,7 +59,7 @@ class Indexing(Arrangement):
         if isinstance(start, Base) and (start.ndim or start.dtype.kind not in "iu"):
             raise RuntimeError("start must be an 0-dim integral Tensor.")
         dim = normalize_one(dim, self.ndim)
-        start, n = int(start), self.array.shape[dim]
+        start, n = as_int(start, "start"), self.array.shape[dim]
         if length < 0:
             raise RuntimeError("narrow(): length must be non-negative.")
         if not -n <= start <= n:
@@ -78,7 +78,7 @@ class Indexing(Arrangement):
         shape = self.array.shape
         if not shape:
             raise IndexError("select() cannot be applied to a 0-dim tensor.")
-        dim, index = normalize_one(dim, len(shape)), int(index)
+        dim, index = normalize_one(dim, len(shape)), as_int(index, "index")
         if not -shape[dim] <= index < shape[dim]:
             raise IndexError(f"select(): index {index} out of range for tensor of size {list(shape)} at dimension {dim}")
         return ops.getitem.apply(self, index=part(dim, index))
@@ -379,6 +379,8 @@ class Indexing(Arrangement):
         >>> minigrad.zeros(3).index_put((minigrad.tensor([0, 2]),), minigrad.tensor([1.0, 2.0]))
         tensor([1., 0., 2.])
         """
+        if not isinstance(indices, (tuple, list)):
+            raise TypeError(f"index_put(): argument 'indices' (position 1) must be tuple of Tensors, not {named_type(indices)}.")
         return ops.index_put.apply(self, put_there("Index put", values, self), index=plain_index(tuple(indices), self), accumulate=accumulate)
 
     def index_add(self, dim: int, index: Values, source: Operand, *, alpha: float = 1) -> Self:
@@ -662,16 +664,6 @@ def indices_of(name: str, index: Values) -> Array:
     if index.dtype not in INDICES[:2] and index.size:
         raise RuntimeError(f"{name}(): Expected dtype int32 or int64 for index, but got {index.dtype}.")
     return index.astype(np.int64, copy=False)
-
-
-def broadcast(name: str, *shapes: Shape) -> Shape:
-    """The shape that these shapes broadcast to."""
-    if shapes and shapes.count(shapes[0]) == len(shapes):
-        return shapes[0]
-    try:
-        return np.broadcast_shapes(*shapes)
-    except ValueError as error:
-        raise shape_error(name, [np.empty(s, bool) for s in shapes], {}, error) from None
 
 
 def mask_within(x: Base, mask: Array) -> Array:

@@ -16,7 +16,8 @@ from minigrad.core.data import as_array
 from minigrad.core.plan import compiled
 from minigrad.core.tensor import Tensor, wrap
 from minigrad.methods.arguments import (
-    check_tensors,
+    REFUSED,
+    check_arguments,
     into_out,
     not_a_tensor,
     takes_out,
@@ -24,6 +25,12 @@ from minigrad.methods.arguments import (
 )
 from minigrad.methods.base import Base
 from minigrad.methods.sampling import Sampling as M
+
+# The functions that accept a number in place of the first tensor, as in PyTorch: add(1, x).
+NUMBER_FIRST = frozenset("""
+    add bitwise_and bitwise_left_shift bitwise_or bitwise_right_shift bitwise_xor bucketize div divide float_power
+    floor_divide isin mul multiply pow remainder sub subtract true_divide xlogy
+""".split())
 
 
 def function(method: Callable[..., Any], found_as: str | None = None) -> Callable[..., Any]:
@@ -37,14 +44,15 @@ def function(method: Callable[..., Any], found_as: str | None = None) -> Callabl
     def called(input: Tensor, *args: object, out: Any = None, **kwargs: object) -> Any:
         if not hasattr(input, "__apply_op__"):
             other = args[0] if args else kwargs.get("other")
-            if not isinstance(other, Tensor) or not isinstance(input, (int, float, bool)):
+            number = name in NUMBER_FIRST and isinstance(input, (int, float, bool))
+            if not number or not isinstance(other, Tensor):
                 raise not_a_tensor(name, "input", 1, input)
             fits = isinstance(input, int) and np.can_cast(np.min_scalar_type(input), other.dtype)
             input = wrap(as_array(input, other.dtype if fits else None))
         try:
             z = compute(input, *args, **kwargs)
-        except AttributeError:
-            check_tensors(compute, (input, *args), kwargs)
+        except REFUSED:
+            check_arguments(compute, (input, *args), kwargs)
             raise
         return z if out is None else into_out(name, out, z)
 
@@ -136,11 +144,4 @@ def fill(input: Tensor, value: Any) -> Tensor:
     return input.clone().fill_(value)
 
 
-def detach(input: Tensor) -> Tensor:
-    """A tensor with the same values but no graph.
-
-    >>> x = minigrad.tensor([1.0], requires_grad=True)
-    >>> minigrad.detach(x)
-    tensor([1.])
-    """
-    return input.detach()
+detach = function(Tensor.detach)

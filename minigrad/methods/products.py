@@ -455,6 +455,8 @@ def tensordot(a: Any, b: Any, dims: Several | Sequence[Sequence[int]] = 2) -> An
         if dims < 0 or dims > min(a.ndim, b.ndim):
             raise RuntimeError(f"tensordot expects dims >= 0 and not more than the axes of a or b, but got dims={dims}")
         dims = (range(a.ndim - dims, a.ndim), range(dims))
+    if not isinstance(dims, (tuple, list)) or len(dims) != 2:
+        raise RuntimeError(f"tensordot expects dims to be int or tuple[list[int], list[int]] or list[list[int]] containing two lists, but got dims={dims}")
     of_a, of_b = contracted(a, dims[0]), contracted(b, dims[1])
     if len(of_a) != len(of_b):
         raise RuntimeError("both dimension lists should have same length")

@@ -53,7 +53,7 @@ class Sampling(ArrayMethods):
         tensor([1., 1., 1.])
         """
         if isinstance(p, make.Tensor):
-            return overwritten(self, kernels.bernoulli(p.array, self.array.shape, self.array.dtype, generator), "BernoulliBackward1")
+            return overwritten(self, kernels.bernoulli(p.expand(self.shape).array, self.array.shape, self.array.dtype, generator), "BernoulliBackward1")
         return self._fill("BernoulliBackward2", lambda shape, dtype: kernels.bernoulli(p, shape, dtype, generator))
 
     def bernoulli(self, p: float | None = None, *, generator: Generator | None = None) -> "Tensor":
@@ -158,6 +158,10 @@ class Sampling(ArrayMethods):
 
     def _fill(self, name: str, kernel: Callable[..., Array], *settings: object) -> Self:
         """Write random numbers into x, in the order of its memory. `name` is the name of the node, if this is recorded."""
+        for number in settings:
+            if isinstance(number, (str, list, tuple)):
+                raise TypeError(f"{kernel.__name__}(): the parameters must be float, not {type(number).__name__}.")
         dtype = self.array.dtype
+        settings = tuple([s.item() if isinstance(s, make.Tensor) else s for s in settings])
         numbers = kernels.in_memory_order(self.array, lambda shape: kernel(shape, dtype, *settings))
         return overwritten(self, numbers, name)

@@ -23,6 +23,7 @@ from minigrad import ops
 from minigrad.core.devices import DeviceLike
 from minigrad.core.dtypes import DTypeLike
 from minigrad.core.tensor import Tensor
+from minigrad.methods.arguments import named_type
 from minigrad.methods.creation import zeros
 from minigrad.nn import functional as F
 from minigrad.nn import init
@@ -90,7 +91,11 @@ def as_states(hx: Any, n_states: int) -> State:
     """The given states as a tuple, which is empty if none are given."""
     if hx is None:
         return ()
-    return tuple(hx) if n_states > 1 else (hx,)
+    if n_states == 1:
+        return (hx,)
+    if not isinstance(hx, (tuple, list)):
+        raise TypeError(f"argument 'hx' must be tuple of Tensors, (h, c), not {named_type(hx)}.")
+    return tuple(hx)
 
 
 class _Recurrent(Module):

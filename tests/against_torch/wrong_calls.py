@@ -19,6 +19,19 @@ t.fmin(x + 1j, x + 1j) | t.searchsorted(u, x + 1j) | t.special.entr(x + 1j) | F.
 F.mse_loss(x + 1j, x + 1j)
 # a number where PyTorch wants a tensor
 t.maximum(x, 0) | x.fmax(1.5) | t.atan2(x, 1) | t.logical_and(x, True) | t.hypot(x, 3) | t.logaddexp(x, 0)
+t.maximum(0, x) | t.fmin(1.5, x) | t.atan2(1, x) | t.eq(2, x) | t.gt(True, x) | t.logical_or(1, x) | t.fmod(2, x)
+t.clamp(2, x) | t.dist(2, x) | t.isclose(2, x) | t.pow(2, 3) | t.detach(5) | x.type_as(5) | t.einsum('ij->i', 5)
+t.meshgrid(u, 5, indexing='ij') | t.linalg.solve(q, t.float32) | F.conv_transpose1d(b, t.float32)
+# text or a list where a number belongs
+F.threshold(x, 'a', 0.0) | F.elu(x, 'a') | F.softplus(x, 'a') | F.leaky_relu(x, 'a') | F.layer_norm(x, (3,), eps='a')
+F.pad(x, (1, 1), value='a') | F.one_hot(j, (1, 1)) | F.dropout(x, 'a') | F.batch_norm(x, w, w, training=True, momentum=[])
+x.addcmul(x, y, value=[]) | x.normal_('a', 1.0) | x.uniform_('a', 1.0) | t.normal('a', 1.0, (2, 3)) | t.linspace('a', 1, 5)
+t.logspace('a', 1, 5) | x.new_full((2,), 'a') | t.full((2,), 'a') | x.narrow(1, 'a', 2) | x.select(1, 'a')
+x.unflatten(1, None) | x.unflatten(1, 0) | t.tensordot(x, x, None) | x.index_put('a', u) | x.index_put(j, u) | x.copysign((1, 1))
+nn.LSTMCell(3, 2)(x, t.ones(2, 2))
+# shapes that do not fit
+x.heaviside(t.ones(2)) | x.isclose(t.ones(2)) | t.allclose(x, t.ones(2)) | x.bernoulli_(t.tensor([True, False]))
+F.triplet_margin_with_distance_loss(u, x, x) | F.conv1d(b, t.ones(3, 1, 2), groups=0) | x.rot90(1, (0,)) | x.rot90(1, (1, 1))
 # gradients, modes and transforms
 x.sum().backward() | r.detach().sum().backward()
 [z := (r * r).sum(), t.autograd.grad(z, r), t.autograd.grad(z, r)] | (r * 2).backward('x')
@@ -211,7 +224,6 @@ x.index_fill(0, u, 1.0)  # another class
 x.index_fill(0, j, t.ones(2)) | x.index_copy(0, j, t.ones(1, 3))
 x.index_copy(0, j, t.ones(2, 3, dtype=t.float64)) | x.index_add(0, j, t.ones(2, 4)) | x.index_add(0, j, i)
 x.index_put((t.tensor([5]),), u)
-x.index_put(j, u)  # another class
 x.index_put((j, j, j), u) | x.index_put((t.tensor([0.5]),), u) | x.index_put((j,), i[:, :2])
 x.take(t.tensor([7])) | x.take(u) | x.put(t.tensor([7]), t.ones(1)) | x.put(j, i[0]) | x.take_along_dim(u, 0)
 x.take_along_dim(i.int(), 1) | t.take_along_dim(x, i.float(), 1) | x[5] | x[-3] | x[0, 5] | x[0, 0, 0]
@@ -346,7 +358,6 @@ F.softmax(x, dim=2) | F.softmax(x, 1.5) | F.gumbel_softmax(i) | F.gumbel_softmax
 F.glu(x, dim=2) | F.prelu(x, t.ones(2)) | F.prelu(x, x) | F.prelu(s, t.ones(2)) | F.hardtanh(x, 1, -1)
 F.softshrink(x, -1) | F.rrelu(x, 0.5, 0.1) | F.rrelu(x, 0.5, 0.1, training=True)
 F.gelu(x, approximate='bogus') | F.threshold(x, 'a', 0)
-F.leaky_relu(x, 'a')  # another class
 F.celu(x, 0) | F.one_hot(x) | F.one_hot(t.tensor([-1])) | F.one_hot(j, 1) | F.one_hot(t.zeros(0, dtype=t.int64))
 F.one_hot(j.int()) | F.linear(x, t.ones(2, 4)) | F.linear(x, q, t.ones(5)) | F.linear(x, q.double())
 F.linear(i, q) | F.linear(x, b) | F.bilinear(x, t.ones(3, 3), t.ones(2, 3, 3))

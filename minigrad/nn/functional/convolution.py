@@ -91,7 +91,9 @@ def _check_kernels(axes: int, x: Tensor, w: Tensor, b: Tensor | None, groups: in
         )
     if 0 in w.shape[2:]:
         raise RuntimeError(f"kernel size should be greater than zero, but got {list(w.shape[2:])}")
-    if groups <= 0 or w.shape[0] % groups:
+    if groups <= 0:
+        raise RuntimeError(f"non-positive groups is not supported, but got groups={groups}")
+    if w.shape[0] % groups:
         raise RuntimeError(
             f"Given groups={groups}, expected weight to be at least {groups} at dimension 0, and "
             f"divisible by it, but got weight of size {list(w.shape)} instead"

@@ -169,12 +169,6 @@ def triplet_margin_loss(
     swap: bool = False,
 ) -> Tensor:
     """max(0, distance to the positive - distance to the negative + margin)."""
-    if not anchor.ndim == positive.ndim == negative.ndim:
-        raise RuntimeError(
-            "The anchor, positive, and negative tensors are expected to have the same number of dimensions, but got: "
-            f"anchor {anchor.ndim}D, positive {positive.ndim}D, and negative {negative.ndim}D inputs"
-        )
-
     distance = partial(pairwise_distance, p=p, eps=eps)
     how: Any = {"distance_function": distance, "margin": margin, "swap": swap}
     return triplet_margin_with_distance_loss(anchor, positive, negative, **how, reduction="none")
@@ -193,6 +187,11 @@ def triplet_margin_with_distance_loss(
     """triplet_margin_loss with another distance function."""
     if margin <= 0:
         raise ValueError(f"margin must be greater than 0, got {margin}")
+    if not anchor.ndim == positive.ndim == negative.ndim:
+        raise RuntimeError(
+            "The anchor, positive, and negative tensors are expected to have the same number of dimensions, but got: "
+            f"anchor {anchor.ndim}D, positive {positive.ndim}D, and negative {negative.ndim}D inputs"
+        )
     distance = pairwise_distance if distance_function is None else distance_function
     far = distance(anchor, negative)
     if swap:
