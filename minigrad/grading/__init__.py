@@ -8,7 +8,7 @@
     reports/    write the results as JSON, CSV, XML and HTML
     documents   types of the JSON documents that these steps exchange
     files       atomic writes, unique names, text that is safe to show
-    trusted     runs the author's code in processes of its own
+    trusted     runs the author's code in processes of its own; author_process is what runs there
     assignment  an assignment of one or more notebooks, from submissions to gradebook
     marking     a local web page for marking answers by hand
     gate        checks an exercise before it is released, by running it

@@ -4,7 +4,7 @@
     ask           call one of our functions with the names that the author's given cells define
 
 An exercise is a Python object that a given cell creates. To read its questions, draw its inputs, or
-diagnose a mistake, release/exercises.py runs the given cells, then the function. Processes start in a new
+diagnose a mistake, author_process.py runs the given cells, then the function. Processes start in a new
 folder, because the current folder might contain submissions, and IPython adds it to sys.path despite `-P`.
 """
 
@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 SECONDS = 300
-PROCESS = "minigrad.grading.release.exercises"
+PROCESS = "minigrad.grading.author_process"
 # makes runs reproducible to the last bit
 REPEATABLE = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "PYTHONHASHSEED": "0"}
 
@@ -61,7 +61,7 @@ class GivenCellsFailed(RuntimeError):
 def ask(sources: list[str], function: str, *arguments: object) -> Any:
     """Call a function with the names that the cells define, and these arguments.
 
-    The function is "questions", "drawn_cases" or "explained" of release/exercises.py.
+    The function is "questions", "drawn_cases" or "explained": see author_process.py.
     Arguments and result are JSON. Raises GivenCellsFailed if a cell raises or the time is up.
     """
     with tempfile.TemporaryDirectory(prefix="mg-") as name:

@@ -10,7 +10,7 @@ answer without a verdict is wrong.
     judge(bundle, answers)    a grade for each answers document
 
 An exercise of minigrad.teach knows common mistakes and the values that they produce. It is asked once
-for each distinct set of wrong answers in a class (release/exercises.py). A diagnosis is the name of a mistake,
+for each distinct set of wrong answers in a class (mistakes.py). A diagnosis is the name of a mistake,
 a sentence and a hint. It contains no inputs or expected values, so students may see it. The author's given
 cells are run for it, because they create the Exercise.
 """

@@ -1,55 +1,35 @@
 """Turn exercises of minigrad.teach into graded questions.
 
-    python -m minigrad.grading.release.exercises FOLDER
-
 Students check an Exercise on public inputs; grading checks it on inputs drawn from a secret seed.
-This module is a process that trusted.py starts: it runs the author's given cells, and calls one of these
-functions on the objects that they create. FOLDER holds the request and gets the reply.
+author_process.py calls these two functions on the objects that the author's given cells create:
 
     questions    the declarations of exercises, by variable name
     drawn_cases  the inputs for a seed, with tolerances for rounding error
-    explained    for each set of wrong answers, the distinct mistakes found
 
-An exercise that cannot be graded this way becomes no question, and `release` says so. In a notebook, an
-exercise diagnoses an answer by running it. Here only the recorded values are available, so each kind of
-exercise diagnoses those.
+An exercise that cannot be graded this way becomes no question, and `release` says so.
 """
 
 import ast
 import inspect
-import json
 import re
-import sys
 import textwrap
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from pathlib import Path
 
 import numpy as np
-from IPython.core.interactiveshell import InteractiveShell
 from numpy.typing import NDArray
 
-from minigrad.grading.answers import array_in, encoded
-from minigrad.grading.documents import (
-    Declaration,
-    DiagnosisText,
-    DrawnCase,
-    EncodedValue,
-    WrongAnswers,
-)
-from minigrad.grading.files import write_json
+from minigrad.grading.answers import encoded
+from minigrad.grading.documents import Declaration, DrawnCase
 from minigrad.grading.release import syntax
-from minigrad.teach.answer import Diagnosis
 from minigrad.teach.ask_facts import Facts
 from minigrad.teach.ask_functions import Differentiable
 from minigrad.teach.ask_optimizers import Updates
 from minigrad.teach.ask_structure import Adjoints, Edges, Order
 from minigrad.teach.cases import draw
-from minigrad.teach.question import Question, Written, Wrong
-from minigrad.teach.trying import FunctionQuestion, Mistaken
-from minigrad.teach.updates import compare_update
+from minigrad.teach.question import Question, Wrong
+from minigrad.teach.trying import FunctionQuestion
 
-MAX_MISTAKES = 3  # mistakes reported for one question
 Definition = ast.FunctionDef | ast.ClassDef
 Names = Mapping[str, object]  # what the given cells define
 
@@ -280,108 +260,3 @@ def _registers(decorator: ast.expr) -> bool:
     """Is it  @exercise.wrong(kind)?"""
     called = decorator.func if isinstance(decorator, ast.Call) else decorator
     return isinstance(called, ast.Attribute) and called.attr == "wrong"
-
-
-# ------------------------------------------------------------ the mistakes behind wrong answers
-
-
-def explained(names: Mapping[str, object], asked: list[WrongAnswers]) -> list[list[DiagnosisText]]:
-    """For each set of wrong answers, find the mistakes in it."""
-    return [_explained(names.get(each["exercise"]), each) for each in asked]
-
-
-def _explained(exercise: object, asked: WrongAnswers) -> list[DiagnosisText]:
-    mistakes: list[DiagnosisText] = []
-    with suppress(Exception):  # a failed diagnosis must not affect the grade
-        for found in _diagnoses(exercise, asked):
-            if found is not None:
-                mistakes.append({"kind": found.kind, "message": found.message, "hint": found.hint})
-    return [one for k, one in enumerate(mistakes) if one not in mistakes[:k]][:MAX_MISTAKES]
-
-
-def _diagnoses(exercise: object, asked: WrongAnswers) -> Iterator[Diagnosis | None]:
-    if isinstance(exercise, FunctionQuestion):
-        yield from _of_function(exercise, asked)
-    elif isinstance(exercise, Updates):
-        yield from _of_updates(exercise, asked)
-    elif isinstance(exercise, Written):  # predictions are data and can be checked directly
-        rows = exercise.rows(_prediction(exercise, [_value(a) for a in asked["answers"][0]]))
-        yield from (row.diagnosis for row in rows)
-
-
-def _prediction(exercise: Written, values: list[object]) -> object:
-    """Convert recorded values back to the form in which a student writes a prediction."""
-    if isinstance(exercise, Order):
-        return values[0]
-    if isinstance(exercise, Facts):
-        facts = exercise.facts()
-        return {name: _with_types_of(value, facts[name]) for name, value in zip(facts, values)}
-    return dict(zip(exercise.parts(), values))
-
-
-def _of_function(exercise: FunctionQuestion, asked: WrongAnswers) -> Iterator[Diagnosis | None]:
-    wrong: dict[str, list[Mistaken]] = {}
-    parts, cases = list(exercise.parts()), list(exercise.cases(asked["seed"]))
-    for n, k in asked["wrong"]:
-        mine = _value(asked["answers"][n][k])
-        if mine is not ...:
-            mistaken = Mistaken(cases[n], k, _with_types_of(mine, cases[n].expected[k]))
-            wrong.setdefault(parts[k], []).append(mistaken)
-    if isinstance(exercise, Differentiable):
-        exercise._wrong_values = set()  # needed by `explained`; see ask_functions.py
-    found = exercise.explained({part: wrong[part] for part in parts if part in wrong})
-    yield from found.values()
-
-
-def _of_updates(exercise: Updates, asked: WrongAnswers) -> Iterator[Diagnosis | None]:
-    for n, _ in asked["wrong"]:
-        yours = _value(asked["answers"][n][0])
-        p, grads = start_and_gradients(exercise, asked["seed"], n + 1)
-        if isinstance(yours, np.ndarray) and yours.shape == grads.shape:
-            optimizer, settings = exercise.optimizer, exercise.settings[n]
-            yield compare_update(
-                optimizer, settings, params=p, grads=list(grads), yours=list(yours)
-            ).diagnosis
-
-
-def _value(answer: EncodedValue) -> object:
-    """Decode an answer; `...` if there is none."""
-    if "data" in answer:
-        return array_in(answer)
-    return answer.get("json", ...)
-
-
-def _with_types_of(mine: object, right: object) -> object:
-    """Restore the types that JSON has lost, taking the right answer as the model."""
-    if isinstance(mine, np.ndarray) and not isinstance(right, np.ndarray | float | np.generic):
-        mine = mine.tolist()
-    if isinstance(mine, list) and not isinstance(right, list | np.ndarray):
-        return tuple(mine)
-    if isinstance(right, dict) and isinstance(mine, dict):
-        names = {str(key): key for key in right}
-        return {
-            names.get(k, k): _with_types_of(v, right[names[k]]) if k in names else v
-            for k, v in mine.items()
-        }
-    return mine
-
-
-# ------------------------------------------------------------ the process
-
-
-FUNCTIONS: dict[str, Callable[..., object]] = {
-    function.__name__: function for function in (drawn_cases, explained, questions)
-}
-
-
-def _answer(folder: Path) -> None:
-    request = json.loads((folder / "request.json").read_text(encoding="utf-8"))
-    shell = InteractiveShell.instance()
-    for source in request["sources"]:
-        shell.run_cell(source, silent=True).raise_error()
-    reply = FUNCTIONS[request["function"]](shell.user_ns, *request["arguments"])
-    write_json(folder / "reply.json", reply, private=True)
-
-
-if __name__ == "__main__":
-    _answer(Path(sys.argv[1]))
