@@ -93,6 +93,7 @@ class Entry:
     inputs: list[Input] = field(default_factory=list)
     settings: dict[str, str] = field(default_factory=dict)
     results: list[TensorVersion] = field(default_factory=list)
+    read: list[Input] = field(default_factory=list)  # tensors in the settings: an index, a mask
     inplace: bool = False
     through: int | None = None  # an in-place write through a view: the view's tensor
     written: tuple[int, ...] | None = None  # the shape of that view

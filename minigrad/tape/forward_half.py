@@ -25,7 +25,7 @@ from minigrad.core.tensor import Tensor
 from minigrad.core.views import CopySlices
 from minigrad.tape.events import Call, Entry, Input, OpCall, Saved, TensorVersion
 from minigrad.tape.identity import Identities
-from minigrad.tape.names import constant_text, settings_given
+from minigrad.tape.names import constant_text, place_for, settings_given
 from minigrad.tape.snapshot import WHOLE, Snapshot, name_of
 
 SMALL = 64  # local derivatives are computed for at most this many entries
@@ -51,12 +51,14 @@ class ForwardHalf(Identities):
             through, base = result, result._base
             operands, results = (base, *operands[1:]), (base,)
         inputs = [self._input(op, x, inplace and k == 0) for k, x in enumerate(operands)]
+        read: list[Input] = []
         entry = Entry(
             "op",
             op.name,
             op.formula,
             inputs,
-            settings_given(op, params),
+            settings_given(op, params, lambda array: self._read(array, read)),
+            read=read,
             inplace=inplace,
             place=user_line(),
             written=None if through is None else tuple(through.shape),
@@ -144,6 +146,14 @@ class ForwardHalf(Identities):
         if self._is_number(operand):
             return Input(None, constant=constant_text(operand.array))
         return self.input(operand, overwritten)
+
+    def _read(self, array: Any, read: list[Input]) -> str:
+        """The place in a setting's text for the name of this array's tensor, which is added to `read`."""
+        tensor = self.tensor_of(array)
+        if tensor is None:
+            return ""
+        read.append(self.input(tensor))
+        return place_for(len(read) - 1)
 
     def _link_again(self, entry: Entry, number: int, view: Tensor) -> None:
         node = view.grad_fn

@@ -105,6 +105,7 @@ class Tensors(ABC):
             return
         source, result = self.input(base), self.version(view, number)
         again = Entry("op", made.op or "view", made.formula, [source], made.settings, [result])
+        again.read = made.read
         again.view, again.replayed, again.place, again.call = True, True, made.place, made.call
         again.op_call = None if made.called else made.op_call
         place = self.add_op(again)
@@ -161,6 +162,7 @@ class Identities(Tensors):
         self.engines: list[Tensors] = [self]  # the engines whose tensors are recorded
         self.names: dict[int, str] = {}  # names of tensors, by number
         self.storages: dict[int, int] = {}  # tensor -> its memory, if shared or written to
+        self._of_array: dict[int, int] = {}  # an array's id -> its tensor
         self._sought: set[int] = set()  # tensors whose names were looked up
         self._counters: dict[int, tuple[Any, int]] = {}  # id -> (a counter, its storage)
         self._entry_of: weakref.WeakKeyDictionary[AnyNode, int] = weakref.WeakKeyDictionary()
@@ -175,12 +177,21 @@ class Identities(Tensors):
         known, counter = self.known(tensor), tensor.counter
         if known is None:
             known = self._numbered(tensor)
+        self._of_array[id(tensor.array)] = known
         if counter not in (FRESH, INFERENCE):
             kept = self._counters.setdefault(id(counter), (counter, len(self._counters)))
             self.storages[known] = kept[1]
             if tensor._base is not None:
                 self.number(tensor._base)
         return known
+
+    def tensor_of(self, array: Any) -> Tensor | None:
+        """The tensor that this array belongs to, if it was recorded or is in the user's namespace."""
+        recorded = self.alive(self._of_array.get(id(array), -1))
+        if recorded is not None and recorded.array is array:
+            return recorded
+        named = (t for _, t in tensors_in(self.namespace()))
+        return next((t for t in named if t.array is array), None)
 
     def is_step(self, event: Event) -> bool:
         """Is this event a step of the tape? All are, except the end of a pass without an error."""

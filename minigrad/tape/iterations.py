@@ -117,7 +117,7 @@ class _Thinning:
         entries, updates = self.recorder.entries, self.recorder.updates
         inside = [entries[k] for t in self.kept for k in self.iterations[t].entries]
         inside += entries[self.iterations[-1].entries.stop :]
-        found = {i.entry for e in inside for i in e.inputs}
+        found = {i.entry for e in inside for i in (*e.inputs, *e.read)}
         found |= {s.entry for e in inside for s in e.saved}
         for number in self._happened("update"):
             found |= {w.was for w in updates[number].written}
@@ -157,12 +157,14 @@ class _Thinning:
         for old in self.new:
             entry = self.recorder.entries[old]
             if old in self.whole:  # the entry that made it is left out
-                entry.inputs, entry.saved, entry.inplace, entry.view = [], [], False, False
+                entry.inputs, entry.read, entry.saved = [], [], []
+                entry.inplace = entry.view = False
                 if entry.kind == "op":
                     made = entry.backward not in (None, "AccumulateGrad")
                     entry.kind, entry.stop = "before" if made else "leaf", None
                     entry.update = None if made else "an earlier step"
             entry.inputs = [self._input(i, last) for i in entry.inputs]
+            entry.read = [self._input(i, last) for i in entry.read]
             entry.saved = [replace(s, entry=self._at(s.entry)) for s in entry.saved]
             last |= {r.tensor: len(kept) for r in entry.results}
             kept.append(entry)

@@ -11,8 +11,9 @@ machines.
 """
 
 import inspect
+import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from types import FrameType
 from typing import Any
@@ -133,12 +134,16 @@ def nested_text(entries: Any) -> str:
     return number_text(entries)
 
 
-def setting(value: Any) -> str:
-    """The text of a setting."""
+def setting(value: Any, named: Callable[[Any], str] = lambda array: "") -> str:
+    """The text of a setting.
+
+    named    the text for an array, if it belongs to a recorded tensor; "" if it does not
+    """
     if isinstance(value, Tensor | np.ndarray | np.generic):
-        return array_text(np.asarray(getattr(value, "array", value)))
+        name = named(value)
+        return name or array_text(np.asarray(getattr(value, "array", value)))
     if isinstance(value, tuple):
-        inside = ", ".join(setting(v) for v in value)
+        inside = ", ".join(setting(v, named) for v in value)
         return f"({inside},)" if len(value) == 1 else f"({inside})"
     if isinstance(value, slice):
         parts = [value.start, value.stop] + ([] if value.step is None else [value.step])
@@ -149,16 +154,30 @@ def setting(value: Any) -> str:
     return text if " at 0x" not in text else f"<{type(value).__name__}>"
 
 
+def place_for(k: int) -> str:
+    """The place in the text of a setting where the name of its k-th tensor goes, once it is known."""
+    return f"<tensor {k}>"
+
+
+def in_places(text: str, names: Sequence[str]) -> str:
+    """The text with the names of tensors in their places.
+
+    >>> in_places(f"({place_for(0)}, 1:)", ["rows"])
+    '(rows, 1:)'
+    """
+    return re.sub(r"<tensor (\d+)>", lambda found: names[int(found[1])], text)
+
+
 def same(value: Any, default: Any) -> bool:
     """Does a setting equal its default? (An array never does.)"""
     return type(value) is type(default) and not hasattr(value, "shape") and bool(value == default)
 
 
-def settings_given(op: Any, params: dict[str, Any]) -> dict[str, str]:
+def settings_given(op: Any, params: dict[str, Any], named: Callable[[Any], str]) -> dict[str, str]:
     """The settings of a call as text, except those with default values, and those that follow from the others."""
     derived = getattr(op, "derived", ())
     given = {k: v for k, v in params.items() if k not in derived}
-    return {k: setting(v) for k, v in given.items() if not same(v, op.settings.get(k))}
+    return {k: setting(v, named) for k, v in given.items() if not same(v, op.settings.get(k))}
 
 
 def in_words(snapshot: ArrayFacts | None) -> str:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping
 
 from minigrad.tape.events import Entry, Input
+from minigrad.tape.names import in_places
 from minigrad.tape.recorder import Recorder
 
 # Python's operators by op name, for those that also have an in-place form like z += x.
@@ -86,14 +87,18 @@ def label(entry: Entry, name: str, versions: dict[int, int]) -> str:
 def expression(entry: Entry, names: list[list[str]], through: str | None = None) -> str:
     """The expression of an entry, as the user might have written it; `names` are the names of all results."""
     terms = [_term(given, names) for given in entry.inputs]
-    settings = [f"{key}={value}" for key, value in entry.settings.items()]
+    given = settings_in_words(entry, names)
+    settings = [f"{key}={value}" for key, value in given.items()]
     infix = INFIX.get(entry.op)
+    index = given.get("index", "").removeprefix("(").removesuffix(")").removesuffix(",")
     if entry.inplace:
         target = terms[0] if through is None else through
         if infix and len(terms) == 2:
             return f"{target} {infix}= {terms[1]}"
         if entry.op in ASSIGNED and len(terms) == 2 and target.endswith("]"):
             return f"{target} = {terms[1]}"
+        if entry.op == "index_put" and [*given] == ["index"]:
+            return f"{target}[{index}] = {terms[1]}"
         return f"{target}.{entry.op}_({', '.join(terms[1:] + settings)})"
     infix = infix or COMPARED.get(entry.op)
     if infix and len(terms) == 2:
@@ -102,10 +107,15 @@ def expression(entry: Entry, names: list[list[str]], through: str | None = None)
         return f"-{terms[0]}"
     if entry.op == "detach":
         return f"{terms[0]}.detach()"
-    if entry.op in INDEXED and len(terms) == 1 and [*entry.settings] == ["index"]:
-        index = entry.settings["index"].removeprefix("(").removesuffix(")").removesuffix(",")
+    if entry.op in INDEXED and len(terms) == 1 and [*given] == ["index"]:
         return f"{terms[0]}[{index}]"
     return f"{entry.op}({', '.join(terms + settings)})"
+
+
+def settings_in_words(entry: Entry, names: list[list[str]]) -> dict[str, str]:
+    """The settings of an entry as text, with the names of the tensors in them."""
+    read = [_term(given, names) for given in entry.read]
+    return {key: in_places(text, read) for key, text in entry.settings.items()}
 
 
 def _term(given: Input, names: list[list[str]]) -> str:

@@ -17,7 +17,14 @@ from minigrad.tape import steps
 from minigrad.tape.events import Backward, Entry, Input, Iteration
 from minigrad.tape.iterations import iterations_of
 from minigrad.tape.jacobian import MOST, Jacobians
-from minigrad.tape.naming import expression, label, name_of_view, result_names, versions_of
+from minigrad.tape.naming import (
+    expression,
+    label,
+    name_of_view,
+    result_names,
+    settings_in_words,
+    versions_of,
+)
 from minigrad.tape.recorder import Recorder
 from minigrad.tape.render import fold
 from minigrad.tape.render.thumbnail import thumbnail
@@ -225,7 +232,7 @@ class _Nodes:
             op=entry.op or None,
             expression=written,
             inputs=self._operands(entry),
-            settings=entry.settings,
+            settings=settings_in_words(entry, names),
             inplace=entry.inplace,
             view=entry.view,
             replayed=entry.replayed,
@@ -253,11 +260,12 @@ class _Nodes:
         op = REGISTRY.get(entry.op) if entry.formula else None
         names = () if op is None or op.variadic else op.operands
         jacobians = {k: self.values.number(j) for k, j in self.jacobians.of(entry).items()}
+        given = [*entry.inputs, *entry.read]
         return [
             doc.ConstantOperand(i.constant, name)
             if i.entry is None
             else doc.NodeOperand(f"n{i.entry}", name, i.output, i.version, jacobians.get(k))
-            for k, (i, name) in enumerate(zip_longest(entry.inputs, names[: len(entry.inputs)]))
+            for k, (i, name) in enumerate(zip_longest(given, names[: len(entry.inputs)]))
         ]
 
     def _calls(self, entry: Entry) -> list[int]:
@@ -302,7 +310,7 @@ def _edges(entries: list[Entry]) -> list[doc.TapeEdge]:
     edges: list[doc.TapeEdge] = []
     for number, entry in enumerate(entries):
         passed = 0
-        for operand, given in enumerate(entry.inputs):
+        for operand, given in enumerate([*entry.inputs, *entry.read]):
             if given.entry is None:
                 continue
             edge = doc.TapeEdge(
