@@ -130,6 +130,41 @@ def test_numbers_are_part_of_the_expression_and_no_nodes():
     assert sum(n["kind"] == "leaf" for n in tape.document["nodes"]) == 1
 
 
+@pytest.mark.parametrize("program, expression, read", [
+    ("F.cross_entropy(x, y)", "cross_entropy(x, target=y)", ["x", "y"]),
+    ("x.masked_fill(mask, 0.0)", "masked_fill(x, 0, mask=mask)", ["x", "mask"]),
+    ("x.masked_fill(x > 0, 0.0)", "masked_fill(x, 0, mask=gt#1)", ["x", "gt#1"]),
+    ("x[y]", "x[y]", ["x", "y"]),
+    ("x[:, rows[0]]", "x[:, rows[0]]", ["x", "rows[0]"]),
+    ("F.embedding(y, x)", "embedding(x, index=y)", ["x", "y"]),
+    ("x[[0, 1]]", "x[[0, 1]]", ["x"]),
+])  # fmt: skip
+def test_a_tensor_that_an_op_reads_as_a_setting_is_its_input(program, expression, read):
+    x = minigrad.ones(4, 3, requires_grad=True)
+    y, mask = minigrad.tensor([2, 0, 1, 1]), minigrad.tensor([True, False, True])
+    rows = [minigrad.tensor([0, 2])]
+    with minigrad.record() as tape:
+        z = eval(program, {"F": nn.functional}, {"x": x, "y": y, "mask": mask, "rows": rows})
+
+    nodes = tape.document["nodes"]
+    last = nodes[-1]
+    assert z.grad_fn is not None
+    assert last["expression"] == expression
+    assert [nodes[int(i["node"][1:])]["name"] for i in last["inputs"] if "node" in i] == read
+    assert [e["gradient"] for e in tape.document["edges"] if e["to"] == last["id"]] == [
+        name == "x" for name in read
+    ]
+
+
+def test_a_write_by_an_index_names_the_index():
+    i = minigrad.tensor([0, 2])
+    with minigrad.record() as tape:
+        z = minigrad.ones(3, requires_grad=True) * 2
+        z[i] = 5.0
+
+    assert by_name(tape, "z", 1)["expression"] == "z[i] = 5"
+
+
 def test_a_tensor_without_axes_that_has_a_name_keeps_it():
     norm, scale, rates = minigrad.nn.BatchNorm1d(2), minigrad.tensor(2.0), [minigrad.tensor(0.5)]
     x = minigrad.tensor([[1.0, 2.0], [3.0, 5.0]], requires_grad=True)
