@@ -156,6 +156,15 @@ def test_a_tensor_that_an_op_reads_as_a_setting_is_its_input(program, expression
     ]
 
 
+def test_a_number_written_everywhere_reads_as_zero_and_fill_():
+    x = minigrad.ones(2)
+    with minigrad.record() as tape:
+        x.fill_(0.5)
+        x.zero_()
+
+    assert [by_name(tape, "x", v)["expression"] for v in (1, 2)] == ["x.fill_(0.5)", "x.zero_()"]
+
+
 def test_a_write_by_an_index_names_the_index():
     i = minigrad.tensor([0, 2])
     with minigrad.record() as tape:

@@ -99,6 +99,8 @@ def expression(entry: Entry, names: list[list[str]], through: str | None = None)
             return f"{target} = {terms[1]}"
         if entry.op == "index_put" and [*given] == ["index"]:
             return f"{target}[{index}] = {terms[1]}"
+        if entry.op == "copy" and entry.inputs[1].entry is None:  # it writes a number
+            return f"{target}.zero_()" if terms[1] == "0" else f"{target}.fill_({terms[1]})"
         return f"{target}.{entry.op}_({', '.join(terms[1:] + settings)})"
     infix = infix or COMPARED.get(entry.op)
     if infix and len(terms) == 2:
