@@ -165,6 +165,7 @@ for op in [
 sample(ops.bitwise_not, np.array([5, -3, 0]))
 sample(ops.bitwise_not, np.array([True, False]))
 sample(ops.logical_xor, normal(2, 3), normal(3, seed=1))
+sample(ops.nextafter, normal(2, 3), normal(3, seed=1))
 sample(ops.sign, normal(2, 3))
 sample(ops.zeros_like, normal(2, 3))
 for op in [

@@ -21,6 +21,7 @@ from typing import Any, NoReturn
 from minigrad import autograd, linalg
 from minigrad.compat import helpers  # ELSEWHERE refers to it
 from minigrad.compat import mixed_precision as mixed_precision
+from minigrad.compat.old_programs import qr, triangular_solve
 from minigrad.core.tensor import Tensor
 
 LAYERS = "nn nn.convolution nn.normalization nn.recurrent nn.table nn.transformer nn.utils "
@@ -325,6 +326,9 @@ for _lower in (autograd, linalg):  # they cannot import this module
 for _names, _text in OF_TENSORS.items():
     for _name in _names.split():
         setattr(Tensor, _name, LeftOutOfTensors(_name, _text))
+# These functions are methods too: A.qr() is qr(A).
+for _function in (linalg.cholesky_inverse, linalg.cholesky_solve, qr, triangular_solve):
+    setattr(Tensor, _function.__name__, _function)
 
 
 def _advice(module: str, name: str) -> str | None:

@@ -53,7 +53,7 @@ SYNONYMS = {
 
 
 # In PyTorch, the second operand of these must be a tensor. For maximum(x, 0), it has clamp_min(x, 0).
-OF_TENSORS = frozenset("atan2 fmax fmin hypot logaddexp logaddexp2 logical_and logical_or logical_xor maximum minimum".split())
+OF_TENSORS = frozenset("atan2 fmax fmin hypot logaddexp logaddexp2 logical_and logical_or logical_xor maximum minimum nextafter".split())
 # PyTorch computes 2 * x and 2 + x as x * 2 and x + 2, and 2 - x with a separate operation (rsub), so x is the first
 # input of these nodes. It computes 2 / x as x.reciprocal() * 2.
 X_FIRST = {"add": "", "mul": "", "sub": "RsubBackward1"}

@@ -30,6 +30,8 @@ CASES = {
     "as_strided": (lambda m, x: m.as_strided(x, (3, 2), (4, 1), 1), X), "as_strided, overlapping": (lambda m, x: x.as_strided((2, 3), (1, 1)), X), "as_strided of a view": (lambda m, x: (x * 1)[1].as_strided((2,), (2,)), X),
     "svd": (lambda m, x: m.svd(x)[1], X), "pinverse": (lambda m, x: m.pinverse(x), X), "matrix_exp": (lambda m, x: m.matrix_exp(x), draw(2, 3, 3)),
     "chain_matmul": (lambda m, x, y: m.linalg.multi_dot([x, y.T, x]), X, Y), "gradient": (lambda m, x: m.gradient(x), X), "gradient with edges": (lambda m, x: m.gradient(x, spacing=0.5, dim=1, edge_order=2), X),
+    "cholesky_solve as a method": (lambda m, x, y: y.cholesky_solve(m.linalg.cholesky(x)), SYMMETRIC, draw(3, 2)), "cholesky_inverse as a method": (lambda m, x: m.linalg.cholesky(x).cholesky_inverse(upper=False), SYMMETRIC),
+    "triangular_solve as a method": (lambda m, x, y: y.triangular_solve(x, upper=False).solution, SYMMETRIC, draw(3, 2)), "qr as a method": (lambda m, x: x.qr().R.abs(), SYMMETRIC),
     "cholesky_solve": (lambda m, x, y: m.cholesky_solve(y, m.linalg.cholesky(x)), SYMMETRIC, draw(3, 2)), "cholesky_inverse": (lambda m, x: m.cholesky_inverse(m.linalg.cholesky(x)), SYMMETRIC),
     "triangular_solve": (lambda m, x, y: m.linalg.solve_triangular(x, y, upper=True), SYMMETRIC, draw(3, 2)), "fill": (lambda m, x: m.fill(x.detach(), 2.0), X),
     "heaviside_": (lambda m, x, y: x.detach().clone().heaviside_(y.detach()), X, Y), "ger": (lambda m, x, y: x[0].ger(y[0]), X, Y), "entr": (lambda m, x: m.special.entr(x), np.abs(X)),
@@ -79,6 +81,7 @@ def test_values_and_their_history_agree(case):
     assert (a.requires_grad, a.is_leaf) == (b.requires_grad, b.is_leaf)
 
 
+@pytest.mark.filterwarnings("ignore:.*deprecated:UserWarning")
 @pytest.mark.parametrize("name", CASES)
 def test_functions_agree(name):
     case, *args = CASES[name]

@@ -28,7 +28,7 @@ UNARY = """
 BINARY = """
     add sub mul div pow floor_divide remainder fmod maximum minimum fmax fmin eq ne lt le gt ge
     logical_and logical_or logical_xor bitwise_and bitwise_or bitwise_xor bitwise_left_shift
-    bitwise_right_shift atan2 hypot logaddexp xlogy copysign heaviside matmul dot outer gcd lcm
+    bitwise_right_shift atan2 hypot logaddexp xlogy copysign heaviside nextafter matmul dot outer gcd lcm
     where lerp dist isclose ldexp rsub float_power inner cross kron masked_fill clamp
 """.split()
 ACTIVATIONS = """

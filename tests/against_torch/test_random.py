@@ -26,6 +26,16 @@ on_intel = pytest.mark.skipif(
 )
 
 
+def test_gradgradcheck_draws_its_gradients_from_the_same_numbers():
+    def drawn_after(m):
+        m.manual_seed(0)
+        x = m.ones(2, 3, dtype=m.float64, requires_grad=True)
+        assert m.autograd.gradgradcheck(lambda x: (x.sin(), x.sum()), (x,))
+        return m.rand(3).numpy()
+
+    np.testing.assert_array_equal(drawn_after(minigrad), drawn_after(torch))
+
+
 def agree(case, name=None, rtol=1e-6, atol=1e-6):
     """Both libraries draw the same, and go on with the same numbers."""
     results = []

@@ -126,6 +126,7 @@ x.chunk(0) | x.chunk(-1) | s.chunk(1) | x.tensor_split(0) | s.tensor_split(1) | 
 u.vsplit(1) | x.dsplit(1) | x.movedim(0, 2) | x.movedim((0, 1), (0,)) | x.movedim((0, 0), (0, 1)) | x.flip(2)
 x.flip(0, 0) | x.roll((1, 1), 0) | x.roll((1, 1)) | x[:0].reshape(0, -1) | x.narrow(0, t.ones(2).long(), 1)
 x.isclose(x, rtol=-1.0) | t.gradient(x, dim=(0, 0)) | t.eye(-1) | t.heaviside(x, 2)
+t.nextafter(x, 2.0) | t.nextafter(i, i)
 t.linalg.cross(t.ones(2, 5, 3), t.ones(5, 3)) | t.linspace(t.ones(2), t.ones(2), 3)
 t.nn.functional.rms_norm(x, []) | x.roll(1, 2) | x.roll((), ()) | x.rot90(1, (0, 0)) | x.rot90(1, (0, 2))
 u.rot90(1, (0, 1)) | x.diagonal(0, 0, 0) | u.diagonal() | b.diag() | x.diag_embed(0, 0, 0) | u.tril() | u.triu()
