@@ -25,7 +25,7 @@ from minigrad.core.devices import (
 )
 from minigrad.core.devices import device as Device
 from minigrad.core.dtypes import Dtype, DTypeLike
-from minigrad.core.errors import wrong_kind
+from minigrad.core.errors import shape_error, wrong_kind
 from minigrad.core.op import Op
 from minigrad.core.shapes import LISTED, Array, Several, Shape, as_ints, normalize_one, shape_of
 from minigrad.ops.composites import named
@@ -559,6 +559,16 @@ def sizes(size: tuple[Any, ...], named: Several | None = None) -> tuple[int, ...
     if len(size) == 1 and size[0].__class__ is not builtins.int and isinstance(size[0], LISTED):
         return as_ints(size[0], "size")
     return as_ints(size, "size")
+
+
+def broadcast(name: str, *shapes: Shape) -> Shape:
+    """The shape that these shapes broadcast to."""
+    if shapes and shapes.count(shapes[0]) == len(shapes):
+        return shapes[0]
+    try:
+        return np.broadcast_shapes(*shapes)
+    except ValueError as error:
+        raise shape_error(name, [np.empty(s, bool) for s in shapes], {}, error) from None
 
 
 def written_over(x: Base, value: Operand) -> Operand:

@@ -11,7 +11,7 @@ from minigrad import ops
 from minigrad.core.dtypes import torch_name
 from minigrad.core.errors import warn_user
 from minigrad.core.shapes import Array
-from minigrad.methods.base import Base, Operand, or_not_implemented, scaled
+from minigrad.methods.base import Base, Operand, broadcast, or_not_implemented, scaled
 from minigrad.methods.from_rows import FromRows
 from minigrad.ops.composites import named
 
@@ -127,6 +127,8 @@ class Operators(FromRows):
         """
         if older:
             tensor1, tensor2, value = number_last("addcmul", "value", tensor1, tensor2, *older)
+        if isinstance(value, float) and all(x.dtype.kind in "iub" for x in (self, tensor1, tensor2)):
+            value = int(value)  # PyTorch cuts off the fraction
         return ops.addcmul.apply(self, tensor1, tensor2, value=value)
 
     def addcdiv(self, tensor1: Self, tensor2: Self, *older: Any, value: float = 1) -> Self:
@@ -234,6 +236,7 @@ class Operators(FromRows):
         """
         if self.dtype != values.dtype:
             raise RuntimeError("heaviside is not yet implemented for tensors with different dtypes.")
+        broadcast("heaviside", self.shape, values.shape)
         x = np.where(np.isnan(self.array), -1, self.array)  # in PyTorch, heaviside(NaN) is 0
         return self._constant(np.heaviside(x, values.array).astype(self.dtype))
 
@@ -252,6 +255,7 @@ class Operators(FromRows):
                 raise TypeError(f"isclose(): argument {name!r} must be float, not Tensor")
             if bound < 0:
                 raise RuntimeError(f"{name} must be greater than or equal to zero, but got {bound}")
+        broadcast("isclose", self.shape, other.shape)
         return self._constant(are_close(self.array, other.array, rtol, atol, equal_nan))
 
     def allclose(self, other: Self, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:

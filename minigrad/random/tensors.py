@@ -22,8 +22,8 @@ from minigrad.core.dtypes import DTypeLike
 from minigrad.core.shapes import Several, as_int, shape_of
 from minigrad.core.tensor import Tensor, wrap
 from minigrad.methods.arguments import made_into_out, takes_out, takes_tensors
+from minigrad.methods.base import broadcast
 from minigrad.methods.creation import finish, type_to_make
-from minigrad.methods.indexing import broadcast
 from minigrad.ops.composites import sampled
 from minigrad.random import kernels
 from minigrad.random.generator import Generator
