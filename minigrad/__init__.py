@@ -224,6 +224,8 @@ def __getattr__(name: str) -> Any:
     """Import a module when it is first used, and find the functions of rows that were added at run time."""
     if name in _REGISTRY and _has_methods(_REGISTRY[name]):  # a row that was added at run time
         return globals().setdefault(name, _function(getattr(Tensor, name)))
+    if name.startswith("_foreach_"):  # PyTorch's functions on lists, for optimizers
+        return getattr(importlib.import_module("minigrad.compat.foreach"), name)
     if name not in _LATE:
         return _attribute("minigrad", name)  # one of PyTorch's modules, or an error
     module, inside = _LATE[name]

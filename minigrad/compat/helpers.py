@@ -107,6 +107,29 @@ def tree_unflatten(leaves: Iterable[Any], treespec: Callable[[Any], Any]) -> Any
     return treespec(leaves)
 
 
+# ------------------------------------------------------------------------ for optimizers
+
+
+def _group_tensors_by_device_and_dtype(
+    tensorlistlist: Sequence[Sequence[Any]], with_indices: bool = False
+) -> dict[tuple[Any, Any], tuple[list[list[Any]], list[int]]]:
+    """Sort parallel lists by the device and dtype of the first list's tensors.
+
+    >>> import minigrad
+    >>> params = [minigrad.ones(2), minigrad.ones(1, dtype=minigrad.float64), minigrad.ones(3)]
+    >>> [k for _, k in _group_tensors_by_device_and_dtype([params], with_indices=True).values()]
+    [[0, 2], [1]]
+    """
+    groups: dict[tuple[Any, Any], tuple[list[list[Any]], list[int]]] = {}
+    for k, entries in enumerate(zip(*tensorlistlist, strict=True)):
+        key = entries[0].device, entries[0].dtype
+        lists, places = groups.setdefault(key, ([[] for _ in entries], []))
+        for one, entry in zip(lists, entries, strict=True):
+            one.append(entry)
+        places += [k] if with_indices else []
+    return groups
+
+
 # ------------------------------------------------------------------------ for compilers and overrides
 
 

@@ -67,6 +67,7 @@ ELSEWHERE = {
     "overrides": "compat.helpers",
     "serialization": ". compat.helpers",
     "types": "compat.helpers core.tensor",
+    "utils._foreach_utils": "compat.helpers",
     "utils._pytree": "compat.helpers",
     "utils.data.*": "utils.data",
     "utils.data._utils.*": "utils.data",
@@ -111,7 +112,10 @@ NOTHING_TO_DO = {
         "fx.wrap jit.export jit.ignore jit.unused".split(),
         "unchanged",
     ),
-    **dict.fromkeys("compiler.is_compiling jit.is_scripting jit.is_tracing".split(), "never"),
+    **dict.fromkeys(
+        "_dynamo.is_compiling compiler.is_compiling jit.is_scripting jit.is_tracing".split(),
+        "never",
+    ),
     **dict.fromkeys("jit.script jit.script_if_tracing jit.trace".split(), "not_compiled"),
 }
 

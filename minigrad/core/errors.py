@@ -241,6 +241,15 @@ def wrong_kind(name: str, dtypes: list[str]) -> Exception:
     )
 
 
+def cannot_be_cast(name: str, result: str, own: str) -> DtypeError:
+    """The error for a write whose result cannot be cast to the tensor's own dtype; both are PyTorch's names."""
+    name = name.removeprefix("rounded_")  # users write div_(rounding_mode=)
+    return DtypeError(
+        f"result type {result} can't be cast to the desired output type {own}: {name}_ writes to the tensor "
+        f"itself. To fix it, write  x = x.{name}(...)  (a new tensor), or convert x first."
+    )
+
+
 # ---------------------------------------------------------------- indices and shapes that do not fit
 
 

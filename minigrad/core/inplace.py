@@ -16,13 +16,13 @@ import numpy as np
 
 from minigrad.core import modes
 from minigrad.core.backward import keep_gradient
-from minigrad.core.dtypes import Dtype, category, torch_name
+from minigrad.core.dtypes import category, torch_name
 from minigrad.core.errors import (
     AutogradError,
-    DtypeError,
     LeafChangedInPlace,
     ShapeError,
     at,
+    cannot_be_cast,
     shape_error,
     user_instruction,
     user_line,
@@ -34,17 +34,6 @@ from minigrad.core.node import Node
 from minigrad.core.op import Op
 from minigrad.core.shapes import Array
 from minigrad.core.views import CopySlices, view_chain_to
-
-
-def cannot_be_cast(op: Op, dtype: Dtype, own: Dtype) -> DtypeError:
-    """The error for a write whose result, of dtype `dtype`, cannot be cast to the tensor's own."""
-    name = op.name.removeprefix("rounded_")  # users write div_(rounding_mode=)
-    return DtypeError(
-        f"result type {torch_name(dtype)} can't be cast to the desired output type {torch_name(own)}: "
-        f"{name}_ writes to a tensor of dtype {own}. To fix it, write  x = x.{name}(...)"
-        "  (a new tensor), or convert x first."
-    )
-
 
 WRITTEN_TWICE = (
     "unsupported operation: more than one element of the written-to tensor refers to a single memory "
@@ -59,7 +48,7 @@ def check_fits(op: Op, array: Array, arrays: Sequence[Any], settings: dict[str, 
     """
     dtype, shape = arrays[0].dtype, array.shape
     if dtype is not array.dtype and category(dtype) > category(array.dtype):
-        raise cannot_be_cast(op, dtype, array.dtype)
+        raise cannot_be_cast(op.name, torch_name(dtype), torch_name(array.dtype))
     # Entries that share memory must not get different values. (fill_ sets them all to the same value.)
     if not array.flags.forc and not (op.name == "copy" and not arrays[1].ndim):
         strides = zip(array.strides, shape, strict=True)

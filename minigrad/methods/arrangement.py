@@ -163,7 +163,7 @@ class Arrangement(Base):
         >>> minigrad.tensor([[1, 2], [3, 4]]).ravel()
         tensor([1, 2, 3, 4])
         """
-        return flattened(self.contiguous(), (self.numel(),))
+        return self.contiguous().view(-1)
 
     def permute(self, *axes: Several, dims: Several | None = None) -> Self:
         """A view with the axes in another order: axis i of the result is axis dims[i] of x.

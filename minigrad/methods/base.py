@@ -561,6 +561,16 @@ def sizes(size: tuple[Any, ...], named: Several | None = None) -> tuple[int, ...
     return as_ints(size, "size")
 
 
+def broadcast(name: str, *shapes: Shape) -> Shape:
+    """The shape that these shapes broadcast to."""
+    if shapes and shapes.count(shapes[0]) == len(shapes):
+        return shapes[0]
+    try:
+        return np.broadcast_shapes(*shapes)
+    except ValueError as error:
+        raise shape_error(name, [np.empty(s, bool) for s in shapes], {}, error) from None
+
+
 def written_over(x: Base, value: Operand) -> Operand:
     """The value, converted to the dtype of x. For integer tensors, the fraction is dropped."""
     kind = x.array.dtype.kind
@@ -612,16 +622,6 @@ def scaled(other: Any, alpha: Any, x: Any = None, op: Op = ops.add, called: str 
         axes, none = ([v.dtype for v in (x, other) if bool(v.ndim) is k] for k in (True, False))
         other = other.to(dtypes.common_dtype(axes, none, []))
     return other * (builtins.bool(alpha) if kinds == {"b"} else alpha)
-
-
-def broadcast(name: str, *shapes: Shape) -> Shape:
-    """The shape that these shapes broadcast to."""
-    if shapes and shapes.count(shapes[0]) == len(shapes):
-        return shapes[0]
-    try:
-        return np.broadcast_shapes(*shapes)
-    except ValueError as error:
-        raise shape_error(name, [np.empty(s, bool) for s in shapes], {}, error) from None
 
 
 def address(x: Any) -> int:

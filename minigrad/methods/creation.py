@@ -360,7 +360,7 @@ def asarray(obj: object, *, dtype: DTypeLike = None, device: DeviceLike = None, 
     if isinstance(obj, Tensor) and obj.requires_grad and requires_grad is not False:
         return obj if shares and not copy else obj.to(x.dtype, copy=True)
     if isinstance(obj, Tensor) and shares and not copy:
-        x = obj.detach() if requires_grad is not obj.requires_grad else obj
+        x = obj.detach() if obj.requires_grad else obj
     elif copy and shares:
         x = wrap(x.array.copy())
     return x.requires_grad_() if requires_grad else x

@@ -7,9 +7,9 @@ from typing import Any, Self
 import numpy as np
 
 from minigrad import ops
-from minigrad.core.dtypes import exact_number
+from minigrad.core.dtypes import common_dtype, exact_number, torch_name
 from minigrad.core.shapes import Array
-from minigrad.methods.base import Base, Operand, T
+from minigrad.methods.base import Base, Operand, T, broadcast
 from minigrad.methods.indexing import Indexing
 from minigrad.methods.operators import Operators
 from minigrad.ops.composites import level, named
@@ -278,9 +278,12 @@ class Entries(Operators, Indexing):
 
 def whole(x: T, function: Callable[..., Array], other: Base) -> T:
     """The result of a function that is defined for integers only, such as gcd."""
-    if x.dtype.kind not in "iu" or other.dtype.kind not in "iu":
-        raise NotImplementedError(f'"{function.__name__}_cpu" not implemented for {str(x.dtype)!r}: it takes integers.')
-    return x._constant(function(x.array, other.array))
+    with_axes, without = ([y.dtype for y in (x, other) if (y.ndim > 0) is axes] for axes in (True, False))
+    dtype = common_dtype(with_axes, without, ())
+    if dtype.kind not in "iu":
+        raise NotImplementedError(f'"{function.__name__}_cpu" not implemented for {torch_name(dtype)!r}: it takes integers.')
+    broadcast(function.__name__, x.shape, other.shape)
+    return x._constant(function(x.array.astype(dtype), other.array.astype(dtype)))
 
 
 def of_each_entry(name: str, function: Callable[..., float], x: T, *others: Any) -> T:

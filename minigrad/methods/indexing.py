@@ -195,6 +195,7 @@ class Indexing(Arrangement):
         if not shape:
             if index.size != 1:
                 raise RuntimeError(f"index_select(): Index to scalar can have only 1 value, got {index.size} value(s)")
+            in_range(index, 1)
             return self.clone()
         if beyond(index, shape[dim]):
             if index.min() < 0:
@@ -273,7 +274,7 @@ class Indexing(Arrangement):
         else:
             if getattr(value, "ndim", 0) > 1 and value.shape[0] == 1:
                 value = without_ones(value, np.broadcast_to(False, self.shape)[index].ndim)
-            ops.index_put.apply_(self, put_there("Index put", value, self), index=index)
+            ops.index_put.apply_(self, put_there("Index put", value, self, index), index=index)
 
     def __delitem__(self, index: Index) -> None:
         raise TypeError("Tensor does not support deleting items: its shape is fixed. To fix it, keep the others: x[mask].")
@@ -359,9 +360,11 @@ class Indexing(Arrangement):
         if reduce not in ("prod", "mean", "amax", "amin"):
             raise RuntimeError(f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}.")
         at, dim = indices_of("index_reduce", index), normalize_one(dim, self.ndim)
+        if at.ndim > 1:
+            raise IndexError(f"index_reduce_(): Index is supposed to be a vector, but got dim: {at.ndim}")
         rows = at.reshape([-1 if axis == dim else 1 for axis in range(max(source.ndim, 1))])
         fits = rows.ndim == max(self.ndim, 1) and all(n == m for axis, (n, m) in enumerate(zip(source.shape, self.shape)) if axis != dim)
-        if at.ndim > 1 or not fits or at.size != (source.shape[dim] if source.ndim else 1):
+        if not fits or at.size != (source.shape[dim] if source.ndim else 1):
             raise RuntimeError(
                 "index_reduce(): source tensor shape must match self tensor shape, excluding the specified dimension, where it has one slice "
                 f"for each index. Got self.shape = {list(self.shape)}, source.shape = {list(source.shape)} and {at.size} indices."
@@ -381,7 +384,9 @@ class Indexing(Arrangement):
         """
         if not isinstance(indices, (tuple, list)):
             raise TypeError(f"index_put(): argument 'indices' (position 1) must be tuple of Tensors, not {named_type(indices)}.")
-        return ops.index_put.apply(self, put_there("Index put", values, self), index=plain_index(tuple(indices), self), accumulate=accumulate)
+        index = plain_index(tuple(indices), self)
+        values = put_there("Index put", values, self, () if accumulate else index)
+        return ops.index_put.apply(self, values, index=index, accumulate=accumulate)
 
     def index_add(self, dim: int, index: Values, source: Operand, *, alpha: float = 1) -> Self:
         """A copy of x with alpha * source added to the slices given by index along dim.
@@ -521,8 +526,13 @@ class Indexing(Arrangement):
                 [0., 6.]])
         """
         flat, places = self.reshape(-1), in_range(indices_of("put", index), self.numel())
-        fits = isinstance(source, Base) and source.numel() == places.size
-        z = flat.index_put((places,), source.reshape(places.shape) if fits else source, accumulate).reshape(self.shape)
+        if not hasattr(source, "numel"):
+            raise not_a_tensor("put_", "source", 2, source)
+        if source.dtype != self.dtype:
+            raise RuntimeError(f"put_(): self and source expected to have the same dtype, but got self.dtype = {self.dtype} and source.dtype = {source.dtype}")
+        if (n := source.numel()) != places.size:
+            raise IndexError(f"put_(): Expected source and index to have the same number of elements, but got source.numel() = {n}, index.numel() = {places.size}")
+        z = flat.index_put((places,), source.reshape(places.shape), accumulate).reshape(self.shape)
         return named(z, "PutBackward0")
 
 
@@ -637,9 +647,15 @@ def like(value: Operand, x: Base) -> Operand:
     return value
 
 
-def put_there(name: str, value: Operand, x: Base) -> Operand:
-    """The value to write into entries of x: a number, or a tensor that must have x's dtype."""
-    if isinstance(value, Base) and value.dtype != x.dtype:
+def put_there(name: str, value: Any, x: Base, index: tuple[Any, ...]) -> Operand:
+    """The value to write at this index of x: a number, or a tensor of x's dtype.
+
+    For a single mask, PyTorch fills like masked_fill: a tensor of one number may have any dtype.
+    """
+    if hasattr(value, "__apply_op__") and value.dtype != x.dtype:
+        arrays = [part for part in index if isinstance(part, (np.ndarray, bool))]
+        if value.numel() == 1 and len(arrays) == 1 and (arrays[0] is True or arrays[0] is False or arrays[0].dtype is BOOL):
+            return value.reshape(()).to(x.dtype)
         raise RuntimeError(
             f"{name} requires the source and destination dtypes match, got {x.dtype} for the destination "
             f"and {value.dtype} for the source. To fix it, write  source.to(x.dtype)."
@@ -779,7 +795,7 @@ def rows_of(name: str, x: Base, dim: int, given: Values, source: Any = None) -> 
     """The index (:, :, given), with `given` at axis dim."""
     dim, index = normalize_one(dim, x.ndim), indices_of(name, given)
     if index.ndim > 1:
-        raise IndexError(f"{name}(): Index should have dimension 1 or 0 (got {index.ndim})")
+        raise (RuntimeError if name == "index_fill" else IndexError)(f"{name}(): Index should have dimension 1 or 0 (got {index.ndim})")
     index = index.reshape(-1)
     if source is not None and not isinstance(source, Base):
         raise not_a_tensor(name, "source", 3, source)
@@ -788,6 +804,7 @@ def rows_of(name: str, x: Base, dim: int, given: Values, source: Any = None) -> 
     if source is not None and not source.ndim and len(index) > 1:
         raise (RuntimeError if dim else IndexError)(f"{name}(): Dimension specified as {dim} but tensor has no dimensions: the source is a single number for {len(index)} indices.")
     if not x.ndim:
+        in_range(index, 1, OutOfRange if name == "index_add" else IndexError)
         return (...,)
     if name == "index_fill":
         given = getattr(given, "array", given)

@@ -26,10 +26,10 @@ from minigrad.methods.arguments import (
 from minigrad.methods.base import Base
 from minigrad.methods.sampling import Sampling as M
 
-# The functions that accept a number in place of the first tensor, as in PyTorch: add(1, x).
+# The functions that accept a number in place of the first tensor, as in PyTorch: add(1, x), addmm(beta, x, a, b).
 NUMBER_FIRST = frozenset("""
-    add bitwise_and bitwise_left_shift bitwise_or bitwise_right_shift bitwise_xor bucketize div divide float_power
-    floor_divide isin mul multiply pow remainder sub subtract true_divide xlogy
+    add addbmm addmm addmv addr baddbmm bitwise_and bitwise_left_shift bitwise_or bitwise_right_shift bitwise_xor
+    bucketize div divide float_power floor_divide isin mul multiply pow remainder sub subtract true_divide xlogy
 """.split())
 
 

@@ -127,6 +127,8 @@ class Operators(FromRows):
         """
         if older:
             tensor1, tensor2, value = number_last("addcmul", "value", tensor1, tensor2, *older)
+        if isinstance(value, float) and all(x.dtype.kind in "iub" for x in (self, tensor1, tensor2)):
+            value = int(value)  # PyTorch cuts off the fraction
         return ops.addcmul.apply(self, tensor1, tensor2, value=value)
 
     def addcdiv(self, tensor1: Self, tensor2: Self, *older: Any, value: float = 1) -> Self:

@@ -10,7 +10,7 @@ from typing import Any, Self, TypeVar
 import numpy as np
 
 from minigrad import ops, return_types
-from minigrad.core.errors import LinAlgError, warn_user
+from minigrad.core.errors import LinAlgError, NotForDtype, warn_user
 from minigrad.core.op import Op
 from minigrad.core.shapes import Array, Several, normalize_axes, normalize_one
 from minigrad.methods.arrangement import Arrangement
@@ -371,6 +371,9 @@ def weighted_sum(x: Any, beta: Any, y: Any, alpha: Any) -> Any:
     return y if not isinstance(beta, Base) and beta == 0 else scaled(x, beta, called="beta") + y
 
 
+OF_PRODUCTS = ("matrix_exp", "matrix_norm", "matrix_power")  # for these, NumPy's decompositions are not needed
+
+
 def checked_square(name: str, x: T, must: bool = True) -> T:
     """x, after checking that it holds square matrices (unless must=False) of floats."""
     shape = x.array.shape
@@ -378,7 +381,9 @@ def checked_square(name: str, x: T, must: bool = True) -> T:
         raise RuntimeError(f"linalg.{name}: The input tensor A must have at least 2 dimensions.")
     if must and shape[-1] != shape[-2]:
         raise RuntimeError(f"linalg.{name}: A must be batches of square matrices, but they are {x.shape[-2]} by {x.shape[-1]} matrices")
-    if x.dtype.kind not in "fc":
+    if x.dtype == np.float16 and name not in OF_PRODUCTS:
+        raise NotForDtype(f"linalg.{name}: Low precision dtypes not supported. Got Half. To fix it, use x.float().")
+    if x.dtype.kind not in "fc" and name != "matrix_power":
         raise RuntimeError(f"linalg.{name}: Expected a floating point or complex tensor as input. Got {x.dtype}. To fix it, use x.float().")
     return x
 

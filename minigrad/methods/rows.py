@@ -12,6 +12,8 @@ from inspect import cleandoc
 from types import CodeType, FunctionType
 from typing import Any
 
+from minigrad.core.dtypes import category, torch_name
+from minigrad.core.errors import cannot_be_cast
 from minigrad.core.op import Op
 from minigrad.methods.base import (
     Base,
@@ -170,6 +172,8 @@ def copying(f: FunctionType, clone: bool = False) -> FunctionType:
     @functools.wraps(f)
     def method(self: Base, *args: object, **kwargs: object) -> Base:
         z = f(self.clone() if clone else self, *args, **kwargs)
+        if z.dtype != self.dtype and category(z.dtype) > category(self.dtype):
+            raise cannot_be_cast(f.__name__, torch_name(z.dtype), torch_name(self.dtype))
         node = getattr(z, "node", None)
         # Comparisons make no node, but eq_ does: EqBackward1, or EqBackward0 if y is a number.
         name = type(node).__name__ if node else f"{camel}Backward{int(any(isinstance(a, Base) for a in args))}"

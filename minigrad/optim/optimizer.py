@@ -51,6 +51,7 @@ Group = dict[str, Any]
 Closure = Callable[[], Any]
 Hook = Callable[..., Any]
 Params = Iterable[Tensor] | Iterable[Group] | Iterable[tuple[str, Tensor]]
+ParamsT = _params_t = Params  # PyTorch's names, new and old, which programs use in annotations
 
 
 class _Instead(threading.local):
@@ -137,6 +138,10 @@ class Optimizer:
         super().__init_subclass__(**settings)
         if "step" in vars(cls):
             cls.step = reports("step")(_with_hooks(vars(cls)["step"]))  # type: ignore[method-assign]
+
+    def _patch_step_function(self) -> None:
+        """Prepare for hooks, as an optimizer around another one does in PyTorch if it skips __init__."""
+        self._reset_caches()
 
     @reports("zero_grad")
     def zero_grad(self, set_to_none: bool = True) -> None:

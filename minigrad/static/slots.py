@@ -25,9 +25,9 @@ import numpy as np
 from minigrad import ops
 from minigrad.core import modes
 from minigrad.core.devices import MemoryFormat
-from minigrad.core.dtypes import category
-from minigrad.core.errors import AutogradError
-from minigrad.core.inplace import WRITTEN_TWICE, cannot_be_cast, refused_view
+from minigrad.core.dtypes import category, torch_name
+from minigrad.core.errors import AutogradError, cannot_be_cast
+from minigrad.core.inplace import WRITTEN_TWICE, refused_view
 from minigrad.core.op import Op
 from minigrad.core.shapes import Array
 from minigrad.core.tensor import Tensor
@@ -251,7 +251,7 @@ class Slot(ArrayMethods):
                 f"{op.name}_ cannot make its tensor larger."
             )
         if category(z.dtype) > category(self.dtype):
-            raise cannot_be_cast(op, z.dtype, self.dtype)
+            raise cannot_be_cast(op.name, torch_name(z.dtype), torch_name(self.dtype))
         self._take_value(z if z.dtype == self.dtype else z.to(self.dtype), recorded)
         return self
 

@@ -1,5 +1,7 @@
 """LBFGS, ASGD and averaged weights take PyTorch's steps."""
 
+from collections import OrderedDict
+
 import numpy as np
 import pytest
 
@@ -155,3 +157,107 @@ def test_a_group_lists_its_settings_in_the_order_of_pytorch(name):
     ]
 
     assert list(groups[0][0]) == list(groups[1][0])
+
+
+ON_LISTS = {
+    "numbers": lambda m, x, y: m._foreach_mul(x, 3.0) + m._foreach_sub(x, scalar=2),
+    "a number for each": lambda m, x, y: m._foreach_div(x, [2.0, 4.0]),
+    "a tensor for all": lambda m, x, y: m._foreach_mul(x, m.tensor(0.5, dtype=m.float64)),
+    "tensors": lambda m, x, y: m._foreach_add(x, y, alpha=2) + m._foreach_sub(x, other=y),
+    "powers": lambda m, x, y: m._foreach_pow(x, 2) + m._foreach_pow(2.0, y),
+    "maximum": lambda m, x, y: m._foreach_maximum(x, y) + m._foreach_minimum(x, 0.1),
+    "limits": lambda m, x, y: m._foreach_clamp_min(x, 0.0) + m._foreach_clamp_max(x, y),
+    "lerp": lambda m, x, y: m._foreach_lerp(x, y, 0.3) + m._foreach_lerp(x, y, weights=y),
+    "products": lambda m, x, y: m._foreach_addcmul(x, y, y) + m._foreach_addcdiv(x, y, y, value=2),
+    "scalars": lambda m, x, y: (
+        m._foreach_addcmul(x, y, y, [2.0, 3.0])
+        + m._foreach_addcdiv(x, y, y, scalars=m.tensor([2.0, 3.0]))
+    ),
+    "norms": lambda m, x, y: m._foreach_norm(x) + m._foreach_norm(x, 1) + m._foreach_max(x),
+    "copies": lambda m, x, y: m._foreach_clone(x) + m._foreach_abs(x),
+    "writes": lambda m, x, y: m._foreach_mul_(x, y) + m._foreach_neg_(x) + m._foreach_copy_(y, x),
+    "a step": lambda m, x, y: m._foreach_addcdiv_(m._foreach_lerp_(x, y, 0.1), y, x, -0.1),
+    "zeros": lambda m, x, y: m._foreach_zero_(x),
+}
+
+
+@pytest.mark.parametrize("call", ON_LISTS.values(), ids=list(ON_LISTS))
+def test_the_private_functions_on_lists_of_tensors_agree(call):
+    results, arguments = [], []
+    for m in (minigrad, torch):
+        x, y = ([m.tensor(draw(*s, seed=k)) for s in ((3,), (2, 2))] for k in (1, 2))
+        results.append(call(m, x, y))
+        arguments.append([t.numpy() for t in [*x, *y]])
+
+    assert type(results[0]) is type(results[1])
+    for a, b in zip(*results, strict=True):
+        np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-12)
+        assert a.numpy().dtype == b.numpy().dtype
+    for a, b in zip(*arguments, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-12)
+
+
+def test_every_private_function_on_lists_is_there():
+    theirs = {name for name in dir(torch) if name.startswith("_foreach_")}
+
+    missing = {name for name in theirs if not hasattr(minigrad, name)}
+    assert missing == {"_foreach_mm", "_foreach_powsum"}
+
+
+@pytest.mark.parametrize(
+    "call, error",
+    [
+        (lambda m, x: m._foreach_add([], 1), RuntimeError),
+        (lambda m, x: m._foreach_add([x], [x, x]), RuntimeError),
+        (lambda m, x: m._foreach_add([x], [1.0, 2.0]), RuntimeError),
+        (lambda m, x: m._foreach_add(x, 1), TypeError),
+    ],
+)
+def test_lists_that_do_not_fit_are_refused(call, error):
+    for m in (minigrad, torch):
+        with pytest.raises(error):
+            call(m, m.ones(2))
+
+
+def test_tensors_are_grouped_by_type():
+    found = []
+    for m in (minigrad, torch):
+        group = __import__(f"{m.__name__}.utils._foreach_utils", fromlist="x")
+        x = [m.ones(2), m.ones(2).double(), m.zeros(1)]
+        groups = group._group_tensors_by_device_and_dtype([x, [x[0], None, x[1]]], True).values()
+        found.append(
+            sorted(
+                (places, [[None if t is None else t.tolist() for t in ts] for ts in lists])
+                for lists, places in groups
+            )
+        )
+
+    assert found[0] == found[1]
+
+
+def test_an_optimizer_around_another_one_has_hooks():
+    def trained(m):
+        class Around(m.optim.Optimizer):
+            def __init__(self, optimizer):  # as in published packages: without super().__init__
+                self.optimizer = optimizer
+                self._optimizer_step_pre_hooks = OrderedDict()
+                self._optimizer_step_post_hooks = OrderedDict()
+                self._patch_step_function()
+                self.defaults, self.state = {}, {}
+
+            @property
+            def param_groups(self):
+                return self.optimizer.param_groups
+
+            def step(self, closure=None):
+                return self.optimizer.step(closure)
+
+        x, seen = m.ones(2, requires_grad=True), []
+        around = Around(m.optim.SGD([x], lr=0.1))
+        around.register_step_post_hook(lambda o, *_: seen.append(type(o).__name__))
+        x.sum().backward()
+        around.step()
+        around.zero_grad()
+        return x.tolist(), seen, x.grad
+
+    assert trained(minigrad) == trained(torch)

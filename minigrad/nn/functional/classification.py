@@ -13,7 +13,7 @@ from minigrad import ops
 from minigrad.core.dtypes import int64, torch_name, uint8
 from minigrad.core.errors import NotForDtype, warn_user
 from minigrad.core.op import Op
-from minigrad.core.shapes import Array
+from minigrad.core.shapes import Array, normalize_one
 from minigrad.core.tensor import Tensor
 from minigrad.methods.base import Values
 from minigrad.methods.indexing import beyond
@@ -110,7 +110,7 @@ def _soft_cross_entropy(
     x: Tensor, target: Tensor, weight: Tensor | None, reduction: str, smoothing: float
 ) -> Tensor:
     """Cross entropy with a probability distribution over the classes as target."""
-    axis = 0 if x.ndim == 1 else 1
+    axis = normalize_one(0 if x.ndim == 1 else 1, x.ndim)
     n = x.shape[axis]
     if smoothing:
         target = target * (1 - smoothing) + smoothing / n
@@ -260,8 +260,9 @@ def multilabel_soft_margin_loss(
 
     input, target   (n, k)   the target is 0 or 1
     """
+    normalize_one(-1, input.ndim)  # raises IndexError for a single number
     z = (target - 1) * -input - ops.logsigmoid.apply(input)
-    return (z if weight is None else z * weight).mean(-1)
+    return (z if weight is None else z * weight).sum(input.ndim - 1) / input.shape[-1]
 
 
 def _class_targets(x: Tensor, target: Values, name: str) -> tuple[Any, int]:
@@ -277,20 +278,20 @@ def _class_targets(x: Tensor, target: Values, name: str) -> tuple[Any, int]:
     shape, ndim = x.array.shape, x.array.ndim
     axis = 0 if ndim == 1 else 1
     expected = shape[:axis] + shape[axis + 1 :]
-    if ndim == 1 and target.size != 1:
-        raise ValueError(
-            f"For 1D input, 1D target must have size 1, but got target size: {target.size}"
-        )
     batch = target.shape[0] if target.ndim else 0
     if ndim > 1 and shape[0] != batch:
         raise ValueError(
             f"Expected input batch_size ({shape[0]}) to match target batch_size ({batch})."
         )
-    if ndim == 2 and target.ndim > 1:
+    if ndim <= 2 and target.ndim > 1:
         advice = " To fix it, write  target.squeeze(1)." if target.shape[1:] == (1,) else ""
         raise RuntimeError(
             "0D or 1D target tensor expected, multi-target not supported: the target is "
             f"{list(target.shape)}, and needs one class for each row.{advice}"
+        )
+    if ndim == 1 and target.size != 1:
+        raise ValueError(
+            f"For 1D input, 1D target must have size 1, but got target size: {target.size}"
         )
     if ndim == 4 and target.ndim != 3:
         raise RuntimeError(

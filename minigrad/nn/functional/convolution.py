@@ -85,10 +85,7 @@ def _drop_row_axis(z: Tensor) -> Tensor:
 
 def _check_kernels(axes: int, x: Tensor, w: Tensor, b: Tensor | None, groups: int) -> None:
     """Raise an error unless the shapes of weight and bias match the input of a convolution."""
-    if w.ndim != axes + 2:
-        raise RuntimeError(
-            f"weight should have {axes + 2} dimensions, but it has {w.ndim}: {list(w.shape)}"
-        )
+    _check_weight_axes(axes, w)
     if 0 in w.shape[2:]:
         raise RuntimeError(f"kernel size should be greater than zero, but got {list(w.shape[2:])}")
     if groups <= 0:
@@ -103,10 +100,21 @@ def _check_kernels(axes: int, x: Tensor, w: Tensor, b: Tensor | None, groups: in
             f"Given groups={groups}, weight of size {list(w.shape)}, expected input{list(x.shape)} to have "
             f"{w.shape[1] * groups} channels, but got {x.shape[1]} channels instead"
         )
-    if b is not None and b.shape != (w.shape[0],):
+    _check_bias(w, b, w.shape[0])
+
+
+def _check_weight_axes(axes: int, w: Tensor) -> None:
+    if w.ndim != axes + 2:
+        raise RuntimeError(
+            f"weight should have {axes + 2} dimensions, but it has {w.ndim}: {list(w.shape)}"
+        )
+
+
+def _check_bias(w: Tensor, b: Tensor | None, channels: int) -> None:
+    if b is not None and b.shape != (channels,):
         raise RuntimeError(
             f"Given weight of size {list(w.shape)}, expected bias to be 1-dimensional with "
-            f"{w.shape[0]} elements, but got bias of size {list(b.shape)} instead"
+            f"{channels} elements, but got bias of size {list(b.shape)} instead"
         )
 
 
@@ -169,7 +177,7 @@ def _conv_transpose(
     check_batched(f"conv_transpose{axes}d", axes, x)
     stride, dilation = several(stride, axes, "stride"), several(dilation, axes, "dilation")
     amounts = several(padding, axes, "padding"), several(output_padding, axes, "output_padding")
-    widths, rest, sizes = _transposed_sizes(x, w, stride, *amounts, groups, dilation)
+    widths, rest, sizes = _transposed_sizes(x, w, bias, stride, *amounts, groups, dilation)
     if axes == 1:
         x, w, sizes, rest = x.unsqueeze(2), w.unsqueeze(2), [1, *sizes], [0, *rest]
         stride, dilation, widths = (1, *stride), (1, *dilation), [(0, 0), *widths]
@@ -187,7 +195,14 @@ conv_transpose1d, conv_transpose2d = for_axes(_conv_transpose)
 
 
 def _transposed_sizes(
-    x: Tensor, w: Tensor, stride: Sizes, padding: Sizes, more: Sizes, groups: int, dilation: Sizes
+    x: Tensor,
+    w: Tensor,
+    b: Tensor | None,
+    stride: Sizes,
+    padding: Sizes,
+    more: Sizes,
+    groups: int,
+    dilation: Sizes,
 ) -> tuple[list[tuple[int, int]], list[int], list[int]]:
     """For each axis: what padding cuts off (before, after), the zeros to add at the end, and the size before.
 
@@ -195,11 +210,13 @@ def _transposed_sizes(
     """
     check_steps(stride=stride, dilation=dilation)
     check_not_negative(padding=padding, output_padding=more)
+    _check_weight_axes(x.ndim - 2, w)
     if x.shape[1] != w.shape[0] or groups <= 0 or w.shape[0] % groups:
         raise RuntimeError(
             f"Given transposed=1, weight of size {list(w.shape)}, expected input{list(x.shape)} to have "
             f"{w.shape[0]} channels, but got {x.shape[1]} channels instead"
         )
+    _check_bias(w, b, w.shape[1] * groups)
     if any(m >= max(s, d) for m, s, d in zip(more, stride, dilation, strict=True)):
         raise RuntimeError(
             f"output padding must be smaller than either stride or dilation, but got output_padding: "

@@ -32,13 +32,21 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
             z = ops.addmm.apply(bias, input, weight.t())
         return z
     if weight.ndim == 1:
+        if bias is not None and (input.ndim == 2 or bias.ndim == 1):
+            raise RuntimeError(
+                "mat2 must be a matrix, got 1-D tensor: the weight has one axis. To fix it, write  "
+                "input @ weight + bias."
+            )
         z = input @ weight
         return z if bias is None else z + bias
     if input.ndim == 0:
         raise RuntimeError(
             "both arguments to linear need to be at least 1D, but they are 0D and 2D"
         )
-    if bias is not None and not input.is_contiguous():  # PyTorch adds the bias separately here
+    if weight.ndim != 2:
+        raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {weight.ndim}D")
+    apart = bias is not None and (bias.ndim > 1 and input.ndim > 2 or not input.is_contiguous())
+    if bias is not None and apart:  # PyTorch adds the bias separately here
         return linear(input, weight) + bias
     *rows, n = input.array.shape
     z = linear(ops.reshape.apply(input, shape=(math.prod(rows), n)), weight, bias)

@@ -17,10 +17,11 @@ import numpy as np
 
 from minigrad import ops
 from minigrad.core.dtypes import promote_types
-from minigrad.core.errors import warn_user
+from minigrad.core.errors import ShapeError, warn_user
 from minigrad.core.modes import no_grad
 from minigrad.core.op import Op
 from minigrad.core.tensor import Tensor
+from minigrad.methods.base import broadcast
 from minigrad.methods.functions import broadcast_tensors
 from minigrad.nn.functional.arguments import a_loss, checked, reduced_by
 from minigrad.ops.composites import named
@@ -155,6 +156,12 @@ def margin_ranking_loss(
 @a_loss(node="SoftMarginLossBackward0")
 def soft_margin_loss(input: Tensor, target: Tensor) -> Tensor:
     """log(1 + exp(-target * x)), without overflow, where target is 1 or -1."""
+    shape = broadcast("soft_margin_loss", input.shape, target.shape)
+    if shape != input.shape:
+        raise ShapeError(
+            f"output with shape {list(input.shape)} doesn't match the broadcast shape {list(shape)}: "
+            f"the target has shape {list(target.shape)}."
+        )
     return -ops.logsigmoid.apply(target * input)
 
 
@@ -237,7 +244,7 @@ def gaussian_nll_loss(
             var = var.unsqueeze(-1)
         elif not (
             var.ndim == input.ndim
-            and all(m in (1, n) for m, n in zip(var.shape, input.shape, strict=True))
+            and sum(m for m, n in zip(var.shape, input.shape, strict=True) if m != n) == 1
         ):
             raise ValueError("var is of incorrect size")
     var = var.clone()
