@@ -542,7 +542,7 @@ class Base:
     def _new(self, array: Array, dtype: DTypeLike, device: DeviceLike, requires_grad: builtins.bool) -> Self:
         check_device(device)
         z = self._constant(array.astype(self.dtype if dtype is None else dtypes.as_dtype(dtype)))
-        return z.requires_grad_() if requires_grad else z
+        return z.requires_grad_(requires_grad) if requires_grad else z
 
 
 def in_dtype(x: T, dtype: DTypeLike, copy: builtins.bool = False) -> T:

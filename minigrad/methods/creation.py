@@ -34,7 +34,7 @@ def finish(array: Array, requires_grad: bool) -> Tensor:
             f"Only Tensors of floating point and complex dtype can require gradients, but this one is {array.dtype}. "
             "To fix it, write the data as floats, like 1.0, or pass a dtype."
         )
-    return z.requires_grad_() if requires_grad else z
+    return z.requires_grad_(requires_grad) if requires_grad else z
 
 
 def tensor(data: object, *, dtype: DTypeLike = None, device: DeviceLike = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:

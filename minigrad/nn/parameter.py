@@ -44,7 +44,7 @@ class Parameter(Tensor):
 
     def __init__(self, data: Tensor | None = None, requires_grad: bool = True) -> None:
         if requires_grad:
-            self.requires_grad_()
+            self.requires_grad_(requires_grad)
 
     def __repr__(self, *, tensor_contents: str | None = None) -> str:  # type: ignore[override]  # mypy treats names with two underscores as positional
         return "Parameter containing:\n" + super().__repr__()

@@ -29,6 +29,7 @@ x.addcmul(x, y, value=[]) | x.normal_('a', 1.0) | x.uniform_('a', 1.0) | t.norma
 t.logspace('a', 1, 5) | x.new_full((2,), 'a') | t.full((2,), 'a') | x.narrow(1, 'a', 2) | x.select(1, 'a')
 x.unflatten(1, None) | x.unflatten(1, 0) | t.tensordot(x, x, None) | x.index_put('a', u) | x.index_put(j, u) | x.copysign((1, 1))
 nn.LSTMCell(3, 2)(x, t.ones(2, 2))
+t.zeros(2, requires_grad='a') | t.rand(2, requires_grad=1) | x.new_ones(2, requires_grad='a') | nn.Parameter(x, requires_grad='a')
 # shapes that do not fit
 x.heaviside(t.ones(2)) | x.isclose(t.ones(2)) | t.allclose(x, t.ones(2)) | x.bernoulli_(t.tensor([True, False]))
 F.triplet_margin_with_distance_loss(u, x, x) | F.conv1d(b, t.ones(3, 1, 2), groups=0) | x.rot90(1, (0,)) | x.rot90(1, (1, 1))
