@@ -43,6 +43,9 @@ from minigrad.core.dtypes import (
     set_default_dtype,
     short,
     uint8,
+    uint16,
+    uint32,
+    uint64,
 )
 from minigrad.core.dtypes import bool_ as bool
 from minigrad.core.dtypes import float_ as float

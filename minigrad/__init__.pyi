@@ -40,6 +40,9 @@ from minigrad.core.dtypes import promote_types as promote_types
 from minigrad.core.dtypes import set_default_dtype as set_default_dtype
 from minigrad.core.dtypes import short as short
 from minigrad.core.dtypes import uint8 as uint8
+from minigrad.core.dtypes import uint16 as uint16
+from minigrad.core.dtypes import uint32 as uint32
+from minigrad.core.dtypes import uint64 as uint64
 from minigrad.core.dtypes import bool_ as _bool
 from minigrad.core.dtypes import float_ as _float
 from minigrad.core.dtypes import int_ as _int

@@ -22,6 +22,7 @@ from minigrad.utils.data.collate import default_collate, default_convert
 from minigrad.utils.data.dataset import IterableDataset, T_co, _examples_at
 from minigrad.utils.data.sampler import BatchSampler, RandomSampler, SequentialSampler
 
+_collate_fn_t = Callable[[list[Any]], Any]  # PyTorch's name, which programs use in annotations
 FIXED = ("batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers")
 
 
