@@ -127,7 +127,6 @@ NOTHING_TO_DO = {
 
 # Modules whose left-out names can be imported, for lines such as from torch.nn.functional import conv2d, conv3d.
 NAMED_ALONG = (
-    "minigrad.cuda",
     "minigrad.distributions",
     "minigrad.distributions.transforms",
     "minigrad.nn",
