@@ -154,6 +154,8 @@ _LATE: dict[str, tuple[str, str | None]] = {
     "__version__": ("minigrad.version", "__version__"),
     "_assert": ("minigrad.compat.helpers", "_assert"),
     "Tape": ("minigrad.tape", "Tape"),
+    "TypedStorage": ("minigrad.core.storage", "Storage"),
+    "UntypedStorage": ("minigrad.core.storage", "Storage"),
     "GradScaler": ("minigrad.compat.mixed_precision", "GradScaler"),
     "accelerator": ("minigrad.accelerator", None),
     "autocast": ("minigrad.compat.mixed_precision", "autocast"),

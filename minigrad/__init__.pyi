@@ -122,6 +122,8 @@ from minigrad.random.tensors import randn_like as randn_like
 from minigrad.random.tensors import randperm as randperm
 from minigrad.version import __version__ as __version__
 from minigrad.tape import Tape as Tape
+from minigrad.core.storage import Storage as _TypedStorage
+from minigrad.core.storage import Storage as _UntypedStorage
 from minigrad.compat.mixed_precision import GradScaler as GradScaler
 from minigrad import accelerator as accelerator
 from minigrad.compat.mixed_precision import autocast as autocast
@@ -232,5 +234,7 @@ layout = _layout
 bool = _bool
 float = _float
 int = _int
+TypedStorage = _TypedStorage
+UntypedStorage = _UntypedStorage
 spmm = _spmm
 display: str

@@ -196,6 +196,7 @@ def test_helpers_that_are_private_in_pytorch_are_found_where_it_has_them():
     from minigrad.nn.utils.clip_grad import clip_grad_norm_
     from minigrad.optim.optimizer import ParamsT, _params_t
     from minigrad.overrides import has_torch_function
+    from minigrad.storage import TypedStorage, UntypedStorage
     from minigrad.utils._pytree import tree_map
     from minigrad.utils.data._utils.collate import default_collate
     from minigrad.utils.data.dataloader import _collate_fn_t
@@ -208,6 +209,7 @@ def test_helpers_that_are_private_in_pytorch_are_found_where_it_has_them():
     assert isinstance(nn.CrossEntropyLoss(), _WeightedLoss) and inf > 1
     first, second = _get_clones(nn.Linear(2, 2), 2)
     assert first.weight is not second.weight and _pair(3) == (3, 3)
+    assert isinstance(minigrad.ones(2).untyped_storage(), UntypedStorage) and TypedStorage
     assert ParamsT is _params_t and _collate_fn_t and not minigrad._dynamo.is_compiling()
     assert _get_activation_fn("gelu") is nn.functional.gelu
     assert clip_grad_norm_ is nn.utils.clip_grad_norm_ and not has_torch_function((first,))
