@@ -43,6 +43,9 @@ from minigrad.core.dtypes import (
     set_default_dtype,
     short,
     uint8,
+    uint16,
+    uint32,
+    uint64,
 )
 from minigrad.core.dtypes import bool_ as bool
 from minigrad.core.dtypes import float_ as float
@@ -151,6 +154,8 @@ _LATE: dict[str, tuple[str, str | None]] = {
     "__version__": ("minigrad.version", "__version__"),
     "_assert": ("minigrad.compat.helpers", "_assert"),
     "Tape": ("minigrad.tape", "Tape"),
+    "TypedStorage": ("minigrad.core.storage", "Storage"),
+    "UntypedStorage": ("minigrad.core.storage", "Storage"),
     "GradScaler": ("minigrad.compat.mixed_precision", "GradScaler"),
     "accelerator": ("minigrad.accelerator", None),
     "autocast": ("minigrad.compat.mixed_precision", "autocast"),

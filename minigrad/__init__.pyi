@@ -40,6 +40,9 @@ from minigrad.core.dtypes import promote_types as promote_types
 from minigrad.core.dtypes import set_default_dtype as set_default_dtype
 from minigrad.core.dtypes import short as short
 from minigrad.core.dtypes import uint8 as uint8
+from minigrad.core.dtypes import uint16 as uint16
+from minigrad.core.dtypes import uint32 as uint32
+from minigrad.core.dtypes import uint64 as uint64
 from minigrad.core.dtypes import bool_ as _bool
 from minigrad.core.dtypes import float_ as _float
 from minigrad.core.dtypes import int_ as _int
@@ -119,6 +122,8 @@ from minigrad.random.tensors import randn_like as randn_like
 from minigrad.random.tensors import randperm as randperm
 from minigrad.version import __version__ as __version__
 from minigrad.tape import Tape as Tape
+from minigrad.core.storage import Storage as _TypedStorage
+from minigrad.core.storage import Storage as _UntypedStorage
 from minigrad.compat.mixed_precision import GradScaler as GradScaler
 from minigrad import accelerator as accelerator
 from minigrad.compat.mixed_precision import autocast as autocast
@@ -229,5 +234,7 @@ layout = _layout
 bool = _bool
 float = _float
 int = _int
+TypedStorage = _TypedStorage
+UntypedStorage = _UntypedStorage
 spmm = _spmm
 display: str

@@ -7,6 +7,7 @@ import pickle
 import sys
 import types
 
+import numpy as np
 import pytest
 
 import minigrad
@@ -125,6 +126,20 @@ def test_a_distribution_that_is_left_out_can_be_imported_and_says_so_when_it_is_
             kind(3.0)
 
 
+def test_a_class_can_derive_from_what_is_left_out_and_from_others():
+    class Prior(minigrad.distributions.StudentT, nn.Module):
+        """As in published packages: a distribution that is a module."""
+
+    assert issubclass(Prior, nn.Module)
+    with pytest.raises(NotImplementedError, match=r"StudentT.*log_prob.*PYTORCH.md"):
+        Prior(3.0)
+
+
+def test_integers_without_a_sign_have_names():
+    assert minigrad.tensor([1, 2], dtype=minigrad.uint16).dtype == minigrad.uint16
+    assert minigrad.from_numpy(np.array([2**40], np.uint64)).dtype == minigrad.uint64
+
+
 def test_a_module_that_is_left_out_is_an_attribute_of_autograd_as_well():
     with pytest.raises(NotImplementedError, match="profile.*cProfile"):
         minigrad.autograd.profiler.profile()
@@ -181,8 +196,10 @@ def test_helpers_that_are_private_in_pytorch_are_found_where_it_has_them():
     from minigrad.nn.utils.clip_grad import clip_grad_norm_
     from minigrad.optim.optimizer import ParamsT, _params_t
     from minigrad.overrides import has_torch_function
+    from minigrad.storage import TypedStorage, UntypedStorage
     from minigrad.utils._pytree import tree_map
     from minigrad.utils.data._utils.collate import default_collate
+    from minigrad.utils.data.dataloader import _collate_fn_t
 
     assert default_collate([1, 2]).tolist() == [1, 2] and issubclass(
         UninitializedParameter, nn.Parameter
@@ -192,7 +209,8 @@ def test_helpers_that_are_private_in_pytorch_are_found_where_it_has_them():
     assert isinstance(nn.CrossEntropyLoss(), _WeightedLoss) and inf > 1
     first, second = _get_clones(nn.Linear(2, 2), 2)
     assert first.weight is not second.weight and _pair(3) == (3, 3)
-    assert ParamsT is _params_t and not minigrad._dynamo.is_compiling()
+    assert isinstance(minigrad.ones(2).untyped_storage(), UntypedStorage) and TypedStorage
+    assert ParamsT is _params_t and _collate_fn_t and not minigrad._dynamo.is_compiling()
     assert _get_activation_fn("gelu") is nn.functional.gelu
     assert clip_grad_norm_ is nn.utils.clip_grad_norm_ and not has_torch_function((first,))
     assert broadcast_all(1.0, minigrad.ones(2))[0].shape == (2,) and lazy_property is not None

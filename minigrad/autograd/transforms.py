@@ -73,8 +73,16 @@ def flatten(tree: object, kind: type = Tensor) -> tuple[list[Any], Callable[[Seq
     return entries, build
 
 
+# Containers that programs have registered, as PyTorch's _pytree allows: type -> (flatten, unflatten).
+NODES: dict[type, tuple[Callable[[Any], Any], Callable[..., Any]]] = {}
+
+
 def replaced(tree: object, f: Callable[[Any], Any], kind: type = Tensor) -> Any:
     """Nested tuples, lists and dicts, with f(x) in place of each tensor x, or each leaf of another kind."""
+    if type(tree) in NODES:
+        taken_apart, put_together = NODES[type(tree)]
+        children, context = taken_apart(tree)
+        return put_together([replaced(child, f, kind) for child in children], context)
     if isinstance(tree, dict):
         entries = copy.copy(tree)  # which may be an OrderedDict
         entries.update((key, replaced(child, f, kind)) for key, child in tree.items())

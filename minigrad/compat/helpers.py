@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from minigrad.autograd.transforms import flatten, replaced
+from minigrad.autograd.transforms import NODES, flatten, replaced
 from minigrad.core.devices import DeviceLike
 from minigrad.core.errors import warn_user
 
@@ -106,6 +106,22 @@ def tree_unflatten(leaves: Iterable[Any], treespec: Callable[[Any], Any]) -> Any
     """Build a tree from leaves and a spec returned by `tree_flatten`."""
     return treespec(leaves)
 
+
+def register_pytree_node(
+    cls: type,
+    flatten_fn: Callable[[Any], tuple[Any, Any]],
+    unflatten_fn: Callable[[Any, Any], Any],
+    **settings: object,
+) -> None:
+    """Let trees contain objects of a class: func.vmap and tree_map look into them.
+
+    flatten_fn     returns the children of an object, and a context
+    unflatten_fn   makes an object of children and the context
+    """
+    NODES[cls] = (flatten_fn, unflatten_fn)
+
+
+_register_pytree_node = register_pytree_node
 
 # ------------------------------------------------------------------------ for optimizers
 

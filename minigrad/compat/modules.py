@@ -66,6 +66,7 @@ ELSEWHERE = {
     "optim.*": "optim",
     "overrides": "compat.helpers",
     "serialization": ". compat.helpers",
+    "storage": ".",
     "types": "compat.helpers core.tensor",
     "utils._foreach_utils": "compat.helpers",
     "utils._pytree": "compat.helpers",
@@ -81,6 +82,7 @@ ONE_PROCESS = (
 NO_COMPILER = "To fix it, leave it out: the results are the same. minigrad.static records programs."
 LEFT_OUT = {
     "_dynamo": NO_COMPILER,
+    "_jit_internal": NO_COMPILER,
     "ao": "There are no quantized numbers.",
     "autograd.profiler": "To fix it, use utils.benchmark.Timer, or Python's cProfile.",
     "compiler": NO_COMPILER,
@@ -95,11 +97,16 @@ LEFT_OUT = {
     "nested": "To fix it, pad: nn.utils.rnn.pad_sequence.",
     "nn.parallel": ONE_PROCESS,
     "nn.quantized": "There are no quantized numbers.",
+    "nn.utils.fusion": NO_COMPILER,
     "onnx": "minigrad does not export models.",
     "profiler": "To fix it, use utils.benchmark.Timer, or Python's cProfile.",
     "quantization": "There are no quantized numbers.",
+    "quasirandom": "To fix it, use scipy.stats.qmc.Sobol.",
+    "utils._python_dispatch": "There are no tensors that hold other tensors.",
     "utils.cpp_extension": "There is nothing to compile.",
     "utils.data.distributed": ONE_PROCESS,
+    "utils.dlpack": "To fix it, go through NumPy: x.numpy(), and minigrad.from_numpy.",
+    "utils.flop_counter": "To fix it, count the multiplications of the layers' shapes.",
     "utils.model_zoo": "minigrad has no models to download.",
     "utils.tensorboard": "To fix it, keep the numbers in a list, and draw them with Matplotlib.",
     "xpu": "minigrad computes on the CPU only.",
@@ -120,7 +127,13 @@ NOTHING_TO_DO = {
 }
 
 # Modules whose left-out names can be imported, for lines such as from torch.nn.functional import conv2d, conv3d.
-NAMED_ALONG = ("minigrad.distributions", "minigrad.nn", "minigrad.nn.functional")
+NAMED_ALONG = (
+    "minigrad.distributions",
+    "minigrad.distributions.transforms",
+    "minigrad.nn",
+    "minigrad.nn.functional",
+    "minigrad.utils.data",
+)
 
 # Names that are left out of modules that minigrad has.
 NO_BFLOAT16 = "NumPy has no bfloat16. To fix it, use float32."
@@ -138,6 +151,7 @@ REMOVED = "PyTorch has removed it. To fix it, use linalg: solve(A, B), lstsq(A, 
 DISTRIBUTION = (
     "To fix it, write its log_prob as a function, or derive it from an existing Distribution."
 )
+TRANSFORM = "To fix it, derive it from distributions.Transform, or use an ExpTransform or a SigmoidTransform."
 GROUPS = {
     "BFloat16Tensor": NO_BFLOAT16,
     "angle complex conj_physical imag istft polar resolve_conj stft view_as_complex view_as_real": NO_COMPLEX,
@@ -148,6 +162,11 @@ GROUPS = {
     "LKJCholesky LogisticNormal LowRankMultivariateNormal MixtureSameFamily": DISTRIBUTION,
     "NegativeBinomial Pareto RelaxedBernoulli RelaxedOneHotCategorical StudentT VonMises": DISTRIBUTION,
     "Weibull Wishart": DISTRIBUTION,
+    "biject_to transform_to": TRANSFORM,
+    "AbsTransform CatTransform ComposeTransform CorrCholeskyTransform CumulativeDistributionTransform": TRANSFORM,
+    "LowerCholeskyTransform PositiveDefiniteTransform PowerTransform ReshapeTransform SoftmaxTransform": TRANSFORM,
+    "SoftplusTransform StackTransform StickBreakingTransform": TRANSFORM,
+    "DistributedSampler": ONE_PROCESS,
     "SyncBatchNorm": f"{ONE_PROCESS} Use nn.BatchNorm2d.",
     "qint32 qint8 quantize_per_channel quantize_per_tensor quint8": "There are no quantized numbers.",
     "Adafactor Muon": "To fix it, use AdamW, or write its step as a subclass of Optimizer.",
@@ -236,10 +255,16 @@ class LeftOut(ModuleType):
 class Absent:
     """A function or class that minigrad leaves out. Calling it, or a subclass of it, is an error."""
 
-    def __init__(self, name: Any, reason: Any, namespace: object = None) -> None:
-        if namespace is not None:  # class Own(Absent): the bases are the second argument
-            name, reason = reason[0]._name, reason[0]._reason
+    def __init__(self, name: str, reason: str) -> None:
         self._name, self._reason = name, reason
+
+    def __mro_entries__(self, bases: tuple[object, ...]) -> tuple[type, ...]:
+        """A class to derive from, which has no objects. Python asks for it at  class Own(Absent, Other)."""
+
+        def refuse(cls: type, *args: object, **kwargs: object) -> NoReturn:
+            self(*args, **kwargs)
+
+        return (type(self._name.rpartition(".")[2], (), {"__new__": refuse}),)
 
     def __call__(self, *args: object, **kwargs: object) -> NoReturn:
         raise NotImplementedError(_sentence(self._name, self._reason))

@@ -29,6 +29,7 @@ int8 = np.dtype(np.int8)
 int16 = short = np.dtype(np.int16)
 int32 = int_ = np.dtype(np.int32)
 int64 = long = np.dtype(np.int64)
+uint16, uint32, uint64 = np.dtype(np.uint16), np.dtype(np.uint32), np.dtype(np.uint64)
 bool_ = np.dtype(np.bool_)
 
 _CATEGORY = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}
@@ -180,12 +181,13 @@ def check_range(values: Any, dtype: Dtype) -> None:
         )
 
 
-ALL = (float16, float32, float64, uint8, int8, int16, int32, int64, bool_, complex64, complex128)
+INTEGERS = (uint8, int8, int16, int32, int64, uint16, uint32, uint64)
+ALL = (float16, float32, float64, *INTEGERS, bool_, complex64, complex128)
 
 _NAMES = {
     "float16": "Half", "float32": "Float", "float64": "Double", "uint8": "Byte", "int8": "Char",
     "int16": "Short", "int32": "Int", "int64": "Long", "bool": "Bool", "complex64": "ComplexFloat",
-    "complex128": "ComplexDouble",
+    "complex128": "ComplexDouble", "uint16": "UInt16", "uint32": "UInt32", "uint64": "UInt64",
 }  # fmt: skip
 
 

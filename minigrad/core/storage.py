@@ -31,7 +31,11 @@ from minigrad.core.memory import INFERENCE
 
 
 class Storage:
-    """The memory of a tensor, typed or as bytes (untyped_storage), without a copy."""
+    """The memory of a tensor, typed or as bytes (untyped_storage), without a copy.
+
+    >>> minigrad.ones(6)[2:].untyped_storage().nbytes()
+    24
+    """
 
     def __init__(self, tensor: Any, typed: bool = True) -> None:
         base = tensor._base

@@ -67,25 +67,28 @@ class MultivariateNormal(Distribution):
         self.__dict__[name] = matrix.expand(*batch, *matrix.shape[-2:])
         super().__init__(batch, loc.shape[-1:], validate_args)
         if name == "scale_tril":
-            self._lower = matrix
+            self._unbroadcasted_scale_tril = matrix
         else:
-            self._lower = cholesky(matrix if name == "covariance_matrix" else inv(matrix))
+            given_covariance = name == "covariance_matrix"
+            self._unbroadcasted_scale_tril = cholesky(matrix if given_covariance else inv(matrix))
 
     def __getattr__(self, name: str) -> Any:
         """Compute the two matrices that were not passed."""
-        shape = (*self.__dict__["_batch_shape"], *self.__dict__["_event_shape"] * 2)
-        lower = self.__dict__.get("_lower")
-        if lower is not None and name == "scale_tril":
-            return lower.expand(shape)
-        if lower is not None and name == "covariance_matrix":
-            return (lower @ lower.mT).expand(shape)
-        if lower is not None and name == "precision_matrix":
-            return inv(lower @ lower.mT).expand(shape)
-        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+        if name not in ("covariance_matrix", "precision_matrix", "scale_tril"):
+            raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+        matrix = lower = self._unbroadcasted_scale_tril
+        if name != "scale_tril":
+            matrix = lower @ lower.mT if name == "covariance_matrix" else inv(lower @ lower.mT)
+        return matrix.expand((*self._batch_shape, *self._event_shape * 2))
+
+    @property
+    def mean(self) -> Tensor:
+        """The mean, also in a subclass that keeps its covariance in another way."""
+        return self.loc
 
     def _draw(self, shape: Shape) -> Tensor:
         noise = standard_normal(shape, self.loc)
-        return self.loc + (self._lower @ noise.unsqueeze(-1)).squeeze(-1)
+        return self.loc + (self._unbroadcasted_scale_tril @ noise.unsqueeze(-1)).squeeze(-1)
 
     def _log_prob(self, value: Tensor) -> Tensor:
         squares = self._event_shape[0] * math.log(2 * math.pi) + self._mahalanobis(value - self.loc)
@@ -93,22 +96,24 @@ class MultivariateNormal(Distribution):
 
     def _mahalanobis(self, x: Tensor) -> Tensor:
         """The squared Mahalanobis distance of loc + x from loc: the squared norm of L^-1 x."""
-        n = max(x.ndim - 1, self._lower.ndim - 2)
+        lower = self._unbroadcasted_scale_tril
+        n = max(x.ndim - 1, lower.ndim - 2)
         columns = x.expand(*(1,) * (n + 1 - x.ndim), *x.shape).unsqueeze(-1)
-        batch = np.broadcast_shapes(columns.shape[:-2], self._lower.shape[:-2])
-        lower = self._lower.expand(*batch, *self._lower.shape[-2:])
+        batch = np.broadcast_shapes(columns.shape[:-2], lower.shape[:-2])
+        lower = lower.expand(*batch, *lower.shape[-2:])
         z = solve_triangular(lower, columns.expand(*batch, *columns.shape[-2:]), upper=False)
         return z.square().sum((-2, -1))
 
     def _half_log_det(self) -> Tensor:
-        return self._lower.diagonal(0, -2, -1).log().sum(-1)
+        return self._unbroadcasted_scale_tril.diagonal(0, -2, -1).log().sum(-1)
 
     def _entropy(self) -> Tensor:
         z = 0.5 * self._event_shape[0] * (1 + math.log(2 * math.pi)) + self._half_log_det()
         return z.expand(tuple(self._batch_shape)) if self._batch_shape else z
 
     def _moments(self) -> tuple[Tensor, Tensor]:
-        return self.loc, self._lower.square().sum(-1).expand(self._extended_shape())
+        variance = self._unbroadcasted_scale_tril.square().sum(-1)
+        return self.loc, variance.expand(self._extended_shape())
 
     def _mode(self) -> Tensor:
         return self.loc

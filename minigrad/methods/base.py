@@ -549,7 +549,7 @@ def in_dtype(x: T, dtype: DTypeLike, copy: builtins.bool = False) -> T:
     """x converted to this dtype, or x itself if it already has this dtype."""
     dtype = None if dtype is None else dtypes.as_dtype(dtype)
     if dtype is None or dtype == x.array.dtype:
-        return x.clone() if copy else x
+        return named(x.clone(), "ToCopyBackward0") if copy else x
     return ops.to.apply(x, dtype=dtype)
 
 

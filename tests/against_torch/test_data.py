@@ -197,3 +197,15 @@ def test_the_same_errors(case):
         case(torch, torch_data)
     with pytest.raises(theirs.type):
         case(minigrad, minigrad.utils.data)
+
+
+def test_a_subclass_may_read_whole_batches():
+    def batches(m, data):
+        class Batches(data.DataLoader):  # as in torchtuples: the dataset gets a list of indices
+            _auto_collation = property(lambda self: False)
+            _index_sampler = property(lambda self: self.batch_sampler)
+
+        loader = Batches(m.arange(10.0), batch_size=4, collate_fn=lambda x: x)
+        return len(loader), [x.tolist() for x in loader]
+
+    assert batches(minigrad, minigrad.utils.data) == batches(torch, torch_data)

@@ -332,3 +332,31 @@ def test_the_inverse_of_a_transform_is_a_transform_and_axes_of_events_are_those_
         ]
 
     assert made(minigrad) == made(torch)
+
+
+def test_a_normal_distribution_may_keep_its_covariance_in_another_way():
+    def seen(m):
+        Normal = m.distributions.MultivariateNormal
+
+        class Lazy(Normal):  # as in gpytorch, which factors the covariance when it is needed
+            def __init__(self, loc, covariance):
+                self.loc, self._covariance = loc, covariance
+                super(Normal, self).__init__(loc.shape[:-1], loc.shape[-1:], validate_args=False)
+
+            @property
+            def _unbroadcasted_scale_tril(self):
+                return m.linalg.cholesky(self._covariance)
+
+        x = Lazy(m.tensor([1.0, 2.0]), m.tensor([[2.0, 0.5], [0.5, 1.0]]))
+        return [
+            x.mean,
+            x.variance,
+            x.mode,
+            x.scale_tril,
+            x.precision_matrix,
+            x.entropy(),
+            x.log_prob(x.loc * 2),
+        ]
+
+    for ours, theirs in zip(seen(minigrad), seen(torch), strict=True):
+        np.testing.assert_allclose(ours.numpy(), theirs.numpy(), rtol=1e-6)

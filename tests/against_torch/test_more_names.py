@@ -1,5 +1,7 @@
 """What coursework uses less often: more names, more arguments."""
 
+import importlib
+
 import numpy as np
 import pytest
 
@@ -117,3 +119,22 @@ def test_shapes_that_are_broadcast_agree():
     )
     with pytest.raises(RuntimeError, match="Shape mismatch"):
         minigrad.broadcast_shapes((2, 3), (2,))
+
+
+def test_trees_may_hold_objects_of_a_class_that_is_registered():
+    def seen(m):
+        class Output:  # as the results of models in published packages
+            def __init__(self, score, name):
+                self.score, self.name = score, name
+
+        pytree = importlib.import_module(f"{m.__name__}.utils._pytree")
+        pytree.register_pytree_node(
+            Output, lambda o: ([o.score], o.name), lambda children, name: Output(*children, name)
+        )
+        x = m.arange(3.0)
+        doubled = pytree.tree_map(lambda y: y * 2, {"a": Output(x, "b")})["a"]
+        mapped = m.func.vmap(lambda y: Output(y * y, "c"))(x)
+        g = m.func.grad(lambda o: (o.score**2).sum())(Output(x, "d"))
+        return [(o.score.tolist(), o.name) for o in (doubled, mapped, g)]
+
+    assert seen(minigrad) == seen(torch)

@@ -21,7 +21,7 @@ m.linalg.inv(x @ x.T + m.eye(3)) | m.linalg.det(x @ x.T) | m.linalg.solve(x @ x.
 x.clone().mul_(2) | x.clone().relu_() | x.square() | x.reciprocal() | x.rsqrt() | x.atan2(x) | x.fmod(2) | m.lerp(x, x, 0.5)
 m.addcmul(x, x, x) | x.unfold(0, 2, 1) | x.logcumsumexp(0) | x.median() | x.select(0, 1) | x.narrow(0, 0, 1) | x.movedim(0, 1)
 x.tile(2) | x.type_as(y.double()) | x.view_as(x) | x.unflatten(1, (2, 2)) | x.as_strided((2,), (1,)) | x.expand_as(b)
-x[:] | x.squeeze(0) | x.squeeze((0, 1)) | 2 / x | 1 / x | x.clone().zero_() | x.clone().fill_(2) | x.clone().normal_() | x.scatter(0, z, 1.0)
+x[:] | x.to(x, copy=True) | m.atleast_3d(v) | x.squeeze(0) | x.squeeze((0, 1)) | 2 / x | 1 / x | x.clone().zero_() | x.clone().fill_(2) | x.clone().normal_() | x.scatter(0, z, 1.0)
 """
 # Several nodes in one of the libraries, of which the last has the same name.
 LAST_ONES = """

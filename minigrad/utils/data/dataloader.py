@@ -22,6 +22,7 @@ from minigrad.utils.data.collate import default_collate, default_convert
 from minigrad.utils.data.dataset import IterableDataset, T_co, _examples_at
 from minigrad.utils.data.sampler import BatchSampler, RandomSampler, SequentialSampler
 
+_collate_fn_t = Callable[[list[Any]], Any]  # PyTorch's name, which programs use in annotations
 FIXED = ("batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers")
 
 
@@ -101,11 +102,22 @@ class DataLoader(Generic[T_co]):
     def __len__(self) -> int:
         """The number of batches in a pass."""
         if not self._is_iterable:
-            return len(self.sampler if self.batch_sampler is None else self.batch_sampler)  # type: ignore[arg-type]
+            return len(self._index_sampler)  # type: ignore[arg-type]
         n = len(self.dataset)
         if self.batch_size is None:
             return n
         return n // self.batch_size if self.drop_last else -(-n // self.batch_size)
+
+    # PyTorch's names for two decisions, which published subclasses make otherwise.
+    @property
+    def _auto_collation(self) -> bool:
+        """Are examples read one by one, and put together to batches?"""
+        return self.batch_sampler is not None
+
+    @property
+    def _index_sampler(self) -> Iterable[Any]:
+        """What gives the indices to read: lists of them, or one after the other."""
+        return self.sampler if self.batch_sampler is None else self.batch_sampler
 
     def __setattr__(self, name: str, value: object) -> None:
         if name in FIXED and getattr(self, "_ready", False):
@@ -123,16 +135,15 @@ class _Pass(Iterator[Any]):
         self.loader = loader
         # PyTorch draws a seed for its workers here. Draw it too, so that later numbers agree.
         empty((), dtype=dtypes.int64).random_(generator=loader.generator)
-        dataset, batch_sampler = loader.dataset, loader.batch_sampler
+        dataset = loader.dataset
         examples: Iterable[Any]  # not a generator: after an error, the pass can go on
         if loader._is_iterable:
             examples = iter(dataset)
             if loader.batch_size is not None:
                 examples = BatchSampler(examples, loader.batch_size, loader.drop_last)
-        elif batch_sampler is not None:
-            examples = map(partial(_examples_at, dataset), batch_sampler)
         else:
-            examples = map(dataset.__getitem__, loader.sampler)
+            read = partial(_examples_at, dataset) if loader._auto_collation else dataset.__getitem__
+            examples = map(read, loader._index_sampler)
         self.batches = map(loader.collate_fn, examples)
 
     def __next__(self) -> Any:
