@@ -154,6 +154,12 @@ class MultiheadAttention(Module):
         if is_causal and attn_mask is None:
             raise RuntimeError("Need attn_mask if specifying the is_causal hint.")
         self._check(query, key, value, key_padding_mask)
+        if query.ndim == 2 and attn_mask is not None and attn_mask.ndim == 3:
+            wanted = (self.num_heads, len(query), len(key))
+            if tuple(attn_mask.shape) != wanted:
+                raise AssertionError(
+                    f"Expected `attn_mask` shape to be {wanted} but got {Size(attn_mask.shape)}"
+                )
         batched, together = query.ndim == 3, query is key and key is value
         if not batched:
             query, key, value = (x.unsqueeze(0) for x in (query, key, value))

@@ -372,9 +372,8 @@ class HuberLoss(_Loss):
     """With d = |input - target|: d**2 / 2 where d <= delta, else delta * (d - delta / 2).
 
     Source: Huber, Robust Estimation of a Location Parameter (1964)."""
-    reduction: str
     delta: float
-    def __init__(self, reduction: str = 'mean', delta: float = 1.0) -> None: ...
+    def __init__(self, delta: float) -> None: ...
     def forward(self, input: Tensor, target: Tensor) -> Any: ...
 
 class HingeEmbeddingLoss(_Loss):
@@ -735,10 +734,14 @@ class ReplicationPad1d(_Pad):
 class ReplicationPad2d(_Pad):
     """Pad an image by repeating its edge entries."""
 
-class CircularPad1d(_Pad):
+class _CircularPad(_Pad):
+    """Padding with the entries from the other end."""
+    def forward(self, input: Tensor) -> Tensor: ...
+
+class CircularPad1d(_CircularPad):
     """Pad a sequence with the entries from its other end."""
 
-class CircularPad2d(_Pad):
+class CircularPad2d(_CircularPad):
     """Pad an image with the entries from its other side."""
 
 class Upsample(FunctionLayer):
