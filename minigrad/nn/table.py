@@ -268,8 +268,6 @@ class HuberLoss(_Loss, of=F.huber_loss, without="weight"):
     Source: Huber, Robust Estimation of a Location Parameter (1964).
     """
 
-    delta: float
-
     def _check(self) -> None:
         if not isinstance(self.delta, (int, float)):
             raise TypeError(f"delta must be a float or int, got: {type(self.delta)}")

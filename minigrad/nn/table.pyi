@@ -372,8 +372,9 @@ class HuberLoss(_Loss):
     """With d = |input - target|: d**2 / 2 where d <= delta, else delta * (d - delta / 2).
 
     Source: Huber, Robust Estimation of a Location Parameter (1964)."""
+    reduction: str
     delta: float
-    def __init__(self, delta: float) -> None: ...
+    def __init__(self, reduction: str = 'mean', delta: float = 1.0) -> None: ...
     def forward(self, input: Tensor, target: Tensor) -> Any: ...
 
 class HingeEmbeddingLoss(_Loss):
