@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import minigrad
-from minigrad import tensor
+import minigrad.nn.functional as F
+from minigrad import autograd, tensor
 from minigrad.core import codegen, modes
 from minigrad.core.dispatch import apply
 from minigrad.core.op import REGISTRY
@@ -98,6 +99,27 @@ def test_numbers_are_constants_of_the_tensors_type(number):
     y.sum().backward()
     n = float(number)
     np.testing.assert_allclose(x.grad, n - 1 / n + n * np.array([1.0, 2.0]) ** (n - 1), rtol=1e-5)
+
+
+SETTINGS = {
+    "leaky_relu": lambda x, n: F.leaky_relu(x, n),
+    "softplus": lambda x, n: F.softplus(x, n),
+    "huber_loss": lambda x, n: F.huber_loss(x, x.detach() * 3, delta=n),
+    "layer_norm": lambda x, n: F.layer_norm(x, (2,), eps=n),
+    "addcmul": lambda x, n: x.addcmul(x, x, value=n),
+    "addmm": lambda x, n: minigrad.addmm(x, x[None].T, x[None], beta=n, alpha=n),
+    "norm": lambda x, n: x.norm(n),
+}
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_settings_that_are_numpy_numbers_leave_results_and_gradients_in_single_precision(name):
+    x = minigrad.tensor([1.0, -2.0], requires_grad=True)
+
+    z = SETTINGS[name](x, np.float64(1.5))
+    (g,) = autograd.grad(z.sum(), x)
+
+    assert z.dtype == g.dtype == np.float32
 
 
 def test_nothing_is_recorded_when_recording_is_off_in_another_thread_only():

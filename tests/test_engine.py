@@ -10,6 +10,7 @@ import pytest
 
 import minigrad
 from minigrad import autograd
+from minigrad.autograd.graph import get_gradient_edge
 from minigrad.core.engine import GraphTask
 from minigrad.core.errors import BackwardTwice, NoGradient, SavedValueChanged
 from minigrad.core.leaf import AccumulateGrad
@@ -459,3 +460,36 @@ def test_a_part_with_a_hook_and_a_part_by_indices_are_added_as_well():
     expected[:, 0] += 1
     expected[7] += 1
     assert (x.grad.numpy() == expected).all() and seen == [(20,)]
+
+
+def test_a_gradient_edge_knows_the_shape_of_its_tensor():
+    x = minigrad.tensor([1.0, 2.0], requires_grad=True)
+    scalar, vector = get_gradient_edge(x.sin().sum()), get_gradient_edge(x.sin())
+
+    autograd.backward(scalar, retain_graph=True)
+    assert x.grad.tolist() == x.cos().tolist()
+    with pytest.raises(RuntimeError, match="implicitly created only for scalar outputs"):
+        autograd.grad(vector, x)
+    with pytest.raises(RuntimeError, match="Mismatch in shape"):
+        autograd.grad(vector, x, minigrad.ones(3))
+
+
+def test_zeros_for_an_unused_edge_are_refused_and_a_used_one_gets_its_gradient():
+    x = minigrad.ones(2, requires_grad=True)
+    used, unused = get_gradient_edge(y := x * 1), get_gradient_edge(x * 1)
+
+    assert autograd.grad(y.sum(), used, materialize_grads=True)[0].tolist() == [1.0, 1.0]
+    with pytest.raises(RuntimeError, match="materialize_grads cannot be used"):
+        autograd.grad(y.sum(), unused, materialize_grads=True)
+
+
+def test_of_two_nodes_that_are_ready_the_one_with_the_larger_sequence_number_runs_first():
+    x, order = minigrad.ones(1, requires_grad=True), []
+    a, b = x * 2, x * 3
+    a.grad_fn._set_sequence_nr(b.grad_fn._sequence_nr() + 1)
+    a.register_hook(lambda g: order.append("a"))
+    b.register_hook(lambda g: order.append("b"))
+
+    (a + b).backward()
+
+    assert order == ["a", "b"]

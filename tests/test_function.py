@@ -369,3 +369,79 @@ def test_what_forward_stores_in_ctx_is_read_from_the_node(x):
     node = Scale.apply(x).grad_fn
 
     assert node.factor == 3 and not hasattr(node, "other")
+
+
+def test_a_pass_frees_what_was_saved_while_the_result_is_still_there(x):
+    y = x + 1
+    saved, z = weakref.ref(y), Cube.apply(y)
+    del y
+    assert saved() is not None
+
+    z.sum().backward()
+
+    assert saved() is None
+    with pytest.raises(RuntimeError, match="backward through the graph a second time"):
+        _ = z.grad_fn.saved_tensors
+
+
+class Doubled(Function):
+    """Writes to its argument, and returns it; `wrong` returns what is no argument, `both` two results."""
+
+    @staticmethod
+    def forward(ctx, x, how=None):
+        z = x.clone() if how == "wrong" else x.view_as(x) if how == "wrong view" else x.mul_(2)
+        ctx.mark_dirty(z)
+        ctx.save_for_backward(z)
+        ctx.how = how
+        return (z, z + 1) if how == "both" else z
+
+    @staticmethod
+    def backward(ctx, g, *others):
+        return g * 2, None
+
+    @staticmethod
+    def jvp(ctx, x_dot, *others):
+        new, kept = ctx.how == "new tangent", ctx.how == "kept"
+        return x_dot * 2 if new else x_dot if kept else x_dot.mul_(2)
+
+
+def test_mark_dirty_of_what_is_no_argument(x):
+    with pytest.warns(UserWarning, match="received a tensor that was not an input"):
+        Doubled.apply(x * 1, "wrong")
+    with pytest.raises(RuntimeError, match="received a tensor that was not an input"):
+        Doubled.apply(x * 1, "wrong view")
+
+
+def test_a_function_with_two_results_cannot_write_to_a_view(x):
+    assert len(Doubled.apply(x * 1, "both")) == 2
+    with pytest.raises(RuntimeError, match="modifies inplace an input that is a view of another"):
+        Doubled.apply((x * 1).view(2), "both")
+
+
+def test_a_function_that_writes_to_its_argument_writes_to_the_tangent():
+    with forward_ad.dual_level():
+        dual = forward_ad.make_dual(minigrad.ones(2), tangent := minigrad.ones(2))
+        assert forward_ad.unpack_dual(Doubled.apply(dual)).tangent is tangent
+        assert tangent.tolist() == [2.0, 2.0]
+
+        for how in "new tangent", "kept":
+            with pytest.raises(RuntimeError, match="jvp function must modify the corresponding"):
+                Doubled.apply(dual, how)
+
+
+def test_a_function_that_wrote_to_a_view_and_saved_it_leaves_no_cycle(x):
+    def written():
+        view = (x * 1).view(2)
+        Doubled.apply(view)
+        return weakref.ref(view)
+
+    gc.disable()
+    try:
+        assert written()() is None
+    finally:
+        gc.enable()
+
+
+def test_a_function_is_not_made():
+    with pytest.warns(DeprecationWarning, match=r"should not be instantiated.*Cube.apply\(x\)"):
+        Cube()

@@ -183,3 +183,11 @@ def test_without_frames_only_the_empty_target_is_possible():
 
     assert loss.tolist() == [0, float("inf")]
     assert x.grad.tolist() == np.zeros((1, 2, 4)).tolist()
+
+
+def test_the_slope_of_softshrink_where_it_leaves_zero_is_0():
+    x = minigrad.tensor([-0.6, -0.5, 0.0, 0.5, 0.6], requires_grad=True)
+
+    F.softshrink(x).sum().backward()
+
+    assert x.grad.tolist() == [1.0, 0.0, 0.0, 0.0, 1.0]

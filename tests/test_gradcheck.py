@@ -147,6 +147,7 @@ class Noisy(Function):
 REFUSED = {
     "Jacobian mismatch for output 0": (hooked, {}),
     "Backward is not reentrant": (Noisy.apply, {}),
+    "backward not multiplied by grad_output": (hooked, {"atol": 1.0}),
     "same shape when inputs are perturbed": (lambda x: x[x >= 1], {}),
     "at least one of check_forward_ad": (minigrad.exp, {"check_backward_ad": False}),
 }

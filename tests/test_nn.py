@@ -801,3 +801,17 @@ def test_a_loss_takes_the_arguments_about_the_reduction_in_pytorchs_order():
 
     assert names["mse_loss"] == ["size_average", "reduce", "reduction", "weight"]
     assert names["nll_loss"] == ["weight", "size_average", "ignore_index", "reduce", "reduction"]
+
+
+def test_a_module_that_occurs_twice_is_listed_once_unless_asked_for():
+    relu = nn.ReLU()
+    net = nn.Sequential(relu, relu)
+
+    assert list(net.modules()) == [net, relu]
+    assert list(net.modules(remove_duplicate=False)) == [net, relu, relu]
+
+
+def test_the_huber_loss_is_quadratic_up_to_a_delta_of_1_by_default():
+    loss = nn.HuberLoss(reduction="none")
+
+    assert loss(minigrad.tensor([0.5, 3.0]), minigrad.zeros(2)).tolist() == [0.125, 2.5]

@@ -7,10 +7,12 @@ import pytest
 
 import minigrad
 from minigrad.autograd.graph import save_on_cpu, saved_tensors_hooks
+from minigrad.core import modes
 from minigrad.utils.checkpoint import (
     CheckpointError,
     checkpoint,
     checkpoint_sequential,
+    set_checkpoint_debug_enabled,
     set_checkpoint_early_stop,
 )
 
@@ -166,3 +168,26 @@ def test_a_checkpoint_asks_for_use_reentrant_and_enters_the_blocks_of_context_fn
     assert entered == ["first"]
     z.sum().backward()
     assert entered == ["first", "second"]
+
+
+def test_a_block_entered_or_left_in_the_backward_pass_ends_with_it(x):
+    inner = saved_tensors_hooks(lambda t: t, lambda t: t)
+    entering = saved_tensors_hooks(lambda t: t, lambda t: (inner.__enter__(), t)[1])
+    with entering:
+        z = x.exp().sum()
+    z.backward()
+
+    assert modes.state.saved_hooks == ()
+
+
+@pytest.mark.parametrize("debug", [True, False])
+def test_a_checkpoint_lists_on_request_what_both_runs_have_saved(x, debug):
+    results = iter([x.exp, (x[:1] * 1).exp])
+
+    with set_checkpoint_debug_enabled(debug):
+        z = checkpoint(lambda: next(results)(), use_reentrant=False, debug=not debug)
+
+    with pytest.raises(CheckpointError, match="have different metadata") as raised:
+        z.sum().backward()
+    assert ("first run saved    [2], float64" in str(raised.value)) == debug
+    assert ("because you passed `debug=True`" in str(raised.value)) == debug

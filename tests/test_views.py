@@ -218,6 +218,18 @@ def test_a_view_made_under_no_grad_refuses_a_recorded_write(w):
         leaf_view += 1
 
 
+@pytest.mark.parametrize("mode", [minigrad.no_grad, minigrad.inference_mode])
+def test_a_view_of_a_view_made_under_no_grad_refuses_a_recorded_write(mode):
+    x = minigrad.zeros(2)
+    with mode():
+        leaf = x.view(2)
+    view = leaf.requires_grad_().view(2)
+
+    message = f"a view of a view which was .*inside the {mode.__name__} block"
+    with pytest.raises(RuntimeError, match=message):
+        view /= 2
+
+
 def test_a_view_made_under_no_grad_cannot_follow_a_recorded_write_to_its_base(w):
     x = minigrad.ones(2, 3)
     with minigrad.no_grad():

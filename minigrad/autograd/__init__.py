@@ -21,7 +21,14 @@ from minigrad.autograd.reverse_ad import backward, grad
 from minigrad.autograd.variable import Variable
 from minigrad.core import function
 from minigrad.core.function import Function
-from minigrad.core.modes import enable_grad, inference_mode, no_grad, set_grad_enabled
+from minigrad.core.modes import (
+    enable_grad,
+    inference_mode,
+    is_multithreading_enabled,
+    no_grad,
+    set_grad_enabled,
+    set_multithreading_enabled,
+)
 
 __all__ = [
     "Function",
@@ -37,7 +44,9 @@ __all__ = [
     "gradgradcheck",
     "graph",
     "inference_mode",
+    "is_multithreading_enabled",
     "no_grad",
     "set_detect_anomaly",
     "set_grad_enabled",
+    "set_multithreading_enabled",
 ]

@@ -165,3 +165,10 @@ def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTens
         return UnpackedDualTensor(tensor, None)
     at = _level(level)
     return UnpackedDualTensor(stripped(tensor, at), tangent_of(tensor, at))
+
+
+def __getattr__(name: str) -> int:
+    """`_current_level`, as in PyTorch: the number of open levels minus 1, so -1 outside of all blocks."""
+    if name == "_current_level":
+        return len(modes.state.levels) - 1
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

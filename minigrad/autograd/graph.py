@@ -19,7 +19,9 @@ from minigrad.core.backward import GradientEdge
 from minigrad.core.engine import GraphTask
 from minigrad.core.inplace import bump
 from minigrad.core.leaf import AccumulateGrad
+from minigrad.core.memory import INFERENCE
 from minigrad.core.node import Node, reachable
+from minigrad.core.plan import like_of
 from minigrad.core.tensor import Tensor, wrap
 
 __all__ = [
@@ -50,7 +52,9 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
             "It is not possible to get the gradient edge for a Tensor that does not require gradients"
         )
     node = tensor.node if tensor.grad_fn is None else tensor.grad_fn
-    return GradientEdge(node, tensor.output_nr, None if node is tensor.node else tensor.node)
+    edge = GradientEdge(node, tensor.output_nr, None if node is tensor.node else tensor.node)
+    edge.like = like_of(tensor)
+    return edge
 
 
 class MultiGradHook:
@@ -176,7 +180,8 @@ def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
     1
     """
     for x in [tensor] if isinstance(tensor, Tensor) else tensor:
-        bump(x)
+        if x.counter is not INFERENCE:  # the writes to inference tensors are not counted
+            bump(x)
 
 
 class save_on_cpu(saved_tensors_hooks):

@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from minigrad.autograd import transforms as F
+from minigrad.autograd.reverse_ad import grad
 from minigrad.autograd.transforms import Func
 from minigrad.core import modes
 from minigrad.core.shapes import Array
@@ -201,6 +202,20 @@ def _check(
                 _compare(analytic, numeric[i], what, outputs[i], xs[k], atol, rtol)
             if mode == "backward" and outputs:
                 _check_repeatable(found, _jacobians(transform, f, xs, k), nondet_tol)
+    if backward:
+        _check_linear([z for z in outputs if z.requires_grad], [xs[k] for k in places])
+
+
+def _check_linear(outputs: list[Tensor], xs: list[Tensor]) -> None:
+    """Raise GradcheckError if a backward pass that starts from zeros gives something else than zeros."""
+    zeros = [wrap(np.zeros_like(z.array)) for z in outputs]
+    grads = grad(outputs, xs, zeros, allow_unused=True) if outputs else ()
+    for k, g in enumerate(grads):
+        if g is not None and not (g.array == 0).all():
+            raise GradcheckError(
+                "backward not multiplied by grad_output: if every gradient that backward gets is 0, so are those that "
+                f"it returns; but the gradient of input {k} is {g.detach()}."
+            )
 
 
 def _check_repeatable(first: list[Array], second: list[Array], tolerance: float) -> None:
@@ -261,6 +276,7 @@ def gradgradcheck(
     check_fwd_over_rev: bool = False,
     check_rev_over_rev: bool = True,
     fast_mode: bool = False,
+    masked: bool = False,
 ) -> bool:
     """Check that the second derivatives of func agree with central differences.
 

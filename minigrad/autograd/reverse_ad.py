@@ -115,8 +115,15 @@ def _with_zeros(
     grads: Sequence[Tensor | None], xs: Sequence[Any], requires_grad: bool
 ) -> list[Tensor]:
     """The gradients, with a new tensor of zeros in place of each None."""
-    zeros = [like_of(x).zeros().requires_grad_(requires_grad) for x in xs]
-    return [z if g is None else g for g, z in zip(grads, zeros, strict=True)]
+    found = []
+    for g, x in zip(grads, xs, strict=True):
+        if g is None and isinstance(x, GradientEdge):
+            raise RuntimeError(
+                "materialize_grads cannot be used when the given input is a GradientEdge, and the outputs do not "
+                "depend on it."
+            )
+        found.append(like_of(x).zeros().requires_grad_(requires_grad) if g is None else g)
+    return found
 
 
 def _batched(
@@ -177,10 +184,6 @@ def _nodes_of(
     for x in xs:
         if not isinstance(x, ONE):
             raise TypeError(f"inputs must be Tensors, but got {type(x).__name__}.")
-        if materialize_grads and isinstance(x, GradientEdge):
-            raise RuntimeError(
-                "materialize_grads cannot be used when the given input is a GradientEdge: its shape is not known."
-            )
         if x.node is None:
             raise NoGradient(
                 "One of the differentiated Tensors does not require grad: its computation was not "

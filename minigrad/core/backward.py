@@ -7,6 +7,7 @@
 Read engine.py first.
 """
 
+import math
 import weakref
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -23,11 +24,20 @@ from minigrad.core.hooks import hooks_of
 from minigrad.core.leaf import AccumulateGrad
 from minigrad.core.memory import Tensor, make
 from minigrad.core.node import Node
+from minigrad.core.plan import Like, like_of
 from minigrad.core.results import Pack, Result
 from minigrad.ops.elementwise import to
 
 
-class GradientEdge(NamedTuple):
+class _Edge(NamedTuple):
+    """The fields of a GradientEdge."""
+
+    node: Any
+    output_nr: int
+    ownership_token: AnyNode | None = None  # if the node has several results: this one's edge
+
+
+class GradientEdge(_Edge):
     """The edge that a tensor's gradient flows along: a node, and the tensor's index among its results.
 
     `autograd.grad` and `backward` accept edges instead of tensors, so you don't have to keep the tensor.
@@ -39,9 +49,7 @@ class GradientEdge(NamedTuple):
     (<ExpBackward0 reads z>, 0)
     """
 
-    node: Any
-    output_nr: int
-    ownership_token: AnyNode | None = None  # if the node has several results: this one's edge
+    like: Like | None = None  # the shape and dtype of its tensor, if get_gradient_edge has made it
 
     def retain_grad(self) -> None:
         """Do nothing: there is no tensor to store the gradient in."""
@@ -103,6 +111,7 @@ def run_task(task: GraphTask, engine: str = "graph") -> None:
     watched = modes.unusual > 0 and (state.observer is not None or (state.anomaly and usual))
     plain = usual and not watched
     outer, state.task = state.task, task
+    hooks = state.saved_hooks
     try:
         if plain and (not task.tensors or task.create_graph == state.recording):
             task.run()  # on plain arrays, which are never recorded, or on Tensors to be recorded
@@ -114,6 +123,10 @@ def run_task(task: GraphTask, engine: str = "graph") -> None:
                 _run_in_steps(task, engine)
     finally:
         state.task = outer
+        if (
+            state.saved_hooks is not hooks
+        ):  # a hook has entered or left a block of saved-tensor hooks
+            modes.set_mode("saved_hooks", hooks)
 
 
 def _run_in_steps(task: GraphTask, engine: str) -> None:
@@ -194,36 +207,37 @@ def _reshape_fix(wanted: tuple[int, ...], given: tuple[int, ...]) -> str:
 
 def root_gradient(z: Tensor | GradientEdge, gradient: Tensor | None, tensors: bool) -> Any:
     """The gradient that a pass starts with: the given one, or 1 for a scalar."""
-    if isinstance(z, GradientEdge):
+    like = z.like if isinstance(z, GradientEdge) else like_of(z)
+    if like is None:
         if gradient is None:
             raise NoGradient(
-                "grad can be implicitly created only for scalar outputs, and an edge does not store a shape. "
-                "To fix it, pass a gradient for each edge."
+                "grad can be implicitly created only for scalar outputs, and this edge does not store a shape. "
+                "To fix it, pass a gradient for it, or make the edge with get_gradient_edge(z)."
             )
         return gradient if tensors else gradient.array
+    shape, dtype = like.shape, np.dtype(like.dtype)
     if gradient is None:
-        array = z.array
-        if not array.ndim and array.dtype.kind == "f" and not tensors:
-            return array.dtype.type(1)
-        if array.size != 1:
+        if not shape and dtype.kind == "f" and not tensors:
+            return dtype.type(1)
+        if math.prod(shape) != 1:
             raise NoGradient(
                 "grad can be implicitly created only for scalar outputs, and this one has the shape "
-                f"{array.shape}. To fix it, reduce it (z.sum().backward()), or pass a weight for each "
+                f"{shape}. To fix it, reduce it (z.sum().backward()), or pass a weight for each "
                 "entry: z.backward(minigrad.ones_like(z))."
             )
-        if not dtypes.is_floating(array.dtype):
+        if not dtypes.is_floating(dtype):
             raise DtypeError("grad can be computed only for real scalar outputs")
-        one = np.ones(array.shape, array.dtype)[()]
+        one = np.ones(shape, dtype)[()]
         return make.wrap(one) if tensors else one
     g = gradient
     if not isinstance(g, make.Tensor):
-        g = make.wrap(as_array(g, z.array.dtype))
-    if g.array.shape != z.array.shape:
+        g = make.wrap(as_array(g, dtype))
+    if g.array.shape != shape:
         raise ShapeError(
             f"Mismatch in shape: grad_output[0] has a shape of {list(g.array.shape)} and output[0] has "
-            f"a shape of {list(z.array.shape)}. The gradient is shaped like the tensor it belongs to.",
-            fix=_reshape_fix(z.array.shape, g.array.shape),
+            f"a shape of {list(shape)}. The gradient is shaped like the tensor it belongs to.",
+            fix=_reshape_fix(shape, g.array.shape),
         )
-    if g.array.dtype != z.array.dtype:
-        g = to(g, dtype=z.array.dtype)
+    if g.array.dtype != dtype:
+        g = to(g, dtype=dtype)
     return g if tensors else g.array

@@ -57,7 +57,7 @@ from minigrad.core.memory import FRESH, INFERENCE, Counter, new
 from minigrad.core.node import next_queue_key
 from minigrad.core.op import Op
 from minigrad.core.plan import HELD, Plan, column_major, compiled, held, listed, plan_of
-from minigrad.core.promotion import NUMBERS, number_like
+from minigrad.core.promotion import NUMBERS, REALS, number_like, plain_number
 from minigrad.core.tensor import Tensor, View
 from minigrad.core.views import ViewStep, shows
 from minigrad.methods.base import or_not_implemented
@@ -73,7 +73,7 @@ UFUNCS = frozenset([np.add, np.subtract, np.multiply, np.true_divide, np.negativ
 
 OUT_OF_PLACE = """\
 def {name}({operands}{signature}):
-    try:{numbers}
+{reals}    try:{numbers}
 {read}
     except AttributeError:
         return slow({operands}{passed})
@@ -124,7 +124,7 @@ def {name}(x{signature}):
 
 IN_PLACE = """\
 def {name}_({operands}{signature}):
-    try:{numbers}
+{reals}    try:{numbers}
 {read}
         c = x.counter
     except AttributeError:
@@ -179,6 +179,7 @@ def {name}(*xs{signature}):
 """
 
 KEEP = "if unusual: keep_line(n)"
+REAL = "    if {0}.__class__ not in NUMBERS: {0} = plain_number({0})\n"
 IN_ORDER = """\
     if zd.__class__ is ndarray and not zd.flags.c_contiguous: zd = in_order(zd)
 """
@@ -191,6 +192,7 @@ def _scope_of(op: Op, in_place: bool) -> dict[str, Any]:
         "new": new, "Tensor": Tensor, "View": View, "next_queue_key": next_queue_key,
         "FRESH": FRESH, "Counter": Counter, "slow": _writer(op) if in_place else op,
         "column_major": column_major, "held": held, "NUMBERS": NUMBERS, "number_like": number_like,
+        "plain_number": plain_number,
         "named": op.named and op.named.formula,
         "ndarray": np.ndarray, "in_order": np.ascontiguousarray, "INFERENCE": INFERENCE,
         "AccumulateGrad": AccumulateGrad, "copy_of": copy_of, "is_plain": is_plain, "attach": attach,
@@ -210,6 +212,7 @@ def text_of(op: Op, in_place: bool = False) -> tuple[str, dict[str, Any]]:
         "signature": "".join(f", {s}=_{s}" for s in op.settings),
         "settings": "{" + ", ".join(f"{s!r}: {s}" for s in op.settings) + "}",
         "passed": passed,
+        "reals": "".join(REAL.format(s) for s in op.settings if s in REALS),
         "order": IN_ORDER if op.in_order else "",
     }
     if op.variadic:

@@ -28,16 +28,17 @@ import warnings
 from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any, NoReturn
+from weakref import ref
 
 from minigrad.core import dtypes, modes
 from minigrad.core.duals import set_tangent, stripped, tangent_of
-from minigrad.core.errors import AutogradError, SavedValueChanged, at, user_line
+from minigrad.core.errors import AutogradError, SavedValueChanged, at, user_line, warn_user
 from minigrad.core.inplace import attach, bump, refuse
 from minigrad.core.memory import FRESH, make
 from minigrad.core.node import Node, OwnPlan
 from minigrad.core.plan import Like, fit, like_of
 from minigrad.core.results import Pack, result
-from minigrad.core.saved import Freed, Hooks, pack, unpack
+from minigrad.core.saved import Hooks, pack, unpack
 from minigrad.core.tensor import Tensor
 
 __all__ = ["Function", "InplaceFunction", "once_differentiable"]
@@ -58,7 +59,7 @@ class FunctionCtx:
         self._dirty: tuple[Tensor, ...] = ()
         self._without_gradient: tuple[Tensor, ...] = ()
         self._materialize = True
-        self._node: Node | None = None  # while backward runs
+        self._node: ref[Node] | None = None  # once there is a node, it holds the saved tensors
         self.needs_input_grad: tuple[bool, ...] = ()
 
     def save_for_backward(self, *tensors: Tensor | None) -> None:
@@ -92,7 +93,12 @@ class FunctionCtx:
     @property
     def saved_tensors(self) -> tuple[Any, ...]:
         """The saved tensors. Raises an error if they were freed or have changed."""
-        entries = tuple(self._saved)  # raises BackwardTwice once they are freed
+        node = None
+        if self._node is not None and (node := self._node()) is None:
+            raise AutogradError(f"the graph of this {self._name} is gone, with the saved tensors.")
+        entries = tuple(
+            self._saved if node is None else node.saved
+        )  # raises BackwardTwice if freed
         if not self._versions and self._for_forward is not None:
             return self._for_forward
         for k, (entry, version) in enumerate(zip(entries, self._versions, strict=False)):
@@ -103,7 +109,7 @@ class FunctionCtx:
                     f"operation: it is at version {entry.counter.count}; expected version {version} "
                     f"instead).{at('changed', entry.counter.place)}"
                 )
-        return tuple(e.restore(self._node) if hasattr(e, "restore") else e for e in entries)
+        return tuple(e.restore(node) if hasattr(e, "restore") else e for e in entries)
 
     @property
     def saved_variables(self) -> tuple[Any, ...]:
@@ -156,8 +162,6 @@ class FunctionNode(Node):
     @property
     def saved_tensors(self) -> tuple[Any, ...]:
         """The tensors passed to `save_for_backward`. Raises BackwardTwice once a pass has freed them."""
-        if isinstance(self.saved, Freed):
-            tuple(self.saved)  # raises
         return self.plan.ctx.saved_tensors
 
     @property
@@ -206,8 +210,6 @@ class FunctionPlan(OwnPlan):
 
     def _backward(self, g: object, node: Node, wrap: Callable[[Any], object]) -> list[Any]:
         ctx = self.ctx
-        if isinstance(node.saved, Freed):
-            ctx._saved = node.saved
         gradients = []
         parts = g.parts if isinstance(g, Pack) else {0: g}
         for k, like in enumerate(self.results):
@@ -223,12 +225,7 @@ class FunctionPlan(OwnPlan):
                 "implement one of them."
             )
         backward = cls.backward if cls.backward is not Function.backward else cls.vjp
-        ctx._node = node
-        try:
-            given = backward(ctx, *gradients)
-        finally:
-            ctx._node = None
-        return self._checked(given)
+        return self._checked(backward(ctx, *gradients))
 
     def _checked(self, given: object) -> list[Any]:
         """Check the values that backward returned for the arguments, and return those for the edges."""
@@ -303,6 +300,14 @@ class Function:
     tensor(2.)
     """
 
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        """Warn, as PyTorch does: a Function is never made; its class method `apply` is called."""
+        warn_user(
+            f"{type(self)} should not be instantiated. Methods on autograd functions are all static, so you should "
+            f"invoke them on the class itself: {type(self).__name__}.apply(x).",
+            DeprecationWarning,
+        )
+
     def __call__(self, *args: Any, **kwargs: Any) -> NoReturn:
         """Raise RuntimeError for the old style MyFunction()(x), as PyTorch does."""
         name = type(self).__name__
@@ -370,16 +375,18 @@ class Function:
             )
         if recording:
             cls._mark_views(ctx, results)
-        if wanted:
-            cls._record(ctx, args, results)
+        node = cls._record(ctx, args, results) if wanted else None
         for level in levels:
             cls._push(ctx, args, results, level)
         for saved in ctx._saved if levels else ():
             if isinstance(saved, SavedResult):
                 saved.tangents = results[saved.number]._tangents
+        if node is not None:  # the ctx must not keep tensors that a pass will free, or the result
+            node.saved, ctx._saved, ctx._node = ctx._saved, (), ref(node)
+        wrote, ctx._dirty, ctx._without_gradient = bool(ctx._dirty), (), ()
         returned = results[0] if single else tuple(results)
         if observer is not None:
-            observer.forward(_NamedOp(cls), args, returned, {}, bool(ctx._dirty))
+            observer.forward(_NamedOp(cls), args, returned, {}, wrote)
         return returned
 
     @classmethod
@@ -403,7 +410,7 @@ class Function:
                 z.origin = ("Function", cls.__name__, number)
 
     @classmethod
-    def _record(cls, ctx: FunctionCtx, args: tuple[Any, ...], results: list[Any]) -> None:
+    def _record(cls, ctx: FunctionCtx, args: tuple[Any, ...], results: list[Any]) -> Node:
         """Make the node and its edges, and connect the results to it."""
         likes = [like_of(a) if isinstance(a, Tensor) else None for a in args]
         shapes = [like_of(z) if isinstance(z, Tensor) else None for z in results]
@@ -413,7 +420,7 @@ class Function:
                     "Some elements marked as dirty during the forward method were not returned as output. The inputs "
                     "that are modified inplace must all be outputs of the Function."
                 )
-            refuse(d, [d.node])
+            cls._check_dirty(d, args, len(results))
         plan = FunctionPlan(cls, ctx, likes, shapes)
         edges = tuple(a.node for a in args if isinstance(a, Tensor) and a.node is not None)
         place = user_line() if modes.state.tracing else None
@@ -441,6 +448,29 @@ class Function:
             hooks = modes.state.saved_hooks[-1]
             ctx._saved = tuple(None if e is None else PackedTensor(e, hooks) for e in ctx._saved)
         ctx._versions = tuple(0 if e is None else e.counter.count for e in ctx._saved)
+        return node
+
+    @classmethod
+    def _check_dirty(cls, d: Tensor, args: tuple[Any, ...], count: int) -> None:
+        """Refuse d, which forward has marked as dirty, if its new history would not fit.
+
+        count    the number of results
+        """
+        if not any(d is a for a in args):
+            message = (
+                "ctx.mark_dirty() received a tensor that was not an input. Only input Tensors that have been mutated "
+                "should be passed to ctx.mark_dirty()."
+            )
+            if d._base is not None:
+                raise AutogradError(message)
+            warn_user(message)
+        refuse(d, [d.node])
+        if d._base is not None and count > 1:
+            raise AutogradError(
+                "If your Function modifies inplace an input that is a view of another Tensor, your Function cannot "
+                f"return more than one Tensor. To fix it, pass x.clone() to {cls.__name__}, or write a Function for "
+                "the write alone."
+            )
 
     @classmethod
     def _push(cls, ctx: FunctionCtx, args: tuple[Any, ...], results: list[Any], level: int) -> None:
@@ -453,6 +483,7 @@ class Function:
                 moves = isinstance(a, Tensor) and dtypes.is_floating(a.array.dtype)
                 if moves and tangents[k] is None:
                     tangents[k] = like_of(a).zeros()
+        versions = [0 if t is None else t._version for t in tangents]
         for_backward = ctx._saved, ctx._versions
         if ctx._for_forward is not None:  # otherwise jvp sees the values saved for backward
             ctx._saved, ctx._versions = ctx._for_forward, ()
@@ -470,6 +501,9 @@ class Function:
         for k, (z, z_dot) in enumerate(zip(results, values, strict=True)):
             if z_dot is not None and isinstance(z, Tensor):
                 cls._check_tangent(ctx, k, z, z_dot, level)
+                for a, given_dot, version in zip(args, tangents, versions, strict=True):
+                    if a is z and given_dot is not None and any(z is d for d in ctx._dirty):
+                        cls._check_written(z_dot, given_dot, version)
                 set_tangent(z, level, z_dot)
 
     @classmethod
@@ -495,6 +529,16 @@ class Function:
             raise RuntimeError(
                 "A custom Function's forward is returning a view (or an input as-is) but the jvp is not returning a "
                 "view: the tangent of a view is that of its base. To fix it, return x.clone() from forward."
+            )
+
+    @staticmethod
+    def _check_written(z_dot: Tensor, given: Tensor, version: int) -> None:
+        """Raise AutogradError if forward has written to an argument, but jvp not to its tangent."""
+        if z_dot is not given or given._version == version:
+            raise AutogradError(
+                "An inplace custom Function is not modifying the forward mode gradients inplace. If the forward is "
+                "modifying an input inplace, then the jvp function must modify the corresponding gradient inplace. To "
+                "fix it, write to the tangent in jvp, and return it."
             )
 
 

@@ -76,7 +76,8 @@ def refuse(x: Any, nodes: Sequence[Any]) -> None:
     if node is None and nodes.count(None) == len(nodes) and (base is None or base.node is None):
         return
     if base is not None and x.origin is not None:
-        raise AutogradError(refused_view(x.origin, "is being"))
+        view = "A view was" if x.is_leaf else "This is a view of a view which was"
+        raise AutogradError(refused_view(x.origin, "is being", view))
     if base is not None and node is not None and base.is_leaf:
         what = "a view of a leaf Variable"
     elif isinstance(node, AccumulateGrad):
@@ -101,14 +102,14 @@ def is_plain(x: Any, node: Any) -> bool:
     )
 
 
-def refused_view(origin: tuple[Any, ...], what: str) -> str:
+def refused_view(origin: tuple[Any, ...], what: str, view: str = "A view was") -> str:
     """The error message for a recorded write to the memory of a view with this origin."""
     if len(origin) == 1:
-        mode = f"{origin[0]} mode"
+        mode = origin[0]
+        block = "no_grad" if mode == "no_grad" else "inference_mode"
         return (
-            f"A view was created in {mode} and {what} modified inplace with grad mode enabled. Should the write be "
-            f"recorded or not? To fix it, make the view and write to it both inside the block of {mode}, or both "
-            "outside."
+            f"{view} created in {mode} mode and {what} modified inplace with grad mode enabled. Should the write be "
+            f"recorded or not? To fix it, make the view and write to it both inside the {block} block, or both outside."
         )
     kind, name, number = origin
     if kind == "Function":

@@ -66,6 +66,7 @@ class _State(threading.local):
     task: Any = None  # the backward pass that is running
     hooks_refused: str | None = None  # why saved-tensor hooks are not allowed now
     draws: Any = None  # random numbers under `vmap`; see Draws in random/generator.py
+    multithreading = True  # a setting of PyTorch, without effect
     engine = "graph"  # the engine for backward passes that do not name one; see engines.py
 
 
@@ -232,6 +233,33 @@ def is_inference_mode_enabled() -> bool:
     True
     """
     return state.inference
+
+
+class set_multithreading_enabled:
+    """Store whether a backward pass may use several threads: no effect, as it runs in the one that starts it.
+
+    >>> with set_multithreading_enabled(False):
+    ...     is_multithreading_enabled()
+    False
+    """
+
+    def __init__(self, mode: bool) -> None:
+        self._before, state.multithreading = state.multithreading, bool(mode)
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *raised: object) -> None:
+        state.multithreading = self._before
+
+
+def is_multithreading_enabled() -> bool:
+    """The value that was set with `set_multithreading_enabled`.
+
+    >>> is_multithreading_enabled()
+    True
+    """
+    return state.multithreading
 
 
 def _decorated(enter: Callable[[], Any], function: F) -> F:

@@ -96,6 +96,10 @@ class Node(Hookable):
         """The sequence number: later nodes have larger ones."""
         return -self.queue_key
 
+    def _set_sequence_nr(self, number: int) -> None:
+        """Set the sequence number: of the nodes that are ready, the one with the largest number runs first."""
+        self.queue_key = -number
+
     @property
     def next_functions(self) -> tuple[tuple["Node | AccumulateGrad | None", int], ...]:
         """For each input tensor of the op: the node that made it, and its number among the node's results.

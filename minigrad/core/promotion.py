@@ -69,6 +69,16 @@ def check_kinds(op: Op, args: Sequence[Any]) -> None:
 
 
 NUMBERS = frozenset([int, float])
+REALS = frozenset(  # settings of ops that users give as real numbers
+    "alpha beta correction delta eps max_val min_val negative_slope p rcond scale threshold value".split()
+)
+
+
+def plain_number(value: Any) -> Any:
+    """A setting that is a NumPy number as Python's, so that it does not affect the dtype of the result."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
 FITS = {4: 1 << 31, 8: 1 << 63}  # bytes of an integer dtype -> numbers below this fit
 # Ops that store a number, and refuse one that is too large. In all other ops it wraps around.
 STORES = frozenset("clamp clamp_min clamp_max copy index_put masked_fill scatter where".split())

@@ -77,6 +77,11 @@ class Bernoulli(_Binary):
     support = c.boolean
     has_enumerate_support = True
 
+    @property
+    def param_shape(self) -> Shape:
+        """The shape of probs: batch_shape."""
+        return self.probs.shape
+
     def _draw(self, shape: Shape) -> Tensor:
         return self.probs.expand(shape).bernoulli()
 

@@ -65,7 +65,9 @@ class Distribution:
 
     @staticmethod
     def set_default_validate_args(value: bool) -> None:
-        """Set the default of `validate_args`."""
+        """Set the default of `validate_args`. Raises ValueError for anything else than True and False."""
+        if value not in (True, False):
+            raise ValueError(f"validate_args must be True or False, but got {value!r}.")
         Distribution._validate_args = value
 
     def _check_parameters(self) -> None:

@@ -243,9 +243,13 @@ class TransformedDistribution(Distribution):
         transforms: Transform | Sequence[Transform],
         validate_args: bool | None = None,
     ) -> None:
+        if not isinstance(transforms, (Transform, list, tuple)):
+            raise ValueError(f"transforms must be a Transform or list, but was {transforms}")
         self.transforms: list[Transform] = (
             [transforms] if isinstance(transforms, Transform) else list(transforms)
         )
+        if not all(isinstance(t, Transform) for t in self.transforms):
+            raise ValueError("transforms must be a Transform or a list of Transforms")
         base, event_dim = base_distribution, len(base_distribution.event_shape)
         needed = max((t.domain.event_dim for t in self.transforms), default=0)
         self.base_dist = base if needed <= event_dim else Independent(base, needed - event_dim)

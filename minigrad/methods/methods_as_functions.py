@@ -33,6 +33,10 @@ NUMBER_FIRST = frozenset("""
 """.split())
 
 
+# The functions that still accept the deprecated order of their arguments: addmm(beta, x, alpha, a, b).
+FACTORS_FIRST = frozenset("addbmm addmm addmv addr baddbmm".split())
+
+
 def function(method: Callable[..., Any], found_as: str | None = None) -> Callable[..., Any]:
     """The method as a function of `input`.
 
@@ -45,6 +49,8 @@ def function(method: Callable[..., Any], found_as: str | None = None) -> Callabl
         if not hasattr(input, "__apply_op__"):
             other = args[0] if args else kwargs.get("other")
             number = name in NUMBER_FIRST and isinstance(input, (int, float, bool))
+            if name in FACTORS_FIRST and isinstance(other, Tensor) and len(args) > 2:
+                return compute(input, *args)
             if not number or not isinstance(other, Tensor):
                 raise not_a_tensor(name, "input", 1, input)
             fits = isinstance(input, int) and np.can_cast(np.min_scalar_type(input), other.dtype)

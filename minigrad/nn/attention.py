@@ -154,6 +154,7 @@ class MultiheadAttention(Module):
         if is_causal and attn_mask is None:
             raise RuntimeError("Need attn_mask if specifying the is_causal hint.")
         self._check(query, key, value, key_padding_mask)
+        self._check_mask(query, key, attn_mask)
         batched, together = query.ndim == 3, query is key and key is value
         if not batched:
             query, key, value = (x.unsqueeze(0) for x in (query, key, value))
@@ -235,6 +236,14 @@ class MultiheadAttention(Module):
             key_mask = additive(padding, "key_padding_mask", q.dtype).reshape(n, 1, 1, columns)
             mask = key_mask if mask is None else mask + key_mask
         return mask
+
+    def _check_mask(self, query: Tensor, key: Tensor, mask: Tensor | None) -> None:
+        """Raise AssertionError if a mask for each head does not fit a query without a batch."""
+        wanted = (self.num_heads, len(query), len(key))
+        if mask is not None and (query.ndim, mask.ndim) == (2, 3) and tuple(mask.shape) != wanted:
+            raise AssertionError(
+                f"Expected `attn_mask` shape to be {wanted} but got {Size(mask.shape)}"
+            )
 
     def _check(self, query: Tensor, key: Tensor, value: Tensor, padding: Tensor | None) -> None:
         if query.ndim not in (2, 3):

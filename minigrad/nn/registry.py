@@ -215,9 +215,9 @@ class Registry:
             if module is not None:
                 yield from module.named_modules(memo, _join_path(prefix, name), remove_duplicate)
 
-    def modules(self) -> Iterator[Any]:
-        """This module and all modules inside it, each once."""
-        return (module for _, module in self.named_modules())
+    def modules(self, remove_duplicate: bool = True) -> Iterator[Any]:
+        """This module and all modules inside it, each once (or, without remove_duplicate, as often as it occurs)."""
+        return (module for _, module in self.named_modules(remove_duplicate=remove_duplicate))
 
     def named_children(self) -> Iterator[tuple[str, Any]]:
         """The modules directly inside this one, each once."""

@@ -67,6 +67,10 @@ def functional_call(
 def _merged(dicts: State | Sequence[State]) -> State:
     """Merge the dicts. Raises ValueError if a name occurs in several of them."""
     given: dict[str, Tensor] = {}
+    if not isinstance(dicts, (Mapping, list, tuple)):
+        raise ValueError(
+            f"Expected parameter_and_buffer_dicts to be a dict, or a list/tuple of dicts, but got {type(dicts)}"
+        )
     for part in [dicts] if isinstance(dicts, Mapping) else dicts:
         if not isinstance(part, Mapping):
             raise ValueError(

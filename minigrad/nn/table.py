@@ -253,12 +253,26 @@ class MultiMarginLoss(_WeightedLoss, of=F.multi_margin_loss):
         if self.p not in (1, 2):
             raise ValueError("only p == 1 and p == 2 supported")
         if self.weight is not None and self.weight.ndim != 1:
-            raise AssertionError(f"weight must be 1-dimensional, got {self.weight.ndim}")
+            raise ValueError(
+                f"MultiMarginLoss: expected weight to be None or 1D tensor, got {self.weight.ndim}D instead"
+            )
 
 
 L1Loss = layer("L1Loss", F.l1_loss, _Loss, without="weight")
 SmoothL1Loss = layer("SmoothL1Loss", F.smooth_l1_loss, _Loss)
-HuberLoss = layer("HuberLoss", F.huber_loss, _Loss, without="weight")
+
+
+class HuberLoss(_Loss, of=F.huber_loss, without="weight"):
+    """With d = |input - target|: d**2 / 2 where d <= delta, else delta * (d - delta / 2).
+
+    Source: Huber, Robust Estimation of a Location Parameter (1964).
+    """
+
+    def _check(self) -> None:
+        if not isinstance(self.delta, (int, float)):
+            raise TypeError(f"delta must be a float or int, got: {type(self.delta)}")
+
+
 HingeEmbeddingLoss = layer("HingeEmbeddingLoss", F.hinge_embedding_loss, _Loss)
 MarginRankingLoss = layer("MarginRankingLoss", F.margin_ranking_loss, _Loss)
 CosineEmbeddingLoss = layer("CosineEmbeddingLoss", F.cosine_embedding_loss, _Loss)
@@ -433,11 +447,24 @@ class ReplicationPad2d(_Pad, axes=2, mode="replicate"):
     """Pad an image by repeating its edge entries."""
 
 
-class CircularPad1d(_Pad, mode="circular"):
+class _CircularPad(_Pad, mode="circular"):
+    """Padding with the entries from the other end."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The input, padded."""
+        if input.ndim not in (self.axes + 1, self.axes + 2):
+            raise ValueError(
+                f"expected {self.axes + 1}D or {self.axes + 2}D input (got {input.ndim}D input)"
+            )
+        z: Tensor = super().forward(input)
+        return z
+
+
+class CircularPad1d(_CircularPad, mode="circular"):
     """Pad a sequence with the entries from its other end."""
 
 
-class CircularPad2d(_Pad, axes=2, mode="circular"):
+class CircularPad2d(_CircularPad, axes=2, mode="circular"):
     """Pad an image with the entries from its other side."""
 
 

@@ -735,10 +735,14 @@ class ReplicationPad1d(_Pad):
 class ReplicationPad2d(_Pad):
     """Pad an image by repeating its edge entries."""
 
-class CircularPad1d(_Pad):
+class _CircularPad(_Pad):
+    """Padding with the entries from the other end."""
+    def forward(self, input: Tensor) -> Tensor: ...
+
+class CircularPad1d(_CircularPad):
     """Pad a sequence with the entries from its other end."""
 
-class CircularPad2d(_Pad):
+class CircularPad2d(_CircularPad):
     """Pad an image with the entries from its other side."""
 
 class Upsample(FunctionLayer):

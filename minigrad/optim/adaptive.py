@@ -27,7 +27,7 @@ from minigrad.core.shapes import Array
 from minigrad.core.sparse import RowSparse, add_rows
 from minigrad.core.tensor import Tensor
 from minigrad.optim.blocks import Block, Numbers, Partition, tensor_of
-from minigrad.optim.elementwise import Elementwise, check_in_range
+from minigrad.optim.elementwise import Elementwise, check_in_range, check_one_entry
 from minigrad.optim.optimizer import Group, Params
 
 AVERAGES = {"exp_avg": 0.0, "exp_avg_sq": 0.0}
@@ -368,6 +368,7 @@ class SparseAdam(Elementwise, also="maximize"):
     eps: float = 1e-8
 
     def _adjust(self, settings: dict[str, Any]) -> None:
+        check_one_entry(settings["lr"])
         check_in_range("learning rate", settings["lr"], bool(0.0 < settings["lr"]))
         check_in_range("epsilon value", settings["eps"], 0.0 < settings["eps"])
 

@@ -171,14 +171,19 @@ class Elementwise(DeclaredOptimizer):
 NOT_NEGATIVE = "lr_decay eps momentum weight_decay initial_accumulator_value momentum_decay".split()
 
 
+def check_one_entry(lr: Any) -> None:
+    """Raise ValueError for a learning rate that is a tensor of several entries."""
+    if isinstance(lr, Tensor) and lr.array.size != 1:
+        raise ValueError("Tensor lr must be 1-element")
+
+
 def check_settings(name: str, settings: dict[str, Any]) -> None:
     """Raise ValueError for a setting out of range, and NotImplementedError for differentiable=True.
 
     `foreach`, `fused` and `capturable` select PyTorch implementations; minigrad has only one.
     """
     lr, betas = settings["lr"], settings.get("betas", ())
-    if isinstance(lr, Tensor) and lr.array.size != 1:
-        raise ValueError("Tensor lr must be 1-element")
+    check_one_entry(lr)
     check_in_range("learning rate", lr, bool(lr >= 0.0))
     for setting in NOT_NEGATIVE:
         what, value = "epsilon" if setting == "eps" else setting, settings.get(setting, 0.0)

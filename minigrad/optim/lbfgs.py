@@ -17,7 +17,7 @@ import numpy as np
 from minigrad.core import modes
 from minigrad.core.tensor import Tensor
 from minigrad.methods.functions import cat
-from minigrad.optim.elementwise import check_in_range
+from minigrad.optim.elementwise import check_in_range, check_one_entry
 from minigrad.optim.optimizer import Closure, DeclaredOptimizer, Params
 
 C1, C2 = 1e-4, 0.9  # the constants of the Wolfe conditions
@@ -78,6 +78,7 @@ class LBFGS(DeclaredOptimizer, also=""):
     line_search_fn: str | None = None
 
     def _set_up(self, params: Params, settings: dict[str, Any]) -> None:
+        check_one_entry(settings["lr"])
         check_in_range("learning rate", settings["lr"], 0.0 <= float(settings["lr"]))
         if settings["max_eval"] is None:
             settings["max_eval"] = settings["max_iter"] * 5 // 4

@@ -290,21 +290,21 @@ def local_derivatives(
 def saved_values(node: AnyNode) -> dict[str, tuple[Any, int | None]]:
     """The values saved by a node, with their versions; empty if hooks have packed them."""
     if isinstance(node.plan, FunctionPlan):
-        return _kept(node.plan)
+        return _kept(node)
     return _unless_packed(node, "saved_values")
 
 
 def counters(node: AnyNode) -> dict[str, Any]:
     """The counters of a node's saved tensors; empty if hooks have packed them."""
     if isinstance(node.plan, FunctionPlan):
-        return {name: entry.counter for name, (entry, _) in _kept(node.plan).items()}
+        return {name: entry.counter for name, (entry, _) in _kept(node).items()}
     return _unless_packed(node, "counters")
 
 
-def _kept(plan: FunctionPlan) -> dict[str, tuple[Any, int | None]]:
+def _kept(node: AnyNode) -> dict[str, tuple[Any, int | None]]:
     """The tensors saved by a Function's save_for_backward, by position; empty if they were freed."""
-    kept = plan.ctx._saved if type(plan.ctx._saved) is tuple else ()
-    pairs = enumerate(zip(kept, plan.ctx._versions))
+    kept = node.saved if type(node.saved) is tuple else ()
+    pairs = enumerate(zip(kept, node.plan.ctx._versions))
     return {f"saved_tensors[{k}]": pair for k, pair in pairs if pair[0] is not None}
 
 

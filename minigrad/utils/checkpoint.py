@@ -23,6 +23,7 @@ __all__ = [
     "checkpoint",
     "checkpoint_sequential",
     "get_device_states",
+    "set_checkpoint_debug_enabled",
     "set_checkpoint_early_stop",
     "set_device_states",
 ]
@@ -53,7 +54,7 @@ def checkpoint(
                          there is a warning if it is not passed; False is recommended
     context_fn           returns two context managers, for the first run and for the second
     determinism_check    "default": compare shapes and dtypes of the values saved in both runs; or "none"
-    debug                accepted, but has no effect
+    debug                list what both runs have saved, if they differ
     early_stop           end the second run as soon as all values are recomputed
 
     Raises CheckpointError in the backward pass if the second run saves fewer values than the first, or
@@ -79,6 +80,7 @@ def checkpoint(
     frame = _Recomputation(lambda: function(*args, **kwargs), second, preserve_rng_state)
     frame.early_stop = early_stop if _early_stop is None else _early_stop
     frame.compares = determinism_check == "default"
+    frame.debug = debug if _debug is None else _debug
     with saved_tensors_hooks(frame.pack, frame.unpack), first:
         result = function(*args, **kwargs)
     frame.completed = True
@@ -133,6 +135,27 @@ def set_checkpoint_early_stop(enable: bool) -> Iterator[None]:
         _early_stop = outer
 
 
+_debug: bool | None = None
+
+
+@contextmanager
+def set_checkpoint_debug_enabled(enabled: bool | None) -> Iterator[None]:
+    """A `with` block that sets `debug` for the checkpoints created in it. None: each one's own.
+
+    >>> import minigrad
+    >>> x = minigrad.tensor(0.0, requires_grad=True)
+    >>> with set_checkpoint_debug_enabled(True):
+    ...     checkpoint(minigrad.exp, x, use_reentrant=False)
+    tensor(1., grad_fn=<ExpBackward0>)
+    """
+    global _debug
+    outer, _debug = _debug, enabled
+    try:
+        yield
+    finally:
+        _debug = outer
+
+
 class _AllSaved(BaseException):
     """Ends the second run. A BaseException, so that `except Exception` does not catch it."""
 
@@ -141,6 +164,7 @@ class _Recomputation:
     """Numbers the values that the first run saves, and recomputes them in a second run on demand."""
 
     early_stop = compares = True
+    debug = False
     completed = False  # has the first run ended?
 
     def __init__(
@@ -150,7 +174,7 @@ class _Recomputation:
         self.state = random.get_rng_state() if preserve_rng_state else None
         self.saved: list[Any] = []  # shape and dtype of each value that the first run saved
         self.kept: dict[int, Any] = {}  # values of the second run that have not been unpacked yet
-        self.count = 0  # how many values the second run has saved
+        self.again: list[Any] = []  # like `saved`, for the second run
 
     def pack(self, x: Tensor) -> int:
         """The saved_tensors_hooks pack: replace a value of the first run by its number."""
@@ -165,7 +189,7 @@ class _Recomputation:
 
     def _run_again(self) -> None:
         self.kept.clear()
-        self.count = 0
+        self.again.clear()
         with random.fork_rng() if self.state is not None else nullcontext():
             if self.state is not None:
                 random.set_rng_state(self.state)
@@ -178,37 +202,50 @@ class _Recomputation:
                     self.run()
                 except _AllSaved:
                     pass
-        if self.count < len(self.saved):
-            raise CheckpointError(
-                "torch.utils.checkpoint: A different number of tensors was saved during the original forward and "
-                f"recomputation: {len(self.saved)} at first, then {self.count}. To fix it, make sure that both "
-                "runs of the function do the same."
+        if len(self.again) < len(self.saved):
+            raise self._error(
+                "A different number of tensors was saved during the original forward and recomputation: "
+                f"{len(self.saved)} at first, then {len(self.again)}."
             )
         self._compare()
 
     def _compare(self) -> None:
         """Raise CheckpointError if a recomputed value has another shape or dtype."""
         for k, then in enumerate(self.saved if self.compares else ()):
-            now = (self.kept[k].shape, self.kept[k].dtype)
+            now = self.again[k]
             if now != then:
-                raise CheckpointError(
-                    "torch.utils.checkpoint: Recomputed values for the following tensors have different metadata than "
-                    f"during the forward pass. Tensor at position {k}: {list(then[0])}, {then[1]} at first, then "
-                    f"{list(now[0])}, {now[1]}. To fix it, make sure that both runs of the function do the same."
+                raise self._error(
+                    "Recomputed values for the following tensors have different metadata than during the forward pass. "
+                    f"Tensor at position {k}: {_shown(then)} at first, then {_shown(now)}."
                 )
 
     def _keep(self, x: Tensor) -> Any:
         """Keep a value of the second run, and end the run after the last one."""
-        self.kept[self.count] = x.detach() if x.requires_grad else x
-        self.count += 1
-        if self.early_stop and self.count == len(self.saved):
+        number = len(self.again)
+        self.kept[number] = x.detach() if x.requires_grad else x
+        self.again.append((x.shape, x.dtype))
+        if self.early_stop and len(self.again) == len(self.saved):
             raise _AllSaved
-        if self.count > len(self.saved) and self.completed:
-            raise CheckpointError(
-                "torch.utils.checkpoint: trying to save more tensors during recomputation than during the original "
-                "forward pass. To fix it, make sure that both runs of the function do the same."
+        if number >= len(self.saved) and self.completed:
+            raise self._error(
+                "trying to save more tensors during recomputation than during the original forward pass."
             )
-        return self.count - 1
+        return number
+
+    def _error(self, what: str) -> CheckpointError:
+        """The error for two runs that differ."""
+        text = f"torch.utils.checkpoint: {what} To fix it, make sure that both runs of the function do the same."
+        if self.debug:
+            for run, values in (("first", self.saved), ("second", self.again)):
+                text += f"\n    the {run} run saved    {'; '.join(map(_shown, values))}"
+            text += "\n    (You are seeing this error because you passed `debug=True` to checkpoint, or used"
+            text += " set_checkpoint_debug_enabled.)"
+        return CheckpointError(text)
+
+
+def _shown(value: tuple[Any, Any]) -> str:
+    """The shape and dtype of a saved value, for an error."""
+    return f"{list(value[0])}, {value[1]}"
 
 
 def checkpoint_sequential(

@@ -212,6 +212,9 @@ def test_cdf_and_its_inverse_agree(name):
             m.distributions.Normal(0.0, 1.0), m.distributions.Categorical(m.ones(2))
         ),
         lambda m: m.distributions.Bernoulli(0.5).rsample(),
+        lambda m: m.distributions.TransformedDistribution(m.distributions.Normal(0.0, 1.0), 3),
+        lambda m: m.distributions.TransformedDistribution(m.distributions.Normal(0.0, 1.0), [3]),
+        lambda m: m.distributions.Distribution.set_default_validate_args(3),
     ],
 )
 def test_errors_are_of_the_same_type(call):

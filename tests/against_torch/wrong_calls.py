@@ -421,7 +421,7 @@ F.adaptive_avg_pool1d(b, (2, 2)) | F.adaptive_avg_pool2d(im, -1) | F.adaptive_av
 F.adaptive_avg_pool2d(im, (2, 2, 2)) | F.adaptive_avg_pool2d(x, 2)
 F.adaptive_avg_pool2d(t.ones(2, 3, 0, 4), 2) | F.adaptive_max_pool2d(im, -1) | F.adaptive_max_pool2d(im, (2,))
 F.adaptive_max_pool2d(x, 2) | F.adaptive_max_pool1d(b, -1)
-F.max_unpool2d(im, im, 2)  # another class
+F.max_unpool2d(im, im, 2)
 F.max_unpool2d(im, t.zeros(2, 3, 2, 2, dtype=t.int64), 2) | F.max_unpool2d(im, t.full((2, 3, 4, 4), 999), 2)
 F.unfold(im, 9) | F.unfold(im, 0) | F.unfold(im, 2, dilation=0) | F.unfold(im, 2, padding=-1)
 F.unfold(im, 2, stride=0)
@@ -500,7 +500,7 @@ nn.MaxPool2d(2, padding=2)(im) | nn.MaxPool2d(2, stride=0)(im) | nn.MaxPool2d(2)
 nn.MaxPool2d(2, dilation=0)(im) | nn.AvgPool2d(9)(im) | nn.AvgPool2d(2, padding=2)(im)
 nn.AvgPool2d(2)(x)  # another class
 nn.AdaptiveAvgPool2d((2,))(im) | nn.AdaptiveAvgPool2d(2)(x) | nn.AdaptiveMaxPool2d((2, 2, 2))(im)
-nn.MaxUnpool2d(2)(im, im)  # another class
+nn.MaxUnpool2d(2)(im, im)
 nn.FractionalMaxPool2d(2)  # another class
 nn.LPPool2d(2, 9)(im) | nn.BatchNorm1d(3)(im) | nn.BatchNorm1d(3)(u) | nn.BatchNorm1d(4)(x)
 nn.BatchNorm1d(3)(t.ones(1, 3)) | nn.BatchNorm2d(3)(x) | nn.BatchNorm2d(3)(b) | nn.BatchNorm2d(4)(im)
@@ -540,7 +540,6 @@ nn.Transformer(4, 2, 1, 1, 8)(b, t.ones(2, 2, 4)) | nn.Transformer(4, 2, 1, 1, 8
 nn.CrossEntropyLoss(reduction='bogus')(x, j) | nn.CrossEntropyLoss(label_smoothing=2.0)(x, j)
 nn.NLLLoss(reduction='bogus')(x, j) | nn.KLDivLoss(reduction='bogus')(x, y) | nn.HuberLoss(delta=-1)(x, y)
 nn.SmoothL1Loss(beta=-1)(x, y) | nn.TripletMarginWithDistanceLoss(margin=-1)
-nn.MultiMarginLoss(weight=t.ones(2, 2))  # another class
 nn.BCELoss()(x, y) | nn.BCELoss()(y, u) | nn.PixelShuffle(2)(im) | nn.PixelUnshuffle(3)(im)
 nn.ChannelShuffle(2)(im) | nn.Upsample(size=2, scale_factor=2)(im) | nn.Upsample()(im)
 nn.Upsample(scale_factor=2, mode='bilinear')(b) | nn.Fold((4, 4), 2)(t.ones(2, 11, 9)) | nn.Unfold(9)(im)
@@ -575,7 +574,7 @@ F.ctc_loss(t.zeros(5, 2, 4), t.ones(2, 3).long(), [5, 5], [2, 4])
 F.ctc_loss(t.zeros(5, 2, 4), t.ones(2, 3).long(), [-1, 5], [2, 2])
 F.ctc_loss(t.zeros(5, 2, 4), t.ones(2, 3).long(), [5, 5], [-1, 2])
 F.ctc_loss(t.zeros(5, 2, 4), t.ones(3).long(), [5, 5], [2, 2])
-t.func.functional_call(nn.Linear(3, 2), [3], (x,))
+t.func.functional_call(nn.Linear(3, 2), [3], (x,)) | t.func.functional_call(nn.Linear(3, 2), 3, (x,))
 t.utils.checkpoint.checkpoint(lambda a, b=1: a * b, r, use_reentrant=True, b=2)
 t.autograd.gradcheck(lambda a: a * 2, t.ones(1, requires_grad=True).double().expand(3))
 [h := r * 2, h.grad_fn.register_hook(lambda gi, go: gi[:1]), h.sum().backward()]
@@ -595,7 +594,15 @@ nn.utils.rnn.pack_padded_sequence(b, t.tensor([3]), batch_first=True) | nn.utils
 nn.utils.rnn.pack_sequence([]) | nn.utils.rnn.pad_packed_sequence(b) | nn.utils.weight_norm(nn.ReLU())
 nn.utils.spectral_norm(nn.Linear(3, 2), n_power_iterations=0) | nn.utils.remove_weight_norm(nn.Linear(3, 2))
 nn.Bogus
+nn.CircularPad1d(1)(t.ones(1, 1, 2, 2)) | nn.CircularPad2d(1)(t.ones(2, 2)) | nn.CircularPad1d(1)(t.ones(2))
+nn.HuberLoss(delta=1j) | nn.HuberLoss(delta='a') | nn.HuberLoss(delta=None) | nn.HuberLoss(delta=t.ones(()))
+nn.MultiMarginLoss(weight=t.ones(2, 2)) | nn.BatchNorm1d(3, eps=-1.0).eval()(x) | nn.BatchNorm1d(3, eps=0.0)(x)
+nn.ReflectionPad1d(1)(t.ones(2, 0, 2)) | nn.ReplicationPad2d(1)(t.ones(2, 0, 2, 2)) | nn.Unfold(2)(t.ones(2, 0, 2, 2))
+F.interpolate(t.ones(2, 0, 2), 4) | nn.MaxUnpool2d(2)(t.ones(1, 1, 2, 2), t.ones(1, 1, 2, 2))
+nn.utils.prune.ln_structured(nn.Linear(2, 2), 'weight', 0.5, 2, dim=4)
+nn.MultiheadAttention(4, 2)(t.ones(2, 4), t.ones(2, 4), t.ones(2, 4), attn_mask=t.ones(3, 2, 2))
 # optimizers and schedules
+t.optim.LBFGS([p], lr=t.ones(2)) | t.optim.SparseAdam([p], lr=t.ones(2))
 optim.SGD([5], lr=0.1) | optim.SGD(['a'], lr=0.1) | optim.SGD(5, lr=0.1) | optim.SGD([p, p], lr=0.1, foo=1)
 optim.SGD([p], lr=0.1, momentum=-0.5) | optim.SGD([p], lr=0.1, weight_decay=-0.5)
 optim.SGD([p], lr=0.1, nesterov=True) | optim.SGD([p], lr=0.1, nesterov=True, momentum=0.9, dampening=0.1)

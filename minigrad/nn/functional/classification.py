@@ -240,7 +240,7 @@ def multi_margin_loss(
     if classes.ndim > 1 or classes.size != (len(input) if input.ndim == 2 else 1):
         raise RuntimeError(
             "multi_margin_loss: target tensor should be 1-D with size equal to the number of input samples. "
-            f"Input has shape {list(input.shape)}, and the target {list(classes.shape)}."
+            f"Expected target size [{len(input) if input.ndim == 2 else 1}], but got {list(classes.shape)}."
         )
     t, axis = _class_targets(input, target, "multi_margin_loss")
     at = np.expand_dims(t, axis)

@@ -74,7 +74,7 @@ def _pad_with_entries(
                 "Padding size should be less than the corresponding input dimension, but got: "
                 f"padding ({a}, {b}) at dimension {axis} of input {list(shape)}"
             )
-        if mode == "replicate" and (a or b) and not shape[axis]:
+        if mode != "circular" and any(map(any, widths)) and 0 in shape[len(shape) - axes - 1 :]:
             raise RuntimeError(
                 "Expected a tensor with possibly 0 batch size and other non-zero dimensions for input, "
                 f"but got: {list(shape)}"
@@ -136,6 +136,11 @@ def unfold(
     if input.ndim != 4:
         raise RuntimeError(
             f"Expected 3D or 4D (batch mode) tensor for input, but got: {list(input.shape)}"
+        )
+    if 0 in input.shape[1:]:
+        raise RuntimeError(
+            "Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for input, "
+            f"but got: {list(input.shape)}"
         )
     how, _ = _windows(input.array.shape[2:], kernel_size, dilation, padding, stride)
     return ops.im2col.apply(input, **how)

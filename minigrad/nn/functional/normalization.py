@@ -133,6 +133,8 @@ def batch_norm(
             raise RuntimeError(
                 "running_mean must be defined in evaluation mode, and running_var too."
             )
+        if eps < 0:
+            raise ValueError(f"batch_norm eps must be non-negative, but got {eps}")
         mean, var = (ops.view.apply(x, shape=shape) for x in (running_mean, running_var))
         z = (input - mean) / (var + eps).sqrt()
     return named(_scaled(z, weight, bias, shape).contiguous(), "NativeBatchNormBackward0")

@@ -141,7 +141,8 @@ def _pooling_settings(
     """Implements `_windows` for tuples of ints, with a cache. Do not change the result."""
     if len(x_shape) not in (axes + 1, axes + 2):
         raise RuntimeError(
-            f"{name}: Expected {axes + 1}D or {axes + 2}D (batch mode) tensor, but got input of size: {list(x_shape)}"
+            f"{name}: non-empty {axes + 1}D or {axes + 2}D (batch mode) tensor expected for input, but got input of "
+            f"size: {list(x_shape)}"
         )
     if 0 in x_shape[-axes - 1 :]:
         raise RuntimeError(

@@ -96,10 +96,14 @@ def _new_sizes(
     if size is not None:
         sizes = several(size, axes, "size")
     else:
-        one = isinstance(scale_factor, (int, float))
+        one = isinstance(scale_factor, (int, float, np.number))
         given = [scale_factor] * axes if one else [*scale_factor]
         sizes = tuple([math.floor(n * f) for n, f in zip(old, given, strict=True)])
         factors = factors if recompute else given
+    if not input.shape[1]:
+        raise RuntimeError(
+            f"Non-empty {input.ndim}D data tensor expected but got a tensor with sizes {list(input.shape)}"
+        )
     if min(*old, *sizes) <= 0:
         raise RuntimeError(
             f"Input and output sizes should be greater than 0, but got input {tuple(old)} output {sizes}"

@@ -219,6 +219,8 @@ def _max_unpool(
             raise ValueError(
                 f'invalid output_size "{shape}" (dim {k} must be between {m - s} and {m + s})'
             )
+    if indices.dtype != np.int64:
+        raise RuntimeError(f"elements in indices should be type int64 but got: {indices.dtype}")
     if tuple(indices.shape) != tuple(input.shape):
         raise RuntimeError(
             f"Expected shape of indices to be same as that of the input tensor ({list(input.shape)}) but got "

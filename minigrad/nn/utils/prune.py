@@ -222,6 +222,8 @@ class LnStructured(BasePruningMethod):
             raise ValueError(
                 f"Structured pruning can only be applied to multidimensional tensors. Found tensor of shape {t.shape}"
             )
+        if not -t.ndim <= self.dim < t.ndim:
+            raise IndexError(f"Invalid index {self.dim} for tensor of size {t.shape}")
         mask, dim = default_mask.clone(), self.dim % t.ndim
         count = _compute_nparams_toprune(self.amount, t.shape[dim])
         lowest = self.scores(t).topk(count, largest=False)
