@@ -379,6 +379,33 @@ def test_a_row_of_the_table_that_fails_does_not_fail_the_comparison():
     assert list(variants(row, uses(z, x)[0])) == []
 
 
+class Doubled(minigrad.autograd.Function):
+    """2 * x, computed in place, with a backward of the student's own."""
+
+    @staticmethod
+    def forward(ctx, x):
+        x.mul_(2)
+        ctx.mark_dirty(x)
+        return x
+
+    @staticmethod
+    def backward(ctx, g):
+        return 2 * g
+
+
+@pytest.mark.parametrize(
+    "mine, kind", [(lambda Y: -12 * Y * (1 - Y**2), "sign"), (lambda Y: 12 * Y, "upstream_only")]
+)
+def test_a_function_of_the_students_own_may_be_on_the_way(mine, kind):
+    x = leaf(draw(4))
+    y = Doubled.apply(x * 3).tanh()
+    z = (y * y).sum()
+
+    row = one_row({"x": x, "y": y}, z, "x", mine(np.tanh(6 * draw(4))))
+
+    assert row.diagnosis.kind == kind
+
+
 def test_a_write_to_a_view_is_an_operation_too():
     X, W = draw(3, 4), draw(4, seed=1)
     x, w = leaf(X), leaf(W)

@@ -26,6 +26,7 @@ import numpy as np
 
 from minigrad.core.errors import AutogradError
 from minigrad.core.modes import unobserved
+from minigrad.core.plan import Plan
 from minigrad.core.tensor import Tensor, wrap
 from minigrad.teach import whole
 from minigrad.teach.altered import altered
@@ -280,5 +281,5 @@ def best(found: list[Diagnosis], a: Answer) -> Diagnosis | None:
 def _a_function(found: list[Diagnosis]) -> bool:
     """Is the missing derivative that of a function of one tensor, like tanh?"""
     nodes = [d.node for d in found if "upstream_only" in (d.kind, *d.also) and d.node is not None]
-    ops = [getattr(plan_of_node(node), "op", None) for node in nodes]
-    return any(op is not None and op.kind == "elementwise" for op in ops)
+    plans = [plan_of_node(node) for node in nodes]
+    return any(isinstance(plan, Plan) and plan.op.kind == "elementwise" for plan in plans)

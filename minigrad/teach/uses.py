@@ -542,7 +542,8 @@ def _writes(node: Node) -> bool:
     """Is this a write to a tensor whose gradient continues along the first edge?"""
     if isinstance(node, CopySlices) and node.keeps:
         return True
-    return bool(node.wrote and plan_of_node(node).wanted[0][0] == 0)
+    plan = plan_of_node(node)
+    return bool(node.wrote and isinstance(plan, Plan) and plan.wanted[0][0] == 0)
 
 
 def called(node: Node) -> str:
@@ -561,9 +562,9 @@ def op_name(node: Node | None) -> str:
     return "" if node is None else getattr(getattr(plan_of_node(node), "op", None), "name", "")
 
 
-def names_of(plan: Plan) -> list[str]:
-    """The names of the operands that need a gradient."""
-    return [name for _, name in plan.wanted]
+def names_of(plan: Any) -> list[str]:
+    """The names of the operands that need a gradient; none for a plan without a row, such as a Function's."""
+    return [name for _, name in plan.wanted] if isinstance(plan, Plan) else []
 
 
 def dense(d: Array | RowSparse) -> Array:
