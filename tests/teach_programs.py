@@ -1194,3 +1194,46 @@ def a_factor_from_before_two_steps():
         ("wrong_argument", "v", (X @ W * M).T @ g), ("mask_missing", "v", H.T @ g),
         ("scale", "v", (H * (M > 0)).T @ g), ("double_counted", "w", X.T @ (back * M * M)),
     ]
+
+
+@program
+def an_euler_scheme():
+    X, K, h = draw(3, seed=63), draw(3, seed=64, low=0.5, high=1.5), 0.1
+    x0, k = leaf(X), leaf(K)
+    x, states = x0, [X]
+    for _ in range(4):
+        x = x + h * (k * x.sin())
+        states.append(states[-1] + h * K * np.sin(states[-1]))
+    z = (x**2).sum()
+
+    def back(read):
+        a, d = 2 * states[4], 0
+        for i in range(3, -1, -1):
+            s = states[read(i)]
+            a, d = a * (1 + h * K * np.cos(s)), d + h * a * np.sin(s)
+        return a, d
+
+    right, late, early, last = map(back, (lambda i: i, lambda i: i + 1, lambda i: max(i - 1, 0), lambda i: i - 1))
+    return {"x0": x0, "k": k}, z, {"x0": right[0], "k": right[1]}, [
+        ("wrong_argument", "x0", late[0]), ("wrong_argument", "k", late[1]),
+        ("wrong_argument", "x0", early[0]), ("wrong_argument", "k", early[1]),
+        ("wrong_argument", "x0", last[0]), ("wrong_argument", "k", last[1]),
+    ]
+
+
+@program
+def a_mask_after_the_softmax():
+    S, V, G = draw(4, 4, seed=65), draw(4, 2, seed=66), draw(4, 2, seed=67)
+    s, v = leaf(S), leaf(V)
+    keep = np.tril(np.ones((4, 4)))
+    p = s.masked_fill(tensor(keep == 0), float("-inf")).softmax(-1)
+    z = p @ v
+    P, Q, d = softmax(np.where(keep, S, -np.inf)), softmax(S), G @ V.T
+
+    def back(p, d):
+        return p * (d - (d * p).sum(-1, keepdims=True))
+
+    return {"s": s, "v": v, "gradient": G}, z, {"s": back(P, d), "v": P.T @ G}, [
+        ("mask_missing", "v", (Q * keep).T @ G), ("mask_missing", "s", back(Q, d * keep)),
+        ("mask_missing", "v", Q.T @ G), ("mask_missing", "s", back(Q, d)),
+    ]

@@ -8,22 +8,36 @@ values that it would have computed:
 
     left out     z = x; g is passed on unchanged
     set          another correction or axis; a sum instead of a mean
-    put off      eps is added after the square root instead of under it
+    put off      eps is added after the square root instead of under it; a mask follows the softmax
+    shifted      each step of a recurrence reads the state of the step after, or before
 
 Read uses.py first.
 """
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from minigrad.core.node import Node
 from minigrad.teach.answer import Answer, Diagnosis
 from minigrad.teach.difference import Array
 from minigrad.teach.mistakes import constant_factor, message_and_hint
 from minigrad.teach.mistakes_of_ops import MASKED
-from minigrad.teach.uses import AnyNode, Graph, Use, names_of, plan_of_node, recomputed
+from minigrad.teach.uses import AnyNode, Graph, Use, names_of, op_name, plan_of_node, recomputed
+
+
+class Later(NamedTuple):
+    """A later node, whose result z is changed to  z * times + plus.
+
+    seen    does its rule see this result, and not z?
+    """
+
+    node: AnyNode
+    times: Array | float
+    plus: Array | float
+    seen: bool
 
 
 class Altered(NamedTuple):
@@ -33,14 +47,14 @@ class Altered(NamedTuple):
     z         the result that the node has instead
     changed   other values that its rule reads; None if g is passed on unchanged
     times     a factor for g
-    later     a later node, what is added to its result, and the part of that which its rule does not see
+    later     a later node whose result is changed as well
     """
 
     use: Use
     z: Array
     changed: dict[str, Any] | None = None
     times: float = 1.0
-    later: tuple[AnyNode, Array, Array] | None = None
+    later: Later | None = None
 
     def passes(self, g: Array) -> Array | None:
         """The gradient that passes along the edge."""
@@ -58,7 +72,7 @@ def altered(a: Answer, until: float) -> Iterator[Diagnosis]:
             for kind, one, n in search(use):
                 if time.thread_time() > until:
                     return
-                candidate = _gradient(a.graph, one)
+                candidate = _gradient(a.graph, one, {use.node: one.z})
                 if candidate is not None and a.gives(candidate):
                     missing = search is _left_out and kind != "upstream_only"
                     also = ("upstream_only",) if missing else ()
@@ -70,7 +84,7 @@ Alterations = Iterator[tuple[str, Altered, str]]
 
 
 def _left_out(use: Use) -> Alterations:
-    """{op}{line} was left out: this is the gradient of the program without it.
+    """{op}{line} was left out{n}: this is the gradient of the program without it.
 
     Differentiate the function as it was computed, with all its steps.
     """
@@ -85,6 +99,7 @@ def _left_out(use: Use) -> Alterations:
     elif use.op is not None and len(use.op.operands) > 1:
         kind = "missing_path" if use.beside in use.origins else "wrong_argument"
     yield kind, Altered(use, x), ""
+    yield kind, Altered(use, x, {}), " where its result is read, though not in the derivatives"
 
 
 def _set_otherwise(use: Use) -> Alterations:
@@ -118,41 +133,123 @@ def _set_otherwise(use: Use) -> Alterations:
 
 
 def _put_off(use: Use) -> Alterations:
-    """The value that {op}{line} adds was added after {n}, not before it.
+    """{op}{line} was done {n}, and not before it: this is the gradient of the program with the two
+    in that order.
 
-    Differentiate the function as it was computed: sqrt(v + eps) is not sqrt(v) + eps.
+    Differentiate the function as it was computed: sqrt(v + eps) is not sqrt(v) + eps, and a masked
+    softmax no longer adds up to 1.
     """
     x, z = use.values.get(use.name), use.values.get("z")
     onward = [u for u in use.graph.uses if u.parent is use.node]
-    if use.op_name not in ("add", "sub") or use.beside in use.origins or len(onward) != 1:
+    times: Array | float
+    if use.op is None or x is None or len(onward) != 1 or np.shape(x) != use.g.shape:
         return
-    one = onward[0]
-    if x is not None and z is not None and one.elementwise and one.op_name not in ("add", "sub"):
-        if np.shape(x) == np.shape(z):
-            for unseen in (z - x, np.zeros_like(x)):
-                yield (
-                    "wrong_argument",
-                    Altered(use, x, later=(one.node, z - x, unseen)),
-                    one.op_name,
-                )
+    one, kind = onward[0], "wrong_argument"
+    if one.op_name == "softmax" and (keep := _kept(use)) is not None:
+        kind, times, plus = "mask_missing", keep, 0.0
+    elif use.op_name in ("add", "sub") and use.beside not in use.origins and z is not None:
+        if not one.elementwise or one.op_name in ("add", "sub"):
+            return
+        times, plus = 1.0, z - x
+    else:
+        return
+    for seen in (False, True):
+        yield (
+            kind,
+            Altered(use, x, later=Later(one.node, times, plus, seen)),
+            f"after {one.op_name}",
+        )
+
+
+def _kept(use: Use) -> Array | None:
+    """Where a mask of scores lets them pass, if this is one: masked_fill, where, or a sum with -inf."""
+    if use.op_name == "masked_fill":
+        return np.logical_not(use.values["mask"])
+    if use.op_name == "where":
+        return np.asarray(use.values["c"] if use.name == "x" else ~use.values["c"])
+    y = use.values.get(use.beside) if use.op_name == "add" else None
+    return None if y is None or np.min(y, initial=0) > -1e3 else np.asarray(y > -1e3)
+
+
+# ------------------------------------------------------------------ the steps of a recurrence
+
+
+def shifted(a: Answer, until: float) -> Iterator[Diagnosis]:
+    """The steps of the recurrence through {op}{line} are off by one: each derivative was computed
+    with the state {n}.
+
+    Number the states, and write down from which of them each step computes the next.
+    """
+    graph = a.graph
+    for states in _recurrences(graph) if not a.few else ():
+        values = [graph.known[node] for node in states]
+        for n, instead in (
+            ("after the step instead of the one before it", [*values[1:], values[-1]]),
+            ("one step too early", [values[0], *values[:-2], values[-1]]),
+            ("one step too early", [values[-1], *values[:-2], values[-1]]),  # xs[-1], the last one
+        ):
+            if time.thread_time() > until:
+                return
+            candidate = _gradient(graph, None, dict(zip(states, instead, strict=True)))
+            if candidate is not None and a.gives(candidate):
+                use = next(u for u in graph.uses if u.node is states[1])
+                yield a.found(*message_and_hint(shifted), kind="wrong_argument", use=use, n=n)
+                return
+
+
+def _recurrences(graph: Graph) -> Iterator[list[AnyNode]]:
+    """The states of each recurrence: results of one operation, each computed from the one before in the same way."""
+    alike: dict[Any, list[AnyNode]] = {}
+    for node in reversed(graph.nodes):
+        if isinstance(node, Node) and node in graph.known:
+            alike.setdefault((op_name(node), np.shape(graph.known[node])), []).append(node)
+    for (_, shape), nodes in alike.items():
+        way = _way(nodes[1], nodes[0]) if len(nodes) > 1 else None
+        if way is None or any(_at(node, way) is not n for n, node in zip(nodes, nodes[1:])):
+            continue
+        first = _at(nodes[0], way)
+        if first is not None and np.shape(graph.known.get(first, ())) == shape:
+            nodes = [first, *nodes]
+        if len(nodes) > 2:
+            yield nodes
+
+
+def _way(node: AnyNode, end: AnyNode) -> tuple[int, ...] | None:
+    """The edges that lead from a node to another one, as indices; None if there are none."""
+    ways: dict[AnyNode, tuple[int, ...]] = {node: ()}
+    for here in (reached := [node]):
+        for k, parent in enumerate(getattr(here, "edges", ())):
+            if parent not in ways and parent.queue_key <= end.queue_key:
+                ways[parent] = (*ways[here], k)
+                reached.append(parent)
+    return ways.get(end)
+
+
+def _at(node: AnyNode | None, way: tuple[int, ...]) -> AnyNode | None:
+    """The node at the end of these edges; None if there is none."""
+    for k in way:
+        edges = getattr(node, "edges", ())
+        node = edges[k] if k < len(edges) else None
+    return node
 
 
 # ------------------------------------------------------------------ the program, run again
 
 
-def _gradient(graph: Graph, one: Altered) -> Array | None:
-    """The target's gradient in the altered program; None if it cannot be computed."""
+def _gradient(graph: Graph, one: Altered | None, values: Mapping[AnyNode, Array]) -> Array | None:
+    """The target's gradient in the altered program, with these results; None if it cannot be computed."""
     with np.errstate(all="ignore"):
         try:
-            changed = _forward(graph, one)
-            return _backward(graph, one, changed)
+            return _backward(graph, one, _forward(graph, one, values))
         except Exception:  # the other values do not fit together, or are not known
             return None
 
 
-def _forward(graph: Graph, one: Altered) -> dict[AnyNode, Array]:
+def _forward(
+    graph: Graph, one: Altered | None, values: Mapping[AnyNode, Array]
+) -> dict[AnyNode, Array]:
     """node -> its result in the altered program, for the nodes whose result differs."""
-    changed: dict[AnyNode, Array] = {one.use.node: one.z}
+    changed, later = dict(values), one and one.later
     for node in reversed(graph.nodes):
         if node in changed or not getattr(node, "edges", ()):
             continue
@@ -163,14 +260,14 @@ def _forward(graph: Graph, one: Altered) -> dict[AnyNode, Array]:
         if not new:
             continue
         shape = np.shape(graph.gradients[node])
-        z = recomputed(plan.op, {**graph.values(node), "shape": shape, **new})
-        if one.later is not None and node is one.later[0]:
-            z = z + one.later[1]
-        changed[node] = z
+        changed[node] = recomputed(plan.op, {**graph.values(node), "shape": shape, **new})
+        if later is not None and node is later.node:
+            changed[node] = changed[node] * later.times + later.plus
     return changed
 
 
-def _backward(graph: Graph, one: Altered, changed: dict[AnyNode, Array]) -> Array | None:
+def _backward(graph: Graph, one: Altered | None, changed: Mapping[AnyNode, Array]) -> Array | None:
+    later = one and one.later
     gradients: dict[AnyNode, Any] = {graph.root: graph.seed}
     for use in reversed(graph.paths):  # the latest first
         g = gradients.get(use.node)
@@ -179,9 +276,11 @@ def _backward(graph: Graph, one: Altered, changed: dict[AnyNode, Array]) -> Arra
         new = {n: changed[p] for n, p in use.origins.items() if p in changed}
         if use.node in changed:
             new["z"] = changed[use.node]
-        if one.later is not None and use.node is one.later[0]:
-            new["z"] = new["z"] - one.later[2]
-        if use.node is one.use.node:
+        if later is not None and use.node is later.node:
+            g = g * later.times
+            if not later.seen:
+                new["z"] = recomputed(plan_of_node(use.node).op, {**use.values, **new})
+        if one is not None and use.node is one.use.node:
             passed = one.passes(g) if use is one.use else np.zeros_like(use.passed)
         elif new:
             passed = use.rule(g, **new)
