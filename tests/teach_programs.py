@@ -1237,3 +1237,26 @@ def a_mask_after_the_softmax():
         ("mask_missing", "v", (Q * keep).T @ G), ("mask_missing", "s", back(Q, d * keep)),
         ("mask_missing", "v", Q.T @ G), ("mask_missing", "s", back(Q, d)),
     ]
+
+
+@program
+def the_gates_of_a_recurrent_unit():
+    X, H, G = draw(3, seed=68), draw(3, seed=69), draw(3, seed=70)
+    (WU, WR, WN), (UU, UR, UN) = draw(3, 3, 3, seed=71), draw(3, 3, 3, seed=72)
+    x, h0 = tensor(X), leaf(H)
+    u = (tensor(WU) @ x + tensor(UU) @ h0).sigmoid()
+    r = (tensor(WR) @ x + tensor(UR) @ h0).sigmoid()
+    n = (tensor(WN) @ x + r * (tensor(UN) @ h0)).tanh()
+    z = (1 - u) * n + u * h0
+    U, R = sigmoid(WU @ X + UU @ H), sigmoid(WR @ X + UR @ H)
+    N = np.tanh(WN @ X + R * (UN @ H))
+    dn, du = G * (1 - U) * (1 - N**2), G * (H - N)
+    dr = dn * (UN @ H)
+
+    def back(du, dr, su=U * (1 - U), sr=R * (1 - R)):
+        return G * U + UU.T @ (du * su) + UR.T @ (dr * sr) + UN.T @ (dn * R)
+
+    return {"x": x, "h0": h0, "u": u, "r": r, "n": n, "gradient": G}, z, {"h0": back(du, dr)}, [
+        ("exchanged", "h0", back(dr, du)), ("exchanged", "h0", back(dr, du, R * (1 - R), U * (1 - U))),
+        ("missing_path", "h0", back(du, 0)),
+    ]

@@ -18,16 +18,15 @@ Read answer.py, mistakes.py and uses.py first.
 """
 
 import time
-from collections.abc import Callable, Container, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import islice
-from types import MappingProxyType
+from itertools import count, islice
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from minigrad.core.leaf import AccumulateGrad
 from minigrad.core.node import Node
 from minigrad.teach.all_mistakes import known_mistakes
 from minigrad.teach.answer import Answer, Diagnosis
@@ -112,7 +111,7 @@ def everywhere(
         for there, name in several.items():
             if row.ops and name not in row.ops:
                 continue
-            for k in range(3):
+            for k in count():
                 if time.thread_time() > until:
                     return
                 candidate, first, n = _all_wrong(a, row, there, k)
@@ -162,30 +161,31 @@ def _given_by(use: Use, node: Any, depth: int) -> Any:
 
 
 def walked(
-    a: Answer,
-    wrong: Callable[[Use], Any],
-    arrives: Mapping[Any, Callable[[Any], Any]] = MappingProxyType({}),
+    a: Answer, wrong: Callable[[Use], Any], exchanged: Sequence[Mapping[Any, Any]] = ()
 ) -> Any:
     """The gradient if wrong(use) passes along each edge, for the incoming gradient with the mistakes so far.
 
-    arrives    node -> a function of its incoming gradient, whose result is used instead
+    exchanged    groups of nodes, each with the node whose gradient it is given
     """
-    graph = a.graph
-    gradients: dict[Any, Any] = {graph.root: graph.seed}
     by_node: dict[Any, list[Use]] = {}
-    for use in (use for use in graph.paths if not use.part):
+    for use in (use for use in a.graph.paths if not use.part):
         by_node.setdefault(use.node, []).append(use)
-    for node in graph.nodes:
-        g = gradients.get(node)
-        if g is None:
-            continue
-        if node in arrives:
-            g = gradients[node] = arrives[node](g)
-        if isinstance(node, AccumulateGrad):
-            continue
+    expected = Counter(use.parent for uses in by_node.values() for use in uses)
+    gradients: dict[Any, Any] = {a.graph.root: a.graph.seed}
+    groups = {node: group for group in exchanged for node in group}
+    ready: list[Any] = [a.graph.root]
+    while ready:
+        node = ready.pop()
         for use in by_node.get(node, ()):
-            passed = wrong(use.at(g))
-            gradients[use.parent] = gradients.get(use.parent, 0) + np.asarray(passed)
+            parent, passed = use.parent, np.asarray(wrong(use.at(gradients[node])))
+            gradients[parent] = gradients.get(parent, 0) + passed
+            expected[parent] -= 1
+            if expected[parent]:
+                continue
+            group = groups.get(parent, {parent: parent})
+            if not any(expected[n] for n in group):
+                gradients |= {n: gradients[other] for n, other in group.items()}
+                ready += group
     return gradients.get(a.target)
 
 
