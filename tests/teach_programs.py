@@ -1260,3 +1260,46 @@ def the_gates_of_a_recurrent_unit():
         ("exchanged", "h0", back(dr, du)), ("exchanged", "h0", back(dr, du, R * (1 - R), U * (1 - U))),
         ("missing_path", "h0", back(du, 0)),
     ]
+
+
+@program
+def the_margins_of_a_support_vector_machine():
+    X, W, T = draw(6, 4, seed=73), draw(4, 5, seed=74), np.array([0, 2, 1, 4, 3, 2])
+    x, w, rows = tensor(X), leaf(W), np.arange(6)
+    scores = x @ w
+    margins = (scores - scores[rows, T].reshape(6, 1) + 1).relu()
+    others = 1 - np.eye(5)[T]
+    z = (margins * tensor(others)).sum() / 6
+    S = X @ W
+    violated = (S - S[rows, T][:, None] + 1 > 0) * others
+    many = violated.sum(1, keepdims=True)
+
+    def back(count):
+        return X.T @ (violated - count * (1 - others)) / 6
+
+    return {"x": x, "w": w}, z, {"w": back(many)}, [
+        ("broadcast_not_summed", "w", back(many > 0)), ("broadcast_not_summed", "w", back(1)),
+        ("missing_path", "w", back(0)), ("sign", "w", back(-many)), ("mean_for_sum", "w", 6 * back(many)),
+    ]
+
+
+@program
+def a_normalization_step_by_step():
+    X, G = draw(6, 4, seed=75), draw(6, 4, seed=76)
+    x = leaf(X)
+    c = x - x.mean(0)
+    std = ((c**2).mean(0) + 0.5).sqrt()
+    z = c / std
+    C = X - X.mean(0)
+    S = np.sqrt((C**2).mean(0) + 0.5)
+
+    def back(sums=lambda d: d.sum(0), mean=lambda d: d.mean(0), half=2):
+        ds = sums(-G * C / S**2)
+        dc = G / S + 2 * C / 6 * ds / (half * S)
+        return dc - mean(dc)
+
+    return {"x": x, "c": c, "std": std, "gradient": G}, z, {"x": back()}, [
+        ("broadcast_not_summed", "x", back(sums=lambda d: d)), ("missing_path", "x", back(mean=lambda d: 0)),
+        ("broadcast_not_summed", "x", back(mean=lambda d: d / 6)), ("scale", "x", back(half=1)),
+        ("missing_path", "x", back(sums=lambda d: 0)),
+    ]

@@ -158,7 +158,17 @@ def _missing_use(use: Use) -> Passes:
 
     The gradient of a tensor that is used several times is the sum over its uses.
     """
-    return np.zeros_like(use.passed) if use.fan_in > 1 else None
+    return np.zeros_like(use.passed) if use.fan_in > 1 and len(use.twins) == 1 else None
+
+
+@mistake("missing_path")
+def _one_of_both_operands(use: Use) -> Passes:
+    """{op}{line} reads the same tensor as both operands, as in x * x, and your gradient counts only
+    one of them.
+
+    The gradient of a tensor that is used several times is the sum over its uses: 2 * x for x * x.
+    """
+    return np.zeros_like(use.passed) if len(use.twins) > 1 else None
 
 
 @mistake("missing_path")
