@@ -1303,3 +1303,31 @@ def a_normalization_step_by_step():
         ("broadcast_not_summed", "x", back(mean=lambda d: d / 6)), ("scale", "x", back(half=1)),
         ("missing_path", "x", back(sums=lambda d: 0)),
     ]
+
+
+@program
+def a_distillation():
+    A, Q = draw(4, 3, seed=77), softmax(draw(4, 3, seed=78))
+    a, q = leaf(A), tensor(Q)
+    z = (q * (q.log() - (a / 2).log_softmax(1))).sum() / 4
+    P = softmax(A / 2)
+    turned = P * np.log(P / Q)
+    turned -= P * turned.sum(1, keepdims=True)
+    soft = -P * (Q - (P * Q).sum(1, keepdims=True))
+    return {"a": a, "q": q}, z, {"a": (P - Q) / 8}, [
+        ("swapped_operands", "a", turned / 8), ("wrong_argument", "a", soft / 8),
+        ("sign", "a", (Q - P) / 8), ("upstream_only", "a", -Q / 8),
+    ]
+
+
+@program
+def likelihoods_of_a_normal_distribution():
+    X, M, S = draw(6, 1, seed=79), draw(3, seed=80), draw(3, seed=81)
+    x, m, s = tensor(X), leaf(M), leaf(S)
+    z = (-0.5 * ((x - m) / s.exp()) ** 2 - s).sum()
+    V = np.exp(S)
+    Z = (X - M) / V
+    return {"x": x, "m": m, "s": s}, z, {"m": (Z / V).sum(0), "s": (Z**2 - 1).sum(0)}, [
+        ("double_counted", "m", (Z / V**2).sum(0)),
+        ("missing_path", "s", (Z**2).sum(0)), ("sign", "s", (-(Z**2) - 1).sum(0)),
+    ]

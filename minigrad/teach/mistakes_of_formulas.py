@@ -201,6 +201,14 @@ def _normalization(
         for axes in (s for s in combinations(range(y.ndim), m) if s not in (axis, (axis,))):
             d = mean + other - sum(parts(axes))
             wrong.append(("reduction_axis", "the means are taken along other axes", d))
+            if centered:  # forward and backward
+                t = x - np.mean(x, axes, keepdims=True)
+                eps = np.mean(r**-2.0 - np.mean(c * c, axis, keepdims=True))
+                s = 1 / np.sqrt(np.mean(t * t, axes, keepdims=True) + eps)
+                sums = g - np.mean(g, axes, keepdims=True)
+                sums = s * (sums - t * s * np.mean(g * t * s, axes, keepdims=True))
+                words = "it is that of a normalization along other axes"
+                wrong.append(("reduction_axis", words, sums - right))
     if centered:
         return Formula(
             use, node, wrong, "r * (g - mean(g) - y * mean(g * y))  for  y = (x - mean) * r"
@@ -275,6 +283,7 @@ def _softmax(
         ("sign", "the sum is added, not subtracted", result(g * p, times=-1)),
         ("mean_for_sum", "a mean stands there, not a sum", result(g * p, times=1 / n)),
         ("reduction_axis", "the sum is over all entries", result(g * p, None)),
+        ("wrong_argument", "it is that of log_softmax", g - p * np.sum(g, axis, keepdims=True)),
     ]
     for k, (outer, q) in enumerate(others):
         d += [("reduction_axis", ANOTHER, result(g * q, along, 1, outer)) for along in (k, axis)]
@@ -294,7 +303,9 @@ def _log_softmax(use: Use, z: Array, x: Array | None, axis: Any) -> Formula:
         ("mean_for_sum", "a mean stands there, not a sum", g - p * np.mean(g, axis, keepdims=True)),
         ("reduction_axis", "the sum is over all entries", g - p * np.sum(g)),
         ("wrong_argument", "the logarithms are used instead of the softmax", g - z * total),
-    ]
+        ("wrong_argument", "it is that of softmax, without the logarithm",
+         p * (g - np.sum(g * p, axis, keepdims=True))),
+    ]  # fmt: skip
     if x is not None:
         d.append(("wrong_argument", "the scores are used instead of the softmax", g - x * total))
     for k in range(p.ndim):
@@ -397,6 +408,10 @@ def _wrong_scores(
         yield "softmax_diagonal_only", "only the entries of the targets have one", (p - y) * y
         for axis in range(x.ndim):
             yield "reduction_axis", "softmax is along another axis", softmax(x, axis=axis) - y
+            if np.all(y > 0) and np.allclose(np.sum(p, axis), 1):
+                turned = p * np.log(p / y)
+                turned = turned - p * np.sum(turned, axis, keepdims=True)
+                yield "swapped_operands", "it is that of KL(p, y) instead of KL(y, p)", turned
     elif not alone:
         yield "forgot_inner", f"the derivative of {name} is missing", (p - y) / slope
     if name == "sigmoid(x)":
