@@ -1300,7 +1300,7 @@ def a_normalization_step_by_step():
 
     return {"x": x, "c": c, "std": std, "gradient": G}, z, {"x": back()}, [
         ("broadcast_not_summed", "x", back(sums=lambda d: d)), ("missing_path", "x", back(mean=lambda d: 0)),
-        ("broadcast_not_summed", "x", back(mean=lambda d: d / 6)), ("scale", "x", back(half=1)),
+        ("broadcast_not_summed", "x", back(mean=lambda d: d / 6)),
         ("missing_path", "x", back(sums=lambda d: 0)),
     ]
 
@@ -1330,4 +1330,136 @@ def likelihoods_of_a_normal_distribution():
     return {"x": x, "m": m, "s": s}, z, {"m": (Z / V).sum(0), "s": (Z**2 - 1).sum(0)}, [
         ("double_counted", "m", (Z / V**2).sum(0)),
         ("missing_path", "s", (Z**2).sum(0)), ("sign", "s", (-(Z**2) - 1).sum(0)),
+    ]
+
+
+# ------------------------------------------------------------------ the same at each step
+
+
+@program
+def the_midpoint_method():
+    X, A, h = draw(3, seed=82), draw(3, 3, seed=83), 0.2
+    x0, a = leaf(X), leaf(A)
+    x, states, middles = x0, [X], []
+    for _ in range(3):
+        m = x + 0.5 * h * (a @ x).tanh()
+        x = x + h * (a @ m).tanh()
+        middles.append(states[-1] + 0.5 * h * np.tanh(A @ states[-1]))
+        states.append(states[-1] + h * np.tanh(A @ middles[-1]))
+    z = (x**2).sum()
+
+    def back(half=0.5, step=h, through=1, own=1, middle=lambda t: middles[t], after=0):
+        g, d = 2 * states[3], 0
+        for t in (2, 1, 0):
+            s = states[t + after]
+            m = s + 0.5 * h * np.tanh(A @ s) if after else middle(t)
+            g2 = step * g * (1 - np.tanh(A @ m) ** 2)
+            gm = A.T @ g2
+            g1 = through * half * h * gm * (1 - np.tanh(A @ s) ** 2)
+            d = d + np.outer(g2, m) + np.outer(g1, s)
+            g = own * g + gm + A.T @ g1
+        return {"x0": g, "a": d}
+
+    wrong = [
+        ("missing_path", back(through=0)), ("sign", back(through=-1)), ("missing_path", back(own=0)),
+        ("scale", back(step=1)), ("wrong_argument", back(middle=lambda t: states[t])),
+        ("wrong_argument", back(after=1)),
+    ]
+    return {"x0": x0, "a": a, "x": x, "m": m}, z, back(), [
+        (kind, name, d[name]) for kind, d in wrong for name in ("x0", "a")
+    ]
+
+
+@program
+def momentum_that_is_differentiated():
+    W, A = draw(4, seed=84), draw(4, seed=85, low=0.5, high=1.5)
+    w0, a = leaf(W), leaf(A)
+    w, v = w0, tensor(np.zeros(4))
+    states, velocity = [W], np.zeros(4)
+    for _ in range(3):
+        v = 0.8 * v + a * w**3
+        w = w - 0.1 * v
+        velocity = 0.8 * velocity + A * states[-1] ** 3
+        states.append(states[-1] - 0.1 * velocity)
+    z = (w**2).sum()
+
+    def back(beta=0.8, lr=0.1, three=3, after=0, kept=1):
+        g, gv, d = 2 * states[3], 0, 0
+        for t in (2, 1, 0):
+            s = states[t + after]
+            gv = kept * beta * gv - lr * g
+            d, g = d + gv * s**3, g + gv * A * three * s**2
+        return {"w0": g, "a": d}
+
+    wrong = [
+        ("scale", back(beta=1)), ("scale", back(lr=1)), ("scale", back(three=1)),
+        ("wrong_argument", back(after=1)), ("missing_path", back(kept=0)),
+    ]
+    return {"w0": w0, "a": a, "w": w, "v": v}, z, back(), [
+        (kind, name, d[name]) for kind, d in wrong for name in ("w0", "a")
+    ]
+
+
+# ------------------------------------------------------------------ other values, other axes
+
+
+@program
+def a_squared_hinge():
+    X, W, Y = draw(6, 4, seed=86), draw(4, seed=87), np.array([1.0, -1, 1, 1, -1, -1])
+    x, w, y = tensor(X), leaf(W), tensor(Y)
+    s = x @ w
+    z = ((1 - y * s).relu() ** 2).sum()
+    M = 1 - Y * (X @ W)
+    return {"x": x, "w": w, "y": y, "s": s}, z, {"w": -2 * X.T @ (Y * np.maximum(M, 0))}, [
+        ("mask_missing", "w", -2 * X.T @ (Y * M)), ("sign", "w", 2 * X.T @ (Y * np.maximum(M, 0))),
+        ("scale", "w", -X.T @ (Y * np.maximum(M, 0))), ("wrong_argument", "w", -2 * X.T @ (Y * (M > 0))),
+    ]
+
+
+@program
+def a_gradient_at_the_old_weights():
+    X, V, Y, U, W = draw(5, 3, seed=88), draw(5, 3, seed=89), draw(5, seed=90), draw(5, seed=91), draw(3, seed=92)
+    x, v, w = tensor(X), tensor(V), leaf(W)
+    step = 2 * x.T @ (x @ w - tensor(Y)) / 5
+    fast = w - 0.1 * step
+    z = ((v @ fast - tensor(U)) ** 2).mean()
+    F = W - 0.2 * X.T @ (X @ W - Y) / 5
+
+    def back(at):
+        g = 2 * V.T @ (V @ at - U) / 5
+        return g - 0.2 * X.T @ X @ g / 5
+
+    return {"x": x, "v": v, "w": w, "step": step, "fast": fast}, z, {"w": back(F)}, [
+        ("wrong_argument", "w", back(W)), ("missing_path", "w", 2 * V.T @ (V @ F - U) / 5),
+    ]
+
+
+@program
+def an_instance_normalization():
+    X, G = draw(3, 2, 3, 3, seed=93), draw(3, 2, 3, 3, seed=94)
+    x = leaf(X)
+    c = x - x.mean((2, 3), keepdim=True)
+    z = c / ((c**2).mean((2, 3), keepdim=True) + 0.001).sqrt()
+
+    def back(axes, first=1, second=1):
+        C = X - X.mean(axes, keepdims=True)
+        r = ((C**2).mean(axes, keepdims=True) + 0.001) ** -0.5
+        return r * (G - first * G.mean(axes, keepdims=True) - second * C * r * (G * C * r).mean(axes, keepdims=True))
+
+    return {"x": x, "c": c, "gradient": G}, z, {"x": back((2, 3))}, [
+        ("reduction_axis", "x", back((0, 2, 3))), ("missing_path", "x", back((2, 3), 0, 0)),
+        ("missing_path", "x", back((2, 3), second=0)), ("missing_path", "x", back((2, 3), first=0)),
+    ]
+
+
+@program
+def a_mask_and_a_mean_that_are_missing():
+    X, W, V = draw(5, 4, seed=95), draw(4, 4, seed=96), draw(4, 2, seed=97)
+    x, w, v = tensor(X), leaf(W), tensor(V)
+    z = (((x @ w).relu() @ v) ** 2).mean()
+    A = X @ W
+    g = 2 * np.maximum(A, 0) @ V @ V.T
+    return {"x": x, "w": w, "v": v}, z, {"w": X.T @ (g * (A > 0)) / 10}, [
+        ("mask_missing", "w", X.T @ g), ("mask_missing", "w", -X.T @ g / 10),
+        ("mean_for_sum", "w", X.T @ (g * (A > 0))),
     ]

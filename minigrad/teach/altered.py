@@ -9,23 +9,25 @@ values that it would have computed:
     left out     z = x; g is passed on unchanged
     set          another correction or axis; a sum instead of a mean
     put off      eps is added after the square root instead of under it; a mask follows the softmax
-    shifted      each step of a recurrence reads the state of the step after, or before
+    at others    another value is read, such as the state after each step of a loop
 
 Read uses.py first.
 """
 
 import time
 from collections.abc import Iterator, Mapping
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from minigrad.core.node import Node
 from minigrad.teach.answer import Answer, Diagnosis
 from minigrad.teach.difference import Array
 from minigrad.teach.mistakes import constant_factor, message_and_hint
 from minigrad.teach.mistakes_of_ops import MASKED
-from minigrad.teach.uses import AnyNode, Graph, Use, names_of, op_name, plan_of_node, recomputed
+from minigrad.teach.recurrences import corresponding, recurrences
+from minigrad.teach.uses import AnyNode, Graph, Use, called, names_of, plan_of_node, recomputed
+from minigrad.teach.whole import NEAREST
 
 
 class Later(NamedTuple):
@@ -171,66 +173,59 @@ def _kept(use: Use) -> Array | None:
     return None if y is None or np.min(y, initial=0) > -1e3 else np.asarray(y > -1e3)
 
 
-# ------------------------------------------------------------------ the steps of a recurrence
+# ------------------------------------------------------------------ another value
 
 
-def shifted(a: Answer, until: float) -> Iterator[Diagnosis]:
-    """The steps of the recurrence through {op}{line} are off by one: each derivative was computed
-    with the state {n}.
+def at_other_values(a: Answer, until: float) -> Iterator[Diagnosis]:
+    """The derivatives that read {m}{line} were computed with {n}.
 
-    Number the states, and write down from which of them each step computes the next.
+    Write down the values that each step of the forward pass has read. The backward pass reads the
+    same ones.
     """
-    graph = a.graph
-    for states in _recurrences(graph) if not a.few else ():
-        values = [graph.known[node] for node in states]
-        for n, instead in (
-            ("after the step instead of the one before it", [*values[1:], values[-1]]),
-            ("one step too early", [values[0], *values[:-2], values[-1]]),
-            ("one step too early", [values[-1], *values[:-2], values[-1]]),  # xs[-1], the last one
-        ):
-            if time.thread_time() > until:
-                return
-            candidate = _gradient(graph, None, dict(zip(states, instead, strict=True)))
-            if candidate is not None and a.gives(candidate):
-                use = next(u for u in graph.uses if u.node is states[1])
-                yield a.found(*message_and_hint(shifted), kind="wrong_argument", use=use, n=n)
-                return
+    for node, m, n, values in _other_values(a.graph) if not a.few else ():
+        if time.thread_time() > until:
+            return
+        candidate = _gradient(a.graph, None, values)
+        if candidate is not None and a.gives(candidate):
+            use = next((u for u in a.graph.uses if u.node is node), None)
+            said = message_and_hint(at_other_values)
+            yield a.found(*said, kind="wrong_argument", use=use, n=n, m=m)
+            return
 
 
-def _recurrences(graph: Graph) -> Iterator[list[AnyNode]]:
-    """The states of each recurrence: results of one operation, each computed from the one before in the same way."""
-    alike: dict[Any, list[AnyNode]] = {}
-    for node in reversed(graph.nodes):
-        if isinstance(node, Node) and node in graph.known:
-            alike.setdefault((op_name(node), np.shape(graph.known[node])), []).append(node)
-    for (_, shape), nodes in alike.items():
-        way = _way(nodes[1], nodes[0]) if len(nodes) > 1 else None
-        if way is None or any(_at(node, way) is not n for n, node in zip(nodes, nodes[1:])):
-            continue
-        first = _at(nodes[0], way)
-        if first is not None and np.shape(graph.known.get(first, ())) == shape:
-            nodes = [first, *nodes]
-        if len(nodes) > 2:
-            yield nodes
+def _other_values(graph: Graph) -> Iterator[tuple[AnyNode, str, str, dict[AnyNode, Array]]]:
+    """A node, its name, the name of what is read instead, and the results of the program if it is."""
+    known, found = graph.known, list(recurrences(graph))
+    for inside in (False, True):  # first the states, then the other values of a step
+        for states, start in found:
+            before = states[:-1] if start is None else [start, *states[:-1]]
+            after, state = states[-len(before) :], f"{_called(graph, states[-1])} before the step"
+            early = [before[0], *before[:-1]]
+            steps = list(corresponding(graph, states))[1:] if inside else []
+            groups = [(state, before), *((_called(graph, n[-1]), n) for n in steps)]
+            others = groups if inside else [
+                ("its value after the step", after), ("its value one step earlier", early),
+                ("its value one step earlier", [after[-1], *early[1:]]),  # xs[-1], the last one
+            ]  # fmt: skip
+            own = {node: known[node] for node in (*before, *states) if node in known}
+            for (m, nodes), (n, given) in product(groups, others):
+                if (
+                    nodes is given
+                    or len(nodes) != len(given)
+                    or not known.keys() >= {*nodes, *given}
+                ):
+                    continue
+                values = {node: known[other] for node, other in zip(nodes, given, strict=True)}
+                if all(value.shape == known[node].shape for node, value in values.items()):
+                    yield states[-1], m, n, own | values
+        for node, (n, there) in product(() if inside else graph.names, graph.tensors[:NEAREST]):
+            value = known.get(node)
+            if value is not None and value.size > 2 and there.shape == value.shape:
+                yield node, graph.names[node], n, {node: there}
 
 
-def _way(node: AnyNode, end: AnyNode) -> tuple[int, ...] | None:
-    """The edges that lead from a node to another one, as indices; None if there are none."""
-    ways: dict[AnyNode, tuple[int, ...]] = {node: ()}
-    for here in (reached := [node]):
-        for k, parent in enumerate(getattr(here, "edges", ())):
-            if parent not in ways and parent.queue_key <= end.queue_key:
-                ways[parent] = (*ways[here], k)
-                reached.append(parent)
-    return ways.get(end)
-
-
-def _at(node: AnyNode | None, way: tuple[int, ...]) -> AnyNode | None:
-    """The node at the end of these edges; None if there is none."""
-    for k in way:
-        edges = getattr(node, "edges", ())
-        node = edges[k] if k < len(edges) else None
-    return node
+def _called(graph: Graph, node: Any) -> str:
+    return graph.names.get(node) or f"the result of {called(node)}"
 
 
 # ------------------------------------------------------------------ the program, run again
@@ -260,7 +255,10 @@ def _forward(
         if not new:
             continue
         shape = np.shape(graph.gradients[node])
-        changed[node] = recomputed(plan.op, {**graph.values(node), "shape": shape, **new})
+        try:
+            changed[node] = recomputed(plan.op, {**graph.values(node), "shape": shape, **new})
+        except Exception:  # an operand is not known: nothing may read this result
+            changed[node] = np.full(shape, np.nan)
         if later is not None and node is later.node:
             changed[node] = changed[node] * later.times + later.plus
     return changed

@@ -140,7 +140,7 @@ def _in_another_order(a: Answer) -> Places:
     Check to which tensor each gradient belongs.
     """
     alike: dict[Any, list[Any]] = {}
-    for use in (u for u in a.graph.paths if u.op is not None and not u.part):
+    for use in (u for u in a.graph.uses if u.op is not None and not u.part):
         nodes = alike.setdefault((use.op_name, use.g.shape), [])
         if use.g.size > 1 and use.node not in nodes:
             nodes.append(use.node)
@@ -148,7 +148,7 @@ def _in_another_order(a: Answer) -> Places:
         exchanged = [{g[k]: g[m] for k, m in enumerate(order) if k != m} for g in groups]
         if a.gives(walked(a, lambda use: use.passed, exchanged)):
             first = groups[0]
-            use = next(u for u in a.graph.paths if u.node is first[0])
+            use = next(u for u in a.graph.uses if u.node is first[0])
             op = "" if use.op_name in PARTS else called(use.node)
             words = [
                 a.graph.names.get(n) or (op or f"part {k + 1}") + a.graph.whereabouts(n)
@@ -158,7 +158,10 @@ def _in_another_order(a: Answer) -> Places:
             n = " and ".join(words[k] for k in moved) + " are swapped"
             if len(moved) > 2:
                 n = f"{', '.join(words)} are in another order: {', '.join(words[k] for k in order)}"
-            yield {"use": use, "n": n}
+            flipped = len(first) > 2 and list(order) == sorted(order, reverse=True)
+            turned = flipped and use.op_name in PARTS  # like the weights of a window
+            kinds = {"kind": "transposed", "also": ("exchanged",)} if turned else {}
+            yield {"use": use, "n": n, **kinds}
             return
 
 

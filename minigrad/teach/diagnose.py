@@ -29,7 +29,7 @@ from minigrad.core.modes import unobserved
 from minigrad.core.plan import Plan
 from minigrad.core.tensor import Tensor, wrap
 from minigrad.teach import whole
-from minigrad.teach.altered import altered, shifted
+from minigrad.teach.altered import altered, at_other_values
 from minigrad.teach.answer import Answer, Diagnosis
 from minigrad.teach.at_a_node import AT_A_NODE, REARRANGED
 from minigrad.teach.difference import Array, difference, real_array
@@ -50,7 +50,7 @@ __all__ = ["Diagnosis", "diagnose", "diagnose_function"]
 
 # At an operation with several operands, or at several operations.
 AT_SEVERAL = AT_A_NODE + OF_FORMULAS
-SECONDS = 0.5  # of CPU time, after which we stop searching; waiting does not count
+SECONDS = 0.8  # of CPU time, after which we stop searching; waiting does not count
 
 
 def diagnose(
@@ -164,7 +164,7 @@ def _search(a: Answer) -> list[Diagnosis]:
     if not found and time.thread_time() < until:
         found += chain(*(whole.recognized(a, t) for t in (whole.SUBSTITUTED, REARRANGED)))
     if not found:
-        found += chain(altered(a, until), off_by_one(a, until), shifted(a, until))
+        found += chain(altered(a, until), at_other_values(a, until), off_by_one(a, until))
     if not found:
         found += two_at_once(a, tried, min(until, time.thread_time() + SECONDS / 2))
     if not found:
@@ -218,8 +218,7 @@ def _of_the_power(a: Answer, first: Diagnosis, d: Diagnosis) -> bool:
 
 
 def _of_a_half(a: Answer, first: Diagnosis, d: Diagnosis) -> bool:
-    uses = [u for u in a.graph.uses if u.node is d.node]
-    return any(abs(constant_factor(u)) in (0.5, 2.0) or u.op_name == "sqrt" for u in uses)
+    return any(u.node is d.node and abs(constant_factor(u)) in (0.5, 2.0) for u in a.graph.uses)
 
 
 # Tried in this order.
@@ -240,7 +239,7 @@ LIKELIER = [
     # for a single number (2 * 2 is 2**2), the simple mistake is more likely than a coincidence
     Likelier("scale", {"wrong_argument", "stale_value"}, _of_one_number),
     Likelier("sign", {"wrong_argument"}, _of_one_number),
-    # more likely a forgotten 1/2 of x**2 / 2, or of a root, than a path that is counted twice
+    # more likely a forgotten 1/2 of x**2 / 2 than a path that is counted twice
     Likelier("scale", {"double_counted"}, _of_a_half),
     # more likely that everything is halved than a missing path at every operation of a kind
     Likelier("scale", {"missing_path"},

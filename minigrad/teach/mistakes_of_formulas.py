@@ -150,14 +150,15 @@ def _in_a_normalization(a: Answer) -> Iterator[Formula]:
         y = known.get(use.node, np.ones(()))
         for node in (n for n in measured if n in known and y.ndim and known[n].shape == y.shape):
             x = known[node]
-            for k, centered in product(range(y.ndim), (True, False)):
-                axes: list[Any] = [k, tuple(j for j in range(y.ndim) if j != k)]
-                for axis in axes if y.ndim > 2 else axes[:1]:
-                    c = x - np.mean(x, axis, keepdims=True) if centered else x
-                    total = np.mean if centered else np.sum
-                    size = np.sqrt(total(c * c, axis, keepdims=True))
-                    if np.allclose(y * size, c, 1e-2, 1e-2 * float(np.max(np.abs(c)))):
-                        yield _normalization(use, node, x, y, axis, centered)
+            sizes = range(1, max(y.ndim, 2))
+            some = (axes for n in sizes for axes in combinations(range(y.ndim), n))
+            for axes, centered in product(some, (True, False)):
+                axis = axes if len(axes) > 1 else axes[0]
+                c = x - np.mean(x, axis, keepdims=True) if centered else x
+                total = np.mean if centered else np.sum
+                size = np.sqrt(total(c * c, axis, keepdims=True))
+                if np.allclose(y * size, c, 1e-2, 1e-2 * float(np.max(np.abs(c)))):
+                    yield _normalization(use, node, x, y, axis, centered)
 
 
 def _normalization(
@@ -201,19 +202,23 @@ def _normalization(
         for axes in (s for s in combinations(range(y.ndim), m) if s not in (axis, (axis,))):
             d = mean + other - sum(parts(axes))
             wrong.append(("reduction_axis", "the means are taken along other axes", d))
-            if centered:  # forward and backward
-                t = x - np.mean(x, axes, keepdims=True)
-                eps = np.mean(r**-2.0 - np.mean(c * c, axis, keepdims=True))
-                s = 1 / np.sqrt(np.mean(t * t, axes, keepdims=True) + eps)
-                sums = g - np.mean(g, axes, keepdims=True)
-                sums = s * (sums - t * s * np.mean(g * t * s, axes, keepdims=True))
+            if centered:
                 words = "it is that of a normalization along other axes"
-                wrong.append(("reduction_axis", words, sums - right))
+                wrong.append(("reduction_axis", words, _along(axes, g, x, r, c, axis) - right))
     if centered:
         return Formula(
             use, node, wrong, "r * (g - mean(g) - y * mean(g * y))  for  y = (x - mean) * r"
         )
     return Formula(use, node, wrong, "r * (g - y * sum(g * y))  for  y = r * x")
+
+
+def _along(axes: Any, g: Array, x: Array, r: Array, c: Array, axis: Any) -> Array:
+    """The gradient of a normalization along these axes, forward and backward, with the same eps."""
+    eps = np.mean(r**-2.0 - np.mean(c * c, axis, keepdims=True))
+    c = x - np.mean(x, axes, keepdims=True)
+    s = 1 / np.sqrt(np.mean(c * c, axes, keepdims=True) + eps)
+    mean, other = (np.mean(d, axes, keepdims=True) for d in (g, g * c * s))
+    return s * (g - mean - c * s * other)
 
 
 # ------------------------------------------------------------------ softmax

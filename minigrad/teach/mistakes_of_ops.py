@@ -182,8 +182,8 @@ def _derivative_twice(use: Use, share: Array) -> Passes:
 
     Each operation on the way from the result contributes one factor.
     """
-    factor = use.op_name in ("mul", "div")
-    if factor and not use.is_dropout and (one_number(share) or len(use.twins) > 1):
+    weights = len(use.origins) == 1 or use.op_name == "div"
+    if use.op_name in ("mul", "div") and not use.is_dropout and (one_number(share) or not weights):
         return None
     return use.fit(use.passed * share)
 

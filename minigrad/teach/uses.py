@@ -351,13 +351,21 @@ class Graph:
         if not isinstance(above, Node) or not isinstance(plan := plan_of_node(above), Plan):
             return {}
         read = names_of(plan)[above.edges.index(node)]
-        for c in self.constants:
+        for c in (*self.constants, *_from_an_entry(node, values, name, self.known[above])):
             with suppress(Exception):  # the shapes do not fit
                 z = recomputed(plan_of_node(node).op, {**values, name: c})
                 result = recomputed(plan.op, {**self.values(above), read: z})
                 if np.allclose(result, self.known[above], 1e-5, 0):
                     return {name: c}
         return {}
+
+    @cached_property
+    def operands(self) -> dict[Node, dict[int, AnyNode]]:
+        """node -> the nodes of its operands, by their positions."""
+        operands: dict[Node, dict[int, AnyNode]] = {}
+        for use in (use for use in self.uses if not use.part):
+            operands.setdefault(use.node, {})[use.position] = use.parent
+        return operands
 
     @cached_property
     def numbers(self) -> set[float]:
@@ -501,6 +509,16 @@ class Graph:
                 leading.add(use.node)
                 found.append(use)
         return found, leading
+
+
+def _from_an_entry(node: Node, values: Mapping[str, Any], name: str, result: Array) -> list[Array]:
+    """The number that was added or subtracted, if the largest result passed unchanged, as through relu."""
+    (known,) = (values[n] for n in "xy" if n != name)
+    if np.shape(known) != np.shape(result) or not np.any(result > 0):
+        return []
+    at = np.argmax(result)
+    x, z = np.ravel(known)[at], np.ravel(result)[at]
+    return [np.asarray(z - x if op_name(node) == "add" else x - z if name == "y" else x + z)]
 
 
 # The input, from the output. Operations whose rules read their input have saved it.
