@@ -21,7 +21,14 @@ from minigrad.teach.diagnose import diagnose_function
 from minigrad.teach.mistakes import KINDS, Mistake, variants
 from minigrad.teach.uses import Graph
 from tests.teach_battery import BATTERY
-from tests.teach_programs import PROGRAMS, draw, fifty_operations, leaf
+from tests.teach_programs import (
+    PROGRAMS,
+    a_gradient_at_the_old_weights,
+    draw,
+    fifty_operations,
+    leaf,
+    the_gates_of_a_recurrent_unit,
+)
 
 
 def prepared(make):
@@ -313,7 +320,7 @@ def test_another_value_in_a_derivative_is_named_with_the_one_that_is_meant():
     found = one_row(
         {"v": v, "r": r}, r @ r, "v", 2 * a.detach().numpy().T @ (a @ v).detach().numpy()
     )
-    assert "was computed with the result of Mv instead of r" in found.diagnosis.message
+    assert "was computed with the result of Mv (on the way to r) instead of r" in found.diagnosis.message
 
 
 def test_the_gradient_of_a_step_on_the_way_says_which_derivative_is_missing():
@@ -339,6 +346,20 @@ def test_without_lines_an_operation_is_placed_by_the_tensor_it_gives_or_leads_to
     assert found.kind == "scale" and "is -2 times" in found.message
     found = one_row(tensors, (y * tensor(W)).sum(), "x", W * (X @ X / 4) ** -0.5 - g * X).diagnosis
     assert found.kind == "mean_for_sum" and "Div (which gives var)" in found.message
+
+
+def test_swapped_gradients_and_other_values_are_told_by_the_names_of_the_tensors():
+    messages = {
+        row.diagnosis.message
+        for make in (the_gates_of_a_recurrent_unit, a_gradient_at_the_old_weights)
+        for _, row in rows_of_wrong_answers(make)
+    }
+
+    assert "The gradients of u and r are swapped." in messages
+    assert (
+        "The derivatives that read fast were computed with w instead (which gives fast)."
+        in messages
+    )
 
 
 def test_the_transpose_of_a_product_in_the_wrong_order_is_named():

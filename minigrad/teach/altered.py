@@ -177,7 +177,7 @@ def _kept(use: Use) -> Array | None:
 
 
 def at_other_values(a: Answer, until: float) -> Iterator[Diagnosis]:
-    """The derivatives that read {m}{line} were computed with {n}.
+    """The derivatives that read {m} were computed with {n} instead{line}.
 
     Write down the values that each step of the forward pass has read. The backward pass reads the
     same ones.
@@ -225,7 +225,7 @@ def _other_values(graph: Graph) -> Iterator[tuple[AnyNode, str, str, dict[AnyNod
 
 
 def _called(graph: Graph, node: Any) -> str:
-    return graph.names.get(node) or f"the result of {called(node)}"
+    return graph.names.get(node) or f"the result of {called(node)}{graph.whereabouts(node)}"
 
 
 # ------------------------------------------------------------------ the program, run again

@@ -135,7 +135,7 @@ def _rules_exchanged(a: Answer) -> Places:
 
 @mistake_in(REARRANGED, "exchanged")
 def _in_another_order(a: Answer) -> Places:
-    """The gradients of {n}{line}.
+    """The gradients of {n}.
 
     Check to which tensor each gradient belongs.
     """
@@ -151,7 +151,8 @@ def _in_another_order(a: Answer) -> Places:
             use = next(u for u in a.graph.uses if u.node is first[0])
             op = "" if use.op_name in PARTS else called(use.node)
             words = [
-                a.graph.names.get(n) or (op or f"part {k + 1}") + a.graph.whereabouts(n)
+                a.graph.names.get(n)
+                or (op or f"part {k + 1}") + (a.graph.whereabouts(n) or a.where(n))
                 for k, n in enumerate(first)
             ]
             moved = [k for k, m in enumerate(order) if k != m]

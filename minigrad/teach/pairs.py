@@ -111,7 +111,8 @@ def everywhere(
                 continue
             if row.ops and first.op_name not in row.ops:
                 continue
-            c = constant_factor(first)
+            constants = {constant_factor(use) for use in uses}
+            c = constants.pop() if len(constants) == 1 else 0
             own = {2, 0.5, c, c and 1 / c}
             for k, variant in enumerate(variants(row, first)):
                 if time.thread_time() > until:
@@ -120,7 +121,7 @@ def everywhere(
                     continue  # a number of entries: not at each step
                 there = {(use.node, use.k) for use in uses}
                 if a.gives(walked(a, partial(_wrong, row, there, k, bool(np.any(variant.array))))):
-                    factor = row.kind == "upstream_only" and constant_factor(first)
+                    factor = row.kind == "upstream_only" and c
                     d = Tried(SCALED if factor else row, first, variant.n, None, {}).diagnosis(a)
                     name = called(first.node).removeprefix("the ")
                     every = {u.node for u in a.graph.paths if u.op is first.op}

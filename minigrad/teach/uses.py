@@ -294,13 +294,18 @@ class Graph:
         dense = {n: t for n, t in namespace.items() if isinstance(t, Tensor) and not t.is_sparse}
         self.constants = [t.array for t in dense.values() if not t.requires_grad]
         self.known = self._known(namespace)
+        self._walk_back()
         self.tensors = [(n, t.array) for n, t in dense.items() if not n.startswith("_")]
         self.tensors += [
-            (f"the result of {called(node)}" if isinstance(node, Node) else "another leaf", value)
+            (
+                f"the result of {called(node)}{self.whereabouts(node)}"
+                if isinstance(node, Node)
+                else "another leaf",
+                value,
+            )
             for node, value in self.known.items()
             if node not in self.names
         ]
-        self._walk_back()
 
     def _known(self, namespace: Mapping[str, object]) -> dict[AnyNode, Array]:
         """node -> the value of its tensor, if something still refers to it."""
