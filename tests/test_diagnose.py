@@ -320,7 +320,10 @@ def test_another_value_in_a_derivative_is_named_with_the_one_that_is_meant():
     found = one_row(
         {"v": v, "r": r}, r @ r, "v", 2 * a.detach().numpy().T @ (a @ v).detach().numpy()
     )
-    assert "was computed with the result of Mv (on the way to r) instead of r" in found.diagnosis.message
+    assert (
+        "was computed with the result of Mv (on the way to r) instead of r"
+        in found.diagnosis.message
+    )
 
 
 def test_the_gradient_of_a_step_on_the_way_says_which_derivative_is_missing():
