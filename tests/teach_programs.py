@@ -1194,3 +1194,272 @@ def a_factor_from_before_two_steps():
         ("wrong_argument", "v", (X @ W * M).T @ g), ("mask_missing", "v", H.T @ g),
         ("scale", "v", (H * (M > 0)).T @ g), ("double_counted", "w", X.T @ (back * M * M)),
     ]
+
+
+@program
+def an_euler_scheme():
+    X, K, h = draw(3, seed=63), draw(3, seed=64, low=0.5, high=1.5), 0.1
+    x0, k = leaf(X), leaf(K)
+    x, states = x0, [X]
+    for _ in range(4):
+        x = x + h * (k * x.sin())
+        states.append(states[-1] + h * K * np.sin(states[-1]))
+    z = (x**2).sum()
+
+    def back(read):
+        a, d = 2 * states[4], 0
+        for i in range(3, -1, -1):
+            s = states[read(i)]
+            a, d = a * (1 + h * K * np.cos(s)), d + h * a * np.sin(s)
+        return a, d
+
+    right, late, early, last = map(back, (lambda i: i, lambda i: i + 1, lambda i: max(i - 1, 0), lambda i: i - 1))
+    return {"x0": x0, "k": k}, z, {"x0": right[0], "k": right[1]}, [
+        ("wrong_argument", "x0", late[0]), ("wrong_argument", "k", late[1]),
+        ("wrong_argument", "x0", early[0]), ("wrong_argument", "k", early[1]),
+        ("wrong_argument", "x0", last[0]), ("wrong_argument", "k", last[1]),
+    ]
+
+
+@program
+def a_mask_after_the_softmax():
+    S, V, G = draw(4, 4, seed=65), draw(4, 2, seed=66), draw(4, 2, seed=67)
+    s, v = leaf(S), leaf(V)
+    keep = np.tril(np.ones((4, 4)))
+    p = s.masked_fill(tensor(keep == 0), float("-inf")).softmax(-1)
+    z = p @ v
+    P, Q, d = softmax(np.where(keep, S, -np.inf)), softmax(S), G @ V.T
+
+    def back(p, d):
+        return p * (d - (d * p).sum(-1, keepdims=True))
+
+    return {"s": s, "v": v, "gradient": G}, z, {"s": back(P, d), "v": P.T @ G}, [
+        ("mask_missing", "v", (Q * keep).T @ G), ("mask_missing", "s", back(Q, d * keep)),
+        ("mask_missing", "v", Q.T @ G), ("mask_missing", "s", back(Q, d)),
+    ]
+
+
+@program
+def the_gates_of_a_recurrent_unit():
+    X, H, G = draw(3, seed=68), draw(3, seed=69), draw(3, seed=70)
+    (WU, WR, WN), (UU, UR, UN) = draw(3, 3, 3, seed=71), draw(3, 3, 3, seed=72)
+    x, h0 = tensor(X), leaf(H)
+    u = (tensor(WU) @ x + tensor(UU) @ h0).sigmoid()
+    r = (tensor(WR) @ x + tensor(UR) @ h0).sigmoid()
+    n = (tensor(WN) @ x + r * (tensor(UN) @ h0)).tanh()
+    z = (1 - u) * n + u * h0
+    U, R = sigmoid(WU @ X + UU @ H), sigmoid(WR @ X + UR @ H)
+    N = np.tanh(WN @ X + R * (UN @ H))
+    dn, du = G * (1 - U) * (1 - N**2), G * (H - N)
+    dr = dn * (UN @ H)
+
+    def back(du, dr, su=U * (1 - U), sr=R * (1 - R)):
+        return G * U + UU.T @ (du * su) + UR.T @ (dr * sr) + UN.T @ (dn * R)
+
+    return {"x": x, "h0": h0, "u": u, "r": r, "n": n, "gradient": G}, z, {"h0": back(du, dr)}, [
+        ("exchanged", "h0", back(dr, du)), ("exchanged", "h0", back(dr, du, R * (1 - R), U * (1 - U))),
+        ("missing_path", "h0", back(du, 0)),
+    ]
+
+
+@program
+def the_margins_of_a_support_vector_machine():
+    X, W, T = draw(6, 4, seed=73), draw(4, 5, seed=74), np.array([0, 2, 1, 4, 3, 2])
+    x, w, rows = tensor(X), leaf(W), np.arange(6)
+    scores = x @ w
+    margins = (scores - scores[rows, T].reshape(6, 1) + 1).relu()
+    others = 1 - np.eye(5)[T]
+    z = (margins * tensor(others)).sum() / 6
+    S = X @ W
+    violated = (S - S[rows, T][:, None] + 1 > 0) * others
+    many = violated.sum(1, keepdims=True)
+
+    def back(count):
+        return X.T @ (violated - count * (1 - others)) / 6
+
+    return {"x": x, "w": w}, z, {"w": back(many)}, [
+        ("broadcast_not_summed", "w", back(many > 0)), ("broadcast_not_summed", "w", back(1)),
+        ("missing_path", "w", back(0)), ("sign", "w", back(-many)), ("mean_for_sum", "w", 6 * back(many)),
+    ]
+
+
+@program
+def a_normalization_step_by_step():
+    X, G = draw(6, 4, seed=75), draw(6, 4, seed=76)
+    x = leaf(X)
+    c = x - x.mean(0)
+    std = ((c**2).mean(0) + 0.5).sqrt()
+    z = c / std
+    C = X - X.mean(0)
+    S = np.sqrt((C**2).mean(0) + 0.5)
+
+    def back(sums=lambda d: d.sum(0), mean=lambda d: d.mean(0), half=2):
+        ds = sums(-G * C / S**2)
+        dc = G / S + 2 * C / 6 * ds / (half * S)
+        return dc - mean(dc)
+
+    return {"x": x, "c": c, "std": std, "gradient": G}, z, {"x": back()}, [
+        ("broadcast_not_summed", "x", back(sums=lambda d: d)), ("missing_path", "x", back(mean=lambda d: 0)),
+        ("broadcast_not_summed", "x", back(mean=lambda d: d / 6)),
+        ("missing_path", "x", back(sums=lambda d: 0)),
+    ]
+
+
+@program
+def a_distillation():
+    A, Q = draw(4, 3, seed=77), softmax(draw(4, 3, seed=78))
+    a, q = leaf(A), tensor(Q)
+    z = (q * (q.log() - (a / 2).log_softmax(1))).sum() / 4
+    P = softmax(A / 2)
+    turned = P * np.log(P / Q)
+    turned -= P * turned.sum(1, keepdims=True)
+    soft = -P * (Q - (P * Q).sum(1, keepdims=True))
+    return {"a": a, "q": q}, z, {"a": (P - Q) / 8}, [
+        ("swapped_operands", "a", turned / 8), ("wrong_argument", "a", soft / 8),
+        ("sign", "a", (Q - P) / 8), ("upstream_only", "a", -Q / 8),
+    ]
+
+
+@program
+def likelihoods_of_a_normal_distribution():
+    X, M, S = draw(6, 1, seed=79), draw(3, seed=80), draw(3, seed=81)
+    x, m, s = tensor(X), leaf(M), leaf(S)
+    z = (-0.5 * ((x - m) / s.exp()) ** 2 - s).sum()
+    V = np.exp(S)
+    Z = (X - M) / V
+    return {"x": x, "m": m, "s": s}, z, {"m": (Z / V).sum(0), "s": (Z**2 - 1).sum(0)}, [
+        ("double_counted", "m", (Z / V**2).sum(0)),
+        ("missing_path", "s", (Z**2).sum(0)), ("sign", "s", (-(Z**2) - 1).sum(0)),
+    ]
+
+
+# ------------------------------------------------------------------ the same at each step
+
+
+@program
+def the_midpoint_method():
+    X, A, h = draw(3, seed=82), draw(3, 3, seed=83), 0.2
+    x0, a = leaf(X), leaf(A)
+    x, states, middles = x0, [X], []
+    for _ in range(3):
+        m = x + 0.5 * h * (a @ x).tanh()
+        x = x + h * (a @ m).tanh()
+        middles.append(states[-1] + 0.5 * h * np.tanh(A @ states[-1]))
+        states.append(states[-1] + h * np.tanh(A @ middles[-1]))
+    z = (x**2).sum()
+
+    def back(half=0.5, step=h, through=1, own=1, middle=lambda t: middles[t], after=0):
+        g, d = 2 * states[3], 0
+        for t in (2, 1, 0):
+            s = states[t + after]
+            m = s + 0.5 * h * np.tanh(A @ s) if after else middle(t)
+            g2 = step * g * (1 - np.tanh(A @ m) ** 2)
+            gm = A.T @ g2
+            g1 = through * half * h * gm * (1 - np.tanh(A @ s) ** 2)
+            d = d + np.outer(g2, m) + np.outer(g1, s)
+            g = own * g + gm + A.T @ g1
+        return {"x0": g, "a": d}
+
+    wrong = [
+        ("missing_path", back(through=0)), ("sign", back(through=-1)), ("missing_path", back(own=0)),
+        ("scale", back(step=1)), ("wrong_argument", back(middle=lambda t: states[t])),
+        ("wrong_argument", back(after=1)),
+    ]
+    return {"x0": x0, "a": a, "x": x, "m": m}, z, back(), [
+        (kind, name, d[name]) for kind, d in wrong for name in ("x0", "a")
+    ]
+
+
+@program
+def momentum_that_is_differentiated():
+    W, A = draw(4, seed=84), draw(4, seed=85, low=0.5, high=1.5)
+    w0, a = leaf(W), leaf(A)
+    w, v = w0, tensor(np.zeros(4))
+    states, velocity = [W], np.zeros(4)
+    for _ in range(3):
+        v = 0.8 * v + a * w**3
+        w = w - 0.1 * v
+        velocity = 0.8 * velocity + A * states[-1] ** 3
+        states.append(states[-1] - 0.1 * velocity)
+    z = (w**2).sum()
+
+    def back(beta=0.8, lr=0.1, three=3, after=0, kept=1):
+        g, gv, d = 2 * states[3], 0, 0
+        for t in (2, 1, 0):
+            s = states[t + after]
+            gv = kept * beta * gv - lr * g
+            d, g = d + gv * s**3, g + gv * A * three * s**2
+        return {"w0": g, "a": d}
+
+    wrong = [
+        ("scale", back(beta=1)), ("scale", back(lr=1)), ("scale", back(three=1)),
+        ("wrong_argument", back(after=1)), ("missing_path", back(kept=0)),
+    ]
+    return {"w0": w0, "a": a, "w": w, "v": v}, z, back(), [
+        (kind, name, d[name]) for kind, d in wrong for name in ("w0", "a")
+    ]
+
+
+# ------------------------------------------------------------------ other values, other axes
+
+
+@program
+def a_squared_hinge():
+    X, W, Y = draw(6, 4, seed=86), draw(4, seed=87), np.array([1.0, -1, 1, 1, -1, -1])
+    x, w, y = tensor(X), leaf(W), tensor(Y)
+    s = x @ w
+    z = ((1 - y * s).relu() ** 2).sum()
+    M = 1 - Y * (X @ W)
+    return {"x": x, "w": w, "y": y, "s": s}, z, {"w": -2 * X.T @ (Y * np.maximum(M, 0))}, [
+        ("mask_missing", "w", -2 * X.T @ (Y * M)), ("sign", "w", 2 * X.T @ (Y * np.maximum(M, 0))),
+        ("scale", "w", -X.T @ (Y * np.maximum(M, 0))), ("wrong_argument", "w", -2 * X.T @ (Y * (M > 0))),
+    ]
+
+
+@program
+def a_gradient_at_the_old_weights():
+    X, V, Y, U, W = draw(5, 3, seed=88), draw(5, 3, seed=89), draw(5, seed=90), draw(5, seed=91), draw(3, seed=92)
+    x, v, w = tensor(X), tensor(V), leaf(W)
+    step = 2 * x.T @ (x @ w - tensor(Y)) / 5
+    fast = w - 0.1 * step
+    z = ((v @ fast - tensor(U)) ** 2).mean()
+    F = W - 0.2 * X.T @ (X @ W - Y) / 5
+
+    def back(at):
+        g = 2 * V.T @ (V @ at - U) / 5
+        return g - 0.2 * X.T @ X @ g / 5
+
+    return {"x": x, "v": v, "w": w, "step": step, "fast": fast}, z, {"w": back(F)}, [
+        ("wrong_argument", "w", back(W)), ("missing_path", "w", 2 * V.T @ (V @ F - U) / 5),
+    ]
+
+
+@program
+def an_instance_normalization():
+    X, G = draw(3, 2, 3, 3, seed=93), draw(3, 2, 3, 3, seed=94)
+    x = leaf(X)
+    c = x - x.mean((2, 3), keepdim=True)
+    z = c / ((c**2).mean((2, 3), keepdim=True) + 0.001).sqrt()
+
+    def back(axes, first=1, second=1):
+        C = X - X.mean(axes, keepdims=True)
+        r = ((C**2).mean(axes, keepdims=True) + 0.001) ** -0.5
+        return r * (G - first * G.mean(axes, keepdims=True) - second * C * r * (G * C * r).mean(axes, keepdims=True))
+
+    return {"x": x, "c": c, "gradient": G}, z, {"x": back((2, 3))}, [
+        ("reduction_axis", "x", back((0, 2, 3))), ("missing_path", "x", back((2, 3), 0, 0)),
+        ("missing_path", "x", back((2, 3), second=0)), ("missing_path", "x", back((2, 3), first=0)),
+    ]
+
+
+@program
+def a_mask_and_a_mean_that_are_missing():
+    X, W, V = draw(5, 4, seed=95), draw(4, 4, seed=96), draw(4, 2, seed=97)
+    x, w, v = tensor(X), leaf(W), tensor(V)
+    z = (((x @ w).relu() @ v) ** 2).mean()
+    A = X @ W
+    g = 2 * np.maximum(A, 0) @ V @ V.T
+    return {"x": x, "w": w, "v": v}, z, {"w": X.T @ (g * (A > 0)) / 10}, [
+        ("mask_missing", "w", X.T @ g), ("mask_missing", "w", -X.T @ g / 10),
+        ("mean_for_sum", "w", X.T @ (g * (A > 0))),
+    ]

@@ -21,7 +21,14 @@ from minigrad.teach.diagnose import diagnose_function
 from minigrad.teach.mistakes import KINDS, Mistake, variants
 from minigrad.teach.uses import Graph
 from tests.teach_battery import BATTERY
-from tests.teach_programs import PROGRAMS, draw, fifty_operations, leaf
+from tests.teach_programs import (
+    PROGRAMS,
+    a_gradient_at_the_old_weights,
+    draw,
+    fifty_operations,
+    leaf,
+    the_gates_of_a_recurrent_unit,
+)
 
 
 def prepared(make):
@@ -93,9 +100,8 @@ def test_reductions_whose_own_derivative_is_missing(reduce):
 def test_every_kind_has_two_lines_on_different_programs():
     made = {(kind, make.__name__) for make in PROGRAMS for kind, _, _ in make()[3]}
     of_grad = {"not_accumulated", "accumulated_twice"}  # tested below: they need .grad
-    of_two = {"exchanged"}  # tested in test_compare.py: it needs two answers
 
-    assert {k for k in KINDS if sum(kind == k for kind, _ in made) < 2} == of_grad | of_two
+    assert {k for k in KINDS if sum(kind == k for kind, _ in made) < 2} == of_grad
 
 
 X4, Y4, G4 = draw(4, 4), draw(4, 4, seed=1), draw(4, 4, seed=2)
@@ -314,7 +320,10 @@ def test_another_value_in_a_derivative_is_named_with_the_one_that_is_meant():
     found = one_row(
         {"v": v, "r": r}, r @ r, "v", 2 * a.detach().numpy().T @ (a @ v).detach().numpy()
     )
-    assert "was computed with the result of Mv instead of r" in found.diagnosis.message
+    assert (
+        "was computed with the result of Mv (on the way to r) instead of r"
+        in found.diagnosis.message
+    )
 
 
 def test_the_gradient_of_a_step_on_the_way_says_which_derivative_is_missing():
@@ -340,6 +349,20 @@ def test_without_lines_an_operation_is_placed_by_the_tensor_it_gives_or_leads_to
     assert found.kind == "scale" and "is -2 times" in found.message
     found = one_row(tensors, (y * tensor(W)).sum(), "x", W * (X @ X / 4) ** -0.5 - g * X).diagnosis
     assert found.kind == "mean_for_sum" and "Div (which gives var)" in found.message
+
+
+def test_swapped_gradients_and_other_values_are_told_by_the_names_of_the_tensors():
+    messages = {
+        row.diagnosis.message
+        for make in (the_gates_of_a_recurrent_unit, a_gradient_at_the_old_weights)
+        for _, row in rows_of_wrong_answers(make)
+    }
+
+    assert "The gradients of u and r are swapped." in messages
+    assert (
+        "The derivatives that read fast were computed with w instead (which gives fast)."
+        in messages
+    )
 
 
 def test_the_transpose_of_a_product_in_the_wrong_order_is_named():
@@ -377,6 +400,33 @@ def test_a_row_of_the_table_that_fails_does_not_fail_the_comparison():
 
     row = Mistake("sign", "", "", (), lambda use: use.values["?"])
     assert list(variants(row, uses(z, x)[0])) == []
+
+
+class Doubled(minigrad.autograd.Function):
+    """2 * x, computed in place, with a backward of the student's own."""
+
+    @staticmethod
+    def forward(ctx, x):
+        x.mul_(2)
+        ctx.mark_dirty(x)
+        return x
+
+    @staticmethod
+    def backward(ctx, g):
+        return 2 * g
+
+
+@pytest.mark.parametrize(
+    "mine, kind", [(lambda Y: -12 * Y * (1 - Y**2), "sign"), (lambda Y: 12 * Y, "upstream_only")]
+)
+def test_a_function_of_the_students_own_may_be_on_the_way(mine, kind):
+    x = leaf(draw(4))
+    y = Doubled.apply(x * 3).tanh()
+    z = (y * y).sum()
+
+    row = one_row({"x": x, "y": y}, z, "x", mine(np.tanh(6 * draw(4))))
+
+    assert row.diagnosis.kind == kind
 
 
 def test_a_write_to_a_view_is_an_operation_too():

@@ -8,13 +8,15 @@ values that it would have computed:
 
     left out     z = x; g is passed on unchanged
     set          another correction or axis; a sum instead of a mean
-    put off      eps is added after the square root instead of under it
+    put off      eps is added after the square root instead of under it; a mask follows the softmax
+    at others    another value is read, such as the state after each step of a loop
 
 Read uses.py first.
 """
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,7 +25,21 @@ from minigrad.teach.answer import Answer, Diagnosis
 from minigrad.teach.difference import Array
 from minigrad.teach.mistakes import constant_factor, message_and_hint
 from minigrad.teach.mistakes_of_ops import MASKED
-from minigrad.teach.uses import AnyNode, Graph, Use, names_of, plan_of_node, recomputed
+from minigrad.teach.recurrences import corresponding, recurrences
+from minigrad.teach.uses import AnyNode, Graph, Use, called, names_of, plan_of_node, recomputed
+from minigrad.teach.whole import NEAREST
+
+
+class Later(NamedTuple):
+    """A later node, whose result z is changed to  z * times + plus.
+
+    seen    does its rule see this result, and not z?
+    """
+
+    node: AnyNode
+    times: Array | float
+    plus: Array | float
+    seen: bool
 
 
 class Altered(NamedTuple):
@@ -33,14 +49,14 @@ class Altered(NamedTuple):
     z         the result that the node has instead
     changed   other values that its rule reads; None if g is passed on unchanged
     times     a factor for g
-    later     a later node, what is added to its result, and the part of that which its rule does not see
+    later     a later node whose result is changed as well
     """
 
     use: Use
     z: Array
     changed: dict[str, Any] | None = None
     times: float = 1.0
-    later: tuple[AnyNode, Array, Array] | None = None
+    later: Later | None = None
 
     def passes(self, g: Array) -> Array | None:
         """The gradient that passes along the edge."""
@@ -58,7 +74,7 @@ def altered(a: Answer, until: float) -> Iterator[Diagnosis]:
             for kind, one, n in search(use):
                 if time.thread_time() > until:
                     return
-                candidate = _gradient(a.graph, one)
+                candidate = _gradient(a.graph, one, {use.node: one.z})
                 if candidate is not None and a.gives(candidate):
                     missing = search is _left_out and kind != "upstream_only"
                     also = ("upstream_only",) if missing else ()
@@ -70,7 +86,7 @@ Alterations = Iterator[tuple[str, Altered, str]]
 
 
 def _left_out(use: Use) -> Alterations:
-    """{op}{line} was left out: this is the gradient of the program without it.
+    """{op}{line} was left out{n}: this is the gradient of the program without it.
 
     Differentiate the function as it was computed, with all its steps.
     """
@@ -85,6 +101,7 @@ def _left_out(use: Use) -> Alterations:
     elif use.op is not None and len(use.op.operands) > 1:
         kind = "missing_path" if use.beside in use.origins else "wrong_argument"
     yield kind, Altered(use, x), ""
+    yield kind, Altered(use, x, {}), " where its result is read, though not in the derivatives"
 
 
 def _set_otherwise(use: Use) -> Alterations:
@@ -118,41 +135,116 @@ def _set_otherwise(use: Use) -> Alterations:
 
 
 def _put_off(use: Use) -> Alterations:
-    """The value that {op}{line} adds was added after {n}, not before it.
+    """{op}{line} was done {n}, and not before it: this is the gradient of the program with the two
+    in that order.
 
-    Differentiate the function as it was computed: sqrt(v + eps) is not sqrt(v) + eps.
+    Differentiate the function as it was computed: sqrt(v + eps) is not sqrt(v) + eps, and a masked
+    softmax no longer adds up to 1.
     """
     x, z = use.values.get(use.name), use.values.get("z")
     onward = [u for u in use.graph.uses if u.parent is use.node]
-    if use.op_name not in ("add", "sub") or use.beside in use.origins or len(onward) != 1:
+    times: Array | float
+    if use.op is None or x is None or len(onward) != 1 or np.shape(x) != use.g.shape:
         return
-    one = onward[0]
-    if x is not None and z is not None and one.elementwise and one.op_name not in ("add", "sub"):
-        if np.shape(x) == np.shape(z):
-            for unseen in (z - x, np.zeros_like(x)):
-                yield (
-                    "wrong_argument",
-                    Altered(use, x, later=(one.node, z - x, unseen)),
-                    one.op_name,
-                )
+    one, kind = onward[0], "wrong_argument"
+    if one.op_name == "softmax" and (keep := _kept(use)) is not None:
+        kind, times, plus = "mask_missing", keep, 0.0
+    elif use.op_name in ("add", "sub") and use.beside not in use.origins and z is not None:
+        if not one.elementwise or one.op_name in ("add", "sub"):
+            return
+        times, plus = 1.0, z - x
+    else:
+        return
+    for seen in (False, True):
+        yield (
+            kind,
+            Altered(use, x, later=Later(one.node, times, plus, seen)),
+            f"after {one.op_name}",
+        )
+
+
+def _kept(use: Use) -> Array | None:
+    """Where a mask of scores lets them pass, if this is one: masked_fill, where, or a sum with -inf."""
+    if use.op_name == "masked_fill":
+        return np.logical_not(use.values["mask"])
+    if use.op_name == "where":
+        return np.asarray(use.values["c"] if use.name == "x" else ~use.values["c"])
+    y = use.values.get(use.beside) if use.op_name == "add" else None
+    return None if y is None or np.min(y, initial=0) > -1e3 else np.asarray(y > -1e3)
+
+
+# ------------------------------------------------------------------ another value
+
+
+def at_other_values(a: Answer, until: float) -> Iterator[Diagnosis]:
+    """The derivatives that read {m} were computed with {n} instead{line}.
+
+    Write down the values that each step of the forward pass has read. The backward pass reads the
+    same ones.
+    """
+    for node, m, n, values in _other_values(a.graph) if not a.few else ():
+        if time.thread_time() > until:
+            return
+        candidate = _gradient(a.graph, None, values)
+        if candidate is not None and a.gives(candidate):
+            use = next((u for u in a.graph.uses if u.node is node), None)
+            said = message_and_hint(at_other_values)
+            yield a.found(*said, kind="wrong_argument", use=use, n=n, m=m)
+            return
+
+
+def _other_values(graph: Graph) -> Iterator[tuple[AnyNode, str, str, dict[AnyNode, Array]]]:
+    """A node, its name, the name of what is read instead, and the results of the program if it is."""
+    known, found = graph.known, list(recurrences(graph))
+    for inside in (False, True):  # first the states, then the other values of a step
+        for states, start in found:
+            before = states[:-1] if start is None else [start, *states[:-1]]
+            after, state = states[-len(before) :], f"{_called(graph, states[-1])} before the step"
+            early = [before[0], *before[:-1]]
+            steps = list(corresponding(graph, states))[1:] if inside else []
+            groups = [(state, before), *((_called(graph, n[-1]), n) for n in steps)]
+            others = groups if inside else [
+                ("its value after the step", after), ("its value one step earlier", early),
+                ("its value one step earlier", [after[-1], *early[1:]]),  # xs[-1], the last one
+            ]  # fmt: skip
+            own = {node: known[node] for node in (*before, *states) if node in known}
+            for (m, nodes), (n, given) in product(groups, others):
+                if (
+                    nodes is given
+                    or len(nodes) != len(given)
+                    or not known.keys() >= {*nodes, *given}
+                ):
+                    continue
+                values = {node: known[other] for node, other in zip(nodes, given, strict=True)}
+                if all(value.shape == known[node].shape for node, value in values.items()):
+                    yield states[-1], m, n, own | values
+        for node, (n, there) in product(() if inside else graph.names, graph.tensors[:NEAREST]):
+            value = known.get(node)
+            if value is not None and value.size > 2 and there.shape == value.shape:
+                yield node, graph.names[node], n, {node: there}
+
+
+def _called(graph: Graph, node: Any) -> str:
+    return graph.names.get(node) or f"the result of {called(node)}{graph.whereabouts(node)}"
 
 
 # ------------------------------------------------------------------ the program, run again
 
 
-def _gradient(graph: Graph, one: Altered) -> Array | None:
-    """The target's gradient in the altered program; None if it cannot be computed."""
+def _gradient(graph: Graph, one: Altered | None, values: Mapping[AnyNode, Array]) -> Array | None:
+    """The target's gradient in the altered program, with these results; None if it cannot be computed."""
     with np.errstate(all="ignore"):
         try:
-            changed = _forward(graph, one)
-            return _backward(graph, one, changed)
+            return _backward(graph, one, _forward(graph, one, values))
         except Exception:  # the other values do not fit together, or are not known
             return None
 
 
-def _forward(graph: Graph, one: Altered) -> dict[AnyNode, Array]:
+def _forward(
+    graph: Graph, one: Altered | None, values: Mapping[AnyNode, Array]
+) -> dict[AnyNode, Array]:
     """node -> its result in the altered program, for the nodes whose result differs."""
-    changed: dict[AnyNode, Array] = {one.use.node: one.z}
+    changed, later = dict(values), one and one.later
     for node in reversed(graph.nodes):
         if node in changed or not getattr(node, "edges", ()):
             continue
@@ -163,14 +255,17 @@ def _forward(graph: Graph, one: Altered) -> dict[AnyNode, Array]:
         if not new:
             continue
         shape = np.shape(graph.gradients[node])
-        z = recomputed(plan.op, {**graph.values(node), "shape": shape, **new})
-        if one.later is not None and node is one.later[0]:
-            z = z + one.later[1]
-        changed[node] = z
+        try:
+            changed[node] = recomputed(plan.op, {**graph.values(node), "shape": shape, **new})
+        except Exception:  # an operand is not known: nothing may read this result
+            changed[node] = np.full(shape, np.nan)
+        if later is not None and node is later.node:
+            changed[node] = changed[node] * later.times + later.plus
     return changed
 
 
-def _backward(graph: Graph, one: Altered, changed: dict[AnyNode, Array]) -> Array | None:
+def _backward(graph: Graph, one: Altered | None, changed: Mapping[AnyNode, Array]) -> Array | None:
+    later = one and one.later
     gradients: dict[AnyNode, Any] = {graph.root: graph.seed}
     for use in reversed(graph.paths):  # the latest first
         g = gradients.get(use.node)
@@ -179,9 +274,11 @@ def _backward(graph: Graph, one: Altered, changed: dict[AnyNode, Array]) -> Arra
         new = {n: changed[p] for n, p in use.origins.items() if p in changed}
         if use.node in changed:
             new["z"] = changed[use.node]
-        if one.later is not None and use.node is one.later[0]:
-            new["z"] = new["z"] - one.later[2]
-        if use.node is one.use.node:
+        if later is not None and use.node is later.node:
+            g = g * later.times
+            if not later.seen:
+                new["z"] = recomputed(plan_of_node(use.node).op, {**use.values, **new})
+        if one is not None and use.node is one.use.node:
             passed = one.passes(g) if use is one.use else np.zeros_like(use.passed)
         elif new:
             passed = use.rule(g, **new)

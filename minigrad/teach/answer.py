@@ -114,6 +114,13 @@ class Answer:
             term.mine, term.right = self.mine - rest, self.right - rest
             yield term
 
+    def where(self, node: Node) -> str:
+        """The line of an operation, or which tensor it gives, in parentheses; or ""."""
+        line, text = (node.place.label, node.place.text) if node.place is not None else ("", "")
+        # The line's text, not its number: In [3] is a different cell when the notebook runs again.
+        where = re.sub(r"\s\s+#.*", "", text or "") or line  # without the comment after it
+        return f" (in the line  {where})" if where else self.graph.whereabouts(node)
+
     def found(
         self,
         message: str,
@@ -136,10 +143,7 @@ class Answer:
             op = called(node.write if isinstance(node, CopySlices) else node)
             words["op"] = f"the in-place {op}" if use.wrote else op
             line = node.place.label if node.place is not None else None
-            # The line's text, not its number: In [3] is a different cell when the notebook runs again.
-            text = node.place.text if node.place is not None else ""
-            where = re.sub(r"\s\s+#.*", "", text or "") or line  # without the comment after it
-            words["line"] = f" (in the line  {where})" if where else self.graph.whereabouts(node)
+            words["line"] = self.where(node)
         said = message.format(**words)
         if message.startswith("{op}"):
             said = said[:1].upper() + said[1:]

@@ -9,7 +9,7 @@ The rows are like those of whole.py, and are tried along with those of mistakes.
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from itertools import islice, permutations
+from itertools import chain, islice, permutations
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from minigrad.core.leaf import AccumulateGrad
 from minigrad.teach.answer import Answer
 from minigrad.teach.difference import Array
 from minigrad.teach.pairs import PARTS, walked
-from minigrad.teach.uses import Graph, Use, dense, plan_of_node
+from minigrad.teach.uses import Graph, Use, called, dense, plan_of_node
 from minigrad.teach.whole import Places, Table, mistake_in
 
 FEW = 200  # pairs of steps between which the derivatives may be missing
@@ -134,34 +134,45 @@ def _rules_exchanged(a: Answer) -> Places:
 
 
 @mistake_in(REARRANGED, "exchanged")
-def _parts_in_another_order(a: Answer) -> Places:
-    """The gradients of the parts of {n} were put together in another order: as {order}.
+def _in_another_order(a: Answer) -> Places:
+    """The gradients of {n}.
 
-    Each part of the gradient belongs where the part of the value came from.
+    Check to which tensor each gradient belongs.
     """
-    split: dict[Any, list[Use]] = {}
-    for use in (u for u in a.graph.paths if u.op_name in PARTS and not u.part):
-        split.setdefault(use.parent, []).append(use)
-    split = {node: uses for node, uses in split.items() if 2 <= len(uses) <= 4}
-    for node, uses in split.items():
-        shape, whole = uses[0].g.shape, uses[0].passed.shape
-        axis = next((k for k, (n, m) in enumerate(zip(shape, whole)) if n != m), 0)
-        if any(u.g.shape != shape for u in uses) or whole[axis] != len(uses) * shape[axis]:
-            continue
-        for order in list(permutations(range(len(uses))))[1:]:
+    alike: dict[Any, list[Any]] = {}
+    for use in (u for u in a.graph.uses if u.op is not None and not u.part):
+        nodes = alike.setdefault((use.op_name, use.g.shape), [])
+        if use.g.size > 1 and use.node not in nodes:
+            nodes.append(use.node)
+    for groups, order in islice(chain(*map(_orders, alike.values())), FEW):
+        exchanged = [{g[k]: g[m] for k, m in enumerate(order) if k != m} for g in groups]
+        if a.gives(walked(a, lambda use: use.passed, exchanged)):
+            first = groups[0]
+            use = next(u for u in a.graph.uses if u.node is first[0])
+            op = "" if use.op_name in PARTS else called(use.node)
+            words = [
+                a.graph.names.get(n)
+                or (op or f"part {k + 1}") + (a.graph.whereabouts(n) or a.where(n))
+                for k, n in enumerate(first)
+            ]
+            moved = [k for k, m in enumerate(order) if k != m]
+            n = " and ".join(words[k] for k in moved) + " are swapped"
+            if len(moved) > 2:
+                n = f"{', '.join(words)} are in another order: {', '.join(words[k] for k in order)}"
+            flipped = len(first) > 2 and list(order) == sorted(order, reverse=True)
+            turned = flipped and use.op_name in PARTS  # like the weights of a window
+            kinds = {"kind": "transposed", "also": ("exchanged",)} if turned else {}
+            yield {"use": use, "n": n, **kinds}
+            return
 
-            def turned(g: Array, axis: int = axis, order: tuple[int, ...] = order) -> Array:
-                blocks = np.split(g, len(order), axis)
-                return np.concatenate([blocks[k] for k in order], axis)
 
-            alike = (n for n, us in split.items() if len(us) == len(uses))
-            same = [n for n in alike if split[n][0].passed.shape == whole]
-            for nodes in ([node], same):
-                arrives = dict.fromkeys(nodes, turned)
-                if a.gives(walked(a, lambda use: use.passed, arrives)):
-                    n, words = a.graph.names.get(node, "a tensor"), [f"part {k + 1}" for k in order]
-                    yield {"use": uses[0], "n": n, "order": ", ".join(words)}
-                    return
+def _orders(nodes: list[Any]) -> Iterator[tuple[list[list[Any]], tuple[int, ...]]]:
+    """The nodes in groups of equal size, one for each step of a recurrence, and each other order of a group."""
+    nodes = sorted(nodes, key=lambda node: -node.queue_key)  # as the program made them
+    for n in (4, 3, 2):
+        groups = [nodes[k : k + n] for k in range(0, len(nodes), n)]
+        for order in list(permutations(range(n)))[1:] if len(nodes) % n == 0 else ():
+            yield groups, order
 
 
 # ------------------------------------------------------------------ the pass itself

@@ -26,9 +26,10 @@ import numpy as np
 
 from minigrad.core.errors import AutogradError
 from minigrad.core.modes import unobserved
+from minigrad.core.plan import Plan
 from minigrad.core.tensor import Tensor, wrap
 from minigrad.teach import whole
-from minigrad.teach.altered import altered
+from minigrad.teach.altered import altered, at_other_values
 from minigrad.teach.answer import Answer, Diagnosis
 from minigrad.teach.at_a_node import AT_A_NODE, REARRANGED
 from minigrad.teach.difference import Array, difference, real_array
@@ -49,7 +50,7 @@ __all__ = ["Diagnosis", "diagnose", "diagnose_function"]
 
 # At an operation with several operands, or at several operations.
 AT_SEVERAL = AT_A_NODE + OF_FORMULAS
-SECONDS = 0.5  # of CPU time, after which we stop searching; waiting does not count
+SECONDS = 0.8  # of CPU time, after which we stop searching; waiting does not count
 
 
 def diagnose(
@@ -163,7 +164,7 @@ def _search(a: Answer) -> list[Diagnosis]:
     if not found and time.thread_time() < until:
         found += chain(*(whole.recognized(a, t) for t in (whole.SUBSTITUTED, REARRANGED)))
     if not found:
-        found += chain(altered(a, until), off_by_one(a, until))
+        found += chain(altered(a, until), at_other_values(a, until), off_by_one(a, until))
     if not found:
         found += two_at_once(a, tried, min(until, time.thread_time() + SECONDS / 2))
     if not found:
@@ -243,6 +244,9 @@ LIKELIER = [
     # more likely that everything is halved than a missing path at every operation of a kind
     Likelier("scale", {"missing_path"},
              lambda a, first, d: d.node is None and first.extent == "everywhere"),
+    # the weights of logsumexp add up to 1, so a sum over them is 1 in any case
+    Likelier("upstream_only", {"reduction_axis"},
+             lambda a, first, d: op_name(d.node) == "logsumexp"),
     # x**2 summed over two entries: the missing 2 is more likely the exponent
     Likelier("scale", {"mean_for_sum"}, _of_the_power),
     # if a sign or a factor fits several places: an operation that has one
@@ -280,5 +284,5 @@ def best(found: list[Diagnosis], a: Answer) -> Diagnosis | None:
 def _a_function(found: list[Diagnosis]) -> bool:
     """Is the missing derivative that of a function of one tensor, like tanh?"""
     nodes = [d.node for d in found if "upstream_only" in (d.kind, *d.also) and d.node is not None]
-    ops = [getattr(plan_of_node(node), "op", None) for node in nodes]
-    return any(op is not None and op.kind == "elementwise" for op in ops)
+    plans = [plan_of_node(node) for node in nodes]
+    return any(isinstance(plan, Plan) and plan.op.kind == "elementwise" for plan in plans)

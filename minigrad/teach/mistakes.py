@@ -158,7 +158,17 @@ def _missing_use(use: Use) -> Passes:
 
     The gradient of a tensor that is used several times is the sum over its uses.
     """
-    return np.zeros_like(use.passed) if use.fan_in > 1 else None
+    return np.zeros_like(use.passed) if use.fan_in > 1 and len(use.twins) == 1 else None
+
+
+@mistake("missing_path")
+def _one_of_both_operands(use: Use) -> Passes:
+    """{op}{line} reads the same tensor as both operands, as in x * x, and your gradient counts only
+    one of them.
+
+    The gradient of a tensor that is used several times is the sum over its uses: 2 * x for x * x.
+    """
+    return np.zeros_like(use.passed) if len(use.twins) > 1 else None
 
 
 @mistake("missing_path")
@@ -251,6 +261,7 @@ def _scale(use: Use) -> Variants:
         own.append(float(y))
     for c in own:  # forgotten, or there twice; and with the 2 of a square
         factors |= {f: fraction_of(f) for k in (c, 2 * c) if k for f in (1 / k, k)}
+        factors |= {1 / c: f"1 / {c:.4g}"} if 0 < c < 1 and 1 / c % 1 else {}
         factors |= {1 / c**2: fraction_of(1 / c**2)} if c else {}
     if y is not None and np.ndim(y) and use.name == "x":
         yield Variant(use.passed / y, "1/y")

@@ -14,7 +14,14 @@ import numpy as np
 
 from minigrad.core.shapes import restore_axes
 from minigrad.teach.difference import Array
-from minigrad.teach.mistakes import Passes, Variant, Variants, constant_factor, mistake
+from minigrad.teach.mistakes import (
+    Passes,
+    Variant,
+    Variants,
+    constant_factor,
+    mistake,
+    one_number,
+)
 from minigrad.teach.uses import Use
 
 # ------------------------------------------------------------------ indices
@@ -137,6 +144,23 @@ def _mean_over_a_broadcast(use: Use, wide: Array) -> Variants:
         for some in combinations(lengths, many):
             if (n := math.prod(some)) > 1:
                 yield Variant(use.passed / n, str(n))
+
+
+@mistake("broadcast_not_summed")
+def _one_copy(use: Use, wide: Array) -> Variants:
+    """A value was repeated in {op}{line}, several copies of it count, and your gradient has only
+    one of them.
+
+    The gradient of a repeated value is the sum over its copies: count those through which a
+    gradient arrives.
+    """
+    # As for the right class of an SVM: each violated margin counts.
+    axes = tuple(use.summed_axes(wide))
+    many = np.maximum(np.count_nonzero(wide, axes, keepdims=True).reshape(use.passed.shape), 1)
+    if np.ptp(many):
+        yield use.passed / many
+        if one_number(wide):
+            yield np.broadcast_to(np.min(wide) + np.max(wide), use.passed.shape)
 
 
 @mistake("reduction_axis", "sum mean amax amin logsumexp cumsum prod norm std")

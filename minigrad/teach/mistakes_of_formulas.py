@@ -150,14 +150,15 @@ def _in_a_normalization(a: Answer) -> Iterator[Formula]:
         y = known.get(use.node, np.ones(()))
         for node in (n for n in measured if n in known and y.ndim and known[n].shape == y.shape):
             x = known[node]
-            for k, centered in product(range(y.ndim), (True, False)):
-                axes: list[Any] = [k, tuple(j for j in range(y.ndim) if j != k)]
-                for axis in axes if y.ndim > 2 else axes[:1]:
-                    c = x - np.mean(x, axis, keepdims=True) if centered else x
-                    total = np.mean if centered else np.sum
-                    size = np.sqrt(total(c * c, axis, keepdims=True))
-                    if np.allclose(y * size, c, 1e-2, 1e-2 * float(np.max(np.abs(c)))):
-                        yield _normalization(use, node, x, y, axis, centered)
+            sizes = range(1, max(y.ndim, 2))
+            some = (axes for n in sizes for axes in combinations(range(y.ndim), n))
+            for axes, centered in product(some, (True, False)):
+                axis = axes if len(axes) > 1 else axes[0]
+                c = x - np.mean(x, axis, keepdims=True) if centered else x
+                total = np.mean if centered else np.sum
+                size = np.sqrt(total(c * c, axis, keepdims=True))
+                if np.allclose(y * size, c, 1e-2, 1e-2 * float(np.max(np.abs(c)))):
+                    yield _normalization(use, node, x, y, axis, centered)
 
 
 def _normalization(
@@ -201,11 +202,23 @@ def _normalization(
         for axes in (s for s in combinations(range(y.ndim), m) if s not in (axis, (axis,))):
             d = mean + other - sum(parts(axes))
             wrong.append(("reduction_axis", "the means are taken along other axes", d))
+            if centered:
+                words = "it is that of a normalization along other axes"
+                wrong.append(("reduction_axis", words, _along(axes, g, x, r, c, axis) - right))
     if centered:
         return Formula(
             use, node, wrong, "r * (g - mean(g) - y * mean(g * y))  for  y = (x - mean) * r"
         )
     return Formula(use, node, wrong, "r * (g - y * sum(g * y))  for  y = r * x")
+
+
+def _along(axes: Any, g: Array, x: Array, r: Array, c: Array, axis: Any) -> Array:
+    """The gradient of a normalization along these axes, forward and backward, with the same eps."""
+    eps = np.mean(r**-2.0 - np.mean(c * c, axis, keepdims=True))
+    c = x - np.mean(x, axes, keepdims=True)
+    s = 1 / np.sqrt(np.mean(c * c, axes, keepdims=True) + eps)
+    mean, other = (np.mean(d, axes, keepdims=True) for d in (g, g * c * s))
+    return s * (g - mean - c * s * other)
 
 
 # ------------------------------------------------------------------ softmax
@@ -275,6 +288,7 @@ def _softmax(
         ("sign", "the sum is added, not subtracted", result(g * p, times=-1)),
         ("mean_for_sum", "a mean stands there, not a sum", result(g * p, times=1 / n)),
         ("reduction_axis", "the sum is over all entries", result(g * p, None)),
+        ("wrong_argument", "it is that of log_softmax", g - p * np.sum(g, axis, keepdims=True)),
     ]
     for k, (outer, q) in enumerate(others):
         d += [("reduction_axis", ANOTHER, result(g * q, along, 1, outer)) for along in (k, axis)]
@@ -294,7 +308,9 @@ def _log_softmax(use: Use, z: Array, x: Array | None, axis: Any) -> Formula:
         ("mean_for_sum", "a mean stands there, not a sum", g - p * np.mean(g, axis, keepdims=True)),
         ("reduction_axis", "the sum is over all entries", g - p * np.sum(g)),
         ("wrong_argument", "the logarithms are used instead of the softmax", g - z * total),
-    ]
+        ("wrong_argument", "it is that of softmax, without the logarithm",
+         p * (g - np.sum(g * p, axis, keepdims=True))),
+    ]  # fmt: skip
     if x is not None:
         d.append(("wrong_argument", "the scores are used instead of the softmax", g - x * total))
     for k in range(p.ndim):
@@ -397,6 +413,10 @@ def _wrong_scores(
         yield "softmax_diagonal_only", "only the entries of the targets have one", (p - y) * y
         for axis in range(x.ndim):
             yield "reduction_axis", "softmax is along another axis", softmax(x, axis=axis) - y
+            if np.all(y > 0) and np.allclose(np.sum(p, axis), 1):
+                turned = p * np.log(p / y)
+                turned = turned - p * np.sum(turned, axis, keepdims=True)
+                yield "swapped_operands", "it is that of KL(p, y) instead of KL(y, p)", turned
     elif not alone:
         yield "forgot_inner", f"the derivative of {name} is missing", (p - y) / slope
     if name == "sigmoid(x)":

@@ -142,6 +142,7 @@ def _half_of_the_formula(use: Use, z: Array) -> Variants:
     """
     if use.op_name == "tanh":
         yield Variant(use.g * (1 - z), "1 - z**2: the square is missing")
+        yield Variant(use.g * (1 - z) ** 2, "1 - z**2; yours is (1 - z)**2")
         yield Variant(use.g * z * (1 - z), "1 - z**2; yours is that of sigmoid")
     elif use.op_name == "abs":
         yield Variant(use.g * use.values["x"], "the sign of x; yours is x itself")
@@ -175,14 +176,16 @@ def _not_differentiated(use: Use, z: Array) -> Passes:
     return use.fit(use.g * z) if alone and np.shape(z) == use.g.shape else None
 
 
-@mistake("double_counted", "sigmoid tanh mul")
+@mistake("double_counted", "sigmoid tanh mul div")
 def _derivative_twice(use: Use, share: Array) -> Passes:
     """The derivative of {op}{line} was multiplied in twice.
 
     Each operation on the way from the result contributes one factor.
     """
-    weights = use.is_dropout or len(use.origins) == 1 and not one_number(share)
-    return use.passed * share if use.op_name != "mul" or weights else None
+    weights = len(use.origins) == 1 or use.op_name == "div"
+    if use.op_name in ("mul", "div") and not use.is_dropout and (one_number(share) or not weights):
+        return None
+    return use.fit(use.passed * share)
 
 
 @mistake("sign")
@@ -351,7 +354,7 @@ def _mask_missing(use: Use) -> Passes:
     if use.op_name == "leaky_relu" and "x" in use.values:
         return use.g
     wide, _ = _mask(use)
-    if use.op_name in EXTREMES:  # to all entries, or shared among them
+    if use.op_name in (*EXTREMES, "max_pool2d"):  # to all entries, or shared among them
         return [wide, wide / max(use.gathered, 1)]
     return _scaled(use, wide) if use.op_name == "mul" else use.fit(wide)
 

@@ -41,10 +41,12 @@ def _velocity(
     return lambda s: rule if s["momentum"] else {}
 
 
-def _ahead(step: Callable[[Array, Array, float], Array]) -> Callable[[Settings], Settings]:
-    """Another formula for Nesterov's step, from v, g and mu."""
+def _stepped_by(
+    step: Callable[[Array, Array, float], Array], setting: str = "momentum"
+) -> Callable[[Settings], Settings]:
+    """Another formula for the step with this setting, from v, g and mu."""
     rule = {"step": lambda v, g, lr, s: lr * step(v, g, s["momentum"])}
-    return lambda s: rule if s["nesterov"] else {}
+    return lambda s: rule if s[setting] else {}
 
 
 def _sutskevers(damped: Callable[[Settings], Any]) -> Settings:
@@ -133,6 +135,9 @@ AROUND = [*(Slip(*row) for row in (
     ("stale_gradient", ALL, lambda s: {"grads": [None, *s["grads"][:-1]]},
      "Each step is taken along the gradient of the step before, and the first step is left out.",
      "First backward(), then step()."),
+    ("stale_gradient", ALL, lambda s: {"grads": [s["grads"][0], *s["grads"][:-1]]},
+     "From the second step on, each step is taken along the gradient of the step before.",
+     "First backward(), then step()."),
     ("stale_gradient", ALL, lambda s: {"grads": s["grads"][:1] * len(s["grads"])},
      "All steps are taken along the first gradient.",
      "Compute the gradient again after each step."),
@@ -191,13 +196,16 @@ MISTAKES = [Slip(*row) for row in (
     ("dampening", VELOCITIES, _averaged_velocity,
      "The velocity is dampened: it takes (1 - mu) * g.",
      "Without dampening, the velocity takes the whole gradient at each step."),
+    ("momentum_convention", "SGD", _stepped_by(lambda v, g, mu: mu * v),
+     "The step follows mu * v: the velocity was multiplied by mu again.",
+     "mu is a factor of the old velocity. The step is  lr * v,  or  lr * (g + mu * v)  with Nesterov."),
     ("nesterov_missing", "SGD", lambda s: {"nesterov": False},
      "The look-ahead is missing: the step follows v alone.",
      "With Nesterov the step is  g + mu * v."),
-    ("nesterov_missing", "SGD", _ahead(lambda v, g, mu: v + mu * v),
+    ("nesterov_missing", "SGD", _stepped_by(lambda v, g, mu: v + mu * v, "nesterov"),
      "The look-ahead starts from v instead of g: the step is  v + mu * v.",
      "With Nesterov the step is  g + mu * v."),
-    ("nesterov_missing", "SGD", _ahead(lambda v, g, mu: g + v),
+    ("nesterov_missing", "SGD", _stepped_by(lambda v, g, mu: g + v, "nesterov"),
      "The factor mu of the look-ahead is missing: the step is  g + v.",
      "With Nesterov the step is  g + mu * v."),
     ("nesterov_not_asked", "SGD", lambda s: {"nesterov": True},
@@ -219,6 +227,9 @@ MISTAKES = [Slip(*row) for row in (
     ("bias_correction", ADAMS, _corrected(lambda beta, t: 1 - beta ** (t - 1)),
      "The steps are counted from 0: the first correction divides by 1 - beta**0, which is 0.",
      "t is 1 at the first step: count it up before the averages are corrected."),
+    ("bias_correction", ADAMS, _corrected(lambda beta, t: 1 - beta ** max(t - 1, 1)),
+     "t is 1 at the second step, too: it was counted up after the first step only.",
+     "t is 1 at the first step, 2 at the second, and so on."),
     ("bias_correction", ADAMS, _corrected(lambda beta, t: 1 - beta * t),
      "The bias correction divides by 1 - beta * t.", "beta is raised to the power t: 1 - beta**t."),
     ("bias_correction", ADAMS, _corrected(lambda beta, t: 1 / (1 - beta**t)),
@@ -299,6 +310,12 @@ MISTAKES = [Slip(*row) for row in (
     ("wrong_beta", ADAMS, _averaged(lambda a, g, beta: (1 - beta) * a + beta * g),
      "beta and 1 - beta are swapped: the averages keep 1 - beta of the old value.",
      "beta is the part of the old value that is kept."),
+    ("wrong_beta", ADAMS, lambda s: {"average_v": lambda a, g, beta: beta * a + g},
+     "The factor 1 - beta2 before the square of the gradient is missing.",
+     "An average takes beta of the old value, and 1 - beta of the new one."),
+    ("state_not_kept", ADAMS, lambda s: {"average": lambda a, g, beta: g, "correct_m": _not_corrected},
+     "The step follows the gradient g itself, and not its average m.",
+     "The step is  lr * m_hat / (sqrt(v_hat) + eps)."),
     ("wrong_beta", ADAMS, _averaged(lambda a, g, beta: beta * a + g),
      "The factor 1 - beta before the gradient, and before its square, is missing.",
      "An average takes beta of the old value, and 1 - beta of the new one."),

@@ -18,21 +18,20 @@ Read answer.py, mistakes.py and uses.py first.
 """
 
 import time
-from collections.abc import Callable, Container, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import islice
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from minigrad.core.leaf import AccumulateGrad
-from minigrad.core.node import Node
 from minigrad.teach.all_mistakes import known_mistakes
 from minigrad.teach.answer import Answer, Diagnosis
 from minigrad.teach.mistakes import ORDER, Mistake, constant_factor, message_and_hint, variants
-from minigrad.teach.uses import Use, called, op_name
+from minigrad.teach.recurrences import repeated_uses
+from minigrad.teach.uses import Use, called
 from minigrad.teach.whole import Table, recognized
 
 PARTS = ("getitem", "narrow", "select")  # these read a part of a tensor
@@ -46,6 +45,8 @@ PER_OPERATION = {
     "index_not_scattered", "mean_for_sum", "reduction_axis", "stale_value", "wrong_argument",
     "matmul_order", "transposed", "sign", "swapped_operands", "upstream_ignored", "upstream_only",
 }  # fmt: skip
+
+IN_STEPS = {*PER_OPERATION, "double_counted", "broadcast_not_summed", "scale"}
 
 
 SCALED = Mistake("scale", "The constant factor of {op}{line} is missing.",
@@ -101,91 +102,74 @@ def at_the_uses(a: Answer, tried: list[Tried], until: float) -> Iterator[Diagnos
 def everywhere(
     a: Answer, until: float, kinds: Container[str] = PER_OPERATION
 ) -> Iterator[Diagnosis]:
-    """One mistake at every use of one operation, wherever it is used."""
-    uses = [use for use in a.graph.paths if use.op is not None]
-    places: dict[Any, set[Any]] = {}
-    for use in uses:
-        for place in _places(use):
-            places.setdefault(place, set()).add((use.node, use.k))
-    several = {frozenset(there): place[0] for place, there in places.items() if len(there) > 1}
-    for row in (row for row in known_mistakes() if row.kind in kinds):
-        for there, name in several.items():
-            if row.ops and name not in row.ops:
+    """One mistake at every use of one operation, or at the same place of each step."""
+    groups = repeated_uses(a.graph)
+    for row in known_mistakes():
+        for uses, in_steps in groups:
+            first = uses[-1]  # the first one on the way back
+            if row.kind not in (IN_STEPS if in_steps and kinds is PER_OPERATION else kinds):
                 continue
-            for k in range(3):
+            if row.ops and first.op_name not in row.ops:
+                continue
+            constants = {constant_factor(use) for use in uses}
+            c = constants.pop() if len(constants) == 1 else 0
+            own = {2, 0.5, c, c and 1 / c}
+            for k, variant in enumerate(variants(row, first)):
                 if time.thread_time() > until:
                     return
-                candidate, first, n = _all_wrong(a, row, there, k)
-                if first is None:
-                    break
-                if candidate is not None and a.gives(candidate):
-                    factor = row.kind == "upstream_only" and constant_factor(first)
-                    d = Tried(SCALED if factor else row, first, n, candidate, {}).diagnosis(a)
+                if variant.times and first.op_name != "pow" and variant.times not in own:
+                    continue  # a number of entries: not at each step
+                there = {(use.node, use.k) for use in uses}
+                if a.gives(walked(a, partial(_wrong, row, there, k, bool(np.any(variant.array))))):
+                    factor = row.kind == "upstream_only" and c
+                    d = Tried(SCALED if factor else row, first, variant.n, None, {}).diagnosis(a)
                     name = called(first.node).removeprefix("the ")
-                    message = f"{d.message} The same holds for every {name}."
+                    every = {u.node for u in a.graph.paths if u.op is first.op}
+                    where = f"every {name}" if every <= {u.node for u in uses} else "each step"
+                    message = f"{d.message} The same holds for {where}."
                     yield replace(d, message=message, extent="everywhere")
 
 
-def _all_wrong(
-    a: Answer, row: Mistake, there: Container[Any], k: int
-) -> tuple[Any, Use | None, str]:
-    """The gradient if the k-th variant of a mistake is made at all these uses; the first use, and its n."""
-    made: list[tuple[Use, str]] = []
-
-    def wrong(use: Use) -> Any:
-        if (use.node, use.k) not in there:
-            return use.passed
-        given = list(variants(row, use))
-        if k >= len(given):
-            return use.passed
-        made.append((use, given[k].n))
-        return given[k].array
-
-    candidate = walked(a, wrong)
-    return candidate, *(made[0] if made else (None, ""))
-
-
-def _places(use: Use) -> Iterator[tuple[Any, ...]]:
-    """The operation; with the operand and what computed it; or with what computed the other operand."""
-    yield (use.op_name,)
-    yield use.op_name, use.name, _given_by(use, use.parent, 1)
-    for name, node in use.origins.items():
-        yield use.op_name, use.name, name, _given_by(use, node, 2)
-
-
-def _given_by(use: Use, node: Any, depth: int) -> Any:
-    """The operation of a node, and those before it; for a part, also which part it is, such as a gate."""
-    if not isinstance(node, Node) or not depth:
-        return ""
-    part = str(use.graph.values(node).get("index")) if op_name(node) in PARTS else ""
-    return op_name(node), part, *(_given_by(use, n, depth - 1) for n in node.edges)
+def _wrong(row: Mistake, there: Container[Any], k: int, something: bool, use: Use) -> Any:
+    """What passes if the k-th variant of a mistake is made at these uses; if not `something`, zeros."""
+    if (use.node, use.k) not in there:
+        return use.passed
+    made = next(islice(variants(row, use), k, None), None)
+    if made is not None:
+        return made.array
+    return use.passed if something else np.zeros_like(use.passed)
 
 
 def walked(
-    a: Answer,
-    wrong: Callable[[Use], Any],
-    arrives: Mapping[Any, Callable[[Any], Any]] = MappingProxyType({}),
+    a: Answer, wrong: Callable[[Use], Any], exchanged: Sequence[Mapping[Any, Any]] = ()
 ) -> Any:
     """The gradient if wrong(use) passes along each edge, for the incoming gradient with the mistakes so far.
 
-    arrives    node -> a function of its incoming gradient, whose result is used instead
+    exchanged    groups of nodes, each with the node whose gradient it is given
     """
-    graph = a.graph
-    gradients: dict[Any, Any] = {graph.root: graph.seed}
     by_node: dict[Any, list[Use]] = {}
-    for use in (use for use in graph.paths if not use.part):
+    for use in (u for u in (a.graph.uses if exchanged else a.graph.paths) if not u.part):
         by_node.setdefault(use.node, []).append(use)
-    for node in graph.nodes:
-        g = gradients.get(node)
-        if g is None:
-            continue
-        if node in arrives:
-            g = gradients[node] = arrives[node](g)
-        if isinstance(node, AccumulateGrad):
-            continue
+    expected = Counter(use.parent for uses in by_node.values() for use in uses)
+    gradients: dict[Any, Any] = {a.graph.root: a.graph.seed}
+    groups = {node: group for group in exchanged for node in group}
+    ready: list[Any] = [a.graph.root]
+    touched = set(groups)  # nodes whose gradient is not the right one
+    while ready:
+        node = ready.pop()
         for use in by_node.get(node, ()):
-            passed = wrong(use.at(g))
-            gradients[use.parent] = gradients.get(use.parent, 0) + np.asarray(passed)
+            parent, here = use.parent, use.at(gradients[node]) if node in touched else use
+            passed = np.asarray(wrong(here))
+            if node in touched or passed is not use.passed:
+                touched.add(parent)
+            gradients[parent] = gradients.get(parent, 0) + passed
+            expected[parent] -= 1
+            if expected[parent]:
+                continue
+            group = groups.get(parent, {parent: parent})
+            if not any(expected[n] for n in group):
+                gradients |= {n: gradients[other] for n, other in group.items()}
+                ready += group
     return gradients.get(a.target)
 
 
@@ -197,13 +181,7 @@ def off_by_one(a: Answer, until: float) -> Iterator[Diagnosis]:
     """
     if a.few:
         return
-    places: dict[Any, list[Use]] = {}
-    for use in (u for u in a.graph.paths if u.op is not None and not u.part):  # the oldest first
-        for place in _places(use):
-            places.setdefault(place, []).append(use)
-        # The uses of a weight: the first step is among them, too.
-        places.setdefault((use.op_name, use.parent), []).append(use)
-    for uses in (uses for uses in places.values() if len(uses) > 1):
+    for uses, _ in repeated_uses(a.graph):
         for name in uses[0].reads():
             values = [u.values.get(name) for u in uses]
             if len({np.shape(v) for v in values if isinstance(v, np.ndarray | np.generic)}) != 1:
@@ -267,8 +245,10 @@ def two_at_once(a: Answer, tried: list[Tried], until: float) -> Iterator[Diagnos
 
 
 def _with_a_factor(a: Answer, tried: list[Tried], until: float) -> Iterator[Diagnosis]:
-    factors = ((-1, "sign", "a sign is wrong"), (2, "scale", "everything is doubled"),
-               (0.5, "scale", "everything is halved"))  # fmt: skip
+    factors = [(-1, "sign", "a sign is wrong"), (2, "scale", "everything is doubled"),
+               (0.5, "scale", "everything is halved")]  # fmt: skip
+    factors += [(n, "mean_for_sum", f"everything is {n:g} times as large, as if a division by {n:g} "
+                 "were missing") for n in sorted(a.graph.numbers)]  # fmt: skip
     for times, kind, words in factors:
         for one in tried:
             if one.row.kind in ("sign", "scale", "mean_for_sum"):

@@ -294,13 +294,18 @@ class Graph:
         dense = {n: t for n, t in namespace.items() if isinstance(t, Tensor) and not t.is_sparse}
         self.constants = [t.array for t in dense.values() if not t.requires_grad]
         self.known = self._known(namespace)
+        self._walk_back()
         self.tensors = [(n, t.array) for n, t in dense.items() if not n.startswith("_")]
         self.tensors += [
-            (f"the result of {called(node)}" if isinstance(node, Node) else "another leaf", value)
+            (
+                f"the result of {called(node)}{self.whereabouts(node)}"
+                if isinstance(node, Node)
+                else "another leaf",
+                value,
+            )
             for node, value in self.known.items()
             if node not in self.names
         ]
-        self._walk_back()
 
     def _known(self, namespace: Mapping[str, object]) -> dict[AnyNode, Array]:
         """node -> the value of its tensor, if something still refers to it."""
@@ -351,13 +356,21 @@ class Graph:
         if not isinstance(above, Node) or not isinstance(plan := plan_of_node(above), Plan):
             return {}
         read = names_of(plan)[above.edges.index(node)]
-        for c in self.constants:
+        for c in (*self.constants, *_from_an_entry(node, values, name, self.known[above])):
             with suppress(Exception):  # the shapes do not fit
                 z = recomputed(plan_of_node(node).op, {**values, name: c})
                 result = recomputed(plan.op, {**self.values(above), read: z})
                 if np.allclose(result, self.known[above], 1e-5, 0):
                     return {name: c}
         return {}
+
+    @cached_property
+    def operands(self) -> dict[Node, dict[int, AnyNode]]:
+        """node -> the nodes of its operands, by their positions."""
+        operands: dict[Node, dict[int, AnyNode]] = {}
+        for use in (use for use in self.uses if not use.part):
+            operands.setdefault(use.node, {})[use.position] = use.parent
+        return operands
 
     @cached_property
     def numbers(self) -> set[float]:
@@ -503,6 +516,16 @@ class Graph:
         return found, leading
 
 
+def _from_an_entry(node: Node, values: Mapping[str, Any], name: str, result: Array) -> list[Array]:
+    """The number that was added or subtracted, if the largest result passed unchanged, as through relu."""
+    (known,) = (values[n] for n in "xy" if n != name)
+    if np.shape(known) != np.shape(result) or not np.any(result > 0):
+        return []
+    at = np.argmax(result)
+    x, z = np.ravel(known)[at], np.ravel(result)[at]
+    return [np.asarray(z - x if op_name(node) == "add" else x - z if name == "y" else x + z)]
+
+
 # The input, from the output. Operations whose rules read their input have saved it.
 UNDONE: dict[str, Callable[[Array], Array]] = {
     "exp": np.log,
@@ -542,7 +565,8 @@ def _writes(node: Node) -> bool:
     """Is this a write to a tensor whose gradient continues along the first edge?"""
     if isinstance(node, CopySlices) and node.keeps:
         return True
-    return bool(node.wrote and plan_of_node(node).wanted[0][0] == 0)
+    plan = plan_of_node(node)
+    return bool(node.wrote and isinstance(plan, Plan) and plan.wanted[0][0] == 0)
 
 
 def called(node: Node) -> str:
@@ -561,9 +585,9 @@ def op_name(node: Node | None) -> str:
     return "" if node is None else getattr(getattr(plan_of_node(node), "op", None), "name", "")
 
 
-def names_of(plan: Plan) -> list[str]:
-    """The names of the operands that need a gradient."""
-    return [name for _, name in plan.wanted]
+def names_of(plan: Any) -> list[str]:
+    """The names of the operands that need a gradient; none for a plan without a row, such as a Function's."""
+    return [name for _, name in plan.wanted] if isinstance(plan, Plan) else []
 
 
 def dense(d: Array | RowSparse) -> Array:

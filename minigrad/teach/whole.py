@@ -133,6 +133,7 @@ def _repeats(a: Answer) -> Places:
 # ------------------------------------------------------------------ broadcasts
 
 
+REPEATED = ("sum", "mean")  # the gradient of their result is repeated for each entry
 _PICKING = ("getitem", "gather", "index_select", "embedding", "diagonal", "take_along_dim")
 
 
@@ -162,7 +163,7 @@ class _Broadcast(NamedTuple):
             rest = np.reshape(rest, (-1, *[1] * (wide.ndim - 2)))  # a number for each channel
         if mine.size == wide.size and mine.shape[-1:] == wide.shape[-1:]:
             mine = mine.reshape(wide.shape)  # a layer may treat several axes of examples as one
-        return any(a.equal(mine, d + rest) for d in _carried(a, use, wide))
+        return any(a.equal(mine, d + rest) for _, d in _carried(a, use, wide))
 
 
 def _broadcasts(a: Answer) -> Iterator[_Broadcast]:
@@ -194,7 +195,7 @@ def _along_other_axes(a: Answer) -> Places:
         some = (s for n in range(1, wide.ndim + 1) for s in combinations(range(wide.ndim), n))
         for summed in (s for s in some if list(s) != axes):
             totals = [wide.sum(summed, keepdims=keepdims) for keepdims in (False, True)]
-            if any(a.same(d) for total in totals for d in _carried(a, use, total)):
+            if any(a.same(d) for total in totals for _, d in _carried(a, use, total)):
                 kind = "broadcast_not_summed" if set(summed) < set(axes) else "reduction_axis"
                 along, done = _in_words(axes), _in_words(summed)
                 yield {"kind": kind, "use": use, "along": along, "done": done}
@@ -203,6 +204,28 @@ def _along_other_axes(a: Answer) -> Places:
 
 def _in_words(axes: Sequence[int]) -> str:
     return ("axis " if len(axes) == 1 else "axes ") + ", ".join(map(str, axes))
+
+
+@mistake_in(SUBSTITUTED, "broadcast_not_summed")
+def _not_summed_before_a_reduction(a: Answer) -> Places:
+    """A value that depends on {x} was broadcast to {wide} in {op}{line}, and its gradient was not
+    summed before it was passed back through {n}.
+
+    Every copy of the value counts for each entry of {x}: first sum along {along}, then repeat.
+    """
+    # The shapes do not show it: what was not summed has the shape that comes next.
+    for use, wide, axes in _broadcasts(a):
+        both = zip(_carried(a, use, wide), _carried(a, use, use.passed), strict=False)
+        for (node, unsummed), (_, right) in both:
+            for after in (u for u in a.graph.paths if u.node is node and u.op_name in REPEATED):
+                share, d = after.share(), after.rule(right)
+                if share is None or d is None or share.shape != np.shape(unsummed):
+                    continue
+                effect = a.graph.walk_back(after.parent, share * unsummed - d)
+                if effect is not None and a.gives(a.right + effect):
+                    words = {"wide": str(wide.shape), "along": _in_words(axes)}
+                    yield {"use": use, "n": after.op_name, **words}
+                    return
 
 
 @mistake_in(BROADCAST, "broadcast_not_summed")
@@ -220,11 +243,11 @@ def _never_summed(a: Answer) -> Places:
             return
 
 
-def _carried(a: Answer, use: Use, wide: Any) -> Iterator[Any]:
-    """The array in its wrong shape, and after each further rule on the way to x."""
+def _carried(a: Answer, use: Use, wide: Any) -> Iterator[tuple[Any, Any]]:
+    """The array in its wrong shape, and after each further rule on the way to x; each with its node."""
     parent = use.parent
     while wide is not None:
-        yield wide
+        yield parent, wide
         onward = [u for u in a.graph.paths if u.node is parent]
         if parent is a.target or len(onward) != 1 or not onward[0].elementwise:
             return
@@ -432,6 +455,18 @@ def tells_nothing(g: Any) -> bool:
     if g.size <= 1:
         return not g.size or float(g.reshape(())) in (0.0, 1.0, -1.0)
     return bool(np.all(g == g.reshape(-1)[0]))
+
+
+@mistake_in(STOPPED, "other_variable")
+def _a_value(a: Answer) -> Places:
+    """This is the value of {n} itself, not a gradient of z.
+
+    Differentiate z, and with respect to {x}.
+    """
+    for n, value in a.graph.tensors:
+        if not a.few and not tells_nothing(value) and a.same(value):
+            yield {"n": n, "also": ("upstream_only",)}
+            return
 
 
 @mistake_in(STOPPED, "upstream_only")

@@ -1,0 +1,114 @@
+"""Steps that are alike: those of a loop, or the layers of a model.
+
+    recurrences(graph)              the states h0, h1, h2, ... of each recurrence, the oldest first
+    corresponding(graph, states)    the nodes at the same place of each step
+    repeated_uses(graph)            the uses of one operation, and those at the same place
+
+Each state is computed from the one before it in the same way. So we look for results of one
+operation, with the same way back from each of them to the one before. From there, the steps are
+compared operand by operand. A mistake in a loop is made at each step.
+
+Read uses.py first.
+"""
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+from minigrad.core.node import Node
+from minigrad.teach.uses import AnyNode, Graph, Use, op_name
+
+BEFORE = 4  # how many earlier results of an operation may be the state before
+
+Way = tuple[tuple[str, int], ...]  # the operation of each node, and the position of its operand
+
+
+class Recurrence(NamedTuple):
+    """The states that are computed, the oldest first, and the one before them if it has a node."""
+
+    states: list[Any]
+    start: AnyNode | None
+
+
+def recurrences(graph: Graph) -> Iterator[Recurrence]:
+    """The recurrences of the program, the longest ones first for each operation."""
+    of_one: dict[str, list[Node]] = {}
+    for node in sorted(graph.operands, key=lambda node: node.queue_key):
+        of_one.setdefault(op_name(node), []).append(node)
+    known: set[tuple[Any, Any]] = set()  # a state, and the one before it
+    for nodes in of_one.values():
+        for k, last in enumerate(nodes):
+            for before in nodes[k + 1 : k + 1 + BEFORE]:
+                way = None if (last, before) in known else _way(graph, last, before)
+                if way is None:
+                    continue
+                states, here = [last], before
+                while here in graph.operands and op_name(here) == op_name(last):
+                    states.append(here)
+                    here, same = _at(graph, here, way)
+                    if not same:
+                        here = states.pop()
+                        break
+                if len(states) > 1:
+                    known |= set(pairwise(states))
+                    yield Recurrence(states[::-1], here)
+
+
+def repeated_uses(graph: Graph) -> list[tuple[list[Use], bool]]:
+    """The uses of one operation, and those at the same place of each step (then True), the oldest first."""
+    found: dict[Any, list[Use]] = {}
+    uses = [use for use in graph.paths if use.op is not None and not use.part]
+    for use in sorted(uses, key=lambda use: -use.node.queue_key):
+        for place in ((use.op_name,), (use.op_name, use.name), (use.op_name, use.parent)):
+            found.setdefault(place, []).append(use)
+    at = {(use.node, use.position): use for use in uses}
+    for states, _ in recurrences(graph):
+        for nodes in corresponding(graph, states):
+            for position in graph.operands[nodes[-1]]:
+                group = [at[n, position] for n in nodes if (n, position) in at]
+                found[tuple(nodes), position] = group
+    groups = {
+        frozenset(map(id, group)): (group, isinstance(place[0], tuple))
+        for place, group in found.items()
+        if len(group) > 1
+    }
+    return list(groups.values())
+
+
+def corresponding(graph: Graph, states: Sequence[Any]) -> Iterator[list[Any]]:
+    """The nodes that correspond to each other, from the states back to the states before them."""
+    found, reached = [list(states)], set(states)
+    for nodes in found:
+        yield nodes
+        operands = [graph.operands[node] for node in nodes]
+        for position in operands[-1]:
+            below = [parents[position] for parents in operands if position in parents]
+            inner = [node for node in below if isinstance(node, Node) and node in graph.operands]
+            same = len({op_name(node) for node in inner}) == 1 and not reached & set(inner)
+            if len(inner) > 1 and same:
+                reached |= set(inner)
+                found.append(inner)
+
+
+def _way(graph: Graph, node: Node, end: Node) -> Way | None:
+    """The shortest way from a node back to another one; None if there is none."""
+    ways: dict[Any, Way] = {node: ()}
+    for here in (reached := [node]):
+        for position, parent in graph.operands.get(here, {}).items():
+            if (
+                isinstance(parent, Node)
+                and parent not in ways
+                and parent.queue_key <= end.queue_key
+            ):
+                ways[parent] = (*ways[here], (op_name(here), position))
+                reached.append(parent)
+    return ways.get(end)
+
+
+def _at(graph: Graph, node: Any, way: Way) -> tuple[Any, bool]:
+    """The node at the end of a way, None for a constant; and whether the way has the same operations."""
+    for name, position in way:
+        if node not in graph.operands or op_name(node) != name:
+            return None, False
+        node = graph.operands[node].get(position)
+    return node, True
