@@ -1,6 +1,7 @@
 """What a tensor is besides its operations: making, printing, converting, comparing."""
 
 import copy
+import math
 import operator
 
 import numpy as np
@@ -118,6 +119,15 @@ def test_a_tensor_is_not_none():
 
 def test_an_empty_tensor_may_be_put_before_any_other():
     assert minigrad.cat((minigrad.tensor([]), minigrad.ones(2, 3))).shape == (2, 3)
+
+
+def test_floor_and_ceil_of_the_math_module_give_integers():
+    x = minigrad.tensor(2.5)
+
+    assert (math.floor(x), math.ceil(x), type(math.ceil(x))) == (2, 3, int)
+    assert list(range(math.ceil(minigrad.tensor(7) / 4))) == [0, 1]
+    with pytest.raises(TypeError):
+        math.trunc(x)
 
 
 NUMPY_CALLS = """
