@@ -130,6 +130,32 @@ def test_floor_and_ceil_of_the_math_module_give_integers():
         math.trunc(x)
 
 
+@pytest.mark.parametrize(
+    "product",
+    [
+        lambda x, a: x @ a,
+        lambda x, a: a @ x,
+        np.matmul,
+        np.dot,
+        lambda x, a: np.einsum("ij,j", x, a),
+    ],
+)
+def test_in_a_product_with_an_array_the_dtypes_may_differ(product):
+    x = minigrad.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
+    a = np.array([1.0, 2.0])
+
+    z = product(x, a)
+    z.sum().backward()
+
+    y = x.detach().double().requires_grad_()
+    product(y, a).sum().backward()
+    assert z.dtype == minigrad.float64
+    np.testing.assert_array_equal(z.detach(), product(x.detach().numpy().astype(float), a))
+    np.testing.assert_array_equal(x.grad, y.grad)
+    with pytest.raises(RuntimeError, match="same dtype|expected scalar type"):
+        product(x, minigrad.tensor(a))
+
+
 NUMPY_CALLS = """
     np.sum(x, 0) | np.sum(x, axis=0, initial=1.0) | np.mean(x, dtype=np.float64) |
     np.max(x, axis=1, initial=9) | np.concatenate([x, x], axis=None) | np.stack([x, x], axis=-1) |
