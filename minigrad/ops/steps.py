@@ -205,15 +205,6 @@ def bitwise_xor(x, y, *, out=None):
     """
 
 
-@constant(np.nextafter, inplace=True, refuses="biuc")
-def nextafter(x, y, *, out=None):
-    """The number next to x, in the direction of y, that the dtype can represent; x where they are equal
-
-    >>> minigrad.tensor([1.0, 1.0]).nextafter(minigrad.tensor([2.0, 1.0])) - 1
-    tensor([1.1921e-07, 0.0000e+00])
-    """
-
-
 @constant(np.invert, inplace=True)
 def bitwise_not(x, *, out=None):
     """z = ~x, bit by bit; for booleans: not x
