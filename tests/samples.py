@@ -123,7 +123,7 @@ for op, args in [
 for op, x, y in [
     (ops.atan2, normal, normal), (ops.hypot, normal, normal),
     (ops.logaddexp, normal, normal), (ops.logaddexp2, normal, normal), (ops.xlogy, normal, positive),
-    (ops.fmax, normal, normal), (ops.fmin, normal, normal),
+    (ops.fmax, normal, normal), (ops.fmin, normal, normal), (ops.nextafter, normal, normal),
     (ops.remainder, normal, fraction), (ops.fmod, normal, fraction),
     (ops.floor_divide, normal, fraction),
     (ops.clamp_min, normal, normal), (ops.clamp_max, normal, normal),
@@ -165,7 +165,6 @@ for op in [
 sample(ops.bitwise_not, np.array([5, -3, 0]))
 sample(ops.bitwise_not, np.array([True, False]))
 sample(ops.logical_xor, normal(2, 3), normal(3, seed=1))
-sample(ops.nextafter, normal(2, 3), normal(3, seed=1))
 sample(ops.sign, normal(2, 3))
 sample(ops.zeros_like, normal(2, 3))
 for op in [

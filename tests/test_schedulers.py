@@ -189,6 +189,26 @@ def test_a_scheduler_that_steps_first_is_warned():
         scheduler.step()
 
 
+def test_a_step_before_the_first_scheduler_was_made_does_not_count():
+    o = sgd()
+    o.step()
+    scheduler = lr_scheduler.ExponentialLR(o, 0.5)
+
+    with pytest.warns(UserWarning, match=r"before `optimizer.step\(\)`"):
+        scheduler.step()
+
+
+def test_a_step_before_a_further_scheduler_was_made_counts():
+    o = sgd()
+    lr_scheduler.StepLR(o, 3)
+    o.step()
+    scheduler = lr_scheduler.ExponentialLR(o, 0.5)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        scheduler.step()
+
+
 def test_in_the_right_order_nothing_is_warned_about():
     o = sgd()
     scheduler = lr_scheduler.ExponentialLR(o, 0.5)

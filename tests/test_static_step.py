@@ -342,7 +342,7 @@ def test_every_optimizer_takes_its_own_step_with_clipping_and_a_schedule(optimiz
             return loss
 
         def inputs():
-            if opt._opt_called:
+            if opt._has_stepped:
                 schedule.step()
             return numbers(r, 5, 4), minigrad.tensor(r.integers(0, 3, 5))
 

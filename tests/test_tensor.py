@@ -1,6 +1,7 @@
 """What a tensor is besides its operations: making, printing, converting, comparing."""
 
 import copy
+import math
 import operator
 
 import numpy as np
@@ -118,6 +119,41 @@ def test_a_tensor_is_not_none():
 
 def test_an_empty_tensor_may_be_put_before_any_other():
     assert minigrad.cat((minigrad.tensor([]), minigrad.ones(2, 3))).shape == (2, 3)
+
+
+def test_floor_and_ceil_of_the_math_module_give_integers():
+    x = minigrad.tensor(2.5)
+
+    assert (math.floor(x), math.ceil(x), type(math.ceil(x))) == (2, 3, int)
+    assert list(range(math.ceil(minigrad.tensor(7) / 4))) == [0, 1]
+    with pytest.raises(TypeError):
+        math.trunc(x)
+
+
+@pytest.mark.parametrize(
+    "product",
+    [
+        lambda x, a: x @ a,
+        lambda x, a: a @ x,
+        np.matmul,
+        np.dot,
+        lambda x, a: np.einsum("ij,j", x, a),
+    ],
+)
+def test_in_a_product_with_an_array_the_dtypes_may_differ(product):
+    x = minigrad.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
+    a = np.array([1.0, 2.0])
+
+    z = product(x, a)
+    z.sum().backward()
+
+    y = x.detach().double().requires_grad_()
+    product(y, a).sum().backward()
+    assert z.dtype == minigrad.float64
+    np.testing.assert_array_equal(z.detach(), product(x.detach().numpy().astype(float), a))
+    np.testing.assert_array_equal(x.grad, y.grad)
+    with pytest.raises(RuntimeError, match="same dtype|expected scalar type"):
+        product(x, minigrad.tensor(a))
 
 
 NUMPY_CALLS = """

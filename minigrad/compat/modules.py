@@ -184,6 +184,7 @@ OF_TENSORS = {
     "lstsq solve symeig": REMOVED,
     "dequantize int_repr q_scale q_zero_point qscheme": "There are no quantized numbers.",
     "pin_memory": "minigrad computes on the CPU only. To fix it, leave it out.",
+    "as_subclass _make_subclass": "Results are plain tensors. To fix it, keep the tensor in an attribute of an object.",
 }
 
 

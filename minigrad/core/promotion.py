@@ -34,9 +34,8 @@ def prepare(op: Op, args: Sequence[Any]) -> tuple[Sequence[Tensor], list[Any]]:
     try:
         arrays = [a.array for a in args]
     except AttributeError:  # a number, an array, a list
-        return convert(
-            op, [a if isinstance(a, CONSTANTS) else _as_tensor(a, op, args) for a in args]
-        )
+        operands = [a if isinstance(a, CONSTANTS) else _as_tensor(a, op, args) for a in args]
+        return convert(op, operands, any(isinstance(a, np.ndarray) for a in args))
     dtype = arrays[0].dtype
     for array in arrays:
         if array.dtype is not dtype:
@@ -143,9 +142,11 @@ def _mixed_message(name: str, names: list[str]) -> str:
     return f"expected scalar type {names[0]} but found {other}, in {name}"
 
 
-def convert(op: Op, args: Sequence[Any]) -> tuple[list[Tensor], list[Any]]:
+def convert(
+    op: Op, args: Sequence[Any], beside_an_array: bool = False
+) -> tuple[list[Tensor], list[Any]]:
     """Like `prepare`, for operands of different dtypes or with plain numbers among them."""
-    dtype = computing_dtype(op, args)
+    dtype = computing_dtype(op, args, beside_an_array)
     operands, arrays = [], []
     number = dtypes.exact_number if op.name in STORES else dtypes.number
     for k, a in enumerate(args):
@@ -161,14 +162,17 @@ def convert(op: Op, args: Sequence[Any]) -> tuple[list[Tensor], list[Any]]:
     return operands, arrays
 
 
-def computing_dtype(op: Op, args: Sequence[Any]) -> dtypes.Dtype:
-    """The dtype that an op computes in, for these operands."""
+def computing_dtype(op: Op, args: Sequence[Any], beside_an_array: bool = False) -> dtypes.Dtype:
+    """The dtype that an op computes in, for these operands.
+
+    beside_an_array   one of them is an array of NumPy's, as in  x @ array: dtypes may differ, as in NumPy
+    """
     typed = [a for k, a in enumerate(args) if not op.is_mask(k)] if op.masks else args
     with_axes = [a.array.dtype for a in typed if isinstance(a, make.Tensor) and a.array.ndim]
     without = [a.array.dtype for a in typed if isinstance(a, make.Tensor) and not a.array.ndim]
     numbers = [dtypes.of_number(a) for a in typed if not isinstance(a, make.Tensor)]
     dtype = dtypes.common_dtype(with_axes, without, numbers)
-    if op.result == "strict" and len({*with_axes, *without}) > 1:
+    if op.result == "strict" and len({*with_axes, *without}) > 1 and not beside_an_array:
         names = [dtypes.torch_name(d) for d in (*with_axes, *without)]
         raise DtypeError(
             f"{_mixed_message(op.name, names)}. To fix it, convert one, like  x.to({dtype})."

@@ -22,9 +22,6 @@ class Entries(Operators, Indexing):
     __slots__ = ()
 
     def __round__(self, ndigits: int = 0) -> Self: return self.round(decimals=ndigits or 0)
-    def __floor__(self) -> Self: return self.floor()
-    def __ceil__(self) -> Self: return self.ceil()
-    def __trunc__(self) -> Self: return self.trunc()
 
     def clamp(self, min: Operand | None = None, max: Operand | None = None) -> Self:
         """The entries limited to the range from min to max, which are numbers or broadcast tensors.

@@ -369,6 +369,19 @@ clamp_max.vjp(x=lambda g, x, b: keep(g, x <= b),
               b=lambda g, x, b: keep(g, x > b))
 
 
+@elementwise(np.nextafter, refuses="biuc")
+def nextafter(x, y, *, out=None):
+    """z = the number next to x, toward y, that the dtype can represent        dz/dx = x != y        dz/dy = 0
+
+    >>> minigrad.tensor([1.0, 1.0]).nextafter(minigrad.tensor([2.0, 1.0])) - 1
+    tensor([1.1921e-07, 0.0000e+00])
+    """
+
+
+nextafter.vjp(x=lambda g, x, y: keep(g, x != y),
+              y=lambda g: np.zeros_like(g))
+
+
 @elementwise(np.fmax, refuses="c")
 def fmax(x, y, *, out=None):
     """z = the larger of x and y; if one is NaN, the other        dz/dx = x >= y        dz/dy = x < y

@@ -205,22 +205,6 @@ def bitwise_xor(x, y, *, out=None):
     """
 
 
-@elementwise(np.nextafter, refuses="biuc")
-def nextafter(x, y, *, out=None):
-    """z = the number next to x, toward y, that the dtype can represent        dz/dx = 1        dz/dy = 0
-
-    Where x = y, z is x, and the derivative is taken as 0, as in PyTorch.
-
-    >>> minigrad.tensor([1.0, 1.0]).nextafter(minigrad.tensor([2.0, 1.0])) - 1
-    tensor([1.1921e-07, 0.0000e+00])
-    """
-    return np.nextafter(x, y, out=out)
-
-
-nextafter.vjp(x=lambda g, x, y: np.where(x == y, 0, g),
-              y=lambda g: np.zeros_like(g))
-
-
 @constant(np.invert, inplace=True)
 def bitwise_not(x, *, out=None):
     """z = ~x, bit by bit; for booleans: not x

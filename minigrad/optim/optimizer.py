@@ -113,7 +113,9 @@ class Optimizer:
         self._hooks = new_hooks()
         self._plans: dict[int, Any] = {}
         self._written: list[tuple[Tensor, int]] = []  # in the latest step: (tensor, new version)
-        self._opt_called = False  # has step() been called? The schedulers check this
+        self._has_stepped = False
+        # Has step() been called since the first scheduler was made? The schedulers check this.
+        self._opt_called = self._is_scheduled = False
         self._stepping = False
 
     # ------------------------------------------------------------------ the step
@@ -362,7 +364,7 @@ def _with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(step)
     def stepped(self: Optimizer, *args: object, **kwargs: object) -> Any:
-        self._opt_called = True
+        self._has_stepped = self._opt_called = True
         if instead.step is not None:
             return instead.step(self, *args, **kwargs)
         if "_hooks" not in vars(self):  # a wrapper that never called Optimizer.__init__

@@ -244,7 +244,7 @@ def _filler(row: ParameterRow) -> str:
 
 def _unwritten(row: ParameterRow, optimizer: Optimizer) -> str:
     """Why a parameter has not been written by step."""
-    if not optimizer._opt_called:
+    if not optimizer._has_stepped:
         return f"{row.name}, in place, from {row.name}.grad. It has not been called yet."
     return (
         f"Nothing, in its last call: {row.name}.grad was None, and step skips such a parameter. None means "

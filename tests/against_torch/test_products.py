@@ -106,7 +106,7 @@ def test_a_product_of_matrices_is_contiguous(axes):
 def test_an_einsum_that_sums_nothing_promotes_types():
     check(lambda m, x: m.einsum("i,j->ij", m.tensor([1, 2]), x), draw(3))
     with pytest.raises(RuntimeError, match="expected scalar type Long but found Double"):
-        minigrad.einsum("i,i->", minigrad.tensor([1, 2]), draw(2))
+        minigrad.einsum("i,i->", minigrad.tensor([1, 2]), minigrad.tensor(draw(2)))
 
 
 def test_an_einsum_of_one_operand_is_a_view_of_it():

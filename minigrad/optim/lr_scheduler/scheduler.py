@@ -64,6 +64,8 @@ class LRScheduler:
                 )
         self.base_lrs = settings(optimizer, "initial_lr")
         self.last_epoch = last_epoch
+        if not vars(optimizer).get("_is_scheduled"):
+            optimizer._is_scheduled, optimizer._opt_called = True, False
         self._initial_step()
 
     def _initial_step(self) -> None:
