@@ -250,9 +250,8 @@ class _Numbers:
         """The numbers of a tensor or an array. None, a gradient that never arrived, has no numbers."""
         entries = _real(np.asarray([] if value is None else numbers_of(value))).reshape(-1)
         finite = entries[np.isfinite(entries)]
-        most = (
-            float(abs(finite).max(initial=0)) or 1.0
-        )  # without the division, a square could overflow
+        # Without the division, a square could overflow.
+        most = float(abs(finite).max(initial=0)) or 1.0
         norm = most * float(np.linalg.norm(finite / most))
         nan, inf = int(np.isnan(entries).sum()), int(np.isinf(entries).sum())
         return cls(entries, entries.size, norm, nan, inf)

@@ -123,9 +123,8 @@ def run_task(task: GraphTask, engine: str = "graph") -> None:
                 _run_in_steps(task, engine)
     finally:
         state.task = outer
-        if (
-            state.saved_hooks is not hooks
-        ):  # a hook has entered or left a block of saved-tensor hooks
+        # A hook may have entered or left a block of saved-tensor hooks.
+        if state.saved_hooks is not hooks:
             modes.set_mode("saved_hooks", hooks)
 
 

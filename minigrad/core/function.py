@@ -96,9 +96,8 @@ class FunctionCtx:
         node = None
         if self._node is not None and (node := self._node()) is None:
             raise AutogradError(f"the graph of this {self._name} is gone, with the saved tensors.")
-        entries = tuple(
-            self._saved if node is None else node.saved
-        )  # raises BackwardTwice if freed
+        # Raises BackwardTwice if they were freed.
+        entries = tuple(self._saved if node is None else node.saved)
         if not self._versions and self._for_forward is not None:
             return self._for_forward
         for k, (entry, version) in enumerate(zip(entries, self._versions, strict=False)):

@@ -597,8 +597,10 @@ def converted(index: Any, x: Base) -> tuple[Any, ...]:
             part = part.item()
         if isinstance(part, np.ndarray) and part.dtype not in INDICES:
             raise IndexError(f"tensors used as indices must be long, int, byte or bool tensors, not {part.dtype}.")
-        if isinstance(part, float):
-            raise IndexError("only integers, slices (`:`), ellipsis (`...`), None and long or bool tensors are valid indices (got float)")
+        if isinstance(part, str):
+            raise TypeError(f"new(): invalid data type 'str'. Entries have no names: x[{part!r}] needs a number, a slice or a tensor.")
+        if not (isinstance(part, INDEX_PARTS) or hasattr(part, "__index__")):
+            raise IndexError(f"only integers, slices (`:`), ellipsis (`...`), None and long or bool tensors are valid indices (got {named_type(part)})")
         plain.append(part)
     if any(part.__class__ is np.ndarray for part in plain):
         fitting_masks(plain, x.shape)
@@ -629,6 +631,7 @@ SEVERAL = (Base, np.ndarray, list, tuple, range, slice, type(...))  # a list tha
 WHOLE = ((slice(None),), (...,))  # x[:] = y is x.copy_(y)
 INT64, UINT64, BOOL = np.dtype(np.int64), np.dtype(np.uint64), np.dtype(np.bool_)
 INDICES = (INT64, np.dtype(np.int32), BOOL)
+INDEX_PARTS = (*PLAIN, bool, np.bool_, np.integer, np.ndarray, Base)  # all other parts are refused
 
 
 def without_ones(value: Any, ndim: int) -> Operand:

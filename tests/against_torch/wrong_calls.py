@@ -29,6 +29,7 @@ x.addcmul(x, y, value=[]) | x.normal_('a', 1.0) | x.uniform_('a', 1.0) | t.norma
 t.logspace('a', 1, 5) | x.new_full((2,), 'a') | t.full((2,), 'a') | x.narrow(1, 'a', 2) | x.select(1, 'a')
 x.unflatten(1, None) | x.unflatten(1, 0) | t.tensordot(x, x, None) | x.index_put('a', u) | x.index_put(j, u) | x.copysign((1, 1))
 nn.LSTMCell(3, 2)(x, t.ones(2, 2))
+x['a'] | x['a', 1] | x[None, 'a'] | x[{}] | x[object()] | x[1.5, 0]
 t.zeros(2, requires_grad='a') | t.rand(2, requires_grad=1) | x.new_ones(2, requires_grad='a') | nn.Parameter(x, requires_grad='a')
 # shapes that do not fit
 x.heaviside(t.ones(2)) | x.isclose(t.ones(2)) | t.allclose(x, t.ones(2)) | x.bernoulli_(t.tensor([True, False]))
@@ -230,7 +231,6 @@ x.index_put((j, j, j), u) | x.index_put((t.tensor([0.5]),), u) | x.index_put((j,
 x.take(t.tensor([7])) | x.take(u) | x.put(t.tensor([7]), t.ones(1)) | x.put(j, i[0]) | x.take_along_dim(u, 0)
 x.take_along_dim(i.int(), 1) | t.take_along_dim(x, i.float(), 1) | x[5] | x[-3] | x[0, 5] | x[0, 0, 0]
 x[t.tensor([5])] | x[t.tensor([-3])] | x[u] | x[1.5]
-x['a']  # another class
 x[t.tensor([True, False, True])] | x[t.ones(3, 3, dtype=t.bool)] | x[j, t.tensor([0, 1, 2])] | x[::-1] | x[::0]
 x[object()] | x[[0, 5]] | x.__setitem__(5, 1.0) | x.__setitem__(0, t.ones(4)) | x.__setitem__(0, 'a')
 x.__setitem__(h, t.ones(5)) | x.__setitem__((0, 0, 0), 1.0) | x.__setitem__(0, [1.0, 2.0])
