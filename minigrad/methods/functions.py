@@ -290,7 +290,7 @@ def atleast_3d(*tensors: Tensor | Sequence[Tensor]) -> Any:
     >>> atleast_3d(minigrad.zeros(2, 3)).shape
     minigrad.Size([2, 3, 1])
     """
-    return _each(lambda x: x if x.ndim > 2 else x.unsqueeze(-1) if x.ndim == 2 else x.reshape(1, 1, 1) if x.ndim == 0 else x[None, :, None], tensors)
+    return _each(lambda x: x if x.ndim > 2 else x.unsqueeze(-1) if x.ndim == 2 else x.reshape(1, 1, 1) if x.ndim == 0 else x.unsqueeze(0).unsqueeze(-1), tensors)
 
 
 def _each(f: Callable[[Any], Any], tensors: tuple[Any, ...]) -> Any:
