@@ -24,7 +24,7 @@ from minigrad.core.hooks import hooks_of
 from minigrad.core.leaf import AccumulateGrad
 from minigrad.core.memory import Tensor, make
 from minigrad.core.node import Node
-from minigrad.core.plan import Like, like_of
+from minigrad.core.plan import Like
 from minigrad.core.results import Pack, Result
 from minigrad.ops.elementwise import to
 
@@ -206,15 +206,17 @@ def _reshape_fix(wanted: tuple[int, ...], given: tuple[int, ...]) -> str:
 
 def root_gradient(z: Tensor | GradientEdge, gradient: Tensor | None, tensors: bool) -> Any:
     """The gradient that a pass starts with: the given one, or 1 for a scalar."""
-    like = z.like if isinstance(z, GradientEdge) else like_of(z)
-    if like is None:
-        if gradient is None:
-            raise NoGradient(
-                "grad can be implicitly created only for scalar outputs, and this edge does not store a shape. "
-                "To fix it, pass a gradient for it, or make the edge with get_gradient_edge(z)."
-            )
+    if not isinstance(z, GradientEdge):
+        shape, dtype = z.array.shape, z.array.dtype
+    elif z.like is not None:
+        shape, dtype = z.like.shape, np.dtype(z.like.dtype)
+    elif gradient is not None:
         return gradient if tensors else gradient.array
-    shape, dtype = like.shape, np.dtype(like.dtype)
+    else:
+        raise NoGradient(
+            "grad can be implicitly created only for scalar outputs, and this edge does not store a shape. "
+            "To fix it, pass a gradient for it, or make the edge with get_gradient_edge(z)."
+        )
     if gradient is None:
         if not shape and dtype.kind == "f" and not tensors:
             return dtype.type(1)
