@@ -1,11 +1,11 @@
-"""Argument handling that all functions share: checks for tensors, and `out=`.
+"""Argument handling that all functions share: checks for tensors and numbers, and `out=`.
 
-    takes_tensors    makes a function raise a helpful TypeError for an argument that is not a tensor
+    takes_tensors    makes a function raise a helpful TypeError for an argument that is no tensor, or no number
     takes_out        adds `out=`, a tensor for the result, to a function of tensors
     made_into_out    adds `out=` to a function that creates a tensor
 
 Functions use their tensors (`x.ndim`, `x.array`) without checking them first, because a check takes
-as long as a small op. The arguments are checked only after an attribute turned out to be missing.
+as long as a small op. The arguments are checked only after the function has failed.
 """
 
 import functools

@@ -290,7 +290,14 @@ def atleast_3d(*tensors: Tensor | Sequence[Tensor]) -> Any:
     >>> atleast_3d(minigrad.zeros(2, 3)).shape
     minigrad.Size([2, 3, 1])
     """
-    return _each(lambda x: x if x.ndim > 2 else x.unsqueeze(-1) if x.ndim == 2 else x.reshape(1, 1, 1) if x.ndim == 0 else x.unsqueeze(0).unsqueeze(-1), tensors)
+
+    def widened(x: Tensor) -> Tensor:
+        if x.ndim == 0:
+            return x.reshape(1, 1, 1)
+        x = x.unsqueeze(0) if x.ndim == 1 else x
+        return x.unsqueeze(-1) if x.ndim == 2 else x
+
+    return _each(widened, tensors)
 
 
 def _each(f: Callable[[Any], Any], tensors: tuple[Any, ...]) -> Any:

@@ -657,7 +657,7 @@ def put_there(name: str, value: Any, x: Base, index: tuple[Any, ...]) -> Operand
     """
     if hasattr(value, "__apply_op__") and value.dtype != x.dtype:
         arrays = [part for part in index if isinstance(part, (np.ndarray, bool))]
-        if value.numel() == 1 and len(arrays) == 1 and (arrays[0] is True or arrays[0] is False or arrays[0].dtype is BOOL):
+        if value.numel() == 1 and len(arrays) == 1 and (isinstance(arrays[0], bool) or arrays[0].dtype is BOOL):
             return value.reshape(()).to(x.dtype)
         raise RuntimeError(
             f"{name} requires the source and destination dtypes match, got {x.dtype} for the destination "

@@ -26,13 +26,11 @@ from minigrad.methods.arguments import (
 from minigrad.methods.base import Base
 from minigrad.methods.sampling import Sampling as M
 
-# The functions that accept a number in place of the first tensor, as in PyTorch: add(1, x), addmm(beta, x, a, b).
+# The functions that accept a number in place of the first tensor, as in PyTorch: add(1, x).
 NUMBER_FIRST = frozenset("""
-    add addbmm addmm addmv addr baddbmm bitwise_and bitwise_left_shift bitwise_or bitwise_right_shift bitwise_xor
-    bucketize div divide float_power floor_divide isin mul multiply pow remainder sub subtract true_divide xlogy
+    add bitwise_and bitwise_left_shift bitwise_or bitwise_right_shift bitwise_xor bucketize div divide float_power
+    floor_divide isin mul multiply pow remainder sub subtract true_divide xlogy
 """.split())
-
-
 # The functions that still accept the deprecated order of their arguments: addmm(beta, x, alpha, a, b).
 FACTORS_FIRST = frozenset("addbmm addmm addmv addr baddbmm".split())
 
@@ -48,13 +46,13 @@ def function(method: Callable[..., Any], found_as: str | None = None) -> Callabl
     def called(input: Tensor, *args: object, out: Any = None, **kwargs: object) -> Any:
         if not hasattr(input, "__apply_op__"):
             other = args[0] if args else kwargs.get("other")
+            factor = name in FACTORS_FIRST and len(args) > 2
             number = name in NUMBER_FIRST and isinstance(input, (int, float, bool))
-            if name in FACTORS_FIRST and isinstance(other, Tensor) and len(args) > 2:
-                return compute(input, *args)
-            if not number or not isinstance(other, Tensor):
+            if not (factor or number) or not isinstance(other, Tensor):
                 raise not_a_tensor(name, "input", 1, input)
-            fits = isinstance(input, int) and np.can_cast(np.min_scalar_type(input), other.dtype)
-            input = wrap(as_array(input, other.dtype if fits else None))
+            if number:
+                fits = isinstance(input, int) and np.can_cast(np.min_scalar_type(input), other.dtype)
+                input = wrap(as_array(input, other.dtype if fits else None))
         try:
             z = compute(input, *args, **kwargs)
         except REFUSED:

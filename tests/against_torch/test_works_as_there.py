@@ -118,6 +118,7 @@ IN_PLACE = {
 PRODUCTS = {
     "addmm(beta, alpha, a, b)": lambda m, x: m.ones(2, 2).addmm_(1, -2, x, x.t()), "addr(beta, a, b)": lambda m, x: x.addr(2, x[0, :2], x[0]),
     "minigrad.addmm(beta, x, alpha, a, b)": lambda m, x: m.addmm(2, m.ones(2, 2), -1, x, x.t()),
+    "minigrad.addmm(beta, x, a, b, out=z)": lambda m, x: [z := m.zeros(2, 2), m.addmm(2, m.ones(2, 2), x, x.t(), out=z)],
     "addmm of three": lambda m, x: x.addmm(x, x, x), "addmv(beta, alpha, a, b)": lambda m, x: m.ones(2).addmv(1, 2, x, x[0]),
     "a convolution without channels": lambda m, x: gradient(m, lambda w: m.nn.functional.conv2d(m.ones(2, 0, 4, 4), w), [[[[]]]]),
     "the bias of three axes": lambda m, x: m.nn.functional.linear(x.expand(4, 2, 3), m.ones(5, 3), m.arange(10.0).reshape(2, 5)),
