@@ -13,7 +13,9 @@ The modules are those of a small compiler:
     passes          turn a program into an equivalent one with less work
     buffers         assigns values to preallocated memory
     codegen         turns a program into plain NumPy source, which a plan runs
-    training_step   programs that include backward() and optimizer steps: implements compile
+    step_recorder   records backward() and writes to memory outside of the program, too
+    optimizer_steps the steps of optimizers as instructions
+    training_step   compile: a whole training step as one program
     view            shows a program in the inspector
 
 An eager tape is rebuilt at each step, and may differ each time. A program is built once and

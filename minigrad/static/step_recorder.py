@@ -1,0 +1,157 @@
+"""The recorder of training steps: it also records backward(), and writes to memory outside of the program.
+
+Read tracing.py and differentiate.py first.
+"""
+
+from collections.abc import Callable
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from minigrad import ops
+from minigrad.core.leaf import AccumulateGrad
+from minigrad.core.memory import Tensor
+from minigrad.core.modes import enable_grad
+from minigrad.core.op import Op
+from minigrad.core.shapes import Array
+from minigrad.static.differentiate import SlotRows, pull
+from minigrad.static.ir import AnyOp, Args, Kwargs, NumpyFunction, ProgramError, Settings, refs_in
+from minigrad.static.slots import Slot
+from minigrad.static.tracing import Memory, ProgramRecorder
+
+
+class StepRecorder(ProgramRecorder):
+    """A recorder that also records backward() and the step() of optimizers.
+
+    leaves    id -> the AccumulateGrad of each leaf
+    before    checks and updates before each run (learning rates, step counts)
+    after     calls after each run: the steps of optimizers that could not be recorded
+    written   the tensors that the program writes to
+    """
+
+    keeps_rows = True
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.before: list[Any] = []
+        self.after: list[Callable[[], Any]] = []
+        self.written: list[Any] = []
+        self.leaves: dict[int, AccumulateGrad] = {}
+        self.stale: set[int] = set()  # values whose memory has been overwritten
+        self.roots: dict[int, int] = {}  # a view -> the value it is a view of
+        self.shown: list[Any] = []  # (leaf, number of its gradient): each run sets the leaf's .grad
+
+    def backward(self, loss: Slot, gradient: Slot | Tensor | None) -> None:
+        """Record the backward pass for all captured leaves that require a gradient.
+
+        Until recording ends, a leaf's .grad is the Slot of its gradient.
+        """
+        if gradient is None:
+            if prod(loss.shape) != 1:
+                raise RuntimeError("grad can be implicitly created only for scalar outputs")
+            gradient = Slot(self, self.constant(np.ones(loss.shape, loss.dtype)))
+        elif not isinstance(gradient, Slot):
+            gradient = Slot(self, self.number(gradient))
+        wanted = {
+            number: t.node
+            for i, t in self.captured.items()
+            if type(t.node) is AccumulateGrad
+            for number in (i, self.current.get(i, i))
+        }
+        with enable_grad():
+            found = pull(self, {loss.index: gradient}, wanted)
+        for i, node in wanted.items():
+            if i in found:
+                if node.grad is not None and not isinstance(node.grad, (Slot, SlotRows)):
+                    raise ProgramError(
+                        "a parameter already has a .grad when backward() is recorded, and a replay does not add to it. "
+                        "To fix it, start the step with optimizer.zero_grad()."
+                    )
+                node.grad = found[i] if node.grad is None else node.grad + found[i]
+                self.leaves[id(node)] = node
+
+    def emit(self, op: AnyOp, operands: tuple[int, ...], settings: Settings) -> int:
+        """As in ProgramRecorder. Raises ProgramError if an operand has been overwritten."""
+        for i in (*operands, *refs_in(settings)):
+            if self.roots.get(i, i) in self.stale:
+                raise ProgramError(
+                    f"{op.name} needs the value that a tensor had before the step overwrote it (one of the variables "
+                    "needed for gradient computation has been modified by an inplace operation). To fix it, call "
+                    "backward() before the optimizer's step(), or compute the loss again after it."
+                )
+        z = super().emit(op, operands, settings)
+        if op.view:
+            self.roots[z] = self.roots.get(operands[0], operands[0])
+        return z
+
+    def write_outside(self, op: Op, tensor: Tensor, *others: Any, **settings: Any) -> Any:
+        """p -= lr * g: each run writes the result to the memory of p."""
+        self.over(tensor, op, tensor, *others, **settings)
+
+    def write_through(self, tensor: Tensor, z: Slot) -> None:
+        """Record that each run copies z into the tensor's memory."""
+        self.over(tensor, ops.clone, z)
+
+    def write_array(self, op: NumpyFunction, args: Args, kwargs: Kwargs, out: Array) -> Array:
+        """BatchNorm's running statistics: each run writes the result to their memory."""
+        first = self.held(out)
+        z = self.numpy_function(op, args, kwargs)
+        if z.shape != out.shape:
+            raise ProgramError(f"{op.name} would change the shape of the array it writes to.")
+        if z.dtype != out.dtype:
+            z = z.to(out.dtype)
+        self._overwrite(first, z)
+        return out
+
+    def _overwrite(self, first: int, z: Slot) -> None:
+        """From now on, the memory of the captured value `first` contains z."""
+        self.instructions[-1].over = first
+        self.stale.add(self.current.get(first, first))
+        self.current[first] = z.index
+
+    def over(
+        self, tensor: Tensor | Memory, op: Op, *operands: Slot | Tensor, **settings: object
+    ) -> Slot:
+        """Record op(*operands), with its result written to the memory of a captured tensor."""
+        first = self.first_of(tensor)
+        if first is None:
+            raise ProgramError(
+                f"{op.name}_ writes to a view, or to a tensor computed in the step. To fix it, make a new tensor."
+            )
+        with self.stopping():
+            z = self.apply(op, operands, settings)
+            if z.shape != self.values[first].shape or z.dtype != self.values[first].dtype:
+                raise ProgramError(
+                    f"{op.name}_ would change the shape or dtype of the tensor it writes to."
+                )
+        self._overwrite(first, z)
+        self.became(tensor, z.index)
+        return z
+
+    def became(self, tensor: Tensor | Memory, number: int) -> None:
+        """From now on, the tensor has the value with this number."""
+        first = self.first_of(tensor)
+        assert first is not None
+        self._known[id(tensor)] = self.current[first] = number
+        if not any(t is tensor for t in self.written):
+            self.written.append(tensor)
+
+    def first_of(self, tensor: Tensor | Memory) -> int | None:
+        """The number of the tensor's value at the start of a run."""
+        if id(tensor) not in self._known and tensor._base is None:
+            self.capture(tensor, as_memory=True)
+        return next((i for i, t in self.captured.items() if t is tensor), None)
+
+    def show(self, node: AccumulateGrad) -> None:
+        """Make each run store this gradient in the tensor's .grad."""
+        g = node.grad
+        if isinstance(g, SlotRows):
+            g = g.dense(self)
+        example = self.examples[g.index]
+        others = [a for a, v in zip(self.examples, self.values, strict=True) if v.kind != "result"]
+        if self.values[g.index].kind != "result" or any(
+            np.may_share_memory(example, a) for a in others
+        ):
+            g = ops.clone(g)  # never return memory that the program does not own
+        self.shown.append((node, g.index))
