@@ -178,7 +178,9 @@ NUMPY_CALLS = """
     np.atleast_2d(x[0]) | np.column_stack([x[0], x[1]]) | np.array_split(x, 3) | np.count_nonzero(x) |
     np.linalg.solve(x, x[0]) | np.linalg.eigh(x) | np.rot90(x) | np.prod(x, axis=(0, 1)) |
     np.sum(x, axis=(0, 1), keepdims=True) | np.argmax(x, axis=0, keepdims=True) | np.all(x > 0, axis=0) |
-    np.matmul(x, x) | np.exp(x, dtype=np.float64) | np.add(x, x, where=x > 2, out=np.zeros((2, 2)))
+    np.matmul(x, x) | np.exp(x, dtype=np.float64) | np.add(x, x, where=x > 2, out=np.zeros((2, 2))) |
+    np.kron(a, x) | np.kron(x, a) | np.inner(a, x) | np.outer(a, x) | np.tensordot(x, a, axes=1) |
+    np.cross(a[[0, 0]][:, [0, 1, 0]], x[[1, 1]][:, [0, 1, 0]]) | np.clip(a, x / 2, x) | np.vstack([a, x])
 """
 
 
@@ -188,7 +190,7 @@ def test_a_numpy_function_of_tensors_gives_what_numpy_gives(call):
     a = np.array([[1.0, 2.0], [3.0, 4.0]])
     parts = lambda z: list(z) if isinstance(z, (list, tuple)) else [z]
 
-    expected, found = (parts(eval(call, {"np": np, "x": x})) for x in (a, minigrad.tensor(a)))
+    expected, found = (parts(eval(call, {"np": np, "a": a, "x": x})) for x in (a, minigrad.tensor(a)))
 
     assert len(found) == len(expected)
     for z, w in zip(found, expected, strict=True):

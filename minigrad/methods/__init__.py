@@ -69,6 +69,8 @@ class ArrayMethods(Entries, Products, Reductions, Operators, Indexing, Arrangeme
             return function(*values_only(args), **values_only(kwargs))
         if "a" in kwargs:
             args = (kwargs.pop("a"), *args)  # np.sum(a=x)
+        operands = 2 if function in PRODUCTS else 1  # that may be arrays: np.kron(array, x), np.take(array, x)
+        args = tuple([self._constant(a) if isinstance(a, np.ndarray) and k < operands else a for k, a in enumerate(args)])
         replacement = NUMPY_FUNCTIONS.get(function)
         known = () if replacement is None else replacement.__code__.co_varnames
         unknown = [name for name in kwargs if name not in known]
@@ -151,6 +153,7 @@ def norm_of_entries(x: Reductions, ord: float | str | None = None, axis: Dim = N
     return NotImplemented if several else x.norm(ord, axis, keepdims)
 
 
+PRODUCTS = {np.cross, np.inner, np.kron, np.outer, np.tensordot}
 # These are methods with the same arguments: np.mean(x, axis=0) is x.mean(axis=0).
 NUMPY_FUNCTIONS: dict[Any, Any] = {getattr(np, name): getattr(ArrayMethods, name) for name in "all any mean moveaxis ravel reshape sum trace".split()}
 NUMPY_FUNCTIONS |= {np.max: ArrayMethods.amax, np.min: ArrayMethods.amin, np.copy: ArrayMethods.clone, np.size: ArrayMethods.numel}
