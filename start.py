@@ -50,6 +50,9 @@ def main(arguments):
         set_up("lab")
         sys.exit(run(["minigrad", "lab"] + rest))
     set_up("dev")
+    # There are as many workers as cores: threads of a matrix product would only wait for each other.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
     failed = [check for check in CHECKS if run(check)]
     with tempfile.TemporaryFile() as said:
         types = start(TYPES, stdout=said, stderr=subprocess.STDOUT)

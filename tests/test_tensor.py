@@ -190,7 +190,9 @@ def test_a_numpy_function_of_tensors_gives_what_numpy_gives(call):
     a = np.array([[1.0, 2.0], [3.0, 4.0]])
     parts = lambda z: list(z) if isinstance(z, (list, tuple)) else [z]
 
-    expected, found = (parts(eval(call, {"np": np, "a": a, "x": x})) for x in (a, minigrad.tensor(a)))
+    expected, found = (
+        parts(eval(call, {"np": np, "a": a, "x": x})) for x in (a, minigrad.tensor(a))
+    )
 
     assert len(found) == len(expected)
     for z, w in zip(found, expected, strict=True):

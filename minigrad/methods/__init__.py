@@ -38,15 +38,17 @@ from minigrad.methods.operators import Operators
 from minigrad.methods.products import Products, tensordot
 from minigrad.methods.reductions import Reductions
 from minigrad.methods.rows import add_docstrings, add_in_place, add_other_docstrings, add_synonyms
+from minigrad.methods.statistics import Statistics
+from minigrad.methods.writing import Writing
 from minigrad.ops import composites
 
 __all__ = ["ArrayMethods", "indices_of"]
 
-for _chapter in (Base, Entries, Products, Reductions, Operators, Indexing, Arrangement):
+for _chapter in (Base, Entries, Products, Statistics, Reductions, Operators, Writing, Indexing, Arrangement):
     check_methods(_chapter)
 
 
-class ArrayMethods(Entries, Products, Reductions, Operators, Indexing, Arrangement):
+class ArrayMethods(Entries, Products, Statistics, Operators, Writing):
     """The operators and methods that tensors and slots share, and NumPy's protocols."""
 
     __slots__ = ()

@@ -10,13 +10,13 @@ from minigrad import ops
 from minigrad.core.dtypes import common_dtype, exact_number, torch_name
 from minigrad.core.shapes import Array
 from minigrad.methods.base import Base, Operand, T, broadcast
-from minigrad.methods.indexing import Indexing
 from minigrad.methods.operators import Operators
+from minigrad.methods.writing import Writing
 from minigrad.ops.composites import level, named
 from minigrad.return_types import frexp as pair
 
 
-class Entries(Operators, Indexing):
+class Entries(Operators, Writing):
     """Elementwise methods."""
 
     __slots__ = ()

@@ -22,7 +22,7 @@ from minigrad.core.shapes import Several, normalize_one
 from minigrad.core.tensor import Size, Tensor, wrap
 from minigrad.methods.arguments import into_out, named_type, takes_out, takes_tensors
 from minigrad.methods.base import broadcast
-from minigrad.methods.indexing import truth_values
+from minigrad.methods.writing import truth_values
 from minigrad.ops import composites
 from minigrad.ops.composites import named
 from minigrad.ops.products import LETTERS

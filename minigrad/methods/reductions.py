@@ -1,11 +1,10 @@
-"""Reductions along an axis, sorting, counting and searching.
+"""Reductions along an axis: sums, means, extremes, norms, and what accumulates.
 
 `dim` is the axis or axes to reduce; `keepdim` keeps them with size 1. NumPy's names `axis`
 and `keepdims` work too.
 """
 
-import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, Self, TypeVar
 
 import numpy as np
@@ -17,7 +16,7 @@ from minigrad.core.errors import NotForDtype, warn_user
 from minigrad.core.op import Op
 from minigrad.core.shapes import LISTED, Array, Dim, Shape, normalize_axes, normalize_one
 from minigrad.methods.base import Base, Operand, in_type, overwritten, with_numpy_names
-from minigrad.methods.indexing import Indexing, part
+from minigrad.methods.indexing import Indexing
 from minigrad.methods.operators import Operators
 from minigrad.ops import composites
 from minigrad.ops.reductions import number_reduced
@@ -407,121 +406,6 @@ class Reductions(Operators, Indexing):
         """
         return along_one_axis(composites.running_extreme, self, dim, np.minimum)
 
-    def sort(self, dim: int = -1, descending: bool = False, stable: bool | None = None) -> Any:
-        """A tuple (values, indices): the entries sorted along dim, and their old indices.
-
-        descending   sort from large to small; NaN counts as the largest value
-        The sort is stable even without stable=True: equal entries keep their order.
-
-        >>> values, indices = minigrad.tensor([3, 1, 2]).sort()
-        >>> values
-        tensor([1, 2, 3])
-        >>> indices
-        tensor([1, 2, 0])
-        """
-        return along_one_axis(composites.sort, self, dim, descending, stable is not None)
-
-    def argsort(self, dim: int = -1, descending: bool = False, stable: bool = False) -> Self:
-        """The indices that sort x along dim: x.sort(dim).indices.
-
-        >>> minigrad.tensor([3, 1, 2]).argsort()
-        tensor([1, 2, 0])
-        """
-        return along_one_axis(composites.argsort, self, dim, descending)
-
-    def msort(self) -> Self:
-        """The entries sorted along the first axis: x.sort(0).values.
-
-        >>> minigrad.tensor([[3, 1], [2, 4]]).msort()
-        tensor([[2, 1],
-                [3, 4]])
-        """
-        return self.sort(0).values
-
-    def topk(self, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
-        """A tuple (values, indices) of the k largest entries along dim, the largest first.
-
-        largest   False: the k smallest, the smallest first
-        sorted    accepted but ignored: the values are always sorted
-        Raises RuntimeError if k is greater than the size of dim.
-
-        >>> values, indices = minigrad.tensor([3.0, 1.0, 4.0, 2.0]).topk(2)
-        >>> values
-        tensor([4., 3.])
-        >>> indices
-        tensor([2, 0])
-        """
-        return along_one_axis(composites.topk, self, dim, k, largest)
-
-    def kthvalue(self, k: int, dim: int = -1, keepdim: bool = False) -> Any:
-        """A tuple (values, indices) of the k-th smallest entry along dim, counted from 1.
-
-        >>> values, indices = minigrad.tensor([3.0, 1.0, 2.0]).kthvalue(2)
-        >>> values
-        tensor(2.)
-        >>> indices
-        tensor(2)
-        """
-        return along_one_axis(composites.kthvalue, self, dim, k, keepdim)
-
-    def median(self, dim: int | None = None, keepdim: bool = False) -> Any:
-        """The median. For an even number of entries, the lower of the two middle ones. NaN if an entry is NaN.
-
-        dim       the axis to reduce; the result is then (values, indices). None: a tensor without axes
-        keepdim   keep the reduced axis with length 1
-
-        >>> minigrad.tensor([3.0, 1.0, 2.0, 9.0]).median()
-        tensor(2.)
-        """
-        return ops.median.apply(self) if dim is None else along_one_axis(composites.median_along, self, dim, keepdim)
-
-    def nanmedian(self, dim: int | None = None, keepdim: bool = False) -> Any:
-        """The median of the entries that are not NaN. With dim, (values, indices) along it.
-
-        For an even number of entries, it is the lower of the two middle ones.
-
-        >>> minigrad.tensor([3.0, float("nan"), 1.0, 2.0]).nanmedian()
-        tensor(2.)
-        """
-        if dim is not None:
-            return along_one_axis(composites.median_along, self, dim, keepdim, True)
-        missing = np.isnan(self.array)
-        return composites.named(ops.median.apply(self if missing.all() else self[~missing]), "NanmedianBackward0")
-
-    def mode(self, dim: int = -1, keepdim: bool = False) -> Any:
-        """A tuple (values, indices): the most frequent entry along dim (the smallest one in a tie) and its last index.
-
-        >>> values, indices = minigrad.tensor([2, 1, 2, 3]).mode()
-        >>> values
-        tensor(2)
-        >>> indices
-        tensor(2)
-        """
-        return along_one_axis(composites.most_frequent, self, dim, keepdim)
-
-    def quantile(self, q: float | Self | Sequence[float], dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear") -> Self:
-        """The q-th quantile, of all entries or along dim: a fraction q of the entries is below it.
-
-        q               a number from 0 to 1, or a vector of them, which becomes the first axis of the result
-        interpolation   what to return between two entries: "linear", "lower", "higher", "midpoint" or "nearest"
-        If an entry is NaN, the result is NaN; nanquantile ignores NaNs.
-
-        >>> x = minigrad.tensor([0.0, 1.0, 2.0, 3.0])
-        >>> x.quantile(0.5)
-        tensor(1.5000)
-        >>> x.quantile(minigrad.tensor([0.0, 1.0]))
-        tensor([0., 3.])
-        """
-        return quantiles(self, q, dim, keepdim, interpolation, False)
-
-    def nanquantile(self, q: float | Self | Sequence[float], dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear") -> Self:
-        """The q-th quantile of the entries that are not NaN: of all, or along dim.
-
-        >>> minigrad.tensor([0.0, float("nan"), 2.0]).nanquantile(0.5)
-        tensor(1.)
-        """
-        return quantiles(self, q, dim, keepdim, interpolation, True)
-
     def aminmax(self, *, dim: int | None = None, keepdim: bool = False) -> Any:
         """A tuple (min, max) of all entries, or along dim. keepdim keeps that axis with size 1.
 
@@ -531,14 +415,6 @@ class Reductions(Operators, Indexing):
         """
         both = (self.amin(dim, keepdim), self.amax(dim, keepdim))
         return return_types.aminmax(*[composites.named(z, "AminmaxBackward0") for z in both])
-
-    def count_nonzero(self, dim: Dim = None) -> Self:
-        """The number of nonzero entries, in total or along dim, an axis or a tuple of axes. NaN counts as nonzero.
-
-        >>> minigrad.tensor([[0, 1], [2, 3]]).count_nonzero(0)
-        tensor([1, 2])
-        """
-        return self._constant(np.add.reduce(self.array != 0, axis=axes_of(dim, None, self.ndim), dtype=np.int64))
 
     def nansum(self, dim: Dim = None, keepdim: bool = False, *, dtype: DTypeLike = None) -> Self:
         """The sum of the entries that are not NaN, in total or along dim, an axis or a tuple of axes.
@@ -573,79 +449,6 @@ class Reductions(Operators, Indexing):
         """
         return composites.named((self - other).norm(p), "DistBackward0")
 
-    def cov(self, *, correction: float = 1, fweights: Any = None, aweights: Any = None) -> Self:
-        """The covariance matrix of the rows of x: (variables, observations) gives (variables, variables).
-
-        correction   the divisor is the number of observations minus this
-        fweights     the number of times each observation occurred: integers
-        aweights     the relative weight of each observation: floats
-
-        >>> minigrad.tensor([[1.0, 2.0, 3.0], [3.0, 2.0, 1.0]]).cov()
-        tensor([[ 1., -1.],
-                [-1.,  1.]])
-        """
-        if self.ndim > 2:
-            raise RuntimeError(f"cov(): expected input to have two or fewer dimensions but got an input with {self.ndim} dimensions")
-        if self.dtype.kind == "b":
-            raise RuntimeError("cov(): bool dtype is not supported for input. To fix it, use x.int().")
-        rows: Any = self.reshape(1, -1) if self.ndim < 2 else self
-        n = rows.shape[1]
-        checked_weights("fweights", fweights, n, "iu", "integral")
-        checked_weights("aweights", aweights, n, "f", "floating point")
-        w = fweights if aweights is None else aweights if fweights is None else fweights * aweights
-        total = n if w is None else w.sum()
-        if w is not None and not total.array:
-            raise RuntimeError("cov(): weights sum to zero, can't be normalized")
-        d = rows - (rows if w is None else rows * w).sum(1, keepdim=True) / total
-        freedom = total - (correction if aweights is None else correction * (w * aweights).sum() / total)
-        if np.asarray(getattr(freedom, "array", freedom)) <= 0:
-            warnings.warn(
-                "cov(): degrees of freedom is <= 0. Correction should be strictly less than the number of observations.",
-                stacklevel=2,
-            )
-            freedom = 0
-        return (d.mm((d if w is None else d * w).H) / freedom).squeeze()
-
-    def corrcoef(self) -> Self:
-        """The correlation matrix of the rows of x, with entries from -1 to 1: (variables, observations) gives (variables, variables).
-
-        >>> minigrad.tensor([[0.0, 2.0], [2.0, 0.0]]).corrcoef().round()
-        tensor([[ 1., -1.],
-                [-1.,  1.]])
-        """
-        if self.ndim > 2:
-            raise RuntimeError(f"corrcoef(): expected input to have two or fewer dimensions but got an input with {self.ndim} dimensions")
-        c: Any = self.cov()
-        if not c.ndim:
-            return c / c
-        s = c.diagonal().sqrt()
-        z = c / s.unsqueeze(1) / s
-        return z if z.dtype.kind == "c" else z.clamp(-1, 1)
-
-    def diff(self, n: int = 1, dim: int = -1, prepend: Self | None = None, append: Self | None = None) -> Self:
-        """The differences of neighbors along dim: x[1:] - x[:-1] for dim 0. The result is shorter by 1.
-
-        n                 take differences of differences, n times
-        prepend, append   tensors to join before and after x along dim
-
-        >>> minigrad.tensor([1, 4, 9, 16]).diff()
-        tensor([3, 5, 7])
-        """
-        if n > 0 and (prepend is not None or append is not None):
-            ends = [x for x in (prepend, self, append) if x is not None]
-            if any(x.ndim != self.ndim for x in ends):
-                raise RuntimeError("diff expects prepend or append to be the same dimension as input")
-            return ops.cat.apply(*ends, axis=normalize_one(dim, self.ndim)).diff(n, dim)
-        if not self.ndim:
-            raise RuntimeError("diff expects input to be at least one-dimensional")
-        if n < 0:
-            raise RuntimeError(f"order must be non-negative but got {n}")
-        x, axis = self if n else self.clone(), normalize_one(dim, self.ndim)
-        for _ in range(min(n, x.shape[axis])):
-            later, earlier = [ops.getitem.apply(x, index=part(axis, at)) for at in (slice(1, None), slice(0, -1))]
-            x = later ^ earlier if x.dtype.kind == "b" else later - earlier
-        return x
-
     # ------------------------------------------------------------------ neural networks
 
     def softmax(self, dim: int, dtype: DTypeLike = None) -> Self:
@@ -673,118 +476,6 @@ class Reductions(Operators, Indexing):
         """
         x = self if dtype is None else self.to(dtypes.as_dtype(dtype))
         return ops.log_softmax.apply(x, axis=axis_for_softmax(x, dim))
-
-    # ------------------------------------------------------------------ counting and searching
-
-    def nonzero(self, *, as_tuple: bool = False) -> Any:
-        """The indices of the nonzero entries: one row for each entry, with one column for each axis.
-
-        as_tuple   return one vector of indices for each axis instead, so that x[x.nonzero(as_tuple=True)] gives the entries
-
-        >>> x = minigrad.tensor([[0, 5], [6, 0]])
-        >>> x.nonzero()
-        tensor([[0, 1],
-                [1, 0]])
-        >>> x[x.nonzero(as_tuple=True)]
-        tensor([5, 6])
-        """
-        return composites.nonzero(self, as_tuple)
-
-    def argwhere(self) -> Self:
-        """The indices of the nonzero entries, one row for each: the same as x.nonzero().
-
-        >>> minigrad.tensor([[0, 5], [6, 0]]).argwhere()
-        tensor([[0, 1],
-                [1, 0]])
-        """
-        return composites.nonzero(self, False)
-
-    def unique(self, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None) -> Any:
-        """The unique entries, sorted. With dim, the unique slices along it.
-
-        return_inverse   also return, for each entry of x, its index in the result
-        return_counts    also return how many times each one occurs
-        sorted           accepted but ignored: the values are always sorted
-
-        >>> values, counts = minigrad.tensor([3, 1, 3]).unique(return_counts=True)
-        >>> values
-        tensor([1, 3])
-        >>> counts
-        tensor([1, 2])
-        """
-        return composites.unique(self, return_inverse, return_counts, dim)
-
-    def unique_consecutive(self, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None) -> Any:
-        """The entries with each run of equal ones reduced to one. With dim, the slices along it.
-
-        return_inverse   also return, for each entry of x, the index of its run
-        return_counts    also return the length of each run
-
-        >>> minigrad.tensor([1, 1, 2, 1]).unique_consecutive()
-        tensor([1, 2, 1])
-        """
-        return composites.unique_consecutive(self, return_inverse, return_counts, None if dim is None else normalize_one(dim, self.ndim))
-
-    def bincount(self, weights: Self | None = None, minlength: int = 0) -> Self:
-        """The counts of 0, 1, 2, ... in x, a vector of non-negative integers.
-
-        weights     sum these weights instead of counting the entries
-        minlength   the minimum length of the result
-
-        >>> minigrad.tensor([0, 2, 2]).bincount()
-        tensor([1, 0, 2])
-        """
-        return composites.bincount(self, weights, minlength)
-
-    def histc(self, bins: int = 100, min: float = 0, max: float = 0) -> Self:
-        """The number of entries in each of `bins` equal bins between min and max.
-
-        With min = max = 0, the range is that of x. Entries outside the range are not counted. The counts have x's dtype.
-
-        >>> minigrad.tensor([1.0, 2.0, 2.5, 4.0]).histc(bins=2, min=0, max=4)
-        tensor([1., 3.])
-        """
-        return composites.histc(self, bins, min, max)
-
-    def histogram(self, bins: Any = 100, *, range: tuple[float, float] | None = None, weight: Self | None = None, density: bool = False) -> return_types.histogram:
-        """A tuple (hist, bin_edges): the number of entries in each bin, and the edges of the bins.
-
-        bins      the number of equal bins, or a tensor of edges
-        range     the (smallest, largest) edge, if bins is a number; by default, the range of x
-        weight    sum these weights instead of counting the entries
-        density   normalize the histogram to area 1
-
-        >>> hist, edges = minigrad.tensor([1.0, 2.0, 2.5, 4.0]).histogram(2, range=(0, 4))
-        >>> hist, edges
-        (tensor([1., 3.]), tensor([0., 2., 4.]))
-        """
-        return composites.histogram(self, bins, range, weight, density)
-
-    def bucketize(self, boundaries: Any, *, out_int32: bool = False, right: bool = False) -> Self:
-        """For each entry, the index of its bucket: the number of boundaries below it.
-
-        boundaries   a sorted vector
-        right        put an entry that equals a boundary into the bucket above it
-        out_int32    return int32 instead of int64
-
-        >>> minigrad.tensor([0.5, 2.0, 9.0]).bucketize(minigrad.tensor([1.0, 2.0, 3.0]))
-        tensor([0, 1, 3])
-        """
-        ndim = np.ndim(getattr(boundaries, "array", boundaries))
-        if ndim != 1:
-            raise RuntimeError(f"boundaries tensor must be 1 dimension, but got dim({ndim})")
-        return composites.insertion_points(boundaries, self, right, out_int32)
-
-    def isin(self, test_elements: Any, *, assume_unique: bool = False, invert: bool = False) -> Self:
-        """True where an entry of x is one of test_elements.
-
-        invert          return True where it is none of them
-        assume_unique   you promise that neither tensor has duplicate entries; this is faster
-
-        >>> minigrad.tensor([1, 2, 3]).isin(minigrad.tensor([2, 5]))
-        tensor([False,  True, False])
-        """
-        return self._constant(np.isin(self.array, getattr(test_elements, "array", test_elements), assume_unique, invert))
 
 
 R = TypeVar("R", bound=Reductions)
@@ -898,14 +589,6 @@ def variance_settings(name: str, x: Base, dim: Dim, unbiased: bool | None, keepd
     return {"axis": axes, "correction": correction, "keepdims": keepdims}
 
 
-def quantiles(x: R, q: Any, dim: int | None, keepdims: bool, interpolation: str, ignore_nan: bool) -> R:
-    """Quantiles of all entries or along one axis. Several quantiles get a new first axis."""
-    if dim is not None and x.ndim:
-        return composites.quantile(x, normalize_one(dim, x.ndim), q, keepdims, interpolation, ignore_nan)
-    z = composites.quantile(x.reshape(-1), 0, q, False, interpolation, ignore_nan)
-    return z.reshape((*z.shape, *(1,) * x.ndim)) if keepdims else z
-
-
 def nuclear(x: R, dim: Dim, keepdims: bool) -> R:
     """The sum of the singular values of matrices."""
     axes = normalize_axes(dim, x.ndim) if dim is not None or x.ndim == 2 else ()
@@ -929,17 +612,3 @@ def axis_for_softmax(x: Base, dim: int) -> int | None:
     ndim = x.array.ndim
     axis = normalize_one(dim, ndim)
     return axis if ndim else None
-
-
-def checked_weights(name: str, w: Base | None, n: int, kinds: str, words: str) -> None:
-    """Check the weights of cov: one for each of n observations, of the right dtype, and none negative."""
-    if w is None:
-        return
-    if w.ndim > 1:
-        raise RuntimeError(f"cov(): expected {name} to have one or fewer dimensions but got {name} with {w.ndim} dimensions")
-    if w.dtype.kind not in kinds:
-        raise RuntimeError(f"cov(): expected {name} to have {words} dtype but got {name} with {w.dtype} dtype")
-    if w.numel() != n:
-        raise RuntimeError(f"cov(): expected {name} to have the same numel as there are observations in the input but got {w.numel()} != {n}")
-    if n and w.array.min() < 0:
-        raise RuntimeError(f"cov(): {name} cannot be negative")
