@@ -126,6 +126,7 @@ from minigrad.random import (
 )
 from minigrad.random.generator import Generator, default_generator
 from minigrad.random.tensors import (
+    binomial,
     normal,
     poisson,
     rand,

@@ -111,6 +111,7 @@ from minigrad.random import seed as seed
 from minigrad.random import set_rng_state as set_rng_state
 from minigrad.random.generator import Generator as Generator
 from minigrad.random.generator import default_generator as default_generator
+from minigrad.random.tensors import binomial as binomial
 from minigrad.random.tensors import normal as normal
 from minigrad.random.tensors import poisson as poisson
 from minigrad.random.tensors import rand as rand

@@ -25,7 +25,9 @@ def energy(x):
 J = np.array([numeric_vjp(lambda x: np.tanh(A.numpy() @ x), X.numpy(), e) for e in np.eye(3)])
 
 
-@pytest.mark.parametrize("draw", ["bernoulli(x)", "poisson(x)", "normal(x, 1)"])
+@pytest.mark.parametrize(
+    "draw", ["bernoulli(x)", "poisson(x)", "binomial(8 * x, x)", "normal(x, 1)"]
+)
 def test_a_sample_does_not_move_with_its_parameter(draw):
     x = minigrad.tensor([0.5, 1.0])
 

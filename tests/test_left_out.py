@@ -118,20 +118,20 @@ def test_a_name_that_nothing_has_cannot_be_imported(module):
 
 
 def test_a_distribution_that_is_left_out_can_be_imported_and_says_so_when_it_is_made():
-    from minigrad.distributions import StudentT
-    from minigrad.distributions.studentT import StudentT as Same
+    from minigrad.distributions import VonMises
+    from minigrad.distributions.von_mises import VonMises as Same
 
-    for kind in (StudentT, Same):
-        with pytest.raises(NotImplementedError, match=r"StudentT.*log_prob.*PYTORCH.md"):
+    for kind in (VonMises, Same):
+        with pytest.raises(NotImplementedError, match=r"VonMises.*log_prob.*PYTORCH.md"):
             kind(3.0)
 
 
 def test_a_class_can_derive_from_what_is_left_out_and_from_others():
-    class Prior(minigrad.distributions.StudentT, nn.Module):
+    class Prior(minigrad.distributions.VonMises, nn.Module):
         """As in published packages: a distribution that is a module."""
 
     assert issubclass(Prior, nn.Module)
-    with pytest.raises(NotImplementedError, match=r"StudentT.*log_prob.*PYTORCH.md"):
+    with pytest.raises(NotImplementedError, match=r"VonMises.*log_prob.*PYTORCH.md"):
         Prior(3.0)
 
 

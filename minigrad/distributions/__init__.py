@@ -13,10 +13,12 @@ gradients are usually far less noisy. Distributions that allow it have `rsample`
 
 distribution.py     the base class, the checks of parameters and values, the Kullback-Leibler divergence
 continuous.py       Normal, Uniform, Exponential, Laplace, ...
-gamma.py            Gamma, Beta, Dirichlet
-discrete.py         Bernoulli, Categorical, Poisson, Geometric
+gamma.py            Gamma, Beta, Dirichlet, StudentT
+discrete.py         Bernoulli, Binomial, Categorical, Poisson, Geometric
 multivariate.py     MultivariateNormal, Independent
 transformed.py      TransformedDistribution, for a function such as tanh of a sample
+mixture.py          MixtureSameFamily
+relaxed.py          RelaxedBernoulli, RelaxedOneHotCategorical
 
 >>> import minigrad
 >>> generator = minigrad.manual_seed(0)
@@ -36,7 +38,9 @@ from minigrad.distributions.continuous import *
 from minigrad.distributions.discrete import *
 from minigrad.distributions.distribution import *
 from minigrad.distributions.gamma import *
+from minigrad.distributions.mixture import *
 from minigrad.distributions.multivariate import *
+from minigrad.distributions.relaxed import *
 from minigrad.distributions.transformed import *
 
 __getattr__ = _partial(_attribute, __name__)  # for PyTorch's names that minigrad leaves out

@@ -9,14 +9,21 @@ import numpy as np
 from minigrad.core import modes
 from minigrad.core.tensor import Tensor
 from minigrad.distributions import constraints as c
-from minigrad.distributions.distribution import Distribution, Shape, broadcast_all, standard_normal
+from minigrad.distributions.distribution import (
+    Distribution,
+    Shape,
+    broadcast_all,
+    standard_normal,
+    tiny,
+)
 from minigrad.methods.functions import where
-from minigrad.methods.methods_as_functions import erf
+from minigrad.methods.methods_as_functions import erf, lgamma
 from minigrad.random.tensors import normal, rand
 
-__all__ = ["Cauchy", "Exponential", "HalfNormal", "Laplace", "Normal", "Uniform"]
+__all__ = ["Cauchy", "Exponential", "Gumbel", "HalfNormal", "Laplace", "Normal", "Uniform"]
 
 LOG_2PI = math.log(2 * math.pi)
+EULER = 0.57721566490153286060  # the Euler-Mascheroni constant
 
 
 class _LocationScale(Distribution):
@@ -274,3 +281,40 @@ class Cauchy(_LocationScale):
         # Source: Chyzak and Nielsen, A closed-form formula for the KL divergence between Cauchy distributions (2019).
         numerator = (self.scale + q.scale) ** 2 + (self.loc - q.loc) ** 2
         return (numerator / (4 * self.scale * q.scale)).log()
+
+
+class Gumbel(_LocationScale):
+    """The distribution of the largest of many samples: density exp(-z - exp(-z)) / scale, where z = (x - loc) / scale
+
+    The category with the largest logit + Gumbel noise is a sample from softmax(logits).
+
+    >>> import minigrad
+    >>> Gumbel(0.0, 1.0).cdf(minigrad.tensor(0.0))
+    tensor(0.3679)
+    """
+
+    def _draw(self, shape: Shape) -> Tensor:
+        low, high = tiny(self.loc), 1 - float(np.finfo(self.loc.dtype).eps)
+        u = Uniform(self.loc.new_full(self.loc.shape, low), high, validate_args=False)._draw(shape)
+        return self.loc - self.scale * (-u.log()).log()
+
+    def _log_prob(self, value: Tensor) -> Tensor:
+        y = (self.loc - value) / self.scale
+        return (y - y.exp()) - self.scale.log()
+
+    def _cdf(self, value: Tensor) -> Tensor:
+        return (-((self.loc - value) / self.scale).exp()).exp()
+
+    def _icdf(self, value: Tensor) -> Tensor:
+        return self.loc - self.scale * (-value.log()).log()
+
+    def _entropy(self) -> Tensor:
+        return self.scale.log() + (1 + EULER)
+
+    def _moments(self) -> tuple[Tensor, Tensor]:
+        return self.loc + self.scale * EULER, (math.pi / math.sqrt(6) * self.scale) ** 2
+
+    def _kl(self, q: Self) -> Tensor:
+        ratio, shift = self.scale / q.scale, (q.loc - self.loc) / q.scale
+        moment = (shift + lgamma(1 + ratio)).exp()
+        return ratio * EULER + moment - ratio.log() - shift - (1 + EULER)

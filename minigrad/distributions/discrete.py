@@ -12,7 +12,7 @@ from typing import Any, Self
 import numpy as np
 
 from minigrad.core import modes
-from minigrad.core.tensor import Tensor, wrap
+from minigrad.core.tensor import Size, Tensor, wrap
 from minigrad.distributions import constraints as c
 from minigrad.distributions.distribution import Distribution, Shape, broadcast_all, tiny
 from minigrad.distributions.utils import clamp_probs, lazy_property, probs_to_logits
@@ -20,9 +20,17 @@ from minigrad.methods.creation import eye
 from minigrad.methods.functions import broadcast_tensors, where
 from minigrad.methods.methods_as_functions import lgamma
 from minigrad.nn.functional import binary_cross_entropy_with_logits, one_hot, softplus
-from minigrad.random.tensors import poisson
+from minigrad.random.tensors import binomial, poisson
 
-__all__ = ["Bernoulli", "Categorical", "Geometric", "Multinomial", "OneHotCategorical", "Poisson"]
+__all__ = [
+    "Bernoulli",
+    "Binomial",
+    "Categorical",
+    "Geometric",
+    "Multinomial",
+    "OneHotCategorical",
+    "Poisson",
+]
 
 
 class _ProbsOrLogits(Distribution):
@@ -112,6 +120,81 @@ class Bernoulli(_Binary):
         other = (1 - self.probs) * (softplus(q.logits) - softplus(self.logits))
         other = where(q.probs == 1, where(self.probs == 1, 0.0, other * 0 + math.inf), other)
         return where(self.probs == 0, 0.0, one) + where(self.probs == 1, 0.0, other)
+
+
+class Binomial(_Binary):
+    """The number of successes in `total_count` independent trials: P(k) = n! / (k! (n - k)!) * p**k * (1 - p)**(n - k)
+
+    total_count   n, the number of trials, or a tensor of them
+    probs         p, the probability of success; or pass logits
+
+    >>> import minigrad
+    >>> Binomial(2, probs=0.5).log_prob(minigrad.tensor([0.0, 1.0, 2.0])).exp()
+    tensor([0.2500, 0.5000, 0.2500])
+    """
+
+    arg_constraints = {"total_count": c.nonnegative_integer, **_Binary.arg_constraints}
+    has_enumerate_support = True
+
+    def __init__(
+        self,
+        total_count: int | Tensor = 1,
+        probs: float | Tensor | None = None,
+        logits: float | Tensor | None = None,
+        validate_args: bool | None = None,
+    ) -> None:
+        self.total_count: Any = total_count
+        super().__init__(probs, logits, validate_args)
+
+    def _take(self, name: str, given: float | Tensor) -> tuple[Shape, Shape]:
+        n, value = broadcast_all(self.total_count, given)
+        self.total_count = n.type_as(value)
+        setattr(self, name, value)
+        return value.shape, ()
+
+    @property
+    def support(self) -> c.Constraint:
+        """The integers from 0 to total_count."""
+        return c.integer_interval(0, self.total_count)
+
+    @property
+    def param_shape(self) -> Shape:
+        """The shape of probs: batch_shape."""
+        return self.probs.shape
+
+    def _draw(self, shape: Shape) -> Tensor:
+        return binomial(self.total_count.expand(shape), self.probs.expand(shape))
+
+    def _log_prob(self, value: Tensor) -> Tensor:
+        n, logits = self.total_count, self.logits
+        log_ways = lgamma(n + 1) - lgamma(value + 1) - lgamma(n - value + 1)
+        return log_ways + value * logits - n * softplus(logits)
+
+    def _entropy(self) -> Tensor:
+        log_p = self.log_prob(self.enumerate_support(False))
+        return -(log_p.exp() * log_p).sum(0)
+
+    def enumerate_support(self, expand: bool = True) -> Tensor:
+        """0, ..., total_count, along a new first axis. Raises NotImplementedError if the counts differ."""
+        n = self.total_count.array
+        if not (n == n.max()).all():
+            raise NotImplementedError(
+                "Inhomogeneous total count not supported by `enumerate_support`."
+            )
+        counts = self.probs.new_tensor(np.arange(n.max() + 1))
+        values = counts.reshape((-1,) + (1,) * len(self._batch_shape))
+        return values.expand((-1, *self._batch_shape)) if expand else values
+
+    def _mode(self) -> Tensor:
+        return ((self.total_count + 1) * self.probs).floor().clamp(max=self.total_count)
+
+    def _moments(self) -> tuple[Tensor, Tensor]:
+        mean = self.total_count * self.probs
+        return mean, mean * (1 - self.probs)
+
+    def _kl(self, q: Self) -> Tensor:
+        terms = self.probs * (self.logits - q.logits) + (-self.probs).log1p() - (-q.probs).log1p()
+        return where(self.total_count > q.total_count, math.inf, self.total_count * terms)
 
 
 class Geometric(_Binary):
@@ -213,7 +296,7 @@ class Categorical(_ProbsOrLogits):
     @property
     def param_shape(self) -> Shape:
         """The shape of probs: batch_shape + (k,)."""
-        return self.probs.shape
+        return Size((*self._batch_shape, self._num_events))
 
     def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Draw samples. Gradients do not flow through them."""

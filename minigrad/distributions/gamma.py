@@ -1,4 +1,4 @@
-"""The Gamma distribution, and the distributions built from it: Beta, Dirichlet, Chi2.
+"""The Gamma distribution, and the distributions built from it: Beta, Dirichlet, Chi2, StudentT.
 
 Gamma samples are drawn by rejection sampling, which has no derivative. To differentiate a
 sample x with respect to the shape parameter a, we let x move with a so that it stays the same
@@ -10,6 +10,7 @@ where p is the density. Source: Figurnov, Mohamed and Mnih, Implicit Reparameter
 Gradients (2018).
 """
 
+import math
 from typing import Self
 
 import numpy as np
@@ -18,14 +19,20 @@ from minigrad.core.function import Function, FunctionCtx
 from minigrad.core.shapes import Array
 from minigrad.core.tensor import Tensor, wrap
 from minigrad.distributions import constraints as c
-from minigrad.distributions.distribution import Distribution, Shape, broadcast_all, tiny
+from minigrad.distributions.distribution import (
+    Distribution,
+    Shape,
+    broadcast_all,
+    standard_normal,
+    tiny,
+)
 from minigrad.methods.functions import stack, where
 from minigrad.methods.methods_as_functions import digamma, lgamma
 from minigrad.nn.functional import one_hot
 from minigrad.ops.gamma import digamma as psi
 from minigrad.random import kernels
 
-__all__ = ["Beta", "Chi2", "Dirichlet", "Gamma"]
+__all__ = ["Beta", "Chi2", "Dirichlet", "Gamma", "StudentT"]
 
 
 class _StandardGamma(Function):
@@ -120,6 +127,61 @@ class Chi2(Gamma):
     def __init__(self, df: float | Tensor, validate_args: bool | None = None) -> None:
         (self.df,) = broadcast_all(df)
         super().__init__(0.5 * self.df, 0.5, validate_args)
+
+
+class StudentT(Distribution):
+    """Student's t: the distribution of loc + scale * x / sqrt(s / df) for a standard normal x and s from Chi2(df)
+
+    df       the degrees of freedom: the smaller, the heavier the tails
+    loc      the center
+    scale    above 0; only for large df is it the standard deviation
+
+    >>> import minigrad
+    >>> StudentT(1.0).log_prob(minigrad.tensor(0.0)).exp() * minigrad.pi
+    tensor(1.0000)
+    """
+
+    arg_constraints = {"df": c.positive, "loc": c.real, "scale": c.positive}
+    support = c.real
+    has_rsample = True
+
+    def __init__(
+        self,
+        df: float | Tensor,
+        loc: float | Tensor = 0.0,
+        scale: float | Tensor = 1.0,
+        validate_args: bool | None = None,
+    ) -> None:
+        self.df, self.loc, self.scale = broadcast_all(df, loc, scale)
+        super().__init__(self.df.shape, (), validate_args)
+
+    def _draw(self, shape: Shape) -> Tensor:
+        x = standard_normal(shape, self.df)
+        return self.loc + self.scale * x * (Chi2(self.df, False)._draw(shape) / self.df).rsqrt()
+
+    def _log_prob(self, value: Tensor) -> Tensor:
+        z = (value - self.loc) / self.scale
+        tails = -0.5 * (self.df + 1) * (z**2 / self.df).log1p()
+        return tails - self.scale.log() - 0.5 * self.df.log() - self._log_beta()
+
+    def _log_beta(self) -> Tensor:
+        """log B(df / 2, 1 / 2)"""
+        half = 0.5 * self.df
+        return lgamma(half) + 0.5 * math.log(math.pi) - lgamma(half + 0.5)
+
+    def _entropy(self) -> Tensor:
+        half = 0.5 * self.df
+        tails = (half + 0.5) * (digamma(half + 0.5) - digamma(half))
+        return self.scale.log() + tails + 0.5 * self.df.log() + self._log_beta()
+
+    def _mode(self) -> Tensor:
+        return self.loc
+
+    def _moments(self) -> tuple[Tensor, Tensor]:
+        """There is no mean for df <= 1; for df <= 2 the variance is infinite."""
+        df, undefined = self.df, self.df <= 1
+        variance = where(df > 2, self.scale**2 * df / (df - 2), math.inf)
+        return self.loc.masked_fill(undefined, math.nan), variance.masked_fill(undefined, math.nan)
 
 
 class Dirichlet(Distribution):

@@ -321,7 +321,7 @@ def cauchy(
     return (median + sigma * np.tan(np.pi * (u - 0.5))).reshape(shape).astype(dtype, copy=False)
 
 
-# ------------------------------------------------------------------------ Poisson and gamma
+# ------------------------------------------------------------------------ Poisson, binomial, gamma
 
 
 @drawn
@@ -336,17 +336,30 @@ def events(rates: Array, generator: Generator | None) -> Array:
     """
     if np.any(rates < 0):
         raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
-    return _one_by_one(_events, rates, generator)
+    return _one_by_one(_events, generator, rates)
+
+
+@drawn
+def successes(counts: Array, p: Array, generator: Generator | None) -> Array:
+    """Samples from the binomial distributions with these numbers of trials and probabilities of success.
+
+    If fewer than 10 successes are expected, it adds up the waiting times for them, which are geometric.
+    Otherwise, it uses rejection sampling. Above p = 0.5, it draws the number of failures.
+
+    Source: Hoermann, The generation of binomial random variates (1993).
+    """
+    return _one_by_one(_successes, generator, counts, p)
 
 
 def _one_by_one(
-    draw: Callable[[float, Generator], float], parameters: Array, generator: Generator | None
+    draw: Callable[..., float], generator: Generator | None, *parameters: Array
 ) -> Array:
-    """Draw one sample for each parameter, with the shape and dtype of the parameters."""
-    g = source(generator)
+    """Draw one sample for each entry of the parameters, with their shape and dtype."""
+    g, like = source(generator), parameters[0]
+    entries = [np.asarray(a, np.float64).ravel().tolist() for a in parameters]
     with g.lock:
-        z = [draw(p, g) for p in np.asarray(parameters, np.float64).ravel().tolist()]
-    return np.array(z, parameters.dtype).reshape(np.shape(parameters))
+        z = [draw(*entry, g) for entry in zip(*entries, strict=True)]
+    return np.array(z, like.dtype).reshape(np.shape(like))
 
 
 def _events(rate: float, g: Generator) -> int:
@@ -380,6 +393,47 @@ def _many_events(rate: float, g: Generator) -> int:
             return k
 
 
+def _successes(n: float, p: float, g: Generator) -> float:
+    if n <= 0 or p <= 0:
+        return 0
+    if p > 0.5:
+        return n if p >= 1 else n - _successes(n, 1 - p, g)
+    if n * p >= 10:
+        return _many_successes(n, p, g)
+    count, trials = 0, 0
+    while True:
+        trials += math.ceil(math.log(_one(g)) / math.log1p(-p))
+        if trials > n:
+            return count
+        count += 1
+
+
+def _many_successes(n: float, p: float, g: Generator) -> float:
+    deviation = math.sqrt(n * p * (1 - p))
+    b = 1.15 + 2.53 * deviation
+    a = -0.0873 + 0.0248 * b + 0.01 * p
+    alpha = (2.83 + 5.1 / b) * deviation
+    mode = math.floor((n + 1) * p)
+    slope, top = math.log(p / (1 - p)), _log_ways(n, mode)
+    while True:
+        u = _one(g) - 0.5
+        v = _one(g)
+        us = 0.5 - abs(u)
+        k = math.floor((2 * a / us + b) * u + n * p + 0.5)
+        if us >= 0.07 and v <= 0.92 - 4.2 / b:
+            return k
+        if k < 0 or k > n:
+            continue
+        left = math.log(v * alpha / (a / (us * us) + b))
+        if left <= (k - mode) * slope + _log_ways(n, k) - top:
+            return k
+
+
+def _log_ways(n: float, k: float) -> float:
+    """log(1 / (k! (n - k)!))"""
+    return -math.lgamma(k + 1) - math.lgamma(n - k + 1)
+
+
 def _one(g: Generator) -> float:
     """A uniform sample in double precision."""
     return float(unit(1, np.float64, g)[0])
@@ -391,7 +445,7 @@ def gamma(shapes: Array, generator: Generator | None) -> Array:
 
     Source: Marsaglia and Tsang, A simple method for generating gamma variables (2000).
     """
-    return _one_by_one(_gamma, shapes, generator)
+    return _one_by_one(_gamma, generator, shapes)
 
 
 def _gamma(shape: float, g: Generator) -> float:

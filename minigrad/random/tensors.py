@@ -218,3 +218,23 @@ def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
         raise NotImplementedError(f'"poisson_cpu" not implemented for {str(input.dtype)!r}')
     drawn = wrap(kernels.events(input.array, generator))
     return sampled(input, drawn, "PoissonBackward0")
+
+
+def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) -> Tensor:
+    """A tensor of samples from the binomial distributions: how many of `count` trials succeed.
+
+    count, prob   tensors of one floating dtype; they are broadcast
+
+    >>> binomial(minigrad.tensor([2.0, 5.0]), minigrad.tensor(1.0))
+    tensor([2., 5.])
+    """
+    if count.dtype.kind != "f":
+        raise NotImplementedError(f'"binomial_cpu" not implemented for {str(count.dtype)!r}')
+    if count.dtype != prob.dtype:
+        raise ValueError(
+            f"count and prob must have one dtype, but are {count.dtype} and {prob.dtype}. "
+            f"To fix it, convert one: prob.to({count.dtype})."
+        )
+    n, p = np.broadcast_arrays(count.array, prob.array)
+    drawn = wrap(kernels.successes(n, p, generator))
+    return sampled(prob.expand(n.shape), drawn, "BinomialBackward0")

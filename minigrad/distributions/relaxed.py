@@ -1,0 +1,123 @@
+"""Relaxed choices: continuous distributions near those of a coin or a category, with gradients through their samples.
+
+logits + Gumbel noise has its largest entry at k with probability softmax(logits)[k]. Its softmax at a
+temperature is a relaxed one-hot vector; the lower the temperature, the closer it is to a true one.
+
+Sources: Maddison, Mnih and Teh, The Concrete Distribution (2017); Jang, Gu and Poole, Categorical
+Reparameterization with Gumbel-Softmax (2017).
+"""
+
+import math
+from typing import Any
+
+from minigrad.core.tensor import Tensor
+from minigrad.distributions import constraints as c
+from minigrad.distributions.discrete import Bernoulli, OneHotCategorical
+from minigrad.distributions.distribution import Distribution, Shape
+from minigrad.distributions.transformed import (
+    ExpTransform,
+    SigmoidTransform,
+    TransformedDistribution,
+)
+from minigrad.distributions.utils import clamp_probs
+from minigrad.random.tensors import rand
+
+__all__ = ["RelaxedBernoulli", "RelaxedOneHotCategorical"]
+
+
+class _LogitOfRelaxed(Distribution):
+    """The logit of a RelaxedBernoulli: (logits + logistic noise) / temperature."""
+
+    has_rsample = True
+    support = c.real
+
+    def __init__(self, temperature: Any, choice: Bernoulli) -> None:
+        self.temperature, self.choice = temperature, choice
+        super().__init__(choice.batch_shape, choice.event_shape, False)
+
+    def _draw(self, shape: Shape) -> Tensor:
+        p = clamp_probs(self.choice.probs.expand(shape))
+        u = clamp_probs(rand(shape, dtype=p.dtype))
+        return (u.log() - (-u).log1p() + p.log() - (-p).log1p()) / self.temperature
+
+    def _log_prob(self, value: Tensor) -> Tensor:
+        z = self.choice.logits - value * self.temperature
+        return self.temperature.log() + z - 2 * z.exp().log1p()
+
+
+class _LogOfRelaxed(Distribution):
+    """The logarithm of a RelaxedOneHotCategorical: log_softmax((logits + Gumbel noise) / temperature)."""
+
+    has_rsample = True
+    support = c.real_vector
+
+    def __init__(self, temperature: Any, choice: OneHotCategorical) -> None:
+        self.temperature, self.choice = temperature, choice
+        super().__init__(choice.batch_shape, choice.event_shape, False)
+
+    def _draw(self, shape: Shape) -> Tensor:
+        logits = self.choice.logits
+        u = clamp_probs(rand(shape, dtype=logits.dtype))
+        return ((logits - (-u.log()).log()) / self.temperature).log_softmax(-1)
+
+    def _log_prob(self, value: Tensor) -> Tensor:
+        k = self._event_shape[0]
+        scores = (self.choice.logits - value * self.temperature).log_softmax(-1)
+        return scores.sum(-1) + math.lgamma(k) + (k - 1) * self.temperature.log()
+
+
+class _Relaxed(TransformedDistribution):
+    """The base class of relaxed choices, which know the choice that they are near to."""
+
+    base_dist: _LogitOfRelaxed | _LogOfRelaxed
+
+    @property
+    def temperature(self) -> Any:
+        """The temperature: near 0, samples are nearly 0 or 1."""
+        return self.base_dist.temperature
+
+    @property
+    def logits(self) -> Tensor:
+        """The logits of the choice."""
+        return self.base_dist.choice.logits
+
+    @property
+    def probs(self) -> Tensor:
+        """The probabilities of the choice."""
+        return self.base_dist.choice.probs
+
+
+class RelaxedBernoulli(_Relaxed):
+    """A number between 0 and 1, mostly near one of them: sigmoid((logits + logistic noise) / temperature)
+
+    temperature      above 0
+    probs, logits    as in Bernoulli; pass one of them
+    """
+
+    def __init__(
+        self,
+        temperature: Any,
+        probs: float | Tensor | None = None,
+        logits: float | Tensor | None = None,
+        validate_args: bool | None = None,
+    ) -> None:
+        base = _LogitOfRelaxed(temperature, Bernoulli(probs, logits, validate_args))
+        super().__init__(base, SigmoidTransform(), validate_args)
+
+
+class RelaxedOneHotCategorical(_Relaxed):
+    """A vector of shares, mostly near a one-hot vector: softmax((logits + Gumbel noise) / temperature)
+
+    temperature      above 0
+    probs, logits    (..., k)   as in OneHotCategorical; pass one of them
+    """
+
+    def __init__(
+        self,
+        temperature: Any,
+        probs: Tensor | None = None,
+        logits: Tensor | None = None,
+        validate_args: bool | None = None,
+    ) -> None:
+        base = _LogOfRelaxed(temperature, OneHotCategorical(probs, logits, validate_args))
+        super().__init__(base, ExpTransform(), validate_args)
