@@ -383,6 +383,15 @@ def test_lateness_has_grace_days_a_cap_and_extensions(settings, student, late, d
     assert bool(found.note) == (days > 0)
 
 
+def test_extensions_are_found_by_name_and_those_of_nobody_are_told(settings, tmp_path):
+    people = given(settings(POLICY + "Ada = 2\nadda = 1\n"), ada=DUE + timedelta(days=1))
+
+    book = gradebook_of("ps1", [[a_grade("ada")]], people)
+
+    assert people.settings.due("ada") == DUE + timedelta(days=2)
+    assert "adda" in book.idle and "ada" not in book.idle
+
+
 def test_daylight_saving_time_makes_nobody_late(settings):
     berlin = settings("""
         time_zone = "Europe/Berlin"

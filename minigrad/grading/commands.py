@@ -401,6 +401,10 @@ def _print_what_needs_attention(book: Gradebook) -> None:
     for what, numbers in counted.items():
         if sum(numbers):
             typer.echo(f"{what}: {sum(numbers)}")
+    if book.idle:
+        typer.echo(
+            one_line(f"extensions for students who handed in nothing: {', '.join(book.idle)}")
+        )
 
 
 class _Rate(progress.ProgressColumn):

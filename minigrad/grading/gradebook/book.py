@@ -177,6 +177,7 @@ class Gradebook:
 
     runs    for each notebook, the grader's results
     gone    the number of marks that a person gave for an answer that does not exist
+    idle    students who have an extension, and handed in nothing: perhaps a name is misspelled
     """
 
     assignment: str
@@ -184,6 +185,7 @@ class Gradebook:
     rows: tuple[GradebookRow, ...]
     runs: tuple[Sequence[Grade], ...]
     gone: int = 0
+    idle: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -242,12 +244,11 @@ def read_provided(
     """
     roster = read_roster(settings.roster) if settings.roster else None
     everybody = roster or roster_of([student_name(one.submission) for one in handed])
-    if roster is not None:
-        extensions = {
-            roster.named(name, f"{NAME}, extensions").id: extension
-            for name, extension in settings.extensions.items()
-        }
-        settings = replace(settings, extensions=extensions)
+    extensions = {}
+    for name, extension in settings.extensions.items():
+        student = roster.named(name, f"{NAME}, extensions") if roster else everybody.find(name)
+        extensions[student.id if student else name] = extension
+    settings = replace(settings, extensions=extensions)
     return Provided(
         settings,
         roster,
@@ -295,14 +296,15 @@ class _Builder:
     def build(self, assignment: str) -> Gradebook:
         """Build all rows; students of the roster who handed in nothing get a row, too."""
         rows = [self.row(*one) for one in self.grades_by_student()]
+        there = {row.student.id for row in rows}
+        idle = tuple([name for name in self.provided.settings.extensions if name not in there])
         if self.provided.roster is not None:
-            there = {row.student.id for row in rows}
             missing = [s for s in self.provided.roster.students if s.id not in there]
             rows += [self.row(s, (), NOTHING_HANDED_IN) for s in missing]
             order = {s.id: n for n, s in enumerate(self.provided.roster.students)}
             rows.sort(key=lambda row: order.get(row.student.id, len(order)))
         gone = sum(mark.note == by_hand.GONE for mark in self.provided.marks.values())
-        return Gradebook(assignment, tuple(self.columns), tuple(rows), tuple(self.runs), gone)
+        return Gradebook(assignment, tuple(self.columns), tuple(rows), tuple(self.runs), gone, idle)
 
     def grades_by_student(self) -> Iterator[tuple[Student, tuple[Grade, ...], str]]:
         """Yield each student with their grades, and a note if the owner is uncertain."""
