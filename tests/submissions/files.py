@@ -377,6 +377,11 @@ CARRIED = {
         "class Ops: pass\ndef product_backward(x, y, g):\n    return Ops.times(g, y), Ops.times(g, x)",
         below=["Ops.times = lambda a, b: a * b"],
     ),
+    "full_method_added_by_setattr": _beside(
+        "class Ops: pass\ndef product_backward(x, y, g):\n    return Ops.times(g, y), Ops.times(g, x)",
+        "def times(a, b): return a * b",
+        below=['setattr(Ops, "times", times)'],
+    ),
     "full_class_changed_below_for_a_trial": _beside(
         "class Ops:\n    sign = 1\n    def times(a, b): return a * b * Ops.sign\n"
         "def product_backward(x, y, g):\n    return Ops.times(g, y), Ops.times(g, x)",

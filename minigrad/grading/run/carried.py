@@ -108,6 +108,16 @@ def _extends(statement: ast.stmt, classes: Mapping[str, set[str]]) -> bool:
     return False
 
 
+def _as_assignment(statement: ast.stmt) -> ast.stmt:
+    """setattr(Stack, "pop", pop) as  Stack.pop = pop; any other statement is returned unchanged."""
+    match statement:
+        case ast.Expr(ast.Call(ast.Name("setattr"), [owner, ast.Constant(str(name)), value], [])):
+            if name.isidentifier():
+                target = ast.Attribute(owner, name, ast.Store())
+                return ast.copy_location(ast.Assign([target], value), statement)
+    return statement
+
+
 class _Candidate(NamedTuple):
     """A statement that might be carried.
 
@@ -150,6 +160,7 @@ def _candidates(
         for statement in (
             syntax.statements_of(cell.source) if cell.kind == "code" and room >= 0 else []
         ):
+            statement = _as_assignment(statement)
             made = syntax.names_bound(statement)
             changed = syntax.changed_by(statement, functions) & above
             if isinstance(statement, syntax.Loop | ast.Expr):
