@@ -115,6 +115,15 @@ Fn(lambda ctx, a: ctx.mark_non_differentiable(5) or a * 2, lambda ctx, g: g).app
 [f := Fn(lambda ctx, a: ctx.save_for_backward(a) or a * 2, lambda ctx, g: g * ctx.saved_tensors[0]).apply(r).sum(), f.backward(), f.backward()]
 [a := r * 1, f := Fn(lambda ctx, a: ctx.save_for_backward(a) or a * 2, lambda ctx, g: g * ctx.saved_tensors[0]).apply(a).sum(), a.add_(1), f.backward()]
 Fn(lambda ctx, a: a * 2, t.autograd.function.once_differentiable(lambda ctx, g: g)).apply(r).sum().backward(create_graph=True) or r.grad.sum().backward()
+# a number where True or False belongs
+x.sum(0, 1) | x.sum(1, 0) | b.mean(1, 2) | b.mean(1, 0) | x.prod(0, 1) | x.max(0, 1) | x.min(0, 0) | x.amax(0, 1) | x.amin(0, 1)
+x.all(0, 1) | x.any(0, 1) | x.var(0, 1) | x.std(0, 1) | x.var(0, True, 1) | t.var_mean(x, 0, 1) | t.std_mean(x, 0, 1) | x.norm(2, 0, 1)
+x.logsumexp(0, 1) | x.argmax(0, 1) | x.argmin(0, 1) | x.median(0, 1) | x.nanmedian(0, 1) | x.mode(0, 1) | x.kthvalue(1, 0, 1)
+x.quantile(0.5, 0, 1) | x.nansum(0, 1) | x.nanmean(0, 1) | x.sort(0, 1) | x.argsort(0, 1) | x.sort(descending=1) | x.topk(1, 0, 1)
+x.unique(1) | t.unique(x, 1) | x.unique_consecutive(1) | x.sum(0, keepdim=1) | x.sum(0, keepdim=0) | x.aminmax(dim=0, keepdim=1)
+t.sum(x, 0, 1) | t.mean(x, 0, 1) | t.linalg.vector_norm(x, 2, 0, 1) | t.linalg.norm(x, 2, 0, 1) | t.bucketize(x, u, right=1)
+x.nonzero(as_tuple=1) | t.isin(x, y, invert=1) | t.multinomial(w, 2, 1)
+F.dropout(x, 0.5, 1) | F.dropout(x, 0.5, training=0)
 # shapes, axes, types and indices
 x.view(7) | x.view(-1, -1) | x.view(-2, 3) | x.view(4, -1) | x.T.view(-1) | x.reshape(7) | x.reshape(-1, -1)
 x.reshape(4, -1) | x.reshape(-2) | t.zeros(0, 3).reshape(-1, 0) | t.zeros(0).view(-1, 0) | x.permute(0)

@@ -10,7 +10,7 @@ import numpy as np
 
 from minigrad.core.errors import warn_user
 from minigrad.core.modes import with_name
-from minigrad.core.shapes import Array, Shape
+from minigrad.core.shapes import Array, Shape, as_bool
 from minigrad.core.tensor import Tensor, wrap
 from minigrad.nn.functional.arguments import check_probability
 from minigrad.random.kernels import bernoulli, in_memory_order
@@ -83,7 +83,7 @@ def _dropout(
 ) -> Tensor:
     """Implements dropout. `whole` is the shape of the noise if whole channels are dropped."""
     check_probability(p)
-    if not training or p == 0:
+    if not as_bool(training, "train") or p == 0:
         return x
     dtype = x.array.dtype
     wide = np.promote_types(dtype, np.float32).type
