@@ -549,6 +549,8 @@ nn.Transformer(4, 2, 1, 1, 8)(b, t.ones(2, 2, 4)) | nn.Transformer(4, 2, 1, 1, 8
 nn.CrossEntropyLoss(reduction='bogus')(x, j) | nn.CrossEntropyLoss(label_smoothing=2.0)(x, j)
 nn.NLLLoss(reduction='bogus')(x, j) | nn.KLDivLoss(reduction='bogus')(x, y) | nn.HuberLoss(delta=-1)(x, y)
 nn.SmoothL1Loss(beta=-1)(x, y) | nn.TripletMarginWithDistanceLoss(margin=-1)
+nn.TransformerEncoderLayer(4, 2)(c[:, :, :1].expand(2, 4, 4), is_causal=True) | nn.TransformerDecoderLayer(4, 2)(t.ones(3, 4), t.ones(3, 4), tgt_is_causal=True)
+nn.TransformerEncoder(nn.TransformerEncoderLayer(4, 2), 1)(t.ones(3, 4), is_causal=True) | nn.Transformer(4, 2, 1, 1)(t.ones(3, 4), t.ones(3, 4), memory_is_causal=True)
 nn.BCELoss()(x, y) | nn.BCELoss()(y, u) | nn.PixelShuffle(2)(im) | nn.PixelUnshuffle(3)(im)
 nn.ChannelShuffle(2)(im) | nn.Upsample(size=2, scale_factor=2)(im) | nn.Upsample()(im)
 nn.Upsample(scale_factor=2, mode='bilinear')(b) | nn.Fold((4, 4), 2)(t.ones(2, 11, 9)) | nn.Unfold(9)(im)
