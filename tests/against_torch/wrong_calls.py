@@ -124,6 +124,8 @@ x.unique(1) | t.unique(x, 1) | x.unique_consecutive(1) | x.sum(0, keepdim=1) | x
 t.sum(x, 0, 1) | t.mean(x, 0, 1) | t.linalg.vector_norm(x, 2, 0, 1) | t.linalg.norm(x, 2, 0, 1) | t.bucketize(x, u, right=1)
 x.nonzero(as_tuple=1) | t.isin(x, y, invert=1) | t.multinomial(w, 2, 1)
 F.dropout(x, 0.5, 1) | F.dropout(x, 0.5, training=0)
+# whole numbers where fractions are computed
+F.dropout(i, 0.5) | F.dropout(h, 0.5) | F.dropout(i.clone(), 0.5, inplace=True) | nn.Dropout(0.5)(j) | nn.AlphaDropout(0.5)(j)
 # shapes, axes, types and indices
 x.view(7) | x.view(-1, -1) | x.view(-2, 3) | x.view(4, -1) | x.T.view(-1) | x.reshape(7) | x.reshape(-1, -1)
 x.reshape(4, -1) | x.reshape(-2) | t.zeros(0, 3).reshape(-1, 0) | t.zeros(0).view(-1, 0) | x.permute(0)
