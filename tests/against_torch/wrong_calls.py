@@ -209,7 +209,7 @@ t.linalg.vecdot(u, t.ones(4))
 t.linalg.tensorsolve(q, t.ones(4))  # another class
 t.cov(b) | t.cov(x, fweights=t.tensor([1.0, 2.0, 3.0])) | t.cov(x, fweights=t.tensor([1, -1, 1]))
 t.cov(x, aweights=t.tensor([1.0, 2.0])) | t.corrcoef(b) | x.apply_(5) | x.type('bogus') | x.to('bogus')
-x.view_as(t.ones(7)) | x.expand_as(t.ones(7)) | x.tolist(5) | x.index_add(0, t.tensor([0, 5]), x)
+x.view_as(t.ones(7)) | x.expand_as(t.ones(7)) | x.tolist(5) | x.index_add(0, t.tensor([0, 5]), x) | x.index_add(0, t.tensor([0, -1]), x) | x.index_add_(1, t.tensor([-1]), x[:, :1])
 x.masked_fill(h, t.ones(2)) | x.masked_fill(h, 1j) | x.index_fill(0, j, 1j) | x.scatter(1, i, 1j)
 t.full_like(x, 1j) | x.masked_fill(t.ones(2, 3), 1.0) | x.masked_fill(t.ones(4, dtype=t.bool), 1.0)
 x.masked_select(t.ones(2, 3)) | x.masked_select(t.ones(4, dtype=t.bool)) | x.masked_scatter(h, t.ones(1))
