@@ -199,7 +199,7 @@ t.tensordot(x, y, dims=-1) | t.tensordot(x, y, dims=([0], [1])) | t.tensordot(x,
 t.cross(q, t.ones(2, 3), dim=0) | t.cross(u, t.ones(2)) | t.kron(x, 5) | t.trace(u) | t.trace(b) | t.det(x)
 t.det(u) | t.det(i) | t.logdet(x) | t.slogdet(x) | t.inverse(x) | t.linalg.inv(t.zeros(2, 2)) | t.linalg.inv(u)
 t.linalg.inv(t.ones(2, 2, dtype=t.int64)) | t.linalg.solve(q, t.ones(4)) | t.linalg.solve(x, u)
-t.linalg.solve(t.zeros(3, 3), u) | t.linalg.cholesky(x) | t.linalg.cholesky(-q) | t.linalg.qr(u)
+t.linalg.solve(t.zeros(3, 3), u) | t.linalg.cholesky(x) | t.linalg.cholesky(-q) | t.linalg.cholesky(q * t.nan) | t.linalg.cholesky(t.stack([q, q * t.inf])) | t.linalg.qr(u)
 t.linalg.qr(q, mode='bogus') | t.linalg.svd(u) | t.linalg.eigh(x) | t.linalg.eigvalsh(u)
 t.linalg.matrix_power(x, 2) | t.linalg.matrix_power(q, 1.5) | t.linalg.matrix_rank(u) | t.linalg.pinv(u)
 t.linalg.lstsq(u, u) | t.linalg.multi_dot([x]) | t.linalg.multi_dot([x, x]) | t.linalg.cond(u)
