@@ -239,7 +239,7 @@ class MultiheadAttention(Module):
         return mask
 
     def _check_mask(self, query: Tensor, key: Tensor, mask: Tensor | None, is_causal: bool) -> None:
-        """Raise an error for a hint without a mask, and for a mask for each head that does not fit a query without a batch."""
+        """Raise an error for a hint without a mask, and for masks of heads that do not fit a query without a batch."""
         if is_causal and mask is None:
             raise RuntimeError(
                 "Need attn_mask if specifying the is_causal hint. To fix it, make a mask with "
