@@ -426,7 +426,7 @@ def first_indefinite(a: Any) -> int:
 
     def fails(block: Any) -> bool:
         try:
-            factored(block)
+            factored(block)  # type: ignore[no-untyped-call]
         except (np.linalg.LinAlgError, LinAlgError):
             return True
         return False
