@@ -1,5 +1,6 @@
 """Files: what was saved comes back, and nothing in a file is ever run."""
 
+import gzip
 import io
 import operator
 import pickle
@@ -39,6 +40,7 @@ def saved_and_loaded(obj):
         3j,
         Counter("aab"),
         minigrad.Size([2, 3]),
+        minigrad.device("cpu"),
     ],
     ids=str,
 )
@@ -177,3 +179,23 @@ def test_the_settings_of_pytorchs_files_are_accepted(tmp_path):
     minigrad.save({"w": minigrad.ones(2)}, path, _use_new_zipfile_serialization=False)
 
     assert minigrad.load(path, mmap=True)["w"].tolist() == [1, 1]
+
+
+@pytest.mark.parametrize("requires_grad", [True, False])
+def test_a_parameter_comes_back_as_a_parameter(requires_grad):
+    w = minigrad.nn.Parameter(tensor([1.0, 2.0]), requires_grad=requires_grad)
+
+    a, b, c = saved_and_loaded([w, w, w.detach()])
+
+    assert a is b and type(a) is minigrad.nn.Parameter and a.requires_grad == requires_grad
+    assert type(c) is minigrad.Tensor and a.tolist() == c.tolist() == [1.0, 2.0]
+
+
+def test_a_compressed_file_can_be_written():
+    file = io.BytesIO()
+    with gzip.open(file, "wb") as f:
+        minigrad.save({"w": tensor([1.0, 2.0])}, f)
+    file.seek(0)
+
+    with gzip.open(file, "rb") as f:
+        assert minigrad.load(f)["w"].tolist() == [1.0, 2.0]

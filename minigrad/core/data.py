@@ -25,7 +25,7 @@ def as_array(data: object, dtype: DTypeLike = None) -> Any:
         array = np.array(data.array)
     elif isinstance(data, (np.ndarray, np.generic)):
         # While a program is being recorded, keep traced arrays: see static/slots.py.
-        array = data if hasattr(data, "slot") else np.asarray(data)
+        array = data if hasattr(data, "slot") else usable(np.asarray(data))
     else:
         array = _array_of_python(data, None if dtype is None else dtypes.as_dtype(dtype))
     if dtype is not None:
@@ -33,6 +33,21 @@ def as_array(data: object, dtype: DTypeLike = None) -> Any:
     dtypes.category(array.dtype)
     # For 0-d data a NumPy scalar works as well as an array, and is ten times faster.
     return array[()] if array.ndim == 0 and not isinstance(data, np.ndarray) else array
+
+
+def usable(array: Array) -> Array:
+    """The array, after checking that a tensor can have its memory. Raises PyTorch's ValueError otherwise."""
+    if not array.flags.c_contiguous and array.size and min(array.strides) < 0:
+        raise ValueError(
+            "At least one stride in the given numpy array is negative, and tensors with negative strides are not "
+            "currently supported. To fix it, use array.copy()."
+        )
+    if not array.dtype.isnative:
+        raise ValueError(
+            "given numpy array has byte order different from the native byte order. Conversion between byte orders is "
+            "currently not supported. To fix it, use array.astype(array.dtype.newbyteorder('='))."
+        )
+    return array
 
 
 def sized_or_filled(what: Sequence[Any], dtype: dtypes.Dtype) -> Array:
@@ -43,7 +58,7 @@ def sized_or_filled(what: Sequence[Any], dtype: dtypes.Dtype) -> Array:
     data = what[0] if len(what) == 1 else None
     if isinstance(data, np.ndarray) and (data.ndim or data.dtype.kind not in "iu"):
         dtypes.category(data.dtype)
-        return data.astype(dtype, copy=False)
+        return usable(data).astype(dtype, copy=False)
     if isinstance(data, Sequence):  # for a str, as_array raises the error
         return as_array(data, dtype)
     if len(what) == 1 and (isinstance(data, (bool, np.bool_)) or not hasattr(data, "__index__")):

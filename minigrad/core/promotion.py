@@ -108,7 +108,7 @@ def _as_tensor(a: object, op: Op, args: Sequence[Any]) -> Tensor:
         return a
     if isinstance(a, np.ndarray):
         try:
-            return make.wrap(as_array(a))
+            return make.wrap(as_array(np.asarray(a, a.dtype.newbyteorder("="), order="C")))
         except DtypeError as error:  # an array of objects
             raise TypeError(
                 f"unsupported operand type(s): 'Tensor' and 'ndarray'. {error}"

@@ -165,6 +165,20 @@ def as_int(value: Any, name: str) -> int:
     raise TypeError(f"argument '{name}' must be int, not {type(value).__name__}.")
 
 
+def as_bool(value: Any, name: str) -> bool:
+    """The argument `name`, which must be True or False. Raises TypeError for numbers: in x.sum(0, 1), 1 is not an axis.
+
+    >>> as_bool(np.bool_(True), "keepdim")
+    True
+    """
+    if value.__class__ is bool:
+        return value
+    if isinstance(value, np.bool_):
+        return bool(value)
+    fix = " To reduce several axes, put them in a tuple: dim=(0, 1)." if name == "keepdim" else ""
+    raise TypeError(f"argument '{name}' must be bool, not {type(value).__name__}.{fix}")
+
+
 def as_ints(values: Any, name: str) -> Shape:
     """The entries of a list or tuple as ints: a size or a stride.
 

@@ -344,17 +344,17 @@ class Arrangement(Base):
         """x.mH as a method. Raises RuntimeError for a 1-d tensor. (rows.py replaces this docstring.)"""
         return of_matrices("adjoint()", self).conj()
 
-    def broadcast_to(self, size: Several) -> Self:
+    def broadcast_to(self, *shape: Several, size: Several | None = None) -> Self:
         """A view broadcast to this size. Entries are repeated without copying.
 
-        size   a tuple; an axis of size 1 can become larger, and new axes come first
+        An axis of size 1 can become larger, and new axes come first.
         The gradient is summed over the repeated axes. Raises RuntimeError for other sizes.
 
         >>> minigrad.tensor([1, 2]).broadcast_to((2, 2))
         tensor([[1, 2],
                 [1, 2]])
         """
-        return self.expand(size)
+        return self.expand(*shape, size=size)
 
     def flip(self, *axes: Several, dims: Several | None = None) -> Self:
         """A copy with the entries in reverse order along some axes.

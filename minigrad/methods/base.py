@@ -27,7 +27,16 @@ from minigrad.core.devices import device as Device
 from minigrad.core.dtypes import Dtype, DTypeLike
 from minigrad.core.errors import shape_error, wrong_kind
 from minigrad.core.op import Op
-from minigrad.core.shapes import LISTED, Array, Several, Shape, as_ints, normalize_one, shape_of
+from minigrad.core.shapes import (
+    LISTED,
+    Array,
+    Several,
+    Shape,
+    as_bool,
+    as_ints,
+    normalize_one,
+    shape_of,
+)
 from minigrad.ops.composites import named
 
 Operand = Union["Base", Array, np.generic, complex]  # a tensor, an array or a number
@@ -39,28 +48,41 @@ TWINS = {"axis": "dim", "keepdims": "keepdim"}  # NumPy's names, which PyTorch a
 
 
 def with_numpy_names(chapter: type) -> type:
-    """Make the methods of a class that take dim and keepdim accept axis and keepdims as well."""
+    """Make the methods of a class accept axis and keepdims for dim and keepdim, and refuse numbers for True and False."""
     for name, method in list(vars(chapter).items()):
         if isinstance(method, FunctionType):
-            setattr(chapter, name, taking_numpy_names(method))
+            setattr(chapter, name, with_checked_names(method))
     return chapter
 
 
-def taking_numpy_names(method: FunctionType) -> Callable[..., object]:
-    """Wrap the method so that it also accepts NumPy's argument names."""
+def with_checked_names(method: FunctionType) -> Callable[..., object]:
+    """Wrap the method so that it also accepts NumPy's argument names, and checks its arguments of type bool.
+
+    A method that has `keepdims` itself is called often. It is not wrapped, and calls `as_bool`.
+    """
     code = method.__code__
     known = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     twins = {twin: own for twin, own in TWINS.items() if own in known and twin not in known}
-    if not twins:
+    flags = [name for name in known if method.__annotations__.get(name) in (builtins.bool, builtins.bool | None)]
+    if "keepdims" in known or not (twins or flags):
         return method
+    places = [(k, name) for k, name in enumerate(known[1 : code.co_argcount]) if name in flags]
+    first = places[0][0] if places else len(known)
 
     @functools.wraps(method)
     def called(self: object, *args: object, **kwargs: object) -> object:
+        if len(args) > first:
+            for k, name in places:
+                if k < len(args) and args[k] is not None:
+                    as_bool(args[k], name)
         if not kwargs:
             return method(self, *args)
         for twin, own in twins.items():
             if twin in kwargs and own not in kwargs:
                 kwargs[own] = kwargs.pop(twin)
+        for name in flags:
+            if kwargs.get(name) is not None:
+                as_bool(kwargs[name], name)
         return method(self, *args, **kwargs)
 
     return called

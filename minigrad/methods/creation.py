@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from minigrad.core import dtypes
-from minigrad.core.data import as_array
+from minigrad.core.data import as_array, usable
 from minigrad.core.devices import DeviceLike, Layout, MemoryFormat, check_device, strided
 from minigrad.core.dtypes import Dtype, DTypeLike
 from minigrad.core.errors import DtypeError, warn_user
@@ -307,17 +307,8 @@ def from_numpy(ndarray: Array) -> Tensor:
     """
     if not isinstance(ndarray, np.ndarray):
         raise TypeError(f"expected np.ndarray (got {named_type(ndarray)})")
-    if any(step < 0 for step in ndarray.strides):
-        raise ValueError(
-            "At least one stride in the given numpy array is negative, and tensors with negative strides are not "
-            "currently supported. To fix it, use array.copy()."
-        )
     dtypes.category(ndarray.dtype)
-    if not ndarray.dtype.isnative:
-        raise ValueError(
-            "given numpy array has byte order different from the native byte order. Conversion between byte orders is "
-            "currently not supported. To fix it, use array.astype(array.dtype.newbyteorder('='))."
-        )
+    usable(ndarray)
     if not ndarray.flags.writeable:
         warn_user("The given NumPy array is not writable, and a tensor that shares its memory should be. To fix it, use array.copy().")
     return wrap(ndarray)

@@ -138,7 +138,9 @@ class Entries(Operators, Writing):
         >>> minigrad.tensor([1.0, -2.0]).copysign(-1)
         tensor([-1., -2.])
         """
-        size = (self if self.dtype.kind == "f" else self.float()).abs()
+        floats = self.dtype.kind == "f" or (isinstance(other, Base) and other.dtype.kind == "f")
+        size = self if floats else self.float()
+        size = size if size.dtype.kind == "b" else size.abs()
         if not isinstance(other, Base):
             number: Any = other
             return named(-size if np.signbit(float(number)) else size, "CopysignBackward1")

@@ -16,6 +16,7 @@ from minigrad.core.shapes import Array, Several, normalize_axes, normalize_one
 from minigrad.methods.arrangement import Arrangement
 from minigrad.methods.base import Base, T, scaled
 from minigrad.ops.composites import level, named
+from minigrad.ops.matrices import factored
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -425,8 +426,8 @@ def first_indefinite(a: Any) -> int:
 
     def fails(block: Any) -> bool:
         try:
-            np.linalg.cholesky(block)
-        except np.linalg.LinAlgError:
+            factored(block)  # type: ignore[no-untyped-call]
+        except (np.linalg.LinAlgError, LinAlgError):
             return True
         return False
 

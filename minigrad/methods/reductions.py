@@ -14,7 +14,7 @@ from minigrad.core import dtypes
 from minigrad.core.dtypes import Dtype, DTypeLike
 from minigrad.core.errors import NotForDtype, warn_user
 from minigrad.core.op import Op
-from minigrad.core.shapes import LISTED, Array, Dim, Shape, normalize_axes, normalize_one
+from minigrad.core.shapes import LISTED, Array, Dim, Shape, as_bool, normalize_axes, normalize_one
 from minigrad.methods.base import Base, Operand, in_type, overwritten, with_numpy_names
 from minigrad.methods.indexing import Indexing
 from minigrad.methods.operators import Operators
@@ -45,9 +45,9 @@ class Reductions(Operators, Indexing):
         >>> x.sum(dim=0, keepdim=True)
         tensor([[5., 7., 9.]])
         """
-        if dim is axis is None and dtype is None and not (keepdim or keepdims):
+        if dim is axis is None and dtype is None and keepdim is keepdims is False:
             return ops.sum.apply(self)  # the usual case
-        settings = {"axis": axes_of(dim, axis, self.ndim), "keepdims": keepdim or keepdims}
+        settings = {"axis": axes_of(dim, axis, self.ndim), "keepdims": kept(keepdim, keepdims)}
         return ops.sum.apply(self, **settings) if dtype is None else in_type(lambda x: ops.sum.apply(x, **settings), self, dtype)
 
     def mean(self, dim: Dim = None, keepdim: bool = False, *, dtype: DTypeLike = None, axis: Dim = None, keepdims: bool = False) -> Self:
@@ -67,7 +67,7 @@ class Reductions(Operators, Indexing):
         """
         x = self if dtype is None else self.to(dtypes.as_dtype(dtype))
         real_only("mean", x.dtype)
-        return ops.mean.apply(x, axis=axes_of(dim, axis, self.ndim), keepdims=keepdim or keepdims)
+        return ops.mean.apply(x, axis=axes_of(dim, axis, self.ndim), keepdims=kept(keepdim, keepdims))
 
     def amax(self, dim: Dim = None, keepdim: bool = False, *, axis: Dim = None, keepdims: bool = False) -> Self:
         """The largest entry along some axes. If several are equal, they share the gradient.
@@ -81,7 +81,7 @@ class Reductions(Operators, Indexing):
         >>> x.amax(dim=1)
         tensor([3., 6.])
         """
-        return ops.amax.apply(self, axis=filled("amax", self, axes_of(dim, axis, self.ndim)), keepdims=keepdim or keepdims)
+        return ops.amax.apply(self, axis=filled("amax", self, axes_of(dim, axis, self.ndim)), keepdims=kept(keepdim, keepdims))
 
     def amin(self, dim: Dim = None, keepdim: bool = False, *, axis: Dim = None, keepdims: bool = False) -> Self:
         """The smallest entry along some axes. If several are equal, they share the gradient.
@@ -95,7 +95,7 @@ class Reductions(Operators, Indexing):
         >>> x.amin(dim=1)
         tensor([1., 4.])
         """
-        return ops.amin.apply(self, axis=filled("amin", self, axes_of(dim, axis, self.ndim)), keepdims=keepdim or keepdims)
+        return ops.amin.apply(self, axis=filled("amin", self, axes_of(dim, axis, self.ndim)), keepdims=kept(keepdim, keepdims))
 
     def max(self, dim: int | Base | None = None, keepdim: bool = False, *, axis: int | None = None, keepdims: bool = False) -> Any:
         """The largest entry. With dim, (values, indices) along it. With a tensor, the same as maximum.
@@ -110,7 +110,7 @@ class Reductions(Operators, Indexing):
         >>> indices
         tensor([1, 0])
         """
-        return extreme(self, ops.max, ops.amax, ops.maximum, np.argmax, dim, axis, keepdim or keepdims)
+        return extreme(self, ops.max, ops.amax, ops.maximum, np.argmax, dim, axis, kept(keepdim, keepdims))
 
     def min(self, dim: int | Base | None = None, keepdim: bool = False, *, axis: int | None = None, keepdims: bool = False) -> Any:
         """The smallest entry. With dim, (values, indices) along it. With a tensor, the same as minimum.
@@ -125,7 +125,7 @@ class Reductions(Operators, Indexing):
         >>> indices
         tensor([0, 1])
         """
-        return extreme(self, ops.min, ops.amin, ops.minimum, np.argmin, dim, axis, keepdim or keepdims)
+        return extreme(self, ops.min, ops.amin, ops.minimum, np.argmin, dim, axis, kept(keepdim, keepdims))
 
     def argmax(self, dim: int | None = None, keepdim: bool = False, *, axis: int | None = None) -> Self:
         """The index of the largest entry, as int64. If several are equal, the first one.
@@ -171,7 +171,7 @@ class Reductions(Operators, Indexing):
         >>> x.all()
         tensor(False)
         """
-        return ops.all.apply(self, axis=axes_of(dim, axis, self.ndim), keepdims=keepdim or keepdims)
+        return ops.all.apply(self, axis=axes_of(dim, axis, self.ndim), keepdims=kept(keepdim, keepdims))
 
     def any(self, dim: Dim = None, keepdim: bool = False, *, axis: Dim = None, keepdims: bool = False) -> Self:
         """True where any entry along some axes is not 0. NaN counts as True.
@@ -185,7 +185,7 @@ class Reductions(Operators, Indexing):
         >>> x.any()
         tensor(True)
         """
-        return ops.any.apply(self, axis=axes_of(dim, axis, self.ndim), keepdims=keepdim or keepdims)
+        return ops.any.apply(self, axis=axes_of(dim, axis, self.ndim), keepdims=kept(keepdim, keepdims))
 
     def prod(self, dim: int | None = None, keepdim: bool = False, *, dtype: DTypeLike = None, axis: int | None = None) -> Self:
         """The product along an axis, or of all entries.
@@ -489,6 +489,11 @@ def axes_of(dim: Dim, axis: Dim, ndim: int) -> tuple[int, ...] | None:
     if dim is None or (isinstance(dim, LISTED) and not dim):
         return None
     return normalize_axes(dim, ndim) if ndim else (normalize_axes(dim, ndim) and None)
+
+
+def kept(keepdim: bool, keepdims: bool) -> bool:
+    """The setting keepdims of an op, from its two names."""
+    return as_bool(keepdims if keepdim is False else keepdim, "keepdim")
 
 
 def extreme(x: Reductions, along: Op, over: Op, of_two: Op, argextreme: Callable[..., Array], dim: int | Base | None, axis: int | None, keepdims: bool) -> Any:

@@ -20,7 +20,7 @@ from minigrad.methods.base import (
     is_foreign,
     or_not_implemented,
     overwritten,
-    taking_numpy_names,
+    with_checked_names,
 )
 
 WITHOUT_METHODS = ("minigrad.ops.neural", "minigrad.ops.losses", "minigrad.ops.layout")
@@ -152,7 +152,7 @@ def add_in_place(cls: type[Any]) -> None:
     """Add x.lerp_() for x.lerp(), and the other in-place variants that can be made from a method."""
     for name in APPLIED.split():
         method = getattr(cls, name)
-        setattr(cls, name + "_", taking_numpy_names(writing(getattr(method, "__wrapped__", method))))
+        setattr(cls, name + "_", with_checked_names(writing(getattr(method, "__wrapped__", method))))
     for names, clone in ((COPIED, False), (COPIED_FROM_A_CLONE, True)):
         for name in names.split():
             setattr(cls, name + "_", renamed(copying(getattr(cls, name), clone), name + "_"))

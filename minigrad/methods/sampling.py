@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from minigrad.core.memory import make
-from minigrad.core.shapes import Array
+from minigrad.core.shapes import Array, as_bool
 from minigrad.methods import ArrayMethods
 from minigrad.methods.base import overwritten
 from minigrad.ops.composites import sampled
@@ -92,7 +92,7 @@ class Sampling(ArrayMethods):
             raise RuntimeError("multinomial only supports floating-point dtypes for input, got: " + str(self.dtype))
         if num_samples <= 0:
             raise RuntimeError("cannot sample n_sample <= 0 samples")
-        if not replacement and num_samples > w.shape[-1]:
+        if not as_bool(replacement, "replacement") and num_samples > w.shape[-1]:
             raise RuntimeError("cannot sample n_sample > prob_dist.size(-1) samples without replacement")
         if not np.isfinite(w).all() or (w < 0).any():
             raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")

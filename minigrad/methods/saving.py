@@ -12,6 +12,7 @@ code. So `load` refuses to, unless you pass `weights_only=False`.
 Tensors, arrays, numbers, strings, bytes, None, and dicts, lists, tuples and sets of these need no pickle.
 """
 
+import io
 import json
 import pickle
 import zipfile
@@ -23,11 +24,13 @@ from typing import IO, Any
 import numpy as np
 
 from minigrad.core import dtypes
+from minigrad.core.devices import device
 from minigrad.core.tensor import Size, Tensor, wrap
 
 # The name in the file, and the class; the more special class comes first.
 DICTS: dict[str, Any] = {"ordered": OrderedDict, "counter": Counter, "dict": dict}
 LISTS: dict[str, Any] = {"size": Size, "tuple": tuple, "list": list, "set": set, "bytes": bytes, "bytearray": bytearray}
+REMADE: dict[str, Any] = {}  # classes of tensors that are kept, by name; nn adds Parameter
 
 
 def save(
@@ -67,7 +70,9 @@ def save(
     if not isinstance(f, (str, PathLike)):
         if not hasattr(f, "write"):
             raise AttributeError("expected 'f' to be string, path, or a file-like object with a 'write' attribute")
-        np.savez(f, **members)
+        buffer = io.BytesIO()  # not every file can go back to write the sizes, as a zip archive asks: gzip cannot
+        np.savez(buffer, **members)
+        f.write(buffer.getvalue())
         return
     if not Path(f).parent.is_dir():
         raise RuntimeError(f"Parent directory {Path(f).parent} does not exist.")
@@ -137,6 +142,8 @@ def _to_json(obj: Any, arrays: list[Any], seen: dict[Any, Any], path: str) -> An
             seen[memory] = len(arrays)
             arrays.append(array)
         entry = {"tensor": seen[memory], "requires_grad": obj.requires_grad}
+        if REMADE.get(type(obj).__name__) is type(obj):
+            entry["class"] = type(obj).__name__
         seen[id(obj)] = (entry, obj)
         return entry
     if isinstance(obj, (np.ndarray, np.generic)) and obj.dtype.kind in "biufc":
@@ -146,6 +153,8 @@ def _to_json(obj: Any, arrays: list[Any], seen: dict[Any, Any], path: str) -> An
         return {"dtype": str(obj)}
     if isinstance(obj, complex):
         return {"complex": [obj.real, obj.imag]}
+    if isinstance(obj, device):
+        return {"device": str(obj)}
     if isinstance(obj, dict):
         pairs = [
             [_to_json(k, arrays, seen, f"a key of {path}"), _to_json(v, arrays, seen, f"{path}[{k!r}]")]
@@ -171,9 +180,11 @@ def _from_json(entry: object, members: dict[str, Any], made: dict[Any, Tensor]) 
         return entry
     ((kind, value), *rest) = entry.items()
     if kind == "tensor":
-        key = value, rest[0][1]
+        (_, grad), kind = rest[0], dict(rest).get("class", "")
+        key = value, grad, kind
         if key not in made:
-            made[key] = wrap(members[f"array_{value}"]).requires_grad_(rest[0][1])
+            z = wrap(members[f"array_{value}"])
+            made[key] = REMADE[kind](z, grad) if kind in REMADE else z.requires_grad_(grad)
         return made[key]
     if kind == "array":
         return members[f"array_{value}"]
@@ -181,6 +192,8 @@ def _from_json(entry: object, members: dict[str, Any], made: dict[Any, Tensor]) 
         return dtypes.as_dtype(value)
     if kind == "complex":
         return complex(*value)
+    if kind == "device":
+        return device(value)
     if kind in DICTS:
         pairs = [(_from_json(k, members, made), _from_json(v, members, made)) for k, v in value]
         return DICTS[kind](dict(pairs))

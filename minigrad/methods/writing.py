@@ -450,7 +450,7 @@ def rows_of(name: str, x: Base, dim: int, given: Values, source: Any = None) -> 
         if source.array.shape != expected and not (source.ndim == 0 and x.ndim == 1 and len(index) == 1):
             raise (IndexError if name == "index_copy" else RuntimeError)(f"{name}(): Number of indices ({len(index)}) should be equal to source.size(dim), and the other sizes to those of self: self {list(x.shape)}, dim {dim}, source {list(source.shape)}")
     n = shape[dim]
-    if (name == "index_copy" or name == "index_add" and len(shape) == 1) and index.size and index.min() < 0:
+    if name in ("index_copy", "index_add") and index.size and index.min() < 0:
         raise OutOfRange(f"{name}_(): index {index.min()} is out of bounds for dimension {dim} with size {n}")
     index = in_range(index, n, OutOfRange if name == "index_add" else IndexError)
     return part(dim, index)

@@ -151,10 +151,8 @@ class MultiheadAttention(Module):
         is_causal: bool = False,
     ) -> tuple[Tensor, Tensor | None]:
         """query (l, n, embed_dim), key and value to output, shaped like query, and weights."""
-        if is_causal and attn_mask is None:
-            raise RuntimeError("Need attn_mask if specifying the is_causal hint.")
+        self._check_mask(query, key, attn_mask, is_causal)
         self._check(query, key, value, key_padding_mask)
-        self._check_mask(query, key, attn_mask)
         batched, together = query.ndim == 3, query is key and key is value
         if not batched:
             query, key, value = (x.unsqueeze(0) for x in (query, key, value))
@@ -163,6 +161,9 @@ class MultiheadAttention(Module):
         elif not self.batch_first:
             query, key, value = (x.transpose(0, 1) for x in (query, key, value))
         q, k, v = self._project(query, key, value, together)
+        if is_causal and key_padding_mask is None and not need_weights:
+            # As in PyTorch, the hint counts, whatever the mask says.
+            attn_mask = wrap(np.triu(np.ones((q.shape[1], k.shape[1]), bool), 1))
         mask = self._mask(q, k, attn_mask, key_padding_mask)
         k, v = self._append_extra(k, self.bias_k), self._append_extra(v, self.bias_v)
         if mask is not None and k.shape[1] > mask.shape[-1]:
@@ -237,8 +238,13 @@ class MultiheadAttention(Module):
             mask = key_mask if mask is None else mask + key_mask
         return mask
 
-    def _check_mask(self, query: Tensor, key: Tensor, mask: Tensor | None) -> None:
-        """Raise AssertionError if a mask for each head does not fit a query without a batch."""
+    def _check_mask(self, query: Tensor, key: Tensor, mask: Tensor | None, is_causal: bool) -> None:
+        """Raise an error for a hint without a mask, and for masks of heads that do not fit a query without a batch."""
+        if is_causal and mask is None:
+            raise RuntimeError(
+                "Need attn_mask if specifying the is_causal hint. To fix it, make a mask with "
+                "nn.Transformer.generate_square_subsequent_mask(length)."
+            )
         wanted = (self.num_heads, len(query), len(key))
         if mask is not None and (query.ndim, mask.ndim) == (2, 3) and tuple(mask.shape) != wanted:
             raise AssertionError(

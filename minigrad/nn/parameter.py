@@ -16,6 +16,7 @@ from minigrad.core.leaf import AccumulateGrad
 from minigrad.core.memory import FRESH, new
 from minigrad.core.shapes import Array
 from minigrad.core.tensor import Tensor, wrap
+from minigrad.methods.saving import REMADE
 
 
 class Parameter(Tensor):
@@ -62,6 +63,9 @@ class Parameter(Tensor):
     def __reduce_ex__(self, protocol: SupportsIndex) -> tuple[Any, ...]:
         """For pickle: the values and requires_grad. The gradient is not included."""
         return _parameter, (type(self), self.array, self.requires_grad)
+
+
+REMADE["Parameter"] = Parameter  # for load
 
 
 class _Uninitialized(Tensor):

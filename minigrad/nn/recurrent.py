@@ -76,6 +76,11 @@ class RNNBase(_Recurrent):
         """The names of all parameters. It has PyTorch's private name, because published programs use it."""
         return [name for names in self._all_weights for name in names]
 
+    @property
+    def _flat_weights(self) -> list[Parameter]:
+        """All parameters, for the same programs."""
+        return [getattr(self, name) for name in self._flat_weights_names]
+
     def flatten_parameters(self) -> None:
         """Does nothing. (PyTorch makes the parameters contiguous for its GPU library.)"""
 

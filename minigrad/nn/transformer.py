@@ -82,14 +82,19 @@ class _Layer(Module):
         return x + dropout(part(norm(x))) if self.norm_first else norm(x + dropout(part(x)))
 
     def _attend(
-        self, k: int, x: Tensor, memory: Tensor | None, mask: Tensor | None, padding: Tensor | None
+        self, k: int, x: Tensor, memory: Tensor | None, *masks: Tensor | bool | None
     ) -> Tensor:
-        """The k-th part of the layer: x + attention of x to memory, or to x itself."""
-        attention = getattr(self, self._attentions[k - 1])
+        """The k-th part of the layer: x + attention of x to memory, or to x itself.
+
+        masks   for the positions, for padding, and whether the first one is causal
+        """
+        attention, (mask, padding, causal) = getattr(self, self._attentions[k - 1]), masks
 
         def attend(x: Tensor) -> Tensor:
             read = x if memory is None else memory
-            found = attention(x, read, read, padding, need_weights=False, attn_mask=mask)
+            found = attention(
+                x, read, read, padding, need_weights=False, attn_mask=mask, is_causal=causal
+            )
             return found[0]  # without the weights
 
         return self._with_residual(k, x, attend)
@@ -126,7 +131,7 @@ class TransformerEncoderLayer(_Layer):
         is_causal: bool = False,
     ) -> Tensor:
         """src to a tensor of the same shape."""
-        x = self._attend(1, src, None, src_mask, src_key_padding_mask)
+        x = self._attend(1, src, None, src_mask, src_key_padding_mask, is_causal)
         return self._with_residual(2, x, self._network)
 
 
@@ -157,8 +162,8 @@ class TransformerDecoderLayer(_Layer):
         memory_is_causal: bool = False,
     ) -> Tensor:
         """tgt and memory to a tensor of the shape of tgt."""
-        x = self._attend(1, tgt, None, tgt_mask, tgt_key_padding_mask)
-        x = self._attend(2, x, memory, memory_mask, memory_key_padding_mask)
+        x = self._attend(1, tgt, None, tgt_mask, tgt_key_padding_mask, tgt_is_causal)
+        x = self._attend(2, x, memory, memory_mask, memory_key_padding_mask, memory_is_causal)
         return self._with_residual(3, x, self._network)
 
 
@@ -187,7 +192,7 @@ class _Stack(Module):
         self.layers = _get_clones(layer, num_layers)
         self.num_layers, self.norm = num_layers, norm
 
-    def _apply_layers(self, x: Tensor, *memory: Tensor, **masks: Tensor | None) -> Tensor:
+    def _apply_layers(self, x: Tensor, *memory: Tensor, **masks: Tensor | bool | None) -> Tensor:
         for layer in self.layers:
             x = layer(x, *memory, **masks)
         return x if self.norm is None else self.norm(x)
@@ -217,7 +222,12 @@ class TransformerEncoder(_Stack):
         is_causal: bool | None = None,
     ) -> Tensor:
         """src to a tensor of the same shape."""
-        return self._apply_layers(src, src_mask=mask, src_key_padding_mask=src_key_padding_mask)
+        return self._apply_layers(
+            src,
+            src_mask=mask,
+            src_key_padding_mask=src_key_padding_mask,
+            is_causal=bool(is_causal),
+        )
 
 
 class TransformerDecoder(_Stack):
@@ -245,6 +255,8 @@ class TransformerDecoder(_Stack):
             memory_mask=memory_mask,
             tgt_key_padding_mask=tgt_key_padding_mask,
             memory_key_padding_mask=memory_key_padding_mask,
+            tgt_is_causal=bool(tgt_is_causal),
+            memory_is_causal=memory_is_causal,
         )
 
 
@@ -323,7 +335,12 @@ class Transformer(Module):
                 "the feature number of src and tgt must be equal to d_model: "
                 f"they are {src.shape[-1]} and {tgt.shape[-1]}, and d_model is {self.d_model}"
             )
-        memory = self.encoder(src, mask=src_mask, src_key_padding_mask=src_key_padding_mask)
+        memory = self.encoder(
+            src,
+            mask=src_mask,
+            src_key_padding_mask=src_key_padding_mask,
+            is_causal=src_is_causal,
+        )
         return self.decoder(
             tgt,
             memory,
@@ -331,6 +348,8 @@ class Transformer(Module):
             memory_mask=memory_mask,
             tgt_key_padding_mask=tgt_key_padding_mask,
             memory_key_padding_mask=memory_key_padding_mask,
+            tgt_is_causal=tgt_is_causal,
+            memory_is_causal=memory_is_causal,
         )
 
     @staticmethod

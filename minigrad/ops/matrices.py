@@ -38,6 +38,14 @@ def _finite(name, x):
     return x
 
 
+def factored(x):
+    """The Cholesky factor. Raises an error for NaN and infinity, which NumPy does not notice."""
+    z = np.linalg.cholesky(x)
+    if not np.isfinite(z).all():
+        raise LinAlgError("A matrix with non-finite values is not positive definite.")
+    return z
+
+
 @general(result="float", node="LinalgInvExBackward0")
 def inverse(x):
     """z = x**-1        dL/dx = -zᵀ @ g @ zᵀ"""
@@ -105,7 +113,7 @@ def cholesky(x):
 
     lower(m) is the lower triangle of m with the diagonal halved.
     """
-    return np.linalg.cholesky(symmetric(x))
+    return factored(symmetric(x))
 
 
 def _lower(m):

@@ -82,6 +82,15 @@ def test_masks(kind, need_weights):
     )
 
 
+@pytest.mark.parametrize(
+    "mask", [LATER, np.zeros((5, 5), bool), np.zeros((2, 2), bool)], ids=["causal", "none", "small"]
+)
+def test_the_hint_that_a_mask_is_causal_counts_more_than_the_mask(mask):
+    ours, theirs = pair(lambda m: m.nn.TransformerEncoderLayer(8, 2, 16, dropout=0.0))
+
+    agree(ours, theirs, lambda m, f, x: f(x, m.tensor(mask), is_causal=True), X)
+
+
 def test_attention_without_a_batch():
     ours, theirs = pair(lambda m: m.nn.MultiheadAttention(8, 4))
 

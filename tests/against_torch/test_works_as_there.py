@@ -332,6 +332,10 @@ SURVEYED = {
     "materialized zeros are not shared": lambda m, x: (lambda g: [g[0].add_(1), g[1]])(m.autograd.grad(x.requires_grad_().sum(), [y := m.ones(1, requires_grad=True), y], materialize_grads=True)),
 }  # fmt: skip
 OF_ITS_TESTS = {
+    "copysign of integers and floats": lambda m, x: [m.copysign(m.tensor([1, 2]), m.tensor(-1.0, dtype=m.float64)), m.copysign(bools(m), m.tensor([-1.0, 1.0]).half()), m.copysign(m.tensor([1], dtype=m.int8), m.tensor(-1))],
+    "no Cholesky factor of NaN": lambda m, x: m.linalg.cholesky_ex(m.stack([m.eye(2), m.full((2, 2), NAN)])).info,
+    "broadcast_to(2, 2, 3)": lambda m, x: [x.broadcast_to(2, 2, 3), x.broadcast_to((2, 2, 3)), x.broadcast_to(size=(2, 2, 3)), m.broadcast_to(x, (2, 2, 3))],
+    "the weights of an LSTM": lambda m, x: [list(w.shape) for w in m.nn.LSTM(2, 3, 2, proj_size=1)._flat_weights],
     "grad(only_inputs=True)": lambda m, x: m.autograd.grad((x.requires_grad_() ** 2).sum(), x, create_graph=True, retain_graph=True, only_inputs=True),
     "grad of what is unused, by position": lambda m, x: m.autograd.grad((x.requires_grad_() ** 2).sum(), [x, m.ones(1, requires_grad=True)], None, False, False, True, True)[1],
     "unravel_index": lambda m, x: m.unravel_index(m.tensor([[3, 1], [5, 0]]), (2, 3)), "unravel_index of one size": lambda m, x: m.unravel_index(m.tensor(3), 4),

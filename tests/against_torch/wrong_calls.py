@@ -115,6 +115,21 @@ Fn(lambda ctx, a: ctx.mark_non_differentiable(5) or a * 2, lambda ctx, g: g).app
 [f := Fn(lambda ctx, a: ctx.save_for_backward(a) or a * 2, lambda ctx, g: g * ctx.saved_tensors[0]).apply(r).sum(), f.backward(), f.backward()]
 [a := r * 1, f := Fn(lambda ctx, a: ctx.save_for_backward(a) or a * 2, lambda ctx, g: g * ctx.saved_tensors[0]).apply(a).sum(), a.add_(1), f.backward()]
 Fn(lambda ctx, a: a * 2, t.autograd.function.once_differentiable(lambda ctx, g: g)).apply(r).sum().backward(create_graph=True) or r.grad.sum().backward()
+# a number where True or False belongs
+x.sum(0, 1) | x.sum(1, 0) | b.mean(1, 2) | b.mean(1, 0) | x.prod(0, 1) | x.max(0, 1) | x.min(0, 0) | x.amax(0, 1) | x.amin(0, 1)
+x.all(0, 1) | x.any(0, 1) | x.var(0, 1) | x.std(0, 1) | x.var(0, True, 1) | t.var_mean(x, 0, 1) | t.std_mean(x, 0, 1) | x.norm(2, 0, 1)
+x.logsumexp(0, 1) | x.argmax(0, 1) | x.argmin(0, 1) | x.median(0, 1) | x.nanmedian(0, 1) | x.mode(0, 1) | x.kthvalue(1, 0, 1)
+x.quantile(0.5, 0, 1) | x.nansum(0, 1) | x.nanmean(0, 1) | x.sort(0, 1) | x.argsort(0, 1) | x.sort(descending=1) | x.topk(1, 0, 1)
+x.unique(1) | t.unique(x, 1) | x.unique_consecutive(1) | x.sum(0, keepdim=1) | x.sum(0, keepdim=0) | x.aminmax(dim=0, keepdim=1)
+t.sum(x, 0, 1) | t.mean(x, 0, 1) | t.linalg.vector_norm(x, 2, 0, 1) | t.linalg.norm(x, 2, 0, 1) | t.bucketize(x, u, right=1)
+x.nonzero(as_tuple=1) | t.isin(x, y, invert=1) | t.multinomial(w, 2, 1)
+F.dropout(x, 0.5, 1) | F.dropout(x, 0.5, training=0)
+# memory that a tensor cannot have
+t.tensor(np.ones(2)[::-1]) | t.as_tensor(np.ones(2)[::-1]) | t.asarray(np.ones(2)[::-1]) | t.Tensor(np.ones(2)[::-1])
+t.FloatTensor(np.ones(2, 'f')[::-1]) | x.new_tensor(np.ones(2)[::-1]) | t.utils.data.default_collate([np.ones(2)[::-1]] * 2)
+t.tensor(np.ones(2, '>f4')) | t.as_tensor(np.ones(2, '>i4')) | t.asarray(np.ones(2, '>f4')) | t.Tensor(np.ones(2, '>f4'))
+# whole numbers where fractions are computed
+F.dropout(i, 0.5) | F.dropout(h, 0.5) | F.dropout(i.clone(), 0.5, inplace=True) | nn.Dropout(0.5)(j) | nn.AlphaDropout(0.5)(j)
 # shapes, axes, types and indices
 x.view(7) | x.view(-1, -1) | x.view(-2, 3) | x.view(4, -1) | x.T.view(-1) | x.reshape(7) | x.reshape(-1, -1)
 x.reshape(4, -1) | x.reshape(-2) | t.zeros(0, 3).reshape(-1, 0) | t.zeros(0).view(-1, 0) | x.permute(0)
@@ -184,7 +199,7 @@ t.tensordot(x, y, dims=-1) | t.tensordot(x, y, dims=([0], [1])) | t.tensordot(x,
 t.cross(q, t.ones(2, 3), dim=0) | t.cross(u, t.ones(2)) | t.kron(x, 5) | t.trace(u) | t.trace(b) | t.det(x)
 t.det(u) | t.det(i) | t.logdet(x) | t.slogdet(x) | t.inverse(x) | t.linalg.inv(t.zeros(2, 2)) | t.linalg.inv(u)
 t.linalg.inv(t.ones(2, 2, dtype=t.int64)) | t.linalg.solve(q, t.ones(4)) | t.linalg.solve(x, u)
-t.linalg.solve(t.zeros(3, 3), u) | t.linalg.cholesky(x) | t.linalg.cholesky(-q) | t.linalg.qr(u)
+t.linalg.solve(t.zeros(3, 3), u) | t.linalg.cholesky(x) | t.linalg.cholesky(-q) | t.linalg.cholesky(q * t.nan) | t.linalg.cholesky(t.stack([q, q * t.inf])) | t.linalg.qr(u)
 t.linalg.qr(q, mode='bogus') | t.linalg.svd(u) | t.linalg.eigh(x) | t.linalg.eigvalsh(u)
 t.linalg.matrix_power(x, 2) | t.linalg.matrix_power(q, 1.5) | t.linalg.matrix_rank(u) | t.linalg.pinv(u)
 t.linalg.lstsq(u, u) | t.linalg.multi_dot([x]) | t.linalg.multi_dot([x, x]) | t.linalg.cond(u)
@@ -194,7 +209,7 @@ t.linalg.vecdot(u, t.ones(4))
 t.linalg.tensorsolve(q, t.ones(4))  # another class
 t.cov(b) | t.cov(x, fweights=t.tensor([1.0, 2.0, 3.0])) | t.cov(x, fweights=t.tensor([1, -1, 1]))
 t.cov(x, aweights=t.tensor([1.0, 2.0])) | t.corrcoef(b) | x.apply_(5) | x.type('bogus') | x.to('bogus')
-x.view_as(t.ones(7)) | x.expand_as(t.ones(7)) | x.tolist(5) | x.index_add(0, t.tensor([0, 5]), x)
+x.view_as(t.ones(7)) | x.expand_as(t.ones(7)) | x.tolist(5) | x.index_add(0, t.tensor([0, 5]), x) | x.index_add(0, t.tensor([0, -1]), x) | x.index_add_(1, t.tensor([-1]), x[:, :1])
 x.masked_fill(h, t.ones(2)) | x.masked_fill(h, 1j) | x.index_fill(0, j, 1j) | x.scatter(1, i, 1j)
 t.full_like(x, 1j) | x.masked_fill(t.ones(2, 3), 1.0) | x.masked_fill(t.ones(4, dtype=t.bool), 1.0)
 x.masked_select(t.ones(2, 3)) | x.masked_select(t.ones(4, dtype=t.bool)) | x.masked_scatter(h, t.ones(1))
@@ -353,6 +368,7 @@ F.cross_entropy(im, t.zeros(2, 3, 3, dtype=t.int64)) | F.cross_entropy(s, t.tens
 F.cross_entropy(x, j.int()) | F.nll_loss(x, j.int()) | F.cross_entropy(x, j, weight=t.ones(3).half())
 F.cross_entropy(x, t.tensor([True, False])) | F.binary_cross_entropy(x, y) | F.binary_cross_entropy(y, u)
 F.binary_cross_entropy(y, t.ones(2, 2)) | F.binary_cross_entropy(y, i) | F.binary_cross_entropy(y, y > 0)
+F.binary_cross_entropy(y, y + 1) | F.binary_cross_entropy(y, y - 1) | nn.BCELoss()(y, y * t.nan)
 F.binary_cross_entropy(y, y.double()) | F.binary_cross_entropy_with_logits(x, i)
 F.binary_cross_entropy(y, y, reduction='bogus') | F.binary_cross_entropy(y, y, weight=t.ones(5))
 F.binary_cross_entropy_with_logits(x, u) | F.binary_cross_entropy_with_logits(x, y, reduction='bogus')
@@ -540,6 +556,8 @@ nn.Transformer(4, 2, 1, 1, 8)(b, t.ones(2, 2, 4)) | nn.Transformer(4, 2, 1, 1, 8
 nn.CrossEntropyLoss(reduction='bogus')(x, j) | nn.CrossEntropyLoss(label_smoothing=2.0)(x, j)
 nn.NLLLoss(reduction='bogus')(x, j) | nn.KLDivLoss(reduction='bogus')(x, y) | nn.HuberLoss(delta=-1)(x, y)
 nn.SmoothL1Loss(beta=-1)(x, y) | nn.TripletMarginWithDistanceLoss(margin=-1)
+nn.TransformerEncoderLayer(4, 2)(c[:, :, :1].expand(2, 4, 4), is_causal=True) | nn.TransformerDecoderLayer(4, 2)(t.ones(3, 4), t.ones(3, 4), tgt_is_causal=True)
+nn.TransformerEncoder(nn.TransformerEncoderLayer(4, 2), 1)(t.ones(3, 4), is_causal=True) | nn.Transformer(4, 2, 1, 1)(t.ones(3, 4), t.ones(3, 4), memory_is_causal=True)
 nn.BCELoss()(x, y) | nn.BCELoss()(y, u) | nn.PixelShuffle(2)(im) | nn.PixelUnshuffle(3)(im)
 nn.ChannelShuffle(2)(im) | nn.Upsample(size=2, scale_factor=2)(im) | nn.Upsample()(im)
 nn.Upsample(scale_factor=2, mode='bilinear')(b) | nn.Fold((4, 4), 2)(t.ones(2, 11, 9)) | nn.Unfold(9)(im)

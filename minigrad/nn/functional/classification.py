@@ -150,14 +150,13 @@ def binary_cross_entropy(
     Each logarithm is limited to at least -100, so the loss is finite for p = 0.
     """
     _same_size(input, target, "binary_cross_entropy")
-    p = input.array
-    if p.size and not ((p >= 0) & (p <= 1)).all():
-        raise RuntimeError("all elements of input should be between 0 and 1")
+    _probabilities(input, "input")
     if target.dtype != input.dtype:
         names = torch_name(target.dtype), torch_name(input.dtype)
         raise RuntimeError(
             f"Found dtype {names[0]} but expected {names[1]}. To fix it, write  target.to(input.dtype)."
         )
+    _probabilities(target, "target")
     if weight is None:
         return ops.binary_cross_entropy.apply(input, target, reduction=checked(reduction))
     z = ops.binary_cross_entropy.apply(input, target, reduction="none") * weight.to(input.dtype)
@@ -367,6 +366,13 @@ def _class_weights(x: Tensor, target: Array, axis: int, how: How) -> tuple[Any, 
 def _weight_of_target(weight: Tensor, target: Array) -> Tensor:
     """The class weight of each example."""
     return weight.detach().index_select(0, target.reshape(-1)).reshape(target.shape)
+
+
+def _probabilities(x: Tensor, name: str) -> None:
+    """Raise RuntimeError unless all entries are probabilities."""
+    p = x.array
+    if p.size and not ((p >= 0) & (p <= 1)).all():
+        raise RuntimeError(f"all elements of {name} should be between 0 and 1")
 
 
 def _same_size(input: Tensor, target: Tensor, name: str) -> None:

@@ -8,9 +8,10 @@ import math
 
 import numpy as np
 
+from minigrad.core.dtypes import torch_name
 from minigrad.core.errors import warn_user
 from minigrad.core.modes import with_name
-from minigrad.core.shapes import Array, Shape
+from minigrad.core.shapes import Array, Shape, as_bool
 from minigrad.core.tensor import Tensor, wrap
 from minigrad.nn.functional.arguments import check_probability
 from minigrad.random.kernels import bernoulli, in_memory_order
@@ -70,6 +71,7 @@ def alpha_dropout(
         return input
     if p == 1:
         return input.mul_(0.0) if inplace else input * 0.0
+    _refuse_integers(input)
     least = -1.7580993408473766
     scale = 1 / math.sqrt((1 - p) * (1 + p * least**2))
     kept = in_memory_order(input.array, lambda shape: bernoulli(1 - p, shape, input.dtype, None))
@@ -83,10 +85,13 @@ def _dropout(
 ) -> Tensor:
     """Implements dropout. `whole` is the shape of the noise if whole channels are dropped."""
     check_probability(p)
-    if not training or p == 0:
+    if not as_bool(training, "train") or p == 0:
         return x
     dtype = x.array.dtype
     wide = np.promote_types(dtype, np.float32).type
+
+    if p < 1:
+        _refuse_integers(x)
 
     def noise(shape: Shape) -> Array:
         if p == 1:
@@ -96,3 +101,12 @@ def _dropout(
     kept = in_memory_order(x.array, noise) if whole is None else noise(whole)
     mask = with_name("mask", wrap(kept))
     return x.mul_(mask) if inplace else x * mask
+
+
+def _refuse_integers(x: Tensor) -> None:
+    """Raise RuntimeError for integers and booleans: entries are divided by 1 - p."""
+    if x.dtype.kind not in "fc":
+        raise RuntimeError(
+            f"result type Float can't be cast to the desired output type {torch_name(x.dtype)}. "
+            "To fix it, apply dropout to floats, such as embeddings: x.float()."
+        )

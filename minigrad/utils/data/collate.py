@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from minigrad.core import dtypes
+from minigrad.core.data import usable
 from minigrad.core.tensor import Tensor
 from minigrad.methods.creation import as_tensor, tensor
 from minigrad.methods.functions import stack
@@ -37,7 +38,7 @@ def default_collate(batch: Any) -> Any:
     if isinstance(example, (np.ndarray, np.generic)) and not isinstance(example, (str, bytes)):
         if example.dtype.kind not in NUMBERS:
             raise _cannot_collate(example.dtype)
-        return as_tensor(np.stack(batch))
+        return as_tensor(np.stack([usable(a) for a in batch]))
     if isinstance(example, float):
         return tensor(batch, dtype=dtypes.float64)
     if isinstance(example, int):
