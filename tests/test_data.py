@@ -235,7 +235,7 @@ def test_a_loader_gives_batches():
         ({"batch_size": 2, "drop_last": True}, [[0, 1], [2, 3]]),
         ({"batch_size": 2, "sampler": [4, 0, 2]}, [[4, 0], [2]]),
         ({"batch_sampler": [[1, 2], [0]]}, [[1, 2], [0]]),
-        ({"batch_size": 3, "num_workers": 2, "pin_memory": True}, [[0, 1, 2], [3, 4]]),
+        ({"batch_size": 3, "num_workers": 2}, [[0, 1, 2], [3, 4]]),
     ],
 )
 def test_settings(settings, batches):

@@ -254,10 +254,12 @@ def test_parameters_stay_the_same_objects_when_their_type_changes():
 
 
 def test_there_is_no_gpu():
-    with pytest.raises(RuntimeError, match="on the CPU only"):
+    with pytest.raises(AssertionError, match="on the CPU only"):
         nn.Linear(1, 1).cuda()
-    with pytest.raises(RuntimeError, match="on the CPU only"):
+    with pytest.raises(AssertionError, match="on the CPU only"):
         nn.Linear(1, 1, device="cuda")
+    with pytest.raises(RuntimeError, match="on the CPU only"):
+        nn.Linear(1, 1, device="mps")
 
 
 # ------------------------------------------------------------------------ calling

@@ -8,6 +8,7 @@ modules.py redirects the names of these modules to this file.
 
 import math
 from collections.abc import Callable, Iterable, Sequence
+from types import SimpleNamespace
 from typing import Any
 
 from minigrad.autograd.transforms import NODES, flatten, replaced
@@ -19,6 +20,8 @@ Number = int | float | bool
 Device = DeviceLike
 MAP_LOCATION = Any
 string_classes = (str, bytes)
+# Warnings about a change of PyTorch 0.2, which old programs switch on (torch.utils.backcompat).
+broadcast_warning, keepdim_warning = SimpleNamespace(enabled=False), SimpleNamespace(enabled=False)
 
 # ------------------------------------------------------------------------ for layers
 

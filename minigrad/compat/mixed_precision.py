@@ -31,22 +31,18 @@ class autocast(ContextDecorator):
 
     def __init__(
         self,
-        device_type: Any = "cuda",
+        device_type: str,
         dtype: DTypeLike = None,
         enabled: bool = True,
         cache_enabled: bool | None = None,
     ) -> None:
-        if isinstance(device_type, bool):  # cuda.amp.autocast(enabled)
-            device_type, enabled = "cuda", device_type
         if enabled and device_type == "cpu":
             raise NotImplementedError(
                 'autocast("cpu") computes in bfloat16, which NumPy does not have. To fix it, remove autocast, '
                 "or pass enabled=False. PYTORCH.md lists what else is left out."
             )
-        if enabled:
-            warn_user(
-                f"User provided device_type of {device_type!r}, but CUDA is not available. Disabling"
-            )
+        if enabled and device_type == "cuda":
+            warn_user("CUDA is not available or torch_xla is imported. Disabling autocast.")
 
     def __enter__(self) -> "autocast":
         return self

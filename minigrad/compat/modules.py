@@ -19,7 +19,8 @@ from types import ModuleType
 from typing import Any, NoReturn
 
 from minigrad import autograd, linalg
-from minigrad.compat import helpers  # ELSEWHERE refers to it
+from minigrad.compat import cuda_amp as cuda_amp  # ELSEWHERE refers to these three
+from minigrad.compat import helpers
 from minigrad.compat import mixed_precision as mixed_precision
 from minigrad.compat.old_programs import qr, triangular_solve
 from minigrad.core.tensor import Tensor
@@ -51,8 +52,8 @@ ELSEWHERE = {
     "amp.*": "compat.mixed_precision",
     "autograd.function": "core.function",
     "autograd.grad_mode": "core.modes",
-    "cuda.amp": "compat.mixed_precision",
-    "cuda.amp.*": "compat.mixed_precision",
+    "cuda.amp": "compat.cuda_amp compat.mixed_precision",
+    "cuda.amp.*": "compat.cuda_amp compat.mixed_precision",
     "cuda.random": "cuda",
     "distributions.*": "distributions distributions.transformed",
     "functional": ".",
@@ -70,6 +71,7 @@ ELSEWHERE = {
     "types": "compat.helpers core.tensor",
     "utils._foreach_utils": "compat.helpers",
     "utils._pytree": "compat.helpers",
+    "utils.backcompat": "compat.helpers",
     "utils.data.*": "utils.data",
     "utils.data._utils.*": "utils.data",
     "utils.hooks": "core.hooks",

@@ -123,7 +123,7 @@ def is_deterministic_algorithms_warn_only_enabled() -> bool:
 
 
 def set_default_device(device: DeviceLike) -> None:
-    """Accept "cpu", the only device. Raises RuntimeError for any other.
+    """Accept "cpu", the only device. Raises DeviceError for any other.
 
     >>> set_default_device("cpu")
     """

@@ -4,6 +4,8 @@ from typing import Self
 
 import numpy as np
 
+from minigrad.core.errors import DeviceError
+
 DEVICES = (
     "cpu",
     "cuda",
@@ -68,12 +70,12 @@ def is_device(value: object) -> bool:
 
 
 def check_device(device: DeviceLike) -> None:
-    """Raise RuntimeError for any device other than the CPU.
+    """Raise DeviceError for any device other than the CPU.
 
     "meta" is accepted. In PyTorch it computes shapes without values; here the values are computed, too.
     """
     if device is not None and str(device).partition(":")[0] not in ("cpu", "meta"):
-        raise RuntimeError(
+        raise DeviceError(
             f"minigrad computes on the CPU only, not on {str(device)!r} (Torch not compiled with CUDA enabled)."
         )
 

@@ -204,6 +204,10 @@ class ShapeError(RuntimeError):
         super().__init__(message if fix is None else f"{message} To fix it, try  {fix}.")
 
 
+class DeviceError(AssertionError, RuntimeError):
+    """A device other than the CPU was requested. PyTorch raises the one or the other class."""
+
+
 class DtypeError(RuntimeError):
     """A dtype that an operation does not accept or cannot return."""
 

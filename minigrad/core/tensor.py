@@ -336,6 +336,8 @@ class Tensor(Outside, Sampling, Rows, ArrayMethods):
         """Set the gradient to None."""
         self.grad = None
 
+    _grad = grad  # programs that train in several processes write to it: shared._grad = p.grad
+
     def backward(
         self,
         gradient: "Tensor | None" = None,

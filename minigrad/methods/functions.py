@@ -20,7 +20,7 @@ from minigrad.core.dtypes import Dtype, promote_types
 from minigrad.core.errors import warn_user
 from minigrad.core.shapes import Several, normalize_one
 from minigrad.core.tensor import Size, Tensor, wrap
-from minigrad.methods.arguments import into_out, named_type, takes_out, takes_tensors
+from minigrad.methods.arguments import into_out, named_type, not_a_tensor, takes_out, takes_tensors
 from minigrad.methods.base import broadcast
 from minigrad.methods.writing import truth_values
 from minigrad.ops import composites
@@ -178,6 +178,8 @@ def where(condition: Any, input: Any = None, other: Any = None, *, out: Tensor |
     >>> where(x > 0, x, 0.0)
     tensor([0., 2.])
     """
+    if not hasattr(condition, "dtype"):
+        raise not_a_tensor("where", "condition", 1, condition)
     if input is None and other is None:
         return composites.nonzero(condition, as_tuple=True)
     z = ops.where.apply(truth_values(condition), input, other)

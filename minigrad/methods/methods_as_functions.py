@@ -31,6 +31,10 @@ NUMBER_FIRST = frozenset("""
     add bitwise_and bitwise_left_shift bitwise_or bitwise_right_shift bitwise_xor bucketize div divide float_power
     floor_divide isin mul multiply pow remainder sub subtract true_divide xlogy
 """.split())
+# Those of them that accept two numbers: add(1.5, 2.5) is a tensor.
+NUMBERS_ONLY = NUMBER_FIRST & set(
+    "add div divide floor_divide mul multiply sub subtract true_divide".split()
+)
 # The functions that still accept the deprecated order of their arguments: addmm(beta, x, alpha, a, b).
 FACTORS_FIRST = frozenset("addbmm addmm addmv addr baddbmm".split())
 
@@ -48,9 +52,11 @@ def function(method: Callable[..., Any], found_as: str | None = None) -> Callabl
             other = args[0] if args else kwargs.get("other")
             factor = name in FACTORS_FIRST and len(args) > 2
             number = name in NUMBER_FIRST and isinstance(input, (int, float, bool))
-            if not (factor or number) or not isinstance(other, Tensor):
+            if number and name in NUMBERS_ONLY and isinstance(other, (int, float, bool)):
+                input = wrap(as_array(input))
+            elif not (factor or number) or not isinstance(other, Tensor):
                 raise not_a_tensor(name, "input", 1, input)
-            if number:
+            elif number:
                 fits = isinstance(input, int) and np.can_cast(np.min_scalar_type(input), other.dtype)
                 input = wrap(as_array(input, other.dtype if fits else None))
         try:

@@ -6,7 +6,7 @@ Modules and parameters in a plain list or dict are not registered, so they would
 
 import operator
 from collections import OrderedDict
-from collections.abc import Callable, ItemsView, Iterable, Iterator, Mapping, ValuesView
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain, groupby
 from typing import Any, Self, SupportsIndex
 
@@ -222,11 +222,11 @@ class _Dict(Module):
 
     def items(self) -> Iterable[tuple[str, Any]]:
         """The names and entries."""
-        return ItemsView(self)
+        return {key: self[key] for key in self.keys()}.items()
 
     def values(self) -> Iterable[Any]:
         """The entries."""
-        return ValuesView(self)
+        return {key: self[key] for key in self.keys()}.values()
 
     def pop(self, key: str) -> Any:
         """Remove an entry and return it."""

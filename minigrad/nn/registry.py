@@ -22,7 +22,7 @@ A parameter that two modules share is listed once, under its first name.
 """
 
 from collections import OrderedDict, defaultdict
-from collections.abc import Callable, ItemsView, Iterator, MutableMapping
+from collections.abc import Callable, ItemsView, Iterator, KeysView, MutableMapping, ValuesView
 from typing import Any
 
 from minigrad.core.tensor import Tensor
@@ -361,12 +361,33 @@ class OwnNames(MutableMapping[str, Any]):
     def __len__(self) -> int:
         return len(self._module._own_named(self._kind))
 
+    def copy(self) -> dict[str, Any]:
+        """A dict of the names and values."""
+        return dict(self._module._own_named(self._kind))
+
+    # Views of a dict, unlike those of other mappings, can be reversed.
+    def keys(self) -> KeysView[str]:
+        """The names, as they are now."""
+        return self.copy().keys()
+
+    def values(self) -> ValuesView[Any]:
+        """The values, as they are now."""
+        return self.copy().values()
+
     def items(self) -> ItemsView[str, Any]:
-        """A snapshot of the names and values. Unlike the items of other mappings, it can be reversed."""
-        return dict(self._module._own_named(self._kind)).items()
+        """The names and values, as they are now."""
+        return self.copy().items()
+
+    def __reversed__(self) -> Iterator[str]:
+        return reversed(self.copy())
+
+    def popitem(self) -> tuple[str, Any]:
+        """Remove the last name and return it with its value, as a dict does."""
+        name = next(reversed(self))
+        return name, self.pop(name)
 
     def __repr__(self) -> str:
-        return repr(dict(self))
+        return repr(self.copy())
 
 
 def _join_path(path: str, name: str) -> str:

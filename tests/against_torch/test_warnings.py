@@ -17,6 +17,9 @@ float(x.sum()) | int(x.sum()) | float(x.sum().detach()) | m.no_grad()(float)(x.s
 F.kl_div(x, x) | F.kl_div(x, x, reduction="batchmean") | F.kl_div(x, x, reduction="sum") | m.nn.KLDivLoss()(x, x)
 F.mse_loss(x, x, reduction="elementwise_mean") | F.softmax(x) | F.log_softmax(x) | F.softmin(x) | m.nn.LogSoftmax()(x)
 m.triangular_solve(m.ones(2, 1), m.eye(2)) | m.set_default_tensor_type("torch.FloatTensor") | m.ones(1).var()
+m.autocast("cuda") | m.amp.autocast("cuda", dtype=m.float16) | m.autocast("cuda", enabled=False) | m.autocast("mps") | m.amp.GradScaler() | m.amp.GradScaler(enabled=False)
+m.cuda.amp.autocast() | m.cuda.amp.autocast(enabled=False) | m.cuda.amp.GradScaler() | m.cuda.amp.GradScaler(enabled=False) | m.cuda.amp.custom_fwd(len) | m.cuda.amp.custom_bwd(len)
+list(m.utils.data.DataLoader([1, 2], pin_memory=True)) | m.utils.data.DataLoader([1, 2], pin_memory=True)
 """
 
 
@@ -27,7 +30,9 @@ def warned(m, call):
         warnings.simplefilter("always")
         warnings.filterwarnings("ignore", category=RuntimeWarning)  # of NumPy
         eval(call, scope)
-    return {(w.category, str(w.message)[:36], w.filename) for w in caught}
+    return {
+        (w.category, str(w.message).replace("minigrad", "torch")[:36], w.filename) for w in caught
+    }
 
 
 @pytest.mark.parametrize("call", calls(CALLS))

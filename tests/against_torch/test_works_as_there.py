@@ -265,8 +265,28 @@ OLD = {
     "is_mps, is_xpu": lambda m, x: [x.is_mps, x.is_xpu],
     "getsizeof": lambda m, x: 1000 < sys.getsizeof(m.ones(250).untyped_storage()) < 1200,
     "items of parameters, reversed": lambda m, x: [name for name, _ in reversed(m.nn.Linear(2, 2)._parameters.items())],
+    "the dict of submodules": lambda m, x: as_a_dict(m.nn.Sequential(m.nn.ReLU(), m.nn.Tanh(), m.nn.Linear(1, 1))._modules),
+    "a dict of modules, reversed": lambda m, x: [[*map(str, reversed(v))] for v in views(m.nn.ModuleDict({"a": m.nn.ReLU(), "b": m.nn.Tanh()}))],
+    "functions of two numbers": lambda m, x: [f(*a) for f in (m.add, m.subtract, m.mul, m.div, m.true_divide, m.floor_divide) for a in ((1.5, 2.5), (7, 2), (2, 0.5))],
+    "of two numbers, by name": lambda m, x: [m.add(input=1, other=2), m.add(True, True), m.sub(1.5, 2, alpha=3), m.div(7, 2, rounding_mode="trunc"), m.mul(3, 4, out=m.empty(()))],
+    "_grad": lambda m, x: shared_gradient(m.nn.Parameter(x), m.nn.Parameter(x)),
     "is_autocast_enabled": lambda m, x: m.is_autocast_enabled(),
 }  # fmt: skip
+
+
+def views(modules):
+    return modules.keys(), modules.values(), modules.items()
+
+
+def as_a_dict(modules):
+    parts = [[*map(str, reversed(part))] for part in (modules, *views(modules), modules.copy())]
+    return [*parts, str(modules.popitem()), list(modules)]
+
+
+def shared_gradient(x, shared):
+    (x * x).sum().backward()
+    shared._grad = x.grad
+    return [shared.grad is x.grad, x._grad, shared.is_leaf]
 
 
 def with_info(m):

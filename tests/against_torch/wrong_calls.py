@@ -20,6 +20,7 @@ F.mse_loss(x + 1j, x + 1j)
 # a number where PyTorch wants a tensor
 t.maximum(x, 0) | x.fmax(1.5) | t.atan2(x, 1) | t.logical_and(x, True) | t.hypot(x, 3) | t.logaddexp(x, 0)
 t.maximum(0, x) | t.fmin(1.5, x) | t.atan2(1, x) | t.eq(2, x) | t.gt(True, x) | t.logical_or(1, x) | t.fmod(2, x)
+t.where(True, x, x) | t.where(1.5, 2.5) | t.where(3) | t.remainder(3, 2) | t.add(1, 'a') | t.add(2) | t.bitwise_or(1, 2)
 t.clamp(2, x) | t.dist(2, x) | t.isclose(2, x) | t.pow(2, 3) | t.detach(5) | x.type_as(5) | t.einsum('ij->i', 5)
 t.meshgrid(u, 5, indexing='ij') | t.linalg.solve(q, t.float32) | F.conv_transpose1d(b, t.float32)
 # text or a list where a number belongs

@@ -16,6 +16,7 @@ from functools import partial
 from typing import Any, Generic
 
 from minigrad.core import dtypes
+from minigrad.core.errors import warn_user
 from minigrad.methods.creation import empty
 from minigrad.random.generator import Generator
 from minigrad.utils.data.collate import default_collate, default_convert
@@ -133,6 +134,11 @@ class _Pass(Iterator[Any]):
 
     def __init__(self, loader: DataLoader[Any]) -> None:
         self.loader = loader
+        if loader.pin_memory:
+            warn_user(
+                "'pin_memory' argument is set as true but no accelerator is found, "
+                "then device pinned memory won't be used."
+            )
         # PyTorch draws a seed for its workers here. Draw it too, so that later numbers agree.
         empty((), dtype=dtypes.int64).random_(generator=loader.generator)
         dataset = loader.dataset

@@ -1,0 +1,51 @@
+"""The names of torch.cuda.amp, which warn that they are deprecated: torch.amp has the same."""
+
+from collections.abc import Callable
+from typing import Any
+
+from minigrad.compat import mixed_precision
+from minigrad.core import dtypes
+from minigrad.core.dtypes import DTypeLike
+from minigrad.core.errors import warn_user
+
+__all__ = ["GradScaler", "autocast", "custom_bwd", "custom_fwd"]
+
+
+class autocast(mixed_precision.autocast):
+    """A block in which PyTorch computes in lower precision. In minigrad it has no effect."""
+
+    def __init__(
+        self,
+        enabled: bool = True,
+        dtype: DTypeLike = dtypes.float16,
+        cache_enabled: bool = True,
+    ) -> None:
+        _deprecated("autocast", "'cuda', args...")
+        super().__init__("cuda", dtype, enabled, cache_enabled)
+
+
+class GradScaler(mixed_precision.GradScaler):
+    """Scales losses in PyTorch. Disabled: the scale is 1."""
+
+    def __init__(self, *settings: object, enabled: bool = True, **more: object) -> None:
+        _deprecated("GradScaler", "'cuda', args...")
+        super().__init__("cuda", *settings, enabled=enabled, **more)
+
+
+def custom_fwd(fwd: Callable[..., Any] | None = None, **settings: object) -> Any:
+    """Marks the forward of a Function for autocast. Returns the function unchanged."""
+    _deprecated("custom_fwd", "args..., device_type='cuda'")
+    return mixed_precision.custom_fwd(fwd, **settings)
+
+
+def custom_bwd(bwd: Callable[..., Any]) -> Any:
+    """Marks the backward of a Function for autocast. Returns the function unchanged."""
+    _deprecated("custom_bwd", "args..., device_type='cuda'")
+    return mixed_precision.custom_bwd(bwd)
+
+
+def _deprecated(name: str, arguments: str) -> None:
+    warn_user(
+        f"`minigrad.cuda.amp.{name}(args...)` is deprecated. Please use `minigrad.amp.{name}({arguments})` instead.",
+        FutureWarning,
+    )
