@@ -197,11 +197,11 @@ def _other_values(graph: Graph) -> Iterator[tuple[AnyNode, str, str, dict[AnyNod
     """A node, its name, the name of what is read instead, and the results of the program if it is."""
     known, found = graph.known, list(recurrences(graph))
     for inside in (False, True):  # first the states, then the other values of a step
-        for states, start in found:
+        for states, start, _ in found:
             before = states[:-1] if start is None else [start, *states[:-1]]
             after, state = states[-len(before) :], f"{_called(graph, states[-1])} before the step"
             early = [before[0], *before[:-1]]
-            steps = list(corresponding(graph, states))[1:] if inside else []
+            steps = list(corresponding(graph, states).values())[1:] if inside else []
             groups = [(state, before), *((_called(graph, n[-1]), n) for n in steps)]
             others = groups if inside else [
                 ("its value after the step", after), ("its value one step earlier", early),
@@ -256,7 +256,7 @@ def _forward(
             continue
         shape = np.shape(graph.gradients[node])
         try:
-            changed[node] = recomputed(plan.op, {**graph.values(node), "shape": shape, **new})
+            changed[node] = recomputed(plan.op, {**graph.values_at[node], "shape": shape, **new})
         except Exception:  # an operand is not known: nothing may read this result
             changed[node] = np.full(shape, np.nan)
         if later is not None and node is later.node:
@@ -267,24 +267,28 @@ def _forward(
 def _backward(graph: Graph, one: Altered | None, changed: Mapping[AnyNode, Array]) -> Array | None:
     later = one and one.later
     gradients: dict[AnyNode, Any] = {graph.root: graph.seed}
+    differs: set[AnyNode] = set()  # nodes whose gradient is not the right one
     for use in reversed(graph.paths):  # the latest first
-        g = gradients.get(use.node)
-        if g is None:
+        node = use.node
+        g = gradients.get(node)
+        if g is None or use.part:
             continue
         new = {n: changed[p] for n, p in use.origins.items() if p in changed}
-        if use.node in changed:
-            new["z"] = changed[use.node]
-        if later is not None and use.node is later.node:
+        if node in changed:
+            new["z"] = changed[node]
+        if later is not None and node is later.node:
             g = g * later.times
             if not later.seen:
-                new["z"] = recomputed(plan_of_node(use.node).op, {**use.values, **new})
-        if one is not None and use.node is one.use.node:
+                new["z"] = recomputed(plan_of_node(node).op, {**use.values, **new})
+        if one is not None and node is one.use.node:
             passed = one.passes(g) if use is one.use else np.zeros_like(use.passed)
-        elif new:
+        elif new.keys() & set(use.reads()):
             passed = use.rule(g, **new)
         else:
-            passed = use.at(g).passed
+            passed = use.at(g).passed if node in differs else use.passed
         if passed is None:
             return None
+        if passed is not use.passed:
+            differs.add(use.parent)
         gradients[use.parent] = gradients.get(use.parent, 0) + passed
     return gradients.get(graph.target)

@@ -113,6 +113,8 @@ def everywhere(
                 continue
             constants = {constant_factor(use) for use in uses}
             c = constants.pop() if len(constants) == 1 else 0
+            if c and row.kind == "double_counted":
+                continue  # rather the constant: a missing 1/2
             own = {2, 0.5, c, c and 1 / c}
             for k, variant in enumerate(variants(row, first)):
                 if time.thread_time() > until:

@@ -19,7 +19,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from minigrad.core import modes
 from minigrad.core.hooks import Hooked
 from minigrad.core.leaf import AccumulateGrad
 from minigrad.core.node import Node, reachable
@@ -77,15 +76,15 @@ class Use:
                 if self.part:
                     self.passed = np.asarray(apply_chain(self.passed, node.view_chain))
         self.op_name = "" if self.op is None else self.op.name
-        self.values = self.graph.values(node)
+        self.values = self.graph.values_at[node]
 
     def at(self, g: Array) -> "Use":
         """The same edge with another gradient arriving at its node."""
         passed = np.asarray(dense(plan_of_node(self.node).run(g, self.node)[self.k]))
         if isinstance(self.node, CopySlices):
             return Use(self.graph, self.node, self.k, self.parent, g, passed, self.part)
-        other = copy(self)
-        other.g, other.passed = g, passed
+        other = Use.__new__(Use)  # quicker than copy
+        other.__dict__.update(self.__dict__, g=g, passed=passed)
         return other
 
     def changes(self, array: Array | None) -> dict[AnyNode, Array]:
@@ -186,12 +185,11 @@ class Use:
 
     def rule(self, g: Array, name: str | None = None, /, **changed: Any) -> Array | None:
         """The gradient that passes if the rule of `name` gets this g, and some values are changed."""
-        with modes.no_grad(), np.errstate(all="ignore"):
-            try:
-                d = self.formula(g, name, **changed)
-                return None if d is None else self.fit(d)
-            except Exception:  # the changed values do not fit together: not this mistake
-                return None
+        try:
+            d = self.formula(g, name, **changed)
+            return None if d is None else self.fit(d)
+        except Exception:  # the changed values do not fit together: not this mistake
+            return None
 
     def applied(self, **changed: Any) -> Array:
         """The operation's result if some values are changed. Raises LookupError if one is not known."""
@@ -371,6 +369,11 @@ class Graph:
         for use in (use for use in self.uses if not use.part):
             operands.setdefault(use.node, {})[use.position] = use.parent
         return operands
+
+    @cached_property
+    def values_at(self) -> dict[Node, dict[str, Any]]:
+        """node -> what `values` gives, for all nodes with operands."""
+        return {n: self.values(n) for n in self.nodes if not isinstance(n, AccumulateGrad)}
 
     @cached_property
     def numbers(self) -> set[float]:
