@@ -307,6 +307,41 @@ def test_mistakes_of_the_examination_are_named(f, x, kind, mine):
     assert "{" not in str(row.diagnosis)
 
 
+def runge_kutta(half=0.1, two=2.0, through=1.0):
+    """Two steps of a method with three stages: its result, and the gradient with some factors changed."""
+    A, h, inputs = draw(3, 3, seed=9), 0.2, []
+    x = a0 = leaf(draw(3, seed=10))
+    for _ in range(2):
+        k, total = None, 0
+        for weight in (1, 2, 1):
+            at = x if k is None else x + h / 2 * k
+            inputs.append(at.detach().numpy())
+            k = (tensor(A) @ at).sin()
+            total = total + (k if weight == 1 else weight * k)
+        x = x + h / 4 * total
+    g = 2 * x.detach().numpy()
+    for step in (inputs[3:], inputs[:3]):
+        gx, carried = g, 0
+        for at, weight in zip(step[::-1], (1, two, 1), strict=True):
+            d = A.T @ ((h / 4 * weight * g + carried) * np.cos(A @ at))
+            gx, carried = gx + d, through * half * d
+        g = gx
+    return a0, (x**2).sum(), g
+
+
+@pytest.mark.parametrize(
+    "wrong, kind",
+    [({"half": 0.2}, "scale"), ({"two": 1.0}, "scale"), ({"through": 0.0}, "missing_path")],
+)
+def test_a_mistake_in_the_stages_of_each_step_is_named(wrong, kind):
+    x0, z, right = runge_kutta()
+    assert one_row({"x0": x0}, z, "x0", right).ok
+
+    found = one_row({"x0": x0}, z, "x0", runge_kutta(**wrong)[2]).diagnosis
+
+    assert found is not None and found.kind == kind
+
+
 def test_another_value_in_a_derivative_is_named_with_the_one_that_is_meant():
     x, G = leaf(X), tensor(W)
     adv = G - G.mean()

@@ -74,12 +74,12 @@ def repeated_uses(graph: Graph) -> list[tuple[list[Use], bool]]:
     at = {(use.node, use.position): use for use in uses}
     for states, start, way in recurrences(graph):
         alike = isinstance(start, Node) and op_name(start)  # to the start of other loops like this
-        for place, nodes in corresponding(graph, states).items():
+        for back, nodes in corresponding(graph, states).items():
             for position in graph.operands[nodes[-1]]:
                 group = {at[n, position]: None for n in nodes if (n, position) in at}
                 found[tuple(nodes), position] = group
                 # a loop in a loop, such as the stages of each step: all of its steps
-                found.setdefault(((alike, way, place), position), {}).update(group)
+                found.setdefault(((alike, way, back), position), {}).update(group)
     groups = {
         frozenset(map(id, group)): (list(group), isinstance(place[0], tuple))
         for place, group in found.items()
@@ -90,8 +90,9 @@ def repeated_uses(graph: Graph) -> list[tuple[list[Use], bool]]:
 
 def corresponding(graph: Graph, states: Sequence[Any]) -> dict[tuple[int, ...], list[Any]]:
     """The nodes that correspond to each other, by the way back from each state: the positions of operands."""
-    found, reached = {(): list(states)}, set(states)
     ways: list[tuple[int, ...]] = [()]
+    found: dict[tuple[int, ...], list[Any]] = {(): list(states)}
+    reached = set(states)
     for way in ways:
         operands = [graph.operands[node] for node in found[way]]
         for position in operands[-1]:
