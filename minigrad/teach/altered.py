@@ -70,7 +70,7 @@ def altered(a: Answer, until: float) -> Iterator[Diagnosis]:
     for use in a.graph.uses[::-1]:  # also uses that do not lead to the target: their values matter
         if use.op is None or use.part or use.wrote or use is not use.twins[0]:
             continue
-        for search in (_left_out, _set_otherwise, _put_off):
+        for search in (_left_out, _set_otherwise, _put_off, _with_another_constant):
             for kind, one, n in search(use):
                 if time.thread_time() > until:
                     return
@@ -132,6 +132,24 @@ def _set_otherwise(use: Use) -> Alterations:
         for kind, times in (("mean_for_sum", many), ("scale", entries / (entries - 1))):
             yield kind, Altered(use, values["z"] * times, {}, times), n
             yield kind, Altered(use, values["z"] * times, {}), n
+
+
+def _with_another_constant(use: Use) -> Alterations:
+    """{op}{line} was computed with {n}: this is the gradient of the program with that instead.
+
+    Differentiate the function as it was computed, with the same targets, weights and masks.
+    """
+    given = None if use.beside in use.origins else use.values.get(use.beside)
+    if given is None or np.size(given) < 3 or use.name not in use.values:
+        return
+    names = [
+        m for m, v in use.graph.tensors if v.shape == np.shape(given) and np.allclose(v, given)
+    ]
+    for n, there in use.graph.tensors if names else ():
+        if there.shape == np.shape(given) and n not in names:
+            changed = {use.beside: there}
+            words = f"{n} instead of {names[0]}"
+            yield "wrong_argument", Altered(use, use.applied(**changed), changed), words
 
 
 def _put_off(use: Use) -> Alterations:

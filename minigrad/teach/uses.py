@@ -272,6 +272,7 @@ class Graph:
     gradients   node -> its right gradient
     tensors     the values of the student's tensors and of the steps between them, each with its name
     constants   the values of the student's tensors that need no gradient, such as targets
+    variables   name -> the student's tensors that need one
     known       node -> the value of its result, where we can find it
     names       node -> what the student calls its result
     """
@@ -291,6 +292,7 @@ class Graph:
         }
         dense = {n: t for n, t in namespace.items() if isinstance(t, Tensor) and not t.is_sparse}
         self.constants = [t.array for t in dense.values() if not t.requires_grad]
+        self.variables = {n: t for n, t in dense.items() if t.requires_grad}
         self.known = self._known(namespace)
         self._walk_back()
         self.tensors = [(n, t.array) for n, t in dense.items() if not n.startswith("_")]
@@ -507,6 +509,13 @@ class Graph:
     def walk_back(self, start: AnyNode, change: Array) -> Array | None:
         """The effect of a change of the gradient at `start` on the target's gradient; None if there is none."""
         return self.changes(start, change).get(self.target)
+
+    def part_through(self, t: Tensor, g: Array) -> Array | None:
+        """The target's gradient if t gets the gradient g, and nothing else does; t may be beside the graph."""
+        if t.node in self.leading:
+            return self.walk_back(t.node, g.astype(t.dtype))
+        below = Graph(t, g, {}, self.target)
+        return below.gradients.get(self.target)
 
     def _paths(self) -> tuple[list[Use], set[AnyNode]]:
         """The uses and the nodes from which something reaches the target, the nearest first."""
