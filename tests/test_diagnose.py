@@ -514,6 +514,44 @@ def test_a_function_of_the_students_own_may_be_on_the_way(mine, kind):
     assert row.diagnosis.kind == kind
 
 
+class Gated(minigrad.autograd.Function):
+    """x * sigmoid(b * x)"""
+
+    @staticmethod
+    def forward(ctx, x, b):
+        s = (b * x).sigmoid()
+        ctx.save_for_backward(x, b, s)
+        return x * s
+
+    @staticmethod
+    def backward(ctx, g):
+        x, b, s = ctx.saved_tensors
+        return g * (s + b * x * s * (1 - s)), (g * x * x * s * (1 - s)).sum()
+
+
+GATE = 1 / (1 + np.exp(-1.5 * X))
+IN_A_FUNCTION = [
+    ("x", "missing_path", W * GATE),
+    ("x", "missing_path", W * 1.5 * X * GATE * (1 - GATE)),
+    ("x", "scale", W * (GATE + X * GATE * (1 - GATE))),
+    ("x", "sign", W * (GATE - 1.5 * X * GATE * (1 - GATE))),
+    ("x", "wrong_argument", W * (GATE + 1.5 * X * GATE)),
+    ("x", "wrong_argument", W * (X + 1.5 * X * X * (1 - X))),
+    ("x", "upstream_ignored", GATE + 1.5 * X * GATE * (1 - GATE)),
+    ("b", "mean_for_sum", (W * X * X * GATE * (1 - GATE)).mean()),
+]
+
+
+@pytest.mark.parametrize("name, kind, mine", IN_A_FUNCTION)
+def test_a_mistake_inside_the_students_own_function_is_named(name, kind, mine):
+    x, b = leaf(X), leaf(np.array(1.5))
+    z = (Gated.apply(x, b) * tensor(W)).sum()
+
+    found = one_row({"x": x, "b": b}, z, name, mine).diagnosis
+
+    assert found is not None and found.kind == kind, found
+
+
 def test_one_class_instead_of_a_distribution_is_named():
     x, q = leaf(X), tensor([0.1, 0.6, 0.1, 0.2], dtype=minigrad.float64)
     z = -(q * x.log_softmax(0)).sum()

@@ -28,7 +28,7 @@ from minigrad.core.errors import AutogradError
 from minigrad.core.modes import unobserved
 from minigrad.core.plan import Plan
 from minigrad.core.tensor import Tensor, wrap
-from minigrad.teach import whole
+from minigrad.teach import own_functions, whole  # noqa: F401  the first adds to a table
 from minigrad.teach.altered import altered, at_other_values
 from minigrad.teach.answer import Answer, Diagnosis
 from minigrad.teach.at_a_node import AT_A_NODE, REARRANGED
