@@ -163,6 +163,9 @@ FORMULAS = {
     "symmetric": (lambda x: x.T @ minigrad.tensor(Y4) @ x, Y4 @ X4 @ (G4 + G4.T), G4, "transposed"),
     "x @ x.T": (lambda x: x @ minigrad.tensor(Y4).T, G4 @ X4, G4, "swapped_operands"),
     "avg_pool": (lambda x: F.avg_pool2d(x[None], 2)[0].exp(), POOLED, None, "mean_for_sum"),
+    "elu itself": (lambda x: F.elu(x, 0.7), G4 * np.where(X4 > 0, 1, F.elu(minigrad.tensor(X4), 0.7).numpy()),
+                   G4, "wrong_argument"),
+    "elu without alpha": (lambda x: F.elu(x, 0.7), G4 * np.exp(np.minimum(X4, 0)), G4, "wrong_argument"),
     "a half": (lambda x: x.abs().sum() + (x**2).sum() / 2, np.sign(X4) + 2 * X4, None, "scale"),
 }  # fmt: skip
 
@@ -248,6 +251,25 @@ M, N = draw(3, 3, seed=5), draw(3, 3, seed=6)
 D = draw(3, 1, 2, seed=7) - draw(1, 3, 2, seed=8)
 
 
+PX = np.exp(X) / np.exp(X).sum()
+SX = np.sqrt(X.var() + 1e-2)
+HX, H0 = (X - X.mean()) / SX, (X - X.mean()) / X.std()
+SLOPES = np.array([1 - np.tanh(X[i : i + 2] @ N[0, :2]) ** 2 for i in range(3)])
+
+
+def standardized(x):
+    c = x - x.mean()
+    return (c / ((c**2).mean() + 1e-2).sqrt() * tensor(W)).sum()
+
+
+def discounted(x, gamma):
+    """The sums  s[t] = x[t] + gamma * s[t + 1]."""
+    sums = [x[3]]
+    for t in (2, 1, 0):
+        sums.insert(0, x[t] + gamma * sums[0])
+    return sums
+
+
 NEW = {
     "exp_of_a_square": (
         lambda x: ((-(x**2) / 2).exp() * tensor(W)).sum(), X, "forgot_inner", W * np.exp(-X * X / 2)),
@@ -294,6 +316,34 @@ NEW = {
         - (M * np.exp(N) / np.exp(N).sum(1, keepdims=True) ** 2).sum()),
     "divided_by_another_number": (
         lambda x: ((x * tensor([1.0, 1, 0, 1])) ** 2).sum() / 3, X, "scale", 2 * X * np.array([1, 1, 0, 1]) / 4),
+    "an_entropy_without_its_sum": (
+        lambda x: -(x.softmax(0) * x.log_softmax(0)).sum(), X, "missing_path", -PX * np.log(PX)),
+    "the_sign_in_an_entropy": (
+        lambda x: -(x.log_softmax(0).exp() * x.log_softmax(0)).sum(), X, "sign",
+        -PX * (np.log(PX) + (PX * np.log(PX)).sum())),
+    "n_minus_one_in_both_means": (
+        standardized, X, "scale", (W - W.sum() / 3 - HX * (W * HX).sum() / 3) / SX),
+    "the_variance_for_its_root": (
+        standardized, X, "wrong_argument", (W - W.mean() - HX * (W * HX).mean()) / SX**2),
+    "a_root_without_eps": (
+        standardized, X, "wrong_argument", (W - W.mean() - HX * (W * HX).mean()) / X.std()),
+    "a_program_without_eps": (
+        standardized, X, "wrong_argument", (W - W.mean() - H0 * (W * H0).mean()) / X.std()),
+    "a_mean_over_the_rows": (
+        lambda x: ((x.tanh() - 1) ** 2).sum(), M[:, :2], "mean_for_sum",
+        2 * (np.tanh(M) - 1)[:, :2] * (1 - np.tanh(M[:, :2]) ** 2) / 3),
+    "a_kernel_flipped_in_a_loop": (
+        lambda x: sum((x[i : i + 2] * tensor(N[0, :2])).sum().tanh() for i in range(3)), X, "transposed",
+        np.r_[SLOPES, 0] * N[0, 1] + np.r_[0, SLOPES] * N[0, 0]),
+    "a_discount_for_the_product_of_two": (
+        lambda x: discounted(x, 0.45)[0] + 0.9 * (x**2).sum(), X, "scale",
+        [1, 0.9, 0.81, 0.729] + 1.8 * X),
+    "a_loop_in_its_own_direction": (
+        lambda x: (minigrad.stack(discounted(x, 0.5)) * tensor(W)).sum(), X, "tangent_for_gradient",
+        [W @ [1, 0.5, 0.25, 0.125], W[1:] @ [1, 0.5, 0.25], W[2:] @ [1, 0.5], W[3]]),
+    "through_detach": (
+        lambda x: (x.tanh() * x.detach() * tensor(W)).sum(), X, "mask_missing",
+        W * (np.tanh(X) + X * (1 - np.tanh(X) ** 2))),
 }  # fmt: skip
 
 
@@ -305,6 +355,41 @@ def test_mistakes_of_the_examination_are_named(f, x, kind, mine):
 
     assert row.diagnosis is not None and row.diagnosis.kind == kind
     assert "{" not in str(row.diagnosis)
+
+
+def runge_kutta(half=0.1, two=2.0, through=1.0):
+    """Two steps of a method with three stages: its result, and the gradient with some factors changed."""
+    A, h, inputs = draw(3, 3, seed=9), 0.2, []
+    x = a0 = leaf(draw(3, seed=10))
+    for _ in range(2):
+        k, total = None, 0
+        for weight in (1, 2, 1):
+            at = x if k is None else x + h / 2 * k
+            inputs.append(at.detach().numpy())
+            k = (tensor(A) @ at).sin()
+            total = total + (k if weight == 1 else weight * k)
+        x = x + h / 4 * total
+    g = 2 * x.detach().numpy()
+    for step in (inputs[3:], inputs[:3]):
+        gx, carried = g, 0
+        for at, weight in zip(step[::-1], (1, two, 1), strict=True):
+            d = A.T @ ((h / 4 * weight * g + carried) * np.cos(A @ at))
+            gx, carried = gx + d, through * half * d
+        g = gx
+    return a0, (x**2).sum(), g
+
+
+@pytest.mark.parametrize(
+    "wrong, kind",
+    [({"half": 0.2}, "scale"), ({"two": 1.0}, "scale"), ({"through": 0.0}, "missing_path")],
+)
+def test_a_mistake_in_the_stages_of_each_step_is_named(wrong, kind):
+    x0, z, right = runge_kutta()
+    assert one_row({"x0": x0}, z, "x0", right).ok
+
+    found = one_row({"x0": x0}, z, "x0", runge_kutta(**wrong)[2]).diagnosis
+
+    assert found is not None and found.kind == kind
 
 
 def test_another_value_in_a_derivative_is_named_with_the_one_that_is_meant():
@@ -427,6 +512,68 @@ def test_a_function_of_the_students_own_may_be_on_the_way(mine, kind):
     row = one_row({"x": x, "y": y}, z, "x", mine(np.tanh(6 * draw(4))))
 
     assert row.diagnosis.kind == kind
+
+
+class Gated(minigrad.autograd.Function):
+    """x * sigmoid(b * x)"""
+
+    @staticmethod
+    def forward(ctx, x, b):
+        s = (b * x).sigmoid()
+        ctx.save_for_backward(x, b, s)
+        return x * s
+
+    @staticmethod
+    def backward(ctx, g):
+        x, b, s = ctx.saved_tensors
+        return g * (s + b * x * s * (1 - s)), (g * x * x * s * (1 - s)).sum()
+
+
+GATE = 1 / (1 + np.exp(-1.5 * X))
+IN_A_FUNCTION = [
+    ("x", "missing_path", W * GATE),
+    ("x", "missing_path", W * 1.5 * X * GATE * (1 - GATE)),
+    ("x", "scale", W * (GATE + X * GATE * (1 - GATE))),
+    ("x", "sign", W * (GATE - 1.5 * X * GATE * (1 - GATE))),
+    ("x", "wrong_argument", W * (GATE + 1.5 * X * GATE)),
+    ("x", "wrong_argument", W * (X + 1.5 * X * X * (1 - X))),
+    ("x", "upstream_ignored", GATE + 1.5 * X * GATE * (1 - GATE)),
+    ("b", "mean_for_sum", (W * X * X * GATE * (1 - GATE)).mean()),
+]
+
+
+@pytest.mark.parametrize("name, kind, mine", IN_A_FUNCTION)
+def test_a_mistake_inside_the_students_own_function_is_named(name, kind, mine):
+    x, b = leaf(X), leaf(np.array(1.5))
+    z = (Gated.apply(x, b) * tensor(W)).sum()
+
+    found = one_row({"x": x, "b": b}, z, name, mine).diagnosis
+
+    assert found is not None and found.kind == kind, found
+
+
+def test_one_class_instead_of_a_distribution_is_named():
+    x, q = leaf(X), tensor([0.1, 0.6, 0.1, 0.2], dtype=minigrad.float64)
+    z = -(q * x.log_softmax(0)).sum()
+
+    found = one_row({"x": x, "q": q}, z, "x", PX - np.array([0, 1, 0, 0])).diagnosis
+
+    assert found.kind == "wrong_argument" and "a distribution, and not one class" in found.message
+
+
+def test_values_that_were_cut_off_are_recognized_as_a_part_of_a_target():
+    v, a, b = leaf(X[:3]), tensor(M), tensor(N)
+    q, after, reward = a @ v, b @ v, tensor(X[1:])
+    target = (reward + 0.9 * after).detach()
+    error = (target - q).detach().numpy()
+    names = {"v": v, "q": q, "after": after, "reward": reward, "target": target}
+
+    found = one_row(names, ((target - q) ** 2).sum(), "v", 2 * (0.9 * N - M).T @ error).diagnosis
+
+    assert found.kind == "mask_missing" and "cut off from after by detach()" in found.message
+    without = M.T @ (M @ X[:3] - X[1:]) * 2
+    found = one_row(names, ((target - q) ** 2).sum(), "v", without).diagnosis
+    assert found.kind == "wrong_argument" and "reward instead of target" in found.message
 
 
 def test_a_write_to_a_view_is_an_operation_too():

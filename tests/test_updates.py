@@ -47,8 +47,17 @@ WRONG = {
     ("Adam", 6): ADAM | DECAY,
     ("AdamW", 7): ADAM | DECAY,
     ("Adagrad", 8): {LR, STATE, *DIVISOR, "lr_decay_missing"} | DECAY,
-    ("RMSprop", 9): {LR, STATE, *DIVISOR, "momentum_convention", "wrong_beta", "centering_missing"},
-    ("RMSprop", 10): {LR, STATE, *DIVISOR, "wrong_beta", "centering_not_asked"} | DECAY,
+    ("RMSprop", 9): {
+        LR,
+        STATE,
+        *DIVISOR,
+        "momentum_convention",
+        "wrong_beta",
+        "centering_missing",
+        "bias_correction",
+    },
+    ("RMSprop", 10): {LR, STATE, *DIVISOR, "wrong_beta", "centering_not_asked", "bias_correction"}
+    | DECAY,
     ("Adam", 11): ADAM | {"amsgrad_missing"},
     ("Adagrad", 12): {LR, STATE, *DIVISOR, "initial_value_missing"},
 }
@@ -231,13 +240,14 @@ def adam_step(corrected="mv", inside=False, decay=0.0, decoupled=0.0, b1=0.9, b2
     return step
 
 
-def rms_step(inside=False, keep=True, mu=0.0, lr_inside=False, centered=False):
+def rms_step(inside=False, keep=True, mu=0.0, lr_inside=False, centered=False, corrected=False):
     def step(p, g, lr, t, s):
         if not keep:
             s.clear()
         s["a"] = 0.9 * s.get("a", 0) + 0.1 * g * g
         s["mean"] = 0.9 * s.get("mean", 0) + 0.1 * g
         a = s["a"] - s["mean"] ** 2 if centered else s["a"]
+        a = a / (1 - 0.9**t) if corrected else a
         d = g / (np.sqrt(a + 1e-2) if inside else np.sqrt(a) + 1e-2)
         if lr_inside:
             s["b"] = mu * s.get("b", 0) + lr * d
@@ -346,6 +356,7 @@ BY_HAND = [
     ("RMSprop", RMS, rms_step(), None),
     ("RMSprop", RMS, rms_step(inside=True), "eps_inside_sqrt"),
     ("RMSprop", RMS, rms_step(keep=False), "state_not_kept"),
+    ("RMSprop", RMS, rms_step(corrected=True), "bias_correction"),
     ("RMSprop", {**RMS, "momentum": 0.8}, rms_step(mu=0.8), None),
     ("RMSprop", {**RMS, "momentum": 0.8, "lr": FALLING}, rms_step(mu=0.8, lr_inside=True),
      "momentum_convention"),

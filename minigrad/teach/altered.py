@@ -70,7 +70,7 @@ def altered(a: Answer, until: float) -> Iterator[Diagnosis]:
     for use in a.graph.uses[::-1]:  # also uses that do not lead to the target: their values matter
         if use.op is None or use.part or use.wrote or use is not use.twins[0]:
             continue
-        for search in (_left_out, _set_otherwise, _put_off):
+        for search in (_left_out, _set_otherwise, _put_off, _with_another_constant):
             for kind, one, n in search(use):
                 if time.thread_time() > until:
                     return
@@ -132,6 +132,24 @@ def _set_otherwise(use: Use) -> Alterations:
         for kind, times in (("mean_for_sum", many), ("scale", entries / (entries - 1))):
             yield kind, Altered(use, values["z"] * times, {}, times), n
             yield kind, Altered(use, values["z"] * times, {}), n
+
+
+def _with_another_constant(use: Use) -> Alterations:
+    """{op}{line} was computed with {n}: this is the gradient of the program with that instead.
+
+    Differentiate the function as it was computed, with the same targets, weights and masks.
+    """
+    given = None if use.beside in use.origins else use.values.get(use.beside)
+    if given is None or np.size(given) < 3 or use.name not in use.values:
+        return
+    names = [
+        m for m, v in use.graph.tensors if v.shape == np.shape(given) and np.allclose(v, given)
+    ]
+    for n, there in use.graph.tensors if names else ():
+        if there.shape == np.shape(given) and n not in names:
+            changed = {use.beside: there}
+            words = f"{n} instead of {names[0]}"
+            yield "wrong_argument", Altered(use, use.applied(**changed), changed), words
 
 
 def _put_off(use: Use) -> Alterations:
@@ -197,11 +215,11 @@ def _other_values(graph: Graph) -> Iterator[tuple[AnyNode, str, str, dict[AnyNod
     """A node, its name, the name of what is read instead, and the results of the program if it is."""
     known, found = graph.known, list(recurrences(graph))
     for inside in (False, True):  # first the states, then the other values of a step
-        for states, start in found:
+        for states, start, _ in found:
             before = states[:-1] if start is None else [start, *states[:-1]]
             after, state = states[-len(before) :], f"{_called(graph, states[-1])} before the step"
             early = [before[0], *before[:-1]]
-            steps = list(corresponding(graph, states))[1:] if inside else []
+            steps = list(corresponding(graph, states).values())[1:] if inside else []
             groups = [(state, before), *((_called(graph, n[-1]), n) for n in steps)]
             others = groups if inside else [
                 ("its value after the step", after), ("its value one step earlier", early),
@@ -256,7 +274,7 @@ def _forward(
             continue
         shape = np.shape(graph.gradients[node])
         try:
-            changed[node] = recomputed(plan.op, {**graph.values(node), "shape": shape, **new})
+            changed[node] = recomputed(plan.op, {**graph.values_at[node], "shape": shape, **new})
         except Exception:  # an operand is not known: nothing may read this result
             changed[node] = np.full(shape, np.nan)
         if later is not None and node is later.node:
@@ -267,24 +285,28 @@ def _forward(
 def _backward(graph: Graph, one: Altered | None, changed: Mapping[AnyNode, Array]) -> Array | None:
     later = one and one.later
     gradients: dict[AnyNode, Any] = {graph.root: graph.seed}
+    differs: set[AnyNode] = set()  # nodes whose gradient is not the right one
     for use in reversed(graph.paths):  # the latest first
-        g = gradients.get(use.node)
-        if g is None:
+        node = use.node
+        g = gradients.get(node)
+        if g is None or use.part:
             continue
         new = {n: changed[p] for n, p in use.origins.items() if p in changed}
-        if use.node in changed:
-            new["z"] = changed[use.node]
-        if later is not None and use.node is later.node:
+        if node in changed:
+            new["z"] = changed[node]
+        if later is not None and node is later.node:
             g = g * later.times
             if not later.seen:
-                new["z"] = recomputed(plan_of_node(use.node).op, {**use.values, **new})
-        if one is not None and use.node is one.use.node:
+                new["z"] = recomputed(plan_of_node(node).op, {**use.values, **new})
+        if one is not None and node is one.use.node:
             passed = one.passes(g) if use is one.use else np.zeros_like(use.passed)
-        elif new:
+        elif new.keys() & set(use.reads()):
             passed = use.rule(g, **new)
         else:
-            passed = use.at(g).passed
+            passed = use.at(g).passed if node in differs else use.passed
         if passed is None:
             return None
+        if passed is not use.passed:
+            differs.add(use.parent)
         gradients[use.parent] = gradients.get(use.parent, 0) + passed
     return gradients.get(graph.target)

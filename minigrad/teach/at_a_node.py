@@ -100,6 +100,27 @@ def _windows_overwrite_each_other(a: Answer) -> Places:
             yield {"use": uses[0], "n": str(len(uses))}
 
 
+@mistake_in(AT_A_NODE, "tangent_for_gradient")
+def _in_the_direction_of_the_loop(a: Answer) -> Places:
+    """The loop whose results are collected in {op}{line} was run in the same direction again.
+
+    Each step reads the one before it, so the gradient goes back from the last step to the first.
+    """
+    graph = a.graph
+    read = {u.parent for u in graph.paths if u.op_name in PARTS and u.fan_in > 2}
+    for use in {u.node: u for u in graph.paths if u.op_name in ("stack", "cat")}.values():
+        g = graph.gradients[use.node]
+        for node in (n for n in read if graph.gradients[n].shape == g.shape and 2 < g.size < FEW):
+            rows = [
+                graph.changes(use.node, one.reshape(g.shape)).get(node, 0 * g)
+                for one in np.eye(g.size)
+            ]
+            jacobian = np.reshape(rows, (g.size, g.size))
+            d = (jacobian - jacobian.T) @ g.reshape(-1)
+            if gives(a, (node, d.reshape(g.shape))):
+                yield {"use": use}
+
+
 @mistake_in(AT_A_NODE, "mask_missing")
 def _one_branch(a: Answer) -> Places:
     """{op}{line} has two branches, and the derivative of one of them was used for every entry.
@@ -115,6 +136,37 @@ def _one_branch(a: Answer) -> Places:
                 a, (taken.parent, everywhere - taken.passed), (left.parent, -left.passed)
             ):
                 yield {"use": both[0]}
+
+
+@mistake_in(AT_A_NODE, "mask_missing")
+def _through_detach(a: Answer) -> Places:
+    """{op}{line} reads values that are cut off from {n} by detach(), and your gradient passes there
+    as if they were not.
+
+    detach() gives a constant: its gradient is 0.
+    """
+    for use in (u for u in a.graph.uses if u is u.twins[0] and u.beside not in u.origins):
+        c = use.values.get(use.beside)
+        if not isinstance(c, np.ndarray) or c.size < 3 or not np.ptp(c):
+            continue
+        for n, t, times in _cut_off(a, c):
+            d = use.formula(use.g, use.beside)
+            if d is not None and d.shape == c.shape:
+                part = a.graph.part_through(t, times * d)
+                if part is not None and a.gives(a.right + part):
+                    yield {"use": use, "n": n}
+                    return
+
+
+def _cut_off(a: Answer, c: Array) -> Iterator[tuple[str, Any, float]]:
+    """Tensors with a gradient of which c is a multiple, apart from a constant that has a name; and the factor."""
+    rest = [0 * c, *(v for v in a.graph.constants if v.shape == c.shape and v is not c)]
+    for n, t in a.graph.variables.items():
+        v = t.array
+        for r in rest if v.shape == c.shape and np.ptp(v) else ():
+            times = float(np.sum((c - r) * v) / np.sum(v * v))
+            if times and np.allclose(c - r, times * v, 1e-9, 1e-9 * np.max(np.abs(c))):
+                yield n, t, times
 
 
 @mistake_in(AT_A_NODE, "swapped_operands")

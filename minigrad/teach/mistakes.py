@@ -46,7 +46,7 @@ KINDS = {
     "double_counted": "one use of a tensor is counted twice",
     "paths_multiplied": "the gradients of several paths are multiplied instead of added",
     "softmax_diagonal_only": "only the diagonal of the Jacobian of softmax is used",
-    "mask_missing": "the mask (of relu, max, dropout, where, ...) is missing",
+    "mask_missing": "the mask (of relu, max, dropout, where, detach, ...) is missing",
     "mask_inverted": "the mask is inverted",
     "ties": "entries that are equal share the gradient in a different way",
     "index_not_scattered": "the gradients of an entry that is read repeatedly overwrite each other, and are not added",
@@ -265,7 +265,10 @@ def _scale(use: Use) -> Variants:
         factors |= {1 / c**2: fraction_of(1 / c**2)} if c else {}
     if y is not None and np.ndim(y) and use.name == "x":
         yield Variant(use.passed / y, "1/y")
-    graph = use.graph
+    graph, c = use.graph, own[0]
+    others = {abs(constant_factor(u)) for u in graph.paths} - {0, 1, c} if c else set()
+    for other in others if len(others) < 4 else ():  # gamma for gamma * lambda
+        factors |= {f: fraction_of(f) for f in (other / c, 1 / other)}
     if not one_number(graph.gradients.get(graph.target, 0)):  # else one may match by chance
         factors |= {f: fraction_of(f) for n in graph.numbers for f in (n, 1 / n)}
     for f, words in factors.items():

@@ -128,8 +128,9 @@ def _sum_taken_for_mean(use: Use) -> Passes:
 
     The derivative of a sum is 1 for each entry.
     """
-    n = use.gathered
-    return [Variant(use.passed / n, str(n))] if n > 1 else None
+    n, shape = use.gathered, use.passed.shape
+    lengths = {m for m in shape if m > 2 and m < n and use.g.size == 1}  # a mean over the examples
+    return [Variant(use.passed / m, str(m)) for m in (n, *sorted(lengths))] if n > 1 else None
 
 
 @mistake("mean_for_sum")

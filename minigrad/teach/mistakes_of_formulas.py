@@ -169,6 +169,7 @@ def _normalization(
     c = x - np.mean(x, axis, keepdims=True) if centered else x
     r = np.sum(y * c, axis, keepdims=True) / np.sum(c * c, axis, keepdims=True)
     total = np.mean if centered else np.sum
+    r0 = 1 / np.sqrt(total(c * c, axis, keepdims=True))
 
     def parts(axis: Any, outer: Array = y, inner: Array = y) -> tuple[Array, Array]:
         mean = np.mean(g, axis, keepdims=True) if centered else 0
@@ -178,18 +179,15 @@ def _normalization(
     n = x.size // r.size
     wrong = [("missing_path", "r is treated as a constant", other)]
     if centered:
-        wrong += [
-            ("missing_path", "the mean and r are treated as constants", mean + other),
-            ("missing_path", "the mean is treated as a constant", mean),
-            ("sign", "mean(g) is added, not subtracted", 2 * mean),
-            ("sign", "both means are added, not subtracted", 2 * (mean + other)),
-        ]
+        wrong += _with_the_mean(mean, other, n)
     instead, times = ("sums stand there", n) if centered else ("a mean stands there", 1 / n)
     wrong += [("mean_for_sum", instead, (1 - times) * d) for d in (mean + other, mean, other)]
     right, own = r * g - mean - other, r * y * g * y / (n if centered else 1)
     wrong += [
         ("sign", "the last term is added, not subtracted", 2 * other),
         ("upstream_only", "the factor r is missing", right / r - right),
+        ("wrong_argument", "it is divided by the variance, not its root", right * r - right),
+        ("wrong_argument", "eps is missing under the root", right / r * r0 - right),
         ("missing_path", "r depends on all entries, not only on its own", other - own),
         ("wrong_argument", "the last y is missing", other - other / y),
         ("wrong_argument", "g * y is there without y", other - parts(axis, y, y**0)[1]),
@@ -205,11 +203,21 @@ def _normalization(
             if centered:
                 words = "it is that of a normalization along other axes"
                 wrong.append(("reduction_axis", words, _along(axes, g, x, r, c, axis) - right))
+    words = "r * (g - y * sum(g * y))  for  y = r * x"
     if centered:
-        return Formula(
-            use, node, wrong, "r * (g - mean(g) - y * mean(g * y))  for  y = (x - mean) * r"
-        )
-    return Formula(use, node, wrong, "r * (g - y * sum(g * y))  for  y = r * x")
+        words = "r * (g - mean(g) - y * mean(g * y))  for  y = (x - mean) * r"
+    return Formula(use, node, wrong, words)
+
+
+def _with_the_mean(mean: Array, other: Array, n: int) -> list[tuple[str, str, Array]]:
+    """The mistakes that involve the mean, for a normalization over n entries."""
+    return [
+        ("missing_path", "the mean and r are treated as constants", mean + other),
+        ("missing_path", "the mean is treated as a constant", mean),
+        ("sign", "mean(g) is added, not subtracted", 2 * mean),
+        ("sign", "both means are added, not subtracted", 2 * (mean + other)),
+        ("scale", "the means are divided by n - 1, not by n", (mean + other) / (1 - max(n, 2))),
+    ]
 
 
 def _along(axes: Any, g: Array, x: Array, r: Array, c: Array, axis: Any) -> Array:
@@ -240,20 +248,22 @@ def _softmax_at(use: Use) -> Iterator[Formula]:
     axes = range(use.passed.ndim)
     if use.op_name == "softmax" and z is not None:
         others = [] if x is None else [2 * [softmax(x, axis=k)] for k in axes]
-        yield _softmax(use, z, z, axis, others, "p * (g - sum(g * p))")
+        for g in _with_effect(use, np.ones_like(z), axis):
+            yield _softmax(use, g, z, z, axis, others, "p * (g - sum(g * p))")
     elif use.op_name == "div" and use.name == "x" and x is not None and y is not None:
         for axis in (None, *axes) if axes else ():  # e / e.sum(): the shares of the entries
             if np.allclose(np.sum(x, axis, keepdims=True), y):
                 sums = [np.sum(x, k, keepdims=True) for k in axes]
                 others = [[1 / total, x / total] for total in sums]
                 words = "(g - sum(g * p)) / s  for  p = x / s"
-                yield _softmax(use, 1 / y, x / y, axis, others, words)
+                yield _softmax(use, use.g, 1 / y, x / y, axis, others, words)
     elif use.op_name == "log_softmax" and z is not None:
-        yield _log_softmax(use, z, x, axis)
+        for g in _with_effect(use, np.exp(z), axis):
+            yield _log_softmax(use, g, z, x, axis)
     elif use.op_name == "sub" and use.name == "x" and z is not None and x is not None:
         for axis in axes if z.shape == x.shape else ():  # x - x.exp().sum().log()
             if np.allclose(z, log_softmax(x, axis=axis)):
-                yield _log_softmax(use, z, x, axis)
+                yield _log_softmax(use, use.g, z, x, axis)
     elif use.op_name == "logsumexp" and x is not None and (wide := use.widened()) is not None:
         p = softmax(x, axis=axis)
         d = [
@@ -269,11 +279,22 @@ DIAGONAL = "only the diagonal of the Jacobian was used"
 ANOTHER = "the softmax was taken along another axis"
 
 
+def _with_effect(use: Use, none: Array, axis: Any) -> Iterator[Array]:
+    """g, and g without the parts that have no effect: those proportional to `none` along the axis.
+
+    The entropy -sum(p * log(p)) has one, through its second p; not everybody writes it down.
+    """
+    yield use.g
+    parts = [u.passed / none for u in use.graph.uses if u.parent is use.node and not u.part]
+    lost = [part for part in parts if np.ptp(part, axis).max() <= 1e-9 * np.max(np.abs(part))]
+    if len(parts) > 1 and lost:
+        yield use.g - none * sum(lost)
+
+
 def _softmax(
-    use: Use, front: Array, p: Array, axis: Any, others: list[list[Array]], words: str
+    use: Use, g: Array, front: Array, p: Array, axis: Any, others: list[list[Array]], words: str
 ) -> Formula:
     """front * (g - sum(g * p));  others: the same two factors along other axes."""
-    g = use.g
 
     def result(of: Array, axis: Any = axis, times: float = 1, front: Array = front) -> Array:
         return front * (g - times * np.sum(of, axis, keepdims=True))
@@ -296,9 +317,9 @@ def _softmax(
     return _instead(use, result(g * p), d, words)
 
 
-def _log_softmax(use: Use, z: Array, x: Array | None, axis: Any) -> Formula:
+def _log_softmax(use: Use, g: Array, z: Array, x: Array | None, axis: Any) -> Formula:
     """g - p * sum(g)"""
-    g, p = use.g, np.exp(z)
+    p = np.exp(z)
     total = np.sum(g, axis, keepdims=True)
     d = [
         ("softmax_diagonal_only", DIAGONAL, g * (1 - p)),
@@ -411,6 +432,9 @@ def _wrong_scores(
     yield "double_counted", f"it contains the derivative of {name} already", (p - y) * slope
     if name == "softmax(x)":
         yield "softmax_diagonal_only", "only the entries of the targets have one", (p - y) * y
+        for axis in range(x.ndim if np.ndim(y) else 0):
+            hard = np.asarray(y == np.max(y, axis, keepdims=True), p.dtype)
+            yield "wrong_argument", "the target is a distribution, and not one class", p - hard
         for axis in range(x.ndim):
             yield "reduction_axis", "softmax is along another axis", softmax(x, axis=axis) - y
             if np.all(y > 0) and np.allclose(np.sum(p, axis), 1):

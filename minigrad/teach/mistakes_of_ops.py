@@ -134,7 +134,7 @@ def _numerator_missing(use: Use, y: Array) -> Passes:
     return use.fit(-use.g / y**2) if use.name == "y" else None
 
 
-@mistake("wrong_argument", "tanh sigmoid softplus abs")
+@mistake("wrong_argument", "tanh sigmoid softplus abs elu")
 def _half_of_the_formula(use: Use, z: Array) -> Variants:
     """The derivative of {op}{line} is {n}.
 
@@ -146,6 +146,14 @@ def _half_of_the_formula(use: Use, z: Array) -> Variants:
         yield Variant(use.g * z * (1 - z), "1 - z**2; yours is that of sigmoid")
     elif use.op_name == "abs":
         yield Variant(use.g * use.values["x"], "the sign of x; yours is x itself")
+    elif use.op_name == "elu":
+        x, below = use.values["x"], "alpha * exp(x) where x < 0"
+        for d, words in (
+            (z, "the function itself"),
+            (np.exp(x), "exp(x)"),
+            (0 * x + z.min(), "a number"),
+        ):
+            yield Variant(np.where(x > 0, use.passed, use.g * d), f"{below}; yours is {words}")
     elif use.op_name == "softplus":
         p = use.share()
         yield Variant(use.g * np.expm1(z), "a sigmoid: the denominator is missing")
@@ -176,7 +184,7 @@ def _not_differentiated(use: Use, z: Array) -> Passes:
     return use.fit(use.g * z) if alone and np.shape(z) == use.g.shape else None
 
 
-@mistake("double_counted", "sigmoid tanh mul div")
+@mistake("double_counted", "sigmoid tanh elu gelu silu mish softplus mul div")
 def _derivative_twice(use: Use, share: Array) -> Passes:
     """The derivative of {op}{line} was multiplied in twice.
 

@@ -14,7 +14,15 @@ from typing import Any
 import numpy as np
 
 from minigrad.teach.difference import Array
-from minigrad.teach.steps_by_hand import UPDATES, Settings, Slip, dampened, decayed
+from minigrad.teach.steps_by_hand import (
+    RULES,
+    UPDATES,
+    Settings,
+    Slip,
+    dampened,
+    decayed,
+    not_corrected,
+)
 
 
 def _decayed_without_lr(s: Settings) -> Settings:
@@ -80,10 +88,6 @@ def _averaged(average: Callable[..., Any]) -> Callable[[Settings], Settings]:
 def _corrected(by: Callable[[float, int], float]) -> Callable[[Settings], Settings]:
     """Both averages, corrected by another number."""
     return lambda s: {"correct_m": by, "correct_v": by}
-
-
-def _not_corrected(beta: float, t: int) -> float:
-    return 1.0
 
 
 def _as_if_each(times: float) -> Callable[[Settings], Settings]:
@@ -211,12 +215,12 @@ MISTAKES = [Slip(*row) for row in (
     ("nesterov_not_asked", "SGD", lambda s: {"nesterov": True},
      "The step is  g + mu * v,  as with Nesterov, but nesterov=False.",
      "Without Nesterov the step is  v."),
-    ("bias_correction", ADAMS, _corrected(_not_corrected),
+    ("bias_correction", ADAMS, _corrected(not_corrected),
      "The bias correction is missing: m and v start from zero, and are too small at first.",
      "Divide m by 1 - beta1**t and v by 1 - beta2**t, with t = 1 at the first step."),
-    ("bias_correction", ADAMS, lambda s: {"correct_m": _not_corrected},
+    ("bias_correction", ADAMS, lambda s: {"correct_m": not_corrected},
      "The bias correction of m is missing.", "Divide m by 1 - beta1**t."),
-    ("bias_correction", ADAMS, lambda s: {"correct_v": _not_corrected},
+    ("bias_correction", ADAMS, lambda s: {"correct_v": not_corrected},
      "The bias correction of v is missing.", "Divide v by 1 - beta2**t."),
     ("bias_correction", ADAMS, lambda s: {"forgets": "t"},
      "The steps are not counted: each one is corrected like the first.",
@@ -242,6 +246,9 @@ MISTAKES = [Slip(*row) for row in (
     ("bias_correction", ADAMS, lambda s: {"keeps": lambda m, c: m / c},
      "The corrected averages were kept for the next step, and corrected again there.",
      "Keep m and v as they are; m_hat and v_hat are used for this step only."),
+    ("bias_correction", "RMSprop", lambda s: {"correct_v": RULES["correct_v"]},
+     "The average of the squares was corrected as in Adam. RMSprop does not correct it.",
+     "Divide by the root of the average as it is, also at the first steps."),
     ("eps_inside_sqrt", "Adam AdamW Adagrad RMSprop",
      lambda s: {"divisor": lambda v, c, eps: np.sqrt(v / c + eps)},
      "eps is inside the square root.",
@@ -313,7 +320,7 @@ MISTAKES = [Slip(*row) for row in (
     ("wrong_beta", ADAMS, lambda s: {"average_v": lambda a, g, beta: beta * a + g},
      "The factor 1 - beta2 before the square of the gradient is missing.",
      "An average takes beta of the old value, and 1 - beta of the new one."),
-    ("state_not_kept", ADAMS, lambda s: {"average": lambda a, g, beta: g, "correct_m": _not_corrected},
+    ("state_not_kept", ADAMS, lambda s: {"average": lambda a, g, beta: g, "correct_m": not_corrected},
      "The step follows the gradient g itself, and not its average m.",
      "The step is  lr * m_hat / (sqrt(v_hat) + eps)."),
     ("wrong_beta", ADAMS, _averaged(lambda a, g, beta: beta * a + g),

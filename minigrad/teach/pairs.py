@@ -106,18 +106,22 @@ def everywhere(
     groups = repeated_uses(a.graph)
     for row in known_mistakes():
         for uses, in_steps in groups:
-            first = uses[-1]  # the first one on the way back
             if row.kind not in (IN_STEPS if in_steps and kinds is PER_OPERATION else kinds):
                 continue
-            if row.ops and first.op_name not in row.ops:
+            if row.ops and uses[-1].op_name not in row.ops:
                 continue
+            # the first one on the way back where this mistake can be made, and changes something
+            made = ((use, list(variants(row, use))) for use in uses[::-1] if np.any(use.passed))
+            first, possible = next((one for one in made if one[1]), (uses[-1], []))
             constants = {constant_factor(use) for use in uses}
             c = constants.pop() if len(constants) == 1 else 0
-            own = {2, 0.5, c, c and 1 / c}
-            for k, variant in enumerate(variants(row, first)):
+            if row.kind == "double_counted" and (c or len(uses) < 3):
+                continue  # rather the constant, a missing 1/2; and two steps may be alike by chance
+            counts = {f for n in a.graph.numbers for f in (n, 1 / n)} - {c, c and 1 / c}
+            for k, variant in enumerate(possible):
                 if time.thread_time() > until:
                     return
-                if variant.times and first.op_name != "pow" and variant.times not in own:
+                if variant.times in counts and first.op_name != "pow":
                     continue  # a number of entries: not at each step
                 there = {(use.node, use.k) for use in uses}
                 if a.gives(walked(a, partial(_wrong, row, there, k, bool(np.any(variant.array))))):

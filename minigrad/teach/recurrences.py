@@ -16,18 +16,20 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 from minigrad.core.node import Node
+from minigrad.teach.mistakes import constant_factor
 from minigrad.teach.uses import AnyNode, Graph, Use, op_name
 
-BEFORE = 4  # how many earlier results of an operation may be the state before
+BEFORE = 12  # how many earlier results of an operation may be the state before
 
 Way = tuple[tuple[str, int], ...]  # the operation of each node, and the position of its operand
 
 
 class Recurrence(NamedTuple):
-    """The states that are computed, the oldest first, and the one before them if it has a node."""
+    """The states that are computed, the oldest first, the one before them if it has a node, and the way."""
 
     states: list[Any]
     start: AnyNode | None
+    way: Way
 
 
 def recurrences(graph: Graph) -> Iterator[Recurrence]:
@@ -51,43 +53,57 @@ def recurrences(graph: Graph) -> Iterator[Recurrence]:
                         break
                 if len(states) > 1:
                     known |= set(pairwise(states))
-                    yield Recurrence(states[::-1], here)
+                    yield Recurrence(states[::-1], here, way)
+                if len(states) > 2 and isinstance(here, Node) and op_name(here) != op_name(last):
+                    # a start of its own, or the first state is the start, and its way ends by chance
+                    yield Recurrence(states[-2::-1], states[-1], way)
 
 
 def repeated_uses(graph: Graph) -> list[tuple[list[Use], bool]]:
-    """The uses of one operation, and those at the same place of each step (then True), the oldest first."""
-    found: dict[Any, list[Use]] = {}
+    """The uses of one operation, and those at the same place of each step (then True), the oldest first.
+
+    Uses with the same constant are at the same place, too.
+    """
+    found: dict[Any, dict[Use, None]] = {}
     uses = [use for use in graph.paths if use.op is not None and not use.part]
     for use in sorted(uses, key=lambda use: -use.node.queue_key):
         for place in ((use.op_name,), (use.op_name, use.name), (use.op_name, use.parent)):
-            found.setdefault(place, []).append(use)
+            found.setdefault(place, {})[use] = None
+        if c := constant_factor(use):
+            found.setdefault(((use.op_name, c),), {})[use] = None
     at = {(use.node, use.position): use for use in uses}
-    for states, _ in recurrences(graph):
-        for nodes in corresponding(graph, states):
+    for states, start, way in recurrences(graph):
+        alike = isinstance(start, Node) and op_name(start)  # to the start of other loops like this
+        for back, nodes in corresponding(graph, states).items():
             for position in graph.operands[nodes[-1]]:
-                group = [at[n, position] for n in nodes if (n, position) in at]
+                group = {at[n, position]: None for n in nodes if (n, position) in at}
                 found[tuple(nodes), position] = group
+                # a loop in a loop, such as the stages of each step: all of its steps
+                found.setdefault(((alike, way, back), position), {}).update(group)
     groups = {
-        frozenset(map(id, group)): (group, isinstance(place[0], tuple))
+        frozenset(map(id, group)): (list(group), isinstance(place[0], tuple))
         for place, group in found.items()
         if len(group) > 1
     }
     return list(groups.values())
 
 
-def corresponding(graph: Graph, states: Sequence[Any]) -> Iterator[list[Any]]:
-    """The nodes that correspond to each other, from the states back to the states before them."""
-    found, reached = [list(states)], set(states)
-    for nodes in found:
-        yield nodes
-        operands = [graph.operands[node] for node in nodes]
+def corresponding(graph: Graph, states: Sequence[Any]) -> dict[tuple[int, ...], list[Any]]:
+    """The nodes that correspond to each other, by the way back from each state: the positions of operands."""
+    ways: list[tuple[int, ...]] = [()]
+    found: dict[tuple[int, ...], list[Any]] = {(): list(states)}
+    reached = set(states)
+    for way in ways:
+        operands = [graph.operands[node] for node in found[way]]
         for position in operands[-1]:
             below = [parents[position] for parents in operands if position in parents]
             inner = [node for node in below if isinstance(node, Node) and node in graph.operands]
             same = len({op_name(node) for node in inner}) == 1 and not reached & set(inner)
-            if len(inner) > 1 and same:
+            if len(set(inner)) > 1 and same:
                 reached |= set(inner)
-                found.append(inner)
+                ways.append((*way, position))
+                found[ways[-1]] = inner
+    return found
 
 
 def _way(graph: Graph, node: Node, end: Node) -> Way | None:

@@ -93,9 +93,16 @@ def rmsprop(p: Array, g: Array, lr: float, t: int, state: dict[str, Any], s: Set
     a = state["a"] = s["average"](state.get("a", 0), s["square"](g, g), s["alpha"])
     mean = state["mean"] = average(state.get("mean", 0), g, s["alpha"])
     spread = a - mean * mean if s["centered"] else a
-    return sgd(p, g / s["divisor"](spread, 1, s["eps"]), lr, t, state, s)
+    c = s["correct_v"](s["alpha"], t)
+    return sgd(p, g / s["divisor"](spread, c, s["eps"]), lr, t, state, s)
 
 
+def not_corrected(beta: float, t: int) -> float:
+    """An average that is used as it is, although it starts from zero."""
+    return 1.0
+
+
+OF_RMSPROP = {**MOMENTUM, "correct_v": not_corrected, "lr": 1e-2, "alpha": 0.99, "eps": 1e-8}
 OF_ADAM = {**COMMON, "lr": 1e-3, "betas": (0.9, 0.999), "eps": 1e-8, "amsgrad": False}
 # name -> one step of the update, and the settings that it has by default
 UPDATES: dict[str, tuple[Callable[..., Any], Settings]] = {
@@ -113,7 +120,7 @@ UPDATES: dict[str, tuple[Callable[..., Any], Settings]] = {
             "initial_accumulator_value": 0,
         },
     ),
-    "RMSprop": (rmsprop, {**MOMENTUM, "lr": 1e-2, "alpha": 0.99, "eps": 1e-8, "centered": False}),
+    "RMSprop": (rmsprop, {**OF_RMSPROP, "centered": False}),
 }
 
 

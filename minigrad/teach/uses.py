@@ -19,7 +19,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from minigrad.core import modes
 from minigrad.core.hooks import Hooked
 from minigrad.core.leaf import AccumulateGrad
 from minigrad.core.node import Node, reachable
@@ -77,15 +76,15 @@ class Use:
                 if self.part:
                     self.passed = np.asarray(apply_chain(self.passed, node.view_chain))
         self.op_name = "" if self.op is None else self.op.name
-        self.values = self.graph.values(node)
+        self.values = self.graph.values_at[node]
 
     def at(self, g: Array) -> "Use":
         """The same edge with another gradient arriving at its node."""
         passed = np.asarray(dense(plan_of_node(self.node).run(g, self.node)[self.k]))
         if isinstance(self.node, CopySlices):
             return Use(self.graph, self.node, self.k, self.parent, g, passed, self.part)
-        other = copy(self)
-        other.g, other.passed = g, passed
+        other = Use.__new__(Use)  # quicker than copy
+        other.__dict__.update(self.__dict__, g=g, passed=passed)
         return other
 
     def changes(self, array: Array | None) -> dict[AnyNode, Array]:
@@ -186,12 +185,11 @@ class Use:
 
     def rule(self, g: Array, name: str | None = None, /, **changed: Any) -> Array | None:
         """The gradient that passes if the rule of `name` gets this g, and some values are changed."""
-        with modes.no_grad(), np.errstate(all="ignore"):
-            try:
-                d = self.formula(g, name, **changed)
-                return None if d is None else self.fit(d)
-            except Exception:  # the changed values do not fit together: not this mistake
-                return None
+        try:
+            d = self.formula(g, name, **changed)
+            return None if d is None else self.fit(d)
+        except Exception:  # the changed values do not fit together: not this mistake
+            return None
 
     def applied(self, **changed: Any) -> Array:
         """The operation's result if some values are changed. Raises LookupError if one is not known."""
@@ -274,6 +272,7 @@ class Graph:
     gradients   node -> its right gradient
     tensors     the values of the student's tensors and of the steps between them, each with its name
     constants   the values of the student's tensors that need no gradient, such as targets
+    variables   name -> the student's tensors that need one
     known       node -> the value of its result, where we can find it
     names       node -> what the student calls its result
     """
@@ -293,6 +292,7 @@ class Graph:
         }
         dense = {n: t for n, t in namespace.items() if isinstance(t, Tensor) and not t.is_sparse}
         self.constants = [t.array for t in dense.values() if not t.requires_grad]
+        self.variables = {n: t for n, t in dense.items() if t.requires_grad}
         self.known = self._known(namespace)
         self._walk_back()
         self.tensors = [(n, t.array) for n, t in dense.items() if not n.startswith("_")]
@@ -371,6 +371,11 @@ class Graph:
         for use in (use for use in self.uses if not use.part):
             operands.setdefault(use.node, {})[use.position] = use.parent
         return operands
+
+    @cached_property
+    def values_at(self) -> dict[Node, dict[str, Any]]:
+        """node -> what `values` gives, for all nodes with operands."""
+        return {n: self.values(n) for n in self.nodes if not isinstance(n, AccumulateGrad)}
 
     @cached_property
     def numbers(self) -> set[float]:
@@ -504,6 +509,13 @@ class Graph:
     def walk_back(self, start: AnyNode, change: Array) -> Array | None:
         """The effect of a change of the gradient at `start` on the target's gradient; None if there is none."""
         return self.changes(start, change).get(self.target)
+
+    def part_through(self, t: Tensor, g: Array) -> Array | None:
+        """The target's gradient if t gets the gradient g, and nothing else does; t may be beside the graph."""
+        if t.node in self.leading:
+            return self.walk_back(t.node, g.astype(t.dtype))
+        below = Graph(t, g, {}, self.target)
+        return below.gradients.get(self.target)
 
     def _paths(self) -> tuple[list[Use], set[AnyNode]]:
         """The uses and the nodes from which something reaches the target, the nearest first."""
