@@ -11,7 +11,7 @@ from minigrad.core.errors import warn_user
 __all__ = ["GradScaler", "autocast", "custom_bwd", "custom_fwd"]
 
 
-class autocast(mixed_precision.autocast):
+class CudaAutocast(mixed_precision.autocast):
     """A block in which PyTorch computes in lower precision. In minigrad it has no effect."""
 
     def __init__(
@@ -24,7 +24,7 @@ class autocast(mixed_precision.autocast):
         super().__init__("cuda", dtype, enabled, cache_enabled)
 
 
-class GradScaler(mixed_precision.GradScaler):
+class CudaGradScaler(mixed_precision.GradScaler):
     """Scales losses in PyTorch. Disabled: the scale is 1."""
 
     def __init__(self, *settings: object, enabled: bool = True, **more: object) -> None:
@@ -32,13 +32,13 @@ class GradScaler(mixed_precision.GradScaler):
         super().__init__("cuda", *settings, enabled=enabled, **more)
 
 
-def custom_fwd(fwd: Callable[..., Any] | None = None, **settings: object) -> Any:
+def cuda_fwd(fwd: Callable[..., Any] | None = None, **settings: object) -> Any:
     """Marks the forward of a Function for autocast. Returns the function unchanged."""
     _deprecated("custom_fwd", "args..., device_type='cuda'")
     return mixed_precision.custom_fwd(fwd, **settings)
 
 
-def custom_bwd(bwd: Callable[..., Any]) -> Any:
+def cuda_bwd(bwd: Callable[..., Any]) -> Any:
     """Marks the backward of a Function for autocast. Returns the function unchanged."""
     _deprecated("custom_bwd", "args..., device_type='cuda'")
     return mixed_precision.custom_bwd(bwd)
@@ -49,3 +49,7 @@ def _deprecated(name: str, arguments: str) -> None:
         f"`minigrad.cuda.amp.{name}(args...)` is deprecated. Please use `minigrad.amp.{name}({arguments})` instead.",
         FutureWarning,
     )
+
+
+# PyTorch's names for these
+autocast, GradScaler, custom_fwd, custom_bwd = CudaAutocast, CudaGradScaler, cuda_fwd, cuda_bwd
