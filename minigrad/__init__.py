@@ -212,7 +212,7 @@ _LATE |= {
         "linalg": "cholesky_inverse cholesky_solve pca_lowrank svd_lowrank",
         "compat.old_programs": (
             "BoolTensor ByteTensor CharTensor DoubleTensor FloatTensor HalfTensor IntTensor LongTensor "
-            "ShortTensor chain_matmul lstsq qr range triangular_solve typename"
+            "ShortTensor chain_matmul qr range triangular_solve typename"
         ),
         "methods.windows": "bartlett_window blackman_window hamming_window hann_window",
         "compat.settings": (

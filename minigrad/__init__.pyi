@@ -207,7 +207,6 @@ from minigrad.compat.old_programs import IntTensor as IntTensor
 from minigrad.compat.old_programs import LongTensor as LongTensor
 from minigrad.compat.old_programs import ShortTensor as ShortTensor
 from minigrad.compat.old_programs import chain_matmul as chain_matmul
-from minigrad.compat.old_programs import lstsq as lstsq
 from minigrad.compat.old_programs import qr as qr
 from minigrad.compat.old_programs import range as range
 from minigrad.compat.old_programs import triangular_solve as triangular_solve

@@ -80,7 +80,7 @@ PUBLIC = [
     "minigrad.sparse", "minigrad.special",
 ]  # fmt: skip
 # What a notebook asks for by %load_ext; and a name that PyTorch keeps to say that it is gone.
-NOTHING_TO_SHOW = {"load_ipython_extension", "unload_ipython_extension", "LinAlgError", "lstsq"}
+NOTHING_TO_SHOW = {"load_ipython_extension", "unload_ipython_extension", "LinAlgError"}
 
 
 @pytest.mark.parametrize("name", PUBLIC)

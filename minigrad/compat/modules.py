@@ -149,7 +149,10 @@ GUARDED = "minigrad computes on the CPU only. To fix it, write it under `if cuda
 BY_NUMPY = (
     "To fix it, use numpy.linalg or scipy.linalg on A.detach().numpy(); no gradient flows back."
 )
-REMOVED = "PyTorch has removed it. To fix it, use linalg: solve(A, B), lstsq(A, B), eigh(A), matrix_rank(A)."
+REMOVED = (
+    "This function was deprecated since version 1.9 and is now removed from PyTorch. "
+    "To fix it, use linalg: solve(A, B), lstsq(A, B), eigh(A), matrix_rank(A)."
+)
 DISTRIBUTION = (
     "To fix it, write its log_prob as a function, or derive it from an existing Distribution."
 )
@@ -159,7 +162,7 @@ GROUPS = {
     "angle complex conj_physical imag istft polar resolve_conj stft view_as_complex view_as_real": NO_COMPLEX,
     "sparse_bsc_tensor sparse_bsr_tensor sparse_compressed_tensor sparse_csc_tensor sparse_csr_tensor": NO_SPARSE,
     "eig eigvals ldl_factor lobpcg lu lu_factor lu_solve lu_unpack": BY_NUMPY,
-    "matrix_rank solve symeig": REMOVED,
+    "lstsq matrix_rank solve symeig": REMOVED,
     "ContinuousBernoulli FisherSnedecor HalfCauchy InverseGamma Kumaraswamy LKJCholesky": DISTRIBUTION,
     "LogisticNormal LowRankMultivariateNormal NegativeBinomial Pareto VonMises Weibull Wishart": DISTRIBUTION,
     "biject_to transform_to": TRANSFORM,

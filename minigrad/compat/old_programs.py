@@ -1,7 +1,7 @@
-"""Deprecated names: FloatTensor(2, 3), range, chain_matmul, triangular_solve, lstsq.
+"""Deprecated names: FloatTensor(2, 3), range, chain_matmul, triangular_solve, qr.
 
 PyTorch keeps these names, or raises an error that names the replacement. So does minigrad. New programs
-use tensor(data, dtype=...), arange, linalg.multi_dot, linalg.solve_triangular, linalg.lstsq.
+use tensor(data, dtype=...), arange, linalg.multi_dot, linalg.solve_triangular, linalg.qr.
 """
 
 from typing import Any
@@ -103,14 +103,6 @@ def qr(input: Tensor, some: bool = True) -> Any:
         "torch.qr is deprecated in favor of torch.linalg.qr and will be removed in a future release.",
     )
     return qr_factors(*linalg_qr(input, "reduced" if some else "complete"))
-
-
-def lstsq(*args: object, **kwargs: object) -> Any:
-    """Raises RuntimeError: PyTorch has removed this function. Use `linalg.lstsq`."""
-    raise RuntimeError(
-        "This function was deprecated since version 1.9 and is now removed. `torch.lstsq` is deprecated in "
-        "favor of `torch.linalg.lstsq`: write  minigrad.linalg.lstsq(A, B).solution"
-    )
 
 
 def typename(obj: object) -> str:
