@@ -50,7 +50,7 @@ ARRAYS = {
     "positive": np.abs(X) + 0.1, "first": np.abs(X)[:, 0] + 0.1, "far": draw(3, 4, seed=8), "signs": np.array([1.0, -1, -1, 1]),
     "sides": np.array([1.0, -1, 1]), "small": draw(2, 3, 2, 2), "classes": np.array([[[0, 1], [2, 1]], [[1, 1], [0, 2]]]),
     "image": draw(2, 4, 6, 5), "kernels": draw(6, 4, 3, 2), "square": draw(6, 4, 2, 2), "six": draw(6), "taps": draw(4, 3, 3), "turned": draw(3, 2, 3, 2),
-    "picture": draw(2, 3, 5, 6), "grid": draw(2, 3, 2, 2, seed=4) / 2, "signal": draw(2, 3, 7), "columns": draw(2, 8, 6), "patches": draw(2, 12, 12),
+    "picture": draw(2, 3, 5, 6), "grid": draw(2, 3, 2, 2, seed=4) / 2, "corners": np.array([-1, 1, 0.8, -0.8, 1, 0.8] * 4).reshape(2, 3, 2, 2), "signal": draw(2, 3, 7), "columns": draw(2, 8, 6), "patches": draw(2, 12, 12),
     "q": draw(2, 3, 4), "k": draw(2, 5, 4), "values": draw(2, 5, 3), "bias": draw(3, 5),
     "mask": np.array([[True, False, True, True, False]] * 2 + [[True] * 5]),
     "nobody": np.array([[True] * 5, [False] * 5, [True] * 5]),
@@ -107,6 +107,8 @@ F.grid_sample(image, grid, "bicubic", align_corners=False)
 F.grid_sample(image, grid, "bicubic", "border", align_corners=True)
 F.grid_sample(image, grid, "bilinear", "reflection", align_corners=False)
 F.grid_sample(image, grid, "bicubic", "reflection", align_corners=True)
+F.grid_sample(image, corners, "bilinear", "border", align_corners=True) | F.grid_sample(image, corners, "bilinear", "border", align_corners=False)
+F.grid_sample(image, corners, "bilinear", "reflection", align_corners=True) | F.grid_sample(image, corners, "bilinear", "reflection", align_corners=False)
 F.interpolate(picture, size=(3, 4), mode="area") | F.lp_pool2d(picture.abs(), 2, 2)
 F.lp_pool1d(signal.abs(), 3, 2, 1) | F.scaled_dot_product_attention(q, k, values)
 F.scaled_dot_product_attention(q, k, values, scale=0.3)

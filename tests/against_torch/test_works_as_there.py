@@ -352,6 +352,7 @@ SURVEYED = {
     "materialized zeros are not shared": lambda m, x: (lambda g: [g[0].add_(1), g[1]])(m.autograd.grad(x.requires_grad_().sum(), [y := m.ones(1, requires_grad=True), y], materialize_grads=True)),
 }  # fmt: skip
 OF_ITS_TESTS = {
+    "cosine_embedding_loss of integers": lambda m, x: [m.nn.functional.cosine_embedding_loss(x.long() + 1, y, m.tensor([1, -1])) for y in (x, x.long(), x.double())],
     "copysign of integers and floats": lambda m, x: [m.copysign(m.tensor([1, 2]), m.tensor(-1.0, dtype=m.float64)), m.copysign(bools(m), m.tensor([-1.0, 1.0]).half()), m.copysign(m.tensor([1], dtype=m.int8), m.tensor(-1))],
     "no Cholesky factor of NaN": lambda m, x: m.linalg.cholesky_ex(m.stack([m.eye(2), m.full((2, 2), NAN)])).info,
     "broadcast_to(2, 2, 3)": lambda m, x: [x.broadcast_to(2, 2, 3), x.broadcast_to((2, 2, 3)), x.broadcast_to(size=(2, 2, 3)), m.broadcast_to(x, (2, 2, 3))],

@@ -127,7 +127,7 @@ x.nonzero(as_tuple=1) | t.isin(x, y, invert=1) | t.multinomial(w, 2, 1)
 F.dropout(x, 0.5, 1) | F.dropout(x, 0.5, training=0)
 # memory that a tensor cannot have
 t.tensor(np.ones(2)[::-1]) | t.as_tensor(np.ones(2)[::-1]) | t.asarray(np.ones(2)[::-1]) | t.Tensor(np.ones(2)[::-1])
-t.FloatTensor(np.ones(2, 'f')[::-1]) | x.new_tensor(np.ones(2)[::-1]) | t.utils.data.default_collate([np.ones(2)[::-1]] * 2)
+t.FloatTensor(np.ones(2, 'f')[::-1]) | x.new_tensor(np.ones(2)[::-1]) | t.utils.data.default_collate([np.ones(2)[::-1]] * 2) | t.utils.data.default_collate([np.ones(2), np.ones(3)])
 t.tensor(np.ones(2, '>f4')) | t.as_tensor(np.ones(2, '>i4')) | t.asarray(np.ones(2, '>f4')) | t.Tensor(np.ones(2, '>f4'))
 # whole numbers where fractions are computed
 F.dropout(i, 0.5) | F.dropout(h, 0.5) | F.dropout(i.clone(), 0.5, inplace=True) | nn.Dropout(0.5)(j) | nn.AlphaDropout(0.5)(j)
@@ -356,7 +356,7 @@ F.triplet_margin_with_distance_loss(x, y, y, reduction='bogus') | F.gaussian_nll
 F.gaussian_nll_loss(x, y, t.ones(5)) | F.gaussian_nll_loss(x, y, y, reduction='bogus')
 F.gaussian_nll_loss(x, t.ones(4), y) | F.nll_loss(x, t.tensor([0, 5])) | F.nll_loss(x, t.tensor([0, -1]))
 F.nll_loss(x, t.tensor([0]))
-F.nll_loss(x, u)  # another class
+F.nll_loss(x, u)
 F.nll_loss(x, t.tensor([0.0, 1.0])) | F.nll_loss(x, j, weight=t.ones(5))
 F.nll_loss(x, j, weight=t.ones(3, dtype=t.float64)) | F.nll_loss(x, j, reduction='bogus')
 F.nll_loss(im, t.zeros(2, 3, 3, dtype=t.int64)) | F.nll_loss(im, t.zeros(3, 4, 4, dtype=t.int64))
@@ -369,6 +369,7 @@ F.cross_entropy(im, t.zeros(2, 3, 3, dtype=t.int64)) | F.cross_entropy(s, t.tens
 F.cross_entropy(x, j.int()) | F.nll_loss(x, j.int()) | F.cross_entropy(x, j, weight=t.ones(3).half())
 F.cross_entropy(x, t.tensor([True, False])) | F.binary_cross_entropy(x, y) | F.binary_cross_entropy(y, u)
 F.binary_cross_entropy(y, t.ones(2, 2)) | F.binary_cross_entropy(y, i) | F.binary_cross_entropy(y, y > 0)
+F.cross_entropy(x, u) | F.cross_entropy(x, s) | F.nll_loss(x, t.ones(3, 3)) | F.affine_grid(t.ones(1, 2, 3), (2, 1, 2, 2), align_corners=False)
 F.binary_cross_entropy(y, y + 1) | F.binary_cross_entropy(y, y - 1) | nn.BCELoss()(y, y * t.nan)
 F.binary_cross_entropy(y, y.double()) | F.binary_cross_entropy_with_logits(x, i)
 F.binary_cross_entropy(y, y, reduction='bogus') | F.binary_cross_entropy(y, y, weight=t.ones(5))

@@ -267,21 +267,20 @@ def multilabel_soft_margin_loss(
 def _class_targets(x: Tensor, target: Values, name: str) -> tuple[Any, int]:
     """The targets as an array, and the class axis. The targets must have the shape of x without this axis."""
     classes = np.asanyarray(getattr(target, "array", target))
-    d = classes.dtype
+    d, (shape, ndim) = classes.dtype, (x.array.shape, x.array.ndim)
+    batch = len(classes) if classes.ndim else 0
+    if ndim > 1 and shape[0] != batch and x.array.dtype.kind == "f":
+        raise ValueError(
+            f"Expected input batch_size ({shape[0]}) to match target batch_size ({batch})."
+        )
     if d not in (int64, uint8) and (isinstance(target, Tensor) or d.kind not in "iu"):
         raise RuntimeError(
             f"expected target dtype to be Long or Byte, but got {torch_name(d)}. To fix it, write  "
             "target.long()."
         )
     target = _integer_targets(x, classes, name)
-    shape, ndim = x.array.shape, x.array.ndim
     axis = 0 if ndim == 1 else 1
     expected = shape[:axis] + shape[axis + 1 :]
-    batch = target.shape[0] if target.ndim else 0
-    if ndim > 1 and shape[0] != batch:
-        raise ValueError(
-            f"Expected input batch_size ({shape[0]}) to match target batch_size ({batch})."
-        )
     if ndim <= 2 and target.ndim > 1:
         advice = " To fix it, write  target.squeeze(1)." if target.shape[1:] == (1,) else ""
         raise RuntimeError(

@@ -264,8 +264,8 @@ def cosine_embedding_loss(
             f"{target.ndim}D target tensor expects {target.ndim + 1}D input tensors, but found inputs with sizes "
             f"{list(input1.shape)} and {list(input2.shape)}."
         )
-    c = cosine_similarity(input1, input2, -1)
-    t = target.detach()
+    a, b = (x if x.is_floating_point() else x.float() for x in (input1, input2))
+    c, t = cosine_similarity(a, b, -1), target.detach()
     return (1 - c) * (t == 1) + (c - margin).clamp_min(0) * (t == -1)
 
 

@@ -67,8 +67,12 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None =
         raise ValueError(f"Expected theta to have floating point type, but got {theta.dtype}")
     if min(size) <= 0:
         raise ValueError(f"Expected non-zero, positive output size. Got {tuple(size)}")
-    align = _align(align_corners)
     n, _, h, w = size
+    if len(theta) != n:
+        raise RuntimeError(
+            f"Expected size for first two dimensions of batch2 tensor to be: [{n}, 3] but got: [{len(theta)}, 3]."
+        )
+    align = _align(align_corners)
     x, y = np.meshgrid(_pixel_centers(w, align), _pixel_centers(h, align))
     points = np.stack([x, y, np.ones_like(x)], -1).reshape(1, h * w, 3).astype(theta.dtype)
     z = (wrap(np.broadcast_to(points, (n, h * w, 3))) @ theta.mT).reshape(n, h, w, 2)
@@ -151,7 +155,10 @@ def _padded(at: Tensor, n: int, padding_mode: str, align: bool) -> Tensor:
         times = np.floor(at.detach().array / (length or 1))
         rest = at - wrap(times * length)
         at = rest.where(wrap(times % 2 == 0), length - rest) + start
-    return at if padding_mode == "zeros" else at.clamp(0, n - 1)
+    if padding_mode == "zeros":
+        return at
+    inside = wrap((at.array > 0) & (at.array < n - 1))  # at the outermost pixels, the slope is taken as 0
+    return at.where(inside, at.detach().clamp(0, n - 1))
 
 
 def _check_grid(input: Tensor, grid: Tensor, mode: str, padding_mode: str) -> None:

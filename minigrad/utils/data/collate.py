@@ -6,12 +6,12 @@ tuples, lists and dicts; the batch has the same structure.
 
 import copy
 from collections.abc import Callable, Mapping, MutableMapping, MutableSequence, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 
 from minigrad.core import dtypes
-from minigrad.core.data import usable
 from minigrad.core.tensor import Tensor
 from minigrad.methods.creation import as_tensor, tensor
 from minigrad.methods.functions import stack
@@ -38,7 +38,12 @@ def default_collate(batch: Any) -> Any:
     if isinstance(example, (np.ndarray, np.generic)) and not isinstance(example, (str, bytes)):
         if example.dtype.kind not in NUMBERS:
             raise _cannot_collate(example.dtype)
-        return as_tensor(np.stack([usable(a) for a in batch]))
+        if example.flags.c_contiguous and example.dtype.isnative:
+            with suppress(ValueError):  # of different shapes
+                return as_tensor(
+                    np.stack(batch)
+                )  # three times as fast as stack, which raises the errors
+        return stack([as_tensor(a) for a in batch])
     if isinstance(example, float):
         return tensor(batch, dtype=dtypes.float64)
     if isinstance(example, int):
