@@ -436,6 +436,9 @@ def unravel_index(indices: Tensor, shape: Several) -> tuple[Tensor, ...]:
     return tuple(reversed(z))
 
 
+BY_DIFFERENCES = "donot_use_mm_for_euclid_dist"  # PyTorch's name
+
+
 @takes_tensors
 def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str | None = None) -> Tensor:
     """The p-norm distance between each row of x1 and each row of x2.
@@ -443,6 +446,10 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str | None = Non
     x1       (..., n, d)
     x2       (..., m, d)
     returns  (..., n, m)
+
+    As in PyTorch, the Euclidean distances of more than 25 rows are computed from a matrix product,
+    |a - b|**2 = |a|**2 + |b|**2 - 2 a·b, which needs no array of all differences, but rounds the distances of
+    points that are close together. compute_mode="donot_use_mm_for_euclid_dist" takes the differences.
 
     >>> cdist(minigrad.tensor([[0.0, 0.0]]), minigrad.tensor([[3.0, 4.0], [0.0, 1.0]]))
     tensor([[5., 1.]])
@@ -453,6 +460,14 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str | None = Non
         raise RuntimeError("cdist only supports at least 2D tensors")
     if x1.shape[-1] != x2.shape[-1]:
         raise RuntimeError(f"X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} X2: {x2.shape[-1]}")
+    if compute_mode not in (None, "use_mm_for_euclid_dist_if_necessary", "use_mm_for_euclid_dist", BY_DIFFERENCES):
+        raise ValueError(f"{compute_mode} is not a valid value for compute_mode")
+    many = max(x1.shape[-2], x2.shape[-2]) > 25 or compute_mode == "use_mm_for_euclid_dist"
+    if p == 2 and many and compute_mode != BY_DIFFERENCES and x1.dtype == x2.dtype and x1.is_floating_point():
+        squares = x1.square().sum(-1, True) + x2.square().sum(-1).unsqueeze(-2) - 2 * (x1 @ x2.mT)
+        # The slope of the root is infinite at 0, where that of the distance is taken as 0.
+        apart = squares > 0
+        return named(where(apart, where(apart, squares, 1.0).sqrt(), squares * 0), "ViewBackward0")
     return named((x1.unsqueeze(-2) - x2.unsqueeze(-3)).norm(p, -1), "CdistBackward0")
 
 

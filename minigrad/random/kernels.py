@@ -70,6 +70,19 @@ def in_memory_order(array: Array, draw: Callable[[tuple[int, ...]], Any]) -> Arr
     return z.transpose(*(order.index(axis) for axis in range(array.ndim)))
 
 
+PART = 2**15  # numbers; a multiple of 16, for the normal distribution
+
+
+def in_parts(n: int, dtype: Dtype | type, draw: Callable[[int], Array]) -> Array:
+    """draw(n), in parts whose intermediate arrays fit into the processor's cache."""
+    if n <= PART:
+        return draw(n)
+    z = np.empty(n, dtype)
+    for start in range(0, n, PART):
+        z[start : start + PART] = draw(min(PART, n - start))
+    return z
+
+
 # ------------------------------------------------------------------------ uniform
 
 
@@ -89,15 +102,19 @@ def uniform(shape: Shape, dtype: Dtype, low: Any, high: Any, generator: Generato
         raise RuntimeError(
             f"uniform_ expects to return a [from, to) range, but found from={low} > to={high}"
         )
-    wide = _wide(dtype)
-    z = unit(math.prod(shape), wide, generator)
-    if (low, high) != (0, 1):
-        low, high = wide(low), wide(high)
-        z = _scaled(z, high - low, low)
-    if (low, high) != (0, 1) or dtype != wide:
-        z = z.astype(dtype, copy=False)
-        z[z >= dtype.type(high)] = low  # rounding can give high itself
-    return z.reshape(shape)
+    wide, as_drawn = _wide(dtype), (low, high) == (0, 1)
+    low, high = wide(low), wide(high)
+
+    def draw(n: int) -> Array:
+        z = unit(n, wide, generator)
+        if not as_drawn:
+            z = _scaled(z, high - low, low)
+        if not as_drawn or dtype != wide:
+            z = z.astype(dtype, copy=False)
+            z[z >= dtype.type(high)] = low  # rounding can give high itself
+        return z
+
+    return in_parts(math.prod(shape), dtype, draw).reshape(shape)
 
 
 def _require_float(name: str, dtype: Dtype) -> None:
@@ -175,10 +192,10 @@ def _blocks(n: int, dtype: Dtype, generator: Generator) -> Array:
     """n >= 16 samples, in blocks of 16."""
     wide, whole = _wide(dtype), n - n % 16
     with generator.lock:
-        # In half precision, no words are used for an incomplete block.
-        u = unit(whole if dtype == np.float16 else n, wide, generator)
-        z = _box_muller(u[:whole])
+        z = in_parts(whole, wide, lambda n: _box_muller(unit(n, wide, generator)))
         if n % 16:
+            if dtype != np.float16:  # in half precision, no words are used for an incomplete block
+                unit(n % 16, wide, generator)
             z = np.concatenate([z[: n - 16], _box_muller(unit(16, wide, generator))])
     return z
 

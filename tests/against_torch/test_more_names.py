@@ -44,6 +44,8 @@ CASES = {
     "nextafter": (lambda m, x, y: m.nextafter(x, y), ZEROS, Y), "nextafter of infinity": (lambda m, x, y: (x * 1).nextafter_(y), np.array([np.inf, np.nan, 0.0, 2.0]), np.array([0.0, 1.0, -0.0, 2.0])),
     "heaviside": (lambda m, x, y: m.heaviside(x.detach(), y.detach()), ZEROS, Y), "sinc": (lambda m, x: m.sinc(x), X), "copysign": (lambda m, x, y: m.copysign(x, y.detach()), X, Y), "copysign by a number": (lambda m, x: x.copysign(-1.0), X), "isposinf": (lambda m, x: m.isposinf(x), NAN), "isneginf": (lambda m, x: m.isneginf(x), NAN), "isreal": (lambda m, x: m.isreal(x), NAN),
     "atleast_1d": (lambda m, x: m.atleast_1d(x), draw()), "atleast_2d": (lambda m, x, y: m.atleast_2d(x, y), V, X), "atleast_3d": (lambda m, x, y: m.atleast_3d(x, y), V, X), "broadcast_tensors": (lambda m, x, y: m.broadcast_tensors(x, y), draw(3, 1), draw(4)), "block_diag": (lambda m, x, y, z: m.block_diag(x, y, z), X, V, draw()),
+    "cdist of many rows": (lambda m, x, y: m.cdist(x, y), draw(30, 2), draw(4, 2)), "cdist of the same rows": (lambda m, x: m.cdist(x, x), np.arange(54.0).reshape(27, 2)), "cdist of many rows, in batches": (lambda m, x, y: m.cdist(x, y), draw(2, 26, 2), draw(3, 1, 2, 2)),
+    "cdist by differences": (lambda m, x, y: m.cdist(x, y, compute_mode="donot_use_mm_for_euclid_dist"), draw(30, 2), draw(4, 2)), "cdist by products": (lambda m, x, y: m.cdist(x, y, compute_mode="use_mm_for_euclid_dist"), X, draw(2, 4)),
     "cdist": (lambda m, x, y: m.cdist(x, y), X, draw(2, 4)), "cdist 1": (lambda m, x, y: m.cdist(x, y, p=1.0), draw(2, 3, 4), draw(2, 2, 4)), "cdist inf": (lambda m, x, y: m.cdist(x, y, p=float("inf")), X, draw(2, 4)), "dist": (lambda m, x, y: m.dist(x, y, 3), X, Y), "combinations": (lambda m, x: m.combinations(x), V), "combinations of three": (lambda m, x: m.combinations(x, 3, True), V),
     "vander": (lambda m, x: m.vander(x), V), "vander up": (lambda m, x: m.vander(x, 3, True), V), "trapezoid": (lambda m, x: m.trapezoid(x, dx=0.5), X), "trapz over places": (lambda m, x, y: m.trapz(x, y, dim=0), X, draw(3)), "cumulative_trapezoid": (lambda m, x: m.cumulative_trapezoid(x, dim=0), X), "diagflat": (lambda m, x: m.diagflat(x, 1), draw(2, 2)), "fill_diagonal_": (lambda m, x: (x * 1).fill_diagonal_(3.0), X),
     "hsplit": (lambda m, x: m.hsplit(x, 2), X), "vsplit": (lambda m, x: x.vsplit([1]), X), "dsplit": (lambda m, x: x.dsplit(2), draw(2, 3, 4)), "H": (lambda m, x: x.H, X), "mH": (lambda m, x: x.mH, draw(2, 3, 4)), "adjoint": (lambda m, x: m.adjoint(x), X), "sum_to_size": (lambda m, x: x.sum_to_size(1, 4), X), "sum_to_size, fewer axes": (lambda m, x: x.sum_to_size(4), X), "put": (lambda m, x, i, s: m.put(x, i, s), X, AT, SRC),
@@ -52,6 +54,7 @@ CASES = {
 }  # fmt: skip
 ORDER = {  # PyTorch has no further derivative (of vander, it stumbles over its own write in place)
     "cdist": 1,
+    "cdist by differences": 1,
     "copysign of zeros": 1,
     "cdist 1": 1,
     "cdist inf": 1,

@@ -63,6 +63,23 @@ def test_the_same_numbers_are_drawn(name, n):
     agree(lambda m: DRAWS[name](m, n, None), name)
 
 
+LARGE = [
+    "rand",
+    "rand float16",
+    "uniform_",
+    "uniform_ float64",
+    "randn",
+    "randn float64",
+    "normal_",
+]
+
+
+@pytest.mark.parametrize("n", [2**15 + 1, 2**16 + 23])
+@pytest.mark.parametrize("name", LARGE)
+def test_many_numbers_are_drawn_in_parts(name, n):
+    agree(lambda m: DRAWS[name](m, n, None), name)
+
+
 @on_intel
 def test_a_generator_gives_the_same_numbers_in_any_order_of_draws():
     g, h = (m.Generator().manual_seed(2147483647) for m in (minigrad, torch))

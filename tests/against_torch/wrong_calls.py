@@ -180,7 +180,7 @@ t.linalg.matrix_norm(x, dim=0)  # another class
 t.renorm(x, -1, 0, 1) | t.renorm(x, 2, 5, 1) | t.renorm(u, 2, 0, 1) | t.renorm(x, 2, 0, -1)
 t.searchsorted(x, t.ones(3, 2)) | t.searchsorted(s, x) | t.searchsorted(u, x, side='bogus') | t.bucketize(x, q)
 t.trapezoid(x, u, dim=0)  # accepted
-t.cdist(x, t.ones(2, 4)) | t.cdist(x, y, p=-1) | t.cdist(u, u) | t.vander(x) | t.polygamma(-1, x) | t.clamp(x)
+t.cdist(x, t.ones(2, 4)) | t.cdist(x, y, p=-1) | t.cdist(u, u) | t.cdist(x, x, compute_mode='mm') | t.vander(x) | t.polygamma(-1, x) | t.clamp(x)
 x.clip() | t.clamp(x, 'a') | t.lerp(x, y.double(), 0.5) | t.lerp(x, y, y.double()) | t.where(x, x, y)
 t.where(h, x, t.ones(4)) | t.logical_not(5) | t.bitwise_and(x, y) | t.bitwise_not(x) | t.bitwise_or(x, i)
 x & y | ~x | x << 1 | t.gcd(x, x) | t.floor_divide(i, 0) | i // 0 | i % 0 | t.remainder(i, 0)
