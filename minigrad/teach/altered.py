@@ -23,10 +23,19 @@ import numpy as np
 
 from minigrad.teach.answer import Answer, Diagnosis
 from minigrad.teach.difference import Array
-from minigrad.teach.mistakes import constant_factor, message_and_hint
+from minigrad.teach.mistakes import message_and_hint
 from minigrad.teach.mistakes_of_ops import MASKED
-from minigrad.teach.recurrences import corresponding, recurrences
-from minigrad.teach.uses import AnyNode, Graph, Use, called, names_of, plan_of_node, recomputed
+from minigrad.teach.recurrences import Recurrence, corresponding, recurrences
+from minigrad.teach.uses import (
+    AnyNode,
+    Graph,
+    Use,
+    called,
+    constant_factor,
+    names_of,
+    plan_of_node,
+    recomputed,
+)
 from minigrad.teach.whole import NEAREST
 
 
@@ -211,35 +220,70 @@ def at_other_values(a: Answer, until: float) -> Iterator[Diagnosis]:
             return
 
 
-def _other_values(graph: Graph) -> Iterator[tuple[AnyNode, str, str, dict[AnyNode, Array]]]:
+Results = dict[AnyNode, Array]
+
+
+def _other_values(graph: Graph) -> Iterator[tuple[AnyNode, str, str, Results]]:
     """A node, its name, the name of what is read instead, and the results of the program if it is."""
     known, found = graph.known, list(recurrences(graph))
-    for inside in (False, True):  # first the states, then the other values of a step
-        for states, start, _ in found:
-            before = states[:-1] if start is None else [start, *states[:-1]]
-            after, state = states[-len(before) :], f"{_called(graph, states[-1])} before the step"
-            early = [before[0], *before[:-1]]
-            steps = list(corresponding(graph, states).values())[1:] if inside else []
-            groups = [(state, before), *((_called(graph, n[-1]), n) for n in steps)]
-            others = groups if inside else [
-                ("its value after the step", after), ("its value one step earlier", early),
-                ("its value one step earlier", [after[-1], *early[1:]]),  # xs[-1], the last one
-            ]  # fmt: skip
-            own = {node: known[node] for node in (*before, *states) if node in known}
-            for (m, nodes), (n, given) in product(groups, others):
-                if (
-                    nodes is given
-                    or len(nodes) != len(given)
-                    or not known.keys() >= {*nodes, *given}
-                ):
-                    continue
-                values = {node: known[other] for node, other in zip(nodes, given, strict=True)}
-                if all(value.shape == known[node].shape for node, value in values.items()):
-                    yield states[-1], m, n, own | values
-        for node, (n, there) in product(() if inside else graph.names, graph.tensors[:NEAREST]):
-            value = known.get(node)
-            if value is not None and value.size > 2 and there.shape == value.shape:
-                yield node, graph.names[node], n, {node: there}
+    shifts = [list(_of_another_step(graph, one, found)) for one in found]
+    for one, shifted in zip(found, shifts, strict=True):
+        m = f"{_called(graph, one.states[-1])} before the step"
+        yield from ((one.states[-1], m, n, results) for n, results in shifted)
+    for node, (n, there) in product(graph.names, graph.tensors[:NEAREST]):
+        value = known.get(node)
+        if value is not None and value.size > 2 and there.shape == value.shape:
+            yield node, graph.names[node], n, {node: there}
+    for one, shifted in zip(found, shifts, strict=True):  # then the other values of a step
+        last, before = one.states[-1], one.before
+        own = {node: known[node] for node in (*before, *one.states) if node in known}
+        steps = [nodes for way, nodes in corresponding(graph, one.states).items() if way]
+        called_so = [(_called(graph, nodes[-1]), nodes) for nodes in steps]
+        groups = [(f"{_called(graph, last)} before the step", before), *called_so]
+        for (m, nodes), (n, given) in product(groups, groups):
+            if nodes is not given and (results := _in_place_of(known, nodes, given)):
+                yield last, m, n, own | results
+        for n, results in shifted:
+            moved = _forward(graph, None, results)
+            for m, nodes in called_so:
+                if moved.keys() >= set(nodes):
+                    yield last, m, n, results | own | {node: moved[node] for node in nodes}
+
+
+def _of_another_step(
+    graph: Graph, one: Recurrence, found: list[Recurrence]
+) -> Iterator[tuple[str, Results]]:
+    """The results if each step reads the state of another step; first those of coupled states change, too."""
+    known, before = graph.known, one.before
+    after, early = one.states[-len(before) :], [before[0], *before[:-1]]
+    own = {node: known[node] for node in (*before, *one.states) if node in known}
+    apart = {n: known[n] for r in found if _apart(graph, r, one) for n in r.states if n in known}
+    for n, given in (
+        ("its value after the step", after), ("its value one step earlier", early),
+        ("its value one step earlier", [after[-1], *early[1:]]),  # xs[-1], the last one
+    ):  # fmt: skip
+        if results := _in_place_of(known, before, given):
+            yield n, own | results
+            if apart.keys() - own.keys():
+                yield n, apart | own | results
+
+
+def _in_place_of(known: Mapping[AnyNode, Array], nodes: list[Any], given: list[Any]) -> Results:
+    """node -> the value of the given one; empty if one is not known, or has another shape."""
+    if len(nodes) != len(given) or not known.keys() >= {*nodes, *given}:
+        return {}
+    results = {node: known[other] for node, other in zip(nodes, given, strict=True)}
+    return results if all(v.shape == known[node].shape for node, v in results.items()) else {}
+
+
+def _apart(graph: Graph, other: Recurrence, one: Recurrence) -> bool:
+    """Is the other one a state of its own, which does not only depend on itself through this one?"""
+    node: Any = other.states[-1]
+    for _, position in other.way[:-1]:
+        node = graph.operands[node][position]
+        if node in one.states:
+            return False
+    return not set(other.states) & set(one.states)
 
 
 def _called(graph: Graph, node: Any) -> str:

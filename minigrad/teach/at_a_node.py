@@ -29,10 +29,7 @@ REARRANGED: Table = []  # tried later: there are many orders
 
 def uses_of_each_node(a: Answer) -> Iterator[list[Use]]:
     """For each node between x and the result, its uses: one for each operand that depends on x."""
-    at: dict[Any, list[Use]] = {}
-    for use in (u for u in a.graph.paths if not u.part):
-        at.setdefault(use.node, []).append(use)
-    yield from at.values()
+    yield from a.graph.edges_of.values()
 
 
 def gives(a: Answer, *changes: tuple[Any, Array]) -> bool:

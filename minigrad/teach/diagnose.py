@@ -33,7 +33,7 @@ from minigrad.teach.altered import altered, at_other_values
 from minigrad.teach.answer import Answer, Diagnosis
 from minigrad.teach.at_a_node import AT_A_NODE, REARRANGED
 from minigrad.teach.difference import Array, difference, real_array
-from minigrad.teach.mistakes import KINDS, ORDER, constant_factor, one_number
+from minigrad.teach.mistakes import KINDS, ORDER, one_number
 from minigrad.teach.mistakes_of_formulas import OF_FORMULAS
 from minigrad.teach.noise import noise
 from minigrad.teach.pairs import (
@@ -44,7 +44,7 @@ from minigrad.teach.pairs import (
     off_by_one,
     two_at_once,
 )
-from minigrad.teach.uses import MISFITS, op_name, plan_of_node
+from minigrad.teach.uses import MISFITS, constant_factor, op_name, plan_of_node
 
 __all__ = ["Diagnosis", "diagnose", "diagnose_function"]
 

@@ -18,11 +18,10 @@ from minigrad.teach.mistakes import (
     Passes,
     Variant,
     Variants,
-    constant_factor,
     mistake,
     one_number,
 )
-from minigrad.teach.uses import Use
+from minigrad.teach.uses import Use, constant_factor
 
 # ------------------------------------------------------------------ indices
 
