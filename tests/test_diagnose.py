@@ -341,6 +341,13 @@ NEW = {
     "a_loop_in_its_own_direction": (
         lambda x: (minigrad.stack(discounted(x, 0.5)) * tensor(W)).sum(), X, "tangent_for_gradient",
         [W @ [1, 0.5, 0.25, 0.125], W[1:] @ [1, 0.5, 0.25], W[2:] @ [1, 0.5], W[3]]),
+    "a_loop_without_a_stack": (
+        lambda x: sum(s * w for s, w in zip(discounted(x, 0.5), W.tolist(), strict=True)), X,
+        "tangent_for_gradient", [W @ [1, 0.5, 0.25, 0.125], W[1:] @ [1, 0.5, 0.25], W[2:] @ [1, 0.5], W[3]]),
+    "a_term_left_out_of_the_program": (
+        lambda x: ((x.exp() + x.sin()) ** 2 * tensor(W)).sum(), X, "missing_path", 2 * W * np.sin(X) * np.cos(X)),
+    "two_slips_in_a_softmax_by_hand": (
+        lambda x: (x.exp() / x.exp().sum() * tensor(W)).sum(), X, "softmax_diagonal_only", -PX * (1 - PX) * W),
     "through_detach": (
         lambda x: (x.tanh() * x.detach() * tensor(W)).sum(), X, "mask_missing",
         W * (np.tanh(X) + X * (1 - np.tanh(X) ** 2))),

@@ -79,7 +79,7 @@ def altered(a: Answer, until: float) -> Iterator[Diagnosis]:
     for use in a.graph.uses[::-1]:  # also uses that do not lead to the target: their values matter
         if use.op is None or use.part or use.wrote or use is not use.twins[0]:
             continue
-        for search in (_left_out, _set_otherwise, _put_off, _with_another_constant):
+        for search in SEARCHES:
             for kind, one, n in search(use):
                 if time.thread_time() > until:
                     return
@@ -111,6 +111,18 @@ def _left_out(use: Use) -> Alterations:
         kind = "missing_path" if use.beside in use.origins else "wrong_argument"
     yield kind, Altered(use, x), ""
     yield kind, Altered(use, x, {}), " where its result is read, though not in the derivatives"
+
+
+def _operand_left_out(use: Use) -> Alterations:
+    """One operand of {op}{line} was left out{n}: this is the gradient of the program without it.
+
+    Differentiate the function as it was computed, with all its terms.
+    """
+    other = use.values.get(use.beside)
+    if use.op_name in ("add", "sub") and other is not None and np.shape(other) == use.g.shape:
+        z = -other if use.op_name == "sub" and use.name == "x" else other
+        yield "missing_path", Altered(use, z, {}, 0.0), ""
+        yield "missing_path", Altered(use, z, {}), " where its result is read"
 
 
 def _set_otherwise(use: Use) -> Alterations:
@@ -200,6 +212,9 @@ def _kept(use: Use) -> Array | None:
     return None if y is None or np.min(y, initial=0) > -1e3 else np.asarray(y > -1e3)
 
 
+SEARCHES = (_left_out, _operand_left_out, _set_otherwise, _put_off, _with_another_constant)
+
+
 # ------------------------------------------------------------------ another value
 
 
@@ -212,8 +227,10 @@ def at_other_values(a: Answer, until: float) -> Iterator[Diagnosis]:
     for node, m, n, values in _other_values(a.graph) if not a.few else ():
         if time.thread_time() > until:
             return
-        candidate = _gradient(a.graph, None, values)
-        if candidate is not None and a.gives(candidate):
+        given = [_gradient(a.graph, None, values)]
+        if len(values) == 1:  # or the whole tensor is another one
+            given.append(_gradient(a.graph, None, values, node))
+        if any(candidate is not None and a.gives(candidate) for candidate in given):
             use = next((u for u in a.graph.uses if u.node is node), None)
             said = message_and_hint(at_other_values)
             yield a.found(*said, kind="wrong_argument", use=use, n=n, m=m)
@@ -293,11 +310,16 @@ def _called(graph: Graph, node: Any) -> str:
 # ------------------------------------------------------------------ the program, run again
 
 
-def _gradient(graph: Graph, one: Altered | None, values: Mapping[AnyNode, Array]) -> Array | None:
-    """The target's gradient in the altered program, with these results; None if it cannot be computed."""
+def _gradient(
+    graph: Graph, one: Altered | None, values: Mapping[AnyNode, Array], end: AnyNode | None = None
+) -> Array | None:
+    """The target's gradient in the altered program, with these results; None if it cannot be computed.
+
+    end    a node that passes no gradient on
+    """
     with np.errstate(all="ignore"):
         try:
-            return _backward(graph, one, _forward(graph, one, values))
+            return _backward(graph, one, _forward(graph, one, values), end)
         except Exception:  # the other values do not fit together, or are not known
             return None
 
@@ -311,29 +333,34 @@ def _forward(
         if node in changed or not getattr(node, "edges", ()):
             continue
         plan = plan_of_node(node)
-        new = {
+        new: dict[str, Any] = {
             n: changed[p] for n, p in zip(names_of(plan), node.edges, strict=True) if p in changed
         }
         if not new:
             continue
         shape = np.shape(graph.gradients[node])
+        if plan.op.variadic:
+            new = {"xs": tuple(changed.get(p, graph.known.get(p)) for p in node.edges)}
         try:
-            changed[node] = recomputed(plan.op, {**graph.values_at[node], "shape": shape, **new})
-        except Exception:  # an operand is not known: nothing may read this result
-            changed[node] = np.full(shape, np.nan)
+            z = recomputed(plan.op, {**graph.values_at[node], "shape": shape, **new})
+        except Exception:  # an operand is not known
+            z = np.zeros(0)
+        changed[node] = z if z.shape == shape else np.full(shape, np.nan)  # nothing may read this
         if later is not None and node is later.node:
             changed[node] = changed[node] * later.times + later.plus
     return changed
 
 
-def _backward(graph: Graph, one: Altered | None, changed: Mapping[AnyNode, Array]) -> Array | None:
+def _backward(
+    graph: Graph, one: Altered | None, changed: Mapping[AnyNode, Array], end: AnyNode | None
+) -> Array | None:
     later = one and one.later
     gradients: dict[AnyNode, Any] = {graph.root: graph.seed}
     differs: set[AnyNode] = set()  # nodes whose gradient is not the right one
     for use in reversed(graph.paths):  # the latest first
         node = use.node
         g = gradients.get(node)
-        if g is None or use.part:
+        if g is None or use.part or node is end:
             continue
         new = {n: changed[p] for n, p in use.origins.items() if p in changed}
         if node in changed:

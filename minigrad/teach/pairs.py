@@ -230,8 +230,10 @@ def in_one_term(a: Answer, until: float, table: Table) -> Iterator[Diagnosis]:
 # ------------------------------------------------------------------ two at once
 
 
-def two_at_once(a: Answer, tried: list[Tried], until: float) -> Iterator[Diagnosis]:
-    """The first pair of mistakes that gives the student's numbers."""
+def two_at_once(
+    a: Answer, tried: list[Tried], slips: Iterator[Tried], until: float
+) -> Iterator[Diagnosis]:
+    """The first pair of mistakes that gives the student's numbers; slips: those in a formula."""
     if a.mine.shape != a.right.shape or a.mine.size < 4 or len(a.graph.paths) > SMALL:
         return
     if np.all(a.mine == a.mine.reshape(-1)[0]):
@@ -239,7 +241,8 @@ def two_at_once(a: Answer, tried: list[Tried], until: float) -> Iterator[Diagnos
     tried = [one for one in tried if one.row.kind != "scale" or one.n in ("2", "1/2")]
     tried = [one for one in tried if one.row.kind not in ALONE]
     for search in (_with_a_factor, _on_two_branches, _on_one_path):
-        found = list(islice(search(a, tried, until), MANY))
+        both = [*tried, *slips] if search is _with_a_factor else tried
+        found = list(islice(search(a, both, until), MANY))
         if found:  # many pairs may give the same numbers; we report what they have in common
             common = set.intersection(*({d.kind, *d.also} for d in found))
             yield from (d for d in found[:1] if common)

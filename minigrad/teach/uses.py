@@ -323,6 +323,10 @@ class Graph:
                     elif isinstance(value, Tensor) and value.node is not None:
                         known[value.node] = value.array
         self.known = known
+        for node in (n for n in self.nodes if op_name(n) == "stack" and n in known):
+            axis, edges = self.values(node).get("axis", 0), node.edges
+            if known[node].shape[axis] == len(edges):  # the parts, from the whole
+                known.update(zip(edges, np.moveaxis(known[node], axis, 0), strict=True))
         for node in reversed(self.nodes):  # values that nothing refers to anymore can be recomputed
             if isinstance(node, AccumulateGrad) or node in known:
                 continue
@@ -381,6 +385,7 @@ class Graph:
     def numbers(self) -> set[float]:
         """Numbers that may be forgotten as factors: lengths of axes, and how much a dropout scales."""
         lengths = {n for u in self.uses for n in (*u.g.shape, *u.passed.shape)}
+        lengths |= {u.gathered for u in self.uses if u.op_name in ("sum", "mean")}
         sizes = {n for u in self.uses for n in (u.g.size, u.passed.size)}
         scales = {float(np.max(u.values[u.beside])) for u in self.uses if u.is_dropout}
         return {float(n) for n in lengths | sizes if n > 2} | (scales - {1.0, 2.0})
@@ -595,7 +600,8 @@ def _which_operand(node: CopySlices, k: int, part: bool) -> int | None:
 def recomputed(op: Op, values: Mapping[str, Any]) -> Array:
     """The operation's result, for operands and settings by name."""
     settings = {s: values[s] for s in op.settings}
-    return np.asarray(op.forward(*(values[name] for name in op.operands), **settings))
+    operands = values["xs"] if op.variadic else [values[name] for name in op.operands]
+    return np.asarray(op.forward(*operands, **settings))
 
 
 def plan_of_node(node: Node) -> Any:
