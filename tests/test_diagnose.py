@@ -341,6 +341,13 @@ NEW = {
     "a_loop_in_its_own_direction": (
         lambda x: (minigrad.stack(discounted(x, 0.5)) * tensor(W)).sum(), X, "tangent_for_gradient",
         [W @ [1, 0.5, 0.25, 0.125], W[1:] @ [1, 0.5, 0.25], W[2:] @ [1, 0.5], W[3]]),
+    "a_loop_without_a_stack": (
+        lambda x: sum(s * w for s, w in zip(discounted(x, 0.5), W.tolist(), strict=True)), X,
+        "tangent_for_gradient", [W @ [1, 0.5, 0.25, 0.125], W[1:] @ [1, 0.5, 0.25], W[2:] @ [1, 0.5], W[3]]),
+    "a_term_left_out_of_the_program": (
+        lambda x: ((x.exp() + x.sin()) ** 2 * tensor(W)).sum(), X, "missing_path", 2 * W * np.sin(X) * np.cos(X)),
+    "two_slips_in_a_softmax_by_hand": (
+        lambda x: (x.exp() / x.exp().sum() * tensor(W)).sum(), X, "softmax_diagonal_only", -PX * (1 - PX) * W),
     "through_detach": (
         lambda x: (x.tanh() * x.detach() * tensor(W)).sum(), X, "mask_missing",
         W * (np.tanh(X) + X * (1 - np.tanh(X) ** 2))),
@@ -390,6 +397,32 @@ def test_a_mistake_in_the_stages_of_each_step_is_named(wrong, kind):
     found = one_row({"x0": x0}, z, "x0", runge_kutta(**wrong)[2]).diagnosis
 
     assert found is not None and found.kind == kind
+
+
+def coupled(cosine=0, sine=0):
+    """Positions and velocities; the gradient with the positions of that many steps later."""
+    k, h, states = leaf(draw(3, seed=11)), 0.2, [draw(3, seed=12)]
+    q, p, K = leaf(states[0]), tensor(draw(3, seed=13)), draw(3, seed=11)
+    for _ in range(3):
+        p = p - h * k * q.sin()
+        q = q + h * p
+        states.append(q.detach().numpy())
+    gq, gp, gk = 2 * states[3], 0, 0
+    for t in (2, 1, 0):
+        gp = gp + h * gq
+        gk = gk - h * np.sin(states[t + sine]) * gp
+        gq = gq - h * K * np.cos(states[t + cosine]) * gp
+    return {"k": k, "q": q, "p": p}, (q**2).sum(), gk
+
+
+@pytest.mark.parametrize("cosine, sine", [(1, 0), (0, 1), (1, 1)])
+def test_one_of_two_coupled_states_may_be_that_of_the_next_step(cosine, sine):
+    names, z, right = coupled()
+    assert one_row(names, z, "k", right).ok
+
+    found = one_row(names, z, "k", coupled(cosine, sine)[2]).diagnosis
+
+    assert found is not None and found.kind == "wrong_argument", found
 
 
 def test_another_value_in_a_derivative_is_named_with_the_one_that_is_meant():
@@ -550,6 +583,31 @@ def test_a_mistake_inside_the_students_own_function_is_named(name, kind, mine):
     found = one_row({"x": x, "b": b}, z, name, mine).diagnosis
 
     assert found is not None and found.kind == kind, found
+
+
+class OfUnitLength(minigrad.autograd.Function):
+    """The rows of x, each divided by its length."""
+
+    @staticmethod
+    def forward(ctx, x):
+        n = (x * x).sum(1, keepdim=True).sqrt()
+        ctx.save_for_backward(x / n, n)
+        return x / n
+
+    @staticmethod
+    def backward(ctx, g):
+        y, n = ctx.saved_tensors
+        return (g - y * (g * y).sum(1, keepdim=True)) / n
+
+
+@pytest.mark.parametrize("axis", [0, None])
+def test_an_axis_inside_the_students_own_function_is_named(axis):
+    x, n = leaf(M), np.linalg.norm(M, axis=1, keepdims=True)
+    mine = (N - M / n * (N * M / n).sum(axis, keepdims=True)) / n
+
+    found = one_row({"x": x}, (OfUnitLength.apply(x) * tensor(N)).sum(), "x", mine).diagnosis
+
+    assert found is not None and found.kind == "reduction_axis"
 
 
 def test_one_class_instead_of_a_distribution_is_named():

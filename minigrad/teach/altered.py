@@ -23,10 +23,19 @@ import numpy as np
 
 from minigrad.teach.answer import Answer, Diagnosis
 from minigrad.teach.difference import Array
-from minigrad.teach.mistakes import constant_factor, message_and_hint
+from minigrad.teach.mistakes import message_and_hint
 from minigrad.teach.mistakes_of_ops import MASKED
-from minigrad.teach.recurrences import corresponding, recurrences
-from minigrad.teach.uses import AnyNode, Graph, Use, called, names_of, plan_of_node, recomputed
+from minigrad.teach.recurrences import Recurrence, corresponding, recurrences
+from minigrad.teach.uses import (
+    AnyNode,
+    Graph,
+    Use,
+    called,
+    constant_factor,
+    names_of,
+    plan_of_node,
+    recomputed,
+)
 from minigrad.teach.whole import NEAREST
 
 
@@ -70,7 +79,7 @@ def altered(a: Answer, until: float) -> Iterator[Diagnosis]:
     for use in a.graph.uses[::-1]:  # also uses that do not lead to the target: their values matter
         if use.op is None or use.part or use.wrote or use is not use.twins[0]:
             continue
-        for search in (_left_out, _set_otherwise, _put_off, _with_another_constant):
+        for search in SEARCHES:
             for kind, one, n in search(use):
                 if time.thread_time() > until:
                     return
@@ -102,6 +111,18 @@ def _left_out(use: Use) -> Alterations:
         kind = "missing_path" if use.beside in use.origins else "wrong_argument"
     yield kind, Altered(use, x), ""
     yield kind, Altered(use, x, {}), " where its result is read, though not in the derivatives"
+
+
+def _operand_left_out(use: Use) -> Alterations:
+    """One operand of {op}{line} was left out{n}: this is the gradient of the program without it.
+
+    Differentiate the function as it was computed, with all its terms.
+    """
+    other = use.values.get(use.beside)
+    if use.op_name in ("add", "sub") and other is not None and np.shape(other) == use.g.shape:
+        z = -other if use.op_name == "sub" and use.name == "x" else other
+        yield "missing_path", Altered(use, z, {}, 0.0), ""
+        yield "missing_path", Altered(use, z, {}), " where its result is read"
 
 
 def _set_otherwise(use: Use) -> Alterations:
@@ -191,6 +212,9 @@ def _kept(use: Use) -> Array | None:
     return None if y is None or np.min(y, initial=0) > -1e3 else np.asarray(y > -1e3)
 
 
+SEARCHES = (_left_out, _operand_left_out, _set_otherwise, _put_off, _with_another_constant)
+
+
 # ------------------------------------------------------------------ another value
 
 
@@ -203,43 +227,80 @@ def at_other_values(a: Answer, until: float) -> Iterator[Diagnosis]:
     for node, m, n, values in _other_values(a.graph) if not a.few else ():
         if time.thread_time() > until:
             return
-        candidate = _gradient(a.graph, None, values)
-        if candidate is not None and a.gives(candidate):
+        given = [_gradient(a.graph, None, values)]
+        if len(values) == 1:  # or the whole tensor is another one
+            given.append(_gradient(a.graph, None, values, node))
+        if any(candidate is not None and a.gives(candidate) for candidate in given):
             use = next((u for u in a.graph.uses if u.node is node), None)
             said = message_and_hint(at_other_values)
             yield a.found(*said, kind="wrong_argument", use=use, n=n, m=m)
             return
 
 
-def _other_values(graph: Graph) -> Iterator[tuple[AnyNode, str, str, dict[AnyNode, Array]]]:
+Results = dict[AnyNode, Array]
+
+
+def _other_values(graph: Graph) -> Iterator[tuple[AnyNode, str, str, Results]]:
     """A node, its name, the name of what is read instead, and the results of the program if it is."""
     known, found = graph.known, list(recurrences(graph))
-    for inside in (False, True):  # first the states, then the other values of a step
-        for states, start, _ in found:
-            before = states[:-1] if start is None else [start, *states[:-1]]
-            after, state = states[-len(before) :], f"{_called(graph, states[-1])} before the step"
-            early = [before[0], *before[:-1]]
-            steps = list(corresponding(graph, states).values())[1:] if inside else []
-            groups = [(state, before), *((_called(graph, n[-1]), n) for n in steps)]
-            others = groups if inside else [
-                ("its value after the step", after), ("its value one step earlier", early),
-                ("its value one step earlier", [after[-1], *early[1:]]),  # xs[-1], the last one
-            ]  # fmt: skip
-            own = {node: known[node] for node in (*before, *states) if node in known}
-            for (m, nodes), (n, given) in product(groups, others):
-                if (
-                    nodes is given
-                    or len(nodes) != len(given)
-                    or not known.keys() >= {*nodes, *given}
-                ):
-                    continue
-                values = {node: known[other] for node, other in zip(nodes, given, strict=True)}
-                if all(value.shape == known[node].shape for node, value in values.items()):
-                    yield states[-1], m, n, own | values
-        for node, (n, there) in product(() if inside else graph.names, graph.tensors[:NEAREST]):
-            value = known.get(node)
-            if value is not None and value.size > 2 and there.shape == value.shape:
-                yield node, graph.names[node], n, {node: there}
+    shifts = [list(_of_another_step(graph, one, found)) for one in found]
+    for one, shifted in zip(found, shifts, strict=True):
+        m = f"{_called(graph, one.states[-1])} before the step"
+        yield from ((one.states[-1], m, n, results) for n, results in shifted)
+    for node, (n, there) in product(graph.names, graph.tensors[:NEAREST]):
+        value = known.get(node)
+        if value is not None and value.size > 2 and there.shape == value.shape:
+            yield node, graph.names[node], n, {node: there}
+    for one, shifted in zip(found, shifts, strict=True):  # then the other values of a step
+        last, before = one.states[-1], one.before
+        own = {node: known[node] for node in (*before, *one.states) if node in known}
+        steps = [nodes for way, nodes in corresponding(graph, one.states).items() if way]
+        called_so = [(_called(graph, nodes[-1]), nodes) for nodes in steps]
+        groups = [(f"{_called(graph, last)} before the step", before), *called_so]
+        for (m, nodes), (n, given) in product(groups, groups):
+            if nodes is not given and (results := _in_place_of(known, nodes, given)):
+                yield last, m, n, own | results
+        for n, results in shifted:
+            moved = _forward(graph, None, results)
+            for m, nodes in called_so:
+                if moved.keys() >= set(nodes):
+                    yield last, m, n, results | own | {node: moved[node] for node in nodes}
+
+
+def _of_another_step(
+    graph: Graph, one: Recurrence, found: list[Recurrence]
+) -> Iterator[tuple[str, Results]]:
+    """The results if each step reads the state of another step; first those of coupled states change, too."""
+    known, before = graph.known, one.before
+    after, early = one.states[-len(before) :], [before[0], *before[:-1]]
+    own = {node: known[node] for node in (*before, *one.states) if node in known}
+    apart = {n: known[n] for r in found if _apart(graph, r, one) for n in r.states if n in known}
+    for n, given in (
+        ("its value after the step", after), ("its value one step earlier", early),
+        ("its value one step earlier", [after[-1], *early[1:]]),  # xs[-1], the last one
+    ):  # fmt: skip
+        if results := _in_place_of(known, before, given):
+            yield n, own | results
+            if apart.keys() - own.keys():
+                yield n, apart | own | results
+
+
+def _in_place_of(known: Mapping[AnyNode, Array], nodes: list[Any], given: list[Any]) -> Results:
+    """node -> the value of the given one; empty if one is not known, or has another shape."""
+    if len(nodes) != len(given) or not known.keys() >= {*nodes, *given}:
+        return {}
+    results = {node: known[other] for node, other in zip(nodes, given, strict=True)}
+    return results if all(v.shape == known[node].shape for node, v in results.items()) else {}
+
+
+def _apart(graph: Graph, other: Recurrence, one: Recurrence) -> bool:
+    """Is the other one a state of its own, which does not only depend on itself through this one?"""
+    node: Any = other.states[-1]
+    for _, position in other.way[:-1]:
+        node = graph.operands[node][position]
+        if node in one.states:
+            return False
+    return not set(other.states) & set(one.states)
 
 
 def _called(graph: Graph, node: Any) -> str:
@@ -249,11 +310,16 @@ def _called(graph: Graph, node: Any) -> str:
 # ------------------------------------------------------------------ the program, run again
 
 
-def _gradient(graph: Graph, one: Altered | None, values: Mapping[AnyNode, Array]) -> Array | None:
-    """The target's gradient in the altered program, with these results; None if it cannot be computed."""
+def _gradient(
+    graph: Graph, one: Altered | None, values: Mapping[AnyNode, Array], end: AnyNode | None = None
+) -> Array | None:
+    """The target's gradient in the altered program, with these results; None if it cannot be computed.
+
+    end    a node that passes no gradient on
+    """
     with np.errstate(all="ignore"):
         try:
-            return _backward(graph, one, _forward(graph, one, values))
+            return _backward(graph, one, _forward(graph, one, values), end)
         except Exception:  # the other values do not fit together, or are not known
             return None
 
@@ -267,29 +333,34 @@ def _forward(
         if node in changed or not getattr(node, "edges", ()):
             continue
         plan = plan_of_node(node)
-        new = {
+        new: dict[str, Any] = {
             n: changed[p] for n, p in zip(names_of(plan), node.edges, strict=True) if p in changed
         }
         if not new:
             continue
         shape = np.shape(graph.gradients[node])
+        if plan.op.variadic:
+            new = {"xs": tuple(changed.get(p, graph.known.get(p)) for p in node.edges)}
         try:
-            changed[node] = recomputed(plan.op, {**graph.values_at[node], "shape": shape, **new})
-        except Exception:  # an operand is not known: nothing may read this result
-            changed[node] = np.full(shape, np.nan)
+            z = recomputed(plan.op, {**graph.values_at[node], "shape": shape, **new})
+        except Exception:  # an operand is not known
+            z = np.zeros(0)
+        changed[node] = z if z.shape == shape else np.full(shape, np.nan)  # nothing may read this
         if later is not None and node is later.node:
             changed[node] = changed[node] * later.times + later.plus
     return changed
 
 
-def _backward(graph: Graph, one: Altered | None, changed: Mapping[AnyNode, Array]) -> Array | None:
+def _backward(
+    graph: Graph, one: Altered | None, changed: Mapping[AnyNode, Array], end: AnyNode | None
+) -> Array | None:
     later = one and one.later
     gradients: dict[AnyNode, Any] = {graph.root: graph.seed}
     differs: set[AnyNode] = set()  # nodes whose gradient is not the right one
     for use in reversed(graph.paths):  # the latest first
         node = use.node
         g = gradients.get(node)
-        if g is None or use.part:
+        if g is None or use.part or node is end:
             continue
         new = {n: changed[p] for n, p in use.origins.items() if p in changed}
         if node in changed:

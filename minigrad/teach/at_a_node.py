@@ -18,6 +18,7 @@ from minigrad.core.leaf import AccumulateGrad
 from minigrad.teach.answer import Answer
 from minigrad.teach.difference import Array
 from minigrad.teach.pairs import PARTS, walked
+from minigrad.teach.recurrences import recurrences
 from minigrad.teach.uses import Graph, Use, called, dense, plan_of_node
 from minigrad.teach.whole import Places, Table, mistake_in
 
@@ -29,10 +30,7 @@ REARRANGED: Table = []  # tried later: there are many orders
 
 def uses_of_each_node(a: Answer) -> Iterator[list[Use]]:
     """For each node between x and the result, its uses: one for each operand that depends on x."""
-    at: dict[Any, list[Use]] = {}
-    for use in (u for u in a.graph.paths if not u.part):
-        at.setdefault(use.node, []).append(use)
-    yield from at.values()
+    yield from a.graph.edges_of.values()
 
 
 def gives(a: Answer, *changes: tuple[Any, Array]) -> bool:
@@ -102,23 +100,33 @@ def _windows_overwrite_each_other(a: Answer) -> Places:
 
 @mistake_in(AT_A_NODE, "tangent_for_gradient")
 def _in_the_direction_of_the_loop(a: Answer) -> Places:
-    """The loop whose results are collected in {op}{line} was run in the same direction again.
+    """The loop over the entries of {n} was run in the same direction again{line}.
 
     Each step reads the one before it, so the gradient goes back from the last step to the first.
     """
     graph = a.graph
-    read = {u.parent for u in graph.paths if u.op_name in PARTS and u.fan_in > 2}
-    for use in {u.node: u for u in graph.paths if u.op_name in ("stack", "cat")}.values():
-        g = graph.gradients[use.node]
-        for node in (n for n in read if graph.gradients[n].shape == g.shape and 2 < g.size < FEW):
-            rows = [
-                graph.changes(use.node, one.reshape(g.shape)).get(node, 0 * g)
-                for one in np.eye(g.size)
+    gradients = graph.gradients
+    for one in recurrences(graph):
+        states = [n for n in (one.start, *one.states) if n is not None and gradients[n].size == 1]
+        read = {u.parent for u in graph.paths if u.op_name in PARTS and u.fan_in > 2}
+        for node in (n for n in read if gradients[n].size == len(states) > 2):
+            parts = [graph.changes(n, np.ones_like(gradients[n])) for n in states]
+            rows = np.reshape(
+                [part.get(node, 0 * gradients[node]) for part in parts], (len(states), -1)
+            )
+            later = [graph.changes(n, gradients[n]) for n in states[1:]]
+            g = [
+                gradients[n] - part.get(n, 0) for n, part in zip(states, [*later, {}], strict=True)
             ]
-            jacobian = np.reshape(rows, (g.size, g.size))
-            d = (jacobian - jacobian.T) @ g.reshape(-1)
-            if gives(a, (node, d.reshape(g.shape))):
-                yield {"use": use}
+            new = np.argmax(
+                np.cumsum(rows != 0, 0) * (rows != 0) == 1, 0
+            )  # the step that reads each entry
+            jacobian, g = rows[new], np.reshape(g, -1)[new]
+            d = (jacobian - jacobian.T) @ g
+            if gives(a, (node, d.reshape(gradients[node].shape))):
+                use = next((u for u in graph.paths if u.node is one.states[-1]), graph.paths[0])
+                yield {"use": use, "n": graph.names.get(node, "a tensor")}
+                return
 
 
 @mistake_in(AT_A_NODE, "mask_missing")

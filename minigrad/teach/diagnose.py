@@ -33,8 +33,8 @@ from minigrad.teach.altered import altered, at_other_values
 from minigrad.teach.answer import Answer, Diagnosis
 from minigrad.teach.at_a_node import AT_A_NODE, REARRANGED
 from minigrad.teach.difference import Array, difference, real_array
-from minigrad.teach.mistakes import KINDS, ORDER, constant_factor, one_number
-from minigrad.teach.mistakes_of_formulas import OF_FORMULAS
+from minigrad.teach.mistakes import KINDS, ORDER, one_number
+from minigrad.teach.mistakes_of_formulas import OF_FORMULAS, slips
 from minigrad.teach.noise import noise
 from minigrad.teach.pairs import (
     Tried,
@@ -44,7 +44,7 @@ from minigrad.teach.pairs import (
     off_by_one,
     two_at_once,
 )
-from minigrad.teach.uses import MISFITS, op_name, plan_of_node
+from minigrad.teach.uses import MISFITS, constant_factor, op_name, plan_of_node
 
 __all__ = ["Diagnosis", "diagnose", "diagnose_function"]
 
@@ -164,9 +164,9 @@ def _search(a: Answer) -> list[Diagnosis]:
     if not found and time.thread_time() < until:
         found += chain(*(whole.recognized(a, t) for t in (whole.SUBSTITUTED, REARRANGED)))
     if not found:
-        found += chain(altered(a, until), at_other_values(a, until), off_by_one(a, until))
+        found += chain(altered(a, until), off_by_one(a, until), at_other_values(a, until))
     if not found:
-        found += two_at_once(a, tried, min(until, time.thread_time() + SECONDS / 2))
+        found += two_at_once(a, tried, slips(a), min(until, time.thread_time() + SECONDS / 2))
     if not found:
         found += whole.recognized(a, whole.STOPPED)
     return found

@@ -34,7 +34,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from minigrad.teach.difference import Array
-from minigrad.teach.uses import MISFITS, Use
+from minigrad.teach.uses import MISFITS, Use, constant_factor
 
 # kind -> what was done, to follow "The same numbers come out if ..." and in the list of kinds
 KINDS = {
@@ -266,7 +266,7 @@ def _scale(use: Use) -> Variants:
     if y is not None and np.ndim(y) and use.name == "x":
         yield Variant(use.passed / y, "1/y")
     graph, c = use.graph, own[0]
-    others = {abs(constant_factor(u)) for u in graph.paths} - {0, 1, c} if c else set()
+    others = graph.factors - {1.0, abs(c)} if c else set()
     for other in others if len(others) < 4 else ():  # gamma for gamma * lambda
         factors |= {f: fraction_of(f) for f in (other / c, 1 / other)}
     if not one_number(graph.gradients.get(graph.target, 0)):  # else one may match by chance
@@ -274,17 +274,6 @@ def _scale(use: Use) -> Variants:
     for f, words in factors.items():
         if abs(f) != 1:
             yield Variant(f * use.passed, words, f)
-
-
-def constant_factor(use: Use) -> float:
-    """The constant that the operation multiplies by: 0.5 for x / 2; 0 if there is none."""
-    y = use.values.get(use.beside)
-    if y is None or use.op_name not in ("mul", "div") or len(use.origins) > 1 or np.size(y) != 1:
-        return 0.0
-    number = float(np.reshape(y, ()))
-    if use.op_name == "mul":
-        return number
-    return 1 / number if number and use.name == "x" else 0.0
 
 
 def logarithm_of_a_base(use: Use) -> float:

@@ -18,11 +18,10 @@ from minigrad.teach.mistakes import (
     Passes,
     Variant,
     Variants,
-    constant_factor,
     mistake,
     one_number,
 )
-from minigrad.teach.uses import Use
+from minigrad.teach.uses import Use, constant_factor
 
 # ------------------------------------------------------------------ indices
 
@@ -517,6 +516,7 @@ def _kernel_flipped(use: Use) -> Variants:
         yield np.flip(use.passed, axes)
         if len(axes) > 1:
             yield _T(use.passed)
+        yield np.swapaxes(use.passed, 0, 1)
     elif use.name == "x" and w is not None:
         yield use.rule(use.g, w=np.flip(w, axes))
         if len(axes) > 1 and w.shape[-1] == w.shape[-2]:

@@ -24,12 +24,14 @@ from minigrad.ops import log_softmax, sigmoid, softmax
 from minigrad.teach.answer import Answer
 from minigrad.teach.at_a_node import gives, uses_of_each_node
 from minigrad.teach.difference import Array
-from minigrad.teach.mistakes import TABLE, Mistake, Variant
+from minigrad.teach.mistakes import TABLE, Mistake, Variant, message_and_hint
 from minigrad.teach.mistakes_of_losses import parts_of_cross_entropy
+from minigrad.teach.pairs import Tried
 from minigrad.teach.uses import AnyNode, Use
 from minigrad.teach.whole import Places, Table, mistake_in
 
 OF_FORMULAS: Table = []
+FORMULAS: list[Callable[[Answer], Iterator["Formula"]]] = []
 
 
 class Formula(NamedTuple):
@@ -62,7 +64,24 @@ def formula(find: Callable[[Answer], Iterator[Formula]]) -> Callable[[Answer], I
 
     search.__doc__, search.__name__ = find.__doc__, find.__name__
     OF_FORMULAS.append(("wrong_argument", search))
+    FORMULAS.append(find)
     return find
+
+
+def slips(a: Answer) -> Iterator[Tried]:
+    """Each mistake in a formula, at each place where it holds: one of two mistakes."""
+    for find in FORMULAS:
+        message, hint = message_and_hint(find)
+        for one in find(a):
+            for kind, words, d in one.wrong:
+                changed = a.graph.changes(one.node, d)
+                row = Mistake(kind, message, hint.replace("{formula}", one.words), (), _nothing)
+                if a.target in changed:
+                    yield Tried(row, one.use, words, changed[a.target], changed)
+
+
+def _nothing(use: Use) -> None:
+    return None
 
 
 def _together(a: Answer, places: list[Formula]) -> Iterator[list[Formula]]:

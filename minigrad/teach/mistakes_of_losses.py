@@ -10,8 +10,8 @@ import numpy as np
 
 from minigrad.ops import softmax
 from minigrad.teach.difference import Array
-from minigrad.teach.mistakes import Passes, Variant, Variants, constant_factor, mistake
-from minigrad.teach.uses import Use
+from minigrad.teach.mistakes import Passes, Variant, Variants, mistake
+from minigrad.teach.uses import Use, constant_factor
 
 # ------------------------------------------------------------------ cross-entropy
 

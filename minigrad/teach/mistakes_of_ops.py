@@ -12,8 +12,8 @@ import numpy as np
 from minigrad.core.node import Node
 from minigrad.core.views import CopySlices, apply_chain
 from minigrad.teach.difference import Array
-from minigrad.teach.mistakes import Passes, Variant, Variants, constant_factor, mistake, one_number
-from minigrad.teach.uses import AnyNode, Graph, Use, called, names_of, operation_of
+from minigrad.teach.mistakes import Passes, Variant, Variants, mistake, one_number
+from minigrad.teach.uses import AnyNode, Graph, Use, called, constant_factor, names_of, operation_of
 
 # ------------------------------------------------------------------ where the derivative is evaluated
 

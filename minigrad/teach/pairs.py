@@ -29,9 +29,9 @@ import numpy as np
 
 from minigrad.teach.all_mistakes import known_mistakes
 from minigrad.teach.answer import Answer, Diagnosis
-from minigrad.teach.mistakes import ORDER, Mistake, constant_factor, message_and_hint, variants
+from minigrad.teach.mistakes import ORDER, Mistake, message_and_hint, variants
 from minigrad.teach.recurrences import repeated_uses
-from minigrad.teach.uses import Use, called
+from minigrad.teach.uses import Use, by_node, called, constant_factor
 from minigrad.teach.whole import Table, recognized
 
 PARTS = ("getitem", "narrow", "select")  # these read a part of a tensor
@@ -103,9 +103,10 @@ def everywhere(
     a: Answer, until: float, kinds: Container[str] = PER_OPERATION
 ) -> Iterator[Diagnosis]:
     """One mistake at every use of one operation, or at the same place of each step."""
-    groups = repeated_uses(a.graph)
+    groups = [(*group, {constant_factor(u) for u in group[0]}) for group in repeated_uses(a.graph)]
+    lengths = {f for n in a.graph.numbers for f in (n, 1 / n)}
     for row in known_mistakes():
-        for uses, in_steps in groups:
+        for uses, in_steps, constants in groups:
             if row.kind not in (IN_STEPS if in_steps and kinds is PER_OPERATION else kinds):
                 continue
             if row.ops and uses[-1].op_name not in row.ops:
@@ -113,11 +114,10 @@ def everywhere(
             # the first one on the way back where this mistake can be made, and changes something
             made = ((use, list(variants(row, use))) for use in uses[::-1] if np.any(use.passed))
             first, possible = next((one for one in made if one[1]), (uses[-1], []))
-            constants = {constant_factor(use) for use in uses}
-            c = constants.pop() if len(constants) == 1 else 0
+            c = next(iter(constants)) if len(constants) == 1 else 0
             if row.kind == "double_counted" and (c or len(uses) < 3):
                 continue  # rather the constant, a missing 1/2; and two steps may be alike by chance
-            counts = {f for n in a.graph.numbers for f in (n, 1 / n)} - {c, c and 1 / c}
+            counts = lengths - {c, c and 1 / c}
             for k, variant in enumerate(possible):
                 if time.thread_time() > until:
                     return
@@ -151,17 +151,15 @@ def walked(
 
     exchanged    groups of nodes, each with the node whose gradient it is given
     """
-    by_node: dict[Any, list[Use]] = {}
-    for use in (u for u in (a.graph.uses if exchanged else a.graph.paths) if not u.part):
-        by_node.setdefault(use.node, []).append(use)
-    expected = Counter(use.parent for uses in by_node.values() for use in uses)
+    edges_of = by_node(a.graph.uses) if exchanged else a.graph.edges_of
+    expected = Counter(use.parent for uses in edges_of.values() for use in uses)
     gradients: dict[Any, Any] = {a.graph.root: a.graph.seed}
     groups = {node: group for group in exchanged for node in group}
     ready: list[Any] = [a.graph.root]
     touched = set(groups)  # nodes whose gradient is not the right one
     while ready:
         node = ready.pop()
-        for use in by_node.get(node, ()):
+        for use in edges_of.get(node, ()):
             parent, here = use.parent, use.at(gradients[node]) if node in touched else use
             passed = np.asarray(wrong(here))
             if node in touched or passed is not use.passed:
@@ -232,8 +230,10 @@ def in_one_term(a: Answer, until: float, table: Table) -> Iterator[Diagnosis]:
 # ------------------------------------------------------------------ two at once
 
 
-def two_at_once(a: Answer, tried: list[Tried], until: float) -> Iterator[Diagnosis]:
-    """The first pair of mistakes that gives the student's numbers."""
+def two_at_once(
+    a: Answer, tried: list[Tried], slips: Iterator[Tried], until: float
+) -> Iterator[Diagnosis]:
+    """The first pair of mistakes that gives the student's numbers; slips: those in a formula."""
     if a.mine.shape != a.right.shape or a.mine.size < 4 or len(a.graph.paths) > SMALL:
         return
     if np.all(a.mine == a.mine.reshape(-1)[0]):
@@ -241,7 +241,8 @@ def two_at_once(a: Answer, tried: list[Tried], until: float) -> Iterator[Diagnos
     tried = [one for one in tried if one.row.kind != "scale" or one.n in ("2", "1/2")]
     tried = [one for one in tried if one.row.kind not in ALONE]
     for search in (_with_a_factor, _on_two_branches, _on_one_path):
-        found = list(islice(search(a, tried, until), MANY))
+        both = [*tried, *slips] if search is _with_a_factor else tried
+        found = list(islice(search(a, both, until), MANY))
         if found:  # many pairs may give the same numbers; we report what they have in common
             common = set.intersection(*({d.kind, *d.also} for d in found))
             yield from (d for d in found[:1] if common)

@@ -16,8 +16,7 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 from minigrad.core.node import Node
-from minigrad.teach.mistakes import constant_factor
-from minigrad.teach.uses import AnyNode, Graph, Use, op_name
+from minigrad.teach.uses import AnyNode, Graph, Use, constant_factor, op_name
 
 BEFORE = 12  # how many earlier results of an operation may be the state before
 
@@ -30,6 +29,11 @@ class Recurrence(NamedTuple):
     states: list[Any]
     start: AnyNode | None
     way: Way
+
+    @property
+    def before(self) -> list[Any]:
+        """The state before each step, for the steps whose state before has a node."""
+        return self.states[:-1] if self.start is None else [self.start, *self.states[:-1]]
 
 
 def recurrences(graph: Graph) -> Iterator[Recurrence]:

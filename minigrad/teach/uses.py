@@ -9,7 +9,7 @@ find the effect of a mistake by passing only the change back, from that edge to 
 """
 
 from collections import Counter, deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass
@@ -323,6 +323,10 @@ class Graph:
                     elif isinstance(value, Tensor) and value.node is not None:
                         known[value.node] = value.array
         self.known = known
+        for node in (n for n in self.nodes if op_name(n) == "stack" and n in known):
+            axis, edges = self.values(node).get("axis", 0), node.edges
+            if known[node].shape[axis] == len(edges):  # the parts, from the whole
+                known.update(zip(edges, np.moveaxis(known[node], axis, 0), strict=True))
         for node in reversed(self.nodes):  # values that nothing refers to anymore can be recomputed
             if isinstance(node, AccumulateGrad) or node in known:
                 continue
@@ -381,9 +385,20 @@ class Graph:
     def numbers(self) -> set[float]:
         """Numbers that may be forgotten as factors: lengths of axes, and how much a dropout scales."""
         lengths = {n for u in self.uses for n in (*u.g.shape, *u.passed.shape)}
+        lengths |= {u.gathered for u in self.uses if u.op_name in ("sum", "mean")}
         sizes = {n for u in self.uses for n in (u.g.size, u.passed.size)}
         scales = {float(np.max(u.values[u.beside])) for u in self.uses if u.is_dropout}
         return {float(n) for n in lengths | sizes if n > 2} | (scales - {1.0, 2.0})
+
+    @cached_property
+    def factors(self) -> set[float]:
+        """The constants that the program multiplies by, without their signs."""
+        return {abs(constant_factor(use)) for use in self.paths} - {0.0}
+
+    @cached_property
+    def edges_of(self) -> dict[AnyNode, list[Use]]:
+        """node -> its edges that lead to the target."""
+        return by_node(self.paths)
 
     def whereabouts(self, node: AnyNode) -> str:
         """Which of the student's tensors the node computes, or leads to: " (which gives h)"; or ""."""
@@ -496,6 +511,7 @@ class Graph:
                 above.append(use.parent)
 
     def _walk_back(self) -> None:
+        self.__dict__.pop("edges_of", None)  # those of a copy are others
         self.gradients, self.uses = self._walk()
         self.paths, self.leading = self._paths()
         self.fan_in = Counter(use.parent for use in self.uses if not use.part)
@@ -526,6 +542,25 @@ class Graph:
                 leading.add(use.node)
                 found.append(use)
         return found, leading
+
+
+def by_node(uses: Iterable[Use]) -> dict[AnyNode, list[Use]]:
+    """node -> those of these edges that start there, without parts of writes."""
+    found: dict[AnyNode, list[Use]] = {}
+    for use in (u for u in uses if not u.part):
+        found.setdefault(use.node, []).append(use)
+    return found
+
+
+def constant_factor(use: Use) -> float:
+    """The constant that the operation multiplies by: 0.5 for x / 2; 0 if there is none."""
+    y = use.values.get(use.beside)
+    if y is None or use.op_name not in ("mul", "div") or len(use.origins) > 1 or np.size(y) != 1:
+        return 0.0
+    number = float(np.reshape(y, ()))
+    if use.op_name == "mul":
+        return number
+    return 1 / number if number and use.name == "x" else 0.0
 
 
 def _from_an_entry(node: Node, values: Mapping[str, Any], name: str, result: Array) -> list[Array]:
@@ -565,7 +600,8 @@ def _which_operand(node: CopySlices, k: int, part: bool) -> int | None:
 def recomputed(op: Op, values: Mapping[str, Any]) -> Array:
     """The operation's result, for operands and settings by name."""
     settings = {s: values[s] for s in op.settings}
-    return np.asarray(op.forward(*(values[name] for name in op.operands), **settings))
+    operands = values["xs"] if op.variadic else [values[name] for name in op.operands]
+    return np.asarray(op.forward(*operands, **settings))
 
 
 def plan_of_node(node: Node) -> Any:

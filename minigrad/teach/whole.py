@@ -27,14 +27,13 @@ from minigrad.core.tensor import wrap
 from minigrad.teach.answer import Answer, Diagnosis, nowhere
 from minigrad.teach.difference import difference, real_array
 from minigrad.teach.mistakes import (
-    constant_factor,
     fraction_of,
     inside_a_curve,
     logarithm_of_a_base,
     message_and_hint,
     one_number,
 )
-from minigrad.teach.uses import MISFITS, Use
+from minigrad.teach.uses import MISFITS, Use, constant_factor
 
 Places = Iterator[dict[str, Any]]
 Search = Callable[[Answer], Places]
