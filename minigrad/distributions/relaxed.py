@@ -25,15 +25,20 @@ from minigrad.random.tensors import rand
 __all__ = ["RelaxedBernoulli", "RelaxedOneHotCategorical"]
 
 
-class _LogitOfRelaxed(Distribution):
-    """The logit of a RelaxedBernoulli: (logits + logistic noise) / temperature."""
+class _WithNoise(Distribution):
+    """The base class of relaxed choices before a transform brings them between 0 and 1."""
 
     has_rsample = True
-    support = c.real
 
-    def __init__(self, temperature: Any, choice: Bernoulli) -> None:
+    def __init__(self, temperature: Any, choice: Bernoulli | OneHotCategorical) -> None:
         self.temperature, self.choice = temperature, choice
         super().__init__(choice.batch_shape, choice.event_shape, False)
+
+
+class _LogitOfRelaxed(_WithNoise):
+    """The logit of a RelaxedBernoulli: (logits + logistic noise) / temperature."""
+
+    support = c.real
 
     def _draw(self, shape: Shape) -> Tensor:
         p = clamp_probs(self.choice.probs.expand(shape))
@@ -45,15 +50,10 @@ class _LogitOfRelaxed(Distribution):
         return self.temperature.log() + z - 2 * z.exp().log1p()
 
 
-class _LogOfRelaxed(Distribution):
+class _LogOfRelaxed(_WithNoise):
     """The logarithm of a RelaxedOneHotCategorical: log_softmax((logits + Gumbel noise) / temperature)."""
 
-    has_rsample = True
     support = c.real_vector
-
-    def __init__(self, temperature: Any, choice: OneHotCategorical) -> None:
-        self.temperature, self.choice = temperature, choice
-        super().__init__(choice.batch_shape, choice.event_shape, False)
 
     def _draw(self, shape: Shape) -> Tensor:
         logits = self.choice.logits
@@ -69,7 +69,7 @@ class _LogOfRelaxed(Distribution):
 class _Relaxed(TransformedDistribution):
     """The base class of relaxed choices, which know the choice that they are near to."""
 
-    base_dist: _LogitOfRelaxed | _LogOfRelaxed
+    base_dist: _WithNoise
 
     @property
     def temperature(self) -> Any:
