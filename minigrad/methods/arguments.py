@@ -134,11 +134,11 @@ def takes_tensors(function: F, first: int = 1) -> F:
     return called  # type: ignore[return-value]
 
 
-def check_methods(cls: type) -> None:
-    """Apply `takes_tensors` to all methods of a class that take other tensors."""
+def check_methods(cls: type, numbers: bool = False) -> None:
+    """Apply `takes_tensors` to all methods of a class that take other tensors, or, with `numbers`, numbers."""
     for name, method in list(vars(cls).items()):
-        kinds = getattr(method, "__annotations__", {})
-        if isinstance(method, FunctionType) and any(_is_tensor(k) for p, k in kinds.items() if p != "return"):
+        kinds = [kind for p, kind in getattr(method, "__annotations__", {}).items() if p != "return"]
+        if isinstance(method, FunctionType) and any(_is_tensor(k) or (numbers and _is_number(k)) for k in kinds):
             setattr(cls, name, takes_tensors(method, first=0))
 
 

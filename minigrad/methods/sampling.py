@@ -11,6 +11,7 @@ import numpy as np
 from minigrad.core.memory import make
 from minigrad.core.shapes import Array, as_bool
 from minigrad.methods import ArrayMethods
+from minigrad.methods.arguments import check_methods
 from minigrad.methods.base import overwritten
 from minigrad.ops.composites import sampled
 from minigrad.random import kernels
@@ -46,13 +47,13 @@ class Sampling(ArrayMethods):
         dense = self.array.flags.c_contiguous
         return self._fill("NormalBackward0", kernels.normals, mean, std, generator, dense)
 
-    def bernoulli_(self, p: "float | Tensor" = 0.5, *, generator: Generator | None = None) -> Self:
+    def bernoulli_(self, p: float | ArrayMethods = 0.5, *, generator: Generator | None = None) -> Self:
         """Fill with samples from the Bernoulli distribution: 1 with probability p, else 0.
 
         >>> minigrad.zeros(3).bernoulli_(1.0)
         tensor([1., 1., 1.])
         """
-        if isinstance(p, make.Tensor):
+        if isinstance(p, ArrayMethods):
             return overwritten(self, kernels.bernoulli(p.expand(self.shape).array, self.array.shape, self.array.dtype, generator), "BernoulliBackward1")
         return self._fill("BernoulliBackward2", lambda shape, dtype: kernels.bernoulli(p, shape, dtype, generator))
 
@@ -158,10 +159,10 @@ class Sampling(ArrayMethods):
 
     def _fill(self, name: str, kernel: Callable[..., Array], *settings: object) -> Self:
         """Write random numbers into x, in the order of its memory. `name` is the name of the node, if this is recorded."""
-        for number in settings:
-            if isinstance(number, (str, list, tuple)):
-                raise TypeError(f"{kernel.__name__}(): the parameters must be float, not {type(number).__name__}.")
         dtype = self.array.dtype
         settings = tuple([s.item() if isinstance(s, make.Tensor) else s for s in settings])
         numbers = kernels.in_memory_order(self.array, lambda shape: kernel(shape, dtype, *settings))
         return overwritten(self, numbers, name)
+
+
+check_methods(Sampling, numbers=True)

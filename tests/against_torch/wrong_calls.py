@@ -29,6 +29,7 @@ F.pad(x, (1, 1), value='a') | F.one_hot(j, (1, 1)) | F.dropout(x, 'a') | F.batch
 x.addcmul(x, y, value=[]) | x.normal_('a', 1.0) | x.uniform_('a', 1.0) | t.normal('a', 1.0, (2, 3)) | t.linspace('a', 1, 5)
 t.logspace('a', 1, 5) | x.new_full((2,), 'a') | t.full((2,), 'a') | x.narrow(1, 'a', 2) | x.select(1, 'a')
 x.unflatten(1, None) | x.unflatten(1, 0) | t.tensordot(x, x, None) | x.index_put('a', u) | x.index_put(j, u) | x.copysign((1, 1))
+x.normal_([1.0], 1) | x.uniform_(0, None) | x.exponential_('a') | x.random_('a') | x.bernoulli_('a') | x.cauchy_([])
 nn.LSTMCell(3, 2)(x, t.ones(2, 2))
 x['a'] | x['a', 1] | x[None, 'a'] | x[{}] | x[object()] | x[1.5, 0]
 t.zeros(2, requires_grad='a') | t.rand(2, requires_grad=1) | x.new_ones(2, requires_grad='a') | nn.Parameter(x, requires_grad='a')
@@ -258,7 +259,8 @@ x.logsumexp(3) | x.var((0, 0)) | x.topk(5) | x.kthvalue(0) | i.mean() | t.zeros(
 x.quantile(1.5) | x.quantile(0.5, interpolation='so') | i.quantile(0.5) | t.atan2(u, t.ones(2)) | h - h | -h
 h % h | h << h | i.clamp_(0, 1.5) | x.div(2, rounding_mode='up') | x.lerp(i, 0.5) | t.isclose(x, i)
 t.linalg.inv(x) | r.apply_(lambda v: v) | t.mvlgamma(x, 0) | t.matrix_exp(x) | t.set_num_threads(0)
-t.lstsq(x, x) | t.testing.assert_close(x, x + 1) | t.testing.assert_close(x, x, rtol=1e-3) | u.histogram(0)
+t.lstsq(x, x)  # another class
+t.testing.assert_close(x, x + 1) | t.testing.assert_close(x, x, rtol=1e-3) | u.histogram(0)
 u.histogram(i.float()) | u.histogram(2, range=(1, 0)) | u.histogram(2, weight=t.ones(2))
 t.searchsorted(w, u, sorter=t.tensor([0, 1, 5])) | t.searchsorted(w, u, sorter=t.tensor([0, 1, -1]))
 t.searchsorted(w, u, sorter=t.tensor([0.0, 1.0, 2.0])) | x.clone().float_power_(2) | i.clone().float_power_(2)
