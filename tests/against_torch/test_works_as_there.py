@@ -332,6 +332,7 @@ SURVEYED = {
     "materialized zeros are not shared": lambda m, x: (lambda g: [g[0].add_(1), g[1]])(m.autograd.grad(x.requires_grad_().sum(), [y := m.ones(1, requires_grad=True), y], materialize_grads=True)),
 }  # fmt: skip
 OF_ITS_TESTS = {
+    "the fan of a convolution": lambda m, x: [m.nn.init._calculate_correct_fan(m.ones(4, 3, 2, 2), mode) for mode in ("fan_in", "FAN_OUT")],
     "layers of float32 normalize float16": lambda m, x: [f(x.half()).dtype == m.float16 for f in (m.nn.LayerNorm(3), m.nn.GroupNorm(1, 3), m.nn.BatchNorm1d(3), m.nn.BatchNorm1d(3).eval(), m.nn.RMSNorm(3))],
     "RMSNorm of another floating dtype": lambda m, x: [m.nn.RMSNorm(3)(x.double()), m.nn.RMSNorm(3).double()(x), m.nn.RMSNorm(3).half()(x)],
     "integers and booleans in windows": lambda m, x: [m.nn.functional.avg_pool1d(x.long(), 2), m.nn.functional.max_pool2d(x.int()[None], 2), m.nn.functional.unfold(x[None] > 0, 2), m.nn.functional.interpolate(x[None, None].to(m.uint8), scale_factor=2)],
