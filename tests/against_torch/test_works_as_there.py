@@ -332,6 +332,7 @@ SURVEYED = {
     "materialized zeros are not shared": lambda m, x: (lambda g: [g[0].add_(1), g[1]])(m.autograd.grad(x.requires_grad_().sum(), [y := m.ones(1, requires_grad=True), y], materialize_grads=True)),
 }  # fmt: skip
 OF_ITS_TESTS = {
+    "one right-hand side of many triangular matrices": lambda m, x: [f(m.stack([m.eye(2), 2 * m.eye(2)])) for f in (lambda A: m.linalg.solve_triangular(A, x[:, :2], upper=True), lambda A: m.linalg.solve_triangular(A, x[:, :2], upper=False, left=False), lambda A: m.cholesky_solve(x[:, :2], A), lambda A: m.triangular_solve(x[:, :2], A)[0])],
     "negative powers of integers, in place": lambda m, x: [m.tensor(values).pow_(m.tensor(-2)) for values in (3, [3, 1, -1], [[-1], [2]])],
     "the fan of a convolution": lambda m, x: [m.nn.init._calculate_correct_fan(m.ones(4, 3, 2, 2), mode) for mode in ("fan_in", "FAN_OUT")],
     "layers of float32 normalize float16": lambda m, x: [f(x.half()).dtype == m.float16 for f in (m.nn.LayerNorm(3), m.nn.GroupNorm(1, 3), m.nn.BatchNorm1d(3), m.nn.BatchNorm1d(3).eval(), m.nn.RMSNorm(3))],

@@ -368,6 +368,8 @@ F.cross_entropy(im, t.zeros(2, 3, 3, dtype=t.int64)) | F.cross_entropy(s, t.tens
 F.cross_entropy(x, j.int()) | F.nll_loss(x, j.int()) | F.cross_entropy(x, j, weight=t.ones(3).half())
 F.cross_entropy(x, t.tensor([True, False])) | F.binary_cross_entropy(x, y) | F.binary_cross_entropy(y, u)
 F.binary_cross_entropy(y, t.ones(2, 2)) | F.binary_cross_entropy(y, i) | F.binary_cross_entropy(y, y > 0)
+t.linalg.solve_triangular(t.eye(2), t.ones(2), upper=True) | t.triangular_solve(t.ones(2), t.eye(2)) | t.cholesky_solve(t.ones(2), t.eye(2))
+t.linalg.solve(t.eye(2), t.ones(2), left=False) | t.linalg.solve(t.eye(2).expand(2, 2, 2), t.ones(2, 2), left=False)
 nn.EmbeddingBag(5, 2)(t.tensor([1, 2]), t.tensor([0.0])) | t.tensor(3).__ipow__(-2) | t.tensor([3]).pow_(-1) | F.mse_loss(i, i) | F.mse_loss(i, i, reduction='none') | F.smooth_l1_loss(i, i) | F.huber_loss(i, i) | F.kl_div(x, i)
 F.kl_div(i, x, log_target=True) | F.soft_margin_loss(i, x) | F.binary_cross_entropy_with_logits(i, i.float())
 F.layer_norm(i, i.shape[-1:]) | F.group_norm(i, 1) | nn.InstanceNorm2d(3)(im.long()) | F.batch_norm(i, None, None, training=True)
