@@ -83,9 +83,14 @@ def solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
     tensor([1.0000, 0.5000])
     """
     checked_square("solve", A)
-    if not left:
-        return solve(A.mT, B.mT).mT
     vector = B.ndim == 1 or (B.ndim == A.ndim - 1 and B.shape == A.shape[:-1])
+    if not left and vector:
+        raise RuntimeError(
+            f"linalg.solve: Incompatible shapes of A and B for the equation XA = B ({A.shape[-2]}x{A.shape[-1]} "
+            f"and {B.shape[-1]}x1): B is one vector for each matrix."
+        )
+    if not left:
+        return solve(A.mT, _matrices(A, B.mT)).mT
     right = B.unsqueeze(-1) if vector else B
     if right.shape[-2] != A.shape[-1]:
         raise RuntimeError(
@@ -113,10 +118,20 @@ def solve_triangular(
             [2.]])
     """
     checked_square("solve_triangular", A)
+    B = _matrices(A, B)
     A = A.triu(1 if unitriangular else 0) if upper else A.tril(-1 if unitriangular else 0)
     if unitriangular:
         A = A + wrap(np.eye(A.shape[-1], dtype=A.dtype))
     return named(solve(A, B, left=left), "LinalgSolveTriangularBackward0")
+
+
+def _matrices(A: Tensor, B: Tensor) -> Tensor:
+    """B with at least as many axes as A: solve would take B for vectors if its shape is A.shape[:-1]."""
+    if B.ndim < 2:
+        raise RuntimeError(
+            "The input tensor B must have at least 2 dimensions. To fix it, use b.unsqueeze(-1)."
+        )
+    return B if B.ndim >= A.ndim else B.reshape((1,) * (A.ndim - B.ndim) + tuple(B.shape))
 
 
 det = of_method(__name__, "det")
@@ -619,7 +634,7 @@ def cholesky_solve(B: Tensor, L: Tensor, upper: bool = False) -> Tensor:
     checked_square("cholesky_solve", L)
     low = L.mT if upper else L
     low = low - low.triu(1).detach()
-    return named(solve(low.mT, solve(low, B)), "CholeskySolveBackward0")
+    return named(solve(low.mT, solve(low, _matrices(L, B))), "CholeskySolveBackward0")
 
 
 @takes_out

@@ -248,6 +248,8 @@ class Entries(Operators, Writing):
         """
         if weight.ndim > 1:
             raise RuntimeError(f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {weight.ndim}")
+        if self.dtype != weight.dtype:
+            raise RuntimeError(f"prelu: Type promoting not supported. Got {torch_name(self.dtype)} and {torch_name(weight.dtype)}. To fix it, write  x.to(weight.dtype).")
         channels = self.shape[1] if self.ndim > 1 else 1
         if weight.numel() not in (1, channels):
             raise RuntimeError(f"Mismatch of parameter numbers and input channel size. Found parameter numbers = {weight.numel()} and channel size = {channels}.")

@@ -16,7 +16,7 @@ import numpy as np
 
 from minigrad import ops
 from minigrad.core.data import as_array
-from minigrad.core.dtypes import Dtype, promote_types
+from minigrad.core.dtypes import Dtype, promote_types, torch_name
 from minigrad.core.errors import warn_user
 from minigrad.core.shapes import Several, normalize_one
 from minigrad.core.tensor import Size, Tensor, wrap
@@ -460,10 +460,15 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str | None = Non
         raise RuntimeError("cdist only supports at least 2D tensors")
     if x1.shape[-1] != x2.shape[-1]:
         raise RuntimeError(f"X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} X2: {x2.shape[-1]}")
+    for name, x in (("X1", x1), ("X2", x2)):
+        if x.dtype.kind != "f":
+            raise RuntimeError(f"cdist only supports floating-point dtypes, {name} got: {torch_name(x.dtype)}. To fix it, use x.float().")
+    if x1.dtype != x2.dtype:
+        raise RuntimeError(f"expected scalar type {torch_name(x1.dtype)} but found {torch_name(x2.dtype)}. To fix it, write  x2.to(x1.dtype).")
     if compute_mode not in (None, "use_mm_for_euclid_dist_if_necessary", "use_mm_for_euclid_dist", BY_DIFFERENCES):
         raise ValueError(f"{compute_mode} is not a valid value for compute_mode")
     many = max(x1.shape[-2], x2.shape[-2]) > 25 or compute_mode == "use_mm_for_euclid_dist"
-    if p == 2 and many and compute_mode != BY_DIFFERENCES and x1.dtype == x2.dtype and x1.is_floating_point():
+    if p == 2 and many and compute_mode != BY_DIFFERENCES:
         squares = x1.square().sum(-1, True) + x2.square().sum(-1).unsqueeze(-2) - 2 * (x1 @ x2.mT)
         # The slope of the root is infinite at 0, where that of the distance is taken as 0.
         apart = squares > 0

@@ -153,6 +153,7 @@ def add_in_place(cls: type[Any]) -> None:
     for name in APPLIED.split():
         method = getattr(cls, name)
         setattr(cls, name + "_", with_checked_names(writing(getattr(method, "__wrapped__", method))))
+    cls.__ipow__ = or_not_implemented(cls.pow_)  # it refuses what pow refuses
     for names, clone in ((COPIED, False), (COPIED_FROM_A_CLONE, True)):
         for name in names.split():
             setattr(cls, name + "_", renamed(copying(getattr(cls, name), clone), name + "_"))

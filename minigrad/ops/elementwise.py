@@ -214,7 +214,7 @@ def pow(x, y, *, out=None):
     tensor([8., 9.])
     """
     if x.dtype.kind in "iu" and np.any(y < 0):  # 1 / x**n as an integer is 1, -1 or 0
-        return np.where(y < 0, (x == 1) + (x == -1) * (1 - 2 * (y & 1)), x ** np.maximum(y, 0)).astype(x.dtype)
+        return into(out, np.where(y < 0, (x == 1) + (x == -1) * (1 - 2 * (y & 1)), x ** np.maximum(y, 0)).astype(x.dtype))
     if getattr(y, "ndim", 0) == 0:  # much faster with y as a number (x ** 2) than as an array
         n = y.item() if hasattr(y, "item") else y
         if out is None:

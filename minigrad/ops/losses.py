@@ -146,7 +146,7 @@ def each(g, d, reduction):
     return g / max(1, math.prod(d.shape)) if reduction == "mean" else g
 
 
-@general(result="float", refuses="c")
+@general(result="float", refuses="biuc")
 def mse_loss(x, y, *, reduction="mean"):
     """z = mean of (x - y)**2        dL/dx = 2 * g * (x - y) / n        dL/dy = 2 * g * (y - x) / n"""
     if x.dtype == np.float16:  # the sum of the squares may overflow
@@ -178,7 +178,7 @@ def _dot(dx, dy, x_dot, y_dot, x, y, reduction, *settings):
     return reduced(z_dot if y_dot is None else z_dot + dy(y_dot, x, y, "none", *settings), reduction)
 
 
-@general(result="float")
+@general(result="float", refuses="biuc")
 def smooth_l1_loss(x, y, *, reduction="mean", beta=1.0):
     """z = mean of d**2 / (2 * beta) where d = |x - y| < beta, else d - beta / 2        dL/dx = g * (x - y) / d * min(d / beta, 1) / n"""
     d = np.abs(x - y)
@@ -199,7 +199,7 @@ smooth_l1_loss.jvp(lambda x_dot, y_dot, x, y, reduction, beta:
                        _dot(_smooth_l1_dx, _smooth_l1_dy, x_dot, y_dot, x, y, reduction, beta))
 
 
-@general(result="float")
+@general(result="float", refuses="biuc")
 def huber_loss(x, y, *, reduction="mean", delta=1.0):
     """z = mean of d**2 / 2 where d = |x - y| < delta, else delta * (d - delta / 2)        dL/dx = g * (x - y) / d * min(d, delta) / n"""
     d = np.abs(x - y)

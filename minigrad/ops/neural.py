@@ -222,7 +222,7 @@ threshold.vjp(x=lambda g, x, threshold: keep(g, np.logical_not(x <= threshold)))
 # ---------------------------------------------------------------- normalization, embedding, padding
 
 
-@general(result="float")
+@general(result="float", refuses="biuc")
 def standardize(x, *, axis, eps):
     """z = (x - mean) / sqrt(var + eps) over axis        dL/dx = (g - mean of g - z * mean of g * z) / sqrt(var + eps)
 

@@ -352,6 +352,12 @@ SURVEYED = {
     "materialized zeros are not shared": lambda m, x: (lambda g: [g[0].add_(1), g[1]])(m.autograd.grad(x.requires_grad_().sum(), [y := m.ones(1, requires_grad=True), y], materialize_grads=True)),
 }  # fmt: skip
 OF_ITS_TESTS = {
+    "one right-hand side of many triangular matrices": lambda m, x: [f(m.stack([m.eye(2), 2 * m.eye(2)])) for f in (lambda A: m.linalg.solve_triangular(A, x[:, :2], upper=True), lambda A: m.linalg.solve_triangular(A, x[:, :2], upper=False, left=False), lambda A: m.cholesky_solve(x[:, :2], A), lambda A: m.triangular_solve(x[:, :2], A)[0])],
+    "negative powers of integers, in place": lambda m, x: [m.tensor(values).pow_(m.tensor(-2)) for values in (3, [3, 1, -1], [[-1], [2]])],
+    "the fan of a convolution": lambda m, x: [m.nn.init._calculate_correct_fan(m.ones(4, 3, 2, 2), mode) for mode in ("fan_in", "FAN_OUT")],
+    "layers of float32 normalize float16": lambda m, x: [f(x.half()).dtype == m.float16 for f in (m.nn.LayerNorm(3), m.nn.GroupNorm(1, 3), m.nn.BatchNorm1d(3), m.nn.BatchNorm1d(3).eval(), m.nn.RMSNorm(3))],
+    "RMSNorm of another floating dtype": lambda m, x: [m.nn.RMSNorm(3)(x.double()), m.nn.RMSNorm(3).double()(x), m.nn.RMSNorm(3).half()(x)],
+    "integers and booleans in windows": lambda m, x: [m.nn.functional.avg_pool1d(x.long(), 2), m.nn.functional.max_pool2d(x.int()[None], 2), m.nn.functional.unfold(x[None] > 0, 2), m.nn.functional.interpolate(x[None, None].to(m.uint8), scale_factor=2)],
     "cosine_embedding_loss of integers": lambda m, x: [m.nn.functional.cosine_embedding_loss(x.long() + 1, y, m.tensor([1, -1])) for y in (x, x.long(), x.double())],
     "copysign of integers and floats": lambda m, x: [m.copysign(m.tensor([1, 2]), m.tensor(-1.0, dtype=m.float64)), m.copysign(bools(m), m.tensor([-1.0, 1.0]).half()), m.copysign(m.tensor([1], dtype=m.int8), m.tensor(-1))],
     "no Cholesky factor of NaN": lambda m, x: m.linalg.cholesky_ex(m.stack([m.eye(2), m.full((2, 2), NAN)])).info,

@@ -24,7 +24,7 @@ from minigrad.core.plan import compiled
 from minigrad.core.shapes import normalize_one
 from minigrad.core.tensor import Tensor, wrap
 from minigrad.methods.base import overwritten
-from minigrad.nn.functional.arguments import applied
+from minigrad.nn.functional.arguments import applied, floats_only
 from minigrad.ops.composites import named
 from minigrad.random import kernels
 
@@ -169,11 +169,13 @@ def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """
     if alpha <= 0:
         raise RuntimeError(f"ZeroDivisionError: celu: alpha must be greater than 0, but is {alpha}")
+    floats_only("celu", input)
     return _composite(lambda x: ops.elu.apply(x / alpha, scale=alpha), input, inplace, "Celu")
 
 
 def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """x, but 0 where |x| <= lambd"""
+    floats_only("hardshrink", input)
     return input.hardshrink(lambd)
 
 
@@ -181,6 +183,7 @@ def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """x shifted by lambd toward 0, and 0 where |x| <= lambd"""
     if lambd < 0:
         raise RuntimeError(f"lambda must be greater or equal to 0, but found to be {lambd}.")
+    floats_only("softshrink", input)
     near = input.clamp(-lambd, lambd)  # whose slope at -lambd and lambd is 1, so that ours is 0
     return named(input - near, "SoftshrinkBackward0")
 

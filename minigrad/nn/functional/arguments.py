@@ -6,7 +6,8 @@ from functools import partial, wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from minigrad import ops
-from minigrad.core.errors import warn_user
+from minigrad.core.dtypes import torch_name
+from minigrad.core.errors import warn_user, wrong_kind
 from minigrad.core.op import Op
 from minigrad.core.plan import compiled
 from minigrad.core.shapes import Several, one_or_more
@@ -35,6 +36,13 @@ def for_axes(compute: Callable[Concatenate[int, P], R]) -> tuple[Callable[P, R],
         return called
 
     return of(1), of(2)
+
+
+def floats_only(name: str, *inputs: Tensor) -> None:
+    """Raise an error, as PyTorch does, if an input has integers or booleans."""
+    for x in inputs:
+        if x.dtype.kind != "f":
+            raise wrong_kind(name, [torch_name(x.dtype)])
 
 
 # ------------------------------------------------------------------------ numbers for each axis

@@ -11,13 +11,13 @@ import numpy as np
 
 from minigrad import ops
 from minigrad.core.dtypes import int64, torch_name, uint8
-from minigrad.core.errors import NotForDtype, warn_user
+from minigrad.core.errors import warn_user
 from minigrad.core.op import Op
 from minigrad.core.shapes import Array, normalize_one
 from minigrad.core.tensor import Tensor
 from minigrad.methods.base import Values
 from minigrad.methods.indexing import beyond
-from minigrad.nn.functional.arguments import a_loss, checked, reduced_by
+from minigrad.nn.functional.arguments import a_loss, checked, floats_only, reduced_by
 from minigrad.ops.composites import named
 
 
@@ -181,6 +181,7 @@ def binary_cross_entropy_with_logits(
             f"result type {torch_name(input.dtype)} can't be cast to the desired output type "
             f"{torch_name(target.dtype)}. To fix it, write  target.to(input.dtype)."
         )
+    floats_only("log_sigmoid", input)
     reduction = checked(reduction)
     if weight is None and pos_weight is None:
         return ops.binary_cross_entropy_with_logits.apply(input, target, reduction=reduction)
@@ -203,6 +204,7 @@ def kl_div(
 
     Source: Kullback and Leibler, On Information and Sufficiency (1951).
     """
+    floats_only("kl_div", input, target)
     if log_target:
         z = target.exp() * (target - input)
     else:
@@ -312,10 +314,7 @@ def _integer_targets(x: Tensor, target: Array, name: str) -> Array:
             "Expected floating point type for target with class probabilities, got integers: the target has "
             "the shape of the input. To fix it, pass one class for each row, or probabilities."
         )
-    if x.array.dtype.kind != "f":
-        raise NotForDtype(
-            f"\"{name}\" not implemented for '{torch_name(x.dtype)}'. To fix it, use x.float()."
-        )
+    floats_only(name, x)
     if not x.array.ndim:
         kind = ValueError if name == "nll_loss" else IndexError if target.ndim else RuntimeError
         raise kind(

@@ -12,7 +12,7 @@ import numpy as np
 from minigrad import ops
 from minigrad.core.shapes import Array, Several, as_ints
 from minigrad.core.tensor import Tensor
-from minigrad.nn.functional.arguments import check_not_negative, check_steps, several
+from minigrad.nn.functional.arguments import check_not_negative, check_steps, floats_only, several
 from minigrad.ops.composites import named
 
 # NumPy's names for the modes, for np.pad.
@@ -142,6 +142,8 @@ def unfold(
             "Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for input, "
             f"but got: {list(input.shape)}"
         )
+    if input.dtype != np.bool_:
+        floats_only("im2col", input)
     how, _ = _windows(input.array.shape[2:], kernel_size, dilation, padding, stride)
     return ops.im2col.apply(input, **how)
 
@@ -166,6 +168,8 @@ def fold(
         raise RuntimeError(
             f"Expected 2D or 3D (batch mode) tensor for input, but got: {list(input.shape)}"
         )
+    if input.dtype != np.bool_:
+        floats_only("col2im", input)
     height, width = several(output_size, 2, "output_size")
     settings, counts = _windows((height, width), kernel_size, dilation, padding, stride)
     (kh, kw), (rows, columns) = settings["size"], counts

@@ -23,7 +23,7 @@ from minigrad.core.op import Op
 from minigrad.core.tensor import Tensor
 from minigrad.methods.base import broadcast
 from minigrad.methods.functions import broadcast_tensors
-from minigrad.nn.functional.arguments import a_loss, checked, reduced_by
+from minigrad.nn.functional.arguments import a_loss, checked, floats_only, reduced_by
 from minigrad.ops.composites import named
 
 
@@ -162,6 +162,7 @@ def soft_margin_loss(input: Tensor, target: Tensor) -> Tensor:
             f"output with shape {list(input.shape)} doesn't match the broadcast shape {list(shape)}: "
             f"the target has shape {list(target.shape)}."
         )
+    floats_only("soft_margin_loss", input)
     return -ops.logsigmoid.apply(target * input)
 
 

@@ -14,10 +14,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from minigrad import ops
-from minigrad.core.dtypes import torch_name
-from minigrad.core.errors import NotForDtype
 from minigrad.core.shapes import Array
 from minigrad.core.tensor import Tensor
+from minigrad.nn.functional.arguments import floats_only
 from minigrad.nn.functional.images import pad
 from minigrad.ops.composites import named
 
@@ -41,7 +40,8 @@ def layer_norm(
     z: Tensor = ops.standardize.apply(input, axis=axes, eps=eps)
     if weight is not None:
         z = z * weight
-    return named(z if bias is None else z + bias, "NativeLayerNormBackward0")
+    z = z if bias is None else z + bias
+    return named(z.to(input.dtype), "NativeLayerNormBackward0")
 
 
 def rms_norm(
@@ -57,11 +57,9 @@ def rms_norm(
     >>> rms_norm(minigrad.tensor([[3.0, 4.0]]), (2,)).round(decimals=3)
     tensor([[0.8490, 1.1310]])
     """
-    axes = _last_axes(input, normalized_shape, weight, None)
-    if input.dtype.kind != "f":
-        raise NotForDtype(
-            f"\"rms_norm\" not implemented for '{torch_name(input.dtype)}'. To fix it, use x.float()."
-        )
+    floats_only("rms_norm", input)
+    same = None if weight is None else weight.to(input.dtype)
+    axes = _last_axes(input, normalized_shape, same, None)
     x = input.float() if input.dtype == np.float16 else input  # squares may overflow
     eps = float(np.finfo(x.dtype).eps) if eps is None else eps
     z = x * (x.square().mean(axes, keepdim=True) + eps).rsqrt()
@@ -137,7 +135,8 @@ def batch_norm(
             raise ValueError(f"batch_norm eps must be non-negative, but got {eps}")
         mean, var = (ops.view.apply(x, shape=shape) for x in (running_mean, running_var))
         z = (input - mean) / (var + eps).sqrt()
-    return named(_scaled(z, weight, bias, shape).contiguous(), "NativeBatchNormBackward0")
+    z = _scaled(z, weight, bias, shape).to(input.dtype)
+    return named(z.contiguous(), "NativeBatchNormBackward0")
 
 
 def _update_running(running: Tensor, of_batch: Array, momentum: float) -> None:
@@ -222,7 +221,7 @@ def group_norm(
     wanted = "a vector of size equal to the number of channels in input"
     _check_affine(input, weight, bias, (c,), wanted, "input of shape", shape)
     z = _scaled(z, weight, bias, (1, c, *(1,) * (len(shape) - 2)))
-    return named(z, "NativeGroupNormBackward0")
+    return named(z.to(input.dtype), "NativeGroupNormBackward0")
 
 
 def _check_more_than_one_value(sizes: Sequence[int], input: Tensor) -> None:
@@ -262,10 +261,7 @@ def _same_dtype(input: Tensor, parameter: Tensor) -> None:
     """Raise an error unless the parameter has the dtype of the input (or float32, for float16 input)."""
     if parameter.array.dtype == input.array.dtype:
         return
-    if input.dtype.kind != "f":
-        raise NotForDtype(
-            f"\"norm\" not implemented for '{torch_name(input.dtype)}'. To fix it, use x.float()."
-        )
+    floats_only("norm", input)
     if input.dtype != np.float16 or parameter.dtype != np.float32:
         raise RuntimeError(
             "mixed dtype (CPU): all inputs must share same datatype, that is, expect parameter to have scalar type "

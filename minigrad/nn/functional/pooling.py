@@ -12,10 +12,16 @@ from typing import Any
 import numpy as np
 
 from minigrad import ops
-from minigrad.core.dtypes import torch_name
 from minigrad.core.shapes import Array, Several, as_int
 from minigrad.core.tensor import Tensor, wrap
-from minigrad.nn.functional.arguments import as_image, check_steps, for_axes, from_image, several
+from minigrad.nn.functional.arguments import (
+    as_image,
+    check_steps,
+    floats_only,
+    for_axes,
+    from_image,
+    several,
+)
 from minigrad.ops.composites import named
 
 Sizes = tuple[int, ...]
@@ -45,6 +51,8 @@ def _max_pool(
     >>> max_pool1d(minigrad.tensor([[[1.0, 3.0, 5.0, 9.0]]]), 2)
     tensor([[[3., 9.]]])
     """
+    if axes == 1 and not return_indices:
+        floats_only("max_pool1d", input)
     how = (kernel_size, stride, padding, dilation, ceil_mode)
     windows, steps, _ = _windows(f"max_pool{axes}d", axes, input, *how)
     x = as_image(input, axes)
@@ -95,7 +103,9 @@ def avg_pool1d(
 def _avg_pool(
     name: str, axes: int, input: Tensor, count_padding: bool, divisor: int | None, *how: Any
 ) -> Tensor:
-    if input.dtype.kind in "iu":
+    if input.dtype != np.int64:
+        floats_only(name, input)
+    else:
         found = _avg_pool(name, axes, input.double(), count_padding, divisor, *how)
         return found.trunc().to(input.dtype)
     windows, _, pads = _windows(f"{name}{axes}d", axes, input, *how)
@@ -264,10 +274,7 @@ def _output_size(name: str, axes: int, x: Tensor, output_size: Any) -> tuple[int
         raise RuntimeError(
             f"{name}: Expected {axes + 1}D or {axes + 2}D tensor, but got input of size: {list(shape)}"
         )
-    if x.array.dtype.kind != "f":
-        raise NotImplementedError(
-            f"\"{name[:-2]}2d\" not implemented for '{torch_name(x.dtype)}'. To fix it, use x.float()."
-        )
+    floats_only(f"{name[:-2]}2d", x)
     single = output_size is None or isinstance(output_size, int)
     wanted = (output_size,) * axes if single else tuple(output_size)
     if len(wanted) != axes:

@@ -17,11 +17,9 @@ from typing import Any
 import numpy as np
 
 from minigrad import ops
-from minigrad.core.dtypes import torch_name
-from minigrad.core.errors import wrong_kind
 from minigrad.core.shapes import Array
 from minigrad.core.tensor import Tensor
-from minigrad.nn.functional.arguments import several
+from minigrad.nn.functional.arguments import floats_only, several
 from minigrad.nn.functional.pooling import _means, adaptive_avg_pool1d, adaptive_avg_pool2d
 from minigrad.ops.composites import named
 
@@ -159,8 +157,8 @@ def _check(
             f"Input Error: Only 3D, 4D and 5D input Tensors supported (got {input.ndim}D) for the modes: nearest | "
             f"linear | bilinear | bicubic | trilinear | area | nearest-exact (got {mode})"
         )
-    if mode in AXES and input.dtype.kind != "f" and (mode == "linear" or input.dtype != np.uint8):
-        raise wrong_kind(f"upsample_{mode}{axes}d", [torch_name(input.dtype)])
+    if mode == "linear" or input.dtype != np.uint8:
+        floats_only(f"upsample_{mode}{axes}d", input)
 
 
 @lru_cache(maxsize=256)

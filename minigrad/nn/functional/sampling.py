@@ -157,9 +157,8 @@ def _padded(at: Tensor, n: int, padding_mode: str, align: bool) -> Tensor:
         at = rest.where(wrap(times % 2 == 0), length - rest) + start
     if padding_mode == "zeros":
         return at
-    inside = wrap(
-        (at.array > 0) & (at.array < n - 1)
-    )  # at the outermost pixels, the slope is taken as 0
+    # At the outermost pixels, the slope is taken as 0.
+    inside = wrap((at.array > 0) & (at.array < n - 1))
     return at.where(inside, at.detach().clamp(0, n - 1))
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from minigrad.core.dtypes import torch_name
+from minigrad.core.dtypes import int32, int64, torch_name
 from minigrad.core.shapes import Array
 from minigrad.core.tensor import Tensor, wrap
 from minigrad.methods.base import Values
@@ -194,6 +194,11 @@ def _starts(input: Tensor, offsets: Tensor | None, include_last_offset: bool) ->
     if input.ndim == 1:
         if offsets is None or offsets.ndim != 1:
             raise ValueError("offsets has to be a 1D Tensor")
+        if offsets.dtype not in (int32, int64):
+            raise RuntimeError(
+                "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but "
+                f"got {torch_name(offsets.dtype)} for the offsets. To fix it, use offsets.long()."
+            )
         starts = _array(offsets)[:-1] if include_last_offset else _array(offsets)
         if starts.max(initial=0) > len(input):
             raise RuntimeError(
