@@ -217,7 +217,8 @@ class Registry:
 
     def modules(self, remove_duplicate: bool = True) -> Iterator[Any]:
         """This module and all modules inside it, each once (or, without remove_duplicate, as often as it occurs)."""
-        return (module for _, module in self.named_modules(remove_duplicate=remove_duplicate))
+        for _, module in self.named_modules(remove_duplicate=remove_duplicate):
+            yield module
 
     def named_children(self) -> Iterator[tuple[str, Any]]:
         """The modules directly inside this one, each once."""
@@ -229,7 +230,8 @@ class Registry:
 
     def children(self) -> Iterator[Any]:
         """The modules directly inside this one, without their names."""
-        return (module for _, module in self.named_children())
+        for _, module in self.named_children():
+            yield module
 
     def _named_members(
         self,
@@ -262,25 +264,27 @@ class Registry:
         recurse            include the parameters of the modules inside
         remove_duplicate   list a parameter with several names only once
         """
-        return self._named_members(
+        yield from self._named_members(
             lambda module: module._own_named(PARAMETER), prefix, recurse, remove_duplicate
         )
 
     def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
         """The parameters, each once, for example to pass to an optimizer."""
-        return (parameter for _, parameter in self.named_parameters(recurse=recurse))
+        for _, parameter in self.named_parameters(recurse=recurse):
+            yield parameter
 
     def named_buffers(
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Tensor]]:
         """The buffers with their names."""
-        return self._named_members(
+        yield from self._named_members(
             lambda module: module._own_named(BUFFER), prefix, recurse, remove_duplicate
         )
 
     def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
         """The buffers, each once."""
-        return (buffer for _, buffer in self.named_buffers(recurse=recurse))
+        for _, buffer in self.named_buffers(recurse=recurse):
+            yield buffer
 
     # ------------------------------------------------------------------ by a path
 

@@ -121,6 +121,9 @@ def names(m, nn):
     yield len(list(model.modules())), len(list(model.children()))
     yield next(model.parameters()) is model.bias
     yield list(model._parameters), list(model._modules), list(model.first._buffers)
+    for method in (model.parameters, model.named_buffers, model.children, model.named_modules):
+        yield repr(method).split(" of ")[0], repr(method()).split(" at ")[0]
+    yield repr(model.state_dict).split(" of ")[0], repr(model.forward).split(" of ")[0]
     yield repr(model)
     yield repr(nn.init.ones_(nn.PReLU().weight.data)), repr(nn.PReLU().state_dict())
     yield sorted(n for n in dir(model) if n in ("first", "second", "bias", "0", "forward"))
