@@ -227,7 +227,7 @@ class Module(Stateful, Called):
 
     def __dir__(self) -> list[str]:
         # Names that are not Python identifiers, like "0" in a Sequential, are left out.
-        return sorted(k for k in {*dir(type(self)), *self.__dict__} if not k[0].isdigit())
+        return sorted(k for k in {*dir(type(self)), *self.__dict__} if k.isidentifier())
 
 
 # The parts are one class for the user, who sees <generator object Module.parameters> as in PyTorch.

@@ -100,6 +100,7 @@ class Registry:
             kinds.pop(name, None)
             self._non_persistent_buffers_set.discard(name)
             self.__dict__.pop(name, None)
+            self.__dict__.pop("." + name, None)
 
     def _get_registered_kinds(self, what: str) -> dict[str, str]:
         """The registered names and kinds. Raises AttributeError about `what` before Module.__init__ was called."""
@@ -113,19 +114,28 @@ class Registry:
     def __delattr__(self, name: str) -> None:
         if self.__dict__.get("_registered_kinds", {}).pop(name, None) is not None:
             self._non_persistent_buffers_set.discard(name)
-        object.__delattr__(self, name)
+            del self.__dict__[name if name in self.__dict__ else "." + name]
+        else:
+            object.__delattr__(self, name)
 
     def __getattr__(self, name: str) -> Any:
         """Called only for what an ordinary look-up does not find: no such attribute, or a property that failed."""
         if name in self.__dict__.get("_registered_kinds", {}):  # behind a property of the class
-            return self.__dict__[name]
+            return self._registered(name)
         raise AttributeError(
             f"'{type(self).__name__}' object has no attribute '{name}'", name=name, obj=self
         )
 
     def _register_as(self, name: str, kind: str, value: object) -> None:
         self._registered_kinds[name] = kind
-        self.__dict__[name] = value
+        # As in PyTorch, a method of the class hides what is registered under its name, as in
+        # self.parameters = ParameterList(). Its key begins with a dot, as no name does.
+        hidden = callable(getattr(type(self), name, None))
+        self.__dict__["." + name if hidden else name] = value
+
+    def _registered(self, name: str) -> Any:
+        attributes = self.__dict__
+        return attributes[name] if name in attributes else attributes["." + name]
 
     # ------------------------------------------------------------------ by name
 
@@ -192,8 +202,9 @@ class Registry:
 
     def _own_named(self, kind: str) -> list[tuple[str, Any]]:
         """The names and values of this kind in this module, without submodules."""
+        names = [name for name, k in self._registered_kinds.items() if k == kind]
         attributes = self.__dict__
-        return [(name, attributes[name]) for name, k in self._registered_kinds.items() if k == kind]
+        return [(n, attributes[n if n in attributes else "." + n]) for n in names]
 
     _parameters = property(lambda self: OwnNames(self, PARAMETER))
     _buffers = property(lambda self: OwnNames(self, BUFFER))
@@ -350,14 +361,14 @@ class OwnNames(MutableMapping[str, Any]):
     def __getitem__(self, name: str) -> Any:
         if self._module._registered_kinds.get(name) != self._kind:
             raise KeyError(name)
-        return self._module.__dict__[name]
+        return self._module._registered(name)
 
     def __setitem__(self, name: str, value: object) -> None:
         self._module._register_as(name, self._kind, value)
 
     def __delitem__(self, name: str) -> None:
         self[name]  # KeyError if it is not there
-        del self._module._registered_kinds[name], self._module.__dict__[name]
+        delattr(self._module, name)
 
     def __iter__(self) -> Iterator[str]:
         return iter([name for name, _ in self._module._own_named(self._kind)])
