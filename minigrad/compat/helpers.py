@@ -176,6 +176,15 @@ def not_compiled(function: Any = None, *example: object, **settings: object) -> 
     return unchanged(function)
 
 
+def annotated(the_type: object, the_value: Any) -> Any:
+    """`jit.annotate`: the value, whose type only a compiler needs.
+
+    >>> annotated(list[int], [])
+    []
+    """
+    return the_value
+
+
 def never(*args: object) -> bool:
     """The answer to `jit.is_scripting()`, `compiler.is_compiling()` and `has_torch_function(x)`: False.
 

@@ -20,7 +20,7 @@ from typing import Any, NoReturn
 
 from minigrad import autograd, linalg
 from minigrad.compat import cuda_amp as cuda_amp  # ELSEWHERE refers to these three
-from minigrad.compat import helpers
+from minigrad.compat import helpers as helpers
 from minigrad.compat import mixed_precision as mixed_precision
 from minigrad.compat.old_programs import qr, triangular_solve
 from minigrad.core.tensor import Tensor
@@ -114,18 +114,23 @@ LEFT_OUT = {
     "xpu": "minigrad computes on the CPU only.",
 }
 
-# Functions of these modules that exist anyway, because they need no effect: names in helpers.py.
+# Names of these modules that exist anyway, because they need no effect, and where they are.
 NOTHING_TO_DO = {
     **dict.fromkeys(
         "_dynamo.allow_in_graph _dynamo.disable compiler.allow_in_graph compiler.disable "
         "fx.wrap jit.export jit.ignore jit.unused".split(),
-        "unchanged",
+        "compat.helpers.unchanged",
     ),
     **dict.fromkeys(
         "_dynamo.is_compiling compiler.is_compiling jit.is_scripting jit.is_tracing".split(),
-        "never",
+        "compat.helpers.never",
     ),
-    **dict.fromkeys("jit.script jit.script_if_tracing jit.trace".split(), "not_compiled"),
+    **dict.fromkeys(
+        "jit.script jit.script_if_tracing jit.script_method jit.trace".split(),
+        "compat.helpers.not_compiled",
+    ),
+    "jit.ScriptModule": "nn.Module",
+    "jit.annotate": "compat.helpers.annotated",
 }
 
 # Modules whose left-out names can be imported, for lines such as from torch.nn.functional import conv2d, conv3d.
@@ -252,7 +257,7 @@ class LeftOut(ModuleType):
         if name.startswith("__"):
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
         if (found := NOTHING_TO_DO.get(f"{self.__name__}.{name}".partition(".")[2])) is not None:
-            return getattr(helpers, found)
+            return _at(found)
         return Absent(f"{self.__name__}.{name}", self.__doc__ or "")
 
 

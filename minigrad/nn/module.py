@@ -15,6 +15,7 @@ this file, it can be changed and printed as a whole.
 """
 
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any, Self
 
 from minigrad.core import dtypes
@@ -226,4 +227,11 @@ class Module(Stateful, Called):
 
     def __dir__(self) -> list[str]:
         # Names that are not Python identifiers, like "0" in a Sequential, are left out.
-        return sorted(k for k in {*dir(type(self)), *self.__dict__} if not k[0].isdigit())
+        return sorted(k for k in {*dir(type(self)), *self.__dict__} if k.isidentifier())
+
+
+# The parts are one class for the user, who sees <generator object Module.parameters> as in PyTorch.
+for _part in (Registry, Called, Stateful):
+    for _name, _method in vars(_part).items():
+        if isinstance(_method, FunctionType):
+            _method.__qualname__ = f"Module.{_name}"

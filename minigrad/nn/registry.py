@@ -100,6 +100,7 @@ class Registry:
             kinds.pop(name, None)
             self._non_persistent_buffers_set.discard(name)
             self.__dict__.pop(name, None)
+            self.__dict__.pop("." + name, None)
 
     def _get_registered_kinds(self, what: str) -> dict[str, str]:
         """The registered names and kinds. Raises AttributeError about `what` before Module.__init__ was called."""
@@ -113,19 +114,28 @@ class Registry:
     def __delattr__(self, name: str) -> None:
         if self.__dict__.get("_registered_kinds", {}).pop(name, None) is not None:
             self._non_persistent_buffers_set.discard(name)
-        object.__delattr__(self, name)
+            del self.__dict__[name if name in self.__dict__ else "." + name]
+        else:
+            object.__delattr__(self, name)
 
     def __getattr__(self, name: str) -> Any:
         """Called only for what an ordinary look-up does not find: no such attribute, or a property that failed."""
         if name in self.__dict__.get("_registered_kinds", {}):  # behind a property of the class
-            return self.__dict__[name]
+            return self._registered(name)
         raise AttributeError(
             f"'{type(self).__name__}' object has no attribute '{name}'", name=name, obj=self
         )
 
     def _register_as(self, name: str, kind: str, value: object) -> None:
         self._registered_kinds[name] = kind
-        self.__dict__[name] = value
+        # As in PyTorch, a method of the class hides what is registered under its name, as in
+        # self.parameters = ParameterList(). Its key begins with a dot, as no name does.
+        hidden = callable(getattr(type(self), name, None))
+        self.__dict__["." + name if hidden else name] = value
+
+    def _registered(self, name: str) -> Any:
+        attributes = self.__dict__
+        return attributes[name] if name in attributes else attributes["." + name]
 
     # ------------------------------------------------------------------ by name
 
@@ -192,8 +202,9 @@ class Registry:
 
     def _own_named(self, kind: str) -> list[tuple[str, Any]]:
         """The names and values of this kind in this module, without submodules."""
+        names = [name for name, k in self._registered_kinds.items() if k == kind]
         attributes = self.__dict__
-        return [(name, attributes[name]) for name, k in self._registered_kinds.items() if k == kind]
+        return [(n, attributes[n if n in attributes else "." + n]) for n in names]
 
     _parameters = property(lambda self: OwnNames(self, PARAMETER))
     _buffers = property(lambda self: OwnNames(self, BUFFER))
@@ -217,7 +228,8 @@ class Registry:
 
     def modules(self, remove_duplicate: bool = True) -> Iterator[Any]:
         """This module and all modules inside it, each once (or, without remove_duplicate, as often as it occurs)."""
-        return (module for _, module in self.named_modules(remove_duplicate=remove_duplicate))
+        for _, module in self.named_modules(remove_duplicate=remove_duplicate):
+            yield module
 
     def named_children(self) -> Iterator[tuple[str, Any]]:
         """The modules directly inside this one, each once."""
@@ -229,7 +241,8 @@ class Registry:
 
     def children(self) -> Iterator[Any]:
         """The modules directly inside this one, without their names."""
-        return (module for _, module in self.named_children())
+        for _, module in self.named_children():
+            yield module
 
     def _named_members(
         self,
@@ -262,25 +275,27 @@ class Registry:
         recurse            include the parameters of the modules inside
         remove_duplicate   list a parameter with several names only once
         """
-        return self._named_members(
+        yield from self._named_members(
             lambda module: module._own_named(PARAMETER), prefix, recurse, remove_duplicate
         )
 
     def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
         """The parameters, each once, for example to pass to an optimizer."""
-        return (parameter for _, parameter in self.named_parameters(recurse=recurse))
+        for _, parameter in self.named_parameters(recurse=recurse):
+            yield parameter
 
     def named_buffers(
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Tensor]]:
         """The buffers with their names."""
-        return self._named_members(
+        yield from self._named_members(
             lambda module: module._own_named(BUFFER), prefix, recurse, remove_duplicate
         )
 
     def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
         """The buffers, each once."""
-        return (buffer for _, buffer in self.named_buffers(recurse=recurse))
+        for _, buffer in self.named_buffers(recurse=recurse):
+            yield buffer
 
     # ------------------------------------------------------------------ by a path
 
@@ -346,14 +361,14 @@ class OwnNames(MutableMapping[str, Any]):
     def __getitem__(self, name: str) -> Any:
         if self._module._registered_kinds.get(name) != self._kind:
             raise KeyError(name)
-        return self._module.__dict__[name]
+        return self._module._registered(name)
 
     def __setitem__(self, name: str, value: object) -> None:
         self._module._register_as(name, self._kind, value)
 
     def __delitem__(self, name: str) -> None:
         self[name]  # KeyError if it is not there
-        del self._module._registered_kinds[name], self._module.__dict__[name]
+        delattr(self._module, name)
 
     def __iter__(self) -> Iterator[str]:
         return iter([name for name, _ in self._module._own_named(self._kind)])

@@ -121,9 +121,45 @@ def names(m, nn):
     yield len(list(model.modules())), len(list(model.children()))
     yield next(model.parameters()) is model.bias
     yield list(model._parameters), list(model._modules), list(model.first._buffers)
+    for method in (model.parameters, model.named_buffers, model.children, model.named_modules):
+        yield repr(method).split(" of ")[0], repr(method()).split(" at ")[0]
+    yield repr(model.state_dict).split(" of ")[0], repr(model.forward).split(" of ")[0]
     yield repr(model)
     yield repr(nn.init.ones_(nn.PReLU().weight.data)), repr(nn.PReLU().state_dict())
     yield sorted(n for n in dir(model) if n in ("first", "second", "bias", "0", "forward"))
+
+
+@story
+def names_of_methods(m, nn):
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.parameters = [1]
+            self.parameters = nn.ParameterList([m.ones(2), m.zeros(1)])
+            self.children = nn.Linear(2, 1)
+            self.scale = nn.Linear(1, 1)
+
+        def scale(self):
+            return 3
+
+    net = Net()
+    with m.no_grad():
+        for k, p in enumerate(net.parameters()):
+            p.fill_(k)
+    yield [n for n, _ in net.named_parameters()], [n for n, _ in net.named_children()], net.scale()
+    yield net.state_dict(), repr(net), len(list(net.children())), "parameters" in dir(net)
+    yield net.load_state_dict(net.state_dict()), net.double()._modules["children"].weight.shape
+    yield (
+        copy.deepcopy(net).state_dict(),
+        list(pickle.loads(pickle.dumps(net._modules["scale"])).state_dict()),
+    )
+    del net.children
+    yield (
+        list(net._modules),
+        repr(net._modules.pop("scale")),
+        list(net._modules),
+        len(list(net.children())),
+    )
 
 
 @story
