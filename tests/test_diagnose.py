@@ -179,6 +179,16 @@ def test_a_slip_in_a_formula_of_the_course_has_its_name(f, mine, gradient, kind)
     assert found is not None and found.kind == kind, found
 
 
+def test_a_weighted_mean_leaves_out_the_weights_of_ignored_rows():
+    x, w = leaf(X4), tensor(WEIGHTS)
+    z = F.cross_entropy(x, minigrad.tensor(ROWS), weight=w)
+    mine = (P4 - HOT) * np.array([[1.0], [1.0], [0.0], [2.0]]) / 3
+
+    found = one_row({"x": x, "w": w}, z, "x", mine).diagnosis
+
+    assert found.kind == "mean_for_sum" and "the sum of the class weights" in found.message
+
+
 def test_only_axes_that_were_broadcast_can_have_become_a_mean():
     b, r = leaf(draw(2)), draw(6, 2)
     z = ((minigrad.tensor(r) + b) ** 2).sum()
@@ -344,6 +354,10 @@ NEW = {
     "a_loop_without_a_stack": (
         lambda x: sum(s * w for s, w in zip(discounted(x, 0.5), W.tolist(), strict=True)), X,
         "tangent_for_gradient", [W @ [1, 0.5, 0.25, 0.125], W[1:] @ [1, 0.5, 0.25], W[2:] @ [1, 0.5], W[3]]),
+    "a_mean_over_the_terms_of_a_loop": (
+        lambda x: 0.0 + (x[0] * 1.5).sin() + (x[1] * x[0]).exp() + x[2] ** 2 * x[3] + x[3].tanh() + x[0] ** 3, X,
+        "scale", np.r_[1.5 * np.cos(1.5 * X[0]) + X[1] * np.exp(X[0] * X[1]) + 3 * X[0] ** 2,
+                       X[0] * np.exp(X[0] * X[1]), 2 * X[2] * X[3], X[2] ** 2 + 1 - np.tanh(X[3]) ** 2] / 5),
     "a_term_left_out_of_the_program": (
         lambda x: ((x.exp() + x.sin()) ** 2 * tensor(W)).sum(), X, "missing_path", 2 * W * np.sin(X) * np.cos(X)),
     "two_slips_in_a_softmax_by_hand": (

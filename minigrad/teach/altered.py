@@ -122,7 +122,7 @@ def _operand_left_out(use: Use) -> Alterations:
     if use.op_name in ("add", "sub") and other is not None and np.shape(other) == use.g.shape:
         z = -other if use.op_name == "sub" and use.name == "x" else other
         yield "missing_path", Altered(use, z, {}, 0.0), ""
-        yield "missing_path", Altered(use, z, {}), " where its result is read"
+        yield "missing_path", Altered(use, z, {}), " of its result, though not of the derivatives"
 
 
 def _set_otherwise(use: Use) -> Alterations:
@@ -156,7 +156,7 @@ def _set_otherwise(use: Use) -> Alterations:
 
 
 def _with_another_constant(use: Use) -> Alterations:
-    """{op}{line} was computed with {n}: this is the gradient of the program with that instead.
+    """This is the gradient of the program with {n} in {op}{line}.
 
     Differentiate the function as it was computed, with the same targets, weights and masks.
     """

@@ -100,7 +100,7 @@ def _windows_overwrite_each_other(a: Answer) -> Places:
 
 @mistake_in(AT_A_NODE, "tangent_for_gradient")
 def _in_the_direction_of_the_loop(a: Answer) -> Places:
-    """The loop over the entries of {n} was run in the same direction again{line}.
+    """In your backward pass, the loop over the entries of {n} runs in the direction of the forward pass.
 
     Each step reads the one before it, so the gradient goes back from the last step to the first.
     """

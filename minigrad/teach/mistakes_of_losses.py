@@ -64,13 +64,15 @@ def _weighted_mean_taken_for_sum(use: Use, weights: Array, target: Array) -> Var
     A weighted mean is divided by the sum of the weights.
     """
     # The weights of the classes are known only if the student has given them a name.
+    counts = np.broadcast_to(weights, np.shape(target)) != 0  # the others are ignored
+    kept = target[counts]
     for c in (v for _, v in use.graph.tensors if np.ndim(v) == 1):
-        if len(c) > np.max(target, initial=-1) >= 0 and np.min(target) >= 0:
-            total = float(np.sum(c[target]))
-            fits = np.shape(c[target]) == np.shape(weights) and total
-            if fits and np.allclose(c[target] / total, weights):
-                yield Variant(use.passed * total, f"{total:.4g}")
-                yield Variant(use.passed * total / np.size(target), f"{total:.4g}")
+        if len(c) > np.max(kept, initial=-1) >= 0 and np.min(kept) >= 0:
+            total = float(np.sum(c[kept]))
+            fits = np.shape(target) == np.shape(weights) and total
+            if fits and np.allclose(c[kept] / total, weights[counts]):
+                for n in (1, kept.size, target.size):
+                    yield Variant(use.passed * total / n, f"{total:.4g}")
 
 
 # ------------------------------------------------------------------ binary cross-entropy

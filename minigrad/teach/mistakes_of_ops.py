@@ -138,7 +138,7 @@ def _numerator_missing(use: Use, y: Array) -> Passes:
 def _half_of_the_formula(use: Use, z: Array) -> Variants:
     """The derivative of {op}{line} is {n}.
 
-    Differentiate the quotient of exponentials, and write the derivative in terms of z.
+    Write the function out, differentiate that, and write the derivative in terms of z or of x.
     """
     if use.op_name == "tanh":
         yield Variant(use.g * (1 - z), "1 - z**2: the square is missing")

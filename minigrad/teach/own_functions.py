@@ -118,7 +118,11 @@ def _wrong_results(line: Any, values: dict[int, Any]) -> Wrong:
             yield kind, words, _like(values[kept], z)
     elif name in ("sum", "mean"):
         n, other = np.size(x) / np.size(z), "mean" if name == "sum" else "sum"
-        yield "mean_for_sum", f"a {name} is a {other} in yours", z / n if name == "sum" else z * n
+        yield (
+            "mean_for_sum",
+            f"a {other} stands in place of a {name}",
+            z / n if name == "sum" else z * n,
+        )
         for axis in (None, *range(np.ndim(x))) if line.settings.get("axis") is not None else ():
             instead = line.op.forward(x, **{**line.settings, "axis": axis})
             yield "reduction_axis", f"a {name} is taken along another axis", instead

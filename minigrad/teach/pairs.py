@@ -117,12 +117,13 @@ def everywhere(
             c = next(iter(constants)) if len(constants) == 1 else 0
             if row.kind == "double_counted" and (c or len(uses) < 3):
                 continue  # rather the constant, a missing 1/2; and two steps may be alike by chance
-            counts = lengths - {c, c and 1 / c}
+            elsewhere = lengths - {c, c and 1 / c}  # a number of entries: not at each step
             for k, variant in enumerate(possible):
                 if time.thread_time() > until:
                     return
-                if variant.times in counts and first.op_name != "pow":
-                    continue  # a number of entries: not at each step
+                if variant.times and first.op_name != "pow":
+                    if variant.times in elsewhere or not c and variant.times not in (2, 0.5):
+                        continue
                 there = {(use.node, use.k) for use in uses}
                 if a.gives(walked(a, partial(_wrong, row, there, k, bool(np.any(variant.array))))):
                     factor = row.kind == "upstream_only" and c

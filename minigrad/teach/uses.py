@@ -395,6 +395,15 @@ class Graph:
         """The constants that the program multiplies by, without their signs."""
         return {abs(constant_factor(use)) for use in self.paths} - {0.0}
 
+    @property
+    def added(self) -> int:
+        """How many additions the result ends with: in a loop over examples, one for each."""
+        node: Any = self.root
+        many = 0
+        while node in self.operands and op_name(node) == "add" and 0 in self.operands[node]:
+            node, many = self.operands[node][0], many + 1
+        return many
+
     @cached_property
     def edges_of(self) -> dict[AnyNode, list[Use]]:
         """node -> its edges that lead to the target."""
