@@ -202,9 +202,7 @@ class Registry:
 
     def _own_named(self, kind: str) -> list[tuple[str, Any]]:
         """The names and values of this kind in this module, without submodules."""
-        names = [name for name, k in self._registered_kinds.items() if k == kind]
-        attributes = self.__dict__
-        return [(n, attributes[n if n in attributes else "." + n]) for n in names]
+        return [(n, self._registered(n)) for n, k in self._registered_kinds.items() if k == kind]
 
     _parameters = property(lambda self: OwnNames(self, PARAMETER))
     _buffers = property(lambda self: OwnNames(self, BUFFER))

@@ -110,18 +110,14 @@ def _in_the_direction_of_the_loop(a: Answer) -> Places:
         states = [n for n in (one.start, *one.states) if n is not None and gradients[n].size == 1]
         read = {u.parent for u in graph.paths if u.op_name in PARTS and u.fan_in > 2}
         for node in (n for n in read if gradients[n].size == len(states) > 2):
-            parts = [graph.changes(n, np.ones_like(gradients[n])) for n in states]
-            rows = np.reshape(
-                [part.get(node, 0 * gradients[node]) for part in parts], (len(states), -1)
-            )
-            later = [graph.changes(n, gradients[n]) for n in states[1:]]
-            g = [
-                gradients[n] - part.get(n, 0) for n, part in zip(states, [*later, {}], strict=True)
-            ]
-            new = np.argmax(
-                np.cumsum(rows != 0, 0) * (rows != 0) == 1, 0
-            )  # the step that reads each entry
-            jacobian, g = rows[new], np.reshape(g, -1)[new]
+            # rows[k]: what a gradient of 1 at state k passes on to each entry
+            passed = [graph.changes(n, np.ones_like(gradients[n])) for n in states]
+            rows = np.array([np.ravel(to.get(node, 0 * gradients[node])) for to in passed])
+            # own[k]: the gradient of state k without what comes from the next state
+            after = [*(graph.changes(n, gradients[n]) for n in states[1:]), {}]
+            own = [gradients[n] - to.get(n, 0) for n, to in zip(states, after, strict=True)]
+            first = np.argmax(rows != 0, 0)  # the step that reads each entry
+            jacobian, g = rows[first], np.ravel(own)[first]
             d = (jacobian - jacobian.T) @ g
             if gives(a, (node, d.reshape(gradients[node].shape))):
                 use = next((u for u in graph.paths if u.node is one.states[-1]), graph.paths[0])
