@@ -271,3 +271,10 @@ def test_whole_numbers_must_fit_their_type(low, high, wrong):
 def test_randint_says_what_it_takes():
     with pytest.raises(TypeError, match="randint"):
         minigrad.randint(3)
+
+
+def test_a_binomial_sample_of_nan_is_nan():
+    nan, five = tensor([float("nan"), 0.0]), tensor([5.0, 5.0])
+
+    assert minigrad.binomial(nan, five / 10).isnan().tolist() == [True, False]
+    assert minigrad.binomial(five, nan).isnan().tolist() == [True, False]

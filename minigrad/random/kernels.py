@@ -411,6 +411,8 @@ def _many_events(rate: float, g: Generator) -> int:
 
 
 def _successes(n: float, p: float, g: Generator) -> float:
+    if math.isnan(n) or math.isnan(p):
+        return math.nan
     if n <= 0 or p <= 0:
         return 0
     if p > 0.5:
