@@ -108,7 +108,9 @@ def _as_tensor(a: object, op: Op, args: Sequence[Any]) -> Tensor:
         return a
     if isinstance(a, np.ndarray):
         try:
-            return make.wrap(as_array(np.asarray(a, a.dtype.newbyteorder("="), order="C")))
+            a = np.asarray(a, a.dtype.newbyteorder("="))
+            reversed_axis = min(a.strides, default=0) < 0  # no tensor can have its memory
+            return make.wrap(as_array(a.copy() if reversed_axis else a))
         except DtypeError as error:  # an array of objects
             raise TypeError(
                 f"unsupported operand type(s): 'Tensor' and 'ndarray'. {error}"
