@@ -84,12 +84,12 @@ def solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
     """
     checked_square("solve", A)
     vector = B.ndim == 1 or (B.ndim == A.ndim - 1 and B.shape == A.shape[:-1])
-    if not left and vector:
-        raise RuntimeError(
-            f"linalg.solve: Incompatible shapes of A and B for the equation XA = B ({A.shape[-2]}x{A.shape[-1]} "
-            f"and {B.shape[-1]}x1): B is one vector for each matrix."
-        )
     if not left:
+        if vector:
+            raise RuntimeError(
+                f"linalg.solve: Incompatible shapes of A and B for the equation XA = B ({A.shape[-2]}x{A.shape[-1]} "
+                f"and {B.shape[-1]}x1): B is one vector for each matrix."
+            )
         return solve(A.mT, _matrices(A, B.mT)).mT
     right = B.unsqueeze(-1) if vector else B
     if right.shape[-2] != A.shape[-1]:

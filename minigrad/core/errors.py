@@ -376,16 +376,20 @@ def _shape_fix(a: str, b: str, x: tuple[int, ...], y: tuple[int, ...]) -> str | 
     for name, s, other in ((b, y, x), (a, x, y)):
         for k in range(len(s), -1, -1):
             longer = (*s[:k], 1, *s[k:])
-            if len(longer) <= len(other) and _fits(longer, other):
+            if len(longer) <= len(other) and broadcastable(longer, other):
                 return f"{name}.unsqueeze({-1 if k == len(s) else k}), of shape {longer}"
     for name, s, other in ((b, y, x), (a, x, y)):
-        if len(s) == 2 and _fits(s[::-1], other):
+        if len(s) == 2 and broadcastable(s[::-1], other):
             return f"{name}.T, of shape {s[::-1]}"
     return None
 
 
-def _fits(s: tuple[int, ...], other: tuple[int, ...]) -> bool:
-    """Can the two shapes be broadcast together?"""
+def broadcastable(s: tuple[int, ...], other: tuple[int, ...]) -> bool:
+    """Can the two shapes be broadcast together?
+
+    >>> broadcastable((2, 3), (3,)), broadcastable((2, 3), (2,))
+    (True, False)
+    """
     return all(m == n or 1 in (m, n) for m, n in zip(s[::-1], other[::-1], strict=False))
 
 

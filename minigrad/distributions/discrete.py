@@ -51,6 +51,11 @@ class _ProbsOrLogits(Distribution):
         """Store the argument of this name. Returns batch_shape and event_shape."""
         raise NotImplementedError
 
+    def _along_batch(self, values: Tensor, expand: bool) -> Tensor:
+        """The values of a support along a new first axis, before those of the batch."""
+        values = values.reshape((-1,) + (1,) * len(self._batch_shape))
+        return values.expand((-1, *self._batch_shape)) if expand else values
+
 
 class _Discrete(Distribution):
     """The base class of discrete distributions, which have `sample` but no `rsample`."""
@@ -102,8 +107,7 @@ class Bernoulli(_Binary):
 
     def enumerate_support(self, expand: bool = True) -> Tensor:
         """0 and 1, along a new first axis."""
-        values = self.probs.new_tensor([0.0, 1.0]).reshape((-1,) + (1,) * len(self._batch_shape))
-        return values.expand((-1, *self._batch_shape)) if expand else values
+        return self._along_batch(self.probs.new_tensor([0.0, 1.0]), expand)
 
     def _moments(self) -> tuple[Tensor, Tensor]:
         return self.probs, self.probs * (1 - self.probs)
@@ -181,9 +185,7 @@ class Binomial(_Binary):
             raise NotImplementedError(
                 "Inhomogeneous total count not supported by `enumerate_support`."
             )
-        counts = self.probs.new_tensor(np.arange(n.max() + 1))
-        values = counts.reshape((-1,) + (1,) * len(self._batch_shape))
-        return values.expand((-1, *self._batch_shape)) if expand else values
+        return self._along_batch(self.probs.new_tensor(np.arange(n.max() + 1)), expand)
 
     def _mode(self) -> Tensor:
         return ((self.total_count + 1) * self.probs).floor().clamp(max=self.total_count)
@@ -315,8 +317,7 @@ class Categorical(_ProbsOrLogits):
 
     def enumerate_support(self, expand: bool = True) -> Tensor:
         """0, ..., k - 1, along a new first axis."""
-        values = wrap(np.arange(self._num_events)).reshape((-1,) + (1,) * len(self._batch_shape))
-        return values.expand((-1, *self._batch_shape)) if expand else values
+        return self._along_batch(wrap(np.arange(self._num_events)), expand)
 
     def _mode(self) -> Tensor:
         """The most likely category."""

@@ -18,6 +18,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from minigrad.core import dtypes, modes
+from minigrad.core.errors import broadcastable
 from minigrad.core.tensor import Size, Tensor, wrap
 from minigrad.distributions.constraints import Constraint
 from minigrad.methods.functions import broadcast_tensors
@@ -215,12 +216,11 @@ class Distribution:
                 f"The right-most size of value must match event_shape: {Size(value.shape)} vs {self._event_shape}."
             )
         rest = value.shape[: value.ndim - k]
-        for i, j in zip(reversed(rest), reversed(self._batch_shape), strict=False):
-            if 1 not in (i, j) and i != j:
-                raise ValueError(
-                    f"Value is not broadcastable with batch_shape+event_shape: {Size(value.shape)} vs "
-                    f"{Size(self._extended_shape())}."
-                )
+        if not broadcastable(rest, self._batch_shape):
+            raise ValueError(
+                f"Value is not broadcastable with batch_shape+event_shape: {Size(value.shape)} vs "
+                f"{Size(self._extended_shape())}."
+            )
         if self.support is not None and not self.support.check(value).all():
             raise ValueError(
                 f"Expected value argument ({type(value).__name__} of shape {tuple(value.shape)}) to be within the "

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import Any, Self
 
+from minigrad.core.errors import broadcastable
 from minigrad.core.modes import no_grad
 from minigrad.core.tensor import Tensor
-from minigrad.distributions import constraints as c
 from minigrad.distributions.discrete import Categorical
 from minigrad.distributions.distribution import Distribution
 
@@ -42,38 +42,29 @@ class MixtureSameFamily(Distribution):
             raise ValueError(
                 "The Component distribution needs to be an instance of torch.distributions.Distribution"
             )
-        self.mixture_distribution, self.component_distribution = (
-            mixture_distribution,
-            component_distribution,
-        )
+        self.mixture_distribution = mixture_distribution
+        self.component_distribution = component_distribution
         *batch, k = component_distribution.batch_shape or (None,)
         of_weights = mixture_distribution.batch_shape
-        for n, m in zip(reversed(of_weights), reversed(batch), strict=False):
-            if 1 not in (n, m) and n != m:
-                raise ValueError(
-                    f"`mixture_distribution.batch_shape` ({tuple(of_weights)}) is not compatible with "
-                    f"`component_distribution.batch_shape`({tuple(batch)})"
-                )
+        if not broadcastable(of_weights, tuple(batch)):
+            raise ValueError(
+                f"`mixture_distribution.batch_shape` ({tuple(of_weights)}) is not compatible with "
+                f"`component_distribution.batch_shape`({tuple(batch)})"
+            )
         if k != mixture_distribution.param_shape[-1]:
             raise ValueError(
                 f"`mixture_distribution component` ({mixture_distribution.param_shape[-1]}) does not equal "
                 f"`component_distribution.batch_shape[-1]` ({k})"
             )
-        self._num_component = k
-        self.has_rsample = False
         super().__init__(batch, component_distribution.event_shape, validate_args)
 
     def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Self:
         """This mixture with its weights and components expanded to a new batch shape."""
         shape = tuple(batch_shape)
         weights = self.mixture_distribution.expand(shape)
-        components = self.component_distribution.expand((*shape, self._num_component))
+        k = self.component_distribution.batch_shape[-1]
+        components = self.component_distribution.expand((*shape, k))
         return type(self)(weights, components, validate_args=False)
-
-    @property
-    def support(self) -> c.Constraint | None:
-        """The set of possible values of the components."""
-        return None
 
     def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Draw samples. Gradients do not flow through them."""

@@ -180,11 +180,12 @@ def _from_json(entry: object, members: dict[str, Any], made: dict[Any, Tensor]) 
         return entry
     ((kind, value), *rest) = entry.items()
     if kind == "tensor":
-        (_, grad), kind = rest[0], dict(rest).get("class", "")
-        key = value, grad, kind
+        settings = dict(rest)
+        grad, cls = settings["requires_grad"], REMADE.get(settings.get("class", ""))
+        key = value, grad, cls
         if key not in made:
             z = wrap(members[f"array_{value}"])
-            made[key] = REMADE[kind](z, grad) if kind in REMADE else z.requires_grad_(grad)
+            made[key] = z.requires_grad_(grad) if cls is None else cls(z, grad)
         return made[key]
     if kind == "array":
         return members[f"array_{value}"]

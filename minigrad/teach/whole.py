@@ -315,7 +315,8 @@ def _scaled(a: Answer) -> Places:
     """
     # A factor of the whole gradient: 2, or a number of entries, unless that could match by chance.
     sizes = a.graph.numbers | {n for n in (a.z.array.size, a.graph.fan_in[a.target]) if n > 2}
-    sizes |= {n for n in (a.graph.added, a.graph.added + 1) if n > 2}
+    added = a.graph.added
+    sizes |= {n for n in (added, added + 1) if n > 2}
     sizes |= {2.0} if any(use.g.shape[:1] == (2,) for use in a.graph.paths) else set()  # examples
     # Or a constant of the program, such as the logarithm of a base.
     factors = (abs(constant_factor(u) or logarithm_of_a_base(u)) for u in a.graph.paths)
