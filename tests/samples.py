@@ -273,8 +273,8 @@ for x in (normal(3, 2), normal(2, 3, 3)):
 # arrangement
 sample(ops.reshape, normal(2, 3, 4), shape=(4, -1))
 sample(ops.reshape, normal(1), shape=())
-sample(ops.permute, normal(2, 3, 4), axes=(2, 0, 1))
-sample(ops.transpose, normal(2, 3, 4), axis0=0, axis1=2)
+sample(ops.permute, normal(2, 3, 4), dims=(2, 0, 1))
+sample(ops.transpose, normal(2, 3, 4), dim0=0, dim1=2)
 sample(ops.expand, normal(2, 1), shape=(3, 2, 4))
 sample(ops.expand, normal(), shape=(2, 2))
 sample(ops.unsqueeze, normal(2, 3), axis=1)
@@ -289,25 +289,25 @@ sample(ops.view, normal(), shape=(1, 1))
 sample(ops.t, normal(2, 3))
 for x, settings in [
     (normal(3, 4), {}), (normal(3, 4), {"offset": 2}), (normal(4, 3), {"offset": -1}),
-    (normal(2, 3, 2), {"axis0": 2, "axis1": 0}), (normal(2, 2), {"offset": 5}),
+    (normal(2, 3, 2), {"dim1": 2, "dim2": 0}), (normal(2, 2), {"offset": 5}),
 ]:  # fmt: skip
     sample(ops.diagonal, x, **settings)
 sample(ops.put_diagonal, normal(2), shape=(3, 3), offset=-1)
-sample(ops.put_diagonal, normal(3, 2), shape=(2, 3, 2), axis0=0, axis1=2)
+sample(ops.put_diagonal, normal(3, 2), shape=(2, 3, 2), dim1=0, dim2=2)
 sample(ops.unfold, normal(2, 7), axis=1, size=3, step=2)
 sample(ops.unfold, normal(5, 2), axis=0, size=2, step=1)
 for how in [
-    {"size": (2, 2), "stride": (1, 1), "padding": (0, 0, 0, 0), "dilation": (1, 1)},
-    {"size": (2, 3), "stride": (2, 1), "padding": (1, 1, 0, 0), "dilation": (1, 2)},
-    {"size": (1, 1), "stride": (1, 1), "padding": (0, 0, 0, 0), "dilation": (1, 1)},
+    {"kernel_size": (2, 2), "stride": (1, 1), "padding": (0, 0, 0, 0), "dilation": (1, 1)},
+    {"kernel_size": (2, 3), "stride": (2, 1), "padding": (1, 1, 0, 0), "dilation": (1, 2)},
+    {"kernel_size": (1, 1), "stride": (1, 1), "padding": (0, 0, 0, 0), "dilation": (1, 1)},
 ]:  # fmt: skip
     sample(ops.im2col, normal(2, 2, 4, 5), **how)
     sample(ops.col2im, ops.im2col.forward(normal(1, 2, 4, 5), **how), shape=(4, 5), **how)
 sample(ops.unfold_backward, normal(2, 3, 3), shape=(2, 8), axis=1, size=3, step=2)
-sample(ops.flip, normal(2, 3), axes=(1,))
-sample(ops.flip, normal(2, 3), axes=(0, 1))
-sample(ops.roll, normal(2, 3), shift=4)
-sample(ops.roll, normal(2, 3), shift=(1, -1), axis=(1, 0))
+sample(ops.flip, normal(2, 3), dims=(1,))
+sample(ops.flip, normal(2, 3), dims=(0, 1))
+sample(ops.roll, normal(2, 3), shifts=4)
+sample(ops.roll, normal(2, 3), shifts=(1, -1), dims=(1, 0))
 sample(ops.tile, normal(2, 3), repeats=(2, 1, 3))
 sample(ops.tile, normal(), repeats=(2,))
 sample(ops.tile, normal(2), repeats=(0,))
@@ -324,7 +324,7 @@ for index in [
 ]:  # fmt: skip
     sample(ops.getitem, normal(3, 4), index=index)
 for size, stride, offset in [((3, 2), (1, 2), 1), ((2, 3), (2, 1), 0), ((4,), (0,), 2), ((), (), 3), ((0, 2), (1, 1), 0)]:
-    sample(ops.as_strided, normal(7), size=size, stride=stride, offset=offset)
+    sample(ops.as_strided, normal(7), size=size, stride=stride, storage_offset=offset)
 sample(ops.put_zeros, normal(3, 2), index=(np.array([0, 2, 0]),), shape=(4, 2))
 sample(ops.put_zeros, normal(2), index=(1, slice(0, 2)), shape=(3, 4))
 sample(ops.index_put, normal(3, 4), normal(2, 4, seed=1), index=(np.array([0, 2]),))
@@ -415,8 +415,8 @@ for x, w, b, settings in [
     sample(ops.convolution_dx, y, w, shape=x.shape, **how)
     sample(ops.convolution_dw, y, x, shape=w.shape, **how)
 for x, settings in [
-    (normal(2, 2, 4, 4), {"size": (2, 2), "stride": (2, 2), "padding": (0, 0, 0, 0), "shape": (2, 2)}),
-    (normal(1, 5, 4), {"size": (3, 2), "stride": (2, 1), "padding": (1, 1, 0, 1), "shape": (3, 4)}),
+    (normal(2, 2, 4, 4), {"kernel_size": (2, 2), "stride": (2, 2), "padding": (0, 0, 0, 0), "shape": (2, 2)}),
+    (normal(1, 5, 4), {"kernel_size": (3, 2), "stride": (2, 1), "padding": (1, 1, 0, 1), "shape": (3, 4)}),
 ]:  # fmt: skip
     sample(ops.max_pool2d, x, dilation=(1, 1), **settings)
     sample(ops.window_sum, x, **settings)

@@ -69,7 +69,7 @@ def test_lines_and_no_grad_do_not_lengthen_the_way(lines, monkeypatch):
     write = codegen._generate(minigrad.ops.mul, "apply_")
     x = minigrad.ones(2, 3, requires_grad=True)
 
-    y = ops["transpose"](ops["mul"](ops["exp"](x), 2.0), axis0=0, axis1=1)
+    y = ops["transpose"](ops["mul"](ops["exp"](x), 2.0), dim0=0, dim1=1)
     write(y := ops["exp"](x), 2.0)
     with minigrad.no_grad():
         write(x, ops["mul"](x, x))

@@ -156,6 +156,27 @@ def test_a_tensor_that_an_op_reads_as_a_setting_is_its_input(program, expression
     ]
 
 
+@pytest.mark.parametrize("program, expression", [
+    ("x.mean(1, keepdim=True)", "mean(x, dim=1, keepdim=True)"),
+    ("x.sum(axis=(0, 2))", "sum(x, dim=(0, 2))"),
+    ("x.max(1).values", "max(x, dim=1)"),
+    ("x.transpose(0, 2)", "transpose(x, dim0=0, dim1=2)"),
+    ("x.permute(2, 0, 1)", "permute(x, dims=(2, 0, 1))"),
+    ("x.roll(1, 0)", "roll(x, shifts=(1,), dims=(0,))"),
+    ("x.diagonal(dim1=1, dim2=2)", "diagonal(x, dim1=1, dim2=2)"),
+    ("F.max_pool2d(x, 2)", "max_pool2d(x, kernel_size=(2, 2), stride=(2, 2))"),
+    ("minigrad.cat([x, x], 1)", "cat([x, x], dim=1)"),
+    ("minigrad.einsum('abc,abd->acd', x, x)", "einsum('abc,abd->acd', x, x)"),
+])  # fmt: skip
+def test_a_setting_is_written_with_its_name_in_pytorch(program, expression):
+    x = minigrad.ones(2, 3, 4, requires_grad=True)
+    with minigrad.record() as tape:
+        z = eval(program, {"F": nn.functional, "minigrad": minigrad}, {"x": x})
+        z.sum().backward()
+
+    assert tape.document["nodes"][1]["expression"] == expression
+
+
 def test_a_number_written_everywhere_reads_as_zero_and_fill_():
     x = minigrad.ones(2)
     with minigrad.record() as tape:

@@ -29,7 +29,7 @@ from minigrad.core.errors import Place, SavedValueChanged
 from minigrad.core.hooks import Hookable
 from minigrad.core.leaf import AccumulateGrad
 from minigrad.core.memory import Counter, make
-from minigrad.core.op import Op
+from minigrad.core.op import TWINS, Op
 from minigrad.core.saved import Freed, what_changed
 
 next_queue_key = count(-1, -1).__next__  # -1, -2, ...: later nodes come first
@@ -222,7 +222,7 @@ def node_type_of(op: Op, name: str) -> type[Node]:
 
 
 SAVED_OPERANDS = {"self": 0, "other": 1, "mat2": 1, "exponent": 1}  # PyTorch's name -> position
-SAVED_AS = {"result": "z", "dim": "axis", "keepdim": "keepdims"}
+SAVED_AS = {"result": "z", **{dim: axis for axis, dim in TWINS.items()}}
 
 
 def show_saved(cls: type[Node], op: Op) -> None:

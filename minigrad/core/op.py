@@ -43,6 +43,10 @@ REQUIRED: Any = object()  # the default of a setting that must be given
 REGISTRY: "dict[str, Op]" = {}  # every op by name, in the order of the tables
 LISTENERS: "list[Callable[[Op], None]]" = []  # called with each op that is declared later
 BY_NUMPY: "dict[Any, Op]" = {}  # np.multiply -> mul; used by NumPy's two protocols
+TWINS = {
+    "axis": "dim",
+    "keepdims": "keepdim",
+}  # NumPy's names of settings, as in our tables -> PyTorch's
 
 
 def _docstring_only() -> None:
@@ -50,6 +54,18 @@ def _docstring_only() -> None:
 
 
 _DOCSTRING_ONLY = _docstring_only.__code__.co_code  # all such functions have this code
+
+
+def as_in_pytorch(name: str, value: Any) -> tuple[str, Any]:
+    """A setting as PyTorch writes it: its name, and a single axis as a number.
+
+    >>> as_in_pytorch("axis", (1,)), as_in_pytorch("keepdims", True), as_in_pytorch("shape", (1,))
+    (('dim', 1), ('keepdim', True), ('shape', (1,)))
+    """
+    name = TWINS.get(name, name)
+    if name == "dim" and isinstance(value, list | tuple):
+        value = value[0] if len(value) == 1 else tuple(value)
+    return name, value
 
 
 class Rule(NamedTuple):

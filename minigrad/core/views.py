@@ -75,8 +75,8 @@ def _leads_to(x: Array, base: Array, chain: ViewChain) -> bool:
 def undoing(step: ViewStep, x: Array) -> ViewStep:
     """The view op that undoes `step`, which was applied to the array x."""
     if step.op.name == "permute":
-        axes = step.settings["axes"]
-        return ViewStep(step.op, {"axes": tuple(sorted(range(len(axes)), key=axes.__getitem__))})
+        dims = step.settings["dims"]
+        return ViewStep(step.op, {"dims": tuple(sorted(range(len(dims)), key=dims.__getitem__))})
     if step.op.name in ("transpose", "t"):
         return step
     return ViewStep(REGISTRY["view"], {"shape": x.shape})

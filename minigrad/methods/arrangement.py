@@ -44,7 +44,7 @@ class Arrangement(Base):
                 "error in a future release. Consider `x.mT` to transpose batches of matrices or "
                 "`x.permute(*torch.arange(x.ndim - 1, -1, -1))` to reverse the dimensions of a tensor."
             )
-        return ops.permute.apply(self, axes=tuple(range(self.ndim))[::-1])
+        return ops.permute.apply(self, dims=tuple(range(self.ndim))[::-1])
 
     @property
     def mT(self) -> Self:
@@ -69,7 +69,7 @@ class Arrangement(Base):
         """
         if self.ndim not in (0, 2):
             raise RuntimeError(f"tensor.H is only supported on matrices (2-D tensors). Got {self.ndim}-D tensor.{' For batches of matrices, consider using tensor.mH' if self.ndim > 2 else ''}")
-        return ops.transpose.apply(self, axis0=0, axis1=1).conj() if self.ndim else self.conj()
+        return ops.transpose.apply(self, dim0=0, dim1=1).conj() if self.ndim else self.conj()
 
     @property
     def mH(self) -> Self:
@@ -140,7 +140,7 @@ class Arrangement(Base):
                 f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {start}, and itemsize {width} "
                 f"requiring a storage size of {(last + 1) * width} are out of bounds for storage of size {memory.numel() * width}"
             )
-        return ops.as_strided.apply(memory.view(-1), size=size, stride=stride, offset=start)
+        return ops.as_strided.apply(memory.view(-1), size=size, stride=stride, storage_offset=start)
 
     def flatten(self, start_dim: int = 0, end_dim: int = -1) -> Self:
         """The tensor with the axes from start_dim to end_dim merged into one. By default, all axes are merged.
@@ -180,7 +180,7 @@ class Arrangement(Base):
                 f"the desired ordering of dimensions i.e. input.dim() = {ndim} is not equal to len(dims) = {len(wanted)}"
             )
         order = tuple([normalize_one(d, ndim) for d in wanted])
-        return ops.permute.apply(self, axes=order if len(set(order)) == ndim else normalize_axes(wanted, ndim))  # normalize_axes raises
+        return ops.permute.apply(self, dims=order if len(set(order)) == ndim else normalize_axes(wanted, ndim))  # normalize_axes raises
 
     def t(self) -> Self:
         """The transpose of a matrix, as a view. Vectors and single numbers are unchanged.
@@ -189,7 +189,7 @@ class Arrangement(Base):
         tensor([[1., 3.],
                 [2., 4.]])
         """
-        return ops.t.apply(self) if self.ndim <= 2 else ops.permute.apply(self, axes=backward_axes(self))
+        return ops.t.apply(self) if self.ndim <= 2 else ops.permute.apply(self, dims=backward_axes(self))
 
     def expand(self, *shape: Several, size: Several | None = None) -> Self:
         """A view that repeats axes of length 1 without copying. -1 keeps a size; new axes can be added at the front.
@@ -317,7 +317,7 @@ class Arrangement(Base):
 
     def swapaxes(self, axis0: int, axis1: int) -> Self:
         """transpose() with NumPy's argument names. (rows.py replaces this docstring with the one of transpose.)"""
-        return ops.transpose.apply(self, axis0=normalize_one(axis0, self.ndim), axis1=normalize_one(axis1, self.ndim))
+        return ops.transpose.apply(self, dim0=normalize_one(axis0, self.ndim), dim1=normalize_one(axis1, self.ndim))
 
     def movedim(self, source: Several, destination: Several) -> Self:
         """A view with the axes at `source` moved to the positions `destination`. The others keep their order.
@@ -338,7 +338,7 @@ class Arrangement(Base):
         axes = [i for i in range(ndim) if i not in found[0]]
         for to, axis in sorted(zip(found[1], found[0])):
             axes.insert(to, axis)
-        return ops.permute.apply(self, axes=tuple(axes[:ndim]))
+        return ops.permute.apply(self, dims=tuple(axes[:ndim]))
 
     def adjoint(self) -> Self:
         """x.mH as a method. Raises RuntimeError for a 1-d tensor. (rows.py replaces this docstring.)"""
@@ -367,7 +367,7 @@ class Arrangement(Base):
         if not axes and dims is None:
             raise TypeError('flip() missing 1 required positional arguments: "dims"')
         axes = sizes(axes, dims)
-        return ops.flip.apply(self, axes=normalize_axes(axes, self.ndim)[: self.ndim] if axes else ())
+        return ops.flip.apply(self, dims=normalize_axes(axes, self.ndim)[: self.ndim] if axes else ())
 
     def fliplr(self) -> Self:
         """A copy with the columns in reverse order: x.flip(1). The tensor needs at least two axes.
@@ -402,7 +402,7 @@ class Arrangement(Base):
         """
         shifts, dims = one_or_more(shifts, "shifts"), () if dims is None else one_or_more(dims, "dims")
         if len(shifts) == 1 and not dims:
-            return ops.roll.apply(self, shift=shifts[0])
+            return ops.roll.apply(self, shifts=shifts[0])
         if dims and not self.numel():
             return self.clone()
         if not shifts:
@@ -411,7 +411,7 @@ class Arrangement(Base):
             raise RuntimeError(f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}")
         if not self.ndim:
             raise IndexError(f"Dimension specified as {dims[0]} but tensor has no dimensions")
-        return ops.roll.apply(self, shift=shifts, axis=tuple([normalize_one(d, self.ndim) for d in dims]))
+        return ops.roll.apply(self, shifts=shifts, dims=tuple([normalize_one(d, self.ndim) for d in dims]))
 
     def rot90(self, k: int = 1, dims: Sequence[int] = (0, 1)) -> Self:
         """The tensor rotated k times by 90 degrees in the plane of two axes, from the first of dims toward the second.
@@ -669,7 +669,7 @@ class Arrangement(Base):
         >>> minigrad.zeros(2, 3, 5).transpose(0, 2).shape
         minigrad.Size([5, 3, 2])
         """
-        return ops.transpose.apply(self, axis0=normalize_one(dim0, self.ndim), axis1=normalize_one(dim1, self.ndim))
+        return ops.transpose.apply(self, dim0=normalize_one(dim0, self.ndim), dim1=normalize_one(dim1, self.ndim))
 
 
 def squeezable(shape: tuple[int, ...], dim: Dim) -> tuple[int, ...]:
@@ -738,7 +738,7 @@ def two_axes(ndim: int, dim1: int, dim2: int) -> dict[str, int]:
     a, b = normalize_one(dim1, ndim), normalize_one(dim2, ndim)
     if a == b:
         raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
-    return {"axis0": a, "axis1": b}
+    return {"dim1": a, "dim2": b}
 
 
 def sides(name: str, x: Any, axis: int, where: Several) -> Any:

@@ -26,7 +26,7 @@ from minigrad.core.devices import (
 from minigrad.core.devices import device as Device
 from minigrad.core.dtypes import Dtype, DTypeLike
 from minigrad.core.errors import shape_error, wrong_kind
-from minigrad.core.op import Op
+from minigrad.core.op import TWINS, Op
 from minigrad.core.shapes import (
     LISTED,
     Array,
@@ -44,7 +44,6 @@ Values = Operand | Sequence[object]  # indices and masks can also be lists
 T = TypeVar("T", bound="Base")  # arguments and result have the same class: Tensor or Slot
 
 NUMBERS = (builtins.bool, builtins.int, builtins.float, np.generic)
-TWINS = {"axis": "dim", "keepdims": "keepdim"}  # NumPy's names, which PyTorch also accepts
 
 
 def with_numpy_names(chapter: type) -> type:

@@ -220,7 +220,7 @@ class Products(Arrangement):
         """
         why = "linalg.cholesky: {}The factorization could not be completed because the input is not positive-definite (the leading minor of order {} is not positive-definite)."
         z = decomposed(ops.cholesky, why, first_indefinite, one_triangle(checked_square("cholesky", self), "U" if upper else "L"))
-        return named(ops.transpose.apply(z, axis0=z.ndim - 2, axis1=z.ndim - 1), "LinalgCholeskyExBackward0") if upper else z
+        return named(ops.transpose.apply(z, dim0=z.ndim - 2, dim1=z.ndim - 1), "LinalgCholeskyExBackward0") if upper else z
 
     def matrix_power(self, n: int) -> Self:
         """The matrix power x @ x @ ... @ x, with n factors, of a square matrix or a batch of them.
@@ -479,7 +479,7 @@ def tensordot(a: Any, b: Any, dims: Several | Sequence[Sequence[int]] = 2) -> An
     left = [i for i in range(a.array.ndim) if i not in of_a]
     right = [j for j in range(b.array.ndim) if j not in of_b]
     rows, columns = [a.array.shape[i] for i in left], [b.array.shape[j] for j in right]
-    a, b = ops.permute.apply(a, axes=(*left, *of_a)), ops.permute.apply(b, axes=(*of_b, *right))
+    a, b = ops.permute.apply(a, dims=(*left, *of_a)), ops.permute.apply(b, dims=(*of_b, *right))
     n = math.prod([min(pair) for pair in of_each])
     a = ops.reshape.apply(a, shape=(math.prod(rows), n))
     b = ops.reshape.apply(b, shape=(n, math.prod(columns)))

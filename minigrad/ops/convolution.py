@@ -220,47 +220,47 @@ convolution_dw.vjp(
 
 
 @linear(node="Im2ColBackward0")
-def im2col(x, *, size, stride=(1, 1), padding=NO_PADDING, dilation=(1, 1)):
+def im2col(x, *, kernel_size, stride=(1, 1), padding=NO_PADDING, dilation=(1, 1)):
     """z[n, k, p] = x[n, p + k]: each column is a window        dL/dx = col2im(g)"""
-    windows = _Windows(_padded_shape(x.shape, padding), (1, x.shape[1], *size), stride, dilation, 1, in_rows=False)
+    windows = _Windows(_padded_shape(x.shape, padding), (1, x.shape[1], *kernel_size), stride, dilation, 1, in_rows=False)
     z = windows.matrix(_pad(x, padding), 0)
     return z.copy() if np.may_share_memory(x, z) else z
 
 
 @linear(node="Col2ImBackward0")
-def col2im(x, *, shape, size, stride, padding, dilation):
+def col2im(x, *, shape, kernel_size, stride, padding, dilation):
     """z = zeros(shape), with each column added to its window        dL/dx = im2col(g)"""
-    shape = _padded_shape((len(x), x.shape[1] // (size[0] * size[1]), *shape), padding)
-    windows = _Windows(shape, (1, shape[1], *size), stride, dilation, 1, in_rows=False)
+    shape = _padded_shape((len(x), x.shape[1] // (kernel_size[0] * kernel_size[1]), *shape), padding)
+    windows = _Windows(shape, (1, shape[1], *kernel_size), stride, dilation, 1, in_rows=False)
     z = windows.zeros(x.dtype)
     windows.add(z, 0, x)
     return np.ascontiguousarray(_crop(z, padding))
 
 
-im2col.vjp(x=lambda g, x_shape, size, stride, padding, dilation:
-               col2im(g, shape=x_shape[2:], size=size, stride=stride, padding=padding, dilation=dilation))
-col2im.vjp(x=lambda g, size, stride, padding, dilation:
-               im2col(g, size=size, stride=stride, padding=padding, dilation=dilation))
+im2col.vjp(x=lambda g, x_shape, kernel_size, stride, padding, dilation:
+               col2im(g, shape=x_shape[2:], kernel_size=kernel_size, stride=stride, padding=padding, dilation=dilation))
+col2im.vjp(x=lambda g, kernel_size, stride, padding, dilation:
+               im2col(g, kernel_size=kernel_size, stride=stride, padding=padding, dilation=dilation))
 
 
 # --------------------------------------------------------------------------- pooling
 
 
 @general(node="MaxPool2DWithIndicesBackward0", derived=("shape",))
-def max_pool2d(x, *, size, stride, padding=NO_PADDING, dilation=(1, 1), shape):
+def max_pool2d(x, *, kernel_size, stride, padding=NO_PADDING, dilation=(1, 1), shape):
     """z = the largest entry of each window of the last two axes        dL/dx = g there, 0 elsewhere
 
     If several entries are equal, the first one gets the gradient. shape is (rows, columns) of the result.
     """
     x = _pad(x, padding, _lowest_value(x.dtype))
-    return _reduce_windows(np.maximum, x, size, stride, dilation, shape)
+    return _reduce_windows(np.maximum, x, kernel_size, stride, dilation, shape)
 
 
-def _reduce_windows(function, x, size, stride, dilation, shape):
+def _reduce_windows(function, x, kernel_size, stride, dilation, shape):
     """Reduce each window to one number with a ufunc: first along axis 0 of the window, then along axis 1."""
-    if size == (1, 1):
+    if kernel_size == (1, 1):
         x = np.array(x)
-    for offsets in _slices_by_axis(size, stride, dilation, shape):
+    for offsets in _slices_by_axis(kernel_size, stride, dilation, shape):
         z, *others = [x[place] for place in offsets]
         x = function(z, others[0]) if others else z
         for other in others[1:]:
@@ -269,9 +269,9 @@ def _reduce_windows(function, x, size, stride, dilation, shape):
 
 
 @lru_cache(maxsize=256)
-def _slices_by_axis(size, stride, dilation, shape):
+def _slices_by_axis(kernel_size, stride, dilation, shape):
     """For each axis of the windows, and each offset along it: the index of x at this offset in all windows."""
-    rows, columns = (_slices(axis, size, stride, dilation, shape) for axis in (0, 1))
+    rows, columns = (_slices(axis, kernel_size, stride, dilation, shape) for axis in (0, 1))
     return [(..., s, slice(None)) for s in rows], [(..., s) for s in columns]
 
 
@@ -279,20 +279,20 @@ def _lowest_value(dtype):
     return -np.inf if dtype.kind == "f" else np.iinfo(dtype).min
 
 
-def _slices(axis, size, stride, dilation, shape):
+def _slices(axis, kernel_size, stride, dilation, shape):
     """For each offset in a window along an axis (0 rows, 1 columns): the slice of x at this offset in all windows."""
     s, d, n = stride[axis], dilation[axis], shape[axis]
-    return [slice(k * d, k * d + s * (n - 1) + 1, s) for k in range(size[axis])]
+    return [slice(k * d, k * d + s * (n - 1) + 1, s) for k in range(kernel_size[axis])]
 
 
 @lru_cache(maxsize=256)
-def _window_slices(size, stride, dilation, shape):
+def _window_slices(kernel_size, stride, dilation, shape):
     """For each offset (i, j) in a window: the offset, and the index of x at this offset in all windows."""
-    down, across = (_slices(axis, size, stride, dilation, shape) for axis in (0, 1))
-    return [((i, j), (..., down[i], across[j])) for i in range(size[0]) for j in range(size[1])]
+    down, across = (_slices(axis, kernel_size, stride, dilation, shape) for axis in (0, 1))
+    return [((i, j), (..., down[i], across[j])) for i in range(kernel_size[0]) for j in range(kernel_size[1])]
 
 
-def places(x, size, stride, padding, dilation, shape):
+def places(x, kernel_size, stride, padding, dilation, shape):
     """The index of the largest entry of each window, in the flattened last two axes of x."""
     top, _, left, _ = padding
     width = x.shape[-1]
@@ -300,7 +300,7 @@ def places(x, size, stride, padding, dilation, shape):
     first = np.arange(shape[0])[:, None] * (stride[0] * width) + np.arange(shape[1]) * stride[1]
     largest = np.full((*x.shape[:-2], *shape), _lowest_value(x.dtype), x.dtype)
     at = np.zeros(largest.shape, np.int64)
-    for (i, j), window in _window_slices(size, stride, dilation, shape):
+    for (i, j), window in _window_slices(kernel_size, stride, dilation, shape):
         here = first + ((i * dilation[0] - top) * width + j * dilation[1] - left)
         better = (x[window] > largest) | np.isnan(x[window])
         at = np.where(better, here, at)
@@ -308,27 +308,27 @@ def places(x, size, stride, padding, dilation, shape):
     return at
 
 
-def _max_pool_dx(g, x, x_shape, size, stride, padding, dilation, shape):
+def _max_pool_dx(g, x, x_shape, kernel_size, stride, padding, dilation, shape):
     if isinstance(g, np.ndarray):
         x_padded = _pad(x, padding, _lowest_value(x.dtype))
         # Recomputed, because ReLU(inplace=True) may have overwritten the result.
-        z = _reduce_windows(np.maximum, x_padded, size, stride, dilation, shape)
+        z = _reduce_windows(np.maximum, x_padded, kernel_size, stride, dilation, shape)
         # Find the maxima by comparing values. This fails for NaN, which is not equal to itself, and
         # for infinity, where 0 * g is not 0.
         if np.isfinite(np.add.reduce(z, axis=None) + np.add.reduce(g, axis=None)):
-            return _crop(_scatter_to_maxima(g, x_padded, z, size, stride, dilation, shape), padding)
-    at = places(getattr(x, "array", x), size, stride, padding, dilation, shape)
+            return _crop(_scatter_to_maxima(g, x_padded, z, kernel_size, stride, dilation, shape), padding)
+    at = places(getattr(x, "array", x), kernel_size, stride, padding, dilation, shape)
     flat = (*x_shape[:-2], x_shape[-2] * x_shape[-1])
     g, at = flat_images(g), flat_images(at)
     return np.reshape(scatter_add(np.zeros(flat, g.dtype), g, index=at, axis=len(flat) - 1), x_shape)
 
 
-def _scatter_to_maxima(g, x, z, size, stride, dilation, shape):
+def _scatter_to_maxima(g, x, z, kernel_size, stride, dilation, shape):
     """Zeros like x, with each g added at the first entry of its window that equals z."""
     d = np.zeros(x.shape, x.dtype)
-    apart = stride[0] >= size[0] and stride[1] >= size[1] and dilation == (1, 1)  # windows do not overlap
+    apart = stride[0] >= kernel_size[0] and stride[1] >= kernel_size[1] and dilation == (1, 1)  # windows do not overlap
     waiting = np.ones(z.shape, bool)  # the windows whose largest entry has not been found yet
-    for _, window in _window_slices(size, stride, dilation, shape):
+    for _, window in _window_slices(kernel_size, stride, dilation, shape):
         here = (x[window] == z) & waiting
         waiting ^= here
         if apart:
@@ -338,8 +338,8 @@ def _scatter_to_maxima(g, x, z, size, stride, dilation, shape):
     return d
 
 
-def _max_pool_dot(x_dot, x, z, size, stride, padding, dilation, shape):
-    at = places(getattr(x, "array", x), size, stride, padding, dilation, shape)
+def _max_pool_dot(x_dot, x, z, kernel_size, stride, padding, dilation, shape):
+    at = places(getattr(x, "array", x), kernel_size, stride, padding, dilation, shape)
     flat = flat_images(x_dot)
     return np.reshape(gather(flat, index=flat_images(at), axis=flat.ndim - 1), z.shape)
 
@@ -348,35 +348,35 @@ max_pool2d.vjp(x=_max_pool_dx).jvp(_max_pool_dot)
 
 
 @linear(derived=("shape", "count"))
-def window_sum(x, *, size, stride, padding=NO_PADDING, shape, count=1):
+def window_sum(x, *, kernel_size, stride, padding=NO_PADDING, shape, count=1):
     """z = the sum of each window of the last two axes, divided by count        dL/dx = g / count, added to its whole window"""
     half = x.dtype == np.float16  # summed in float32, as in PyTorch
-    z = _reduce_windows(np.add, _pad(x.astype(np.float32) if half else x, padding), size, stride, (1, 1), shape)
+    z = _reduce_windows(np.add, _pad(x.astype(np.float32) if half else x, padding), kernel_size, stride, (1, 1), shape)
     z = z if count == 1 else z / count
     return z.astype(np.float16) if half else z
 
 
-window_sum.vjp(x=lambda g, x_shape, size, stride, padding, count:
-                   window_spread(g, size=size, stride=stride, padding=padding, shape=x_shape[-2:], count=count))
+window_sum.vjp(x=lambda g, x_shape, kernel_size, stride, padding, count:
+                   window_spread(g, kernel_size=kernel_size, stride=stride, padding=padding, shape=x_shape[-2:], count=count))
 
 
 @linear()
-def window_spread(x, *, size, stride, padding, shape, count=1):
+def window_spread(x, *, kernel_size, stride, padding, shape, count=1):
     """z = zeros(shape), with each x / count added to its whole window        dL/dx = the sums of the windows of g, divided by count"""
     x = x if count == 1 else x / count
     z = np.zeros(_padded_shape((*x.shape[:-2], *shape), padding), x.dtype)
-    if stride[0] >= size[0] and stride[1] >= size[1]:  # windows do not overlap: write all at once
+    if stride[0] >= kernel_size[0] and stride[1] >= kernel_size[1]:  # windows do not overlap: write all at once
         (*lead, h, w), (rows, columns) = z.strides, x.shape[-2:]
-        windows = (*x.shape[:-2], rows, size[0], columns, size[1])
+        windows = (*x.shape[:-2], rows, kernel_size[0], columns, kernel_size[1])
         strided_view(z, windows, (*lead, h * stride[0], h, w * stride[1], w))[...] = x[..., None, :, None]
     else:
-        for _, window in _window_slices(size, stride, (1, 1), x.shape[-2:]):
+        for _, window in _window_slices(kernel_size, stride, (1, 1), x.shape[-2:]):
             z[window] += x
     return _crop(z, padding)
 
 
-window_spread.vjp(x=lambda g, x_shape, size, stride, padding, count:
-                      window_sum(g, size=size, stride=stride, padding=padding, shape=x_shape[-2:], count=count))
+window_spread.vjp(x=lambda g, x_shape, kernel_size, stride, padding, count:
+                      window_sum(g, kernel_size=kernel_size, stride=stride, padding=padding, shape=x_shape[-2:], count=count))
 
 
 # ------------------------------------------------------------------------- resampling

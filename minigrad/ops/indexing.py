@@ -108,17 +108,17 @@ def add_at(z, index, x):
 
 
 @linear(view=True)
-def as_strided(x, *, size, stride, offset):
-    """z[i, j] = x[offset + i * stride[0] + j * stride[1]]        dL/dx = zeros like x, with g added there
+def as_strided(x, *, size, stride, storage_offset):
+    """z[i, j] = x[storage_offset + i * stride[0] + j * stride[1]]        dL/dx = zeros like x, with g added there
 
     x is the memory as a vector. The same entry of x can occur several times in z, as in overlapping windows.
     """
     steps = tuple(n * x.strides[0] for n in stride)  # a tangent can have another memory layout
-    return strided_view(x[offset:], size, steps)
+    return strided_view(x[storage_offset:], size, steps)
 
 
-as_strided.vjp(x=lambda g, x_shape, size, stride, offset:
-                   put_zeros(g, index=(_memory_positions(size, stride, offset),), shape=x_shape))
+as_strided.vjp(x=lambda g, x_shape, size, stride, storage_offset:
+                   put_zeros(g, index=(_memory_positions(size, stride, storage_offset),), shape=x_shape))
 
 
 def strided_view(x, shape, strides):

@@ -24,27 +24,27 @@ reshape.vjp(x=lambda g, x_shape: reshape(g, shape=x_shape))
 
 
 @linear(view=True)
-def permute(x, *, axes):
-    """z[i, j, ...] = x with its axes in the order `axes`        dL/dx = g, put back in order"""
-    return x.transpose(axes)
+def permute(x, *, dims):
+    """z[i, j, ...] = x with its axes in the order `dims`        dL/dx = g, put back in order"""
+    return x.transpose(dims)
 
 
 @lru_cache(maxsize=256)
-def _inverse_permutation(axes):
-    """The inverse permutation of `axes`."""
-    return tuple(axes.index(i) for i in range(len(axes)))
+def _inverse_permutation(dims):
+    """The inverse permutation of `dims`."""
+    return tuple(dims.index(i) for i in range(len(dims)))
 
 
-permute.vjp(x=lambda g, axes: permute(g, axes=_inverse_permutation(axes)))
+permute.vjp(x=lambda g, dims: permute(g, dims=_inverse_permutation(dims)))
 
 
 @linear(view=True)
-def transpose(x, *, axis0, axis1):
+def transpose(x, *, dim0, dim1):
     """z = x with two axes swapped        dL/dx = g with the same axes swapped"""
-    return x.swapaxes(axis0, axis1) if x.ndim else x[...]
+    return x.swapaxes(dim0, dim1) if x.ndim else x[...]
 
 
-transpose.vjp(x=lambda g, axis0, axis1: transpose(g, axis0=axis0, axis1=axis1))
+transpose.vjp(x=lambda g, dim0, dim1: transpose(g, dim0=dim0, dim1=dim1))
 
 
 @linear(view=True)
@@ -115,27 +115,27 @@ t.vjp(x=lambda g: t(g))
 
 
 @linear(view=True)
-def diagonal(x, *, offset=0, axis0=0, axis1=1):
+def diagonal(x, *, offset=0, dim1=0, dim2=1):
     """z[..., i] = x[i, ..., i]        dL/dx = g on the diagonal, 0 elsewhere"""
-    z = x.diagonal(offset, axis0, axis1)
+    z = x.diagonal(offset, dim1, dim2)
     if x.flags.writeable:
         z.flags.writeable = True
     return z
 
 
-diagonal.vjp(x=lambda g, x_shape, offset, axis0, axis1:
-                 put_diagonal(g, shape=x_shape, offset=offset, axis0=axis0, axis1=axis1))
+diagonal.vjp(x=lambda g, x_shape, offset, dim1, dim2:
+                 put_diagonal(g, shape=x_shape, offset=offset, dim1=dim1, dim2=dim2))
 
 
 @linear(node="DiagEmbedBackward0")
-def put_diagonal(x, *, shape, offset=0, axis0=0, axis1=1):
+def put_diagonal(x, *, shape, offset=0, dim1=0, dim2=1):
     """z = zeros(shape), with x on the diagonal        dL/dx = the diagonal of g"""
     z = np.zeros(shape, x.dtype)
-    diagonal.forward(z, offset=offset, axis0=axis0, axis1=axis1)[...] = x
+    diagonal.forward(z, offset=offset, dim1=dim1, dim2=dim2)[...] = x
     return z
 
 
-put_diagonal.vjp(x=lambda g, offset, axis0, axis1: diagonal(g, offset=offset, axis0=axis0, axis1=axis1))
+put_diagonal.vjp(x=lambda g, offset, dim1, dim2: diagonal(g, offset=offset, dim1=dim1, dim2=dim2))
 
 
 @linear(view=True)
@@ -166,27 +166,27 @@ unfold_backward.vjp(x=lambda g, axis, size, step: unfold(g, axis=axis, size=size
 
 
 @linear(as_computed=True)
-def flip(x, *, axes):
+def flip(x, *, dims):
     """z = x in reverse order along some axes        dL/dx = g in reverse order along them"""
-    return x[tuple([slice(None, None, -1 if i in axes else 1) for i in range(x.ndim)])].copy()
+    return x[tuple([slice(None, None, -1 if i in dims else 1) for i in range(x.ndim)])].copy()
 
 
-flip.vjp(x=lambda g, axes: flip(g, axes=axes))
+flip.vjp(x=lambda g, dims: flip(g, dims=dims))
 
 
 @linear()
-def roll(x, *, shift, axis=None):
-    """z[i + shift] = x[i], wrapping around        dL/dx[i] = g[i + shift]"""
-    if axis is None:
-        return roll.forward(x.reshape(-1), shift=(shift,), axis=(0,)).reshape(x.shape)
-    for n, k in zip(shift, axis, strict=True):
+def roll(x, *, shifts, dims=None):
+    """z[i + shifts] = x[i], wrapping around        dL/dx[i] = g[i + shifts]"""
+    if dims is None:
+        return roll.forward(x.reshape(-1), shifts=(shifts,), dims=(0,)).reshape(x.shape)
+    for n, k in zip(shifts, dims, strict=True):
         before, first = (slice(None),) * k, -n % max(1, x.shape[k])
         x = np.concatenate((x[(*before, slice(first, None))], x[(*before, slice(first))]), k)
     return x
 
 
-roll.vjp(x=lambda g, shift, axis:
-             roll(g, shift=-shift if axis is None else tuple(-n for n in shift), axis=axis))
+roll.vjp(x=lambda g, shifts, dims:
+             roll(g, shifts=-shifts if dims is None else tuple(-n for n in shifts), dims=dims))
 
 
 @linear(node="RepeatBackward0")

@@ -122,7 +122,7 @@ def _scatter_extreme_dot(x_dot, y_dot, x, y, z, index, axis):
 scatter_extreme.vjp(x=_scatter_extreme_dx, y=_scatter_extreme_dy).jvp(_scatter_extreme_dot)
 
 
-@linear(refuses="c")
+@linear(refuses="c", derived=("at",))
 def max(x, *, at, axis, keepdims=False):
     """z = the max of x along axis, at the index `at`        dL/dx = g there, else 0
 
@@ -132,7 +132,7 @@ def max(x, *, at, axis, keepdims=False):
     return z if keepdims else z.squeeze(axis)
 
 
-@linear(refuses="c")
+@linear(refuses="c", derived=("at",))
 def min(x, *, at, axis, keepdims=False):
     """z = the min of x along axis, at the index `at`        dL/dx = g there, else 0"""
     return max.forward(x, at=at, axis=axis, keepdims=keepdims)

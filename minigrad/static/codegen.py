@@ -452,8 +452,8 @@ def _ufunc_of(line: Instruction) -> np.ufunc | None:
 Template = Callable[[Writer, Instruction, str], str | list[str] | None]
 
 VIEWS: dict[AnyOp, str] = {
-    ops.t: "{x}.T", ops.permute: "{x}.transpose{axes}",
-    ops.transpose: "{x}.swapaxes({axis0}, {axis1})",
+    ops.t: "{x}.T", ops.permute: "{x}.transpose{dims}",
+    ops.transpose: "{x}.swapaxes({dim0}, {dim1})",
     ops.reshape: "{x}.reshape({shape})", ops.view: "{x}.reshape({shape})",
     ops.unsafe_view: "{x}.reshape({shape})", ops.expand: "broadcast_to({x}, {shape})",
     ops.squeeze: "{x}.squeeze({axis})", ops.unsqueeze: "expand_dims({x}, {axis})",

@@ -34,7 +34,7 @@ import numpy as np
 from minigrad import ops
 from minigrad.core.memory import make
 from minigrad.core.modes import unobserved
-from minigrad.core.op import Op, Rule
+from minigrad.core.op import Op, Rule, as_in_pytorch
 from minigrad.core.shapes import Array
 from minigrad.core.tensor import Tensor
 from minigrad.methods.base import Base
@@ -243,7 +243,8 @@ class Instruction:
         else:
             parts = [f"%{i}" for i in self.operands]
             defaults = self.op.settings
-            named = {k: v for k, v in self.settings.items() if not _is_equal(v, defaults.get(k))}
+            given = ((k, v) for k, v in self.settings.items() if not _is_equal(v, defaults.get(k)))
+            named = dict(as_in_pytorch(*setting) for setting in given)
         parts += [f"{name}={_setting_text(value)}" for name, value in named.items()]
         return f"{self.op.name}({', '.join(parts)})"
 

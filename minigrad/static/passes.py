@@ -147,10 +147,10 @@ def _permuted_axes(line: Instruction, n: int) -> list[int]:
     """For each axis of the result, the axis of the operand that it comes from."""
     axes = list(range(n))
     if line.op is ops.permute:
-        return [a % n for a in line.settings["axes"]]
+        return [a % n for a in line.settings["dims"]]
     if line.op is ops.t or not n:
         return axes[::-1]
-    i, j = line.settings["axis0"], line.settings["axis1"]
+    i, j = line.settings["dim0"], line.settings["dim1"]
     axes[i], axes[j] = axes[j], axes[i]
     return axes
 

@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from minigrad.core.op import as_in_pytorch
 from minigrad.core.tensor import Tensor
 from minigrad.tape.document import ArrayFacts
 
@@ -177,7 +178,8 @@ def settings_given(op: Any, params: dict[str, Any], named: Callable[[Any], str])
     """The settings of a call as text, except those with default values, and those that follow from the others."""
     derived = getattr(op, "derived", ())
     given = {k: v for k, v in params.items() if k not in derived}
-    return {k: setting(v, named) for k, v in given.items() if not same(v, op.settings.get(k))}
+    shown = (as_in_pytorch(k, v) for k, v in given.items() if not same(v, op.settings.get(k)))
+    return {name: setting(value, named) for name, value in shown}
 
 
 def in_words(snapshot: ArrayFacts | None) -> str:

@@ -16,6 +16,7 @@ INFIX = {
 }  # fmt: skip
 INDEXED = ("getitem", "select", "slice")
 ASSIGNED = ("copy", "fill")  # what  h[0] = 1  calls, after the index
+JOINED = ("cat", "stack")  # which take a list
 COMPARED = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
 
 
@@ -88,6 +89,10 @@ def expression(entry: Entry, names: list[list[str]], through: str | None = None)
     """The expression of an entry, as the user might have written it; `names` are the names of all results."""
     terms = [_term(given, names) for given in entry.inputs]
     given = settings_in_words(entry, names)
+    if entry.op in JOINED:
+        terms = [f"[{', '.join(terms)}]"]
+    elif "equation" in given:
+        terms.insert(0, given.pop("equation"))
     settings = [f"{key}={value}" for key, value in given.items()]
     infix = INFIX.get(entry.op)
     index = given.get("index", "").removeprefix("(").removesuffix(")").removesuffix(",")

@@ -342,7 +342,7 @@ def _mask(use: Use) -> tuple[Array, Array]:
         c = use.values["c"]
         return wide, c if use.name == "x" else np.logical_not(c)
     if op == "max_pool2d":  # to every entry of its window, where the windows do not overlap
-        rows, columns = use.values["size"]
+        rows, columns = use.values["kernel_size"]
         wide = np.repeat(np.repeat(wide, rows, -2), columns, -1)
     given = use.widened() if op in EXTREMES else wide
     through = use.share()

@@ -172,7 +172,7 @@ def fold(
         floats_only("col2im", input)
     height, width = several(output_size, 2, "output_size")
     settings, counts = _windows((height, width), kernel_size, dilation, padding, stride)
-    (kh, kw), (rows, columns) = settings["size"], counts
+    (kh, kw), (rows, columns) = settings["kernel_size"], counts
     _, entries, windows = input.shape
     if entries % (kh * kw):
         raise RuntimeError(
@@ -206,7 +206,10 @@ def _windows(size: Sequence[int], *how: Several) -> tuple[dict[str, Any], list[i
                 f"{count}, which is too small (non-positive)."
             )
         counts.append(count)
-    (top, left), window_settings = padding, {"size": kernel, "stride": stride, "dilation": dilation}
+    (top, left), window_settings = (
+        padding,
+        {"kernel_size": kernel, "stride": stride, "dilation": dilation},
+    )
     return {**window_settings, "padding": (top, top, left, left)}, counts
 
 

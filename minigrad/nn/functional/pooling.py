@@ -114,7 +114,7 @@ def _avg_pool(
     if count is None and any(windows["padding"]):
         count = _counts(x.array.shape[-2:], windows, pads, count_padding)
     elif count is None:
-        count = math.prod(windows["size"])
+        count = math.prod(windows["kernel_size"])
     if isinstance(count, np.ndarray):
         return from_image(ops.window_sum.apply(x, **windows) / wrap(count).to(x.dtype), axes)
     return from_image(ops.window_sum.apply(x, **windows, count=count), axes)
@@ -123,7 +123,7 @@ def _avg_pool(
 def _counts(shape: Sizes, windows: dict[str, Any], pads: Sizes, count_padding: bool) -> int | Array:
     """The divisor of the mean of each window: a single number if it is the same for all windows."""
     counts = []
-    each = zip(windows["size"], windows["stride"], windows["shape"], strict=True)
+    each = zip(windows["kernel_size"], windows["stride"], windows["shape"], strict=True)
     for n, p, (k, s, m) in zip(shape, pads, each, strict=True):
         start = np.arange(m) * s - p
         end = np.minimum(start + k, n + p)
@@ -182,7 +182,12 @@ def _pooling_settings(
         raise RuntimeError(
             f"Given input size: ({before}). Calculated output size: ({after}). Output size is too small"
         )
-    windows = {"size": one + size, "stride": one + stride, "padding": margins, "shape": shape}
+    windows = {
+        "kernel_size": one + size,
+        "stride": one + stride,
+        "padding": margins,
+        "shape": shape,
+    }
     return windows, one + dilation, (0,) * (2 - axes) + padding
 
 

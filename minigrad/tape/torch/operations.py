@@ -21,7 +21,7 @@ from torch._C._dynamo.eval_frame import _FrameAction, _FrameExecStrategy, set_co
 from torch.utils import _python_dispatch as dispatcher
 
 from minigrad.core.errors import is_ours, user_line
-from minigrad.core.op import REGISTRY
+from minigrad.core.op import REGISTRY, as_in_pytorch
 from minigrad.tape.events import Entry, Input, OpCall, TorchCall, result_of
 from minigrad.tape.forward_half import why_no_gradient
 from minigrad.tape.names import constant_text, number_text, same, setting
@@ -314,7 +314,9 @@ def setting_text(name: str, value: Any) -> str:
     """The text of a setting: a number with four digits, or the name of a reduction."""
     if name == "reduction":
         return repr(REDUCTIONS[value])
-    return number_text(value) if isinstance(value, float) else setting(value)
+    return (
+        number_text(value) if isinstance(value, float) else setting(as_in_pytorch(name, value)[1])
+    )
 
 
 def index_text(given: Mapping[str, Any], facts: OpFacts) -> str:
