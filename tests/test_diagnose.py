@@ -118,6 +118,7 @@ STANDARD = [
     d / DEVIATION
     for d in (G4, G4.mean(1, keepdims=True), NORMAL * (G4 * NORMAL).mean(1, keepdims=True))
 ]
+RMS = 1 / np.sqrt((X4**2).mean(1, keepdims=True))
 POOLED = np.kron(np.exp(X4.reshape(2, 2, 2, 2).mean((1, 3))), np.ones((2, 2)))
 FORMULAS = {
     "sigmoid twice": (lambda x: F.binary_cross_entropy_with_logits(x, minigrad.tensor(LABELS)),
@@ -166,6 +167,14 @@ FORMULAS = {
     "elu itself": (lambda x: F.elu(x, 0.7), G4 * np.where(X4 > 0, 1, F.elu(minigrad.tensor(X4), 0.7).numpy()),
                    G4, "wrong_argument"),
     "elu without alpha": (lambda x: F.elu(x, 0.7), G4 * np.exp(np.minimum(X4, 0)), G4, "wrong_argument"),
+    "log variance for log deviation": (lambda x: x.exp(), G4 * np.exp(2 * X4), G4, "wrong_argument"),
+    "silu, only the sigmoid": (F.silu, G4 * S4 * (1 - S4), G4, "wrong_argument"),
+    "no logarithm": (F.logsigmoid, G4 * S4 * (1 - S4), G4, "wrong_argument"),
+    "rms norm, axis": (lambda x: x * (x**2).mean(1, keepdim=True) ** -0.5,
+                       RMS * (G4 - X4 * RMS * (G4 * X4 * RMS).mean(0)), G4, "reduction_axis"),
+    "a term with a small weight": (  # no finite differences
+        lambda x: -x.log_softmax(1)[:, 0].sum() + 1e-4 * (x.softmax(1) * x.log_softmax(1)).sum(),
+        P4 - np.eye(4)[0] + 1e-4 * P4 * (np.log(P4) + 1), None, "missing_path"),
     "a half": (lambda x: x.abs().sum() + (x**2).sum() / 2, np.sign(X4) + 2 * X4, None, "scale"),
 }  # fmt: skip
 

@@ -153,6 +153,8 @@ def _denominator(a: Answer) -> Places:
 # ------------------------------------------------------------------ normalization
 
 
+# Is the mean subtracted, and what is 1 for the squares of a row? Layer norm, a vector of length 1, RMS norm.
+NORMALIZATIONS = ((True, np.mean), (False, np.sum), (False, np.mean))
 MEASURED = "mean sum standardize norm mul pow square".split()  # they read what is normalized
 
 
@@ -167,27 +169,29 @@ def _in_a_normalization(a: Answer) -> Iterator[Formula]:
     last = {u.node: u for u in a.graph.paths if u.op_name in ("mul", "div", "standardize")}
     for use in last.values():
         y = known.get(use.node, np.ones(()))
-        for node in (n for n in measured if n in known and y.ndim and known[n].shape == y.shape):
+        alike = (n for n in measured - {use.node} if n in known and known[n].shape == y.shape)
+        for node in alike if y.ndim else ():
             x = known[node]
             sizes = range(1, max(y.ndim, 2))
             some = (axes for n in sizes for axes in combinations(range(y.ndim), n))
-            for axes, centered in product(some, (True, False)):
+            for axes, (centered, total) in product(some, NORMALIZATIONS):
                 axis = axes if len(axes) > 1 else axes[0]
                 c = x - np.mean(x, axis, keepdims=True) if centered else x
-                total = np.mean if centered else np.sum
                 size = np.sqrt(total(c * c, axis, keepdims=True))
                 if np.allclose(y * size, c, 1e-2, 1e-2 * float(np.max(np.abs(c)))):
-                    yield _normalization(use, node, x, y, axis, centered)
+                    yield _normalization(use, node, x, y, axis, centered, total)
 
 
 def _normalization(
-    use: Use, node: AnyNode, x: Array, y: Array, axis: Any, centered: bool
+    use: Use, node: AnyNode, x: Array, y: Array, axis: Any, centered: bool, total: Any
 ) -> Formula:
-    """y = r * (x - mean(x)),  with one r for each row; or not centered,  y = r * x,  with rows of length 1."""
+    """y = r * (x - mean(x)),  with one r for each row; or not centered,  y = r * x.
+
+    total   the sum over a row, or the mean, of  y * y  is 1
+    """
     g = use.g
     c = x - np.mean(x, axis, keepdims=True) if centered else x
     r = np.sum(y * c, axis, keepdims=True) / np.sum(c * c, axis, keepdims=True)
-    total = np.mean if centered else np.sum
     r0 = 1 / np.sqrt(total(c * c, axis, keepdims=True))
 
     def parts(axis: Any, outer: Array = y, inner: Array = y) -> tuple[Array, Array]:
@@ -199,9 +203,10 @@ def _normalization(
     wrong = [("missing_path", "r is treated as a constant", other)]
     if centered:
         wrong += _with_the_mean(mean, other, n)
-    instead, times = ("sums stand there", n) if centered else ("a mean stands there", 1 / n)
+    averaged = total is np.mean
+    instead, times = ("sums stand there", n) if averaged else ("a mean stands there", 1 / n)
     wrong += [("mean_for_sum", instead, (1 - times) * d) for d in (mean + other, mean, other)]
-    right, own = r * g - mean - other, r * y * g * y / (n if centered else 1)
+    right, own = r * g - mean - other, r * y * g * y / (n if averaged else 1)
     wrong += [
         ("sign", "the last term is added, not subtracted", 2 * other),
         ("upstream_only", "the factor r is missing", right / r - right),
@@ -222,7 +227,7 @@ def _normalization(
             if centered:
                 words = "it is that of a normalization along other axes"
                 wrong.append(("reduction_axis", words, _along(axes, g, x, r, c, axis) - right))
-    words = "r * (g - y * sum(g * y))  for  y = r * x"
+    words = f"r * (g - y * {'mean' if averaged else 'sum'}(g * y))  for  y = r * x"
     if centered:
         words = "r * (g - mean(g) - y * mean(g * y))  for  y = (x - mean) * r"
     return Formula(use, node, wrong, words)
@@ -369,7 +374,7 @@ def _row(kind: str) -> Mistake:
         found = list(_softmax_at(use))
         if use.op_name == "standardize":
             x, y, axis = (use.values[name] for name in ("x", "z", "axis"))
-            found = [_normalization(use, use.parent, x, y, axis, centered=True)]
+            found = [_normalization(use, use.parent, x, y, axis, True, np.mean)]
         return [Variant(use.passed + d, n) for f in found for k, n, d in f.wrong if k == kind]
 
     ops = ("softmax", "log_softmax", "logsumexp", "standardize")

@@ -134,7 +134,7 @@ def _numerator_missing(use: Use, y: Array) -> Passes:
     return use.fit(-use.g / y**2) if use.name == "y" else None
 
 
-@mistake("wrong_argument", "tanh sigmoid softplus abs elu")
+@mistake("wrong_argument", "tanh sigmoid exp softplus logsigmoid abs elu gelu silu mish hardswish")
 def _half_of_the_formula(use: Use, z: Array) -> Variants:
     """The derivative of {op}{line} is {n}.
 
@@ -154,9 +154,17 @@ def _half_of_the_formula(use: Use, z: Array) -> Variants:
             (0 * x + z.min(), "a number"),
         ):
             yield Variant(np.where(x > 0, use.passed, use.g * d), f"{below}; yours is {words}")
-    elif use.op_name == "softplus":
+    elif use.op_name == "exp":
+        yield Variant(use.g * z * z, "exp(x); yours is exp(2 * x)")
+        yield Variant(use.g * np.sqrt(z), "exp(x); yours is exp(x / 2)")
+    elif use.op_name in ("gelu", "silu", "mish", "hardswish"):
+        x = use.values["x"]
+        d = (use.passed - _factor_beside_x(use, x)) / x
+        yield Variant(d, "h(x) + x * h'(x)  for  z = x * h(x); yours is h'(x)")
+    elif use.op_name in ("softplus", "logsigmoid"):
         p = use.share()
-        yield Variant(use.g * np.expm1(z), "a sigmoid: the denominator is missing")
+        if use.op_name == "softplus":
+            yield Variant(use.g * np.expm1(z), "a sigmoid: the denominator is missing")
         yield Variant(
             None if p is None else use.g * p * (1 - p),
             "a sigmoid; yours is the derivative of that sigmoid",

@@ -29,7 +29,13 @@ def noise(a: Answer) -> Iterator[Diagnosis]:
     size, worst = float(np.max(np.abs(a.right))), float(np.max(np.abs(error)))
     if size == 0 or worst == 0:
         return
-    if worst <= 1e-3 * size or _rounded(a, worst, size) or _one_sided(a, error, worst, size):
+    # A mistake in a term with a small weight changes few digits.
+    least = min((c for c in a.graph.factors if c < 0.1), default=1.0)
+    if (
+        worst <= 1e-3 * least * size
+        or _rounded(a, worst, size)
+        or _one_sided(a, error, worst, size)
+    ):
         digits = max(int(-np.log10(worst / size)), 0)
         right_to = f"{digits} digit{'s' * (digits != 1)}" if digits else "less than one digit"
         yield nowhere(
