@@ -5,6 +5,7 @@ differentiation against each other.
 """
 
 import inspect
+import math
 import re
 from pathlib import Path
 
@@ -339,6 +340,18 @@ def test_the_gradient_of_a_product_is_that_of_the_others_beside_infinity_and_nan
     alone.prod(0).backward()
 
     assert x.grad.tolist() == [6, np.inf, np.inf] and alone.grad.tolist() == [1]
+
+
+def test_erf_in_float32_errs_in_the_last_digit_only():
+    x = np.linspace(-6, 6, 4001, dtype=np.float32)
+    x = np.concatenate([x, 10 ** np.linspace(-30, 0, 100), [-np.inf, np.inf]]).astype(np.float32)
+
+    z = minigrad.tensor(x).erf().numpy()
+
+    exact = np.array([math.erf(v) for v in x])
+    assert z.dtype == np.float32 and np.all(np.abs(z) <= 1)
+    assert np.all(np.abs(z - exact) <= 7 * np.spacing(np.abs(exact).astype(np.float32)))
+    assert np.isnan(minigrad.full((99,), np.nan).erf().numpy()).all()
 
 
 def test_erfinv_keeps_its_digits_close_to_1():

@@ -461,7 +461,8 @@ addcdiv.vjp(x=lambda g: g,
 def erf(x, *, out=None):
     """z = 2 / sqrt(pi) * the integral of exp(-t**2) from 0 to x        dz/dx = 2 / sqrt(pi) * exp(-(x**2))
 
-    Computed by a Taylor series near 0, and as 1 - erfc(x) elsewhere.
+    In float64, computed by a Taylor series near 0, and as 1 - erfc(x) elsewhere; in float32, by one quotient of
+    polynomials.
 
     >>> minigrad.tensor([0.0, 0.5]).erf()
     tensor([0.0000, 0.5205])
@@ -499,6 +500,8 @@ def _error_function(x, complement):
         return np.fromiter(values, x.dtype, x.size).reshape(x.shape)
     if x.dtype == np.float16:  # not accurate enough for the polynomials
         return _error_function(x.astype(np.float32), complement).astype(np.float16)
+    if x.dtype == np.float32 and not complement:
+        return in_pieces(_erf_in_float32, x, 16384)
     return in_pieces(lambda x: _rational(x, complement), x, 8192)
 
 
@@ -510,6 +513,14 @@ def in_pieces(f, x, size):
     for i in range(0, x.size, size):
         z[i : i + size] = f(flat[i : i + size])
     return z.reshape(x.shape)
+
+
+def _erf_in_float32(x):
+    """erf(x) with an error of at most 6 in the last digit. From 4 on, it is 1 in this precision."""
+    y = np.clip(x, -4, 4)
+    t = y * y
+    z = y * horner(ODD_ABOVE, t) / horner(ODD_BELOW, t)
+    return np.clip(z, -1, 1, out=z)
 
 
 def _rational(x, complement):
@@ -567,6 +578,11 @@ def _as_arrays(coefficients, dtype):
 
 # The Taylor series of erf(x) / x in x**2, highest power first.
 NEAR = tuple(TWO_OVER_SQRT_PI * (-1) ** k / (math.factorial(k) * (2 * k + 1)) for k in range(11, -1, -1))
+# erf(x) / x in x**2, from 0 to 16: a fit of the least relative error, which is 2e-9.
+ODD_ABOVE = (
+    -1.320180212e-8, 4.684686663e-6, 3.796061187e-4, 3.849628957e-3, 5.431692301e-2, 1.852038721e-1, 1.128379169,
+)  # fmt: skip
+ODD_BELOW = (6.310972903e-5, 1.307569814e-3, 1.546211429e-2, 1.139586190e-1, 4.974660719e-1, 1.0)
 BETWEEN_ABOVE = (
     2.15311535474403846e-8, 5.64188496988670089e-1, 8.88314979438837594, 6.61191906371416295e1,
     2.98635138197400131e2, 8.81952221241769090e2, 1.71204761263407058e3, 2.05107837782607147e3,
