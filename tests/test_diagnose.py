@@ -758,6 +758,17 @@ def test_finite_differences_are_recognized(dtype, h, central, seed):
 # ------------------------------------------------------------------ more than one mistake
 
 
+def test_an_operation_that_was_left_out_in_every_layer_is_one_mistake():
+    X, W, V, G = draw(5, 4), draw(4, 4, seed=1), draw(4, 3, seed=2), draw(5, 3, seed=3)
+    w, v = leaf(W), leaf(V)
+    z = ((tensor(X) @ w).tanh() @ v).tanh()
+
+    found = one_row({"w": w, "v": v}, z, "v", (X @ W).T @ G, G).diagnosis  # of a linear model
+
+    assert found.kind == "upstream_only" and found.extent == "everywhere"
+    assert "The same holds for 1 more operation of this kind." in found.message
+
+
 def test_a_constant_mean_in_each_of_two_layer_norms_is_one_mistake():
     x, G = leaf(draw(3, 4)), draw(3, 4, seed=1)
     h = F.layer_norm(x, (4,)).exp()

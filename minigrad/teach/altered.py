@@ -6,7 +6,7 @@ Here the student's backward pass may be right, but it belongs to a different for
 one on the tape. So we rerun the program from the altered operation, and then run backward with the
 values that it would have computed:
 
-    left out     z = x; g is passed on unchanged
+    left out     z = x; g is passed on unchanged; at one operation, or at every one of its kind
     set          another correction or axis; a sum instead of a mean
     put off      eps is added after the square root instead of under it; a mask follows the softmax
     at others    another value is read, such as the state after each step of a loop
@@ -16,11 +16,14 @@ Read uses.py first.
 
 import time
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from itertools import product
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from minigrad.tape.names import count_of
 from minigrad.teach.answer import Answer, Diagnosis
 from minigrad.teach.difference import Array
 from minigrad.teach.mistakes import message_and_hint
@@ -73,12 +76,13 @@ class Altered(NamedTuple):
 
 
 def altered(a: Answer, until: float) -> Iterator[Diagnosis]:
-    """The gradients of programs with one operation altered."""
+    """The gradients of programs with one operation altered, then with every one of its kind left out."""
     if a.few or a.mine.shape != a.right.shape:
         return
-    for use in a.graph.uses[::-1]:  # also uses that do not lead to the target: their values matter
-        if use.op is None or use.part or use.wrote or use is not use.twins[0]:
-            continue
+    # Also uses that do not lead to the target: their values matter.
+    uses = (u for u in a.graph.uses[::-1] if u.op is not None and not u.part and not u.wrote)
+    alone = [use for use in uses if use is use.twins[0]]
+    for use in alone:
         for search in SEARCHES:
             for kind, one, n in search(use):
                 if time.thread_time() > until:
@@ -89,6 +93,8 @@ def altered(a: Answer, until: float) -> Iterator[Diagnosis]:
                     also = ("upstream_only",) if missing else ()
                     yield a.found(*message_and_hint(search), kind=kind, use=use, n=n, also=also)
                     return
+
+    yield from _left_out_everywhere(a, alone, until)
 
 
 Alterations = Iterator[tuple[str, Altered, str]]
@@ -111,6 +117,25 @@ def _left_out(use: Use) -> Alterations:
         kind = "missing_path" if use.beside in use.origins else "wrong_argument"
     yield kind, Altered(use, x), ""
     yield kind, Altered(use, x, {}), " where its result is read, though not in the derivatives"
+
+
+def _left_out_everywhere(a: Answer, uses: list[Use], until: float) -> Iterator[Diagnosis]:
+    """The activation of every layer, or the temperature of both softmaxes, was left out."""
+    alike: dict[str, dict[AnyNode, Use]] = {}
+    for use in uses:
+        if use.beside not in use.origins and any(_left_out(use)):
+            alike.setdefault(use.op_name, {})[use.node] = use
+    for without in (group for group in alike.values() if len(group) > 1):
+        if time.thread_time() > until:
+            return
+        candidate = _gradient(a.graph, None, {}, without=without)
+        if candidate is not None and a.gives(candidate):
+            first = next(iter(without.values()))
+            kind, _, n = next(_left_out(first))
+            d = a.found(*message_and_hint(_left_out), kind=kind, use=first, n=n)
+            more = count_of(len(without) - 1, "more operation")
+            message = f"{d.message} The same holds for {more} of this kind."
+            yield replace(d, message=message, extent="everywhere")
 
 
 def _operand_left_out(use: Use) -> Alterations:
@@ -311,26 +336,39 @@ def _called(graph: Graph, node: Any) -> str:
 
 
 def _gradient(
-    graph: Graph, one: Altered | None, values: Mapping[AnyNode, Array], end: AnyNode | None = None
+    graph: Graph,
+    one: Altered | None,
+    values: Mapping[AnyNode, Array],
+    end: AnyNode | None = None,
+    without: Mapping[AnyNode, Use] = MappingProxyType({}),
 ) -> Array | None:
     """The target's gradient in the altered program, with these results; None if it cannot be computed.
 
-    end    a node that passes no gradient on
+    end       a node that passes no gradient on
+    without   the nodes that are left out, each with the edge of the operand that passes in its place
     """
     with np.errstate(all="ignore"):
         try:
-            return _backward(graph, one, _forward(graph, one, values), end)
+            changed = _forward(graph, one, values, without)
+            return _backward(graph, one, changed, end, without)
         except Exception:  # the other values do not fit together, or are not known
             return None
 
 
 def _forward(
-    graph: Graph, one: Altered | None, values: Mapping[AnyNode, Array]
+    graph: Graph,
+    one: Altered | None,
+    values: Mapping[AnyNode, Array],
+    without: Mapping[AnyNode, Use] = MappingProxyType({}),
 ) -> dict[AnyNode, Array]:
     """node -> its result in the altered program, for the nodes whose result differs."""
     changed, later = dict(values), one and one.later
     for node in reversed(graph.nodes):
         if node in changed or not getattr(node, "edges", ()):
+            continue
+        if node in without:
+            use = without[node]
+            changed[node] = changed.get(use.parent, use.values[use.name])
             continue
         plan = plan_of_node(node)
         new: dict[str, Any] = {
@@ -352,7 +390,11 @@ def _forward(
 
 
 def _backward(
-    graph: Graph, one: Altered | None, changed: Mapping[AnyNode, Array], end: AnyNode | None
+    graph: Graph,
+    one: Altered | None,
+    changed: Mapping[AnyNode, Array],
+    end: AnyNode | None,
+    without: Mapping[AnyNode, Use],
 ) -> Array | None:
     later = one and one.later
     gradients: dict[AnyNode, Any] = {graph.root: graph.seed}
@@ -369,7 +411,9 @@ def _backward(
             g = g * later.times
             if not later.seen:
                 new["z"] = recomputed(plan_of_node(node).op, {**use.values, **new})
-        if one is not None and node is one.use.node:
+        if node in without:
+            passed = g if use is without[node] else np.zeros_like(use.passed)
+        elif one is not None and node is one.use.node:
             passed = one.passes(g) if use is one.use else np.zeros_like(use.passed)
         elif new.keys() & set(use.reads()):
             passed = use.rule(g, **new)
