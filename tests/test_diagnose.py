@@ -294,6 +294,8 @@ NEW = {
         lambda x: ((-(x**2) / 2).exp() * tensor(W)).sum(), X, "forgot_inner", W * np.exp(-X * X / 2)),
     "one_branch": (
         lambda x: minigrad.where(x > 0, x**2, 3 * x).sum(), X, "mask_missing", 2 * X),
+    "one_of_several_rows": (
+        lambda x: (tensor(Y4) @ x).sigmoid().log().sum(), X, "missing_path", Y4[3] / (1 + np.exp(Y4[3] @ X))),
     "overlapping_slices": (
         lambda x: (x[:3] * 2).sum() + (x[1:] ** 2).sum(), X, "index_not_scattered",
         np.r_[2, 2 * X[1:]]),

@@ -405,7 +405,8 @@ def _one_example(use: Use) -> Variants:
     Sum over all examples: in a loop, add each part with  +=.
     """
     weight = use.op_name == "convolution" and use.name in ("w", "b")
-    weight = weight or use.op_name in OF_MATRICES.split() and use.name == "y" and use.g.ndim > 1
+    rows = use.op_name in OF_MATRICES.split() and np.ndim(use.values.get("x")) > 1
+    weight = weight or rows and use.name == "y"
     if not use.g.ndim or not weight and use.wide() is None:
         return
     for k in {0, len(use.g) - 1} if len(use.g) > 1 else ():
