@@ -388,11 +388,12 @@ def test_without_a_home_images_are_temporary(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
     monkeypatch.setattr(os.path, "expanduser", lambda path: path)  # of a user without an account
-    monkeypatch.setattr(image, "build_image", lambda folder, **settings: folder)
+    monkeypatch.setattr(image, "build_image", lambda folder, **settings: folder.mkdir())
+    monkeypatch.setattr(image, "_temporary_folder", image._temporary_folder.__wrapped__)
 
     made = image.cached_image(False)
 
-    assert made.is_absolute() and not list(tmp_path.iterdir())
+    assert made.is_absolute() and made.is_dir() and not list(tmp_path.iterdir())
 
 
 # ------------------------------------------------------------------------- judging
@@ -464,15 +465,23 @@ def test_nbval_has_everything_that_we_rely_on():
 # ------------------------------------------------------------------------- the sandbox
 
 
-def test_without_a_sandbox_every_report_says_so(author, submitted, tmp_path):
-    folder = submitted("full_by_the_formula")
+def test_without_a_sandbox_every_report_says_so_and_no_temporary_file_is_left(
+    author, submitted, tmp_path
+):
+    folder, temporary = submitted("full_by_the_formula"), tmp_path / "t"
+    temporary.mkdir()
+    command = [sys.executable, "-m", "minigrad.cli", "grade", folder, "-e", author]
+    command += ["-o", tmp_path / "out", "--isolation", "none"]
 
-    done = run("grade", folder, "-e", author, "-o", tmp_path / "out", "--isolation", "none")
+    done = subprocess.run(
+        command, env={**os.environ, "TMPDIR": str(temporary)}, capture_output=True, encoding="utf-8"
+    )
 
-    assert "Isolation: none." in done.output
+    assert "Isolation: none." in done.stdout, done.stderr
     assert "Isolation: none" in (tmp_path / "out" / "overview.html").read_text(encoding="utf-8")
     document = json.loads((tmp_path / "out" / "grades.json").read_text(encoding="utf-8"))
     assert document["isolation"] == ["none"] and document["grades"][0]["points"] == 4
+    assert not list(temporary.iterdir())
 
 
 @pytest.mark.parametrize("times", [1, 2])
