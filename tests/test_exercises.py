@@ -280,7 +280,9 @@ def answered(author, answer):
 # --------------------------------------------------------------------------- nbgrader
 
 # as the command nbgrader, and three seconds faster each time: see notebook_format.py
-NBGRADER = "import minigrad.utils.notebook_format; from nbgrader.apps.nbgraderapp import main; main()"
+NBGRADER = (
+    "import minigrad.utils.notebook_format; from nbgrader.apps.nbgraderapp import main; main()"
+)
 
 
 @pytest.mark.skipif(find_spec("nbgrader") is None, reason="nbgrader is not installed")
