@@ -608,6 +608,16 @@ def for_people():
     return nbformat.from_dict(notebook)
 
 
+RIGHT = "product_backward = lambda x, y, g: (g * y, g * x)"
+
+
+def by_hand():
+    """The same without the question that is checked: it is graded without a kernel."""
+    notebook = for_people()
+    del notebook.cells[1:4]
+    return notebook
+
+
 @pytest.fixture
 def author(tmp_path):
     path = tmp_path / "author" / "ps1.ipynb"
@@ -651,9 +661,7 @@ def test_a_mark_scheme_outside_of_a_task_and_a_mark_without_points_are_refused(a
 
 
 def test_a_notebook_marked_entirely_by_hand_passes_the_gate(author):
-    notebook = for_people()
-    del notebook.cells[1:4]
-    nbformat.write(notebook, author)
+    nbformat.write(by_hand(), author)
 
     gate(author)
 
@@ -734,13 +742,10 @@ def mark(path, student, question, **cells):
     write_table(path, [list(rows[0]), *(list(r.values()) for r in rows)], edited=True)
 
 
-def test_a_manual_mark_survives_regrading_and_says_if_the_answer_has_changed(
-    author, submit, tmp_path, monkeypatch
-):
+def test_a_manual_mark_is_added_to_the_points_of_the_checks(author, submit, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    submit("ada", why="=1+1", answer="product_backward = lambda x, y, g: (g * y, g * x)")
+    submit("ada", why="=1+1", answer=RIGHT)
     submit("bob")
-    path = tmp_path / "out" / "manual.csv"
 
     done = grade(tmp_path, author)
     assert done.exit_code == 0, done.output
@@ -751,30 +756,46 @@ def test_a_manual_mark_survives_regrading_and_says_if_the_answer_has_changed(
     feedback = (tmp_path / "out" / "feedback" / "ada.html").read_text("utf-8")
     assert "4 of 12.5 points, 3 still to be marked" in feedback
     assert (tmp_path / "out" / "overview.html").read_text("utf-8").count(">?</td>") == 1
-    mark(path, "ada", "why", points="2,5", comment="=half\nof it")
+    mark(tmp_path / "out" / "manual.csv", "ada", "why", points="2,5", comment="=half\nof it")
 
     grade(tmp_path, author)
-    before = path.read_bytes()
     ada, _ = rows_of(tmp_path / "out" / "gradebook.csv")
     assert (ada["points"], ada["why"], ada["confirm"]) == ("6.5", "2.5", "")
     assert "=half" in (tmp_path / "out" / "feedback" / "ada.html").read_text("utf-8")
-    grade(tmp_path, author)
+
+
+def test_a_manual_mark_survives_regrading_and_says_if_the_answer_has_changed(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    handed = Class(tmp_path / "author" / "ps1.ipynb", by_hand(), tmp_path / "class")
+    path = tmp_path / "out" / "manual.csv"
+
+    def graded():
+        done = grade(tmp_path, handed.author)
+        return rows_of(tmp_path / "out" / "gradebook.csv"), done.output
+
+    handed.submit("ada", why="=1+1")
+    handed.submit("bob")
+    graded()
+    mark(path, "ada", "why", points="2,5", comment="=half\nof it")
+    (ada, _), _ = graded()
+    assert (ada["points"], ada["why"], ada["confirm"]) == ("2.5", "2.5", "")
+    before = path.read_bytes()
+    graded()
     assert path.read_bytes() == before
 
-    submit("ada", why="Something else.")
-    grade(tmp_path, author)
-    ada, _ = rows_of(tmp_path / "out" / "gradebook.csv")
+    handed.submit("ada", why="Something else.")
+    (ada, _), _ = graded()
     assert (ada["why"], ada["confirm"]) == ("2.5", "please confirm")
     assert "why: =half of it; the answer has changed since it was marked" in ada["note"]
     (row,) = [r for r in rows_of(path) if r["note"]]
     assert (row["points"], row["answer"]) == ("2.5", "Something else.")
     mark(path, "ada", "why", version="")
-    grade(tmp_path, author)
-    assert rows_of(tmp_path / "out" / "gradebook.csv")[0]["confirm"] == ""
+    (ada, _), _ = graded()
+    assert ada["confirm"] == ""
 
     (tmp_path / "class" / "ada.ipynb").unlink()
-    done = grade(tmp_path, author)
-    assert "a student or an answer that does not exist: 1" in done.output
+    _, said = graded()
+    assert "a student or an answer that does not exist: 1" in said
     (gone,) = [r for r in rows_of(path) if r["student"] == "ada"]
     assert (gone["points"], gone["note"]) == ("2.5", "there is no such answer now")
 
@@ -891,41 +912,41 @@ def write_declared(author, declared):
     nbformat.write(notebook, author)
 
 
+PRODUCT, TWO_SETTINGS = "lambda x, y: x * y, [[(3,), (3,)]]", "settings=[{'lr': 1.0}, {'lr': 2.0}]"
+
+
 @pytest.mark.parametrize(
-    "declared, right, points",
+    "declared, right, earned, points",
     [
-        ("Exercise('f', lambda x, y: x * y, [[(3,), (3,)]], points={'dx': 3, 'dy': 1})", "c/1/dx", 3),
-        ("Exercise('f', lambda x, y: x * y, [[(3,), (3,)]], points=4)", "c/1/dx", 2),
-        ("Updates('f', optim.SGD, settings=[{'lr': 1.0}, {'lr': 2.0}],"
-         " points={'settings 1': 1, 'settings 2': 3})", "c/2/steps", 3),
+        (f"Exercise('f', {PRODUCT}, points={{'dx': 3, 'dy': 1}})", "c/1/dx", 3, 4),
+        (f"Exercise('f', {PRODUCT}, points=4)", "c/1/dx", 2, 4),
+        (f"Exercise('f', {PRODUCT}, points={{'dx': 3, 'dy': 2}})", "c/1/dx", 2.4, 5),
+        ("Exercise('f', lambda x: x * x, [[(3,)], [(2,)]], points=3)", "c/1/dx", 2, 3),
+        (f"Updates('f', optim.SGD, {TWO_SETTINGS}, points={{'settings 1': 1, 'settings 2': 3}})",
+         "c/2/steps", 3, 4),
+        (f"Updates('f', optim.SGD, {TWO_SETTINGS}, points=3)", "c/2/steps", 2, 3),
     ],
 )  # fmt: skip
-def test_the_parts_of_an_exercise_have_the_points_that_it_declares(author, declared, right, points):
+def test_the_parts_of_an_exercise_have_the_points_that_it_declares(
+    author, declared, right, earned, points
+):
     write_declared(author, declared)
 
     recording, judge = make_bundles(author)
 
-    assert judge.questions[0].earned({right}) == points
+    assert judge.questions[0].earned({right}) == earned
     assert "weights" not in json.dumps(recording.data)
-    assert not list(differing_points(judge.questions))
+    differing = [("c", 4, points)] if points != 4 else []
+    assert list(differing_points(judge.questions)) == differing
 
 
-@pytest.mark.parametrize(
-    "declared, points",
-    [
-        ("Exercise('f', lambda x: x * x, [[(3,)], [(2,)]], points=3)", 3),
-        ("Exercise('f', lambda x, y: x * y, [[(3,), (3,)]], points={'dx': 3, 'dy': 2})", 5),
-        ("Updates('f', optim.SGD, settings=[{'lr': 1.0}, {'lr': 2.0}], points=3)", 3),
-    ],
-)
-def test_release_notices_points_that_differ_from_nbgrader_s(author, declared, points):
-    write_declared(author, declared)
+def test_release_warns_of_points_that_differ_from_nbgrader_s(author):
+    write_declared(author, f"Exercise('f', {PRODUCT}, points={{'dx': 3, 'dy': 2}})")
 
     out = str(author.parent / "o")
     done = CliRunner().invoke(app, ["release", str(author), "-o", out, "--no-run"])
 
-    assert list(differing_points(make_bundles(author)[1].questions)) == [("c", 4, points)]
-    told = f'c counts for 4 points (nbgrader\'s "points"), but declares {points}.'
+    told = 'c counts for 4 points (nbgrader\'s "points"), but declares 5.'
     assert f"warning: {told}" in done.output
 
 
@@ -1051,40 +1072,38 @@ def test_a_long_comment_is_not_shortened(page, tmp_path):
 # ------------------------------------------------------------------------- several notebooks
 
 
-@pytest.fixture
-def two_parts(tmp_path):
-    """An assignment of two notebooks with cells of the same ids; a class that hands them in."""
+def two_parts(tmp_path, notebook, flat=False):
+    """An assignment of two notebooks with cells of the same ids: their paths, and a way to hand one in."""
     parts = {
-        part: Class(tmp_path / part / f"{part}.ipynb", for_people(), tmp_path / "class")
+        part: Class(tmp_path / part / f"{part}.ipynb", notebook, tmp_path / "class")
         for part in ("part1", "part2")
     }
 
-    def write(student, part, flat=False, **sources):
+    def submit(student, part, **sources):
         parts[part].submit(f"{part}/{student}" if flat else f"{student}/{part}", **sources)
 
-    return write
+    return [each.author for each in parts.values()], submit
 
 
-RIGHT = "product_backward = lambda x, y, g: (g * y, g * x)"
-
-
-@pytest.mark.parametrize("flat", [False, True])
-def test_an_assignment_may_have_several_notebooks(two_parts, tmp_path, monkeypatch, flat):
+@pytest.mark.parametrize("notebook, flat", [(for_people, False), (by_hand, True)])
+def test_an_assignment_may_have_several_notebooks(tmp_path, monkeypatch, notebook, flat):
     monkeypatch.chdir(tmp_path)
-    two_parts("ada", "part1", flat, answer=RIGHT, why="One.")
-    two_parts("ada", "part2", flat, answer="product_backward = None", why="Two.")
-    two_parts("bob", "part1", flat, answer=RIGHT, why="Only one.")
+    (first, second), submit = two_parts(tmp_path, notebook(), flat)
+    submit("ada", "part1", answer=RIGHT, why="One.")
+    submit("ada", "part2", answer="product_backward = None", why="Two.")
+    submit("bob", "part1", answer=RIGHT, why="Only one.")
     if flat:
-        two_parts("cy", "part2", flat)
-    more = ["-e", tmp_path / "part2" / "part2.ipynb", "--assignment", "ps1"]
+        submit("cy", "part2")
 
-    done = grade(tmp_path, tmp_path / "part1" / "part1.ipynb", *more)
+    done = grade(tmp_path, first, "-e", second, "--assignment", "ps1")
 
     assert done.exit_code == 0, done.output
     rows = rows_of(tmp_path / "out" / "gradebook.csv")
+    assert [row["student"] for row in rows] == ["ada", "bob", *(["cy"] if flat else [])]
+    points, of = ("0", "17") if flat else ("4", "25")
     ada, bob = rows[:2]
-    assert [ada[c] for c in ("points", "of", "part1/check", "part2/check")] == ["4", "25", "4", "0"]
-    assert (bob["points"], bob["of"]) == ("4", "25")
+    assert (ada["points"], ada["of"], bob["points"], bob["of"]) == (points, of, points, of)
+    assert flat or (ada["part1/check"], ada["part2/check"]) == ("4", "0")
     assert "part2: nothing was handed in" in bob["note"]
     marks = rows_of(tmp_path / "out" / "manual.csv")
     answers = {(r["student"], r["question"]): r["answer"] for r in marks}
@@ -1093,16 +1112,17 @@ def test_an_assignment_may_have_several_notebooks(two_parts, tmp_path, monkeypat
     assert not answers.get(("bob", "part2/why"))
     assert (tmp_path / "out" / "part1" / "grades.json").exists()
     page = (tmp_path / "out" / "feedback" / "ada.html").read_text("utf-8")
-    assert "<h1>ps1: 4 of 25 points" in page and "part2/check" in page
+    assert f"<h1>ps1: {points} of {of} points" in page and "part2/why" in page
 
 
-def test_the_last_of_several_notebooks_determines_lateness(two_parts, tmp_path, settings):
+def test_the_last_of_several_notebooks_determines_lateness(tmp_path, settings):
+    paths, submit = two_parts(tmp_path, by_hand())
     for hours, part in ((2, "part1"), (30, "part2")):
-        two_parts("ada", part)
+        submit("ada", part)
         stamp = (DUE + timedelta(hours=hours)).timestamp()
         os.utime(tmp_path / "class" / "ada" / f"{part}.ipynb", (stamp, stamp))
     rules = settings(POLICY.replace("[late]", "[late]\ntrust_file_times = true"))
-    exercises = [make_bundles(tmp_path / p / f"{p}.ipynb") for p in ("part1", "part2")]
+    exercises = [make_bundles(path) for path in paths]
     asked = Assignment("ps1", exercises, rules)
 
     book = grade_assignment(asked, tmp_path / "class", tmp_path / "out", Settings(isolation="none"))
@@ -1112,14 +1132,14 @@ def test_the_last_of_several_notebooks_determines_lateness(two_parts, tmp_path, 
         grade_assignment(Assignment("ps1", exercises[:1] * 2), tmp_path / "class", tmp_path / "o")
 
 
-def test_work_that_comes_in_during_a_run_does_not_stop_it(two_parts, tmp_path):
-    two_parts("ada", "part1")
-    two_parts("ada", "part2")
-    exercises = [make_bundles(tmp_path / p / f"{p}.ipynb") for p in ("part1", "part2")]
-    asked = Assignment("ps1", exercises)
+def test_work_that_comes_in_during_a_run_does_not_stop_it(tmp_path):
+    paths, submit = two_parts(tmp_path, by_hand())
+    submit("ada", "part1")
+    submit("ada", "part2")
+    asked = Assignment("ps1", [make_bundles(path) for path in paths])
 
     def comes_in(done, of, what):
-        two_parts("bob", "part2") if what == "judging" else None
+        submit("bob", "part2") if what == "judging" else None
 
     where = tmp_path / "class", tmp_path / "out", Settings(isolation="none"), comes_in
     book = grade_assignment(asked, *where)

@@ -5,6 +5,7 @@ graded; the rest with MINIGRAD_SUBMISSIONS=rest, as in .ci/run, and all with MIN
 """
 
 import os
+from functools import cache
 
 import pytest
 
@@ -36,18 +37,19 @@ def some(named):
     }
 
 
+@cache
 def holds(tier):
     return try_tier(tier, cached_image(False)).holds
 
 
 @pytest.fixture(scope="module", params=["bwrap", "landlock", "container", "gvisor"])
 def tier(request):
+    if request.param != "bwrap" and holds("bwrap") and not os.environ.get("MINIGRAD_SLOW"):
+        pytest.skip(f"{request.param} too is tried with MINIGRAD_SLOW=1; here, bwrap is")
     if not holds(request.param):
         pytest.skip(
             f"the sandbox {request.param} does not hold on this machine: see minigrad doctor"
         )
-    if request.param != "bwrap" and holds("bwrap") and not os.environ.get("MINIGRAD_SLOW"):
-        pytest.skip(f"{request.param} too is tried with MINIGRAD_SLOW=1; here, bwrap is")
     return request.param
 
 

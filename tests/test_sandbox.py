@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -150,9 +151,15 @@ image = cached_image(False)
 """
 
 
+@cache
+def self_test(tier):
+    """What the self-test finds of a tier here."""
+    return choose.try_tier(tier, cached_image(False))
+
+
 @pytest.mark.parametrize("tier", launch.TIERS[:-1])
-def test_a_tier_that_starts_here_blocks_every_attack(image, tier):
-    found = choose.try_tier(tier, image)
+def test_a_tier_that_starts_here_blocks_every_attack(tier):
+    found = self_test(tier)
 
     if not found.attacks:
         pytest.skip(found.reason)
@@ -269,16 +276,15 @@ def finding_without(walls, image, monkeypatch, tmp_path):
     "walls", [("landlock",), ("read-only settings",), ("landlock", "read-only settings")]
 )
 def test_each_layer_of_bwrap_holds_without_the_others(image, monkeypatch, tmp_path, walls):
-    finding = finding_without((), image, monkeypatch, tmp_path)
-    if not finding.attacks:
-        pytest.skip(f"bwrap cannot be used here: {finding.reason}")
+    if not self_test("bwrap").attacks:
+        pytest.skip(f"bwrap cannot be used here: {self_test('bwrap').reason}")
 
     assert finding_without(walls, image, monkeypatch, tmp_path).holds
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="an ordinary user may not change them anyway")
 def test_the_self_test_finds_what_is_possible_without_any_layer(image, monkeypatch, tmp_path):
-    if not finding_without((), image, monkeypatch, tmp_path).holds:
+    if not self_test("bwrap").holds:
         pytest.skip("bwrap cannot be used here")
     walls = ("landlock", "first process", "read-only settings", "own user")
     monkeypatch.setattr(container, "PATIENCE", 0.5)  # for the end of what does not look for ours
@@ -293,7 +299,7 @@ def test_the_self_test_finds_what_is_possible_without_any_layer(image, monkeypat
 @pytest.mark.skipif(os.geteuid() != 0, reason="the kernel counts an ordinary user's threads")
 @pytest.mark.parametrize("tier", ["bwrap", "landlock"])
 def test_a_tier_in_which_root_s_threads_are_not_counted_is_not_offered(image, monkeypatch, tier):
-    if not choose.try_tier(tier, image).attacks:
+    if not self_test(tier).attacks:
         pytest.skip(f"{tier} cannot be used here")
     monkeypatch.setattr(launch, "_unused_uid", lambda: None)
 

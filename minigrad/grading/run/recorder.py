@@ -28,10 +28,11 @@ from minigrad.grading.release.bundles import Recording
 from minigrad.grading.run.notebook import Unreadable, read_bytes
 from minigrad.grading.run.record import Job, record_submission, unrecorded
 from minigrad.grading.sandbox.choose import NoSandbox, choose_sandbox, tested
-from minigrad.grading.sandbox.image import NoSuchPackage
+from minigrad.grading.sandbox.image import NoSuchPackage, temporary_images
 from minigrad.grading.sandbox.wire import NotStarted
 
 JOBS = 100  # jobs per process; then a new one is started, which bounds memory leaks
+ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
 LOST = "(The answer could not be read: see the notebook.)"
 TRY_AGAIN = "to try again, give the same command"
 _thread = threading.local()
@@ -100,7 +101,7 @@ class RecorderProcess:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            env={**os.environ, **tested(), "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},
+            env={**os.environ, **tested(), **temporary_images(), **ONE_THREAD},
         )
         _started.append(self)
 

@@ -26,6 +26,9 @@ from packaging.requirements import Requirement
 
 HERE = Path(__file__).parent
 MONTH = 30 * 24 * 3600.0
+TEMPORARY = (
+    "MINIGRAD_TEMPORARY_IMAGES"  # the grader's folder of temporary images, for a recorder process
+)
 LEFT_OUT = {"debugpy", "jedi", "parso"}  # ipykernel and IPython do without them
 UNNEEDED = shutil.ignore_patterns("tests", "*.pyi", "*.lib", "*.h")
 STAND_IN = HERE / "stand_in.py"
@@ -94,9 +97,7 @@ def cached_image(engine: bool, packages: tuple[str, ...] = (), keep: bool = True
     """
     parent = _cache_folder() if keep else None
     if parent is None:
-        folder = Path(tempfile.mkdtemp(prefix="mg-image-"))
-        atexit.register(shutil.rmtree, folder, ignore_errors=True)
-        return build_image(folder / "image", engine=engine, packages=packages)
+        parent = _temporary_folder()
     name = hashlib.sha256(contents(engine=engine, packages=packages).encode()).hexdigest()[:24]
     target = parent / f"kernel-{name}"
     if target.exists():
@@ -113,6 +114,25 @@ def cached_image(engine: bool, packages: tuple[str, ...] = (), keep: bool = True
         finally:
             shutil.rmtree(made, ignore_errors=True)
     return target
+
+
+def temporary_images() -> dict[str, str]:
+    """An environment variable that tells a recorder process where this process's temporary images are."""
+    return {TEMPORARY: str(_temporary_folder())}
+
+
+@cache
+def _temporary_folder() -> Path:
+    """A folder for images that are removed with this process, or with the grader that started it.
+
+    A recorder process is killed, so it could not remove images of its own.
+    """
+    if of_the_grader := os.environ.get(TEMPORARY):
+        return Path(of_the_grader)
+    folder = Path(tempfile.mkdtemp(prefix="mg-images-"))
+    folder.chmod(0o755)  # kernels may run as another user
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
 
 
 def _remove_old_images(parent: Path) -> None:
