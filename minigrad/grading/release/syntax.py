@@ -125,22 +125,46 @@ def unparsed(statement: ast.AST) -> str:
         return ""
 
 
-def without_import(source: str, module: str) -> str:
-    """The source without its imports of a module; "" if it has no such imports."""
+def without_module(source: str, module: str) -> str:
+    """The source without a module's imports, and without what cannot run then; "" if it has no such imports.
+
+    That is annotations, and statements such as  plt.style.use("dark") , which use the module or a name that is
+    made with it. A function that uses it stays, and raises only if it is called.
+    """
     kept: list[ast.stmt] = []
-    found = False
+    absent: set[str] = set()  # the names that are not defined without the module
+    imported = False
     for statement in statements_of(source):
-        empty = False
-        if isinstance(statement, ast.Import):
-            names = [alias for alias in statement.names if alias.name.split(".")[0] != module]
-            found = found or len(names) < len(statement.names)
-            statement.names, empty = names, not names
-        elif isinstance(statement, ast.ImportFrom):
-            empty = (statement.module or "").split(".")[0] == module
-            found = found or empty
-        if not empty:
+        if isinstance(statement, Import):
+            made, of = names_bound(statement), getattr(statement, "module", None)
+            here = [a for a in statement.names if (of or a.name).split(".")[0] != module]
+            imported = imported or len(here) < len(statement.names)
+            statement.names = here
+            absent = (absent | made) - names_bound(statement)
+            kept += [statement] if here else []
+        elif isinstance(statement, Function | ast.ClassDef):
+            _drop_annotations(statement, absent)
+            lacks = bool(absent & names_read(statement))
+            absent = absent | {statement.name} if lacks else absent - {statement.name}
             kept.append(statement)
-    return unparsed(ast.Module(kept, [])) if found else ""
+        else:
+            stored = (
+                n for n in ast.walk(statement) if isinstance(getattr(n, "ctx", None), ast.Store)
+            )
+            made = {n.id for n in stored if isinstance(n, ast.Name)}
+            lacks = waits_for([statement], absent)
+            absent = absent | made if lacks else absent - made
+            kept += [] if lacks else [statement]
+    return unparsed(ast.Module(kept, [])) if imported else ""
+
+
+def _drop_annotations(definition: ast.stmt, names: set[str]) -> None:
+    """Remove the annotations of functions that use one of these names."""
+    for node in ast.walk(definition):
+        for kind in ("annotation", "returns") if isinstance(node, ast.arg | Function) else ():
+            hint = getattr(node, kind, None)
+            if hint is not None and names & {*names_in(hint)}:
+                setattr(node, kind, None)
 
 
 def names_read(*statements: ast.stmt) -> set[str]:

@@ -25,7 +25,7 @@ from minigrad.grading.documents import AnswersDocument, Drawn, QuestionAnswers
 from minigrad.grading.release.bundles import BundleDocument, Recording, label_of
 from minigrad.grading.release.check_cell import MIME, check_cell
 from minigrad.grading.release.questions import GradedQuestion
-from minigrad.grading.release.syntax import without_import
+from minigrad.grading.release.syntax import without_module
 from minigrad.grading.run.carried import Carried, find_carried
 from minigrad.grading.run.differences import uses_finite_differences
 from minigrad.grading.run.notebook import Unreadable
@@ -178,10 +178,12 @@ class _Run:
                 given = self.limits.cell if own else self.limits.start
                 run = kernel.run(source, min(ends, time.monotonic() + given))
                 while own and run.end == "idle" and (absent := ABSENT.match(run.error or "")):
-                    source = without_import(source, absent[1])
+                    source = without_module(source, absent[1])
                     if not source or len(notes) > MAX_NOTES:
                         break
-                    notes.append(f"{what}: {absent[1]} is not here, so its import was left out")
+                    notes.append(
+                        f"{what}: {absent[1]} is not here, so its import was left out, and what uses it at once"
+                    )
                     run = kernel.run(source, min(ends, time.monotonic() + given))
                 if run.end != "idle":
                     return _no_answers(run.end, _why(run, what, given))
