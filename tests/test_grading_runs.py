@@ -152,7 +152,7 @@ def test_recording_and_judging_separately_gives_the_grades_of_grade(
     assert points(judged) == points(graded)
     for name in ("seed", "isolation", "limits", "versions", "hashes"):
         assert graded[0][name]
-    assert graded[0]["versions"]["self-test of the sandbox"] == "17 attacks tried, all blocked"
+    assert graded[0]["versions"]["self-test of the sandbox"] == "19 attacks tried, all blocked"
 
 
 def test_one_notebook_is_recorded_into_a_file_that_can_be_judged(author, submitted, tmp_path, tier):
