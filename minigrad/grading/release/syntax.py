@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import cast
 
 NO_PROGRAM = (SyntaxError, ValueError, RecursionError, MemoryError)
+MAX_PROGRAM = 500_000  # characters; the tree of a longer text could take gigabytes
 # MAGIC: line magics, shell lines, and help queries such as  name? . ELSEWHERE: cell magics whose cell is not
 # Python of this kernel. Possessive quantifiers (*+, ++) avoid quadratic backtracking on, say, 200,000 spaces.
 MAGIC = re.compile(
@@ -30,8 +31,8 @@ def squeezed(text: str) -> str:
 
 
 def syntax_of(source: str) -> ast.Module | None:
-    """Parse a cell, ignoring its magics; None if it is not Python."""
-    if ELSEWHERE.match(source):
+    """Parse a cell, ignoring its magics; None if it is not Python, or too long."""
+    if ELSEWHERE.match(source) or len(source) > MAX_PROGRAM:
         return None
     return _parsed(source) or _parsed(MAGIC.sub(r"\1pass", source))
 
