@@ -233,8 +233,9 @@ def test_without_a_sandbox_the_attacks_of_the_self_test_succeed(image, monkeypat
 
     reason = choose.try_tier("none", image).reason
 
-    for attack in ("reads the judge bundle", "writes beside it", "empties it", "lists its folder", "reaches the network",
-                 "makes a socket", "sees the parent", "signals the parent", "lets a pipe signal it", "starts a process", "slows the parent down",
+    for attack in ("reads the judge bundle", "writes beside it", "empties it", "lists its folder",
+                 "reaches the network", "makes a socket", "sees the parent", "signals the parent",
+                 "lets a pipe signal it", "starts a process", "slows the parent down",
                  "signals others by a lock"):  # fmt: skip
         assert attack in reason
     for attack in ("real-time priority", "the kernel's settings"):
