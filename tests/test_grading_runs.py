@@ -1,5 +1,6 @@
 """Whole runs: release, record, judge, grade, resume, regrade, and the adapter to nbval."""
 
+import copy
 import inspect
 import json
 import os
@@ -22,15 +23,18 @@ from minigrad.grading.files import locked
 from minigrad.grading.gate import gate_bundles
 from minigrad.grading.judge.grades import judge
 from minigrad.grading.release.bundles import make_bundles
+from minigrad.grading.release.check_cell import draw_inputs
 from minigrad.grading.release.student import read_notebook
 from minigrad.grading.run import batch
 from minigrad.grading.run.batch import BatchError, Settings, grade_class
+from minigrad.grading.run.record import job_of, record_submission
 from minigrad.grading.sandbox import container, image
 from minigrad.grading.sandbox.launch import Limits
+from minigrad.grading.sandbox.wire import Kernel
 from tests import grading_figures as figures
 from tests.grading_figures import class_of
 from tests.submissions.answers import ANSWERS
-from tests.submissions.authors import by_exercise
+from tests.submissions.authors import AUTHORS, by_exercise
 from tests.submissions.classes import Class
 
 choose = pytest.importorskip("minigrad.grading.sandbox.choose")
@@ -473,6 +477,24 @@ def test_without_a_sandbox_every_report_says_so(author, submitted, tmp_path):
     assert "Isolation: none" in (tmp_path / "out" / "overview.html").read_text(encoding="utf-8")
     document = json.loads((tmp_path / "out" / "grades.json").read_text(encoding="utf-8"))
     assert document["isolation"] == ["none"] and document["grades"][0]["points"] == 4
+
+
+def test_kernels_that_start_slowly_cost_no_points(tmp_path, monkeypatch):
+    notebook = copy.deepcopy(AUTHORS["reverse"])
+    again = copy.deepcopy(notebook.cells[3])
+    again.id = again.metadata.nbgrader["grade_id"] = "again"
+    notebook.cells.append(again)
+    handed, limits = Class(tmp_path / "author.ipynb", notebook), Limits(submission=3)
+    content = handed.submit("ada", answer=ANSWERS["reverse"]["full_by_the_formula"]).read_bytes()
+    recording, _ = make_bundles(handed.author)
+    job = job_of(recording, "seed", "none", limits)
+    job["drawn"] = draw_inputs(recording.questions, recording.sources, "seed")
+    start = Kernel._start
+    monkeypatch.setattr(Kernel, "_start", lambda self: (time.sleep(3), start(self)))
+
+    document = record_submission(job, content, choose.choose_sandbox("none"))
+
+    assert [answers["reason"] for answers in document["questions"].values()] == [None, None]
 
 
 @pytest.mark.parametrize("times", [1, 2])

@@ -96,8 +96,7 @@ def record_submission(job: Job, content: bytes, sandbox: Sandbox) -> AnswersDocu
         return document
     document["notes"], document["written"] = found.notes, written_in(recording, found)
     document["guessed"], document["missing"] = found.guessed, found.missing
-    ends = time.monotonic() + limits.submission
-    run = _Run(recording, found, sandbox, job["drawn"], limits, ends)
+    run = _Run(recording, found, sandbox, job["drawn"], limits, limits.submission)
     document["questions"] = {q.id: run.answers_to(q) for q in recording.questions}
     for question in recording.questions:
         if uses_finite_differences(run.source_of(question), question.call):
@@ -132,12 +131,12 @@ def unrecorded(job: Job, reason: str | None, text: str = "") -> AnswersDocument:
     }
 
 
-@dataclass(frozen=True)
+@dataclass
 class _Run:
     """A submission that is being recorded.
 
     found      its answer cells
-    ends       the deadline of the whole submission
+    left       seconds that remain for the whole submission; starting its kernels does not count
     """
 
     recording: Recording
@@ -145,7 +144,7 @@ class _Run:
     sandbox: Sandbox
     drawn: Drawn
     limits: Limits
-    ends: float
+    left: float
 
     def answers_to(self, question: GradedQuestion) -> QuestionAnswers:
         """Run one question in a new kernel.
@@ -155,7 +154,7 @@ class _Run:
         """
         if not any(self.found.sources.get(a, "").strip() for a in question.answers):
             return _no_answers("missing", "there is no answer")
-        if time.monotonic() >= self.ends:
+        if self.left <= 0:
             seconds = f"{self.limits.submission:g} s"
             return _no_answers("time", f"earlier questions used all {seconds} of this submission")
         with suppress(NotStarted):
@@ -165,33 +164,39 @@ class _Run:
         return self._in_a_kernel(question)
 
     def _in_a_kernel(self, question: GradedQuestion) -> QuestionAnswers:
+        image = self.sandbox.images[question.engine]
+        with Process(self.sandbox.tier, image, self.limits) as process, Kernel(process) as kernel:
+            began = time.monotonic()
+            recorded = self._run(question, kernel, began + min(self.left, self.limits.question))
+            self.left -= time.monotonic() - began
+        return recorded
+
+    def _run(self, question: GradedQuestion, kernel: Kernel, ends: float) -> QuestionAnswers:
+        """Run the cells of a question, and collect its answers. `ends` is a deadline on the monotonic clock."""
         problem = None
         carried = self._carried(question)
         notes = carried.notes
         seconds = question.seconds or self.limits.cell
         check = check_cell(question, self.drawn)
-        image = self.sandbox.images[question.engine]
-        with Process(self.sandbox.tier, image, self.limits) as process, Kernel(process) as kernel:
-            ends = min(self.ends, time.monotonic() + self.limits.question)
-            for what, source, own in self._cells(question, carried):
-                # given cells are trusted, and run before the student's, so they get more time
-                given = self.limits.cell if own else self.limits.start
+        for what, source, own in self._cells(question, carried):
+            # given cells are trusted, and run before the student's, so they get more time
+            given = self.limits.cell if own else self.limits.start
+            run = kernel.run(source, min(ends, time.monotonic() + given))
+            while own and run.end == "idle" and (absent := ABSENT.match(run.error or "")):
+                source = without_module(source, absent[1])
+                if not source or len(notes) > MAX_NOTES:
+                    break
+                notes.append(
+                    f"{what}: {absent[1]} is not here, so its import was left out, and what uses it at once"
+                )
                 run = kernel.run(source, min(ends, time.monotonic() + given))
-                while own and run.end == "idle" and (absent := ABSENT.match(run.error or "")):
-                    source = without_module(source, absent[1])
-                    if not source or len(notes) > MAX_NOTES:
-                        break
-                    notes.append(
-                        f"{what}: {absent[1]} is not here, so its import was left out, and what uses it at once"
-                    )
-                    run = kernel.run(source, min(ends, time.monotonic() + given))
-                if run.end != "idle":
-                    return _no_answers(run.end, _why(run, what, given))
-                if run.error is not None and what == TAKEN:
-                    notes.append(f"{what}: {run.error}")
-                elif run.error is not None and (own or problem is None):
-                    problem = f"{what}: {run.error}"
-            run = kernel.run(check, min(ends, time.monotonic() + seconds))
+            if run.end != "idle":
+                return _no_answers(run.end, _why(run, what, given))
+            if run.error is not None and what == TAKEN:
+                notes.append(f"{what}: {run.error}")
+            elif run.error is not None and (own or problem is None):
+                problem = f"{what}: {run.error}"
+        run = kernel.run(check, min(ends, time.monotonic() + seconds))
         published = [data[MIME] for data in run.published if MIME in data]
         if run.end == "died":
             published = []  # how much arrived before the crash is random; a grade must not be
