@@ -79,21 +79,21 @@ def names_bound(*statements: ast.AST) -> set[str]:
 
 
 def names_changed(function: ast.stmt) -> set[str]:
-    """The names that the statements in a function write into, its own ones included."""
+    """The names that the statements in a function or in a class's methods write into, its own ones included."""
     inside = (n for n in ast.walk(function) if isinstance(n, ast.stmt))
-    return names_bound(*(n for n in inside if not isinstance(n, Function)))
+    return names_bound(*(n for n in inside if not isinstance(n, Function | ast.ClassDef)))
 
 
 def changed_by(statement: ast.stmt, functions: Mapping[str, set[str]]) -> set[str]:
-    """The names that a bare call may change through one of these functions, or a decorator when it decorates.
+    """The names that a bare call, a decorator or a base class may change through one of these functions.
 
-    functions    the names that each changes
+    functions    the names that each changes; classes are among them
 
     >>> register, call = statements_of("def register(f):\\n    RULES[f] = f\\nregister(abs)")
     >>> changed_by(call, {"register": names_changed(register)})
     {'RULES'}
     """
-    called = list(getattr(statement, "decorator_list", []))
+    called = [*getattr(statement, "decorator_list", []), *getattr(statement, "bases", [])]
     if isinstance(statement, ast.Expr):
         called.append(statement.value)
     changed: set[str] = set()
