@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from importlib import metadata
+from types import SimpleNamespace
 
 import nbformat
 import pytest
@@ -18,9 +19,11 @@ from typer.testing import CliRunner
 
 from minigrad.cli import app
 from minigrad.grading import commands, doctor
+from minigrad.grading.answers import encoded
 from minigrad.grading.doctor import examine
 from minigrad.grading.files import locked
 from minigrad.grading.gate import gate_bundles
+from minigrad.grading.judge import mistakes
 from minigrad.grading.judge.grades import judge
 from minigrad.grading.release.bundles import make_bundles
 from minigrad.grading.release.check_cell import draw_inputs
@@ -31,6 +34,7 @@ from minigrad.grading.run.record import job_of, record_submission
 from minigrad.grading.sandbox import container, image
 from minigrad.grading.sandbox.launch import Limits
 from minigrad.grading.sandbox.wire import Kernel
+from minigrad.teach import Exercise
 from tests import grading_figures as figures
 from tests.grading_figures import class_of
 from tests.submissions.answers import ANSWERS
@@ -446,6 +450,19 @@ def test_feedback_names_the_mistake_and_shows_no_value(tmp_path, tier):
     (question,) = grade["questions"]
     assert {d["kind"] for d in question["diagnoses"]} == {"exchanged"}
     assert not re.search(r"\d\.\d\d", json.dumps(question["diagnoses"]))
+
+
+def test_diagnoses_that_were_found_in_time_are_kept(monkeypatch):
+    exercise = Exercise("product_backward", lambda x, y: x * y, shapes=[[(3,), (3,)]])
+    (case,) = exercise.cases("seed")
+    swapped = [encoded(case.g * case.inputs[name]) for name in "xy"]
+    wrong = {"exercise": "e", "seed": "seed", "answers": [swapped], "wrong": [[0, 0], [0, 1]]}
+    clock = iter([0.0, 1.0, 1e9])
+    monkeypatch.setattr(mistakes, "time", SimpleNamespace(monotonic=lambda: next(clock)))
+
+    first, second = mistakes.explained({"e": exercise}, [wrong, wrong])
+
+    assert {found["kind"] for found in first} == {"exchanged"} and second == []
 
 
 def test_nbval_has_everything_that_we_rely_on():
