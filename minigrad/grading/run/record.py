@@ -174,11 +174,10 @@ class _Run:
     def _run(self, question: GradedQuestion, kernel: Kernel, ends: float) -> QuestionAnswers:
         """Run the cells of a question, and collect its answers. `ends` is a deadline on the monotonic clock."""
         problem = None
-        carried = self._carried(question)
-        notes = carried.notes
+        notes = self.carried[question.id].notes
         seconds = question.seconds or self.limits.cell
         check = check_cell(question, self.drawn)
-        for what, source, own in self._cells(question, carried):
+        for what, source, own in self._cells(question):
             # given cells are trusted, and run before the student's, so they get more time
             given = self.limits.cell if own else self.limits.start
             run = kernel.run(source, min(ends, time.monotonic() + given))
@@ -213,9 +212,10 @@ class _Run:
         """What notes and reasons call each cell, by its id."""
         return {cell["id"]: label_of(cell) for cell in self.recording.cells}
 
-    def _cells(self, question: GradedQuestion, carried: Carried) -> list[tuple[str, str, bool]]:
+    def _cells(self, question: GradedQuestion) -> list[tuple[str, str, bool]]:
         """What runs before the check: (description, source, is it the student's?)."""
         given, found = self.recording.sources, self.found.sources
+        carried = self.carried[question.id]
         answers = [a for a in question.answers if found.get(a, "").strip()]
         return [
             *((TAKEN, source, True) for source in carried.imports),
@@ -227,14 +227,18 @@ class _Run:
 
     def source_of(self, question: GradedQuestion) -> str:
         """All of the student's code that runs for a question."""
-        carried = self._carried(question)
+        carried = self.carried[question.id]
         return "\n".join((*carried.above, self._answer(question), *carried.below))
 
     def _answer(self, question: GradedQuestion) -> str:
         return "\n".join(self.found.sources.get(a, "") for a in question.answers)
 
+    @cached_property
+    def carried(self) -> dict[str, Carried]:
+        """For each question, the statements in other cells that its answers depend on."""
+        return {question.id: self._carried(question) for question in self.recording.questions}
+
     def _carried(self, question: GradedQuestion) -> Carried:
-        """The statements in other cells that the answers to a question depend on."""
         own = {position for a in question.answers for position in self.found.positions.get(a, ())}
         return find_carried(
             self._answer(question),
