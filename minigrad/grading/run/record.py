@@ -45,7 +45,6 @@ ENDS = {
     "messages": "published too many messages",
     "bytes": "printed or published too much",
     "disk": "wrote too much to the disk",
-    "nonsense": "did not behave like a kernel",
 }
 
 
