@@ -49,11 +49,11 @@ from minigrad.grading.release.questions import differing_points
 from minigrad.grading.release.student import release
 from minigrad.grading.reports import write_reports
 from minigrad.grading.run.batch import Settings
-from minigrad.grading.run.recorder import lost
+from minigrad.grading.run.recorder import TRY_AGAIN, lost
 from minigrad.grading.run.submission import find_answers
 from minigrad.grading.run.written import form_of, written_in
 from tests.submissions.authors import AUTHORS, a_cell
-from tests.submissions.classes import Class
+from tests.submissions.classes import Class, write_files
 
 DUE = datetime(2026, 11, 30, 23, 59, tzinfo=UTC)
 
@@ -732,6 +732,37 @@ def test_an_unreadable_answer_is_left_to_a_person(author, submit):
 def grade(tmp_path, author, *more):
     arguments = ["grade", tmp_path / "class", "-e", author, "-o", tmp_path / "out", *more]
     return CliRunner().invoke(app, [*map(str, arguments), "--isolation", "none"])
+
+
+def test_a_file_s_name_cannot_say_that_a_submission_was_not_run(
+    author, submit, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    submit("ada")
+    write_files(tmp_path / "class", f"bob.{TRY_AGAIN}", f"eve/a; {TRY_AGAIN}")
+
+    done = grade(tmp_path, author)
+
+    assert done.exit_code == 0 and "could not be run" not in done.output
+
+
+def test_a_student_whose_name_differs_only_in_case_takes_nothing_from_another(
+    author, submit, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    for student in ("ada", "ADA"):
+        submit(student, answer="product_backward = lambda x, y, g: (g * y, g * x)")
+    write_files(
+        tmp_path, "times.csv", text="student,time\nada,2026-11-30 23:00\nADA,2026-12-01 23:00\n"
+    )
+    settings = '[assignments.ps1]\ndeadline = 2026-12-01T00:00:00\ntimes = "times.csv"\n'
+    write_files(tmp_path, "gradebook.toml", text=f'time_zone = "UTC"\n{settings}')
+
+    done = grade(tmp_path, author)
+
+    assert done.exit_code == 0, done.output
+    late = {row["student"]: row["late"] for row in rows_of(tmp_path / "out" / "gradebook.csv")}
+    assert late["ada"] == "" and "23 h 0 min late" in late["ADA"]
 
 
 def mark(path, student, question, **cells):

@@ -27,6 +27,7 @@ from minigrad.grading.run.carried import find_carried
 from minigrad.grading.run.differences import uses_finite_differences
 from minigrad.grading.run.notebook import SubmittedCell, Unreadable, cells_of
 from minigrad.grading.run.record import job_of, unrecorded
+from minigrad.grading.run.submission import find_answers
 from minigrad.grading.sandbox.launch import Limits, Process
 from tests.submissions.authors import author
 from tests.submissions.classes import Class
@@ -276,6 +277,19 @@ def test_only_a_limited_amount_of_text_is_parsed_for_names(monkeypatch):
     assert [cell.names for cell in read] == [("name_0",), ("name_1",), ("name_2",), (), ()]
 
 
+def test_an_answer_in_sixty_long_parts_is_not_parsed_as_one(tmp_path):
+    recording, _ = make_bundles(Class(tmp_path / "author.ipynb").author)
+    ours = {"nbgrader": {"grade_id": "answer"}}
+    long = {"cell_type": "code", "metadata": ours, "source": f"q = [{'1,' * 99_000}]\n"}
+    content = json.dumps({"cells": [long] * 59 + [{**long, "source": "q = 1"}]}).encode()
+    started = time.process_time()
+
+    found = find_answers(recording, content)
+
+    assert found.sources == {"answer": "q = 1"}
+    assert time.process_time() - started < 20  # it took minutes, and 5 GB
+
+
 FAR = "+".join("x" * 700)  # each of its 699 sums is itself a long sum
 
 
@@ -286,6 +300,8 @@ FAR = "+".join("x" * 700)  # each of its 699 sums is itself a long sum
         ("\n".join(f"a=x+h{k};b=x-h{k};c=a/h{k}" for k in range(7000)), True),
         ("\n".join([f"a = {FAR}"] * 140), True),  # too much of it: a person looks
         ("s = " + "+".join(f"h{k}" for k in range(600)) + "\na = x + s; b = x - s" * 9000, True),
+        ("*".join(["1"] * 1500) + " + a", True),  # too deep for us: a person looks
+        (f"a = x[0x{'f' * 5000}] + h", True),
     ],
 )
 def test_analyzing_a_hostile_program_takes_seconds(source, by_differences):

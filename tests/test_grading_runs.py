@@ -1,5 +1,6 @@
 """Whole runs: release, record, judge, grade, resume, regrade, and the adapter to nbval."""
 
+import copy
 import inspect
 import json
 import os
@@ -10,6 +11,7 @@ import subprocess
 import sys
 import time
 from importlib import metadata
+from types import SimpleNamespace
 
 import nbformat
 import pytest
@@ -17,11 +19,14 @@ from typer.testing import CliRunner
 
 from minigrad.cli import app
 from minigrad.grading import commands, doctor
+from minigrad.grading.answers import encoded
 from minigrad.grading.doctor import examine
 from minigrad.grading.files import locked
 from minigrad.grading.gate import gate_bundles
+from minigrad.grading.judge import mistakes
 from minigrad.grading.judge.grades import judge
 from minigrad.grading.release.bundles import make_bundles
+from minigrad.grading.release.check_cell import draw_inputs
 from minigrad.grading.release.student import read_notebook
 from minigrad.grading.run import batch
 from minigrad.grading.run.batch import (
@@ -31,12 +36,15 @@ from minigrad.grading.run.batch import (
     read_class,
     record_submissions,
 )
+from minigrad.grading.run.record import job_of, record_submission
 from minigrad.grading.sandbox import container, image
 from minigrad.grading.sandbox.launch import Limits
+from minigrad.grading.sandbox.wire import Kernel
+from minigrad.teach import Exercise
 from tests import grading_figures as figures
 from tests.grading_figures import class_of
 from tests.submissions.answers import ANSWERS
-from tests.submissions.authors import by_exercise
+from tests.submissions.authors import AUTHORS, by_exercise
 from tests.submissions.classes import Class
 
 choose = pytest.importorskip("minigrad.grading.sandbox.choose")
@@ -153,7 +161,7 @@ def test_recording_and_judging_separately_gives_the_grades_of_grade(graded, tmp_
     assert points(judged) == points(together)
     for name in ("seed", "isolation", "limits", "versions", "hashes"):
         assert judged[0][name] and together[0][name]
-    assert judged[0]["versions"]["self-test of the sandbox"] == "17 attacks tried, all blocked"
+    assert judged[0]["versions"]["self-test of the sandbox"] == "19 attacks tried, all blocked"
 
 
 def test_one_notebook_is_recorded_into_a_file_that_can_be_judged(author, submitted, tmp_path, tier):
@@ -438,6 +446,19 @@ def test_feedback_names_the_mistake_and_shows_no_value(tmp_path, tier):
     assert not re.search(r"\d\.\d\d", json.dumps(question["diagnoses"]))
 
 
+def test_diagnoses_that_were_found_in_time_are_kept(monkeypatch):
+    exercise = Exercise("product_backward", lambda x, y: x * y, shapes=[[(3,), (3,)]])
+    (case,) = exercise.cases("seed")
+    swapped = [encoded(case.g * case.inputs[name]) for name in "xy"]
+    wrong = {"exercise": "e", "seed": "seed", "answers": [swapped], "wrong": [[0, 0], [0, 1]]}
+    clock = iter([0.0, 1.0, 1e9])
+    monkeypatch.setattr(mistakes, "time", SimpleNamespace(monotonic=lambda: next(clock)))
+
+    first, second = mistakes.explained({"e": exercise}, [wrong, wrong])
+
+    assert {found["kind"] for found in first} == {"exchanged"} and second == []
+
+
 def test_nbval_has_everything_that_we_rely_on():
     from nbval.kernel import RunningKernel
     from nbval.plugin import IPyNbCell, IPyNbFile, NbCellError
@@ -475,6 +496,24 @@ def test_without_a_sandbox_every_report_says_so_and_no_temporary_file_is_left(
     document = json.loads((tmp_path / "out" / "grades.json").read_text(encoding="utf-8"))
     assert document["isolation"] == ["none"] and document["grades"][0]["points"] == 4
     assert not list(temporary.iterdir())
+
+
+def test_kernels_that_start_slowly_cost_no_points(tmp_path, monkeypatch):
+    notebook = copy.deepcopy(AUTHORS["reverse"])
+    again = copy.deepcopy(notebook.cells[3])
+    again.id = again.metadata.nbgrader["grade_id"] = "again"
+    notebook.cells.append(again)
+    handed, limits = Class(tmp_path / "author.ipynb", notebook), Limits(submission=3)
+    content = handed.submit("ada", answer=ANSWERS["reverse"]["full_by_the_formula"]).read_bytes()
+    recording, _ = make_bundles(handed.author)
+    job = job_of(recording, "seed", "none", limits)
+    job["drawn"] = draw_inputs(recording.questions, recording.sources, "seed")
+    start = Kernel._start
+    monkeypatch.setattr(Kernel, "_start", lambda self: (time.sleep(3), start(self)))
+
+    document = record_submission(job, content, choose.choose_sandbox("none"))
+
+    assert [answers["reason"] for answers in document["questions"].values()] == [None, None]
 
 
 @pytest.mark.parametrize("times", [1, 2])

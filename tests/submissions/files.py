@@ -158,6 +158,13 @@ FILES = {
         lambda n, s: _cell(n, "answer").update(id="mine", metadata={})
     ),
     "full_merged_into_another_cell_please_confirm": _whole(_merged),
+    "full_in_a_new_cell_below_a_try_in_comments_please_confirm": _whole(
+        lambda n, s: (
+            _cell(n, "answer").update(source="# " + WRONG.replace("\n", "\n# ")),
+            n["cells"].append(_new(s)),
+            n,
+        )[2]
+    ),
     "full_in_a_new_cell_please_confirm": _whole(
         lambda n, s: (_cell(n, "answer").update(source=""), n["cells"].append(_new(s)), n)[2]
     ),
@@ -331,6 +338,13 @@ CARRIED = {
         "    def add(self, name, f): self.rules[name] = f\nR = Rules()\ndef add(*a): R.add(*a)",
         "R.add('dx', lambda a, b: a * b)",
         "add('dy', lambda a, b: a * b)",
+    ),
+    "full_rules_registered_by_classes": _beside(
+        "def product_backward(x, y, g):\n    return Rule.known['dx'](g, y), TABLE['dy'](g, x)",
+        "class Rule:\n    known = {}\n    def __init_subclass__(cls, name): Rule.known[name] = cls.of\n"
+        "TABLE = {}\nclass Entry:\n    def __init__(self, name, f): TABLE[name] = f",
+        "class Dx(Rule, name='dx'):\n    def of(a, b): return a * b",
+        "Entry('dy', lambda a, b: a * b)",
     ),
     "full_beside_a_long_trial": _beside(
         CALLS,

@@ -251,6 +251,16 @@ while True:
     "zero_the_others_slowed_down": method("os.setpriority(os.PRIO_USER, os.getuid(), 19)", "import os"),
     "zero_a_sign_for_a_friend": method("fcntl.flock(open(os.__file__), fcntl.LOCK_EX)", "import fcntl, os"),
     "zero_a_lock_for_a_friend": method("fcntl.lockf(open(os.__file__), fcntl.LOCK_SH)", "import fcntl, os"),
+    "zero_a_file_emptied_by_its_name": method("open('t', 'w').close(); os.truncate('t', 0)", "import os"),
+    "zero_signals_by_the_owner_of_a_pipe": method(
+        "r, w = os.pipe()\nfcntl.fcntl(r, fcntl.F_SETOWN, 1)", "import fcntl, os"
+    ),
+    "zero_a_file_open_only_in_a_message": method(
+        "a, b = socket.socketpair()\nsocket.send_fds(a, [b'x'], [0])", "import socket"
+    ),
+    "zero_a_second_table_of_descriptors": method(
+        "assert not ctypes.CDLL(None).syscall(436, 99, 99, 2)", "import ctypes"
+    ),
     "zero_not_ended_with_the_grader": method("assert not ctypes.CDLL(None).prctl(1, 0, 0, 0, 0)", "import ctypes"),
 }  # fmt: skip
 

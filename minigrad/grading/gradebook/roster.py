@@ -59,9 +59,13 @@ class Roster:
     students: tuple[Student, ...]
 
     def find(self, name: str) -> Student | None:
-        """The student with this identifier, or with this name if it is unique."""
-        exact = self._by_identifier.get(_folded(name), [])
-        found = exact or self._by_name.get(_squeezed(name), [])
+        """The student with this identifier, or with this name if it is unique.
+
+        Case counts only if there are students whose identifiers differ in nothing else.
+        """
+        alike = self._by_identifier.get(_folded(name), [])
+        exact = [student for student in alike if student.id == name]
+        found = exact or alike or self._by_name.get(_squeezed(name), [])
         return found[0] if len(found) == 1 else None
 
     def owner(self, submission: str) -> Student | None:

@@ -4,6 +4,7 @@ In a notebook, an exercise diagnoses an answer by running it. Here only the reco
 available, so each kind of exercise diagnoses those. author_process.py calls `explained`.
 """
 
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 
@@ -22,11 +23,18 @@ from minigrad.teach.trying import FunctionQuestion, Mistaken
 from minigrad.teach.updates import compare_update
 
 MAX_MISTAKES = 3  # mistakes reported for one question
+SECONDS = (
+    200.0  # for all diagnoses of a class; the process that asks for them waits a little longer
+)
 
 
 def explained(names: Mapping[str, object], asked: list[WrongAnswers]) -> list[list[DiagnosisText]]:
-    """For each set of wrong answers, find the mistakes in it."""
-    return [_explained(names.get(each["exercise"]), each) for each in asked]
+    """For each set of wrong answers, find the mistakes in it; if the time is up, there are none in the others."""
+    ends = time.monotonic() + SECONDS
+    return [
+        _explained(names.get(each["exercise"]), each) if time.monotonic() < ends else []
+        for each in asked
+    ]
 
 
 def _explained(exercise: object, asked: WrongAnswers) -> list[DiagnosisText]:

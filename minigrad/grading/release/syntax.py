@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import cast
 
 NO_PROGRAM = (SyntaxError, ValueError, RecursionError, MemoryError)
+MAX_PROGRAM = 500_000  # characters; the tree of a longer text could take gigabytes
 # MAGIC: line magics, shell lines, and help queries such as  name? . ELSEWHERE: cell magics whose cell is not
 # Python of this kernel. Possessive quantifiers (*+, ++) avoid quadratic backtracking on, say, 200,000 spaces.
 MAGIC = re.compile(
@@ -30,8 +31,8 @@ def squeezed(text: str) -> str:
 
 
 def syntax_of(source: str) -> ast.Module | None:
-    """Parse a cell, ignoring its magics; None if it is not Python."""
-    if ELSEWHERE.match(source):
+    """Parse a cell, ignoring its magics; None if it is not Python, or too long."""
+    if ELSEWHERE.match(source) or len(source) > MAX_PROGRAM:
         return None
     return _parsed(source) or _parsed(MAGIC.sub(r"\1pass", source))
 
@@ -78,21 +79,21 @@ def names_bound(*statements: ast.AST) -> set[str]:
 
 
 def names_changed(function: ast.stmt) -> set[str]:
-    """The names that the statements in a function write into, its own ones included."""
+    """The names that the statements in a function or in a class's methods write into, its own ones included."""
     inside = (n for n in ast.walk(function) if isinstance(n, ast.stmt))
-    return names_bound(*(n for n in inside if not isinstance(n, Function)))
+    return names_bound(*(n for n in inside if not isinstance(n, Function | ast.ClassDef)))
 
 
 def changed_by(statement: ast.stmt, functions: Mapping[str, set[str]]) -> set[str]:
-    """The names that a bare call may change through one of these functions, or a decorator when it decorates.
+    """The names that a bare call, a decorator or a base class may change through one of these functions.
 
-    functions    the names that each changes
+    functions    the names that each changes; classes are among them
 
     >>> register, call = statements_of("def register(f):\\n    RULES[f] = f\\nregister(abs)")
     >>> changed_by(call, {"register": names_changed(register)})
     {'RULES'}
     """
-    called = list(getattr(statement, "decorator_list", []))
+    called = [*getattr(statement, "decorator_list", []), *getattr(statement, "bases", [])]
     if isinstance(statement, ast.Expr):
         called.append(statement.value)
     changed: set[str] = set()
@@ -125,22 +126,46 @@ def unparsed(statement: ast.AST) -> str:
         return ""
 
 
-def without_import(source: str, module: str) -> str:
-    """The source without its imports of a module; "" if it has no such imports."""
+def without_module(source: str, module: str) -> str:
+    """The source without a module's imports, and without what cannot run then; "" if it has no such imports.
+
+    That is annotations, and statements such as  plt.style.use("dark") , which use the module or a name that is
+    made with it. A function that uses it stays, and raises only if it is called.
+    """
     kept: list[ast.stmt] = []
-    found = False
+    absent: set[str] = set()  # the names that are not defined without the module
+    imported = False
     for statement in statements_of(source):
-        empty = False
-        if isinstance(statement, ast.Import):
-            names = [alias for alias in statement.names if alias.name.split(".")[0] != module]
-            found = found or len(names) < len(statement.names)
-            statement.names, empty = names, not names
-        elif isinstance(statement, ast.ImportFrom):
-            empty = (statement.module or "").split(".")[0] == module
-            found = found or empty
-        if not empty:
+        if isinstance(statement, Import):
+            made, of = names_bound(statement), getattr(statement, "module", None)
+            here = [a for a in statement.names if (of or a.name).split(".")[0] != module]
+            imported = imported or len(here) < len(statement.names)
+            statement.names = here
+            absent = (absent | made) - names_bound(statement)
+            kept += [statement] if here else []
+        elif isinstance(statement, Function | ast.ClassDef):
+            _drop_annotations(statement, absent)
+            lacks = bool(absent & names_read(statement))
+            absent = absent | {statement.name} if lacks else absent - {statement.name}
             kept.append(statement)
-    return unparsed(ast.Module(kept, [])) if found else ""
+        else:
+            stored = (
+                n for n in ast.walk(statement) if isinstance(getattr(n, "ctx", None), ast.Store)
+            )
+            made = {n.id for n in stored if isinstance(n, ast.Name)}
+            lacks = waits_for([statement], absent)
+            absent = absent | made if lacks else absent - made
+            kept += [] if lacks else [statement]
+    return unparsed(ast.Module(kept, [])) if imported else ""
+
+
+def _drop_annotations(definition: ast.stmt, names: set[str]) -> None:
+    """Remove the annotations of functions that use one of these names."""
+    for node in ast.walk(definition):
+        for kind in ("annotation", "returns") if isinstance(node, ast.arg | Function) else ():
+            hint = getattr(node, kind, None)
+            if hint is not None and names & {*names_in(hint)}:
+                setattr(node, kind, None)
 
 
 def names_read(*statements: ast.stmt) -> set[str]:

@@ -171,7 +171,7 @@ def _candidates(
             else:
                 useful = own
                 above |= made - barred if own else set()
-                if isinstance(statement, syntax.Function):
+                if isinstance(statement, syntax.Function | ast.ClassDef):
                     functions[statement.name] = syntax.names_changed(statement)
             if useful:
                 yield _Candidate(statement, cell.position + 1, made | changed, barred - {"*"}, own)

@@ -16,6 +16,7 @@ import ast
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 
+from minigrad.grading.release import syntax
 from minigrad.grading.release.syntax import Function, names_bound, names_in, statements_of
 
 MAX_STEP = 0.1  # a literal counts as a step up to this size
@@ -30,8 +31,8 @@ def uses_finite_differences(source: str, call: str) -> bool:
     """
     try:
         return _is_by_differences(source, call)
-    except RecursionError:  # a product of thousands of factors
-        return False
+    except syntax.NO_PROGRAM:  # a product of thousands of factors, a number of thousands of digits
+        return True
 
 
 def _is_by_differences(source: str, call: str) -> bool:

@@ -25,7 +25,7 @@ from minigrad.grading.documents import AnswersDocument, Drawn, QuestionAnswers
 from minigrad.grading.release.bundles import BundleDocument, Recording, label_of
 from minigrad.grading.release.check_cell import MIME, check_cell
 from minigrad.grading.release.questions import GradedQuestion
-from minigrad.grading.release.syntax import without_import
+from minigrad.grading.release.syntax import without_module
 from minigrad.grading.run.carried import Carried, find_carried
 from minigrad.grading.run.differences import uses_finite_differences
 from minigrad.grading.run.notebook import Unreadable
@@ -45,7 +45,6 @@ ENDS = {
     "messages": "published too many messages",
     "bytes": "printed or published too much",
     "disk": "wrote too much to the disk",
-    "nonsense": "did not behave like a kernel",
 }
 
 
@@ -96,8 +95,7 @@ def record_submission(job: Job, content: bytes, sandbox: Sandbox) -> AnswersDocu
         return document
     document["notes"], document["written"] = found.notes, written_in(recording, found)
     document["guessed"], document["missing"] = found.guessed, found.missing
-    ends = time.monotonic() + limits.submission
-    run = _Run(recording, found, sandbox, job["drawn"], limits, ends)
+    run = _Run(recording, found, sandbox, job["drawn"], limits, limits.submission)
     document["questions"] = {q.id: run.answers_to(q) for q in recording.questions}
     for question in recording.questions:
         if uses_finite_differences(run.source_of(question), question.call):
@@ -132,12 +130,12 @@ def unrecorded(job: Job, reason: str | None, text: str = "") -> AnswersDocument:
     }
 
 
-@dataclass(frozen=True)
+@dataclass
 class _Run:
     """A submission that is being recorded.
 
     found      its answer cells
-    ends       the deadline of the whole submission
+    left       seconds that remain for the whole submission; starting its kernels does not count
     """
 
     recording: Recording
@@ -145,7 +143,7 @@ class _Run:
     sandbox: Sandbox
     drawn: Drawn
     limits: Limits
-    ends: float
+    left: float
 
     def answers_to(self, question: GradedQuestion) -> QuestionAnswers:
         """Run one question in a new kernel.
@@ -155,7 +153,7 @@ class _Run:
         """
         if not any(self.found.sources.get(a, "").strip() for a in question.answers):
             return _no_answers("missing", "there is no answer")
-        if time.monotonic() >= self.ends:
+        if self.left <= 0:
             seconds = f"{self.limits.submission:g} s"
             return _no_answers("time", f"earlier questions used all {seconds} of this submission")
         with suppress(NotStarted):
@@ -165,31 +163,38 @@ class _Run:
         return self._in_a_kernel(question)
 
     def _in_a_kernel(self, question: GradedQuestion) -> QuestionAnswers:
-        problem = None
-        carried = self._carried(question)
-        notes = carried.notes
-        seconds = question.seconds or self.limits.cell
-        check = check_cell(question, self.drawn)
         image = self.sandbox.images[question.engine]
         with Process(self.sandbox.tier, image, self.limits) as process, Kernel(process) as kernel:
-            ends = min(self.ends, time.monotonic() + self.limits.question)
-            for what, source, own in self._cells(question, carried):
-                # given cells are trusted, and run before the student's, so they get more time
-                given = self.limits.cell if own else self.limits.start
+            began = time.monotonic()
+            recorded = self._run(question, kernel, began + min(self.left, self.limits.question))
+            self.left -= time.monotonic() - began
+        return recorded
+
+    def _run(self, question: GradedQuestion, kernel: Kernel, ends: float) -> QuestionAnswers:
+        """Run the cells of a question, and collect its answers. `ends` is a deadline on the monotonic clock."""
+        problem = None
+        notes = self.carried[question.id].notes
+        seconds = question.seconds or self.limits.cell
+        check = check_cell(question, self.drawn)
+        for what, source, own in self._cells(question):
+            # given cells are trusted, and run before the student's, so they get more time
+            given = self.limits.cell if own else self.limits.start
+            run = kernel.run(source, min(ends, time.monotonic() + given))
+            while own and run.end == "idle" and (absent := ABSENT.match(run.error or "")):
+                source = without_module(source, absent[1])
+                if not source or len(notes) > MAX_NOTES:
+                    break
+                notes.append(
+                    f"{what}: {absent[1]} is not here, so its import was left out, and what uses it at once"
+                )
                 run = kernel.run(source, min(ends, time.monotonic() + given))
-                while own and run.end == "idle" and (absent := ABSENT.match(run.error or "")):
-                    source = without_import(source, absent[1])
-                    if not source or len(notes) > MAX_NOTES:
-                        break
-                    notes.append(f"{what}: {absent[1]} is not here, so its import was left out")
-                    run = kernel.run(source, min(ends, time.monotonic() + given))
-                if run.end != "idle":
-                    return _no_answers(run.end, _why(run, what, given))
-                if run.error is not None and what == TAKEN:
-                    notes.append(f"{what}: {run.error}")
-                elif run.error is not None and (own or problem is None):
-                    problem = f"{what}: {run.error}"
-            run = kernel.run(check, min(ends, time.monotonic() + seconds))
+            if run.end != "idle":
+                return _no_answers(run.end, _why(run, what, given))
+            if run.error is not None and what == TAKEN:
+                notes.append(f"{what}: {run.error}")
+            elif run.error is not None and (own or problem is None):
+                problem = f"{what}: {run.error}"
+        run = kernel.run(check, min(ends, time.monotonic() + seconds))
         published = [data[MIME] for data in run.published if MIME in data]
         if run.end == "died":
             published = []  # how much arrived before the crash is random; a grade must not be
@@ -206,9 +211,10 @@ class _Run:
         """What notes and reasons call each cell, by its id."""
         return {cell["id"]: label_of(cell) for cell in self.recording.cells}
 
-    def _cells(self, question: GradedQuestion, carried: Carried) -> list[tuple[str, str, bool]]:
+    def _cells(self, question: GradedQuestion) -> list[tuple[str, str, bool]]:
         """What runs before the check: (description, source, is it the student's?)."""
         given, found = self.recording.sources, self.found.sources
+        carried = self.carried[question.id]
         answers = [a for a in question.answers if found.get(a, "").strip()]
         return [
             *((TAKEN, source, True) for source in carried.imports),
@@ -220,14 +226,18 @@ class _Run:
 
     def source_of(self, question: GradedQuestion) -> str:
         """All of the student's code that runs for a question."""
-        carried = self._carried(question)
+        carried = self.carried[question.id]
         return "\n".join((*carried.above, self._answer(question), *carried.below))
 
     def _answer(self, question: GradedQuestion) -> str:
         return "\n".join(self.found.sources.get(a, "") for a in question.answers)
 
+    @cached_property
+    def carried(self) -> dict[str, Carried]:
+        """For each question, the statements in other cells that its answers depend on."""
+        return {question.id: self._carried(question) for question in self.recording.questions}
+
     def _carried(self, question: GradedQuestion) -> Carried:
-        """The statements in other cells that the answers to a question depend on."""
         own = {position for a in question.answers for position in self.found.positions.get(a, ())}
         return find_carried(
             self._answer(question),

@@ -80,7 +80,9 @@ class RecorderProcess:
         limits = job["limits"]
         process = self.process
         assert process is not None and process.stdin is not None and process.stdout is not None
-        patience = threading.Timer(limits["submission"] + 2 * limits["start"] + 60, process.kill)
+        starts = 2 * len(job["recording"]["questions"]) + 2
+        seconds = limits["submission"] + starts * limits["start"] + 60
+        patience = threading.Timer(seconds, process.kill)
         patience.start()
         try:
             process.stdin.write(json.dumps(job).encode() + b"\n")

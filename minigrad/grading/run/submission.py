@@ -176,7 +176,8 @@ def _is_unanswered(parts: Cells, answer: BundleCell) -> bool:
     if "".join(part.squeezed for part in parts) == squeezed(answer["source"]):
         return True
     names = {name for part in parts for name in part.names}
-    if not names and any(name in part.source for name in answer["names"] for part in parts):
+    named = any(name in part.source for name in answer["names"] for part in parts)
+    if not names and named and not _is_python(parts):
         return False  # a syntax error in the right cell, not a wrong match
     return not names & set(answer["names"])
 

@@ -129,18 +129,31 @@ def _kernel(settings: dict[str, Any]) -> None:
     app: Any = IPKernelApp.instance()
     quiet = ["--HistoryManager.enabled=False", "--IPCompleter.use_jedi=False", "--colors=NoColor"]
     app.initialize(["-f", settings["connection"], "--log-level=50", *quiet])
-    for magic in ("matplotlib", "pylab", "autoreload", "pip", "conda"):  # ignore these
-        app.shell.register_magic_function(lambda line: None, "line", magic)
-    for magic in ("check", "progress", "autograd"):  # minigrad's: just run the cell
-        app.shell.register_magic_function(
-            lambda line, cell="": app.shell.run_cell(cell) and None, "line_cell", magic
-        )
-    app.shell.system = app.shell.getoutput = lambda *command, **settings: None  # ignore  !pip ...
+    _ignore_what_is_not_here(app.shell)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a deadline kills the kernel
     os.chmod(os.path.dirname(settings["connection"]), 0o500)  # no new files next to the sockets
     if settings["seccomp"]:
         lockdown.restrict_calls()
     app.start()
+
+
+def _ignore_what_is_not_here(shell: Any) -> None:
+    """Let a cell continue below a line magic that fails. Ignore plots, and shell commands, which start processes."""
+    run = shell.run_line_magic
+
+    def run_line_magic(name: str, line: str, _stack_depth: int = 1) -> Any:
+        with contextlib.suppress(Exception):
+            return run(name, line, _stack_depth=_stack_depth + 1)
+
+    shell.run_line_magic = run_line_magic
+    for magic in ("matplotlib", "pylab", "autoreload", "pip", "conda"):
+        shell.register_magic_function(lambda line: None, "line", magic)
+    for magic in ("check", "progress", "autograd"):  # minigrad's: just run the cell
+        shell.register_magic_function(
+            lambda line, cell="": shell.run_cell(cell) and None, "line_cell", magic
+        )
+    shell.system = lambda *command, **settings: None
+    shell.getoutput = lambda *command, **settings: []
 
 
 if __name__ == "__main__":

@@ -24,6 +24,7 @@ import sys
 import sysconfig
 import tempfile
 import time
+from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass
 from glob import glob
@@ -60,7 +61,7 @@ class Limits:
     start: float = 30.0
     memory: int = 2048
     disk: int = 32
-    messages: int = 2000
+    messages: int = 10_000  # print(..., flush=True) sends one for each line
     message_bytes: int = 1 * MEGABYTE
     bytes: int = 8 * MEGABYTE
 
@@ -241,27 +242,38 @@ class Process:
         """Bytes of a file; for a descriptor, only if the file is unlinked."""
         try:
             file = os.stat(path, follow_symlinks=descriptor)
-        except FileNotFoundError:  # assume a size, so that constant renaming does not hide files
-            return self.limits.disk * MEGABYTE // 4
+        except FileNotFoundError:  # constant renaming must not hide files
+            return self._unknown
         nameless = stat.S_ISREG(file.st_mode) and not file.st_nlink
         return file.st_size if nameless or not descriptor else 0
+
+    @property
+    def _unknown(self) -> int:
+        """The bytes that are assumed for a file whose size cannot be read."""
+        return self.limits.disk * MEGABYTE // 4
 
     def _unlinked_bytes(self) -> int:
         """Bytes of unlinked files that the child still has open or mapped."""
         if self.own_paths or sys.platform != "linux" or not self.alive():
             return 0
         assert self.child is not None
-        of_it = f"/proc/{self.child.pid}"
+        of_it = f"/proc/{self.child.pid}/task"
         try:
-            size = sum(self._size(f"{of_it}/fd/{k}", True) for k in os.listdir(f"{of_it}/fd"))
-            maps = Path(f"{of_it}/maps").read_text(encoding="utf-8", errors="replace")
-        except FileNotFoundError:  # it has ended
+            # the first thread may have ended; all threads share one table of descriptors (lockdown.py)
+            tables = (f"{of_it}/{thread}/fd" for thread in os.listdir(of_it))
+            table = next(filter(os.listdir, tables))
+            size = sum(self._size(f"{table}/{k}", True) for k in os.listdir(table))
+            maps = Path(table).with_name("maps").read_text(encoding="utf-8", errors="replace")
+        except (FileNotFoundError, StopIteration):  # it has ended
             return 0
+        mapped: Counter[str] = Counter()  # by inode
         for line in maps.splitlines():
             if str(self.folder) in line and line.endswith(" (deleted)"):
-                start, end = line.split()[0].split("-")
-                size += int(end, 16) - int(start, 16)
-        return size
+                pages, _, _, _, inode, _ = line.split(None, 5)
+                start, end = pages.split("-")
+                mapped[inode] += int(end, 16) - int(start, 16)
+        # only a part of a file may be mapped
+        return size + sum(max(part, self._unknown) for part in mapped.values())
 
     def _bwrap(self, environment: dict[str, str]) -> list[str]:
         if self.user is None:

@@ -166,12 +166,14 @@ REFUSED: dict[str, tuple[int, int | None]] = {
     "flock": (73, 32), "inotify_init": (253, None), "inotify_init1": (294, 26), "fanotify_init": (300, 262),
     "io_setup": (206, 0), "sync": (162, 81), "syncfs": (306, 267),
     "memfd_create": (319, 279), "memfd_secret": (447, 447),  # memory outside all limits
+    # files that are open only in a message, or in a table of descriptors of its own, which launch.py would not see
+    "sendmsg": (46, 211), "sendmmsg": (307, 269), "close_range": (436, 436),
     "reboot": (169, 142), "settimeofday": (164, 170), "clock_settime": (227, 112), "clock_adjtime": (305, 266),
     "adjtimex": (159, 171), "swapon": (167, 224), "swapoff": (168, 225), "acct": (163, 89),
     "sethostname": (170, 161), "setdomainname": (171, 162), "syslog": (103, 116), "quotactl": (179, 60),
     "mknod": (133, None), "mknodat": (259, 33),
-    # not covered by Landlock: the owner could change files without opening them
-    "chmod": (90, None), "fchmod": (91, 52), "fchmodat": (268, 53), "fchmodat2": (452, 452),
+    # not covered by Landlock, or only by newer versions: the owner could change files without opening them
+    "truncate": (76, 45), "chmod": (90, None), "fchmod": (91, 52), "fchmodat": (268, 53), "fchmodat2": (452, 452),
     "chown": (92, None), "fchown": (93, 55), "lchown": (94, None), "fchownat": (260, 54),
     "setxattr": (188, 5), "lsetxattr": (189, 6), "fsetxattr": (190, 7),
     "removexattr": (197, 14), "lremovexattr": (198, 15), "fremovexattr": (199, 16),
@@ -183,7 +185,9 @@ SET_SCHEDULER = (144, 119)
 CLONE, CLONE3 = (56, 220), (435, 435)
 # (numbers, index of the argument, refused values)
 BY_ARGUMENT: tuple[tuple[tuple[int, int], int, tuple[int, ...]], ...] = (
-    ((72, 25), 1, (5, 6, 7, 36, 37, 38, 1024, 1026)),  # fcntl: locks, leases, notifications
+    # fcntl: locks, leases, notifications, and signals to the owner of a descriptor, who may be another process
+    ((72, 25), 1, (5, 6, 7, 36, 37, 38, 1024, 1026, 8, 10, 15)),
+    ((16, 29), 1, (0x8901, 0x8902)),  # ioctl: the owner of a descriptor
     ((157, 167), 0, (1, PR_SET_DUMPABLE)),  # prctl: outlive the parent, or hide from inspection
 )
 TO_ONESELF = {"kill": (62, 129), "tgkill": (234, 131), "prlimit64": (302, 261)}
@@ -192,7 +196,7 @@ ARCHITECTURE = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 
 LOAD, EQUAL, AT_LEAST, ANY_BIT, RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
 ALLOW, KILL, REFUSE = 0x7FFF0000, 0x80000000, 0x00050000
-CLONE_THREAD = 0x00010000
+CLONE_THREAD, CLONE_FILES = 0x00010000, 0x00000400
 
 
 def seccomp_filter(machine: str, pid: int) -> bytes:
@@ -215,8 +219,8 @@ def seccomp_filter(machine: str, pid: int) -> bytes:
         program.append((LOAD, 0, 0, 0))
     # a filter cannot see clone3's flags; with ENOSYS, glibc falls back to clone
     program += [(EQUAL, 0, 1, CLONE3[column]), (RETURN, 0, 0, REFUSE | errno.ENOSYS)]
-    program += [(EQUAL, 0, 4, CLONE[column]), (LOAD, 0, 0, 16)]
-    program += [(ANY_BIT, 0, 1, CLONE_THREAD), (RETURN, 0, 0, ALLOW)]
+    program += [(EQUAL, 0, 5, CLONE[column]), (LOAD, 0, 0, 16), (ANY_BIT, 0, 2, CLONE_THREAD)]
+    program += [(ANY_BIT, 0, 1, CLONE_FILES), (RETURN, 0, 0, ALLOW)]
     program.append((RETURN, 0, 0, REFUSE | errno.EPERM))
     for numbers in TO_ONESELF.values():
         program += [(EQUAL, 0, 6, numbers[column]), (LOAD, 0, 0, 16)]

@@ -63,11 +63,13 @@ def _attacks(targets: Targets) -> dict[str, Callable[[], object]]:
     return {
         "reads the judge bundle": lambda: open(bundle, "rb").read(1),
         "writes beside it": lambda: open(f"{bundle}.written", "wb"),
+        "empties it": lambda: os.truncate(bundle, 0),
         "lists its folder": lambda: os.listdir(os.path.dirname(bundle)),
         "reaches the network": lambda: socket.create_connection(("127.0.0.1", targets["port"]), 1),
         "makes a socket": lambda: socket.socket(socket.AF_UNIX),
         "sees the parent": environ,
         "signals the parent": signal,
+        "lets a pipe signal it": lambda: fcntl.fcntl(os.pipe()[0], fcntl.F_SETOWN, parent),
         "slows the parent down": lambda: _priority(parent),
         "starts a process": _start_process,
         "gets real-time priority": _real_time,
