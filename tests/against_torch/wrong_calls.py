@@ -448,7 +448,7 @@ F.avg_pool2d(im, (2, 2, 2)) | F.lp_pool2d(im, 2, 9) | F.adaptive_avg_pool1d(b, -
 F.adaptive_avg_pool1d(b, (2, 2)) | F.adaptive_avg_pool2d(im, -1) | F.adaptive_avg_pool2d(im, (2,))
 F.adaptive_avg_pool2d(im, (2, 2, 2)) | F.adaptive_avg_pool2d(x, 2)
 F.adaptive_avg_pool2d(t.ones(2, 3, 0, 4), 2) | F.adaptive_max_pool2d(im, -1) | F.adaptive_max_pool2d(im, (2,))
-F.adaptive_max_pool2d(x, 2) | F.adaptive_max_pool1d(b, -1)
+F.adaptive_max_pool2d(x, 2) | F.adaptive_max_pool1d(b, -1) | F.adaptive_avg_pool2d(x, (2, 2)) | F.adaptive_max_pool2d(x, [1, 1])
 F.max_unpool2d(im, im, 2)
 F.max_unpool2d(im, t.zeros(2, 3, 2, 2, dtype=t.int64), 2) | F.max_unpool2d(im, t.full((2, 3, 4, 4), 999), 2)
 F.unfold(im, 9) | F.unfold(im, 0) | F.unfold(im, 2, dilation=0) | F.unfold(im, 2, padding=-1)
