@@ -183,7 +183,9 @@ def _nodes_of(
         )
     for x in xs:
         if not isinstance(x, ONE):
-            raise TypeError(f"inputs must be Tensors, but got {type(x).__name__}.")
+            raise RuntimeError(
+                f"all inputs have to be Tensors or GradientEdges, but got {type(x).__name__}"
+            )
         if x.node is None:
             raise NoGradient(
                 "One of the differentiated Tensors does not require grad: its computation was not "

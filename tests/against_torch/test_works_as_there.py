@@ -64,6 +64,11 @@ def through_one_graph(m, x):
     return m.vmap(lambda g: m.autograd.grad(z, x, g)[0])(m.stack([x, x * 2]).detach()), z.sum()
 
 
+def own(m, forward, x):
+    cls = type("Own", (m.autograd.Function,), {"forward": staticmethod(forward)})
+    return cls.apply(x.clone().requires_grad_())
+
+
 def times(m, *args, **kwargs):
     class Times(m.autograd.Function):
         @staticmethod
@@ -363,8 +368,12 @@ OF_ITS_TESTS = {
     "layers of float32 normalize float16": lambda m, x: [f(x.half()).dtype == m.float16 for f in (m.nn.LayerNorm(3), m.nn.GroupNorm(1, 3), m.nn.BatchNorm1d(3), m.nn.BatchNorm1d(3).eval(), m.nn.RMSNorm(3))],
     "RMSNorm of another floating dtype": lambda m, x: [m.nn.RMSNorm(3)(x.double()), m.nn.RMSNorm(3).double()(x), m.nn.RMSNorm(3).half()(x)],
     "integers and booleans in windows": lambda m, x: [m.nn.functional.avg_pool1d(x.long(), 2), m.nn.functional.max_pool2d(x.int()[None], 2), m.nn.functional.unfold(x[None] > 0, 2), m.nn.functional.interpolate(x[None, None].to(m.uint8), scale_factor=2)],
+    "margin_ranking_loss of integers": lambda m, x: [m.nn.functional.margin_ranking_loss(x.long(), y, x.long(), margin=2) for y in (x, x.long() + 1)],
     "vmap of a gradient through one graph": lambda m, x: through_one_graph(m, x.requires_grad_())[0],
     "a pass after vmap of a gradient": lambda m, x: through_one_graph(m, x.requires_grad_())[1].backward(),
+    "an input of grad that is a number": lambda m, x: m.autograd.grad(x.requires_grad_().sum(), [3]),
+    "a post-accumulate hook that returns a number": lambda m, x: [x.requires_grad_().register_post_accumulate_grad_hook(lambda p: 3), x.sum().backward()],
+    "a Function of lists and numbers": lambda m, x: [own(m, lambda ctx, x: [x * 2, x], x), own(m, lambda ctx, x: 3, x), own(m, lambda ctx, x: (x * 2, [x]), x)],
     "cosine_embedding_loss of integers": lambda m, x: [m.nn.functional.cosine_embedding_loss(x.long() + 1, y, m.tensor([1, -1])) for y in (x, x.long(), x.double())],
     "copysign of integers and floats": lambda m, x: [m.copysign(m.tensor([1, 2]), m.tensor(-1.0, dtype=m.float64)), m.copysign(bools(m), m.tensor([-1.0, 1.0]).half()), m.copysign(m.tensor([1], dtype=m.int8), m.tensor(-1))],
     "no Cholesky factor of NaN": lambda m, x: m.linalg.cholesky_ex(m.stack([m.eye(2), m.full((2, 2), NAN)])).info,
