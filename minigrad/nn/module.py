@@ -178,6 +178,11 @@ class Module(Stateful, Called):
         """Raises RuntimeError: there is no GPU."""
         return self.to("cuda")
 
+    def to_empty(self, *, device: DeviceLike, recurse: bool = True) -> Self:
+        """The module itself. In PyTorch, one on the device "meta" gets memory here; here it has memory."""
+        check_device(device)
+        return self
+
     def share_memory(self) -> Self:
         """Move parameters and buffers to memory shared with other processes."""
         return self._apply(lambda x: x.share_memory_())

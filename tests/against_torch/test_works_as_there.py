@@ -59,6 +59,15 @@ def applied(m, *args, **kwargs):
     return gradient(m, lambda x: Power.apply(x, *args, **kwargs), [3.0])
 
 
+def named_blocks(m, x):
+    @m.autograd.profiler.record_function("double")
+    def double(x):
+        return x * 2
+
+    with m.profiler.record_function("forward"):
+        return double(x)
+
+
 def through_one_graph(m, x):
     z = x**2
     return m.vmap(lambda g: m.autograd.grad(z, x, g)[0])(m.stack([x, x * 2]).detach()), z.sum()
@@ -371,6 +380,11 @@ OF_ITS_TESTS = {
     "margin_ranking_loss of integers": lambda m, x: [m.nn.functional.margin_ranking_loss(x.long(), y, x.long(), margin=2) for y in (x, x.long() + 1)],
     "vmap of a gradient through one graph": lambda m, x: through_one_graph(m, x.requires_grad_())[0],
     "a pass after vmap of a gradient": lambda m, x: through_one_graph(m, x.requires_grad_())[1].backward(),
+    "what a program asks before it compiles": lambda m, x: [m.compiler.is_exporting(), m.compiler.is_dynamo_compiling(), m.compiler.reset(), m.onnx.is_in_onnx_export(), isinstance(3, (int, m.SymInt))],
+    "a block with a name for a profiler": lambda m, x: named_blocks(m, x),
+    "the layout of a sparse gradient": lambda m, x: [(e := m.nn.Embedding(3, 2, sparse=True))(m.tensor([1])).sum().backward(), e.weight.grad.layout is m.sparse_coo, x.layout is m.strided, isinstance(m.preserve_format, m.memory_format)],
+    "a model without running statistics": lambda m, x: [(net := m.func.replace_all_batch_norm_modules_(m.nn.Sequential(m.nn.BatchNorm1d(3))))[0].running_mean, net(x), len(net.state_dict())],
+    "memory for a model": lambda m, x: m.nn.Linear(2, 3, device="meta").to_empty(device="cpu").weight.shape == (3, 2),
     "an input of grad that is a number": lambda m, x: m.autograd.grad(x.requires_grad_().sum(), [3]),
     "a post-accumulate hook that returns a number": lambda m, x: [x.requires_grad_().register_post_accumulate_grad_hook(lambda p: 3), x.sum().backward()],
     "a Function of lists and numbers": lambda m, x: [own(m, lambda ctx, x: [x * 2, x], x), own(m, lambda ctx, x: 3, x), own(m, lambda ctx, x: (x * 2, [x]), x)],
