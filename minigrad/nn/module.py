@@ -52,6 +52,18 @@ class Module(Stateful, Called):
     call_super_init: bool = False
     dump_patches: bool = False
 
+    def __init_subclass__(cls, **settings: Any) -> None:
+        super().__init_subclass__(**settings)
+        if cls.__module__.startswith("minigrad."):
+            return
+        # activation = minigrad.tanh  in a class: called as self.activation(x), it gets no self, like a built-in one.
+        for name, value in list(vars(cls).items()):
+            if isinstance(value, FunctionType) and str(value.__module__).startswith("minigrad."):
+                if (
+                    "<locals>" not in value.__qualname__
+                ):  # what a transform such as vmap made is a method
+                    setattr(cls, name, staticmethod(value))
+
     def __init__(self, *args: object, **kwargs: object) -> None:
         if not self.call_super_init and kwargs:
             name = next(iter(kwargs))
