@@ -9,7 +9,7 @@ import numpy as np
 
 from minigrad.core.devices import DeviceLike, MemoryFormat
 from minigrad.core.dtypes import Dtype, is_floating
-from minigrad.core.shapes import Array, shape_of
+from minigrad.core.shapes import Array, Shape, shape_of
 from minigrad.core.tensor import Size, Tensor
 from minigrad.methods.creation import zeros
 from minigrad.methods.operators import are_close
@@ -109,17 +109,21 @@ def make_tensor(
     first, last = _drawn_range(dtype, low, high)
     size = shape_of(shape)
     apart = noncontiguous and math.prod(size) > 1
-    size = (*size[:-1], 2 * size[-1]) if apart else size
-    if not floating:
-        made = randint(math.ceil(first), math.ceil(last), size, dtype=dtype)
-    elif last - first >= np.finfo(dtype).max:
-        made = zeros(size, dtype=dtype).uniform_(first / 2, last / 2).mul_(2)
-    else:
-        made = zeros(size, dtype=dtype).uniform_(first, last)
+    made = _drawn((*size[:-1], 2 * size[-1]) if apart else size, dtype, first, last)
     made = made[..., 1::2] if apart else made
     if exclude_zero:
         made[made == 0] = np.finfo(dtype).tiny.item() if floating else 1
     return made.requires_grad_(requires_grad)
+
+
+def _drawn(size: Shape, dtype: Dtype, first: float, last: float) -> Tensor:
+    """Random numbers from first up to but not including last."""
+    if not is_floating(dtype):
+        return randint(math.ceil(first), math.ceil(last), size, dtype=dtype)
+    z = zeros(size, dtype=dtype)
+    if last - first >= np.finfo(dtype).max:  # uniform_ would refuse
+        return z.uniform_(first / 2, last / 2).mul_(2)
+    return z.uniform_(first, last)
 
 
 def _drawn_range(dtype: Dtype, low: float | None, high: float | None) -> tuple[float, float]:

@@ -219,7 +219,7 @@ class record_function(ContextDecorator):
         pass
 
 
-class Symbol:
+class UnknownSize:
     """`SymInt` and its like, the unknown sizes in a compiler. There are none: programs ask isinstance(n, SymInt)."""
 
 

@@ -134,7 +134,7 @@ NOTHING_TO_DO = {
         "autograd.profiler.record_function profiler.record_function".split(),
         "compat.helpers.record_function",
     ),
-    **dict.fromkeys("SymBool SymFloat SymInt".split(), "compat.helpers.Symbol"),
+    **dict.fromkeys("SymBool SymFloat SymInt".split(), "compat.helpers.UnknownSize"),
     **dict.fromkeys(
         "jit.script jit.script_if_tracing jit.script_method jit.trace".split(),
         "compat.helpers.not_compiled",

@@ -59,9 +59,7 @@ class Module(Stateful, Called):
         # activation = minigrad.tanh  in a class: called as self.activation(x), it gets no self, like a built-in one.
         for name, value in list(vars(cls).items()):
             if isinstance(value, FunctionType) and str(value.__module__).startswith("minigrad."):
-                if (
-                    "<locals>" not in value.__qualname__
-                ):  # what a transform such as vmap made is a method
+                if "<locals>" not in value.__qualname__:  # vmap(f) is a method
                     setattr(cls, name, staticmethod(value))
 
     def __init__(self, *args: object, **kwargs: object) -> None:
