@@ -73,7 +73,7 @@ class Module(Stateful, Called):
                 f"{type(self).__name__}.__init__() takes 1 positional argument but {len(args) + 1} were given"
             )
         super().__init__()
-        self.training = True
+        object.__setattr__(self, "training", True)  # not by a __setattr__ of the class
         if self.call_super_init:
             super(Registry, self).__init__(*args, **kwargs)  # the next class in the MRO
 

@@ -59,6 +59,17 @@ def applied(m, *args, **kwargs):
     return gradient(m, lambda x: Power.apply(x, *args, **kwargs), [3.0])
 
 
+def named_by_setattr(m):
+    class Net(m.nn.Module):
+        def __setattr__(self, name, value):
+            names.append(name)
+            super().__setattr__(name, value)
+
+    names = []
+    Net().weight = m.nn.Parameter(m.ones(1))
+    return names
+
+
 def with_functions(m):
     class Net(m.nn.Module):
         activation, convolve = m.tanh, m.nn.functional.conv1d
@@ -402,6 +413,7 @@ OF_ITS_TESTS = {
     "the layout of a sparse gradient": lambda m, x: [(e := m.nn.Embedding(3, 2, sparse=True))(m.tensor([1])).sum().backward(), e.weight.grad.layout is m.sparse_coo, x.layout is m.strided, isinstance(m.preserve_format, m.memory_format)],
     "a model without running statistics": lambda m, x: [(net := m.func.replace_all_batch_norm_modules_(m.nn.Sequential(m.nn.BatchNorm1d(3))))[0].running_mean, net(x), len(net.state_dict())],
     "memory for a model": lambda m, x: m.nn.Linear(2, 3, device="meta").to_empty(device="cpu").weight.shape == (3, 2),
+    "a class with a __setattr__ of its own": lambda m, x: named_by_setattr(m),
     "a function as an attribute of a class": lambda m, x: with_functions(m)(x),
     "an input of grad that is a number": lambda m, x: m.autograd.grad(x.requires_grad_().sum(), [3]),
     "a post-accumulate hook that returns a number": lambda m, x: [x.requires_grad_().register_post_accumulate_grad_hook(lambda p: 3), x.sum().backward()],
