@@ -20,7 +20,15 @@ from minigrad.compat.modules import ModulesOfPyTorch as _ModulesOfPyTorch
 from minigrad.compat.modules import attribute as _attribute
 from minigrad.core import dtypes, engine, engines, errors
 from minigrad.core.devices import Layout as layout
-from minigrad.core.devices import channels_last, contiguous_format, device, preserve_format, strided
+from minigrad.core.devices import MemoryFormat as memory_format
+from minigrad.core.devices import (
+    channels_last,
+    contiguous_format,
+    device,
+    preserve_format,
+    sparse_coo,
+    strided,
+)
 from minigrad.core.dtypes import (
     bfloat16,
     can_cast,

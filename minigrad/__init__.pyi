@@ -14,10 +14,12 @@ from minigrad.core import engine as engine
 from minigrad.core import engines as engines
 from minigrad.core import errors as errors
 from minigrad.core.devices import Layout as _layout
+from minigrad.core.devices import MemoryFormat as _memory_format
 from minigrad.core.devices import channels_last as channels_last
 from minigrad.core.devices import contiguous_format as contiguous_format
 from minigrad.core.devices import device as device
 from minigrad.core.devices import preserve_format as preserve_format
+from minigrad.core.devices import sparse_coo as sparse_coo
 from minigrad.core.devices import strided as strided
 from minigrad.core.dtypes import bfloat16 as bfloat16
 from minigrad.core.dtypes import can_cast as can_cast
@@ -231,6 +233,7 @@ from minigrad.compat.settings import set_num_threads as set_num_threads
 from minigrad.compat.settings import use_deterministic_algorithms as use_deterministic_algorithms
 
 layout = _layout
+memory_format = _memory_format
 bool = _bool
 float = _float
 int = _int

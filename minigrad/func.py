@@ -11,7 +11,11 @@ from minigrad.autograd.transforms import (
     linearize,
     vjp,
 )
-from minigrad.nn.stateless import functional_call, stack_module_state
+from minigrad.nn.stateless import (
+    functional_call,
+    replace_all_batch_norm_modules_,
+    stack_module_state,
+)
 
 __all__ = [
     "functional_call",
@@ -22,6 +26,7 @@ __all__ = [
     "jacrev",
     "jvp",
     "linearize",
+    "replace_all_batch_norm_modules_",
     "stack_module_state",
     "vjp",
     "vmap",

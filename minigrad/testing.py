@@ -1,14 +1,19 @@
-"""assert_close: compare two results, up to rounding errors."""
+"""assert_close: compare two results, up to rounding errors. make_tensor: random numbers for a test."""
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
 import numpy as np
 
-from minigrad.core.shapes import Array
+from minigrad.core.devices import DeviceLike, MemoryFormat
+from minigrad.core.dtypes import Dtype, is_floating
+from minigrad.core.shapes import Array, Shape, shape_of
 from minigrad.core.tensor import Size, Tensor
+from minigrad.methods.creation import zeros
 from minigrad.methods.operators import are_close
+from minigrad.random.tensors import randint
 
 # The default rtol and atol for each dtype, as in PyTorch; for whole numbers and booleans, 0.
 TOLERANCES = {
@@ -62,6 +67,87 @@ def assert_close(
     except AssertionError as error:
         ours = str(error)
         raise AssertionError(ours if msg is None else msg(ours) if callable(msg) else msg) from None
+
+
+def make_tensor(
+    *shape: Any,
+    dtype: Dtype,
+    device: DeviceLike,
+    low: float | None = None,
+    high: float | None = None,
+    requires_grad: bool = False,
+    noncontiguous: bool = False,
+    exclude_zero: bool = False,
+    memory_format: MemoryFormat | None = None,
+) -> Tensor:
+    """A tensor of random numbers for a test, uniform from low up to but not including high.
+
+    low, high        by default -9 and 9 (10 for integers; 0 and 2 for booleans); cut to what the dtype can hold
+    noncontiguous    every second entry of a larger tensor
+    exclude_zero     1 in place of 0; for floating-point numbers, the smallest normal number
+
+    Raises ValueError unless low < high and both are in the range of the dtype.
+
+    >>> import minigrad
+    >>> make_tensor(2, 3, dtype=minigrad.int64, device="cpu", low=0, high=1)
+    tensor([[0, 0, 0],
+            [0, 0, 0]])
+    """
+    floating = is_floating(dtype)
+    if not floating and dtype.kind not in "iub":
+        raise TypeError(
+            f"The requested dtype '{dtype}' is not supported by torch.testing.make_tensor()."
+        )
+    if noncontiguous and memory_format is not None:
+        raise ValueError(
+            "The parameters `noncontiguous` and `memory_format` are mutually exclusive"
+        )
+    if requires_grad and not floating:
+        raise ValueError(
+            f"`requires_grad=True` is not supported for boolean and integral dtypes, but got dtype={dtype}"
+        )
+    first, last = _drawn_range(dtype, low, high)
+    size = shape_of(shape)
+    apart = noncontiguous and math.prod(size) > 1
+    made = _drawn((*size[:-1], 2 * size[-1]) if apart else size, dtype, first, last)
+    made = made[..., 1::2] if apart else made
+    if exclude_zero:
+        made[made == 0] = np.finfo(dtype).tiny.item() if floating else 1
+    return made.requires_grad_(requires_grad)
+
+
+def _drawn(size: Shape, dtype: Dtype, first: float, last: float) -> Tensor:
+    """Random numbers from first up to but not including last."""
+    if not is_floating(dtype):
+        return randint(math.ceil(first), math.ceil(last), size, dtype=dtype)
+    z = zeros(size, dtype=dtype)
+    if last - first >= np.finfo(dtype).max:  # uniform_ would refuse
+        return z.uniform_(first / 2, last / 2).mul_(2)
+    return z.uniform_(first, last)
+
+
+def _drawn_range(dtype: Dtype, low: float | None, high: float | None) -> tuple[float, float]:
+    """The bounds of `make_tensor`. Raises ValueError if nothing lies between them."""
+    default: tuple[float, float] = (-9, 9) if is_floating(dtype) else (-9, 10)
+    least: float = 0
+    most: float = 2
+    if dtype.kind == "b":
+        default = (0, 2)
+    elif is_floating(dtype):
+        least, most = float(np.finfo(dtype).min), float(np.finfo(dtype).max)
+    else:
+        least, most = int(np.iinfo(dtype).min), int(np.iinfo(dtype).max) + (dtype != np.int64)
+    low, high = default[0] if low is None else low, default[1] if high is None else high
+    if math.isnan(low) or math.isnan(high):
+        raise ValueError(f"`low` and `high` cannot be NaN, but got low={low} and high={high}")
+    if low > high or (low == high and not is_floating(dtype)):
+        raise ValueError(f"`low` must be less than `high`, but got {low} >= {high}")
+    if high < least or low >= most:
+        raise ValueError(
+            f"The value interval specified by `low` and `high` is [{low}, {high}), but {dtype} only supports "
+            f"[{least}, {most})"
+        )
+    return min(max(low, least), most), min(max(high, least), most)
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from minigrad.autograd.transforms import Func, flatten
+from minigrad.core.modes import state
 from minigrad.core.tensor import Tensor
 from minigrad.methods.functions import stack
 from minigrad.random.generator import Draws
@@ -57,19 +58,36 @@ def vmap(
         axes = _input_axes(name, in_dims, args, leaves)
         pairs = list(zip(leaves, axes, strict=True))
         n = _batch_size(pairs)
-        results = []
         again = draws.afresh()
-        for k in range(n or 1):  # for an empty batch, run one example of zeros to get the shapes
+
+        def of_example(k: int) -> object:
             example = build([x if d is None else _example(x, d, k) for x, d in pairs])
             with again:
-                result = func(*example, **kwargs)
-            results.append(flatten(result, object))
-        axes = _output_axes(name, out_dims, result)
-        columns = zip(*(found for found, _ in results), strict=True)
+                return func(*example, **kwargs)
+
+        results = _one_by_one(of_example, n)
+        axes = _output_axes(name, out_dims, results[0])
+        found = [flatten(result, object) for result in results]
+        columns = zip(*(values for values, _ in found), strict=True)
         joined = [_stacked(name, list(c), d, n) for c, d in zip(columns, axes, strict=True)]
-        return results[0][1](joined)
+        return found[0][1](joined)
 
     return mapped
+
+
+def _one_by_one(of_example: Func, n: int) -> list[Any]:
+    """The result for each of n examples, or for example 0 of an empty batch, which gives the shapes.
+
+    Examples may share a graph, so backward passes keep what it saved until the last example.
+    """
+    outer, results = state.more_examples, []
+    try:
+        for k in range(n or 1):
+            state.more_examples = outer or k < n - 1
+            results.append(of_example(k))
+    finally:
+        state.more_examples = outer
+    return results
 
 
 def _axes_of_leaves(dims: Any, tree: Any, misfit: str) -> list[Any]:

@@ -93,14 +93,14 @@ def grad(
     zs, xs = _listed(outputs), _listed(inputs)
     nodes = _nodes_of(xs, only_inputs, allow_unused, materialize_grads)
     gradients = _one_for_each(zs, grad_outputs, "outputs", "grad_outputs")
+    retain = create_graph if retain_graph is None else retain_graph
     if is_grads_batched:
-        last = create_graph if retain_graph is None else retain_graph
-        return _batched(zs, xs, gradients, last, create_graph, allow_unused, materialize_grads)
+        return _batched(zs, xs, gradients, retain, create_graph, allow_unused, materialize_grads)
     tensors = create_graph or bool(state.levels)
     task = GraphTask(
         [root_of(z) for z in zs],
         [root_gradient(z, g, tensors) for z, g in zip(zs, gradients)],
-        retain_graph=create_graph if retain_graph is None else retain_graph,
+        retain_graph=retain or state.more_examples,
         create_graph=create_graph,
         tensors=tensors,
         inputs=nodes,
@@ -183,7 +183,9 @@ def _nodes_of(
         )
     for x in xs:
         if not isinstance(x, ONE):
-            raise TypeError(f"inputs must be Tensors, but got {type(x).__name__}.")
+            raise RuntimeError(
+                f"all inputs have to be Tensors or GradientEdges, but got {type(x).__name__}"
+            )
         if x.node is None:
             raise NoGradient(
                 "One of the differentiated Tensors does not require grad: its computation was not "

@@ -8,8 +8,9 @@ modules.py redirects the names of these modules to this file.
 
 import math
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import ContextDecorator
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, Self
 
 from minigrad.autograd.transforms import NODES, flatten, replaced
 from minigrad.core.devices import DeviceLike
@@ -192,6 +193,34 @@ def never(*args: object) -> bool:
     False
     """
     return False
+
+
+def nothing(*args: object) -> None:
+    """What `compiler.reset()` does: nothing.
+
+    >>> nothing()
+    """
+
+
+class record_function(ContextDecorator):
+    """`profiler.record_function`: a block or a function with a name for a profiler, which there is not.
+
+    >>> with record_function("forward"):
+    ...     pass
+    """
+
+    def __init__(self, name: str, args: str | None = None) -> None:
+        self.name, self.args = name, args
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        pass
+
+
+class UnknownSize:
+    """`SymInt` and its like, the unknown sizes in a compiler. There are none: programs ask isinstance(n, SymInt)."""
 
 
 _log_api_usage_once = _get_tracing_state = never

@@ -122,9 +122,19 @@ NOTHING_TO_DO = {
         "compat.helpers.unchanged",
     ),
     **dict.fromkeys(
-        "_dynamo.is_compiling compiler.is_compiling jit.is_scripting jit.is_tracing".split(),
+        "_dynamo.is_compiling compiler.is_compiling compiler.is_dynamo_compiling compiler.is_exporting "
+        "jit.is_scripting jit.is_tracing onnx.is_in_onnx_export".split(),
         "compat.helpers.never",
     ),
+    **dict.fromkeys(
+        "_dynamo.reset compiler.cudagraph_mark_step_begin compiler.reset".split(),
+        "compat.helpers.nothing",
+    ),
+    **dict.fromkeys(
+        "autograd.profiler.record_function profiler.record_function".split(),
+        "compat.helpers.record_function",
+    ),
+    **dict.fromkeys("SymBool SymFloat SymInt".split(), "compat.helpers.UnknownSize"),
     **dict.fromkeys(
         "jit.script jit.script_if_tracing jit.script_method jit.trace".split(),
         "compat.helpers.not_compiled",
@@ -312,6 +322,8 @@ def attribute(module: str, name: str) -> Any:
     """
     room = module.partition(".")[2]
     path = f"{room}.{name}" if room else name
+    if (place := NOTHING_TO_DO.get(path)) is not None:
+        return _at(place)
     known = path in ELSEWHERE or _reason(path) is not None or name in FILES.get(room, "").split()
     if known and (found := _module(path)) is not None:
         return found

@@ -96,7 +96,7 @@ def _array_of_python(data: object, dtype: dtypes.Dtype | None) -> Array:
     try:
         array = np.array(numbers)
     except ValueError:
-        raise ValueError(_ragged_message(numbers)) from None
+        raise _ragged(numbers) from None
     if array.dtype == object or array.dtype == np.uint64:
         if (_common_dtype(kinds) if dtype is None else dtype).kind not in "fc":
             raise ValueError(
@@ -133,9 +133,15 @@ def _plain_numbers(value: object, kinds: set[Any]) -> Any:
         return [_plain_numbers(v, kinds) for v in value]
     if isinstance(value, make.Tensor):
         if value.array.size != 1:
-            raise ValueError(
-                "only one element tensors can be converted to Python scalars, but one in the list has shape "
-                f"{list(value.shape)}. To fix it, use minigrad.stack(...) or minigrad.cat(...)."
+            whole = value.array.dtype.kind in "iu"
+            said = (
+                "only integer tensors of a single element can be converted to an index"
+                if whole
+                else "only one element tensors can be converted to Python scalars"
+            )
+            raise (TypeError if whole else ValueError)(
+                f"{said}, but one in the list has shape {list(value.shape)}. To fix it, use minigrad.stack(...) or "
+                "minigrad.cat(...)."
             )
         kinds.add(value.array.dtype)
         warn_of_gradient(value)
@@ -164,8 +170,8 @@ def _common_dtype(kinds: set[Any]) -> dtypes.Dtype:
     return reduce(dtypes.promote_types, types) if types else dtypes.get_default_dtype()
 
 
-def _ragged_message(rows: Any, dim: int = 1) -> str:
-    """PyTorch's error message for the first row whose length differs from that of the first row."""
+def _ragged(rows: Any, dim: int = 1) -> TypeError | ValueError:
+    """PyTorch's error for the first row whose length differs from that of the first row."""
     sizes = [
         len(r) if isinstance(r, (list, tuple)) or isinstance(r, np.ndarray) and r.ndim else None
         for r in rows
@@ -174,9 +180,9 @@ def _ragged_message(rows: Any, dim: int = 1) -> str:
         if n == sizes[0]:
             continue
         if n is None or sizes[0] is None:
-            return "not a sequence: the data mixes numbers and lists."
-        return (
+            return TypeError("not a sequence: the data mixes numbers and lists.")
+        return ValueError(
             f"expected sequence of length {sizes[0]} at dim {dim} (got {n}): the rows of the data are "
             "not all of the same length."
         )
-    return _ragged_message([entry for row in rows for entry in row], dim + 1)
+    return _ragged([entry for row in rows for entry in row], dim + 1)

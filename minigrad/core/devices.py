@@ -81,7 +81,11 @@ def check_device(device: DeviceLike) -> None:
 
 
 class MemoryFormat:
-    """An order of axes in memory. It is accepted but has no effect: arrays keep their order."""
+    """An order of axes in memory. It is accepted but has no effect: arrays keep their order.
+
+    >>> minigrad.contiguous_format
+    minigrad.contiguous_format
+    """
 
     __slots__ = ("name",)
 
@@ -93,17 +97,22 @@ class MemoryFormat:
 
 
 class Layout:
-    """How the entries are stored. Here all tensors are `strided`: sparse layouts are left out.
+    """How the entries are stored: `strided`, or `sparse_coo` for a gradient of some rows. Others are left out.
 
     >>> minigrad.zeros(2).layout
     minigrad.strided
     """
 
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
     def __repr__(self) -> str:
-        return "minigrad.strided"
+        return f"minigrad.{self.name}"
 
 
-strided = Layout()
+strided, sparse_coo = Layout("strided"), Layout("sparse_coo")
 channels_last = MemoryFormat("channels_last")
 contiguous_format = MemoryFormat("contiguous_format")
 preserve_format = MemoryFormat("preserve_format")

@@ -365,13 +365,11 @@ class Function:
                 cls.setup_context(ctx, args, output)
             else:
                 output = cls.forward(ctx, *args)
-            single = not isinstance(output, (tuple, list))
+            single = not isinstance(output, tuple)  # a list is one result that is not a Tensor
             outputs = [output] if single else list(output)
             results = [cls._result(z, ctx, args) for z in outputs]
-        if single and not isinstance(output, Tensor):
-            raise TypeError(
-                f"{cls.__name__}.forward must return Tensors, not {type(output).__name__}."
-            )
+        if output is None:
+            raise TypeError(f"{cls.__name__}.forward must return Tensors, not None.")
         if recording:
             cls._mark_views(ctx, results)
         node = cls._record(ctx, args, results) if wanted else None

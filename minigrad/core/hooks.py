@@ -132,7 +132,8 @@ class Hooked:
             for hook in list(self.finally_.values()):
                 variable = node.variable
                 if (z := hook(variable)) is not None and z is not variable:
-                    raise RuntimeError(
+                    kind = RuntimeError if hasattr(z, "array") else TypeError
+                    raise kind(
                         "Tensor post accumulate grad hooks should return None. To fix it, write the gradient in "
                         "place, as in  p.grad.mul_(2), on a line of its own, and return nothing."
                     )

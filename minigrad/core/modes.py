@@ -66,6 +66,7 @@ class _State(threading.local):
     task: Any = None  # the backward pass that is running
     hooks_refused: str | None = None  # why saved-tensor hooks are not allowed now
     draws: Any = None  # random numbers under `vmap`; see Draws in random/generator.py
+    more_examples = False  # does `vmap` call the function again, perhaps with the same graph?
     multithreading = True  # a setting of PyTorch, without effect
     engine = "graph"  # the engine for backward passes that do not name one; see engines.py
 

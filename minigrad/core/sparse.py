@@ -17,6 +17,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from minigrad.core.devices import Layout, sparse_coo, strided
 from minigrad.core.dtypes import DTypeLike
 from minigrad.core.shapes import Array, Shape
 
@@ -170,6 +171,15 @@ class Rows:
     def is_sparse(self) -> bool:
         """Is this a row-sparse gradient?"""
         return isinstance(self.array, RowSparse)
+
+    @property
+    def layout(self) -> Layout:
+        """How the entries are stored: minigrad.strided, or minigrad.sparse_coo for a gradient of some rows.
+
+        >>> minigrad.tensor([1.0]).layout
+        minigrad.strided
+        """
+        return sparse_coo if self.is_sparse else strided
 
     def to_dense(self, dtype: DTypeLike = None, *, masked_grad: bool | None = None) -> Self:
         """An equal dense tensor. (`masked_grad` has no effect: a sparse gradient has no gradient itself.)"""

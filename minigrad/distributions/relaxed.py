@@ -112,6 +112,8 @@ class RelaxedOneHotCategorical(_Relaxed):
     probs, logits    (..., k)   as in OneHotCategorical; pass one of them
     """
 
+    support = c.simplex
+
     def __init__(
         self,
         temperature: Any,

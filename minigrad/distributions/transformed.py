@@ -258,11 +258,12 @@ class TransformedDistribution(Distribution):
 
     @property
     def support(self) -> c.Constraint | None:
-        """The codomain of the last transform."""
-        n = len(self._event_shape)
-        if not self.transforms or n:
-            return self.base_dist.support if not self.transforms else None
-        return self.transforms[-1].codomain
+        """The codomain of the last transform, for each number of an event."""
+        if not self.transforms:
+            return self.base_dist.support
+        each: c.Constraint = self.transforms[-1].codomain
+        axes = len(self._event_shape) - each.event_dim
+        return c.independent(each, axes) if axes > 0 else each
 
     def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Draw samples. Gradients do not flow through them."""

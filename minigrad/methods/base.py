@@ -439,15 +439,6 @@ class Base:
         return 0 if base is None else (address(self) - address(base)) // self.dtype.itemsize
 
     @property
-    def layout(self) -> Layout:
-        """How the entries are stored: always minigrad.strided.
-
-        >>> minigrad.tensor([1.0]).layout
-        minigrad.strided
-        """
-        return strided
-
-    @property
     def device(self) -> Device:
         """The device of the tensor: always device(type='cpu').
 

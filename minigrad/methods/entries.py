@@ -208,7 +208,8 @@ class Entries(Operators, Writing):
         if self.dtype.kind != "f":
             raise RuntimeError("torch.frexp() only supports floating-point dtypes")
         exponent = np.frexp(self.array)[1]
-        mantissa = self * self._constant(np.ldexp(np.ones((), self.dtype), -exponent))
+        half, one = exponent // 2, np.ones((), self.dtype)  # in two steps, as in ldexp
+        mantissa = self * self._constant(np.ldexp(one, -half)) * self._constant(np.ldexp(one, half - exponent))
         return pair(named(mantissa, "FrexpBackward0"), self._constant(exponent))
 
     def gcd(self, other: Self) -> Self:

@@ -52,6 +52,16 @@ class Module(Stateful, Called):
     call_super_init: bool = False
     dump_patches: bool = False
 
+    def __init_subclass__(cls, **settings: Any) -> None:
+        super().__init_subclass__(**settings)
+        if cls.__module__.startswith("minigrad."):
+            return
+        # activation = minigrad.tanh  in a class: called as self.activation(x), it gets no self, like a built-in one.
+        for name, value in list(vars(cls).items()):
+            if isinstance(value, FunctionType) and str(value.__module__).startswith("minigrad."):
+                if "<locals>" not in value.__qualname__:  # vmap(f) is a method
+                    setattr(cls, name, staticmethod(value))
+
     def __init__(self, *args: object, **kwargs: object) -> None:
         if not self.call_super_init and kwargs:
             name = next(iter(kwargs))
@@ -63,7 +73,7 @@ class Module(Stateful, Called):
                 f"{type(self).__name__}.__init__() takes 1 positional argument but {len(args) + 1} were given"
             )
         super().__init__()
-        self.training = True
+        object.__setattr__(self, "training", True)  # not by a __setattr__ of the class
         if self.call_super_init:
             super(Registry, self).__init__(*args, **kwargs)  # the next class in the MRO
 
@@ -177,6 +187,11 @@ class Module(Stateful, Called):
     def cuda(self, device: DeviceLike = None) -> Self:
         """Raises RuntimeError: there is no GPU."""
         return self.to("cuda")
+
+    def to_empty(self, *, device: DeviceLike, recurse: bool = True) -> Self:
+        """The module itself. In PyTorch, one on the device "meta" gets memory here; here it has memory."""
+        check_device(device)
+        return self
 
     def share_memory(self) -> Self:
         """Move parameters and buffers to memory shared with other processes."""

@@ -16,6 +16,7 @@ from typing import Any
 from minigrad.core.tensor import Tensor
 from minigrad.methods.functions import stack
 from minigrad.nn.module import Module
+from minigrad.nn.normalization import _BatchNorm
 
 State = Mapping[str, Tensor]
 
@@ -197,3 +198,19 @@ def stack_module_state(models: Sequence[Module]) -> tuple[dict[str, Tensor], dic
     for name, _ in models[0].named_buffers():
         buffers[name] = stack([m.get_buffer(name).detach() for m in models])
     return parameters, buffers
+
+
+def replace_all_batch_norm_modules_(root: Module) -> Module:
+    """Let every batch norm in a module use the statistics of its batch only, in place. Returns the module.
+
+    `vmap` maps over examples; running statistics would be written to for each of them.
+
+    >>> from minigrad import nn
+    >>> replace_all_batch_norm_modules_(nn.Sequential(nn.BatchNorm1d(2)))[0].running_mean is None
+    True
+    """
+    for module in root.modules():
+        if isinstance(module, _BatchNorm) and module.track_running_stats:
+            module.running_mean = module.running_var = module.num_batches_tracked = None
+            module.track_running_stats = False
+    return root

@@ -271,6 +271,9 @@ def test_cdf_and_its_inverse_agree(name):
         lambda m: mixed(m, m.zeros(2, 3), m.zeros(4, 3), 1.0),
         lambda m: mixed(m, m.zeros(2), m.zeros(3), 1.0),
         lambda m: m.distributions.RelaxedBernoulli(m.tensor(1.0)),
+        lambda m: relaxed(m).log_prob(m.tensor([0.2, 0.9])),
+        lambda m: exponentiated(m, 1).log_prob(m.tensor([0.2, -0.9])),
+        lambda m: exponentiated(m, 2).log_prob(m.ones(3, 2).negative()),
     ],
 )
 def test_errors_are_of_the_same_type(call):
@@ -280,6 +283,22 @@ def test_errors_are_of_the_same_type(call):
         call(minigrad)
     first = str(theirs.value).strip().split("\n")[0].split(" (")[0]
     assert not first or str(ours.value).startswith(first[:35])
+
+
+def relaxed(m):
+    return m.distributions.RelaxedOneHotCategorical(m.tensor(0.5), m.tensor([0.2, 0.8]))
+
+
+def exponentiated(m, axes):
+    d = m.distributions
+    return d.TransformedDistribution(
+        d.Independent(d.Normal(m.zeros(3, 2), 1.0), axes), [d.ExpTransform()]
+    )
+
+
+def test_the_support_of_vectors_prints_as_in_pytorch():
+    for make in (relaxed, lambda m: exponentiated(m, 1), lambda m: exponentiated(m, 2)):
+        assert repr(make(minigrad).support) == repr(make(torch).support)
 
 
 def test_they_print_as_in_pytorch():

@@ -100,6 +100,14 @@ def test_functions_agree_at_the_edges_of_their_domains(name):
     )
 
 
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+def test_the_smallest_and_largest_numbers_have_a_mantissa(dtype):
+    limits = np.finfo(dtype)
+    x = np.array([limits.smallest_subnormal, -limits.tiny / 3, limits.max, 0.0, np.inf], dtype)
+
+    check(lambda m, x: m.frexp(x), x, order=0, dtypes=(dtype,))
+
+
 MIXES = [
     np.array([[3, -4, 7]]),
     np.array([2, 5, -3]),

@@ -83,3 +83,26 @@ def test_strides_and_classes_are_compared_when_asked():
     assert strides[0] == strides[1] and strides[0] is not None
     assert classes[0] == classes[1] and classes[0] is not None
     assert outcome(minigrad, parameter) is None
+
+
+def made(t, name, options):
+    t.manual_seed(0)
+    try:
+        z = t.testing.make_tensor(3, 2, dtype=getattr(t, name), device="cpu", **options)
+    except ValueError as error:
+        return str(error)[:25]
+    return z.dtype.name if t is minigrad else str(z.dtype)[6:], z.tolist(), z.is_contiguous()
+
+
+@pytest.mark.parametrize("name", ["float32", "float16", "int64", "uint8", "int8", "bool"])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {}, {"low": 0}, {"low": -3, "high": 3}, {"high": 2.5}, {"noncontiguous": True}, {"low": 3, "high": 1},
+        {"exclude_zero": True, "low": 0, "high": 2}, {"low": float("nan")}, {"requires_grad": True},
+        {"low": -1e39, "high": 1e39}, {"low": 300, "high": 400}, {"low": 0.5, "high": 1.5},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_random_tensors_for_tests_are_those_of_pytorch(name, options):
+    assert made(minigrad, name, options) == made(torch, name, options)

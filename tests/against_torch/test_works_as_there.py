@@ -59,6 +59,53 @@ def applied(m, *args, **kwargs):
     return gradient(m, lambda x: Power.apply(x, *args, **kwargs), [3.0])
 
 
+def named_by_setattr(m):
+    class Net(m.nn.Module):
+        def __setattr__(self, name, value):
+            names.append(name)
+            super().__setattr__(name, value)
+
+    names = []
+    Net().weight = m.nn.Parameter(m.ones(1))
+    return names
+
+
+def with_functions(m):
+    class Net(m.nn.Module):
+        activation, convolve = m.tanh, m.nn.functional.conv1d
+        total = m.no_grad()(lambda self, x: self.activation(x).sum())
+
+        def forward(self, x):
+            return [self.activation(x), self.convolve(x[None], m.ones(1, 2, 2)), self.total(x)]
+
+    class Deeper(Net):
+        activation = m.nn.functional.logsigmoid
+
+    class Tanh(m.nn.Module):
+        forward = m.tanh
+
+    return lambda x: [Net()(x), Deeper()(x), Tanh()(x), Net.activation(x)]
+
+
+def named_blocks(m, x):
+    @m.autograd.profiler.record_function("double")
+    def double(x):
+        return x * 2
+
+    with m.profiler.record_function("forward"):
+        return double(x)
+
+
+def through_one_graph(m, x):
+    z = x**2
+    return m.vmap(lambda g: m.autograd.grad(z, x, g)[0])(m.stack([x, x * 2]).detach()), z.sum()
+
+
+def own(m, forward, x):
+    cls = type("Own", (m.autograd.Function,), {"forward": staticmethod(forward)})
+    return cls.apply(x.clone().requires_grad_())
+
+
 def times(m, *args, **kwargs):
     class Times(m.autograd.Function):
         @staticmethod
@@ -358,6 +405,19 @@ OF_ITS_TESTS = {
     "layers of float32 normalize float16": lambda m, x: [f(x.half()).dtype == m.float16 for f in (m.nn.LayerNorm(3), m.nn.GroupNorm(1, 3), m.nn.BatchNorm1d(3), m.nn.BatchNorm1d(3).eval(), m.nn.RMSNorm(3))],
     "RMSNorm of another floating dtype": lambda m, x: [m.nn.RMSNorm(3)(x.double()), m.nn.RMSNorm(3).double()(x), m.nn.RMSNorm(3).half()(x)],
     "integers and booleans in windows": lambda m, x: [m.nn.functional.avg_pool1d(x.long(), 2), m.nn.functional.max_pool2d(x.int()[None], 2), m.nn.functional.unfold(x[None] > 0, 2), m.nn.functional.interpolate(x[None, None].to(m.uint8), scale_factor=2)],
+    "margin_ranking_loss of integers": lambda m, x: [m.nn.functional.margin_ranking_loss(x.long(), y, x.long(), margin=2) for y in (x, x.long() + 1)],
+    "vmap of a gradient through one graph": lambda m, x: through_one_graph(m, x.requires_grad_())[0],
+    "a pass after vmap of a gradient": lambda m, x: through_one_graph(m, x.requires_grad_())[1].backward(),
+    "what a program asks before it compiles": lambda m, x: [m.compiler.is_exporting(), m.compiler.is_dynamo_compiling(), m.compiler.reset(), m.onnx.is_in_onnx_export(), isinstance(3, (int, m.SymInt))],
+    "a block with a name for a profiler": lambda m, x: named_blocks(m, x),
+    "the layout of a sparse gradient": lambda m, x: [(e := m.nn.Embedding(3, 2, sparse=True))(m.tensor([1])).sum().backward(), e.weight.grad.layout is m.sparse_coo, x.layout is m.strided, isinstance(m.preserve_format, m.memory_format)],
+    "a model without running statistics": lambda m, x: [(net := m.func.replace_all_batch_norm_modules_(m.nn.Sequential(m.nn.BatchNorm1d(3))))[0].running_mean, net(x), len(net.state_dict())],
+    "memory for a model": lambda m, x: m.nn.Linear(2, 3, device="meta").to_empty(device="cpu").weight.shape == (3, 2),
+    "a class with a __setattr__ of its own": lambda m, x: named_by_setattr(m),
+    "a function as an attribute of a class": lambda m, x: with_functions(m)(x),
+    "an input of grad that is a number": lambda m, x: m.autograd.grad(x.requires_grad_().sum(), [3]),
+    "a post-accumulate hook that returns a number": lambda m, x: [x.requires_grad_().register_post_accumulate_grad_hook(lambda p: 3), x.sum().backward()],
+    "a Function of lists and numbers": lambda m, x: [own(m, lambda ctx, x: [x * 2, x], x), own(m, lambda ctx, x: 3, x), own(m, lambda ctx, x: (x * 2, [x]), x)],
     "cosine_embedding_loss of integers": lambda m, x: [m.nn.functional.cosine_embedding_loss(x.long() + 1, y, m.tensor([1, -1])) for y in (x, x.long(), x.double())],
     "copysign of integers and floats": lambda m, x: [m.copysign(m.tensor([1, 2]), m.tensor(-1.0, dtype=m.float64)), m.copysign(bools(m), m.tensor([-1.0, 1.0]).half()), m.copysign(m.tensor([1], dtype=m.int8), m.tensor(-1))],
     "no Cholesky factor of NaN": lambda m, x: m.linalg.cholesky_ex(m.stack([m.eye(2), m.full((2, 2), NAN)])).info,

@@ -23,6 +23,8 @@ t.maximum(0, x) | t.fmin(1.5, x) | t.atan2(1, x) | t.eq(2, x) | t.gt(True, x) | 
 t.where(True, x, x) | t.where(1.5, 2.5) | t.where(3) | t.remainder(3, 2) | t.add(1, 'a') | t.add(2) | t.bitwise_or(1, 2)
 t.clamp(2, x) | t.dist(2, x) | t.isclose(2, x) | t.pow(2, 3) | t.detach(5) | x.type_as(5) | t.einsum('ij->i', 5)
 t.meshgrid(u, 5, indexing='ij') | t.linalg.solve(q, t.float32) | F.conv_transpose1d(b, t.float32)
+# lists that are not tables of numbers
+t.tensor([[1, 2], 3]) | t.tensor([1.0, [2]]) | t.tensor([[1], [[2]]]) | t.tensor([t.ones(2), t.ones(3)]) | t.tensor([t.tensor([1, 2])])
 # text or a list where a number belongs
 F.threshold(x, 'a', 0.0) | F.elu(x, 'a') | F.softplus(x, 'a') | F.leaky_relu(x, 'a') | F.layer_norm(x, (3,), eps='a')
 F.pad(x, (1, 1), value='a') | F.one_hot(j, (1, 1)) | F.dropout(x, 'a') | F.batch_norm(x, w, w, training=True, momentum=[])
@@ -292,8 +294,7 @@ t.eye(2.5) | t.full((2,)) | t.full((2,), 'a') | t.full((-2,), 1.0) | t.full(2, 1
 t.full((2,), u) | t.arange() | t.zeros(2**40, 2**40) | t.full((2**40, 2**40), 1) | t.randint(2.5, (2,))
 t.randint(0, 2.5, (2,)) | t.randint(True, (2,)) | t.full((2,), 1.0, dtype=t.int64, requires_grad=True)
 t.full_like(x, 'a') | t.zeros_like(5) | t.zeros_like([1.0]) | t.rand_like(i) | t.randn_like(i) | t.tensor()
-t.tensor('a') | t.tensor([1, 'a']) | t.tensor([[1, 2], [3]])
-t.tensor([1, [2]])  # another class
+t.tensor('a') | t.tensor([1, 'a']) | t.tensor([[1, 2], [3]]) | t.tensor([1, [2]])
 t.tensor(None) | t.tensor(object()) | t.tensor([1, 2], requires_grad=True) | t.tensor(True, requires_grad=True)
 t.tensor([1.0], dtype='bogus') | t.tensor({'a': 1}) | t.tensor([t.ones(2), t.ones(3)]) | t.tensor(1.0, 2.0)
 t.as_tensor('a') | t.from_numpy(5) | t.from_numpy([1.0]) | t.from_numpy(np.array(['a']))
@@ -448,7 +449,7 @@ F.avg_pool2d(im, (2, 2, 2)) | F.lp_pool2d(im, 2, 9) | F.adaptive_avg_pool1d(b, -
 F.adaptive_avg_pool1d(b, (2, 2)) | F.adaptive_avg_pool2d(im, -1) | F.adaptive_avg_pool2d(im, (2,))
 F.adaptive_avg_pool2d(im, (2, 2, 2)) | F.adaptive_avg_pool2d(x, 2)
 F.adaptive_avg_pool2d(t.ones(2, 3, 0, 4), 2) | F.adaptive_max_pool2d(im, -1) | F.adaptive_max_pool2d(im, (2,))
-F.adaptive_max_pool2d(x, 2) | F.adaptive_max_pool1d(b, -1)
+F.adaptive_max_pool2d(x, 2) | F.adaptive_max_pool1d(b, -1) | F.adaptive_avg_pool2d(x, (2, 2)) | F.adaptive_max_pool2d(x, [1, 1])
 F.max_unpool2d(im, im, 2)
 F.max_unpool2d(im, t.zeros(2, 3, 2, 2, dtype=t.int64), 2) | F.max_unpool2d(im, t.full((2, 3, 4, 4), 999), 2)
 F.unfold(im, 9) | F.unfold(im, 0) | F.unfold(im, 2, dilation=0) | F.unfold(im, 2, padding=-1)

@@ -150,7 +150,7 @@ def margin_ranking_loss(
             "margin_ranking_loss : All input tensors should have same dimension but got sizes: "
             f"input1: {input1.shape}, input2: {input2.shape}, target: {target.shape}"
         )
-    return (-target * (input1 - input2) + margin).clamp_min(0)
+    return (-target * (input1 - input2) + float(margin)).clamp_min(0)
 
 
 @a_loss(node="SoftMarginLossBackward0")

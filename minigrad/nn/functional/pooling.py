@@ -275,6 +275,8 @@ adaptive_max_pool1d, adaptive_max_pool2d = for_axes(_adaptive_max_pool)
 
 def _output_size(name: str, axes: int, x: Tensor, output_size: Any) -> tuple[int, ...]:
     shape = x.array.shape
+    if axes == 2 and isinstance(output_size, (tuple, list)) and len(shape) <= len(output_size):
+        raise ValueError(f"Input dimension should be at least {len(output_size) + 1}")
     if len(shape) not in (axes + 1, axes + 2):
         raise RuntimeError(
             f"{name}: Expected {axes + 1}D or {axes + 2}D tensor, but got input of size: {list(shape)}"
