@@ -405,7 +405,7 @@ def _one_example(use: Use) -> Variants:
     Sum over all examples: in a loop, add each part with  +=.
     """
     weight = use.op_name == "convolution" and use.name in ("w", "b")
-    rows = use.op_name in OF_MATRICES.split() and np.ndim(use.values.get("x")) > 1
+    rows = use.op_name in OF_MATRICES.split() and np.ndim(use.values.get("x", 0)) > 1
     weight = weight or rows and use.name == "y"
     if not use.g.ndim or not weight and use.wide() is None:
         return
