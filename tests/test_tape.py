@@ -165,6 +165,7 @@ def test_a_tensor_that_an_op_reads_as_a_setting_is_its_input(program, expression
     ("x.roll(1, 0)", "roll(x, shifts=(1,), dims=(0,))"),
     ("x.diagonal(dim1=1, dim2=2)", "diagonal(x, dim1=1, dim2=2)"),
     ("F.max_pool2d(x, 2)", "max_pool2d(x, kernel_size=(2, 2), stride=(2, 2))"),
+    ("F.max_pool2d(x, 3, 2, padding=(1, 0))", "max_pool2d(x, kernel_size=(3, 3), stride=(2, 2), padding=(1, 0))"),
     ("minigrad.cat([x, x], 1)", "cat([x, x], dim=1)"),
     ("minigrad.einsum('abc,abd->acd', x, x)", "einsum('abc,abd->acd', x, x)"),
 ])  # fmt: skip

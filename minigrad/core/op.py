@@ -57,14 +57,16 @@ _DOCSTRING_ONLY = _docstring_only.__code__.co_code  # all such functions have th
 
 
 def as_in_pytorch(name: str, value: Any) -> tuple[str, Any]:
-    """A setting as PyTorch writes it: its name, and a single axis as a number.
+    """A setting as PyTorch writes it: its name, a single axis as a number, and equal paddings of both sides once.
 
-    >>> as_in_pytorch("axis", (1,)), as_in_pytorch("keepdims", True), as_in_pytorch("shape", (1,))
-    (('dim', 1), ('keepdim', True), ('shape', (1,)))
+    >>> as_in_pytorch("axis", (1,)), as_in_pytorch("keepdims", True), as_in_pytorch("padding", (2, 2, 1, 1))
+    (('dim', 1), ('keepdim', True), ('padding', (2, 1)))
     """
     name = TWINS.get(name, name)
     if name == "dim" and isinstance(value, list | tuple):
         value = value[0] if len(value) == 1 else tuple(value)
+    if name == "padding" and isinstance(value, tuple) and value[::2] == value[1::2]:
+        value = value[::2]
     return name, value
 
 
