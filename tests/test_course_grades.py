@@ -37,7 +37,6 @@ from minigrad.grading.sandbox.launch import Limits
 FIRST = [next(a for a in AUTHORS if a.parent.name == theme) for theme in THEMES]
 SLOW = bool(os.environ.get("MINIGRAD_SLOW"))
 GRADED = AUTHORS if SLOW else FIRST
-every_graded = pytest.mark.parametrize("author", GRADED, ids=name_of)
 
 # Verdicts of a check in the notebook are no diagnoses: what a student is told then is the reason.
 SAID = {
@@ -94,7 +93,8 @@ class Graded:
 
     grades: dict[tuple[str, str], dict[str, Any]]
     kinds: dict[tuple[str, str], Any]  # of the author's wrong answers: for what, and what is told
-    of: float
+    questions: list[GradedQuestion]
+    of_author: list[str]  # the cells that count, in the author's notebook
 
 
 @pytest.fixture(scope="module", params=GRADED, ids=name_of)
@@ -127,7 +127,12 @@ def graded(request):
     files = [handed_in(students, cells) for cells in tried.values()]
     answers = [record_submission(job, content, sandbox) for content in files]
     grades = dict(zip(tried, judge(bundle, answers)))
-    return Graded(grades, kinds, sum(q.points for q in bundle.questions))
+    counting = [
+        cell.metadata.nbgrader.grade_id
+        for cell in notebook.cells
+        if cell.cell_type == "code" and cell.metadata.get("nbgrader", {}).get("grade")
+    ]
+    return Graded(grades, kinds, bundle.questions, counting)
 
 
 def handed_in(students, cells):
@@ -188,7 +193,8 @@ def attacks(asked, name, notebook):
 def test_the_solution_gets_full_marks_and_the_starter_none(graded):
     solution, starter = graded.grades["solution", ""], graded.grades["starter", ""]
 
-    assert solution["points"] == solution["of"] == graded.of, solution["questions"]
+    of = sum(q.points for q in graded.questions)
+    assert solution["points"] == solution["of"] == of, solution["questions"]
     assert starter["points"] == 0, starter["questions"]
 
 
@@ -226,18 +232,9 @@ def test_an_invalid_answer_earns_nothing(graded):
 # ------------------------------------------------------------------ what can be asked
 
 
-@every_graded
-def test_every_graded_cell_can_be_graded(author):
-    graded = [
-        cell.metadata.nbgrader.grade_id
-        for cell in read_notebook(author).cells
-        if cell.cell_type == "code" and cell.metadata.get("nbgrader", {}).get("grade")
-    ]
-
-    _, bundle = make_bundles(author)
-
-    assert [q.id for q in bundle.questions] == graded
-    for asked in bundle.questions:
+def test_every_graded_cell_can_be_graded(graded):
+    assert [q.id for q in graded.questions] == graded.of_author
+    for asked in graded.questions:
         assert asked.wrong, f"{asked.id}: no wrong answer is tried"
         assert all(compile(source, asked.id, "exec") for source in asked.wrong)
 

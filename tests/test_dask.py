@@ -10,7 +10,13 @@ pytest.importorskip("minigrad.grading.sandbox.choose")
 
 from minigrad.grading.release.bundles import make_bundles  # noqa: E402
 from minigrad.grading.run import batch  # noqa: E402
-from minigrad.grading.run.batch import BatchError, Settings, grade_class  # noqa: E402
+from minigrad.grading.run.batch import (  # noqa: E402
+    BatchError,
+    Settings,
+    grade_class,
+    judge_class,
+    record_submissions,
+)
 from minigrad.grading.run.record import unrecorded  # noqa: E402
 from minigrad.grading.run.recorder import RecorderFailed  # noqa: E402
 from tests.submissions.classes import Class  # noqa: E402
@@ -46,7 +52,7 @@ def points(grades):
 
 def test_a_cluster_gives_the_same_grades_even_if_a_worker_is_killed(exercise, tmp_path, tier):
     author, write = exercise
-    folder = write(*["full_slow_but_in_time", "half_one_gradient", "zero_ends_the_process"] * 2)
+    folder = write(*["full_slow_but_in_time", "half_one_gradient"] * 2, "zero_ends_the_process")
     recording, bundle = make_bundles(author)
     killed = []
     with distributed.LocalCluster(
@@ -59,11 +65,13 @@ def test_a_cluster_gives_the_same_grades_even_if_a_worker_is_killed(exercise, tm
                 os.kill(killed[0], signal.SIGKILL)
 
         settings = Settings("s", isolation=tier, scheduler=cluster.scheduler_address)
-        there = grade_class(folder, recording, bundle, tmp_path / "there", settings, kill)
-    here = grade_class(folder, recording, bundle, tmp_path / "here", Settings("s", isolation=tier))
+        there = record_submissions(folder, recording, tmp_path / "there", settings, kill)
+    settings = Settings("s", isolation=tier)
+    here = record_submissions(folder, recording, tmp_path / "here", settings, lambda *said: None)
 
     assert killed and there == here
-    assert len(list((tmp_path / "there" / "answers").iterdir())) == 6
+    assert len(list((tmp_path / "there" / "answers").iterdir())) == 5
+    assert [grade["points"] for grade in judge_class(bundle, there)] == [4, 2, 4, 2, 0]
 
 
 def test_only_failures_of_the_machine_are_retried(exercise, tmp_path, here, monkeypatch):

@@ -3,7 +3,6 @@
 The cells run in an IPython shell of their own, as they would in a notebook.
 """
 
-import textwrap
 import weakref
 
 import pytest
@@ -26,77 +25,44 @@ def shell():
     InteractiveShell.clear_instance()
 
 
-def run_cells(shell, *cells):
-    """Run the cells; the message of the error that the last of them raises."""
-    for cell in cells:
-        result = shell.run_cell(textwrap.dedent(cell).strip(), store_history=True)
-    return result.error_in_exec
-
-
-def test_saved_value_changed(shell, capsys):
-    error = run_cells(
-        shell,
-        "import minigrad",
-        """
-        x = minigrad.tensor([2.0], requires_grad=True)
-        y = minigrad.tensor([3.0])
-        z = x * y
-        y += 1
-        """,
-        "z.backward()",
-    )
-
-    assert isinstance(error, RuntimeError)
-    assert str(error) == (
+# Cells, and the message of the error that the last of them raises.
+IN_CELLS = {
+    "a saved value that changed": (
+        ["x = minigrad.tensor([2.0], requires_grad=True)\ny = minigrad.tensor([3.0])\nz = x * y\ny += 1",
+         "z.backward()"],
         "MulBackward0 (z = x * y) needs y as it was when z was computed, but y has changed since (one of "
         "the variables needed for gradient computation has been modified by an inplace operation: it is "
         "at version 1; expected version 0 instead).\n"
         "    saved      In [2], line 3    z = x * y    y at version 0\n"
         "    changed    In [2], line 4    y += 1       y at version 1\n"
-        "    To fix it, write  y = y + 1  (a new tensor) instead of  y += 1, or go on from  y.clone()."
-    )
-
-
-def test_backward_twice(shell, capsys):
-    error = run_cells(
-        shell,
-        "import minigrad",
-        """
-        x = minigrad.tensor([2.0], requires_grad=True)
-        z = x * x
-        z.backward()
-        """,
-        "z.backward()",
-    )
-
-    assert isinstance(error, RuntimeError)
-    assert str(error) == (
+        "    To fix it, write  y = y + 1  (a new tensor) instead of  y += 1, or go on from  y.clone().",
+    ),
+    "a second backward": (
+        ["x = minigrad.tensor([2.0], requires_grad=True)\nz = x * x\nz.backward()", "z.backward()"],
         "Trying to backward through the graph a second time (or directly access saved tensors after "
         "they have already been freed). The saved values of the graph are freed as a backward pass "
         "uses them.\n"
         "    first pass    In [2], line 3    z.backward()\n"
-        "    Specify retain_graph=True in the first pass if you need a second one, or compute the result again."
-    )
-
-
-def test_leaf_changed_in_place(shell, capsys):
-    error = run_cells(
-        shell,
-        "import minigrad",
-        """
-        w = minigrad.tensor([2.0], requires_grad=True)
-        w -= 0.1
-        """,
-    )
-
-    assert isinstance(error, RuntimeError)
-    assert str(error) == (
+        "    Specify retain_graph=True in the first pass if you need a second one, or compute the result again.",
+    ),
+    "a leaf changed in place": (
+        ["w = minigrad.tensor([2.0], requires_grad=True)\nw -= 0.1"],
         "a leaf Variable that requires grad is being used in an in-place operation. The leaf's value "
         "would change, and its gradient would belong to neither the old value nor the new one.\n"
         "    here    In [2], line 2    w -= 0.1\n"
         "    To fix it, make a new tensor (y = x + 1, not x += 1; or write to x.clone()), or, to update "
-        "a parameter, write inside a block: with minigrad.no_grad()"
-    )
+        "a parameter, write inside a block: with minigrad.no_grad()",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("cells, message", IN_CELLS.values(), ids=IN_CELLS)
+def test_in_cells_an_error_shows_the_lines(shell, cells, message):
+    for cell in ("import minigrad", *cells):
+        result = shell.run_cell(cell, store_history=True)
+
+    assert isinstance(result.error_in_exec, RuntimeError)
+    assert str(result.error_in_exec) == message
 
 
 def test_without_tracing_the_error_says_how_to_see_more():

@@ -1,8 +1,9 @@
-"""What a learner sees in JupyterLab, and in Notebook 7: tapes, programs, a lesson, an exercise, progress.
+"""What a learner sees in JupyterLab, and in Notebook 7: tapes, programs, a lesson, an exercise, progress, pictures.
 
 All in one file, as the first page of a server takes as long as three of these tests.
 """
 
+import os
 import re
 from pathlib import Path
 
@@ -492,3 +493,110 @@ def test_the_progress_panel_goes_along_with_the_checks(lab):
     assert bar.get_attribute("aria-valuenow") == "100"
     assert "1 of 1 seen" in rows.nth(0).inner_text()
     assert page.widget_errors() == [] and page.outside == []
+
+
+# ---------------------------------------------------------------------- pictures that stay
+
+SHOWN = [
+    *CELLS,
+    "%%autograd loop\nh = a\nfor _ in range(20):\n    h = (h * b + 1).relu()\nh.sum().backward()",
+    "from minigrad import static\n"
+    "program = static.record(lambda x: ((x @ x).relu() ** 2).sum())(minigrad.ones(2, 2))\nprogram",
+    "from minigrad.teach import Exercise\n"
+    "Exercise('square_backward', lambda x: x * x, shapes=[[()]])\n%progress",
+]
+INSPECTORS = (
+    "[o for o in __import__('gc').get_objects() if str(type(o)).endswith('widgets.Inspector\\'>')]"
+)
+# Begun and not waited for: on a busy machine JupyterLab may never see that the new kernel is there.
+RESTART = "() => { window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.restart(); }"
+
+
+def keep(page, name):
+    """With MINIGRAD_SCREENSHOTS=FOLDER, leave a picture of a page there to be looked at."""
+    folder = os.environ.get("MINIGRAD_SCREENSHOTS")
+    if folder:
+        page.screenshot(path=Path(folder, f"{name}.png"))
+
+
+def save(notebook):
+    """Save the notebook, as it is by default: without its widgets' state. Its name, and what is stored."""
+    notebook.settled("() => window.jupyterapp.commands.execute('docmanager:save')")
+    notebook.page.wait_for_function(
+        "() => !window.jupyterapp.shell.currentWidget.context.model.dirty"
+    )
+    return notebook.name, nbformat.read(notebook.server.root / notebook.name, as_version=4)
+
+
+class Seen:
+    """What is visible in a page: live widgets, and pictures."""
+
+    def __init__(self, page):
+        self.live = page.locator(".mg-inspector, .mg-progress")
+        self.pictures = page.locator(
+            ".jp-OutputArea-output img, .jp-OutputArea-output .minigrad-report"
+        )
+
+    def all_live(self):
+        self.live.nth(3).wait_for()
+        assert not any(picture.is_visible() for picture in self.pictures.all())
+
+    def all_still(self):
+        self.live.first.wait_for(state="detached")
+        self.pictures.nth(3).wait_for(state="attached")
+        assert [picture.is_visible() for picture in self.pictures.all()] == [True] * 4
+
+
+@pytest.mark.parametrize("app, theme", [("lab", "light"), ("notebook", "dark")])
+def test_a_picture_stands_wherever_the_widget_does_not_run(lab, app, theme):
+    notebook = lab(SHOWN, app=app, theme=theme)
+    assert notebook.error_outputs() == []
+    page = notebook.page
+    seen = Seen(page)
+    seen.all_live()
+    page.locator(".mg-next").first.click()
+    notebook.wait_python("tape.step", "1")
+    keep(page, f"{app}_{theme}_live")
+
+    name, stored = save(notebook)
+    notebook.open(name)  # the page is loaded again: the kernel runs, and so do the widgets
+    seen.all_live()
+    assert "step 1/7" in page.locator(".mg-where").first.inner_text()
+
+    page.evaluate(RESTART)
+    seen.all_still()
+    keep(page, f"{app}_{theme}_restarted")
+
+    notebook.server.stop_kernels()
+    notebook.open_again(name)
+    seen.all_still()
+    page.wait_for_function(  # by now JupyterLab has looked for what models there are
+        "() => window.jupyterapp.shell.currentWidget.sessionContext.session?.kernel.status === 'idle'"
+    )
+    seen.all_still()
+    keep(page, f"{app}_{theme}_reopened")
+    assert "model not found" not in page.content()
+    assert notebook.outside == [] and notebook.widget_errors() == []
+
+    for cell in stored.cells:  # the same from elsewhere: nothing of it is trusted
+        cell.source += "\n# changed by somebody else"
+    nbformat.write(stored, notebook.server.root / f"from_elsewhere_{name}")
+    notebook.open_again(f"from_elsewhere_{name}")
+    seen.all_still()
+    keep(page, f"{app}_{theme}_untrusted")
+    assert page.locator("img[src^='data:image/png']").count() == 3
+
+
+def test_a_cell_that_is_run_again_shows_its_new_widget_and_ends_the_old(lab):
+    notebook = lab(CELLS)
+    seen = notebook.page.locator(".mg-inspector")
+    seen.wait_for()
+    notebook.page.locator(".mg-next").click()
+    notebook.wait_python("tape.step", "1")
+
+    notebook.run_all()
+
+    notebook.page.locator(".mg-where", has_text="step 0/7").wait_for()
+    assert seen.count() == 1
+    notebook.wait_python(f"len([o for o in {INSPECTORS} if o.comm is not None])", "1")
+    assert notebook.widget_errors() == []
