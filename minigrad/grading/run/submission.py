@@ -14,7 +14,7 @@ notebook.py first, which reads the file.
 
 from dataclasses import dataclass, field
 
-from minigrad.grading.release.bundles import BundleCell, Recording, label_of
+from minigrad.grading.release.bundles import BundleCell, Recording, ids_of, label_of
 from minigrad.grading.release.syntax import squeezed, syntax_of
 from minigrad.grading.run.notebook import Cells, SubmittedCell, Unreadable, cells_of
 
@@ -63,7 +63,7 @@ class _Search:
 
     def __init__(self, layout: list[BundleCell], cells: Cells, found: Found) -> None:
         self.layout, self.cells, self.found = layout, cells, found
-        self.known = {i for c in layout for i in (c["id"], c["grade_id"]) if i}
+        self.known = ids_of(*layout)
         self.used: set[int] = set()
 
     def check_exercise(self, names: set[str]) -> None:
@@ -116,8 +116,7 @@ class _Search:
         Splitting a cell duplicates its metadata, and so does copying it. The cells are treated as parts
         if they are adjacent and the last one does not define all names by itself.
         """
-        ids = {answer["id"], answer["grade_id"]} - {None}
-        claiming = [c for c in self.cells if ids & set(c.ids)]
+        claiming = [c for c in self.cells if ids_of(answer) & set(c.ids)]
         if len(claiming) < 2:
             return claiming
         follow = claiming[-1].position - claiming[0].position == len(claiming) - 1
