@@ -24,7 +24,6 @@ class Found:
     """The answer cells of a submission.
 
     sources   answer cell id -> source; empty if it was not found
-    missing   ids of the answers that were not found
     guessed   ids of the answers that need confirmation
     notes     remarks on anything unusual
     cells     all cells of the submission
@@ -32,7 +31,6 @@ class Found:
     """
 
     sources: dict[str, str] = field(default_factory=dict)
-    missing: list[str] = field(default_factory=list)
     guessed: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     cells: Cells = field(default_factory=list)
@@ -82,7 +80,6 @@ class _Search:
         if not guess and "BEGIN SOLUTION" in source:
             guess = "with an author's solution markers in it"
         if not parts:
-            self.found.missing.append(identity)
             self.found.notes.append(f"the answer {label} is missing")
         elif guess:
             self.found.guessed.append(identity)
