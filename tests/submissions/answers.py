@@ -8,6 +8,9 @@ REVERSE = {
     "full_as_a_lambda_and_a_list": "product_backward = lambda x, y, g: [y * g, x * g]",
     "full_with_lists_of_numbers": "def product_backward(x, y, g):\n    return (g * y).tolist(), (g * x).tolist()",
     "full_with_noisy_prints": PRODUCT.format("print('x is', x, '\\u2603' * 50)"),
+    "full_with_more_prints_than_may_be_published": PRODUCT.format(
+        "\n    for k in range(1500): print('x' * 500, flush=True)"
+    ),
     "full_with_magics_and_a_helper": "%matplotlib inline\ndef times(a, b):\n    return a * b\n"
     "def product_backward(x, y, g):\n    return times(g, y), times(g, x)",
     "full_with_shell_lines": "!pip install numpy\n%pip install numpy\nhere = !ls\n" + RIGHT,

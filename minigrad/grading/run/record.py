@@ -43,7 +43,7 @@ ENDS = {
     "died": "ended the kernel",
     "time": "did not finish in {seconds:g} s. Is there a loop that never ends?",
     "messages": "published too many messages",
-    "bytes": "printed or published too much",
+    "bytes": "published too much",
     "disk": "wrote too much to the disk",
 }
 

@@ -60,7 +60,7 @@ class Limits:
     start: float = 30.0
     memory: int = 2048
     disk: int = 32
-    messages: int = 10_000  # print(..., flush=True) sends one for each line
+    messages: int = 2000
     message_bytes: int = 1 * MEGABYTE
     bytes: int = 8 * MEGABYTE
 
