@@ -379,9 +379,8 @@ def _print_summary(book: Gradebook, written: list[Path]) -> None:
     if any(row.open for row in rows):
         typer.echo(f"    To mark them, run  minigrad mark {written[0].parent}")
     _print_written(written)
-    # other reasons hold names that students chose, but none of these ends with one
-    reasons = [[grade["unreadable"] or "" for grade in row.grades] for row in rows]
-    lost = sum(any(why.endswith(TRY_AGAIN) for why in of_one) for of_one in reasons)
+    # a reason may hold a name that a student chose, but does not end with one
+    lost = sum(any(str(g["unreadable"]).endswith(TRY_AGAIN) for g in row.grades) for row in rows)
     if lost:
         _stop(f"{lost} of the submissions could not be run: {TRY_AGAIN}.")
 

@@ -260,7 +260,7 @@ class Process:
         try:
             # the first thread may have ended; all threads share one table of descriptors (lockdown.py)
             tables = (f"{of_it}/{thread}/fd" for thread in os.listdir(of_it))
-            table = next(filter(os.listdir, tables))
+            table = next(t for t in tables if os.path.exists(t) and os.listdir(t))
             size = sum(self._size(f"{table}/{k}", True) for k in os.listdir(table))
             maps = Path(table).with_name("maps").read_text(encoding="utf-8", errors="replace")
         except (FileNotFoundError, StopIteration):  # it has ended
