@@ -525,6 +525,14 @@ def test_a_notebook_without_a_name_is_a_submission(tmp_path):
     assert told(tmp_path, tmp_path / "u") == {".ana": None, ".ipynb": None}
 
 
+def test_a_notebook_that_a_zip_is_appended_to_is_one_submission(tmp_path):
+    archive = zipped(tmp_path / "class.zip", ("ana.ipynb", "{}"), ("bob.ipynb", "{}"))
+    notebook = tmp_path / "eve.ipynb"
+    notebook.write_bytes(b'{"cells": []}' + archive.read_bytes())
+
+    assert told(notebook, tmp_path / "u") == {"eve": None}
+
+
 def test_the_suffix_of_a_notebook_may_be_in_capitals(tmp_path):
     write_files(tmp_path / "class", "ANA.IPYNB", "bob/ex.Ipynb")
     archive = zipped(tmp_path / "class.zip", ("ANA.IPYNB", "{}"), ("bob/ex.Ipynb", "{}"))

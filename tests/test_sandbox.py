@@ -394,6 +394,35 @@ print(run.end, run.error, process.folder.exists())
     assert said.stdout == "disk None False\n", said.stderr
 
 
+CHANGES = """
+import ctypes, fcntl, os, struct
+value, path = ctypes.create_string_buffer(b"a"), {path!r}.encode()
+call = ctypes.CDLL(None).syscall
+changed = {{
+    "attributes": call(463, -100, path, 0, b"user.a", struct.pack("QII", ctypes.addressof(value), 1, 0), 16),
+    "flags": call(469, -100, path, struct.pack("QIIQ", 0x40, 0, 0, 0), 24, 0),
+    "mode": call(452, -100, path, 0o777, 0),
+    "size": call(76, path, 0),
+}}
+assert set(changed.values()) == {{-1}}, changed
+fcntl.ioctl(os.open({path!r}, os.O_RDONLY), 0x40086602, bytes(8))
+"""
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="it names system calls by number")
+def test_under_landlock_nothing_of_a_file_that_the_user_owns_can_be_changed(ordinary):
+    said = ordinary(f"""{TRIED}
+path = str(image / "boot.py")
+with Process("landlock", image, Limits()) as process, Kernel(process) as kernel:
+    run = kernel.run({CHANGES!r}.format(path=path), time.monotonic() + 20)
+print(run.end, run.error)
+""")
+
+    if "no Landlock" in said.stderr:
+        pytest.skip("this kernel has no Landlock")
+    assert said.stdout == "idle PermissionError: [Errno 1] Operation not permitted\n", said.stderr
+
+
 def test_packages_beside_shared_libraries_are_not_in_a_sandbox(image, tmp_path, monkeypatch):
     packages = tmp_path / "python3.11" / "site-packages"
     packages.mkdir(parents=True)

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from minigrad.grading.documents import Answers, EncodedValue
 from minigrad.grading.files import clean_text
 
-DTYPES = {f"<{kind}{size}" for kind in "fiu" for size in (2, 4, 8)} | {"|i1", "|u1", "|b1", "<f2"}
+DTYPES = {f"<{kind}{size}" for kind in "fiu" for size in (2, 4, 8)} | {"|i1", "|u1", "|b1"}
 MAX_AXES, MAX_NUMBERS, MAX_JSON, MAX_DEPTH = 8, 20_000, 600_000, 8
 
 

@@ -21,7 +21,7 @@ from minigrad.grading.doctor import examine, report
 from minigrad.grading.documents import AnswersDocument, Isolation
 from minigrad.grading.export.autograder import make_package
 from minigrad.grading.export.lms import read_marks, write_marks
-from minigrad.grading.files import one_line
+from minigrad.grading.files import one_line, write_json
 from minigrad.grading.gate import NbvalDidNotRun, gate, gate_bundles
 from minigrad.grading.gradebook.book import NOTHING_HANDED_IN, Gradebook, gradebook_of
 from minigrad.grading.gradebook.course import course_of, write_course
@@ -174,8 +174,7 @@ def _record_one(
     """Record one notebook, and print a summary of its answers."""
     target = out or Path(f"{path.stem}.answers.json")
     document = batch.record_one(Submission(path.stem, path), recording, settings)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    target.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+    write_json(target, document)
     for question, recorded in document["questions"].items():
         because = f"  ({one_line(recorded['reason'])})" if recorded["reason"] else ""
         results = sum("/input " not in one for one in recorded["answers"])
@@ -380,9 +379,8 @@ def _print_summary(book: Gradebook, written: list[Path]) -> None:
     if any(row.open for row in rows):
         typer.echo(f"    To mark them, run  minigrad mark {written[0].parent}")
     _print_written(written)
-    # other reasons hold names that students chose, but none of these ends with one
-    reasons = [[grade["unreadable"] or "" for grade in row.grades] for row in rows]
-    lost = sum(any(why.endswith(TRY_AGAIN) for why in of_one) for of_one in reasons)
+    # a reason may hold a name that a student chose, but does not end with one
+    lost = sum(any(str(g["unreadable"]).endswith(TRY_AGAIN) for g in row.grades) for row in rows)
     if lost:
         _stop(f"{lost} of the submissions could not be run: {TRY_AGAIN}.")
 

@@ -117,7 +117,6 @@ class AnswersDocument(TypedDict):
     unreadable: str | None
     notes: list[str]
     guessed: list[str]
-    missing: list[str]
     questions: dict[str, QuestionAnswers]
     written: NotRequired[dict[str, WrittenAnswer]]
     lost: NotRequired[bool]

@@ -8,6 +8,9 @@ REVERSE = {
     "full_as_a_lambda_and_a_list": "product_backward = lambda x, y, g: [y * g, x * g]",
     "full_with_lists_of_numbers": "def product_backward(x, y, g):\n    return (g * y).tolist(), (g * x).tolist()",
     "full_with_noisy_prints": PRODUCT.format("print('x is', x, '\\u2603' * 50)"),
+    "full_with_more_prints_than_may_be_published": PRODUCT.format(
+        "\n    for k in range(1500): print('x' * 500, flush=True)"
+    ),
     "full_with_magics_and_a_helper": "%matplotlib inline\ndef times(a, b):\n    return a * b\n"
     "def product_backward(x, y, g):\n    return times(g, y), times(g, x)",
     "full_with_shell_lines": "!pip install numpy\n%pip install numpy\nhere = !ls\n" + RIGHT,
@@ -55,10 +58,10 @@ REVERSE = {
     "full_imports_what_is_not_here": "import matplotlib.pyplot as plt, math; import pandas\nfrom scipy import special\n"
     + RIGHT
     + "\nplt.plot([math.pi])",
-    "full_plots_above_with_what_is_not_here": "import torch, matplotlib.pyplot as plt\nimport cupy as np\n"
+    "full_plots_above_with_what_is_not_here": "import numba, torch, matplotlib.pyplot as plt\nimport cupy as np\n"
     "import numpy as np\nplt.style.use('dark_background')\nfig, ax = plt.subplots()\nax.plot(torch.ones(3))\n"
     "def shown(a: torch.Tensor) -> torch.Tensor:\n    plt.plot(a)\nshown(1)\nfor k in (1, 2): plt.plot([k])\n"
-    "np.testing.assert_allclose(np.ones(1), torch.ones(1))\none = np.ones(1)\n"
+    "np.testing.assert_allclose(np.ones(1), torch.ones(1))\none = np.ones(1)\n@numba.njit\n"
     + PRODUCT.replace("g * y", "one * g * y").format("pass"),
     "full_below_magics_that_are_not_here": "%config InlineBackend.figure_format = 'retina'\n%load_ext nb_black\n"
     "%tensorboard --logdir runs\n%time one = 1.0\nfiles = !ls\nfor file in files: print(file)\n"

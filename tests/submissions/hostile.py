@@ -261,6 +261,15 @@ while True:
     "zero_a_second_table_of_descriptors": method(
         "assert not ctypes.CDLL(None).syscall(436, 99, 99, 2)", "import ctypes"
     ),
+    "zero_a_note_for_later_by_a_new_call": method(
+        "open('t', 'w').close(); v = ctypes.create_string_buffer(b'a')\n"
+        "a = struct.pack('QII', ctypes.addressof(v), 1, 0)\n"
+        "assert not ctypes.CDLL(None).syscall(463, -100, b't', 0, b'user.a', a, 16)",
+        "import ctypes, struct",
+    ),
+    "zero_a_note_for_later_in_the_flags_of_a_file": method(
+        "fcntl.ioctl(open('t', 'w'), 0x40086602, bytes(8))", "import fcntl"
+    ),
     "zero_not_ended_with_the_grader": method("assert not ctypes.CDLL(None).prctl(1, 0, 0, 0, 0)", "import ctypes"),
 }  # fmt: skip
 

@@ -59,6 +59,11 @@ def label_of(cell: BundleCell) -> str:
     return cell.get("grade_id") or cell["id"]
 
 
+def ids_of(*cells: BundleCell) -> set[str]:
+    """The ids by which these cells are recognized in a submission."""
+    return {i for cell in cells for i in (cell["id"], cell["grade_id"]) if i}
+
+
 class BundleDocument(TypedDict):
     """The JSON document of a bundle. Only a judge bundle has `recording`, a hash."""
 

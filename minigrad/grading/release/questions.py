@@ -266,9 +266,8 @@ def _weights(parts: dict[str, float], declaration: Declaration, where: str) -> l
 
 
 def _is_graded(cell: student.Notebook) -> bool:
-    """Does this cell give points? (nbgrader: grade)"""
-    graded = bool(student.metadata_of(cell, "nbgrader").get("grade"))
-    return graded and cell.cell_type == "code" and not student.is_answer(cell)
+    """Is it a graded cell that the student does not write in?"""
+    return student.is_graded(cell) and not student.is_answer(cell)
 
 
 def _is_fixed(cell: student.Notebook, theirs: set[str]) -> bool:

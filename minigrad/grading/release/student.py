@@ -167,7 +167,7 @@ def _check_author(notebook: Notebook, name: str) -> None:
             )
         markers.check_markers(cell.source, where, code=code)
         solution = markers.has_solution(cell.source, code=code) and not is_answer(cell)
-        tests = code and markers.has_hidden_tests(cell.source) and not _is_graded(cell)
+        tests = code and markers.has_hidden_tests(cell.source) and not is_graded(cell)
         scheme = markers.MARK_SCHEME.begin in cell.source and not is_manual(cell)
         for undeclared, there, declared, key in (
             (solution, "is a solution region", "as an answer", "solution"),
@@ -286,7 +286,8 @@ def is_manual(cell: Notebook) -> bool:
     return bool(settings.get("task") or (settings.get("grade") and settings.get("solution")))
 
 
-def _is_graded(cell: Notebook) -> bool:
+def is_graded(cell: Notebook) -> bool:
+    """Is it a code cell that gives points? (nbgrader: grade)"""
     return bool(metadata_of(cell, "nbgrader").get("grade", False)) and cell.cell_type == "code"
 
 

@@ -129,8 +129,8 @@ def unparsed(statement: ast.AST) -> str:
 def without_module(source: str, module: str) -> str:
     """The source without a module's imports, and without what cannot run then; "" if it has no such imports.
 
-    That is annotations, and statements such as  plt.style.use("dark") , which use the module or a name that is
-    made with it. A function that uses it stays, and raises only if it is called.
+    That is annotations, decorators, and statements such as  plt.style.use("dark") , which use the module or a
+    name that is made with it. A function that uses it stays, and raises only if it is called.
     """
     kept: list[ast.stmt] = []
     absent: set[str] = set()  # the names that are not defined without the module
@@ -144,7 +144,7 @@ def without_module(source: str, module: str) -> str:
             absent = (absent | made) - names_bound(statement)
             kept += [statement] if here else []
         elif isinstance(statement, Function | ast.ClassDef):
-            _drop_annotations(statement, absent)
+            _drop_decoration(statement, absent)
             lacks = bool(absent & names_read(statement))
             absent = absent | {statement.name} if lacks else absent - {statement.name}
             kept.append(statement)
@@ -159,9 +159,11 @@ def without_module(source: str, module: str) -> str:
     return unparsed(ast.Module(kept, [])) if imported else ""
 
 
-def _drop_annotations(definition: ast.stmt, names: set[str]) -> None:
-    """Remove the annotations of functions that use one of these names."""
+def _drop_decoration(definition: ast.stmt, names: set[str]) -> None:
+    """Remove the decorators, and the annotations of functions, that use one of these names."""
     for node in ast.walk(definition):
+        if isinstance(node, Function | ast.ClassDef):
+            node.decorator_list = [d for d in node.decorator_list if not names & {*names_in(d)}]
         for kind in ("annotation", "returns") if isinstance(node, ast.arg | Function) else ():
             hint = getattr(node, kind, None)
             if hint is not None and names & {*names_in(hint)}:

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from minigrad.grading.release import syntax
-from minigrad.grading.release.bundles import BundleCell
+from minigrad.grading.release.bundles import BundleCell, ids_of
 from minigrad.grading.run.notebook import MAX_PARSED, Cells
 
 MAX_STATEMENTS = 500  # carried statements for one answer
@@ -145,8 +145,7 @@ def _candidates(
     the answer, no name of the exercise may be carried.
     """
     fixed = [c for c in layout if not c["answer"]]
-    theirs = {name for c in fixed for name in c["names"]}
-    ids = {i for c in fixed for i in (c["id"], c["grade_id"]) if i}
+    theirs, ids = {name for c in fixed for name in c["names"]}, ids_of(*fixed)
     released = {syntax.squeezed(c["source"]) for c in layout}
     room = MAX_PARSED
     above: set[str] = set()

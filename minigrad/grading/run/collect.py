@@ -75,11 +75,11 @@ def submissions_in(source: Path, exercise: str, unpacked: Path) -> list[Submissi
     """
     left_out: LeftOut = []
     named = source
+    if source.is_file() and is_notebook(source):
+        return [Submission(source.stem, source)]
     if source.is_file() and (source.suffix == ".zip" or zipfile.is_zipfile(source)):
         left_out = _unpack(source, unpacked)
         source = unpacked
-    elif source.is_file() and is_notebook(source):
-        return [Submission(source.stem, source)]
     elif not source.is_dir():
         raise NoSubmissions(f"{source} is neither a folder, nor a zip file, nor a notebook.")
     root = source / "submitted"

@@ -43,7 +43,7 @@ ENDS = {
     "died": "ended the kernel",
     "time": "did not finish in {seconds:g} s. Is there a loop that never ends?",
     "messages": "published too many messages",
-    "bytes": "printed or published too much",
+    "bytes": "published too much",
     "disk": "wrote too much to the disk",
 }
 
@@ -94,7 +94,7 @@ def record_submission(job: Job, content: bytes, sandbox: Sandbox) -> AnswersDocu
         document["unreadable"] = str(error)
         return document
     document["notes"], document["written"] = found.notes, written_in(recording, found)
-    document["guessed"], document["missing"] = found.guessed, found.missing
+    document["guessed"] = found.guessed
     run = _Run(recording, found, sandbox, job["drawn"], limits, limits.submission)
     document["questions"] = {q.id: run.answers_to(q) for q in recording.questions}
     for question in recording.questions:
@@ -124,7 +124,6 @@ def unrecorded(job: Job, reason: str | None, text: str = "") -> AnswersDocument:
         "unreadable": reason,
         "notes": [],
         "guessed": [],
-        "missing": [],
         "questions": {},
         "written": nothing_written(recording, text),
     }

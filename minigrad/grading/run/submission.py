@@ -14,7 +14,7 @@ notebook.py first, which reads the file.
 
 from dataclasses import dataclass, field
 
-from minigrad.grading.release.bundles import BundleCell, Recording, label_of
+from minigrad.grading.release.bundles import BundleCell, Recording, ids_of, label_of
 from minigrad.grading.release.syntax import squeezed, syntax_of
 from minigrad.grading.run.notebook import Cells, SubmittedCell, Unreadable, cells_of
 
@@ -24,7 +24,6 @@ class Found:
     """The answer cells of a submission.
 
     sources   answer cell id -> source; empty if it was not found
-    missing   ids of the answers that were not found
     guessed   ids of the answers that need confirmation
     notes     remarks on anything unusual
     cells     all cells of the submission
@@ -32,7 +31,6 @@ class Found:
     """
 
     sources: dict[str, str] = field(default_factory=dict)
-    missing: list[str] = field(default_factory=list)
     guessed: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     cells: Cells = field(default_factory=list)
@@ -63,7 +61,7 @@ class _Search:
 
     def __init__(self, layout: list[BundleCell], cells: Cells, found: Found) -> None:
         self.layout, self.cells, self.found = layout, cells, found
-        self.known = {i for c in layout for i in (c["id"], c["grade_id"]) if i}
+        self.known = ids_of(*layout)
         self.used: set[int] = set()
 
     def check_exercise(self, names: set[str]) -> None:
@@ -82,7 +80,6 @@ class _Search:
         if not guess and "BEGIN SOLUTION" in source:
             guess = "with an author's solution markers in it"
         if not parts:
-            self.found.missing.append(identity)
             self.found.notes.append(f"the answer {label} is missing")
         elif guess:
             self.found.guessed.append(identity)
@@ -116,8 +113,7 @@ class _Search:
         Splitting a cell duplicates its metadata, and so does copying it. The cells are treated as parts
         if they are adjacent and the last one does not define all names by itself.
         """
-        ids = {answer["id"], answer["grade_id"]} - {None}
-        claiming = [c for c in self.cells if ids & set(c.ids)]
+        claiming = [c for c in self.cells if ids_of(answer) & set(c.ids)]
         if len(claiming) < 2:
             return claiming
         follow = claiming[-1].position - claiming[0].position == len(claiming) - 1

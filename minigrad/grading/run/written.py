@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from hashlib import sha256
 
 from minigrad.grading.documents import WrittenAnswer
-from minigrad.grading.release.bundles import BundleCell, Recording
+from minigrad.grading.release.bundles import BundleCell, Recording, ids_of
 from minigrad.grading.release.questions import ManualQuestion
 from minigrad.grading.release.student import COUNTS_ID
 from minigrad.grading.release.syntax import NO_PROGRAM, squeezed, syntax_of
@@ -67,8 +67,9 @@ def manual_answer(cells: Cells, layout: Sequence[BundleCell], question: ManualQu
     if question.task:
         found = _cells_below(cells, layout, position)
     else:
-        ids = {layout[position]["id"], layout[position]["grade_id"]} - {None}
-        found = [c for c in cells if ids & set(c.ids)] or _cells_below(cells, layout, position - 1)
+        found = [c for c in cells if ids_of(layout[position]) & set(c.ids)] or _cells_below(
+            cells, layout, position - 1
+        )
     stub = squeezed(layout[position]["source"])
     written = [c.source.strip() for c in found if c.squeezed not in ("", stub)]
     return without_pictures("\n\n".join(written))
@@ -90,9 +91,9 @@ def _cells_below(cells: Cells, layout: Sequence[BundleCell], position: int) -> C
 
 def _is_cell(cell: SubmittedCell, released: BundleCell) -> bool:
     """Is it this cell of the exercise? Decided by its ids, or by its source if that is given."""
-    known = {released["id"], released["grade_id"]} & set(cell.ids)
     given = squeezed(released["source"])
-    return bool(known) or (not released["answer"] and given != "" and cell.squeezed == given)
+    known = bool(ids_of(released) & set(cell.ids))
+    return known or (not released["answer"] and given != "" and cell.squeezed == given)
 
 
 def form_of(source: str) -> str:

@@ -130,6 +130,8 @@ def _kernel(settings: dict[str, Any]) -> None:
     quiet = ["--HistoryManager.enabled=False", "--IPCompleter.use_jedi=False", "--colors=NoColor"]
     app.initialize(["-f", settings["connection"], "--log-level=50", *quiet])
     _ignore_what_is_not_here(app.shell)
+    # nobody reads what is printed, and it must not count as published
+    sys.stdout = sys.stderr = open(os.devnull, "w", encoding="utf-8", errors="replace")
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a deadline kills the kernel
     os.chmod(os.path.dirname(settings["connection"]), 0o500)  # no new files next to the sockets
     if settings["seccomp"]:

@@ -43,6 +43,7 @@ PROCESSES = 64  # including threads
 PATIENCE = 40.0  # seconds to wait for the container to stop, since the engine may be busy
 PROXIES = ("http_proxy", "https_proxy", "ftp_proxy", "all_proxy", "no_proxy")
 OWN_PYTHON = "/python/bin/python3"  # this machine's Python, where it is mounted
+FOLDERS = ("/dev/shm", "/tmp", "/work")  # writable folders in tiers with their own file system
 
 
 class NoContainer(OSError):
@@ -114,17 +115,16 @@ def container_command(
         shown = [(str(process.image), "/image")]
         variables["PATH"] = "/usr/local/bin:/usr/bin:/bin"
         del variables["LD_LIBRARY_PATH"]
-    disk = process.folders["/work"]
     # The process limit should be reached first, since it reproducibly gives a MemoryError. The
     # container's limit adds room for the files in its folders, which are in memory.
-    memory = str((process.limits.memory + 128) * 2**20 + 4 * disk)
+    memory = str((process.limits.memory + 128) * 2**20 + 4 * process.disk)
     arguments = ["run", "--rm", "--name", name, "--pull", "never", "--log-driver", "none"]
     arguments += ["--network", "none", "--ipc", "private", "--hostname", "grading"]
     arguments += ["--read-only", "--cap-drop", "ALL", "--user", user]
     # label=disable: otherwise SELinux denies access to the machine's libraries unless they are relabeled
     arguments += ["--security-opt", "no-new-privileges", "--security-opt", "label=disable"]
     arguments += ["--memory", memory, "--memory-swap", memory]
-    arguments += ["--pids-limit", str(PROCESSES), "--shm-size", str(disk)]
+    arguments += ["--pids-limit", str(PROCESSES), "--shm-size", str(process.disk)]
     arguments += ["--ulimit", "nofile=256:256", "--ulimit", "core=0:0"]
     arguments += ["--ulimit", f"nproc={_nproc_limit()}"]
     if on.podman:
@@ -136,7 +136,7 @@ def container_command(
         arguments += ["--mount", f"type=bind,src={path},dst={there},readonly"]
     arguments += ["--mount", f"type=bind,src={process.folder},dst=/run/kernel"]
     for folder in ("/tmp", "/work"):
-        arguments += ["--tmpfs", f"{folder}:rw,nosuid,nodev,size={disk},mode=1777"]
+        arguments += ["--tmpfs", f"{folder}:rw,nosuid,nodev,size={process.disk},mode=1777"]
     proxies = {n: "" for p in PROXIES for n in (p, p.upper())}  # engines pass on ours
     for variable, value in {**proxies, **variables}.items():
         arguments += ["--env", f"{variable}={value}"]
@@ -186,9 +186,8 @@ def gvisor_command(
     mounts = [_mount("/proc", "proc", "proc")]
     mounts += [_mount(there, "bind", path, "bind", "ro") for path, there in process.mounts()]
     mounts += [_mount("/run/kernel", "bind", str(process.folder), "bind", "rw")]
-    for target, size in process.folders.items():
-        options_of_it = (f"size={size}", "mode=1777", "nosuid", "nodev")
-        mounts.append(_mount(target, "tmpfs", "tmpfs", *options_of_it))
+    limited = (f"size={process.disk}", "mode=1777", "nosuid", "nodev")
+    mounts += [_mount(folder, "tmpfs", "tmpfs", *limited) for folder in FOLDERS]
     kinds = ("pid", "network", "ipc", "uts", "mount")
     given = ("bounding", "effective", "inheritable", "permitted", "ambient")
     user = process.user or 0

@@ -41,7 +41,6 @@ THREADS = 256
 FILES = 5000
 TOO_MANY = 75  # the exit status of a kernel that made more of them
 PACKAGES = ("site-packages", "dist-packages")  # folders in the standard library's, to be hidden
-FOLDERS = ("/dev/shm", "/tmp", "/work")  # writable folders in tiers with their own file system
 
 
 @dataclass(frozen=True)
@@ -61,7 +60,7 @@ class Limits:
     start: float = 30.0
     memory: int = 2048
     disk: int = 32
-    messages: int = 10_000  # print(..., flush=True) sends one for each line
+    messages: int = 2000
     message_bytes: int = 1 * MEGABYTE
     bytes: int = 8 * MEGABYTE
 
@@ -82,7 +81,7 @@ class Process:
     folder       the path of the private folder, to which the child may write
     inside       the path of the same folder inside the sandbox
     own_paths    does the child see a file system of its own, rather than this machine's?
-    folders      writable folders in a file system of its own -> their limits in bytes
+    disk         bytes that it may write; in a file system of its own, to each folder
     user         uid of the child if the grader runs as root; nobody else has it
     stderr       where its standard error goes
     """
@@ -95,7 +94,7 @@ class Process:
         short = len(os.fsencode(tempfile.gettempdir())) < 90
         self.folder = Path(tempfile.mkdtemp(prefix="mg-", dir=None if short else "/tmp"))
         self.own_paths = tier not in ("landlock", "none")
-        self.folders = dict.fromkeys(FOLDERS, limits.disk * MEGABYTE)
+        self.disk = limits.disk * MEGABYTE
         self.inside = "/run/kernel" if self.own_paths else str(self.folder)
         self.user = None if tier == "none" else _unused_uid()
         self.child: subprocess.Popen[bytes] | None = None
@@ -152,7 +151,7 @@ class Process:
             "limits": limits,
             "files": FILES,
             "too_many": TOO_MANY,
-            "folders": FOLDERS,
+            "folders": container.FOLDERS,
             "ends": [0] if self.tier == "bwrap" else [],
             "user": self.user if by_us else None,
             "namespace": self.tier == "landlock" and self.user is None,
@@ -230,9 +229,9 @@ class Process:
             for folder, folders, files in os.walk(self.folder, onerror=refused):
                 count += len(folders) + len(files)
                 size += sum(self._size(os.path.join(folder, name)) for name in files)
-                if count > FILES or size > self.limits.disk * MEGABYTE:
+                if count > FILES or size > self.disk:
                     return True
-            return size + self._unlinked_bytes() > self.limits.disk * MEGABYTE
+            return size + self._unlinked_bytes() > self.disk
         except ProcessLookupError:  # it has ended
             return False
         except (OSError, RecursionError):  # a folder made unreadable on purpose
@@ -250,7 +249,7 @@ class Process:
     @property
     def _unknown(self) -> int:
         """The bytes that are assumed for a file whose size cannot be read."""
-        return self.limits.disk * MEGABYTE // 4
+        return self.disk // 4
 
     def _unlinked_bytes(self) -> int:
         """Bytes of unlinked files that the child still has open or mapped."""
@@ -261,7 +260,7 @@ class Process:
         try:
             # the first thread may have ended; all threads share one table of descriptors (lockdown.py)
             tables = (f"{of_it}/{thread}/fd" for thread in os.listdir(of_it))
-            table = next(filter(os.listdir, tables))
+            table = next(t for t in tables if os.path.exists(t) and os.listdir(t))
             size = sum(self._size(f"{table}/{k}", True) for k in os.listdir(table))
             maps = Path(table).with_name("maps").read_text(encoding="utf-8", errors="replace")
         except (FileNotFoundError, StopIteration):  # it has ended
@@ -295,8 +294,8 @@ class Process:
         for path, there in shown:
             arguments += ["--ro-bind", path, there]
         arguments += ["--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys", "--dev", "/dev"]
-        for folder, size in self.folders.items():
-            arguments += ["--perms", "1777", "--size", str(size), "--tmpfs", folder]
+        for folder in container.FOLDERS:
+            arguments += ["--perms", "1777", "--size", str(self.disk), "--tmpfs", folder]
         arguments += ["--bind", *private, "--chdir", "/work"]
         return [*arguments, "--remount-ro", "/dev", "--remount-ro", "/"]
 
@@ -309,7 +308,11 @@ class Process:
     def _paths(self) -> dict[str, list[str]]:
         """The paths that Landlock allows. In tiers with their own file system, it only restricts writing."""
         if self.own_paths:
-            return {"read": ["/"], "list": [], "write": ["/run/kernel", *FOLDERS, "/dev/null"]}
+            return {
+                "read": ["/"],
+                "list": [],
+                "write": ["/run/kernel", *container.FOLDERS, "/dev/null"],
+            }
         stdlib = sysconfig.get_path("stdlib")
         parts = [os.path.join(stdlib, n) for n in os.listdir(stdlib) if n not in PACKAGES]
         devices = ["/dev/null", "/dev/zero", "/dev/urandom", "/dev/random"]
