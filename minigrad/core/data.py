@@ -133,16 +133,7 @@ def _plain_numbers(value: object, kinds: set[Any]) -> Any:
         return [_plain_numbers(v, kinds) for v in value]
     if isinstance(value, make.Tensor):
         if value.array.size != 1:
-            whole = value.array.dtype.kind in "iu"
-            said = (
-                "only integer tensors of a single element can be converted to an index"
-                if whole
-                else "only one element tensors can be converted to Python scalars"
-            )
-            raise (TypeError if whole else ValueError)(
-                f"{said}, but one in the list has shape {list(value.shape)}. To fix it, use minigrad.stack(...) or "
-                "minigrad.cat(...)."
-            )
+            raise _several(value)
         kinds.add(value.array.dtype)
         warn_of_gradient(value)
         return value.array.reshape(()).item()
@@ -162,6 +153,20 @@ def _plain_numbers(value: object, kinds: set[Any]) -> Any:
         )
     kinds.add(type(value))
     return value
+
+
+def _several(x: Any) -> TypeError | ValueError:
+    """PyTorch's error for a tensor of several entries in a list of numbers."""
+    whole = x.array.dtype.kind in "iu"
+    said = (
+        "only integer tensors of a single element can be converted to an index"
+        if whole
+        else "only one element tensors can be converted to Python scalars"
+    )
+    return (TypeError if whole else ValueError)(
+        f"{said}, but one in the list has shape {list(x.shape)}. To fix it, use minigrad.stack(...) or "
+        "minigrad.cat(...)."
+    )
 
 
 def _common_dtype(kinds: set[Any]) -> dtypes.Dtype:
