@@ -59,6 +59,15 @@ def applied(m, *args, **kwargs):
     return gradient(m, lambda x: Power.apply(x, *args, **kwargs), [3.0])
 
 
+def with_shapes(m, x):
+    before = m.Tensor.__repr__
+    m.Tensor.__repr__ = lambda self: f"{tuple(self.shape)} {before(self)}"
+    try:
+        return [str(x), f"{x}", str([x]), str(m.nn.Parameter(x))]
+    finally:
+        m.Tensor.__repr__ = before
+
+
 def exact_by_hand(m, rows, columns):
     scores = (m.arange(float(rows * columns)) * 37 % 101 / 13).reshape(rows, columns)
     largest = scores.max(1, keepdim=True).values.requires_grad_()
@@ -424,6 +433,7 @@ OF_ITS_TESTS = {
     "memory for a model": lambda m, x: m.nn.Linear(2, 3, device="meta").to_empty(device="cpu").weight.shape == (3, 2),
     "a class with a __setattr__ of its own": lambda m, x: named_by_setattr(m),
     "a derivation by hand that is compared exactly": lambda m, x: exact_by_hand(m, 32, 27),
+    "another text for all tensors": lambda m, x: with_shapes(m, x[0, :2]),
     "a function as an attribute of a class": lambda m, x: with_functions(m)(x),
     "an input of grad that is a number": lambda m, x: m.autograd.grad(x.requires_grad_().sum(), [3]),
     "a post-accumulate hook that returns a number": lambda m, x: [x.requires_grad_().register_post_accumulate_grad_hook(lambda p: 3), x.sum().backward()],
