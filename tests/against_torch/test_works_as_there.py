@@ -68,6 +68,16 @@ def with_shapes(m, x):
         m.Tensor.__repr__ = before
 
 
+def with_other_functions(m, x):
+    F = m.nn.functional
+    before = F.relu, F.dropout
+    F.relu, F.dropout = (lambda x, inplace=False: x * 7), (lambda x, p, training, inplace: x * p)
+    try:
+        return m.nn.Sequential(m.nn.ReLU(), m.nn.Dropout(0.25))(x)
+    finally:
+        F.relu, F.dropout = before
+
+
 def exact_by_hand(m, rows, columns):
     scores = (m.arange(float(rows * columns)) * 37 % 101 / 13).reshape(rows, columns)
     largest = scores.max(1, keepdim=True).values.requires_grad_()
@@ -434,6 +444,7 @@ OF_ITS_TESTS = {
     "a class with a __setattr__ of its own": lambda m, x: named_by_setattr(m),
     "a derivation by hand that is compared exactly": lambda m, x: exact_by_hand(m, 32, 27),
     "another text for all tensors": lambda m, x: with_shapes(m, x[0, :2]),
+    "functions that a program replaced": lambda m, x: with_other_functions(m, x),
     "a function as an attribute of a class": lambda m, x: with_functions(m)(x),
     "an input of grad that is a number": lambda m, x: m.autograd.grad(x.requires_grad_().sum(), [3]),
     "a post-accumulate hook that returns a number": lambda m, x: [x.requires_grad_().register_post_accumulate_grad_hook(lambda p: 3), x.sum().backward()],
